@@ -1,0 +1,74 @@
+//! The two working formats of the conversion body: binary32 in a `u32`, binary64 in a `u64`.
+//!
+//! Every format of at most 32 bits has an exact image in binary32, everything else the conversions meet
+//! in binary64. The body is written once over [`Carrier`]; 32-bit lanes are twice as many per vector.
+
+use std::ops::{Add, BitAnd, BitOr, Not, Shl, Shr, Sub};
+
+/// A word that holds an IEEE binary format, with the operations the body needs. All of them vectorise.
+pub(crate) trait Carrier:
+    Copy
+    + Ord
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + Not<Output = Self>
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+{
+    /// Bits of the word.
+    const BITS: u32;
+    /// Bits of the mantissa field.
+    const MANTISSA: u32;
+    /// The exponent bias.
+    const BIAS: i32;
+    /// The pattern of +infinity.
+    const INFINITY: Self;
+    /// The pattern of 1.0.
+    const ONE: Self;
+    /// All bits but the sign.
+    const MAGNITUDE: Self;
+    /// The low bits of `n`.
+    fn word(n: u64) -> Self;
+    /// `self >> by`, with `by` below the word's width.
+    fn shr_by(self, by: Self) -> Self;
+    /// `self << by`, with `by` below the word's width.
+    fn shl_by(self, by: Self) -> Self;
+    /// `max(self - other, 0)`.
+    fn minus_or_zero(self, other: Self) -> Self;
+}
+
+macro_rules! carrier {
+    ($word:ty, $float:ty, $mantissa:literal, $bias:literal) => {
+        impl Carrier for $word {
+            const BITS: u32 = <$word>::BITS;
+            const MANTISSA: u32 = $mantissa;
+            const BIAS: i32 = $bias;
+            const INFINITY: $word = <$float>::INFINITY.to_bits();
+            const ONE: $word = (1.0 as $float).to_bits();
+            const MAGNITUDE: $word = <$word>::MAX >> 1;
+
+            #[inline(always)]
+            fn word(n: u64) -> $word {
+                n as $word
+            }
+            #[inline(always)]
+            fn shr_by(self, by: $word) -> $word {
+                self.wrapping_shr(by as u32)
+            }
+            #[inline(always)]
+            fn shl_by(self, by: $word) -> $word {
+                self.wrapping_shl(by as u32)
+            }
+            #[inline(always)]
+            fn minus_or_zero(self, other: $word) -> $word {
+                // Not saturating_sub: compilers turn max and sub into vector instructions everywhere.
+                self.max(other) - other
+            }
+        }
+    };
+}
+
+carrier!(u32, f32, 23, 127);
+carrier!(u64, f64, 52, 1023);

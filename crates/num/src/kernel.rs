@@ -1,0 +1,245 @@
+//! From a conversion, a value known at run time, to the body's instance compiled for it.
+//!
+//! [`families!`] lists what exists: it expands to a `match` whose every leaf is one monomorphised loop.
+//! A leaf costs three compiled loops, one per CPU feature set, so conversions that do the same work are
+//! folded together first ([`Conversion::canonical`]).
+
+use crate::body::{self, Path};
+use crate::clones::{Clones, clones};
+use crate::{Conversion, Format, Rounding, Saturation, Scaling};
+
+/// The compiled loops for one conversion.
+///
+/// Elements lie one after another, little-endian, each in [`Format::bytes`] bytes.
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    conversion: Conversion,
+    clones: Clones,
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Kernel").field(&self.conversion).finish()
+    }
+}
+
+impl Kernel {
+    /// What it computes, in canonical form.
+    pub fn conversion(&self) -> Conversion {
+        self.conversion
+    }
+
+    /// Bytes of auxiliary input per element: 1 for a scale, 2 for random bits, else 0.
+    pub fn aux_bytes(&self) -> usize {
+        aux_bytes(self.conversion)
+    }
+
+    /// Converts the elements of `src` into `dst`, on this thread, as many as fit in all of them.
+    ///
+    /// `aux` has [`Kernel::aux_bytes`] bytes for each element.
+    pub fn run(&self, src: &[u8], aux: &[u8], dst: &mut [u8]) {
+        self.clones.run(src, aux, dst);
+    }
+
+    /// Converts a single element.
+    pub fn one(&self, code: u64, aux: u32) -> u64 {
+        let mut out = [0; 8];
+        let bytes = self.conversion.dst.bytes();
+        self.run(
+            &code.to_le_bytes()[..self.conversion.src.bytes()],
+            &aux.to_le_bytes()[..self.aux_bytes()],
+            &mut out[..bytes],
+        );
+        u64::from_le_bytes(out)
+    }
+}
+
+/// Bytes of auxiliary input per element.
+const fn aux_bytes(c: Conversion) -> usize {
+    match (c.rounding, c.scaling) {
+        (Rounding::Stochastic, _) => 2,
+        (_, Scaling::None) => 0,
+        _ => 1,
+    }
+}
+
+/// The loop. Cloned for each CPU feature set by [`crate::clones`].
+#[inline(always)]
+pub(crate) fn convert_elements<const CODE: u32>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
+    let c = const { Conversion::from_code(CODE) };
+    let elements = src.chunks_exact(c.src.bytes()).zip(dst.chunks_exact_mut(c.dst.bytes()));
+    match const { aux_bytes(Conversion::from_code(CODE)) } {
+        0 => {
+            for (src, dst) in elements {
+                store(dst, element::<CODE>(c, load(src), 0));
+            }
+        }
+        per_element => {
+            for ((src, dst), aux) in elements.zip(aux.chunks_exact(per_element)) {
+                store(dst, element::<CODE>(c, load(src), load(aux) as u32));
+            }
+        }
+    }
+}
+
+/// Leaves only the path that `CODE` takes for the code generator to see.
+#[inline(always)]
+fn element<const CODE: u32>(c: Conversion, x: u64, aux: u32) -> u64 {
+    match const { body::path(Conversion::from_code(CODE)) } {
+        Path::IntToInt => body::element(Path::IntToInt, c, x, aux),
+        Path::IntToFloat => body::element(Path::IntToFloat, c, x, aux),
+        Path::FloatToInt => body::element(Path::FloatToInt, c, x, aux),
+        Path::Move => x,
+        Path::By32 => body::element(Path::By32, c, x, aux),
+        Path::By64 => body::element(Path::By64, c, x, aux),
+        Path::Widen => body::element(Path::Widen, c, x, aux),
+        Path::Integral => body::element(Path::Integral, c, x, aux),
+        Path::Stochastic => body::element(Path::Stochastic, c, x, aux),
+        Path::ToExponent => body::element(Path::ToExponent, c, x, aux),
+        Path::ToFixed => body::element(Path::ToFixed, c, x, aux),
+    }
+}
+
+#[inline(always)]
+fn load(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [a] => a.into(),
+        [a, b] => u16::from_le_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => 0,
+    }
+}
+
+#[inline(always)]
+fn store(bytes: &mut [u8], x: u64) {
+    let from = x.to_le_bytes();
+    bytes.copy_from_slice(&from[..bytes.len()]);
+}
+
+/// Looks a conversion up among families: each is a product of sources, destinations, roundings and
+/// modifiers, all of which exist.
+macro_rules! families {
+    ($c:ident: $( [$($src:ident)*] => [$($dst:ident)*] $rounding:tt $modifiers:tt; )*) => {
+        $( families!(@src $c [$($src)*] [$($dst)*] $rounding $modifiers); )*
+    };
+    (@src $c:ident [$($src:ident)*] $dst:tt $rounding:tt $modifiers:tt) => {
+        match $c.src {
+            $( Format::$src => { families!(@dst $c $src $dst $rounding $modifiers); } )*
+            _ => {}
+        }
+    };
+    (@dst $c:ident $src:ident [$($dst:ident)*] $rounding:tt $modifiers:tt) => {
+        match $c.dst {
+            $( Format::$dst => { families!(@rounding $c $src $dst $rounding $modifiers); } )*
+            _ => {}
+        }
+    };
+    (@rounding $c:ident $src:ident $dst:ident [$($rounding:ident)*] $modifiers:tt) => {
+        match $c.rounding {
+            $( Rounding::$rounding => { families!(@modifiers $c $src $dst $rounding $modifiers); } )*
+            _ => {}
+        }
+    };
+    (@modifiers $c:ident $src:ident $dst:ident $rounding:ident
+        [$( ($saturation:ident $scaling:ident $($flag:ident)*) )*]) => {
+        $(
+            {
+                const LEAF: Conversion = Conversion {
+                    rounding: Rounding::$rounding,
+                    saturation: Saturation::$saturation,
+                    scaling: Scaling::$scaling,
+                    $( $flag: true, )*
+                    ..Conversion::new(Format::$src, Format::$dst)
+                };
+                if $c.code() == LEAF.code() {
+                    return Some(Kernel { conversion: LEAF, clones: clones::<{ LEAF.canonical().code() }>() });
+                }
+            }
+        )*
+    };
+}
+
+impl Conversion {
+    /// The compiled loops for this conversion; `None` where no such conversion exists.
+    ///
+    /// All that PTX has are here, and besides: from every narrow format straight to f32, to FP8 without
+    /// saturation, and to ue4m3.
+    #[rustfmt::skip]
+    pub fn kernel(self) -> Option<Kernel> {
+        let c = self.canonical();
+        families!(c:
+            // Integers.
+            [U8 S8 U16 S16 U32 S32 U64 S64] => [U8 S8 U16 S16 U32 S32 U64 S64]
+                [NearestEven] [(None None) (Clamp None)];
+            [U8 S8 U16 S16 U32 S32 U64 S64] => [F16 F32 F64]
+                [NearestEven TowardZero Down Up] [(None None) (Clamp None)];
+            [U8 S8 U16 S16 U32 S32 U64 S64] => [Bf16]
+                [NearestEven TowardZero Down Up] [(None None)];
+            [F16 Bf16 F32 F64] => [U8 S8 U16 S16 U32 S32 U64 S64]
+                [NearestEven TowardZero Down Up] [(None None)];
+            [F32] => [U8 S8 U16 S16 U32 S32 U64 S64]
+                [Down Up] [(None None ftz)];
+
+            // A float in its own format, perhaps rounded to an integral value.
+            [F16] => [F16] [NearestEven] [(None None) (Clamp None)];
+            [F64] => [F64] [NearestEven] [(None None) (Clamp None)];
+            [Bf16] => [Bf16] [NearestEven] [(None None)];
+            [F32] => [F32] [NearestEven] [(None None) (None None ftz) (Clamp None) (Clamp None ftz)];
+            [F16] => [F16] [NearestEven TowardZero Down Up] [(None None integral) (Clamp None integral)];
+            [F64] => [F64] [NearestEven TowardZero Down Up] [(None None integral) (Clamp None integral)];
+            [Bf16] => [Bf16] [NearestEven TowardZero Down Up] [(None None integral)];
+            [F32] => [F32] [NearestEven TowardZero Down Up]
+                [(None None integral) (None None integral ftz) (Clamp None integral) (Clamp None integral ftz)];
+
+            // Between the fundamental floats and bf16, tf32.
+            [F32] => [F16] [NearestEven TowardZero Down Up] [(None None) (Clamp None)];
+            [F32] => [Bf16] [NearestEven TowardZero Down Up]
+                [(None None) (None None ftz) (None None ftz positive_zero)];
+            [F32] => [F16 Bf16 Tf32] [NearestEven TowardZero]
+                [(None None) (None None relu) (Finite None) (Finite None relu)
+                 (None None positive_zero) (Finite None positive_zero)];
+            [F32] => [Tf32] [NearestAway] [(None None) (Finite None)];
+            [F64] => [F16] [NearestEven TowardZero Down Up] [(None None) (Clamp None)];
+            [F64] => [Bf16] [NearestEven TowardZero Down Up] [(None None)];
+            [F64] => [F32] [NearestEven TowardZero Down Up]
+                [(None None) (None None ftz) (Clamp None) (Clamp None ftz)];
+            [F16] => [Bf16] [NearestEven TowardZero Down Up] [(None None)];
+            [Bf16] => [F16] [NearestEven TowardZero Down Up] [(None None)];
+            [F16] => [F32] [NearestEven] [(None None) (None None ftz) (Clamp None) (Clamp None ftz)];
+            [Bf16] => [F32] [NearestEven] [(None None) (None None ftz)];
+            [F16] => [F64] [NearestEven] [(None None) (Clamp None)];
+            [Bf16] => [F64] [NearestEven] [(None None)];
+            [F32] => [F64] [NearestEven] [(None None) (None None ftz) (Clamp None) (Clamp None ftz)];
+
+            // Down to the narrow formats.
+            [F32 F16 Bf16] => [E4m3 E5m2 E2m3 E3m2 E2m1] [NearestEven TowardZero]
+                [(Finite None) (Finite None relu) (Finite None positive_zero)
+                 (Finite DivideFlushed) (Finite DivideFlushed relu) (Finite DivideFlushed positive_zero)];
+            [F32 F16 Bf16] => [E4m3 E5m2] [NearestEven TowardZero] [(None None)];
+            [F32 F16 Bf16] => [Ue5m3] [NearestEven TowardZero Up] [(None None) (Finite None)];
+            [F32 F16 Bf16] => [Ue5m3] [NearestEven TowardZero] [(None DivideFlushed) (Finite DivideFlushed)];
+            [F32] => [Ue4m3] [NearestEven TowardZero Up] [(None None) (Finite None)];
+            [F32 Bf16] => [Ue8m0] [TowardZero Up] [(None None) (Finite None)];
+            [F32 Bf16] => [S2f6] [NearestEven TowardZero]
+                [(Finite None) (Finite None relu) (Finite Divide) (Finite Divide relu)];
+
+            // With random bits.
+            [F32] => [F16 Bf16] [Stochastic]
+                [(None None) (None None relu) (Finite None) (Finite None relu)];
+            [F32] => [E4m3 E5m2 E2m3 E3m2 E2m1] [Stochastic] [(Finite None) (Finite None relu)];
+
+            // Up from the narrow formats.
+            [E4m3 E5m2 E2m3 E3m2 E2m1] => [F16] [NearestEven] [(None None) (None None relu)];
+            [E4m3 E5m2 E2m3 E3m2 E2m1 S2f6] => [Bf16] [NearestEven]
+                [(None None) (None None relu) (Finite None) (Finite None relu)
+                 (None Multiply) (None Multiply relu) (Finite Multiply) (Finite Multiply relu)];
+            [Ue5m3] => [F16] [NearestEven] [(None None)];
+            [Ue5m3] => [Bf16] [NearestEven]
+                [(None None) (Finite None) (None Multiply) (Finite Multiply)];
+            [Ue8m0] => [Bf16] [NearestEven] [(None None)];
+            [E4m3 E5m2 E2m3 E3m2 E2m1 Ue8m0 Ue4m3 Ue5m3 S2f6] => [F32] [NearestEven] [(None None)];
+        );
+        Option::None
+    }
+}

@@ -1,0 +1,263 @@
+//! Replays recorded results and counts agreements.
+//!
+//! A golden file is a file of JSON lines, perhaps gzipped; what it holds is told by the keys of its rows:
+//!
+//! | keys | what is replayed |
+//! |---|---|
+//! | `form`, `n`, `sums` | a `cvt` over its whole input space, as 64 sums ([`space`]) |
+//! | `form`, `rows` | a `cvt` on single inputs, each with its result |
+//!
+//! Nothing here prints: the caller renders the [`Report`].
+
+pub mod golden;
+pub mod space;
+
+use golden::{Content, Golden, GoldenError, SampleRow, SumRow};
+use rayon::prelude::*;
+use softwarp_isa::{Form, Semantics};
+use softwarp_num::{Cvt, Extra, extend};
+use space::{CHUNKS, Replay};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// How much to replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The edges of each space and a few chunks that depend on the form.
+    Subset,
+    /// Every chunk.
+    Full,
+}
+
+/// What one golden row came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The file it is from.
+    pub file: PathBuf,
+    /// The `cvt` form, as the file spells it.
+    pub form: String,
+    /// What went wrong; `None` if everything replayed agrees.
+    pub failure: Option<Failure>,
+}
+
+/// How a row disagrees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The row cannot be replayed: the form is unknown, or the row does not fit it.
+    Unusable(String),
+    /// Chunks whose sums differ, as ranges of input indices.
+    Chunks(Vec<ChunkDifference>),
+    /// Inputs whose results differ.
+    Rows(Vec<RowDifference>),
+}
+
+/// A chunk whose sum differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkDifference {
+    /// Which of the 64.
+    pub chunk: u64,
+    /// Its first input index.
+    pub first: u64,
+    /// Its last input index.
+    pub last: u64,
+    /// The recorded sum.
+    pub expected: u64,
+    /// Ours.
+    pub got: u64,
+}
+
+/// An input whose result differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowDifference {
+    /// The first source.
+    pub input: u64,
+    /// The recorded result.
+    pub expected: u64,
+    /// Ours.
+    pub got: u64,
+}
+
+/// What a replay came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Every row, in the order of the files.
+    pub outcomes: Vec<Outcome>,
+    /// Files in a folder that hold nothing this version replays.
+    pub skipped: Vec<PathBuf>,
+}
+
+impl Report {
+    /// Rows that agree.
+    pub fn passed(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.failure.is_none()).count()
+    }
+
+    /// Rows that do not.
+    pub fn failed(&self) -> usize {
+        self.outcomes.len() - self.passed()
+    }
+}
+
+/// Replays golden files, and the golden files in folders. `progress` hears of work done and in all.
+pub fn verify(
+    paths: &[PathBuf],
+    depth: Depth,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Report, GoldenError> {
+    let mut report = Report::default();
+    let mut sums = Vec::new();
+    for golden in golden::collect(paths, &mut report.skipped)? {
+        let Golden { file, content } = golden;
+        match content {
+            Content::Samples(rows) => {
+                let replay = |row: &SampleRow| Outcome {
+                    file: file.clone(),
+                    form: row.form.clone(),
+                    failure: replay_samples(row).err(),
+                };
+                report.outcomes.extend(rows.iter().map(replay));
+            }
+            Content::Sums(rows) => {
+                // Left open until all files are read: spaces are walked once for all forms.
+                for row in rows {
+                    sums.push((report.outcomes.len(), row));
+                    let form = sums.last().map(|(_, row)| row.form.clone()).unwrap_or_default();
+                    report.outcomes.push(Outcome { file: file.clone(), form, failure: None });
+                }
+            }
+        }
+    }
+    for (outcome, failure) in replay_sums(&sums, depth, progress) {
+        if let Some(outcome) = report.outcomes.get_mut(outcome) {
+            outcome.failure = Some(failure);
+        }
+    }
+    Ok(report)
+}
+
+fn cvt_of(form: &str) -> Result<Cvt, Failure> {
+    match Form::parse(form).map(Form::semantics) {
+        Ok(Semantics::Cvt(cvt)) => Ok(cvt),
+        Ok(_) => Err(Failure::Unusable("not a cvt".into())),
+        Err(error) => Err(Failure::Unusable(error.to_string())),
+    }
+}
+
+fn replay_samples(row: &SampleRow) -> Result<(), Failure> {
+    let cvt = cvt_of(&row.form)?;
+    let element = cvt.element.dst;
+    let mut differences = Vec::new();
+    for &(input, expected) in &row.rows {
+        let sources = [input, space::second(input)];
+        let got = cvt.eval(&sources, Extra::default());
+        let got = got.ok_or_else(|| Failure::Unusable("no such conversion".into()))?;
+        let got = if cvt.lanes == 1 { extend(element, got, element.bits().max(32)) } else { got };
+        if got != expected {
+            differences.push(RowDifference { input, expected, got });
+        }
+    }
+    if differences.is_empty() { Ok(()) } else { Err(Failure::Rows(differences)) }
+}
+
+/// Indices that one task covers: small enough to keep all cores busy to the end.
+const TASK: u64 = 1 << 20;
+
+/// Replays rows of sums together; returns the failures by the number given with each row.
+fn replay_sums(
+    rows: &[(usize, SumRow)],
+    depth: Depth,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Vec<(usize, Failure)> {
+    let mut failures = Vec::new();
+    let mut replays = Vec::new();
+    for (outcome, row) in rows {
+        match prepare(row) {
+            Ok(replay) => replays.push((*outcome, row, replay)),
+            Err(failure) => failures.push((*outcome, failure)),
+        }
+    }
+
+    // Everything that wants the same indices goes into one task.
+    let mut tasks: BTreeMap<(u64, u64), Vec<usize>> = BTreeMap::new();
+    for (k, (_, row, replay)) in replays.iter().enumerate() {
+        for chunk in chunks(&row.form, replay.len(), depth) {
+            tasks.entry((replay.len(), chunk)).or_default().push(k);
+        }
+    }
+    let tasks: Vec<_> = tasks
+        .iter()
+        .flat_map(|(&(len, chunk), members)| {
+            let size = len / CHUNKS;
+            let pieces = size.div_ceil(TASK).max(1);
+            (0..pieces).map(move |piece| {
+                let start = chunk * size + piece * TASK;
+                (chunk, start..(start + TASK).min((chunk + 1) * size), members)
+            })
+        })
+        .collect();
+    let work = |(_, range, members): &(u64, std::ops::Range<u64>, &Vec<usize>)| {
+        (range.end - range.start) * members.len() as u64
+    };
+    let total = tasks.iter().map(work).sum();
+    let done = std::sync::atomic::AtomicU64::new(0);
+    let partial_sums: Vec<Vec<u64>> = tasks
+        .par_iter()
+        .map(|task| {
+            let members: Vec<&Replay> = task.2.iter().map(|&k| &replays[k].2).collect();
+            let sums = space::sums(&members, task.1.clone());
+            let done = done.fetch_add(work(task), std::sync::atomic::Ordering::Relaxed) + work(task);
+            progress(done, total);
+            sums
+        })
+        .collect();
+
+    let mut got: BTreeMap<(usize, u64), u64> = BTreeMap::new();
+    for ((chunk, _, members), sums) in tasks.iter().zip(partial_sums) {
+        for (&k, sum) in members.iter().zip(sums) {
+            let entry = got.entry((k, *chunk)).or_default();
+            *entry = entry.wrapping_add(sum);
+        }
+    }
+    let mut differences: BTreeMap<usize, Vec<ChunkDifference>> = BTreeMap::new();
+    for ((k, chunk), got) in got {
+        let (outcome, row, replay) = &replays[k];
+        let expected = row.sums[chunk as usize];
+        if got != expected {
+            let size = replay.len() / CHUNKS;
+            let (first, last) = (chunk * size, (chunk + 1) * size - 1);
+            let difference = ChunkDifference { chunk, first, last, expected, got };
+            differences.entry(*outcome).or_default().push(difference);
+        }
+    }
+    failures.extend(differences.into_iter().map(|(outcome, chunks)| (outcome, Failure::Chunks(chunks))));
+    failures
+}
+
+fn prepare(row: &SumRow) -> Result<Replay, Failure> {
+    let unusable = |why: String| Err(Failure::Unusable(why));
+    let Some(replay) = Replay::new(cvt_of(&row.form)?) else {
+        return unusable("takes operands that a space of inputs does not give".into());
+    };
+    if row.n != replay.len() {
+        return unusable(format!("n is {}, but its space has {} inputs", row.n, replay.len()));
+    }
+    if row.sums.len() as u64 != CHUNKS {
+        return unusable(format!("{} sums instead of {CHUNKS}", row.sums.len()));
+    }
+    Ok(replay)
+}
+
+/// The chunks to replay: all of a small space; of a large one an edge and one that the form's name picks.
+fn chunks(form: &str, len: u64, depth: Depth) -> Vec<u64> {
+    let name = form.bytes().fold(0, |hash, byte| space::mix(hash ^ u64::from(byte)));
+    match (depth, len) {
+        (Depth::Full, _) | (_, ..=0x1_0000) => (0..CHUNKS).collect(),
+        (_, ..=0x100_0000) => (0..8).map(|k| (name + 8 * k) % CHUNKS).collect(),
+        // Zeros and subnormals; infinities and NaNs of either sign; and one more.
+        _ => {
+            let edge = [0, 31, 32, 63][(name >> 8) as usize % 4];
+            let other = name % CHUNKS;
+            if other == edge { vec![edge] } else { vec![edge, other] }
+        }
+    }
+}
