@@ -171,6 +171,7 @@ fn encode<W: Carrier>(c: Conversion, x: W) -> W {
     let (exponent, mantissa) = (u32::from(exponent), u32::from(mantissa));
     let zero = W::word(0);
     let one = W::word(1);
+    let infinity_code = W::word(((1 << exponent) - 1) << mantissa);
 
     let mut sign = if signed { x >> (W::BITS - 1) } else { zero };
     let mut magnitude = x & W::MAGNITUDE;
@@ -187,11 +188,31 @@ fn encode<W: Carrier>(c: Conversion, x: W) -> W {
         return encode_tf32_away(c, sign, magnitude);
     }
 
-    // How many low bits of the significand go: fixed where the destination is normal, one more for each
-    // power of two below that.
+    // Out of range. The code after the largest finite one is infinity, or NaN where there is none, and as a
+    // number it is what that code would be if it were finite: clamping the value to it, or to the largest
+    // finite one, is the same as clamping the result.
+    let above = match top {
+        TopCodes::Ieee => ((1 << exponent) - 1) << mantissa,
+        TopCodes::NanOnly => (1 << (exponent + mantissa)) - 1,
+        TopCodes::Finite => 1 << (exponent + mantissa),
+    };
+    let inward = match c.rounding {
+        Rounding::TowardZero => true,
+        Rounding::Down => sign == zero,
+        Rounding::Up => sign != zero,
+        _ => false,
+    };
+    let (finite, over) = (value_of::<W>(c.dst, above - 1), value_of::<W>(c.dst, above));
+    magnitude = if matches!(c.saturation, Saturation::Finite) || matches!(top, TopCodes::Finite) {
+        magnitude.min(finite)
+    } else {
+        let limit = if inward & (magnitude != W::INFINITY) { finite } else { over };
+        magnitude.min(limit)
+    };
+
     let drop = W::MANTISSA - mantissa;
-    let infinity_code = W::word(((1 << exponent) - 1) << mantissa);
     let mut code = if W::BITS == 32 && exponent == 8 {
+        // The same exponents: only the significand gets shorter.
         if drop == 0 {
             magnitude
         } else {
@@ -199,42 +220,21 @@ fn encode<W: Carrier>(c: Conversion, x: W) -> W {
             (magnitude + increment) >> drop
         }
     } else {
-        let least = W::word((W::BIAS - bias as i32 + 1) as u64);
-        let field = magnitude >> W::MANTISSA;
-        let below = least.minus_or_zero(field);
-        // Past this every bit is gone, and what is left decides the rounding in the same way.
-        let gone = (W::word(u64::from(drop)) + below).min(W::word(u64::from(W::MANTISSA) + 2));
-        let implicit = one << W::MANTISSA;
-        // A carrier's subnormal gets an implicit one that it does not have: it is far too small for that
-        // to matter, but zero must stay zero where everything is rounded away from it.
-        let directed = matches!(c.rounding, Rounding::Up | Rounding::Down);
-        let leading = if directed && magnitude == zero { zero } else { implicit };
-        let significand = (magnitude & (implicit - one)) | leading;
-        let last = significand.shr_by(gone) & one;
-        let increment = increment(c, sign, last, one.shl_by(gone) - one);
-        let rounded = (significand + increment).shr_by(gone);
-        rounded + (field.minus_or_zero(least) << mantissa)
-    };
-
-    // Out of range. The code after the largest finite one is infinity, or NaN where there is none.
-    let above = match top {
-        TopCodes::Ieee => infinity_code,
-        TopCodes::NanOnly => W::word((1 << (exponent + mantissa)) - 1),
-        TopCodes::Finite => W::word(1 << (exponent + mantissa)),
-    };
-    let inward = match c.rounding {
-        Rounding::TowardZero => true,
-        Rounding::Down | Rounding::Up => {
-            let outward_sign = if matches!(c.rounding, Rounding::Up) { zero } else { one };
-            signed && sign != outward_sign
-        }
-        _ => false,
-    };
-    code = if matches!(c.saturation, Saturation::Finite) || matches!(top, TopCodes::Finite) {
-        code.min(above - one)
-    } else {
-        let limit = if inward & (magnitude != W::INFINITY) { above - one } else { above };
-        code.min(limit)
+        // Adding a power of two so large that the sum's last bit is the result's last bit makes the CPU do
+        // the rounding, to nearest even, and leaves the result's significand in the sum's low bits. The last
+        // bit is that of the least normal number for everything below it.
+        let least = least_exponent::<W>(bias);
+        let binade = (magnitude & W::INFINITY).max(W::word(least) << W::MANTISSA);
+        let power = binade + (W::word(u64::from(drop)) << W::MANTISSA);
+        let sum = magnitude.float_add(power);
+        let rounded = sum.float_sub(power);
+        let significand = match c.rounding {
+            Rounding::TowardZero => sum - flag(magnitude.float_less(rounded)),
+            Rounding::Up | Rounding::Down if inward => sum - flag(magnitude.float_less(rounded)),
+            Rounding::Up | Rounding::Down => sum + flag(rounded.float_less(magnitude)),
+            _ => sum,
+        } - power;
+        significand + (binade >> drop) - W::word(least << mantissa)
     };
 
     if c.ftz && matches!(c.dst, Format::F32) && code < W::word(1) << mantissa {
@@ -257,6 +257,27 @@ fn encode<W: Carrier>(c: Conversion, x: W) -> W {
     result << u32::from(padding)
 }
 
+/// One or nothing.
+#[inline(always)]
+fn flag<W: Carrier>(set: bool) -> W {
+    W::word(u64::from(set))
+}
+
+/// The working format's exponent field for the least normal number of a format with this bias.
+#[inline(always)]
+const fn least_exponent<W: Carrier>(bias: i16) -> u64 {
+    (W::BIAS - bias as i32 + 1) as u64
+}
+
+/// The working value of a positive normal code, read as a number even if it stands for something else.
+#[inline(always)]
+fn value_of<W: Carrier>(format: Format, code: u64) -> W {
+    let Kind::Float { mantissa, bias, .. } = format.spec().kind else { return W::word(0) };
+    let field = least_exponent::<W>(bias) - 1 + (code >> mantissa);
+    let fraction = code & ((1 << mantissa) - 1);
+    W::word(field << W::MANTISSA | fraction << (W::MANTISSA - u32::from(mantissa)))
+}
+
 /// What to add to the significand before its low bits (all ones in `low`) are cut off; `last` is the bit
 /// that will be the result's last.
 #[inline(always)]
@@ -265,8 +286,20 @@ fn increment<W: Carrier>(c: Conversion, sign: W, last: W, low: W) -> W {
     match c.rounding {
         Rounding::NearestEven => (low >> 1) + last,
         Rounding::NearestAway => (low >> 1) + W::word(1),
-        Rounding::Up => if sign == zero { low } else { zero },
-        Rounding::Down => if sign == zero { zero } else { low },
+        Rounding::Up => {
+            if sign == zero {
+                low
+            } else {
+                zero
+            }
+        }
+        Rounding::Down => {
+            if sign == zero {
+                zero
+            } else {
+                low
+            }
+        }
         Rounding::TowardZero | Rounding::Stochastic => zero,
     }
 }
@@ -433,39 +466,50 @@ fn integral(c: Conversion, x: u64) -> u64 {
 
 #[inline(always)]
 fn float_to_int(c: Conversion, x: u64) -> u64 {
-    let bits = c.dst.bits();
-    let nan_code = 1 << (bits - 1);
     if matches!(c.src, Format::F64) {
-        let value = round_f64(c.rounding, f64::from_bits(x));
-        let n = match c.dst {
-            Format::U64 => value as u64,
-            Format::S64 => value as i64 as u64,
-            Format::U32 => (value as u32).into(),
-            _ => clamp_i32(c.dst, value as i32) as u64,
-        };
-        return if x & u64::MAGNITUDE > u64::INFINITY { nan_code } else { n } & c.dst.mask();
+        return to_int(c, x);
     }
-    let mut narrow = decode(c.src, x as u32);
-    let magnitude = narrow & u32::MAGNITUDE;
-    if c.ftz && magnitude < 0x0080_0000 {
-        narrow = 0;
-    }
-    let value = round_f32(c.rounding, f32::from_bits(narrow));
-    let n = match c.dst {
-        Format::U64 => value as u64,
-        Format::S64 => value as i64 as u64,
-        Format::U32 => (value as u32).into(),
-        _ => clamp_i32(c.dst, value as i32) as u64,
-    };
-    // 64-bit destinations mark NaN with the sign bit; for the others a NaN is 0, as Rust's casts have it.
-    if bits == 64 && magnitude > u32::INFINITY { nan_code } else { n & c.dst.mask() }
+    let narrow = decode(c.src, x as u32);
+    if c.dst.bits() == 64 { to_int(c, extend(narrow)) } else { to_int(c, narrow).into() }
 }
 
-/// Clamps to the range of an integer format of less than 32 bits, or s32.
+/// Rounds the working value `x` to an integer of at most the carrier's width, clamped to its range.
 #[inline(always)]
-fn clamp_i32(format: Format, n: i32) -> i32 {
-    let (low, high) = int_range(format);
-    n.clamp(low as i32, high as i32)
+fn to_int<W: Carrier>(c: Conversion, x: W) -> W {
+    let (zero, one) = (W::word(0), W::word(1));
+    let sign = x >> (W::BITS - 1);
+    let mut magnitude = x & W::MAGNITUDE;
+    let nan = magnitude > W::INFINITY;
+    if c.ftz {
+        // Only f32 inputs are flushed, and only directed roundings can tell.
+        let least = W::word((W::BIAS - 127 + 1) as u64) << W::MANTISSA;
+        magnitude = if magnitude < least { zero } else { magnitude };
+    }
+
+    // The binary point lies `gone` bits up in the significand, or `missing` bits below it.
+    let field = magnitude >> W::MANTISSA;
+    let integral = W::word(W::BIAS as u64 + u64::from(W::MANTISSA));
+    let gone = integral.minus_or_zero(field).min(W::word(u64::from(W::MANTISSA) + 2));
+    let missing = field.minus_or_zero(integral).min(W::word(u64::from(W::BITS - 1 - W::MANTISSA)));
+    let implicit = one << W::MANTISSA;
+    let directed = matches!(c.rounding, Rounding::Up | Rounding::Down);
+    let leading = if directed && magnitude == zero { zero } else { implicit };
+    let significand = (magnitude & (implicit - one)) | leading;
+    let last = significand.shr_by(gone) & one;
+    let low = one.shl_by(gone) - one;
+    // With no bit gone there is nothing to round, though the last bit may be odd.
+    let increment = increment(c, sign, last, low) & low;
+    let n = (significand + increment).shr_by(gone).shl_by(missing);
+    let n = if field >= W::word(W::BIAS as u64 + u64::from(W::BITS)) { W::MAX } else { n };
+
+    let positive = W::word(c.dst.mask() >> u32::from(c.dst.is_signed()));
+    let negative = if c.dst.is_signed() { positive + one } else { zero };
+    let n = n.min(if sign == zero { positive } else { negative });
+    let code = if sign == zero { n } else { n.negated() & W::word(c.dst.mask()) };
+    // Hardware marks NaN with the top bit where f64 or a 64-bit integer takes part.
+    let marked = c.dst.bits() == 64 || matches!(c.src, Format::F64);
+    let nan_code = if marked { W::word(1 << (c.dst.bits() - 1)) } else { zero };
+    if nan { nan_code } else { code }
 }
 
 /// The least and the greatest number of an integer format (u64's greatest does not fit and is given as

@@ -27,6 +27,8 @@ pub(crate) trait Carrier:
     const INFINITY: Self;
     /// The pattern of 1.0.
     const ONE: Self;
+    /// All ones.
+    const MAX: Self;
     /// All bits but the sign.
     const MAGNITUDE: Self;
     /// The low bits of `n`.
@@ -35,6 +37,14 @@ pub(crate) trait Carrier:
     fn shr_by(self, by: Self) -> Self;
     /// `self << by`, with `by` below the word's width.
     fn shl_by(self, by: Self) -> Self;
+    /// Two's complement.
+    fn negated(self) -> Self;
+    /// The sum as floating-point numbers.
+    fn float_add(self, other: Self) -> Self;
+    /// The difference as floating-point numbers.
+    fn float_sub(self, other: Self) -> Self;
+    /// Whether `self < other` as floating-point numbers.
+    fn float_less(self, other: Self) -> bool;
     /// `max(self - other, 0)`.
     fn minus_or_zero(self, other: Self) -> Self;
 }
@@ -47,6 +57,7 @@ macro_rules! carrier {
             const BIAS: i32 = $bias;
             const INFINITY: $word = <$float>::INFINITY.to_bits();
             const ONE: $word = (1.0 as $float).to_bits();
+            const MAX: $word = <$word>::MAX;
             const MAGNITUDE: $word = <$word>::MAX >> 1;
 
             #[inline(always)]
@@ -60,6 +71,22 @@ macro_rules! carrier {
             #[inline(always)]
             fn shl_by(self, by: $word) -> $word {
                 self.wrapping_shl(by as u32)
+            }
+            #[inline(always)]
+            fn negated(self) -> $word {
+                self.wrapping_neg()
+            }
+            #[inline(always)]
+            fn float_add(self, other: $word) -> $word {
+                (<$float>::from_bits(self) + <$float>::from_bits(other)).to_bits()
+            }
+            #[inline(always)]
+            fn float_sub(self, other: $word) -> $word {
+                (<$float>::from_bits(self) - <$float>::from_bits(other)).to_bits()
+            }
+            #[inline(always)]
+            fn float_less(self, other: $word) -> bool {
+                <$float>::from_bits(self) < <$float>::from_bits(other)
             }
             #[inline(always)]
             fn minus_or_zero(self, other: $word) -> $word {

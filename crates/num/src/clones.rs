@@ -78,31 +78,41 @@ fn detect() -> Level {
     Level::Baseline
 }
 
-/// Runs `body` compiled for the current level's features, provided that it is inlined into this function:
-/// mark what it calls `#[inline(always)]`.
+/// Work to be compiled for each level by [`vectorised`].
+///
+/// Mark `run`, and everything hot that it calls, `#[inline(always)]`: only what is inlined is compiled with
+/// a level's features. (A closure would do if closures could be marked so.)
+pub trait Vectorise {
+    /// What it results in.
+    type Output;
+    /// Does it.
+    fn run(self) -> Self::Output;
+}
+
+/// Runs `work` compiled for the current level's features.
 #[cfg(target_arch = "x86_64")]
-pub fn vectorised<T>(body: impl FnOnce() -> T) -> T {
+pub fn vectorised<W: Vectorise>(work: W) -> W::Output {
     #[target_feature(enable = "avx2,bmi1,bmi2")]
-    fn with_avx2<T>(body: impl FnOnce() -> T) -> T {
-        body()
+    fn with_avx2<W: Vectorise>(work: W) -> W::Output {
+        work.run()
     }
     #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-    fn with_avx512<T>(body: impl FnOnce() -> T) -> T {
-        body()
+    fn with_avx512<W: Vectorise>(work: W) -> W::Output {
+        work.run()
     }
     match Level::current() {
-        Level::Baseline => body(),
+        Level::Baseline => work.run(),
         // SAFETY: the current level is at most the best, whose features were detected on this CPU.
-        Level::Avx2 => unsafe { with_avx2(body) },
+        Level::Avx2 => unsafe { with_avx2(work) },
         // SAFETY: as above.
-        Level::Avx512 => unsafe { with_avx512(body) },
+        Level::Avx512 => unsafe { with_avx512(work) },
     }
 }
 
-/// Runs `body`.
+/// Runs `work`.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn vectorised<T>(body: impl FnOnce() -> T) -> T {
-    body()
+pub fn vectorised<W: Vectorise>(work: W) -> W::Output {
+    work.run()
 }
 
 /// `(src, aux, dst)`, as in [`crate::Kernel::run`].

@@ -198,8 +198,7 @@ impl Saturation {
 
 impl Scaling {
     /// Every scaling.
-    pub const ALL: [Scaling; 4] =
-        [Scaling::None, Scaling::Divide, Scaling::DivideFlushed, Scaling::Multiply];
+    pub const ALL: [Scaling; 4] = [Scaling::None, Scaling::Divide, Scaling::DivideFlushed, Scaling::Multiply];
 }
 
 #[cfg(test)]

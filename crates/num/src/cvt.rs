@@ -139,8 +139,7 @@ mod tests {
     use super::*;
     use crate::Saturation;
 
-    const NARROW: Conversion =
-        Conversion::new(Format::F32, Format::E4m3).with_saturation(Saturation::Finite);
+    const NARROW: Conversion = Conversion::new(Format::F32, Format::E4m3).with_saturation(Saturation::Finite);
 
     fn bits(x: f32) -> u64 {
         x.to_bits().into()

@@ -6,7 +6,7 @@ mod conversion;
 mod cvt;
 mod format;
 mod kernel;
-pub use clones::{LEVEL_VARIABLE, Level, vectorised};
+pub use clones::{LEVEL_VARIABLE, Level, Vectorise, vectorised};
 pub use conversion::{Conversion, Rounding, Saturation, Scaling};
 pub use cvt::{Cvt, Extra, extend, pack};
 pub use format::{Format, Kind, Packed, Spec, TopCodes};

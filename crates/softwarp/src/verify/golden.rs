@@ -115,7 +115,8 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, GoldenError> {
         let path = entry.map_err(io)?.path();
         if path.is_dir() {
             files.extend(files_below(&path)?);
-        } else if path.to_string_lossy().ends_with(".jsonl") || path.to_string_lossy().ends_with(".jsonl.gz") {
+        } else if path.to_string_lossy().ends_with(".jsonl") || path.to_string_lossy().ends_with(".jsonl.gz")
+        {
             files.push(path);
         }
     }

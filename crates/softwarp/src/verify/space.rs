@@ -5,7 +5,7 @@
 //! `b = i * 2654435761 + 0x9E3779B9`; for 64-bit sources a sample drawn from `i` ([`wide`]).
 //! A chunk's sum is, modulo 2^64, that of `mix(out ^ mix(i))` over its indices.
 
-use softwarp_num::{Cvt, Kernel, vectorised};
+use softwarp_num::{Cvt, Kernel, Vectorise, vectorised};
 
 /// Chunks of a space.
 pub const CHUNKS: u64 = 64;
@@ -58,6 +58,16 @@ enum Feed {
     Wide,
 }
 
+impl Feed {
+    fn bytes(self) -> usize {
+        match self {
+            Feed::Index { bytes, .. } => bytes,
+            Feed::Second => 4,
+            Feed::Wide => 8,
+        }
+    }
+}
+
 /// A `cvt` that can be replayed over its space.
 #[derive(Debug)]
 pub struct Replay {
@@ -105,7 +115,7 @@ pub fn sums(replays: &[&Replay], indices: std::ops::Range<u64>) -> Vec<u64> {
     for replay in replays {
         for &feed in &replay.feeds {
             if !inputs.iter().any(|(known, _)| *known == feed) {
-                inputs.push((feed, Vec::with_capacity(8 * BLOCK)));
+                inputs.push((feed, vec![0; feed.bytes() * BLOCK]));
             }
         }
     }
@@ -115,14 +125,15 @@ pub fn sums(replays: &[&Replay], indices: std::ops::Range<u64>) -> Vec<u64> {
     let mut start = indices.start;
     while start < indices.end {
         let count = BLOCK.min((indices.end - start) as usize);
-        vectorised(|| hash_indices(start, &mut hashes[..count]));
+        vectorised(HashIndices { start, hashes: &mut hashes[..count] });
         for (feed, bytes) in &mut inputs {
-            vectorised(|| fill(*feed, start, count, bytes));
+            vectorised(Fill { feed: *feed, start, bytes });
         }
         for (replay, sum) in replays.iter().zip(&mut sums) {
             let lane = |lane: usize| {
                 let feed = replay.feeds.get(lane)?;
-                inputs.iter().find(|(known, _)| known == feed).map(|(_, bytes)| bytes.as_slice())
+                let (_, bytes) = inputs.iter().find(|(known, _)| known == feed)?;
+                bytes.get(..count * feed.bytes())
             };
             let dst = replay.cvt.element.dst;
             let used = count * dst.bytes();
@@ -131,65 +142,92 @@ pub fn sums(replays: &[&Replay], indices: std::ops::Range<u64>) -> Vec<u64> {
                 replay.kernel.run(codes, &[], &mut high[..used]);
                 &high[..used]
             });
-            let out = Out { low: &low[..used], high: upper, cvt: replay.cvt };
-            *sum = sum.wrapping_add(vectorised(|| out.sum(&hashes[..count])));
+            let part = BlockSum { low: &low[..used], high: upper, cvt: replay.cvt, hashes: &hashes[..count] };
+            *sum = sum.wrapping_add(vectorised(part));
         }
         start += count as u64;
     }
     sums
 }
 
-#[inline(always)]
-fn hash_indices(start: u64, hashes: &mut [u64]) {
-    for (i, hash) in (start..).zip(hashes) {
-        *hash = mix(i);
+/// Hashes a block's indices.
+struct HashIndices<'a> {
+    start: u64,
+    hashes: &'a mut [u64],
+}
+
+impl Vectorise for HashIndices<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (i, hash) in (self.start..).zip(self.hashes) {
+            *hash = mix(i);
+        }
+    }
+}
+
+/// Writes the codes that a block's indices stand for.
+struct Fill<'a> {
+    feed: Feed,
+    start: u64,
+    bytes: &'a mut [u8],
+}
+
+impl Vectorise for Fill<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Fill { feed, start, bytes } = self;
+        match feed {
+            Feed::Index { shift, mask, bytes: 1 } => write(start, bytes, |i| [(i >> shift & mask) as u8]),
+            Feed::Index { shift, bytes: 2, .. } => {
+                write(start, bytes, |i| ((i >> shift) as u16).to_le_bytes());
+            }
+            Feed::Index { shift, .. } => write(start, bytes, |i| ((i >> shift) as u32).to_le_bytes()),
+            Feed::Second => write(start, bytes, |i| (second(i) as u32).to_le_bytes()),
+            Feed::Wide => write(start, bytes, |i| wide(i).to_le_bytes()),
+        }
     }
 }
 
 #[inline(always)]
-fn fill(feed: Feed, start: u64, count: usize, bytes: &mut Vec<u8>) {
-    bytes.clear();
-    let indices = start..start + count as u64;
-    match feed {
-        Feed::Index { shift, mask, bytes: 1 } => {
-            bytes.extend(indices.map(|i| (i >> shift & mask) as u8));
-        }
-        Feed::Index { shift, bytes: 2, .. } => {
-            indices.for_each(|i| bytes.extend_from_slice(&((i >> shift) as u16).to_le_bytes()));
-        }
-        Feed::Index { shift, .. } => {
-            indices.for_each(|i| bytes.extend_from_slice(&((i >> shift) as u32).to_le_bytes()));
-        }
-        Feed::Second => indices.for_each(|i| bytes.extend_from_slice(&(second(i) as u32).to_le_bytes())),
-        Feed::Wide => indices.for_each(|i| bytes.extend_from_slice(&wide(i).to_le_bytes())),
+fn write<const BYTES: usize>(start: u64, bytes: &mut [u8], code: impl Fn(u64) -> [u8; BYTES]) {
+    let (codes, _) = bytes.as_chunks_mut();
+    for (i, place) in (start..).zip(codes) {
+        *place = code(i);
     }
 }
 
-/// A block of results, one byte string per lane.
-struct Out<'a> {
+/// A block's part of a sum, from its results, one byte string per lane.
+struct BlockSum<'a> {
     low: &'a [u8],
     high: Option<&'a [u8]>,
     cvt: Cvt,
+    hashes: &'a [u64],
 }
 
-impl Out<'_> {
-    /// The block's part of the sum.
-    #[inline(always)]
-    fn sum(&self, hashes: &[u64]) -> u64 {
-        let dst = self.cvt.element.dst;
-        match dst.bytes() {
-            1 => self.sum_of::<1>(hashes),
-            2 => self.sum_of::<2>(hashes),
-            4 => self.sum_of::<4>(hashes),
-            _ => self.sum_of::<8>(hashes),
-        }
-    }
+impl Vectorise for BlockSum<'_> {
+    type Output = u64;
 
     #[inline(always)]
-    fn sum_of<const BYTES: usize>(&self, hashes: &[u64]) -> u64 {
+    fn run(self) -> u64 {
+        match self.cvt.element.dst.bytes() {
+            1 => self.of::<1>(),
+            2 => self.of::<2>(),
+            4 => self.of::<4>(),
+            _ => self.of::<8>(),
+        }
+    }
+}
+
+impl BlockSum<'_> {
+    #[inline(always)]
+    fn of<const BYTES: usize>(&self) -> u64 {
         let dst = self.cvt.element.dst;
         let (low, _) = self.low.as_chunks::<BYTES>();
-        let codes = low.iter().zip(hashes);
+        let codes = low.iter().zip(self.hashes);
         if let Some(high) = self.high {
             let (high, _) = high.as_chunks::<BYTES>();
             let shift = dst.pitch();
