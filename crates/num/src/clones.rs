@@ -140,30 +140,30 @@ impl Clones {
     }
 }
 
-fn baseline<const CODE: u32>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
-    convert_elements::<CODE>(src, aux, dst);
+fn baseline<const CODE: u32, const PACKED: bool>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
+    convert_elements::<CODE, PACKED>(src, aux, dst);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn avx2<const CODE: u32>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
-    convert_elements::<CODE>(src, aux, dst);
+fn avx2<const CODE: u32, const PACKED: bool>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
+    convert_elements::<CODE, PACKED>(src, aux, dst);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-fn avx512<const CODE: u32>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
-    convert_elements::<CODE>(src, aux, dst);
+fn avx512<const CODE: u32, const PACKED: bool>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
+    convert_elements::<CODE, PACKED>(src, aux, dst);
 }
 
 /// The clones of the conversion with this code.
 #[cfg(target_arch = "x86_64")]
-pub(crate) const fn clones<const CODE: u32>() -> Clones {
-    Clones([baseline::<CODE>, avx2::<CODE>, avx512::<CODE>])
+pub(crate) const fn clones<const CODE: u32, const PACKED: bool>() -> Clones {
+    Clones([baseline::<CODE, PACKED>, avx2::<CODE, PACKED>, avx512::<CODE, PACKED>])
 }
 
 /// The clones of the conversion with this code.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) const fn clones<const CODE: u32>() -> Clones {
-    Clones([baseline::<CODE>, baseline::<CODE>, baseline::<CODE>])
+pub(crate) const fn clones<const CODE: u32, const PACKED: bool>() -> Clones {
+    Clones([baseline::<CODE, PACKED>, baseline::<CODE, PACKED>, baseline::<CODE, PACKED>])
 }

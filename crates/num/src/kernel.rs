@@ -6,6 +6,7 @@
 
 use crate::body::{self, Path};
 use crate::clones::{Clones, clones};
+use crate::stream::{soon_read, soon_written};
 use crate::{Conversion, Format, Rounding, Saturation, Scaling};
 
 /// The compiled loops for one conversion.
@@ -15,6 +16,7 @@ use crate::{Conversion, Format, Rounding, Saturation, Scaling};
 pub struct Kernel {
     conversion: Conversion,
     clones: Clones,
+    packed: Clones,
 }
 
 impl std::fmt::Debug for Kernel {
@@ -41,6 +43,13 @@ impl Kernel {
         self.clones.run(src, aux, dst);
     }
 
+    /// The same on arrays in which 4-bit codes lie two to a byte, the first in the low half.
+    ///
+    /// An odd count of 4-bit results leaves the last half byte zero.
+    pub fn run_packed(&self, src: &[u8], aux: &[u8], dst: &mut [u8]) {
+        self.packed.run(src, aux, dst);
+    }
+
     /// Converts a single element.
     pub fn one(&self, code: u64, aux: u32) -> u64 {
         let mut out = [0; 8];
@@ -63,9 +72,60 @@ const fn aux_bytes(c: Conversion) -> usize {
     }
 }
 
+/// Elements between two requests for memory ahead. Few: requests that come in bursts wait for each other.
+const STRIDE: usize = 64;
+
 /// The loop. Cloned for each CPU feature set by [`crate::clones`].
+///
+/// With `PACKED`, 4-bit codes lie two to a byte; otherwise each has a byte of its own.
 #[inline(always)]
-pub(crate) fn convert_elements<const CODE: u32>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
+pub(crate) fn convert_elements<const CODE: u32, const PACKED: bool>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
+    let c = const { Conversion::from_code(CODE) };
+    let spread = const { PACKED && Conversion::from_code(CODE).src.pitch() == 4 };
+    let gather = const { PACKED && Conversion::from_code(CODE).dst.pitch() == 4 };
+    let aux_step = STRIDE * const { aux_bytes(Conversion::from_code(CODE)) };
+    let (src_step, dst_step) = (stride_bytes(c.src, spread), stride_bytes(c.dst, gather));
+    // Whole strides first: their fixed length lets the compiler leave out all bookkeeping.
+    let whole = (src.len() / src_step).min(dst.len() / dst_step);
+    let (strides, src_rest) = src.split_at(whole * src_step);
+    let aux_rest = aux.get(whole * aux_step..).unwrap_or(&[]);
+    for stride in 0..whole {
+        soon_read(src, stride * src_step, src_step);
+        soon_written(dst, stride * dst_step, dst_step);
+        let codes = &strides[stride * src_step..][..src_step];
+        let aux = aux.get(stride * aux_step..).unwrap_or(&[]);
+        let out = &mut dst[stride * dst_step..][..dst_step];
+        convert_stride::<CODE>(spread, gather, codes, aux, out);
+    }
+    convert_stride::<CODE>(spread, gather, src_rest, aux_rest, &mut dst[whole * dst_step..]);
+}
+
+/// Up to a stride of elements.
+#[inline(always)]
+fn convert_stride<const CODE: u32>(spread: bool, gather: bool, src: &[u8], aux: &[u8], dst: &mut [u8]) {
+    let c = const { Conversion::from_code(CODE) };
+    let (mut from, mut to) = ([0; STRIDE], [0; STRIDE]);
+    let codes = if spread {
+        spread_nibbles(src, &mut from);
+        &from[..(2 * src.len()).min(STRIDE)]
+    } else {
+        src
+    };
+    if gather {
+        let count = (2 * dst.len()).min(codes.len() / c.src.bytes()).min(STRIDE);
+        convert_bytes::<CODE>(codes, aux, &mut to[..count]);
+        gather_nibbles(&to, &mut dst[..count.div_ceil(2)]);
+    } else {
+        convert_bytes::<CODE>(codes, aux, dst);
+    }
+}
+
+const fn stride_bytes(format: Format, packed: bool) -> usize {
+    if packed { STRIDE / 2 } else { STRIDE * format.bytes() }
+}
+
+#[inline(always)]
+fn convert_bytes<const CODE: u32>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
     let c = const { Conversion::from_code(CODE) };
     let elements = src.chunks_exact(c.src.bytes()).zip(dst.chunks_exact_mut(c.dst.bytes()));
     match const { aux_bytes(Conversion::from_code(CODE)) } {
@@ -79,6 +139,26 @@ pub(crate) fn convert_elements<const CODE: u32>(src: &[u8], aux: &[u8], dst: &mu
                 store(dst, element::<CODE>(c, load(src), load(aux) as u32));
             }
         }
+    }
+}
+
+/// The two codes of each byte to a byte each.
+#[inline(always)]
+fn spread_nibbles(packed: &[u8], codes: &mut [u8]) {
+    let (pairs, _) = codes.as_chunks_mut();
+    for (pair, &packed) in pairs.iter_mut().zip(packed) {
+        let packed = u16::from(packed);
+        *pair = ((packed | packed << 4) & 0x0f0f).to_le_bytes();
+    }
+}
+
+/// The codes of two bytes to one byte.
+#[inline(always)]
+fn gather_nibbles(codes: &[u8], packed: &mut [u8]) {
+    let (pairs, _) = codes.as_chunks();
+    for (&pair, packed) in pairs.iter().zip(packed) {
+        let pair = u16::from_le_bytes(pair);
+        *packed = (pair | pair >> 4) as u8;
     }
 }
 
@@ -153,7 +233,13 @@ macro_rules! families {
                     ..Conversion::new(Format::$src, Format::$dst)
                 };
                 if $c.code() == LEAF.code() {
-                    return Some(Kernel { conversion: LEAF, clones: clones::<{ LEAF.canonical().code() }>() });
+                    const CODE: u32 = LEAF.canonical().code();
+                    const NIBBLES: bool = LEAF.src.pitch() == 4 || LEAF.dst.pitch() == 4;
+                    return Some(Kernel {
+                        conversion: LEAF,
+                        clones: clones::<CODE, false>(),
+                        packed: clones::<CODE, NIBBLES>(),
+                    });
                 }
             }
         )*

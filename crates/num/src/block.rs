@@ -1,0 +1,319 @@
+//! Block-scaled formats: narrow elements that share a scale, built from the element conversions.
+//!
+//! The OCP microscaling (MX) formats have 32 elements to a ue8m0 scale, NVFP4 has 16 to an e4m3 scale and
+//! one f32 scale for the whole tensor. How a scale is chosen:
+//!
+//! * MX: the largest power of two not above the block's largest magnitude, divided by the largest power of
+//!   two of the element format (OCP MX 1.0, section 6.3), no less than 2^-127.
+//! * NVFP4: the tensor's scale is its largest magnitude / (448 * 6), a block's scale its largest magnitude
+//!   / 6 / the tensor's scale, rounded to nearest even in e4m3.
+//!
+//! Elements are divided by their scale and rounded to nearest even, saturating. Infinities saturate and do
+//! not count for the scale; a NaN makes its block's scale NaN, and with it the whole block when it is read
+//! back. Blocks do not cross rows.
+
+use crate::slice::packed_len;
+use crate::{Conversion, Format, Kernel, Saturation, Vectorise, vectorised};
+use rayon::prelude::*;
+
+/// A block-scaled format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // The table below documents each.
+pub enum BlockFormat {
+    Mxfp8E4m3,
+    Mxfp8E5m2,
+    Mxfp6E2m3,
+    Mxfp6E3m2,
+    Mxfp4,
+    Nvfp4,
+}
+
+impl BlockFormat {
+    /// Every block-scaled format.
+    pub const ALL: [BlockFormat; 6] = [
+        BlockFormat::Mxfp8E4m3,
+        BlockFormat::Mxfp8E5m2,
+        BlockFormat::Mxfp6E2m3,
+        BlockFormat::Mxfp6E3m2,
+        BlockFormat::Mxfp4,
+        BlockFormat::Nvfp4,
+    ];
+
+    /// Name, element format, scale format, elements of a block.
+    const fn row(self) -> (&'static str, Format, Format, usize) {
+        match self {
+            BlockFormat::Mxfp8E4m3 => ("mxfp8_e4m3", Format::E4m3, Format::Ue8m0, 32),
+            BlockFormat::Mxfp8E5m2 => ("mxfp8_e5m2", Format::E5m2, Format::Ue8m0, 32),
+            BlockFormat::Mxfp6E2m3 => ("mxfp6_e2m3", Format::E2m3, Format::Ue8m0, 32),
+            BlockFormat::Mxfp6E3m2 => ("mxfp6_e3m2", Format::E3m2, Format::Ue8m0, 32),
+            BlockFormat::Mxfp4 => ("mxfp4", Format::E2m1, Format::Ue8m0, 32),
+            BlockFormat::Nvfp4 => ("nvfp4", Format::E2m1, Format::E4m3, 16),
+        }
+    }
+
+    /// The name people use.
+    pub const fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Finds a format by its name.
+    pub fn from_name(name: &str) -> Option<BlockFormat> {
+        BlockFormat::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// The format of the elements.
+    pub const fn element(self) -> Format {
+        self.row().1
+    }
+
+    /// The format of the scales.
+    pub const fn scale(self) -> Format {
+        self.row().2
+    }
+
+    /// Elements of a block.
+    pub const fn block(self) -> usize {
+        self.row().3
+    }
+}
+
+/// A tensor in a block-scaled format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantized {
+    /// Which.
+    pub format: BlockFormat,
+    /// The elements' codes, row after row, as in an array ([`packed_len`]); a row begins on a byte.
+    pub codes: Vec<u8>,
+    /// The scales' codes, row after row.
+    pub scales: Vec<u8>,
+    /// The scale of the whole tensor: 1 but for NVFP4.
+    pub tensor_scale: f32,
+}
+
+impl Quantized {
+    /// Whether codes and scales have the sizes of `elements` elements in rows of `row`.
+    pub fn fits(&self, elements: usize, row: usize) -> bool {
+        let rows = if row == 0 { 0 } else { elements / row };
+        row.checked_mul(rows) == Some(elements)
+            && packed_len(self.format.element(), row).checked_mul(rows) == Some(self.codes.len())
+            && row.div_ceil(self.format.block()).checked_mul(rows) == Some(self.scales.len())
+    }
+}
+
+/// The conversions that a format needs.
+struct Kernels {
+    down: Kernel,
+    up: Kernel,
+    scale_up: Kernel,
+    scale_down: Option<Kernel>,
+}
+
+impl Kernels {
+    /// `None` never happens: a test makes them all.
+    fn new(format: BlockFormat) -> Option<Kernels> {
+        let down = |dst| Conversion::new(Format::F32, dst).with_saturation(Saturation::Finite).kernel();
+        let up = |src| Conversion::new(src, Format::F32).kernel();
+        let (element, scale) = (format.element(), format.scale());
+        Some(Kernels { down: down(element)?, up: up(element)?, scale_up: up(scale)?, scale_down: down(scale) })
+    }
+}
+
+/// Quantises rows of `row` elements each; elements after the last whole row are left out.
+pub fn quantize(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
+    let mut quantized = Quantized { format, codes: Vec::new(), scales: Vec::new(), tensor_scale: 1.0 };
+    let (Some(kernels), true) = (Kernels::new(format), row > 0) else { return quantized };
+    let rows = x.len() / row;
+    let x = &x[..rows * row];
+    if format == BlockFormat::Nvfp4 {
+        let largest = x.par_chunks(1 << 16).map(|x| vectorised(Largest(x)).0).max().unwrap_or(0);
+        let scale = f32::from_bits(largest) / (448.0 * 6.0);
+        // A tensor of zeros, or so small that its scale vanishes, is not scaled.
+        quantized.tensor_scale = if scale > 0.0 { scale } else { 1.0 };
+    }
+    let (row_codes, row_scales) = (packed_len(format.element(), row), row.div_ceil(format.block()));
+    quantized.codes = vec![0; rows * row_codes];
+    quantized.scales = vec![0; rows * row_scales];
+    let tensor_scale = quantized.tensor_scale;
+    x.par_chunks(row)
+        .zip(quantized.codes.par_chunks_mut(row_codes))
+        .zip(quantized.scales.par_chunks_mut(row_scales))
+        .for_each(|((x, codes), scales)| {
+            let blocks = x.chunks(format.block()).zip(codes.chunks_mut(packed_len(format.element(), format.block())));
+            for ((x, codes), scale) in blocks.zip(scales) {
+                *scale = quantize_block(format, &kernels, tensor_scale, x, codes);
+            }
+        });
+    quantized
+}
+
+/// Quantises one block; returns its scale's code.
+fn quantize_block(format: BlockFormat, kernels: &Kernels, tensor_scale: f32, x: &[f32], codes: &mut [u8]) -> u8 {
+    let (largest, nan) = vectorised(Largest(x));
+    let scale = match format.scale() {
+        _ if nan => format.scale().canonical_nan().unwrap_or(0) as u8,
+        Format::Ue8m0 => {
+            let top = format.element().decode(format.element().max_finite());
+            let top_exponent = top.log2().floor() as u32;
+            (largest >> 23).saturating_sub(top_exponent) as u8
+        }
+        _ => {
+            let wanted = f32::from_bits(largest) / 6.0 / tensor_scale;
+            kernels.scale_down.map_or(0, |down| down.one(wanted.to_bits().into(), 0) as u8)
+        }
+    };
+    let mut scaled = [[0u8; 4]; 32];
+    let divisor = f32::from_bits(kernels.scale_up.one(scale.into(), 0) as u32) * tensor_scale;
+    if divisor != 0.0 && !nan {
+        vectorised(Divide { x, divisor, out: &mut scaled });
+    }
+    kernels.down.run_packed(&scaled.as_flattened()[..4 * x.len()], &[], codes);
+    scale
+}
+
+/// Reads a quantised tensor of `elements` elements in rows of `row` back; what its codes and scales have no
+/// room for is left out.
+pub fn dequantize(quantized: &Quantized, elements: usize, row: usize) -> Vec<f32> {
+    let format = quantized.format;
+    let (Some(kernels), true) = (Kernels::new(format), row > 0) else { return Vec::new() };
+    let (row_codes, row_scales) = (packed_len(format.element(), row), row.div_ceil(format.block()));
+    let rows = (quantized.codes.len() / row_codes).min(quantized.scales.len() / row_scales).min(elements / row);
+    let mut out = vec![0.0; rows * row];
+    out.par_chunks_mut(row)
+        .zip(quantized.codes.par_chunks(row_codes))
+        .zip(quantized.scales.par_chunks(row_scales))
+        .for_each(|((out, codes), scales)| {
+            let block_codes = packed_len(format.element(), format.block());
+            let blocks = out.chunks_mut(format.block()).zip(codes.chunks(block_codes)).zip(scales);
+            for ((out, codes), &scale) in blocks {
+                let scale = f32::from_bits(kernels.scale_up.one(scale.into(), 0) as u32) * quantized.tensor_scale;
+                let mut values = [[0u8; 4]; 32];
+                kernels.up.run_packed(codes, &[], values.as_flattened_mut());
+                for (out, value) in out.iter_mut().zip(values) {
+                    *out = f32::from_le_bytes(value) * scale;
+                }
+            }
+        });
+    out
+}
+
+/// The bits of the largest finite magnitude, and whether there is a NaN.
+struct Largest<'a>(&'a [f32]);
+
+impl Vectorise for Largest<'_> {
+    type Output = (u32, bool);
+
+    #[inline(always)]
+    fn run(self) -> (u32, bool) {
+        let infinity = f32::INFINITY.to_bits();
+        let (mut largest, mut top) = (0, 0);
+        for x in self.0 {
+            let magnitude = x.to_bits() & 0x7fff_ffff;
+            top = magnitude.max(top);
+            largest = largest.max(if magnitude < infinity { magnitude } else { 0 });
+        }
+        (largest, top > infinity)
+    }
+}
+
+/// Each element divided by the scale.
+struct Divide<'a> {
+    x: &'a [f32],
+    divisor: f32,
+    out: &'a mut [[u8; 4]],
+}
+
+impl Vectorise for Divide<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (x, out) in self.x.iter().zip(self.out) {
+            *out = (x / self.divisor).to_le_bytes();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_its_conversions() {
+        for format in BlockFormat::ALL {
+            let kernels = Kernels::new(format).expect(format.name());
+            assert_eq!(kernels.scale_down.is_some(), format == BlockFormat::Nvfp4);
+            assert_eq!(BlockFormat::from_name(format.name()), Some(format));
+        }
+    }
+
+    #[test]
+    fn a_block_of_mxfp4_by_hand() {
+        let mut x = [0.0f32; 32];
+        x[..6].copy_from_slice(&[12.0, -7.0, 1.0, 0.4, f32::INFINITY, -0.0]);
+        let quantized = quantize(BlockFormat::Mxfp4, &x, 32);
+        // Largest 12 = 1.5 * 2^3, less e2m1's top exponent 2: scale 2, code 128.
+        assert_eq!(quantized.scales, [128]);
+        // 6, -3.5 (a tie: to even, -4), 0.5, 0.2 (nearer 0), the largest number, -0.
+        assert_eq!(quantized.codes[..3], [0xe7, 0x01, 0x87]);
+        let back = dequantize(&quantized, 32, 32);
+        assert_eq!(back[..6], [12.0, -8.0, 1.0, 0.0, 12.0, -0.0]);
+    }
+
+    #[test]
+    fn scales_follow_the_definition_in_every_binade() {
+        for format in BlockFormat::ALL.into_iter().filter(|format| format.scale() == Format::Ue8m0) {
+            let top = format.element().decode(format.element().max_finite());
+            for exponent in -149..128 {
+                let x = 2f64.powi(exponent) * 1.75;
+                let x = x as f32;
+                let wanted = 2f64.powi(f64::from(x).log2().floor() as i32 - top.log2().floor() as i32);
+                let quantized = quantize(format, &[x], 1);
+                let got = Format::Ue8m0.decode(quantized.scales[0].into());
+                assert_eq!(got, wanted.max(2f64.powi(-127)), "{} {x:e}", format.name());
+                let back = f64::from(dequantize(&quantized, 1, 1)[0]);
+                assert!((back - f64::from(x)).abs() <= f64::from(x) * 0.25 + 2f64.powi(-127), "{x:e} {back:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn nan_poisons_its_block_and_no_other() {
+        for format in BlockFormat::ALL {
+            let block = format.block();
+            let mut x = vec![1.0; 2 * block];
+            x[3] = f32::NAN;
+            let back = dequantize(&quantize(format, &x, 2 * block), 2 * block, 2 * block);
+            assert!(back[..block].iter().all(|x| x.is_nan()), "{}", format.name());
+            assert!(back[block..].iter().all(|x| (x - 1.0).abs() < 0.1), "{} {back:?}", format.name());
+        }
+    }
+
+    #[test]
+    fn values_of_the_format_come_back_exactly() {
+        for format in BlockFormat::ALL {
+            let element = format.element();
+            // Every block holds the largest element, so that scales are one times a power of two.
+            let top = element.decode(element.max_finite()) as f32;
+            let values: Vec<f32> = element.codes().map(|code| element.decode(code) as f32).collect();
+            let values = values.iter().copied().filter(|x| x.is_finite());
+            let x: Vec<f32> = values.flat_map(|x| std::iter::once(x).chain(vec![top; format.block() - 1])).collect();
+            let back = dequantize(&quantize(format, &x, x.len()), x.len(), x.len());
+            for (x, back) in x.iter().zip(back) {
+                assert!((x - back).abs() <= x.abs() * 1e-6, "{} {x} {back}", format.name());
+            }
+        }
+    }
+
+    #[test]
+    fn short_rows_and_odd_lengths() {
+        for format in BlockFormat::ALL {
+            let x: Vec<f32> = (0..3 * 37).map(|n| (n as f32 * 0.7).sin()).collect();
+            let quantized = quantize(format, &x, 37);
+            assert!(quantized.fits(x.len(), 37));
+            assert!(!quantized.fits(x.len() + 37, 37));
+            let back = dequantize(&quantized, x.len(), 37);
+            assert_eq!(back.len(), x.len());
+            assert!(x.iter().zip(&back).all(|(x, back)| (x - back).abs() < 0.26), "{}", format.name());
+        }
+    }
+}
