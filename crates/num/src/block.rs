@@ -114,7 +114,12 @@ impl Kernels {
         let down = |dst| Conversion::new(Format::F32, dst).with_saturation(Saturation::Finite).kernel();
         let up = |src| Conversion::new(src, Format::F32).kernel();
         let (element, scale) = (format.element(), format.scale());
-        Some(Kernels { down: down(element)?, up: up(element)?, scale_up: up(scale)?, scale_down: down(scale) })
+        Some(Kernels {
+            down: down(element)?,
+            up: up(element)?,
+            scale_up: up(scale)?,
+            scale_down: down(scale),
+        })
     }
 }
 
@@ -138,7 +143,8 @@ pub fn quantize(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
         .zip(quantized.codes.par_chunks_mut(row_codes))
         .zip(quantized.scales.par_chunks_mut(row_scales))
         .for_each(|((x, codes), scales)| {
-            let blocks = x.chunks(format.block()).zip(codes.chunks_mut(packed_len(format.element(), format.block())));
+            let blocks =
+                x.chunks(format.block()).zip(codes.chunks_mut(packed_len(format.element(), format.block())));
             for ((x, codes), scale) in blocks.zip(scales) {
                 *scale = quantize_block(format, &kernels, tensor_scale, x, codes);
             }
@@ -147,7 +153,13 @@ pub fn quantize(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
 }
 
 /// Quantises one block; returns its scale's code.
-fn quantize_block(format: BlockFormat, kernels: &Kernels, tensor_scale: f32, x: &[f32], codes: &mut [u8]) -> u8 {
+fn quantize_block(
+    format: BlockFormat,
+    kernels: &Kernels,
+    tensor_scale: f32,
+    x: &[f32],
+    codes: &mut [u8],
+) -> u8 {
     let (largest, nan) = vectorised(Largest(x));
     let scale = match format.scale() {
         _ if nan => format.scale().canonical_nan().unwrap_or(0) as u8,
@@ -176,7 +188,8 @@ pub fn dequantize(quantized: &Quantized, elements: usize, row: usize) -> Vec<f32
     let format = quantized.format;
     let (Some(kernels), true) = (Kernels::new(format), row > 0) else { return Vec::new() };
     let (row_codes, row_scales) = (packed_len(format.element(), row), row.div_ceil(format.block()));
-    let rows = (quantized.codes.len() / row_codes).min(quantized.scales.len() / row_scales).min(elements / row);
+    let rows =
+        (quantized.codes.len() / row_codes).min(quantized.scales.len() / row_scales).min(elements / row);
     let mut out = vec![0.0; rows * row];
     out.par_chunks_mut(row)
         .zip(quantized.codes.par_chunks(row_codes))
@@ -185,7 +198,8 @@ pub fn dequantize(quantized: &Quantized, elements: usize, row: usize) -> Vec<f32
             let block_codes = packed_len(format.element(), format.block());
             let blocks = out.chunks_mut(format.block()).zip(codes.chunks(block_codes)).zip(scales);
             for ((out, codes), &scale) in blocks {
-                let scale = f32::from_bits(kernels.scale_up.one(scale.into(), 0) as u32) * quantized.tensor_scale;
+                let scale =
+                    f32::from_bits(kernels.scale_up.one(scale.into(), 0) as u32) * quantized.tensor_scale;
                 let mut values = [[0u8; 4]; 32];
                 kernels.up.run_packed(codes, &[], values.as_flattened_mut());
                 for (out, value) in out.iter_mut().zip(values) {
@@ -271,7 +285,10 @@ mod tests {
                 let got = Format::Ue8m0.decode(quantized.scales[0].into());
                 assert_eq!(got, wanted.max(2f64.powi(-127)), "{} {x:e}", format.name());
                 let back = f64::from(dequantize(&quantized, 1, 1)[0]);
-                assert!((back - f64::from(x)).abs() <= f64::from(x) * 0.25 + 2f64.powi(-127), "{x:e} {back:e}");
+                assert!(
+                    (back - f64::from(x)).abs() <= f64::from(x) * 0.25 + 2f64.powi(-127),
+                    "{x:e} {back:e}"
+                );
             }
         }
     }
@@ -296,7 +313,8 @@ mod tests {
             let top = element.decode(element.max_finite()) as f32;
             let values: Vec<f32> = element.codes().map(|code| element.decode(code) as f32).collect();
             let values = values.iter().copied().filter(|x| x.is_finite());
-            let x: Vec<f32> = values.flat_map(|x| std::iter::once(x).chain(vec![top; format.block() - 1])).collect();
+            let x: Vec<f32> =
+                values.flat_map(|x| std::iter::once(x).chain(vec![top; format.block() - 1])).collect();
             let back = dequantize(&quantize(format, &x, x.len()), x.len(), x.len());
             for (x, back) in x.iter().zip(back) {
                 assert!((x - back).abs() <= x.abs() * 1e-6, "{} {x} {back}", format.name());

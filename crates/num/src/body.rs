@@ -309,7 +309,7 @@ fn increment<W: Carrier>(c: Conversion, sign: W, last: W, low: W) -> W {
 #[inline(always)]
 fn nan_result<W: Carrier>(c: Conversion, x: W, mantissa: u32, infinity_code: W) -> W {
     match (c.src, c.dst) {
-        (Format::F64, _) => {
+        (Format::F64, Format::F16 | Format::Bf16 | Format::F32) => {
             let payload = (x >> (W::MANTISSA - mantissa)) & W::word((1 << mantissa) - 1);
             let sign = x >> (W::BITS - 1) << (c.dst.bits() - 1);
             sign | infinity_code | W::word(1 << (mantissa - 1)) | payload

@@ -129,8 +129,8 @@ impl Conversion {
             c.ftz = false; // No integer is a subnormal float.
         }
         let directed = matches!(c.rounding, Rounding::Up | Rounding::Down);
-        let flushes_result = matches!(c.dst, Format::F32 | Format::F64);
-        if !directed && !flushes_result && !matches!(c.dst, Format::Bf16) {
+        let same_range = matches!(c.dst, Format::F32 | Format::F64 | Format::Bf16 | Format::Tf32);
+        if !directed && !same_range && matches!(c.scaling, Scaling::None) {
             c.ftz = false; // An f32 subnormal gives zero in any case.
         }
         if matches!(c.dst, Format::F16) {

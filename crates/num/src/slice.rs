@@ -33,3 +33,74 @@ pub fn convert_packed(kernel: &Kernel, src: &[u8], aux: &[u8], dst: &mut [u8]) {
         kernel.run_packed(src, aux, dst);
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Conversion, Saturation};
+
+    /// Pseudo-random bytes.
+    fn noise(len: usize) -> Vec<u8> {
+        let mut state = 1u32;
+        let next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        std::iter::repeat_with(next).take(len).collect()
+    }
+
+    fn element(format: Format, array: &[u8], n: usize) -> u64 {
+        if format.pitch() == 4 {
+            return u64::from(array[n / 2] >> (4 * (n % 2)) & 15);
+        }
+        let bytes = &array[n * format.bytes()..][..format.bytes()];
+        bytes.iter().rev().fold(0, |code, &byte| code << 8 | u64::from(byte))
+    }
+
+    #[test]
+    fn an_array_is_its_elements_one_by_one() {
+        let narrow = Saturation::Finite;
+        let cases = [
+            (Format::F32, Format::E2m1, narrow),
+            (Format::F32, Format::E4m3, narrow),
+            (Format::F16, Format::E2m1, narrow),
+            (Format::E2m1, Format::F32, Saturation::None),
+            (Format::E2m1, Format::F16, Saturation::None),
+            (Format::F64, Format::F16, Saturation::None),
+            (Format::U8, Format::S64, Saturation::None),
+        ];
+        for (src, dst, saturation) in cases {
+            let kernel = Conversion::new(src, dst).with_saturation(saturation).kernel().unwrap();
+            // Around the lengths at which loops and threads divide their work.
+            for elements in [0, 1, 2, 3, 63, 64, 65, 127, 129, 1000, 2 * PIECE - 1, 2 * PIECE + 77] {
+                let array = noise(packed_len(src, elements));
+                let mut out = vec![0xcd; packed_len(dst, elements) + 8];
+                let (used, rest) = out.split_at_mut(packed_len(dst, elements));
+                convert_packed(&kernel, &array, &[], used);
+                assert_eq!(rest, [0xcd; 8]);
+                for n in (0..elements).filter(|n| elements < 2000 || n % 97 == 0 || n + 200 > elements) {
+                    let expected = kernel.one(element(src, &array, n), 0);
+                    assert_eq!(element(dst, used, n), expected, "{src} {dst} {n} of {elements}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn auxiliary_input_keeps_step_on_all_threads() {
+        let c = Conversion {
+            rounding: crate::Rounding::Stochastic,
+            ..Conversion::new(Format::F32, Format::Bf16)
+        };
+        let kernel = c.kernel().unwrap();
+        let elements = 2 * PIECE + 5;
+        let (array, aux) = (noise(4 * elements), noise(2 * elements + 1)[1..].to_vec());
+        let mut out = vec![0; 2 * elements];
+        convert_packed(&kernel, &array, &aux, &mut out);
+        for n in (0..elements).step_by(101).chain(elements - 10..elements) {
+            let random = element(Format::U16, &aux, n) as u32;
+            let expected = kernel.one(element(Format::F32, &array, n), random);
+            assert_eq!(element(Format::Bf16, &out, n), expected, "{n}");
+        }
+    }
+}

@@ -31,13 +31,15 @@ impl Format {
         }
     }
 
-    /// The code of a value, rounded once; `None` where this format takes no such rounding or saturation.
+    /// The code of a value, rounded once; `None` for random or ties-away rounding, for clamping to \[0, 1\],
+    /// and where this format takes no such rounding (ue8m0 has `TowardZero` and `Up` only).
     ///
     /// Without saturation a value out of range becomes infinity, or NaN where there is none; formats that
     /// have neither, and integers, saturate in any case.
     pub fn encode(self, value: f64, rounding: Rounding, saturation: Saturation) -> Option<u64> {
         let c = Conversion { rounding, saturation, ..Conversion::new(Format::F64, self) };
-        if matches!(rounding, Rounding::Stochastic) || matches!(saturation, Saturation::Clamp) {
+        let rounds = !matches!(rounding, Rounding::Stochastic | Rounding::NearestAway);
+        if !rounds || matches!(saturation, Saturation::Clamp) {
             return None;
         }
         match self.spec().kind {
@@ -48,9 +50,14 @@ impl Format {
                 let kernel = sticky.kernel()?;
                 let cut = kernel.one(value.to_bits(), 0);
                 let inexact = f64::from(f32::from_bits(cut as u32)) != value && !value.is_nan();
-                Conversion { src: Format::F32, ..c }.kernel().map(|kernel| kernel.one(cut | u64::from(inexact), 0))
+                Conversion { src: Format::F32, ..c }
+                    .kernel()
+                    .map(|kernel| kernel.one(cut | u64::from(inexact), 0))
             }
-            Kind::Float { .. } if self == Format::F64 => Some(value.to_bits()),
+            Kind::Float { .. } if self == Format::F64 => {
+                let saturated = matches!(saturation, Saturation::Finite) && value.is_infinite();
+                Some(if saturated { f64::MAX.copysign(value) } else { value }.to_bits())
+            }
             _ => Some(body::element(body::path(c), c, value.to_bits(), 0)),
         }
     }
