@@ -93,7 +93,7 @@ pub struct Quantized {
 impl Quantized {
     /// Whether codes and scales have the sizes of `elements` elements in rows of `row`.
     pub fn fits(&self, elements: usize, row: usize) -> bool {
-        let rows = if row == 0 { 0 } else { elements / row };
+        let rows = elements.checked_div(row).unwrap_or(0);
         row.checked_mul(rows) == Some(elements)
             && packed_len(self.format.element(), row).checked_mul(rows) == Some(self.codes.len())
             && row.div_ceil(self.format.block()).checked_mul(rows) == Some(self.scales.len())
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn every_format_has_its_conversions() {
         for format in BlockFormat::ALL {
-            let kernels = Kernels::new(format).expect(format.name());
+            let kernels = Kernels::new(format).expect("its conversions");
             assert_eq!(kernels.scale_down.is_some(), format == BlockFormat::Nvfp4);
             assert_eq!(BlockFormat::from_name(format.name()), Some(format));
         }

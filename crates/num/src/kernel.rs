@@ -75,6 +75,9 @@ const fn aux_bytes(c: Conversion) -> usize {
 /// Elements between two requests for memory ahead. Few: requests that come in bursts wait for each other.
 const STRIDE: usize = 64;
 
+/// Parts of an array that are worked on in turn.
+const STREAMS: usize = 4;
+
 /// The loop. Cloned for each CPU feature set by [`crate::clones`].
 ///
 /// With `PACKED`, 4-bit codes lie two to a byte; otherwise each has a byte of its own.
@@ -85,19 +88,22 @@ pub(crate) fn convert_elements<const CODE: u32, const PACKED: bool>(src: &[u8], 
     let gather = const { PACKED && Conversion::from_code(CODE).dst.pitch() == 4 };
     let aux_step = STRIDE * const { aux_bytes(Conversion::from_code(CODE)) };
     let (src_step, dst_step) = (stride_bytes(c.src, spread), stride_bytes(c.dst, gather));
-    // Whole strides first: their fixed length lets the compiler leave out all bookkeeping.
+    // Whole strides first: their fixed length lets the compiler leave out all bookkeeping. They are taken
+    // in turn from several parts of the array, since memory answers several streams sooner than one.
     let whole = (src.len() / src_step).min(dst.len() / dst_step);
-    let (strides, src_rest) = src.split_at(whole * src_step);
-    let aux_rest = aux.get(whole * aux_step..).unwrap_or(&[]);
-    for stride in 0..whole {
+    let part = whole / STREAMS;
+    let turns = (0..part).flat_map(|turn| (0..STREAMS).map(move |stream| stream * part + turn));
+    for stride in turns.chain(part * STREAMS..whole) {
         soon_read(src, stride * src_step, src_step);
         soon_written(dst, stride * dst_step, dst_step);
-        let codes = &strides[stride * src_step..][..src_step];
+        let codes = &src[stride * src_step..][..src_step];
         let aux = aux.get(stride * aux_step..).unwrap_or(&[]);
         let out = &mut dst[stride * dst_step..][..dst_step];
         convert_stride::<CODE>(spread, gather, codes, aux, out);
     }
-    convert_stride::<CODE>(spread, gather, src_rest, aux_rest, &mut dst[whole * dst_step..]);
+    let (src_rest, dst_rest) = (&src[whole * src_step..], &mut dst[whole * dst_step..]);
+    let aux_rest = aux.get(whole * aux_step..).unwrap_or(&[]);
+    convert_stride::<CODE>(spread, gather, src_rest, aux_rest, dst_rest);
 }
 
 /// Up to a stride of elements.

@@ -50,9 +50,11 @@ impl Format {
                 let kernel = sticky.kernel()?;
                 let cut = kernel.one(value.to_bits(), 0);
                 let inexact = f64::from(f32::from_bits(cut as u32)) != value && !value.is_nan();
-                Conversion { src: Format::F32, ..c }
-                    .kernel()
-                    .map(|kernel| kernel.one(cut | u64::from(inexact), 0))
+                // Fixed point has nothing but saturation.
+                let fixed = matches!(self.spec().kind, Kind::Fixed { .. });
+                let saturation = if fixed { Saturation::Finite } else { saturation };
+                let kernel = Conversion { src: Format::F32, saturation, ..c }.kernel()?;
+                Some(kernel.one(cut | u64::from(inexact), 0))
             }
             Kind::Float { .. } if self == Format::F64 => {
                 let saturated = matches!(saturation, Saturation::Finite) && value.is_infinite();
@@ -209,7 +211,7 @@ mod tests {
             (Format::E2m1, 6.0, 1.0, 0.5),
             (Format::Ue4m3, 448.0, 0.015625, 0.001953125),
             (Format::Ue5m3, 114688.0, 6.103515625e-05, 7.62939453125e-06),
-            (Format::F16, 65504.0, 6.103515625e-05, 5.9604644775390625e-08),
+            (Format::F16, 65504.0, 6.103515625e-05, 2f64.powi(-24)),
         ];
         for (format, max, normal, positive) in rows {
             assert_eq!(format.decode(format.max_finite()), max, "{format}");
