@@ -1,8 +1,9 @@
 //! Every legal form of `cvt` and `cvt.pack`: the table, and its expansion.
 //!
-//! PTX ISA sections 9.7.10.24 (`cvt`) and 9.7.10.25 (`cvt.pack`), version 9.4. Where the manual and the
-//! assembler disagree the row is the assembler's, which is what users meet: the manual's syntax lines
-//! cover combinations that were never accepted, and its examples leave out roundings that are required.
+//! PTX ISA sections 9.7.9.21 (`cvt`) and 9.7.9.22 (`cvt.pack`) of version 9.1; 9.7.10.24 and 9.7.10.25 of
+//! 9.4. Where the manual and the assembler disagree the row is the assembler's, which is what users meet:
+//! the manual's syntax lines cover combinations that were never accepted, and its examples leave out
+//! roundings that are required.
 //!
 //! A form is covered by exactly one row; a test holds that.
 

@@ -40,9 +40,9 @@ pub struct SumRow {
 pub struct SampleRow {
     /// The form's spelling.
     pub form: String,
-    /// Input and result.
-    #[serde(deserialize_with = "hex_pairs")]
-    pub rows: Vec<(u64, u64)>,
+    /// Sources and, last, the result.
+    #[serde(deserialize_with = "hex_rows")]
+    pub rows: Vec<Vec<u64>>,
 }
 
 /// Why a golden file cannot be read.
@@ -84,9 +84,9 @@ fn hex_numbers<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u64>, D:
     Vec::<String>::deserialize(from)?.iter().map(|text| hex(text)).collect()
 }
 
-fn hex_pairs<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<(u64, u64)>, D::Error> {
-    let pairs = Vec::<(String, String)>::deserialize(from)?;
-    pairs.iter().map(|(input, output)| Ok((hex(input)?, hex(output)?))).collect()
+fn hex_rows<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Vec<u64>>, D::Error> {
+    let rows = Vec::<Vec<String>>::deserialize(from)?;
+    rows.iter().map(|row| row.iter().map(|text| hex(text)).collect()).collect()
 }
 
 /// Reads the files, and the golden files in the folders; what is in a folder but of another kind is

@@ -5,7 +5,7 @@
 //! | keys | what is replayed |
 //! |---|---|
 //! | `form`, `n`, `sums` | a `cvt` over its whole input space, as 64 sums ([`space`]) |
-//! | `form`, `rows` | a `cvt` on single inputs, each with its result |
+//! | `form`, `rows` | a `cvt` or `cvt.pack` on single inputs: sources, then the result. Of two f32 sources the second may be left out, and is then derived as in a space. |
 //!
 //! Nothing here prints: the caller renders the [`Report`].
 
@@ -15,7 +15,7 @@ pub mod space;
 use golden::{Content, Golden, GoldenError, SampleRow, SumRow};
 use rayon::prelude::*;
 use softwarp_isa::{Form, Semantics};
-use softwarp_num::{Cvt, Extra, extend};
+use softwarp_num::{Cvt, Extra, extend, pack};
 use space::{CHUNKS, Replay};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -67,10 +67,10 @@ pub struct ChunkDifference {
 }
 
 /// An input whose result differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowDifference {
-    /// The first source.
-    pub input: u64,
+    /// The sources.
+    pub sources: Vec<u64>,
     /// The recorded result.
     pub expected: u64,
     /// Ours.
@@ -135,28 +135,48 @@ pub fn verify(
     Ok(report)
 }
 
-fn cvt_of(form: &str) -> Result<Cvt, Failure> {
-    match Form::parse(form).map(Form::semantics) {
-        Ok(Semantics::Cvt(cvt)) => Ok(cvt),
-        Ok(_) => Err(Failure::Unusable("not a cvt".into())),
-        Err(error) => Err(Failure::Unusable(error.to_string())),
-    }
+fn semantics(form: &str) -> Result<Semantics, Failure> {
+    Form::parse(form).map(Form::semantics).map_err(|error| Failure::Unusable(error.to_string()))
 }
 
 fn replay_samples(row: &SampleRow) -> Result<(), Failure> {
-    let cvt = cvt_of(&row.form)?;
-    let element = cvt.element.dst;
+    let semantics = semantics(&row.form)?;
     let mut differences = Vec::new();
-    for &(input, expected) in &row.rows {
-        let sources = [input, space::second(input)];
-        let got = cvt.eval(&sources, Extra::default());
-        let got = got.ok_or_else(|| Failure::Unusable("no such conversion".into()))?;
-        let got = if cvt.lanes == 1 { extend(element, got, element.bits().max(32)) } else { got };
+    for values in &row.rows {
+        let evaluated = values
+            .split_last()
+            .and_then(|(&expected, sources)| Some((evaluate(semantics, sources)?, expected, sources)));
+        let Some((got, expected, sources)) = evaluated else {
+            return Err(Failure::Unusable(format!("a row of {} values does not fit it", values.len())));
+        };
         if got != expected {
-            differences.push(RowDifference { input, expected, got });
+            differences.push(RowDifference { sources: sources.to_vec(), expected, got });
         }
     }
     if differences.is_empty() { Ok(()) } else { Err(Failure::Rows(differences)) }
+}
+
+/// The result in a register of at least 32 bits; `None` if the sources are too many or too few.
+fn evaluate(semantics: Semantics, sources: &[u64]) -> Option<u64> {
+    match (semantics, sources) {
+        (Semantics::Cvt(cvt), &[a]) if cvt.sources() <= 2 => evaluate_cvt(cvt, &[a, space::second(a)]),
+        (Semantics::Cvt(cvt), _) if cvt.sources() == sources.len() => evaluate_cvt(cvt, sources),
+        (Semantics::Pack { to, with_c: false }, &[a, b]) => Some(pack(to, a as i32, b as i32, None).into()),
+        (Semantics::Pack { to, with_c: true }, &[a, b, c]) => {
+            Some(pack(to, a as i32, b as i32, Some(c as u32)).into())
+        }
+        _ => None,
+    }
+}
+
+fn evaluate_cvt(cvt: Cvt, sources: &[u64]) -> Option<u64> {
+    // Random bits and scales are not recorded.
+    if cvt.kernel()?.aux_bytes() != 0 {
+        return None;
+    }
+    let register = cvt.eval(sources, Extra::default())?;
+    let element = cvt.element.dst;
+    Some(if cvt.lanes == 1 { extend(element, register, element.bits().max(32)) } else { register })
 }
 
 /// Indices that one task covers: small enough to keep all cores busy to the end.
@@ -180,8 +200,8 @@ fn replay_sums(
     // Everything that wants the same indices goes into one task.
     let mut tasks: BTreeMap<(u64, u64), Vec<usize>> = BTreeMap::new();
     for (k, (_, row, replay)) in replays.iter().enumerate() {
-        for chunk in chunks(&row.form, replay.len(), depth) {
-            tasks.entry((replay.len(), chunk)).or_default().push(k);
+        for chunk in chunks(&row.form, replay.indices(), depth) {
+            tasks.entry((replay.indices(), chunk)).or_default().push(k);
         }
     }
     let tasks: Vec<_> = tasks
@@ -223,7 +243,7 @@ fn replay_sums(
         let (outcome, row, replay) = &replays[k];
         let expected = row.sums[chunk as usize];
         if got != expected {
-            let size = replay.len() / CHUNKS;
+            let size = replay.indices() / CHUNKS;
             let (first, last) = (chunk * size, (chunk + 1) * size - 1);
             let difference = ChunkDifference { chunk, first, last, expected, got };
             differences.entry(*outcome).or_default().push(difference);
@@ -235,11 +255,15 @@ fn replay_sums(
 
 fn prepare(row: &SumRow) -> Result<Replay, Failure> {
     let unusable = |why: String| Err(Failure::Unusable(why));
-    let Some(replay) = Replay::new(cvt_of(&row.form)?) else {
+    let replay = match semantics(&row.form)? {
+        Semantics::Cvt(cvt) => Replay::new(cvt),
+        Semantics::Pack { .. } => None,
+    };
+    let Some(replay) = replay else {
         return unusable("takes operands that a space of inputs does not give".into());
     };
-    if row.n != replay.len() {
-        return unusable(format!("n is {}, but its space has {} inputs", row.n, replay.len()));
+    if row.n != replay.indices() {
+        return unusable(format!("n is {}, but its space has {} inputs", row.n, replay.indices()));
     }
     if row.sums.len() as u64 != CHUNKS {
         return unusable(format!("{} sums instead of {CHUNKS}", row.sums.len()));

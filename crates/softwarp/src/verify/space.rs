@@ -97,7 +97,7 @@ impl Replay {
     }
 
     /// How many indices the space has.
-    pub fn len(&self) -> u64 {
+    pub fn indices(&self) -> u64 {
         match self.cvt.src().bits() {
             64 => 1 << 24,
             bits => 1 << bits,

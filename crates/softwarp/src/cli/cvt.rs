@@ -1,0 +1,92 @@
+//! `softwarp cvt`: numbers, or arrays of numbers, converted by a form of PTX's `cvt`.
+
+mod array;
+mod availability;
+mod operands;
+mod render;
+
+use super::{Fault, Printed};
+use softwarp::isa::Form;
+use std::path::PathBuf;
+
+/// Convert numbers or arrays by a form of PTX's cvt, and say what happened
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// The form, with or without `cvt.`, as in rn.satfinite.e4m3x2.f32
+    form: String,
+    /// The operands in PTX's order; without any, the form is described
+    values: Vec<String>,
+    /// Convert this .npy array; `-` is standard input
+    #[arg(long, value_name = "FILE", requires = "output", conflicts_with = "values")]
+    input: Option<PathBuf>,
+    /// Where the converted array goes
+    #[arg(long, value_name = "FILE", requires = "input")]
+    output: Option<PathBuf>,
+    /// Random bits for an array under .rs: those of splitmix64 from this seed
+    #[arg(long, value_name = "N", requires = "input", conflicts_with = "rbits")]
+    seed: Option<u64>,
+    /// Random bits for an array under .rs: a .npy array of <u2, one for each element
+    #[arg(long, value_name = "FILE", requires = "input")]
+    rbits: Option<PathBuf>,
+    /// Scale for a whole array: a power of two such as 2^-3 or 0.125, or a ue8m0 code such as 0x7c
+    #[arg(long, value_name = "SCALE", requires = "input", conflicts_with = "scales")]
+    scale: Option<String>,
+    /// Scales for an array: a .npy array of ue8m0 codes (|u1), one for each element
+    #[arg(long, value_name = "FILE", requires = "input")]
+    scales: Option<PathBuf>,
+    /// Say whether the form is legal on this target; exit 1 if not
+    #[arg(long, value_name = "SM")]
+    target: Option<String>,
+    /// Say whether the form is legal in this version of PTX; exit 1 if not
+    #[arg(long, value_name = "VERSION")]
+    ptx: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const HELP: &str = "\
+Values:
+  1.5  -2e-3        decimals, rounded to nearest even into the source format
+  0x3fc00000        a bit pattern of the source format, or of a whole packed register
+  0f3fc00000 0d…    PTX's floating constants
+  inf -inf nan 2^-3
+  A packed source takes one register pattern, or its elements with the highest first.
+  A scale-factor takes a pattern, or one power of two for all elements.
+
+Arrays:
+  The elements are converted in C order; for x2 and x4 forms the last axis must divide by 2 or 4.
+  f16, f32, f64 and integers are arrays of their dtype; bf16 is <u2, narrower formats |u1 (FP6 a
+  byte each, FP4 two to a byte with the first in the low half); raw |V1 and <V2 are read too.
+  Under --seed, element i gets the upper 16 bits of splitmix64's output number i.
+
+Examples:
+  softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300
+  softwarp cvt rn.satfinite.e4m3x2.f32 --target sm_89 --ptx 8.1
+  softwarp cvt rs.satfinite.e2m1x4.f32 1 2 3 4 0x12345678 --json
+  softwarp cvt rn.satfinite.e2m1x2.f32 --input weights.npy --output codes.npy";
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, Fault> {
+    let form = Form::parse(&args.form).map_err(Fault::call)?;
+    let question = availability::Question::parse(args.target.as_deref(), args.ptx.as_deref())?;
+    let verdict = availability::judge(form, question);
+    if let (Some(input), Some(output)) = (&args.input, &args.output) {
+        if let Some(fault) = verdict.fault() {
+            return Err(fault);
+        }
+        return array::run(form, args, input, output);
+    }
+    let values: Vec<String> = args.values.iter().map(|value| value.replace('\u{2212}', "-")).collect();
+    let evaluation = match values.as_slice() {
+        [] => None,
+        values => Some(operands::evaluate(form, values).map_err(Fault::Call)?),
+    };
+    let text = if args.json {
+        super::json(&render::json(form, &verdict, evaluation.as_ref()))
+    } else {
+        render::text(form, &verdict, evaluation.as_ref())
+    };
+    Ok(Printed { text, fault: verdict.fault() })
+}

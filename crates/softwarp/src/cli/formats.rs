@@ -1,0 +1,54 @@
+//! `softwarp formats`: what the number formats are, as tables, JSON and drawings.
+
+mod describe;
+mod render;
+mod svg;
+
+use super::files::Output;
+use super::{Fault, Printed};
+use softwarp::num::Format;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Show the number formats: fields, limits, codes
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// The format to show in full; without it, all are listed
+    format: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Draw the bit fields and the number line into this file instead
+    #[arg(long, value_name = "FILE", requires = "format", conflicts_with = "json")]
+    svg: Option<PathBuf>,
+}
+
+const HELP: &str = "\
+Examples:
+  softwarp formats
+  softwarp formats e4m3
+  softwarp formats e4m3 --svg e4m3.svg";
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, Fault> {
+    let Some(name) = &args.format else {
+        let text = if args.json { super::json(&render::json_list()) } else { render::list() };
+        return Ok(text.into());
+    };
+    let format = Format::from_name(name).ok_or_else(|| unknown(name))?;
+    if let Some(path) = &args.svg {
+        let mut out = Output::create(path)?;
+        out.file.write_all(svg::draw(format).as_bytes()).map_err(|error| out.fault(error))?;
+        out.keep()?;
+        return Ok(Printed::default());
+    }
+    let text = if args.json { super::json(&render::json_one(format)) } else { render::one(format) };
+    Ok(text.into())
+}
+
+fn unknown(name: &str) -> Fault {
+    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
+    Fault::Call(format!("`{shown}` is not a format; the formats are {}", names.join(", ")))
+}

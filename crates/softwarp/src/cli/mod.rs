@@ -1,0 +1,234 @@
+//! The command line: arguments, dispatch, and what goes wrong.
+//!
+//! One file per command. Each computes first and renders then, into one string that is written at the end;
+//! errors are one line on standard error. Exit codes: 0 all is well, 1 the input is at fault, 2 the call is.
+
+mod cvt;
+mod dequantize;
+mod files;
+mod formats;
+mod progress;
+mod quantize;
+mod verify;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use softwarp::explain::Value;
+use softwarp::num::Format;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// PTX in software, exact to the bit: number formats and conversions.
+#[derive(Debug, Parser)]
+#[command(
+    name = "softwarp",
+    version,
+    after_help = "Example:\n  softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300\n\n\
+                  Exit codes: 0 all is well, 1 the input is at fault, 2 the call is at fault."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Cvt(cvt::Args),
+    Quantize(quantize::Args),
+    Dequantize(dequantize::Args),
+    Formats(formats::Args),
+    Verify(verify::Args),
+}
+
+/// Why a command failed: one line, and whose fault it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Fault {
+    /// The content of a file, or what was asked about.
+    Input(String),
+    /// The arguments.
+    Call(String),
+}
+
+impl Fault {
+    fn input(name: impl std::fmt::Display, why: impl std::fmt::Display) -> Fault {
+        Fault::Input(format!("{name}: {why}"))
+    }
+
+    fn call(why: impl std::fmt::Display) -> Fault {
+        Fault::Call(why.to_string())
+    }
+
+    fn line(&self) -> &str {
+        match self {
+            Fault::Input(line) | Fault::Call(line) => line,
+        }
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Fault::Input(_) => 1,
+            Fault::Call(_) => 2,
+        }
+    }
+}
+
+/// What a command prints, and its verdict if that was asked for and is bad.
+#[derive(Debug, Default)]
+struct Printed {
+    text: String,
+    fault: Option<Fault>,
+}
+
+impl From<String> for Printed {
+    fn from(text: String) -> Printed {
+        Printed { text, fault: None }
+    }
+}
+
+/// Runs the command that the process was called with.
+pub fn main() -> ExitCode {
+    let cli = match parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    let outcome = match cli.command {
+        Command::Cvt(args) => cvt::run(&args),
+        Command::Quantize(args) => quantize::run(&args),
+        Command::Dequantize(args) => dequantize::run(&args),
+        Command::Formats(args) => formats::run(&args),
+        Command::Verify(args) => verify::run(&args),
+    };
+    let printed = outcome.unwrap_or_else(|fault| Printed { text: String::new(), fault: Some(fault) });
+    print(&printed.text);
+    match printed.fault {
+        None => ExitCode::SUCCESS,
+        Some(fault) => {
+            complain(fault.line());
+            ExitCode::from(fault.code())
+        }
+    }
+}
+
+fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let matches = Cli::command().try_get_matches_from(args.map(keep_negative))?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// clap takes `-inf`, and some negative numbers, for flags. A typeset minus, which a number may have too,
+/// makes them words like any other.
+fn keep_negative(arg: OsString) -> OsString {
+    let number = |word: &str| {
+        let lower = word.to_ascii_lowercase();
+        ["inf", "infinity", "nan"].contains(&lower.as_str())
+            || lower.starts_with(|first: char| first == '.' || first.is_ascii_digit())
+    };
+    match arg.to_str().and_then(|text| text.strip_prefix('-')) {
+        Some(word) if number(word) => format!("\u{2212}{word}").into(),
+        _ => arg,
+    }
+}
+
+/// Prints help or the version where that was asked for, else the error on one line.
+fn refuse(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            print(&error.to_string());
+            ExitCode::SUCCESS
+        }
+        _ => {
+            complain(&one_line(&error.to_string()));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// clap's message without its usage: the first paragraph on one line, and its tip if it has one.
+fn one_line(message: &str) -> String {
+    let words = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut paragraphs = message.split("\n\n").map(words);
+    let first = paragraphs.next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(&first).to_owned();
+    match paragraphs.find(|paragraph| paragraph.starts_with("tip: ")) {
+        Some(tip) => format!("{first}; {tip}"),
+        None => first,
+    }
+}
+
+/// Writes to standard output. A reader that has gone away wants nothing more, and is no error.
+fn print(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "error: {line}");
+}
+
+/// A remark on standard error that is no error.
+fn remark(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// JSON, indented, with a line end.
+fn json(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// A number as JSON has it; infinities and NaN, which it lacks, as strings.
+fn json_number(x: f64) -> serde_json::Value {
+    match x {
+        _ if x.is_nan() => "nan".into(),
+        _ if x.is_infinite() => (if x > 0.0 { "inf" } else { "-inf" }).into(),
+        _ => x.into(),
+    }
+}
+
+/// The value of a code as JSON has it.
+fn json_value(format: Format, code: u64) -> serde_json::Value {
+    match Value::of(format, code) {
+        Value::Float(x) => json_number(x),
+        Value::Int(n) => match (u64::try_from(n), i64::try_from(n)) {
+            (Ok(n), _) => n.into(),
+            (_, Ok(n)) => n.into(),
+            _ => serde_json::Value::Null,
+        },
+    }
+}
+
+/// Lines of cells, each column as wide as its widest cell; the last is not padded.
+fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_an_example() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("softwarp "), "{}", command.get_name());
+        }
+    }
+}

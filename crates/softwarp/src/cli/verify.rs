@@ -1,0 +1,137 @@
+//! `softwarp verify`: replays recorded results and counts agreements.
+
+use super::progress::Progress;
+use super::{Fault, Printed};
+use serde_json::{Value as Json, json};
+use softwarp::verify::golden::GoldenError;
+use softwarp::verify::{Depth, Failure, Outcome, Report, verify};
+use std::path::PathBuf;
+
+/// Replay recorded results and count agreements
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// Golden files (.jsonl or .jsonl.gz), or folders of them
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Replay everything, not only the edges and a part of each input space
+    #[arg(long)]
+    full: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const HELP: &str = "\
+Rows that differ are printed with their inputs, and last the count; exit 1 if any differs.
+
+Example:
+  softwarp verify crates/softwarp/tests/golden --full";
+
+/// How many differences of a row are printed.
+const SHOWN: usize = 8;
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, Fault> {
+    let depth = if args.full { Depth::Full } else { Depth::Subset };
+    let progress = Progress::new(0, "conversions");
+    let report = verify(&args.paths, depth, &|done, total| progress.of(done, total)).map_err(fault)?;
+    progress.finish();
+    let text = if args.json { super::json(&in_json(&report)) } else { in_words(&report) };
+    let failed = report.failed();
+    let rows = if failed == 1 { "row differs" } else { "rows differ" };
+    let fault = (failed > 0).then(|| Fault::Input(format!("{failed} {rows} from what was recorded")));
+    Ok(Printed { text, fault })
+}
+
+/// A path that leads nowhere is the caller's fault; what is in a file is the file's.
+fn fault(error: GoldenError) -> Fault {
+    match &error {
+        GoldenError::Io(_, io) if io.kind() == std::io::ErrorKind::NotFound => Fault::call(error),
+        _ => Fault::Input(error.to_string()),
+    }
+}
+
+fn in_words(report: &Report) -> String {
+    let mut text = String::new();
+    for path in &report.skipped {
+        text.push_str(&format!("skipped {}: nothing in it is replayed\n", path.display()));
+    }
+    for outcome in &report.outcomes {
+        let Some(failure) = &outcome.failure else { continue };
+        text.push_str(&format!(
+            "{}: {}: {}\n",
+            outcome.file.display(),
+            outcome.form,
+            failure_in_words(failure)
+        ));
+    }
+    text.push_str(&format!("{} passed, {} failed\n", report.passed(), report.failed()));
+    text
+}
+
+/// The first few, and how many more there are.
+fn listed(items: impl ExactSizeIterator<Item = String>) -> String {
+    let count = items.len();
+    let shown: Vec<String> = items.take(SHOWN).collect();
+    let more = if count > SHOWN { format!(" … and {} more", count - SHOWN) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn failure_in_words(failure: &Failure) -> String {
+    match failure {
+        Failure::Unusable(why) => why.clone(),
+        Failure::Chunks(chunks) => {
+            let range = |chunk: &softwarp::verify::ChunkDifference| {
+                format!("0x{:x}..=0x{:x}", chunk.first, chunk.last)
+            };
+            format!("the sums over these inputs differ: {}", listed(chunks.iter().map(range)))
+        }
+        Failure::Rows(rows) => {
+            let row = |row: &softwarp::verify::RowDifference| {
+                let sources: Vec<String> = row.sources.iter().map(|source| format!("0x{source:x}")).collect();
+                format!("{} gives 0x{:x}, expected 0x{:x}", sources.join(" "), row.got, row.expected)
+            };
+            listed(rows.iter().map(row))
+        }
+    }
+}
+
+fn in_json(report: &Report) -> Json {
+    let hex = |bits: u64| format!("0x{bits:x}");
+    let failure = |failure: &Failure| match failure {
+        Failure::Unusable(why) => json!({"unusable": why}),
+        Failure::Chunks(chunks) => {
+            let chunks: Vec<Json> = chunks
+                .iter()
+                .map(|c| {
+                    json!({
+                        "chunk": c.chunk, "first": hex(c.first), "last": hex(c.last),
+                        "expected": hex(c.expected), "got": hex(c.got),
+                    })
+                })
+                .collect();
+            json!({ "chunks": chunks })
+        }
+        Failure::Rows(rows) => {
+            let row = |r: &softwarp::verify::RowDifference| {
+                let sources: Vec<String> = r.sources.iter().copied().map(hex).collect();
+                json!({"sources": sources, "expected": hex(r.expected), "got": hex(r.got)})
+            };
+            json!({"rows": rows.iter().map(row).collect::<Vec<Json>>()})
+        }
+    };
+    let outcome = |outcome: &Outcome| {
+        json!({
+            "file": outcome.file.display().to_string(), "form": outcome.form,
+            "failure": outcome.failure.as_ref().map(failure),
+        })
+    };
+    let skipped: Vec<String> = report.skipped.iter().map(|path| path.display().to_string()).collect();
+    json!({
+        "passed": report.passed(),
+        "failed": report.failed(),
+        "skipped": skipped,
+        "outcomes": report.outcomes.iter().map(outcome).collect::<Vec<Json>>(),
+    })
+}
