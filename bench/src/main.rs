@@ -1,6 +1,6 @@
 //! Conversions of large arrays, against memcpy and against other Rust converters, in one run.
 //!
-//! usage: softwarp-bench [--json] [ELEMENTS]      (16 Mi elements unless told)
+//! usage: `softwarp-bench [--json] [ELEMENTS]` (16 Mi elements unless told)
 //!
 //! Every contestant of a row is timed in turn, over and over, and its best time counts, so that whatever else
 //! the machine does falls on all of them alike. memcpy moves as many bytes, read and written, as the

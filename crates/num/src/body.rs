@@ -125,7 +125,7 @@ pub(crate) fn decode(format: Format, code: u32) -> u32 {
 
 /// A binary32 as a binary64. NaNs keep sign and payload and become quiet.
 #[inline(always)]
-fn extend(x: u32) -> u64 {
+fn to_binary64(x: u32) -> u64 {
     let value = f64::from(f32::from_bits(x)).to_bits();
     let nan = u64::from(x >> 31) << 63 | 0x7ff8_0000_0000_0000 | u64::from(x & 0x7f_ffff) << 29;
     if x & 0x7fff_ffff > 0x7f80_0000 { nan } else { value }
@@ -137,7 +137,7 @@ fn rescale(c: Conversion, x: u64, scale: u32) -> u64 {
     if matches!(c.src, Format::F64) {
         return x;
     }
-    let value = extend(flushed(c, decode(c.src, x as u32)));
+    let value = to_binary64(flushed(c, decode(c.src, x as u32)));
     if matches!(c.scaling, Scaling::None) {
         return value;
     }
@@ -191,11 +191,7 @@ fn encode<W: Carrier>(c: Conversion, x: W) -> W {
     // Out of range. The code after the largest finite one is infinity, or NaN where there is none, and as a
     // number it is what that code would be if it were finite: clamping the value to it, or to the largest
     // finite one, is the same as clamping the result.
-    let above = match top {
-        TopCodes::Ieee => ((1 << exponent) - 1) << mantissa,
-        TopCodes::NanOnly => (1 << (exponent + mantissa)) - 1,
-        TopCodes::Finite => 1 << (exponent + mantissa),
-    };
+    let above = c.dst.magnitude_above_finite();
     let inward = match c.rounding {
         Rounding::TowardZero => true,
         Rounding::Down => sign == zero,
@@ -348,7 +344,7 @@ fn widen(c: Conversion, x: u64) -> u64 {
         narrow = if magnitude < 0x0080_0000 { narrow & 0x8000_0000 } else { narrow };
         narrow = if magnitude > 0x7f80_0000 { 0x7fff_ffff } else { narrow };
     }
-    clamped(c, extend(narrow))
+    clamped(c, to_binary64(narrow))
 }
 
 /// `.sat` on a floating value that is already in its own format.
@@ -365,7 +361,7 @@ fn clamped<W: Carrier>(c: Conversion, x: W) -> W {
 /// `cvt.rs`: the random bits are added at the top of the discarded ones, and a carry rounds away from zero.
 #[inline(always)]
 fn stochastic(c: Conversion, x: u32, random: u32) -> u32 {
-    let Kind::Float { exponent, mantissa, bias, top, .. } = c.dst.spec().kind else { return x };
+    let Kind::Float { exponent, mantissa, bias, .. } = c.dst.spec().kind else { return x };
     let (exponent, mantissa) = (u32::from(exponent), u32::from(mantissa));
     let sign = x >> 31;
     let magnitude = x & 0x7fff_ffff;
@@ -381,11 +377,7 @@ fn stochastic(c: Conversion, x: u32, random: u32) -> u32 {
     let sum = u64::from(significand) + ((random << gone) >> random_bits);
     let rounded = (sum >> gone) as u32 + (field.minus_or_zero(least) << mantissa);
 
-    let above = match top {
-        TopCodes::Ieee => ((1 << exponent) - 1) << mantissa,
-        TopCodes::NanOnly => (1 << (exponent + mantissa)) - 1,
-        TopCodes::Finite => 1 << (exponent + mantissa),
-    };
+    let above = c.dst.magnitude_above_finite() as u32;
     let limit = if matches!(c.saturation, Saturation::Finite) { above - 1 } else { above };
     let code = rounded.min(limit);
     let code = if c.relu && sign != 0 { 0 } else { code | sign << (exponent + mantissa) };
@@ -416,39 +408,19 @@ fn to_exponent(c: Conversion, x: u32) -> u32 {
 fn to_fixed(c: Conversion, x: u64, scale: u32) -> u32 {
     let Kind::Fixed { fraction } = c.dst.spec().kind else { return 0 };
     let value = f64::from_bits(rescale(Conversion { dst: Format::F64, ..c }, x, scale));
-    let units = round_f64(c.rounding, value * (1 << fraction) as f64);
-    let clamped = (units as i32).clamp(-128, 127);
+    let units = (value * (1 << fraction) as f64).to_bits().float_round(c.rounding);
+    let clamped = (f64::from_bits(units) as i32).clamp(-128, 127);
     let positive = if c.relu { clamped.max(0) } else { clamped };
     if value.is_nan() { 0x7f } else { positive as u8 as u32 }
 }
 
 // ---- integers -----------------------------------------------------------------------------------------
 
-#[inline(always)]
-fn round_f32(rounding: Rounding, x: f32) -> f32 {
-    match rounding {
-        Rounding::TowardZero => x.trunc(),
-        Rounding::Down => x.floor(),
-        Rounding::Up => x.ceil(),
-        _ => x.round_ties_even(),
-    }
-}
-
-#[inline(always)]
-fn round_f64(rounding: Rounding, x: f64) -> f64 {
-    match rounding {
-        Rounding::TowardZero => x.trunc(),
-        Rounding::Down => x.floor(),
-        Rounding::Up => x.ceil(),
-        _ => x.round_ties_even(),
-    }
-}
-
 /// A floating value rounded to an integral one in its own format.
 #[inline(always)]
 fn integral(c: Conversion, x: u64) -> u64 {
     if matches!(c.src, Format::F64) {
-        let rounded = round_f64(c.rounding, f64::from_bits(x)).to_bits();
+        let rounded = x.float_round(c.rounding);
         let nan = x & u64::MAGNITUDE > u64::INFINITY;
         let quiet = x | 0x0008_0000_0000_0000;
         return clamped(c, if nan { quiet } else { rounded });
@@ -458,7 +430,7 @@ fn integral(c: Conversion, x: u64) -> u64 {
     if c.ftz && magnitude < 0x0080_0000 {
         value &= 0x8000_0000;
     }
-    let rounded = round_f32(c.rounding, f32::from_bits(value)).to_bits();
+    let rounded = value.float_round(c.rounding);
     let canonical = if magnitude > u32::INFINITY { 0x7fff_ffff } else { rounded };
     let plain = Conversion { rounding: Rounding::NearestEven, ftz: false, ..c };
     encode(plain, canonical).into()
@@ -470,7 +442,7 @@ fn float_to_int(c: Conversion, x: u64) -> u64 {
         return to_int(c, x);
     }
     let narrow = decode(c.src, x as u32);
-    if c.dst.bits() == 64 { to_int(c, extend(narrow)) } else { to_int(c, narrow).into() }
+    if c.dst.bits() == 64 { to_int(c, to_binary64(narrow)) } else { to_int(c, narrow).into() }
 }
 
 /// Rounds the working value `x` to an integer of at most the carrier's width, clamped to its range.

@@ -3,6 +3,7 @@
 //! Every format of at most 32 bits has an exact image in binary32, everything else the conversions meet
 //! in binary64. The body is written once over [`Carrier`]; 32-bit lanes are twice as many per vector.
 
+use crate::Rounding;
 use std::ops::{Add, BitAnd, BitOr, Not, Shl, Shr, Sub};
 
 /// A word that holds an IEEE binary format, with the operations the body needs. All of them vectorise.
@@ -45,6 +46,8 @@ pub(crate) trait Carrier:
     fn float_sub(self, other: Self) -> Self;
     /// Whether `self < other` as floating-point numbers.
     fn float_less(self, other: Self) -> bool;
+    /// Rounded to an integral number.
+    fn float_round(self, rounding: Rounding) -> Self;
     /// `max(self - other, 0)`.
     fn minus_or_zero(self, other: Self) -> Self;
 }
@@ -87,6 +90,17 @@ macro_rules! carrier {
             #[inline(always)]
             fn float_less(self, other: $word) -> bool {
                 <$float>::from_bits(self) < <$float>::from_bits(other)
+            }
+            #[inline(always)]
+            fn float_round(self, rounding: Rounding) -> $word {
+                let x = <$float>::from_bits(self);
+                match rounding {
+                    Rounding::TowardZero => x.trunc(),
+                    Rounding::Down => x.floor(),
+                    Rounding::Up => x.ceil(),
+                    _ => x.round_ties_even(),
+                }
+                .to_bits()
             }
             #[inline(always)]
             fn minus_or_zero(self, other: $word) -> $word {

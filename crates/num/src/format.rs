@@ -198,6 +198,19 @@ impl Format {
         u64::MAX >> (64 - self.bits())
     }
 
+    /// The exponent and mantissa fields, as one number, that follow those of the largest finite number of a
+    /// floating format: infinity, NaN, or nothing that exists.
+    pub(crate) const fn magnitude_above_finite(self) -> u64 {
+        match self.spec().kind {
+            Kind::Float { exponent, mantissa, top, .. } => match top {
+                TopCodes::Ieee => ((1 << exponent) - 1) << mantissa,
+                TopCodes::NanOnly => (1 << (exponent + mantissa)) - 1,
+                TopCodes::Finite => 1 << (exponent + mantissa),
+            },
+            _ => self.mask(),
+        }
+    }
+
     /// Whether it is one of the integer formats.
     pub const fn is_int(self) -> bool {
         matches!(self.spec().kind, Kind::Int { .. })

@@ -83,15 +83,7 @@ impl Format {
     /// The code of the largest finite number.
     pub fn max_finite(self) -> u64 {
         match self.spec().kind {
-            Kind::Float { exponent, mantissa, top, padding, .. } => {
-                let (exponent, mantissa) = (u32::from(exponent), u32::from(mantissa));
-                let largest = match top {
-                    TopCodes::Ieee => (((1 << exponent) - 1) << mantissa) - 1,
-                    TopCodes::NanOnly => (1 << (exponent + mantissa)) - 2,
-                    TopCodes::Finite => (1 << (exponent + mantissa)) - 1,
-                };
-                largest << padding
-            }
+            Kind::Float { padding, .. } => (self.magnitude_above_finite() - 1) << padding,
             Kind::Exponent { .. } => self.mask() - 1,
             Kind::Fixed { .. } => self.mask() >> 1,
             Kind::Int { .. } if self == Format::U64 => u64::MAX,

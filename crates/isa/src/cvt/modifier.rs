@@ -57,7 +57,7 @@ const ROWS: [(&str, ModifierKind, &str); Modifier::COUNT] = [
     ("rmi",               IntegerRounding, "round down to an integer"),
     ("rpi",               IntegerRounding, "round up to an integer"),
     ("ftz",               Flag,            "flush f32 subnormals to zero"),
-    ("sat",               Flag,            "clamp to the destination's range, floats to 0 through 1"),
+    ("sat",               Flag,            "clamp integers to the destination's range, floats to 0 through 1"),
     ("relu",              Flag,            "make negative results zero"),
     ("satfinite",         Flag,            "make what is too large the largest finite number"),
     ("pzo",               Flag,            "make zeros positive"),
