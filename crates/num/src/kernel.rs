@@ -92,8 +92,8 @@ pub(crate) fn convert_elements<const CODE: u32, const PACKED: bool>(src: &[u8], 
     // in turn from several parts of the array, since memory answers several streams sooner than one.
     let whole = (src.len() / src_step).min(dst.len() / dst_step);
     let part = whole / STREAMS;
-    let turns = (0..part).flat_map(|turn| (0..STREAMS).map(move |stream| stream * part + turn));
-    for stride in turns.chain(part * STREAMS..whole) {
+    for turn in 0..whole {
+        let stride = if turn < part * STREAMS { turn % STREAMS * part + turn / STREAMS } else { turn };
         soon_read(src, stride * src_step, src_step);
         soon_written(dst, stride * dst_step, dst_step);
         let codes = &src[stride * src_step..][..src_step];
