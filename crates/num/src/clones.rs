@@ -5,6 +5,9 @@
 //! never exceeds that answer, whatever the environment says.
 
 use crate::kernel::convert_elements;
+use crate::stream::Cached;
+#[cfg(target_arch = "x86_64")]
+use crate::stream::PastCaches;
 use std::sync::OnceLock;
 
 /// A set of CPU features that the loops are compiled for, least first.
@@ -141,19 +144,21 @@ impl Clones {
 }
 
 fn baseline<const CODE: u32, const PACKED: bool>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
-    convert_elements::<CODE, PACKED>(src, aux, dst);
+    convert_elements::<CODE, PACKED, _>(Cached, src, aux, dst);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn avx2<const CODE: u32, const PACKED: bool>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
-    convert_elements::<CODE, PACKED>(src, aux, dst);
+    convert_elements::<CODE, PACKED, _>(Cached, src, aux, dst);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
 fn avx512<const CODE: u32, const PACKED: bool>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
-    convert_elements::<CODE, PACKED>(src, aux, dst);
+    // SAFETY: this function has the features that are asked for, and runs only where the CPU has them.
+    let stores = unsafe { PastCaches::new() };
+    convert_elements::<CODE, PACKED, _>(stores, src, aux, dst);
 }
 
 /// The clones of the conversion with this code.

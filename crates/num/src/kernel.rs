@@ -6,7 +6,7 @@
 
 use crate::body::{self, Path};
 use crate::clones::{Clones, clones};
-use crate::stream::{soon_read, soon_written};
+use crate::stream::{LARGE, LINE, Stores, lines, soon_read, soon_written};
 use crate::{Conversion, Format, Rounding, Saturation, Scaling};
 
 /// The compiled loops for one conversion.
@@ -82,12 +82,24 @@ const STREAMS: usize = 4;
 ///
 /// With `PACKED`, 4-bit codes lie two to a byte; otherwise each has a byte of its own.
 #[inline(always)]
-pub(crate) fn convert_elements<const CODE: u32, const PACKED: bool>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
+pub(crate) fn convert_elements<const CODE: u32, const PACKED: bool, S: Stores>(
+    stores: S,
+    src: &[u8],
+    aux: &[u8],
+    dst: &mut [u8],
+) {
     let c = const { Conversion::from_code(CODE) };
     let spread = const { PACKED && Conversion::from_code(CODE).src.pitch() == 4 };
     let gather = const { PACKED && Conversion::from_code(CODE).dst.pitch() == 4 };
     let aux_step = STRIDE * const { aux_bytes(Conversion::from_code(CODE)) };
     let (src_step, dst_step) = (stride_bytes(c.src, spread), stride_bytes(c.dst, gather));
+    let done = if const { S::PAST_CACHES && widens(Conversion::from_code(CODE)) } && dst.len() >= LARGE {
+        convert_past_caches::<CODE, S>(stores, spread, src, aux, dst)
+    } else {
+        0
+    };
+    let (src, dst) = (&src[done * src_step / STRIDE..], &mut dst[done * dst_step / STRIDE..]);
+    let aux = aux.get(done * aux_step / STRIDE..).unwrap_or(&[]);
     // Whole strides first: their fixed length lets the compiler leave out all bookkeeping. They are taken
     // in turn from several parts of the array, since memory answers several streams sooner than one.
     let whole = (src.len() / src_step).min(dst.len() / dst_step);
@@ -104,6 +116,52 @@ pub(crate) fn convert_elements<const CODE: u32, const PACKED: bool>(src: &[u8], 
     let (src_rest, dst_rest) = (&src[whole * src_step..], &mut dst[whole * dst_step..]);
     let aux_rest = aux.get(whole * aux_step..).unwrap_or(&[]);
     convert_stride::<CODE>(spread, gather, src_rest, aux_rest, dst_rest);
+}
+
+/// Whether most of the time goes into writing. Only to f32, where arrays are large: each costs one more loop.
+const fn widens(c: Conversion) -> bool {
+    matches!(c.dst, Format::F32) && c.src.bytes() < 4
+}
+
+/// Converts a large array up to its last few elements, in order, with stores that do not read the lines
+/// first; returns how many elements it did. None where the results do not lie in step with the lines.
+#[inline(always)]
+fn convert_past_caches<const CODE: u32, S: Stores>(
+    stores: S,
+    spread: bool,
+    src: &[u8],
+    aux: &[u8],
+    dst: &mut [u8],
+) -> usize {
+    let c = const { Conversion::from_code(CODE) };
+    let aux_step = STRIDE * const { aux_bytes(Conversion::from_code(CODE)) };
+    let (src_step, line_step) = (stride_bytes(c.src, spread), stride_bytes(c.dst, false) / LINE);
+    let (before, lines) = lines(dst);
+    let head = before.len() / c.dst.bytes();
+    let (src_head, aux_head) = (head * src_step / STRIDE, head * aux_step / STRIDE);
+    let in_step = before.len() % c.dst.bytes() == 0 && head * src_step % STRIDE == 0;
+    if !in_step || src.len() < src_head || aux.len() < aux_head {
+        return 0;
+    }
+    convert_stride::<CODE>(spread, false, &src[..src_head], aux, before);
+    let (src, aux) = (&src[src_head..], &aux[aux_head..]);
+    let whole = (src.len() / src_step).min(lines.len() / line_step);
+    if spread && c.dst.bytes() == 4 && aux_step == 0 {
+        // Sixteen codes are a table that fits in a register.
+        let table = std::array::from_fn(|code| element::<CODE>(c, code as u64, 0) as u32);
+        stores.look_up(&table, &src[..whole * src_step], &mut lines[..whole * line_step]);
+    } else {
+        for stride in 0..whole {
+            soon_read(src, stride * src_step, src_step);
+            let codes = &src[stride * src_step..][..src_step];
+            let aux = aux.get(stride * aux_step..).unwrap_or(&[]);
+            let mut results = [0; 4 * STRIDE];
+            convert_stride::<CODE>(spread, false, codes, aux, &mut results);
+            stores.store(&results, &mut lines[stride * line_step..][..line_step]);
+        }
+    }
+    stores.finish();
+    head + whole * STRIDE
 }
 
 /// Up to a stride of elements.

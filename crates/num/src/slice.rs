@@ -86,6 +86,27 @@ mod tests {
         }
     }
 
+    /// Large arrays are written past the caches where the CPU can, in step with its lines.
+    #[test]
+    fn a_large_array_is_its_elements_wherever_it_lies() {
+        let elements = (1 << 20) + 200;
+        for src in [Format::E2m1, Format::E4m3, Format::Bf16, Format::F16, Format::S16] {
+            let kernel = Conversion::new(src, Format::F32).kernel().unwrap();
+            let array = noise(packed_len(src, elements));
+            let expected: Vec<u8> = (0..elements)
+                .flat_map(|n| kernel.one(element(src, &array, n), 0).to_le_bytes()[..4].to_vec())
+                .collect();
+            for start in [0, 1, 2, 4, 8, 12, 16, 60] {
+                let mut out = vec![0xcd; 4 * elements + 128];
+                let start = out.as_ptr().align_offset(64) + start;
+                kernel.run_packed(&array, &[], &mut out[start..][..4 * elements]);
+                assert!(out[start..][..4 * elements] == expected, "{src} at {start}");
+                let around = out[..start].iter().chain(&out[start + 4 * elements..]);
+                assert!(around.into_iter().all(|&byte| byte == 0xcd), "{src} at {start}");
+            }
+        }
+    }
+
     #[test]
     fn auxiliary_input_keeps_step_on_all_threads() {
         let c = Conversion {
