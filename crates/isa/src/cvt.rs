@@ -172,6 +172,11 @@ impl Form {
         self.entry().syntax.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// The same line as the table pads it.
+    pub(crate) fn syntax_line(self) -> &'static str {
+        self.entry().syntax
+    }
+
     /// Its operands, in order.
     pub fn operands(self) -> &'static [Operand<OperandName>] {
         &self.entry().operands

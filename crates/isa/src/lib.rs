@@ -4,8 +4,9 @@
 //! manual; how numbers convert is [`softwarp_num`]'s business, and reading `.ptx` text is that of the
 //! crates above. Nothing here fails on bad input other than by returning an error that says why.
 //!
-//! The instruction table holds `cvt` and `cvt.pack` so far; [`pattern`] is the language its rows are
-//! written in.
+//! [`instruction`] asks the instruction table: what a mnemonic means, which operands it wants, and where it
+//! exists. `cvt` and `cvt.pack` have a table of their own, [`cvt`], because what they do with numbers is
+//! described as well; [`pattern`] is the language of its rows.
 //!
 //! ```
 //! use softwarp_isa::{Form, Target, Version};
@@ -24,15 +25,22 @@
 
 pub mod availability;
 pub mod cvt;
+pub mod instruction;
 pub mod pattern;
+pub mod space;
+pub mod special;
 pub mod target;
 pub mod types;
 pub mod version;
 
 mod nearest;
+mod table;
 
 pub use availability::{Availability, Targets};
 pub use cvt::{Form, FormError, Semantics};
+pub use nearest::nearest;
+pub use space::{Opaque, StateSpace};
+pub use special::SpecialRegister;
 pub use target::{Target, TargetError, Variant};
 pub use types::{Class, Type};
 pub use version::{Version, VersionError};

@@ -22,7 +22,7 @@ const LONGEST: usize = 40;
 
 /// The nearest of `known` to `name`, if it is near enough to have been meant: a quarter of its letters
 /// wrong (one at least), or only its beginning written. The first of several equally near wins.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST {
         return None;
     }

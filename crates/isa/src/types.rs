@@ -132,6 +132,8 @@ types! {
     // Packed integer types.
     U16x2   "u16x2"   Instruction two(Format::U16);
     S16x2   "s16x2"   Instruction two(Format::S16);
+    U8x4    "u8x4"    Instruction four(Format::U8);
+    S8x4    "s8x4"    Instruction four(Format::S8);
     // The sub-byte integers that cvt.pack makes.
     U4      "u4"      Instruction one(Format::U4);
     S4      "s4"      Instruction one(Format::S4);

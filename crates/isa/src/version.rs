@@ -14,13 +14,13 @@ pub struct Version {
     pub minor: u8,
 }
 
-/// The minor versions of each major version, from the release history.
+/// The minor versions of each major version, from the release history; the assembler also knows 5.1.
 const RELEASES: [(u8, std::ops::RangeInclusive<u8>); 9] = [
     (1, 0..=5),
     (2, 0..=3),
     (3, 0..=2),
     (4, 0..=3),
-    (5, 0..=0),
+    (5, 0..=1),
     (6, 0..=5),
     (7, 0..=8),
     (8, 0..=8),

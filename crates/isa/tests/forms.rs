@@ -378,7 +378,10 @@ fn narrow_values_may_live_in_wider_registers() {
     assert!(!form("rni.u8.bf16").accepts(OperandName::D, Type::U32));
     let pack = form("pack.sat.u8.s32.b32");
     assert!(pack.accepts(OperandName::A, Type::S32) && pack.accepts(OperandName::D, Type::U32));
-    assert!(!pack.accepts(OperandName::A, Type::S64) && !pack.accepts(OperandName::A, Type::F32));
+    // As the assembler has it: wider integers, but no floats.
+    assert!(pack.accepts(OperandName::A, Type::S64) && pack.accepts(OperandName::D, Type::B128));
+    assert!(!pack.accepts(OperandName::A, Type::F32) && !pack.accepts(OperandName::D, Type::F32));
+    assert!(pack.accepts(OperandName::C, Type::F32) && !pack.accepts(OperandName::C, Type::B16));
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Which registers and constants the operands of a form take.
 //!
 //! PTX ISA sections 5.2.1 (compatible types), 5.2.3 (what holds alternate formats) and 9.4.1 (operands
-//! wider than the instruction's type). The exceptions below are the assembler's and were measured; the
-//! registers of `cvt.pack` were not, and follow the rules.
+//! wider than the instruction's type). The exceptions below are the assembler's and were measured.
 
 use super::{Form, Modifier, Opcode, OperandName};
 use crate::{Class, Type};
@@ -49,6 +48,11 @@ impl Form {
             OperandName::D if ty == Type::S2f6x2 => return ODD_S2F6X2.contains(&register),
             _ => {}
         }
+        if self.opcode() == Opcode::CvtPack {
+            // Integers all, whatever the destination's bits are made of, and wider ones at will.
+            let ty = if name == OperandName::C { Type::B32 } else { Type::S32 };
+            return register.bits() >= 32 && register.is_fundamental() && same_kind(ty, register);
+        }
         if !ty.is_fundamental() {
             return register == ty.register_type();
         }
@@ -74,7 +78,7 @@ impl Form {
     /// Operands may be wider than their types as long as these are all fundamental; an alternate
     /// format on one side makes the assembler exact about the other too.
     fn takes_wider_registers(self) -> bool {
-        self.opcode() == Opcode::Cvt && self.types().iter().all(|ty| ty.is_fundamental())
+        self.types().iter().all(|ty| ty.is_fundamental())
     }
 
     /// The forms for which the assembler checks only the size of a `bf16x2` source: those to e2m1x2

@@ -3,12 +3,17 @@
 //! One file per command. Each computes first and renders then, into one string that is written at the end;
 //! errors are one line on standard error. Exit codes: 0 all is well, 1 the input is at fault, 2 the call is.
 
+mod ast;
+mod check;
 mod cvt;
 mod dequantize;
+mod explain;
 mod files;
+mod fmt;
 mod formats;
 mod progress;
 mod quantize;
+mod sources;
 mod verify;
 
 use clap::error::ErrorKind;
@@ -19,12 +24,12 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// PTX in software, exact to the bit: number formats and conversions.
+/// PTX in software, exact to the bit: check modules, convert numbers.
 #[derive(Debug, Parser)]
 #[command(
     name = "softwarp",
     version,
-    after_help = "Example:\n  softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300\n\n\
+    after_help = "Examples:\n  softwarp check kernel.ptx\n  softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300\n\n\
                   Exit codes: 0 all is well, 1 the input is at fault, 2 the call is at fault."
 )]
 struct Cli {
@@ -34,6 +39,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Check(check::Args),
+    Fmt(fmt::Args),
+    Ast(ast::Args),
+    Explain(explain::Args),
     Cvt(cvt::Args),
     Quantize(quantize::Args),
     Dequantize(dequantize::Args),
@@ -48,6 +57,8 @@ enum Fault {
     Input(String),
     /// The arguments.
     Call(String),
+    /// One of these, and everything about it has been said.
+    Told(u8),
 }
 
 impl Fault {
@@ -59,9 +70,11 @@ impl Fault {
         Fault::Call(why.to_string())
     }
 
-    fn line(&self) -> &str {
+    /// What is still to say.
+    fn line(&self) -> Option<&str> {
         match self {
-            Fault::Input(line) | Fault::Call(line) => line,
+            Fault::Input(line) | Fault::Call(line) => Some(line),
+            Fault::Told(_) => None,
         }
     }
 
@@ -69,7 +82,14 @@ impl Fault {
         match self {
             Fault::Input(_) => 1,
             Fault::Call(_) => 2,
+            Fault::Told(code) => *code,
         }
+    }
+
+    /// Says what there is to say now, so that the command can go on.
+    fn tell(&self) -> Fault {
+        self.line().iter().for_each(|line| complain(line));
+        Fault::Told(self.code())
     }
 }
 
@@ -93,6 +113,10 @@ pub fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let outcome = match cli.command {
+        Command::Check(args) => check::run(&args),
+        Command::Fmt(args) => fmt::run(&args),
+        Command::Ast(args) => ast::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Cvt(args) => cvt::run(&args),
         Command::Quantize(args) => quantize::run(&args),
         Command::Dequantize(args) => dequantize::run(&args),
@@ -104,7 +128,7 @@ pub fn main() -> ExitCode {
     match printed.fault {
         None => ExitCode::SUCCESS,
         Some(fault) => {
-            complain(fault.line());
+            fault.tell();
             ExitCode::from(fault.code())
         }
     }

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Reading and judging a 3 MB module: softwarp, ptxas and ZLUDA's parser, one run, one table.
+
+usage: python3 bench/check.py [FILE] [--zluda BINARY]
+
+Builds bench/ and makes the module (see src/bin/check.rs), unless a file is given. ptxas comes from PyPI
+(nvidia-cuda-nvcc, into bench/.venv). It has no mode that stops after checking, so two of its runs are shown: for a
+virtual architecture, after which no code is made, and in full. Its start alone is timed on an empty module and taken
+off. ZLUDA's parser is compared where a binary of it is given: one that prints {"seconds": best, "errors": n} for a file.
+"""
+import json, os, subprocess, sys, tempfile, time, venv
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VENV = os.path.join(HERE, ".venv")
+PYTHON = os.path.join(VENV, "bin", "python")
+ROUNDS = 5
+
+
+def bench(*arguments):
+    command = ["cargo", "run", "--release", "--quiet", "--manifest-path", os.path.join(HERE, "Cargo.toml"), "--bin", "check", "--"]
+    return subprocess.run([*command, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def ptxas():
+    if not os.path.exists(PYTHON):
+        venv.create(VENV, with_pip=True, system_site_packages=True)
+    subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "nvidia-cuda-nvcc==13.4.92"], check=True)
+    find = "import nvidia, os; print(*(os.path.join(p, 'cu13', 'bin', 'ptxas') for p in nvidia.__path__), sep='\\n')"
+    paths = subprocess.run([PYTHON, "-c", find], check=True, stdout=subprocess.PIPE, text=True).stdout.split("\n")
+    path = next(path for path in paths if os.path.exists(path))
+    os.chmod(path, 0o755)
+    return path
+
+
+def timed(command, limit=600):
+    """Best time and memory of a command; None where it refuses or takes too long."""
+    times, status = [], None
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        try:
+            child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(child.pid, 0)
+        except OSError:
+            return None
+        times.append(time.perf_counter() - began)
+        if status or times[-1] > limit / ROUNDS:
+            break
+    return None if status else (min(times), usage.ru_maxrss * 1024)
+
+
+def main():
+    arguments = sys.argv[1:]
+    zluda = arguments.pop(arguments.index("--zluda") + 1) if "--zluda" in arguments else None
+    files = [argument for argument in arguments if not argument.startswith("-")]
+    folder = tempfile.mkdtemp()
+    file = files[0] if files else os.path.join(folder, "made.ptx")
+    if not files:
+        bench("--make", file)
+    size = os.path.getsize(file)
+    ours = json.loads(bench("--json", file))
+    rows = [(f"softwarp, {name}", cost["seconds"], cost["peak"]) for name, cost in ours["costs"].items()]
+
+    assembler = ptxas()
+    empty = os.path.join(folder, "empty.ptx")
+    with open(file) as module, open(empty, "w") as out:
+        out.writelines(next(module) for _ in range(3))
+    for name, flags in [("ptxas, to a virtual architecture", ["-arch=compute_90a"]), ("ptxas, in full", ["-arch=sm_90a"])]:
+        command = [assembler, "-c", *flags, "-o", os.path.join(folder, "out")]
+        start, whole = timed([*command, empty]), timed([*command, file])
+        rows.append((name, whole and start and whole[0] - start[0], whole and whole[1]))
+    if zluda:
+        found = json.loads(subprocess.run([zluda, file], check=True, stdout=subprocess.PIPE, text=True).stdout)
+        rows.append((f"ZLUDA's parser ({found['errors']} errors)", found["seconds"], None))
+
+    ours = rows[1][1]
+    print(f"{size} bytes.\n\n| | ms | MB/s | time / softwarp's | memory / the file |\n|---|---|---|---|---|")
+    for name, seconds, memory in rows:
+        cells = [f"{seconds * 1e3:.1f}", f"{size / seconds / 1e6:.1f}", f"{seconds / ours:.1f}"] if seconds else ["–"] * 3
+        print(f"| {name} | {' | '.join(cells)} | {f'{memory / size:.1f}' if memory else '–'} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,314 @@
+//! Addresses (PTX ISA sections 5.1, 6.4.1 and 6.4.2): `[a]`, `[a+4]`, and the address of a variable as a
+//! value.
+//!
+//! A variable's state space must be the instruction's. Without one, the instruction wants a generic
+//! address, and the assembler converts that of a global, shared or local variable. A register as an address
+//! can have any integer type; but 32 bits of an address of global or generic memory ask for the 32-bit ABI,
+//! which is gone.
+
+use super::Walk;
+use super::fit::{Fits, Sort, Why, misfit};
+use super::labels::Marks;
+use super::meaning::Meaning;
+use super::plan::{Accepts, Spaces, Special, Want};
+use super::remark::Remark;
+use crate::checked::{Place, VarId};
+use crate::names::Entity;
+use softwarp_isa::instruction::{LiteralKind, Space};
+use softwarp_isa::{Class, Opaque, StateSpace, Type, Version};
+use softwarp_syntax::Span;
+use softwarp_syntax::tree::{ExprId, Operand, OperandKind, Range, Symbol};
+
+/// The version and the target from which modules may take the address of a texture, sampler or surface.
+const INDIRECT_TEXTURES: (Version, u16) = (Version::new(3, 1), 20);
+
+/// The version from which functions may take the address of their return parameters.
+const RETURN_ADDRESSES: Version = Version::new(5, 1);
+
+impl Walk<'_, '_> {
+    /// `[a]`, in one of these spaces; the flag says whether 32 bits of it would be too few.
+    pub(super) fn address(&mut self, special: Special, spaces: (Spaces, bool), operand: &Operand) -> Fits {
+        let at = operand.span;
+        let inner = match operand.kind {
+            OperandKind::Unified(inner) => inner.of(&self.context.module.operands).first(),
+            _ => None,
+        };
+        let OperandKind::Address(parts) = inner.unwrap_or(operand).kind else {
+            return match operand.kind {
+                OperandKind::Error => Ok(()),
+                OperandKind::Literal(_) | OperandKind::Expr(_) => misfit(at, Why::Sort(Sort::Constant)),
+                OperandKind::Vector(_) => misfit(at, Why::Sort(Sort::Vector)),
+                _ => misfit(at, Why::Sort(Sort::Register)),
+            };
+        };
+        let [part] = parts.of(&self.context.module.operands) else {
+            return misfit(at, Why::Sort(Sort::List));
+        };
+        self.address_part(special, spaces, part)?;
+        if inner.is_some() { self.unified(special, part) } else { Ok(()) }
+    }
+
+    /// `[x].unified`: a variable there must have that attribute.
+    fn unified(&mut self, special: Special, part: &Operand) -> Fits {
+        let symbol = match part.kind {
+            OperandKind::Name(symbol) => Some(symbol),
+            OperandKind::Offset(base, _) => match base.of(&self.context.module.operands) {
+                [Operand { kind: OperandKind::Name(symbol), .. }] => Some(*symbol),
+                _ => None,
+            },
+            _ => None,
+        };
+        match symbol.map(|symbol| self.meaning(symbol)) {
+            Some(Meaning::Variable(id)) => {
+                let unified = self.context.checked.variable(id).attributes.unified.is_some();
+                if unified && special != Special::Store {
+                    self.remark = None;
+                    Ok(())
+                } else {
+                    misfit(part.span, Why::Unified(id))
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What stands in the brackets of an address.
+    pub(super) fn address_part(&mut self, special: Special, spaces: (Spaces, bool), part: &Operand) -> Fits {
+        let at = part.span;
+        match part.kind {
+            OperandKind::Name(symbol) => self.named_address(special, spaces, symbol, at),
+            OperandKind::Offset(base, offset) => self.offset_address(special, spaces, base, offset),
+            OperandKind::Literal(_) | OperandKind::Expr(_) => self.immediate_address(spaces.0, part),
+            OperandKind::Error => Ok(()),
+            OperandKind::Vector(_) => misfit(at, Why::Sort(Sort::Vector)),
+            _ => misfit(at, Why::Sort(Sort::Constant)),
+        }
+    }
+
+    fn offset_address(
+        &mut self,
+        special: Special,
+        spaces: (Spaces, bool),
+        base: Range<Operand>,
+        offset: ExprId,
+    ) -> Fits {
+        if self.kind_of_expression(offset) != LiteralKind::Integer {
+            return misfit(self.context.module.expression(offset).span, Why::FloatOffset);
+        }
+        match base.of(&self.context.module.operands) {
+            [Operand { kind: OperandKind::Name(symbol), span }] => {
+                self.named_address(special, spaces, *symbol, *span)
+            }
+            [base @ Operand { kind: OperandKind::Literal(_) | OperandKind::Expr(_), .. }] => {
+                self.immediate_address(spaces.0, base)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn immediate_address(&mut self, spaces: Spaces, part: &Operand) -> Fits {
+        let kind = match part.kind {
+            OperandKind::Literal(literal) => super::fit::kind_of(literal),
+            OperandKind::Expr(id) => self.kind_of_expression(id),
+            _ => LiteralKind::Integer,
+        };
+        if kind != LiteralKind::Integer {
+            misfit(part.span, Why::FloatOffset)
+        } else if spaces.has(Space::Local) || spaces.has(Space::Tensor) || spaces.is_empty() {
+            Ok(())
+        } else {
+            misfit(part.span, Why::ImmediateAddress)
+        }
+    }
+
+    fn named_address(&mut self, special: Special, spaces: (Spaces, bool), symbol: Symbol, at: Span) -> Fits {
+        match self.meaning(symbol) {
+            Meaning::Register { id, ty, lanes } => {
+                if lanes > 1 {
+                    return misfit(at, Why::Sort(Sort::Vector));
+                }
+                self.register_address(spaces, id, ty, at)
+            }
+            Meaning::Variable(id) => self.variable_address(special, spaces.0, id, at),
+            Meaning::Special(register) if register.components == 1 => Ok(()),
+            Meaning::Special(_) => misfit(at, Why::Sort(Sort::Vector)),
+            Meaning::WarpSize if spaces.0.has(Space::Local) => Ok(()),
+            Meaning::WarpSize => misfit(at, Why::ImmediateAddress),
+            Meaning::Function(_) => misfit(at, Why::Sort(Sort::Function)),
+            Meaning::Label(_) => misfit(at, Why::Sort(Sort::Label)),
+            Meaning::Unknown => misfit(at, Why::Undeclared(symbol)),
+        }
+    }
+
+    fn register_address(&mut self, (spaces, wide): (Spaces, bool), id: VarId, ty: Type, at: Span) -> Fits {
+        let integer = ty.is_int() || ty.class() == Class::Bits;
+        if !integer || ty == Type::B128 {
+            return misfit(at, Why::AddressType { id, ty });
+        }
+        if ty.bits() == 32 && wide {
+            return misfit(at, Why::NarrowAddress);
+        }
+        if self.kernel && spaces.has(Space::ParamFunc) {
+            return misfit(at, Why::ParameterKind { func: true });
+        }
+        Ok(())
+    }
+
+    fn variable_address(&mut self, special: Special, spaces: Spaces, id: VarId, at: Span) -> Fits {
+        let variable = self.context.checked.variable(id);
+        if variable.opaque().is_some() || variable.space == StateSpace::Tex {
+            return misfit(at, Why::OpaqueAccess(id));
+        }
+        if !spaces.is_empty() && !spaces.iter().any(|space| reaches(space, variable.space)) {
+            return misfit(at, Why::Space { id, spaces });
+        }
+        if variable.space != StateSpace::Param {
+            if variable.space == StateSpace::Const || variable.attributes.unified.is_some() {
+                self.notice_access(special, id, at);
+            }
+            return Ok(());
+        }
+        let place = variable.place;
+        if spaces.has(Space::ParamFunc) && self.kernel && place != Place::Local {
+            return misfit(at, Why::ParameterKind { func: true });
+        }
+        if spaces.has(Space::ParamEntry) && place == Place::Local {
+            return misfit(at, Why::ParameterKind { func: false });
+        }
+        match (special, place) {
+            (Special::Store, Place::KernelParameter | Place::Parameter) => misfit(at, Why::WritesInput(id)),
+            (Special::Load, Place::Return) => misfit(at, Why::ReadsReturn(id)),
+            (Special::Load, Place::Local) if !self.is_returned(id) => {
+                self.notice(at, Remark::Unreturned(id));
+                Ok(())
+            }
+            (_, Place::Parameter) if spaces.has(Space::ParamEntry) => {
+                self.notice(at, Remark::EntryParameter(id));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notices accesses to constants and `.unified` variables that the manual does not have.
+    fn notice_access(&mut self, special: Special, id: VarId, at: Span) {
+        let variable = self.context.checked.variable(id);
+        let bank = u64::from(variable.bank.unwrap_or(0));
+        let remark = match (special, variable.attributes.unified.is_some()) {
+            (Special::Load, true) => Remark::PlainLoad(id),
+            (Special::Store | Special::Update, true) => Remark::UnifiedStore(id),
+            (Special::Load, false)
+                if variable.space == StateSpace::Const && bank != self.bank.unwrap_or(0) =>
+            {
+                Remark::OtherBank(id)
+            }
+            _ => return,
+        };
+        self.notice(at, remark);
+    }
+
+    /// The address of a variable as a value: `mov.u64 d, x`, `cvta.global.u64 d, x`.
+    pub(super) fn address_of(&mut self, special: Special, accepts: Accepts, id: VarId, at: Span) -> Fits {
+        let variable = self.context.checked.variable(id);
+        if let (StateSpace::Param, Place::Local) = (variable.space, variable.place) {
+            return misfit(at, Why::AddressTaken(id));
+        }
+        let too_old = self.context.version() < RETURN_ADDRESSES || self.context.target().sm() < 30;
+        if variable.place == Place::Return && too_old {
+            return misfit(at, Why::ReturnAddress(id));
+        }
+        if special == Special::Mov && (variable.opaque().is_some() || variable.space == StateSpace::Tex) {
+            let (since, least_sm) = INDIRECT_TEXTURES;
+            let texture = variable.opaque() == Some(Opaque::Texref);
+            return if self.context.version() < since || self.context.target().sm() < least_sm {
+                misfit(at, Why::OpaqueVersion(id))
+            } else if accepts.ty == Type::U64 {
+                if texture && self.context.checked.header.independent_textures {
+                    self.notice(at, Remark::IndependentTexture(id));
+                }
+                Ok(())
+            } else {
+                misfit(at, Why::OpaqueAddress(id))
+            };
+        }
+        let value = accepts.ty;
+        if !(value.is_int() || value.class() == Class::Bits) {
+            return misfit(at, Why::Sort(Sort::Variable));
+        }
+        if special == Special::Mov {
+            return match (variable.space, value.bits()) {
+                (StateSpace::Global, 32) => misfit(at, Why::NarrowAddress),
+                _ => Ok(()),
+            };
+        }
+        match accepts.space {
+            Some(space) if !reaches(space, variable.space) => {
+                misfit(at, Why::Space { id, spaces: Spaces::one(space) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `a[4]`, `a[i]`: the address of an element.
+    pub(super) fn indexed(
+        &mut self,
+        special: Special,
+        want: &Want,
+        accepts: Accepts,
+        parts: Range<Operand>,
+        at: Span,
+    ) -> Fits {
+        let [Operand { kind: OperandKind::Name(symbol), .. }, index] =
+            parts.of(&self.context.module.operands)
+        else {
+            return Ok(());
+        };
+        match index.kind {
+            OperandKind::Literal(literal) if super::fit::kind_of(literal) != LiteralKind::Integer => {
+                return misfit(index.span, Why::FloatOffset);
+            }
+            _ => self.names_exist(index)?,
+        }
+        match self.meaning(*symbol) {
+            Meaning::Variable(id) if !self.context.checked.variable(id).is_array() => {
+                misfit(at, Why::NoArray(id))
+            }
+            Meaning::Register { id, .. } => misfit(at, Why::NoArray(id)),
+            Meaning::Variable(id) if accepts.has(Accepts::ADDRESS) && !want.writes => {
+                self.address_of(special, accepts, id, at)
+            }
+            Meaning::Variable(_) => misfit(at, Why::Sort(Sort::Variable)),
+            Meaning::Unknown => misfit(at, Why::Undeclared(*symbol)),
+            _ => misfit(at, Why::Sort(Sort::Label)),
+        }
+    }
+
+    /// The label that a branch names.
+    pub(super) fn label_operand(&mut self, special: Special, operand: &Operand) -> Fits {
+        let at = operand.span;
+        let OperandKind::Name(symbol) = operand.kind else {
+            return if matches!(operand.kind, OperandKind::Error) {
+                Ok(())
+            } else {
+                misfit(at, Why::Sort(Sort::Constant))
+            };
+        };
+        let visible = self.labels.visible(symbol);
+        if special != Special::IndexedBranch {
+            return if visible { Ok(()) } else { misfit(at, Why::Undeclared(symbol)) };
+        }
+        match self.context.names.lookup(symbol).map(|found| found.entity) {
+            Some(Entity::Label(number)) if self.labels.marks(number) == Marks::BranchTargets => Ok(()),
+            None if !visible => misfit(at, Why::Undeclared(symbol)),
+            _ => misfit(at, Why::NoTable),
+        }
+    }
+}
+
+/// Whether an instruction that names this space can have the address of a variable in that one.
+fn reaches(space: Space, variable: StateSpace) -> bool {
+    match space.of_variables() {
+        Some(own) => own == variable,
+        None => matches!(variable, StateSpace::Global | StateSpace::Shared | StateSpace::Local),
+    }
+}

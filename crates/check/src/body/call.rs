@@ -1,0 +1,457 @@
+//! `call` (PTX ISA sections 7.1 and 9.7.13.5): arguments against parameters, direct and through a pointer.
+//!
+//! An argument must have its parameter's size, a type that goes with its type, and its alignment; an array
+//! must have as many bytes. A register can stand for a `.param` and the other way round. A call through a
+//! pointer names a prototype, or a list of functions that may be meant, both of them declared before.
+
+use super::Walk;
+use super::explain;
+use super::fit::kind_of;
+use super::labels::Marks;
+use super::meaning::Meaning;
+use crate::checked::{FuncId, Function, Place, VarId, Variable};
+use crate::codes::instructions as codes;
+use softwarp_isa::instruction::LiteralKind;
+use softwarp_isa::{Class, StateSpace, Type};
+use softwarp_syntax::tree::{
+    DeclaredType, Instruction, Name, Operand, OperandKind, Prototype, Specifier, Statement, Variables,
+};
+use softwarp_syntax::{Diagnostic, Span};
+
+/// What a parameter is to its caller.
+#[derive(Clone, Debug)]
+struct Formal<'m> {
+    name: &'m str,
+    span: Span,
+    ty: Option<Type>,
+    bytes: u64,
+    alignment: u64,
+    array: bool,
+}
+
+/// What is called.
+#[derive(Clone, Copy, Debug)]
+enum Callee {
+    Function(FuncId),
+    /// Something of this prototype, by its statement.
+    Prototype(u32),
+}
+
+/// One of the two lists of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    Return,
+    Input,
+}
+
+impl Which {
+    fn of(self, function: &Function) -> &[VarId] {
+        match self {
+            Which::Return => &function.returns,
+            Which::Input => &function.parameters,
+        }
+    }
+
+    fn in_prototype(self, prototype: &Prototype) -> &[Variables] {
+        let list = match self {
+            Which::Return => &prototype.returns,
+            Which::Input => &prototype.parameters,
+        };
+        list.as_deref().unwrap_or_default()
+    }
+}
+
+impl<'m> Walk<'_, 'm> {
+    /// A `call`, all of it: `call (ret), f, (a, b), prototype`.
+    pub(super) fn call(&mut self, instruction: &Instruction, operands: &[Operand]) {
+        let (returns, rest) = match operands {
+            [Operand { kind: OperandKind::Paren(list), .. }, rest @ ..] => (Some(*list), rest),
+            rest => (None, rest),
+        };
+        let Some((target, rest)) = rest.split_first() else {
+            return self.say(explain::call_count(instruction.mnemonic_span, "a function to call"));
+        };
+        let (arguments, rest) = match rest {
+            [Operand { kind: OperandKind::Paren(list), .. }, rest @ ..] => (Some(*list), rest),
+            rest => (None, rest),
+        };
+        let prototype = match rest {
+            [] => None,
+            [one] => Some(one),
+            [_, extra, ..] => return self.say(explain::call_count(extra.span, "at most one prototype")),
+        };
+        let pool = &self.context.module.operands;
+        let returns = returns.map_or(&[][..], |list| list.of(pool));
+        let arguments = arguments.map_or(&[][..], |list| list.of(pool));
+        self.returned(returns);
+        let Some(callee) = self.callee(target, prototype) else {
+            for operand in returns.iter().chain(arguments) {
+                if let Err(misfit) = self.names_exist(operand) {
+                    let diagnostic = explain::undeclared_in(self, &misfit);
+                    self.say(diagnostic);
+                }
+            }
+            return;
+        };
+        for (which, given) in [(Which::Return, returns), (Which::Input, arguments)] {
+            let wanted = self.count(callee, which);
+            if given.len() != wanted {
+                self.wrong_count(callee, which, (given.len(), wanted), target.span);
+                continue;
+            }
+            for (n, argument) in given.iter().enumerate() {
+                if let Some(formal) = self.formal(callee, which, n) {
+                    self.argument(argument, &formal, which == Which::Return);
+                    self.narrow_parameter(argument.span, &formal);
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn wrong_count(&mut self, callee: Callee, which: Which, (given, wanted): (usize, usize), at: Span) {
+        let what = match which {
+            Which::Return => "return parameter",
+            Which::Input => "input parameter",
+        };
+        let message = format!("this call has {}, where the function has {wanted}", counted(given, what));
+        let declared = match callee {
+            Callee::Function(id) => Some(self.context.checked.function(id).span),
+            Callee::Prototype(index) => self.prototype_at(index).map(|prototype| prototype.span),
+        };
+        let diagnostic = Diagnostic::new(codes::CALL_COUNT, at, message);
+        self.say(match declared {
+            Some(span) => diagnostic.with_related(span, "declared here"),
+            None => diagnostic,
+        });
+    }
+
+    /// What is called. Says what is wrong if that cannot be made out.
+    fn callee(&mut self, target: &Operand, prototype: Option<&Operand>) -> Option<Callee> {
+        let OperandKind::Name(symbol) = target.kind else {
+            if !matches!(target.kind, OperandKind::Error) {
+                self.say(explain::call_count(target.span, "a function, or a register with its address"));
+            }
+            return None;
+        };
+        let text = self.context.text(symbol);
+        let not_callable = |what: &str, help: &str| {
+            Some(
+                Diagnostic::new(
+                    codes::CALL_TARGET,
+                    target.span,
+                    format!("`{text}` is {what}: it cannot be called"),
+                )
+                .with_help(help),
+            )
+        };
+        let wrong = match self.meaning(symbol) {
+            Meaning::Function(id) if self.context.checked.function(id).entry => {
+                not_callable("a kernel", "only a `.func` can be called")
+            }
+            Meaning::Function(_) if prototype.is_some() => {
+                not_callable("a function", "leave the prototype out, or call through a register")
+            }
+            Meaning::Function(id) => return Some(Callee::Function(id)),
+            Meaning::Register { ty, lanes: 1, .. }
+                if (ty.is_int() || ty.class() == Class::Bits) && matches!(ty.bits(), 32 | 64) =>
+            {
+                let Some(prototype) = prototype else {
+                    self.say(
+                        Diagnostic::new(
+                            codes::CALL_PROTOTYPE,
+                            target.span,
+                            format!("`{text}` is a register: a call through it needs a prototype"),
+                        )
+                        .with_help(
+                            "declare `P: .callprototype _ (…);` before it and end the call with `, P`",
+                        ),
+                    );
+                    return None;
+                };
+                return self.prototype(prototype);
+            }
+            Meaning::Register { ty, .. } => not_callable(
+                &format!("a register of type .{ty}"),
+                "a function's address is in a register of type .u64",
+            ),
+            Meaning::Variable(_) if prototype.is_none() => {
+                not_callable("a variable", "call a `.func`, or load its address into a .u64 register")
+            }
+            // An array of functions' addresses.
+            Meaning::Variable(_) => None,
+            Meaning::Label(_) => not_callable("a label", "use `bra` to go to a label"),
+            Meaning::Special(_) | Meaning::WarpSize => not_callable("predefined", "call a `.func`"),
+            Meaning::Unknown => Some(explain::undeclared(self, symbol, target.span)),
+        };
+        if let Some(diagnostic) = wrong {
+            self.say(diagnostic);
+        }
+        None
+    }
+
+    /// How many parameters there are.
+    fn count(&self, callee: Callee, which: Which) -> usize {
+        match callee {
+            Callee::Function(id) => which.of(self.context.checked.function(id)).len(),
+            Callee::Prototype(index) => {
+                self.prototype_at(index).map_or(0, |one| which.in_prototype(one).len())
+            }
+        }
+    }
+
+    /// The n-th parameter.
+    fn formal(&self, callee: Callee, which: Which, n: usize) -> Option<Formal<'m>> {
+        match callee {
+            Callee::Function(id) => {
+                let id = which.of(self.context.checked.function(id)).get(n)?;
+                Some(self.formal_of(self.context.checked.variable(*id)))
+            }
+            Callee::Prototype(index) => {
+                let variables = which.in_prototype(self.prototype_at(index)?).get(n)?;
+                Some(self.formal_in_prototype(variables))
+            }
+        }
+    }
+
+    fn prototype_at(&self, index: u32) -> Option<&Prototype> {
+        match self.statements.get(index as usize) {
+            Some(Statement::CallPrototype(prototype)) => Some(prototype),
+            _ => None,
+        }
+    }
+
+    fn formal_of(&self, variable: &Variable) -> Formal<'m> {
+        Formal {
+            name: self.context.text(variable.name),
+            span: variable.span,
+            ty: variable.value_type(),
+            bytes: variable.bytes(),
+            alignment: variable.alignment,
+            array: variable.is_array(),
+        }
+    }
+
+    /// The label after a call through a pointer.
+    fn prototype(&mut self, operand: &Operand) -> Option<Callee> {
+        let OperandKind::Name(symbol) = operand.kind else {
+            self.say(explain::call_count(operand.span, "the label of a prototype"));
+            return None;
+        };
+        match self.meaning(symbol) {
+            Meaning::Label(Some(number)) => match self.labels.marks(number) {
+                Marks::Prototype(index) => {
+                    return self.prototype_at(index).map(|_| Callee::Prototype(index));
+                }
+                Marks::CallTargets(index) => {
+                    let Some(Statement::CallTargets(targets)) = self.statements.get(index as usize) else {
+                        return None;
+                    };
+                    let first = targets.is.first()?;
+                    return match self.meaning(first.symbol) {
+                        Meaning::Function(id) => Some(Callee::Function(id)),
+                        _ => None,
+                    };
+                }
+                Marks::Code | Marks::BranchTargets => {}
+            },
+            // A variable with a list of functions.
+            Meaning::Variable(_) => return None,
+            Meaning::Unknown => {
+                let diagnostic = explain::undeclared(self, symbol, operand.span);
+                self.say(diagnostic);
+                return None;
+            }
+            _ => {}
+        }
+        let text = self.context.text(symbol);
+        self.say(
+            Diagnostic::new(
+                codes::CALL_PROTOTYPE,
+                operand.span,
+                format!("`{text}` is not the label of a `.callprototype` or `.calltargets` above this call"),
+            )
+            .with_help("declare the prototype before the call"),
+        );
+        None
+    }
+
+    /// A parameter as a prototype declares it: its words are the declaration's.
+    fn formal_in_prototype(&self, variables: &Variables) -> Formal<'m> {
+        let mut formal =
+            Formal { name: "_", span: variables.span, ty: None, bytes: 0, alignment: 0, array: false };
+        let mut aligned = 0;
+        for specifier in variables.specifiers.of(&self.context.module.specifiers) {
+            match specifier.is {
+                Specifier::Align(align) => aligned = align.is,
+                Specifier::Type(DeclaredType::Value(ty)) => formal.ty = Some(ty),
+                _ => {}
+            }
+        }
+        let element = formal.ty.map_or(8, |ty| u64::from(ty.register_type().bits() / 8));
+        formal.bytes = element;
+        formal.alignment = aligned.max(element);
+        if let Some(declarator) = variables.declarators.of(&self.context.module.declarators).first() {
+            formal.name = self.context.text(declarator.name.symbol);
+            for dimension in declarator.dimensions.iter() {
+                formal.array = true;
+                let size = dimension.is.and_then(|id| self.literal(id)).unwrap_or(0);
+                formal.bytes = formal.bytes.saturating_mul(size);
+            }
+        }
+        formal
+    }
+
+    fn literal(&self, id: softwarp_syntax::tree::ExprId) -> Option<u64> {
+        use softwarp_syntax::tree::{Expr, Literal};
+        match self.context.module.expression(id).is {
+            Expr::Literal(Literal::Int { value, .. }) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn argument(&mut self, argument: &Operand, formal: &Formal<'_>, returned: bool) {
+        let at = argument.span;
+        let (ty, bytes, alignment, array) = match argument.kind {
+            OperandKind::Error => return,
+            OperandKind::Sink if returned => return,
+            OperandKind::Literal(literal) if !returned => {
+                return self.constant_argument(kind_of(literal), formal, at);
+            }
+            OperandKind::Expr(id) if !returned => {
+                let kind = self.kind_of_expression(id);
+                return self.constant_argument(kind, formal, at);
+            }
+            OperandKind::Name(symbol) => match self.meaning(symbol) {
+                Meaning::Register { ty, lanes, .. } => {
+                    let bytes = u64::from(ty.register_type().bits() / 8) * u64::from(lanes);
+                    (Some(ty), bytes, bytes, false)
+                }
+                Meaning::Variable(id) if self.context.checked.variable(id).space == StateSpace::Param => {
+                    let variable = self.context.checked.variable(id);
+                    if variable.place != Place::Local {
+                        return self.say(mismatch(formal, at, "it is a parameter of this function itself"));
+                    }
+                    (variable.value_type(), variable.bytes(), variable.alignment, variable.is_array())
+                }
+                Meaning::WarpSize => return self.constant_argument(LiteralKind::Integer, formal, at),
+                Meaning::Unknown => {
+                    let diagnostic = explain::undeclared(self, symbol, at);
+                    return self.say(diagnostic);
+                }
+                _ => return self.say(mismatch(formal, at, "it is neither a register nor a `.param`")),
+            },
+            _ => {
+                return self.say(mismatch(formal, at, "it is neither a register, a `.param` nor a constant"));
+            }
+        };
+        let (Some(ty), Some(wanted)) = (ty, formal.ty) else { return };
+        let fits = if array || formal.array {
+            array == formal.array && bytes == formal.bytes
+        } else {
+            goes_with(wanted, ty)
+        };
+        if !fits {
+            let is = if array { format!("an array of {bytes} bytes") } else { format!(".{ty}") };
+            return self.say(mismatch(formal, at, &format!("it is {is}")));
+        }
+        if alignment != formal.alignment && alignment != 0 {
+            self.say(
+                Diagnostic::new(
+                    codes::CALL_ALIGNMENT,
+                    at,
+                    format!(
+                        "this argument is aligned to {alignment} bytes, its parameter `{}` to {}",
+                        formal.name, formal.alignment
+                    ),
+                )
+                .with_related(formal.span, format!("`{}` is declared here", formal.name))
+                .with_help(format!("declare the argument with `.align {}`", formal.alignment)),
+            );
+        }
+    }
+
+    /// The ABI passes no typed values of fewer than 32 bits. The assembler finds out as it comes to code that
+    /// runs, so this asks in kernels only.
+    fn narrow_parameter(&mut self, at: Span, formal: &Formal<'_>) {
+        let narrow = matches!(formal.ty, Some(Type::U8 | Type::S8 | Type::U16 | Type::S16 | Type::Pred));
+        let (Some(ty), true, false) = (formal.ty, narrow && self.kernel, formal.array) else { return };
+        self.say(
+            Diagnostic::new(
+                codes::CALL_NARROW,
+                at,
+                format!(
+                    "the parameter `{}` is .{ty}: such values cannot be passed to functions",
+                    formal.name
+                ),
+            )
+            .with_related(formal.span, format!("`{}` is declared here", formal.name))
+            .with_help("declare it as .b32, or with a bit type of its size"),
+        );
+    }
+
+    fn constant_argument(&mut self, kind: LiteralKind, formal: &Formal<'_>, at: Span) {
+        let Some(ty) = formal.ty else { return };
+        let integer = kind == LiteralKind::Integer;
+        let fits = match ty.class() {
+            Class::Bits => true,
+            Class::Float => !integer,
+            Class::Pred => false,
+            _ => integer,
+        };
+        if !fits || formal.array {
+            self.say(mismatch(
+                formal,
+                at,
+                if integer { "it is an integer constant" } else { "it is a float constant" },
+            ));
+        }
+    }
+
+    /// A name in `.calltargets`.
+    pub(super) fn call_target(&mut self, name: Name) {
+        match self.meaning(name.symbol) {
+            Meaning::Function(_) => {}
+            Meaning::Unknown => {
+                let diagnostic = explain::undeclared(self, name.symbol, name.span);
+                self.say(diagnostic);
+            }
+            _ => {
+                let text = self.context.text(name.symbol);
+                self.say(
+                    Diagnostic::new(codes::CALL_TARGET, name.span, format!("`{text}` is not a function"))
+                        .with_help("`.calltargets` lists functions"),
+                );
+            }
+        }
+    }
+}
+
+/// Whether an argument of one type goes with a parameter of another (section 5.2.1).
+fn goes_with(wanted: Type, given: Type) -> bool {
+    wanted.compatible(given)
+        || (given == Type::F16x2 && wanted.bits() == 32 && (wanted.is_int() || wanted.class() == Class::Bits))
+}
+
+fn mismatch(formal: &Formal<'_>, at: Span, is: &str) -> Diagnostic {
+    let wanted = match (formal.ty, formal.array) {
+        (_, true) => format!("an array of {} bytes", formal.bytes),
+        (Some(ty), false) => format!(".{ty}"),
+        (None, false) => "opaque".to_owned(),
+    };
+    Diagnostic::new(
+        codes::CALL_TYPE,
+        at,
+        format!("this argument does not fit the parameter `{}`, which is {wanted}: {is}", formal.name),
+    )
+    .with_related(formal.span, format!("`{}` is declared here", formal.name))
+    .with_help(format!("pass a register or `.param` that is {wanted}"))
+}
+
+fn counted(n: usize, what: &str) -> String {
+    match n {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        _ => format!("{n} {what}s"),
+    }
+}

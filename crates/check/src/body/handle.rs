@@ -1,0 +1,117 @@
+//! The operands of texture and surface instructions (PTX ISA sections 9.7.10 and 9.7.11): `[tex, {x, y}]`,
+//! `[tex, sampler, {x, y}]`, `[surf, {x}]`, and `[tensor-map, {x, y}]`.
+//!
+//! A handle is the name of an opaque variable or parameter, or a 64-bit register with its address. Samplers
+//! must be named where textures and samplers are separate (`texmode_independent`); elsewhere the assembler
+//! ignores whatever stands there.
+
+use super::Walk;
+use super::fit::{Fits, Sort, Why, misfit};
+use super::meaning::Meaning;
+use super::plan::{Accepts, Special, Want};
+use softwarp_isa::{Opaque, StateSpace, Type};
+use softwarp_syntax::tree::{Operand, OperandKind};
+
+impl Walk<'_, '_> {
+    /// `[tex, {x}]`
+    pub(super) fn handle(
+        &mut self,
+        of: Opaque,
+        coordinates: Option<(&'static [u8], Accepts)>,
+        array: bool,
+        operand: &Operand,
+    ) -> Fits {
+        let at = operand.span;
+        let OperandKind::Address(parts) = operand.kind else {
+            let error = matches!(operand.kind, OperandKind::Error);
+            return if error { Ok(()) } else { misfit(at, Why::Sort(Sort::Register)) };
+        };
+        let parts = parts.of(&self.context.module.operands);
+        let independent = self.context.checked.header.independent_textures && of == Opaque::Texref;
+        let (handle, sampler, place) = match (parts, coordinates.is_some()) {
+            ([handle], false) => (handle, None, None),
+            ([handle, coordinates], true) => (handle, None, Some(coordinates)),
+            ([handle, sampler, coordinates], true) if of == Opaque::Texref => {
+                (handle, Some(sampler), Some(coordinates))
+            }
+            _ => return misfit(at, Why::Sort(Sort::List)),
+        };
+        self.opaque(of, handle)?;
+        match sampler {
+            Some(sampler) if independent => self.opaque(Opaque::Samplerref, sampler)?,
+            Some(sampler) => self.names_exist(sampler)?,
+            None if independent && coordinates.is_some() => return misfit(at, Why::Sampler),
+            None => {}
+        }
+        match (coordinates, place) {
+            (Some((counts, element)), Some(place)) => self.coordinates(counts, element, array, place),
+            _ => Ok(()),
+        }
+    }
+
+    /// The name of an opaque variable of this type, or a register with its address.
+    fn opaque(&mut self, of: Opaque, operand: &Operand) -> Fits {
+        let at = operand.span;
+        let OperandKind::Name(symbol) = operand.kind else { return misfit(at, Why::Handle(of)) };
+        match self.meaning(symbol) {
+            Meaning::Register { ty: Type::B64 | Type::U64 | Type::S64, lanes: 1, .. } => Ok(()),
+            Meaning::Variable(id) => {
+                let variable = self.context.checked.variable(id);
+                let texture = variable.space == StateSpace::Tex && of == Opaque::Texref;
+                if (variable.opaque() == Some(of) && !variable.is_array()) || texture {
+                    Ok(())
+                } else {
+                    misfit(at, Why::Handle(of))
+                }
+            }
+            Meaning::Unknown => misfit(at, Why::Undeclared(symbol)),
+            _ => misfit(at, Why::Handle(of)),
+        }
+    }
+
+    fn coordinates(&mut self, counts: &[u8], element: Accepts, array: bool, operand: &Operand) -> Fits {
+        if array && let OperandKind::Vector(parts) = operand.kind {
+            return self.layered(counts, element, parts.of(&self.context.module.operands), operand);
+        }
+        let want = Want::source("c", element);
+        self.vector(&want, counts, element, counts.contains(&1), operand)
+    }
+
+    /// `{index, x, y}`: the layer of an array, and coordinates that can be of another type.
+    fn layered(&mut self, counts: &[u8], element: Accepts, parts: &[Operand], operand: &Operand) -> Fits {
+        if !counts.iter().any(|&count| usize::from(count) == parts.len()) {
+            return misfit(operand.span, Why::Size { found: parts.len() });
+        }
+        for (n, part) in parts.iter().enumerate() {
+            let accepts = if n == 0 { Accepts::INDEX } else { element };
+            let want = Want::source("c", accepts);
+            self.value(Special::No, &want, accepts, part)?;
+        }
+        Ok(())
+    }
+
+    /// `[tensor-map, {x, y}]`: the map's address is generic, and its coordinates are 32-bit integers.
+    pub(super) fn tensor(&mut self, dimensions: u8, operand: &Operand) -> Fits {
+        let at = operand.span;
+        let OperandKind::Address(parts) = operand.kind else {
+            let error = matches!(operand.kind, OperandKind::Error);
+            return if error { Ok(()) } else { misfit(at, Why::Sort(Sort::Register)) };
+        };
+        let parts = parts.of(&self.context.module.operands);
+        if parts.len() != 2 {
+            return misfit(at, Why::Sort(Sort::Address));
+        }
+        if let [_, Operand { kind: OperandKind::Vector(coordinates), span }] = parts
+            && dimensions > 0
+            && coordinates.len != u32::from(dimensions)
+        {
+            return misfit(*span, Why::Size { found: coordinates.len as usize });
+        }
+        if let [map, coordinates @ Operand { kind: OperandKind::Vector(_), .. }] = parts {
+            self.names_exist(map)?;
+            let want = Want::source("tensorCoords", Accepts::INDEX);
+            return self.vector(&want, &[1, 2, 3, 4, 5], Accepts::INDEX, false, coordinates);
+        }
+        self.names_exist(operand)
+    }
+}

@@ -1,0 +1,365 @@
+//! What stands in a function's body: statements, instructions and their operands (PTX ISA sections 4.1, 6
+//! and 9).
+//!
+//! One walk over the statements. Each instruction's mnemonic has been looked up once for the module
+//! ([`plan`]), and its operands are held against the operand lists that the form can have; the first that
+//! fits ends the matter. Only where none fits are words made of it ([`explain`]).
+
+mod address;
+mod call;
+mod explain;
+mod fit;
+mod handle;
+mod labels;
+mod line;
+mod meaning;
+mod plan;
+mod ranges;
+mod remark;
+mod settle;
+mod vector;
+
+pub(crate) use remark::check_unreturned;
+pub use settle::{Reference, Settled, SettledGuard};
+
+use crate::checked::FuncId;
+use crate::codes::instructions as codes;
+use crate::context::Context;
+use crate::names::{Entity, Found};
+use labels::{Labels, Marks};
+use meaning::{Meaning, Specials};
+use plan::{Plan, Plans, Special, Variant, Verdict};
+use remark::{Remark, Unreturned};
+use softwarp_isa::Type;
+use softwarp_isa::instruction::Resolution;
+use softwarp_syntax::tree::{Body, Guard, Instruction, Name, Operand, Statement};
+use softwarp_syntax::{Diagnostic, Span};
+
+/// What lasts from body to body.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    plans: Plans,
+    labels: Labels,
+    specials: Specials,
+    /// Opcodes about which it has been said that their forms are not checked.
+    unchecked: Vec<softwarp_syntax::tree::Symbol>,
+    /// Diagnostics made so far.
+    said: usize,
+    /// Whether a call has returned into a variable, by the variable's number.
+    returned: Vec<bool>,
+    unreturned: Vec<Unreturned>,
+    /// What the names mean, if that is asked for.
+    pub settled: Option<Settled>,
+}
+
+/// After so many diagnostics about bodies the rest are not made: nobody reads them, and they would take more
+/// memory than the module.
+const MOST_SAID: usize = 1000;
+
+/// Judges a body. The scope of the function is open, and its parameters are declared in it.
+pub(crate) fn check(context: &mut Context<'_>, function: FuncId, body: &Body) {
+    let mut memory = std::mem::take(&mut context.body);
+    memory.plans.prepare(context.module);
+    memory.specials.prepare(context.module);
+    memory.labels.begin(context.module.symbols.len(), &body.statements);
+    let kernel = context.checked.function(function).entry;
+    let Memory { mut plans, labels, specials, unchecked, said, returned, unreturned, settled } = memory;
+    let mut walk = Walk {
+        context,
+        labels,
+        specials,
+        unchecked,
+        said,
+        returned,
+        unreturned,
+        settled,
+        kernel,
+        statements: &body.statements,
+        at: 0,
+        bank: None,
+        remark: None,
+    };
+    for (index, statement) in body.statements.iter().enumerate() {
+        walk.statement(&mut plans, index, statement);
+    }
+    let Walk { context, mut labels, specials, unchecked, said, returned, unreturned, settled, .. } = walk;
+    labels.end();
+    context.body = Memory { plans, labels, specials, unchecked, said, returned, unreturned, settled };
+}
+
+/// An operand, by its position, that is not what is wanted.
+type Misplaced = (usize, fit::Misfit);
+
+/// A point of the walk over a function's body.
+struct Walk<'w, 'm> {
+    context: &'w mut Context<'m>,
+    labels: Labels,
+    specials: Specials,
+    unchecked: Vec<softwarp_syntax::tree::Symbol>,
+    said: usize,
+    returned: Vec<bool>,
+    unreturned: Vec<Unreturned>,
+    settled: Option<Settled>,
+    /// Whether the function is an `.entry`.
+    kernel: bool,
+    statements: &'w [Statement],
+    /// The statement that the walk is at.
+    at: usize,
+    /// The bank of constant memory that the instruction names.
+    bank: Option<u64>,
+    /// What was noticed about the instruction's operands.
+    remark: Option<(Span, Remark)>,
+}
+
+impl Walk<'_, '_> {
+    fn statement(&mut self, plans: &mut Plans, index: usize, statement: &Statement) {
+        self.at = index;
+        match statement {
+            Statement::Instruction(instruction) => {
+                self.instruction(plans, instruction);
+                if self.settled.is_some() {
+                    self.settle(index, instruction);
+                }
+            }
+            Statement::Label(name) => self.label(*name, index),
+            Statement::Open(_) => {
+                self.context.names.push_scope();
+                self.labels.enter();
+            }
+            Statement::Close(_) => {
+                self.labels.leave();
+                self.context.names.pop_scope();
+            }
+            Statement::Variable(variables) => crate::declaration::declare_local(self.context, variables),
+            Statement::BranchTargets(targets) => {
+                for &name in &targets.is {
+                    self.branch_target(name);
+                }
+            }
+            Statement::CallTargets(targets) => {
+                for &name in &targets.is {
+                    self.call_target(name);
+                }
+            }
+            Statement::Function(function) if function.body.is_none() => {
+                let around = self.context.function;
+                let item = around.map_or(0, |id| self.context.checked.function(id).item);
+                crate::function::declare(self.context, function, item);
+                self.context.function = around;
+            }
+            Statement::Function(_)
+            | Statement::Loc(_)
+            | Statement::Pragma(_)
+            | Statement::CallPrototype(_)
+            | Statement::Other(_) => {}
+        }
+    }
+
+    fn has_said_enough(&self) -> bool {
+        self.said >= MOST_SAID
+    }
+
+    /// Whether so little has been said that help may be looked for far and wide.
+    fn has_said_little(&self) -> bool {
+        self.said < MOST_SAID / 10
+    }
+
+    fn say(&mut self, diagnostic: Diagnostic) {
+        if !self.has_said_enough() {
+            self.said += 1;
+            let diagnostic = self.on_the_assemblers_line(diagnostic);
+            self.context.report(diagnostic);
+        }
+    }
+
+    fn label(&mut self, name: Name, index: usize) {
+        let marks = match self.statements.get(index + 1) {
+            Some(Statement::BranchTargets(_)) => Marks::BranchTargets,
+            Some(Statement::CallTargets(_)) => Marks::CallTargets(index as u32 + 1),
+            Some(Statement::CallPrototype(_)) => Marks::Prototype(index as u32 + 1),
+            _ => Marks::Code,
+        };
+        let number = self.labels.pass(marks);
+        if let Err(Found { span, entity, .. }) =
+            self.context.names.declare(name.symbol, Entity::Label(number), name.span)
+        {
+            let text = self.context.text(name.symbol);
+            let what = if matches!(entity, Entity::Label(_)) { "label" } else { "name" };
+            self.say(
+                Diagnostic::new(
+                    codes::DUPLICATE_LABEL,
+                    name.span,
+                    format!("the {what} `{text}` is taken in this block"),
+                )
+                .with_related(span, format!("`{text}` is declared here"))
+                .with_help("give the label another name, or put it into a block of its own"),
+            );
+        }
+    }
+
+    /// A name that must be one of a label to branch to.
+    fn branch_target(&mut self, name: Name) {
+        if !self.labels.visible(name.symbol) {
+            let diagnostic = explain::no_label(self, name);
+            self.say(diagnostic);
+        }
+    }
+
+    fn guard(&mut self, guard: &Guard) {
+        let name = guard.name;
+        match self.meaning(name.symbol) {
+            Meaning::Register { ty: Type::Pred, lanes: 1, .. } => {}
+            Meaning::Unknown => {
+                let diagnostic = explain::undeclared(self, name.symbol, name.span);
+                self.say(diagnostic);
+            }
+            meaning => {
+                let diagnostic = explain::guard(self, name, meaning);
+                self.say(diagnostic);
+            }
+        }
+    }
+
+    fn instruction(&mut self, plans: &mut Plans, instruction: &Instruction) {
+        if let Some(guard) = &instruction.guard {
+            self.guard(guard);
+        }
+        if self.has_said_enough() && !plans.knows(instruction.mnemonic) {
+            return;
+        }
+        let module = self.context.module;
+        let place = plans.find(self.context, instruction.mnemonic);
+        let plan = plans.plan(place);
+        let operands = instruction.operands.of(&module.operands);
+        match &plan.verdict {
+            Verdict::Form if plan.special == Special::Call => self.call(instruction, operands),
+            Verdict::Form => {
+                let Plan { narrow, demoted, bank, .. } = *plan;
+                self.bank = bank;
+                if !self.fits_a_variant(plans, place, operands) {
+                    self.misfit(plans, place, instruction, operands);
+                } else if narrow {
+                    self.say(explain::narrow_address(instruction.mnemonic_span));
+                } else if let Some((at, remark)) = self.remark.take() {
+                    self.remark(at, remark);
+                }
+                if demoted {
+                    self.demoted(instruction);
+                }
+                if let Some(bank) = bank
+                    && let Some(diagnostic) = explain::bank(self.context, instruction, bank)
+                {
+                    self.say(diagnostic);
+                }
+            }
+            Verdict::Untabled => self.unchecked(instruction, operands),
+            Verdict::Fault(fault) => {
+                let diagnostic = explain::fault(self.context, instruction, fault);
+                self.say(diagnostic);
+            }
+        }
+    }
+
+    /// `.f64` on a target that has none.
+    #[cold]
+    fn demoted(&mut self, instruction: &Instruction) {
+        let target = self.context.target();
+        let message =
+            format!("{target} has no .f64: the assembler computes in .f32; the manual asks for sm_13");
+        self.deviation(codes::DEMOTED, instruction.mnemonic_span, message, |diagnostic| {
+            diagnostic.with_help("raise `.target`, or write .f32")
+        });
+    }
+
+    /// Whether the operands are those of one of the form's lists, and the module may use it.
+    fn fits_a_variant(&mut self, plans: &Plans, place: usize, operands: &[Operand]) -> bool {
+        (0..plans.variants(place)).any(|n| {
+            let variant = plans.variant(place, n);
+            self.remark = None;
+            variant.len as usize == operands.len()
+                && variant.open
+                && self.first_misfit(plans, place, variant, operands).is_none()
+        })
+    }
+
+    /// The first operand that is not what the list wants, and why.
+    fn first_misfit(
+        &mut self,
+        plans: &Plans,
+        place: usize,
+        variant: Variant,
+        operands: &[Operand],
+    ) -> Option<Misplaced> {
+        let special = plans.plan(place).special;
+        for (n, operand) in operands.iter().enumerate() {
+            let want = plans.want(variant, n);
+            if let Err(misfit) = self.fits(plans, special, &want, operand) {
+                return Some((n, misfit));
+            }
+        }
+        None
+    }
+
+    /// Says why an instruction fits none of its form's operand lists.
+    #[cold]
+    fn misfit(&mut self, plans: &Plans, place: usize, instruction: &Instruction, operands: &[Operand]) {
+        if self.has_said_enough() {
+            return;
+        }
+        let (Ok(Resolution::Shape(shape)), _) = plan::shape(self.context.module, instruction.mnemonic) else {
+            return;
+        };
+        let shape = &*shape;
+        let mut best: Option<(usize, Variant, Option<Misplaced>)> = None;
+        for n in 0..plans.variants(place) {
+            let variant = plans.variant(place, n);
+            if variant.len as usize != operands.len() {
+                continue;
+            }
+            let misfit = self.first_misfit(plans, place, variant, operands);
+            let reached = misfit.as_ref().map_or(operands.len(), |(n, _)| *n);
+            if best.as_ref().is_none_or(|(most, seen, _)| (reached, variant.open) > (*most, seen.open)) {
+                best = Some((reached, variant, misfit));
+            }
+        }
+        let Some((_, variant, misfit)) = best else {
+            let counts = (0..plans.variants(place)).map(|n| plans.variant(place, n).len as usize);
+            let diagnostic = explain::count(self.context, instruction, shape, counts.collect(), operands);
+            return self.say(diagnostic);
+        };
+        if !variant.open {
+            let diagnostic = explain::gate(self.context, instruction, shape, variant);
+            self.say(diagnostic);
+        }
+        if let Some((n, misfit)) = misfit {
+            let want = plans.want(variant, n);
+            let diagnostic = explain::misfit(self, shape, variant, (n, &want), &misfit);
+            self.say(diagnostic);
+        }
+    }
+
+    /// An instruction whose forms are not in the table: its names must still be declared.
+    fn unchecked(&mut self, instruction: &Instruction, operands: &[Operand]) {
+        let opcode = self.context.module.mnemonic(instruction.mnemonic).opcode;
+        if !self.unchecked.contains(&opcode) {
+            self.unchecked.push(opcode);
+            let text = self.context.text(opcode);
+            self.say(
+                Diagnostic::new(
+                    codes::UNCHECKED,
+                    instruction.mnemonic_span,
+                    format!(
+                        "the forms of `{text}` are not in the table: only names in its operands are checked"
+                    ),
+                )
+                .with_help("nothing to do; other instructions are checked as usual"),
+            );
+        }
+        for operand in operands {
+            if let Err(misfit) = self.names_exist(operand) {
+                let diagnostic = explain::undeclared_in(self, &misfit);
+                self.say(diagnostic);
+            }
+        }
+    }
+}

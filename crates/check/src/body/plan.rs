@@ -1,0 +1,503 @@
+//! Mnemonics made ready for the walk: each distinct one is looked up in the instruction table once, and what
+//! its operands may be is laid out so that checking an instruction is a few array accesses and bit tests.
+//!
+//! PTX ISA chapter 9 through `softwarp_isa::instruction`; which registers fit is section 5.2.1 and 9.4.1. A
+//! form with optional operands becomes one [`Variant`] for every way of leaving some out.
+
+use super::ranges::{self, Bounds};
+use crate::context::Context;
+use softwarp_isa::instruction::{self, Access};
+use softwarp_isa::instruction::{
+    Fault, Fit, Kind, LiteralKind, Resolution, Shape, Signature, Space, Value, Wanted,
+};
+use softwarp_isa::{Class, Opaque, Target, Type};
+use softwarp_syntax::Module;
+use softwarp_syntax::tree::MnemonicId;
+
+/// Where the asked mnemonics lie. One lasts for a whole module.
+#[derive(Debug, Default)]
+pub(crate) struct Plans {
+    /// For every mnemonic of the module its place in `plans`, or [`UNASKED`].
+    places: Vec<u32>,
+    plans: Vec<Plan>,
+    variants: Vec<Variant>,
+    wants: Vec<Want>,
+    counts: Vec<Vec<u8>>,
+}
+
+const UNASKED: u32 = u32::MAX;
+
+/// More ways than that of leaving optional operands out are not written down: no form has as many.
+const MOST_OPTIONAL: u32 = 6;
+
+/// A mnemonic, looked up.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub verdict: Verdict,
+    /// Opcodes that need more than the table says.
+    pub special: Special,
+    /// It converts 32-bit addresses, which there are no more.
+    pub narrow: bool,
+    /// It computes in `.f64`, which the target has not: the assembler makes `.f32` of it.
+    pub demoted: bool,
+    /// `.const[2]`
+    pub bank: Option<u64>,
+    first: u32,
+    len: u32,
+}
+
+/// What the table says of a mnemonic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is a form; [`shape`] has it in full.
+    Form,
+    /// Nothing.
+    Untabled,
+    /// It is none, and why.
+    Fault(Box<Fault>),
+}
+
+/// What the table says of a mnemonic, in full. The walk keeps only what it needs of it, so that a module of
+/// nothing but different mnemonics takes no more memory than others.
+pub(super) fn shape(module: &Module, id: MnemonicId) -> (Result<Resolution, Fault>, Option<u64>) {
+    let mnemonic = module.mnemonic(id);
+    let mut modifiers: Vec<&str> = mnemonic.modifiers.iter().map(|&word| module.name(word)).collect();
+    let bank = modifiers.iter_mut().find_map(|word| {
+        let number = word.strip_prefix("const[")?.strip_suffix(']')?.trim().parse().ok()?;
+        *word = "const";
+        Some(number)
+    });
+    (instruction::resolve(module.name(mnemonic.opcode), &modifiers), bank)
+}
+
+/// Opcodes with rules of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Special {
+    /// None.
+    No,
+    /// `ld`, `ldu`: reads memory into registers.
+    Load,
+    /// `st`: writes memory.
+    Store,
+    /// `atom`, `red`: writes memory, and reads it.
+    Update,
+    /// `mov`: packs, unpacks and takes addresses.
+    Mov,
+    /// `cvta`, `mapa`, and others that take the address of a variable in a space that they name.
+    Address,
+    /// `call`
+    Call,
+    /// `brx.idx`: its label is that of a table.
+    IndexedBranch,
+}
+
+/// One operand list of a form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variant {
+    first: u32,
+    pub len: u32,
+    /// Which of the form's signatures it is of.
+    pub signature: u32,
+    /// Whether the module's version and target have it.
+    pub open: bool,
+}
+
+/// An operand that a form wants.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Want {
+    /// As the manual names it.
+    pub name: &'static str,
+    /// It is a destination.
+    pub writes: bool,
+    pub what: What,
+    /// Which constants may stand, if not all.
+    pub bounds: Option<&'static Bounds>,
+}
+
+impl Want {
+    /// A source of that kind.
+    pub fn source(name: &'static str, accepts: Accepts) -> Want {
+        Want { name, writes: false, what: What::Value(accepts), bounds: None }
+    }
+}
+
+/// What may stand for an operand.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    Value(Accepts),
+    /// The two are in the pool of wants, at that place and the next.
+    Pair {
+        parts: u32,
+        second_optional: bool,
+    },
+    Vector {
+        /// In the pool of counts.
+        counts: u32,
+        element: Accepts,
+        bare: bool,
+    },
+    /// An address in one of these spaces; whether 32 bits of it would ask for the 32-bit ABI.
+    Address(Spaces, bool),
+    Handle {
+        of: Opaque,
+        coordinates: Option<(&'static [u8], Accepts)>,
+        /// The geometry is that of an array, and the first coordinate an index into it.
+        array: bool,
+        /// Asks about a sampler (`txq.filter_mode`).
+        of_sampler: bool,
+    },
+    Tensor {
+        dimensions: u8,
+    },
+    Immediate(Option<(i64, i64)>),
+    Label,
+    Any,
+}
+
+/// What may stand for a value: a bit for each register type, and a bit for each other thing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accepts {
+    /// Bit `n` is the type with number `n`.
+    registers: u32,
+    forms: u16,
+    pub ty: Type,
+    /// The space that a variable must be in for its address to stand: that which the instruction names.
+    pub space: Option<Space>,
+}
+
+impl Accepts {
+    pub const INTEGER: u16 = 1;
+    pub const F32: u16 = 2;
+    pub const F64: u16 = 4;
+    pub const ADDRESS: u16 = 8;
+    pub const SPECIAL: u16 = 16;
+    pub const NEGATED: u16 = 32;
+    pub const SINK: u16 = 64;
+    /// `{a, b}` packed into one value, or unpacked from one.
+    pub const PACKED: u16 = 128;
+    /// `{a}` is as good as `a`.
+    pub const BRACED: u16 = 256;
+    /// The name of a function: the assembler minds its type only where the manual fixes the operand's.
+    pub const FUNCTION: u16 = 512;
+    /// The manual fixes the operand's type, whatever the mnemonic's types are.
+    pub const FIXED: u16 = 1024;
+
+    /// 32-bit integers: indices and coordinates of the instructions that fix their type.
+    pub const INDEX: Accepts = Accepts {
+        registers: bit(Type::S32) | bit(Type::U32) | bit(Type::B32),
+        forms: Accepts::INTEGER,
+        ty: Type::S32,
+        space: None,
+    };
+
+    fn new(value: &Value, shape: &Shape, special: Special) -> Accepts {
+        let mut registers = 0;
+        for ty in register_types().filter(|&ty| value.accepts(ty)) {
+            registers |= bit(ty);
+        }
+        let literal = |kind, flag| if value.accepts_literal(kind) { flag } else { 0 };
+        let flag = |holds: bool, flag| if holds { flag } else { 0 };
+        let packs = special == Special::Mov && value.ty.class() == Class::Bits;
+        let takes_addresses = value.forms.address || special == Special::Mov;
+        let reads_special = matches!(shape.opcode, "mov" | "cvt")
+            && shape.types.iter().all(|ty| !matches!(ty.class(), Class::Float | Class::Fixed));
+        let forms = literal(LiteralKind::Integer, Accepts::INTEGER)
+            | literal(LiteralKind::F32, Accepts::F32)
+            | literal(LiteralKind::F64, Accepts::F64)
+            | flag(takes_addresses && !shape.words.contains(&"to"), Accepts::ADDRESS)
+            | flag(value.forms.special && reads_special, Accepts::SPECIAL)
+            | flag(value.forms.negated, Accepts::NEGATED)
+            | flag(value.forms.sink, Accepts::SINK)
+            | flag(packs, Accepts::PACKED)
+            | flag(VECTOR_OPCODES.contains(&shape.opcode), Accepts::BRACED);
+        let fixed = matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized);
+        let converts = special == Special::Address && value.forms.address;
+        let moves_predicate = special == Special::Mov && value.ty == Type::Pred;
+        let forms = forms
+            | flag(!fixed && !converts && !moves_predicate, Accepts::FUNCTION)
+            | flag(fixed && special != Special::Address, Accepts::FIXED);
+        let space = match (special, shape.opcode) {
+            (Special::Address, "mapa" | "getctarank") => Some(Space::Shared),
+            (Special::Address, _) => shape.spaces.first().copied(),
+            _ => None,
+        };
+        Accepts { registers, forms, ty: value.ty, space }
+    }
+
+    /// Whether a register of this type may stand.
+    pub fn register(self, ty: Type) -> bool {
+        self.registers & bit(ty) != 0
+    }
+
+    /// Whether all of these may stand.
+    pub fn has(self, forms: u16) -> bool {
+        self.forms & forms == forms
+    }
+
+    /// Whether any constant may stand.
+    pub fn constants(self) -> bool {
+        self.forms & (Accepts::INTEGER | Accepts::F32 | Accepts::F64) != 0
+    }
+
+    /// The register types that may stand, in the order of the manual's table.
+    pub fn types(self) -> impl Iterator<Item = Type> {
+        register_types().filter(move |&ty| self.register(ty))
+    }
+
+    /// The same, and what one of a vector's elements may be beside: the assembler lets integers of the size
+    /// stand where a float is wanted.
+    fn as_element(mut self) -> Accepts {
+        if self.ty.class() == Class::Float && self.ty.is_fundamental() {
+            for ty in register_types().filter(|ty| ty.is_int() && ty.bits() == self.ty.bits()) {
+                self.registers |= bit(ty);
+            }
+            if self.ty.bits() == 32 {
+                self.registers |= bit(Type::F16x2);
+            }
+        }
+        self
+    }
+}
+
+/// The types that a register can have: they are first in the table, so that their bits fit.
+fn register_types() -> impl Iterator<Item = Type> {
+    Type::ALL.iter().copied().filter(|ty| ty.is_fundamental())
+}
+
+const fn bit(ty: Type) -> u32 {
+    let number = ty as u32;
+    if number < 32 { 1 << number } else { 0 }
+}
+
+/// A set of the state spaces that an instruction can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spaces(u16);
+
+impl Spaces {
+    fn new(spaces: &[Space]) -> Spaces {
+        Spaces(spaces.iter().fold(0, |set, &space| set | 1 << space as u16))
+    }
+
+    /// Just this one.
+    pub fn one(space: Space) -> Spaces {
+        Spaces::new(&[space])
+    }
+
+    /// Whether it has this one.
+    pub fn has(self, space: Space) -> bool {
+        self.0 & 1 << space as u16 != 0
+    }
+
+    /// Whether there are none, and nothing is known.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Those in it.
+    pub fn iter(self) -> impl Iterator<Item = Space> {
+        const ALL: [Space; 11] = [
+            Space::Generic,
+            Space::Const,
+            Space::Global,
+            Space::Local,
+            Space::Param,
+            Space::ParamEntry,
+            Space::ParamFunc,
+            Space::Shared,
+            Space::SharedCta,
+            Space::SharedCluster,
+            Space::Tensor,
+        ];
+        ALL.into_iter().filter(move |&space| self.has(space))
+    }
+}
+
+impl Plans {
+    /// Makes room for the mnemonics of a module.
+    pub fn prepare(&mut self, module: &Module) {
+        self.places.resize(module.mnemonics.len(), UNASKED);
+    }
+
+    /// The place of a mnemonic's plan.
+    pub fn find(&mut self, context: &Context<'_>, mnemonic: MnemonicId) -> usize {
+        match self.places.get(mnemonic.0 as usize) {
+            Some(&place) if place != UNASKED => place as usize,
+            _ => self.ask(context, mnemonic),
+        }
+    }
+
+    /// Whether a mnemonic has been looked up.
+    pub fn knows(&self, mnemonic: MnemonicId) -> bool {
+        self.places.get(mnemonic.0 as usize).is_some_and(|&place| place != UNASKED)
+    }
+
+    /// A plan by its place.
+    pub fn plan(&self, place: usize) -> &Plan {
+        &self.plans[place]
+    }
+
+    /// How many operand lists a plan has.
+    pub fn variants(&self, place: usize) -> usize {
+        self.plans[place].len as usize
+    }
+
+    /// One of a plan's operand lists.
+    pub fn variant(&self, place: usize, n: usize) -> Variant {
+        self.variants[self.plans[place].first as usize + n]
+    }
+
+    /// The n-th operand of a list.
+    pub fn want(&self, variant: Variant, n: usize) -> Want {
+        self.wants[variant.first as usize + n]
+    }
+
+    /// The operand at that place of the pool: part of a pair.
+    pub fn part(&self, place: u32) -> Want {
+        self.wants[place as usize]
+    }
+
+    /// The numbers of elements that a vector may have.
+    pub fn counts(&self, place: u32) -> &[u8] {
+        &self.counts[place as usize]
+    }
+
+    #[cold]
+    fn ask(&mut self, context: &Context<'_>, id: MnemonicId) -> usize {
+        let (resolution, bank) = shape(context.module, id);
+        let first = self.variants.len() as u32;
+        let (mut special, mut narrow, mut demoted) = (Special::No, false, false);
+        let verdict = match resolution {
+            Ok(Resolution::Untabled) => Verdict::Untabled,
+            Err(fault) => Verdict::Fault(Box::new(fault)),
+            Ok(Resolution::Shape(shape)) => {
+                special = Special::of(&shape);
+                narrow = shape.opcode == "cvta" && shape.types == [Type::U32];
+                for (n, signature) in shape.signatures.iter().enumerate() {
+                    let mut open = signature.shut_gate(context.version(), context.target()).is_none();
+                    if !open && is_demoted(context, &shape, signature) {
+                        (open, demoted) = (true, true);
+                    }
+                    self.lay_out(&shape, (n as u32, signature, open), special);
+                }
+                Verdict::Form
+            }
+        };
+        let place = self.plans.len();
+        self.plans.push(Plan {
+            verdict,
+            special,
+            narrow,
+            demoted,
+            bank,
+            first,
+            len: self.variants.len() as u32 - first,
+        });
+        if let Some(known) = self.places.get_mut(id.0 as usize) {
+            *known = place as u32;
+        }
+        place
+    }
+
+    /// Writes down a signature once for every choice among its optional operands, fullest first.
+    fn lay_out(&mut self, shape: &Shape, of: (u32, &Signature, bool), special: Special) {
+        let (number, signature, open) = of;
+        let optional = signature.operands.iter().filter(|operand| operand.optional).count() as u32;
+        for left_out in 0..1u32 << optional.min(MOST_OPTIONAL) {
+            let mut wants = Vec::with_capacity(signature.operands.len());
+            let mut seen = 0;
+            for operand in &signature.operands {
+                let skipped = operand.optional && {
+                    seen += 1;
+                    left_out >> (seen - 1) & 1 != 0
+                };
+                if !skipped {
+                    wants.push(self.want_of(shape, operand, special));
+                }
+            }
+            let (first, len) = (self.wants.len() as u32, wants.len() as u32);
+            self.wants.extend(wants);
+            self.variants.push(Variant { first, len, signature: number, open });
+        }
+    }
+
+    fn want_of(&mut self, shape: &Shape, wanted: &Wanted, special: Special) -> Want {
+        let what = match &wanted.kind {
+            Kind::Value(value) => What::Value(Accepts::new(value, shape, special)),
+            Kind::Pair(first, second) => {
+                let second_optional = second.optional;
+                let parts = [self.want_of(shape, first, special), self.want_of(shape, second, special)];
+                let place = self.wants.len() as u32;
+                self.wants.extend(parts);
+                What::Pair { parts: place, second_optional }
+            }
+            Kind::Vector { counts, element, bare } => {
+                self.counts.push(counts.clone());
+                let mut element = Accepts::new(element, shape, special);
+                if LOOSE_VECTORS.contains(&shape.opcode) {
+                    element = element.as_element();
+                }
+                What::Vector { counts: self.counts.len() as u32 - 1, element, bare: *bare }
+            }
+            Kind::Address(spaces) => {
+                let all_wide = spaces.iter().all(|space| matches!(space, Space::Generic | Space::Global));
+                let strict = WIDE_ADDRESSES.contains(&shape.opcode) && all_wide;
+                What::Address(Spaces::new(spaces), strict)
+            }
+            Kind::Handle { of, coordinates } => What::Handle {
+                of: *of,
+                coordinates: coordinates.map(|all| (all.counts, Accepts::new(&all.element, shape, special))),
+                array: shape.words.iter().any(|word| ARRAY_GEOMETRIES.contains(word)),
+                of_sampler: shape.words.iter().any(|word| SAMPLER_QUERIES.contains(word)),
+            },
+            Kind::Tensor { dimensions } => What::Tensor { dimensions: *dimensions },
+            Kind::Immediate(range) => What::Immediate(*range),
+            Kind::Label => What::Label,
+            // The table has no word for the label of a `.branchtargets`.
+            Kind::Any if special == Special::IndexedBranch => What::Label,
+            Kind::Call | Kind::Any => What::Any,
+        };
+        let writes = matches!(wanted.access, Access::Write | Access::ReadWrite);
+        Want { name: wanted.name, writes, what, bounds: ranges::of(shape, wanted.name) }
+    }
+}
+
+/// Whether a form is shut only for its `.f64`, on a target without: the assembler lets it pass as `.f32`.
+fn is_demoted(context: &Context<'_>, shape: &Shape, signature: &Signature) -> bool {
+    const FIRST_WITH_F64: u16 = 13;
+    if context.target().sm() >= FIRST_WITH_F64 || !shape.types.contains(&Type::F64) {
+        return false;
+    }
+    let first = Target::all().find(|target| target.sm() == FIRST_WITH_F64);
+    first.is_some_and(|target| signature.shut_gate(context.version(), target).is_none())
+}
+
+/// Opcodes of which a 32-bit address of global or generic memory turns on the 32-bit ABI.
+const WIDE_ADDRESSES: [&str; 9] =
+    ["ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu", "discard", "applypriority"];
+
+/// Opcodes that have vectors in some forms: in the others `{a}` may stand for `a`.
+const VECTOR_OPCODES: [&str; 6] = ["ld", "ldu", "st", "suld", "sust", "sured"];
+
+/// Opcodes whose vectors of floats may be vectors of integers, as far as the assembler minds.
+const LOOSE_VECTORS: [&str; 5] = ["ld", "ldu", "st", "tex", "tld4"];
+
+const ARRAY_GEOMETRIES: [&str; 4] = ["a1d", "a2d", "acube", "a2dms"];
+
+/// What `txq` asks of the sampler, where textures and samplers are separate (section 9.7.10.3).
+const SAMPLER_QUERIES: [&str; 5] =
+    ["filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2", "force_unnormalized_coords"];
+
+impl Special {
+    fn of(shape: &Shape) -> Special {
+        match shape.opcode {
+            "ld" | "ldu" => Special::Load,
+            "st" => Special::Store,
+            "atom" | "red" => Special::Update,
+            "mov" => Special::Mov,
+            "cvta" | "mapa" | "getctarank" => Special::Address,
+            "call" => Special::Call,
+            "brx" => Special::IndexedBranch,
+            _ => Special::No,
+        }
+    }
+}

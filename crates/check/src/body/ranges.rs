@@ -1,0 +1,84 @@
+//! Constants that the assembler wants from a range, where a register could stand as well (PTX ISA sections
+//! 9.7.1.19, 9.7.1.20, 9.7.9.25, 9.7.9.27, 9.7.13 and 9.7.20). What is in a register nobody can know.
+//!
+//! Ranges of operands that are always constants are in the instruction table; here are those that it has no
+//! words for.
+
+use softwarp_isa::instruction::Shape;
+
+/// The values that a constant can have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub least: i64,
+    pub most: i64,
+    pub multiple: i64,
+    /// Zero is none of them, whatever the range.
+    pub not_zero: bool,
+    /// Only the low 32 bits count.
+    low_word: bool,
+}
+
+impl Bounds {
+    /// The value that counts, if it is out of bounds.
+    pub fn broken_by(&self, value: i64) -> Option<i64> {
+        let value = if self.low_word { i64::from(value as u32) } else { value };
+        let multiple = value % self.multiple == 0 && !(self.not_zero && value == 0);
+        let fits = multiple && (self.least..=self.most).contains(&value);
+        (!fits).then_some(value)
+    }
+}
+
+const fn range(least: i64, most: i64) -> Bounds {
+    Bounds { least, most, multiple: 1, not_zero: false, low_word: false }
+}
+
+/// Opcodes, a word that the mnemonic must have (any mnemonic without one), operands as the manual names them,
+/// and their bounds. The first row that fits counts.
+type Row = (&'static [&'static str], &'static str, &'static [&'static str], Bounds);
+
+const BARRIERS: &[&str] = &["bar", "barrier"];
+const ALL: Bounds = range(i64::MIN, i64::MAX);
+
+#[rustfmt::skip]
+static ROWS: &[Row] = &[
+    (BARRIERS,               "",                  &["a"],      Bounds { low_word: true, ..range(0, 15) }),
+    (BARRIERS,               "arrive",            &["b"],      Bounds { multiple: 32, not_zero: true, ..ALL }),
+    (BARRIERS,               "",                  &["b"],      Bounds { multiple: 32, ..ALL }),
+    (&["mbarrier"],          "init",              &["count"],  range(1, 0xf_ffff)),
+    (&["mbarrier"],          "",                  &["count"],  range(1, i64::MAX)),
+    (&["mbarrier"],          "",                  &["parity"], range(0, 1)),
+    (&["bfe"],               "",                  &["b", "c"], range(0, 255)),
+    (&["bfi"],               "",                  &["c", "e"], range(0, 255)),
+    (&["pmevent"],           "mask",              &["a"],      range(0, 0xffff)),
+    (&["setmaxnreg"],        "",                  &["count"],  Bounds { multiple: 8, ..range(24, 256) }),
+    (&["cp"],                "bulk",              &["size"],   Bounds { multiple: 16, ..range(0, i64::MAX) }),
+    (&["wgmma"],             "wait_group",        &["n"],      range(0, i64::MAX)),
+    (&["tensormap"],         "",                  &["ord"],    range(0, 4)),
+    (&["tensormap"],         "elemtype",          &["b"],      range(0, 12)),
+    (&["tensormap"],         "interleave_layout", &["b"],      range(0, 2)),
+    (&["tensormap"],         "swizzle_mode",      &["b"],      range(0, 3)),
+    (&["tensormap"],         "fill_mode",         &["b"],      range(0, 1)),
+];
+
+/// The bounds of an operand of this form.
+pub(super) fn of(shape: &Shape, operand: &str) -> Option<&'static Bounds> {
+    let row = ROWS.iter().find(|(opcodes, word, operands, _)| {
+        opcodes.contains(&shape.opcode)
+            && operands.contains(&operand)
+            && (word.is_empty() || shape.words.contains(word))
+    });
+    row.map(|(.., bounds)| bounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_hold_for_multiples_and_low_words() {
+        let threads = Bounds { multiple: 32, not_zero: true, ..ALL };
+        assert_eq!([-32, 0, 31, 32].map(|value| threads.broken_by(value)), [None, Some(0), Some(31), None]);
+        let number = Bounds { low_word: true, ..range(0, 15) };
+        assert_eq!([15, 16, 1 << 32].map(|value| number.broken_by(value)), [None, Some(16), None]);
+    }
+}

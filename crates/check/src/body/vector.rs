@@ -1,0 +1,177 @@
+//! Vector operands (PTX ISA sections 6.4.3 and 6.5): `{a, b}`, or a register declared with `.v2`.
+//!
+//! The assembler gives a vector in braces one element type. Neighbours must go together: the same type but
+//! for signs, or bits of the size on one side. If any element is untyped, so is the vector.
+
+use super::Walk;
+use super::fit::{Fits, Misfit, Sort, Why, constant_of, kind_of, misfit, packs, reads};
+use super::meaning::{self, Meaning};
+use super::plan::{Accepts, Special, Want};
+use crate::checked::VarId;
+use softwarp_isa::instruction::LiteralKind;
+use softwarp_isa::{Class, Type};
+use softwarp_syntax::Span;
+use softwarp_syntax::tree::{Operand, OperandKind};
+
+/// One element of a vector in braces.
+#[derive(Clone, Copy)]
+enum Element {
+    /// A register, or an element of a vector register; a special register has no declaration.
+    Register(Type, Option<VarId>),
+    Constant(LiteralKind),
+    Sink,
+}
+
+impl Walk<'_, '_> {
+    /// A vector of as many elements as the form wants.
+    pub(super) fn vector(
+        &mut self,
+        want: &Want,
+        counts: &[u8],
+        accepts: Accepts,
+        bare: bool,
+        operand: &Operand,
+    ) -> Fits {
+        let at = operand.span;
+        let sized = |found: usize| {
+            let fits = counts.iter().any(|&count| usize::from(count) == found);
+            if fits { Ok(()) } else { misfit(at, Why::Size { found }) }
+        };
+        match operand.kind {
+            OperandKind::Vector(parts) => {
+                let parts = parts.of(&self.context.module.operands);
+                sized(parts.len())?;
+                match self.element_type(want, parts)? {
+                    Element::Register(ty, _) if accepts.register(ty) => Ok(()),
+                    Element::Register(ty, Some(id)) => misfit(at, Why::Type { id, ty }),
+                    Element::Register(ty, None) => misfit(at, Why::SpecialType { ty }),
+                    Element::Constant(kind) => constant_of(want, accepts, kind, at),
+                    Element::Sink => misfit(at, Why::Sink),
+                }
+            }
+            OperandKind::Name(symbol) => match self.meaning(symbol) {
+                Meaning::Register { id, ty, lanes } if lanes > 1 => {
+                    sized(usize::from(lanes))?;
+                    if accepts.register(ty) { Ok(()) } else { misfit(at, Why::Type { id, ty }) }
+                }
+                Meaning::Special(register) if register.components > 1 && !want.writes => {
+                    if reads(accepts, register) {
+                        Ok(())
+                    } else {
+                        misfit(at, Why::SpecialType { ty: register.ty })
+                    }
+                }
+                _ if bare => self.value(Special::No, want, accepts, operand),
+                Meaning::Unknown => misfit(at, Why::Undeclared(symbol)),
+                _ => misfit(at, Why::Size { found: 1 }),
+            },
+            OperandKind::Error => Ok(()),
+            _ if bare => self.value(Special::No, want, accepts, operand),
+            _ => misfit(at, Why::Size { found: 1 }),
+        }
+    }
+
+    /// `{a, b}` packed into a value of bits, or unpacked from it.
+    pub(super) fn packed(&mut self, want: &Want, accepts: Accepts, parts: &[Operand], at: Span) -> Fits {
+        match self.element_type(want, parts)? {
+            Element::Register(ty, _) => packs(accepts, ty, parts.len(), at),
+            Element::Constant(_) if !want.writes => Ok(()),
+            Element::Constant(_) => misfit(at, Why::Sort(Sort::Constant)),
+            Element::Sink => misfit(at, Why::Sink),
+        }
+    }
+
+    /// The type that all of a vector's elements have together.
+    fn element_type(&mut self, want: &Want, parts: &[Operand]) -> Result<Element, Misfit> {
+        let mut whole = Element::Sink;
+        let mut previous = Element::Sink;
+        for part in parts {
+            let element = self.element(part)?;
+            if matches!(element, Element::Sink) {
+                if !want.writes {
+                    return Err(Misfit { at: part.span, why: Why::Sink });
+                }
+                continue;
+            }
+            if want.writes && matches!(element, Element::Constant(_)) {
+                return Err(Misfit { at: part.span, why: Why::Sort(Sort::Constant) });
+            }
+            go_together(previous, element)
+                .map_err(|(first, other)| Misfit { at: part.span, why: Why::Mixed { first, other } })?;
+            whole = match (whole, element) {
+                (Element::Sink | Element::Constant(_), element) => element,
+                (Element::Register(..), Element::Register(ty, _)) if ty.class() == Class::Bits => element,
+                _ => whole,
+            };
+            previous = element;
+        }
+        Ok(whole)
+    }
+
+    fn element(&mut self, part: &Operand) -> Result<Element, Misfit> {
+        let wrong = |why| Err(Misfit { at: part.span, why });
+        match part.kind {
+            OperandKind::Sink => Ok(Element::Sink),
+            OperandKind::Literal(literal) => Ok(Element::Constant(kind_of(literal))),
+            OperandKind::Expr(id) => Ok(Element::Constant(self.kind_of_expression(id))),
+            OperandKind::Name(symbol) => match self.meaning(symbol) {
+                Meaning::Register { id, ty, lanes: 1 } => Ok(Element::Register(ty, Some(id))),
+                Meaning::Special(register) if register.components == 1 => {
+                    Ok(Element::Register(register.ty, None))
+                }
+                Meaning::WarpSize => Ok(Element::Constant(LiteralKind::Integer)),
+                Meaning::Unknown => wrong(Why::Undeclared(symbol)),
+                Meaning::Register { .. } | Meaning::Special(_) => wrong(Why::Sort(Sort::Vector)),
+                Meaning::Variable(_) => wrong(Why::Sort(Sort::Variable)),
+                Meaning::Function(_) => wrong(Why::Sort(Sort::Function)),
+                Meaning::Label(_) => wrong(Why::Sort(Sort::Label)),
+            },
+            OperandKind::Member(base, member) => {
+                let element = meaning::element(self.context.text(member));
+                let (ty, id, lanes) = match self.meaning(base) {
+                    Meaning::Register { id, ty, lanes } => (ty, Some(id), lanes),
+                    Meaning::Special(register) => (register.ty, None, register.components),
+                    Meaning::Unknown => return wrong(Why::Undeclared(base)),
+                    _ => return wrong(Why::Sort(Sort::Variable)),
+                };
+                match element {
+                    Some(element) if lanes > 1 && element < lanes => Ok(Element::Register(ty, id)),
+                    _ => wrong(Why::Member { lanes }),
+                }
+            }
+            OperandKind::Error => Ok(Element::Sink),
+            OperandKind::Not(_) | OperandKind::Negated(_) => wrong(Why::Negated),
+            OperandKind::Vector(_) => wrong(Why::Sort(Sort::Vector)),
+            OperandKind::Address(_) | OperandKind::Unified(_) => wrong(Why::Sort(Sort::Address)),
+            OperandKind::Pair(_) => wrong(Why::Sort(Sort::Pair)),
+            OperandKind::Paren(_) => wrong(Why::Sort(Sort::List)),
+            OperandKind::Offset(..) | OperandKind::Index(_) => wrong(Why::Sort(Sort::Variable)),
+        }
+    }
+}
+
+/// Whether two neighbours in a vector may have these types; if not, the types.
+fn go_together(one: Element, other: Element) -> Result<(), (Type, Type)> {
+    let untyped = |ty: Type| ty.class() == Class::Bits;
+    let float = |kind: LiteralKind| kind != LiteralKind::Integer;
+    let fits = match (one, other) {
+        (Element::Sink, _) | (_, Element::Sink) => true,
+        (Element::Constant(one), Element::Constant(other)) => float(one) == float(other),
+        (Element::Register(ty, _), Element::Constant(kind))
+        | (Element::Constant(kind), Element::Register(ty, _)) => {
+            untyped(ty) || (ty.class() == Class::Float) == float(kind)
+        }
+        (Element::Register(one, _), Element::Register(other, _)) => {
+            let alike = one == other || (one.is_int() && other.is_int());
+            // The assembler counts predicates as 32 bits here.
+            let bits = |ty: Type| if ty == Type::Pred { 32 } else { ty.bits() };
+            bits(one) == bits(other) && (alike || untyped(one) || untyped(other))
+        }
+    };
+    let ty = |element| match element {
+        Element::Register(ty, _) => ty,
+        Element::Constant(kind) if float(kind) => Type::F64,
+        Element::Constant(_) | Element::Sink => Type::S64,
+    };
+    if fits { Ok(()) } else { Err((ty(one), ty(other))) }
+}

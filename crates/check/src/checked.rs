@@ -1,0 +1,256 @@
+//! What a module means once it has been checked: its variables and functions, with everything about them
+//! settled that the text leaves to rules (PTX ISA sections 5.1 to 5.4, 10.1 to 10.6, 11.1 to 11.6).
+//!
+//! Later stages (memory layout, execution) read this and the tree's statements; they need not know the rules
+//! again. Nothing here is as large as a declared size: an array of a billion elements is one row.
+
+use softwarp_isa::{Opaque, StateSpace, Target, Type, Version};
+use softwarp_syntax::Span;
+use softwarp_syntax::tree::{DeclaredType, ExprId, Linkage, Symbol};
+
+/// A variable: an index into [`Checked::variables`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VarId(pub u32);
+
+/// A function: an index into [`Checked::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FuncId(pub u32);
+
+/// What the module says about itself (sections 11.1.1 to 11.1.4), settled: where a directive is missing or
+/// wrong, what the assembler would have assumed.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    /// `.version`
+    pub version: Version,
+    /// Where the number stands, if there is one.
+    pub version_span: Option<Span>,
+    /// The architecture that `.target` names; the one that was asked for if it names none.
+    pub target: Target,
+    /// The architecture to assemble for: the one that was asked for, else the module's.
+    pub arch: Target,
+    /// Where `.target` stands, if it does.
+    pub target_span: Option<Span>,
+    /// Textures and samplers are separate (`texmode_independent`).
+    pub independent_textures: bool,
+    /// `.f64` instructions become `.f32` ones (`map_f64_to_f32`).
+    pub f64_as_f32: bool,
+    /// `debug`
+    pub debug: bool,
+    /// Bits in an address: 32 or 64.
+    pub address_bits: u32,
+}
+
+impl Header {
+    /// Bytes in an address: 4 or 8.
+    pub fn address_bytes(&self) -> u64 {
+        u64::from(self.address_bits / 8)
+    }
+}
+
+/// A checked module.
+#[derive(Debug)]
+pub struct Checked {
+    /// Version, target, address size.
+    pub header: Header,
+    /// Every variable: module scope, parameters and locals, in the order of their declarations.
+    pub variables: Vec<Variable>,
+    /// Every function, in the order of their first declarations.
+    pub functions: Vec<Function>,
+}
+
+impl Checked {
+    /// A variable.
+    pub fn variable(&self, id: VarId) -> &Variable {
+        &self.variables[id.0 as usize]
+    }
+
+    /// A function.
+    pub fn function(&self, id: FuncId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+}
+
+/// Where a variable is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// At module scope.
+    Module,
+    /// In a function's body.
+    Local,
+    /// Input parameter of a kernel.
+    KernelParameter,
+    /// Input parameter of a device function.
+    Parameter,
+    /// Return parameter of a device function.
+    Return,
+}
+
+/// A variable, or a family of them (`%r<10>`).
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Its name; of a family, what stands before `<`.
+    pub name: Symbol,
+    /// Where it lives.
+    pub space: StateSpace,
+    /// `.const[3]`
+    pub bank: Option<u8>,
+    /// The type of an element.
+    pub ty: DeclaredType,
+    /// Elements in a vector: 1 for a scalar, else 2, 4 or 8.
+    pub vector: u8,
+    /// Sizes of the array's dimensions, outermost first; none for a scalar. The outermost is 0 if the array is
+    /// [`Variable::open`].
+    pub dimensions: Box<[u64]>,
+    /// An array without a size (`x[]`): another module, or the launch, gives it.
+    pub open: bool,
+    /// In bytes, a power of two: what `.align` says, at least what the type needs.
+    pub alignment: u64,
+    /// `<10>`: how many the family has.
+    pub count: Option<u32>,
+    /// What it holds at first; `None` for one without an initialiser.
+    pub initialiser: Option<Box<Initialiser>>,
+    /// `.extern` and the like.
+    pub linkage: Option<Linkage>,
+    /// `.attribute(…)`
+    pub attributes: Attributes,
+    /// `.ptr`, of a kernel's parameter.
+    pub pointer: Option<Pointer>,
+    /// Where it is declared.
+    pub place: Place,
+    /// The function that it belongs to, unless it is at module scope.
+    pub function: Option<FuncId>,
+    /// The declared name's place in the text.
+    pub span: Span,
+    /// The function that used it last; `None` while none has.
+    pub user: Option<FuncId>,
+}
+
+impl Variable {
+    /// The type, unless it is opaque.
+    pub fn value_type(&self) -> Option<Type> {
+        match self.ty {
+            DeclaredType::Value(ty) => Some(ty),
+            DeclaredType::Opaque(_) => None,
+        }
+    }
+
+    /// The opaque type, if it is one.
+    pub fn opaque(&self) -> Option<Opaque> {
+        match self.ty {
+            DeclaredType::Opaque(opaque) => Some(opaque),
+            DeclaredType::Value(_) => None,
+        }
+    }
+
+    /// Whether it is an array.
+    pub fn is_array(&self) -> bool {
+        self.open || !self.dimensions.is_empty()
+    }
+
+    /// Bytes of one element (a vector counts as one): 0 for predicates.
+    pub fn element_bytes(&self) -> u64 {
+        match self.ty {
+            DeclaredType::Value(Type::Pred) => 0,
+            DeclaredType::Value(ty) => u64::from(ty.register_type().bits() / 8) * u64::from(self.vector),
+            DeclaredType::Opaque(_) => 8,
+        }
+    }
+
+    /// Bytes of the whole (of one of a family); 0 for an open array. As in the assembler, which counts bits in 64
+    /// bits, huge sizes wrap.
+    pub fn bytes(&self) -> u64 {
+        if self.open {
+            return 0;
+        }
+        const MOST: u64 = u64::MAX / 8;
+        self.dimensions.iter().fold(self.element_bytes(), |bytes, &size| bytes.wrapping_mul(size)) & MOST
+    }
+}
+
+/// `.attribute(.managed, .unified(1, 2))`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// `.managed`
+    pub managed: bool,
+    /// `.unified(upper, lower)`. Rare, so it takes its room elsewhere.
+    pub unified: Option<Box<(u64, u64)>>,
+}
+
+/// `.ptr .global .align 16`: what a kernel's parameter points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// The space; generic without one.
+    pub space: Option<StateSpace>,
+    /// As written; 0 without one.
+    pub alignment: u32,
+}
+
+/// What a variable holds at first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Initialiser {
+    /// The bytes from the start of the variable; what comes after them is zero. Where an address goes, zero.
+    pub bytes: Vec<u8>,
+    /// Addresses to put over the bytes, in order.
+    pub addresses: Vec<Address>,
+    /// The fields of an opaque variable, with their values as written.
+    pub fields: Vec<(Symbol, ExprId)>,
+}
+
+/// What an address in an initialiser is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addressee {
+    /// A variable; of a family, that one.
+    Variable(VarId, Option<u32>),
+    /// A function.
+    Function(FuncId),
+}
+
+/// An address in an initialiser.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Address {
+    /// Where it goes, in bytes from the start of the variable.
+    pub at: u64,
+    /// How many bytes it takes there.
+    pub size: u8,
+    /// Of what.
+    pub of: Addressee,
+    /// Bytes added to it.
+    pub offset: i64,
+    /// Converted to a generic address.
+    pub generic: bool,
+    /// Only this byte of it: `0xff00(x)` stores the second. The mask as written.
+    pub mask: Option<u64>,
+}
+
+/// An `.entry` or `.func`, with all of its declarations taken together.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: Symbol,
+    /// Whether it is a kernel.
+    pub entry: bool,
+    /// `.extern` and the like.
+    pub linkage: Option<Linkage>,
+    /// Input parameters.
+    pub parameters: Vec<VarId>,
+    /// Return parameters.
+    pub returns: Vec<VarId>,
+    /// `.attribute(…)`
+    pub attributes: Attributes,
+    /// `.noreturn`
+    pub noreturn: bool,
+    /// Whether a body was seen.
+    pub defined: bool,
+    /// Variables of the body.
+    pub locals: Vec<VarId>,
+    /// Variables at module scope that its body uses, each once (at least in a row).
+    pub uses: Vec<VarId>,
+    /// Whether anything calls it or takes its address.
+    pub referenced: bool,
+    /// Functions that its body names, in the order of the text.
+    pub calls: Vec<FuncId>,
+    /// Which item of the module has the body (or, without one, the first declaration).
+    pub item: u32,
+    /// The name's place in the text.
+    pub span: Span,
+}

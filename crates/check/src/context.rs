@@ -1,0 +1,99 @@
+//! What the parts of the checker share while they walk over a module.
+
+use crate::Options;
+use crate::checked::{Checked, FuncId, Header};
+use crate::names::{Entity, Found, Names};
+use softwarp_isa::{Target, Version};
+use softwarp_syntax::tree::Symbol;
+use softwarp_syntax::{Diagnostic, Module, Severity};
+
+/// The state of the walk.
+pub struct Context<'a> {
+    /// The tree.
+    pub module: &'a Module,
+    /// Its text.
+    pub source: &'a str,
+    /// How to judge.
+    pub options: Options,
+    /// What is known so far.
+    pub checked: Checked,
+    /// The names in scope here.
+    pub names: Names,
+    /// What was wrong so far.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The function that the walk is in.
+    pub function: Option<FuncId>,
+    /// What the walks over bodies keep from one to the next.
+    pub(crate) body: crate::body::Memory,
+}
+
+impl<'a> Context<'a> {
+    /// At the start of a module.
+    pub fn new(module: &'a Module, source: &'a str, options: Options, header: Header) -> Context<'a> {
+        let checked = Checked { header, variables: Vec::new(), functions: Vec::new() };
+        let names = Names::new(module);
+        Context {
+            module,
+            source,
+            options,
+            checked,
+            names,
+            diagnostics: Vec::new(),
+            function: None,
+            body: Default::default(),
+        }
+    }
+
+    /// Says something. What nobody would read any more is dropped: a module that is wrong throughout should not
+    /// take more memory for its diagnostics than for itself.
+    pub fn report(&mut self, diagnostic: Diagnostic) {
+        const MOST_WARNINGS: usize = 1000;
+        const MOST: usize = 4000;
+        let most = match diagnostic.severity() {
+            Severity::Warning => MOST_WARNINGS,
+            Severity::Error => MOST,
+        };
+        if self.diagnostics.len() < most {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// The text of a symbol.
+    pub fn text(&self, symbol: Symbol) -> &'a str {
+        self.module.name(symbol)
+    }
+
+    /// The module's version.
+    pub fn version(&self) -> Version {
+        self.checked.header.version
+    }
+
+    /// The architecture that the module names: the assembler gates features by it.
+    pub fn target(&self) -> Target {
+        self.checked.header.target
+    }
+
+    /// What a name means here, noted as a use of it: some limits count only what is used.
+    pub fn resolve(&mut self, symbol: Symbol) -> Option<Found> {
+        let found = self.names.lookup(symbol)?;
+        if let Some(user) = self.function {
+            match found.entity {
+                Entity::Variable(id) => {
+                    let variable = &mut self.checked.variables[id.0 as usize];
+                    if variable.user != Some(user) {
+                        variable.user = Some(user);
+                        if found.depth == 0 {
+                            self.checked.functions[user.0 as usize].uses.push(id);
+                        }
+                    }
+                }
+                Entity::Function(id) => {
+                    self.checked.functions[id.0 as usize].referenced = true;
+                    self.checked.functions[user.0 as usize].calls.push(id);
+                }
+                Entity::Label(_) => {}
+            }
+        }
+        Some(found)
+    }
+}

@@ -1,0 +1,253 @@
+//! The directives a module begins with: `.version`, `.target`, `.address_size` (PTX ISA sections 11.1.1 to
+//! 11.1.3), and what the rest of the checker assumes where they are missing or wrong.
+
+use crate::Options;
+use crate::checked::Header;
+use crate::codes::declarations as codes;
+use crate::context::Context;
+use crate::gates;
+use softwarp_isa::{Target, Variant, Version, VersionError, nearest};
+use softwarp_syntax::tree::{Directive, Item, Name};
+use softwarp_syntax::{Diagnostic, Span};
+
+/// Options of `.target` that are no architectures.
+const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
+
+/// What is assumed until the module says otherwise.
+pub fn assumed(options: Options) -> Header {
+    let target = options.arch.or_else(|| Target::from_name("sm_90")).unwrap_or_else(newest);
+    Header {
+        version: Version::LATEST,
+        version_span: None,
+        target,
+        arch: target,
+        target_span: None,
+        independent_textures: false,
+        f64_as_f32: false,
+        debug: false,
+        address_bits: 64,
+    }
+}
+
+/// Judges the header and settles it.
+pub fn check(context: &mut Context<'_>) {
+    let module = context.module;
+    let mut items = module.items.iter().peekable();
+
+    match items.next_if(|item| matches!(item, Item::Version(_))) {
+        Some(Item::Version(version)) => check_version(context, version),
+        _ => missing(context, ".version", "9.0"),
+    }
+    let mut targets = 0;
+    while let Some(Item::Target(target)) = items.next_if(|item| matches!(item, Item::Target(_))) {
+        check_target(context, target);
+        targets += 1;
+    }
+    if targets == 0 && context.checked.header.version_span.is_some() {
+        missing(context, ".target", "sm_90");
+    }
+    if let Some(Item::AddressSize(size)) = items.next_if(|item| matches!(item, Item::AddressSize(_))) {
+        check_address_size(context, size);
+    }
+    for item in items {
+        misplaced(context, item);
+    }
+    if context.options.arch.is_none() {
+        context.checked.header.arch = context.checked.header.target;
+    }
+    check_whole(context);
+}
+
+fn newest() -> Target {
+    Target::all().last().unwrap_or_else(|| unreachable!("the table of targets has rows"))
+}
+
+/// The first thing in the module that is not the header, to point at.
+fn first_other(context: &Context<'_>) -> Span {
+    let source = context.source;
+    let from = context.checked.header.version_span.map_or(0, |span| span.end as usize);
+    let mut rest = source.get(from..).unwrap_or("");
+    loop {
+        rest = rest.trim_start();
+        if let Some(comment) = rest.strip_prefix("//") {
+            rest = comment.split_once('\n').map_or("", |(_, rest)| rest);
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            rest = comment.split_once("*/").map_or("", |(_, rest)| rest);
+        } else {
+            break;
+        }
+    }
+    let start = (source.len() - rest.len()) as u32;
+    let length = rest.find(char::is_whitespace).unwrap_or(rest.len()) as u32;
+    Span::new(start, start + length)
+}
+
+fn missing(context: &mut Context<'_>, directive: &str, example: &str) {
+    let place = if directive == ".version" { "a module begins with" } else { "after `.version` comes" };
+    let diagnostic =
+        Diagnostic::new(codes::MISSING_HEADER, first_other(context), format!("{place} `{directive}`"));
+    context.report(diagnostic.with_help(format!("write `{directive} {example}` here")));
+}
+
+fn misplaced(context: &mut Context<'_>, item: &Item) {
+    let (span, order) = match item {
+        Item::Version(directive) => (directive.span, "`.version` stands once, at the very start"),
+        Item::Target(directive) => (directive.span, "`.target` stands right after `.version`"),
+        Item::AddressSize(directive) => {
+            (directive.span, "`.address_size` stands once, right after `.target`")
+        }
+        _ => return,
+    };
+    context.report(Diagnostic::new(codes::MISPLACED_HEADER, span, order));
+}
+
+fn check_version(context: &mut Context<'_>, directive: &Directive<(u32, u32)>) {
+    let header = &mut context.checked.header;
+    header.version_span = Some(directive.span);
+    let (major, minor) = directive.is;
+    let version = match (u8::try_from(major), u8::try_from(minor)) {
+        (Ok(major), Ok(minor)) => Version::new(major, minor),
+        _ => Version::new(u8::MAX, u8::MAX),
+    };
+    if version.is_known() {
+        header.version = version;
+        return;
+    }
+    let message = match version.major {
+        u8::MAX => format!("there is no PTX {major}.{minor}; the newest is {}", Version::LATEST),
+        _ => VersionError::Unknown(version).to_string(),
+    };
+    let known = Version::all().filter(|known| *known < version).last();
+    let help = format!("write `.version {}`", known.unwrap_or(Version::new(1, 0)));
+    context.report(Diagnostic::new(codes::UNKNOWN_VERSION, directive.span, message).with_help(help));
+}
+
+fn check_target(context: &mut Context<'_>, directive: &Directive<Vec<Name>>) {
+    context.checked.header.target_span = Some(directive.span);
+    let mut texture_mode = None;
+    for (index, name) in directive.is.iter().enumerate() {
+        let text = context.text(name.symbol);
+        if let Some(target) = Target::from_name(text) {
+            context.checked.header.target = target;
+            continue;
+        }
+        if index == 0 && TARGET_OPTIONS.contains(&text) {
+            let message = format!("`.target` names an architecture first, then options such as `{text}`");
+            context.report(Diagnostic::new(codes::TARGET_OPTION, name.span, message));
+        }
+        match text {
+            "texmode_unified" | "texmode_independent" => {
+                if texture_mode.is_some_and(|mode| mode != text) {
+                    let message =
+                        "textures cannot be both unified with their samplers and independent of them";
+                    context.report(Diagnostic::new(codes::TARGET_OPTION, name.span, message));
+                }
+                texture_mode = Some(text);
+                if text == "texmode_independent" {
+                    context.checked.header.independent_textures = true;
+                    context.require(&gates::TEXMODE, name.span);
+                }
+            }
+            "debug" => {
+                context.checked.header.debug = true;
+                context.require(&gates::DEBUG_TARGET, name.span);
+            }
+            "map_f64_to_f32" => context.checked.header.f64_as_f32 = true,
+            _ => unknown_target(context, name, text),
+        }
+    }
+    if context.checked.header.f64_as_f32 && context.target().sm() >= 13 {
+        let message = format!("`map_f64_to_f32` is for targets without `.f64`; {} has it", context.target());
+        context.report(
+            Diagnostic::new(codes::TARGET_OPTION, directive.span, message).with_help("leave it away"),
+        );
+    }
+}
+
+fn unknown_target(context: &mut Context<'_>, name: &Name, text: &str) {
+    let known = Target::all().map(Target::name).chain(TARGET_OPTIONS);
+    let mut diagnostic =
+        Diagnostic::new(codes::UNKNOWN_TARGET, name.span, format!("there is no target `{text}`"));
+    if let Some(near) = nearest(text, known) {
+        diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
+    }
+    context.report(diagnostic);
+}
+
+fn check_address_size(context: &mut Context<'_>, directive: &Directive<u64>) {
+    context.require(&gates::ADDRESS_SIZE, directive.span);
+    let message = match directive.is {
+        64 => return,
+        // The assembler refuses it at the very end, without a line.
+        32 => "32-bit addresses are no longer supported by any target".to_owned(),
+        other => format!("addresses have 32 or 64 bits, not {other}"),
+    };
+    let code = if directive.is == 32 { codes::ADDRESS_32 } else { codes::ADDRESS_SIZE };
+    context.report(Diagnostic::new(code, directive.span, message).with_help("write `.address_size 64`"));
+}
+
+/// What concerns several directives at once.
+fn check_whole(context: &mut Context<'_>) {
+    let header = context.checked.header;
+    if let Some(span) = header.target_span {
+        let target = header.target;
+        if header.version_span.is_some() && header.version < target.introduced() && has_contents(context) {
+            let message = format!("PTX {} does not know {target}", header.version);
+            let diagnostic = Diagnostic::new(codes::TARGET_TOO_NEW, span, message)
+                .with_help(format!("write `.version {}` or newer", target.introduced()));
+            context.report(related_version(diagnostic, header));
+        } else if let Some((version, now)) = target.renamed()
+            && header.version >= version
+        {
+            let message =
+                format!("{target} is called {now} from PTX {version} on; the assembler still takes it");
+            context.deviation(codes::RENAMED_TARGET, span, message);
+        }
+        if let Some(why) = context.options.arch.and_then(|arch| unfit(target, arch)) {
+            context.report(Diagnostic::new(codes::ARCHITECTURE, span, why));
+        }
+    }
+    if context.options.relocatable && header.version_span.is_some() {
+        context.require(&gates::RELOCATABLE, header.version_span.unwrap_or_default());
+    }
+    if header.debug && !context.module.items.iter().any(|item| is_debug_section(context, item)) {
+        let message = "the target option `debug` promises debugging sections, and there are none";
+        let span = header.target_span.unwrap_or_default();
+        let diagnostic = Diagnostic::new(codes::DEBUG_SECTIONS, span, message);
+        context.report(diagnostic.with_help("leave `debug` away, or add the `.section .debug_…` directives"));
+    }
+}
+
+/// Whether there is anything behind the header: the assembler judges some of it only then.
+fn has_contents(context: &Context<'_>) -> bool {
+    let is_header = |item: &Item| matches!(item, Item::Version(_) | Item::Target(_) | Item::AddressSize(_));
+    !context.module.items.iter().all(is_header)
+}
+
+fn related_version(diagnostic: Diagnostic, header: Header) -> Diagnostic {
+    match header.version_span {
+        Some(span) => diagnostic.with_related(span, "the version is chosen here"),
+        None => diagnostic,
+    }
+}
+
+fn is_debug_section(context: &Context<'_>, item: &Item) -> bool {
+    let Item::Section(section) = item else { return false };
+    context.text(section.is.name.symbol).trim_start_matches('.').starts_with("debug_")
+}
+
+/// Why a module for `target` cannot be assembled for `arch`.
+fn unfit(target: Target, arch: Target) -> Option<String> {
+    let number = |target: Target| target.renamed().map_or(target, |(_, now)| now).sm();
+    let (wanted, given) = (number(target), number(arch));
+    if wanted > given {
+        return Some(format!("a module for {target} does not run on the older {arch}"));
+    }
+    match target.variant() {
+        Variant::Baseline => None,
+        Variant::Family if target.family() == arch.family() => None,
+        Variant::Family => Some(format!("a module for {target} runs on its family only, not on {arch}")),
+        Variant::Architecture if wanted == given && arch.variant() == Variant::Architecture => None,
+        Variant::Architecture => Some(format!("a module for {target} runs on {target} only, not on {arch}")),
+    }
+}

@@ -1,0 +1,84 @@
+//! Judges a PTX module as the assembler does, and says why.
+//!
+//! [`check`] walks over the tree once, in the order of the text: the header, then every declaration, and the
+//! body of each function as it comes. What is wrong becomes a [`Diagnostic`]; what is right becomes a
+//! [`Checked`] module, which later stages read.
+//!
+//! Where the assembler and the manual disagree, the assembler wins and a warning names both; with
+//! [`Options::strict`] the manual wins and the warning is an error.
+
+pub mod checked;
+pub mod codes;
+pub mod names;
+
+mod body;
+mod constant;
+mod context;
+mod declaration;
+mod function;
+mod gates;
+mod header;
+mod initialiser;
+mod limits;
+mod opaque;
+mod specifiers;
+
+pub use body::{Reference, Settled, SettledGuard};
+pub use checked::Checked;
+
+use context::Context;
+use softwarp_isa::{Target, Version};
+use softwarp_syntax::tree::Item;
+use softwarp_syntax::{Diagnostic, Module};
+
+/// How to judge.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The GPU to assemble for; the module's `.target` without it.
+    pub arch: Option<Target>,
+    /// Whether the result will be linked with others (`ptxas -c`).
+    pub relocatable: bool,
+    /// Follow the manual where the assembler lets more pass.
+    pub strict: bool,
+}
+
+/// Judges a module. Diagnostics come in the order of the text.
+pub fn check(module: &Module, source: &str, options: Options) -> Vec<Diagnostic> {
+    resolve(module, source, options).1
+}
+
+/// Judges a module and says what it means. Without errors among the diagnostics, the checked module can be
+/// relied on; with them, it is what could be made out.
+pub fn resolve(module: &Module, source: &str, options: Options) -> (Checked, Vec<Diagnostic>) {
+    let context = walk(Context::new(module, source, options, header::assumed(options)));
+    (context.checked, context.diagnostics)
+}
+
+/// The same, and what every name in the operands of instructions means.
+pub fn settle(module: &Module, source: &str, options: Options) -> (Checked, Settled, Vec<Diagnostic>) {
+    let mut context = Context::new(module, source, options, header::assumed(options));
+    context.body.settled = Some(Settled::default());
+    let context = walk(context);
+    (context.checked, context.body.settled.unwrap_or_default(), context.diagnostics)
+}
+
+fn walk<'m>(mut context: Context<'m>) -> Context<'m> {
+    let module = context.module;
+    header::check(&mut context);
+    for (index, item) in module.items.iter().enumerate() {
+        match item {
+            Item::Variable(variables) => declaration::declare_at_module_scope(&mut context, variables),
+            Item::Function(function) => function::declare(&mut context, function, index as u32),
+            Item::Alias(alias) => function::alias(&mut context, alias),
+            Item::Other(dwarf) => {
+                let help = "write `.section .debug_info { … }`";
+                context.require_before("`@@DWARF`", Version::new(2, 0), dwarf.span, help);
+            }
+            _ => {}
+        }
+    }
+    limits::check(&mut context);
+    body::check_unreturned(&mut context);
+    context.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    context
+}

@@ -1,0 +1,337 @@
+//! What only the whole module shows: how much memory there is, and what remains unresolved (PTX ISA sections
+//! 5.1.3, 5.1.6.1, 5.1.7, 5.1.8, 5.3 and 10.6).
+//!
+//! The assembler reports most of it without a line.
+
+use crate::checked::{FuncId, Function, Place, VarId, Variable};
+use crate::codes::declarations as codes;
+use crate::context::Context;
+use crate::gates;
+use softwarp_isa::{Opaque, StateSpace, Type, Variant};
+use softwarp_syntax::tree::Linkage;
+use softwarp_syntax::{Code, Diagnostic, Span};
+
+/// Bytes of `.const` variables in a module.
+const CONSTANT_BYTES: u64 = 0x10000;
+
+/// Bytes of a kernel's parameters that every version and target has.
+const PARAMETER_BYTES: u64 = 4352;
+
+/// Bytes of a kernel's parameters since [`gates::LARGE_PARAMETERS`].
+const LARGE_PARAMETER_BYTES: u64 = 32764;
+
+/// What a kernel can use of them, apart from handles in registers (sections 5.1.8 and 5.3).
+const MOST_TEXTURES: usize = 256;
+const MOST_SAMPLERS: usize = 32;
+const MOST_SURFACES: usize = 32;
+
+/// Functions that the driver provides.
+const PROVIDED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// Judges the module as a whole, after everything in it.
+pub fn check(context: &mut Context<'_>) {
+    check_constants(context);
+    check_functions(context);
+    check_variables(context);
+    check_kernels(context);
+    check_narrow_parameters(context);
+    check_constant_pointers(context);
+}
+
+/// Reports a kernel with too many parameters. The assembler notices at the end of its body.
+pub fn check_parameters(context: &mut Context<'_>, id: FuncId, body: Span) {
+    let function = context.checked.function(id);
+    if !function.entry {
+        return;
+    }
+    let mut bytes = 0u64;
+    for &id in &function.parameters {
+        let parameter = context.checked.variable(id);
+        bytes = padded(bytes, parameter.alignment).saturating_add(parameter.bytes());
+    }
+    if bytes <= PARAMETER_BYTES {
+        return;
+    }
+    let (name, named) = (context.text(function.name), function.span);
+    let at = Span::new(body.end.saturating_sub(1), body.end);
+    if context.require(&gates::LARGE_PARAMETERS, at) && bytes > LARGE_PARAMETER_BYTES {
+        let message = format!(
+            "the kernel `{name}` has {bytes} bytes of parameters; the most is {LARGE_PARAMETER_BYTES}"
+        );
+        let diagnostic = Diagnostic::new(codes::PARAMETER_BYTES, at, message)
+            .with_related(named, "the kernel is named here")
+            .with_help("pass a pointer to global memory");
+        context.report(diagnostic);
+    }
+}
+
+/// The next multiple of an alignment.
+fn padded(bytes: u64, alignment: u64) -> u64 {
+    let mask = alignment.max(1) - 1;
+    bytes.saturating_add(mask) & !mask
+}
+
+/// One after another in the order of the text. For the linker they are counted without gaps, and those of other
+/// modules not at all.
+fn check_constants(context: &mut Context<'_>) {
+    let relocatable = context.options.relocatable;
+    let mut bytes = 0u64;
+    let mut last = None;
+    for variable in &context.checked.variables {
+        let counted = variable.space == StateSpace::Const
+            && matches!(variable.place, Place::Module | Place::Local)
+            && variable.bank.unwrap_or(0) == 0
+            && variable.count.is_none()
+            && !(relocatable && variable.linkage == Some(Linkage::Extern));
+        if counted {
+            let gap = if relocatable { 1 } else { variable.alignment };
+            bytes = padded(bytes, gap).saturating_add(variable.bytes());
+            if bytes > CONSTANT_BYTES {
+                last = last.or(Some(variable.span));
+            }
+        }
+    }
+    if let Some(span) = last {
+        let message =
+            format!("the module has {bytes} bytes of `.const` variables; the most is {CONSTANT_BYTES}");
+        let help = "declare some of them `.global`";
+        context.report(Diagnostic::new(codes::CONSTANT_BYTES, span, message).with_help(help));
+    }
+}
+
+/// Functions that were declared and never defined.
+fn check_functions(context: &mut Context<'_>) {
+    let mut wrong = Vec::new();
+    for function in &context.checked.functions {
+        let name = context.text(function.name);
+        let is_extern = function.linkage == Some(Linkage::Extern);
+        let message = match (function.defined, is_extern) {
+            (true, _) => None,
+            (false, false) => {
+                Some((format!("`{name}` is declared and never defined"), "define it, or write `.extern`"))
+            }
+            (false, true) => {
+                let missing =
+                    function.referenced && !context.options.relocatable && !PROVIDED.contains(&name);
+                missing.then(|| {
+                    let message =
+                        format!("`{name}` is in another module, and this one is assembled on its own");
+                    (message, "assemble it for the linker (`-c`)")
+                })
+            }
+        };
+        if let Some((message, help)) = message {
+            wrong.push(Diagnostic::new(codes::UNRESOLVED, function.span, message).with_help(help));
+        }
+        if function.attributes.unified.is_some() && !context.options.relocatable {
+            wrong.push(unified(name, function.span));
+        }
+    }
+    wrong.into_iter().for_each(|diagnostic| context.report(diagnostic));
+}
+
+/// Variables of other modules, and attributes, that only the linker can make something of.
+fn check_variables(context: &mut Context<'_>) {
+    if context.options.relocatable {
+        return;
+    }
+    let mut wrong = Vec::new();
+    for variable in &context.checked.variables {
+        let name = context.text(variable.name);
+        let elsewhere = variable.linkage == Some(Linkage::Extern) && variable.bank.is_none();
+        if elsewhere && variable.open && matches!(variable.space, StateSpace::Global | StateSpace::Const) {
+            let message =
+                format!("`{name}` is an array of another module, and this one is assembled on its own");
+            let help = "give it a size, or assemble it for the linker (`-c`)";
+            wrong.push(Diagnostic::new(codes::UNRESOLVED, variable.span, message).with_help(help));
+        } else if elsewhere && variable.place == Place::Module && !variable.open {
+            let message =
+                format!("`{name}` is `.extern`, and this module is assembled on its own: it is defined here");
+            wrong.push(Diagnostic::new(codes::EXTERN_IGNORED, variable.span, message));
+        }
+        if variable.attributes.unified.is_some() {
+            wrong.push(unified(name, variable.span));
+        }
+    }
+    wrong.into_iter().for_each(|diagnostic| context.report(diagnostic));
+}
+
+fn unified(name: &str, span: Span) -> Diagnostic {
+    let message = format!("`{name}` is `.unified`, which needs the linker");
+    Diagnostic::new(codes::UNIFIED, span, message).with_help("assemble it for the linker (`-c`)")
+}
+
+/// Bytes of `.shared` variables that a kernel can have: what every launch gets, and with an
+/// architecture-specific target all that the hardware has.
+fn shared_bytes(context: &Context<'_>) -> u64 {
+    let target = context.target();
+    match (target.variant(), target.sm()) {
+        (Variant::Architecture, 120..) => 0x18c00,
+        (Variant::Architecture, _) => 0x38c00,
+        _ => 0xc000,
+    }
+}
+
+/// What the variables that a kernel uses amount to.
+#[derive(Default)]
+struct Usage {
+    shared_bytes: u64,
+    textures: usize,
+    samplers: usize,
+    surfaces: usize,
+}
+
+impl Usage {
+    fn add(&mut self, variable: &Variable) {
+        match (variable.space, variable.opaque()) {
+            (StateSpace::Shared, _) => {
+                self.shared_bytes =
+                    padded(self.shared_bytes, variable.alignment).saturating_add(variable.bytes());
+            }
+            (StateSpace::Tex, _) | (_, Some(Opaque::Texref)) => self.textures += 1,
+            (_, Some(Opaque::Samplerref)) => self.samplers += 1,
+            (_, Some(Opaque::Surfref)) => self.surfaces += 1,
+            _ => {}
+        }
+    }
+
+    /// What is too much, in words.
+    fn too_much(&self, context: &Context<'_>) -> Option<(Code, String, &'static str)> {
+        let most = shared_bytes(context);
+        if self.shared_bytes > most && !context.options.relocatable {
+            let message = format!("{} bytes of `.shared` variables; the most is {most}", self.shared_bytes);
+            return Some((
+                codes::SHARED_BYTES,
+                message,
+                "declare `.extern .shared` memory and give its size at launch",
+            ));
+        }
+        let counts = [
+            (self.textures, MOST_TEXTURES, "textures"),
+            (self.samplers, MOST_SAMPLERS, "samplers"),
+            (self.surfaces, MOST_SURFACES, "surfaces"),
+        ];
+        let (count, most, what) = counts.into_iter().find(|(count, most, _)| count > most)?;
+        Some((codes::TEXTURES, format!("{count} {what}; the most is {most}"), "pass handles as parameters"))
+    }
+}
+
+/// Reports kernels that use too much: all of their own and their callees' variables, and those at module scope
+/// that they use.
+fn check_kernels(context: &mut Context<'_>) {
+    let mut everything = Usage::default();
+    context.checked.variables.iter().for_each(|variable| everything.add(variable));
+    if everything.too_much(context).is_none() {
+        return;
+    }
+    let mut wrong = Vec::new();
+    let mut seen_functions = vec![u32::MAX; context.checked.functions.len()];
+    let mut seen_variables = vec![u32::MAX; context.checked.variables.len()];
+    let kernels = context.checked.functions.iter().enumerate().filter(|(_, function)| function.entry);
+    // Walking the calls of each kernel is quadratic in the worst case; past this many kernels nobody reads on.
+    const MOST_KERNELS: usize = 256;
+    for (kernel, function) in kernels.take(MOST_KERNELS) {
+        let mut usage = Usage::default();
+        for id in reachable(context, kernel as u32, &mut seen_functions, &mut seen_variables) {
+            usage.add(context.checked.variable(id));
+        }
+        if let Some((code, what, help)) = usage.too_much(context) {
+            let message = format!("the kernel `{}` uses {what}", context.text(function.name));
+            wrong.push(Diagnostic::new(code, function.span, message).with_help(help));
+        }
+    }
+    wrong.into_iter().for_each(|diagnostic| context.report(diagnostic));
+}
+
+/// The variables that a kernel and what it calls have, in the order of their declarations.
+fn reachable(context: &Context<'_>, kernel: u32, functions: &mut [u32], variables: &mut [u32]) -> Vec<VarId> {
+    let mut found = Vec::new();
+    let mut open = vec![FuncId(kernel)];
+    while let Some(id) = open.pop() {
+        if std::mem::replace(&mut functions[id.0 as usize], kernel) == kernel {
+            continue;
+        }
+        let function = context.checked.function(id);
+        open.extend(&function.calls);
+        for &id in function.locals.iter().chain(&function.uses) {
+            if std::mem::replace(&mut variables[id.0 as usize], kernel) != kernel {
+                found.push(id);
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Pointers to constant buffers as parameters, and generic pointers to constants: not both in one module.
+fn check_constant_pointers(context: &mut Context<'_>) {
+    let symbols = &context.module.symbols;
+    let (Some(cvta), Some(constant)) = (symbols.find("cvta"), symbols.find("const")) else { return };
+    let mut mnemonics = context.module.mnemonics.iter();
+    if !mnemonics.any(|mnemonic| mnemonic.opcode == cvta && mnemonic.modifiers.contains(&constant)) {
+        return;
+    }
+    let points_to_constants = |variable: &&Variable| {
+        variable.pointer.is_some_and(|pointer| pointer.space == Some(StateSpace::Const))
+    };
+    if let Some(parameter) = context.checked.variables.iter().find(points_to_constants) {
+        let name = context.text(parameter.name);
+        let message = format!(
+            "`{name}` points to constants, and a module with such parameters cannot use `cvta.const`"
+        );
+        let diagnostic = Diagnostic::new(codes::CONSTANT_POINTERS, parameter.span, message);
+        context.report(diagnostic.with_help("write `.ptr` without `.const`"));
+    }
+}
+
+/// With the ABI, what functions take and return has at least 32 bits, or a bit type. Functions that no kernel
+/// reaches are looked at only if the linker may need them.
+fn check_narrow_parameters(context: &mut Context<'_>) {
+    let checked = &context.checked;
+    let narrow = |&id: &VarId| {
+        let parameter = checked.variable(id);
+        let ty = parameter.value_type().filter(|_| !parameter.is_array() && parameter.vector == 1)?;
+        matches!(ty, Type::S8 | Type::U8 | Type::S16 | Type::U16 | Type::Pred).then_some(parameter)
+    };
+    let mut wrong = checked.functions.iter().enumerate().filter(|(_, function)| !function.entry).filter_map(
+        |(index, function)| {
+            let parameter = function.returns.iter().chain(&function.parameters).find_map(narrow)?;
+            Some((index, function, parameter))
+        },
+    );
+    let Some(first) = wrong.next() else { return };
+    let without_abi = checked.functions.iter().any(|function| function.returns.len() > 1)
+        || checked.variables.iter().any(|variable| {
+            variable.place == Place::Module && matches!(variable.space, StateSpace::Reg | StateSpace::Local)
+        });
+    if without_abi {
+        return;
+    }
+    let compiled = compiled_functions(context);
+    let found = std::iter::once(first).chain(wrong).find(|(index, ..)| compiled[*index]);
+    if let Some((_, function, parameter)) = found {
+        let (name, of) = (context.text(parameter.name), context.text(function.name));
+        let message =
+            format!("`{name}` of the function `{of}` has less than 32 bits, which the ABI does not pass");
+        let help = "declare it `.b32`, or `.b16` or `.b8`";
+        let diagnostic = Diagnostic::new(codes::NARROW_PARAMETER, parameter.span, message);
+        context.report(diagnostic.with_help(help));
+    }
+}
+
+/// Which functions the assembler makes code for, or calls to.
+pub(crate) fn compiled_functions(context: &Context<'_>) -> Vec<bool> {
+    let functions = &context.checked.functions;
+    let root = |(index, function): (usize, &Function)| {
+        let root = function.entry || context.options.relocatable && function.defined;
+        root.then_some(FuncId(index as u32))
+    };
+    let mut open: Vec<FuncId> = functions.iter().enumerate().filter_map(root).collect();
+    let mut compiled = vec![false; functions.len()];
+    while let Some(id) = open.pop() {
+        if !std::mem::replace(&mut compiled[id.0 as usize], true) {
+            open.extend(&context.checked.function(id).calls);
+        }
+    }
+    compiled
+}

@@ -1,0 +1,319 @@
+//! Names and scopes (PTX ISA sections 4.4 and 5.4.6): what a name means where it stands.
+//!
+//! Symbols are small numbers, so the bindings of each are a stack that an array finds at once: looking up is
+//! an access or two, leaving a scope undoes what it declared.
+//!
+//! A family (`%r<10>`) is bound once, under what stands before `<`; `%r7` is found by cutting its digits off.
+//! As in the assembler all digits at the end go, so the members of `r1<4>` are never found, `%r007` is `%r7`,
+//! and numbers wrap at 32 bits.
+
+use crate::checked::{FuncId, VarId};
+use softwarp_syntax::tree::Symbol;
+use softwarp_syntax::{Module, Span};
+use std::cell::Cell;
+
+/// What a name can mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entity {
+    /// A variable or a family of variables.
+    Variable(VarId),
+    /// A function.
+    Function(FuncId),
+    /// A label; the number is for whoever declares labels.
+    Label(u32),
+}
+
+/// What a name was found to mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What.
+    pub entity: Entity,
+    /// Which member, if it is of a family.
+    pub member: Option<u32>,
+    /// How many scopes are around its declaration: 0 at module scope.
+    pub depth: u32,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// One binding. They lie in the order of declaration, so those of a scope are a tail.
+#[derive(Debug)]
+struct Binding {
+    symbol: Symbol,
+    entity: Entity,
+    span: Span,
+    depth: u32,
+    /// Members of a family; `None` for a plain name.
+    count: Option<u32>,
+    /// The binding that this one hides, of the same symbol and sort.
+    hidden: u32,
+    /// For a plain name that ends in a number (`r2`): the one before it with the same prefix.
+    sibling: u32,
+}
+
+/// What a symbol is when its digits are cut off.
+#[derive(Clone, Copy, Debug)]
+struct Numbered {
+    /// The symbol of the prefix, or [`NONE`].
+    prefix: u32,
+    number: u32,
+    /// Written without leading zeros.
+    canonical: bool,
+}
+
+/// The names in scope.
+#[derive(Debug)]
+pub struct Names {
+    /// The innermost binding of each symbol as a plain name.
+    plain: Vec<u32>,
+    /// The innermost binding of each symbol as a family.
+    families: Vec<u32>,
+    /// The latest plain name with each symbol as its prefix.
+    siblings: Vec<u32>,
+    numbered: Vec<Numbered>,
+    bindings: Vec<Binding>,
+    /// Where each open scope's bindings begin.
+    scopes: Vec<u32>,
+    /// How often a near name was looked for.
+    searches: Cell<u32>,
+}
+
+impl Names {
+    /// No names yet, for the symbols of a module; the module's scope is open.
+    pub fn new(module: &Module) -> Names {
+        let symbols = module.symbols.len();
+        let numbered = (0..symbols as u32).map(|n| number(module, Symbol(n))).collect();
+        Names {
+            plain: vec![NONE; symbols],
+            families: vec![NONE; symbols],
+            siblings: vec![NONE; symbols],
+            numbered,
+            bindings: Vec::new(),
+            scopes: Vec::new(),
+            searches: Cell::new(0),
+        }
+    }
+
+    /// How many scopes are open beside the module's.
+    pub fn depth(&self) -> u32 {
+        self.scopes.len() as u32
+    }
+
+    /// Opens a scope.
+    pub fn push_scope(&mut self) {
+        self.scopes.push(self.bindings.len() as u32);
+    }
+
+    /// Closes the innermost scope and forgets its names. The module's stays open.
+    pub fn pop_scope(&mut self) {
+        let Some(start) = self.scopes.pop() else { return };
+        while self.bindings.len() > start as usize {
+            let Some(gone) = self.bindings.pop() else { return };
+            let index = gone.symbol.0 as usize;
+            match gone.count {
+                Some(_) => self.families[index] = gone.hidden,
+                None => {
+                    self.plain[index] = gone.hidden;
+                    let prefix = self.numbered[index].prefix;
+                    if prefix != NONE {
+                        self.siblings[prefix as usize] = gone.sibling;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Declares a plain name in the innermost scope. An error says what has the name there already; the new
+    /// declaration is then forgotten.
+    pub fn declare(&mut self, symbol: Symbol, entity: Entity, span: Span) -> Result<(), Found> {
+        let label = matches!(entity, Entity::Label(_));
+        // The assembler lets a label have the name of a family's member.
+        let clash = if label { self.plain_binding(symbol).map(Binding::found) } else { self.lookup(symbol) };
+        match clash {
+            Some(found) if found.depth == self.depth() => Err(found),
+            _ => {
+                self.bind(symbol, entity, span, None);
+                Ok(())
+            }
+        }
+    }
+
+    /// Declares a family in the innermost scope.
+    pub fn declare_family(
+        &mut self,
+        prefix: Symbol,
+        count: u32,
+        entity: Entity,
+        span: Span,
+    ) -> Result<(), Found> {
+        let index = prefix.0 as usize;
+        if let Some(family) = self.bindings.get(self.families[index] as usize)
+            && family.depth == self.depth()
+        {
+            return Err(family.found());
+        }
+        let mut next = self.siblings[index];
+        while let Some(sibling) = self.bindings.get(next as usize)
+            && sibling.depth == self.depth()
+        {
+            let Numbered { number, canonical, .. } = self.numbered[sibling.symbol.0 as usize];
+            if canonical && number < count && !matches!(sibling.entity, Entity::Label(_)) {
+                return Err(sibling.found());
+            }
+            next = sibling.sibling;
+        }
+        self.bind(prefix, entity, span, Some(count));
+        Ok(())
+    }
+
+    /// What a name means here.
+    pub fn lookup(&self, symbol: Symbol) -> Option<Found> {
+        let plain = self.plain_binding(symbol).map(Binding::found);
+        let Numbered { prefix, number, .. } = self.numbered[symbol.0 as usize];
+        if prefix == NONE {
+            return plain;
+        }
+        let mut next = self.families[prefix as usize];
+        while let Some(family) = self.bindings.get(next as usize) {
+            if plain.is_some_and(|plain| plain.depth >= family.depth) {
+                break;
+            }
+            if family.count.is_some_and(|count| number < count) {
+                return Some(Found { member: Some(number), ..family.found() });
+            }
+            next = family.hidden;
+        }
+        plain
+    }
+
+    /// The name in scope that this one looks most like, as it would be written.
+    pub fn nearest(&self, module: &Module, name: &str) -> Option<String> {
+        // Help should not cost more than the work: so many names, so many times.
+        const MOST: usize = 4096;
+        const MOST_SEARCHES: u32 = 64;
+        if self.searches.replace(self.searches.get().saturating_add(1)) >= MOST_SEARCHES {
+            return None;
+        }
+        let known = self.bindings.iter().rev().take(MOST).filter(|binding| binding.count.is_none());
+        let near = softwarp_isa::nearest(name, known.map(|binding| module.name(binding.symbol)));
+        near.map(str::to_owned).or_else(|| self.nearest_family(module, name))
+    }
+
+    /// `%rd<8>` for `%rd12`: the family that the name would be of if it were larger.
+    fn nearest_family(&self, module: &Module, name: &str) -> Option<String> {
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let symbol = module.symbols.find(prefix)?;
+        let family = self.bindings.get(self.families[symbol.0 as usize] as usize)?;
+        let count = family.count?;
+        (count > 0).then(|| format!("{prefix}{}", count - 1))
+    }
+
+    fn plain_binding(&self, symbol: Symbol) -> Option<&Binding> {
+        self.bindings.get(self.plain[symbol.0 as usize] as usize)
+    }
+
+    fn bind(&mut self, symbol: Symbol, entity: Entity, span: Span, count: Option<u32>) {
+        let index = symbol.0 as usize;
+        let this = self.bindings.len() as u32;
+        let heads = if count.is_some() { &mut self.families } else { &mut self.plain };
+        let hidden = std::mem::replace(&mut heads[index], this);
+        let prefix = self.numbered[index].prefix;
+        let sibling = match count {
+            None if prefix != NONE => std::mem::replace(&mut self.siblings[prefix as usize], this),
+            _ => NONE,
+        };
+        let depth = self.depth();
+        self.bindings.push(Binding { symbol, entity, span, depth, count, hidden, sibling });
+    }
+}
+
+impl Binding {
+    fn found(&self) -> Found {
+        Found { entity: self.entity, member: None, depth: self.depth, span: self.span }
+    }
+}
+
+/// Cuts the digits off a symbol's end. The prefix counts only if it occurs as a symbol itself: no family can
+/// have it otherwise.
+fn number(module: &Module, symbol: Symbol) -> Numbered {
+    let none = Numbered { prefix: NONE, number: 0, canonical: false };
+    let text = module.name(symbol);
+    if !text.ends_with(|c: char| c.is_ascii_digit()) {
+        return none;
+    }
+    let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = &text[prefix.len()..];
+    match module.symbols.find(prefix) {
+        Some(prefix) => Numbered {
+            prefix: prefix.0,
+            number: digits
+                .bytes()
+                .fold(0, |n: u32, digit| n.wrapping_mul(10).wrapping_add(u32::from(digit - b'0'))),
+            canonical: digits.len() == 1 || !digits.starts_with('0'),
+        },
+        None => none,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A module in which all the names occur, and its symbols.
+    fn names(text: &str) -> (Module, Names) {
+        let source = format!(".version 9.0\n.target sm_90\n.global .u32 {text};\n");
+        let module = softwarp_syntax::parse(&source).module;
+        let names = Names::new(&module);
+        (module, names)
+    }
+
+    fn variable(number: u32) -> Entity {
+        Entity::Variable(VarId(number))
+    }
+
+    #[test]
+    fn families_have_members_as_the_assembler_counts_them() {
+        let (module, mut names) = names("r, r0, r3, r03, r4, r4294967297, r1, r13");
+        let symbol = |text: &str| module.symbols.find(text).expect("it occurs");
+        let here = Span::new(0, 1);
+        names.push_scope();
+        assert!(names.declare_family(symbol("r"), 4, variable(1), here).is_ok());
+        for (text, member) in
+            [("r0", Some(0)), ("r03", Some(3)), ("r4294967297", Some(1)), ("r4", None), ("r", None)]
+        {
+            assert_eq!(names.lookup(symbol(text)).and_then(|found| found.member), member, "{text}");
+        }
+        // All the digits are cut off, so that this family's members are never found.
+        assert!(names.declare_family(symbol("r1"), 4, variable(2), here).is_ok());
+        assert_eq!(names.lookup(symbol("r13")), None);
+        assert!(names.declare(symbol("r3"), variable(3), here).is_err());
+        assert!(names.declare(symbol("r3"), Entity::Label(0), here).is_ok());
+        assert!(names.declare_family(symbol("r"), 0, variable(4), here).is_err());
+        names.pop_scope();
+        assert_eq!(names.lookup(symbol("r0")), None);
+    }
+
+    #[test]
+    fn inner_scopes_hide_outer_ones_until_they_end() {
+        let (module, mut names) = names("x, r, r2");
+        let symbol = |text: &str| module.symbols.find(text).expect("it occurs");
+        let here = Span::new(0, 1);
+        let entity = |names: &Names, text: &str| names.lookup(symbol(text)).map(|found| found.entity);
+        assert!(names.declare(symbol("x"), variable(0), here).is_ok());
+        assert!(names.declare(symbol("r2"), variable(1), here).is_ok());
+        names.push_scope();
+        assert!(names.declare(symbol("x"), variable(2), here).is_ok());
+        assert!(names.declare_family(symbol("r"), 4, variable(3), here).is_ok());
+        assert_eq!([entity(&names, "x"), entity(&names, "r2")], [Some(variable(2)), Some(variable(3))]);
+        names.push_scope();
+        assert!(names.declare(symbol("r2"), variable(4), here).is_ok());
+        // `r2` is taken in this scope, `r02` would not be.
+        assert!(names.declare_family(symbol("r"), 4, variable(5), here).is_err());
+        names.pop_scope();
+        names.pop_scope();
+        names.pop_scope();
+        assert_eq!([entity(&names, "x"), entity(&names, "r2")], [Some(variable(0)), Some(variable(1))]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Which registers and constants a value operand takes.
+//!
+//! PTX ISA sections 5.2.1 (compatible types), 5.2.5 (what holds packed types) and 9.4.1 (operands wider
+//! than the instruction's type). Where the assembler is freer, as with `.f16x2` registers, so is this.
+
+use crate::cvt::{Form, OperandName};
+use crate::{Class, Type};
+
+/// How exactly a register's type must be the wanted one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// The rule of section 5.2.1, for operands of the instruction's own type: bits go with anything of
+    /// the size, integers with integers of either sign. The assembler counts an `.f16x2` register as an
+    /// integer of 32 bits here, and lets it hold a predicate.
+    Typed,
+    /// The same without that latitude, for operands of a type that the manual fixes.
+    Fixed,
+    /// The same, and wider registers too (section 9.4.1): `ld`, `st`, `suld`, `sust`.
+    Wider,
+    /// The very type.
+    Exact,
+    /// Integers and bits of 32 or 64 bits: an address in a register.
+    AddressSized,
+    /// As `cvt`'s table says.
+    Convert(Form, OperandName),
+}
+
+/// The kinds of number that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiteralKind {
+    /// An integer.
+    Integer,
+    /// `0f3f800000`
+    F32,
+    /// `0d…` or decimal.
+    F64,
+}
+
+/// What may stand for a value besides a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forms {
+    /// A register: false only where nothing but a constant may stand.
+    pub register: bool,
+    /// A constant or constant expression.
+    pub immediate: bool,
+    /// The name of a variable, for its address, or of a function (`mov`, `cvta`).
+    pub address: bool,
+    /// A special register.
+    pub special: bool,
+    /// `!p`: only predicates.
+    pub negated: bool,
+    /// `_`
+    pub sink: bool,
+}
+
+/// A value operand: its type, and what may stand for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The type wanted.
+    pub ty: Type,
+    /// How exactly a register must have it.
+    pub fit: Fit,
+    /// What may stand.
+    pub forms: Forms,
+}
+
+impl Value {
+    /// Whether the assembler takes a register declared with this type.
+    pub fn accepts(&self, register: Type) -> bool {
+        self.forms.register && fits(self.ty, self.fit, register)
+    }
+
+    /// Whether the assembler takes such a constant. A float's bits may stand for untyped ones of its size.
+    pub fn accepts_literal(&self, literal: LiteralKind) -> bool {
+        let integers = matches!(self.ty.class(), Class::Signed | Class::Unsigned | Class::Bits | Class::Pred);
+        self.forms.immediate
+            && match literal {
+                LiteralKind::Integer => integers,
+                LiteralKind::F32 => matches!(self.ty, Type::F32 | Type::F64 | Type::B32),
+                LiteralKind::F64 => matches!(self.ty, Type::F32 | Type::F64 | Type::B64),
+            }
+    }
+
+    /// The register type one would declare: its own where a variable can have it, else the bit type that
+    /// holds it.
+    pub fn register(&self) -> Type {
+        if self.ty.is_fundamental() { self.ty } else { self.ty.register_type() }
+    }
+}
+
+fn fits(ty: Type, fit: Fit, register: Type) -> bool {
+    if !register.is_fundamental() {
+        return false;
+    }
+    match fit {
+        Fit::Exact => return register == ty.register_type() || register == ty,
+        Fit::AddressSized => {
+            let integer = register.is_int() || register.class() == Class::Bits;
+            return integer && matches!(register.bits(), 32 | 64);
+        }
+        Fit::Convert(form, operand) => return form.accepts(operand, register),
+        Fit::Typed | Fit::Fixed | Fit::Wider => {}
+    }
+    if !ty.is_fundamental() {
+        let integers = matches!(ty.class(), Class::Signed | Class::Unsigned);
+        return register == ty.register_type() || (integers && register == Type::F16x2 && ty.bits() == 32);
+    }
+    let size = match fit {
+        Fit::Wider => register.bits() >= ty.bits() && register != Type::Pred,
+        _ => register.bits() == ty.bits() || (ty == Type::Pred && register == Type::F16x2),
+    };
+    size && same_kind(ty, register, fit != Fit::Fixed)
+}
+
+/// Whether the two hold the same kind of thing, size aside.
+fn same_kind(ty: Type, register: Type, f16x2_is_integer: bool) -> bool {
+    match ty.class() {
+        Class::Bits => register != Type::Pred,
+        _ if register == ty || register.class() == Class::Bits => ty != Type::Pred || register == ty,
+        Class::Signed | Class::Unsigned => register.is_int() || (register == Type::F16x2 && f16x2_is_integer),
+        Class::Pred => register == Type::F16x2 && f16x2_is_integer,
+        Class::Float | Class::Fixed => false,
+    }
+}

@@ -1,0 +1,359 @@
+//! Finds the rows that cover a mnemonic.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, OnceLock};
+
+use super::row::{self, Count, Parsed, Presence, Row, Section, Ty};
+use super::words::{Order, in_name, is_repetition, order};
+use super::{
+    Access, Coordinates, Fault, FaultKind, Fit, Forms, Gate, Kind, Known, Resolution, Shape, Signature,
+    Space, Value, Wanted, convert, diagnose,
+};
+use crate::nearest::nearest;
+use crate::table::{self, SECTIONS, UNTABLED, UNTABLED_WORDS};
+use crate::{Class, Opaque, Type};
+
+/// The rows of an opcode, each with the sets of its section; read when first asked for.
+struct Entry {
+    rows: Vec<(&'static Section, &'static Row)>,
+    parsed: OnceLock<Vec<Parsed>>,
+}
+
+static INDEX: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
+    let mut index: HashMap<&'static str, Entry> = HashMap::new();
+    for section in SECTIONS {
+        for row in section.rows {
+            let entry = index
+                .entry(row::opcode(row.line))
+                .or_insert_with(|| Entry { rows: Vec::new(), parsed: OnceLock::new() });
+            entry.rows.push((section, row));
+        }
+    }
+    index
+});
+
+/// Every opcode.
+pub(super) fn opcodes() -> impl Iterator<Item = &'static str> {
+    INDEX.keys().copied().chain(UNTABLED.iter().copied()).chain(["cvt"])
+}
+
+/// The rows of an opcode.
+pub(super) fn rows(opcode: &str) -> &'static [Parsed] {
+    let Some(entry) = INDEX.get(opcode) else { return &[] };
+    entry.parsed.get_or_init(|| {
+        let read = |(section, row): &(&'static Section, &'static Row)| {
+            let parsed = row::parse(row, &[section.sets, table::SETS]);
+            debug_assert!(parsed.is_ok(), "{parsed:?}");
+            parsed.ok()
+        };
+        entry.rows.iter().filter_map(read).collect()
+    })
+}
+
+/// Whether there is such an instruction.
+pub fn known(opcode: &str) -> Option<Known> {
+    if opcode == "cvt" || INDEX.contains_key(opcode) {
+        Some(Known::Tabled)
+    } else if UNTABLED.contains(&opcode) {
+        Some(Known::Untabled)
+    } else {
+        None
+    }
+}
+
+/// The opcode that a misspelt one looks like.
+pub fn nearest_opcode(opcode: &str) -> Option<&'static str> {
+    let mut all: Vec<&'static str> = opcodes().collect();
+    all.sort_unstable();
+    nearest(opcode, all)
+}
+
+/// No mnemonic has more words; a longer one is not worth the time to understand.
+const MOST_WORDS: usize = 40;
+
+/// What an opcode and the words after it spell. Words are without their dots, in any order that the
+/// assembler takes.
+pub fn resolve(opcode: &str, modifiers: &[&str]) -> Result<Resolution, Fault> {
+    if let Some(word) = modifiers.get(MOST_WORDS) {
+        let kind = FaultKind::Duplicate { word: (*word).to_owned() };
+        return Err(Fault { kind, words: vec![MOST_WORDS], nearest: None });
+    }
+    if opcode == "cvt" {
+        return convert::resolve(modifiers);
+    }
+    let Some((&opcode, _)) = INDEX.get_key_value(opcode) else {
+        if UNTABLED.contains(&opcode) {
+            return Ok(Resolution::Untabled);
+        }
+        let kind = FaultKind::UnknownOpcode { opcode: opcode.to_owned(), nearest: nearest_opcode(opcode) };
+        return Err(Fault { kind, words: Vec::new(), nearest: None });
+    };
+    let new = |(with, begins): &(&str, &str)| {
+        *with == opcode && modifiers.iter().any(|word| word.starts_with(begins))
+    };
+    if UNTABLED_WORDS.iter().any(new) {
+        return Ok(Resolution::Untabled);
+    }
+    let given = Given::new(opcode, modifiers);
+    let mut found: Option<Shape> = None;
+    for row in rows(opcode) {
+        let Some(words) = given.spelled_by(row) else { continue };
+        let shape = found.get_or_insert_with(|| Shape {
+            opcode,
+            types: words.iter().filter_map(|word| Type::from_name(word)).collect(),
+            spaces: words.iter().filter_map(|word| Space::from_name(word)).collect(),
+            vector: words.iter().find_map(|word| vector(word)).unwrap_or(1),
+            words,
+            signatures: Vec::new(),
+        });
+        let signature = signature(row, shape);
+        let again =
+            |known: &Signature| known.operands == signature.operands && known.gates == signature.gates;
+        if !shape.signatures.iter().any(again) {
+            shape.signatures.push(signature);
+        }
+    }
+    match found {
+        Some(shape) => Ok(Resolution::Shape(Box::new(shape))),
+        None => Err(diagnose::fault(opcode, rows(opcode), modifiers)),
+    }
+}
+
+/// A mnemonic's words as the assembler reads them.
+struct Given<'a> {
+    /// How many of them belong to the name.
+    named: usize,
+    /// The words; `None` for one that only repeats another.
+    words: Vec<Option<(&'a str, Order)>>,
+}
+
+impl<'a> Given<'a> {
+    fn new(opcode: &str, words: &[&'a str]) -> Given<'a> {
+        let read = |at: usize| (!is_repetition(words, at)).then(|| (words[at], order(words[at])));
+        Given { named: in_name(opcode, words), words: (0..words.len()).map(read).collect() }
+    }
+
+    /// The words in the row's order, if the row covers them.
+    fn spelled_by(&self, row: &Parsed) -> Option<Vec<&'static str>> {
+        if self.named != row.named {
+            return None;
+        }
+        let mut given = self.words.clone();
+        let mut taken = Vec::with_capacity(given.len());
+        for (slot, word) in row.slots.iter().zip(&mut given).take(self.named) {
+            let (word, _) = word.take()?;
+            taken.push(*slot.choices.iter().find(|choice| **choice == word)?);
+        }
+        fill(&row.slots[self.named..], &mut given, &mut taken).then_some(taken)
+    }
+}
+
+/// Puts the remaining words into the remaining slots. A slot takes the first word that fits it, of types and
+/// spaces only the first that is left; it is tried without one last.
+fn fill(slots: &[row::Slot], given: &mut [Option<(&str, Order)>], taken: &mut Vec<&'static str>) -> bool {
+    let Some((slot, rest)) = slots.split_first() else { return given.iter().all(Option::is_none) };
+    if given.iter().flatten().count() > slots.len() {
+        return false;
+    }
+    let (mut type_passed, mut space_passed, mut layout_passed) = (false, false, false);
+    for at in 0..given.len() {
+        let Some((word, order)) = given[at] else { continue };
+        let passed = match order {
+            Order::Type => std::mem::replace(&mut type_passed, true),
+            Order::Space => std::mem::replace(&mut space_passed, true),
+            Order::Layout => std::mem::replace(&mut layout_passed, true),
+            Order::Free => false,
+        };
+        if passed {
+            continue;
+        }
+        let Some(choice) = slot.choices.iter().find(|choice| **choice == word) else { continue };
+        given[at] = None;
+        taken.push(choice);
+        if fill(rest, given, taken) {
+            return true;
+        }
+        taken.pop();
+        given[at] = Some((word, order));
+        break;
+    }
+    slot.optional && fill(rest, given, taken)
+}
+
+/// The N of a shape such as `m64n128k16`.
+fn columns(words: &[&str]) -> Option<u16> {
+    words.iter().find_map(|word| {
+        let (_, rest) = word.strip_prefix('m')?.split_once('n')?;
+        rest.split_once('k')?.0.parse().ok()
+    })
+}
+
+/// What a word says about how many registers there are.
+fn vector(word: &str) -> Option<u8> {
+    match word {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => word.strip_prefix('x')?.parse().ok(),
+    }
+}
+
+fn signature(row: &Parsed, shape: &Shape) -> Signature {
+    let stands = |operand: &&row::Operand| match operand.presence {
+        Presence::With(word) => shape.words.contains(&word),
+        Presence::Always | Presence::Optional => true,
+    };
+    let whole = Gate { word: None, any_of: row.row.availability, removed: row.row.removed };
+    let gates = std::iter::once(whole).chain(table::word_gates(shape.opcode, &shape.words));
+    Signature {
+        syntax: row.row.line,
+        operands: row.operands.iter().filter(stands).map(|operand| wanted(operand, shape)).collect(),
+        gates: gates.collect(),
+    }
+}
+
+fn wanted(operand: &row::Operand, shape: &Shape) -> Wanted {
+    let optional = operand.presence == Presence::Optional;
+    let plain = |name, kind| Wanted { name, access: Access::Read, optional, kind };
+    match &operand.shape {
+        row::Shape::Value(value) => wanted_value(value, shape, optional),
+        row::Shape::Pair(first, second, may_lack) => {
+            let first = wanted_value(first, shape, false);
+            let second = wanted_value(second, shape, *may_lack);
+            Wanted {
+                name: first.name,
+                access: first.access,
+                optional,
+                kind: Kind::Pair(Box::new(first), Box::new(second)),
+            }
+        }
+        row::Shape::Address(name, space) => plain(name, Kind::Address(address(*space, shape))),
+        row::Shape::Texture(at) => plain("tex", handle(Opaque::Texref, at.as_ref(), shape)),
+        row::Shape::Surface(at) => plain("surf", handle(Opaque::Surfref, at.as_ref(), shape)),
+        row::Shape::Sampler => plain("sampler", handle(Opaque::Samplerref, None, shape)),
+        row::Shape::Tensor => plain("tensorMap", tensor(shape)),
+        row::Shape::Immediate(name, range) => plain(name, Kind::Immediate(*range)),
+        row::Shape::Label => plain("label", Kind::Label),
+        row::Shape::Call => plain("call", Kind::Call),
+        row::Shape::Any(name) => plain(name, Kind::Any),
+    }
+}
+
+fn wanted_value(value: &row::Value, shape: &Shape, optional: bool) -> Wanted {
+    let access = match (value.read_write, value.is_destination()) {
+        (true, _) => Access::ReadWrite,
+        (false, true) => Access::Write,
+        (false, false) => Access::Read,
+    };
+    let kind = match instantiate(value, shape, access) {
+        None => Kind::Any,
+        Some(element) => match &value.count {
+            None => Kind::Value(element),
+            Some(Count::Fixed(counts)) => {
+                Kind::Vector { bare: counts.contains(&1), counts: counts.clone(), element }
+            }
+            Some(Count::Columns { per }) => {
+                let count = columns(&shape.words).map_or(0, |columns| columns / u16::from(*per));
+                Kind::Vector { bare: false, counts: vec![u8::try_from(count).unwrap_or(0)], element }
+            }
+            Some(Count::Words { times, always }) => match shape.vector.saturating_mul(*times) {
+                // Of a vector some elements may be thrown away, but not a single value.
+                1 if !always => {
+                    Kind::Value(Value { forms: Forms { sink: false, ..element.forms }, ..element })
+                }
+                count => Kind::Vector { bare: false, counts: vec![count], element },
+            },
+        },
+    };
+    Wanted { name: value.name, access, optional, kind }
+}
+
+/// The value that a row's operand is in a form; `None` if the form lacks the type word that it refers to.
+fn instantiate(value: &row::Value, shape: &Shape, access: Access) -> Option<Value> {
+    let ty = match value.ty {
+        Ty::Word(index) => *shape.types.get(index)?,
+        Ty::Wide => twice_as_wide(*shape.types.first()?)?,
+        Ty::Fixed(ty) => ty,
+    };
+    let fit = match value.ty {
+        _ if value.wider => Fit::Wider,
+        _ if value.exact => Fit::Exact,
+        _ if value.address_sized => Fit::AddressSized,
+        Ty::Word(_) | Ty::Wide => Fit::Typed,
+        Ty::Fixed(_) => Fit::Fixed,
+    };
+    let source = access == Access::Read;
+    // There are no constants of 16-bit floats and of packed types.
+    let writable = ty.is_fundamental() && !matches!(ty, Type::F16 | Type::F16x2);
+    Some(Value {
+        ty,
+        fit,
+        forms: Forms {
+            register: true,
+            immediate: source && writable && !value.register_only,
+            address: value.address,
+            special: value.address && shape.opcode == "mov" && ty.class() != Class::Float,
+            negated: source && ty == Type::Pred,
+            sink: value.sink,
+        },
+    })
+}
+
+fn twice_as_wide(ty: Type) -> Option<Type> {
+    Some(match ty {
+        Type::U16 => Type::U32,
+        Type::S16 => Type::S32,
+        Type::U32 => Type::U64,
+        Type::S32 => Type::S64,
+        _ => return None,
+    })
+}
+
+fn address(space: Option<&str>, shape: &Shape) -> Vec<Space> {
+    let nth = |index: usize| shape.spaces.get(index).copied().unwrap_or(Space::Generic);
+    match space {
+        None => vec![nth(0)],
+        Some("2") => vec![nth(1)],
+        Some("generic") => vec![Space::Generic],
+        Some("tmem") => vec![Space::Tensor],
+        Some(name) => name.split('|').map(|name| Space::from_name(name).unwrap_or(Space::Generic)).collect(),
+    }
+}
+
+fn handle(of: Opaque, at: Option<&row::Value>, shape: &Shape) -> Kind {
+    let coordinates = at.and_then(|value| {
+        let element = instantiate(value, shape, Access::Read)?;
+        let array = shape.words.iter().any(|word| matches!(*word, "a1d" | "a2d" | "acube" | "a2dms"));
+        let index = Value { ty: Type::U32, fit: Fit::Fixed, ..element };
+        let index = (array && of == Opaque::Texref).then_some(index);
+        Some(Coordinates { counts: coordinate_counts(&shape.words), element, index })
+    });
+    Kind::Handle { of, coordinates }
+}
+
+/// How many coordinates a geometry takes. The assembler lets longer vectors pass; there are none of three.
+fn coordinate_counts(words: &[&str]) -> &'static [u8] {
+    let geometry = words.iter().find_map(|word| match *word {
+        "1d" => Some(1),
+        "2d" | "a1d" => Some(2),
+        "3d" | "a2d" | "2dms" | "a2dms" | "cube" | "acube" => Some(4),
+        _ => None,
+    });
+    match geometry {
+        Some(2) => &[2, 4],
+        Some(4) => &[4],
+        _ => &[1, 2, 4],
+    }
+}
+
+fn tensor(shape: &Shape) -> Kind {
+    let dimensions = shape.words.iter().find_map(|word| match *word {
+        "1d" => Some(1),
+        "2d" => Some(2),
+        "3d" => Some(3),
+        "4d" => Some(4),
+        "5d" => Some(5),
+        _ => None,
+    });
+    dimensions.map_or(Kind::Any, |dimensions| Kind::Tensor { dimensions })
+}

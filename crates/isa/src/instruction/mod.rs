@@ -1,0 +1,273 @@
+//! The instruction table, asked: what a mnemonic means and which operands it wants.
+//!
+//! PTX ISA chapter 9. The rows are in `table/`, one file per section of the manual, written in the
+//! language of `instruction/row.rs`, which is that of the manual's syntax lines with types added. Nothing
+//! here states what is legal; everything is read off the rows. `cvt` and `cvt.pack` have a table of their
+//! own, [`crate::cvt`].
+//!
+//! [`resolve`] takes an opcode and the words after it, and gives the [`Shape`] that they spell: the types,
+//! the state spaces, the operands wanted, and where the form exists. It is meant to be called once per
+//! distinct mnemonic of a module.
+//!
+//! Word order is the assembler's, which is freer than the manual's: see `instruction/words.rs`.
+
+mod convert;
+mod diagnose;
+mod fault;
+mod fit;
+mod matching;
+mod row;
+mod words;
+
+pub use fault::{Fault, FaultKind};
+pub use fit::{Fit, Forms, LiteralKind, Value};
+pub use matching::{known, nearest_opcode, resolve};
+pub use row::{Row, Section};
+pub(crate) use row::{old, row};
+
+use crate::availability::{self, Availability};
+use crate::{Opaque, StateSpace, Target, Type, Version};
+
+/// Whether an opcode is in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It has rows, and its forms are checked.
+    Tabled,
+    /// It exists, but its forms are not tabled, and nothing can be said about a spelling of it.
+    Untabled,
+}
+
+/// What a mnemonic spells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resolution {
+    /// A form of the table.
+    Shape(Box<Shape>),
+    /// Some form of an opcode that is not tabled: nothing to check.
+    Untabled,
+}
+
+/// A form: what a legal mnemonic says, operands aside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// The first word: `ld`.
+    pub opcode: &'static str,
+    /// The other words, in the manual's order.
+    pub words: Vec<&'static str>,
+    /// Those of the words that are types, in order.
+    pub types: Vec<Type>,
+    /// Those of the words that are state spaces, in order.
+    pub spaces: Vec<Space>,
+    /// 2, 4 or 8 with `.v2`, `.v4`, `.v8`, or the number of registers of `.x4` and the like; else 1.
+    pub vector: u8,
+    /// The operand lists it may have: usually one. An instruction is right if it fits any of them.
+    pub signatures: Vec<Signature>,
+}
+
+/// One operand list of a form, and where the form exists with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    /// The row that it comes from, in the language of `instruction/row.rs`; see [`Signature::in_words`].
+    pub syntax: &'static str,
+    /// The operands, in order. Optional ones may be left out from any place.
+    pub operands: Vec<Wanted>,
+    /// Where it exists: all of these gates must be open.
+    pub gates: Vec<Gate>,
+}
+
+/// One condition on the module's version and target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The word that brings it; `None` if the form as a whole does.
+    pub word: Option<&'static str>,
+    /// Any one of these suffices.
+    pub any_of: &'static [Availability],
+    /// The version that removed it for sm_70 and newer, if one did.
+    pub removed: Option<Version>,
+}
+
+impl Gate {
+    /// Whether a module of this version for this target may pass.
+    pub fn is_open(&self, version: Version, target: Target) -> bool {
+        let gone = target.sm() >= 70 && self.removed.is_some_and(|removed| version >= removed);
+        !gone && self.any_of.iter().any(|one| one.targets.contain(target) && version >= one.since)
+    }
+
+    /// Where it is open, in words: `sm_89, PTX 8.1; sm_90 or newer, PTX 7.8`.
+    pub fn in_words(&self) -> String {
+        availability::in_words(self.any_of)
+    }
+}
+
+impl Signature {
+    /// The first gate that is shut for a module of this version for this target.
+    pub fn shut_gate(&self, version: Version, target: Target) -> Option<&Gate> {
+        self.gates.iter().find(|gate| !gate.is_open(version, target))
+    }
+
+    /// The operand list as the manual would write it: `d, [a]{, cache-policy}`.
+    pub fn in_words(&self) -> String {
+        let mut text = String::new();
+        for (index, operand) in self.operands.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            let name = match &operand.kind {
+                Kind::Address(_) | Kind::Handle { .. } | Kind::Tensor { .. } => format!("[{}]", operand.name),
+                Kind::Pair(first, second) if second.optional => format!("{}{{|{}}}", first.name, second.name),
+                Kind::Pair(first, second) => format!("{}|{}", first.name, second.name),
+                _ => operand.name.to_owned(),
+            };
+            match operand.optional {
+                true => text.push_str(&format!("{{{separator}{name}}}")),
+                false => text.push_str(&format!("{separator}{name}")),
+            }
+        }
+        text
+    }
+
+    /// How many operands there may be: least and most.
+    pub fn arity(&self) -> (usize, usize) {
+        let required = self.operands.iter().filter(|operand| !operand.optional).count();
+        (required, self.operands.len())
+    }
+}
+
+/// What is done with an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It is a source.
+    Read,
+    /// It is a destination.
+    Write,
+    /// It is both (`wgmma`'s accumulator).
+    ReadWrite,
+}
+
+/// An operand that a form wants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// As the manual names it: `d`, `a`, `cache-policy`.
+    pub name: &'static str,
+    /// Whether it is a destination.
+    pub access: Access,
+    /// Whether it may be left out.
+    pub optional: bool,
+    /// What may stand there.
+    pub kind: Kind,
+}
+
+/// What may stand for an operand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// One value: a register, and whatever else its [`Forms`] say. A predicate is a value of type `.pred`.
+    Value(Value),
+    /// `d|p`: two destinations. The second may be left out, with its bar, if it is optional.
+    Pair(Box<Wanted>, Box<Wanted>),
+    /// `{a, b, c, d}`: that many values (or a vector register of that many); any of the counts.
+    Vector {
+        /// How many elements there may be.
+        counts: Vec<u8>,
+        /// What each may be.
+        element: Value,
+        /// Whether a single register may stand without braces for a vector of one.
+        bare: bool,
+    },
+    /// `[a]`, `[a+4]`: an address in one of these spaces.
+    Address(Vec<Space>),
+    /// `[tex, {x, y}]` and `[tex, sampler, {x, y}]`; with a surface `[surf, {x, y}]`.
+    Handle {
+        /// What is addressed, or a 64-bit register with its handle.
+        of: Opaque,
+        /// The coordinates: `None` for queries, which have none.
+        coordinates: Option<Coordinates>,
+    },
+    /// `[tensor-map, {x, y, z}]`
+    Tensor {
+        /// How many coordinates.
+        dimensions: u8,
+    },
+    /// A constant (or constant expression), from this range if the assembler minds.
+    Immediate(Option<(i64, i64)>),
+    /// A label of the function.
+    Label,
+    /// `call`'s operands, which have a syntax of their own: the checker knows it.
+    Call,
+    /// Something that the table does not describe: anything may stand.
+    Any,
+}
+
+/// The coordinates in a texture or surface address: a vector, or one value where 1 is among the counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coordinates {
+    /// How many there are: the counts that the assembler takes.
+    pub counts: &'static [u8],
+    /// What each may be.
+    pub element: Value,
+    /// What the first may be instead, where it is the index into an array of textures.
+    pub index: Option<Value>,
+}
+
+/// A state space as an instruction names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // The names are PTX's.
+pub enum Space {
+    /// None: a generic address.
+    Generic,
+    Const,
+    Global,
+    Local,
+    Param,
+    ParamEntry,
+    ParamFunc,
+    Shared,
+    SharedCta,
+    SharedCluster,
+    /// Tensor memory, which only `tcgen05` reaches: its addresses are 32-bit values.
+    Tensor,
+}
+
+impl Space {
+    /// Finds one by its word, without its dot: `shared::cta`.
+    pub fn from_name(name: &str) -> Option<Space> {
+        Some(match name {
+            "const" => Space::Const,
+            "global" => Space::Global,
+            "local" => Space::Local,
+            "param" => Space::Param,
+            "param::entry" => Space::ParamEntry,
+            "param::func" => Space::ParamFunc,
+            "shared" => Space::Shared,
+            "shared::cta" => Space::SharedCta,
+            "shared::cluster" => Space::SharedCluster,
+            _ => return None,
+        })
+    }
+
+    /// The word, without its dot; empty for generic addresses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Space::Generic => "",
+            Space::Const => "const",
+            Space::Global => "global",
+            Space::Local => "local",
+            Space::Param => "param",
+            Space::ParamEntry => "param::entry",
+            Space::ParamFunc => "param::func",
+            Space::Shared => "shared",
+            Space::SharedCta => "shared::cta",
+            Space::SharedCluster => "shared::cluster",
+            Space::Tensor => "tmem",
+        }
+    }
+
+    /// The state space that variables there are declared in; `None` for generic addresses and tensor
+    /// memory.
+    pub const fn of_variables(self) -> Option<StateSpace> {
+        match self {
+            Space::Generic | Space::Tensor => None,
+            Space::Const => Some(StateSpace::Const),
+            Space::Global => Some(StateSpace::Global),
+            Space::Local => Some(StateSpace::Local),
+            Space::Param | Space::ParamEntry | Space::ParamFunc => Some(StateSpace::Param),
+            Space::Shared | Space::SharedCta | Space::SharedCluster => Some(StateSpace::Shared),
+        }
+    }
+}

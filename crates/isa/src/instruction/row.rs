@@ -1,0 +1,377 @@
+//! The language in which the rows of the instruction table are written: the manual's syntax lines, with the
+//! types of the operands added.
+//!
+//! ```text
+//! setp.cmp.bool{.ftz}.f32          p_{|q_}, a, b, c:pred
+//! ld{.weak}{.ss}{.cop}{.vec}.type  d*v:1~, [a]
+//! mul.wide.type                    d:wide, a, b
+//! ```
+//!
+//! Words are as in [`crate::pattern`]: `.word` must stand, `{.word}` may; one that a section's sets name
+//! stands for any member, and `.lo|hi` for either.
+//!
+//! An operand is `name*count:type` and marks:
+//!
+//! - A name of `d`, `p` or `q` (or beginning with one and a digit) is a destination, any other a source.
+//!   `+d` is both. `%a` is a register only; `#a` a constant only, with its range as `#a:0..15`; `?a` is
+//!   anything at all.
+//! - The type is `1`, `2`, …: the first or second type word of the mnemonic; `wide`: twice the first's width;
+//!   or the name of a type. Without one it is the first type word.
+//! - The count makes a vector: `*4`; `*v`: as many as `.v4` or `.x4` say, and no vector where neither stands;
+//!   `*2v`: twice as many; `*1/2`: either; `*n4`: a fourth of N in the shape `m64n128k16`. `*v!` is a vector even of
+//!   one, with its braces.
+//! - Marks after the type: `~` wider registers too, `=` that very type, `_` the sink `_` may stand, `&` a
+//!   variable's address too (and with `mov` a special register, but not as a float), `^` an address-sized register.
+//! - `d|p` is a pair of destinations, `d{|p}` one whose second may be missing. `{, c}` may be missing;
+//!   `{, c?word}` stands exactly when that word does.
+//! - `[a]` is an address in the mnemonic's first state space, `[b:2]` in its second, `[b:shared::cta]` in that
+//!   one; without such a word, generic. `[tex c:2]`, `[surf c:s32]` are handles with coordinates, as many as
+//!   the geometry word says; `[tex]`, `[surf]` and `[sampler]` are without; `[tensor]` is a tensor with coordinates.
+//! - `label` and `call` are what they say.
+
+use std::fmt;
+
+use super::words::in_name;
+use crate::Version;
+use crate::availability::Availability;
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The syntax line.
+    pub line: &'static str,
+    /// Where its forms exist: any one of these suffices.
+    pub availability: &'static [Availability],
+    /// The version that removed them, if one did.
+    pub removed: Option<Version>,
+}
+
+/// A row whose forms exist to this day.
+pub(crate) const fn row(availability: &'static [Availability], line: &'static str) -> Row {
+    Row { line, availability, removed: None }
+}
+
+/// A row whose forms were removed.
+pub(crate) const fn old(removed: Version, availability: &'static [Availability], line: &'static str) -> Row {
+    Row { line, availability, removed: Some(removed) }
+}
+
+/// The rows of a section of the manual, and the names of sets in them.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// Names of sets, each with its members separated by spaces.
+    pub sets: &'static [(&'static str, &'static str)],
+    /// The rows.
+    pub rows: &'static [Row],
+}
+
+/// One place for a word: any of these, or none if it is optional.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub choices: Vec<&'static str>,
+    pub optional: bool,
+}
+
+/// A row, read.
+#[derive(Clone, Debug)]
+pub(super) struct Parsed {
+    pub slots: Vec<Slot>,
+    pub operands: Vec<Operand>,
+    pub row: Row,
+    /// How many of the slots are words of the assembler's name for it.
+    pub named: usize,
+}
+
+/// An operand of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Operand {
+    pub shape: Shape,
+    pub presence: Presence,
+}
+
+/// When an operand stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    Always,
+    Optional,
+    With(&'static str),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Shape {
+    Value(Value),
+    Pair(Value, Value, bool),
+    /// The part after the colon, if there is one.
+    Address(&'static str, Option<&'static str>),
+    Texture(Option<Value>),
+    Surface(Option<Value>),
+    Sampler,
+    Tensor,
+    Immediate(&'static str, Option<(i64, i64)>),
+    Label,
+    Call,
+    Any(&'static str),
+}
+
+/// A value operand as the row writes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Value {
+    pub name: &'static str,
+    pub register_only: bool,
+    pub read_write: bool,
+    pub count: Option<Count>,
+    pub ty: Ty,
+    pub wider: bool,
+    pub exact: bool,
+    pub sink: bool,
+    pub address: bool,
+    pub address_sized: bool,
+}
+
+impl Value {
+    /// Whether it is a destination, by its name.
+    pub fn is_destination(&self) -> bool {
+        let rest = self.name.strip_prefix(['d', 'p', 'q']);
+        rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+}
+
+/// How many elements a vector has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    /// Any of these.
+    Fixed(Vec<u8>),
+    /// That many times what `.v4` or `.x4` say; and whether one is a vector too.
+    Words { times: u8, always: bool },
+    /// The N of the shape `m64n128k16`, divided by this.
+    Columns { per: u8 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ty {
+    /// The type word of this index.
+    Word(usize),
+    /// Twice the width of the first type word.
+    Wide,
+    Fixed(crate::Type),
+}
+
+/// Why a line is no row. The lines are part of the program, so this is for its authors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowError {
+    /// The row.
+    pub line: &'static str,
+    /// The part that cannot be read.
+    pub at: &'static str,
+}
+
+impl fmt::Display for RowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot read `{}` in `{}`", self.at, self.line)
+    }
+}
+
+/// The opcode of a row.
+pub(super) fn opcode(line: &'static str) -> &'static str {
+    &line[..line.find(['.', '{', ' ']).unwrap_or(line.len())]
+}
+
+/// Reads a row.
+pub(super) fn parse(row: &Row, sets: &[&'static [(&'static str, &'static str)]]) -> Result<Parsed, RowError> {
+    let line = row.line;
+    let error = |at| RowError { line, at };
+    let (head, operands) = line.split_once(' ').unwrap_or((line, ""));
+    let opcode = opcode(line);
+    let slots = parse_words(&head[opcode.len()..], sets).map_err(error)?;
+    let required = slots.iter().take_while(|slot| !slot.optional);
+    let firsts: Vec<&str> = required.filter_map(|slot| slot.choices.first().copied()).collect();
+    Ok(Parsed {
+        named: in_name(opcode, &firsts),
+        slots,
+        operands: parse_operands(operands.trim()).map_err(error)?,
+        row: *row,
+    })
+}
+
+fn choices(names: &'static str, sets: &[&'static [(&'static str, &'static str)]]) -> Vec<&'static str> {
+    let mut words = Vec::new();
+    for name in names.split('|') {
+        let set = sets.iter().flat_map(|sets| sets.iter()).find(|(known, _)| *known == name);
+        match set {
+            Some((_, members)) => words.extend(members.split(' ')),
+            None => words.push(name),
+        }
+    }
+    words
+}
+
+fn parse_words(
+    mut rest: &'static str,
+    sets: &[&'static [(&'static str, &'static str)]],
+) -> Result<Vec<Slot>, &'static str> {
+    let mut slots = Vec::new();
+    while !rest.is_empty() {
+        let (names, optional, after) = if let Some(inner) = rest.strip_prefix("{.") {
+            let (names, after) = inner.split_once('}').ok_or(rest)?;
+            (names, true, after)
+        } else {
+            let inner = rest.strip_prefix('.').ok_or(rest)?;
+            let end = inner.find(['.', '{']).unwrap_or(inner.len());
+            (&inner[..end], false, &inner[end..])
+        };
+        if names.is_empty() {
+            return Err(rest);
+        }
+        slots.push(Slot { choices: choices(names, sets), optional });
+        rest = after;
+    }
+    Ok(slots)
+}
+
+fn parse_operands(mut rest: &'static str) -> Result<Vec<Operand>, &'static str> {
+    let mut operands = Vec::new();
+    while !rest.is_empty() {
+        let (text, optional, after) = if let Some(inner) = rest.strip_prefix("{,") {
+            let end = inner.rfind_matching().ok_or(rest)?;
+            (inner[..end].trim(), true, &inner[end + 1..])
+        } else {
+            let end = operand_end(rest);
+            (rest[..end].trim(), false, &rest[end..])
+        };
+        let (text, word) = match text.split_once('?') {
+            Some((text, word)) if optional && !text.is_empty() => (text, Some(word)),
+            _ => (text, None),
+        };
+        let presence = match word {
+            Some(word) => Presence::With(word),
+            None if optional => Presence::Optional,
+            None => Presence::Always,
+        };
+        operands.push(Operand { shape: parse_operand(text).ok_or(text)?, presence });
+        // The comma before a mandatory operand; that of an optional one is inside its braces.
+        rest = after.trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    }
+    Ok(operands)
+}
+
+/// Finds the brace that closes one already open.
+trait Matching {
+    fn rfind_matching(&self) -> Option<usize>;
+}
+
+impl Matching for str {
+    fn rfind_matching(&self) -> Option<usize> {
+        let mut depth = 1;
+        for (at, byte) in self.bytes().enumerate() {
+            match byte {
+                b'{' => depth += 1,
+                b'}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+        None
+    }
+}
+
+/// Where the first operand of a list ends: at a comma, or at the brace of an optional one.
+fn operand_end(text: &str) -> usize {
+    let optional = text.find("{,").unwrap_or(text.len());
+    text.find(',').map_or(optional, |comma| comma.min(optional))
+}
+
+fn parse_operand(text: &'static str) -> Option<Shape> {
+    match text {
+        "label" => return Some(Shape::Label),
+        "call" => return Some(Shape::Call),
+        _ => {}
+    }
+    if let Some(inner) = text.strip_prefix('[') {
+        return parse_address(inner.strip_suffix(']')?);
+    }
+    if let Some(name) = text.strip_prefix('?') {
+        return Some(Shape::Any(name));
+    }
+    if let Some(inner) = text.strip_prefix('#') {
+        let Some((name, range)) = inner.split_once(':') else { return Some(Shape::Immediate(inner, None)) };
+        let (least, most) = range.split_once("..")?;
+        return Some(Shape::Immediate(name, Some((least.parse().ok()?, most.parse().ok()?))));
+    }
+    if let Some((first, second)) = text.split_once("{|") {
+        let second = parse_value(second.strip_suffix('}')?)?;
+        return Some(Shape::Pair(parse_value(first)?, second, true));
+    }
+    if let Some((first, second)) = text.split_once('|') {
+        return Some(Shape::Pair(parse_value(first)?, parse_value(second)?, false));
+    }
+    parse_value(text).map(Shape::Value)
+}
+
+fn parse_address(inner: &'static str) -> Option<Shape> {
+    let (what, coordinates) = inner.split_once(' ').map_or((inner, None), |(what, rest)| (what, Some(rest)));
+    let coordinates = match coordinates {
+        Some(text) => Some(parse_value(text)?),
+        None => None,
+    };
+    Some(match what {
+        "tex" => Shape::Texture(coordinates),
+        "surf" => Shape::Surface(coordinates),
+        "sampler" => Shape::Sampler,
+        "tensor" => Shape::Tensor,
+        _ => match what.split_once(':') {
+            Some((name, space)) => Shape::Address(name, Some(space)),
+            None => Shape::Address(what, None),
+        },
+    })
+}
+
+fn parse_value(text: &'static str) -> Option<Value> {
+    let (register_only, text) = text.strip_prefix('%').map_or((false, text), |text| (true, text));
+    let (read_write, text) = text.strip_prefix('+').map_or((false, text), |text| (true, text));
+    let marks_at = text.find(['~', '=', '_', '&', '^']).unwrap_or(text.len());
+    let (text, marks) = text.split_at(marks_at);
+    let (text, ty) = match text.split_once(':') {
+        Some((text, ty)) => (text, parse_type(ty)?),
+        None => (text, Ty::Word(0)),
+    };
+    let (name, count) = match text.split_once('*') {
+        Some((name, count)) => (name, Some(parse_count(count)?)),
+        None => (text, None),
+    };
+    let mark = |mark: char| marks.contains(mark);
+    (!name.is_empty()).then_some(Value {
+        name,
+        register_only,
+        read_write,
+        count,
+        ty,
+        wider: mark('~'),
+        exact: mark('='),
+        sink: mark('_'),
+        address: mark('&'),
+        address_sized: mark('^'),
+    })
+}
+
+fn parse_type(text: &str) -> Option<Ty> {
+    match text {
+        "wide" => Some(Ty::Wide),
+        "1" | "2" | "3" | "4" | "5" => text.parse::<usize>().ok().map(|index| Ty::Word(index - 1)),
+        _ => crate::Type::from_name(text).map(Ty::Fixed),
+    }
+}
+
+fn parse_count(text: &str) -> Option<Count> {
+    if let Some(per) = text.strip_prefix('n') {
+        return per.parse().ok().filter(|per| *per > 0).map(|per| Count::Columns { per });
+    }
+    let (text, always) = text.strip_suffix('!').map_or((text, false), |text| (text, true));
+    if let Some(times) = text.strip_suffix('v') {
+        let times = if times.is_empty() { 1 } else { times.parse().ok()? };
+        return Some(Count::Words { times, always });
+    }
+    text.split('/').map(|count| count.parse().ok()).collect::<Option<Vec<u8>>>().map(Count::Fixed)
+}

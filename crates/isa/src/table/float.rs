@@ -1,0 +1,98 @@
+//! Floating-point arithmetic in f32 and f64: PTX ISA section 9.7.3, and in mixed precision and in formats of
+//! eight bits and less: section 9.7.5.
+
+use super::gates::*;
+use crate::instruction::{Section, row};
+
+#[rustfmt::skip]
+pub(super) const SECTION: Section = Section {
+    sets: &[
+        ("half", "f16 bf16"),
+        ("half2", "f16x2 bf16x2"),
+        ("f8x4", "e4m3x4 e5m2x4"),
+        ("x4", "e4m3x4 e5m2x4 e3m2x4 e2m3x4 e2m1x4"),
+        ("padded_x4", "e2m1p4x4 ue8m0x4"),
+    ],
+    rows: &[
+        row(SM_20_20,  "testp{.finite|infinite|number|notanumber|normal|subnormal}.f32|f64 p:pred, a"),
+        row(SM_20_20,  "copysign.f32|f64          d, a, b"),
+
+        row(ANY,       "add{.rnd}{.ftz}{.sat}.f32 d, a, b"),
+        row(SM_13,     "add{.rnd}.f64             d, a, b"),
+        row(SM_100_86, "add{.rnd}{.ftz}.f32x2     d, a, b"),
+        row(ANY,       "sub{.rnd}{.ftz}{.sat}.f32 d, a, b"),
+        row(SM_13,     "sub{.rnd}.f64             d, a, b"),
+        row(SM_100_86, "sub{.rnd}{.ftz}.f32x2     d, a, b"),
+        row(ANY,       "mul{.rnd}{.ftz}{.sat}.f32 d, a, b"),
+        row(SM_13,     "mul{.rnd}.f64             d, a, b"),
+        row(SM_100_86, "mul{.rnd}{.ftz}.f32x2     d, a, b"),
+        row(SM_20_20,  "fma.rnd{.ftz}{.sat}.f32   d, a, b, c"),
+        row(SM_13_14,  "fma.rnd.f64               d, a, b, c"),
+        row(SM_100_86, "fma.rnd{.ftz}.f32x2       d, a, b, c"),
+        row(ANY,       "mad.rnd{.ftz}{.sat}.f32   d, a, b, c"),
+        row(SM_13,     "mad.rnd.f64               d, a, b, c"),
+
+        row(ANY,       "div.approx{.ftz}.f32      d, a, b"),
+        row(ANY,       "div.full{.ftz}.f32        d, a, b"),
+        row(SM_20,     "div.rnd{.ftz}.f32         d, a, b"),
+        row(SM_13,     "div.rnd.f64               d, a, b"),
+        row(ANY,       "abs{.ftz}.f32             d, a"),
+        row(SM_13,     "abs.f64                   d, a"),
+        row(ANY,       "neg{.ftz}.f32             d, a"),
+        row(SM_13,     "neg.f64                   d, a"),
+
+        row(ANY,       "min{.ftz}.f32             d, a, b"),
+        row(SM_80_70,  "min{.ftz}.NaN.f32         d, a, b"),
+        row(SM_86_72,  "min{.ftz}{.NaN}.xorsign.abs.f32 d, a, b"),
+        row(SM_100_88, "min{.ftz}{.NaN}{.abs}.f32 d, a, b, c"),
+        row(SM_13,     "min.f64                   d, a, b"),
+        row(ANY,       "max{.ftz}.f32             d, a, b"),
+        row(SM_80_70,  "max{.ftz}.NaN.f32         d, a, b"),
+        row(SM_86_72,  "max{.ftz}{.NaN}.xorsign.abs.f32 d, a, b"),
+        row(SM_100_88, "max{.ftz}{.NaN}{.abs}.f32 d, a, b, c"),
+        row(SM_13,     "max.f64                   d, a, b"),
+
+        row(ANY,       "rcp.approx{.ftz}.f32      d, a"),
+        row(SM_20,     "rcp.rnd{.ftz}.f32         d, a"),
+        row(SM_13,     "rcp.rnd{.ftz}.f64         d, a"),
+        row(SM_20_21,  "rcp.approx.ftz.f64        d, a"),
+        row(ANY,       "sqrt.approx{.ftz}.f32     d, a"),
+        row(SM_20,     "sqrt.rnd{.ftz}.f32        d, a"),
+        row(SM_13,     "sqrt.rnd.f64              d, a"),
+        row(ANY,       "rsqrt.approx{.ftz}.f32    d, a"),
+        row(SM_13,     "rsqrt.approx.f64          d, a"),
+        row(SM_20_40,  "rsqrt.approx.ftz.f64      d, a"),
+        row(ANY,       "sin.approx{.ftz}.f32      d, a"),
+        row(ANY,       "cos.approx{.ftz}.f32      d, a"),
+        row(ANY,       "lg2.approx{.ftz}.f32      d, a"),
+        row(ANY,       "ex2.approx{.ftz}.f32      d, a"),
+        row(SM_75_70,  "tanh.approx.f32           d, a"),
+
+        row(SM_100_86, "add{.rnd}{.sat}.f32.half  d:f32, a:2, c:f32"),
+        row(SM_100_86, "sub{.rnd}{.sat}.f32.half  d:f32, a:2, c:f32"),
+        row(SM_100_86, "fma.rnd{.sat}.f32.half    d:f32, a:2, b:2, c:f32"),
+
+        row(FAMILY_107, "add{.rnd}.f32x2.half2.f32x2        d, a:2, c:3"),
+        row(FAMILY_107, "add{.rz}.ftz.f16x2.f32x2.f32x2     d, a:2, c:3"),
+        row(FAMILY_107, "add{.rz}.bf16x2.f32x2.f32x2        d, a:2, c:3"),
+        row(FAMILY_107, "sub{.rnd}.f32x2.half2.f32x2        d, a:2, c:3"),
+        row(FAMILY_107, "sub{.rz}.ftz.f16x2.f32x2.f32x2     d, a:2, c:3"),
+        row(FAMILY_107, "sub{.rz}.bf16x2.f32x2.f32x2        d, a:2, c:3"),
+        row(FAMILY_107, "mul.rz.ftz.f16x2.f32x2.f32x2       d, a:2, c:3"),
+        row(FAMILY_107, "mul.rz.bf16x2.f32x2.f32x2          d, a:2, c:3"),
+        row(FAMILY_107, "mul.bf16x2.bf16x2.f16x2            d, a:2, c:3"),
+        row(FAMILY_107, "mul.f16x2.f16x2.bf16x2             d, a:2, c:3"),
+        row(FAMILY_107, "fma.rnd.f32x2.half2.f32x2.f32x2    d, a:2, b:3, c:4"),
+
+        row(ALTERNATE_FLOATS, "add{.rn}{.satfinite}.f8x4.x4            d, a:2, c"),
+        row(ALTERNATE_FLOATS, "add{.rn}{.satfinite}.f8x4.padded_x4     d, %a:b32, c"),
+        row(ALTERNATE_FLOATS, "sub{.rn}{.satfinite}.f8x4.x4            d, a:2, c"),
+        row(ALTERNATE_FLOATS, "sub{.rn}{.satfinite}.f8x4.padded_x4     d, %a:b32, c"),
+        row(ALTERNATE_FLOATS, "mul{.rn}{.satfinite}.f8x4.x4.x4         d, a:2, c:3"),
+        row(ALTERNATE_FLOATS, "mul{.rn}{.satfinite}.f8x4.padded_x4.x4|padded_x4 d, ?a, ?c"),
+        row(ALTERNATE_FLOATS, "mul{.rn}{.satfinite}.f8x4.x4.padded_x4  d, ?a, ?c"),
+        row(ALTERNATE_FLOATS, "fma{.rn}{.satfinite}.f8x4.x4.x4         d, a:2, b:3, c"),
+        row(ALTERNATE_FLOATS, "fma{.rn}{.satfinite}.f8x4.padded_x4.x4|padded_x4 d, ?a, ?b, c"),
+        row(ALTERNATE_FLOATS, "fma{.rn}{.satfinite}.f8x4.x4.padded_x4  d, ?a, ?b, c"),
+    ],
+};

@@ -1,0 +1,60 @@
+//! Textures: PTX ISA section 9.7.10.
+
+use super::gates::*;
+use crate::instruction::{Section, row};
+
+#[rustfmt::skip]
+pub(super) const SECTION: Section = Section {
+    sets: &[
+        ("geom", "1d 2d 3d a1d a2d"),
+        ("cube", "cube acube"),
+        ("ms", "2dms a2dms"),
+        ("dtype", "u32 s32 f32"),
+        ("comp", "r g b a"),
+        ("tquery", "width height depth channel_data_type channel_order normalized_coords"),
+        ("tquery41", "array_size num_mipmap_levels num_samples"),
+        ("squery", "filter_mode addr_mode_0 addr_mode_1 addr_mode_2"),
+    ],
+    rows: &[
+        row(ANY, "tex.geom.v4.dtype.s32|f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_20_30, "tex.cube.v4.dtype.f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_30_32, "tex.ms.v4.dtype.s32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.geom.v4.f16.s32|f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.cube.v4.f16.f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.ms.v4.f16.s32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.geom.v2.f16x2.s32|f32 d*2:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.cube.v2.f16x2.f32 d*2:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.ms.v2.f16x2.s32 d*2:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_20_31, "tex.base.geom.v4.dtype.s32|f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_20_31, "tex.base.cube.v4.dtype.f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_30_32, "tex.base.ms.v4.dtype.s32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.base.geom.v4.f16.s32|f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.base.cube.v4.f16.f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.base.ms.v4.f16.s32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.base.geom.v2.f16x2.s32|f32 d*2:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.base.cube.v2.f16x2.f32 d*2:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.base.ms.v2.f16x2.s32 d*2:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_20_31, "tex.level.geom.v4.dtype.s32|f32 d*4:1_{|p:pred_}, [tex c:2], ?lod{, ?e}{, ?f}"),
+        row(SM_20_31, "tex.level.cube.v4.dtype.f32 d*4:1_{|p:pred_}, [tex c:2], ?lod{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.level.geom.v4.f16.s32|f32 d*4:1_{|p:pred_}, [tex c:2], ?lod{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.level.cube.v4.f16.f32 d*4:1_{|p:pred_}, [tex c:2], ?lod{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.level.geom.v2.f16x2.s32|f32 d*2:1_{|p:pred_}, [tex c:2], ?lod{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.level.cube.v2.f16x2.f32 d*2:1_{|p:pred_}, [tex c:2], ?lod{, ?e}{, ?f}"),
+        row(SM_20_31, "tex.grad.geom.v4.dtype.s32|f32 d*4:1_{|p:pred_}, [tex c:2], ?dPdx, ?dPdy{, ?e}{, ?f}"),
+        row(SM_20_31, "tex.grad.cube.v4.dtype.f32 d*4:1_{|p:pred_}, [tex c:2], ?dPdx, ?dPdy{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.grad.geom.v4.f16.s32|f32 d*4:1_{|p:pred_}, [tex c:2], ?dPdx, ?dPdy{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.grad.cube.v4.f16.f32 d*4:1_{|p:pred_}, [tex c:2], ?dPdx, ?dPdy{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.grad.geom.v2.f16x2.s32|f32 d*2:1_{|p:pred_}, [tex c:2], ?dPdx, ?dPdy{, ?e}{, ?f}"),
+        row(SM_53_42, "tex.grad.cube.v2.f16x2.f32 d*2:1_{|p:pred_}, [tex c:2], ?dPdx, ?dPdy{, ?e}{, ?f}"),
+
+        row(SM_20_22, "tld4.comp.2d.v4.dtype.f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(SM_30_43, "tld4.comp.a2d|cube|acube.v4.dtype.f32 d*4:1_{|p:pred_}, [tex c:2]{, ?e}{, ?f}"),
+        row(ANY_15, "txq.tquery.b32 d, [tex]"),
+        row(SM_20_41, "txq.tquery41.b32 d, [tex]"),
+        row(ANY_42, "txq.memory_layout.b32 d, [tex]"),
+        row(SM_30_43, "txq.level.width|height|depth.b32 d, [tex], ?lod"),
+        row(ANY_15, "txq.squery.b32 d, [tex]"),
+        row(ANY_15, "txq.force_unnormalized_coords.b32 d, [sampler]"),
+        row(SM_30_40, "istypep.texref|samplerref|surfref p:pred, a:u64"),
+    ],
+};

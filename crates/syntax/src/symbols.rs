@@ -1,0 +1,228 @@
+//! Interned names: every text once, in one string, found by hash tables of indices.
+//!
+//! Most names are short (`%rd12`). A text of up to eight bytes is a number, and is compared as one; longer
+//! ones have a table of their own.
+
+use crate::tree::Symbol;
+
+/// The texts of symbols.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// All texts, one behind the other.
+    texts: String,
+    /// Where the text of each symbol ends; it begins where the one before ends.
+    ends: Vec<u32>,
+    /// Short texts, by open addressing, a power of two long.
+    short: Vec<Short>,
+    /// How many of them there are.
+    short_count: usize,
+    /// The hash of each long text and its symbol.
+    long: Vec<(u32, Symbol)>,
+    /// Long texts, by open addressing, a power of two long: indices plus one, 0 where there is none.
+    slots: Vec<u32>,
+}
+
+/// A text of up to eight bytes.
+#[derive(Clone, Copy, Debug)]
+struct Short {
+    /// Its bytes and its length, as [`pack`] puts them together; 0 where there is none.
+    key: u64,
+    length: u32,
+    symbol: Symbol,
+}
+
+const NO_SHORT: Short = Short { key: 0, length: 0, symbol: Symbol(0) };
+
+impl Symbols {
+    /// The text of a symbol.
+    #[inline]
+    pub fn text(&self, symbol: Symbol) -> &str {
+        let index = symbol.0 as usize;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.texts[start as usize..self.ends[index] as usize]
+    }
+
+    /// How many there are; symbols are the numbers below.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The symbol with this text, if it occurs.
+    pub fn find(&self, text: &str) -> Option<Symbol> {
+        match pack(text.as_bytes()) {
+            Some(key) => self.short_slot(key, text.len() as u32)?.ok(),
+            None => self.long_slot(hash(text.as_bytes()), text)?.ok(),
+        }
+    }
+
+    /// The symbol with this text, a new one if need be.
+    #[inline]
+    pub(crate) fn intern(&mut self, text: &str) -> Symbol {
+        match pack(text.as_bytes()) {
+            Some(key) => match self.short_slot(key, text.len() as u32) {
+                Some(Ok(symbol)) => symbol,
+                slot => self.add_short(key, slot.and_then(Result::err), text),
+            },
+            None => self.intern_long(text),
+        }
+    }
+
+    fn intern_long(&mut self, text: &str) -> Symbol {
+        let hash = hash(text.as_bytes());
+        match self.long_slot(hash, text) {
+            Some(Ok(symbol)) => symbol,
+            slot => self.add_long(hash, slot.and_then(Result::err), text),
+        }
+    }
+
+    /// Where a short text is, or the empty slot where it would be; `None` without a table.
+    #[inline]
+    fn short_slot(&self, key: u64, length: u32) -> Option<Result<Symbol, usize>> {
+        let mask = self.short.len().checked_sub(1)?;
+        let mut slot = place(key) & mask;
+        loop {
+            let there = self.short.get(slot)?;
+            if there.key == key && there.length == length {
+                return Some(Ok(there.symbol));
+            }
+            if there.length == 0 {
+                return Some(Err(slot));
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// As [`Symbols::short_slot`], for a long text.
+    fn long_slot(&self, hash: u32, text: &str) -> Option<Result<Symbol, usize>> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut slot = hash as usize & mask;
+        loop {
+            let Some(index) = self.slots[slot].checked_sub(1) else {
+                return Some(Err(slot));
+            };
+            let (known, symbol) = self.long[index as usize];
+            if known == hash && self.text(symbol) == text {
+                return Some(Ok(symbol));
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn add_short(&mut self, key: u64, slot: Option<usize>, text: &str) -> Symbol {
+        let symbol = self.add(text);
+        let length = text.len() as u32;
+        self.short_count += 1;
+        let new = Short { key, length, symbol };
+        match slot {
+            Some(slot) if self.short_count * 2 <= self.short.len() => self.short[slot] = new,
+            _ => {
+                let larger = vec![NO_SHORT; (self.short.len() * 2).max(256)];
+                let old = std::mem::replace(&mut self.short, larger);
+                for short in old.into_iter().filter(|short| short.length > 0).chain([new]) {
+                    if let Some(Err(slot)) = self.short_slot(short.key, short.length) {
+                        self.short[slot] = short;
+                    }
+                }
+            }
+        }
+        symbol
+    }
+
+    #[cold]
+    fn add_long(&mut self, hash: u32, slot: Option<usize>, text: &str) -> Symbol {
+        let symbol = self.add(text);
+        self.long.push((hash, symbol));
+        match slot {
+            Some(slot) if self.long.len() * 2 <= self.slots.len() => {
+                self.slots[slot] = self.long.len() as u32
+            }
+            _ => {
+                let length = (self.slots.len() * 2).max(256);
+                self.slots.clear();
+                self.slots.resize(length, 0);
+                for (index, (hash, _)) in self.long.iter().enumerate() {
+                    let mut slot = *hash as usize & (length - 1);
+                    while self.slots[slot] != 0 {
+                        slot = (slot + 1) & (length - 1);
+                    }
+                    self.slots[slot] = index as u32 + 1;
+                }
+            }
+        }
+        symbol
+    }
+
+    fn add(&mut self, text: &str) -> Symbol {
+        let symbol = Symbol(self.ends.len() as u32);
+        self.texts.push_str(text);
+        self.ends.push(self.texts.len() as u32);
+        symbol
+    }
+}
+
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The bytes of a text of one to eight bytes; texts of the same length are equal if these are.
+#[inline]
+fn pack(bytes: &[u8]) -> Option<u64> {
+    if bytes.len() > 8 {
+        return None;
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        Some(u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)))
+    } else {
+        let (first, last) = (bytes.first()?, bytes.last()?);
+        Some(u64::from(*first) << 16 | u64::from(bytes[bytes.len() / 2]) << 8 | u64::from(*last))
+    }
+}
+
+/// Where to begin to look for a short text.
+#[inline]
+fn place(key: u64) -> usize {
+    let mixed = key.wrapping_mul(FACTOR);
+    (mixed >> 40) as usize ^ (mixed >> 20) as usize
+}
+
+/// For more than eight bytes: multiply and rotate, eight at a time; the last eight may overlap those before.
+/// Whoever makes names collide only keeps themselves waiting.
+fn hash(bytes: &[u8]) -> u32 {
+    let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+    let mut hash = bytes.len() as u64;
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        hash = mix(hash, u64::from_le_bytes(*first));
+        for chunk in bytes[8..].chunks_exact(8) {
+            hash = mix(hash, chunk.iter().rev().fold(0, |word, &byte| word << 8 | byte as u64));
+        }
+        hash = mix(hash, u64::from_le_bytes(*last));
+    }
+    (hash >> 32) as u32 ^ (hash >> 17) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_texts_are_equal_symbols() {
+        let mut symbols = Symbols::default();
+        assert_eq!(symbols.find("x"), None);
+        let all: Vec<Symbol> = (0..10_000).map(|n| symbols.intern(&format!("%r{n}"))).collect();
+        for (n, &symbol) in all.iter().enumerate() {
+            let text = format!("%r{n}");
+            assert_eq!(symbols.intern(&text), symbol);
+            assert_eq!(symbols.find(&text), Some(symbol));
+            assert_eq!(symbols.text(symbol), text);
+        }
+        assert_eq!(symbols.len(), all.len());
+        assert_eq!(symbols.find("%r10000"), None);
+        assert_eq!(symbols.text(symbols.find("%r0").unwrap()), "%r0");
+        let empty = symbols.intern("");
+        assert_eq!(symbols.text(empty), "");
+    }
+}

@@ -1,0 +1,52 @@
+//! What the tests share.
+#![allow(dead_code)] // Each test uses its part.
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+
+/// The assembler's verdicts on small modules.
+pub fn cases() -> Vec<Value> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../check/tests/golden/ptxas.jsonl.gz");
+    let file = std::fs::File::open(path).expect("the golden cases");
+    let lines = BufReader::new(GzDecoder::new(file)).lines();
+    lines.map(|line| serde_json::from_str(&line.expect("a line")).expect("a case")).collect()
+}
+
+/// A module as JSON, without the places.
+pub fn shape(source: &str, module: &softwarp_syntax::Module) -> Value {
+    let mut tree: Value = serde_json::from_str(&softwarp_syntax::json(source, module)).expect("valid JSON");
+    forget_places(&mut tree);
+    tree
+}
+
+fn forget_places(value: &mut Value) {
+    match value {
+        Value::Array(elements) => elements.iter_mut().for_each(forget_places),
+        Value::Object(fields) => {
+            fields.remove("span");
+            fields.values_mut().for_each(forget_places);
+        }
+        _ => {}
+    }
+}
+
+/// Panics unless formatting keeps the tree and formatting again changes nothing.
+pub fn check_format(what: &str, source: &str) {
+    let parsed = softwarp_syntax::parse(source);
+    let formatted = softwarp_syntax::format(source, &parsed);
+    let again = softwarp_syntax::parse(&formatted);
+    assert_eq!(
+        parsed.diagnostics.len(),
+        again.diagnostics.len(),
+        "{what}:\n{source}\n{formatted}\n{:?}",
+        again.diagnostics
+    );
+    assert_eq!(
+        shape(source, &parsed.module),
+        shape(&formatted, &again.module),
+        "{what}:\n{source}\n{formatted}"
+    );
+    let twice = softwarp_syntax::format(&formatted, &again);
+    assert_eq!(formatted, twice, "{what} is not stable");
+}
