@@ -1,9 +1,9 @@
 //! Reading and judging a module: how fast, and in how much memory.
 //!
-//! usage: `check [--json] [--make FILE] [FILE]`
+//! usage: `check [--json] [--make FILE [NAME…]] [FILE]`
 //!
 //! Without a file, the module is made of the functions of `crates/check/tests/golden/real.jsonl.gz`, about 3 MB
-//! of what compilers write, and the same on every run; `--make` writes it and ends. Each step is timed over and
+//! of what compilers write, and the same on every run; `--make` writes it and ends; with names, only recorded modules of these names are its parts. Each step is timed over and
 //! over on one core, and its best time counts. Memory is what the allocator has given out at most, the text
 //! itself not counted. `check.py` beside this adds ptxas and ZLUDA's parser.
 
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 use std::io::Read;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 const ROUNDS: usize = 25;
@@ -26,30 +26,37 @@ const LENGTH: usize = 3_000_000;
 /// What the made module is for: the recorded modules for this target are its parts.
 const TARGET: &str = "sm_90a";
 
-/// Counts the bytes that are in use.
+/// Counts the bytes that are in use, while it is told to.
 struct Counting;
 
+static ON: AtomicBool = AtomicBool::new(false);
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn count(given: usize, taken: usize) {
+    if ON.load(Relaxed) {
+        let before = IN_USE.fetch_add(given, Relaxed);
+        PEAK.fetch_max((before + given).saturating_sub(taken), Relaxed);
+        IN_USE.fetch_sub(taken, Relaxed);
+    }
+}
 
 // SAFETY: every call goes to the system's allocator as it came; the counters are beside it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        PEAK.fetch_max(IN_USE.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        count(layout.size(), 0);
         // SAFETY: the caller keeps alloc's contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Relaxed);
+        count(0, layout.size());
         // SAFETY: the caller keeps dealloc's contract.
         unsafe { System.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let before = IN_USE.fetch_add(size, Relaxed);
-        PEAK.fetch_max(before + size - layout.size(), Relaxed);
-        IN_USE.fetch_sub(layout.size(), Relaxed);
+        count(size, layout.size());
         // SAFETY: the caller keeps realloc's contract.
         unsafe { System.realloc(place, layout, size) }
     }
@@ -67,17 +74,21 @@ struct Cost {
 }
 
 fn measure<T>(name: &'static str, mut run: impl FnMut() -> T) -> Cost {
-    let (mut seconds, mut peak) = (f64::INFINITY, 0);
+    let mut seconds = f64::INFINITY;
     for _ in 0..ROUNDS {
-        let before = IN_USE.load(Relaxed);
-        PEAK.store(before, Relaxed);
         let began = Instant::now();
         let result = black_box(run());
         seconds = seconds.min(began.elapsed().as_secs_f64());
-        peak = PEAK.load(Relaxed) - before;
         drop(result);
     }
-    Cost { name, seconds, peak }
+    // Counting costs time, so it has a round of its own.
+    IN_USE.store(0, Relaxed);
+    PEAK.store(0, Relaxed);
+    ON.store(true, Relaxed);
+    let result = black_box(run());
+    ON.store(false, Relaxed);
+    drop(result);
+    Cost { name, seconds, peak: PEAK.load(Relaxed) }
 }
 
 fn main() {
@@ -85,11 +96,13 @@ fn main() {
     let json = arguments.iter().any(|argument| argument == "--json");
     let make = arguments.iter().position(|argument| argument == "--make").and_then(|n| arguments.get(n + 1));
     if let Some(path) = make {
-        std::fs::write(path, made()).expect("the file can be written");
+        let names: Vec<&String> =
+            arguments.iter().filter(|&name| !name.starts_with('-') && name != path).collect();
+        std::fs::write(path, made(&names)).expect("the file can be written");
         return;
     }
     let file = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let text = file.map_or_else(made, |path| std::fs::read_to_string(path).expect("a file of text"));
+    let text = file.map_or_else(|| made(&[]), |path| std::fs::read_to_string(path).expect("a file of text"));
     let options = Options { relocatable: true, ..Options::default() };
     let whole = || {
         let parsed = parse(&text);
@@ -118,14 +131,15 @@ fn main() {
     }
 }
 
-/// The recorded modules for [`TARGET`], in order.
-fn recorded() -> Vec<String> {
+/// The recorded modules for [`TARGET`], in order; those of these names, if there are any.
+fn recorded(names: &[&String]) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/check/tests/golden/real.jsonl.gz");
     let file = std::fs::File::open(path).expect("the recording");
     let mut lines = String::new();
     GzDecoder::new(file).read_to_string(&mut lines).expect("text");
     let rows = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
     rows.filter(|row| row["arch"] == TARGET && row["mode"] == "exe")
+        .filter(|row| names.is_empty() || names.iter().any(|name| row["name"] == name.as_str()))
         .filter_map(|row| row["ptx"].as_str().map(str::to_owned))
         // Debugging sections refer to labels of their own module.
         .filter(|ptx| !ptx.contains(".section"))
@@ -133,8 +147,8 @@ fn recorded() -> Vec<String> {
 }
 
 /// The recorded modules one after another, over and over, without their headers, and with names of their own.
-fn made() -> String {
-    let modules = recorded();
+fn made(names: &[&String]) -> String {
+    let modules = recorded(names);
     let target = Target::from_name(TARGET).expect("a target");
     let mut text = format!(".version 9.4\n.target {}\n.address_size 64\n", target.name());
     for turn in 0.. {

@@ -1,7 +1,7 @@
 //! Interned names: every text once, in one string, found by hash tables of indices.
 //!
-//! Most names are short (`%rd12`). A text of up to eight bytes is a number, and is compared as one; longer
-//! ones have a table of their own.
+//! Most names are short (`%rd12`), and so are most mnemonics. A text of up to sixteen bytes is a number, and is
+//! compared as one; longer ones have a table of their own.
 
 use crate::tree::Symbol;
 
@@ -22,11 +22,11 @@ pub struct Symbols {
     slots: Vec<u32>,
 }
 
-/// A text of up to eight bytes.
+/// A text of up to sixteen bytes.
 #[derive(Clone, Copy, Debug)]
 struct Short {
     /// Its bytes and its length, as [`pack`] puts them together; 0 where there is none.
-    key: u64,
+    key: u128,
     length: u32,
     symbol: Symbol,
 }
@@ -82,7 +82,7 @@ impl Symbols {
 
     /// Where a short text is, or the empty slot where it would be; `None` without a table.
     #[inline]
-    fn short_slot(&self, key: u64, length: u32) -> Option<Result<Symbol, usize>> {
+    fn short_slot(&self, key: u128, length: u32) -> Option<Result<Symbol, usize>> {
         let mask = self.short.len().checked_sub(1)?;
         let mut slot = place(key) & mask;
         loop {
@@ -114,7 +114,7 @@ impl Symbols {
     }
 
     #[cold]
-    fn add_short(&mut self, key: u64, slot: Option<usize>, text: &str) -> Symbol {
+    fn add_short(&mut self, key: u128, slot: Option<usize>, text: &str) -> Symbol {
         let symbol = self.add(text);
         let length = text.len() as u32;
         self.short_count += 1;
@@ -168,28 +168,31 @@ impl Symbols {
 
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The bytes of a text of one to eight bytes; texts of the same length are equal if these are.
+/// The bytes of a text of one to sixteen bytes; texts of the same length are equal if these are.
 #[inline]
-fn pack(bytes: &[u8]) -> Option<u64> {
-    if bytes.len() > 8 {
+fn pack(bytes: &[u8]) -> Option<u128> {
+    if bytes.len() > 16 {
         return None;
     }
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        Some(u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)))
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        Some(u128::from(u64::from_le_bytes(*first)) << 64 | u128::from(u64::from_le_bytes(*last)))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        Some(u128::from(u32::from_le_bytes(*first)) << 32 | u128::from(u32::from_le_bytes(*last)))
     } else {
         let (first, last) = (bytes.first()?, bytes.last()?);
-        Some(u64::from(*first) << 16 | u64::from(bytes[bytes.len() / 2]) << 8 | u64::from(*last))
+        Some(u128::from(*first) << 16 | u128::from(bytes[bytes.len() / 2]) << 8 | u128::from(*last))
     }
 }
 
 /// Where to begin to look for a short text.
 #[inline]
-fn place(key: u64) -> usize {
-    let mixed = key.wrapping_mul(FACTOR);
+fn place(key: u128) -> usize {
+    let mixed = ((key >> 64) as u64).rotate_left(29) ^ key as u64;
+    let mixed = mixed.wrapping_mul(FACTOR);
     (mixed >> 40) as usize ^ (mixed >> 20) as usize
 }
 
-/// For more than eight bytes: multiply and rotate, eight at a time; the last eight may overlap those before.
+/// For more than sixteen bytes: multiply and rotate, eight at a time; the last eight may overlap those before.
 /// Whoever makes names collide only keeps themselves waiting.
 fn hash(bytes: &[u8]) -> u32 {
     let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);

@@ -256,7 +256,10 @@ impl<'a> Parser<'a> {
     #[inline]
     fn take_operands(&mut self, mark: usize) -> Range<Operand> {
         let start = self.module.operands.len();
-        self.module.operands.extend_from_slice(&self.operands[mark..]);
+        // One by one: they are few, and a call to copy them costs more.
+        for operand in &self.operands[mark..] {
+            self.module.operands.push(*operand);
+        }
         let count = self.operands.len() - mark;
         self.operands.truncate(mark);
         Range::new(start as u32, count as u32)
