@@ -492,3 +492,26 @@ pub enum OperandKind {
     /// What could not be read.
     Error,
 }
+
+impl OperandKind {
+    /// The parts of a compound operand.
+    pub fn parts(self) -> Option<Range<Operand>> {
+        match self {
+            OperandKind::Not(parts)
+            | OperandKind::Negated(parts)
+            | OperandKind::Pair(parts)
+            | OperandKind::Vector(parts)
+            | OperandKind::Paren(parts)
+            | OperandKind::Address(parts)
+            | OperandKind::Unified(parts)
+            | OperandKind::Offset(parts, _)
+            | OperandKind::Index(parts) => Some(parts),
+            OperandKind::Name(_)
+            | OperandKind::Member(..)
+            | OperandKind::Sink
+            | OperandKind::Literal(_)
+            | OperandKind::Expr(_)
+            | OperandKind::Error => None,
+        }
+    }
+}

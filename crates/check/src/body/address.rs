@@ -293,12 +293,12 @@ impl Walk<'_, '_> {
                 misfit(at, Why::Sort(Sort::Constant))
             };
         };
-        let visible = self.labels.visible(symbol);
+        let visible = self.memory.labels.visible(symbol);
         if special != Special::IndexedBranch {
             return if visible { Ok(()) } else { misfit(at, Why::Undeclared(symbol)) };
         }
         match self.context.names.lookup(symbol).map(|found| found.entity) {
-            Some(Entity::Label(number)) if self.labels.marks(number) == Marks::BranchTargets => Ok(()),
+            Some(Entity::Label(number)) if self.memory.labels.marks(number) == Marks::BranchTargets => Ok(()),
             None if !visible => misfit(at, Why::Undeclared(symbol)),
             _ => misfit(at, Why::NoTable),
         }

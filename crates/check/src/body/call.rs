@@ -239,7 +239,7 @@ impl<'m> Walk<'_, 'm> {
             return None;
         };
         match self.meaning(symbol) {
-            Meaning::Label(Some(number)) => match self.labels.marks(number) {
+            Meaning::Label(Some(number)) => match self.memory.labels.marks(number) {
                 Marks::Prototype(index) => {
                     return self.prototype_at(index).map(|_| Callee::Prototype(index));
                 }

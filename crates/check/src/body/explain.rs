@@ -164,7 +164,7 @@ pub(super) fn undeclared_in(walk: &Walk<'_, '_>, misfit: &Misfit) -> Diagnostic 
 pub(super) fn no_label(walk: &Walk<'_, '_>, name: Name) -> Diagnostic {
     let text = walk.context.text(name.symbol);
     const MOST: usize = 4096;
-    let labels = walk.labels.names().take(MOST).map(|symbol| walk.context.text(symbol));
+    let labels = walk.memory.labels.names().take(MOST).map(|symbol| walk.context.text(symbol));
     let near = walk.has_said_little().then(|| softwarp_isa::nearest(text, labels)).flatten();
     let found = walk.context.names.lookup(name.symbol);
     let diagnostic = match found {

@@ -455,22 +455,13 @@ impl Walk<'_, '_> {
         let module = self.context.module;
         let mut rest = vec![*operand];
         while let Some(operand) = rest.pop() {
-            match operand.kind {
-                OperandKind::Name(symbol) | OperandKind::Member(symbol, _) => {
-                    if matches!(self.meaning(symbol), Meaning::Unknown) {
-                        return misfit(operand.span, Why::Undeclared(symbol));
-                    }
-                }
-                OperandKind::Not(parts)
-                | OperandKind::Negated(parts)
-                | OperandKind::Pair(parts)
-                | OperandKind::Vector(parts)
-                | OperandKind::Paren(parts)
-                | OperandKind::Address(parts)
-                | OperandKind::Unified(parts)
-                | OperandKind::Offset(parts, _)
-                | OperandKind::Index(parts) => rest.extend(parts.of(&module.operands)),
-                OperandKind::Sink | OperandKind::Literal(_) | OperandKind::Expr(_) | OperandKind::Error => {}
+            if let OperandKind::Name(symbol) | OperandKind::Member(symbol, _) = operand.kind
+                && matches!(self.meaning(symbol), Meaning::Unknown)
+            {
+                return misfit(operand.span, Why::Undeclared(symbol));
+            }
+            if let Some(parts) = operand.kind.parts() {
+                rest.extend(parts.of(&module.operands));
             }
         }
         Ok(())

@@ -51,10 +51,10 @@ impl Walk<'_, '_> {
     }
 
     fn undeclared_meaning(&mut self, symbol: Symbol) -> Meaning {
-        if self.labels.visible(symbol) {
+        if self.memory.labels.visible(symbol) {
             return Meaning::Label(None);
         }
-        match self.specials.find(self.context.module, symbol) {
+        match self.memory.specials.find(self.context.module, symbol) {
             Known::Special(register) => Meaning::Special(register),
             Known::WarpSize => Meaning::WarpSize,
             Known::Nothing => Meaning::Unknown,

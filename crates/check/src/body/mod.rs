@@ -62,29 +62,16 @@ pub(crate) fn check(context: &mut Context<'_>, function: FuncId, body: &Body) {
     memory.plans.prepare(context.module);
     memory.specials.prepare(context.module);
     memory.labels.begin(context.module.symbols.len(), &body.statements);
+    let mut plans = std::mem::take(&mut memory.plans);
     let kernel = context.checked.function(function).entry;
-    let Memory { mut plans, labels, specials, unchecked, said, returned, unreturned, settled } = memory;
-    let mut walk = Walk {
-        context,
-        labels,
-        specials,
-        unchecked,
-        said,
-        returned,
-        unreturned,
-        settled,
-        kernel,
-        statements: &body.statements,
-        at: 0,
-        bank: None,
-        remark: None,
-    };
+    let mut walk =
+        Walk { context, memory, kernel, statements: &body.statements, at: 0, bank: None, remark: None };
     for (index, statement) in body.statements.iter().enumerate() {
         walk.statement(&mut plans, index, statement);
     }
-    let Walk { context, mut labels, specials, unchecked, said, returned, unreturned, settled, .. } = walk;
-    labels.end();
-    context.body = Memory { plans, labels, specials, unchecked, said, returned, unreturned, settled };
+    let Walk { context, mut memory, .. } = walk;
+    memory.labels.end();
+    context.body = Memory { plans, ..memory };
 }
 
 /// An operand, by its position, that is not what is wanted.
@@ -93,13 +80,8 @@ type Misplaced = (usize, fit::Misfit);
 /// A point of the walk over a function's body.
 struct Walk<'w, 'm> {
     context: &'w mut Context<'m>,
-    labels: Labels,
-    specials: Specials,
-    unchecked: Vec<softwarp_syntax::tree::Symbol>,
-    said: usize,
-    returned: Vec<bool>,
-    unreturned: Vec<Unreturned>,
-    settled: Option<Settled>,
+    /// What lasts from body to body, but for the plans, which are read while the walk goes on.
+    memory: Memory,
     /// Whether the function is an `.entry`.
     kernel: bool,
     statements: &'w [Statement],
@@ -117,17 +99,17 @@ impl Walk<'_, '_> {
         match statement {
             Statement::Instruction(instruction) => {
                 self.instruction(plans, instruction);
-                if self.settled.is_some() {
+                if self.memory.settled.is_some() {
                     self.settle(index, instruction);
                 }
             }
             Statement::Label(name) => self.label(*name, index),
             Statement::Open(_) => {
                 self.context.names.push_scope();
-                self.labels.enter();
+                self.memory.labels.enter();
             }
             Statement::Close(_) => {
-                self.labels.leave();
+                self.memory.labels.leave();
                 self.context.names.pop_scope();
             }
             Statement::Variable(variables) => crate::declaration::declare_local(self.context, variables),
@@ -156,17 +138,17 @@ impl Walk<'_, '_> {
     }
 
     fn has_said_enough(&self) -> bool {
-        self.said >= MOST_SAID
+        self.memory.said >= MOST_SAID
     }
 
     /// Whether so little has been said that help may be looked for far and wide.
     fn has_said_little(&self) -> bool {
-        self.said < MOST_SAID / 10
+        self.memory.said < MOST_SAID / 10
     }
 
     fn say(&mut self, diagnostic: Diagnostic) {
         if !self.has_said_enough() {
-            self.said += 1;
+            self.memory.said += 1;
             let diagnostic = self.on_the_assemblers_line(diagnostic);
             self.context.report(diagnostic);
         }
@@ -179,7 +161,7 @@ impl Walk<'_, '_> {
             Some(Statement::CallPrototype(_)) => Marks::Prototype(index as u32 + 1),
             _ => Marks::Code,
         };
-        let number = self.labels.pass(marks);
+        let number = self.memory.labels.pass(marks);
         if let Err(Found { span, entity, .. }) =
             self.context.names.declare(name.symbol, Entity::Label(number), name.span)
         {
@@ -199,7 +181,7 @@ impl Walk<'_, '_> {
 
     /// A name that must be one of a label to branch to.
     fn branch_target(&mut self, name: Name) {
-        if !self.labels.visible(name.symbol) {
+        if !self.memory.labels.visible(name.symbol) {
             let diagnostic = explain::no_label(self, name);
             self.say(diagnostic);
         }
@@ -341,8 +323,8 @@ impl Walk<'_, '_> {
     /// An instruction whose forms are not in the table: its names must still be declared.
     fn unchecked(&mut self, instruction: &Instruction, operands: &[Operand]) {
         let opcode = self.context.module.mnemonic(instruction.mnemonic).opcode;
-        if !self.unchecked.contains(&opcode) {
-            self.unchecked.push(opcode);
+        if !self.memory.unchecked.contains(&opcode) {
+            self.memory.unchecked.push(opcode);
             let text = self.context.text(opcode);
             self.say(
                 Diagnostic::new(

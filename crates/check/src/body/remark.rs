@@ -91,8 +91,8 @@ impl Walk<'_, '_> {
     /// One for each function is enough: the assembler stops there.
     fn unreturned(&mut self, variable: VarId, at: Span) {
         let Some(function) = self.context.function else { return };
-        if self.unreturned.last().is_none_or(|last| last.function != function) {
-            self.unreturned.push(Unreturned { function, variable, at });
+        if self.memory.unreturned.last().is_none_or(|last| last.function != function) {
+            self.memory.unreturned.push(Unreturned { function, variable, at });
         }
     }
 
@@ -103,8 +103,8 @@ impl Walk<'_, '_> {
                 && let super::Meaning::Variable(VarId(id)) = self.meaning(symbol)
             {
                 let most = self.context.checked.variables.len();
-                self.returned.resize(most, false);
-                if let Some(returned) = self.returned.get_mut(id as usize) {
+                self.memory.returned.resize(most, false);
+                if let Some(returned) = self.memory.returned.get_mut(id as usize) {
                     *returned = true;
                 }
             }
@@ -113,7 +113,7 @@ impl Walk<'_, '_> {
 
     /// Whether a call before this point returned into a variable.
     pub(super) fn is_returned(&self, VarId(id): VarId) -> bool {
-        self.returned.get(id as usize).copied().unwrap_or(false)
+        self.memory.returned.get(id as usize).copied().unwrap_or(false)
     }
 }
 

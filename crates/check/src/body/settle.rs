@@ -51,7 +51,7 @@ pub struct Settled {
 impl Walk<'_, '_> {
     /// Notes what the names of an instruction mean.
     pub(super) fn settle(&mut self, statement: usize, instruction: &Instruction) {
-        let Some(mut settled) = self.settled.take() else { return };
+        let Some(mut settled) = self.memory.settled.take() else { return };
         let pool = &self.context.module.operands;
         settled.references.resize(pool.len(), Reference::Nothing);
         if let (Some(guard), Some(function)) = (instruction.guard, self.context.function) {
@@ -61,27 +61,13 @@ impl Walk<'_, '_> {
         let mut rest = vec![instruction.operands];
         while let Some(range) = rest.pop() {
             for (index, operand) in (range.start as usize..).zip(range.of(pool)) {
-                match operand.kind {
-                    OperandKind::Name(symbol) | OperandKind::Member(symbol, _) => {
-                        settled.references[index] = self.reference(symbol);
-                    }
-                    OperandKind::Not(parts)
-                    | OperandKind::Negated(parts)
-                    | OperandKind::Pair(parts)
-                    | OperandKind::Vector(parts)
-                    | OperandKind::Paren(parts)
-                    | OperandKind::Address(parts)
-                    | OperandKind::Unified(parts)
-                    | OperandKind::Offset(parts, _)
-                    | OperandKind::Index(parts) => rest.push(parts),
-                    OperandKind::Sink
-                    | OperandKind::Literal(_)
-                    | OperandKind::Expr(_)
-                    | OperandKind::Error => {}
+                if let OperandKind::Name(symbol) | OperandKind::Member(symbol, _) = operand.kind {
+                    settled.references[index] = self.reference(symbol);
                 }
+                rest.extend(operand.kind.parts());
             }
         }
-        self.settled = Some(settled);
+        self.memory.settled = Some(settled);
     }
 
     fn reference(&mut self, symbol: Symbol) -> Reference {
@@ -101,7 +87,7 @@ impl Walk<'_, '_> {
     }
 
     fn label_reference(&self, symbol: Symbol) -> Reference {
-        self.labels.statement(symbol).map_or(Reference::Nothing, Reference::Label)
+        self.memory.labels.statement(symbol).map_or(Reference::Nothing, Reference::Label)
     }
 }
 
