@@ -105,7 +105,7 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         match outcome {
             Ok(judged) => {
                 text.push_str(&judged.text);
-                judged.summary.iter().for_each(|line| remark(line));
+                remark(&judged.summary);
                 code = code.max(u8::from(judged.refused));
             }
             Err(fault) => code = code.max(fault.tell().code()),
@@ -134,8 +134,7 @@ fn target(name: &str) -> Result<Target, Fault> {
 /// What a file came to, as it will be printed.
 struct Judged {
     text: String,
-    /// Without diagnostics there is none.
-    summary: Option<String>,
+    summary: String,
     refused: bool,
 }
 
@@ -152,15 +151,15 @@ impl Judged {
             .collect();
         let errors = diagnostics.iter().filter(|one| one.severity() == Severity::Error).count();
         let mut summary = summary(errors, diagnostics.len() - errors, &source.name);
-        if let Some(line) = summary.as_mut().filter(|_| shown < diagnostics.len()) {
-            line.push_str(&format!(", of which the first {shown} are shown; --json prints all"));
+        if shown < diagnostics.len() {
+            summary.push_str(&format!(", of which the first {shown} are shown; --json prints all"));
         }
         Judged { text, summary, refused: errors > 0 }
     }
 }
 
-/// "2 errors, 1 warning in x.ptx"
-fn summary(errors: usize, warnings: usize, name: &str) -> Option<String> {
+/// "2 errors, 1 warning in x.ptx"; "no errors in x.ptx"
+fn summary(errors: usize, warnings: usize, name: &str) -> String {
     let count = |count: usize, word: &str| match count {
         0 => None,
         1 => Some(format!("1 {word}")),
@@ -168,5 +167,6 @@ fn summary(errors: usize, warnings: usize, name: &str) -> Option<String> {
     };
     let counts: Vec<String> =
         [count(errors, "error"), count(warnings, "warning")].into_iter().flatten().collect();
-    (!counts.is_empty()).then(|| format!("{} in {name}", counts.join(", ")))
+    let counts = if counts.is_empty() { "no errors".to_owned() } else { counts.join(", ") };
+    format!("{counts} in {name}")
 }
