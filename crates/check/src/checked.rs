@@ -4,9 +4,10 @@
 //! Later stages (memory layout, execution) read this and the tree's statements; they need not know the rules
 //! again. Nothing here is as large as a declared size: an array of a billion elements is one row.
 
+use softwarp_isa::space::opaque::Member;
 use softwarp_isa::{Opaque, StateSpace, Target, Type, Version};
 use softwarp_syntax::Span;
-use softwarp_syntax::tree::{DeclaredType, ExprId, Linkage, Symbol};
+use softwarp_syntax::tree::{DeclaredType, Linkage, Symbol};
 
 /// A variable: an index into [`Checked::variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,6 +16,9 @@ pub struct VarId(pub u32);
 /// A function: an index into [`Checked::functions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FuncId(pub u32);
+
+/// Functions that the driver provides: they are declared `.extern` and defined by nobody.
+pub const PROVIDED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
 /// What the module says about itself (sections 11.1.1 to 11.1.4), settled: where a directive is missing or
 /// wrong, what the assembler would have assumed.
@@ -56,6 +60,9 @@ pub struct Checked {
     pub variables: Vec<Variable>,
     /// Every function, in the order of their first declarations.
     pub functions: Vec<Function>,
+    /// `.alias`: further names of functions, each with the function that has the body. What calls or uses an alias
+    /// names a function of its own in [`Checked::functions`], defined but without a body.
+    pub aliases: Vec<(Symbol, FuncId)>,
 }
 
 impl Checked {
@@ -142,6 +149,27 @@ impl Variable {
         }
     }
 
+    /// The type with the array's dimensions, as people would write it: `` `.v4 .f32[2][]` ``. Of very many
+    /// dimensions the first ones.
+    pub fn described(&self) -> String {
+        let mut text = String::from("`");
+        if self.vector > 1 {
+            text.push_str(&format!(".v{} ", self.vector));
+        }
+        match self.ty {
+            DeclaredType::Value(ty) => text.push_str(&format!(".{ty}")),
+            DeclaredType::Opaque(opaque) => text.push_str(&opaque.to_string()),
+        }
+        for (index, size) in self.dimensions.iter().take(8).enumerate() {
+            match (index, self.open) {
+                (0, true) => text.push_str("[]"),
+                _ => text.push_str(&format!("[{size}]")),
+            }
+        }
+        text.push('`');
+        text
+    }
+
     /// Whether it is an array.
     pub fn is_array(&self) -> bool {
         self.open || !self.dimensions.is_empty()
@@ -156,8 +184,18 @@ impl Variable {
         }
     }
 
-    /// Bytes of the whole (of one of a family); 0 for an open array. As in the assembler, which counts bits in 64
-    /// bits, huge sizes wrap.
+    /// Bytes of the whole (of one of a family), exactly; 0 for an open array. `None` from 2^63 on.
+    pub fn size(&self) -> Option<u64> {
+        if self.open || self.dimensions.contains(&0) {
+            return Some(0);
+        }
+        let size =
+            self.dimensions.iter().try_fold(self.element_bytes(), |bytes, &size| bytes.checked_mul(size));
+        size.filter(|&size| size < 1 << 63)
+    }
+
+    /// Bytes of the whole (of one of a family) as the assembler counts them; 0 for an open array. It counts bits
+    /// in 64 bits, so huge sizes wrap: [`Variable::size`] is the truth.
     pub fn bytes(&self) -> u64 {
         if self.open {
             return 0;
@@ -185,15 +223,71 @@ pub struct Pointer {
     pub alignment: u32,
 }
 
-/// What a variable holds at first.
+/// What a variable holds at first: zero, but for this.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Initialiser {
-    /// The bytes from the start of the variable; what comes after them is zero. Where an address goes, zero.
-    pub bytes: Vec<u8>,
+    /// The bytes that are given, in order; no two runs touch. Where an address goes, a run has zeros.
+    pub runs: Vec<Run>,
     /// Addresses to put over the bytes, in order.
     pub addresses: Vec<Address>,
-    /// The fields of an opaque variable, with their values as written.
-    pub fields: Vec<(Symbol, ExprId)>,
+    /// The members that are given of an opaque variable, in the order of the text.
+    pub fields: Vec<Field>,
+}
+
+impl Initialiser {
+    /// Drops what goes past the end of a variable of so many bytes.
+    pub(crate) fn clip(&mut self, size: u64) {
+        self.runs.retain(|run| run.at < size);
+        if let Some(run) = self.runs.last_mut() {
+            run.bytes.truncate(usize::try_from(size - run.at).unwrap_or(usize::MAX));
+        }
+    }
+
+    /// Puts bytes behind everything that was put before.
+    pub(crate) fn put(&mut self, at: u64, bytes: &[u8]) {
+        match self.runs.last_mut() {
+            Some(run) if run.end() == at => run.bytes.extend(bytes),
+            _ => self.runs.push(Run { at, bytes: bytes.to_vec() }),
+        }
+    }
+}
+
+/// Bytes of a variable that follow one another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Where they begin, in bytes from the start of the variable.
+    pub at: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Run {
+    /// Where they end.
+    pub fn end(&self) -> u64 {
+        self.at.saturating_add(self.bytes.len() as u64)
+    }
+}
+
+/// A member of an opaque variable, as its initialiser gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Which element of an array, counted through all of its dimensions; 0 for a variable that is none.
+    pub element: u64,
+    /// The member.
+    pub member: Member,
+    /// What it holds. The assembler does not look whether that makes sense for the member.
+    pub value: FieldValue,
+}
+
+/// What a member of an opaque variable holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValue {
+    /// An integer's 64 bits. Floating-point numbers make no sense here but pass: the bits of them, 32 of a `0f…`
+    /// literal, else 64.
+    Number(u64),
+    /// A word of [`softwarp_isa::space::opaque::FILTER_MODES`] or
+    /// [`softwarp_isa::space::opaque::ADDRESS_MODES`].
+    Word(&'static str),
 }
 
 /// What an address in an initialiser is of.
@@ -249,6 +343,11 @@ pub struct Function {
     pub referenced: bool,
     /// Functions that its body names, in the order of the text.
     pub calls: Vec<FuncId>,
+    /// Whether its body calls through a register or a table of functions.
+    pub calls_indirectly: bool,
+    /// Whether its name stands in an initialiser, in a list of call targets, or in an instruction, other than as
+    /// what a `call` names to be called: it may then be called from anywhere.
+    pub address_taken: bool,
     /// Which item of the module has the body (or, without one, the first declaration).
     pub item: u32,
     /// The name's place in the text.

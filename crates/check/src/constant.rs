@@ -2,16 +2,19 @@
 //!
 //! Integers have 64 bits and are signed or unsigned; operations wrap. Where the assembler departs from C, so
 //! does this: `%` is unsigned whatever its operands are, and so is the result of `~`; shift counts wrap at 64;
-//! `?:` has the sign of the branch that is taken; all operands are evaluated, whether they matter or not.
+//! `?:` has the sign of the branch that is taken (in strict mode the manual's common type); all operands are evaluated, whether they matter or not.
 //! Floats compute in binary64; `0f…` ones stand alone, or in parentheses.
 
 use crate::codes::declarations as codes;
 use crate::context::Context;
-use softwarp_isa::Type;
+use softwarp_isa::{Class, Type};
 use softwarp_syntax::tree::{At, BinaryOp, Expr, ExprId, Literal, UnaryOp};
 use softwarp_syntax::{Diagnostic, Span};
 
 /// What a constant is worth.
+///
+/// Its type (section 4.5) is `.s64` or `.u64` for integers, `.f64` for floating-point numbers, and `.f32` for a
+/// `0f…` literal alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// An integer.
@@ -33,6 +36,62 @@ pub const WARP_SIZE: u64 = 32;
 impl Value {
     const fn signed(value: i64) -> Value {
         Value::Int { value: value as u64, unsigned: false }
+    }
+
+    /// Its type.
+    pub fn ty(self) -> Type {
+        match self {
+            Value::Int { unsigned: false, .. } => Type::S64,
+            Value::Int { unsigned: true, .. } => Type::U64,
+            Value::F32(_) => Type::F32,
+            Value::F64(_) => Type::F64,
+        }
+    }
+
+    /// Its bits; of a `0f…` literal, 32.
+    pub fn bits(self) -> u64 {
+        match self {
+            Value::Int { value, .. } => value,
+            Value::F32(bits) => u64::from(bits),
+            Value::F64(value) => value.to_bits(),
+        }
+    }
+
+    /// Whether it can be the initial value of a variable of that type (section 5.4.4).
+    pub fn goes_into(self, ty: Type) -> bool {
+        match (ty.class(), self) {
+            _ if matches!(ty, Type::F16 | Type::F16x2) => false,
+            (Class::Signed | Class::Unsigned, Value::Int { .. }) => true,
+            (Class::Float, Value::F32(_) | Value::F64(_)) => true,
+            (Class::Bits, _) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it is an integer of which that type keeps only the low bits.
+    pub fn is_chopped(self, ty: Type) -> bool {
+        let Value::Int { value, .. } = self else { return false };
+        let bits = ty.bits();
+        let range = |bits: u32| -(1i64 << (bits - 1))..1 << bits;
+        ty.is_int() && (1..63).contains(&bits) && !range(bits).contains(&(value as i64))
+    }
+
+    /// The bytes that the assembler stores for a variable of that type, lowest first. It rounds 64-bit floats to
+    /// 32 bits where there are as many, and keeps the low bits of everything else.
+    pub fn stored_as(self, ty: Type) -> Vec<u8> {
+        let (bytes, size) = self.bytes(ty);
+        bytes[..size].to_vec()
+    }
+
+    /// The same, and how many of them count.
+    pub(crate) fn bytes(self, ty: Type) -> ([u8; 16], usize) {
+        let size = (ty.register_type().bits() / 8) as usize;
+        let bits = match self {
+            Value::F64(value) if size == 4 => u64::from((value as f32).to_bits()),
+            value => value.bits(),
+        };
+        let bytes = u128::from(bits).to_le_bytes();
+        (bytes, size.min(bytes.len()))
     }
 
     /// The bits of an integer.
@@ -68,8 +127,49 @@ enum Step {
     Leave(ExprId),
 }
 
+/// Evaluates what can stand behind an `=`: an expression, or a mask over one.
+pub(crate) fn evaluate_initial(context: &mut Context<'_>, root: ExprId) -> Option<Value> {
+    let At { is, span } = context.module.expression(root);
+    match is {
+        Expr::Mask((mask, mask_span), inner) => {
+            let shift = mask_shift(context, mask, mask_span)?;
+            masked(context, mask, shift, inner, span)
+        }
+        _ => evaluate(context, root),
+    }
+}
+
+/// How far a mask's byte is from the lowest. A mask that does not select one byte is reported.
+pub(crate) fn mask_shift(context: &mut Context<'_>, mask: u64, span: Span) -> Option<u32> {
+    let shift = mask.trailing_zeros();
+    if mask == 0 || !shift.is_multiple_of(8) || mask >> shift != 0xff {
+        let message = format!("the mask {mask:#x} does not select one byte");
+        let help = "a mask is 0xff, 0xff00, 0xff0000 and so on";
+        context.report(Diagnostic::new(codes::MASK, span, message).with_help(help));
+        return None;
+    }
+    Some(shift)
+}
+
+/// The byte of an integer that a mask selects.
+pub(crate) fn masked(
+    context: &mut Context<'_>,
+    mask: u64,
+    shift: u32,
+    inner: ExprId,
+    span: Span,
+) -> Option<Value> {
+    let value = evaluate(context, inner)?;
+    let Some(value) = value.int() else {
+        let message = "a mask selects a byte of an integer or address, not of a floating-point number";
+        context.report(Diagnostic::new(codes::EXPRESSION_TYPE, span, message));
+        return None;
+    };
+    Some(Value::Int { value: (value & mask) >> shift, unsigned: true })
+}
+
 /// Evaluates an expression. `None` if something was wrong with it, which has then been reported.
-pub fn evaluate(context: &mut Context<'_>, root: ExprId) -> Option<Value> {
+pub(crate) fn evaluate(context: &mut Context<'_>, root: ExprId) -> Option<Value> {
     let At { is, span } = context.module.expression(root);
     if let Expr::Literal(literal) = is {
         check_range(context, literal, span);
@@ -142,7 +242,18 @@ fn leave(context: &mut Context<'_>, id: ExprId, values: &mut Vec<Option<Value>>)
             for value in [condition, yes, no] {
                 integer(context, value, "`?:`", span)?;
             }
-            Some(if condition.int() != Some(0) { yes } else { no })
+            let chosen = if condition.int() != Some(0) { yes } else { no };
+            // The manual has the branches converted to a common type first (section 4.5.5).
+            let common = matches!(
+                (yes, no),
+                (Value::Int { unsigned: true, .. }, _) | (_, Value::Int { unsigned: true, .. })
+            );
+            match chosen {
+                Value::Int { value, .. } if context.options.strict && common => {
+                    Some(Value::Int { value, unsigned: true })
+                }
+                chosen => Some(chosen),
+            }
         }
         _ => None,
     }
@@ -290,7 +401,7 @@ fn division_by_zero(context: &mut Context<'_>, span: Span) -> Option<Value> {
 
 /// Reports a decimal float that binary64 has no normal number for: the assembler calls it an overflow, also
 /// when it is too small.
-pub fn check_range(context: &mut Context<'_>, literal: Literal, span: Span) {
+pub(crate) fn check_range(context: &mut Context<'_>, literal: Literal, span: Span) {
     let Literal::F64(bits) = literal else { return };
     let value = f64::from_bits(bits);
     if value.is_normal() {

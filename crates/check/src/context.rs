@@ -30,7 +30,7 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// At the start of a module.
     pub fn new(module: &'a Module, source: &'a str, options: Options, header: Header) -> Context<'a> {
-        let checked = Checked { header, variables: Vec::new(), functions: Vec::new() };
+        let checked = Checked { header, variables: Vec::new(), functions: Vec::new(), aliases: Vec::new() };
         let names = Names::new(module);
         Context {
             module,
@@ -75,6 +75,15 @@ impl<'a> Context<'a> {
 
     /// What a name means here, noted as a use of it: some limits count only what is used.
     pub fn resolve(&mut self, symbol: Symbol) -> Option<Found> {
+        let found = self.resolve_called(symbol)?;
+        if let Entity::Function(id) = found.entity {
+            self.checked.functions[id.0 as usize].address_taken = true;
+        }
+        Some(found)
+    }
+
+    /// The same, of what a `call` names: this alone does not take a function's address.
+    pub fn resolve_called(&mut self, symbol: Symbol) -> Option<Found> {
         let found = self.names.lookup(symbol)?;
         if let Some(user) = self.function {
             match found.entity {

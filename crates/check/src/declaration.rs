@@ -438,14 +438,16 @@ fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator
     let mut elements = 0;
     if let (true, Some(root)) = (judged, declarator.initialiser) {
         match initialiser::settle(context, id, root) {
-            Some((data, outermost)) => {
+            Some((mut data, outermost)) => {
                 elements = outermost;
                 let variable = &mut context.checked.variables[id.0 as usize];
-                variable.initialiser = Some(Box::new(data));
                 if variable.open && outermost > 0 {
                     variable.dimensions[0] = outermost;
                     variable.open = false;
                 }
+                // The list of an `.f16x2` may be longer than it is.
+                data.clip(variable.size().unwrap_or(u64::MAX));
+                variable.initialiser = Some(Box::new(data));
             }
             // What is wrong with it has been said; its size would have come from there.
             None => elements = 1,
@@ -537,8 +539,8 @@ fn redeclare(context: &mut Context<'_>, variable: Variable, clash: Found) -> Var
     if !same_type(known, &variable) {
         let message = format!(
             "`{name}` is declared as {} here, and as {} before",
-            described(&variable),
-            described(known)
+            variable.described(),
+            known.described()
         );
         let diagnostic = Diagnostic::new(codes::REDECLARATION, variable.span, message);
         context.report(diagnostic.with_related(clash.span, "first declared here"));
@@ -576,24 +578,4 @@ fn same_type(a: &Variable, b: &Variable) -> bool {
         _ => false,
     };
     a.ty == b.ty && a.vector == b.vector && outermost
-}
-
-/// `.v4 .f32 [2][]`
-fn described(variable: &Variable) -> String {
-    let mut text = String::from("`");
-    if variable.vector > 1 {
-        text.push_str(&format!(".v{} ", variable.vector));
-    }
-    match variable.ty {
-        DeclaredType::Value(ty) => text.push_str(&format!(".{ty}")),
-        DeclaredType::Opaque(opaque) => text.push_str(&opaque.to_string()),
-    }
-    for (index, size) in variable.dimensions.iter().take(8).enumerate() {
-        match (index, variable.open) {
-            (0, true) => text.push_str("[]"),
-            _ => text.push_str(&format!("[{size}]")),
-        }
-    }
-    text.push('`');
-    text
 }

@@ -127,6 +127,8 @@ fn head(context: &mut Context<'_>, function: &tree::Function, item: u32) -> Func
         uses: Vec::new(),
         referenced: false,
         calls: Vec::new(),
+        calls_indirectly: false,
+        address_taken: false,
         item,
         span: function.name.span,
     }
@@ -257,6 +259,8 @@ fn redeclare(
             linkage,
             defined: known.defined || judged.defined,
             referenced: known.referenced,
+            calls_indirectly: known.calls_indirectly,
+            address_taken: known.address_taken,
             uses: std::mem::take(&mut known.uses),
             calls: std::mem::take(&mut known.calls),
             locals: std::mem::take(&mut known.locals),
@@ -348,11 +352,24 @@ pub fn alias(context: &mut Context<'_>, directive: &Directive<(Name, Name)>) {
         format!("`{name}` is defined as a function of its own")
     } else if f.linkage == Some(Linkage::Extern) {
         format!("`{of}` is `.extern`; only functions of this module have aliases")
+    } else if f.linkage == Some(Linkage::Weak) {
+        format!("`{of}` is `.weak`: another module's may take its place, so it has no aliases")
+    } else if f.defined && !has_body(context, f) {
+        format!("`{of}` is an alias itself")
     } else if let Some(difference) = prototypes_differ(context, f, a) {
         format!("`{name}` does not look like `{of}`, which has {difference}")
     } else {
         context.checked.functions[alias_id.0 as usize].defined = true;
+        context.checked.aliases.push((alias.symbol, id));
         return;
     };
     context.report(Diagnostic::new(codes::ALIAS, directive.span, message));
+}
+
+/// Whether the item that is noted for a function has its body: what is defined without is an alias.
+fn has_body(context: &Context<'_>, function: &Function) -> bool {
+    match context.module.items.get(function.item as usize) {
+        Some(tree::Item::Function(item)) => item.body.is_some(),
+        _ => false,
+    }
 }

@@ -236,8 +236,8 @@ fn is_debug_section(context: &Context<'_>, item: &Item) -> bool {
     context.text(section.is.name.symbol).trim_start_matches('.').starts_with("debug_")
 }
 
-/// Why a module for `target` cannot be assembled for `arch`.
-fn unfit(target: Target, arch: Target) -> Option<String> {
+/// Why a module for `target` cannot be assembled for `arch`, in words; `None` if it can.
+pub fn unfit(target: Target, arch: Target) -> Option<String> {
     let number = |target: Target| target.renamed().map_or(target, |(_, now)| now).sm();
     let (wanted, given) = (number(target), number(arch));
     if wanted > given {

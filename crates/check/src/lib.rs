@@ -5,14 +5,15 @@
 //! [`Checked`] module, which later stages read.
 //!
 //! Where the assembler and the manual disagree, the assembler wins and a warning names both; with
-//! [`Options::strict`] the manual wins and the warning is an error.
+//! [`Options::strict`] the manual wins and the warning is an error. The short rows of initialisers, which both
+//! allow and read differently, keep their warning then and are read as the manual does.
 
 pub mod checked;
 pub mod codes;
+pub mod constant;
 pub mod names;
 
 mod body;
-mod constant;
 mod context;
 mod declaration;
 mod function;
@@ -25,10 +26,11 @@ mod specifiers;
 
 pub use body::{Reference, Settled, SettledGuard};
 pub use checked::Checked;
+pub use header::unfit;
 
 use context::Context;
 use softwarp_isa::{Target, Version};
-use softwarp_syntax::tree::Item;
+use softwarp_syntax::tree::{ExprId, Item};
 use softwarp_syntax::{Diagnostic, Module};
 
 /// How to judge.
@@ -60,6 +62,16 @@ pub fn settle(module: &Module, source: &str, options: Options) -> (Checked, Sett
     context.body.settled = Some(Settled::default());
     let context = walk(context);
     (context.checked, context.body.settled.unwrap_or_default(), context.diagnostics)
+}
+
+/// Evaluates an expression that [`softwarp_syntax::parse_expression`] has read. Without a value, the diagnostics
+/// say why.
+pub fn evaluate(module: &Module, root: ExprId, source: &str) -> (Option<constant::Value>, Vec<Diagnostic>) {
+    let options = Options::default();
+    let mut context = Context::new(module, source, options, header::assumed(options));
+    let value = constant::evaluate_initial(&mut context, root);
+    context.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    (value, context.diagnostics)
 }
 
 fn walk<'m>(mut context: Context<'m>) -> Context<'m> {

@@ -3,7 +3,7 @@
 //!
 //! The assembler reports most of it without a line.
 
-use crate::checked::{FuncId, Function, Place, VarId, Variable};
+use crate::checked::{FuncId, Function, PROVIDED, Place, VarId, Variable};
 use crate::codes::declarations as codes;
 use crate::context::Context;
 use crate::gates;
@@ -24,9 +24,6 @@ const LARGE_PARAMETER_BYTES: u64 = 32764;
 const MOST_TEXTURES: usize = 256;
 const MOST_SAMPLERS: usize = 32;
 const MOST_SURFACES: usize = 32;
-
-/// Functions that the driver provides.
-const PROVIDED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
 /// Judges the module as a whole, after everything in it.
 pub fn check(context: &mut Context<'_>) {

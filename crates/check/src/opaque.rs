@@ -4,33 +4,33 @@
 //! members stand in the list of an array and not in one of its elements', it does not look at their names
 //! either.
 
-use crate::checked::Initialiser;
+use crate::checked::FieldValue;
 use crate::codes::declarations as codes;
-use crate::constant;
+use crate::constant::{self, Value};
 use crate::context::Context;
 use softwarp_isa::space::opaque::{ADDRESS_MODES, FILTER_MODES, Member, Standing, TextureMode, Values};
 use softwarp_isa::{Opaque, nearest};
 use softwarp_syntax::tree::{At, Expr, ExprId, Symbol};
 use softwarp_syntax::{Diagnostic, Span};
 
-/// Judges one element of the list that initialises an opaque variable; whether it was right.
+/// Judges one element of the list that initialises an opaque variable: the member, and its value if that has a
+/// meaning. `None` if it is no member.
 pub fn check_member(
     context: &mut Context<'_>,
     opaque: Opaque,
     element: ExprId,
-    data: &mut Initialiser,
-) -> bool {
+) -> Option<(Member, Option<FieldValue>)> {
     let At { is, span } = context.module.expression(element);
     let Expr::Field((name, name_span), value) = is else {
         let message = format!("the initialiser of a `{opaque}` names its members, as in `width = 64`");
         context.report(Diagnostic::new(codes::OPAQUE_MEMBER, span, message));
-        return false;
+        return None;
     };
     let member = Member::from_name(context.text(name));
     let Some((member, standing)) = member.map(|member| (member, member.on(opaque, mode(context, opaque))))
     else {
         unknown_member(context, opaque, name, name_span);
-        return false;
+        return None;
     };
     match standing {
         Standing::Counts => {}
@@ -42,12 +42,10 @@ pub fn check_member(
         }
         Standing::Absent => {
             unknown_member(context, opaque, name, name_span);
-            return false;
+            return None;
         }
     }
-    check_value(context, Some(member), value);
-    data.fields.push((name, value));
-    true
+    Some((member, check_value(context, Some(member), value)))
 }
 
 /// Judges a member that stands where an element of an array should be: its name is not looked at.
@@ -90,30 +88,34 @@ fn unknown_member(context: &mut Context<'_>, opaque: Opaque, name: Symbol, span:
     context.report(Diagnostic::new(codes::OPAQUE_MEMBER, span, message).with_help(help));
 }
 
-/// Judges a value: the words must exist, the rest is between the manual and its reader.
-fn check_value(context: &mut Context<'_>, member: Option<Member>, value: ExprId) {
+/// Judges a value: the words must exist, the rest is between the manual and its reader. `None` if it has none.
+fn check_value(context: &mut Context<'_>, member: Option<Member>, value: ExprId) -> Option<FieldValue> {
     let At { is, span } = context.module.expression(value);
-    let right = match is {
+    let (value, right) = match is {
         Expr::Name(name) if context.text(name) != "WARP_SZ" => {
             let text = context.text(name);
             let known = FILTER_MODES.iter().chain(ADDRESS_MODES).copied();
-            if !known.clone().any(|word| word == text) {
+            let Some(word) = known.clone().find(|&word| word == text) else {
                 let message = format!("`{text}` is no value of a texture's or sampler's member");
                 let help = match nearest(text, known.clone()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("there are {}", known.collect::<Vec<_>>().join(", ")),
                 };
                 context.report(Diagnostic::new(codes::OPAQUE_MEMBER, span, message).with_help(help));
-                return;
-            }
-            member.is_none_or(|member| member.values().words().contains(&text))
+                return None;
+            };
+            let right = member.is_none_or(|member| member.values().words().contains(&word));
+            (FieldValue::Word(word), right)
         }
-        _ => match constant::evaluate(context, value) {
-            None => return,
-            Some(constant) => {
-                member.is_none_or(|member| constant.int().is_some_and(|number| member.values().takes(number)))
-            }
-        },
+        _ => {
+            let (bits, int) = match constant::evaluate(context, value)? {
+                Value::Int { value, .. } => (value, true),
+                Value::F32(bits) => (u64::from(bits), false),
+                Value::F64(value) => (value.to_bits(), false),
+            };
+            let right = member.is_none_or(|member| int && member.values().takes(bits));
+            (FieldValue::Number(bits), right)
+        }
     };
     if let (false, Some(member)) = (right, member) {
         let words: Vec<String> = member.values().words().iter().map(|word| format!("`{word}`")).collect();
@@ -125,4 +127,5 @@ fn check_value(context: &mut Context<'_>, member: Option<Member>, value: ExprId)
         let message = format!("`{}` takes {takes}; the assembler does not look", member.name());
         context.deviation(codes::OPAQUE_VALUE, span, message);
     }
+    Some(value)
 }

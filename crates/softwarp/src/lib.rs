@@ -4,20 +4,25 @@
 //! stands between them and people: numbers as they are written ([`literal`]), what a conversion did and why
 //! ([`explain`]), arrays in files ([`npy`], [`npz`], [`arrays`], [`blocks`]), and the replay of recorded results
 //! ([`verify`]). [`syntax`] reads PTX and [`check`] judges it; a file becomes a [`source::Source`], and what is to
-//! say about it is shown by [`render`]. The command line is a thin layer over this library.
+//! say about it is shown by [`render`]. [`image`] gives variables their places in memory, and [`layout`] shows
+//! them. The command line is a thin layer over this library.
 
 pub mod arrays;
 pub mod blocks;
 pub mod codes;
+pub mod columns;
 pub mod explain;
+pub mod layout;
 pub mod literal;
 pub mod npy;
 pub mod npz;
 pub mod render;
 pub mod source;
 pub mod verify;
+pub mod xml;
 
 pub use softwarp_check as check;
+pub use softwarp_image as image;
 pub use softwarp_isa as isa;
 pub use softwarp_num as num;
 pub use softwarp_syntax as syntax;

@@ -3,6 +3,7 @@
 //! Only the lines that matter are handed to the renderer, and of long lines only the neighbourhood of what is
 //! wrong: what is printed is bounded however the file is laid out.
 
+use crate::image::Finding;
 use crate::source::Source;
 use crate::syntax::{Diagnostic, Severity, Span};
 use annotate_snippets::{
@@ -19,14 +20,42 @@ const LENGTH: usize = 2000;
 
 /// A diagnostic as text, with colours for a terminal if wanted.
 pub fn text(source: &Source, diagnostic: &Diagnostic, colour: bool) -> String {
+    report(diagnostic, &[(source, marks(source, diagnostic))], colour)
+}
+
+/// The same of what is wrong between modules: places in other files follow, each with its file's name. What is
+/// in a file that is not there is left out.
+pub fn finding(sources: &[Source], finding: &Finding, colour: bool) -> String {
+    let mut files: Vec<(u32, &Source, Vec<Mark<'_>>)> = Vec::new();
+    if let Some(source) = sources.get(finding.unit as usize) {
+        files.push((finding.unit, source, marks(source, &finding.diagnostic)));
+    }
+    for place in &finding.elsewhere {
+        let Some(source) = sources.get(place.unit as usize) else { continue };
+        let mark = Mark::new(source, place.span, Some(&place.message));
+        match files.iter_mut().find(|(unit, ..)| *unit == place.unit) {
+            Some((_, _, marks)) => marks.push(mark),
+            None => files.push((place.unit, source, vec![mark])),
+        }
+    }
+    let files: Vec<(&Source, Vec<Mark<'_>>)> =
+        files.into_iter().map(|(_, source, marks)| (source, marks)).collect();
+    report(&finding.diagnostic, &files, colour)
+}
+
+/// A diagnostic with what is to be marked in each file.
+fn report(diagnostic: &Diagnostic, files: &[(&Source, Vec<Mark<'_>>)], colour: bool) -> String {
     let level = match diagnostic.severity() {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let excerpts = excerpts(source, diagnostic);
-    let moved: Vec<(String, String)> = excerpts.iter().filter_map(|excerpt| excerpt.moved(source)).collect();
-    let mut elements: Vec<Element<'_>> =
-        excerpts.into_iter().map(|excerpt| excerpt.snippet(&source.name).into()).collect();
+    let mut elements: Vec<Element<'_>> = Vec::new();
+    let mut moved: Vec<(String, String)> = Vec::new();
+    for (source, marks) in files {
+        let excerpts = excerpts(source, marks);
+        moved.extend(excerpts.iter().filter_map(|excerpt| excerpt.moved(source)));
+        elements.extend(excerpts.into_iter().map(|excerpt| Element::from(excerpt.snippet(&source.name))));
+    }
     if let Some(help) = &diagnostic.help {
         elements.push(Level::HELP.message(normalize_untrusted_str(cut(help, 0, LENGTH))).into());
     }
@@ -94,11 +123,16 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// The pieces of the source to show: first the one with the primary span.
-fn excerpts<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Vec<Excerpt<'a>> {
+/// What a diagnostic marks in its own source.
+fn marks<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Vec<Mark<'a>> {
     let primary = Mark::new(source, diagnostic.span, None);
     let related = diagnostic.related.iter().map(|place| Mark::new(source, place.span, Some(&place.message)));
-    let mut marks: Vec<Mark<'a>> = std::iter::once(primary).chain(related).collect();
+    std::iter::once(primary).chain(related).collect()
+}
+
+/// The pieces of the source to show: first the one with the primary span.
+fn excerpts<'a>(source: &Source, marks: &[Mark<'a>]) -> Vec<Excerpt<'a>> {
+    let mut marks = marks.to_vec();
     marks.sort_by_key(|mark| (mark.line, mark.from));
     let long = |line: u32| source.line(line).text(&source.text).len() > WIDE;
     let apart = |a: &Mark<'_>, b: &Mark<'_>| b.line - a.line > APART || long(a.line) || long(b.line);
@@ -202,5 +236,55 @@ error[E0601]: it does not fit
                 assert!(shown.starts_with("error[E0601]") && shown.len() < 2000, "{start} {end}: {shown}");
             }
         }
+    }
+
+    fn show_between(texts: &[&str], places: &[(u32, Span)]) -> String {
+        let name = |number: usize| format!("{}.ptx", ["a", "b", "c"][number]);
+        let sources: Vec<Source> =
+            (0..).zip(texts).map(|(i, text)| Source::new(name(i), text.as_bytes().to_vec())).collect();
+        let diagnostic =
+            Diagnostic::new(Code("E0804"), places[0].1, "`x` is there twice").with_help("choose");
+        let mut finding = Finding::new(places[0].0, diagnostic);
+        for &(unit, span) in &places[1..] {
+            finding = finding.with_elsewhere(unit, span, "also here");
+        }
+        super::finding(&sources, &finding, false)
+    }
+
+    #[test]
+    fn places_in_other_files_are_shown_with_their_names() {
+        let texts = ["one\nx\n", "first\n  x and x\n"];
+        let shown =
+            show_between(&texts, &[(1, Span::new(8, 9)), (0, Span::new(4, 5)), (1, Span::new(14, 15))]);
+        assert_eq!(
+            shown,
+            "\
+error[E0804]: `x` is there twice
+ --> b.ptx:2:3
+  |
+2 |   x and x
+  |   ^     - also here
+  |
+ ::: a.ptx:2:1
+  |
+2 | x
+  | - also here
+  |
+  = help: choose
+
+"
+        );
+    }
+
+    #[test]
+    fn long_lines_of_other_files_are_cut_too_and_absent_files_left_out() {
+        let long = format!("{}X{}", "a".repeat(5000), "b".repeat(5000));
+        let places =
+            [(0, Span::new(0, 1)), (1, Span::new(5000, 5001)), (2, Span::new(0, 1)), (9, Span::new(7, 8))];
+        let shown = show_between(&["x", &long], &places);
+        assert!(shown.contains("--> a.ptx:1:1\n") && shown.contains("::: b.ptx:1:5001\n"), "{shown}");
+        assert!(shown.contains("aX") && shown.len() < 1500, "{shown}");
+        let absent = show_between(&[], &places);
+        assert!(absent.starts_with("error[E0804]: `x` is there twice\n"), "{absent}");
     }
 }

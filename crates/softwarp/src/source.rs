@@ -1,7 +1,7 @@
 //! A PTX file as text: what is in it, where, and what is wrong with it.
 
-use crate::check::{Options, check};
-use crate::syntax::{Code, Diagnostic, Explained, Lines, Position, Span, parse};
+use crate::check::{Checked, Options, resolve};
+use crate::syntax::{Code, Diagnostic, Explained, Lines, Module, Position, Span, parse};
 use std::sync::OnceLock;
 
 /// The most bytes that a file may have: places in it are 32-bit numbers.
@@ -32,6 +32,17 @@ pub struct Source {
     places: OnceLock<(Lines, Columns)>,
 }
 
+/// A file that was read and checked.
+#[derive(Debug)]
+pub struct Judged {
+    /// Its tree.
+    pub module: Module,
+    /// What it means; with errors among the diagnostics, what could be made out.
+    pub checked: Checked,
+    /// Everything to say about it, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
 impl Source {
     /// Takes a file's content. More than [`LONGEST`] bytes are cut off.
     pub fn new(name: impl Into<String>, mut bytes: Vec<u8>) -> Source {
@@ -48,12 +59,18 @@ impl Source {
 
     /// Everything to say about the file, in the order of the text.
     pub fn diagnose(&self, options: Options) -> Vec<Diagnostic> {
+        self.judge(options).diagnostics
+    }
+
+    /// What the file means, and everything to say about it.
+    pub fn judge(&self, options: Options) -> Judged {
         let parsed = parse(&self.text);
-        let mut all: Vec<Diagnostic> = self.flaw.iter().cloned().collect();
-        all.extend(parsed.diagnostics);
-        all.extend(check(&parsed.module, &self.text, options));
-        all.sort_by_key(|diagnostic| diagnostic.span.start);
-        all
+        let (checked, found) = resolve(&parsed.module, &self.text, options);
+        let mut diagnostics: Vec<Diagnostic> = self.flaw.iter().cloned().collect();
+        diagnostics.extend(parsed.diagnostics);
+        diagnostics.extend(found);
+        diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+        Judged { module: parsed.module, checked, diagnostics }
     }
 
     /// What is wrong with the file apart from PTX.

@@ -15,10 +15,11 @@ const RANGES: &[(&str, &str)] = &[
     ("05", "Instructions and their modifiers"),
     ("06", "Operands"),
     ("07", "Addresses and state spaces"),
+    ("08", "Modules together: linking and memory"),
 ];
 
 fn page() -> String {
-    let mut text = "# Codes\n\nEvery diagnostic of `softwarp check`, with a module that gets it and one that does not. \
+    let mut text = "# Codes\n\nEvery diagnostic of `softwarp check` and `softwarp layout`, with a module that gets it and one that does not. \
                     `E` codes are errors, `W` codes warnings. `softwarp explain CODE` prints the same. This page is \
                     made by `crates/softwarp/tests/codes_page.rs`.\n"
         .to_owned();
@@ -37,7 +38,7 @@ fn page() -> String {
                 .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
                 .collect();
             text += &format!("\n### {}: {}{kind}\n\n{}\n", row.code, row.title, words.join("\n\n"));
-            // What takes gigabytes has no example.
+            // What takes gigabytes has no example, nor what another rule forestalls.
             for (word, module) in [("Wrong", row.wrong), ("Right", row.right)] {
                 if !module.is_empty() {
                     text += &format!("\n{word}:\n\n```ptx\n{}\n```\n", module.trim_end());

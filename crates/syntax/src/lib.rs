@@ -35,6 +35,23 @@ pub fn parse(source: &str) -> Parsed {
     parser::parse(source)
 }
 
+/// What the parser made of a text that should be one constant expression.
+#[derive(Debug)]
+pub struct ParsedExpression {
+    /// What it understood: a module of nothing but expressions.
+    pub module: Module,
+    /// The expression, if all of it could be read.
+    pub root: Option<tree::ExprId>,
+    /// What was wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a constant expression, or a mask over one such as `0xff00(1000)`: what may stand behind the `=` of a
+/// variable that is neither an array nor opaque. Places are those in this text.
+pub fn parse_expression(source: &str) -> ParsedExpression {
+    parser::parse_expression(source)
+}
+
 /// The places of a text's tokens, in order: words, numbers, strings and marks, without comments and space.
 pub fn tokens(source: &str) -> impl Iterator<Item = Span> {
     let mut lexer = lexer::Lexer::new(source);

@@ -145,7 +145,13 @@ impl<'m> Walk<'_, 'm> {
                 .with_help(help),
             )
         };
-        let wrong = match self.meaning(symbol) {
+        let meaning = self.called_meaning(symbol);
+        if let (Meaning::Register { .. } | Meaning::Variable(_), Some(function)) =
+            (meaning, self.context.function)
+        {
+            self.context.checked.functions[function.0 as usize].calls_indirectly = true;
+        }
+        let wrong = match meaning {
             Meaning::Function(id) if self.context.checked.function(id).entry => {
                 not_callable("a kernel", "only a `.func` can be called")
             }

@@ -2,7 +2,7 @@
 
 use super::Walk;
 use crate::checked::{FuncId, VarId};
-use crate::names::Entity;
+use crate::names::{Entity, Found};
 use softwarp_isa::special::SpecialRegister;
 use softwarp_isa::{StateSpace, Type};
 use softwarp_syntax::Module;
@@ -32,7 +32,18 @@ pub(super) enum Meaning {
 impl Walk<'_, '_> {
     /// What a name means here. Declared names hide special registers.
     pub(super) fn meaning(&mut self, symbol: Symbol) -> Meaning {
-        match self.context.resolve(symbol) {
+        let found = self.context.resolve(symbol);
+        self.meaning_of(symbol, found)
+    }
+
+    /// The same, of what a `call` names.
+    pub(super) fn called_meaning(&mut self, symbol: Symbol) -> Meaning {
+        let found = self.context.resolve_called(symbol);
+        self.meaning_of(symbol, found)
+    }
+
+    fn meaning_of(&mut self, symbol: Symbol, found: Option<Found>) -> Meaning {
+        match found {
             Some(found) => match found.entity {
                 Entity::Variable(id) => {
                     let variable = self.context.checked.variable(id);

@@ -373,6 +373,11 @@ codes! {
          or the names of filter and address modes (section 5.3).",
         [ ".global .texref t = { memory_layout = 1 };\n" ]
         => [ ".global .texref t = { width = 64, filter_mode = nearest };\n" ];
+    SHORT_ROW "W0401" "A short row is not padded",
+        "The manual, like C, pads each row of a nested list with zeros. The assembler stores the values one \
+         after another: `x[2][2] = {{1},{3}}` holds 1, 3, 0, 0. In strict mode the row is padded: 1, 0, 3, 0.",
+        [ ".global .u32 x[2][2] = { { 1 }, { 3 } };\n" ]
+        => [ ".global .u32 x[2][2] = { { 1, 0 }, { 3, 0 } };\n" ];
     CHOPPED "W0406" "An initial value does not fit",
         "Integers in initialisers have 64 bits and lose their upper ones without a word: `.u8 x = 256` stores \
          0.",
@@ -420,11 +425,6 @@ codes! {
          longer ones.",
         [ ".global .attribute(.unified(18446744073709551616, 2)) .u32 x;\n" ]
         => [ ".global .u32 x;\n" ];
-    SHORT_ROW "W0401" "E0491" "A short row is not padded",
-        "The manual, like C, pads each row of a nested list with zeros. The assembler stores the values one \
-         after another: `x[2][2] = {{1},{3}}` holds 1, 3, 0, 0.",
-        [ ".global .u32 x[2][2] = { { 1 }, { 3 } };\n" ]
-        => [ ".global .u32 x[2][2] = { { 1, 0 }, { 3, 0 } };\n" ];
     F16X2_INITIALISER "W0402" "E0492" "The initial value of an `.f16x2` is not what it seems",
         "The assembler takes a list for an `.f16x2` and stores its first value as a 32-bit floating-point \
          number.",

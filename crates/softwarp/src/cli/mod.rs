@@ -5,12 +5,15 @@
 
 mod ast;
 mod check;
+mod constant;
 mod cvt;
 mod dequantize;
 mod explain;
 mod files;
 mod fmt;
 mod formats;
+mod judging;
+mod layout;
 mod progress;
 mod quantize;
 mod sources;
@@ -18,6 +21,7 @@ mod verify;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use softwarp::columns::columns;
 use softwarp::explain::Value;
 use softwarp::num::Format;
 use std::ffi::OsString;
@@ -40,10 +44,12 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Args),
+    Layout(layout::Args),
     Fmt(fmt::Args),
     Ast(ast::Args),
     Explain(explain::Args),
     Cvt(cvt::Args),
+    Const(constant::Args),
     Quantize(quantize::Args),
     Dequantize(dequantize::Args),
     Formats(formats::Args),
@@ -114,10 +120,12 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Check(args) => check::run(&args),
+        Command::Layout(args) => layout::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Ast(args) => ast::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Cvt(args) => cvt::run(&args),
+        Command::Const(args) => constant::run(&args),
         Command::Quantize(args) => quantize::run(&args),
         Command::Dequantize(args) => dequantize::run(&args),
         Command::Formats(args) => formats::run(&args),
@@ -220,23 +228,6 @@ fn json_value(format: Format, code: u64) -> serde_json::Value {
             _ => serde_json::Value::Null,
         },
     }
-}
-
-/// Lines of cells, each column as wide as its widest cell; the last is not padded.
-fn columns(rows: &[Vec<String>]) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
 }
 
 #[cfg(test)]

@@ -178,6 +178,25 @@ impl Parser<'_> {
         }
     }
 
+    /// Reads a text that is one expression, or a mask over one. Addresses are read too, so that who evaluates it
+    /// can say what is wrong with them.
+    pub(super) fn only_expression(&mut self) -> Read<ExprId> {
+        let root = match self.token {
+            Token::Word if self.text() != WARP_SIZE => self.address_initialiser()?,
+            Token::Int | Token::Word => self.masked_or_constant()?,
+            _ => self.expression()?,
+        };
+        if self.token == Token::End {
+            return Ok(root);
+        }
+        let skip = self.unexpected(codes::EXPECTED, "an operator or the end");
+        if let (true, Some(diagnostic)) = (self.text().starts_with('%'), self.diagnostics.last_mut()) {
+            diagnostic.help =
+                Some("`%` before a letter or digit begins a name: write a space behind it".to_owned());
+        }
+        Err(skip)
+    }
+
     /// Reads what stands behind `=`.
     pub(super) fn initialiser(&mut self) -> Read<ExprId> {
         match self.token {
@@ -282,5 +301,63 @@ impl Parser<'_> {
         }
         let left = self.push_expression(constant, span);
         self.expression_from(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tree::Expr;
+    use crate::{ParsedExpression, Span, parse_expression};
+
+    /// The only thing that is wrong with a text: its code, place and words.
+    fn wrong(text: &str) -> (&'static str, Span, String) {
+        let ParsedExpression { root, mut diagnostics, .. } = parse_expression(text);
+        assert!(root.is_none() || !diagnostics.is_empty(), "{text} was read");
+        assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
+        let diagnostic = diagnostics.remove(0);
+        (diagnostic.code.0, diagnostic.span, diagnostic.message)
+    }
+
+    #[test]
+    fn a_text_is_one_expression() {
+        for text in
+            ["1", " 1 + 2 // three", "-(1.5)", "WARP_SZ*2", "0xff00(1 + 2)", "1 ? 2 : 3", "0f3f800000"]
+        {
+            let ParsedExpression { module, root, diagnostics } = parse_expression(text);
+            assert!(diagnostics.is_empty(), "{text}: {diagnostics:?}");
+            let root = module.expression(root.expect("an expression"));
+            assert_eq!(root.span.text(text), text.split(" //").next().unwrap_or("").trim());
+        }
+        let masked = parse_expression("0xff(1)");
+        assert!(matches!(masked.root.map(|root| masked.module.expression(root).is), Some(Expr::Mask(..))));
+    }
+
+    #[test]
+    fn what_is_left_over_is_reported_where_it_stands() {
+        let end = "expected an operator or the end, found";
+        assert_eq!(wrong("1 2"), ("E0005", Span::new(2, 3), format!("{end} `2`")));
+        assert_eq!(wrong("1;"), ("E0005", Span::new(1, 2), format!("{end} `;`")));
+        assert_eq!(wrong("7%3"), ("E0005", Span::new(1, 3), format!("{end} `%3`")));
+        let help = parse_expression("7%3").diagnostics.remove(0).help;
+        assert_eq!(
+            help.as_deref(),
+            Some("`%` before a letter or digit begins a name: write a space behind it")
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_reported_at_the_end() {
+        let found = "expected a constant, found the end of the text".to_owned();
+        assert_eq!(wrong("1 +"), ("E0021", Span::new(3, 3), found.clone()));
+        assert_eq!(wrong(""), ("E0021", Span::new(0, 0), found));
+    }
+
+    #[test]
+    fn nesting_is_bounded_and_length_is_not() {
+        let deep = format!("{}1{}", "(".repeat(100_000), ")".repeat(100_000));
+        assert_eq!(wrong(&deep).2, "nested more than 256 deep");
+        assert_eq!(wrong(&"-".repeat(100_000)).2, "nested more than 256 deep");
+        assert_eq!(wrong(&format!("1{}", " + 1".repeat(100_000))).2, "nested more than 256 deep");
+        assert!(parse_expression(&format!("{}1", " ".repeat(1 << 20))).diagnostics.is_empty());
     }
 }

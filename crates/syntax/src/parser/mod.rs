@@ -16,7 +16,7 @@ mod statement;
 
 use crate::lexer::{Lexer, Mark, Token};
 use crate::tree::{At, Expr, ExprId, Module, Name, Operand, Range, Symbol};
-use crate::{Code, Diagnostic, Parsed, Span, codes, literal};
+use crate::{Code, Diagnostic, Parsed, ParsedExpression, Span, codes, literal};
 
 /// How deep expressions and initialisers may nest.
 const MAX_DEPTH: u32 = 256;
@@ -35,15 +35,29 @@ pub(crate) type Read<T> = Result<T, Skip>;
 
 /// Reads a module.
 pub(crate) fn parse(source: &str) -> Parsed {
-    if u32::try_from(source.len()).is_err() {
-        let message = "the text is longer than 4 GiB";
-        let diagnostic = Diagnostic::new(codes::LENGTH, Span::new(0, 0), message);
+    if let Some(diagnostic) = too_long(source) {
         return Parsed { module: Module::default(), diagnostics: vec![diagnostic] };
     }
     let mut parser = Parser::new(source);
     parser.module();
     parser.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     Parsed { module: parser.module, diagnostics: parser.diagnostics }
+}
+
+/// Reads a text that is one constant expression.
+pub(crate) fn parse_expression(source: &str) -> ParsedExpression {
+    if let Some(diagnostic) = too_long(source) {
+        return ParsedExpression { module: Module::default(), root: None, diagnostics: vec![diagnostic] };
+    }
+    let mut parser = Parser::new(source);
+    let root = parser.only_expression().ok();
+    ParsedExpression { module: parser.module, root, diagnostics: parser.diagnostics }
+}
+
+/// Places are 32-bit numbers.
+fn too_long(source: &str) -> Option<Diagnostic> {
+    let message = "the text is longer than 4 GiB";
+    u32::try_from(source.len()).is_err().then(|| Diagnostic::new(codes::LENGTH, Span::new(0, 0), message))
 }
 
 /// What is known about an interned mnemonic beside its words.
@@ -285,7 +299,7 @@ impl<'a> Parser<'a> {
     #[cold]
     fn unexpected(&mut self, code: Code, expected: &str) -> Skip {
         let found = match self.token {
-            Token::End => "the end of the file".to_string(),
+            Token::End => "the end of the text".to_string(),
             _ => format!("`{}`", shorten(self.text())),
         };
         self.fail(code, self.span, format!("expected {expected}, found {found}"))

@@ -1,18 +1,23 @@
 //! Diagnostics for programs: JSON lines, and annotations for GitHub's CI.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use softwarp::source::Source;
 use softwarp::syntax::{Diagnostic, Related};
 
 /// One JSON object on a line.
 pub fn json(source: &Source, diagnostic: &Diagnostic) -> String {
+    format!("{}\n", object(source, diagnostic))
+}
+
+/// A diagnostic as a JSON object.
+pub fn object(source: &Source, diagnostic: &Diagnostic) -> Json {
     let begin = source.position(diagnostic.span.start);
     let end = source.position(diagnostic.span.end.max(diagnostic.span.start));
     let related = |place: &Related| {
         let at = source.position(place.span.start);
         json!({"line": at.line, "column": at.column, "message": place.message})
     };
-    let object = json!({
+    json!({
         "file": source.name,
         "line": begin.line,
         "column": begin.column,
@@ -23,8 +28,7 @@ pub fn json(source: &Source, diagnostic: &Diagnostic) -> String {
         "message": diagnostic.message,
         "help": diagnostic.help,
         "related": diagnostic.related.iter().map(related).collect::<Vec<_>>(),
-    });
-    format!("{object}\n")
+    })
 }
 
 /// A workflow command: `::error file=x.ptx,line=1,col=2,endLine=1,endColumn=5,title=E0601::message`

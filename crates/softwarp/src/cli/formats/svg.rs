@@ -8,6 +8,7 @@
 use super::describe::{Field, bias, fields, formula};
 use softwarp::literal::display;
 use softwarp::num::{Class, Format, Kind};
+use softwarp::xml::escape;
 use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;
@@ -122,10 +123,6 @@ fn colour(letter: char) -> &'static str {
         'i' => "#f3dfa0",
         _ => "#e3e7eb",
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Draws a format.

@@ -1,17 +1,21 @@
 //! Initialisers (PTX ISA section 5.4.4): whether they fit the variable, and the bytes and addresses they
 //! settle to.
 //!
-//! Lists nest as the array's dimensions do, with the elements of a vector innermost. As in the assembler, the
-//! values simply follow one another: a row that is left short is not padded.
+//! Lists nest as the array's dimensions do, with the elements of a vector innermost. In the assembler the values
+//! simply follow one another: a row that is left short is not padded. In the manual each list fills its own row,
+//! and so it does here where the manual counts.
 
-use crate::checked::{Address, Addressee, Initialiser, VarId};
+mod address;
+
+use address::{AddressForm, addressee};
+
+use crate::checked::{Address, Field, Initialiser, VarId, Variable};
 use crate::codes::declarations as codes;
 use crate::constant::{self, Value};
 use crate::context::Context;
-use crate::names::Entity;
 use crate::{gates, opaque};
-use softwarp_isa::{Class, StateSpace, Type};
-use softwarp_syntax::tree::{At, BinaryOp, DeclaredType, Expr, ExprId, Name, Range};
+use softwarp_isa::{Class, Opaque, Type};
+use softwarp_syntax::tree::{At, DeclaredType, Expr, ExprId, Range};
 use softwarp_syntax::{Diagnostic, Span};
 
 /// Judges the initialiser of a declared variable; returns what it settles to and the number of elements in its
@@ -19,12 +23,14 @@ use softwarp_syntax::{Diagnostic, Span};
 pub fn settle(context: &mut Context<'_>, id: VarId, root: ExprId) -> Option<(Initialiser, u64)> {
     let variable = context.checked.variable(id);
     let mut walk = Walk {
+        row_bytes: row_bytes(variable),
         name: context.text(variable.name),
         ty: variable.ty,
         vector: variable.vector,
         dimensions: variable.dimensions.clone(),
         open: variable.open,
         data: Initialiser::default(),
+        at: 0,
         lists: Vec::new(),
         short_row: None,
         warned: false,
@@ -37,9 +43,7 @@ pub fn settle(context: &mut Context<'_>, id: VarId, root: ExprId) -> Option<(Ini
                 let depth = list.depth;
                 walk.visit(context, element, depth)?;
             }
-            None => {
-                walk.lists.pop();
-            }
+            None => walk.leave(context.options.strict),
         }
     }
     let outermost = match context.module.expression(root).is {
@@ -49,12 +53,35 @@ pub fn settle(context: &mut Context<'_>, id: VarId, root: ExprId) -> Option<(Ini
     Some((walk.data, outermost))
 }
 
+/// Bytes of a handle: an opaque variable, or an element of an array of them.
+const HANDLE_BYTES: u64 = 8;
+
 /// A list that is being walked.
 struct List {
     elements: Range<ExprId>,
     next: usize,
     /// How deep its elements are.
     depth: usize,
+    /// Where a row or a handle ends, given in full or not; of other lists, where they begin.
+    end: u64,
+    /// The text of a row inside an array.
+    row: Option<Span>,
+}
+
+/// Bytes of the lists at each depth of an array: of the whole, of a row, of a row's row.
+fn row_bytes(variable: &Variable) -> Vec<u64> {
+    let mut bytes = variable.element_bytes();
+    let mut inner: Vec<u64> = variable
+        .dimensions
+        .iter()
+        .rev()
+        .map(|&size| {
+            bytes = bytes.saturating_mul(size);
+            bytes
+        })
+        .collect();
+    inner.reverse();
+    inner
 }
 
 struct Walk<'a> {
@@ -62,8 +89,11 @@ struct Walk<'a> {
     ty: DeclaredType,
     vector: u8,
     dimensions: Box<[u64]>,
+    row_bytes: Vec<u64>,
     open: bool,
     data: Initialiser,
+    /// Where the next value goes, in bytes from the start of the variable.
+    at: u64,
     lists: Vec<List>,
     /// A row that was left short, if no value has followed it yet.
     short_row: Option<Span>,
@@ -81,7 +111,7 @@ impl Walk<'_> {
                 opaque::check_stray_member(context, opaque, name, value);
                 return Some(());
             }
-            return opaque::check_member(context, opaque, id, &mut self.data).then_some(());
+            return self.member(context, opaque, id);
         }
         if depth < rank {
             let size = if depth == 0 && self.open { u64::MAX } else { self.dimensions[depth] };
@@ -94,16 +124,14 @@ impl Walk<'_> {
         }
         match self.ty {
             DeclaredType::Opaque(opaque) if depth == rank => match is {
-                Expr::List(elements) => self.enter(elements, depth + 1),
+                Expr::List(elements) => self.enter(elements, depth + 1, HANDLE_BYTES, None),
                 _ => {
                     let what =
                         format!("is a `{opaque}`: its initialiser names members, as in `{{ width = 64 }}`");
                     self.mismatch(context, span, &what)
                 }
             },
-            DeclaredType::Opaque(opaque) => {
-                opaque::check_member(context, opaque, id, &mut self.data).then_some(())
-            }
+            DeclaredType::Opaque(opaque) => self.member(context, opaque, id),
             DeclaredType::Value(Type::F16) => {
                 let message = format!("`{}` is of type `.f16`, which takes no initialiser", self.name);
                 let help = "declare it `.b16` and write the bits, as in `0x3c00` for 1.0";
@@ -112,7 +140,7 @@ impl Walk<'_> {
             }
             DeclaredType::Value(_) if self.vector > 1 && depth == rank => match is {
                 Expr::List(elements) if elements.len == u32::from(self.vector) => {
-                    self.enter(elements, depth + 1)
+                    self.enter(elements, depth + 1, 0, None)
                 }
                 Expr::List(elements) => {
                     let message = format!(
@@ -133,9 +161,20 @@ impl Walk<'_> {
         }
     }
 
-    fn enter(&mut self, elements: Range<ExprId>, depth: usize) -> Option<()> {
-        self.lists.push(List { elements, next: 0, depth });
+    /// Enters a list: of a row or a handle, with the bytes that it has.
+    fn enter(&mut self, elements: Range<ExprId>, depth: usize, bytes: u64, row: Option<Span>) -> Option<()> {
+        let end = self.at.saturating_add(bytes);
+        self.lists.push(List { elements, next: 0, depth, end, row });
         Some(())
+    }
+
+    /// Leaves the innermost list. What follows a short row comes at once, or where the manual counts after it.
+    fn leave(&mut self, strict: bool) {
+        let Some(List { end, row, .. }) = self.lists.pop().filter(|list| self.at < list.end) else { return };
+        self.short_row = self.short_row.or(row);
+        if strict || row.is_none() {
+            self.at = end;
+        }
     }
 
     fn enter_row(
@@ -154,10 +193,18 @@ impl Walk<'_> {
             context.report(Diagnostic::new(codes::TOO_MANY_ELEMENTS, span, message));
             return None;
         }
-        if depth > 0 && u64::from(elements.len) < size {
-            self.short_row = self.short_row.or(Some(span));
+        // What the outermost list leaves out is zero for everyone.
+        let (bytes, row) = if depth > 0 { (self.row_bytes[depth], Some(span)) } else { (0, None) };
+        self.enter(elements, depth + 1, bytes, row)
+    }
+
+    /// A member of an opaque variable, or of an element of an array of them.
+    fn member(&mut self, context: &mut Context<'_>, opaque: Opaque, id: ExprId) -> Option<()> {
+        let (member, value) = opaque::check_member(context, opaque, id)?;
+        if let Some(value) = value {
+            self.data.fields.push(Field { element: self.at / HANDLE_BYTES, member, value });
         }
-        self.enter(elements, depth + 1)
+        Some(())
     }
 
     /// An `.f16x2`: the assembler wants a list, of whatever length and depth, and stores binary32.
@@ -172,7 +219,7 @@ impl Walk<'_> {
                     );
                     context.deviation(codes::F16X2_INITIALISER, span, message);
                 }
-                self.enter(elements, depth + 1)
+                self.enter(elements, depth + 1, 0, None)
             }
             _ if depth > innermost => {
                 let value = constant::evaluate(context, id)?;
@@ -207,13 +254,7 @@ impl Walk<'_> {
             return Some(());
         }
         let value = constant::evaluate(context, id)?;
-        let fits = matches!(
-            (ty.class(), value),
-            (Class::Signed | Class::Unsigned, Value::Int { .. })
-                | (Class::Float, Value::F32(_) | Value::F64(_))
-                | (Class::Bits, _)
-        );
-        if !fits {
+        if !value.goes_into(ty) {
             let what = format!("is of type `.{ty}`, and its initial value is {}", value.sort());
             return self.mismatch_with(context, span, &what, literal_help(context, ty, span));
         }
@@ -241,13 +282,7 @@ impl Walk<'_> {
                 context.deviation(codes::EARLY_MASK, mask_span, message);
             }
         }
-        let shift = mask.trailing_zeros();
-        if mask == 0 || !shift.is_multiple_of(8) || mask >> shift != 0xff {
-            let message = format!("the mask {mask:#x} does not select one byte");
-            let help = "a mask is 0xff, 0xff00, 0xff0000 and so on";
-            context.report(Diagnostic::new(codes::MASK, mask_span, message).with_help(help));
-            return None;
-        }
+        let shift = constant::mask_shift(context, mask, mask_span)?;
         if let Some(form) = form {
             let address = self.address(context, &form, span)?;
             if !matches!(ty, Type::U8 | Type::U32 | Type::U64) {
@@ -258,24 +293,13 @@ impl Walk<'_> {
             self.store_address(context, Address { size: 1, mask: Some(mask), ..address }, ty);
             return Some(());
         }
-        let value = constant::evaluate(context, inner)?;
-        match (value, ty.class()) {
-            (Value::Int { value, .. }, Class::Signed | Class::Unsigned | Class::Bits) => {
-                let byte = Value::Int { value: (value & mask) >> shift, unsigned: true };
-                self.store(context, byte, ty, span);
-                Some(())
-            }
-            (Value::Int { .. }, _) => {
-                let what = format!("is of type `.{ty}`, and its initial value is a byte of an integer");
-                self.mismatch(context, span, &what)
-            }
-            _ => {
-                let message =
-                    "a mask selects a byte of an integer or address, not of a floating-point number";
-                context.report(Diagnostic::new(codes::EXPRESSION_TYPE, span, message));
-                None
-            }
+        let byte = constant::masked(context, mask, shift, inner, span)?;
+        if !byte.goes_into(ty) {
+            let what = format!("is of type `.{ty}`, and its initial value is a byte of an integer");
+            return self.mismatch(context, span, &what);
         }
+        self.store(context, byte, ty, span);
+        Some(())
     }
 
     /// What an address in an initialiser is of. `at` and `size` are left to the caller.
@@ -318,55 +342,47 @@ impl Walk<'_> {
 
     fn store_address(&mut self, context: &mut Context<'_>, address: Address, ty: Type) {
         self.after_short_row(context);
-        let at = self.data.bytes.len() as u64;
-        self.data.addresses.push(Address { at, ..address });
-        self.data.bytes.extend(std::iter::repeat_n(0, (ty.bits() / 8) as usize));
+        self.data.addresses.push(Address { at: self.at, ..address });
+        let zeros = [0; 8];
+        self.put(&zeros[..zeros.len().min((ty.bits() / 8) as usize)]);
     }
 
     fn store(&mut self, context: &mut Context<'_>, value: Value, ty: Type, span: Span) {
         self.after_short_row(context);
-        let size = (ty.register_type().bits() / 8) as usize;
-        let bits = match value {
-            Value::Int { value, .. } => {
-                if ty.is_int() && size < 8 && !fits(value as i64, size) {
-                    let message = format!(
-                        "{} does not fit a `.{ty}`; its low {} bits are kept",
-                        Shown(value),
-                        8 * size
-                    );
-                    context.report(Diagnostic::new(codes::CHOPPED, span, message));
-                }
-                value
-            }
-            Value::F32(bits) => {
-                if ty == Type::F64 {
-                    let message =
-                        "the assembler stores the 32 bits of this literal as they are, not their value";
-                    let help = "write it as `0d…` or as a decimal number";
-                    context.report(Diagnostic::new(codes::SINGLE_IN_DOUBLE, span, message).with_help(help));
-                }
-                u64::from(bits)
-            }
-            Value::F64(value) if size == 4 => u64::from((value as f32).to_bits()),
-            Value::F64(value) => value.to_bits(),
-        };
-        let bytes = u128::from(bits).to_le_bytes();
-        self.data.bytes.extend(&bytes[..size.min(bytes.len())]);
+        if value.is_chopped(ty) {
+            let message = format!(
+                "{} does not fit a `.{ty}`; its low {} bits are kept",
+                Shown(value.bits()),
+                ty.bits()
+            );
+            context.report(Diagnostic::new(codes::CHOPPED, span, message));
+        }
+        if let (Value::F32(_), Type::F64) = (value, ty) {
+            let message = "the assembler stores the 32 bits of this literal as they are, not their value";
+            let help = "write it as `0d…` or as a decimal number";
+            context.report(Diagnostic::new(codes::SINGLE_IN_DOUBLE, span, message).with_help(help));
+        }
+        let (bytes, size) = value.bytes(ty);
+        self.put(&bytes[..size]);
     }
 
-    /// Says once that what follows a short row moves up into it.
+    fn put(&mut self, bytes: &[u8]) {
+        self.data.put(self.at, bytes);
+        self.at = self.at.saturating_add(bytes.len() as u64);
+    }
+
+    /// Says once that what follows a short row moves up into it, or would in the assembler.
     fn after_short_row(&mut self, context: &mut Context<'_>) {
         if let Some(row) = self.short_row.take()
             && !self.warned
         {
             self.warned = true;
+            let chosen = if context.options.strict { ", as is done here" } else { "" };
             let message = format!(
-                "this row of `{}` is short: the assembler lets the next values follow at once, the manual pads it with zeros",
+                "this row of `{}` is short: the assembler lets the next values follow at once, the manual pads it with zeros{chosen}",
                 self.name
             );
-            let help = "write the zeros";
-            let code = if context.options.strict { codes::SHORT_ROW.error } else { codes::SHORT_ROW.warning };
-            context.report(Diagnostic::new(code, row, message).with_help(help));
+            context.report(Diagnostic::new(codes::SHORT_ROW, row, message).with_help("write the zeros"));
         }
     }
 }
@@ -381,12 +397,6 @@ impl std::fmt::Display for Shown {
     }
 }
 
-/// Whether an integer fits that many bytes, signed or unsigned.
-fn fits(value: i64, bytes: usize) -> bool {
-    let bits = 8 * bytes as u32;
-    (-(1 << (bits - 1))..1 << bits).contains(&value)
-}
-
 /// How the value could have been written for this type.
 fn literal_help(context: &Context<'_>, ty: Type, span: Span) -> Option<String> {
     let text = span.text(context.source);
@@ -395,111 +405,4 @@ fn literal_help(context: &Context<'_>, ty: Type, span: Span) -> Option<String> {
         return Some(format!("write `{text}.0`"));
     }
     None
-}
-
-/// `x`, `x+4`, `generic(x)+4`: the shape of an address.
-struct AddressForm {
-    name: Name,
-    generic: bool,
-    offsets: Vec<ExprId>,
-}
-
-impl AddressForm {
-    /// Reads the shape; `None` if the expression is not an address.
-    fn read(context: &Context<'_>, root: ExprId) -> Option<AddressForm> {
-        let mut offsets = Vec::new();
-        let mut id = root;
-        loop {
-            let At { is, span } = context.module.expression(id);
-            match is {
-                Expr::Binary(BinaryOp::Add, left, right) => {
-                    offsets.push(right);
-                    id = left;
-                }
-                Expr::Name(symbol) if context.text(symbol) != "WARP_SZ" => {
-                    return Some(AddressForm { name: Name { symbol, span }, generic: false, offsets });
-                }
-                Expr::Generic(inner) => {
-                    let At { is, span } = context.module.expression(inner);
-                    let Expr::Name(symbol) = is else { return None };
-                    return Some(AddressForm { name: Name { symbol, span }, generic: true, offsets });
-                }
-                _ => return None,
-            }
-        }
-    }
-}
-
-/// What the name in an address means, if its address can be taken before the program runs.
-fn addressee(context: &mut Context<'_>, form: &AddressForm, variable: &str) -> Option<Addressee> {
-    let Name { symbol, span } = form.name;
-    let text = context.text(symbol);
-    let found = context.names.lookup(symbol);
-    match found.map(|found| (found.entity, found.member, found.span)) {
-        Some((Entity::Variable(id), member, declared)) => {
-            let space = context.checked.variable(id).space;
-            let is_opaque = context.checked.variable(id).opaque().is_some();
-            match space {
-                StateSpace::Global | StateSpace::Const | StateSpace::Tex => {
-                    context.require(&gates::ADDRESS_VALUE, span);
-                    if is_opaque {
-                        let message =
-                            format!("`{text}` is opaque: its address is no initial value, says the manual");
-                        context.deviation(codes::OPAQUE_ADDRESS, span, message);
-                    }
-                    Some(Addressee::Variable(id, member))
-                }
-                StateSpace::Reg | StateSpace::Sreg => {
-                    let message = format!("`{text}` is a register, which has no address");
-                    let diagnostic = Diagnostic::new(codes::INITIALISER_SYMBOL, span, message);
-                    context.report(diagnostic.with_related(declared, "declared here"));
-                    None
-                }
-                _ => {
-                    let message = format!(
-                        "`{text}` is in `{space}`; only `.global` and `.const` variables have an address before the program runs"
-                    );
-                    let diagnostic = Diagnostic::new(codes::INITIALISER_SPACE, span, message);
-                    context.report(diagnostic.with_related(declared, "declared here"));
-                    None
-                }
-            }
-        }
-        Some((Entity::Function(id), ..)) => {
-            let entry = context.checked.function(id).entry;
-            context.checked.functions[id.0 as usize].referenced = true;
-            if form.generic {
-                let message = format!("`{text}` is a function; `generic()` is for variables");
-                let help = format!("write `{text}`");
-                context.report(Diagnostic::new(codes::FUNCTION_ADDRESS, span, message).with_help(help));
-                return None;
-            }
-            if !form.offsets.is_empty() {
-                let message = format!("`{text}` is a function; nothing can be added to its address");
-                context.report(Diagnostic::new(codes::FUNCTION_ADDRESS, span, message));
-                return None;
-            }
-            context.require(&gates::FUNCTION_VALUE, span);
-            if entry {
-                context.require(&gates::ENTRY_VALUE, span);
-            }
-            Some(Addressee::Function(id))
-        }
-        Some((Entity::Label(_), _, declared)) => {
-            let message = format!("`{text}` is a label, which has no address before the program runs");
-            let diagnostic = Diagnostic::new(codes::INITIALISER_SYMBOL, span, message);
-            context.report(diagnostic.with_related(declared, "declared here"));
-            None
-        }
-        None => {
-            let message =
-                format!("`{text}`, in the initialiser of `{variable}`, is not declared before this");
-            let mut diagnostic = Diagnostic::new(codes::INITIALISER_SYMBOL, span, message);
-            if let Some(near) = context.names.nearest(context.module, text) {
-                diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
-            }
-            context.report(diagnostic);
-            None
-        }
-    }
 }

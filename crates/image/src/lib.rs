@@ -1,0 +1,96 @@
+//! Lays checked modules out in memory: where each variable lives, what it holds before a kernel runs, and which
+//! addresses go into it once the memory has been placed (PTX ISA sections 5.1, 5.3 and 5.4).
+//!
+//! [`lay_out`] takes one module or several that belong together, links their names and gives an [`Image`]:
+//! every variable with its size, alignment, offset, bytes and relocations, and every function with its
+//! parameters, its stack and the shared memory that it needs. [`Windows`] are the places of the state spaces in
+//! one generic address space; with them, [`Image::initial`] gives the bytes with all addresses in place.
+//!
+//! Nothing here is as large as a declared size: an array of a gigabyte is one row, and its bytes are runs.
+
+pub mod codes;
+pub mod contents;
+pub mod image;
+pub mod window;
+
+mod agree;
+mod build;
+mod link;
+mod opaque;
+mod place;
+mod reach;
+mod relocate;
+
+pub use contents::Contents;
+pub use image::{Extent, Function, FunctionId, Image, Kind, Object, ObjectId, Relocation, Target};
+pub use opaque::State;
+pub use window::{Window, Windows};
+
+use softwarp_check::Checked;
+use softwarp_syntax::{Diagnostic, Module, Span};
+
+/// One module: its tree and what it means. It must have been checked without errors.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit<'a> {
+    /// The tree, for its names.
+    pub module: &'a Module,
+    /// What it means.
+    pub checked: &'a Checked,
+}
+
+/// How to lay out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The result will be linked with others: names may remain without a definition (`ptxas -c`).
+    pub relocatable: bool,
+}
+
+/// Something wrong between modules, or too large for memory.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The module that the diagnostic is about: an index into the units.
+    pub unit: u32,
+    /// What is wrong.
+    pub diagnostic: Diagnostic,
+    /// Places in other modules that matter.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// A place in another module, and why it matters.
+#[derive(Clone, Debug)]
+pub struct Elsewhere {
+    /// Which module.
+    pub unit: u32,
+    /// Where in its text.
+    pub span: Span,
+    /// Why.
+    pub message: String,
+}
+
+impl Finding {
+    /// One about a single module.
+    pub fn new(unit: u32, diagnostic: Diagnostic) -> Finding {
+        Finding { unit, diagnostic, elsewhere: Vec::new() }
+    }
+
+    /// The same with a place in another module, or in the same.
+    #[must_use]
+    pub fn with_elsewhere(mut self, unit: u32, span: Span, message: impl Into<String>) -> Finding {
+        self.elsewhere.push(Elsewhere { unit, span, message: message.into() });
+        self
+    }
+}
+
+/// Links modules and lays their variables out. All that is wrong is found at once: errors with the warnings
+/// beside them, else an image with its [`Image::warnings`].
+///
+/// A single module that will not be linked further is a whole program, as for the assembler: it defines what it
+/// declares `.extern`.
+pub fn lay_out(units: &[Unit<'_>], options: Options) -> Result<Image, Vec<Finding>> {
+    let mut linked = link::link(units, options)?;
+    let warnings = std::mem::take(&mut linked.warnings);
+    match build::build(units, &linked) {
+        Ok(image) => Ok(Image { warnings, ..image }),
+        Err(errors) => Err(warnings.into_iter().chain(errors).collect()),
+    }
+}

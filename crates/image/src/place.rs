@@ -1,0 +1,52 @@
+//! Putting variables one after another: each at the next multiple of its alignment (PTX ISA section 5.4.5).
+//!
+//! In which order the assembler puts them is its own affair and nothing that a program may rely on. Here it is
+//! the order of the text, which is what people expect to see.
+
+use crate::image::{Extent, Object};
+
+/// Memory that is being filled.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cursor {
+    /// The address of the first byte.
+    origin: u64,
+    filled: Extent,
+}
+
+impl Cursor {
+    /// Memory from an address on, which alignment takes into account. Offsets count from there.
+    pub fn starting_at(origin: u64) -> Cursor {
+        Cursor { origin, filled: Extent::default() }
+    }
+
+    /// Where the next object goes, without putting it there; `None` past the end of addresses.
+    pub fn next(&self, alignment: u64) -> Option<u64> {
+        let free = self.origin.checked_add(self.filled.bytes)?;
+        Some(free.checked_next_multiple_of(alignment.max(1))? - self.origin)
+    }
+
+    /// Puts an object at the next place that suits it, or says that there is none.
+    pub fn put(&mut self, object: &mut Object) -> Result<(), TooMuch> {
+        let at = self.next(object.alignment).ok_or(TooMuch)?;
+        self.reserve(at, object.total(), object.alignment)?;
+        object.offset = Some(at);
+        Ok(())
+    }
+
+    /// Marks what is up to the end of an object at `at` as filled.
+    pub fn reserve(&mut self, at: u64, bytes: u64, alignment: u64) -> Result<(), TooMuch> {
+        let end = at.checked_add(bytes).filter(|&end| end <= i64::MAX as u64).ok_or(TooMuch)?;
+        self.filled.bytes = self.filled.bytes.max(end);
+        self.filled.alignment = self.filled.alignment.max(alignment);
+        Ok(())
+    }
+
+    /// What is filled so far.
+    pub fn extent(&self) -> Extent {
+        self.filled
+    }
+}
+
+/// The memory ends before the object does.
+#[derive(Clone, Copy, Debug)]
+pub struct TooMuch;

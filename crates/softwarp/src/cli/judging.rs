@@ -1,0 +1,82 @@
+//! What the commands that judge PTX files have in common: how to judge, when to colour, how to count.
+
+use super::Fault;
+use clap::ValueEnum;
+use softwarp::check::Options;
+use softwarp::isa::Target;
+use softwarp::syntax::{Diagnostic, Severity};
+use std::io::IsTerminal;
+
+/// How to judge.
+#[derive(Debug, clap::Args)]
+pub struct Judging {
+    /// Judge for this GPU instead of each module's .target, as in sm_90a
+    #[arg(long, value_name = "SM")]
+    arch: Option<String>,
+    /// The modules will be linked with others: names may be defined elsewhere (ptxas -c)
+    #[arg(long)]
+    relocatable: bool,
+    /// Follow the manual where the assembler lets more pass
+    #[arg(long)]
+    strict: bool,
+}
+
+impl Judging {
+    /// The same for the checker.
+    pub fn options(&self) -> Result<Options, Fault> {
+        let arch = self.arch.as_deref().map(target).transpose()?;
+        Ok(Options { arch, relocatable: self.relocatable, strict: self.strict })
+    }
+}
+
+fn target(name: &str) -> Result<Target, Fault> {
+    Target::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Target::all().map(Target::name).collect();
+        let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
+        let meant = softwarp::isa::nearest(name, names.iter().copied());
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
+        Fault::Call(format!("`{shown}` is not a target{meant}"))
+    })
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Colour {
+    /// Whether to colour what is written to a stream.
+    pub fn wanted(self, stream: &impl IsTerminal) -> bool {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        match self {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => !set("NO_COLOR") && !dumb() && stream.is_terminal(),
+        }
+    }
+}
+
+/// How many diagnostics of a file are shown to people. Programs get all.
+pub const SHOWN: usize = 200;
+
+/// Those that are errors.
+pub fn errors(diagnostics: &[Diagnostic]) -> impl Iterator<Item = &Diagnostic> {
+    diagnostics.iter().filter(|one| one.severity() == Severity::Error)
+}
+
+/// "2 errors, 1 warning in x.ptx"; "no errors in x.ptx"
+pub fn summary(errors: usize, warnings: usize, name: &str) -> String {
+    let counts: Vec<String> =
+        [(errors, "error"), (warnings, "warning")].into_iter().filter(|(n, _)| *n > 0).map(count).collect();
+    let counts = if counts.is_empty() { "no errors".to_owned() } else { counts.join(", ") };
+    format!("{counts} in {name}")
+}
+
+/// "1 error", "2 errors"
+pub fn count((number, word): (usize, &str)) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
