@@ -222,3 +222,22 @@ fn hostile_mnemonics_are_only_faults() {
     let long = "x".repeat(1 << 20);
     assert!(resolve(&long, &[&long]).is_err() && resolve("add", &[&long]).is_err());
 }
+
+#[test]
+fn most_of_what_is_spelled_by_chance_from_the_rows_is_legal() {
+    let (mut legal, mut all, mut state) = (0, 0, 1u32);
+    for opcode in softwarp_isa::instruction::opcodes() {
+        for _ in 0..8 {
+            let chance = |count: usize| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 8) as usize % count
+            };
+            let Some(mnemonic) = softwarp_isa::instruction::spell(opcode, chance) else { continue };
+            let words: Vec<&str> = mnemonic.split('.').skip(1).collect();
+            all += 1;
+            legal += usize::from(matches!(resolve(opcode, &words), Ok(Resolution::Shape(_))));
+        }
+    }
+    assert!(all > 1000 && legal * 10 > all * 8, "{legal} of {all}");
+    assert_eq!(softwarp_isa::instruction::spell("frobnicate", |_| 0), None);
+}

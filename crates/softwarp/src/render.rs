@@ -7,7 +7,7 @@ use crate::image::Finding;
 use crate::source::Source;
 use crate::syntax::{Diagnostic, Severity, Span};
 use annotate_snippets::{
-    Annotation, AnnotationKind, Element, Level, Renderer, Snippet, normalize_untrusted_str,
+    Annotation, AnnotationKind, Element, Level, Renderer, Snippet, Title, normalize_untrusted_str,
 };
 
 /// Places at most so many lines apart are shown in one piece.
@@ -43,12 +43,53 @@ pub fn finding(sources: &[Source], finding: &Finding, colour: bool) -> String {
     report(&finding.diagnostic, &files, colour)
 }
 
+/// Something that happened at places of some files, and has no code of its own: what stopped a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// What happened, in one line.
+    pub message: String,
+    /// Where: the file's number, the place, and what it has to do with it. The first is the place of the event.
+    pub places: Vec<(u32, Span, Option<String>)>,
+    /// What else there is to know.
+    pub notes: Vec<String>,
+}
+
+/// An event as text, with colours for a terminal if wanted.
+pub fn event(sources: &[Source], event: &Event, colour: bool) -> String {
+    let mut files: Vec<(u32, &Source, Vec<Mark<'_>>)> = Vec::new();
+    for (unit, span, reason) in &event.places {
+        let Some(source) = sources.get(*unit as usize) else { continue };
+        let mark = Mark::new(source, *span, reason.as_deref());
+        match files.iter_mut().find(|(of, ..)| of == unit) {
+            Some((_, _, marks)) => marks.push(mark),
+            None => files.push((*unit, source, vec![mark])),
+        }
+    }
+    let files: Vec<(&Source, Vec<Mark<'_>>)> =
+        files.into_iter().map(|(_, source, marks)| (source, marks)).collect();
+    let notes: Vec<(Level<'_>, &str)> = event.notes.iter().map(|note| (Level::NOTE, note.as_str())).collect();
+    show(Level::ERROR.primary_title(cut(&event.message, 0, LENGTH)), &notes, &files, colour)
+}
+
 /// A diagnostic with what is to be marked in each file.
 fn report(diagnostic: &Diagnostic, files: &[(&Source, Vec<Mark<'_>>)], colour: bool) -> String {
     let level = match diagnostic.severity() {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
+    let help: Vec<(Level<'_>, &str)> =
+        diagnostic.help.iter().map(|help| (Level::HELP, help.as_str())).collect();
+    let title = level.primary_title(cut(&diagnostic.message, 0, LENGTH)).id(diagnostic.code.0);
+    show(title, &help, files, colour)
+}
+
+/// A title, what is to be marked in each file, and words that follow.
+fn show(
+    title: Title<'_>,
+    words: &[(Level<'_>, &str)],
+    files: &[(&Source, Vec<Mark<'_>>)],
+    colour: bool,
+) -> String {
     let mut elements: Vec<Element<'_>> = Vec::new();
     let mut moved: Vec<(String, String)> = Vec::new();
     for (source, marks) in files {
@@ -56,10 +97,9 @@ fn report(diagnostic: &Diagnostic, files: &[(&Source, Vec<Mark<'_>>)], colour: b
         moved.extend(excerpts.iter().filter_map(|excerpt| excerpt.moved(source)));
         elements.extend(excerpts.into_iter().map(|excerpt| Element::from(excerpt.snippet(&source.name))));
     }
-    if let Some(help) = &diagnostic.help {
-        elements.push(Level::HELP.message(normalize_untrusted_str(cut(help, 0, LENGTH))).into());
+    for (level, text) in words {
+        elements.push(level.clone().message(normalize_untrusted_str(cut(text, 0, LENGTH))).into());
     }
-    let title = level.primary_title(cut(&diagnostic.message, 0, LENGTH)).id(diagnostic.code.0);
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let mut text = renderer.render(&[title.elements(elements)]);
     for (shown, true_place) in moved {

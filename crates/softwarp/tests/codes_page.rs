@@ -16,10 +16,11 @@ const RANGES: &[(&str, &str)] = &[
     ("06", "Operands"),
     ("07", "Addresses and state spaces"),
     ("08", "Modules together: linking and memory"),
+    ("10", "Tensor maps"),
 ];
 
 fn page() -> String {
-    let mut text = "# Codes\n\nEvery diagnostic of `softwarp check` and `softwarp layout`, with a module that gets it and one that does not. \
+    let mut text = "# Codes\n\nEvery diagnostic of `softwarp check`, `softwarp layout` and `softwarp tensor`, with a module (or a tensor map) that gets it and one that does not. \
                     `E` codes are errors, `W` codes warnings. `softwarp explain CODE` prints the same. This page is \
                     made by `crates/softwarp/tests/codes_page.rs`.\n"
         .to_owned();
@@ -41,7 +42,8 @@ fn page() -> String {
             // What takes gigabytes has no example, nor what another rule forestalls.
             for (word, module) in [("Wrong", row.wrong), ("Right", row.right)] {
                 if !module.is_empty() {
-                    text += &format!("\n{word}:\n\n```ptx\n{}\n```\n", module.trim_end());
+                    let language = if *digits == "10" { "json" } else { "ptx" };
+                    text += &format!("\n{word}:\n\n```{language}\n{}\n```\n", module.trim_end());
                 }
             }
         }

@@ -33,7 +33,7 @@ static INDEX: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
 });
 
 /// Every opcode.
-pub(super) fn opcodes() -> impl Iterator<Item = &'static str> {
+pub fn opcodes() -> impl Iterator<Item = &'static str> {
     INDEX.keys().copied().chain(UNTABLED.iter().copied()).chain(["cvt"])
 }
 
@@ -59,6 +59,23 @@ pub fn known(opcode: &str) -> Option<Known> {
     } else {
         None
     }
+}
+
+/// A mnemonic of an opcode, made by choices: the function is given a number of possibilities, more than none, and
+/// says which. Words that exclude one another may stand together in it: [`resolve`] says whether it is legal.
+pub fn spell(opcode: &str, mut choose: impl FnMut(usize) -> usize) -> Option<String> {
+    let rows = rows(opcode);
+    let row = rows.get(choose(rows.len().max(1)))?;
+    let mut mnemonic = opcode.to_owned();
+    for slot in &row.slots {
+        // One more possibility: nothing.
+        let word = slot.choices.get(choose(slot.choices.len() + usize::from(slot.optional)));
+        if let Some(word) = word.or(slot.choices.first().filter(|_| !slot.optional)) {
+            mnemonic.push('.');
+            mnemonic.push_str(word);
+        }
+    }
+    Some(mnemonic)
 }
 
 /// The opcode that a misspelt one looks like.

@@ -4,7 +4,7 @@ use super::{Fault, Printed, columns};
 use serde_json::{Value as Json, json};
 use softwarp::syntax::Explained;
 
-/// Say what a code of `softwarp check` means, with examples
+/// Say what a code of a diagnostic means, with examples
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
@@ -27,6 +27,14 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         let text = if args.json { super::json(&all.iter().map(in_json).collect()) } else { list(&all) };
         return Ok(text.into());
     };
+    if let Some((rule, text)) =
+        softwarp::tensor::walk::RULES.iter().find(|(rule, _)| rule.eq_ignore_ascii_case(name))
+    {
+        let page = format!("{rule}: why the hardware refuses a tensor copy\n\n{}\n", wrapped(text));
+        let json =
+            json!({"code": rule, "severity": "error", "title": text, "text": text, "wrong": "", "right": ""});
+        return Ok(if args.json { super::json(&json) } else { page }.into());
+    }
     let row =
         all.iter().find(|row| row.code.0.eq_ignore_ascii_case(name)).ok_or_else(|| unknown(name, &all))?;
     Ok(if args.json { super::json(&in_json(row)) } else { page(row) }.into())

@@ -29,7 +29,8 @@ impl Judging {
     }
 }
 
-fn target(name: &str) -> Result<Target, Fault> {
+/// A GPU by its name.
+pub fn target(name: &str) -> Result<Target, Fault> {
     Target::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Target::all().map(Target::name).collect();
         let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();

@@ -16,7 +16,9 @@ mod judging;
 mod layout;
 mod progress;
 mod quantize;
+mod run;
 mod sources;
+mod tensor;
 mod verify;
 
 use clap::error::ErrorKind;
@@ -45,11 +47,13 @@ struct Cli {
 enum Command {
     Check(check::Args),
     Layout(layout::Args),
+    Run(run::Args),
     Fmt(fmt::Args),
     Ast(ast::Args),
     Explain(explain::Args),
     Cvt(cvt::Args),
     Const(constant::Args),
+    Tensor(tensor::Args),
     Quantize(quantize::Args),
     Dequantize(dequantize::Args),
     Formats(formats::Args),
@@ -121,11 +125,13 @@ pub fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Check(args) => check::run(&args),
         Command::Layout(args) => layout::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Ast(args) => ast::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Cvt(args) => cvt::run(&args),
         Command::Const(args) => constant::run(&args),
+        Command::Tensor(args) => tensor::run(&args),
         Command::Quantize(args) => quantize::run(&args),
         Command::Dequantize(args) => dequantize::run(&args),
         Command::Formats(args) => formats::run(&args),

@@ -4,26 +4,30 @@ use super::progress::Progress;
 use super::{Fault, Printed};
 use serde_json::{Value as Json, json};
 use softwarp::verify::golden::GoldenError;
-use softwarp::verify::{Depth, Failure, Outcome, Report, verify};
+use softwarp::verify::{Depth, Failure, Outcome, Refused, Report, verify_with};
 use std::path::PathBuf;
 
 /// Replay recorded results and count agreements
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Golden files (.jsonl or .jsonl.gz), or folders of them
+    /// Golden files (.jsonl or .jsonl.gz) and launch files (.json), or folders of them
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// Replay everything, not only the edges and a part of each input space
     #[arg(long)]
     full: bool,
+    /// Hold approximate functions to the recorded bits, not only to the manual's bounds
+    #[arg(long)]
+    exact: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 const HELP: &str = "\
-Rows that differ are printed with their inputs, and last the count; exit 1 if any differs.
+Rows and programs that differ are printed, those that the machine refuses to load with the reason,
+and last the count; exit 1 if any differs.
 
 Example:
   softwarp verify crates/softwarp/tests/golden --full";
@@ -35,7 +39,8 @@ const SHOWN: usize = 8;
 pub fn run(args: &Args) -> Result<Printed, Fault> {
     let depth = if args.full { Depth::Full } else { Depth::Subset };
     let progress = Progress::new(0, "conversions");
-    let report = verify(&args.paths, depth, &|done, total| progress.of(done, total)).map_err(fault)?;
+    let report = verify_with(&args.paths, depth, args.exact, &|done, total| progress.of(done, total))
+        .map_err(fault)?;
     progress.finish();
     let text = if args.json { super::json(&in_json(&report)) } else { in_words(&report) };
     let failed = report.failed();
@@ -57,6 +62,9 @@ fn in_words(report: &Report) -> String {
     for path in &report.skipped {
         text.push_str(&format!("skipped {}: nothing in it is replayed\n", path.display()));
     }
+    for path in &report.missing {
+        text.push_str(&format!("missing {}: what needs it is not compared\n", path.display()));
+    }
     for outcome in &report.outcomes {
         let Some(failure) = &outcome.failure else { continue };
         text.push_str(&format!(
@@ -66,7 +74,14 @@ fn in_words(report: &Report) -> String {
             failure_in_words(failure)
         ));
     }
-    text.push_str(&format!("{} passed, {} failed\n", report.passed(), report.failed()));
+    for one in &report.refused {
+        text.push_str(&format!("skipped {}: {}: {}\n", one.file.display(), one.name, one.why));
+    }
+    text.push_str(&format!("{} passed, {} failed", report.passed(), report.failed()));
+    if !report.refused.is_empty() {
+        text.push_str(&format!(", {} skipped", report.refused.len()));
+    }
+    text.push('\n');
     text
 }
 
@@ -94,6 +109,7 @@ fn failure_in_words(failure: &Failure) -> String {
             };
             listed(rows.iter().map(row))
         }
+        Failure::Words { expected, got } => format!("recorded {expected}, got {got}"),
     }
 }
 
@@ -120,6 +136,7 @@ fn in_json(report: &Report) -> Json {
             };
             json!({"rows": rows.iter().map(row).collect::<Vec<Json>>()})
         }
+        Failure::Words { expected, got } => json!({"expected": expected, "got": got}),
     };
     let outcome = |outcome: &Outcome| {
         json!({
@@ -127,11 +144,16 @@ fn in_json(report: &Report) -> Json {
             "failure": outcome.failure.as_ref().map(failure),
         })
     };
-    let skipped: Vec<String> = report.skipped.iter().map(|path| path.display().to_string()).collect();
+    let refused =
+        |one: &Refused| json!({"file": one.file.display().to_string(), "name": one.name, "why": one.why});
+    let names =
+        |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<String>>();
     json!({
         "passed": report.passed(),
         "failed": report.failed(),
-        "skipped": skipped,
+        "skipped": names(&report.skipped),
+        "missing": names(&report.missing),
+        "refused": report.refused.iter().map(refused).collect::<Vec<Json>>(),
         "outcomes": report.outcomes.iter().map(outcome).collect::<Vec<Json>>(),
     })
 }

@@ -1,7 +1,7 @@
 //! An image drawn as a map: every region a strip, every variable a box, with padding between them.
 //!
 //! Widths grow with the logarithm of sizes, so that a word is seen beside a gigabyte; what is larger than
-//! [`LARGE`] bytes is drawn with a cut through it. The drawing stands alone: no scripts, no links, and colours
+//! `LARGE` bytes is drawn with a cut through it. The drawing stands alone: no scripts, no links, and colours
 //! for light and dark.
 
 use super::region::{Kind, Piece, Region, of_function, of_module, pieces};

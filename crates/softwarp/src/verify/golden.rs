@@ -1,5 +1,6 @@
 //! Reads golden files: JSON lines, plain or gzipped, of the kinds that [`super`] lists.
 
+use super::programs::{self, Program};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -21,6 +22,10 @@ pub enum Content {
     Sums(Vec<SumRow>),
     /// Single inputs and results.
     Samples(Vec<SampleRow>),
+    /// Tensor maps and copies, as [`super::tensor`] reads them.
+    Tensor(Vec<serde_json::Value>),
+    /// Programs and what they computed, as [`super::programs`] runs them.
+    Programs(Vec<Program>),
 }
 
 /// The sums of one form.
@@ -64,11 +69,11 @@ impl std::fmt::Display for GoldenError {
             GoldenError::Io(path, error) => write!(f, "{}: {error}", path.display()),
             GoldenError::Line(path, line, why) => write!(f, "{}:{line}: {why}", path.display()),
             GoldenError::Kind(path) => {
-                write!(f, "{}: not a golden file: no row with `sums` or `rows`", path.display())
+                write!(f, "{}: not a golden file: no row of a kind that is replayed", path.display())
             }
             GoldenError::Nothing(paths) => {
                 let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-                write!(f, "{}: no golden file with `sums` or `rows` in it", paths.join(", "))
+                write!(f, "{}: no golden file in it", paths.join(", "))
             }
         }
     }
@@ -115,7 +120,8 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, GoldenError> {
         let path = entry.map_err(io)?.path();
         if path.is_dir() {
             files.extend(files_below(&path)?);
-        } else if path.to_string_lossy().ends_with(".jsonl") || path.to_string_lossy().ends_with(".jsonl.gz")
+        } else if [".jsonl", ".jsonl.gz"].iter().any(|end| path.to_string_lossy().ends_with(end))
+            || programs::is_launch_file(&path)
         {
             files.push(path);
         }
@@ -127,6 +133,10 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, GoldenError> {
 fn read(path: &Path) -> Result<Golden, GoldenError> {
     let io = |error| GoldenError::Io(path.to_owned(), error);
     let file = File::open(path).map_err(io)?;
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let program = programs::read(path, file)?;
+        return Ok(Golden { file: path.to_owned(), content: Content::Programs(vec![program]) });
+    }
     let zipped = path.extension().is_some_and(|extension| extension == "gz");
     let text: Box<dyn Read> =
         if zipped { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) };
@@ -141,6 +151,10 @@ fn read(path: &Path) -> Result<Golden, GoldenError> {
         Content::Sums(rows(path, lines)?)
     } else if keys.get("rows").is_some() {
         Content::Samples(rows(path, lines)?)
+    } else if super::tensor::is_known(&keys) {
+        Content::Tensor(rows(path, lines)?)
+    } else if programs::is_known(&keys) {
+        Content::Programs(rows(path, lines)?)
     } else {
         return Err(GoldenError::Kind(path.to_owned()));
     };

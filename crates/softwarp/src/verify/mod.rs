@@ -4,13 +4,20 @@
 //!
 //! | keys | what is replayed |
 //! |---|---|
-//! | `form`, `n`, `sums` | a `cvt` over its whole input space, as 64 sums ([`space`]) |
+//! | `form`, `n`, `sums` | a `cvt` over its whole input space, as 64 sums ([`space`]); or an approximate function ([`approx`]) |
 //! | `form`, `rows` | a `cvt` or `cvt.pack` on single inputs: sources, then the result. Of two f32 sources the second may be left out, and is then derived as in a space. |
+//! | `name`, `ptx`, `launch` | a program: a module, and its launch file with what to expect ([`programs`]) |
+//!
+//! Tensor maps and copies have rows of their own: [`tensor`] lists them. A launch file (`.json`) beside its module
+//! (`.ptx`) is a golden file, too.
 //!
 //! Nothing here prints: the caller renders the [`Report`].
 
+pub mod approx;
 pub mod golden;
+pub mod programs;
 pub mod space;
+pub mod tensor;
 
 use golden::{Content, Golden, GoldenError, SampleRow, SumRow};
 use rayon::prelude::*;
@@ -34,7 +41,7 @@ pub enum Depth {
 pub struct Outcome {
     /// The file it is from.
     pub file: PathBuf,
-    /// The `cvt` form, as the file spells it.
+    /// The `cvt` form, as the file spells it; of other rows, what they are.
     pub form: String,
     /// What went wrong; `None` if everything replayed agrees.
     pub failure: Option<Failure>,
@@ -49,6 +56,13 @@ pub enum Failure {
     Chunks(Vec<ChunkDifference>),
     /// Inputs whose results differ.
     Rows(Vec<RowDifference>),
+    /// Something else differs.
+    Words {
+        /// What was recorded.
+        expected: String,
+        /// Ours.
+        got: String,
+    },
 }
 
 /// A chunk whose sum differs.
@@ -77,6 +91,17 @@ pub struct RowDifference {
     pub got: u64,
 }
 
+/// A program that was not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The file it is from.
+    pub file: PathBuf,
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
 /// What a replay came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -84,6 +109,10 @@ pub struct Report {
     pub outcomes: Vec<Outcome>,
     /// Files in a folder that hold nothing this version replays.
     pub skipped: Vec<PathBuf>,
+    /// Files that a recording lacks. What can be compared without them was.
+    pub missing: Vec<PathBuf>,
+    /// Programs that the machine refuses to load, and why.
+    pub refused: Vec<Refused>,
 }
 
 impl Report {
@@ -104,8 +133,20 @@ pub fn verify(
     depth: Depth,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Report, GoldenError> {
+    verify_with(paths, depth, false, progress)
+}
+
+/// The same; where the manual gives only bounds, results must still be `exact`.
+pub fn verify_with(
+    paths: &[PathBuf],
+    depth: Depth,
+    exact: bool,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Report, GoldenError> {
     let mut report = Report::default();
     let mut sums = Vec::new();
+    let mut programs = Vec::new();
+    let mut functions = Vec::new();
     for golden in golden::collect(paths, &mut report.skipped)? {
         let Golden { file, content } = golden;
         match content {
@@ -117,9 +158,19 @@ pub fn verify(
                 };
                 report.outcomes.extend(rows.iter().map(replay));
             }
+            Content::Tensor(rows) => {
+                let in_folder = paths.iter().any(|path| path != &file);
+                report.missing.extend(tensor::missing(&file, &rows, in_folder));
+                report.outcomes.extend(tensor::replay(&file, &rows));
+            }
+            Content::Programs(rows) => programs.extend(rows.into_iter().map(|row| (file.clone(), row))),
             Content::Sums(rows) => {
                 // Left open until all files are read: spaces are walked once for all forms.
                 for row in rows {
+                    if approx::is_known(&row) {
+                        functions.push((file.clone(), row));
+                        continue;
+                    }
                     sums.push((report.outcomes.len(), row));
                     let form = sums.last().map(|(_, row)| row.form.clone()).unwrap_or_default();
                     report.outcomes.push(Outcome { file: file.clone(), form, failure: None });
@@ -127,6 +178,18 @@ pub fn verify(
             }
         }
     }
+    programs::replay(&programs, &mut report, progress);
+    let done = std::cell::Cell::new(0);
+    for (file, row) in functions {
+        let more = |count| {
+            done.set(done.get() + count);
+            progress(done.get(), done.get());
+        };
+        let failure = approx::replay(&file, &row, depth, exact, &more).err();
+        report.outcomes.push(Outcome { file, form: row.form, failure });
+    }
+    report.missing.sort();
+    report.missing.dedup();
     for (outcome, failure) in replay_sums(&sums, depth, progress) {
         if let Some(outcome) = report.outcomes.get_mut(outcome) {
             outcome.failure = Some(failure);

@@ -1,0 +1,61 @@
+//! Loading a module: how long each step takes until its kernels could run, on one core.
+//!
+//! usage: `load FILE`
+//!
+//! `check --make FILE` writes a module of some 3 MB of what compilers write. Kernels are lowered when they are first
+//! launched; here the longest alone, and all of them. Those with instructions that are not executed are counted,
+//! and their time too.
+
+use softwarp_check::{Options, settle};
+use softwarp_image::{FunctionId, Unit, lay_out};
+use softwarp_syntax::parse;
+use softwarp_vm::device::{Device, LoadOptions};
+use softwarp_vm::lower::{Lowering, lower};
+use std::hint::black_box;
+use std::time::Instant;
+
+const ROUNDS: usize = 15;
+
+/// The best time of several rounds, in milliseconds.
+fn best<T>(mut work: impl FnMut() -> T) -> f64 {
+    let round = |_| {
+        let start = Instant::now();
+        let result = black_box(work());
+        let time = start.elapsed().as_secs_f64() * 1e3;
+        drop(result);
+        time
+    };
+    (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
+}
+
+fn main() {
+    let path = std::env::args().nth(1).expect("a file");
+    let source = std::fs::read_to_string(path).expect("a file of text");
+    let parsed = parse(&source);
+    let module = &parsed.module;
+    let (checked, settled, _) = settle(module, &source, Options::default());
+    let linked = [Unit { module, checked: &checked }];
+    let image = lay_out(&linked, softwarp_image::Options::default()).expect("it fits");
+    let units = [Lowering { module, source: &source, checked: &checked, settled: &settled }];
+    let kernels = image.functions.iter().enumerate().filter(|(_, one)| one.entry && one.defined);
+    let kernels: Vec<FunctionId> = kernels.map(|(index, _)| FunctionId(index as u32)).collect();
+    let lowered =
+        |id: &FunctionId| lower(&units, &image, *id).ok().map(|program| (program.codes[0].ops.len(), *id));
+    let programs: Vec<_> = kernels.iter().filter_map(lowered).collect();
+    let (operations, longest) = *programs.iter().max().expect("a kernel that can be executed");
+
+    println!("{} bytes, {} kernels, {} of them executed", source.len(), kernels.len(), programs.len());
+    println!("parse              {:7.2} ms", best(|| parse(&source)));
+    println!("check and resolve  {:7.2} ms", best(|| settle(module, &source, Options::default())));
+    println!("lay out            {:7.2} ms", best(|| lay_out(&linked, softwarp_image::Options::default())));
+    println!(
+        "all of Device::load{:7.2} ms",
+        best(|| Device::load(&[&source], LoadOptions::default()).is_ok())
+    );
+    println!(
+        "lower the longest  {:7.2} ms ({operations} operations)",
+        best(|| lower(&units, &image, longest))
+    );
+    let all = || kernels.iter().filter(|id| lower(&units, &image, **id).is_ok()).count();
+    println!("lower all          {:7.2} ms", best(all));
+}

@@ -1,0 +1,349 @@
+//! `softwarp run`: executes kernels, as a launch file says or as the arguments do.
+
+mod arguments;
+mod report;
+mod sanitize;
+mod stop;
+mod trace;
+
+use super::judging::{Colour, SHOWN, count, target};
+use super::progress::Progress as Bar;
+use super::{Fault, Printed, remark, sources};
+use arguments::{Dimensions, Dump, Given};
+use serde_json::{Map, Value as Json};
+use softwarp::render::{self, Event};
+use softwarp::run::data::digits;
+use softwarp::run::file::LaunchFile;
+use softwarp::run::{Options, Run, RunError, differences};
+use softwarp::source::Source;
+use softwarp::vm::device::{LaunchError, LoadError, LoadOptions, Report};
+use softwarp::vm::stats::Progress;
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Execute kernels on the CPU, exactly as a GPU would
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// A launch file, or PTX files, which are linked if there are several; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The kernel; the only one of the module without it
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// CTAs of the grid, in up to three dimensions
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    grid: Option<Dimensions>,
+    /// Threads of a CTA, in up to three dimensions
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    block: Option<Dimensions>,
+    /// Bytes of shared memory beyond what the kernel declares
+    #[arg(long, value_name = "BYTES")]
+    shared: Option<u32>,
+    /// The next argument of the kernel
+    #[arg(long = "arg", value_name = "KIND:VALUE")]
+    arguments: Vec<String>,
+    /// Put data into a variable of the module
+    #[arg(long, value_name = "NAME=DATA")]
+    set: Vec<String>,
+    /// Read a buffer or variable back, into a file or into the JSON
+    #[arg(long, value_name = "NAME[:TYPE][=FILE]")]
+    dump: Vec<String>,
+    /// Compare with what the launch file expects, by its rule
+    #[arg(long)]
+    check: bool,
+    /// Count what is executed
+    #[arg(long)]
+    stats: bool,
+    /// Look for more than faults: reads of memory that was never written, races, barriers that some miss
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    sanitize: Vec<sanitize::What>,
+    /// Follow a thread: its CTA and itself, as in 0:5 or 1,0,0:5,0,0
+    #[arg(long, value_name = "CTA:THREAD")]
+    trace: Vec<trace::Thread>,
+    /// How many threads of this computer take part; all cores without it
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Stop a launch after so many instructions of warps
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Stop a launch after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<f64>,
+    /// The GPU to be, as in sm_90a, instead of the module's .target
+    #[arg(long, value_name = "SM")]
+    arch: Option<String>,
+    /// Colours in errors: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: Colour,
+}
+
+const HELP: &str = "\
+Arguments of the kernel, in the order of its parameters:
+  buffer:x=@x.npy        memory that holds an array (or, of any other file, its bytes), by address
+  buffer:y=zero:4096     so many bytes of zeros; also none:BYTES (never written), iota32:BYTES (words
+                         0, 1, 2, ...), splitmix32:SEED:BYTES (random words) and hex:DIGITS
+  buffer:x  buffer:x+16  a buffer that was given before, and an address inside it
+  u32:7  f32:1.5         a number: u8 to u64, s8 to s64, f16, bf16, f32, f64, and the smaller formats
+  bytes:00ff             a struct, in hexadecimal
+
+Prints {\"ok\": true, \"dumps\": {\"y\": hexadecimal}}; what --dump names a file for is written there
+instead: an array if it ends in .npy, else bytes. A buffer that began as an array keeps its type and
+shape; else TYPE says what it holds (f32, u16, ...), and without one it is bytes.
+A fault prints {\"ok\": false, \"fault\": {...}}, with kind, message, file, line, instruction, cta, thread
+and more, and shows itself on standard error; exit code 1. What kernels print goes to standard error.
+With --sanitize there is also \"findings\": [...]; a run with findings goes on, and has \"ok\": false.
+
+A launch file is JSON; docs/running.md has the format.
+
+Examples:
+  softwarp run examples/saxpy.json
+  softwarp run examples/saxpy.ptx --grid 4 --block 256 --arg f32:2 --arg buffer:x=@x.npy \\
+      --arg buffer:y=@y.npy --arg u32:1000 --dump y=out.npy
+  softwarp run kernel.json --check --stats";
+
+/// Stops launches when the user asks for it.
+static CANCEL: AtomicBool = AtomicBool::new(false);
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, Fault> {
+    sources::only_one_standard_input(&args.files)?;
+    let arch = args.arch.as_deref().map(target).transpose()?;
+    let most_time = match args.time {
+        Some(seconds) => Some(
+            Duration::try_from_secs_f64(seconds)
+                .map_err(|_| Fault::call(format!("--time {seconds}: it must be a number of seconds")))?,
+        ),
+        None => None,
+    };
+    if args.threads == Some(0) {
+        return Err(Fault::call("--threads 0: there must be at least one"));
+    }
+    let asked: Vec<Dump> = args.dump.iter().map(|text| Dump::parse(text)).collect::<Result<_, _>>()?;
+    let (given, sources) = prepare(args)?;
+    let (file, launch_file) = (given.file, given.launch_file.as_deref());
+    for dump in asked.iter().filter(|dump| dump.path.is_some()) {
+        // Before anything runs: what cannot be written is known now.
+        dump.format(&given.arrays)?;
+    }
+    if args.check && file.expect.is_empty() {
+        return Err(Fault::call("--check: the launch file has no `expect` to compare with"));
+    }
+
+    // A second request does not wait.
+    let handler = || {
+        if CANCEL.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    let _ = ctrlc::set_handler(handler);
+
+    let colour = args.color.wanted(&std::io::stderr());
+    let texts: Vec<&str> = sources.iter().map(|source| source.text.as_str()).collect();
+    let loaded = Run::prepare(&file, &texts, LoadOptions { arch });
+    let mut machine = loaded.map_err(|error| refused(&error, &sources, launch_file, colour))?;
+    let names = read_back(&file, &asked, args.check, &machine)?;
+
+    let print = |text: &str| {
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    };
+    let tracer = trace::Follower::new(&args.trace, &sources);
+    let mut reports = Vec::new();
+    let mut findings = Vec::new();
+    for index in 0..file.launches.len() {
+        let progress = Progress::default();
+        let block = file.launches.get(index).map_or([1; 3], |launch| launch.block);
+        tracer.begin(index, block);
+        let options = Options {
+            // What is followed is told in one order.
+            threads: if args.trace.is_empty() { args.threads } else { Some(1) },
+            most_instructions: args.steps,
+            most_time,
+            cancel: Some(&CANCEL),
+            print: Some(&print),
+            tracer: (!args.trace.is_empty()).then_some(&tracer as _),
+            count_operations: args.stats,
+            progress: Some(&progress),
+            sanitize: sanitize::wanted(&args.sanitize),
+        };
+        let outcome = watched(&progress, || machine.launch(&file, index, &options));
+        tracer.end();
+        findings.extend_from_slice(machine.device().findings());
+        match outcome {
+            Ok(report) => reports.push(report),
+            Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
+                let stopped = stop::stopped(&mut machine, &sources, &fault, &names, colour)?;
+                return sanitize::told(stopped, args, &mut machine, &sources, &findings, colour);
+            }
+            Err(error) => return Err(refused(&error, &sources, launch_file, colour)),
+        }
+    }
+    let printed = finish(args, &file, &machine, &asked, &given.arrays, &names, &reports)?;
+    sanitize::told(printed, args, &mut machine, &sources, &findings, colour)
+}
+
+/// What is to be run, and the PTX files.
+fn prepare(args: &Args) -> Result<(Given, Vec<Source>), Fault> {
+    let read: Vec<Source> = args.files.iter().map(|path| sources::read(path)).collect::<Result<_, _>>()?;
+    let is_json = |source: &Source| source.text.trim_start().starts_with(['{', '[']);
+    if !read.iter().any(is_json) {
+        let given = arguments::given(args, &read)?;
+        return Ok((given, read));
+    }
+    let ([source], [path]) = (read.as_slice(), args.files.as_slice()) else {
+        return Err(Fault::call("a launch file stands alone: it names its module"));
+    };
+    arguments::only_for_ptx(args)?;
+    let file = LaunchFile::parse(&source.text).map_err(|error| Fault::input(&source.name, error))?;
+    let module = match &file.ptx {
+        Some(name) => path.with_file_name(name),
+        None if sources::is_standard_input(path) => {
+            return Err(Fault::input(&source.name, "a launch file from standard input must have `ptx`"));
+        }
+        None => path.with_extension("ptx"),
+    };
+    let module = sources::read(&module)?;
+    Ok((Given { file, arrays: BTreeMap::new(), launch_file: Some(source.name.clone()) }, vec![module]))
+}
+
+/// What is read back at the end; with `--check`, also what is compared.
+fn read_back(file: &LaunchFile, asked: &[Dump], check: bool, machine: &Run) -> Result<Vec<String>, Fault> {
+    for dump in asked {
+        let buffer = file.buffer(&dump.name).is_some();
+        if !buffer && machine.device().variable(&dump.name).is_none() {
+            return Err(Fault::call(format!(
+                "--dump {}: there is no buffer or variable of this name",
+                dump.name
+            )));
+        }
+    }
+    let names: Vec<String> = match (asked.is_empty(), check) {
+        (false, _) => asked.iter().map(|dump| dump.name.clone()).collect(),
+        (true, true) => Vec::new(),
+        (true, false) => {
+            let globals = file.globals.iter().filter(|global| global.dump).map(|global| &global.name);
+            file.dump.iter().chain(globals.filter(|name| !file.dump.contains(name))).cloned().collect()
+        }
+    };
+    Ok(names)
+}
+
+/// Runs something while a bar shows how far it is, on a terminal.
+fn watched<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
+    if !std::io::stderr().is_terminal() {
+        return work();
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let bar = Bar::new(0, "CTAs");
+            while !done.load(Ordering::Relaxed) {
+                bar.of(progress.ctas_done.load(Ordering::Relaxed), progress.ctas.load(Ordering::Relaxed));
+                std::thread::park_timeout(Duration::from_millis(100));
+            }
+            bar.finish();
+        });
+        let result = work();
+        done.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+fn finish(
+    args: &Args,
+    file: &LaunchFile,
+    machine: &Run,
+    asked: &[Dump],
+    arrays: &BTreeMap<String, arguments::Shape>,
+    names: &[String],
+    reports: &[Report],
+) -> Result<Printed, Fault> {
+    let wrong = |error: RunError| Fault::Input(error.to_string());
+    let mut result = Map::new();
+    result.insert("ok".to_owned(), true.into());
+    if !names.is_empty() || !args.check {
+        let mut dumps = Map::new();
+        for name in names {
+            let bytes = machine.read(name).map_err(wrong)?;
+            match asked.iter().find(|dump| &dump.name == name && dump.path.is_some()) {
+                Some(dump) => dump.write(&bytes, arrays)?,
+                None => {
+                    dumps.insert(name.clone(), digits(&bytes).into());
+                }
+            }
+        }
+        result.insert("dumps".to_owned(), dumps.into());
+    }
+    let mut verdict = None;
+    if args.check {
+        let names = file.expect.iter().map(|(name, _)| name);
+        let got: Vec<(String, Vec<u8>)> = names
+            .map(|name| Ok((name.clone(), machine.read(name)?)))
+            .collect::<Result<_, RunError>>()
+            .map_err(wrong)?;
+        let found = differences(file, &got);
+        let words: Map<String, Json> =
+            found.iter().map(|(name, difference)| (name.clone(), difference.to_string().into())).collect();
+        result.insert("ok".to_owned(), found.is_empty().into());
+        result.insert("differences".to_owned(), words.into());
+        if !found.is_empty() {
+            for (name, difference) in &found {
+                remark(&format!("{name}: {difference}"));
+            }
+            let results = count((found.len(), "result"));
+            let differ = if found.len() == 1 { "differs" } else { "differ" };
+            verdict = Some(Fault::Input(format!("{results} {differ} from what the launch file expects")));
+        }
+    }
+    if args.stats {
+        let stats = report::Stats::new(reports);
+        remark(stats.table().trim_end());
+        result.insert("stats".to_owned(), stats.json());
+    }
+    Ok(Printed { text: format!("{}\n", Json::Object(result)), fault: verdict })
+}
+
+/// What cannot be run, shown as `softwarp check` shows what is wrong.
+fn refused(error: &RunError, sources: &[Source], launch_file: Option<&str>, colour: bool) -> Fault {
+    let show = |text: String| {
+        remark(text.trim_end_matches('\n'));
+        remark("");
+    };
+    match error {
+        RunError::Load(LoadError::Invalid(found)) => {
+            for (unit, diagnostic) in found.iter().take(SHOWN) {
+                if let Some(source) = sources.get(*unit as usize) {
+                    show(render::text(source, diagnostic, colour));
+                }
+            }
+            Fault::Input(format!("{}: the module cannot be loaded", count((found.len(), "error"))))
+        }
+        RunError::Load(LoadError::Unlinked(found)) => {
+            found.iter().take(SHOWN).for_each(|one| show(render::finding(sources, one, colour)));
+            Fault::Input(format!("{}: the modules cannot be linked", count((found.len(), "error"))))
+        }
+        RunError::Launch { error: LaunchError::Unsupported(list), .. } => {
+            for one in list.iter().take(SHOWN) {
+                let places = vec![(one.unit, one.span, None)];
+                show(render::event(
+                    sources,
+                    &Event { message: one.what.clone(), places, notes: Vec::new() },
+                    colour,
+                ));
+            }
+            let what = count((list.len(), "instruction"));
+            Fault::Input(format!("{what} of the kernel cannot be executed by the machine yet"))
+        }
+        // Who said how to launch is at fault.
+        RunError::Launch { error, index } => match launch_file {
+            None => Fault::call(error),
+            Some(name) => Fault::input(name, format!("launches[{index}]: {error}")),
+        },
+        RunError::File(_) | RunError::Missing(_) | RunError::Memory { .. } | RunError::Load(_) => {
+            launch_file.map_or_else(|| Fault::Input(error.to_string()), |name| Fault::input(name, error))
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `--sanitize`: what to look for besides faults, and what was found.
+
+use super::super::judging::{SHOWN, count};
+use super::super::{Fault, Printed, remark};
+use super::Args;
+use serde_json::{Map, Value as Json};
+use softwarp::render;
+use softwarp::run::{Run, finding};
+use softwarp::source::Source;
+use softwarp::vm::sanitize::{Finding, Sanitize};
+
+/// What to look for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum What {
+    /// Reads of memory that was never written
+    Init,
+    /// Accesses of several threads that nothing orders
+    Race,
+    /// Barriers and operations among lanes that some miss
+    Sync,
+}
+
+/// As the machine has it.
+pub fn wanted(list: &[What]) -> Sanitize {
+    let has = |what| list.contains(&what);
+    Sanitize { init: has(What::Init), race: has(What::Race), sync: has(What::Sync) }
+}
+
+/// Adds what was found to what is printed.
+pub fn told(
+    printed: Printed,
+    args: &Args,
+    machine: &mut Run,
+    sources: &[Source],
+    findings: &[Finding],
+    colour: bool,
+) -> Result<Printed, Fault> {
+    if args.sanitize.is_empty() {
+        return Ok(printed);
+    }
+    let mut result: Map<String, Json> =
+        serde_json::from_str(&printed.text).map_err(|error| Fault::Input(error.to_string()))?;
+    for one in findings.iter().take(SHOWN) {
+        let event = finding::event(machine, one);
+        remark(render::event(sources, &event, colour).trim_end_matches('\n'));
+        remark("");
+    }
+    let list: Vec<Json> = findings.iter().map(|one| finding::json(machine, sources, one)).collect();
+    result.insert("findings".to_owned(), list.into());
+    let mut fault = printed.fault;
+    if !findings.is_empty() {
+        result.insert("ok".to_owned(), false.into());
+        remark(&count((findings.len(), "finding")));
+        fault = fault.or(Some(Fault::Told(1)));
+    }
+    Ok(Printed { text: format!("{}\n", Json::Object(result)), fault })
+}

@@ -1,0 +1,161 @@
+//! `--trace`: every instruction that some threads execute, and what it changed in their registers.
+
+use softwarp::source::Source;
+use softwarp::vm::lanes::{Frame, LANES};
+use softwarp::vm::program::{Guard, Op};
+use softwarp::vm::stats::{Event, Tracer};
+use std::io::Write;
+use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A thread to follow.
+#[derive(Clone, Copy, Debug)]
+pub struct Thread {
+    cta: [u32; 3],
+    thread: [u32; 3],
+}
+
+impl FromStr for Thread {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Thread, String> {
+        let (cta, thread) = text.split_once(':').unwrap_or(("0", text));
+        let place = |text: &str| {
+            let mut place = [0; 3];
+            let parts: Vec<&str> = text.split(',').collect();
+            if parts.len() > 3 {
+                return Err("there are at most three dimensions".to_owned());
+            }
+            for (index, part) in place.iter_mut().zip(parts) {
+                *index =
+                    part.trim().parse().map_err(|_| format!("`{}` is not an index", part.escape_debug()))?;
+            }
+            Ok(place)
+        };
+        Ok(Thread { cta: place(cta)?, thread: place(thread)? })
+    }
+}
+
+/// Writes what threads do, as they do it.
+pub struct Follower<'a> {
+    threads: &'a [Thread],
+    sources: &'a [Source],
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    launch: usize,
+    /// Warps and lanes of the threads.
+    places: Vec<(u32, usize)>,
+    /// Lines that are told when the instruction is done, with what each thread's registers held before.
+    pending: Vec<(String, usize, Registers)>,
+}
+
+/// The registers of one lane.
+#[derive(Clone, PartialEq)]
+struct Registers {
+    narrow: Vec<u32>,
+    wide: Vec<u64>,
+    predicates: Vec<bool>,
+}
+
+impl Registers {
+    fn of(frame: &Frame, lane: usize) -> Registers {
+        Registers {
+            narrow: frame.narrow.iter().map(|row| row.0[lane]).collect(),
+            wide: frame.wide.iter().map(|row| row.0[lane]).collect(),
+            predicates: frame.predicates.iter().map(|bits| bits >> lane & 1 == 1).collect(),
+        }
+    }
+
+    /// What is different now.
+    fn changed(&self, now: &Registers) -> Vec<String> {
+        let narrow = self.narrow.iter().zip(&now.narrow).filter(|(was, is)| was != is);
+        let wide = self.wide.iter().zip(&now.wide).filter(|(was, is)| was != is);
+        let predicates = self.predicates.iter().zip(&now.predicates).filter(|(was, is)| was != is);
+        let narrow = narrow.map(|(_, is)| format!("0x{is:08x}"));
+        let wide = wide.map(|(_, is)| format!("0x{is:016x}"));
+        narrow.chain(wide).chain(predicates.map(|(_, is)| is.to_string())).collect()
+    }
+}
+
+impl<'a> Follower<'a> {
+    /// Follows threads of what these files hold.
+    pub fn new(threads: &'a [Thread], sources: &'a [Source]) -> Follower<'a> {
+        Follower { threads, sources, state: Mutex::new(State::default()) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A launch begins.
+    pub fn begin(&self, launch: usize, block: [u32; 3]) {
+        let mut state = self.state();
+        state.launch = launch;
+        let place = |thread: &Thread| {
+            let [x, y, z] = thread.thread;
+            let number =
+                z.saturating_mul(block[1]).saturating_add(y).saturating_mul(block[0]).saturating_add(x);
+            (number / LANES as u32, number as usize % LANES)
+        };
+        state.places = self.threads.iter().map(place).collect();
+    }
+
+    /// It has ended.
+    pub fn end(&self) {
+        let pending = std::mem::take(&mut self.state().pending);
+        pending.into_iter().for_each(|(line, ..)| tell(&line));
+    }
+
+    fn line(&self, event: &Event<'_>, thread: &Thread, runs: bool) -> String {
+        // One module is by far the most common; of others, the text that fits.
+        let source = self.sources.first();
+        let (line, text) = source.map_or((0, ""), |source| {
+            (source.position(event.span.start).line, event.span.text(&source.text))
+        });
+        let text: Vec<&str> = text.split_whitespace().collect();
+        let ([cx, cy, cz], [x, y, z]) = (thread.cta, thread.thread);
+        let not = if runs { "" } else { "  (not executed: its guard is false)" };
+        format!("{cx},{cy},{cz}:{x},{y},{z}  {line:>5}  {}{not}", text.join(" "))
+    }
+}
+
+fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn guard(op: &Op) -> Guard {
+    match op {
+        Op::Alu(inst) => inst.guard,
+        Op::Other(guard, _) | Op::Branch(guard, _) => *guard,
+    }
+}
+
+impl Tracer for Follower<'_> {
+    fn before(&self, event: &Event<'_>, frame: &Frame) {
+        let mut state = self.state();
+        let earlier = std::mem::take(&mut state.pending);
+        earlier.into_iter().for_each(|(line, ..)| tell(&line));
+        let runs = guard(event.op).lanes(frame, event.lanes);
+        let places = state.places.clone();
+        for (thread, (warp, lane)) in self.threads.iter().zip(places) {
+            if thread.cta == event.cta && warp == event.warp && event.lanes >> lane & 1 == 1 {
+                let line = self.line(event, thread, runs >> lane & 1 == 1);
+                state.pending.push((line, lane, Registers::of(frame, lane)));
+            }
+        }
+    }
+
+    fn after(&self, frame: &Frame) {
+        let pending = std::mem::take(&mut self.state().pending);
+        for (line, lane, before) in pending {
+            let changed = before.changed(&Registers::of(frame, lane));
+            match changed.is_empty() {
+                true => tell(&line),
+                false => tell(&format!("{line}  → {}", changed.join(", "))),
+            }
+        }
+    }
+}

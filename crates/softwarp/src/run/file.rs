@@ -1,0 +1,395 @@
+//! Launch files: a module, what its memory holds before, the launches, and what is read back after.
+//!
+//! docs/running.md describes the format. Everything is read before anything runs, and what is wrong is told with its
+//! place in the file (`launches[0].args[2].f32`). Keys that say nothing about a run are left alone.
+
+use super::compare::Rule;
+use super::data::{self, Init, MOST_DATA};
+use serde_json::{Map, Value as Json};
+
+/// The most buffers, launches and the like that a file can have.
+const MOST: usize = 1 << 16;
+
+/// How deep structs can be in structs.
+const DEEPEST: usize = 8;
+
+/// What a launch file says.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchFile {
+    /// The module's file; without it, the file of the same name that ends in `.ptx`.
+    pub ptx: Option<String>,
+    /// What it tests, for people.
+    pub what: Option<String>,
+    /// Memory of the device.
+    pub buffers: Vec<Buffer>,
+    /// Buffers that are freed before the first launch.
+    pub freed: Vec<String>,
+    /// Variables of the module that the host sets or reads.
+    pub globals: Vec<Global>,
+    /// The launches, in order.
+    pub launches: Vec<Launch>,
+    /// Buffers that are read back.
+    pub dump: Vec<String>,
+    /// What they should hold.
+    pub expect: Vec<(String, Vec<u8>)>,
+    /// How to compare.
+    pub compare: Rule,
+    /// The bug that was planted in it.
+    pub bug: Option<String>,
+    /// The tool of compute-sanitizer that finds it.
+    pub tool: Option<String>,
+    /// What it has that the machine has not, in words.
+    pub missing: Option<String>,
+}
+
+/// Memory of the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// What it holds at first.
+    pub init: Init,
+}
+
+/// A variable of the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// Its name.
+    pub name: String,
+    /// What the host puts into it before the first launch.
+    pub set: Option<Vec<u8>>,
+    /// Whether it is read back.
+    pub dump: bool,
+}
+
+/// A launch of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: String,
+    /// CTAs.
+    pub grid: [u32; 3],
+    /// Threads of a CTA.
+    pub block: [u32; 3],
+    /// CTAs of a cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// Bytes of shared memory beyond what the kernel declares.
+    pub dynamic_shared: u32,
+    /// One for each parameter.
+    pub arguments: Vec<Argument>,
+}
+
+/// An argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The address of a buffer, and an offset.
+    Buffer(String, i64),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// A struct of so many bytes: where each member begins, and what it is. Other bytes are zero.
+    Packed(u64, Vec<(u64, Argument)>),
+}
+
+/// What is wrong with a launch file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// Where: `launches[0].grid`. Empty for the file as a whole.
+    pub place: String,
+    /// What.
+    pub why: String,
+}
+
+impl std::fmt::Display for FileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.place.as_str() {
+            "" => write!(f, "{}", self.why),
+            place => write!(f, "{place}: {}", self.why),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+type Read<T> = Result<T, FileError>;
+
+/// A value and its place.
+struct At<'a> {
+    json: &'a Json,
+    place: String,
+}
+
+impl<'a> At<'a> {
+    fn error<T>(&self, why: impl Into<String>) -> Read<T> {
+        Err(FileError { place: self.place.clone(), why: why.into() })
+    }
+
+    fn object(&self) -> Read<&'a Map<String, Json>> {
+        self.json.as_object().map_or_else(|| self.error("it must be an object"), Ok)
+    }
+
+    fn inside(&self, key: &str, json: &'a Json) -> At<'a> {
+        let dot = if self.place.is_empty() { "" } else { "." };
+        let key: String = key.chars().take(80).flat_map(char::escape_debug).collect();
+        At { json, place: format!("{}{dot}{key}", self.place) }
+    }
+
+    /// A key that may be absent or null.
+    fn get(&self, key: &str) -> Read<Option<At<'a>>> {
+        let found = self.object()?.get(key).filter(|json| !json.is_null());
+        Ok(found.map(|json| self.inside(key, json)))
+    }
+
+    fn need(&self, key: &str) -> Read<At<'a>> {
+        match self.get(key)? {
+            Some(at) => Ok(at),
+            None => self.error(format!("`{key}` is missing")),
+        }
+    }
+
+    fn list(&self) -> Read<Vec<At<'a>>> {
+        let Some(list) = self.json.as_array() else { return self.error("it must be a list") };
+        if list.len() > MOST {
+            return self.error(format!("it has {} members: there can be {MOST}", list.len()));
+        }
+        let member = |(index, json)| At { json, place: format!("{}[{index}]", self.place) };
+        Ok(list.iter().enumerate().map(member).collect())
+    }
+
+    /// A list that may be absent.
+    fn list_of<T>(&self, key: &str, read: impl Fn(&At<'a>) -> Read<T>) -> Read<Vec<T>> {
+        match self.get(key)? {
+            Some(list) => list.list()?.iter().map(read).collect(),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn text(&self) -> Read<String> {
+        self.json.as_str().map_or_else(|| self.error("it must be a string"), |text| Ok(text.to_owned()))
+    }
+
+    fn unsigned(&self) -> Read<u64> {
+        self.json.as_u64().map_or_else(|| self.error("it must be a whole number that is not negative"), Ok)
+    }
+
+    fn data(&self, most: u64) -> Read<Vec<u8>> {
+        data::decode(self.json, most).or_else(|why| self.error(why))
+    }
+
+    fn dimensions(&self) -> Read<[u32; 3]> {
+        let mut sizes = [1; 3];
+        let list = match self.json {
+            Json::Array(_) => self.list()?,
+            json => vec![At { json, place: self.place.clone() }],
+        };
+        if list.is_empty() || list.len() > 3 {
+            return self.error("there are one to three dimensions");
+        }
+        for (size, at) in sizes.iter_mut().zip(&list) {
+            *size = u32::try_from(at.unsigned()?).or_else(|_| at.error("it must be less than 2^32"))?;
+        }
+        Ok(sizes)
+    }
+}
+
+impl LaunchFile {
+    /// Reads a launch file.
+    pub fn parse(text: &str) -> Read<LaunchFile> {
+        let json: Json = serde_json::from_str(text)
+            .map_err(|error| FileError { place: String::new(), why: format!("not JSON: {error}") })?;
+        LaunchFile::from_json(&json)
+    }
+
+    /// Reads one that is JSON already.
+    pub fn from_json(json: &Json) -> Read<LaunchFile> {
+        let file = At { json, place: String::new() };
+        let text = |key: &str| file.get(key)?.map(|at| at.text()).transpose();
+        let launches = file.need("launches")?;
+        let buffers = match file.get("buffers")? {
+            Some(at) => {
+                at.object()?.iter().map(|(name, json)| buffer(&at.inside(name, json), name)).collect()
+            }
+            None => Ok(Vec::new()),
+        };
+        let expect = match file.get("expect")? {
+            Some(at) => {
+                let data = |(name, json): (&String, &'_ Json)| {
+                    Ok((name.clone(), at.inside(name, json).data(MOST_DATA)?))
+                };
+                at.object()?.iter().map(data).collect()
+            }
+            None => Ok(Vec::new()),
+        };
+        let compare = match file.get("compare")? {
+            Some(at) => Rule::from_json(at.json).or_else(|why| at.error(why))?,
+            None => Rule::Exact,
+        };
+        let mut read = LaunchFile {
+            ptx: text("ptx")?,
+            what: text("what")?,
+            buffers: buffers?,
+            freed: file.list_of("freed", At::text)?,
+            globals: file.list_of("globals", global)?,
+            launches: Vec::new(),
+            dump: file.list_of("dump", At::text)?,
+            expect: expect?,
+            compare,
+            bug: text("bug")?,
+            tool: match file.get("sanitizer")? {
+                Some(at) => at.get("tool")?.map(|at| at.text()).transpose()?,
+                None => None,
+            },
+            missing: None,
+        };
+        for key in ["textures", "surfaces"] {
+            if file.get(key)?.is_some_and(|at| at.json.as_array().is_none_or(|list| !list.is_empty())) {
+                read.missing = Some(key.to_owned());
+            }
+        }
+        let mut missing = None;
+        read.launches = launches.list()?.iter().map(|at| launch(at, &mut missing)).collect::<Read<_>>()?;
+        read.missing = read.missing.or(missing);
+        Ok(read)
+    }
+
+    /// A buffer by its name.
+    pub fn buffer(&self, name: &str) -> Option<&Buffer> {
+        self.buffers.iter().find(|buffer| buffer.name == name)
+    }
+}
+
+fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
+    let bytes = at.need("bytes")?.unsigned()?;
+    let init = match at.get("init")? {
+        None => Init::Zero,
+        Some(at) => match at.json {
+            Json::String(word) => match word.as_str() {
+                "zero" => Init::Zero,
+                "none" => Init::None,
+                "iota32" => Init::Iota32,
+                _ => return at.error("it must be zero, none, iota32, or an object"),
+            },
+            _ => match at.get("splitmix32")? {
+                Some(seed) => Init::Splitmix32(seed.unsigned()?),
+                None => Init::Bytes(at.data(bytes.min(MOST_DATA))?),
+            },
+        },
+    };
+    Ok(Buffer { name: name.to_owned(), bytes, init })
+}
+
+fn global(at: &At<'_>) -> Read<Global> {
+    let dump = match at.get("dump")? {
+        Some(dump) => dump.json.as_bool().map_or_else(|| dump.error("it must be true or false"), Ok)?,
+        None => false,
+    };
+    let set = at.get("set")?.map(|set| set.data(MOST_DATA)).transpose()?;
+    Ok(Global { name: at.need("name")?.text()?, set, dump })
+}
+
+fn launch(at: &At<'_>, missing: &mut Option<String>) -> Read<Launch> {
+    let shared = at.get("dynamic_smem")?;
+    let shared =
+        shared.map(|at| u32::try_from(at.unsigned()?).or_else(|_| at.error("it must be less than 2^32")));
+    let arguments = match at.get("args")? {
+        Some(list) => list.list()?.iter().map(|at| argument(at, missing, 0)).collect::<Read<_>>()?,
+        None => Vec::new(),
+    };
+    Ok(Launch {
+        kernel: at.need("kernel")?.text()?,
+        grid: at.need("grid")?.dimensions()?,
+        block: at.need("block")?.dimensions()?,
+        cluster: at.get("cluster")?.map(|at| at.dimensions()).transpose()?,
+        dynamic_shared: shared.transpose()?.unwrap_or(0),
+        arguments,
+    })
+}
+
+/// What else can stand beside the value of an argument.
+const BESIDE: &[&str] = &["at", "offset", "name", "what"];
+
+fn argument(at: &At<'_>, missing: &mut Option<String>, depth: usize) -> Read<Argument> {
+    let mut kinds = at.object()?.iter().filter(|(key, _)| !BESIDE.contains(&key.as_str()));
+    let (Some((kind, json)), None) = (kinds.next(), kinds.next()) else {
+        return at.error("an argument has one value, as in {\"u32\": 7}");
+    };
+    let value = at.inside(kind, json);
+    match kind.as_str() {
+        "buffer" => {
+            let offset = match at.get("offset")? {
+                Some(at) => at.json.as_i64().map_or_else(|| at.error("it must be a whole number"), Ok)?,
+                None => 0,
+            };
+            Ok(Argument::Buffer(value.text()?, offset))
+        }
+        "bytes" => value.data(MOST_DATA).map(Argument::Bytes),
+        "packed" if depth < DEEPEST => packed(&value, missing, depth),
+        "tensormap" | "texobj" | "surfobj" => {
+            let words = if kind == "tensormap" {
+                "tensor maps"
+            } else if kind == "texobj" {
+                "textures"
+            } else {
+                "surfaces"
+            };
+            missing.get_or_insert_with(|| words.to_owned());
+            Ok(Argument::Bytes(Vec::new()))
+        }
+        _ => scalar(kind, &value).map(Argument::Bytes),
+    }
+}
+
+fn packed(at: &At<'_>, missing: &mut Option<String>, depth: usize) -> Read<Argument> {
+    let size = at.need("size")?.unsigned()?;
+    let mut fields = Vec::new();
+    for field in at.need("fields")?.list()? {
+        fields.push((field.need("at")?.unsigned()?, argument(&field, missing, depth + 1)?));
+    }
+    Ok(Argument::Packed(size, fields))
+}
+
+/// A number of a type, in memory.
+fn scalar(kind: &str, at: &At<'_>) -> Read<Vec<u8>> {
+    let Some((letter, bits)) = scalar_type(kind) else {
+        return at.error(format!("`{kind}` is no kind of argument"));
+    };
+    if letter == 'f' {
+        let word = |text: &str| match text {
+            "nan" => Some(f64::NAN),
+            "inf" => Some(f64::INFINITY),
+            "-inf" => Some(f64::NEG_INFINITY),
+            _ => None,
+        };
+        let Some(value) = at.json.as_f64().or_else(|| at.json.as_str().and_then(word)) else {
+            return at.error("it must be a number");
+        };
+        return Ok(if bits == 32 {
+            (value as f32).to_le_bytes().to_vec()
+        } else {
+            value.to_le_bytes().to_vec()
+        });
+    }
+    let (low, high) = match letter {
+        'u' => (0, (1i128 << bits) - 1),
+        _ => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+    };
+    let value = at.json.as_i64().map(i128::from).or_else(|| at.json.as_u64().map(i128::from));
+    match value {
+        Some(value) if (low..=high).contains(&value) => Ok(value.to_le_bytes()[..bits / 8].to_vec()),
+        Some(_) => at.error(format!("it does not fit: {kind} is from {low} to {high}")),
+        None => at.error("it must be a whole number"),
+    }
+}
+
+/// `u`, `s` or `f`, and the bits.
+pub(crate) fn scalar_type(name: &str) -> Option<(char, usize)> {
+    let (letter, bits) = name.split_at_checked(1)?;
+    let bits = bits.parse().ok()?;
+    match (letter, bits) {
+        ("u", 8 | 16 | 32 | 64) => Some(('u', bits)),
+        ("s" | "i", 8 | 16 | 32 | 64) => Some(('s', bits)),
+        ("f", 32 | 64) => Some(('f', bits)),
+        _ => None,
+    }
+}

@@ -1,0 +1,285 @@
+//! Runs what a launch file says, on a machine of its own.
+//!
+//! [`mod@file`] reads launch files, [`data`] the bytes in them; [`compare`] has the rules by which results are the same;
+//! [`fault`] tells what stopped a launch, to people and to programs, [`finding`] what the sanitizers found.
+
+pub mod compare;
+pub mod data;
+pub mod fault;
+pub mod file;
+pub mod finding;
+
+use crate::machine::{self, fit};
+use crate::vm::device::{Device, Launch, LaunchError, LoadError, LoadOptions, Report};
+use crate::vm::memory::global::MemoryError;
+use crate::vm::sanitize::Sanitize;
+use crate::vm::stats::{Progress, Tracer};
+use compare::Difference;
+use data::Init;
+use file::{Argument, FileError, LaunchFile};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How launches run.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// How many threads of the host run them; all without it.
+    pub threads: Option<usize>,
+    /// The most instructions of warps in each launch.
+    pub most_instructions: Option<u64>,
+    /// The most time for each launch.
+    pub most_time: Option<Duration>,
+    /// Stops when this becomes true.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Takes what kernels print.
+    pub print: Option<&'a (dyn Fn(&str) + Sync)>,
+    /// Sees every operation.
+    pub tracer: Option<&'a dyn Tracer>,
+    /// Counts every instruction by its mnemonic.
+    pub count_operations: bool,
+    /// Says how far a launch is, to other threads.
+    pub progress: Option<&'a Progress>,
+    /// What to look for besides faults.
+    pub sanitize: Sanitize,
+}
+
+/// Why a launch file did not run to its end.
+#[derive(Debug)]
+pub enum RunError {
+    /// It names something that is not there, or asks for what cannot be.
+    File(FileError),
+    /// It has something that the machine has not.
+    Missing(String),
+    /// The module cannot be loaded.
+    Load(LoadError),
+    /// Memory cannot be had, read or written.
+    Memory {
+        /// Whose.
+        of: String,
+        /// Why.
+        error: MemoryError,
+    },
+    /// A launch failed.
+    Launch {
+        /// Which, from 0.
+        index: usize,
+        /// Why.
+        error: LaunchError,
+    },
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunError::File(error) => write!(f, "{error}"),
+            RunError::Missing(what) => write!(f, "{what} are not supported by the machine yet"),
+            RunError::Load(LoadError::Invalid(found)) => match found.first() {
+                Some((_, first)) => write!(f, "the module has errors: {} {}", first.code.0, first.message),
+                None => write!(f, "the module has errors"),
+            },
+            RunError::Load(error) => write!(f, "{error}"),
+            RunError::Memory { of, error } => write!(f, "`{of}`: {error}"),
+            RunError::Launch { error, .. } => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// A buffer in the machine's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its name.
+    pub name: String,
+    /// Its first address.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// It was freed.
+    pub freed: bool,
+}
+
+/// A launch file's module in a machine, with its memory as the file wants it.
+#[derive(Debug)]
+pub struct Run {
+    device: Device,
+    buffers: Vec<Placed>,
+}
+
+/// The most bytes of a kernel's parameters.
+const MOST_PARAMETER: u64 = 32764;
+
+impl Run {
+    /// Loads the modules and fills the memory.
+    pub fn prepare(file: &LaunchFile, sources: &[&str], load: LoadOptions) -> Result<Run, RunError> {
+        if let Some(missing) = &file.missing {
+            return Err(RunError::Missing(missing.clone()));
+        }
+        let device = Device::load(sources, load).map_err(RunError::Load)?;
+        let mut run = Run { device, buffers: Vec::new() };
+        for buffer in &file.buffers {
+            let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
+            let address = match buffer.init {
+                Init::None => run.device.allocate_uninitialised(buffer.bytes),
+                _ => run.device.allocate(buffer.bytes),
+            };
+            let address = address.map_err(failed)?;
+            let put = |at, piece: &[u8]| run.device.write(address.saturating_add(at), piece);
+            buffer.init.write(buffer.bytes, put).map_err(failed)?;
+            let (name, bytes) = (buffer.name.clone(), buffer.bytes);
+            run.buffers.push(Placed { name, address, bytes, freed: false });
+        }
+        for name in &file.freed {
+            let index = run.buffers.iter().position(|one| &one.name == name);
+            let Some(placed) = index.and_then(|index| run.buffers.get_mut(index)) else {
+                return Err(no_buffer("freed", name));
+            };
+            placed.freed = true;
+            let failed = |error| RunError::Memory { of: name.clone(), error };
+            run.device.free(placed.address).map_err(failed)?;
+        }
+        for name in file.dump.iter().filter(|name| file.buffer(name).is_none()) {
+            if run.device.variable(name).is_none() {
+                let why = format!("there is no buffer or variable `{name}`");
+                return Err(RunError::File(FileError { place: "dump".to_owned(), why }));
+            }
+        }
+        for global in &file.globals {
+            if let Some(data) = &global.set {
+                let failed = |error| RunError::Memory { of: global.name.clone(), error };
+                run.device.write_variable(&global.name, data).map_err(failed)?;
+            }
+        }
+        Ok(run)
+    }
+
+    /// The machine.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Where the buffers are.
+    pub fn buffers(&self) -> &[Placed] {
+        &self.buffers
+    }
+
+    /// Runs one of the launches.
+    pub fn launch(
+        &mut self,
+        file: &LaunchFile,
+        index: usize,
+        options: &Options<'_>,
+    ) -> Result<Report, RunError> {
+        let Some(launch) = file.launches.get(index) else {
+            let place = format!("launches[{index}]");
+            return Err(RunError::File(FileError { place, why: "there is no such launch".to_owned() }));
+        };
+        if launch.cluster.is_some_and(|cluster| cluster != [1, 1, 1]) {
+            return Err(RunError::Missing("clusters".to_owned()));
+        }
+        let place = |number| format!("launches[{index}].args[{number}]");
+        let arguments = launch.arguments.iter().enumerate();
+        let arguments = arguments.map(|(number, one)| self.argument(one, &place(number)));
+        let arguments = fit(&self.device, &launch.kernel, &arguments.collect::<Result<Vec<_>, _>>()?);
+        let launch = Launch {
+            dynamic_shared: launch.dynamic_shared,
+            threads: options.threads,
+            most_instructions: options.most_instructions,
+            most_time: options.most_time,
+            cancel: options.cancel,
+            print: options.print,
+            tracer: options.tracer,
+            count_operations: options.count_operations,
+            progress: options.progress,
+            sanitize: options.sanitize,
+            ..Launch::new(&launch.kernel, launch.grid, launch.block, &arguments)
+        };
+        self.device.launch(&launch).map_err(|error| RunError::Launch { index, error })
+    }
+
+    fn argument(&self, argument: &Argument, place: &str) -> Result<machine::Argument, RunError> {
+        match argument {
+            Argument::Bytes(bytes) => Ok(machine::Argument::Bytes(bytes.clone())),
+            Argument::Buffer(name, offset) => {
+                let found = self.buffers.iter().find(|buffer| &buffer.name == name);
+                let found = found.ok_or_else(|| no_buffer(place, name))?;
+                Ok(machine::Argument::Address(found.address.wrapping_add_signed(*offset)))
+            }
+            Argument::Packed(size, fields) => {
+                let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });
+                if *size > MOST_PARAMETER {
+                    return Err(error(format!(
+                        "a struct of {size} bytes: parameters have at most {MOST_PARAMETER}"
+                    )));
+                }
+                let mut bytes = vec![0; *size as usize];
+                for (at, field) in fields {
+                    let field = match self.argument(field, place)? {
+                        machine::Argument::Bytes(bytes) => bytes,
+                        machine::Argument::Address(address) => address.to_le_bytes().to_vec(),
+                    };
+                    let start = usize::try_from(*at).unwrap_or(usize::MAX);
+                    let range = start..start.saturating_add(field.len());
+                    let Some(room) = bytes.get_mut(range) else {
+                        return Err(error(format!("a member at {at} does not fit into {size} bytes")));
+                    };
+                    room.copy_from_slice(&field);
+                }
+                Ok(machine::Argument::Bytes(bytes))
+            }
+        }
+    }
+
+    /// What a buffer, or else a variable of the module, holds now.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, RunError> {
+        let failed = |error| RunError::Memory { of: name.to_owned(), error };
+        let Some(buffer) = self.buffers.iter().find(|buffer| buffer.name == name) else {
+            return self.device.read_variable(name).map_err(failed);
+        };
+        let out_of_memory = || failed(MemoryError::OutOfMemory { bytes: buffer.bytes });
+        let size = usize::try_from(buffer.bytes).map_err(|_| out_of_memory())?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|_| out_of_memory())?;
+        bytes.resize(size, 0);
+        self.device.read(buffer.address, &mut bytes).map_err(failed)?;
+        Ok(bytes)
+    }
+
+    /// What the file wants to be read back.
+    pub fn dumps(&self, file: &LaunchFile) -> Result<Vec<(String, Vec<u8>)>, RunError> {
+        let globals = file.globals.iter().filter(|global| global.dump).map(|global| &global.name);
+        let names = file.dump.iter().chain(globals.filter(|name| !file.dump.contains(name)));
+        names.map(|name| Ok((name.clone(), self.read(name)?))).collect()
+    }
+}
+
+fn no_buffer(place: &str, name: &str) -> RunError {
+    let why = format!("there is no buffer `{name}`");
+    RunError::File(FileError { place: place.to_owned(), why })
+}
+
+/// What a file's launches came to.
+#[derive(Debug)]
+pub struct Ran {
+    /// What was read back, by name.
+    pub dumps: Vec<(String, Vec<u8>)>,
+    /// One for each launch.
+    pub reports: Vec<Report>,
+}
+
+/// Runs all launches of a file and reads back what it wants.
+pub fn run(file: &LaunchFile, sources: &[&str], options: &Options<'_>) -> Result<Ran, RunError> {
+    let mut run = Run::prepare(file, sources, LoadOptions::default())?;
+    let reports: Result<Vec<Report>, RunError> =
+        (0..file.launches.len()).map(|index| run.launch(file, index, options)).collect();
+    Ok(Ran { reports: reports?, dumps: run.dumps(file)? })
+}
+
+/// How what was read back differs from what the file expects, by name; what was not read back is left out.
+pub fn differences(file: &LaunchFile, dumps: &[(String, Vec<u8>)]) -> Vec<(String, Difference)> {
+    let difference = |(name, expected): &(String, Vec<u8>)| {
+        let (_, got) = dumps.iter().find(|(of, _)| of == name)?;
+        Some((name.clone(), file.compare.difference(name, got, expected)?))
+    };
+    file.expect.iter().filter_map(difference).collect()
+}

@@ -1,0 +1,330 @@
+//! A CTA: its warps, its shared memory and its sixteen barriers (PTX ISA section 9.7.13.1).
+//!
+//! Warps take turns on one thread of the host. A barrier counts threads. An aligned one (`bar`) counts a warp, as
+//! 32 threads, once all of its lanes that have not exited are there; the other kind counts each thread by itself.
+//! A barrier without a count waits for all threads of the CTA that have not exited.
+
+use crate::fault::{Fault, FaultKind, Waiting};
+use crate::grid::Launch;
+use crate::lanes::LANES;
+use crate::memory::Spaces;
+use crate::memory::cell::Cells;
+use crate::stats::Watch;
+use crate::warp::{Env, HINTS, Progress, Warp};
+
+/// The barriers of a CTA.
+pub(crate) const BARRIERS: u32 = 16;
+
+/// The most warps of a CTA.
+const WARPS: usize = 32;
+
+/// How often all warps may use up their slices with nothing else happening before another CTA gets its turn.
+const PATIENCE: u32 = 4;
+
+/// How many rounds of all warps a turn has at most.
+const ROUNDS: u32 = 4096;
+
+/// Lanes that come to a barrier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) warp: u32,
+    pub(crate) lanes: u32,
+    /// How many threads take part, if that is said.
+    pub(crate) count: Option<u32>,
+    pub(crate) aligned: bool,
+    /// The lanes whose predicate holds, in a reduction.
+    pub(crate) holds: Option<u32>,
+}
+
+/// What a barrier's reduction came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reduced {
+    pub(crate) count: u32,
+    pub(crate) all: bool,
+    pub(crate) any: bool,
+}
+
+/// A barrier.
+#[derive(Clone, Debug)]
+struct State {
+    /// Lanes of each warp that wait.
+    waiting: [u32; WARPS],
+    /// Those among them that came with the whole warp, or want to.
+    aligned: [u32; WARPS],
+    /// Lanes that arrived and went on, of warps that have not arrived as a whole.
+    passed: [u32; WARPS],
+    /// Threads that arrived and went on.
+    arrived: u32,
+    count: Option<u32>,
+    reduced: Reduced,
+    used: bool,
+}
+
+const FRESH: State = State {
+    waiting: [0; WARPS],
+    aligned: [0; WARPS],
+    passed: [0; WARPS],
+    arrived: 0,
+    count: None,
+    reduced: Reduced { count: 0, all: true, any: false },
+    used: false,
+};
+
+/// The barriers of a CTA.
+#[derive(Debug)]
+pub(crate) struct Barriers {
+    states: Vec<State>,
+    /// Lanes of each warp that have not exited.
+    live: [u32; WARPS],
+    warps: usize,
+    /// Barriers whose waiting lanes may go.
+    completed: Vec<u32>,
+}
+
+impl Barriers {
+    pub(crate) fn new() -> Barriers {
+        let states = vec![FRESH; BARRIERS as usize];
+        Barriers { states, live: [0; WARPS], warps: 0, completed: Vec::new() }
+    }
+
+    fn restart(&mut self, live: impl Iterator<Item = u32>) {
+        for state in self.states.iter_mut().filter(|state| state.used) {
+            *state = FRESH;
+        }
+        self.completed.clear();
+        self.live = [0; WARPS];
+        self.warps = 0;
+        for (place, mask) in self.live.iter_mut().zip(live) {
+            *place = mask;
+            self.warps += 1;
+        }
+    }
+
+    pub(crate) fn any_completed(&self) -> bool {
+        !self.completed.is_empty()
+    }
+
+    fn note(&mut self, number: u32, arrival: Arrival) -> &mut State {
+        let state = &mut self.states[number as usize];
+        state.used = true;
+        state.count = state.count.or(arrival.count);
+        if let Some(holds) = arrival.holds {
+            state.reduced.count += holds.count_ones();
+            state.reduced.all &= holds == arrival.lanes;
+            state.reduced.any |= holds != 0;
+        }
+        state
+    }
+
+    /// Lanes come and wait.
+    pub(crate) fn wait(&mut self, number: u32, arrival: Arrival) {
+        let warp = arrival.warp as usize;
+        let state = self.note(number, arrival);
+        state.waiting[warp] |= arrival.lanes;
+        if arrival.aligned {
+            state.aligned[warp] |= arrival.lanes;
+        }
+        self.check(number);
+    }
+
+    /// Lanes come and go on.
+    pub(crate) fn arrive(&mut self, number: u32, arrival: Arrival) {
+        let warp = arrival.warp as usize;
+        let live = self.live[warp];
+        let state = self.note(number, arrival);
+        if !arrival.aligned {
+            state.arrived += arrival.lanes.count_ones();
+        } else {
+            state.passed[warp] |= arrival.lanes;
+            if live & !state.passed[warp] == 0 {
+                state.passed[warp] = 0;
+                state.arrived += LANES as u32;
+            }
+        }
+        self.check(number);
+    }
+
+    /// Lanes have exited.
+    pub(crate) fn exit(&mut self, warp: u32, live: u32) {
+        self.live[warp as usize] = live;
+        for number in 0..BARRIERS {
+            if self.states[number as usize].used {
+                self.check(number);
+            }
+        }
+    }
+
+    /// How many threads have come, and how many are waited for.
+    fn counted(&self, number: u32) -> (u32, u32) {
+        let state = &self.states[number as usize];
+        let live = self.live[..self.warps].iter();
+        match state.count {
+            None => {
+                let here =
+                    live.clone().zip(&state.waiting).map(|(live, waiting)| (live & waiting).count_ones());
+                (here.sum(), live.map(|live| live.count_ones()).sum())
+            }
+            Some(count) => {
+                let warps = live.zip(&state.waiting).zip(&state.aligned);
+                let here = warps.map(|((&live, &waiting), &aligned)| {
+                    let whole = aligned != 0 && live & !waiting == 0;
+                    let alone = (waiting & !aligned).count_ones();
+                    if whole { LANES as u32 } else { alone }
+                });
+                (state.arrived + here.sum::<u32>(), count)
+            }
+        }
+    }
+
+    fn check(&mut self, number: u32) {
+        let (here, expected) = self.counted(number);
+        let waited = self.states[number as usize].waiting.iter().any(|&mask| mask != 0);
+        if here < expected || self.completed.contains(&number) {
+            return;
+        }
+        if waited {
+            self.completed.push(number);
+        } else if self.states[number as usize].count.is_some() {
+            // Everyone arrived and nobody waits: it begins anew.
+            self.states[number as usize] = FRESH;
+        }
+    }
+
+    /// A barrier whose lanes may go, made fresh.
+    fn take_completed(&mut self) -> Option<(u32, Reduced, [u32; WARPS])> {
+        let number = self.completed.pop()?;
+        let state = std::mem::replace(&mut self.states[number as usize], FRESH);
+        Some((number, state.reduced, state.waiting))
+    }
+}
+
+/// How a CTA's turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// All threads have exited.
+    Done,
+    /// It has been busy for long, perhaps waiting for another CTA.
+    Busy,
+}
+
+/// A CTA.
+pub(crate) struct Cta {
+    /// `%ctaid`
+    place: [u32; 3],
+    warps: Vec<Warp>,
+    shared: Cells,
+    barriers: Barriers,
+    hints: Box<[u32; HINTS]>,
+    running: usize,
+}
+
+impl Cta {
+    /// Room for a CTA of a launch; `None` if the host has none.
+    pub(crate) fn new(launch: &Launch<'_>) -> Option<Cta> {
+        let warps = launch.block_threads().div_ceil(LANES as u32);
+        Some(Cta {
+            place: [0; 3],
+            warps: (0..warps).map(|index| Warp::new(launch, index)).collect(),
+            shared: Cells::new(launch.shared_bytes)?,
+            barriers: Barriers::new(),
+            hints: Box::new([0; HINTS]),
+            running: 0,
+        })
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.shared.len() + self.warps.iter().map(Warp::bytes).sum::<u64>()
+    }
+
+    /// Begins the CTA at a place of the grid.
+    pub(crate) fn start(&mut self, launch: &Launch<'_>, place: [u32; 3], watch: &mut Watch) {
+        self.place = place;
+        let threads = launch.block_threads();
+        let mask = |warp: usize| {
+            let rest = threads - warp as u32 * LANES as u32;
+            if rest >= LANES as u32 { u32::MAX } else { (1 << rest) - 1 }
+        };
+        self.barriers.restart((0..self.warps.len()).map(mask));
+        // What another CTA left in shared memory is not for this one to see.
+        self.shared.clear();
+        if let Some(sanitizer) = launch.sanitizer {
+            sanitizer.start(launch, place, (0..self.warps.len()).map(mask).collect());
+        }
+        let Cta { warps, shared, barriers, hints, .. } = self;
+        let spaces = launch.spaces(shared);
+        let mut env = Env { launch, spaces, cta: place, barriers, hints, watch };
+        for (index, warp) in warps.iter_mut().enumerate() {
+            warp.start(&mut env, mask(index));
+        }
+        self.running = self.warps.len();
+    }
+
+    /// Runs it until it ends or has been busy for long.
+    pub(crate) fn run<const WATCHED: bool>(
+        &mut self,
+        launch: &Launch<'_>,
+        watch: &mut Watch,
+    ) -> Result<Turn, Box<Fault>> {
+        let Cta { place, warps, shared, barriers, hints, .. } = self;
+        let spaces: Spaces<'_> = launch.spaces(shared);
+        let mut env = Env { launch, spaces, cta: *place, barriers, hints, watch };
+        let mut idle_rounds = 0;
+        let mut rounds = 0;
+        loop {
+            rounds += 1;
+            let (mut moved, mut paused, mut running) = (false, false, 0);
+            for index in 0..warps.len() {
+                if warps[index].live() == 0 {
+                    continue;
+                }
+                running += 1;
+                if !warps[index].is_ready() {
+                    continue;
+                }
+                match warps[index].run::<WATCHED>(&mut env)? {
+                    Progress::Paused => paused = true,
+                    Progress::Blocked | Progress::Done => moved = true,
+                }
+                env.watch.flush(launch)?;
+                while let Some((number, reduced, waiting)) = env.barriers.take_completed() {
+                    moved = true;
+                    if let Some(sanitizer) = launch.sanitizer {
+                        sanitizer.released(launch, env.cta, number, &waiting);
+                    }
+                    for (warp, _) in warps.iter_mut().zip(waiting).filter(|(_, mask)| *mask != 0) {
+                        warp.release(launch, number, reduced);
+                    }
+                }
+            }
+            if running == 0 {
+                if let Some(sanitizer) = launch.sanitizer {
+                    sanitizer.end(launch, env.cta);
+                }
+                return Ok(Turn::Done);
+            }
+            if moved || warps.iter().any(|warp| warp.live() != 0 && warp.is_ready()) {
+                idle_rounds = if moved { 0 } else { idle_rounds + 1 };
+                if idle_rounds >= PATIENCE || rounds >= ROUNDS {
+                    return Ok(Turn::Busy);
+                }
+                continue;
+            }
+            // Operations among lanes that wait for others which wait at a barrier: those will not come.
+            if !paused && !warps.iter_mut().any(|warp| warp.exchange_complete(&mut env, true)) {
+                return Err(deadlock(warps, &env));
+            }
+        }
+    }
+}
+
+/// Nothing can go on: who waits where.
+fn deadlock(warps: &[Warp], env: &Env<'_>) -> Box<Fault> {
+    let waiting = warps.iter().flat_map(|warp| warp.waiting(env)).map(|(number, place)| {
+        let (arrived, expected) = env.barriers.counted(number);
+        Waiting { place, barrier: Some(number), arrived, expected }
+    });
+    let waiting: Vec<Waiting> = waiting.collect();
+    let place = waiting.first().map(|waiting| waiting.place.clone());
+    Box::new(Fault { kind: FaultKind::Deadlock(waiting), kernel: env.launch.name.to_string(), place })
+}

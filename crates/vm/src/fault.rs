@@ -1,0 +1,308 @@
+//! What stops a launch: bad accesses, traps, deadlocks, limits; and everything needed to say where.
+
+use crate::program::Memory;
+use softwarp_image::FunctionId;
+use softwarp_syntax::Span;
+
+/// A launch that was stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// What happened.
+    pub kind: FaultKind,
+    /// The kernel that was launched.
+    pub kernel: String,
+    /// Where it happened, unless it concerns the launch as a whole.
+    pub place: Option<Place>,
+}
+
+/// Where a fault happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The function.
+    pub function: FunctionId,
+    /// Its name.
+    pub function_name: String,
+    /// The module that defines it: an index into the modules that were loaded together.
+    pub unit: u32,
+    /// The instruction.
+    pub span: Span,
+    /// `%ctaid`
+    pub cta: [u32; 3],
+    /// `%tid` of the first thread concerned.
+    pub thread: [u32; 3],
+    /// The warp in its CTA.
+    pub warp: u32,
+    /// The lanes of the warp that executed the instruction.
+    pub lanes: u32,
+}
+
+/// What stopped a launch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FaultKind {
+    /// An access to memory that must not be.
+    Access(Box<BadAccess>),
+    /// `trap`
+    Trap,
+    /// `__assertfail`: what was asserted, and where in the source.
+    Assert {
+        /// The expression.
+        message: String,
+        /// The source file.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The function in the source.
+        function: String,
+    },
+    /// Nothing can go on: every thread that is left waits at a barrier.
+    Deadlock(Vec<Waiting>),
+    /// A barrier that does not exist.
+    NoBarrier(u32),
+    /// A barrier's count that is zero or not a multiple of the warp's size, where it must be.
+    BarrierCount(u32),
+    /// Calls or stack variables took more than there is.
+    StackOverflow,
+    /// A call through a pointer that is not the address of a function that can be called.
+    NoFunction(u64),
+    /// `brx.idx` with an index past its list.
+    NoTarget {
+        /// The index.
+        index: u32,
+        /// How many targets there are.
+        targets: u32,
+    },
+    /// `free` of what `malloc` did not give, or gave and was freed.
+    BadFree(u64),
+    /// The host has no memory for what the launch needs.
+    OutOfMemory,
+    /// More instructions than the launch was allowed.
+    StepLimit,
+    /// More time than the launch was allowed.
+    TimeLimit,
+    /// The host asked it to stop.
+    Cancelled,
+}
+
+/// How an instruction used memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Use {
+    Read,
+    Write,
+    Atomic,
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// It is not, or not wholly, in memory that exists.
+    OutOfBounds,
+    /// The address is not a multiple of the access's size.
+    Misaligned,
+    /// The memory cannot be written.
+    ReadOnly,
+    /// The memory was freed.
+    Freed,
+    /// The operation does not exist in that state space.
+    WrongSpace,
+}
+
+/// An access that must not be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BadAccess {
+    /// What is wrong with it.
+    pub problem: Problem,
+    /// Whether it read or wrote.
+    pub usage: Use,
+    /// The state space: never generic, but what the address means.
+    pub space: Memory,
+    /// The address in that space.
+    pub address: u64,
+    /// The address as a generic one, where the access was generic.
+    pub generic: Option<u64>,
+    /// Bytes that one thread accesses.
+    pub bytes: u32,
+    /// What the instruction names, or what is nearest to the address.
+    pub nearest: Option<Nearest>,
+}
+
+/// What is near an address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nearest {
+    /// What it is.
+    pub what: What,
+    /// Its first address.
+    pub base: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Where the access begins relative to it.
+    pub at: Relative,
+    /// It has been freed.
+    pub freed: bool,
+}
+
+/// A thing in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// A variable of the module or function.
+    Variable(String),
+    /// Memory that the host allocated.
+    Allocation,
+    /// Memory that `malloc` gave.
+    Heap,
+    /// A CTA's shared memory.
+    Shared,
+    /// A thread's stack.
+    Stack,
+    /// The kernel's parameters.
+    Parameters,
+}
+
+/// Where an address is relative to a thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relative {
+    /// So many bytes before its first.
+    Before(u64),
+    /// So many bytes past its first.
+    Inside(u64),
+    /// So many bytes past its last; 0 is right behind it.
+    After(u64),
+}
+
+impl Relative {
+    /// Of an address to a range.
+    pub fn of(address: u64, base: u64, bytes: u64) -> Relative {
+        match address.checked_sub(base) {
+            None => Relative::Before(base - address),
+            Some(inside) if inside < bytes => Relative::Inside(inside),
+            Some(past) => Relative::After(past - bytes),
+        }
+    }
+}
+
+/// Threads that wait at a barrier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting {
+    /// Where.
+    pub place: Place,
+    /// At which barrier; `None` for one of the cluster.
+    pub barrier: Option<u32>,
+    /// How many threads the barrier has counted, and how many it waits for.
+    pub arrived: u32,
+    /// How many it waits for.
+    pub expected: u32,
+}
+
+/// A fault while its place is still to be said, by the warp: the first lane concerned, and what.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    pub(crate) lane: usize,
+    pub(crate) kind: FaultKind,
+}
+
+impl Trouble {
+    pub(crate) fn new(lane: usize, kind: FaultKind) -> Box<Trouble> {
+        Box::new(Trouble { lane, kind })
+    }
+}
+
+pub(crate) type Tried<T> = Result<T, Box<Trouble>>;
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.kind)?;
+        if let Some(place) = &self.place {
+            let ([cx, cy, cz], [tx, ty, tz]) = (place.cta, place.thread);
+            write!(
+                f,
+                ", in thread ({tx},{ty},{tz}) of CTA ({cx},{cy},{cz}), function `{}`",
+                place.function_name
+            )?;
+        }
+        write!(f, ", kernel `{}`", self.kernel)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl std::fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FaultKind::Access(bad) => write!(f, "{bad}"),
+            FaultKind::Trap => write!(f, "trap"),
+            FaultKind::Assert { message, file, line, function } => {
+                write!(f, "assertion `{message}` failed at {file}:{line} in {function}")
+            }
+            FaultKind::Deadlock(waiting) => match waiting.first() {
+                Some(Waiting { barrier: Some(barrier), arrived, expected, .. }) => write!(
+                    f,
+                    "deadlock: no thread can go on; barrier {barrier} has {arrived} of {expected} threads"
+                ),
+                _ => write!(f, "deadlock: no thread can go on"),
+            },
+            FaultKind::NoBarrier(number) => write!(f, "there is no barrier {number}: they are 0 to 15"),
+            FaultKind::BarrierCount(count) => {
+                write!(f, "a barrier cannot wait for {count} threads: the count must be a multiple of 32")
+            }
+            FaultKind::StackOverflow => write!(f, "stack overflow"),
+            FaultKind::NoFunction(address) => {
+                write!(f, "call of 0x{address:x}, which is not the address of a function")
+            }
+            FaultKind::NoTarget { index, targets } => {
+                write!(f, "brx.idx with index {index}: its list has {targets} targets")
+            }
+            FaultKind::BadFree(address) => write!(f, "free of 0x{address:x}, which malloc did not give"),
+            FaultKind::OutOfMemory => write!(f, "the host has no memory left for this launch"),
+            FaultKind::StepLimit => write!(f, "stopped: the limit on instructions was reached"),
+            FaultKind::TimeLimit => write!(f, "stopped: the time limit was reached"),
+            FaultKind::Cancelled => write!(f, "stopped on request"),
+        }
+    }
+}
+
+impl std::fmt::Display for BadAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let usage = match self.usage {
+            Use::Read => "read",
+            Use::Write => "write",
+            Use::Atomic => "atomic access",
+        };
+        let problem = match self.problem {
+            Problem::OutOfBounds => "out of bounds",
+            Problem::Misaligned => "misaligned",
+            Problem::ReadOnly => "of read-only memory",
+            Problem::Freed => "of freed memory",
+            Problem::WrongSpace => "in a state space that has none",
+        };
+        let space = space_name(self.space);
+        write!(f, "{usage} of {} bytes at {space} address 0x{:x} is {problem}", self.bytes, self.address)?;
+        let Some(nearest) = &self.nearest else { return Ok(()) };
+        match nearest.at {
+            Relative::Before(bytes) => write!(f, ": {bytes} bytes before ")?,
+            Relative::Inside(bytes) => write!(f, ": {bytes} bytes into ")?,
+            Relative::After(0) => write!(f, ": right behind ")?,
+            Relative::After(bytes) => write!(f, ": {bytes} bytes behind ")?,
+        }
+        match &nearest.what {
+            What::Variable(name) => write!(f, "`{name}`")?,
+            What::Allocation => write!(f, "the allocation at 0x{:x}", nearest.base)?,
+            What::Heap => write!(f, "the block that malloc gave at 0x{:x}", nearest.base)?,
+            What::Shared => write!(f, "the CTA's shared memory")?,
+            What::Stack => write!(f, "the thread's stack")?,
+            What::Parameters => write!(f, "the parameters")?,
+        }
+        write!(f, ", which has {} bytes", nearest.bytes)
+    }
+}
+
+/// A state space's name with its dot; `generic` for a generic address.
+pub fn space_name(space: Memory) -> &'static str {
+    match space {
+        Memory::Generic => "generic",
+        Memory::Global => ".global",
+        Memory::Constant => ".const",
+        Memory::Shared => ".shared",
+        Memory::Local | Memory::Frame => ".local",
+        Memory::Kernel | Memory::Function => ".param",
+    }
+}

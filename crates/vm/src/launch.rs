@@ -1,0 +1,183 @@
+//! A launch as data: what is asked for, what came of it, and why it could not be.
+
+use crate::fault::Fault;
+use crate::lower::Unsupported;
+use crate::memory::global::MemoryError;
+use crate::sanitize::{Finding, Sanitize};
+use crate::stats::{Counts, OpCount, Progress, Tracer};
+use softwarp_image::FunctionId;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A launch.
+#[derive(Clone, Copy)]
+pub struct Launch<'a> {
+    /// The kernel's name.
+    pub kernel: &'a str,
+    /// CTAs in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in each dimension.
+    pub block: [u32; 3],
+    /// Bytes of shared memory beyond what the kernel declares.
+    pub dynamic_shared: u32,
+    /// The bytes of each parameter.
+    pub arguments: &'a [Vec<u8>],
+    /// How many threads of the host run it; all without it.
+    pub threads: Option<usize>,
+    /// The most instructions of warps.
+    pub most_instructions: Option<u64>,
+    /// The most time.
+    pub most_time: Option<Duration>,
+    /// Stops when this becomes true.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Takes what the kernel prints, a call of `printf` at a time.
+    pub print: Option<&'a (dyn Fn(&str) + Sync)>,
+    /// Sees every operation.
+    pub tracer: Option<&'a dyn Tracer>,
+    /// Counts every operation by itself.
+    pub count_operations: bool,
+    /// Says how far it is, to other threads.
+    pub progress: Option<&'a Progress>,
+    /// What to look for besides faults. With anything in it, one thread of the host runs the launch.
+    pub sanitize: Sanitize,
+}
+
+impl<'a> Launch<'a> {
+    /// A launch without anything special.
+    pub fn new(kernel: &'a str, grid: [u32; 3], block: [u32; 3], arguments: &'a [Vec<u8>]) -> Launch<'a> {
+        Launch {
+            kernel,
+            grid,
+            block,
+            dynamic_shared: 0,
+            arguments,
+            threads: None,
+            most_instructions: None,
+            most_time: None,
+            cancel: None,
+            print: None,
+            tracer: None,
+            count_operations: false,
+            progress: None,
+            sanitize: Sanitize::default(),
+        }
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// How many CTAs ran.
+    pub ctas: u64,
+    /// What was executed.
+    pub counts: Counts,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// If asked for: how often each instruction was executed, by its mnemonic.
+    pub mnemonics: Vec<(String, OpCount)>,
+    /// If asked for: how often each operation of each function was executed, in the order of its code.
+    pub operations: Vec<(FunctionId, Vec<OpCount>)>,
+    /// If asked for: what the sanitizers found.
+    pub findings: Vec<Finding>,
+}
+
+/// Why a launch did not run to its end.
+#[derive(Clone, Debug)]
+pub enum LaunchError {
+    /// There is no such kernel.
+    NoKernel {
+        /// The name.
+        name: String,
+    },
+    /// It has instructions that cannot be executed.
+    Unsupported(Vec<Unsupported>),
+    /// A dimension of the grid or of its CTAs that is zero or too large.
+    Dimension {
+        /// `grid` or `block`.
+        what: &'static str,
+        /// Which: 0 for x.
+        dimension: usize,
+        /// What was given.
+        given: u32,
+        /// The most that there can be.
+        most: u32,
+    },
+    /// Too many threads in a CTA, or not as many as the kernel asks for.
+    Threads {
+        /// What was given.
+        given: u64,
+        /// The most that there can be.
+        most: u64,
+    },
+    /// The kernel is for CTAs of other dimensions (`.reqntid`).
+    Block {
+        /// What was given.
+        given: [u32; 3],
+        /// What the kernel wants.
+        wanted: [u32; 3],
+    },
+    /// More shared memory than a CTA can have.
+    Shared {
+        /// What it needs.
+        bytes: u64,
+        /// What there is.
+        most: u64,
+    },
+    /// More or fewer arguments than the kernel has parameters.
+    ArgumentCount {
+        /// How many parameters there are.
+        parameters: usize,
+        /// How many were given.
+        given: usize,
+    },
+    /// An argument that has not the size of its parameter.
+    ArgumentSize {
+        /// Which, from 0.
+        index: usize,
+        /// The parameter's name.
+        name: String,
+        /// The parameter's bytes.
+        bytes: u64,
+        /// The argument's bytes.
+        given: u64,
+    },
+    /// There is no memory for it.
+    Memory(MemoryError),
+    /// It was stopped.
+    Fault(Box<Fault>),
+}
+
+impl std::fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LaunchError::NoKernel { name } => write!(f, "there is no kernel `{name}`"),
+            LaunchError::Unsupported(list) => match list.first() {
+                Some(first) => write!(f, "cannot be executed: {} (and {} more)", first.what, list.len() - 1),
+                None => write!(f, "cannot be executed"),
+            },
+            LaunchError::Dimension { what, dimension, given, most } => {
+                let name = ["x", "y", "z"].get(*dimension).copied().unwrap_or("?");
+                write!(f, "{what}.{name} is {given}: it must be from 1 to {most}")
+            }
+            LaunchError::Threads { given, most } => {
+                write!(f, "a CTA of {given} threads: there can be {most}")
+            }
+            LaunchError::Block { given, wanted } => {
+                write!(f, "CTAs of {given:?} threads: the kernel is for {wanted:?}")
+            }
+            LaunchError::Shared { bytes, most } => {
+                write!(f, "{bytes} bytes of shared memory for each CTA: there are {most}")
+            }
+            LaunchError::ArgumentCount { parameters, given } => {
+                write!(f, "{given} arguments: the kernel has {parameters} parameters")
+            }
+            LaunchError::ArgumentSize { index, name, bytes, given } => {
+                write!(f, "argument {index} has {given} bytes: parameter `{name}` has {bytes}")
+            }
+            LaunchError::Memory(error) => write!(f, "{error}"),
+            LaunchError::Fault(fault) => write!(f, "{fault}"),
+        }
+    }
+}
+
+impl std::error::Error for LaunchError {}

@@ -1,0 +1,16 @@
+//! Runs PTX kernels on the CPU, a warp at a time.
+
+pub mod device;
+pub mod fault;
+pub mod lanes;
+pub mod launch;
+pub mod lower;
+pub mod memory;
+pub mod ops;
+pub mod program;
+pub mod sanitize;
+pub mod stats;
+
+mod cta;
+mod grid;
+mod warp;

@@ -1,0 +1,447 @@
+//! One function: the walk over its statements, its registers and constants, and where its parameters lie.
+
+use super::allocate::{Virtual, allocate};
+use super::control::Scopes;
+use super::form::{self, Action, Form};
+use super::kernels::Simple;
+use super::{Lowering, Session, Unsupported};
+use crate::program::{Code, Guard, Inst, Kernel, Location, NONE, Op, Step};
+use softwarp_check::Reference;
+use softwarp_check::checked::{FuncId, VarId, Variable};
+use softwarp_image::FunctionId;
+use softwarp_isa::Type;
+use softwarp_syntax::Span;
+use softwarp_syntax::tree::{Instruction, Item, Statement};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Why an instruction cannot be executed, or what it was lowered to.
+pub(super) type Lowered<T> = Result<T, Refusal>;
+
+/// Why an instruction cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// There is no such thing yet.
+    Form,
+    /// Something about an operand, in words that follow the mnemonic.
+    Because(String),
+}
+
+pub(super) fn because<T>(what: impl Into<String>) -> Lowered<T> {
+    Err(Refusal::Because(what.into()))
+}
+
+/// A register and its width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Register {
+    /// The number of the virtual register.
+    pub id: u32,
+    /// 1 for a predicate.
+    pub bits: u32,
+}
+
+/// A hash that is a multiplication: keys are small numbers.
+#[derive(Default)]
+pub(super) struct Quick(u64);
+
+impl Hasher for Quick {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+    fn write_u64(&mut self, value: u64) {
+        let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
+
+type Quickly<V> = HashMap<u64, V, BuildHasherDefault<Quick>>;
+
+/// Stands for the label of what is done before a function returns, where that is done in one place.
+pub(super) const EPILOGUE: u32 = u32::MAX;
+
+/// A function while it is lowered. Slots in its operations are numbers of virtual registers, and targets of
+/// branches are statements, until the end.
+pub(super) struct Builder<'s, 'a> {
+    pub session: &'s mut Session<'a>,
+    pub unit: u32,
+    pub of: Lowering<'a>,
+    pub id: FuncId,
+    pub entry: bool,
+    pub statements: &'a [Statement],
+    /// The labels of the body, once a table of them has been met.
+    pub scopes: Option<Scopes>,
+    ops: Vec<Op>,
+    spans: Vec<Span>,
+    /// How many instructions begin before each operation.
+    instructions: Vec<u32>,
+    /// How many have begun.
+    begun: u32,
+    /// The instruction at hand has no operation yet.
+    begins: bool,
+    locations: Vec<(u32, Location)>,
+    virtuals: Vec<Virtual>,
+    registers: Quickly<Register>,
+    narrow_constants: Vec<(u32, u32)>,
+    wide_constants: Vec<(u32, u64)>,
+    narrow_known: Quickly<u32>,
+    wide_known: Quickly<u32>,
+    /// The operation that each label is at, by its statement.
+    labels: HashMap<u32, u32>,
+    /// The guard of the instruction at hand.
+    pub guard: Guard,
+    /// The place of the instruction at hand.
+    span: Span,
+    /// Where parameters and return values lie in the parameter memory.
+    pub homes: HashMap<VarId, u64>,
+    /// Parameters and return values whose addresses are taken lie in the frame instead.
+    pub in_frame: HashMap<VarId, u64>,
+    /// Where the arguments of calls begin in the parameter memory.
+    pub arguments: u64,
+    /// Where there is room for values that calls pass in registers.
+    pub scratch: u64,
+    /// Bytes of parameter memory in all.
+    pub parameter_bytes: u64,
+    pub local_bytes: u64,
+}
+
+/// Lowers a function. What cannot be executed goes to the session.
+pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
+    let image = session.image;
+    let is = image.function(function);
+    let of = session.units[is.unit as usize];
+    let checked = of.checked.function(is.id);
+    let body = match of.module.items.get(checked.item as usize) {
+        Some(Item::Function(item)) => item.body.as_ref(),
+        _ => None,
+    };
+    let mut builder = Builder {
+        unit: is.unit,
+        of,
+        id: is.id,
+        entry: is.entry,
+        statements: body.map_or(&[][..], |body| &body.statements),
+        scopes: None,
+        ops: Vec::new(),
+        spans: Vec::new(),
+        instructions: Vec::new(),
+        begun: 0,
+        begins: false,
+        locations: Vec::new(),
+        virtuals: Vec::new(),
+        registers: Quickly::default(),
+        narrow_constants: Vec::new(),
+        wide_constants: Vec::new(),
+        narrow_known: Quickly::default(),
+        wide_known: Quickly::default(),
+        labels: HashMap::new(),
+        guard: Guard::ALWAYS,
+        span: body.map_or(is.span, |body| Span::new(body.span.start, body.span.start + 1)),
+        homes: HashMap::new(),
+        in_frame: HashMap::new(),
+        arguments: 0,
+        scratch: 0,
+        parameter_bytes: 0,
+        local_bytes: is.frame.bytes,
+        session,
+    };
+    if body.is_none() {
+        let name = &is.name;
+        builder.refuse(is.span, format!("`{name}` has no body"));
+    }
+    builder.place_parameters(is.arguments.bytes);
+    builder.enter();
+    builder.body();
+    builder.span = body.map_or(is.span, |body| Span::new(body.span.end.saturating_sub(1), body.span.end));
+    builder.finish(function)
+}
+
+impl<'a> Builder<'_, 'a> {
+    /// Everything between the braces.
+    fn body(&mut self) {
+        let guards = self.session.names[self.unit as usize].guards.get(&self.id).cloned().unwrap_or(0..0);
+        let mut guards = self.of.settled.guards[guards].iter();
+        for (index, statement) in (0..).zip(self.statements) {
+            match statement {
+                Statement::Label(_) => {
+                    self.labels.insert(index, self.ops.len() as u32);
+                }
+                Statement::Loc(span) => self.locate(span.text(self.of.source)),
+                Statement::Instruction(instruction) => {
+                    let predicate = instruction.guard.and_then(|_| guards.next());
+                    let predicate = predicate.map_or(Reference::Nothing, |guard| guard.predicate);
+                    self.instruction(predicate, instruction);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn instruction(&mut self, predicate: Reference, instruction: &Instruction) {
+        self.span = instruction.span;
+        self.begins = true;
+        let lowered = self.guarded(predicate, instruction);
+        self.guard = Guard::ALWAYS;
+        self.begins = false;
+        let Err(refusal) = lowered else { return };
+        let mnemonic = form::text(self.of.module, instruction.mnemonic);
+        let what = match refusal {
+            Refusal::Form => format!("`{mnemonic}` is not executed"),
+            Refusal::Because(why) => format!("`{mnemonic}` is not executed {why}"),
+        };
+        self.refuse(instruction.mnemonic_span, what);
+    }
+
+    /// Notes what cannot be executed.
+    pub fn refuse(&mut self, span: Span, what: String) {
+        self.session.unsupported.push(Unsupported { unit: self.unit, span, what });
+    }
+
+    fn guarded(&mut self, predicate: Reference, instruction: &Instruction) -> Lowered<()> {
+        if let Some(guard) = instruction.guard {
+            let Reference::Variable(id, member) = predicate else {
+                return because("with a guard that is no register");
+            };
+            let slot = self.register(id, member, 0)?.id;
+            self.guard = Guard { slot, negated: guard.negated };
+        }
+        let names = &mut self.session.names[self.unit as usize];
+        let form = names.forms.find(self.of.module, instruction.mnemonic, self.session.select);
+        let Some(form) = form else { return Err(Refusal::Form) };
+        self.act(&form, instruction)
+    }
+
+    fn act(&mut self, form: &Form, instruction: &Instruction) -> Lowered<()> {
+        let operands = instruction.operands;
+        match form.action {
+            Action::Alu(kernel, extra) => self.alu(form, operands, kernel, extra),
+            Action::Video(kernel, extra) => self.video(form, operands, kernel, extra),
+            Action::Move => self.mov(form, operands),
+            Action::Load => self.load(form, operands),
+            Action::Store => self.store(form, operands),
+            Action::Atom(op) => self.atomic(form, operands, op, true),
+            Action::Red(op) => self.atomic(form, operands, op, false),
+            Action::Branch => self.branch(operands),
+            Action::Switch => self.switch(operands),
+            Action::Call => self.call(operands),
+            Action::Return => self.leave(),
+            Action::Exit => self.step(Step::Exit),
+            Action::Trap => self.step(Step::Trap),
+            Action::Breakpoint => self.step(Step::Breakpoint),
+            Action::Barrier(op) => self.barrier(form, operands, op),
+            Action::Warp(op) => self.warp(operands, op),
+            Action::Fence => self.step(Step::Fence),
+            Action::Yield => self.step(Step::Yield),
+            Action::Nothing => Ok(()),
+            Action::Zero => self.zero(operands),
+            Action::ToGeneric => self.cvta(form, operands),
+            Action::FromGeneric => self.cvta_to(form, operands),
+            Action::IsSpace => self.is_space(form, operands),
+            Action::Alloca => self.alloca(form, operands),
+            Action::StackSave => self.stack_save(form, operands),
+            Action::StackRestore => self.stack_restore(form, operands),
+            Action::Refused => Err(Refusal::Form),
+        }
+    }
+
+    /// `.loc 1 35 3`
+    fn locate(&mut self, text: &str) {
+        let mut numbers =
+            text.split_whitespace().skip(1).map_while(|word| word.trim_end_matches(',').parse().ok());
+        let (Some(file), Some(line)) = (numbers.next(), numbers.next()) else { return };
+        let location = Location { file, line, column: numbers.next().unwrap_or(0) };
+        let at = self.ops.len() as u32;
+        match self.locations.last_mut() {
+            Some((first, last)) if *first == at => *last = location,
+            Some((_, last)) if *last == location => {}
+            _ => self.locations.push((at, location)),
+        }
+    }
+
+    /// Appends an operation.
+    pub fn push(&mut self, op: Op) {
+        self.ops.push(op);
+        self.spans.push(self.span);
+        self.instructions.push(self.begun);
+        self.begun += u32::from(std::mem::take(&mut self.begins));
+    }
+
+    /// Appends a step under the instruction's guard.
+    pub fn step(&mut self, step: Step) -> Lowered<()> {
+        self.push(Op::Other(self.guard, Box::new(step)));
+        Ok(())
+    }
+
+    /// The same whatever the guard.
+    pub fn step_always(&mut self, step: Step) {
+        self.push(Op::Other(Guard::ALWAYS, Box::new(step)));
+    }
+
+    /// Appends a loop under the instruction's guard.
+    pub fn kernel(&mut self, kernel: Kernel, d: [u32; 2], s: [u32; 5], extra: u32) {
+        self.push(Op::Alu(Inst { kernel, d, s, extra, guard: self.guard }));
+    }
+
+    /// Appends one of lowering's own loops.
+    pub fn simple(&mut self, simple: Simple, d: u32, sources: &[u32], extra: u32) {
+        let inst = inst(simple, d, sources, extra, self.guard);
+        self.push(Op::Alu(inst));
+    }
+
+    /// The same whatever the guard.
+    pub fn simple_always(&mut self, simple: Simple, d: u32, sources: &[u32], extra: u32) {
+        let inst = inst(simple, d, sources, extra, Guard::ALWAYS);
+        self.push(Op::Alu(inst));
+    }
+
+    /// Lowers something whatever the guard, for values that nothing else sees.
+    pub fn always<T>(&mut self, lower: impl FnOnce(&mut Self) -> T) -> T {
+        let guard = std::mem::replace(&mut self.guard, Guard::ALWAYS);
+        let lowered = lower(self);
+        self.guard = guard;
+        lowered
+    }
+
+    /// A virtual register of so many bits.
+    pub fn fresh(&mut self, bits: u32) -> u32 {
+        let id = self.virtuals.len() as u32;
+        match bits {
+            1 => self.virtuals.push(Virtual::Predicate),
+            2..=32 => self.virtuals.push(Virtual::Narrow),
+            33..=64 => self.virtuals.push(Virtual::Wide),
+            _ => self.virtuals.extend([Virtual::Pair, Virtual::High]),
+        }
+        id
+    }
+
+    /// The register that a variable is; of a vector, one of its elements.
+    pub fn register(&mut self, id: VarId, member: Option<u32>, element: u8) -> Lowered<Register> {
+        let variable = self.of.checked.variable(id);
+        // Vectors have at most 8 elements, and a family has no more members than fit a number.
+        let key = u64::from(id.0) << 36 ^ u64::from(member.map_or(0, |member| member.wrapping_add(1))) << 3;
+        if let Some(&register) = self.registers.get(&(key | u64::from(element & 7))) {
+            return Ok(register);
+        }
+        let bits = match variable.value_type() {
+            Some(Type::Pred) => 1,
+            Some(ty) => ty.register_type().bits(),
+            None => return because(format!("with `{}`", self.of.module.name(variable.name))),
+        };
+        for element in 0..variable.vector.clamp(1, 8) {
+            let register = Register { id: self.fresh(bits), bits };
+            self.registers.insert(key | u64::from(element), register);
+        }
+        match self.registers.get(&(key | u64::from(element & 7))) {
+            Some(&register) => Ok(register),
+            None => because("with an element that is not there"),
+        }
+    }
+
+    /// A row of 32-bit words that are all the same.
+    pub fn narrow_constant(&mut self, value: u32) -> u32 {
+        if let Some(&known) = self.narrow_known.get(&u64::from(value)) {
+            return known;
+        }
+        let slot = self.narrow_constants.len() as u32;
+        self.narrow_constants.push((slot, value));
+        let id = self.virtuals.len() as u32;
+        self.virtuals.push(Virtual::NarrowConstant(slot));
+        self.narrow_known.insert(value.into(), id);
+        id
+    }
+
+    /// A row of 64-bit words that are all the same.
+    pub fn wide_constant(&mut self, value: u64) -> u32 {
+        if let Some(&known) = self.wide_known.get(&value) {
+            return known;
+        }
+        let slot = self.wide_constants.len() as u32;
+        self.wide_constants.push((slot, value));
+        let id = self.virtuals.len() as u32;
+        self.virtuals.push(Virtual::WideConstant(slot));
+        self.wide_known.insert(value, id);
+        id
+    }
+
+    /// A row of constants of so many bits; of 128, with zeros above.
+    pub fn constant(&mut self, value: u64, bits: u32) -> u32 {
+        match bits {
+            ..=32 => self.narrow_constant((value & (u64::MAX >> (64 - bits.clamp(1, 32)))) as u32),
+            33..=64 => self.wide_constant(value),
+            _ => {
+                let (low, high, pair) = (self.wide_constant(value), self.wide_constant(0), self.fresh(128));
+                self.simple_always(Simple::Move64, pair, &[low], 0);
+                self.simple_always(Simple::Move64, pair + 1, &[high], 0);
+                pair
+            }
+        }
+    }
+
+    /// A variable that lives in memory, if it is not a register.
+    pub fn variable(&self, id: VarId) -> &'a Variable {
+        self.of.checked.variable(id)
+    }
+
+    /// Ends the text, resolves branches and gives registers their rows.
+    fn finish(mut self, function: FunctionId) -> Code {
+        if matches!(self.ops.last(), Some(Op::Branch(Guard::ALWAYS, EPILOGUE))) {
+            // What it would branch to comes next.
+            self.ops.pop();
+            self.spans.pop();
+            self.begun = self.instructions.pop().unwrap_or(0);
+            self.begins = true;
+        }
+        let end = self.ops.len() as u32;
+        self.labels.values_mut().for_each(|at| *at = end.min(*at));
+        let falls_through = match self.ops.last() {
+            None => true,
+            Some(Op::Alu(_)) => true,
+            Some(Op::Branch(guard, _)) => *guard != Guard::ALWAYS,
+            Some(Op::Other(guard, step)) => {
+                *guard != Guard::ALWAYS || !matches!(**step, Step::Return | Step::Exit | Step::Trap)
+            }
+        };
+        self.labels.insert(EPILOGUE, end);
+        let ends_at_label = self.labels.iter().any(|(&label, &at)| label != EPILOGUE && at == end);
+        if falls_through || ends_at_label || self.has_epilogue() {
+            self.epilogue();
+        }
+        for op in &mut self.ops {
+            let place = |target: &mut u32| *target = self.labels.get(target).copied().unwrap_or(end);
+            match op {
+                Op::Branch(_, target) => place(target),
+                Op::Other(_, step) => {
+                    if let Step::Switch { targets, .. } = &mut **step {
+                        targets.iter_mut().for_each(place);
+                    }
+                }
+                Op::Alu(_) => {}
+            }
+        }
+        self.instructions.push(self.begun);
+        let constants = (self.narrow_constants.len() as u32, self.wide_constants.len() as u32);
+        let rows = allocate(&mut self.ops, &self.virtuals, constants);
+        Code {
+            function,
+            ops: self.ops,
+            spans: self.spans,
+            instructions: self.instructions,
+            locations: self.locations,
+            narrow: rows.narrow,
+            wide: rows.wide,
+            predicates: rows.predicates,
+            narrow_constants: self.narrow_constants,
+            wide_constants: self.wide_constants,
+            local_bytes: self.local_bytes,
+            parameter_bytes: self.parameter_bytes,
+        }
+    }
+}
+
+fn inst(simple: Simple, d: u32, sources: &[u32], extra: u32, guard: Guard) -> Inst {
+    let mut s = [NONE; 5];
+    s.iter_mut().zip(sources).for_each(|(slot, &source)| *slot = source);
+    Inst { kernel: simple.kernel(), d: [d, NONE], s, extra, guard }
+}

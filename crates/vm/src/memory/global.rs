@@ -1,0 +1,325 @@
+//! Global memory: what the host allocates, the modules' variables, and what kernels allocate with `malloc`.
+//!
+//! Allocations lie apart, so that an access past one of them falls between and is found. What was freed keeps its
+//! address for as long as there is room, so that a later access can be told from one that never was right.
+
+use super::cell::Cells;
+use softwarp_image::{Window, Windows};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Alignment of allocations, as the driver has it.
+const ALIGNMENT: u64 = 256;
+
+/// Alignment of what `malloc` gives.
+const BLOCK_ALIGNMENT: u64 = 16;
+
+/// Something in global memory.
+#[derive(Debug)]
+pub struct Allocation {
+    /// Its first address.
+    pub base: u64,
+    /// Its bytes: exactly what was asked for.
+    pub bytes: u64,
+    /// What it holds; nothing once it was freed.
+    pub cells: Option<Cells>,
+    /// What it is for.
+    pub kind: AllocationKind,
+}
+
+/// What an allocation is for.
+#[derive(Debug)]
+pub enum AllocationKind {
+    /// The host asked for it.
+    Host,
+    /// The modules' variables.
+    Variables,
+    /// What `malloc` gives parts of.
+    Heap(Mutex<Blocks>),
+}
+
+/// Why the host's request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryError {
+    /// There is no room for so many bytes.
+    OutOfMemory {
+        /// How many.
+        bytes: u64,
+    },
+    /// An address that is not, or not wholly, in an allocation.
+    OutOfBounds {
+        /// The address.
+        address: u64,
+        /// How many bytes were wanted there.
+        bytes: u64,
+    },
+    /// The allocation was freed.
+    Freed {
+        /// The address.
+        address: u64,
+    },
+    /// An address that is not the first of an allocation.
+    NotAllocated {
+        /// The address.
+        address: u64,
+    },
+    /// There is no such variable.
+    NoVariable {
+        /// Its name.
+        name: String,
+    },
+    /// More bytes than a variable has.
+    TooManyBytes {
+        /// The variable.
+        name: String,
+        /// What it has.
+        bytes: u64,
+        /// What was given.
+        given: u64,
+    },
+}
+
+impl std::fmt::Display for MemoryError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            MemoryError::OutOfMemory { bytes } => write!(f, "no room for {bytes} bytes"),
+            MemoryError::OutOfBounds { address, bytes } => {
+                write!(f, "{bytes} bytes at 0x{address:x} are not in an allocation")
+            }
+            MemoryError::Freed { address } => write!(f, "the memory at 0x{address:x} was freed"),
+            MemoryError::NotAllocated { address } => write!(f, "0x{address:x} does not begin an allocation"),
+            MemoryError::NoVariable { name } => write!(f, "there is no variable `{name}`"),
+            MemoryError::TooManyBytes { name, bytes, given } => {
+                write!(f, "`{name}` has {bytes} bytes, not {given}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for MemoryError {}
+
+/// Global memory.
+#[derive(Debug)]
+pub struct Global {
+    /// By address.
+    allocations: Vec<Allocation>,
+    window: Window,
+    next: u64,
+    most_guard: u64,
+}
+
+impl Global {
+    /// None but what the modules' variables take.
+    pub fn new(windows: &Windows, variables: u64) -> Result<Global, MemoryError> {
+        let cells = Cells::new(variables).ok_or(MemoryError::OutOfMemory { bytes: variables })?;
+        let base = windows.globals.base;
+        let variables =
+            Allocation { base, bytes: variables, cells: Some(cells), kind: AllocationKind::Variables };
+        // Addresses of 32 bits are scarce.
+        let most_guard = if windows.heap.base < 1 << 32 { 1 << 12 } else { 1 << 30 };
+        Ok(Global { allocations: vec![variables], window: windows.heap, next: windows.heap.base, most_guard })
+    }
+
+    /// Bytes between an allocation and the next: in proportion, so that an index that is off by a row is found.
+    fn guard(&self, bytes: u64) -> u64 {
+        bytes.clamp(1 << 12, self.most_guard)
+    }
+
+    /// Where so many bytes can be.
+    fn place(&mut self, bytes: u64) -> Option<u64> {
+        let needed = bytes.checked_add(self.guard(bytes))?.checked_add(ALIGNMENT)?;
+        let end = self.window.base + self.window.size;
+        if end - self.next < needed {
+            self.allocations.retain(|allocation| allocation.cells.is_some());
+            let taken = self.allocations.iter().filter(|allocation| self.window.contains(allocation.base));
+            let mut free = self.window.base;
+            for allocation in taken {
+                if allocation.base.saturating_sub(free) >= needed {
+                    return Some(free);
+                }
+                let past = allocation.base + allocation.bytes + self.guard(allocation.bytes);
+                free = past.next_multiple_of(ALIGNMENT);
+            }
+            return (end.saturating_sub(free) >= needed).then_some(free);
+        }
+        Some(self.next)
+    }
+
+    fn add(&mut self, bytes: u64, kind: AllocationKind) -> Result<u64, MemoryError> {
+        let full = MemoryError::OutOfMemory { bytes };
+        let base = self.place(bytes).ok_or(full.clone())?;
+        let cells = Cells::new(bytes).ok_or(full)?;
+        let past = (base + bytes + self.guard(bytes)).next_multiple_of(ALIGNMENT);
+        self.next = self.next.max(past.min(self.window.base + self.window.size));
+        let index = self.allocations.partition_point(|allocation| allocation.base < base);
+        self.allocations.insert(index, Allocation { base, bytes, cells: Some(cells), kind });
+        Ok(base)
+    }
+
+    /// Takes memory for the host: zeros, at a multiple of 256.
+    pub fn allocate(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+        self.add(bytes, AllocationKind::Host)
+    }
+
+    /// Gives it back.
+    pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
+        let index = self.allocations.binary_search_by_key(&address, |allocation| allocation.base);
+        let allocation = index.ok().and_then(|index| self.allocations.get_mut(index));
+        let allocation = allocation.filter(|allocation| matches!(allocation.kind, AllocationKind::Host));
+        let allocation = allocation.ok_or(MemoryError::NotAllocated { address })?;
+        allocation.cells.take().map(drop).ok_or(MemoryError::Freed { address })
+    }
+
+    /// Makes room for `malloc`, of so many bytes, if there is none yet: where it is.
+    pub fn prepare_heap(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+        if let Some((heap, _)) = self.heap() {
+            return Ok(heap.base);
+        }
+        self.add(bytes, AllocationKind::Heap(Mutex::new(Blocks { room: bytes, ..Blocks::default() })))
+    }
+
+    /// All allocations, by address.
+    pub fn allocations(&self) -> &[Allocation] {
+        &self.allocations
+    }
+
+    /// The last allocation that begins at or before an address: an index into [`Global::allocations`].
+    pub fn before(&self, address: u64) -> Option<usize> {
+        self.allocations.partition_point(|allocation| allocation.base <= address).checked_sub(1)
+    }
+
+    fn heap(&self) -> Option<(&Allocation, MutexGuard<'_, Blocks>)> {
+        self.allocations.iter().find_map(|allocation| match &allocation.kind {
+            AllocationKind::Heap(blocks) => Some((allocation, lock(blocks))),
+            _ => None,
+        })
+    }
+
+    /// `malloc`: zero if there is no room.
+    pub(crate) fn take(&self, bytes: u64) -> u64 {
+        let Some((allocation, mut blocks)) = self.heap() else { return 0 };
+        blocks.take(bytes).map_or(0, |offset| allocation.base + offset)
+    }
+
+    /// `free`: whether there was something to free.
+    pub(crate) fn give_back(&self, address: u64) -> bool {
+        let Some((allocation, mut blocks)) = self.heap() else { return false };
+        address.checked_sub(allocation.base).is_some_and(|offset| blocks.give_back(offset))
+    }
+
+    /// The cells of a range of addresses, and where in them it begins.
+    pub fn range(&self, address: u64, bytes: u64) -> Result<(&Cells, u64), MemoryError> {
+        let outside = MemoryError::OutOfBounds { address, bytes };
+        let allocation = &self.allocations[self.before(address).ok_or(outside.clone())?];
+        let offset = address - allocation.base;
+        if allocation.bytes.checked_sub(offset).is_none_or(|room| room < bytes) {
+            return Err(outside);
+        }
+        let cells = allocation.cells.as_ref().ok_or(MemoryError::Freed { address })?;
+        Ok((cells, offset))
+    }
+}
+
+/// A lock that does not mind that another thread panicked: what it guards is whole between operations.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `malloc` gave: by offset, the bytes, and whether they are still in use.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    blocks: BTreeMap<u64, (u64, bool)>,
+    next: u64,
+    room: u64,
+}
+
+impl Blocks {
+    fn take(&mut self, bytes: u64) -> Option<u64> {
+        // A gap behind each, so that the next block is not what lies past its end.
+        let needed = bytes.checked_next_multiple_of(BLOCK_ALIGNMENT)?.checked_add(BLOCK_ALIGNMENT)?;
+        if bytes == 0 {
+            return None;
+        }
+        let mut place = self.next;
+        if self.room.saturating_sub(place) < needed {
+            self.blocks.retain(|_, (_, live)| *live);
+            place = 0;
+            for (&offset, &(bytes, _)) in &self.blocks {
+                if offset - place >= needed {
+                    break;
+                }
+                place = offset + bytes.next_multiple_of(BLOCK_ALIGNMENT) + BLOCK_ALIGNMENT;
+            }
+            if self.room.saturating_sub(place) < needed {
+                return None;
+            }
+        }
+        self.next = self.next.max(place + needed);
+        self.blocks.insert(place, (bytes, true));
+        Some(place)
+    }
+
+    fn give_back(&mut self, offset: u64) -> bool {
+        match self.blocks.get_mut(&offset) {
+            Some((_, live @ true)) => {
+                *live = false;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The block that begins at or before an offset: its offset, its bytes, whether it is in use.
+    pub(crate) fn before(&self, offset: u64) -> Option<(u64, u64, bool)> {
+        self.blocks.range(..=offset).next_back().map(|(&offset, &(bytes, live))| (offset, bytes, live))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_are_aligned_apart_and_found_by_any_of_their_addresses() {
+        let mut global = Global::new(&Windows::WIDE, 100).unwrap();
+        let a = global.allocate(1000).unwrap();
+        let b = global.allocate(10).unwrap();
+        assert!(a.is_multiple_of(256) && b.is_multiple_of(256) && b >= a + 1000 + 4096);
+        assert_eq!(global.range(a + 999, 1).map(|(_, offset)| offset), Ok(999));
+        assert_eq!(
+            global.range(a + 999, 2).map(drop),
+            Err(MemoryError::OutOfBounds { address: a + 999, bytes: 2 })
+        );
+        assert_eq!(global.free(a), Ok(()));
+        assert_eq!(global.free(a), Err(MemoryError::Freed { address: a }));
+        assert_eq!(global.free(b + 1), Err(MemoryError::NotAllocated { address: b + 1 }));
+        assert_eq!(global.range(a, 1).map(drop), Err(MemoryError::Freed { address: a }));
+    }
+
+    #[test]
+    fn what_was_freed_is_used_again_when_there_is_no_other_room() {
+        let mut global = Global::new(&Windows::NARROW, 0).unwrap();
+        for _ in 0..50 {
+            let a = global.allocate(1 << 28).unwrap();
+            let b = global.allocate(1 << 28).unwrap();
+            assert!(a.abs_diff(b) > 1 << 28);
+            global.free(a).unwrap();
+            global.free(b).unwrap();
+        }
+    }
+
+    #[test]
+    fn malloc_gives_blocks_until_there_is_no_room_and_again_after_free() {
+        let mut global = Global::new(&Windows::WIDE, 0).unwrap();
+        assert_eq!(global.take(8), 0, "no heap yet");
+        global.prepare_heap(256).unwrap();
+        let blocks: Vec<u64> = (0..5).map(|_| global.take(40)).collect();
+        assert!(blocks[..4].iter().all(|&block| block != 0 && block.is_multiple_of(16)), "{blocks:x?}");
+        assert_eq!(blocks[4], 0);
+        assert!(
+            global.give_back(blocks[1]) && !global.give_back(blocks[1]) && !global.give_back(blocks[0] + 16)
+        );
+        assert_eq!(global.take(40), blocks[1]);
+        assert_eq!(global.take(0), 0);
+    }
+}

@@ -1,0 +1,248 @@
+//! Memory, as windows of one generic address space (PTX ISA section 5.1): what lies where, and what is wrong with
+//! an access.
+//!
+//! Accesses of a warp go through `Spaces::view` once for all lanes where they can; `Spaces::judge` looks at
+//! one lane and says what is wrong, and near which variable.
+
+pub mod cell;
+pub mod global;
+pub mod private;
+pub(crate) mod wide;
+
+use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};
+use crate::program::Memory;
+use cell::Cells;
+use global::{Allocation, AllocationKind, Global, lock};
+use softwarp_image::image::{BANK_BYTES, BANKS};
+use softwarp_image::window::{CTA_SHARED, reserved_shared};
+use softwarp_image::{FunctionId, Image, Object, ObjectId, Windows};
+use softwarp_isa::StateSpace;
+
+/// Constant memory: all banks, one behind the other.
+#[derive(Debug)]
+pub struct Constant {
+    /// The bytes.
+    pub cells: Cells,
+    /// How many bytes of each bank there are.
+    pub banks: [u64; BANKS],
+}
+
+/// What a CTA sees of memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spaces<'a> {
+    pub(crate) image: &'a Image,
+    pub(crate) windows: &'a Windows,
+    pub(crate) global: &'a Global,
+    /// Those of global memory, nearer at hand.
+    pub(crate) allocations: &'a [Allocation],
+    pub(crate) constant: &'a Constant,
+    pub(crate) parameters: &'a Cells,
+    /// From the first byte that is not the system's.
+    pub(crate) shared: &'a Cells,
+    pub(crate) kernel: FunctionId,
+}
+
+impl<'a> Spaces<'a> {
+    /// Where the shared memory of a CTA begins.
+    pub(crate) fn shared_base(&self) -> u64 {
+        reserved_shared(self.image.header.arch)
+    }
+
+    /// The space that a generic address means, and what to subtract from it.
+    #[inline]
+    pub(crate) fn window_of(&self, address: u64) -> (Memory, u64) {
+        let windows = self.windows;
+        // All windows lie above global memory.
+        if address < windows.constant.base {
+            (Memory::Global, 0)
+        } else if windows.shared.contains(address) {
+            (Memory::Shared, windows.shared.base)
+        } else if windows.local.contains(address) {
+            (Memory::Local, windows.local.base)
+        } else if windows.constant.contains(address) {
+            (Memory::Constant, windows.constant.base)
+        } else if windows.parameter.contains(address) {
+            (Memory::Kernel, windows.parameter.base)
+        } else {
+            (Memory::Global, 0)
+        }
+    }
+
+    /// The cells that an address is in, and the address of their first byte; for everything but private memory.
+    /// `None` where a lane must be looked at by itself. The hint is where global memory was used last.
+    #[inline]
+    pub(crate) fn view(&self, memory: Memory, address: u64, hint: &mut u32) -> Option<(&'a Cells, u64)> {
+        match memory {
+            Memory::Global => {
+                let mut allocation = self.allocations.get(*hint as usize);
+                if allocation.is_none_or(|it| address.wrapping_sub(it.base) >= it.bytes) {
+                    let index = self.global.before(address)?;
+                    *hint = index as u32;
+                    allocation = self.allocations.get(index);
+                }
+                let allocation = allocation?;
+                match allocation.kind {
+                    AllocationKind::Heap(_) => None,
+                    _ => allocation.cells.as_ref().map(|cells| (cells, allocation.base)),
+                }
+            }
+            Memory::Shared => Some((self.shared, self.shared_base())),
+            Memory::Kernel => Some((self.parameters, 0)),
+            // The banks differ in size.
+            _ => None,
+        }
+    }
+
+    /// One lane's access: the cells and the place in them, or what is wrong.
+    pub(crate) fn judge(
+        &self,
+        memory: Memory,
+        address: u64,
+        bytes: u64,
+        usage: Use,
+    ) -> Result<(&'a Cells, u64), Box<BadAccess>> {
+        let bad = |problem, nearest| self.bad(problem, usage, memory, address, bytes, nearest);
+        if !address.is_multiple_of(bytes.max(1)) {
+            return Err(bad(Problem::Misaligned, self.nearest(memory, address)));
+        }
+        let fits = |offset: u64, size: u64| offset.checked_add(bytes).is_some_and(|end| end <= size);
+        match memory {
+            Memory::Global => {
+                let Some(index) = self.global.before(address) else {
+                    return Err(bad(Problem::OutOfBounds, self.nearest(memory, address)));
+                };
+                let allocation = &self.global.allocations()[index];
+                let offset = address - allocation.base;
+                if !fits(offset, allocation.bytes) {
+                    return Err(bad(Problem::OutOfBounds, self.nearest(memory, address)));
+                }
+                let Some(cells) = &allocation.cells else {
+                    return Err(bad(Problem::Freed, self.nearest(memory, address)));
+                };
+                if let AllocationKind::Heap(blocks) = &allocation.kind {
+                    let block = lock(blocks).before(offset);
+                    match block {
+                        Some((start, size, live)) if fits(offset - start, size) => {
+                            if !live {
+                                return Err(bad(Problem::Freed, self.nearest(memory, address)));
+                            }
+                        }
+                        _ => return Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
+                    }
+                }
+                Ok((cells, offset))
+            }
+            Memory::Constant | Memory::Kernel if usage != Use::Read => {
+                Err(bad(Problem::ReadOnly, self.nearest(memory, address)))
+            }
+            Memory::Constant => {
+                let bank =
+                    usize::try_from(address / BANK_BYTES).ok().and_then(|bank| self.constant.banks.get(bank));
+                match bank {
+                    Some(&size) if fits(address % BANK_BYTES, size) => Ok((&self.constant.cells, address)),
+                    _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
+                }
+            }
+            Memory::Kernel if fits(address, self.parameters.len()) => Ok((self.parameters, address)),
+            Memory::Shared => match address.checked_sub(self.shared_base()) {
+                Some(offset) if fits(offset, self.shared.len()) => Ok((self.shared, offset)),
+                _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
+            },
+            _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
+        }
+    }
+
+    /// A bad access.
+    pub(crate) fn bad(
+        &self,
+        problem: Problem,
+        usage: Use,
+        space: Memory,
+        address: u64,
+        bytes: u64,
+        nearest: Option<Nearest>,
+    ) -> Box<BadAccess> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        Box::new(BadAccess { problem, usage, space, address, generic: None, bytes, nearest })
+    }
+
+    /// A variable that an instruction named, relative to an address in its space.
+    pub(crate) fn named(&self, id: ObjectId, base: u64, address: u64) -> Nearest {
+        let object = self.image.object(id);
+        let bytes = object.total();
+        let at = Relative::of(address, base, bytes);
+        Nearest { what: What::Variable(object.name.to_string()), base, bytes, at, freed: false }
+    }
+
+    /// What is nearest to an address.
+    pub(crate) fn nearest(&self, memory: Memory, address: u64) -> Option<Nearest> {
+        match memory {
+            Memory::Global => {
+                let found = self.nearest_allocation(address)?;
+                if self.windows.globals.contains(found.base) {
+                    return self.nearest_object(StateSpace::Global, address).or(Some(found));
+                }
+                Some(found)
+            }
+            Memory::Constant => self.nearest_object(StateSpace::Const, address),
+            Memory::Kernel => self.nearest_object(StateSpace::Param, address).or_else(|| {
+                let bytes = self.parameters.len();
+                let at = Relative::of(address, 0, bytes);
+                Some(Nearest { what: What::Parameters, base: 0, bytes, at, freed: false })
+            }),
+            Memory::Shared => {
+                let (base, bytes) = (self.shared_base(), self.shared.len());
+                let at = Relative::of(address, base, bytes);
+                let whole = Nearest { what: What::Shared, base, bytes, at, freed: false };
+                match at {
+                    Relative::Inside(_) => self.nearest_object(StateSpace::Shared, address).or(Some(whole)),
+                    _ => Some(whole),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn nearest_object(&self, space: StateSpace, address: u64) -> Option<Nearest> {
+        let own = |object: &Object| space != StateSpace::Param || object.function == Some(self.kernel);
+        let objects = self.image.objects.iter().enumerate().filter(|(_, o)| o.space == space && own(o));
+        let placed = objects.filter_map(|(index, object)| {
+            let base = self.image.address(self.windows, ObjectId(index as u32), None)?;
+            let distance = distance(address, base, object.total());
+            Some((distance, ObjectId(index as u32), base))
+        });
+        let (_, id, base) = placed.min_by_key(|&(distance, ..)| distance)?;
+        Some(self.named(id, base, address))
+    }
+
+    fn nearest_allocation(&self, address: u64) -> Option<Nearest> {
+        let allocations = self.global.allocations();
+        let index = self.global.before(address);
+        let around = [index, Some(index.map_or(0, |index| index + 1))];
+        let near = around.into_iter().flatten().filter_map(|index| allocations.get(index));
+        // Below everything, where null pointers lead, nothing is near.
+        let near = near.filter(|it| distance(address, it.base, it.bytes) < 1 << 32);
+        let allocation = near.min_by_key(|it| distance(address, it.base, it.bytes))?;
+        let (what, base, bytes, freed) = match &allocation.kind {
+            AllocationKind::Heap(blocks) => {
+                let block = lock(blocks).before(address.saturating_sub(allocation.base));
+                let (start, bytes, live) = block.unwrap_or((0, allocation.bytes, true));
+                (What::Heap, allocation.base + start, bytes, !live)
+            }
+            _ => (What::Allocation, allocation.base, allocation.bytes, allocation.cells.is_none()),
+        };
+        Some(Nearest { what, base, bytes, at: Relative::of(address, base, bytes), freed })
+    }
+}
+
+/// How far an address is from a range; 0 inside.
+fn distance(address: u64, base: u64, bytes: u64) -> u64 {
+    match Relative::of(address, base, bytes) {
+        Relative::Before(bytes) => bytes,
+        Relative::Inside(_) => 0,
+        Relative::After(bytes) => bytes.saturating_add(1),
+    }
+}
+
+/// The most shared memory that a CTA can have.
+pub const MOST_SHARED: u64 = CTA_SHARED;

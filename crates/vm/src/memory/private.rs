@@ -1,0 +1,112 @@
+//! Memory that each thread has to itself: `.local`, and the parameters of device functions.
+//!
+//! As on the hardware, it is interleaved: a row holds the same 32-bit word of all lanes of a warp. Lanes nearly
+//! always use the same address, so an access is a copy of rows. Only the warp sees it, so nothing here is atomic.
+
+use crate::lanes::{LANES, Row};
+
+/// Words of all lanes, from an address on.
+#[derive(Clone, Debug, Default)]
+pub struct Private {
+    rows: Vec<Row<u32>>,
+}
+
+impl Private {
+    /// How many bytes each lane has.
+    pub fn len(&self) -> u64 {
+        self.rows.len() as u64 * 4
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Makes sure that there are so many bytes; new ones are zero and come before the others, as a stack grows.
+    pub fn grow_down(&mut self, bytes: u64) {
+        let have = self.rows.len();
+        let rows = usize::try_from(bytes.div_ceil(4)).unwrap_or(usize::MAX);
+        if rows > have {
+            // At least twice as many, since all rows move.
+            let rows = rows.max(2 * have);
+            let mut grown = vec![Row([0; LANES]); rows];
+            grown[rows - have..].copy_from_slice(&self.rows);
+            self.rows = grown;
+        }
+    }
+
+    /// Makes sure that there are so many bytes; new ones are zero.
+    pub fn grow(&mut self, bytes: u64) {
+        let rows = usize::try_from(bytes.div_ceil(4)).unwrap_or(usize::MAX);
+        if rows > self.rows.len() {
+            self.rows.resize(rows, Row([0; LANES]));
+        }
+    }
+
+    /// Zeros, of exactly so many bytes.
+    pub fn reset(&mut self, bytes: u64) {
+        self.rows.clear();
+        self.grow(bytes);
+    }
+
+    /// A word of all lanes.
+    #[inline(always)]
+    pub fn row(&self, at: u64) -> &[u32; LANES] {
+        &self.rows[(at / 4) as usize].0
+    }
+
+    /// The same, to be written.
+    #[inline(always)]
+    pub fn row_mut(&mut self, at: u64) -> &mut [u32; LANES] {
+        &mut self.rows[(at / 4) as usize].0
+    }
+
+    /// An aligned element of at most 8 bytes of one lane.
+    #[inline]
+    pub fn load(&self, lane: usize, at: u64, bytes: u64) -> u64 {
+        let low = u64::from(self.row(at)[lane]);
+        match bytes {
+            8 => low | u64::from(self.row(at + 4)[lane]) << 32,
+            4 => low,
+            _ => low >> (8 * (at & 3)) & ((1 << (8 * bytes)) - 1),
+        }
+    }
+
+    /// Writes an aligned element of at most 8 bytes of one lane.
+    #[inline]
+    pub fn store(&mut self, lane: usize, at: u64, bytes: u64, value: u64) {
+        match bytes {
+            8 => {
+                self.row_mut(at)[lane] = value as u32;
+                self.row_mut(at + 4)[lane] = (value >> 32) as u32;
+            }
+            4 => self.row_mut(at)[lane] = value as u32,
+            _ => {
+                let shift = 8 * (at & 3) as u32;
+                let mask = ((1u32 << (8 * bytes)) - 1) << shift;
+                let word = &mut self.row_mut(at)[lane];
+                *word = *word & !mask | (value as u32) << shift & mask;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_all_widths_stay_in_their_lane_and_place() {
+        let mut memory = Private::default();
+        memory.grow(32);
+        for (at, bytes) in [(8, 8), (4, 4), (2, 2), (1, 1), (0, 1), (24, 8)] {
+            memory.store(3, at, bytes, 0x1122_3344_5566_7788 + at);
+        }
+        assert_eq!(memory.load(3, 8, 8), 0x1122_3344_5566_7790);
+        assert_eq!(memory.load(3, 4, 4), 0x5566_778c);
+        assert_eq!(memory.load(3, 0, 4), 0x778a_8988);
+        assert_eq!(memory.load(3, 1, 1), 0x89);
+        assert_eq!(memory.load(2, 8, 8), 0);
+        assert_eq!(memory.load(4, 0, 4), 0);
+    }
+}

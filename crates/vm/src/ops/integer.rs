@@ -1,0 +1,127 @@
+//! Integer arithmetic (PTX ISA section 9.7.1, without the operations on bits, which are in `bits.rs`, and those on
+//! packed values, in `packed.rs`).
+//!
+//! Division by zero is left open by the manual. The hardware gives all ones, as quotient and as remainder.
+
+use super::Kernels;
+use super::lane::{each, integers, widths};
+use softwarp_isa::Type;
+use softwarp_isa::instruction::Shape;
+
+/// The loop for a form.
+pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
+    let ty = *shape.types.first()?;
+    let kernels = match (shape.opcode, shape.words.as_slice()) {
+        ("add", [_]) => widths!(ty, |a, b| a.wrapping_add(b)),
+        ("sub", [_]) => widths!(ty, |a, b| a.wrapping_sub(b)),
+        ("add", ["sat", "s32"]) => each!(|a: i32, b: i32| a.saturating_add(b)),
+        ("add", ["sat", "u32"]) => each!(|a: u32, b: u32| a.saturating_add(b)),
+        ("sub", ["sat", "s32"]) => each!(|a: i32, b: i32| a.saturating_sub(b)),
+
+        ("mul", ["lo", _]) => widths!(ty, |a, b| a.wrapping_mul(b)),
+        ("mul", ["hi", _]) => integers!(ty, |a, b| a.multiply_high(b)),
+        ("mul", ["wide", "u16"]) => each!(|a: u16, b: u16| u32::from(a) * u32::from(b)),
+        ("mul", ["wide", "s16"]) => each!(|a: i16, b: i16| i32::from(a) * i32::from(b)),
+        ("mul", ["wide", "u32"]) => each!(|a: u32, b: u32| u64::from(a) * u64::from(b)),
+        ("mul", ["wide", "s32"]) => each!(|a: i32, b: i32| i64::from(a) * i64::from(b)),
+        ("mad", ["lo", _]) => widths!(ty, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
+        ("mad", ["hi", _]) => integers!(ty, |a, b, c| a.multiply_high(b).wrapping_add(c)),
+        ("mad", ["hi", "sat", "s32"]) => {
+            each!(|a: i32, b: i32, c: i32| a.multiply_high(b).saturating_add(c))
+        }
+        ("mad", ["wide", _]) => match ty {
+            Type::U16 => each!(|a: u16, b: u16, c: u32| (u32::from(a) * u32::from(b)).wrapping_add(c)),
+            Type::S16 => each!(|a: i16, b: i16, c: i32| (i32::from(a) * i32::from(b)).wrapping_add(c)),
+            Type::U32 => each!(|a: u32, b: u32, c: u64| (u64::from(a) * u64::from(b)).wrapping_add(c)),
+            Type::S32 => each!(|a: i32, b: i32, c: i64| (i64::from(a) * i64::from(b)).wrapping_add(c)),
+            _ => return None,
+        },
+
+        ("mul24", ["lo", "u32"]) => each!(|a: u32, b: u32| product24(a, b) as u32),
+        ("mul24", ["lo", "s32"]) => each!(|a: i32, b: i32| signed_product24(a, b) as i32),
+        ("mul24", ["hi", "u32"]) => each!(|a: u32, b: u32| (product24(a, b) >> 16) as u32),
+        ("mul24", ["hi", "s32"]) => each!(|a: i32, b: i32| (signed_product24(a, b) >> 16) as i32),
+        ("mad24", ["lo", "u32"]) => each!(|a: u32, b: u32, c: u32| (product24(a, b) as u32).wrapping_add(c)),
+        ("mad24", ["lo", "s32"]) => {
+            each!(|a: i32, b: i32, c: i32| (signed_product24(a, b) as i32).wrapping_add(c))
+        }
+        ("mad24", ["hi", "u32"]) => {
+            each!(|a: u32, b: u32, c: u32| ((product24(a, b) >> 16) as u32).wrapping_add(c))
+        }
+        ("mad24", ["hi", "s32"]) => {
+            each!(|a: i32, b: i32, c: i32| ((signed_product24(a, b) >> 16) as i32).wrapping_add(c))
+        }
+        ("mad24", ["hi", "sat", "s32"]) => {
+            each!(|a: i32, b: i32, c: i32| ((signed_product24(a, b) >> 16) as i32).saturating_add(c))
+        }
+
+        ("sad", [_]) => integers!(ty, |a, b, c| {
+            c.wrapping_add(if a < b { b.wrapping_sub(a) } else { a.wrapping_sub(b) })
+        }),
+        ("div", [_]) => integers!(ty, |a, b| a.quotient(b)),
+        ("rem", [_]) => integers!(ty, |a, b| a.remainder(b)),
+        ("abs", [_]) => match ty {
+            Type::S16 => each!(|a: i16| a.wrapping_abs()),
+            Type::S32 => each!(|a: i32| a.wrapping_abs()),
+            Type::S64 => each!(|a: i64| a.wrapping_abs()),
+            _ => return None,
+        },
+        ("neg", [_]) => widths!(ty, |a| a.wrapping_neg()),
+        ("min", [_]) => integers!(ty, |a, b| a.min(b)),
+        ("max", [_]) => integers!(ty, |a, b| a.max(b)),
+        ("min", ["relu", "s32"]) => each!(|a: i32, b: i32| a.min(b).max(0)),
+        ("max", ["relu", "s32"]) => each!(|a: i32, b: i32| a.max(b).max(0)),
+        _ => return None,
+    };
+    Some((kernels, 0))
+}
+
+/// The product of the low 24 bits of each.
+#[inline(always)]
+fn product24(a: u32, b: u32) -> u64 {
+    u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff)
+}
+
+/// The same, of signed numbers of 24 bits.
+#[inline(always)]
+fn signed_product24(a: i32, b: i32) -> i64 {
+    i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8)
+}
+
+/// The upper half of a product.
+pub(super) trait MultiplyHigh {
+    /// As many bits as a factor has.
+    fn multiply_high(self, other: Self) -> Self;
+}
+
+/// Quotients toward zero, and the remainders that go with them, for all divisors.
+trait Divide {
+    /// All ones if the divisor is zero.
+    fn quotient(self, divisor: Self) -> Self;
+    /// All ones if the divisor is zero.
+    fn remainder(self, divisor: Self) -> Self;
+}
+
+macro_rules! arithmetic {
+    ($($ty:ident in $wide:ident),*) => {$(
+        impl MultiplyHigh for $ty {
+            #[inline(always)]
+            fn multiply_high(self, other: $ty) -> $ty {
+                (($wide::from(self) * $wide::from(other)) >> $ty::BITS) as $ty
+            }
+        }
+
+        impl Divide for $ty {
+            #[inline(always)]
+            fn quotient(self, divisor: $ty) -> $ty {
+                if divisor == 0 { !0 } else { self.wrapping_div(divisor) }
+            }
+            #[inline(always)]
+            fn remainder(self, divisor: $ty) -> $ty {
+                if divisor == 0 { !0 } else { self.wrapping_rem(divisor) }
+            }
+        }
+    )*};
+}
+
+arithmetic!(u16 in u32, i16 in i32, u32 in u64, i32 in i64, u64 in u128, i64 in i128);

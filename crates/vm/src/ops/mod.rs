@@ -1,0 +1,185 @@
+//! Arithmetic: a loop over lanes for each operation, compiled for each set of CPU features.
+//!
+//! A loop is written with [`unary`], [`binary`], [`ternary`] or [`compare`] over a function of one lane and made a
+//! [`Kernels`] by `kernel!`; each file has those of one section of the manual, and a `select` that finds the
+//! one for a form. A form without one is not executed: loading the kernel says so.
+//!
+//! `unsafe` is here only in what `kernel!` expands to: a pointer to a function that was compiled for CPU features.
+
+use crate::lanes::{Frame, LANES};
+use crate::program::{Inst, Kernel, NONE};
+use softwarp_isa::instruction::Shape;
+use softwarp_num::Level;
+
+pub mod approx;
+pub mod ballot;
+pub mod bits;
+pub mod comparison;
+pub mod convert;
+pub mod double;
+pub mod extended;
+pub mod float;
+pub mod float_compare;
+pub mod half;
+pub mod integer;
+pub mod lane;
+pub mod logic;
+pub mod mode;
+pub mod packed;
+pub mod permute;
+pub mod selection;
+pub mod single;
+pub mod video;
+mod wide_round;
+
+use ballot::Holds;
+use lane::Lane;
+
+/// A loop, compiled for each level.
+pub type Kernels = [Kernel; 3];
+
+/// What finds the loop for a form, and its `extra`.
+type Select = fn(&Shape) -> Option<(Kernels, u32)>;
+
+/// The files, by what finds a loop in each: the first that has one decides.
+const SELECTORS: &[Select] = &[
+    integer::select,
+    logic::select,
+    comparison::select,
+    selection::select,
+    permute::select,
+    bits::select,
+    extended::select,
+    packed::select,
+    video::select,
+    float::select,
+    double::select,
+    half::select,
+    float_compare::select,
+    approx::select,
+    convert::select,
+];
+
+/// The loop that does what a form says, and what else it needs in [`Inst::extra`]; `None` if there is none.
+/// Sources and destinations are in the order of the operands.
+pub fn select(shape: &Shape) -> Option<(Kernel, u32)> {
+    let (kernels, extra) = select_levels(shape)?;
+    Some((kernels[level() as usize], extra))
+}
+
+/// The same with the loops of all levels, whether the CPU has them or not.
+pub fn select_levels(shape: &Shape) -> Option<(Kernels, u32)> {
+    SELECTORS.iter().find_map(|select| select(shape))
+}
+
+/// The level in use. Kernels of the higher ones also use fused multiply-add.
+pub fn level() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    if !is_x86_feature_detected!("fma") || !is_x86_feature_detected!("f16c") {
+        return Level::Baseline;
+    }
+    Level::current()
+}
+
+/// Compiles a loop for each level: `kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u32, b: u32| a & b))`.
+///
+/// With a fourth name, that one turns [`Holds`] into a mask of lanes, with the level's own instructions:
+/// `kernel!(|frame, inst, mask, ballot| { let lanes = ballot(&holds(frame, inst, |a: u32, b: u32| a < b)); … })`.
+macro_rules! kernel {
+    (|$frame:ident, $inst:ident, $mask:ident| $body:expr) => {
+        $crate::ops::kernel!(|$frame, $inst, $mask, _ballot| $body)
+    };
+    (|$frame:ident, $inst:ident, $mask:ident, $ballot:ident| $body:expr) => {{
+        use $crate::lanes::Frame;
+        use $crate::ops::ballot;
+        use $crate::program::Inst;
+        #[inline(always)]
+        fn body($frame: &mut Frame, $inst: &Inst, $mask: u32, $ballot: impl Fn(&ballot::Holds) -> u32) {
+            $body
+        }
+        fn baseline(frame: &mut Frame, inst: &Inst, mask: u32) {
+            body(frame, inst, mask, ballot::baseline)
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,fma,f16c")]
+        fn avx2(frame: &mut Frame, inst: &Inst, mask: u32) {
+            body(frame, inst, mask, |holds: &ballot::Holds| ballot::avx2(holds))
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,fma,f16c,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+        fn avx512(frame: &mut Frame, inst: &Inst, mask: u32) {
+            body(frame, inst, mask, |holds: &ballot::Holds| ballot::avx512(holds))
+        }
+        #[cfg(target_arch = "x86_64")]
+        const KERNELS: $crate::ops::Kernels = [baseline, avx2, avx512];
+        #[cfg(not(target_arch = "x86_64"))]
+        const KERNELS: $crate::ops::Kernels = [baseline, baseline, baseline];
+        KERNELS
+    }};
+}
+pub(crate) use kernel;
+
+/// `d = f(a)` in each lane.
+#[inline(always)]
+pub fn unary<A: Lane, D: Lane>(frame: &mut Frame, inst: &Inst, mask: u32, f: impl Fn(A) -> D) {
+    let a = frame.row::<A::Word>(inst.s[0]);
+    let mut d = [D::Word::default(); LANES];
+    for lane in 0..LANES {
+        d[lane] = f(A::of(a[lane])).word();
+    }
+    frame.set_row(inst.d[0], d, mask);
+}
+
+/// `d = f(a, b)` in each lane.
+#[inline(always)]
+pub fn binary<A: Lane, B: Lane, D: Lane>(frame: &mut Frame, inst: &Inst, mask: u32, f: impl Fn(A, B) -> D) {
+    let (a, b) = (frame.row::<A::Word>(inst.s[0]), frame.row::<B::Word>(inst.s[1]));
+    let mut d = [D::Word::default(); LANES];
+    for lane in 0..LANES {
+        d[lane] = f(A::of(a[lane]), B::of(b[lane])).word();
+    }
+    frame.set_row(inst.d[0], d, mask);
+}
+
+/// `d = f(a, b, c)` in each lane.
+#[inline(always)]
+pub fn ternary<A: Lane, B: Lane, C: Lane, D: Lane>(
+    frame: &mut Frame,
+    inst: &Inst,
+    mask: u32,
+    f: impl Fn(A, B, C) -> D,
+) {
+    let (a, b) = (frame.row::<A::Word>(inst.s[0]), frame.row::<B::Word>(inst.s[1]));
+    let c = frame.row::<C::Word>(inst.s[2]);
+    let mut d = [D::Word::default(); LANES];
+    for lane in 0..LANES {
+        d[lane] = f(A::of(a[lane]), B::of(b[lane]), C::of(c[lane])).word();
+    }
+    frame.set_row(inst.d[0], d, mask);
+}
+
+/// Writes the second destination, a predicate, if there is one.
+#[inline(always)]
+pub fn set_second(frame: &mut Frame, inst: &Inst, values: u32, mask: u32) {
+    if inst.d[1] != NONE {
+        frame.set_predicate(inst.d[1], values, mask);
+    }
+}
+
+/// Where `f(a, b)` holds.
+#[inline(always)]
+pub fn holds<A: Lane>(frame: &Frame, inst: &Inst, f: impl Fn(A, A) -> bool) -> Holds {
+    let (a, b) = (frame.row::<A::Word>(inst.s[0]), frame.row::<A::Word>(inst.s[1]));
+    let mut holds = [0; LANES];
+    for lane in 0..LANES {
+        holds[lane] = -i32::from(f(A::of(a[lane]), A::of(b[lane])));
+    }
+    holds
+}
+
+/// The lanes in which `f(a, b)` holds. Where it matters how long that takes, [`holds`] and the fourth name of
+/// `kernel!` do better.
+#[inline(always)]
+pub fn compare<A: Lane>(frame: &Frame, inst: &Inst, f: impl Fn(A, A) -> bool) -> u32 {
+    ballot::baseline(&holds(frame, inst, f))
+}

@@ -1,0 +1,44 @@
+//! Permutation of bytes (PTX ISA section 9.7.9: `prmt`). `mov` is lowered to copies.
+
+use super::{Kernels, kernel, ternary};
+use softwarp_isa::instruction::Shape;
+
+/// The loop for a form. `extra` is 0, or the number from 1 of a mode in `MODES`.
+pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
+    let mode = match (shape.opcode, shape.words.as_slice()) {
+        ("prmt", ["b32"]) => 0,
+        ("prmt", ["b32", mode]) => 1 + MODES.iter().position(|(name, _)| name == mode)? as u32,
+        _ => return None,
+    };
+    let kernels = kernel!(|frame, inst, mask| {
+        match MODES.get((inst.extra as usize).wrapping_sub(1)) {
+            None => ternary(frame, inst, mask, |a: u32, b: u32, c: u32| permuted(a, b, c)),
+            Some((_, selectors)) => ternary(frame, inst, mask, |a: u32, b: u32, c: u32| {
+                permuted(a, b, selectors[(c & 3) as usize])
+            }),
+        }
+    });
+    Some((kernels, mode))
+}
+
+/// The modes, and the selector that each makes of the two low bits of `c`.
+const MODES: [(&str, [u32; 4]); 6] = [
+    ("f4e", [0x3210, 0x4321, 0x5432, 0x6543]),
+    ("b4e", [0x5670, 0x6701, 0x7012, 0x0123]),
+    ("rc8", [0x0000, 0x1111, 0x2222, 0x3333]),
+    ("ecl", [0x3210, 0x3211, 0x3222, 0x3333]),
+    ("ecr", [0x0000, 0x1110, 0x2210, 0x3210]),
+    ("rc16", [0x1010, 0x3232, 0x1010, 0x3232]),
+];
+
+/// Four bytes of `b:a`, each chosen by three bits of the selector; with the fourth, its sign in all bits.
+#[inline(always)]
+fn permuted(a: u32, b: u32, selector: u32) -> u32 {
+    let bytes = u64::from(b) << 32 | u64::from(a);
+    (0..4).fold(0, |d, n| {
+        let choice = selector >> (4 * n);
+        let byte = (bytes >> (8 * (choice & 7))) as u8;
+        let signs = (byte as i8 >> 7) as u8;
+        d | u32::from(if choice & 8 == 0 { byte } else { signs }) << (8 * n)
+    })
+}

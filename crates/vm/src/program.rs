@@ -1,0 +1,448 @@
+//! The bytecode: functions as lists of operations over slots of a [`Frame`].
+//!
+//! Every operand is a slot: immediates are rows of constants that a frame begins with. Arithmetic is a pointer to
+//! the loop that does it ([`crate::ops`]); everything that leaves the frame (memory, control, other lanes and
+//! warps) is a variant of [`Op`] that the warp interprets.
+//!
+//! Operations lie in the order of the text. A program counter is an index into [`Code::ops`], and the order also
+//! says which lanes go first when a warp has split: those that are behind.
+
+use crate::lanes::Frame;
+use crate::warp::Quick;
+use softwarp_image::{FunctionId, ObjectId};
+use softwarp_syntax::Span;
+
+/// No slot.
+pub const NONE: u32 = u32::MAX;
+
+/// A program: what a kernel and everything it can call is lowered to.
+#[derive(Debug)]
+pub struct Program {
+    /// The functions, the kernel first.
+    pub codes: Vec<Code>,
+    /// Which of them a function of the image is; [`NONE`] for those that are not reached.
+    pub of_function: Vec<u32>,
+}
+
+/// A function's code.
+#[derive(Debug)]
+pub struct Code {
+    /// Which function.
+    pub function: FunctionId,
+    /// Its operations.
+    pub ops: Vec<Op>,
+    /// Where each operation stands in the text: beside the operations, for faults and traces only.
+    pub spans: Vec<Span>,
+    /// How many instructions of the text begin before each operation, and in all: an instruction may be several
+    /// operations, and some operations are of none.
+    pub instructions: Vec<u32>,
+    /// What `.loc` says, by the first operation that it is true of; true up to the next.
+    pub locations: Vec<(u32, Location)>,
+    /// How many rows of 32-bit words a frame has.
+    pub narrow: u32,
+    /// How many rows of 64-bit words.
+    pub wide: u32,
+    /// How many predicates.
+    pub predicates: u32,
+    /// Rows of 32-bit words that hold the same in all lanes, from the start: slot and value.
+    pub narrow_constants: Vec<(u32, u32)>,
+    /// Rows of 64-bit words, likewise.
+    pub wide_constants: Vec<(u32, u64)>,
+    /// Bytes of `.local` memory that a call takes.
+    pub local_bytes: u64,
+    /// Bytes of the function's parameters, return values and the arguments of its calls, which are per thread.
+    pub parameter_bytes: u64,
+}
+
+/// A place in the program that the PTX was made from, as `.loc` gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The number of a `.file`.
+    pub file: u32,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 if there is none.
+    pub column: u32,
+}
+
+impl Code {
+    /// How many instructions begin with the operations from one to before another.
+    #[inline(always)]
+    pub fn instructions_between(&self, start: usize, end: usize) -> u64 {
+        let before = |op: usize| self.instructions.get(op).copied().unwrap_or(0);
+        u64::from(before(end).wrapping_sub(before(start)))
+    }
+
+    /// Where an operation stands in the program that the PTX was made from.
+    pub fn location(&self, op: u32) -> Option<Location> {
+        let after = self.locations.partition_point(|&(first, _)| first <= op);
+        self.locations.get(after.wrapping_sub(1)).map(|&(_, location)| location)
+    }
+}
+
+/// A guard: the lanes of a predicate, or those not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate's slot; [`NONE`] without a guard.
+    pub slot: u32,
+    /// `!`
+    pub negated: bool,
+}
+
+impl Guard {
+    /// None: all active lanes.
+    pub const ALWAYS: Guard = Guard { slot: NONE, negated: false };
+
+    /// Which of the active lanes pass.
+    #[inline(always)]
+    pub fn lanes(self, frame: &Frame, active: u32) -> u32 {
+        match (self.slot, self.negated) {
+            (NONE, _) => active,
+            (slot, false) => active & frame.predicate(slot),
+            (slot, true) => active & !frame.predicate(slot),
+        }
+    }
+}
+
+/// The loop of an arithmetic operation: frame, operands, lanes that take part.
+///
+/// It is unsafe to call because it may be compiled for CPU features; the level that [`crate::ops`] hands out was
+/// detected.
+pub type Kernel = unsafe fn(&mut Frame, &Inst, u32);
+
+/// An arithmetic operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Inst {
+    /// Its loop.
+    pub kernel: Kernel,
+    /// Slots of destinations, in the order of the operands; [`NONE`] for a second one that is left out or `_`.
+    /// (For `_` as the first there is a slot that nobody reads.) A register of 128 bits has its low half here and
+    /// its high half in the next slot. The loop reads all sources before it writes: they may be the same slots.
+    ///
+    /// The row is that of the operand's type: of 32-bit words up to 32 bits, with zeros above the type's bits.
+    /// Where the register is wider (`cvt.s8.s32` into 32 bits), an operation that extends follows.
+    pub d: [u32; 2],
+    /// Slots of sources, in the order of the operands, vectors element by element, immediates as rows of
+    /// constants; each in the rows of the operand's type. Bits above a type of fewer than 16 bits are anything,
+    /// above one of 16 bits zero. Operands that only constants can be (`immLut`) are in `extra` instead.
+    pub s: [u32; 5],
+    /// What the loop needs besides. The low half is what [`crate::ops::select`] gave. The high half is the `immLut`
+    /// of `lop3`; and of the video instructions four bits for each of d, a and b, lowest first: 0 for all of the
+    /// register, 1 to 4 for `.b0` to `.b3`, 5 and 6 for `.h0` and `.h1`; then a bit for each of a, b and c that is
+    /// negated. (Those on pairs and quads have their selectors in a fourth source: [`crate::ops::video`].)
+    pub extra: u32,
+    /// The guard.
+    pub guard: Guard,
+}
+
+/// An operation.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Arithmetic: everything that stays within lanes and registers.
+    Alu(Inst),
+    /// Everything else.
+    Other(Guard, Box<Step>),
+    /// `bra`: the most common of the others. The guard chooses the lanes that jump.
+    Branch(Guard, u32),
+}
+
+/// An operation that needs more than the frame.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // Each variant says what its fields are.
+pub enum Step {
+    /// `ret`
+    Return,
+    /// `exit`
+    Exit,
+    /// `trap`
+    Trap,
+    /// `brkpt`: nothing happens without a debugger.
+    Breakpoint,
+    /// `brx.idx`: the slot of the index, and the targets.
+    Switch { index: u32, targets: Vec<u32> },
+    /// `call`
+    Call(Call),
+    /// A special register, read into a slot.
+    Special { register: Special, d: u32 },
+    /// `ld`, `ldu`, and `ld` of parameters
+    Load(Access),
+    /// `st`
+    Store(Access),
+    /// `atom`, `red`
+    Atomic(Atomic),
+    /// The address in `.local` of what lies so far from the start of the call's frame, into a row of 64-bit words
+    /// or of 32-bit ones.
+    FrameAddress { d: u32, wide: bool, offset: u64 },
+    /// `alloca`: slots of the size and of the result (an address in `.local`), both of 64-bit words or both of
+    /// 32-bit ones, and the alignment in bytes.
+    Alloca { size: u32, d: u32, wide: bool, alignment: u64 },
+    /// `stacksave`: the top of the thread's stack, for `stackrestore`.
+    StackSave { d: u32, wide: bool },
+    /// `stackrestore`
+    StackRestore { a: u32, wide: bool },
+    /// `bar`, `barrier`
+    Barrier(Barrier),
+    /// Operations among the lanes of a warp: they wait for those that they name.
+    Warp(WarpOp),
+    /// `nanosleep`, and other hints to let others go first.
+    Yield,
+    /// `membar`, `fence`
+    Fence,
+}
+
+/// A call.
+///
+/// All values travel through the per-thread parameter memory: a function finds its parameters at the start of its
+/// own, each at the next multiple of 16 (or of its alignment, if that is more), and leaves its return values behind
+/// them in the same way. That is so for functions that the machine provides, too: of `vprintf`, the arguments are
+/// at 0 and 16 and the result is at 32. `.reg` parameters are loaded and stored by operations of the function.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// What is called.
+    pub callee: Callee,
+    /// Bytes to copy from the caller's arguments to the callee's parameters: from, to, length; both count from
+    /// the start of the per-thread parameter memory of their function.
+    pub inputs: Vec<(u64, u64, u64)>,
+    /// Bytes to copy back on return: from the callee's, to the caller's, length.
+    pub outputs: Vec<(u64, u64, u64)>,
+}
+
+/// What a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Each variant says what its fields are.
+pub enum Callee {
+    /// A function: an index into [`Program::codes`].
+    Direct(u32),
+    /// The function whose address is in a slot: of 64-bit words, or of 32-bit ones.
+    Indirect { slot: u32, wide: bool },
+    /// One that the machine provides: `vprintf`, `malloc`, `free`, `__assertfail`.
+    Provided(Provided),
+}
+
+/// Functions that the machine provides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // They are CUDA's.
+pub enum Provided {
+    Vprintf,
+    Malloc,
+    Free,
+    AssertFail,
+}
+
+/// Which memory an access goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// Whichever the generic address means.
+    Generic,
+    /// `.global`
+    Global,
+    /// `.const`
+    Constant,
+    /// `.shared`
+    Shared,
+    /// `.local`
+    Local,
+    /// `.local`, with addresses that count from the start of the call's frame.
+    Frame,
+    /// A kernel's parameters.
+    Kernel,
+    /// The parameters, return values and arguments of a device function, per thread.
+    Function,
+}
+
+/// An address: a slot or a fixed place, and an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Which memory.
+    pub memory: Memory,
+    /// The slot of the base; [`NONE`] if there is only the offset.
+    pub base: u32,
+    /// Whether the base is in the rows of 64-bit words.
+    pub wide: bool,
+    /// Added to the base. Addresses of variables known when lowering are here.
+    pub offset: i64,
+    /// The variable that was named, for faults.
+    pub named: Option<ObjectId>,
+}
+
+/// A load or store.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// Where.
+    pub address: Address,
+    /// Bytes of an element: 1, 2, 4, 8 or 16.
+    pub bytes: u8,
+    /// Whether an element is extended with its sign when it is loaded into a wider register.
+    pub signed: bool,
+    /// A register for each element: its slot ([`NONE`] for `_`) and its width in bits: 8, 16, 32, 64 or 128.
+    pub registers: Vec<(u32, u8)>,
+    /// Whether it must be seen in order with others: `.volatile`, `.relaxed`, `.acquire`, `.release`.
+    pub strong: bool,
+    /// How it is done where nothing is out of the ordinary.
+    pub(crate) quick: Quick,
+}
+
+impl Access {
+    /// An access that need not be seen in order with others.
+    pub fn new(address: Address, bytes: u8, signed: bool, registers: Vec<(u32, u8)>) -> Access {
+        let quick = Quick::of(&address, bytes, registers.len());
+        Access { address, bytes, signed, registers, strong: false, quick }
+    }
+}
+
+/// `atom` and `red`.
+#[derive(Clone, Debug)]
+pub struct Atomic {
+    /// Where.
+    pub address: Address,
+    /// What is done.
+    pub op: AtomicOp,
+    /// To what.
+    pub ty: softwarp_isa::Type,
+    /// Slots that take what was there before, one for each element; none for `red`.
+    pub d: Vec<u32>,
+    /// Slots of the operand, one for each element.
+    pub b: Vec<u32>,
+    /// The slot of the second operand, of `cas`.
+    pub c: u32,
+    /// `.noftz`: subnormals stay.
+    pub noftz: bool,
+}
+
+/// What an atomic operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // The names are PTX's.
+pub enum AtomicOp {
+    And,
+    Or,
+    Xor,
+    Exch,
+    Cas,
+    Add,
+    Inc,
+    Dec,
+    Min,
+    Max,
+}
+
+/// `bar` and `barrier`, of a CTA.
+#[derive(Clone, Copy, Debug)]
+pub struct Barrier {
+    /// What is done there.
+    pub op: BarrierOp,
+    /// The slot of the barrier's number.
+    pub number: u32,
+    /// The slot of the number of threads that take part; [`NONE`] for all.
+    pub count: u32,
+    /// The slot of the predicate of a reduction, and whether it is negated.
+    pub predicate: Guard,
+    /// The slot of the result: a predicate, or a row of 32-bit words for `popc`.
+    pub d: u32,
+    /// All threads of the warp execute it together (`bar`, `.aligned`).
+    pub aligned: bool,
+}
+
+/// What is done at a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The names are PTX's.
+pub enum BarrierOp {
+    Sync,
+    Arrive,
+    Popc,
+    And,
+    Or,
+}
+
+/// Operations among the lanes of a warp.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpOp {
+    /// What is done.
+    pub op: WarpOpKind,
+    /// The slot of the lanes that take part; [`NONE`] for those that are active.
+    pub members: u32,
+    /// Slots of destinations: a row, a predicate.
+    pub d: [u32; 2],
+    /// Slots of sources.
+    pub s: [u32; 3],
+    /// Whether a source that is a predicate is negated.
+    pub negated: bool,
+}
+
+/// What is done among lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The names are PTX's.
+pub enum WarpOpKind {
+    /// `bar.warp.sync`
+    Sync,
+    ShflUp,
+    ShflDown,
+    ShflBfly,
+    ShflIdx,
+    VoteAll,
+    VoteAny,
+    VoteUni,
+    VoteBallot,
+    MatchAny32,
+    MatchAny64,
+    MatchAll32,
+    MatchAll64,
+    ReduxAdd,
+    ReduxMinU32,
+    ReduxMinS32,
+    ReduxMaxU32,
+    ReduxMaxS32,
+    ReduxAnd,
+    ReduxOr,
+    ReduxXor,
+    /// `redux.f32`: minimum or maximum, of magnitudes, with NaN.
+    ReduxF32 {
+        max: bool,
+        abs: bool,
+        nan: bool,
+    },
+    ActiveMask,
+    Elect,
+}
+
+/// The special registers that a program can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // The names are PTX's.
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NwarpId,
+    SmId,
+    NsmId,
+    GridId,
+    LanemaskEq,
+    LanemaskLe,
+    LanemaskLt,
+    LanemaskGe,
+    LanemaskGt,
+    Clock,
+    ClockHi,
+    Clock64,
+    GlobalTimer,
+    GlobalTimerLo,
+    GlobalTimerHi,
+    TotalSmemSize,
+    AggrSmemSize,
+    DynamicSmemSize,
+    /// `begin`, `end`, `cap`, `0` and `1`, in this order.
+    ReservedSmem(u8),
+    ClusterId(u8),
+    NclusterId(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    ClusterCtarank,
+    ClusterNctarank,
+    IsExplicitCluster,
+    CurrentGraphExec,
+    EnvReg(u8),
+    /// `%pm0` to `%pm7`, and from 8 on `%pm0_64` to `%pm7_64`.
+    Pm(u8),
+}

@@ -1,0 +1,189 @@
+//! What the sanitizers find, as data.
+
+use crate::fault::{Nearest, Place, Relative, Use, What, space_name};
+use crate::program::{Location, Memory};
+
+/// Something wrong that did not stop the launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What it is.
+    pub kind: FindingKind,
+    /// The kernel that was launched.
+    pub kernel: String,
+    /// Where it was found: of a race, the later access.
+    pub at: Site,
+    /// The other place: of a race, the earlier access; of a barrier, what other threads did instead.
+    pub other: Option<Site>,
+    /// The memory concerned, if it is about memory.
+    pub touched: Option<Touched>,
+    /// How often the same was found at these places.
+    pub count: u64,
+}
+
+/// A place in a kernel, with its place in the program that the PTX was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// The instruction, the CTA and the thread.
+    pub place: Place,
+    /// What `.loc` says.
+    pub location: Option<Location>,
+}
+
+/// Memory that a finding is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Touched {
+    /// The state space; never generic.
+    pub space: Memory,
+    /// The address in it of the first byte concerned.
+    pub address: u64,
+    /// Bytes that one thread accesses.
+    pub bytes: u32,
+    /// The variable or allocation.
+    pub nearest: Option<Nearest>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// A read of memory that nobody has written (`init`).
+    Uninitialised,
+    /// Two threads use the same memory, at least one of them writes, and nothing orders them (`race`).
+    Race {
+        /// How the earlier access used it.
+        first: Use,
+        /// How the later one did.
+        second: Use,
+        /// The threads are in different CTAs.
+        across: bool,
+    },
+    /// A barrier for whole warps that only part of a warp executed, or at two places (`sync`).
+    DivergentBarrier {
+        /// The barrier's number.
+        barrier: u32,
+        /// The warp in its CTA.
+        warp: u32,
+        /// Lanes that came to it, at `at`.
+        came: u32,
+        /// Lanes of the warp that did not.
+        missing: u32,
+    },
+    /// A barrier for all threads of the CTA that some left out: they exited while others waited (`sync`).
+    MissedBarrier {
+        /// The barrier's number.
+        barrier: u32,
+        /// How many threads exited instead.
+        exited: u32,
+    },
+    /// An operation among lanes that names lanes which never come to it (`sync`).
+    MissingLanes {
+        /// Lanes that it names.
+        named: u32,
+        /// Lanes that came.
+        came: u32,
+    },
+    /// An operation among lanes, executed by a lane that it does not name (`sync`).
+    NotNamed {
+        /// Lanes that it names.
+        named: u32,
+        /// Lanes that execute it.
+        came: u32,
+    },
+    /// Nothing can go on: every thread waits (`sync`). The launch was stopped, too.
+    Deadlock {
+        /// The barrier; `None` for one of the cluster.
+        barrier: Option<u32>,
+        /// How many threads it has counted.
+        arrived: u32,
+        /// How many it waits for.
+        expected: u32,
+    },
+}
+
+impl FindingKind {
+    /// A word for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            FindingKind::Uninitialised => "uninitialised_read",
+            FindingKind::Race { .. } => "race",
+            FindingKind::DivergentBarrier { .. } => "divergent_barrier",
+            FindingKind::MissedBarrier { .. } => "missed_barrier",
+            FindingKind::MissingLanes { .. } => "missing_lanes",
+            FindingKind::NotNamed { .. } => "lane_not_named",
+            FindingKind::Deadlock { .. } => "deadlock",
+        }
+    }
+
+    /// The sanitizer that finds it: `init`, `race` or `sync`.
+    pub fn sanitizer(&self) -> &'static str {
+        match self {
+            FindingKind::Uninitialised => "init",
+            FindingKind::Race { .. } => "race",
+            _ => "sync",
+        }
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            FindingKind::Uninitialised => write!(f, "read of memory that was never written")?,
+            FindingKind::Race { first, second, across } => {
+                let between = if *across { "threads of different CTAs" } else { "threads of a CTA" };
+                write!(f, "race between {between}: {}, with nothing between them", hazard(*first, *second))?;
+            }
+            FindingKind::DivergentBarrier { barrier, warp, came, missing: 0 } => write!(
+                f,
+                "lanes of warp {warp} came to barrier {barrier} at two places, 0x{came:08x} of them here; all must execute the same"
+            )?,
+            FindingKind::DivergentBarrier { barrier, warp, came, missing } => write!(
+                f,
+                "lanes 0x{came:08x} of warp {warp} came to barrier {barrier}, lanes 0x{missing:08x} did not; all must"
+            )?,
+            FindingKind::MissedBarrier { barrier, exited } => {
+                write!(
+                    f,
+                    "{exited} threads exited without coming to barrier {barrier}, where others wait for all"
+                )?;
+            }
+            FindingKind::MissingLanes { named, came } => write!(
+                f,
+                "the operation names lanes 0x{named:08x}, but only 0x{came:08x} came, and the others never will"
+            )?,
+            FindingKind::NotNamed { named, came } => {
+                write!(f, "lanes 0x{came:08x} execute an operation that names lanes 0x{named:08x}")?;
+            }
+            FindingKind::Deadlock { barrier, arrived, expected } => match barrier {
+                Some(number) => {
+                    write!(f, "deadlock: barrier {number} has {arrived} of {expected} threads")?;
+                }
+                None => write!(f, "deadlock: no thread can go on")?,
+            },
+        }
+        let Some(touched) = &self.touched else { return Ok(()) };
+        let (space, bytes) = (space_name(touched.space), touched.bytes);
+        write!(f, ": {bytes} bytes at {space} address 0x{:x}", touched.address)?;
+        let Some(nearest) = &touched.nearest else { return Ok(()) };
+        if let Relative::Inside(bytes) = nearest.at {
+            write!(f, ", {bytes} bytes into ")?;
+            match &nearest.what {
+                What::Variable(name) => write!(f, "`{name}`")?,
+                What::Allocation => write!(f, "the allocation at 0x{:x}", nearest.base)?,
+                What::Heap => write!(f, "the block that malloc gave at 0x{:x}", nearest.base)?,
+                What::Shared => write!(f, "the CTA's shared memory")?,
+                What::Stack => write!(f, "the thread's stack")?,
+                What::Parameters => write!(f, "the parameters")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Two uses of memory, the earlier first.
+fn hazard(first: Use, second: Use) -> &'static str {
+    match (first, second) {
+        (Use::Read, _) => "a write after a read",
+        (_, Use::Read) => "a read after a write",
+        _ => "a write after a write",
+    }
+}

@@ -1,0 +1,287 @@
+//! `atom` and `red` (PTX ISA sections 9.7.13.5 and 9.7.13.7).
+//!
+//! Lanes go one after the other, the lowest first. A CTA runs on one thread of the host, so its shared memory needs
+//! no atomic operations of the host; nor does global memory if the whole launch has one thread.
+
+use super::access::{addresses, grouped};
+use super::fast::{self, At};
+use super::{Env, HINTS, Warp};
+use crate::fault::{FaultKind, Problem, Tried, Trouble, Use};
+use crate::lanes::{Frame, LANES, lanes};
+use crate::memory::cell::{Cells, Unit};
+use crate::program::{Atomic, AtomicOp, Memory, NONE};
+use softwarp_isa::Type;
+use softwarp_num::{Format, Rounding, Saturation};
+use std::sync::atomic::{Ordering, fence};
+
+/// What is there, the operand, the second operand of `cas`: what will be there.
+type Combine = fn(u64, u64, u64) -> u64;
+
+/// The low and high halves of a row of 128-bit words.
+type Halves = ([u64; LANES], [u64; LANES]);
+
+impl Warp {
+    /// `atom`, `red`
+    pub(super) fn atomic(
+        &mut self,
+        env: &mut Env<'_>,
+        call: usize,
+        atomic: &Atomic,
+        pc: usize,
+        taking: u32,
+    ) -> Tried<()> {
+        let activation = &mut self.calls[call];
+        let element = u64::from(atomic.ty.bits() / 8);
+        let bytes = element * atomic.b.len() as u64;
+        let (spaces, alone) = (&env.spaces, env.launch.alone);
+        fence(Ordering::SeqCst);
+        let at = At { spaces, taking, hint: &mut env.hints[pc % HINTS] };
+        let together = fast::places(&activation.frame, &atomic.address, bytes, at);
+        if let Some((cells, each)) = together.filter(|(cells, _)| !std::ptr::eq(*cells, spaces.parameters)) {
+            let shared = std::ptr::eq(cells, spaces.shared);
+            let places = each.map(|at| (cells, at));
+            perform(&mut activation.frame, atomic, &places, taking, shared, alone);
+        } else {
+            let addresses = addresses(activation, &atomic.address);
+            let frame = &mut activation.frame;
+            grouped(spaces, atomic.address.memory, addresses, bytes, taking, |group| {
+                let shared = group.memory == Memory::Shared;
+                if !shared && group.memory != Memory::Global {
+                    let lane = super::run::first(group.lanes);
+                    let at = group.addresses[lane];
+                    let nearest = spaces.nearest(group.memory, at);
+                    let bad = spaces.bad(Problem::WrongSpace, Use::Atomic, group.memory, at, bytes, nearest);
+                    return Err(Trouble::new(lane, FaultKind::Access(bad)));
+                }
+                // Those that do not take part have the address of one that does.
+                let lead = group.judge(spaces, super::run::first(group.lanes), Use::Atomic)?;
+                let mut places = [lead; LANES];
+                for lane in lanes(group.lanes) {
+                    places[lane] = group.judge(spaces, lane, Use::Atomic)?;
+                }
+                perform(frame, atomic, &places, group.lanes, shared, alone);
+                Ok(())
+            })?;
+        }
+        fence(Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// Performs an operation at places that were checked.
+fn perform(
+    frame: &mut Frame,
+    atomic: &Atomic,
+    places: &[(&Cells, u64); LANES],
+    taking: u32,
+    shared: bool,
+    alone: bool,
+) {
+    let element = u64::from(atomic.ty.bits() / 8);
+    // Everything is read before anything is written: slots may be the same.
+    let row = |slot: u32| {
+        let mut row = [0; LANES];
+        match (slot, element) {
+            (NONE, _) => {}
+            (_, 8..) => row = frame.row::<u64>(slot),
+            _ => {
+                let narrow = frame.row::<u32>(slot);
+                (0..LANES).for_each(|lane| row[lane] = narrow[lane].into());
+            }
+        }
+        row
+    };
+    if element == 16 {
+        let Some(&b) = atomic.b.first() else { return };
+        let c = if atomic.op == AtomicOp::Cas { atomic.c } else { b };
+        let [b, c] = [b, c].map(|slot| (row(slot), row(slot + 1)));
+        let (low, high) = pairs(places, atomic.op, b, c, taking);
+        if let Some(&d) = atomic.d.first().filter(|&&d| d != NONE) {
+            frame.set_row(d, low, taking);
+            frame.set_row(d + 1, high, taking);
+        }
+        return;
+    }
+    let combine = combination(atomic.op, atomic.ty, !shared && !atomic.noftz);
+    let alone = shared || alone;
+    let mut operands = [[0; LANES]; 8];
+    for (operand, &slot) in operands.iter_mut().zip(&atomic.b) {
+        *operand = row(slot);
+    }
+    let c = row(atomic.c);
+    for (index, b) in operands.iter().enumerate().take(atomic.b.len()) {
+        let mut before = [0; LANES];
+        for lane in lanes(taking) {
+            let (cells, at) = places[lane];
+            let at = (at + index as u64 * element) as usize;
+            let f = |word| combine(word, b[lane], c[lane]);
+            before[lane] = match element {
+                8 => apply::<u64>(cells, at, alone, f),
+                2 => apply::<u16>(cells, at, alone, f),
+                _ => apply::<u32>(cells, at, alone, f),
+            };
+        }
+        match (atomic.d.get(index).copied().unwrap_or(NONE), element) {
+            (NONE, _) => {}
+            (d, 8) => frame.set_row(d, before, taking),
+            (d, _) => frame.set_row(d, std::array::from_fn(|lane| before[lane] as u32), taking),
+        }
+    }
+}
+
+/// `exch` and `cas` of 128 bits: what was there before, low and high halves.
+fn pairs(places: &[(&Cells, u64); LANES], op: AtomicOp, b: Halves, c: Halves, taking: u32) -> Halves {
+    let (mut low, mut high) = ([0; LANES], [0; LANES]);
+    let _guard = Cells::lock_pairs();
+    for lane in lanes(taking) {
+        let (cells, at) = (places[lane].0, places[lane].1 as usize);
+        (low[lane], high[lane]) = (u64::load(cells, at), u64::load(cells, at + 8));
+        if op != AtomicOp::Cas || (low[lane], high[lane]) == (b.0[lane], b.1[lane]) {
+            c.0[lane].store(cells, at);
+            c.1[lane].store(cells, at + 8);
+        }
+    }
+    (low, high)
+}
+
+#[inline]
+fn apply<T: Unit>(cells: &Cells, at: usize, alone: bool, f: impl Fn(u64) -> u64) -> u64 {
+    if alone {
+        let before = T::load(cells, at).to_word();
+        T::from_word(f(before)).store(cells, at);
+        return before;
+    }
+    T::update(cells, at, |word| T::from_word(f(word.to_word()))).to_word()
+}
+
+/// The function that an operation applies. On words of fewer bits, only the low bits of the result count.
+fn combination(op: AtomicOp, ty: Type, flush: bool) -> Combine {
+    match (op, ty) {
+        (AtomicOp::And, _) => |a, b, _| a & b,
+        (AtomicOp::Or, _) => |a, b, _| a | b,
+        (AtomicOp::Xor, _) => |a, b, _| a ^ b,
+        (AtomicOp::Exch, _) => |_, b, _| b,
+        (AtomicOp::Cas, _) => |a, b, c| if a == b { c } else { a },
+        (AtomicOp::Inc, _) => |a, b, _| if a >= b { 0 } else { a + 1 },
+        (AtomicOp::Dec, _) => |a, b, _| if a == 0 || a > b { b } else { a - 1 },
+        (AtomicOp::Add, Type::F32) if flush => |a, b, _| {
+            let sum = add_f32(flush_f32(a as u32), flush_f32(b as u32));
+            flush_f32(sum).into()
+        },
+        (AtomicOp::Add, Type::F32) => |a, b, _| add_f32(a as u32, b as u32).into(),
+        (AtomicOp::Add, Type::F64) => |a, b, _| (f64::from_bits(a) + f64::from_bits(b)).to_bits(),
+        (AtomicOp::Add, Type::F16 | Type::F16x2) => {
+            |a, b, _| halves(a, b, |a, b| add_half(Format::F16, a, b))
+        }
+        (AtomicOp::Add, Type::Bf16 | Type::Bf16x2) => {
+            |a, b, _| halves(a, b, |a, b| add_half(Format::Bf16, a, b))
+        }
+        (AtomicOp::Add, _) => |a, b, _| a.wrapping_add(b),
+        (AtomicOp::Min, Type::S32) => |a, b, _| (a as i32).min(b as i32) as u64,
+        (AtomicOp::Max, Type::S32) => |a, b, _| (a as i32).max(b as i32) as u64,
+        (AtomicOp::Min, Type::S64) => |a, b, _| (a as i64).min(b as i64) as u64,
+        (AtomicOp::Max, Type::S64) => |a, b, _| (a as i64).max(b as i64) as u64,
+        (AtomicOp::Min, Type::F16 | Type::F16x2) => {
+            |a, b, _| halves(a, b, |a, b| least(Format::F16, a, b, 0))
+        }
+        (AtomicOp::Max, Type::F16 | Type::F16x2) => {
+            |a, b, _| halves(a, b, |a, b| least(Format::F16, a, b, !0))
+        }
+        (AtomicOp::Min, Type::Bf16 | Type::Bf16x2) => {
+            |a, b, _| halves(a, b, |a, b| least(Format::Bf16, a, b, 0))
+        }
+        (AtomicOp::Max, Type::Bf16 | Type::Bf16x2) => {
+            |a, b, _| halves(a, b, |a, b| least(Format::Bf16, a, b, !0))
+        }
+        (AtomicOp::Min, _) => |a, b, _| a.min(b),
+        (AtomicOp::Max, _) => |a, b, _| a.max(b),
+    }
+}
+
+/// Subnormals become zeros of the same sign.
+fn flush_f32(bits: u32) -> u32 {
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+}
+
+fn add_f32(a: u32, b: u32) -> u32 {
+    let sum = f32::from_bits(a) + f32::from_bits(b);
+    if sum.is_nan() { 0x7fff_ffff } else { sum.to_bits() }
+}
+
+/// Does the same to both 16-bit halves of words; a word of 16 bits has zeros in the other.
+fn halves(a: u64, b: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
+    u64::from(f(a as u16, b as u16)) | u64::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
+
+/// The sum, rounded once: that of two such numbers in `f64` is exact, or has bits to spare for a second rounding.
+fn add_half(format: Format, a: u16, b: u16) -> u16 {
+    let sum = format.decode(a.into()) + format.decode(b.into());
+    if sum.is_nan() {
+        return format.canonical_nan().unwrap_or(0) as u16;
+    }
+    format.encode(sum, Rounding::NearestEven, Saturation::None).unwrap_or(0) as u16
+}
+
+/// The lesser of two numbers, or, with all bits flipped, the greater; the number if one is none.
+fn least(format: Format, a: u16, b: u16, flip: u16) -> u16 {
+    let nan = |bits: u16| format.decode(bits.into()).is_nan();
+    // In the order of the numbers, with -0 below +0.
+    let order = |bits: u16| if bits >> 15 == 1 { !bits } else { bits | 0x8000 };
+    match (nan(a), nan(b)) {
+        (true, true) => format.canonical_nan().unwrap_or(0) as u16,
+        (true, false) => b,
+        (false, true) => a,
+        (false, false) => {
+            if order(a) ^ flip <= order(b) ^ flip {
+                a
+            } else {
+                b
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(op: AtomicOp, ty: Type, a: u64, b: u64) -> u64 {
+        combination(op, ty, true)(a, b, 99)
+    }
+
+    #[test]
+    fn increments_and_decrements_wrap_at_the_operand() {
+        assert_eq!(run(AtomicOp::Inc, Type::U32, 4, 5), 5);
+        assert_eq!(run(AtomicOp::Inc, Type::U32, 5, 5), 0);
+        assert_eq!(run(AtomicOp::Inc, Type::U32, 9, 5), 0);
+        assert_eq!(run(AtomicOp::Dec, Type::U32, 5, 5), 4);
+        assert_eq!(run(AtomicOp::Dec, Type::U32, 0, 5), 5);
+        assert_eq!(run(AtomicOp::Dec, Type::U32, 6, 5), 5);
+        assert_eq!(run(AtomicOp::Cas, Type::B32, 6, 6), 99);
+        assert_eq!(run(AtomicOp::Cas, Type::B32, 6, 5), 6);
+    }
+
+    #[test]
+    fn minima_and_maxima_know_signs() {
+        let minus_one = u64::from(u32::MAX);
+        assert_eq!(run(AtomicOp::Min, Type::S32, minus_one, 3) as u32, u32::MAX);
+        assert_eq!(run(AtomicOp::Min, Type::U32, minus_one, 3), 3);
+        assert_eq!(run(AtomicOp::Max, Type::S64, u64::MAX, 3), 3);
+        // f16: -0 is less than +0; a NaN is not chosen.
+        assert_eq!(run(AtomicOp::Min, Type::F16x2, 0x8000_3c00, 0x0000_7e00), 0x8000_3c00);
+        assert_eq!(run(AtomicOp::Max, Type::F16x2, 0x8000_bc00, 0x0000_b800), 0x0000_b800);
+        assert_eq!(run(AtomicOp::Max, Type::Bf16, 0x7fc1, 0xffc0), 0x7fff);
+    }
+
+    #[test]
+    fn sums_of_floats_round_once_and_flush_where_told() {
+        let f32 = |x: f32| u64::from(x.to_bits());
+        assert_eq!(run(AtomicOp::Add, Type::F32, f32(1e-45), f32(-0.0)), 0);
+        assert_eq!(combination(AtomicOp::Add, Type::F32, false)(1, 1, 0), 2);
+        assert_eq!(run(AtomicOp::Add, Type::F32, f32(f32::INFINITY), f32(-f32::INFINITY)), 0x7fff_ffff);
+        // 2048 + 1 is a tie in f16; 65504 + 16 is one, too, and the even neighbour is infinity.
+        assert_eq!(run(AtomicOp::Add, Type::F16, 0x6800, 0x3c00), 0x6800);
+        assert_eq!(run(AtomicOp::Add, Type::F16, 0x7bff, 0x4c00), 0x7c00);
+        assert_eq!(run(AtomicOp::Add, Type::Bf16x2, 0x3f80_3f80, 0x3f80_0001), 0x4000_3f80);
+    }
+}

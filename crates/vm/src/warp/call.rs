@@ -1,0 +1,294 @@
+//! Calls, returns, exits and the stack (PTX ISA sections 7.1 and 9.7.12), and the functions that the machine
+//! provides.
+
+use super::print::{Argument, format};
+use super::run::{first, set_address};
+use super::{Activation, Env, Split, State, Warp};
+use crate::fault::{FaultKind, Tried, Trouble, Use};
+use crate::lanes::{LANES, lanes};
+use crate::memory::private::Private;
+use crate::program::{Call, Callee, Memory, NONE, Op, Provided, Step};
+
+/// The most that the registers of a warp's calls may take: an endless recursion ends here.
+const MOST_WEIGHT: u64 = 256 << 20;
+
+/// The longest string that is read from memory.
+const LONGEST_STRING: usize = 1 << 16;
+
+impl Warp {
+    /// `call`: whether the lanes go on with the next operation.
+    pub(super) fn call(
+        &mut self,
+        env: &mut Env<'_>,
+        split: &mut Split,
+        to: &Call,
+        taking: u32,
+    ) -> Tried<bool> {
+        let launch = env.launch;
+        let (code, taking) = match to.callee {
+            Callee::Direct(code) => (code, taking),
+            Callee::Indirect { slot, wide } => {
+                let frame = &self.calls[split.call as usize].frame;
+                let row = if wide { frame.row::<u64>(slot) } else { frame.row::<u32>(slot).map(u64::from) };
+                let lead = row[first(taking)];
+                let function = env.spaces.image.function_at(env.spaces.windows, lead);
+                let code = function.and_then(|id| launch.program.of_function.get(id.0 as usize).copied());
+                let Some(code) = code.filter(|&code| code != NONE) else {
+                    return Err(Trouble::new(first(taking), FaultKind::NoFunction(lead)));
+                };
+                let same = lanes(taking).filter(|&lane| row[lane] == lead);
+                (code, same.fold(0, |mask, lane| mask | 1 << lane))
+            }
+            Callee::Provided(provided) => {
+                self.provided(env, split.call as usize, provided, to, taking)?;
+                return Ok(true);
+            }
+        };
+        let Some(body) = launch.program.codes.get(code as usize) else {
+            return Err(Trouble::new(first(taking), FaultKind::NoFunction(code.into())));
+        };
+        // Lanes that call something else come back to this operation; those that do not call are past it.
+        let others = match to.callee {
+            Callee::Indirect { .. } => self.others(split, taking, launch),
+            _ => 0,
+        };
+        if others != 0 {
+            self.splits.push(Split { mask: others, ..*split });
+            split.mask &= !others;
+        }
+        self.part(split, taking);
+        let overflow = || Trouble::new(first(taking), FaultKind::StackOverflow);
+        let alignment = env.spaces.image.function(body.function).frame.alignment.max(16);
+        let bottom = self.calls[split.call as usize].bottom;
+        let base = bottom.checked_sub(body.local_bytes).ok_or_else(overflow)? & !(alignment - 1);
+        if self.weight > MOST_WEIGHT {
+            return Err(overflow());
+        }
+        let top = env.spaces.windows.local.size;
+        if top - base > launch.most_stack {
+            return Err(overflow());
+        }
+        self.local.grow_down(top - base);
+        let callee = self.activation(launch, code);
+        let parameters = std::mem::take(&mut self.calls[split.call as usize].parameters);
+        let activation = &mut self.calls[callee as usize];
+        for &range in &to.inputs {
+            copy(&parameters, &mut activation.parameters, range, taking);
+        }
+        activation.caller = Some((split.call, split.pc + 1));
+        activation.depth = split.depth + 1;
+        activation.lanes = taking;
+        (activation.base, activation.bottom) = (base, base);
+        self.calls[split.call as usize].parameters = parameters;
+        *split = Split { pc: 0, call: callee, depth: split.depth + 1, ..*split };
+        Ok(false)
+    }
+
+    /// The lanes of an indirect call that pass its guard and call something else.
+    fn others(&self, split: &Split, taking: u32, launch: &crate::grid::Launch<'_>) -> u32 {
+        let activation = &self.calls[split.call as usize];
+        match launch.program.codes[activation.code as usize].ops.get(split.pc as usize) {
+            Some(Op::Other(guard, _)) => guard.lanes(&activation.frame, split.mask) & !taking,
+            _ => 0,
+        }
+    }
+
+    /// `ret`
+    pub(super) fn leave(&mut self, env: &mut Env<'_>, split: &mut Split, leaving: u32) {
+        let callee = split.call as usize;
+        let Some((caller, pc)) = self.calls[callee].caller else {
+            return self.exit(env, split, leaving);
+        };
+        let parameters = std::mem::take(&mut self.calls[callee].parameters);
+        let code = &env.launch.program.codes[self.calls[caller as usize].code as usize];
+        if let Some(Op::Other(_, step)) = code.ops.get((pc as usize).wrapping_sub(1))
+            && let Step::Call(call) = &**step
+        {
+            for &range in &call.outputs {
+                copy(&parameters, &mut self.calls[caller as usize].parameters, range, leaving);
+            }
+        }
+        self.calls[callee].parameters = parameters;
+        self.finish(env, split.call, leaving);
+        *split = Split { pc, mask: leaving, call: caller, depth: split.depth - 1, ..*split };
+    }
+
+    /// Lanes are done with a call.
+    fn finish(&mut self, env: &Env<'_>, call: u32, leaving: u32) {
+        let activation = &mut self.calls[call as usize];
+        activation.lanes &= !leaving;
+        if activation.lanes == 0 {
+            let code = &env.launch.program.codes[activation.code as usize];
+            self.weight = self.weight.saturating_sub(Activation::weight(code));
+            self.free.push(call);
+        }
+    }
+
+    /// `exit`
+    pub(super) fn exit(&mut self, env: &mut Env<'_>, split: &mut Split, leaving: u32) {
+        let mut call = Some(split.call);
+        while let Some(index) = call {
+            call = self.calls[index as usize].caller.map(|(caller, _)| caller);
+            self.finish(env, index, leaving);
+        }
+        self.live &= !leaving;
+        split.mask &= !leaving;
+        self.recheck |= self.splits.iter().any(|split| matches!(split.state, State::Exchange(..)));
+        env.barriers.exit(self.index, self.live);
+    }
+
+    /// `alloca`: the same place for all lanes, of the largest size that one asks for.
+    pub(super) fn alloca(
+        &mut self,
+        env: &Env<'_>,
+        call: usize,
+        (size, d, wide, alignment): (u32, u32, bool, u64),
+        taking: u32,
+    ) -> Tried<()> {
+        let activation = &mut self.calls[call];
+        let frame = &activation.frame;
+        let sizes = if wide { frame.row::<u64>(size) } else { frame.row::<u32>(size).map(u64::from) };
+        let bytes = lanes(taking).map(|lane| sizes[lane]).max().unwrap_or(0);
+        let top = env.spaces.windows.local.size;
+        let alignment = alignment.max(16);
+        let place = activation.bottom.checked_sub(bytes).map(|place| place & !(alignment - 1));
+        let Some(place) = place.filter(|place| top - place <= env.launch.most_stack) else {
+            return Err(Trouble::new(first(taking), FaultKind::StackOverflow));
+        };
+        activation.bottom = place;
+        set_address(&mut activation.frame, d, wide, place, taking);
+        self.local.grow_down(top - place);
+        Ok(())
+    }
+
+    /// `stackrestore`: what lanes that went elsewhere still use stays.
+    pub(super) fn stack_restore(&mut self, call: usize, a: u32, wide: bool, taking: u32) {
+        let activation = &mut self.calls[call];
+        let frame = &activation.frame;
+        let row = if wide { frame.row::<u64>(a) } else { frame.row::<u32>(a).map(u64::from) };
+        if taking == activation.lanes {
+            activation.bottom = row[first(taking)].clamp(activation.bottom, activation.base);
+        }
+    }
+
+    fn provided(
+        &mut self,
+        env: &mut Env<'_>,
+        call: usize,
+        provided: Provided,
+        to: &Call,
+        taking: u32,
+    ) -> Tried<()> {
+        let mut memory = Private::default();
+        memory.grow(128);
+        for &range in &to.inputs {
+            copy(&self.calls[call].parameters, &mut memory, range, taking);
+        }
+        let width = env.spaces.image.header.address_bytes();
+        for lane in lanes(taking) {
+            let argument = |index: u64| memory.load(lane, 16 * index, width);
+            match provided {
+                Provided::Malloc => {
+                    let block = env.spaces.global.take(argument(0));
+                    if let Some(sanitizer) = env.launch.sanitizer {
+                        sanitizer.allocated(block, argument(0));
+                    }
+                    memory.store(lane, 16, width, block);
+                }
+                Provided::Free => {
+                    let block = argument(0);
+                    if block != 0 && !env.spaces.global.give_back(block) {
+                        return Err(Trouble::new(lane, FaultKind::BadFree(block)));
+                    }
+                }
+                Provided::AssertFail => {
+                    let kind = FaultKind::Assert {
+                        message: self.string(env, lane, argument(0))?,
+                        file: self.string(env, lane, argument(1))?,
+                        line: memory.load(lane, 32, 4) as u32,
+                        function: self.string(env, lane, argument(3))?,
+                    };
+                    return Err(Trouble::new(lane, kind));
+                }
+                Provided::Vprintf => {
+                    let (text, from) = (self.string(env, lane, argument(0))?, argument(1));
+                    let mut at = 0u64;
+                    let mut count = 0u64;
+                    let mut next = |kind: Argument| {
+                        let bytes = kind.bytes(width);
+                        at = at.next_multiple_of(bytes);
+                        let word = self.word(env, lane, from.wrapping_add(at), bytes)?;
+                        (at, count) = (at + bytes, count + 1);
+                        Ok(word)
+                    };
+                    let printed = format(&text, &mut next, &mut |address| self.string(env, lane, address))?;
+                    if let Some(print) = env.launch.print {
+                        print(&printed);
+                    }
+                    memory.store(lane, 32, 4, count);
+                }
+            }
+        }
+        for &range in &to.outputs {
+            copy(&memory, &mut self.calls[call].parameters, range, taking);
+        }
+        Ok(())
+    }
+
+    /// A word at a generic address.
+    fn word(&self, env: &Env<'_>, lane: usize, address: u64, bytes: u64) -> Tried<u64> {
+        let spaces = &env.spaces;
+        let (memory, base) = spaces.window_of(address);
+        let at = address.wrapping_sub(base);
+        let bad = |bad| Trouble::new(lane, FaultKind::Access(bad));
+        if memory == Memory::Local {
+            let start = spaces.windows.local.size - self.local.len();
+            return match at.checked_sub(start) {
+                Some(offset) if at.is_multiple_of(bytes) && offset + bytes <= self.local.len() => {
+                    Ok(self.local.load(lane, offset, bytes))
+                }
+                _ => {
+                    let problem = crate::fault::Problem::OutOfBounds;
+                    Err(bad(spaces.bad(problem, Use::Read, memory, at, bytes, None)))
+                }
+            };
+        }
+        let (cells, at) = spaces.judge(memory, at, bytes, Use::Read).map_err(bad)?;
+        let mut word = [0; 8];
+        cells.read(at, &mut word[..bytes as usize]);
+        Ok(u64::from_le_bytes(word))
+    }
+
+    /// The string at a generic address, up to its zero.
+    fn string(&self, env: &Env<'_>, lane: usize, address: u64) -> Tried<String> {
+        let mut bytes = Vec::new();
+        while bytes.len() < LONGEST_STRING {
+            match self.word(env, lane, address.wrapping_add(bytes.len() as u64), 1)? {
+                0 => break,
+                byte => bytes.push(byte as u8),
+            }
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Copies bytes of some lanes: from, to, how many. What one of the sides has not is left out: a call through a
+/// pointer may be of another function than its prototype says.
+fn copy(source: &Private, target: &mut Private, (from, to, bytes): (u64, u64, u64), mask: u32) {
+    let bytes = bytes.min(source.len().saturating_sub(from)).min(target.len().saturating_sub(to));
+    if (from | to).is_multiple_of(4) && bytes.is_multiple_of(4) {
+        for at in (0..bytes).step_by(4) {
+            let row = source.row(from + at);
+            let into = target.row_mut(to + at);
+            for lane in 0..LANES {
+                into[lane] = if mask >> lane & 1 == 1 { row[lane] } else { into[lane] };
+            }
+        }
+        return;
+    }
+    for lane in lanes(mask) {
+        for at in 0..bytes {
+            target.store(lane, to + at, 1, source.load(lane, from + at, 1));
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! A warp: up to 32 threads that go together where they can.
+//!
+//! **Divergence.** A warp is a set of [`Split`]s: lanes that stand at the same operation of the same call. The one
+//! that runs goes on until it parts at a branch, waits, or comes to where another stands; lanes that come to the
+//! same place go on as one. Which runs first: the one in the deepest call, then the one at the smallest program
+//! counter, so that lanes that are behind catch up. For code in the order that compilers write it, this brings the
+//! lanes together where the paths meet.
+//!
+//! **Progress.** A split may wait for another one of the same warp, spinning on a lock that it holds. So a split
+//! that keeps polling memory while others could run goes behind them ([`Split::age`]).
+//!
+//! **Calls.** A call is an [`Activation`]: one frame for all lanes that made it together. Lanes return on their
+//! own, to where they called.
+
+mod access;
+mod atomic;
+mod call;
+mod exchange;
+mod fast;
+mod hurry;
+mod observe;
+mod print;
+mod run;
+mod special;
+
+pub(crate) use fast::Quick;
+pub(crate) use run::Progress;
+
+use crate::cta::Barriers;
+use crate::fault::{Fault, Place, Trouble};
+use crate::grid::Launch;
+use crate::lanes::{Frame, LANES, Row};
+use crate::memory::Spaces;
+use crate::memory::private::Private;
+use crate::program::{Code, WarpOpKind};
+use crate::stats::Watch;
+use std::cmp::Reverse;
+
+/// How many places remember which allocation was used last: a power of two.
+pub(crate) const HINTS: usize = 64;
+
+/// What a warp runs in.
+pub(crate) struct Env<'a> {
+    pub(crate) launch: &'a Launch<'a>,
+    pub(crate) spaces: Spaces<'a>,
+    /// `%ctaid`
+    pub(crate) cta: [u32; 3],
+    pub(crate) barriers: &'a mut Barriers,
+    pub(crate) hints: &'a mut [u32; HINTS],
+    pub(crate) watch: &'a mut Watch,
+}
+
+/// Lanes that stand together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Split {
+    /// The operation that comes next.
+    pc: u32,
+    mask: u32,
+    /// An index into [`Warp::calls`].
+    call: u32,
+    depth: u32,
+    /// How often it went behind others because it kept polling: smaller ones first.
+    age: u32,
+    /// Slices that it used up since, without polling.
+    tired: u32,
+    state: State,
+}
+
+impl Split {
+    /// At the end of a slice: lets others go first if it kept polling, or after a long time of whatever it does.
+    fn tire(&mut self, polled: bool, others: bool) {
+        const LONG: u32 = 16;
+        self.tired = if polled { LONG } else { self.tired + 1 };
+        if self.tired >= LONG {
+            self.tired = 0;
+            self.age += u32::from(others);
+        }
+    }
+}
+
+/// What lanes do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Ready,
+    /// They wait at a barrier of the CTA.
+    Barrier(u32),
+    /// They wait for other lanes, to perform this with those named.
+    Exchange(WarpOpKind, u32),
+}
+
+/// A call that is not over.
+#[derive(Debug, Default)]
+pub(crate) struct Activation {
+    pub(crate) frame: Frame,
+    /// An index into the program's codes.
+    code: u32,
+    depth: u32,
+    /// The caller, and the operation to go on with there.
+    caller: Option<(u32, u32)>,
+    /// Lanes that have not returned.
+    lanes: u32,
+    /// The parameters, return values and arguments of calls.
+    parameters: Private,
+    /// Where its variables begin in `.local`.
+    base: u64,
+    /// The lowest address of the stack that is in use.
+    bottom: u64,
+}
+
+impl Activation {
+    /// Makes it a new call of a function. What an earlier call of the same function left is used again.
+    fn start(&mut self, code: &Code, index: u32) {
+        let kept = self.code == index && self.frame.narrow.len() == code.narrow as usize && !self.is_new();
+        let frame = &mut self.frame;
+        if !kept {
+            frame.narrow.clear();
+            frame.wide.clear();
+        }
+        // Constants come first, and are never written.
+        let first = |kept: bool, constants: usize| if kept { constants } else { 0 };
+        let from = first(kept, code.narrow_constants.len()).min(frame.narrow.len());
+        frame.narrow[from..].fill(Row([0; LANES]));
+        frame.narrow.resize(code.narrow as usize, Row([0; LANES]));
+        let from = first(kept, code.wide_constants.len()).min(frame.wide.len());
+        frame.wide[from..].fill(Row([0; LANES]));
+        frame.wide.resize(code.wide as usize, Row([0; LANES]));
+        frame.predicates.clear();
+        frame.predicates.resize(code.predicates.max(1) as usize, 0);
+        for &(slot, value) in &code.narrow_constants {
+            frame.narrow[slot as usize] = Row([value; LANES]);
+        }
+        for &(slot, value) in &code.wide_constants {
+            frame.wide[slot as usize] = Row([value; LANES]);
+        }
+        self.code = index;
+        self.parameters.reset(code.parameter_bytes);
+    }
+
+    fn is_new(&self) -> bool {
+        self.frame.predicates.is_empty()
+    }
+
+    /// Bytes that its registers take.
+    fn weight(code: &Code) -> u64 {
+        u64::from(code.narrow) * 128 + u64::from(code.wide) * 256 + code.parameter_bytes * 32
+    }
+}
+
+/// A warp.
+#[derive(Debug)]
+pub(crate) struct Warp {
+    /// Which of its CTA.
+    index: u32,
+    /// `%tid`
+    tid: [Row<u32>; 3],
+    /// Lanes that have not exited.
+    live: u32,
+    splits: Vec<Split>,
+    calls: Vec<Activation>,
+    /// Calls that are over.
+    free: Vec<u32>,
+    /// The stacks: the last byte is the last of the window.
+    local: Private,
+    /// Bytes that the registers of all calls take.
+    weight: u64,
+    /// Lanes have exited: others may wait for nobody else.
+    recheck: bool,
+    /// When this split ends, so does the slice.
+    yielded: bool,
+}
+
+impl Warp {
+    /// Room for a warp of a CTA.
+    pub(crate) fn new(launch: &Launch<'_>, index: u32) -> Warp {
+        let thread = |lane: usize| launch.thread(index * LANES as u32 + lane as u32);
+        let tid = std::array::from_fn(|axis| Row(std::array::from_fn(|lane| thread(lane)[axis])));
+        Warp {
+            index,
+            tid,
+            live: 0,
+            splits: Vec::new(),
+            calls: Vec::new(),
+            free: Vec::new(),
+            local: Private::default(),
+            weight: 0,
+            recheck: false,
+            yielded: false,
+        }
+    }
+
+    /// Begins a kernel with the lanes that exist.
+    pub(crate) fn start(&mut self, env: &mut Env<'_>, mask: u32) {
+        let launch = env.launch;
+        self.live = mask;
+        self.splits.clear();
+        self.free.clear();
+        self.free.extend((0..self.calls.len() as u32).rev());
+        self.weight = 0;
+        (self.recheck, self.yielded) = (false, false);
+        let top = env.spaces.windows.local.size;
+        let call = self.activation(launch, 0);
+        let code = &launch.program.codes[0];
+        // The image's own part of a thread's memory lies below all frames.
+        let thread = env.spaces.image.thread.bytes;
+        let alignment = env.spaces.image.function(code.function).frame.alignment.max(16);
+        let base = top.saturating_sub(thread).saturating_sub(code.local_bytes) & !(alignment - 1);
+        let activation = &mut self.calls[call as usize];
+        (activation.caller, activation.depth, activation.lanes) = (None, 0, mask);
+        (activation.base, activation.bottom) = (base, base);
+        self.local.grow_down(top - base);
+        self.splits.push(Split { pc: 0, mask, call, depth: 0, age: 0, tired: 0, state: State::Ready });
+    }
+
+    /// A call that is about to begin, its frame made.
+    fn activation(&mut self, launch: &Launch<'_>, code: u32) -> u32 {
+        let call = self.free.pop().unwrap_or_else(|| {
+            self.calls.push(Activation::default());
+            self.calls.len() as u32 - 1
+        });
+        let body = &launch.program.codes[code as usize];
+        self.calls[call as usize].start(body, code);
+        self.weight += Activation::weight(body);
+        call
+    }
+
+    /// Lanes that have not exited.
+    pub(crate) fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.weight + self.local.len() * 32
+    }
+
+    /// The split that runs next, taken out, with all others that stand there.
+    fn pick(&mut self) -> Option<Split> {
+        let ready = |split: &Split| split.state == State::Ready;
+        let order = |split: &Split| (split.age, Reverse(split.depth), split.pc, split.call);
+        let first = self.splits.iter().filter(|split| ready(split)).min_by_key(|split| order(split))?;
+        let mut picked = *first;
+        picked.mask = 0;
+        let together = |split: &Split| ready(split) && split.call == picked.call && split.pc == picked.pc;
+        let (mut mask, mut age) = (0, 0);
+        self.splits.retain(|split| {
+            let joins = together(split);
+            if joins {
+                mask |= split.mask;
+                age = age.max(split.age);
+            }
+            !joins
+        });
+        (picked.mask, picked.age) = (mask, age);
+        Some(picked)
+    }
+
+    /// Where a split must look around: the next place ahead where others of its call stand.
+    fn stop(&self, running: &Split, end: usize) -> usize {
+        let waiting =
+            self.splits.iter().filter(|split| split.state == State::Ready && split.call == running.call);
+        let ahead = waiting.map(|split| split.pc as usize).filter(|&pc| pc > running.pc as usize);
+        ahead.min().unwrap_or(end).min(end)
+    }
+
+    fn any_ready(&self) -> bool {
+        self.splits.iter().any(|split| split.state == State::Ready)
+    }
+
+    /// Whether something can run.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.recheck || self.any_ready()
+    }
+
+    /// Lets the lanes go that wait at a barrier, with the result of its reduction, if it has one.
+    pub(crate) fn release(&mut self, launch: &Launch<'_>, number: u32, result: crate::cta::Reduced) {
+        use crate::program::{BarrierOp, Op, Step};
+        for split in self.splits.iter_mut().filter(|split| split.state == State::Barrier(number)) {
+            let activation = &mut self.calls[split.call as usize];
+            let op = launch.program.codes[activation.code as usize].ops.get(split.pc as usize);
+            if let Some(Op::Other(_, step)) = op
+                && let Step::Barrier(barrier) = &**step
+            {
+                let frame = &mut activation.frame;
+                let all = |holds: bool| if holds { u32::MAX } else { 0 };
+                match barrier.op {
+                    BarrierOp::Popc => frame.set_row(barrier.d, [result.count; LANES], split.mask),
+                    BarrierOp::And => frame.set_predicate(barrier.d, all(result.all), split.mask),
+                    BarrierOp::Or => frame.set_predicate(barrier.d, all(result.any), split.mask),
+                    BarrierOp::Sync | BarrierOp::Arrive => {}
+                }
+            }
+            split.pc += 1;
+            split.state = State::Ready;
+        }
+    }
+
+    /// The lanes that wait at barriers, and where: number, place.
+    pub(crate) fn waiting(&self, env: &Env<'_>) -> Vec<(u32, Place)> {
+        let at_barrier = self.splits.iter().filter_map(|split| match split.state {
+            State::Barrier(number) => Some((number, self.place(env, split, split.mask, None))),
+            _ => None,
+        });
+        at_barrier.collect()
+    }
+
+    /// Where lanes of a split stand.
+    fn place(&self, env: &Env<'_>, split: &Split, mask: u32, lane: Option<usize>) -> Place {
+        let code = &env.launch.program.codes[self.calls[split.call as usize].code as usize];
+        let function = env.spaces.image.function(code.function);
+        let lane = lane.unwrap_or(mask.trailing_zeros() as usize % LANES);
+        let at = (split.pc as usize).min(code.spans.len().saturating_sub(1));
+        Place {
+            function: code.function,
+            function_name: function.name.to_string(),
+            unit: function.unit,
+            span: code.spans.get(at).copied().unwrap_or_default(),
+            cta: env.cta,
+            thread: env.launch.thread(self.index * LANES as u32 + lane as u32),
+            warp: self.index,
+            lanes: mask,
+        }
+    }
+
+    /// A fault of a split, with its place.
+    fn fault(&self, env: &Env<'_>, split: &Split, mask: u32, trouble: Trouble) -> Box<Fault> {
+        let place = self.place(env, split, mask, Some(trouble.lane));
+        Box::new(Fault { kind: trouble.kind, kernel: env.launch.name.to_string(), place: Some(place) })
+    }
+}

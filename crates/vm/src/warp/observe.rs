@@ -1,0 +1,208 @@
+//! Tells the sanitizers what a warp is about to do. Only the loop that is watched comes here.
+
+use super::access::{addresses, grouped};
+use super::{Env, Split, Warp};
+use crate::fault::{Nearest, Relative, Use, What};
+use crate::lanes::{Frame, lanes};
+use crate::program::{Access, Address, BarrierOp, Memory, NONE, Step};
+use crate::sanitize::{Actor, Sanitizer, Touch};
+
+/// The most bytes that one thread accesses with an instruction.
+const MOST_BYTES: usize = 64;
+
+/// How an instruction uses memory.
+struct Used<'a> {
+    address: &'a Address,
+    /// Of each thread.
+    bytes: u64,
+    usage: Use,
+    strong: bool,
+    /// The store, if it is a plain one.
+    data: Option<&'a Access>,
+}
+
+impl Warp {
+    /// An operation is about to be executed, by these lanes.
+    pub(super) fn observe(&self, env: &Env<'_>, split: &Split, step: &Step, taking: u32) {
+        let Some(sanitizer) = env.launch.sanitizer else { return };
+        let launch = env.launch;
+        let activation = &self.calls[split.call as usize];
+        let frame = &activation.frame;
+        let actor =
+            Actor { cta: env.cta, warp: self.index, lanes: taking, code: activation.code, pc: split.pc };
+        match step {
+            Step::Load(access) | Step::Store(access) => {
+                let stores = matches!(step, Step::Store(_));
+                let used = Used {
+                    address: &access.address,
+                    bytes: u64::from(access.bytes) * access.registers.len() as u64,
+                    usage: if stores { Use::Write } else { Use::Read },
+                    strong: access.strong,
+                    data: (stores && !access.strong).then_some(access),
+                };
+                self.observe_access(env, sanitizer, &actor, split, &used);
+            }
+            Step::Atomic(atomic) => {
+                let bytes = u64::from(atomic.ty.bits() / 8) * atomic.b.len() as u64;
+                let address = &atomic.address;
+                let used = Used { address, bytes, usage: Use::Atomic, strong: true, data: None };
+                self.observe_access(env, sanitizer, &actor, split, &used);
+            }
+            Step::Fence => sanitizer.fence(launch, &actor),
+            Step::Warp(op) if op.members != NONE => {
+                let named = frame.row::<u32>(op.members);
+                // Lanes may name different ones.
+                let mut rest = taking;
+                while rest != 0 {
+                    let names = named[super::run::first(rest)];
+                    let same = lanes(rest).filter(|&lane| named[lane] == names);
+                    let mask = same.fold(0, |mask, lane| mask | 1 << lane);
+                    sanitizer.exchanged(launch, &Actor { lanes: mask, ..actor }, names);
+                    rest &= !mask;
+                }
+            }
+            Step::Barrier(barrier) => {
+                let number = frame.row::<u32>(barrier.number)[super::run::first(taking)];
+                let all = barrier.count == NONE && barrier.op != BarrierOp::Arrive;
+                sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
+            }
+            Step::Exit => sanitizer.exited(launch, &actor),
+            Step::Return => match activation.caller {
+                None => sanitizer.exited(launch, &actor),
+                Some((caller, _)) => {
+                    let to = self.calls.get(caller as usize).map_or(activation.base, |it| it.bottom);
+                    sanitizer.left(launch, &actor, activation.bottom, to);
+                }
+            },
+            // Nothing to do with memory or with others. What is added to the steps must find its place here.
+            Step::Trap
+            | Step::Breakpoint
+            | Step::Switch { .. }
+            | Step::Call(_)
+            | Step::Special { .. }
+            | Step::FrameAddress { .. }
+            | Step::Alloca { .. }
+            | Step::StackSave { .. }
+            | Step::StackRestore { .. }
+            | Step::Warp(_)
+            | Step::Yield => {}
+        }
+    }
+
+    /// An operation among lanes, for which a split waits, goes on without some that it names.
+    pub(super) fn gave_up(&self, env: &Env<'_>, split: usize, came: u32, named: u32) {
+        if let Some(sanitizer) = env.launch.sanitizer
+            && let Some(split) = self.splits.get(split)
+        {
+            let code = self.calls[split.call as usize].code;
+            let actor = Actor { cta: env.cta, warp: self.index, lanes: came, code, pc: split.pc };
+            sanitizer.gave_up(env.launch, &actor, named);
+        }
+    }
+
+    fn observe_access(
+        &self,
+        env: &Env<'_>,
+        sanitizer: &Sanitizer<'_>,
+        actor: &Actor,
+        split: &Split,
+        used: &Used<'_>,
+    ) {
+        let &Used { address, bytes, usage, strong, data } = used;
+        if matches!(address.memory, Memory::Function | Memory::Kernel | Memory::Constant) {
+            return;
+        }
+        let activation = &self.calls[split.call as usize];
+        let spaces = &env.spaces;
+        let shared_base = spaces.shared_base();
+        // What is wrong with an address is found when it is used.
+        let _ =
+            grouped(spaces, address.memory, addresses(activation, address), bytes, actor.lanes, |group| {
+                for lane in lanes(group.lanes) {
+                    let at = group.addresses[lane];
+                    if !at.is_multiple_of(bytes) {
+                        continue;
+                    }
+                    let start = match group.memory {
+                        Memory::Shared => match at.checked_sub(shared_base) {
+                            Some(at) => at,
+                            None => continue,
+                        },
+                        _ => at,
+                    };
+                    let mut buffer = [0; MOST_BYTES];
+                    let data = data.and_then(|access| written(&activation.frame, access, lane, &mut buffer));
+                    let touch =
+                        Touch { lane, usage, strong, space: group.memory, address: start, bytes, data };
+                    let named = || self.called(env, split, address, group.memory, at);
+                    sanitizer.touch(env.launch, actor, &touch, &named);
+                }
+                if strong {
+                    let places = lanes(group.lanes).map(|lane| (group.memory, group.addresses[lane]));
+                    sanitizer.strong(env.launch, actor, places);
+                }
+                Ok(())
+            });
+    }
+
+    /// What an address is called.
+    fn called(
+        &self,
+        env: &Env<'_>,
+        split: &Split,
+        address: &Address,
+        memory: Memory,
+        at: u64,
+    ) -> Option<Nearest> {
+        let spaces = &env.spaces;
+        let activation = &self.calls[split.call as usize];
+        if let (Memory::Frame, Some(id)) = (address.memory, address.named)
+            && let Some(offset) = spaces.image.object(id).offset
+        {
+            return Some(spaces.named(id, activation.base.wrapping_add(offset), at));
+        }
+        if memory == Memory::Local {
+            let (base, top) = (activation.bottom, spaces.windows.local.size);
+            let bytes = top.saturating_sub(base);
+            return Some(Nearest {
+                what: What::Stack,
+                base,
+                bytes,
+                at: Relative::of(at, base, bytes),
+                freed: false,
+            });
+        }
+        spaces.nearest(memory, at)
+    }
+}
+
+/// The bytes that a lane stores.
+fn written<'a>(
+    frame: &Frame,
+    access: &Access,
+    lane: usize,
+    buffer: &'a mut [u8; MOST_BYTES],
+) -> Option<&'a [u8]> {
+    let size = usize::from(access.bytes);
+    let mut filled = 0;
+    for &(slot, width) in &access.registers {
+        let word = |slot: u32| frame.row::<u64>(slot)[lane].to_le_bytes();
+        let into = buffer.get_mut(filled..filled + size)?;
+        if slot == NONE {
+            return None;
+        }
+        match (size, width) {
+            (16, _) => {
+                into[..8].copy_from_slice(&word(slot));
+                into[8..].copy_from_slice(&word(slot + 1));
+            }
+            (_, 64..) => into.copy_from_slice(&word(slot)[..size]),
+            _ => {
+                let word = u64::from(frame.row::<u32>(slot)[lane]).to_le_bytes();
+                into.copy_from_slice(&word[..size]);
+            }
+        }
+        filled += size;
+    }
+    buffer.get(..filled)
+}

@@ -1,0 +1,496 @@
+//! The loop: operations one after the other, and what each step does to the splits of a warp.
+//!
+//! `unsafe` is here only to call an operation's own function: it may be compiled for CPU features, and only those
+//! that the CPU has are handed out.
+
+use super::exchange::{Brought, exchange, shuffle};
+use super::hurry::hurry;
+use super::{Env, Split, State, Warp};
+use crate::cta::Arrival;
+use crate::fault::{Fault, FaultKind, Tried, Trouble};
+use crate::lanes::{Frame, LANES, lanes};
+use crate::program::{Barrier, BarrierOp, NONE, Op, Step, WarpOp, WarpOpKind};
+use crate::stats::Seen;
+use std::sync::atomic::{Ordering, fence};
+
+/// How a warp's slice ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It could go on.
+    Paused,
+    /// It waits at barriers.
+    Blocked,
+    /// All its lanes have exited.
+    Done,
+}
+
+/// What a slice may cost: a jump is 1.
+pub(crate) const SLICE: i64 = 1 << 16;
+
+/// What an access costs that others may answer: so a slice is 256 rounds of a loop that polls.
+const POLL: i64 = SLICE / 256;
+
+/// What comes after a step.
+enum Flow {
+    /// The next operation, with the same lanes.
+    Next,
+    /// The lanes went elsewhere.
+    Gone,
+}
+
+impl Warp {
+    /// Runs for a slice.
+    pub(crate) fn run<const WATCHED: bool>(&mut self, env: &mut Env<'_>) -> Result<Progress, Box<Fault>> {
+        let mut budget = SLICE;
+        let mut polled = 0;
+        loop {
+            if std::mem::take(&mut self.recheck) {
+                self.exchange_complete(env, false);
+            }
+            let Some(mut split) = self.pick() else {
+                if self.live == 0 {
+                    return Ok(Progress::Done);
+                }
+                let barrier = self.splits.iter().any(|split| matches!(split.state, State::Barrier(_)));
+                if self.exchange_complete(env, !barrier) {
+                    continue;
+                }
+                return Ok(Progress::Blocked);
+            };
+            if let Err(trouble) = self.run_split::<WATCHED>(env, &mut split, &mut budget, &mut polled) {
+                return Err(self.fault(env, &split, split.mask, *trouble));
+            }
+            let yielded = std::mem::take(&mut self.yielded);
+            let spent = budget <= 0 || yielded;
+            if spent {
+                split.tire(yielded || polled * POLL >= SLICE / 4, self.any_ready());
+            }
+            if split.mask != 0 {
+                self.splits.push(split);
+            }
+            if spent || env.barriers.any_completed() {
+                return Ok(Progress::Paused);
+            }
+        }
+    }
+
+    /// Runs a split until it parts, waits or comes to where another stands. It is left where it stands; without
+    /// lanes if these went elsewhere.
+    fn run_split<const WATCHED: bool>(
+        &mut self,
+        env: &mut Env<'_>,
+        split: &mut Split,
+        budget: &mut i64,
+        polled: &mut i64,
+    ) -> Tried<()> {
+        let launch = env.launch;
+        let call = split.call as usize;
+        let number = self.calls[call].code as usize;
+        let code = &launch.program.codes[number];
+        let ops = &code.ops[..self.stop(split, code.ops.len())];
+        let mask = split.mask;
+        let mut pc = split.pc as usize;
+        let mut start = pc;
+        // Instructions are counted in runs between jumps.
+        macro_rules! count {
+            ($end:expr) => {
+                env.watch.count(code.instructions_between(start, $end), mask);
+            };
+        }
+        loop {
+            let frame = &mut self.calls[call].frame;
+            if !WATCHED {
+                count!(pc);
+                let (to, done) = hurry(frame, (code, ops), &env.spaces, env.hints, (pc, mask), budget);
+                env.watch.count(done, mask);
+                (pc, start) = (to, to);
+                if *budget <= 0 {
+                    split.pc = pc as u32;
+                    return Ok(());
+                }
+            }
+            let (guard, step) = loop {
+                let Some(op) = ops.get(pc) else {
+                    count!(pc);
+                    split.pc = pc as u32;
+                    // Past the last operation is the end of the function.
+                    if pc >= code.ops.len() {
+                        self.leave(env, split, mask);
+                    }
+                    return Ok(());
+                };
+                if WATCHED {
+                    let seen = Seen { code, number, pc, mask, cta: env.cta, warp: self.index };
+                    env.watch.before(launch, &seen, frame);
+                }
+                match op {
+                    Op::Alu(inst) => {
+                        let lanes = inst.guard.lanes(frame, mask);
+                        if lanes != 0 {
+                            // SAFETY: `ops` gives out the loops of the level that was detected.
+                            unsafe { (inst.kernel)(frame, inst, lanes) };
+                        }
+                        pc += 1;
+                    }
+                    Op::Branch(guard, target) => {
+                        let taken = guard.lanes(frame, mask);
+                        count!(pc + 1);
+                        *budget -= 1;
+                        let target = *target as usize;
+                        if taken != mask && taken != 0 {
+                            env.watch.diverged();
+                            let (low, low_mask, high, high_mask) = if target <= pc {
+                                (target, taken, pc + 1, mask & !taken)
+                            } else {
+                                (pc + 1, mask & !taken, target, taken)
+                            };
+                            let other = Split { pc: high as u32, mask: high_mask, ..*split };
+                            self.splits.push(other);
+                            (split.pc, split.mask) = (low as u32, low_mask);
+                            return Ok(());
+                        }
+                        pc = if taken == 0 { pc + 1 } else { target };
+                        start = pc;
+                        if *budget <= 0 {
+                            split.pc = pc as u32;
+                            return Ok(());
+                        }
+                    }
+                    Op::Other(guard, step) => break (guard.lanes(frame, mask), &**step),
+                }
+                if WATCHED {
+                    env.watch.after(launch, frame);
+                }
+            };
+            if guard == 0 {
+                pc += 1;
+                continue;
+            }
+            split.pc = pc as u32;
+            if WATCHED {
+                self.observe(env, split, step, guard);
+            }
+            let flow = match step {
+                Step::Load(access) => {
+                    if access.strong {
+                        (*budget, *polled) = (*budget - POLL, *polled + 1);
+                    }
+                    let done = self.load(env, call, access, pc, guard);
+                    done.map_err(|trouble| self.blame(env, call, &access.address, trouble))?;
+                    Flow::Next
+                }
+                Step::Store(access) => {
+                    let done = self.store(env, call, access, pc, guard);
+                    done.map_err(|trouble| self.blame(env, call, &access.address, trouble))?;
+                    Flow::Next
+                }
+                Step::Atomic(atomic) => {
+                    (*budget, *polled) = (*budget - POLL, *polled + 1);
+                    let done = self.atomic(env, call, atomic, pc, guard);
+                    done.map_err(|trouble| self.blame(env, call, &atomic.address, trouble))?;
+                    Flow::Next
+                }
+                Step::Special { register, d } => {
+                    self.special(env, call, *register, *d, guard);
+                    Flow::Next
+                }
+                Step::FrameAddress { d, wide, offset } => {
+                    let activation = &mut self.calls[call];
+                    let address = activation.base.wrapping_add(*offset);
+                    set_address(&mut activation.frame, *d, *wide, address, guard);
+                    Flow::Next
+                }
+                Step::Fence => {
+                    fence(Ordering::SeqCst);
+                    Flow::Next
+                }
+                Step::Breakpoint => Flow::Next,
+                Step::Alloca { size, d, wide, alignment } => {
+                    self.alloca(env, call, (*size, *d, *wide, *alignment), guard)?;
+                    Flow::Next
+                }
+                Step::StackSave { d, wide } => {
+                    let activation = &mut self.calls[call];
+                    let bottom = activation.bottom;
+                    set_address(&mut activation.frame, *d, *wide, bottom, guard);
+                    Flow::Next
+                }
+                Step::StackRestore { a, wide } => {
+                    self.stack_restore(call, *a, *wide, guard);
+                    Flow::Next
+                }
+                Step::Warp(op) if op.members == NONE => {
+                    self.exchange_alone(env, call, op, guard);
+                    Flow::Next
+                }
+                Step::Warp(op) => self.exchange_members(env, split, op, guard),
+                Step::Trap => return Err(Trouble::new(first(guard), FaultKind::Trap)),
+                Step::Call(to) => match self.call(env, split, to, guard)? {
+                    true => Flow::Next,
+                    false => Flow::Gone,
+                },
+                Step::Return => {
+                    self.part(split, guard);
+                    self.leave(env, split, guard);
+                    Flow::Gone
+                }
+                Step::Exit => {
+                    self.part(split, guard);
+                    self.exit(env, split, guard);
+                    Flow::Gone
+                }
+                Step::Switch { index, targets } => {
+                    self.switch(split, *index, targets, guard)?;
+                    *budget -= 1;
+                    Flow::Gone
+                }
+                Step::Barrier(barrier) => self.barrier(env, split, barrier, guard)?,
+                Step::Yield => {
+                    self.yielded = true;
+                    *budget -= POLL;
+                    split.pc += 1;
+                    Flow::Gone
+                }
+            };
+            pc += 1;
+            match flow {
+                Flow::Next if *budget > 0 => {
+                    if WATCHED {
+                        env.watch.after(launch, &self.calls[call].frame);
+                    }
+                }
+                Flow::Next => {
+                    count!(pc);
+                    split.pc = pc as u32;
+                    return Ok(());
+                }
+                Flow::Gone => {
+                    count!(pc);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Leaves behind the lanes that a guard holds back, to go on after the operation.
+    pub(super) fn part(&mut self, split: &mut Split, taking: u32) {
+        let rest = split.mask & !taking;
+        if rest != 0 {
+            self.splits.push(Split { pc: split.pc + 1, mask: rest, ..*split });
+        }
+        split.mask = taking;
+    }
+
+    fn switch(&mut self, split: &mut Split, index: u32, targets: &[u32], taking: u32) -> Tried<()> {
+        let row = self.calls[split.call as usize].frame.row::<u32>(index);
+        self.part(split, taking);
+        let mut rest = taking;
+        while rest != 0 {
+            let lane = first(rest);
+            let index = row[lane];
+            let Some(&target) = targets.get(index as usize) else {
+                let targets = targets.len() as u32;
+                return Err(Trouble::new(lane, FaultKind::NoTarget { index, targets }));
+            };
+            let same = lanes(rest).filter(|&lane| targets.get(row[lane] as usize) == Some(&target));
+            let mask = same.fold(0, |mask, lane| mask | 1 << lane);
+            self.splits.push(Split { pc: target, mask, ..*split });
+            rest &= !mask;
+        }
+        split.mask = 0;
+        Ok(())
+    }
+
+    fn barrier(
+        &mut self,
+        env: &mut Env<'_>,
+        split: &mut Split,
+        barrier: &Barrier,
+        taking: u32,
+    ) -> Tried<Flow> {
+        let frame = &self.calls[split.call as usize].frame;
+        let lane = first(taking);
+        let number = frame.row::<u32>(barrier.number)[lane];
+        let count = (barrier.count != NONE).then(|| frame.row::<u32>(barrier.count)[lane]);
+        if number >= crate::cta::BARRIERS {
+            return Err(Trouble::new(lane, FaultKind::NoBarrier(number)));
+        }
+        if count.is_some_and(|count| count == 0 || count % LANES as u32 != 0) {
+            return Err(Trouble::new(lane, FaultKind::BarrierCount(count.unwrap_or(0))));
+        }
+        let holds = match barrier.op {
+            BarrierOp::Popc | BarrierOp::And | BarrierOp::Or => Some(barrier.predicate.lanes(frame, taking)),
+            BarrierOp::Sync | BarrierOp::Arrive => None,
+        };
+        let arrival = Arrival { warp: self.index, lanes: taking, count, aligned: barrier.aligned, holds };
+        if barrier.op == BarrierOp::Arrive {
+            env.barriers.arrive(number, arrival);
+            return Ok(Flow::Next);
+        }
+        self.part(split, taking);
+        env.barriers.wait(number, arrival);
+        split.state = State::Barrier(number);
+        Ok(Flow::Gone)
+    }
+
+    /// An operation among the lanes that execute it together.
+    fn exchange_alone(&mut self, env: &mut Env<'_>, call: usize, op: &WarpOp, taking: u32) {
+        use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp};
+        let frame = &mut self.calls[call].frame;
+        let got = if matches!(op.op, ShflUp | ShflDown | ShflBfly | ShflIdx) {
+            let [a, b, c] = op.s.map(|slot| &frame.narrow[slot as usize].0);
+            shuffle(op.op, (a, b, c), taking)
+        } else {
+            let mut brought = BROUGHT_NOTHING;
+            bring(frame, op, taking, true, &mut brought);
+            exchange(op.op, &brought, taking)
+        };
+        take(frame, op, &got, taking);
+        env.watch.exchanged();
+    }
+
+    /// An operation among lanes that are named: it waits for those that are not there yet.
+    fn exchange_members(&mut self, env: &mut Env<'_>, split: &mut Split, op: &WarpOp, taking: u32) -> Flow {
+        let members = self.calls[split.call as usize].frame.row::<u32>(op.members);
+        let named = members[first(taking)];
+        let mut differ = 0;
+        for (lane, other) in members.iter().enumerate() {
+            differ |= if taking >> lane & 1 == 1 { other ^ named } else { 0 };
+        }
+        let alike = differ == 0;
+        // All are here: nobody has to wait.
+        if alike && taking & (named & self.live) == named & self.live {
+            self.exchange_alone(env, split.call as usize, op, taking);
+            return Flow::Next;
+        }
+        self.part(split, taking);
+        let mut rest = taking;
+        while rest != 0 {
+            let named = members[first(rest)];
+            let same = lanes(rest).filter(|&lane| members[lane] == named);
+            let mask = same.fold(0, |mask, lane| mask | 1 << lane);
+            self.splits.push(Split { mask, state: State::Exchange(op.op, named), ..*split });
+            rest &= !mask;
+        }
+        split.mask = 0;
+        self.exchange_complete(env, false);
+        Flow::Gone
+    }
+
+    /// Performs what waits for nobody any more; by force also what waits for lanes that will not come. Whether
+    /// anything was done.
+    pub(crate) fn exchange_complete(&mut self, env: &mut Env<'_>, force: bool) -> bool {
+        let mut done = false;
+        let mut index = 0;
+        while index < self.splits.len() {
+            let State::Exchange(kind, named) = self.splits[index].state else {
+                index += 1;
+                continue;
+            };
+            let alike = |split: &Split| split.state == State::Exchange(kind, named);
+            let present = self.splits.iter().filter(|s| alike(s)).fold(0, |mask, split| mask | split.mask);
+            let needed = named & self.live;
+            let forced = force && !done;
+            if present & needed == needed || forced {
+                if present & needed != needed {
+                    self.gave_up(env, index, present, named);
+                }
+                self.exchange_parked(env, kind, named, present);
+                done = true;
+            }
+            index += 1;
+        }
+        done
+    }
+
+    /// Performs an operation for all splits that wait for it, wherever they stand.
+    fn exchange_parked(&mut self, env: &mut Env<'_>, kind: WarpOpKind, named: u32, present: u32) {
+        let launch = env.launch;
+        let mut brought = BROUGHT_NOTHING;
+        let mut first = true;
+        for write in [false, true] {
+            let got = if write { Some(exchange(kind, &brought, present)) } else { None };
+            for split in &mut self.splits {
+                if split.state != State::Exchange(kind, named) {
+                    continue;
+                }
+                let activation = &mut self.calls[split.call as usize];
+                let op = launch.program.codes[activation.code as usize].ops.get(split.pc as usize);
+                let Some(Op::Other(_, step)) = op else { continue };
+                let Step::Warp(op) = &**step else { continue };
+                if let Some(got) = &got {
+                    take(&mut activation.frame, op, got, split.mask);
+                    split.pc += 1;
+                    split.state = State::Ready;
+                } else {
+                    bring(&activation.frame, op, split.mask, first, &mut brought);
+                    first = false;
+                }
+            }
+        }
+        env.watch.exchanged();
+    }
+}
+
+const BROUGHT_NOTHING: Brought = Brought { a: [0; LANES], b: [0; LANES], c: [0; LANES], p: 0 };
+
+/// Takes an operation's sources from a frame: those of some lanes, or, for the first frame, the whole rows, since
+/// lanes that are absent can be read, too, though what they hold means nothing.
+fn bring(frame: &Frame, op: &WarpOp, mask: u32, whole: bool, into: &mut Brought) {
+    use WarpOpKind::*;
+    let mask = if whole { u32::MAX } else { mask };
+    let wanted = |lane: usize| mask >> lane & 1 == 1;
+    let narrow = |slot: u32, into: &mut [u32; LANES]| {
+        let row = &frame.narrow[slot as usize].0;
+        for lane in 0..LANES {
+            into[lane] = if wanted(lane) { row[lane] } else { into[lane] };
+        }
+    };
+    match op.op {
+        Sync | ActiveMask | Elect => {}
+        VoteAll | VoteAny | VoteUni | VoteBallot => {
+            let holds = frame.predicate(op.s[0]) ^ if op.negated { u32::MAX } else { 0 };
+            into.p = into.p & !mask | holds & mask;
+        }
+        MatchAny64 | MatchAll64 => {
+            let row = &frame.wide[op.s[0] as usize].0;
+            for (lane, (into, &word)) in into.a.iter_mut().zip(row).enumerate() {
+                *into = if wanted(lane) { word } else { *into };
+            }
+        }
+        _ => {
+            let row = &frame.narrow[op.s[0] as usize].0;
+            for (lane, (into, &word)) in into.a.iter_mut().zip(row).enumerate() {
+                *into = if wanted(lane) { word.into() } else { *into };
+            }
+            if matches!(op.op, ShflUp | ShflDown | ShflBfly | ShflIdx) {
+                narrow(op.s[1], &mut into.b);
+                narrow(op.s[2], &mut into.c);
+            }
+        }
+    }
+}
+
+/// Puts results into a frame.
+fn take(frame: &mut Frame, op: &WarpOp, got: &super::exchange::Got, mask: u32) {
+    if op.d[0] != NONE {
+        frame.set_row(op.d[0], got.d, mask);
+    }
+    if op.d[1] != NONE {
+        frame.set_predicate(op.d[1], got.p, mask);
+    }
+}
+
+/// The lowest of some lanes.
+pub(super) fn first(mask: u32) -> usize {
+    mask.trailing_zeros() as usize % LANES
+}
+
+/// Writes an address that is the same in all lanes.
+pub(super) fn set_address(frame: &mut Frame, slot: u32, wide: bool, address: u64, mask: u32) {
+    if wide {
+        frame.set_row(slot, [address; LANES], mask);
+    } else {
+        frame.set_row(slot, [address as u32; LANES], mask);
+    }
+}

@@ -1,0 +1,85 @@
+//! Special registers (PTX ISA chapter 10).
+
+use super::{Env, Warp};
+use crate::lanes::LANES;
+use crate::memory::Spaces;
+use crate::program::Special;
+
+/// Multiprocessors that the machine pretends to have: as many as an H200.
+const MULTIPROCESSORS: u32 = 132;
+
+/// Bytes that sizes of shared memory are rounded up to, as measured.
+const SHARED_UNIT: u64 = 128;
+
+impl Special {
+    /// Whether it has 64 bits.
+    pub fn is_wide(self) -> bool {
+        use Special::{Clock64, CurrentGraphExec, GlobalTimer, GridId, Pm};
+        // The counters of 64 bits follow the eight of 32.
+        matches!(self, GridId | Clock64 | GlobalTimer | CurrentGraphExec | Pm(8..))
+    }
+}
+
+impl Warp {
+    /// Reads a special register.
+    pub(super) fn special(&mut self, env: &mut Env<'_>, call: usize, register: Special, d: u32, mask: u32) {
+        let frame = &mut self.calls[call].frame;
+        if register.is_wide() {
+            let value = match register {
+                Special::GridId => env.launch.number,
+                Special::Clock64 => env.watch.clock(env.launch),
+                Special::GlobalTimer => env.launch.nanoseconds(),
+                _ => 0,
+            };
+            frame.set_row(d, [value; LANES], mask);
+            return;
+        }
+        if register == Special::IsExplicitCluster {
+            frame.set_predicate(d, 0, mask);
+            return;
+        }
+        let launch = env.launch;
+        let clock =
+            if matches!(register, Special::Clock | Special::ClockHi) { env.watch.clock(launch) } else { 0 };
+        let lanes = |f: fn(u32) -> u32| -> [u32; LANES] { std::array::from_fn(|lane| f(lane as u32)) };
+        let all = |value: u32| [value; LANES];
+        let at = |list: [u32; 3], index: u8| list.get(usize::from(index)).copied().unwrap_or(0);
+        let row = match register {
+            Special::Tid(index) => self.tid.get(usize::from(index)).map_or([0; LANES], |row| row.0),
+            Special::Ntid(index) => all(at(launch.block, index)),
+            Special::Ctaid(index) => all(at(env.cta, index)),
+            Special::Nctaid(index) => all(at(launch.grid, index)),
+            Special::LaneId => lanes(|lane| lane),
+            Special::WarpId => all(self.index),
+            Special::NwarpId => all(launch.block_threads().div_ceil(LANES as u32)),
+            Special::SmId => all((launch.linear(env.cta) % u64::from(MULTIPROCESSORS)) as u32),
+            Special::NsmId => all(MULTIPROCESSORS),
+            Special::LanemaskEq => lanes(|lane| 1 << lane),
+            Special::LanemaskLt => lanes(|lane| (1 << lane) - 1),
+            Special::LanemaskLe => lanes(|lane| (2u32 << lane).wrapping_sub(1)),
+            Special::LanemaskGt => lanes(|lane| !(2u32 << lane).wrapping_sub(1)),
+            Special::LanemaskGe => lanes(|lane| !((1 << lane) - 1)),
+            Special::Clock => all(clock as u32),
+            Special::ClockHi => all((clock >> 32) as u32),
+            Special::GlobalTimerLo => all(launch.nanoseconds() as u32),
+            Special::GlobalTimerHi => all((launch.nanoseconds() >> 32) as u32),
+            Special::TotalSmemSize => all(total_shared(&env.spaces) as u32),
+            Special::AggrSmemSize => all((env.spaces.shared.len() + env.spaces.shared_base()) as u32),
+            Special::DynamicSmemSize => all(launch.dynamic_shared),
+            // Offset, begin and end, and what the system uses of it.
+            Special::ReservedSmem(0) => all(0),
+            Special::ReservedSmem(_) => all(env.spaces.shared_base() as u32),
+            // Without a cluster, every CTA is one.
+            Special::ClusterId(index) => all(at(env.cta, index)),
+            Special::NclusterId(index) => all(at(launch.grid, index)),
+            Special::ClusterNctaid(_) | Special::ClusterNctarank => all(1),
+            _ => all(0),
+        };
+        frame.set_row(d, row, mask);
+    }
+}
+
+/// `%total_smem_size`: without what the system keeps.
+fn total_shared(spaces: &Spaces<'_>) -> u64 {
+    spaces.shared.len().next_multiple_of(SHARED_UNIT)
+}

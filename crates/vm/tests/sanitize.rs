@@ -1,0 +1,366 @@
+//! What the sanitizers find, and what they do not.
+
+use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
+use softwarp_vm::fault::{FaultKind, Problem, Use, What};
+use softwarp_vm::sanitize::{Finding, FindingKind, Sanitize};
+use std::time::Duration;
+
+/// The text of a kernel from `bugs/`.
+macro_rules! bug {
+    ($name:literal) => {
+        include_str!(concat!("bugs/", $name, ".ptx"))
+    };
+}
+
+/// A buffer: its bytes, and whether the host writes it.
+type Buffer = (u64, bool);
+
+/// Launches the only kernel `k`: what was found, and what stopped it.
+fn launch(
+    source: &str,
+    grid: u32,
+    block: u32,
+    buffers: &[Buffer],
+    sanitize: Sanitize,
+) -> (Vec<Finding>, Option<FaultKind>) {
+    let mut device =
+        Device::load(&[source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let arguments: Vec<Vec<u8>> = buffers
+        .iter()
+        .map(|&(bytes, written)| {
+            let address = match written {
+                true => device.allocate(bytes),
+                false => device.allocate_uninitialised(bytes),
+            };
+            address.expect("memory").to_le_bytes().to_vec()
+        })
+        .collect();
+    let launch = Launch {
+        sanitize,
+        most_time: Some(Duration::from_secs(60)),
+        ..Launch::new("k", [grid, 1, 1], [block, 1, 1], &arguments)
+    };
+    let fault = match device.launch(&launch) {
+        Ok(report) => {
+            assert_eq!(report.findings, device.findings());
+            None
+        }
+        Err(LaunchError::Fault(fault)) => Some(fault.kind),
+        Err(error) => panic!("{error}"),
+    };
+    (device.findings().to_vec(), fault)
+}
+
+/// A module with a kernel `k(out)` of this body, `%o` being the address of the thread's word of `out`.
+fn kernel(declared: &str, body: &str) -> String {
+    format!(
+        ".version 8.6\n.target sm_90\n.address_size 64\n{declared}\n.visible .entry k(.param .u64 out)\n{{
+        .reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %d<16>, %out, %o; .reg .b32 %t, %c, %s; .reg .b16 %h<8>;
+        ld.param.u64 %out, [out];
+        mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %r31, %ntid.x;
+        mad.lo.u32 %r30, %c, %r31, %t; mad.wide.u32 %o, %r30, 4, %out;
+        {body}\nret;\n}}\n"
+    )
+}
+
+const SHARED: &str = ".shared .align 16 .b8 s[4096];";
+
+/// What is found in a kernel on 64 threads of one CTA, with everything looked for.
+fn found(declared: &str, body: &str) -> Vec<Finding> {
+    found_on(declared, body, 1, 64)
+}
+
+fn found_on(declared: &str, body: &str, grid: u32, block: u32) -> Vec<Finding> {
+    launch(&kernel(declared, body), grid, block, &[(1 << 16, true)], Sanitize::ALL).0
+}
+
+/// The instruction of a site.
+fn text<'a>(source: &'a str, site: &softwarp_vm::sanitize::Site) -> &'a str {
+    site.place.span.text(source).trim().trim_end_matches(';')
+}
+
+const IN_OUT: &[Buffer] = &[(1024, false), (1024, true)];
+const OUT: &[Buffer] = &[(1024, true)];
+
+#[test]
+fn planted_bugs_are_found_with_the_sanitizer_for_them() {
+    let (found, fault) =
+        launch(bug!("init_global"), 1, 64, IN_OUT, Sanitize { init: true, ..Sanitize::default() });
+    assert_eq!((found.len(), fault), (1, None));
+    assert_eq!(found[0].kind, FindingKind::Uninitialised);
+    assert_eq!((found[0].at.place.cta, found[0].at.place.thread, found[0].count), ([0; 3], [0; 3], 64));
+    assert_eq!(text(bug!("init_global"), &found[0].at), "ld.global.u32 %v, [%b]");
+    let touched = found[0].touched.as_ref().unwrap();
+    assert_eq!(touched.bytes, 4);
+    assert_eq!(touched.nearest.as_ref().unwrap().what, What::Allocation);
+
+    let (found, fault) = launch(bug!("race_raw"), 1, 64, OUT, Sanitize { race: true, ..Sanitize::default() });
+    assert_eq!((found.len(), fault), (1, None), "{found:#?}");
+    let FindingKind::Race { across: false, .. } = found[0].kind else { panic!("{found:?}") };
+    let other = found[0].other.as_ref().unwrap();
+    let mut both = [text(bug!("race_raw"), &found[0].at), text(bug!("race_raw"), other)];
+    both.sort();
+    assert_eq!(both, ["ld.shared.u32 %x, [%w]", "st.shared.u32 [%v], %t"]);
+    assert_ne!(found[0].at.place.thread, other.place.thread);
+    assert_eq!(
+        found[0].touched.as_ref().unwrap().nearest.as_ref().unwrap().what,
+        What::Variable("s".to_owned())
+    );
+
+    let (found, fault) =
+        launch(bug!("sync_half_warp"), 1, 32, OUT, Sanitize { sync: true, ..Sanitize::default() });
+    assert_eq!((found.len(), fault), (1, None));
+    let divergent = FindingKind::DivergentBarrier { barrier: 0, warp: 0, came: 0xffff, missing: 0xffff_0000 };
+    assert_eq!(found[0].kind, divergent);
+    assert_eq!(text(bug!("sync_half_warp"), &found[0].at), "bar.sync 0");
+    assert_eq!(found[0].other.as_ref().unwrap().place.thread, [16, 0, 0]);
+}
+
+#[test]
+fn correct_kernels_have_no_findings() {
+    for (name, source, buffers) in [
+        ("init_written_ok", bug!("init_written_ok"), IN_OUT),
+        ("mem_ok", bug!("mem_ok"), OUT),
+        ("race_ok", bug!("race_ok"), OUT),
+        ("sync_ok", bug!("sync_ok"), OUT),
+    ] {
+        let (found, fault) = launch(source, 1, 64, buffers, Sanitize::ALL);
+        assert_eq!((found.as_slice(), fault), ([].as_slice(), None), "{name}");
+    }
+}
+
+#[test]
+fn bad_accesses_are_faults_also_without_sanitizers() {
+    for (source, bytes) in [(bug!("mem_global_write_past"), 256), (bug!("mem_misaligned_u32"), 1024)] {
+        for sanitize in [Sanitize::default(), Sanitize::ALL] {
+            let (found, fault) = launch(source, 1, 64, &[(bytes, true)], sanitize);
+            assert!(found.is_empty() && matches!(fault, Some(FaultKind::Access(_))), "{fault:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_freed_is_a_fault_also_without_sanitizers() {
+    for sanitize in [Sanitize::default(), Sanitize::ALL] {
+        let mut device = Device::load(&[bug!("mem_freed")], LoadOptions::default()).unwrap();
+        let [out, keep] = [1024, 64].map(|bytes| device.allocate(bytes).unwrap());
+        device.free(out).unwrap();
+        let arguments = [out.to_le_bytes().to_vec(), keep.to_le_bytes().to_vec()];
+        let launch = Launch { sanitize, ..Launch::new("k", [1; 3], [64, 1, 1], &arguments) };
+        let Err(LaunchError::Fault(fault)) = device.launch(&launch) else { panic!("it ran") };
+        let FaultKind::Access(bad) = &fault.kind else { panic!("{fault}") };
+        assert_eq!(bad.problem, Problem::Freed);
+    }
+}
+
+#[test]
+fn nothing_is_found_by_a_sanitizer_that_is_off() {
+    for (source, buffers, off) in [
+        (bug!("init_global"), IN_OUT, Sanitize { init: false, ..Sanitize::ALL }),
+        // What it reads too early is not written yet, either.
+        (bug!("race_raw"), OUT, Sanitize { race: false, init: false, sync: true }),
+        (bug!("sync_half_warp"), OUT, Sanitize { sync: false, ..Sanitize::ALL }),
+    ] {
+        assert_eq!(launch(source, 1, 64, buffers, off).0, []);
+    }
+}
+
+#[test]
+fn a_buffer_is_initialised_by_the_host_or_by_an_earlier_launch() {
+    let mut device = Device::load(&[bug!("init_global")], LoadOptions::default()).unwrap();
+    let [input, output] = [0; 2].map(|_| device.allocate_uninitialised(256).unwrap());
+    let forth = [input.to_le_bytes().to_vec(), output.to_le_bytes().to_vec()];
+    let back = [output.to_le_bytes().to_vec(), input.to_le_bytes().to_vec()];
+    let count = |device: &mut Device, arguments: &[Vec<u8>]| {
+        let launch = Launch { sanitize: Sanitize::ALL, ..Launch::new("k", [1; 3], [64, 1, 1], arguments) };
+        device.launch(&launch).unwrap().findings.first().map_or(0, |finding| finding.count)
+    };
+    device.write(input, &[1; 200]).unwrap();
+    assert_eq!(count(&mut device, &forth), 14, "the last 56 bytes are not written");
+    assert_eq!(count(&mut device, &back), 0, "the launch before wrote all of it");
+    assert_eq!(count(&mut device, &forth), 0);
+}
+
+#[test]
+fn shared_and_local_memory_begin_unwritten_in_every_cta_and_call() {
+    let body = "mov.u32 %s, s; mad.lo.u32 %s, %t, 4, %s;
+        setp.lt.u32 %p1, %t, 48; @%p1 st.shared.u32 [%s], %t; ld.shared.u32 %r1, [%s]; st.global.u32 [%o], %r1;";
+    let found = found_on(SHARED, body, 3, 64);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!((&found[0].kind, found[0].count), (&FindingKind::Uninitialised, 3 * 16));
+    assert_eq!(found[0].at.place.thread, [48, 0, 0]);
+
+    let local = ".func (.reg .b32 %v) f(.reg .b32 %w) { .local .align 4 .b32 x; .reg .pred %p;
+        setp.eq.u32 %p, %w, 0; @%p st.local.u32 [x], %w; ld.local.u32 %v, [x]; ret; }";
+    let calls = "call (%r1), f, (0); call (%r2), f, (1); st.global.u32 [%o], %r2;";
+    let found = found_on(local, calls, 1, 32);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].count, 32, "the second call only: {found:#?}");
+    let touched = found[0].touched.as_ref().unwrap();
+    assert_eq!(touched.nearest.as_ref().unwrap().what, What::Variable("x".to_owned()));
+}
+
+#[test]
+fn memory_from_malloc_begins_unwritten_also_when_it_was_used_before() {
+    let malloc = ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);";
+    let take = "{ .param .b64 n; .param .b64 r; st.param.b64 [n], 16; call (r), malloc, (n); ld.param.b64 %d1, [r]; }";
+    let give = "{ .param .b64 p; st.param.b64 [p], %d1; call free, (p); }";
+    let body = format!("{take} st.u32 [%d1], %t; ld.u32 %r1, [%d1]; {give} {take} ld.u32 %r1, [%d1]; {give}");
+    let found = found_on(malloc, &body, 1, 1);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].touched.as_ref().unwrap().nearest.as_ref().unwrap().what, What::Heap);
+}
+
+/// The address of the thread's word of `s` in `%s`.
+const OWN_WORD: &str = "mov.u32 %r9, s; mad.lo.u32 %s, %t, 4, %r9;";
+
+#[test]
+fn lanes_of_a_warp_race_without_a_barrier_of_the_warp() {
+    let body = |between: &str| {
+        format!(
+            "{OWN_WORD} st.shared.u32 [%s], %t; {between} xor.b32 %r1, %t, 1; mad.lo.u32 %r1, %r1, 4, %r9;
+            ld.shared.u32 %r2, [%r1]; st.global.u32 [%o], %r2;"
+        )
+    };
+    let racy = found(SHARED, &body(""));
+    assert_eq!(racy.len(), 1, "{racy:#?}");
+    let race = FindingKind::Race { first: Use::Write, second: Use::Read, across: false };
+    assert_eq!((&racy[0].kind, racy[0].count), (&race, 64));
+    assert_eq!(found(SHARED, &body("bar.warp.sync -1;")), []);
+    assert_eq!(found(SHARED, &body("bar.sync 0;")), []);
+}
+
+#[test]
+fn atomic_operations_and_equal_values_do_not_race() {
+    assert_eq!(found(SHARED, "mov.u32 %r1, 7; st.shared.u32 [s], %r1;"), []);
+    assert_eq!(
+        found(SHARED, "mov.u32 %r1, 7; st.shared.u32 [s], %r1; bar.sync 0; red.shared.add.u32 [s], 1;"),
+        []
+    );
+    let different = found(SHARED, "st.shared.u32 [s], %t;");
+    assert_eq!(different.len(), 1);
+    assert_eq!(different[0].kind, FindingKind::Race { first: Use::Write, second: Use::Write, across: false });
+    let mixed = found(
+        SHARED,
+        "setp.eq.u32 %p1, %t, 0; @%p1 st.shared.u32 [s], 5; setp.eq.u32 %p1, %t, 63; @%p1 red.shared.add.u32 [s], 1;",
+    );
+    assert_eq!(mixed.len(), 1, "{mixed:#?}");
+    assert_eq!(mixed[0].kind, FindingKind::Race { first: Use::Write, second: Use::Atomic, across: false });
+}
+
+#[test]
+fn a_barrier_for_some_warps_orders_only_these() {
+    // Warp 0 produces, warp 1 waits for it, warp 2 does not.
+    let body = |third: &str| {
+        format!(
+            "setp.ge.u32 %p1, %t, 32; @%p1 bra others;
+            st.shared.u32 [s+4], %t; bar.arrive 1, 64; bra done;
+            others: setp.ge.u32 %p1, %t, 64; @%p1 bra third;
+            bar.sync 1, 64; ld.shared.u32 %r1, [s+4]; bra done;
+            third: {third}
+            done:"
+        )
+    };
+    // All lanes of warp 0 write the same.
+    let body = |third: &str| body(third).replace("st.shared.u32 [s+4], %t", "st.shared.u32 [s+4], 1");
+    assert_eq!(found_on(SHARED, &body(""), 1, 96), []);
+    let racy = found_on(SHARED, &body("ld.shared.u32 %r2, [s+4];"), 1, 96);
+    assert_eq!(racy.len(), 1, "{racy:#?}");
+    assert_eq!(racy[0].at.place.warp, 2);
+}
+
+#[test]
+fn ctas_race_unless_both_use_something_strong() {
+    let other = "xor.b32 %r1, %c, 1; mad.lo.u32 %r1, %r1, %r31, %t; mad.wide.u32 %d1, %r1, 4, %out;";
+    let racy = found_on("", &format!("st.global.u32 [%o], %t; {other} ld.global.u32 %r2, [%d1];"), 2, 32);
+    assert_eq!(racy.len(), 1, "{racy:#?}");
+    assert!(matches!(racy[0].kind, FindingKind::Race { across: true, .. }));
+    let other_cta = racy[0].other.as_ref().unwrap().place.cta;
+    assert_eq!([other_cta[0], racy[0].at.place.cta[0]], [0, 1]);
+    // A message with a flag behind a fence.
+    let flag = "setp.eq.u32 %p1, %c, 0; @!%p1 bra wait;
+        st.global.u32 [%out+4096], 5; fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%out+8192], 1; ret;
+        wait: ld.acquire.gpu.global.u32 %r1, [%out+8192]; setp.eq.u32 %p2, %r1, 0; @%p2 bra wait;
+        ld.global.u32 %r2, [%out+4096];";
+    assert_eq!(found_on("", flag, 2, 1), []);
+}
+
+#[test]
+fn a_lock_orders_what_it_guards() {
+    let body = "setp.ne.u32 %p1, %t, 0; @%p1 bra ready; st.shared.u32 [s], 0; st.shared.u32 [s+4], 0; ready: bar.sync 0;
+        and.b32 %r1, %t, 31; setp.ne.u32 %p1, %r1, 0; @%p1 bra done;
+        again: atom.shared.cas.b32 %r1, [s], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra again;
+        ld.shared.u32 %r2, [s+4]; add.u32 %r2, %r2, 1; st.shared.u32 [s+4], %r2;
+        membar.cta; atom.shared.exch.b32 %r1, [s], 0;
+        done:";
+    assert_eq!(found_on(SHARED, body, 1, 128), []);
+}
+
+#[test]
+fn lanes_that_execute_different_barriers_are_found() {
+    let body = "setp.gt.u32 %p1, %t, 15; @%p1 bra other; bar.sync 0; bra done; other: bar.sync 0; done:";
+    let found = found_on("", body, 1, 32);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(matches!(found[0].kind, FindingKind::DivergentBarrier { missing: 0, came: 0xffff, .. }));
+    assert_ne!(found[0].other.as_ref().unwrap().place.span, found[0].at.place.span);
+}
+
+#[test]
+fn a_warp_that_exits_while_others_wait_is_found() {
+    let body = "setp.gt.u32 %p1, %t, 31; @%p1 exit; bar.sync 0;";
+    let found = found("", body);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].kind, FindingKind::MissedBarrier { barrier: 0, exited: 32 });
+    assert_eq!(found[0].other.as_ref().unwrap().place.thread, [32, 0, 0]);
+}
+
+#[test]
+fn a_deadlock_is_a_fault_and_a_finding() {
+    let source =
+        kernel("", "setp.gt.u32 %p1, %t, 31; @%p1 bra other; bar.sync 0; bra done; other: bar.sync 1; done:");
+    let (found, fault) = launch(&source, 1, 64, OUT, Sanitize::ALL);
+    assert!(matches!(fault, Some(FaultKind::Deadlock(_))));
+    assert_eq!(found.len(), 1);
+    assert!(matches!(found[0].kind, FindingKind::Deadlock { .. }));
+    assert!(found[0].other.is_some());
+}
+
+#[test]
+fn lanes_that_are_named_and_never_come_are_found() {
+    let body = "setp.gt.u32 %p1, %t, 15; @%p1 bra other; bar.warp.sync -1; bra done;
+        other: vote.sync.any.pred %p2, 1, -1; done:";
+    let found = found_on("", body, 1, 32);
+    assert!(!found.is_empty());
+    let missing = FindingKind::MissingLanes { named: u32::MAX, came: 0xffff };
+    assert!(found.iter().any(|finding| finding.kind == missing), "{found:#?}");
+    let outside = found_on("", "bar.warp.sync 0xffff;", 1, 32);
+    assert_eq!(outside.len(), 1, "{outside:#?}");
+    assert_eq!(outside[0].kind, FindingKind::NotNamed { named: 0xffff, came: u32::MAX });
+}
+
+#[test]
+fn a_finding_says_what_and_where() {
+    let (found, _) = launch(bug!("race_raw"), 1, 64, OUT, Sanitize::ALL);
+    let race = found.iter().find(|finding| finding.kind.sanitizer() == "race").unwrap();
+    let text = race.to_string();
+    assert!(text.starts_with("race between threads of a CTA: "), "{text}");
+    assert!(text.contains("4 bytes at .shared address 0x4") && text.ends_with("bytes into `s`"), "{text}");
+    assert_eq!(race.kernel, "k");
+}
+
+#[test]
+fn atomic_operations_do_not_order_the_write_that_makes_their_place_ready() {
+    let body = |between: &str| {
+        format!("setp.eq.u32 %p1, %t, 0; @%p1 st.shared.u32 [s], 0; {between} red.shared.add.u32 [s], 1;")
+    };
+    assert_eq!(found(SHARED, &body("bar.sync 0;")), []);
+    let racy = found(SHARED, &body(""));
+    assert_eq!(racy.len(), 1, "{racy:#?}");
+    assert_eq!(racy[0].kind, FindingKind::Race { first: Use::Write, second: Use::Atomic, across: false });
+    // A flag elsewhere does.
+    let flag = "setp.eq.u32 %p1, %t, 0; @%p1 st.shared.u32 [s+64], 5; @%p1 st.volatile.shared.u32 [s], 1;
+        setp.ne.u32 %p1, %t, 63; @%p1 ret;
+        again: ld.volatile.shared.u32 %r1, [s]; setp.ne.u32 %p1, %r1, 1; @%p1 bra again;
+        red.shared.add.u32 [s+64], 1;";
+    assert_eq!(found(SHARED, flag), []);
+}
