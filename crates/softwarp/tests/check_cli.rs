@@ -1,16 +1,10 @@
 //! `softwarp check`, `fmt`, `ast` and `explain` as their users meet them.
 
-use serde_json::Value as Json;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
+mod called;
 
-/// What a call came to.
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
+use called::{Ran, call, command};
+use serde_json::Value as Json;
+use std::path::Path;
 
 impl Ran {
     /// Standard output as JSON lines.
@@ -21,24 +15,9 @@ impl Ran {
 }
 
 fn run(folder: &Path, args: &[&str], input: &[u8], environment: &[(&str, &str)]) -> Ran {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_softwarp"))
-        .args(args)
-        .current_dir(folder)
-        .env_remove("NO_COLOR")
-        .envs(environment.iter().copied())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    // A call that refuses its arguments does not read.
-    let _ = child.stdin.take().expect("a pipe").write_all(input);
-    let output = child.wait_with_output().expect("it ends");
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
-    }
+    let mut command = command(folder, args);
+    command.envs(environment.iter().copied());
+    call(command, input)
 }
 
 /// A folder of files, in which commands are run.

@@ -1,29 +1,15 @@
 //! The command line as its users meet it: what is printed, exit codes, and files.
 
+mod called;
+
+use called::{Ran, call, command};
 use serde_json::Value as Json;
 use softwarp::npy::{Array, DType, Header};
 use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// What a call came to.
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
+use std::process::Stdio;
 
 fn softwarp_in(folder: &Path, args: &[&str]) -> Ran {
-    let output = Command::new(env!("CARGO_BIN_EXE_softwarp"))
-        .args(args)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the binary runs");
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
-    }
+    call(command(folder, args), b"")
 }
 
 fn softwarp(args: &[&str]) -> Ran {
@@ -357,13 +343,9 @@ fn bad_arrays_are_refused_and_leave_nothing_behind() {
 fn arrays_come_through_pipes() {
     let folder = tempfile::tempdir().expect("a folder");
     save_f32(folder.path(), "x.npy", &[2], &[1.0, 2.0]);
-    let output = Command::new(env!("CARGO_BIN_EXE_softwarp"))
-        .args(["cvt", "rn.f16.f32", "--input", "-", "--output", "y.npy"])
-        .current_dir(folder.path())
-        .stdin(std::fs::File::open(folder.path().join("x.npy")).expect("a file"))
-        .output()
-        .expect("the binary runs");
-    assert!(output.status.success());
+    let array = std::fs::read(folder.path().join("x.npy")).expect("a file");
+    let args = ["cvt", "rn.f16.f32", "--input", "-", "--output", "y.npy"];
+    assert_eq!(call(command(folder.path(), &args), &array).code, 0);
     assert_eq!(load(folder.path(), "y.npy").data, [0x00, 0x3c, 0x00, 0x40]);
 }
 
@@ -534,8 +516,7 @@ fn recorded_results_are_replayed() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_crash() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_softwarp"))
-        .args(["formats", "bf16"])
+    let mut child = command(Path::new("."), &["formats", "bf16"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -1,26 +1,13 @@
 //! `softwarp const` as its users meet it.
 
-use serde_json::Value as Json;
-use std::process::Command;
+mod called;
 
-/// What a call came to.
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
+use called::{Ran, call, command};
+use serde_json::Value as Json;
+use std::path::Path;
 
 fn run(args: &[&str]) -> Ran {
-    let output = Command::new(env!("CARGO_BIN_EXE_softwarp"))
-        .arg("const")
-        .args(args)
-        .output()
-        .expect("the binary runs");
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
-    }
+    call(command(Path::new("."), &[&["const"], args].concat()), b"")
 }
 
 /// Standard output of a call that must succeed.

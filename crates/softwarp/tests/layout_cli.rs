@@ -1,15 +1,10 @@
 //! `softwarp layout` as its users meet it.
 
+mod called;
+
+use called::{Ran, call, command};
 use serde_json::{Value as Json, json};
 use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// What a call came to.
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
 
 impl Ran {
     /// Standard output of a call that must succeed, as JSON.
@@ -20,23 +15,7 @@ impl Ran {
 }
 
 fn run(folder: &Path, args: &[&str]) -> Ran {
-    run_with(folder, args, Stdio::null())
-}
-
-fn run_with(folder: &Path, args: &[&str], input: Stdio) -> Ran {
-    let output = Command::new(env!("CARGO_BIN_EXE_softwarp"))
-        .arg("layout")
-        .args(args)
-        .current_dir(folder)
-        .stdin(input)
-        .env_remove("NO_COLOR")
-        .output()
-        .expect("the binary runs");
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
-    }
+    call(command(folder, &[&["layout"], args].concat()), b"")
 }
 
 fn examples() -> std::path::PathBuf {
@@ -329,12 +308,8 @@ fn warnings_are_counted() {
         "x.ptx",
         ".global .u8 a[2][2] = { { 1 }, { 2 } };\n.global .u8 b[2][2] = { { 1 }, { 2 } };",
     )]);
-    let checked = Command::new(env!("CARGO_BIN_EXE_softwarp"))
-        .args(["check", "x.ptx"])
-        .current_dir(folder.0.path())
-        .output()
-        .expect("the binary runs");
-    assert_eq!(String::from_utf8_lossy(&checked.stderr), "2 warnings in x.ptx\n");
+    let checked = call(command(folder.0.path(), &["check", "x.ptx"]), b"");
+    assert_eq!(checked.stderr, "2 warnings in x.ptx\n");
     let ran = folder.run(&["x.ptx"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, "2 warnings; `softwarp check` shows them\n"));
 }
@@ -481,8 +456,8 @@ fn a_long_name_does_not_make_everything_long() {
 
 #[test]
 fn standard_input_is_a_file() {
-    let file = std::fs::File::open(examples().join("layout.ptx")).expect("the example");
-    let ran = run_with(Path::new("."), &["-"], file.into());
+    let text = std::fs::read(examples().join("layout.ptx")).expect("the example");
+    let ran = call(command(Path::new("."), &["layout", "-"]), &text);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert_eq!(ran.stdout, run(&examples(), &["layout.ptx"]).stdout);
 }

@@ -1,17 +1,13 @@
 //! `softwarp run` as its users meet it.
 
+mod called;
+
+use called::{Ran, call};
 use serde_json::{Value as Json, json};
 use softwarp::npy::{Array, DType};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// What a call came to.
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
 
 impl Ran {
     /// Standard output, as JSON.
@@ -29,18 +25,11 @@ impl Ran {
 }
 
 fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_softwarp"));
-    command.arg("run").args(args).current_dir(folder).stdin(Stdio::null()).env_remove("NO_COLOR");
-    command
+    called::command(folder, &[&["run"], args].concat())
 }
 
 fn run(folder: &Path, args: &[&str]) -> Ran {
-    let output = command(folder, args).output().expect("the binary runs");
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
-    }
+    call(command(folder, args), b"")
 }
 
 fn examples() -> std::path::PathBuf {
@@ -477,4 +466,54 @@ fn what_a_kernel_prints_goes_to_standard_error() {
     let ran = run(folder.path(), &["k.ptx", "--grid", "2"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, "hello\nhello\n"), "{}", ran.stdout);
     assert_eq!(ran.json(), json!({"ok": true, "dumps": {}}));
+}
+
+/// Half of a warp comes to a barrier, and every thread reads shared memory that its neighbour wrote, without order.
+const CARELESS: &str = "\
+.visible .entry half(.param .u64 p)
+{
+    .reg .pred %q;
+    .reg .b32 %t;
+    mov.u32 %t, %tid.x;
+    setp.gt.u32 %q, %t, 15;
+    @%q bra JOIN;
+    bar.sync 0;
+JOIN:
+    ret;
+}
+.visible .entry race(.param .u64 p)
+{
+    .shared .u32 s[64];
+    .reg .b32 %t, %a, %b;
+    mov.u32 %t, %tid.x;
+    mov.u32 %a, s;
+    mad.lo.u32 %b, %t, 4, %a;
+    st.shared.u32 [%b], %t;
+    xor.b32 %t, %t, 32;
+    mad.lo.u32 %b, %t, 4, %a;
+    ld.shared.u32 %t, [%b];
+    ret;
+}
+";
+
+#[test]
+fn sanitizers_find_what_a_gpu_lets_pass() {
+    let folder = folder(&[("careless.ptx", CARELESS)]);
+    let careless = |kernel: &str, more: &[&str]| {
+        let args = ["careless.ptx", "--kernel", kernel, "--block", "64", "--arg", "buffer:p=zero:4"];
+        run(folder.path(), &[&args, more].concat())
+    };
+    for (kernel, sanitizer, kind, line, other) in
+        [("half", "sync", "divergent_barrier", 11, 13), ("race", "race", "race", 22, 25)]
+    {
+        assert_eq!(careless(kernel, &[]).code, 0, "{kernel} runs");
+        let ran = careless(kernel, &["--sanitize", sanitizer]);
+        let (result, finding) = (ran.json(), &ran.json()["findings"][0]);
+        assert_eq!((ran.code, &result["ok"]), (1, &json!(false)));
+        assert_eq!((&finding["sanitizer"], &finding["kind"]), (&json!(sanitizer), &json!(kind)), "{finding}");
+        let mut lines = [&finding["at"]["line"], &finding["other"]["line"]].map(Json::as_u64);
+        lines.sort_unstable();
+        assert_eq!(lines, [Some(line), Some(other)], "{finding}");
+        assert!(ran.stderr.contains("careless.ptx:"), "{}", ran.stderr);
+    }
 }

@@ -1,17 +1,11 @@
 //! `softwarp tensor` and `softwarp verify` on recordings of tensors, as their users meet them.
 
+mod called;
+
+use called::{Ran, call, command};
 use serde_json::{Value as Json, json};
 use softwarp::tensor::rules::codes;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-/// What a call came to.
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
 
 impl Ran {
     /// Standard output of a call that must succeed.
@@ -27,22 +21,7 @@ impl Ran {
 }
 
 fn softwarp(args: &[&str], input: &[u8]) -> Ran {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_softwarp"))
-        .args(args)
-        .current_dir(root())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    // A command that refuses its arguments does not read.
-    let _ = child.stdin.take().expect("a pipe").write_all(input);
-    let output = child.wait_with_output().expect("it ends");
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
-    }
+    call(command(&root(), args), input)
 }
 
 fn root() -> PathBuf {
