@@ -324,7 +324,7 @@ fn space_conversions_are_arithmetic() {
             cvta.to.shared.u64 %rd3, %rd2;\nisspacep.shared %p1, %rd2;\n\
             isspacep.global %p2, %rd2;",
     );
-    assert_eq!(code.ops.len(), 1 + 1 + 1 + 1 + 4 + 1);
+    assert_eq!(code.ops.len(), 1 + 1 + 1 + 1 + 3 + 1);
     let windows = softwarp_image::Windows::WIDE;
     assert!(code.wide_constants.iter().any(|&(_, value)| value == windows.shared.base));
 }

@@ -206,13 +206,14 @@ impl Builder<'_, '_> {
             }
             (_, Some(window)) => self.inside(d, address, window, NONE, false),
             (_, None) => {
+                // The parameters of a kernel count as global too (section 9.7.9.19, and so does an H200).
                 let mut also = NONE;
-                for window in [windows.shared, windows.local, windows.constant] {
+                for window in [windows.shared, windows.local] {
                     let truth = self.fresh(1);
                     self.always(|builder| builder.inside(truth, address, window, also, false));
                     also = truth;
                 }
-                self.inside(d, address, windows.parameter, also, true);
+                self.inside(d, address, windows.constant, also, true);
             }
         }
         Ok(())
