@@ -95,12 +95,15 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         }
         write(path, &drawing)?;
     }
+    let mut printed = Printed::default();
     if args.json {
         print_json(&view)?;
     } else if args.svg.is_none() {
-        return Ok(table::table(&view).into());
+        printed = table::table(&view).into();
     }
-    Ok(Printed::default())
+    // The process ends here. Giving every name and row back first would take a tenth of the time.
+    std::mem::forget((image, judged));
+    Ok(printed)
 }
 
 /// All files, or every reason why one cannot be read.

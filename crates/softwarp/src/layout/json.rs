@@ -97,7 +97,7 @@ impl<'w, W: Write> Fields<'w, W> {
 
     fn put(&mut self, name: &str, value: impl Into<Json>) -> io::Result<()> {
         self.key(name)?;
-        write!(self.out, "{}", value.into())
+        serde_json::to_writer(&mut *self.out, &value.into()).map_err(io::Error::from)
     }
 
     fn put_some(&mut self, name: &str, value: Option<impl Into<Json>>) -> io::Result<()> {
