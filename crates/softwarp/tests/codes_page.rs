@@ -2,8 +2,9 @@
 //!
 //! `SOFTWARP_BLESS=1 cargo test --test codes_page` rewrites it.
 
+mod made;
+
 use softwarp::syntax::{Explained, Severity};
-use std::path::Path;
 
 /// What the first two digits of a code mean.
 const RANGES: &[(&str, &str)] = &[
@@ -53,17 +54,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_of_codes_is_true() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/codes.md");
-    let made = page();
-    if std::env::var_os("SOFTWARP_BLESS").is_some() {
-        std::fs::write(&file, made).expect("written");
-        return;
-    }
-    let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        written == made,
-        "the codes have changed; run this test with SOFTWARP_BLESS=1 and read the difference"
-    );
+    made::is_true("codes.md", &page());
 }
 
 #[test]

@@ -6,6 +6,8 @@
 //!
 //! `SOFTWARP_BLESS=1 cargo test --test instructions_page` rewrites it.
 
+mod made;
+
 use rayon::prelude::*;
 use serde_json::Value as Json;
 use softwarp::isa::instruction::{Known, known, opcodes};
@@ -227,17 +229,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_of_instructions_is_true() {
-    let file = here("../../docs/instructions.md");
-    let made = page();
-    if std::env::var_os("SOFTWARP_BLESS").is_some() {
-        std::fs::write(&file, made).expect("written");
-        return;
-    }
-    let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        written == made,
-        "what is executed has changed; run this test with SOFTWARP_BLESS=1 and read the difference"
-    );
+    made::is_true("instructions.md", &page());
 }
 
 #[test]
