@@ -7,6 +7,11 @@
 //! Operations lie in the order of the text. A program counter is an index into [`Code::ops`], and the order also
 //! says which lanes go first when a warp has split: those that are behind.
 
+pub mod asynchronous;
+pub mod cluster;
+pub mod matrix;
+pub mod texture;
+
 use crate::lanes::Frame;
 use crate::warp::Quick;
 use softwarp_image::{FunctionId, ObjectId};
@@ -188,6 +193,25 @@ pub enum Step {
     Yield,
     /// `membar`, `fence`
     Fence,
+    /// Textures and surfaces.
+    Texture(texture::TextureOp, Operands),
+    /// CTAs of a cluster.
+    Cluster(cluster::ClusterOp, Operands),
+    /// Asynchronous copies, and the barriers that they complete on.
+    Asynchronous(asynchronous::AsyncOp, Operands),
+    /// Matrices that a warp holds together.
+    Matrix(matrix::MatrixOp, Operands),
+}
+
+/// The slots of a step that has many: what each is, the step says.
+#[derive(Clone, Debug, Default)]
+pub struct Operands {
+    /// Slots that are read.
+    pub reads: Vec<u32>,
+    /// Slots that are written, in those lanes that pass the guard; [`NONE`] for `_`.
+    pub writes: Vec<u32>,
+    /// Addresses: their bases are read.
+    pub addresses: Vec<Address>,
 }
 
 /// A call.

@@ -91,6 +91,14 @@ pub enum Action {
     StackSave,
     /// `stackrestore`
     StackRestore,
+    /// Textures and surfaces.
+    Texture,
+    /// CTAs of a cluster.
+    Cluster,
+    /// Asynchronous copies and mbarriers.
+    Asynchronous,
+    /// Matrices.
+    Matrix,
     /// Not executed.
     Refused,
 }
@@ -141,6 +149,13 @@ fn look_up(module: &Module, id: MnemonicId, select: Select) -> Option<Form> {
 fn action(shape: &Shape, select: Select) -> Action {
     let has = |word: &str| shape.words.contains(&word);
     match shape.opcode {
+        "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => Action::Texture,
+        "mapa" | "getctarank" | "clusterlaunchcontrol" => Action::Cluster,
+        "barrier" if has("cluster") => Action::Cluster,
+        "mbarrier" | "cp" | "tensormap" => Action::Asynchronous,
+        "st" | "red" if has("async") || has("bulk") => Action::Asynchronous,
+        "prefetch" if has("tensormap") => Action::Asynchronous,
+        "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" | "wgmma" => Action::Matrix,
         "mov" => Action::Move,
         "ld" | "ldu" => Action::Load,
         "st" if !has("async") && !has("bulk") => Action::Store,

@@ -242,6 +242,10 @@ impl<'a> Builder<'_, 'a> {
             Action::Alloca => self.alloca(form, operands),
             Action::StackSave => self.stack_save(form, operands),
             Action::StackRestore => self.stack_restore(form, operands),
+            Action::Texture => self.texture(form, operands),
+            Action::Cluster => self.cluster(form, operands),
+            Action::Asynchronous => self.asynchronous(form, operands),
+            Action::Matrix => self.matrix(form, operands),
             Action::Refused => Err(Refusal::Form),
         }
     }

@@ -10,17 +10,21 @@
 
 mod address;
 mod allocate;
+mod asynchronous;
 mod call;
+mod cluster;
 mod control;
 mod form;
 mod function;
 mod kernels;
+mod matrix;
 mod memory;
 mod moves;
 mod operand;
 mod parameter;
 mod slots;
 mod special;
+mod texture;
 mod video;
 mod warp;
 

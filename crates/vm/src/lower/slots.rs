@@ -87,5 +87,13 @@ fn visit_step(step: &mut Step, see: &mut impl FnMut(&mut u32, Role)) {
             s.iter_mut().for_each(|slot| see(slot, Role::Read));
             d.iter_mut().for_each(|slot| see(slot, Role::Write));
         }
+        Step::Texture(_, operands)
+        | Step::Cluster(_, operands)
+        | Step::Asynchronous(_, operands)
+        | Step::Matrix(_, operands) => {
+            operands.reads.iter_mut().for_each(|slot| see(slot, Role::Read));
+            operands.addresses.iter_mut().for_each(|address| see(&mut address.base, Role::Read));
+            operands.writes.iter_mut().for_each(|slot| see(slot, Role::Write));
+        }
     }
 }

@@ -13,15 +13,19 @@
 //! own, to where they called.
 
 mod access;
+mod asynchronous;
 mod atomic;
 mod call;
+mod cluster;
 mod exchange;
 mod fast;
 mod hurry;
+mod matrix;
 mod observe;
 mod print;
 mod run;
 mod special;
+mod texture;
 
 pub(crate) use fast::Quick;
 pub(crate) use run::Progress;

@@ -85,6 +85,10 @@ impl Warp {
             | Step::StackSave { .. }
             | Step::StackRestore { .. }
             | Step::Warp(_)
+            | Step::Texture(..)
+            | Step::Cluster(..)
+            | Step::Asynchronous(..)
+            | Step::Matrix(..)
             | Step::Yield => {}
         }
     }

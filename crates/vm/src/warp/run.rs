@@ -31,7 +31,7 @@ pub(crate) const SLICE: i64 = 1 << 16;
 const POLL: i64 = SLICE / 256;
 
 /// What comes after a step.
-enum Flow {
+pub(super) enum Flow {
     /// The next operation, with the same lanes.
     Next,
     /// The lanes went elsewhere.
@@ -245,6 +245,10 @@ impl Warp {
                     Flow::Gone
                 }
                 Step::Barrier(barrier) => self.barrier(env, split, barrier, guard)?,
+                Step::Texture(op, operands) => self.texture(env, split, op, operands, guard)?,
+                Step::Cluster(op, operands) => self.cluster(env, split, op, operands, guard)?,
+                Step::Asynchronous(op, operands) => self.asynchronous(env, split, op, operands, guard)?,
+                Step::Matrix(op, operands) => self.matrix(env, split, op, operands, guard)?,
                 Step::Yield => {
                     self.yielded = true;
                     *budget -= POLL;
