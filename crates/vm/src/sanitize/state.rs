@@ -208,7 +208,7 @@ impl<'a> Sanitizer<'a> {
         for (kind, before) in found {
             let other = before.map(|before| {
                 let thread = u32::from(before.thread);
-                let at = launch.cta(before.cta.into());
+                let at = launch.nth(before.cta.into());
                 self.site(launch, before.op, at, thread, 1 << (thread % LANES as u32))
             });
             let nearest = named();
