@@ -200,8 +200,7 @@ impl Cluster {
 
 /// Nothing can go on: who waits where.
 fn deadlock(launch: &Launch<'_>, ctas: &mut [Cta], common: &mut Common, watch: &mut Watch) -> Box<Fault> {
-    let waiting: Vec<Waiting> =
-        ctas.iter_mut().flat_map(|cta| cta.waiting(launch, common, watch)).collect();
+    let waiting: Vec<Waiting> = ctas.iter_mut().flat_map(|cta| cta.waiting(launch, common, watch)).collect();
     let place = waiting.first().map(|waiting| waiting.place.clone());
     Box::new(Fault { kind: FaultKind::Deadlock(waiting), kernel: launch.name.to_string(), place })
 }

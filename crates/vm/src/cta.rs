@@ -346,7 +346,8 @@ impl Cta {
     ) -> Vec<Waiting> {
         let (warps, _, env) = self.parts(launch, common, watch);
         let waiting = warps.iter().flat_map(|warp| warp.waiting(&env)).map(|(barrier, place)| {
-            let counted = barrier.map_or_else(|| env.cluster.counted(), |number| env.barriers.counted(number));
+            let counted =
+                barrier.map_or_else(|| env.cluster.counted(), |number| env.barriers.counted(number));
             Waiting { place, barrier, arrived: counted.0, expected: counted.1 }
         });
         waiting.collect()
@@ -360,6 +361,6 @@ fn pass(warps: &mut [Warp], known: &mut u32, env: &mut Env<'_>) -> bool {
         return false;
     }
     *known = env.cluster.phase();
-    warps.iter_mut().for_each(|warp| warp.pass(*known));
+    warps.iter_mut().for_each(|warp| warp.pass(env));
     true
 }

@@ -306,8 +306,9 @@ impl Device {
         check_size(launch.grid, launch.block)?;
         let tuning = self.tuning(id);
         tuning.check_block(launch.block)?;
-        let (grid, cluster) =
-            tuning.clusters(launch.grid, launch.cluster, self.image.header.arch).map_err(LaunchError::Cluster)?;
+        let (grid, cluster) = tuning
+            .clusters(launch.grid, launch.cluster, self.image.header.arch)
+            .map_err(LaunchError::Cluster)?;
         check_size(grid, launch.block)?;
         if uses_heap(program) {
             let base = self.global.prepare_heap(HEAP).map_err(LaunchError::Memory)?;

@@ -124,6 +124,20 @@ impl Launch<'_> {
         std::array::from_fn(|axis| first[axis] as u32 * self.cluster[axis] + inside[axis])
     }
 
+    /// Where the part of `.shared` begins that a CTA has in its cluster.
+    pub(crate) fn window(&self, cta: [u32; 3]) -> u64 {
+        let [x, y, z]: [u64; 3] = std::array::from_fn(|axis| u64::from(cta[axis] % self.cluster[axis]));
+        let [width, height, _] = self.cluster.map(u64::from);
+        (x + width * (y + height * z)) * CTA_SHARED
+    }
+
+    /// `%ctaid` of the CTA with a rank in the cluster of another.
+    pub(crate) fn sibling(&self, cta: [u32; 3], rank: u32) -> [u32; 3] {
+        let [x, y, _] = self.clusters().map(u64::from);
+        let of: [u64; 3] = std::array::from_fn(|axis| u64::from(cta[axis] / self.cluster[axis]));
+        self.cta(of[0] + x * (of[1] + y * of[2]), rank)
+    }
+
     /// `%ctaid` of a CTA by its number in the grid.
     pub(crate) fn nth(&self, index: u64) -> [u32; 3] {
         let (x, y) = (u64::from(self.grid[0]), u64::from(self.grid[1]));

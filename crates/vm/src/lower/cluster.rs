@@ -12,7 +12,9 @@ impl Builder<'_, '_> {
     /// CTAs of a cluster.
     pub fn cluster(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         match form.shape.opcode {
-            "barrier" if form.has("arrive") => self.step(Step::Cluster(ClusterOp::Arrive, Operands::default())),
+            "barrier" if form.has("arrive") => {
+                self.step(Step::Cluster(ClusterOp::Arrive, Operands::default()))
+            }
             "barrier" if form.has("wait") => self.step(Step::Cluster(ClusterOp::Wait, Operands::default())),
             "mapa" => {
                 let a = self.source(operands.start + 1, form.ty())?;

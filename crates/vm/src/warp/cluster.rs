@@ -64,6 +64,11 @@ impl Warp {
     /// `barrier.cluster.wait`: lanes whose phase is over go on.
     fn cluster_wait(&mut self, env: &mut Env<'_>, split: &mut Split, taking: u32) -> Flow {
         let waiting = env.cluster.wait(env.rank, self.index, taking);
+        if waiting != taking
+            && let Some(sanitizer) = env.launch.sanitizer
+        {
+            sanitizer.cluster_passed(env.launch, env.cta, self.index);
+        }
         if waiting == 0 {
             return Flow::Next;
         }

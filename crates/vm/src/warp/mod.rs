@@ -316,11 +316,14 @@ impl Warp {
     }
 
     /// Lets the lanes go that wait for the end of a phase of the cluster's barrier, now that there is another.
-    pub(crate) fn pass(&mut self, now: u32) {
+    pub(crate) fn pass(&mut self, env: &Env<'_>) {
         for split in &mut self.splits {
             if let State::Cluster(phase) = split.state
-                && phase != now
+                && phase != env.cluster.phase()
             {
+                if let Some(sanitizer) = env.launch.sanitizer {
+                    sanitizer.cluster_passed(env.launch, env.cta, self.index);
+                }
                 split.pc += 1;
                 split.state = State::Ready;
             }
