@@ -217,6 +217,12 @@ impl Device {
         &self.findings
     }
 
+    /// Makes so many addresses that each stand for the same place in several pieces of global memory, which begin at
+    /// these: for `multimem` instructions, and for nothing else. On GPUs the pieces are on as many devices.
+    pub fn multicast(&mut self, parts: &[u64], bytes: u64) -> Result<u64, MemoryError> {
+        self.global.add_multicast(parts, bytes)
+    }
+
     /// Gives it back.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
         self.unwritten.remove(address);

@@ -67,7 +67,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers of a vector, or of a single operand, and their widths. Constants are made rows.
-    fn elements(&mut self, index: u32, ty: Type) -> Lowered<Vec<(u32, u8)>> {
+    pub fn elements(&mut self, index: u32, ty: Type) -> Lowered<Vec<(u32, u8)>> {
         match self.operand(index).kind {
             OperandKind::Vector(parts) => self.places(parts).map(|part| self.value(part, ty)).collect(),
             OperandKind::Name(_) if self.lanes(index) > 1 => {

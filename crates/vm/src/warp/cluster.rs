@@ -1,10 +1,10 @@
-//! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24 and 9.7.13.3).
+//! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.17 and 9.7.13.18).
 
 use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
 use crate::fault::{FaultKind, Tried, Trouble};
 use crate::lanes::{Frame, LANES};
-use crate::program::cluster::{ClusterOp, Pointer};
+use crate::program::cluster::{ClusterOp, Pointer, Response};
 use crate::program::{NONE, Operands};
 use softwarp_image::window::CTA_SHARED;
 
@@ -57,6 +57,21 @@ impl Warp {
                 let holds = (0..LANES).fold(0, |mask, lane| mask | u32::from(own(lane)) << lane);
                 frame.set_predicate(d, holds, taking);
             }
+            ClusterOp::IsCancelled => {
+                let responses = responses(frame, read(0), read(1));
+                let cancelled = |lane: usize| u32::from(responses[lane].first.is_some()) << lane;
+                let holds = (0..LANES).fold(0, |mask, lane| mask | cancelled(lane));
+                frame.set_predicate(d, holds, taking);
+            }
+            ClusterOp::FirstCta(dimension) => {
+                // Without a cluster that was cancelled there is nothing to say, and it is not said what happens.
+                let responses = responses(frame, read(0), read(1)).map(|one| one.first.unwrap_or_default());
+                let from = usize::from(dimension);
+                for (&d, axis) in operands.writes.iter().zip(from..).filter(|(d, _)| **d != NONE) {
+                    let row = responses.map(|first| first.get(axis).copied().unwrap_or(0));
+                    frame.set_row(d, row, taking);
+                }
+            }
         }
         Ok(Flow::Next)
     }
@@ -76,6 +91,12 @@ impl Warp {
         split.state = State::Cluster(env.cluster.phase());
         Flow::Gone
     }
+}
+
+/// Responses of all lanes.
+fn responses(frame: &Frame, low: u32, high: u32) -> [Response; LANES] {
+    let (low, high) = (frame.row::<u64>(low), frame.row::<u64>(high));
+    std::array::from_fn(|lane| Response::of([low[lane], high[lane]]))
 }
 
 /// Addresses of all lanes.
