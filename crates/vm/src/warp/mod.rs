@@ -189,6 +189,8 @@ pub(crate) struct Warp {
     recheck: bool,
     /// When this split ends, so does the slice.
     yielded: bool,
+    /// Room for matrices.
+    scratch: matrix::Scratch,
 }
 
 impl Warp {
@@ -207,6 +209,7 @@ impl Warp {
             weight: 0,
             recheck: false,
             yielded: false,
+            scratch: matrix::Scratch::default(),
         }
     }
 
