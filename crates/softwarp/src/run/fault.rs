@@ -173,6 +173,8 @@ fn kind(kind: &FaultKind) -> &'static str {
         FaultKind::Deadlock(_) => "deadlock",
         FaultKind::NoBarrier(_) => "no_barrier",
         FaultKind::BarrierCount(_) => "barrier_count",
+        FaultKind::Mbarrier { .. } => "mbarrier",
+        FaultKind::Copy { .. } => "copy",
         FaultKind::StackOverflow => "stack_overflow",
         FaultKind::NoFunction(_) => "no_function",
         FaultKind::NoTarget { .. } => "no_target",
