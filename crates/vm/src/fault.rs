@@ -1,5 +1,6 @@
 //! What stops a launch: bad accesses, traps, deadlocks, limits; and everything needed to say where.
 
+use crate::mbarrier::Misuse;
 use crate::program::Memory;
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
@@ -62,6 +63,22 @@ pub enum FaultKind {
     BarrierCount(u32),
     /// A thread arrives at the cluster's barrier again before it has completed.
     ArrivesTwice,
+    /// An mbarrier was used as it must not be.
+    Mbarrier {
+        /// Its address in `.shared`.
+        address: u64,
+        /// The variable that it is, or is in.
+        nearest: Option<Nearest>,
+        /// What was wrong.
+        misuse: Misuse,
+    },
+    /// A copy that the hardware refuses.
+    Copy {
+        /// The rule's name; `softwarp explain` knows those of tensors.
+        rule: &'static str,
+        /// How it was broken.
+        message: String,
+    },
     /// Calls or stack variables took more than there is.
     StackOverflow,
     /// A call through a pointer that is not the address of a function that can be called.
@@ -263,6 +280,19 @@ impl std::fmt::Display for FaultKind {
             FaultKind::ArrivesTwice => {
                 write!(f, "a thread arrives at the cluster's barrier twice before it has completed")
             }
+            FaultKind::Mbarrier { address, nearest, misuse } => {
+                match nearest {
+                    Some(Nearest { what: What::Variable(name), at: Relative::Inside(0), .. }) => {
+                        write!(f, "mbarrier `{name}` at .shared address 0x{address:x}")?;
+                    }
+                    Some(Nearest { what: What::Variable(name), at: Relative::Inside(bytes), .. }) => {
+                        write!(f, "mbarrier {bytes} bytes into `{name}`, at .shared address 0x{address:x}")?;
+                    }
+                    _ => write!(f, "mbarrier at .shared address 0x{address:x}")?,
+                }
+                write!(f, ": {misuse}")
+            }
+            FaultKind::Copy { rule, message } => write!(f, "{message} [{rule}]"),
             FaultKind::StackOverflow => write!(f, "stack overflow"),
             FaultKind::NoFunction(address) => {
                 write!(f, "call of 0x{address:x}, which is not the address of a function")

@@ -5,6 +5,7 @@ pub mod fault;
 pub mod lanes;
 pub mod launch;
 pub mod lower;
+pub mod mbarrier;
 pub mod memory;
 pub mod ops;
 pub mod program;

@@ -179,6 +179,8 @@ fn kind(kind: &FaultKind) -> &'static str {
         FaultKind::NoBarrier(_) => "no_barrier",
         FaultKind::BarrierCount(_) => "barrier_count",
         FaultKind::ArrivesTwice => "cluster_barrier_arrives_twice",
+        FaultKind::Mbarrier { .. } => "mbarrier",
+        FaultKind::Copy { .. } => "copy",
         FaultKind::StackOverflow => "stack_overflow",
         FaultKind::NoFunction(_) => "no_function",
         FaultKind::NoTarget { .. } => "no_target",

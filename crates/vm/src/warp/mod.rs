@@ -189,6 +189,10 @@ pub(crate) struct Warp {
     recheck: bool,
     /// When this split ends, so does the slice.
     yielded: bool,
+    /// Something happened in this slice that others may wait for at an mbarrier, or such a wait is over.
+    advanced: bool,
+    /// What copies keep.
+    tensors: asynchronous::Tensors,
 }
 
 impl Warp {
@@ -207,6 +211,8 @@ impl Warp {
             weight: 0,
             recheck: false,
             yielded: false,
+            advanced: false,
+            tensors: asynchronous::Tensors::default(),
         }
     }
 
