@@ -36,7 +36,7 @@ impl Warp {
                 return refused(lane, "copy-size", format!("bulk copies are of multiples of 16 bytes, not {bytes}"));
             }
             let targets = match bulk.multicast {
-                true => super::place::each(spaces, to[lane], barriers[lane], masks[lane], lane)?,
+                true => super::place::each(to[lane], barriers[lane], masks[lane]),
                 false => vec![(to[lane], barriers[lane])],
             };
             for (to, _) in &targets {
