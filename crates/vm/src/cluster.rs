@@ -187,6 +187,10 @@ impl Cluster {
                 return Ok(Turn::Done);
             }
             turns += 1;
+            let stuck = |(rank, cta): (usize, &Cta)| common.shared[rank].ended.get() || cta.is_stuck();
+            if busy && ctas.iter().enumerate().all(stuck) {
+                return Err(deadlock(launch, ctas, common, watch));
+            }
             if busy && turns >= patience {
                 return Ok(Turn::Busy);
             }

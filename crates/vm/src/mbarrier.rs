@@ -130,7 +130,7 @@ impl Mbarrier {
 
     /// What `arrive` returns: the phase and what is pending.
     pub fn token(self) -> u64 {
-        self.0 >> 32 << 32
+        self.0 >> 32 << 32 & !LAYOUT
     }
 
     /// `pending_count` of such a state, or of anything.

@@ -73,6 +73,8 @@ pub enum MbarrierOp {
         drop: bool,
         /// `.expect_tx`
         expect: bool,
+        /// `.noComplete`: on the hardware, lanes do this one after the other.
+        single: bool,
     },
     /// `test_wait`, `try_wait`: reads a state or a parity; writes a predicate, and perhaps a second one and a report,
     /// which stay zero here.

@@ -11,7 +11,7 @@ use softwarp_tensor::Element;
 use softwarp_tensor::reduce::Operation;
 
 /// What a type is to a reduction.
-fn element(ty: Type, noftz: bool) -> Option<Element> {
+fn element(ty: Type) -> Option<Element> {
     Some(match ty {
         Type::U32 | Type::B32 => Element::U32,
         Type::S32 => Element::S32,
@@ -19,8 +19,8 @@ fn element(ty: Type, noftz: bool) -> Option<Element> {
         Type::S64 => Element::S64,
         Type::F16 => Element::F16,
         Type::Bf16 => Element::Bf16,
-        Type::F32 if noftz => Element::F32,
-        Type::F32 => Element::F32Ftz,
+        // With `.noftz` or without, subnormals stay: so it is on an H200.
+        Type::F32 => Element::F32,
         Type::F64 => Element::F64,
         _ => return None,
     })
@@ -36,7 +36,7 @@ impl Builder<'_, '_> {
         let reduction = match (has("reduce"), operation) {
             (false, _) => None,
             (true, Some(operation)) => {
-                let Some(element) = element(form.ty(), has("noftz")) else { return Err(Refusal::Form) };
+                let Some(element) = element(form.ty()) else { return Err(Refusal::Form) };
                 Some((operation, element))
             }
             (true, None) => return Err(Refusal::Form),

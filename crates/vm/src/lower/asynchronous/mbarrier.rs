@@ -34,7 +34,11 @@ impl Builder<'_, '_> {
         } else if has("test_wait") || has("try_wait") {
             MbarrierOp::Wait { parity: has("parity") }
         } else if has("arrive") || has("arrive_drop") {
-            MbarrierOp::Arrive { drop: has("arrive_drop"), expect: has("expect_tx") }
+            MbarrierOp::Arrive {
+                drop: has("arrive_drop"),
+                expect: has("expect_tx"),
+                single: has("noComplete"),
+            }
         } else if has("expect_tx") {
             MbarrierOp::ExpectTx
         } else if has("complete_tx") {

@@ -40,7 +40,7 @@ impl Warp {
                 );
             }
             let targets = match bulk.multicast {
-                true => super::place::each(spaces, to[lane], barriers[lane], masks[lane], lane)?,
+                true => super::place::each(to[lane], barriers[lane], masks[lane]),
                 false => vec![(to[lane], barriers[lane])],
             };
             for (to, _) in &targets {

@@ -3,7 +3,7 @@
 //! Lanes that arrive together at the same mbarrier do so at once, as on the hardware: all get the state before.
 
 use super::{Place, alike};
-use crate::fault::{FaultKind, Tried, Trouble, Use};
+use crate::fault::{AwaitedMbarrier, FaultKind, Tried, Trouble, Use};
 use crate::lanes::{LANES, lanes};
 use crate::mbarrier::{Mbarrier, Misuse};
 use crate::memory::Spaces;
@@ -24,7 +24,7 @@ struct Object<'a> {
 impl<'a> Object<'a> {
     fn find(spaces: &Spaces<'a>, place: Place, lane: usize) -> Tried<Object<'a>> {
         let (cells, at) = place.need(spaces, lane, (8, 8), Use::Atomic)?;
-        if !is_shared(spaces, place) {
+        if !place.memory.is_shared() {
             let nearest = spaces.nearest(place.memory, place.address);
             let problem = crate::fault::Problem::WrongSpace;
             let bad = spaces.bad(problem, Use::Atomic, place.memory, place.address, 8, nearest);
@@ -48,10 +48,6 @@ impl<'a> Object<'a> {
         }
         Ok(())
     }
-}
-
-fn is_shared(_spaces: &Spaces<'_>, place: Place) -> bool {
-    place.memory == crate::program::Memory::Shared
 }
 
 /// So many bytes have come to what an mbarrier awaits.
@@ -108,8 +104,31 @@ impl Warp {
         if let Some(report) = writes.next() {
             frame.set_row(report, [0u32; LANES], taking);
         }
-        self.advanced |= over == taking;
+        (self.advanced, self.acted) = (self.advanced | (over == taking), self.acted | (over == taking));
         Ok(over == taking)
+    }
+
+    /// The mbarrier that a wait at which lanes of a call failed was for.
+    pub(super) fn awaited(
+        &self,
+        env: &Env<'_>,
+        call: usize,
+        operands: &Operands,
+        mask: u32,
+    ) -> Option<AwaitedMbarrier> {
+        let places = self.places(env, call, operands, 0);
+        let lane = lanes(mask).next()?;
+        let barrier = Object::find(&env.spaces, places[lane], lane).ok()?.load();
+        let Place { memory, address, .. } = places[lane];
+        Some(AwaitedMbarrier {
+            address,
+            nearest: env.spaces.nearest(memory, address),
+            initialised: barrier.check().is_ok(),
+            parity: barrier.parity(),
+            pending: barrier.pending(),
+            expected: barrier.expected(),
+            bytes: barrier.awaited(),
+        })
     }
 
     /// All other operations on an mbarrier.
@@ -128,43 +147,45 @@ impl Warp {
         let mut rest = taking;
         self.advanced = true;
         while rest != 0 {
-            let same = alike(&places, rest);
-            rest &= !same;
+            let mut same = alike(&places, rest);
             let lead = same.trailing_zeros() as usize;
             let object = Object::find(spaces, places[lead], lead)?;
-            if let MbarrierOp::Arrive { drop, expect: false } = op {
-                let before = object.load();
-                let total = lanes(same).try_fold(0u32, |sum, lane| sum.checked_add(amounts[lane]));
-                if let Some(total) = total
-                    && let Ok(after) = before.arrive(total, drop)
-                {
-                    object.store(spaces, Ok(after))?;
+            let before = object.load();
+            match op {
+                MbarrierOp::Arrive { drop, expect, single: false } => {
+                    let total = lanes(same).fold(0u32, |sum, lane| sum.saturating_add(amounts[lane]));
+                    let (arrivals, bytes) = if expect { (same.count_ones(), total) } else { (total, 0) };
+                    let expecting = before.check().and_then(|before| before.expect(bytes));
+                    object.store(spaces, expecting.and_then(|expecting| expecting.arrive(arrivals, drop)))?;
                     lanes(same).for_each(|lane| tokens[lane] = before.token());
-                    continue;
+                }
+                MbarrierOp::Arrive { drop, .. } => {
+                    // Those with the same count one after the other, then those with another.
+                    same &= alike(&amounts, same);
+                    for lane in lanes(same) {
+                        let before = object.load();
+                        tokens[lane] = before.token();
+                        Object { lane, ..object }.store(spaces, before.arrive(amounts[lane], drop))?;
+                    }
+                }
+                MbarrierOp::CheckLayout { second } => {
+                    let holds = u64::from(before.has_second_layout() == second);
+                    lanes(same).for_each(|lane| tokens[lane] = holds);
+                }
+                _ => {
+                    for lane in lanes(same) {
+                        let before = object.load();
+                        let after = match op {
+                            MbarrierOp::Init { second_layout } => Mbarrier::new(amounts[lane], second_layout),
+                            MbarrierOp::Inval => Ok(before.invalidated()),
+                            MbarrierOp::ExpectTx => before.expect(amounts[lane]),
+                            _ => before.complete(amounts[lane]),
+                        };
+                        Object { lane, ..object }.store(spaces, after)?;
+                    }
                 }
             }
-            for lane in lanes(same) {
-                let object = Object { lane, ..object };
-                let before = object.load();
-                tokens[lane] = before.token();
-                let amount = amounts[lane];
-                let after = match op {
-                    MbarrierOp::Init { second_layout } => Mbarrier::new(amount, second_layout),
-                    MbarrierOp::Inval => Ok(before.invalidated()),
-                    MbarrierOp::ExpectTx => before.expect(amount),
-                    MbarrierOp::CompleteTx => before.complete(amount),
-                    MbarrierOp::Arrive { drop, expect: false } => before.arrive(amount, drop),
-                    MbarrierOp::Arrive { drop, expect: true } => {
-                        before.expect(amount).and_then(|expecting| expecting.arrive(1, drop))
-                    }
-                    MbarrierOp::CheckLayout { second } => {
-                        tokens[lane] = u64::from(before.has_second_layout() == second);
-                        Ok(before)
-                    }
-                    MbarrierOp::Wait { .. } => Ok(before),
-                };
-                object.store(spaces, after)?;
-            }
+            rest &= !same;
         }
         match (op, operands.writes.first()) {
             (MbarrierOp::CheckLayout { .. }, Some(&slot)) => {
@@ -189,13 +210,8 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         if noinc {
-            return self.mbarrier(
-                env,
-                call,
-                MbarrierOp::Arrive { drop: false, expect: false },
-                operands,
-                taking,
-            );
+            let arrive = MbarrierOp::Arrive { drop: false, expect: false, single: false };
+            return self.mbarrier(env, call, arrive, operands, taking);
         }
         let places = self.places(env, call, operands, 0);
         for lane in lanes(taking) {

@@ -16,12 +16,12 @@ pub(super) use place::Place;
 pub(super) use tensor::Tensors;
 
 use super::run::Flow;
-use super::{Env, Split, Warp};
-use crate::fault::{FaultKind, Tried, Trouble};
+use super::{Env, Split, State, Warp};
+use crate::fault::{AwaitedMbarrier, FaultKind, Place as FaultPlace, Tried, Trouble};
 use crate::lanes::{LANES, lanes};
 use crate::mbarrier::Mbarrier;
 use crate::program::asynchronous::{AsyncOp, MbarrierOp};
-use crate::program::{NONE, Operands};
+use crate::program::{NONE, Op, Operands, Step};
 
 /// A copy that breaks a rule.
 fn refused<T>(lane: usize, rule: &'static str, message: String) -> Tried<T> {
@@ -43,7 +43,7 @@ impl Warp {
             AsyncOp::Mbarrier(MbarrierOp::Wait { parity }) => {
                 if !self.wait(env, call, operands, *parity, taking)? {
                     // As `nanosleep` does: others first.
-                    self.yielded = true;
+                    (self.yielded, self.waited) = (true, true);
                     split.pc += 1;
                     return Ok(Flow::Gone);
                 }
@@ -70,6 +70,20 @@ impl Warp {
             AsyncOp::CopyMap => self.copy_map(env, call, operands, taking)?,
         }
         Ok(Flow::Next)
+    }
+
+    /// The mbarriers that lanes poll, which stand right behind waits that failed: who waits where, and for which.
+    pub(crate) fn polled(&self, env: &Env<'_>) -> Vec<(FaultPlace, AwaitedMbarrier)> {
+        let waits = self.splits.iter().filter(|split| split.state == State::Ready).filter_map(|split| {
+            let before = Split { pc: split.pc.checked_sub(1)?, ..*split };
+            let code = &env.launch.program.codes[self.calls[split.call as usize].code as usize];
+            let Op::Other(_, step) = code.ops.get(before.pc as usize)? else { return None };
+            let Step::Asynchronous(op, operands) = &**step else { return None };
+            let awaited = self.awaited(env, split.call as usize, operands, split.mask);
+            let awaited = awaited.filter(|_| op.is_wait())?;
+            Some((self.place(env, &before, before.mask, None), awaited))
+        });
+        waits.collect()
     }
 
     /// A source of at most 32 bits; `None` if there are not so many.

@@ -1,12 +1,13 @@
 //! Where the operands of a copy are: state spaces, bounds and alignment of pieces of any length.
 
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
-use crate::lanes::LANES;
+use crate::lanes::{LANES, lanes};
 use crate::memory::Spaces;
 use crate::memory::cell::Cells;
 use crate::program::{Address, Memory};
 use crate::warp::Activation;
 use crate::warp::access::addresses;
+use softwarp_image::window::{CTA_SHARED, parameter_start};
 
 /// An address in a state space that is not generic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,9 @@ impl Place {
         if matches!(memory, Memory::Local | Memory::Function) {
             return Err(bad(Problem::WrongSpace));
         }
-        if !address.is_multiple_of(alignment.max(1)) {
+        // Parameters begin somewhere in a bank of their own.
+        let start = if memory == Memory::Kernel { parameter_start(spaces.image.header.arch) } else { 0 };
+        if !address.wrapping_add(start).is_multiple_of(alignment.max(1)) {
             return Err(bad(Problem::Misaligned));
         }
         let one = |at: u64| spaces.judge(memory, at, 1, usage).map_err(blame);
@@ -97,13 +100,11 @@ impl Place {
 }
 
 /// The same place, and its mbarrier, in each CTA of a cluster that a mask names.
-pub(super) fn each(
-    spaces: &Spaces<'_>,
-    place: Place,
-    barrier: Place,
-    mask: u32,
-    lane: usize,
-) -> Tried<Vec<(Place, Place)>> {
-    let _ = (spaces, lane);
-    Ok(if mask & 1 == 1 { vec![(place, barrier)] } else { Vec::new() })
+pub(super) fn each(place: Place, barrier: Place, mask: u32) -> Vec<(Place, Place)> {
+    let there = |place: Place, rank: usize| Place {
+        memory: Memory::Cluster,
+        address: rank as u64 * CTA_SHARED + place.address % CTA_SHARED,
+        generic: None,
+    };
+    lanes(mask).map(|rank| (there(place, rank), there(barrier, rank))).collect()
 }

@@ -190,7 +190,7 @@ impl Warp {
         let footprint = walk.footprint();
         let usage = if copy.way == TensorWay::Load { Use::Write } else { Use::Read };
         let targets = match copy.multicast {
-            true => super::place::each(spaces, asked.shared, asked.barrier, asked.mask, lane)?,
+            true => super::place::each(asked.shared, asked.barrier, asked.mask),
             false => vec![(asked.shared, asked.barrier)],
         };
         for (shared, _) in &targets {
