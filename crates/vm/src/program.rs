@@ -244,6 +244,7 @@ impl Step {
             | Step::Barrier(_)
             | Step::Texture(..)
             | Step::Cluster(..)
+            | Step::Multimem(..)
             | Step::Matrix(..) => true,
         }
     }

@@ -336,7 +336,7 @@ fn other_instructions_do_not_reach_multicast_memory_nor_multimem_anything_else()
 fn stealing(all: &str, elected: &str) -> String {
     format!(
         ".shared .align 16 .b8 response[16]; .shared .align 8 .b64 mbar;
-         mov.u32 %r9, %ctaid.x; mov.u32 %r8, 0;
+         mov.u32 %r9, %ctaid.x; sub.u32 %r9, %r9, %rank; mov.u32 %r8, 0;
          mbarrier.init.shared::cta.b64 [mbar], 1;
          {SYNC}
          WORK:
