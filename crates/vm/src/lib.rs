@@ -6,6 +6,7 @@ pub mod lanes;
 pub mod launch;
 pub mod lower;
 pub mod matrix;
+pub mod mbarrier;
 pub mod memory;
 pub mod ops;
 pub mod program;

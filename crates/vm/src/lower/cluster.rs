@@ -25,6 +25,13 @@ impl Builder<'_, '_> {
                 let a = self.source(operands.start + 1, form.ty())?;
                 self.cluster_value(ClusterOp::Rank(pointer(form)), operands.start, Type::U32, vec![a])
             }
+            "clusterlaunchcontrol" if form.has("try_cancel") => {
+                let response = self.address(operands.start, form.space())?;
+                let mbarrier = self.address(operands.start + 1, form.space())?;
+                let op = ClusterOp::TryCancel { multicast: form.has("multicast::cluster::all") };
+                let addresses = vec![response, mbarrier];
+                self.step(Step::Cluster(op, Operands { addresses, ..Operands::default() }))
+            }
             "clusterlaunchcontrol" if form.has("query_cancel") => self.query_cancel(form, operands),
             _ => Err(Refusal::Form),
         }

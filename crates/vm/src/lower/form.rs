@@ -197,7 +197,7 @@ fn action(shape: &Shape, select: Select) -> Action {
 }
 
 /// What an atomic operation or a reduction does.
-pub fn atomic(shape: &Shape) -> Option<AtomicOp> {
+pub(super) fn atomic(shape: &Shape) -> Option<AtomicOp> {
     shape.words.iter().find_map(|word| {
         Some(match *word {
             "and" => AtomicOp::And,

@@ -23,9 +23,14 @@ impl Builder<'_, '_> {
         if parts.len != 1 {
             return Err(Refusal::Form);
         }
-        let (base, offset) = match self.operand(parts.start).kind {
+        self.address_of(parts.start, space)
+    }
+
+    /// The address that a part of an operand in brackets is.
+    pub fn address_of(&mut self, part: u32, space: Space) -> Lowered<Address> {
+        let (base, offset) = match self.operand(part).kind {
             OperandKind::Offset(base, offset) => (base.start, self.evaluate(offset)?.bits() as i64),
-            _ => (parts.start, 0),
+            _ => (part, 0),
         };
         match self.operand(base).kind {
             OperandKind::Literal(_) | OperandKind::Expr(_) => {

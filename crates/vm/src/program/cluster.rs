@@ -14,6 +14,12 @@ pub enum ClusterOp {
     Rank(Pointer),
     /// `isspacep.shared::cta`: reads a generic address, and writes whether it is in the CTA's own part of `.shared`.
     IsOwn,
+    /// `clusterlaunchcontrol.try_cancel`: the addresses are where the response goes, and an mbarrier. With
+    /// `.multicast::cluster::all`, the same in each CTA of the cluster.
+    TryCancel {
+        /// `.multicast::cluster::all`
+        multicast: bool,
+    },
     /// `clusterlaunchcontrol.query_cancel.is_canceled`: reads both halves of a response, and writes a predicate.
     IsCancelled,
     /// `clusterlaunchcontrol.query_cancel.get_first_ctaid`: reads both halves of a response, and writes `%ctaid` of

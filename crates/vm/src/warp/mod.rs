@@ -191,6 +191,16 @@ pub(crate) struct Warp {
     yielded: bool,
     /// Room for matrices.
     scratch: matrix::Scratch,
+    /// In this slice something happened that others may wait for at an mbarrier, or such a wait is over.
+    advanced: bool,
+    /// In this slice a wait at an mbarrier failed.
+    waited: bool,
+    /// In this slice something was done that others may answer.
+    acted: bool,
+    /// Slices without anything but such waits.
+    idle: u32,
+    /// What copies keep.
+    tensors: asynchronous::Tensors,
 }
 
 impl Warp {
@@ -210,6 +220,11 @@ impl Warp {
             recheck: false,
             yielded: false,
             scratch: matrix::Scratch::default(),
+            advanced: false,
+            waited: false,
+            acted: false,
+            idle: 0,
+            tensors: asynchronous::Tensors::default(),
         }
     }
 
@@ -221,7 +236,7 @@ impl Warp {
         self.free.clear();
         self.free.extend((0..self.calls.len() as u32).rev());
         self.weight = 0;
-        (self.recheck, self.yielded) = (false, false);
+        (self.recheck, self.yielded, self.idle) = (false, false, 0);
         let top = env.spaces.windows.local.size;
         let call = self.activation(launch, 0, env.spaces.window);
         let code = &launch.program.codes[0];
@@ -289,6 +304,25 @@ impl Warp {
 
     fn any_ready(&self) -> bool {
         self.splits.iter().any(|split| split.state == State::Ready)
+    }
+
+    /// Whether it got on in its last slice with what mbarriers are for.
+    pub(crate) fn has_advanced(&self) -> bool {
+        self.advanced
+    }
+
+    /// Whether all that it has done for long is to find that mbarriers are not ready.
+    pub(crate) fn only_polls(&self) -> bool {
+        const LONG: u32 = 1 << 13;
+        self.idle >= LONG
+    }
+
+    /// At the end of a slice: whether it did anything but wait.
+    fn rest(&mut self, yielded: bool) {
+        self.idle = match (self.acted, yielded) {
+            (false, true) => self.idle.saturating_add(self.waited.into()),
+            _ => 0,
+        };
     }
 
     /// Whether something can run.

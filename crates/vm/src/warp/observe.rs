@@ -55,6 +55,9 @@ impl Warp {
             }
             Step::Fence => sanitizer.fence(launch, &actor),
             Step::Cluster(ClusterOp::Arrive, _) => sanitizer.cluster_barrier(launch, &actor, true),
+            Step::Cluster(ClusterOp::TryCancel { multicast }, operands) => {
+                self.observe_cancel(env, (sanitizer, &actor), split, operands, *multicast);
+            }
             Step::Cluster(ClusterOp::Wait, _) => sanitizer.cluster_barrier(launch, &actor, false),
             Step::Warp(op) if op.members != NONE => {
                 let named = frame.row::<u32>(op.members);
