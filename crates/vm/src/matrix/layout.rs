@@ -52,6 +52,11 @@ impl Fragment {
         self.elements.len() / per_register(self.bits)
     }
 
+    /// How many of them hold the whole matrix: the hardware does not look at the others.
+    pub fn distinct(&self) -> usize {
+        self.size / (LANES * per_register(self.bits))
+    }
+
     /// Collects a matrix from rows of 32-bit registers.
     #[inline(always)]
     pub fn gather<'a>(&self, registers: impl Iterator<Item = &'a [u32; LANES]>, into: &mut [u32]) {

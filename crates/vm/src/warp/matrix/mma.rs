@@ -22,17 +22,20 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
     }
     let Layout { a: of_a, b: of_b, c: of_c, d: of_d, products, turned } = &mma.layout;
     let (mut a, mut b, mut c, mut d) = ([0; FACTOR], [0; FACTOR], [0; SUMS], [0; SUMS]);
-    let mut registers = operands.reads.iter().map(|&slot| &frame.narrow[slot as usize].0);
-    of_a.gather(registers.by_ref().take(of_a.registers()), &mut a);
-    of_b.gather(registers.by_ref().take(of_b.registers()), &mut b);
-    of_c.gather(registers.by_ref().take(of_c.registers()), &mut c);
+    let mut rest = &operands.reads[..];
+    for (fragment, matrix) in [(of_a, &mut a[..]), (of_b, &mut b), (of_c, &mut c)] {
+        let (slots, others) = rest.split_at(fragment.registers().min(rest.len()));
+        let registers = slots.iter().take(fragment.distinct());
+        fragment.gather(registers.map(|&slot| &frame.narrow[slot as usize].0), matrix);
+        rest = others;
+    }
     for (matrix, &(shift, mask)) in [&mut a, &mut b].into_iter().zip(&mma.within) {
         if shift != 0 || mask == 0x3f {
             matrix.iter_mut().for_each(|element| *element = *element >> shift & mask);
         }
     }
     let (a, b, c, d) = (&a[..of_a.size], &b[..of_b.size], &c[..of_c.size], &mut d[..of_d.size]);
-    let mut rest = registers;
+    let mut rest = rest.iter().map(|&slot| &frame.narrow[slot as usize].0);
     let metadata = if mma.sparse.is_some() { rest.next() } else { None };
     let scales = mma.scales.map(|count| {
         let mut next = || rest.next().copied().unwrap_or_default();
