@@ -1,10 +1,16 @@
 //! Matrices that a warp holds together (PTX ISA sections 9.7.14 and 9.7.15): arithmetic, apart from where the
 //! elements come from.
 //!
-//! Everything here is a function of elements. [`float`] adds up products of floating-point numbers as the hardware's
-//! units do.
+//! Products are functions of elements: [`float`] adds up as the hardware's units do, [`integer`] and [`double`] exactly
+//! and in order. [`layout`] says which lane holds which element, [`sparse`] which elements are there, [`descriptor`]
+//! where a matrix lies in shared memory.
 
+pub mod descriptor;
+pub mod double;
 pub mod float;
+pub mod integer;
+pub mod layout;
+pub mod sparse;
 
 pub use float::multiply;
 

@@ -171,6 +171,8 @@ pub(crate) struct Warp {
     recheck: bool,
     /// When this split ends, so does the slice.
     yielded: bool,
+    /// Room for matrices.
+    scratch: matrix::Scratch,
 }
 
 impl Warp {
@@ -189,6 +191,7 @@ impl Warp {
             weight: 0,
             recheck: false,
             yielded: false,
+            scratch: matrix::Scratch::default(),
         }
     }
 
