@@ -35,6 +35,10 @@ pub fn multiply(
                     let products = products(a, b).enumerate();
                     together(product, rule, products.map(|(at, product)| product.times(scale(at))), c)
                 }
+                Order::Fours => (0..k).step_by(4).fold(c, |c, from| {
+                    let four = from..(from + 4).min(k);
+                    together(product, rule, products(&a[four.clone()], &b[four]), c)
+                }),
                 Order::Halves => halves(product, rule, a, b, c),
                 Order::Ordinary => ordinary(product, a, b, c),
                 Order::Blocks { group } => {

@@ -1,5 +1,6 @@
 //! Codes taken apart into significand and exponent, and sums put together into codes.
 
+use super::rules::LEAST;
 use softwarp_num::{Format, Kind, TopCodes};
 
 /// A finite number: ± significand · 2^(exponent − fraction).
@@ -128,7 +129,7 @@ impl Sum {
             [_, negative] => return Sum::Infinite { negative },
         }
         let Some(largest) = largest else { return Sum::Finite { units: 0, exponent: 0 } };
-        let exponent = largest - fraction as i32;
+        let exponent = largest.max(LEAST) - fraction as i32;
         let units = addends.map(|addend| cut(addend, exponent)).sum();
         Sum::Finite { units, exponent }
     }

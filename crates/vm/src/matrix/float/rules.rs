@@ -11,6 +11,8 @@ use softwarp_num::Format;
 pub enum Order {
     /// C and all products in one sum.
     Together,
+    /// A sum of C and the first four products, then one of that and the other four.
+    Fours,
     /// Factors become f16. From zero, one sum of the products whose index modulo 4 is 0 or 1, one of the others and
     /// the first sum; C is then added as `add.rn` does.
     Halves,
@@ -25,12 +27,15 @@ pub enum Order {
     },
 }
 
+/// The least exponent in whose scale a sum is made. Only products of bf16 and tf32 have less.
+pub const LEAST: i32 = -133;
+
 /// How a sum is made.
 ///
 /// Every addend has a significand and an exponent, a product the sums and products of its factors': it lies in
 /// [1, 4) and is not normalised. Subnormal numbers have the least normal exponent. All addends are written as
 /// multiples of the largest exponent's power of two times 2^−`fraction`, cut toward zero, and added exactly. Zeros have
-/// no exponent. The result is cut toward zero to f32, or rounded to nearest even to f16.
+/// no exponent, and the largest counts as [`LEAST`] if it is less. The result is cut toward zero to f32, or rounded to nearest even to f16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The order of additions.
@@ -50,6 +55,8 @@ impl Rule {
             (Unit::Wgmma, ..) if eight => (Order::Together, 13, 13),
             (Unit::Wgmma, ..) => (Order::Together, 25, 23),
             (Unit::Mma, ..) if eight && product.scale.is_none() => (Order::Halves, 25, 23),
+            // `wmma.m16n16k8`; `mma.m16n8k8` is one sum.
+            (Unit::Mma, [Format::Tf32, _], 8) if product.n == 16 => (Order::Fours, 25, 23),
             (Unit::Mma, [Format::F16, Format::F16], 4) => (Order::Ordinary, 25, 23),
             // From documents:
             (Unit::Mma, [Format::E2m1, Format::E2m1], 64) if product.scale.is_some() => {
