@@ -8,9 +8,9 @@ use crate::fault::{Fault, FaultKind, Waiting};
 use crate::grid::Launch;
 use crate::lanes::LANES;
 use crate::memory::Spaces;
-use crate::memory::cell::Cells;
+use crate::memory::cell::{Cells, Piece};
 use crate::stats::Watch;
-use crate::warp::{Env, HINTS, Progress, Warp};
+use crate::warp::{Env, HINTS, PIECES, Progress, Warp};
 
 /// The barriers of a CTA.
 pub(crate) const BARRIERS: u32 = 16;
@@ -253,7 +253,8 @@ impl Cta {
         }
         let Cta { warps, shared, barriers, hints, .. } = self;
         let spaces = launch.spaces(shared);
-        let mut env = Env { launch, spaces, cta: place, barriers, hints, watch };
+        let mut env =
+            Env { launch, spaces, cta: place, barriers, hints, pieces: [Piece::NOWHERE; PIECES], watch };
         for (index, warp) in warps.iter_mut().enumerate() {
             warp.start(&mut env, mask(index));
         }
@@ -268,7 +269,8 @@ impl Cta {
     ) -> Result<Turn, Box<Fault>> {
         let Cta { place, warps, shared, barriers, hints, .. } = self;
         let spaces: Spaces<'_> = launch.spaces(shared);
-        let mut env = Env { launch, spaces, cta: *place, barriers, hints, watch };
+        let mut env =
+            Env { launch, spaces, cta: *place, barriers, hints, pieces: [Piece::NOWHERE; PIECES], watch };
         let mut idle_rounds = 0;
         let mut rounds = 0;
         loop {

@@ -4,6 +4,7 @@ use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions, Report};
 use softwarp_vm::fault::{BadAccess, Fault, FaultKind, Problem, Relative, Use, What};
 use softwarp_vm::lanes::{Frame, LANES};
 use softwarp_vm::memory::global::MemoryError;
+use softwarp_vm::program::plan::{Plan, Start};
 use softwarp_vm::program::{
     Access, Address, Code, Guard, Inst, Memory, NONE, Op, Program, Special, Step, WarpOp, WarpOpKind,
 };
@@ -830,6 +831,8 @@ fn a_program_made_by_hand_runs() {
         function,
         spans: vec![Default::default(); ops.len()],
         instructions: (0..=ops.len() as u32).collect(),
+        start: Start::default(),
+        plan: Plan::new(&ops, &(0..=ops.len() as u32).collect::<Vec<u32>>()),
         ops,
         locations: Vec::new(),
         narrow: 5,

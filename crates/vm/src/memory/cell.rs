@@ -264,6 +264,78 @@ impl Cells {
     }
 }
 
+/// A piece of memory that was found before: its cells, and the address of its first byte.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece<'a> {
+    base: u64,
+    cells: Option<&'a Cells>,
+}
+
+impl<'a> Piece<'a> {
+    /// None.
+    pub(crate) const NOWHERE: Piece<'a> = Piece { base: 0, cells: None };
+
+    pub(crate) fn new(base: u64, cells: &'a Cells) -> Piece<'a> {
+        Piece { base, cells: Some(cells) }
+    }
+
+    /// Where so many elements begin at each of two addresses, if all are inside and these are aligned.
+    #[inline(always)]
+    fn places<T: Unit>(&self, addresses: [u64; 2], count: usize) -> Option<[*const u8; 2]> {
+        let cells = self.cells?;
+        let [a, b] = addresses.map(|address| address.wrapping_sub(self.base));
+        let end = a.max(b).saturating_add((T::BYTES * count) as u64);
+        let right = end <= cells.len() && (a | b) & (T::BYTES as u64 - 1) == 0;
+        // SAFETY: both are inside, as just seen.
+        right.then(|| unsafe { [cells.start().add(a as usize), cells.start().add(b as usize)] })
+    }
+
+    /// The elements at two addresses, if they are inside and aligned.
+    #[inline(always)]
+    pub(crate) fn elements<T: Unit>(&self, addresses: [u64; 2]) -> Option<[T; 2]> {
+        // SAFETY: one is there, aligned.
+        self.places::<T>(addresses, 1).map(|places| places.map(|place| unsafe { T::load_from(place) }))
+    }
+
+    /// Copies half a row out from each of two addresses, if all of it is inside and aligned. Says whether.
+    ///
+    /// # Safety
+    /// The CPU has the level.
+    #[inline(always)]
+    pub(crate) unsafe fn read_halves<C: Cpu, T: Unit>(
+        &self,
+        addresses: [u64; 2],
+        into: &mut [T; LANES],
+    ) -> bool {
+        let Some([first, second]) = self.places::<T>(addresses, LANES / 2) else { return false };
+        let (low, high) = into.split_at_mut(LANES / 2);
+        // SAFETY: half a row is at each place, and each half has room for it.
+        unsafe {
+            C::copy::<T>(first, low.as_mut_ptr().cast(), LANES / 2);
+            C::copy::<T>(second, high.as_mut_ptr().cast(), LANES / 2);
+        }
+        true
+    }
+
+    /// Copies half a row in at each of two addresses, the second last, if all of it is inside and aligned. Says
+    /// whether.
+    ///
+    /// # Safety
+    /// The CPU has the level.
+    #[inline(always)]
+    pub(crate) unsafe fn write_halves<C: Cpu, T: Unit>(&self, addresses: [u64; 2], row: &[T; LANES]) -> bool {
+        let Some([first, second]) = self.places::<T>(addresses, LANES / 2) else { return false };
+        let (low, high) = row.split_at(LANES / 2);
+        // SAFETY: there is room for half a row at each place. The words are atomics, so they may be written through
+        // a shared reference.
+        unsafe {
+            C::copy::<T>(low.as_ptr().cast(), first.cast_mut(), LANES / 2);
+            C::copy::<T>(high.as_ptr().cast(), second.cast_mut(), LANES / 2);
+        }
+        true
+    }
+}
+
 /// 32 places of as many bytes in memory: inside, and aligned.
 #[derive(Clone, Copy)]
 pub(crate) struct Places<'a, 'b> {
