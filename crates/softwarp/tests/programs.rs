@@ -44,18 +44,10 @@ const REFUSED: &[(&str, &[&str])] = &[
         "texture_surf_b8_v4",
         "texture_surf_then_tex",
     ]),
-    ("clusters are not", &[
+    ("`mbarrier", &[
         "async_bulk_dsmem",
         "barrier_mbarrier_remote",
-        "cluster_barrier_relaxed",
-        "cluster_mapa_generic",
         "cluster_red_async",
-        "cluster_red_remote",
-        "cluster_sregs_2x1",
-        "cluster_sregs_2x2",
-        "cluster_sregs_3d",
-        "cluster_sregs_8",
-        "kernels/cluster_hist",
     ]),
     ("is not executed", &[
         "kernels/triton_flash_attn",

@@ -60,6 +60,8 @@ pub enum FaultKind {
     NoBarrier(u32),
     /// A barrier's count that is zero or not a multiple of the warp's size, where it must be.
     BarrierCount(u32),
+    /// A thread arrives at the cluster's barrier again before it has completed.
+    ArrivesTwice,
     /// Calls or stack variables took more than there is.
     StackOverflow,
     /// A call through a pointer that is not the address of a function that can be called.
@@ -105,6 +107,12 @@ pub enum Problem {
     Freed,
     /// The operation does not exist in that state space.
     WrongSpace,
+    /// The address is in the shared memory of another CTA, which `.shared::cluster` reaches and `.shared` does not.
+    OtherCta,
+    /// The address is in the shared memory of a CTA that the cluster has not.
+    NoCta,
+    /// The address is in the shared memory of a CTA that has ended.
+    Ended,
 }
 
 /// An access that must not be.
@@ -238,11 +246,18 @@ impl std::fmt::Display for FaultKind {
                     f,
                     "deadlock: no thread can go on; barrier {barrier} has {arrived} of {expected} threads"
                 ),
-                _ => write!(f, "deadlock: no thread can go on"),
+                Some(Waiting { arrived, expected, .. }) => write!(
+                    f,
+                    "deadlock: no thread can go on; the cluster's barrier has {arrived} of {expected} threads"
+                ),
+                None => write!(f, "deadlock: no thread can go on"),
             },
             FaultKind::NoBarrier(number) => write!(f, "there is no barrier {number}: they are 0 to 15"),
             FaultKind::BarrierCount(count) => {
                 write!(f, "a barrier cannot wait for {count} threads: the count must be a multiple of 32")
+            }
+            FaultKind::ArrivesTwice => {
+                write!(f, "a thread arrives at the cluster's barrier twice before it has completed")
             }
             FaultKind::StackOverflow => write!(f, "stack overflow"),
             FaultKind::NoFunction(address) => {
@@ -273,6 +288,9 @@ impl std::fmt::Display for BadAccess {
             Problem::ReadOnly => "of read-only memory",
             Problem::Freed => "of freed memory",
             Problem::WrongSpace => "in a state space that has none",
+            Problem::OtherCta => "in another CTA, which only `.shared::cluster` reaches",
+            Problem::NoCta => "in no CTA of the cluster",
+            Problem::Ended => "in a CTA of the cluster that has ended",
         };
         let space = space_name(self.space);
         write!(f, "{usage} of {} bytes at {space} address 0x{:x} is {problem}", self.bytes, self.address)?;
@@ -301,7 +319,7 @@ pub fn space_name(space: Memory) -> &'static str {
         Memory::Generic => "generic",
         Memory::Global => ".global",
         Memory::Constant => ".const",
-        Memory::Shared => ".shared",
+        Memory::Shared | Memory::Cluster => ".shared",
         Memory::Local | Memory::Frame => ".local",
         Memory::Kernel | Memory::Function => ".param",
     }

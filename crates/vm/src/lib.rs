@@ -11,6 +11,8 @@ pub mod program;
 pub mod sanitize;
 pub mod stats;
 
+mod cluster;
 mod cta;
 mod grid;
+mod tuning;
 mod warp;

@@ -54,6 +54,11 @@ pub struct Code {
     pub narrow_constants: Vec<(u32, u32)>,
     /// Rows of 64-bit words, likewise.
     pub wide_constants: Vec<(u32, u64)>,
+    /// Those among the constants of 32 bits that are addresses in `.shared`, as they are in the first CTA of a
+    /// cluster: each CTA has its own.
+    pub shared_narrow: Vec<(u32, u32)>,
+    /// Those of 64 bits, likewise.
+    pub shared_wide: Vec<(u32, u64)>,
     /// Bytes of `.local` memory that a call takes.
     pub local_bytes: u64,
     /// Bytes of the function's parameters, return values and the arguments of its calls, which are per thread.
@@ -267,8 +272,10 @@ pub enum Memory {
     Global,
     /// `.const`
     Constant,
-    /// `.shared`
+    /// `.shared`, of the CTA itself
     Shared,
+    /// `.shared::cluster`, of any CTA of the cluster
+    Cluster,
     /// `.local`
     Local,
     /// `.local`, with addresses that count from the start of the call's frame.
@@ -277,6 +284,13 @@ pub enum Memory {
     Kernel,
     /// The parameters, return values and arguments of a device function, per thread.
     Function,
+}
+
+impl Memory {
+    /// Whether it is shared memory, of whichever CTA.
+    pub fn is_shared(self) -> bool {
+        matches!(self, Memory::Shared | Memory::Cluster)
+    }
 }
 
 /// An address: a slot or a fixed place, and an offset.

@@ -174,14 +174,12 @@ impl Run {
             let place = format!("launches[{index}]");
             return Err(RunError::File(FileError { place, why: "there is no such launch".to_owned() }));
         };
-        if launch.cluster.is_some_and(|cluster| cluster != [1, 1, 1]) {
-            return Err(RunError::Missing("clusters".to_owned()));
-        }
         let place = |number| format!("launches[{index}].args[{number}]");
         let arguments = launch.arguments.iter().enumerate();
         let arguments = arguments.map(|(number, one)| self.argument(one, &place(number)));
         let arguments = fit(&self.device, &launch.kernel, &arguments.collect::<Result<Vec<_>, _>>()?);
         let launch = Launch {
+            cluster: launch.cluster,
             dynamic_shared: launch.dynamic_shared,
             threads: options.threads,
             most_instructions: options.most_instructions,

@@ -61,7 +61,8 @@ impl Builder<'_, '_> {
             Space::ParamEntry => Memory::Kernel,
             Space::Param | Space::ParamFunc if self.entry => Memory::Kernel,
             Space::Param | Space::ParamFunc => Memory::Local,
-            Space::Shared | Space::SharedCta | Space::SharedCluster => Memory::Shared,
+            Space::Shared | Space::SharedCta => Memory::Shared,
+            Space::SharedCluster => Memory::Cluster,
         }
     }
 

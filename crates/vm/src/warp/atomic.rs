@@ -38,14 +38,14 @@ impl Warp {
         let at = At { spaces, taking, hint: &mut env.hints[pc % HINTS] };
         let together = fast::places(&activation.frame, &atomic.address, bytes, at);
         if let Some((cells, each)) = together.filter(|(cells, _)| !std::ptr::eq(*cells, spaces.parameters)) {
-            let shared = std::ptr::eq(cells, spaces.shared);
+            let shared = spaces.is_shared(cells);
             let places = each.map(|at| (cells, at));
             perform(&mut activation.frame, atomic, &places, taking, shared, alone);
         } else {
             let addresses = addresses(activation, &atomic.address);
             let frame = &mut activation.frame;
             grouped(spaces, atomic.address.memory, addresses, bytes, taking, |group| {
-                let shared = group.memory == Memory::Shared;
+                let shared = group.memory.is_shared();
                 if !shared && group.memory != Memory::Global {
                     let lane = super::run::first(group.lanes);
                     let at = group.addresses[lane];

@@ -215,6 +215,7 @@ impl Direct {
             Memory::Global => number % 16,
             Memory::Generic => 16 + number % 8,
             Memory::Shared => 24 + number % 4,
+            Memory::Cluster => 28 + number % 4,
             _ => return None,
         };
         let (slot, width) = *access.registers.first()?;
@@ -400,7 +401,9 @@ fn find_near<'b, S: Source, C: Cpu>(
     let (memory, rows) = source::<S>(address);
     match rows {
         Rows::None => {
-            let start = address.offset as u64;
+            // What is named is the CTA's own.
+            let window = if memory == Memory::Shared { at.spaces.window } else { 0 };
+            let start = window.wrapping_add_signed(address.offset);
             let (cells, base) = view(at.spaces, memory, start, at.hint)?;
             inside(cells, start.wrapping_sub(base), bytes, bytes).map(|at| (cells, Near::Same(at)))
         }

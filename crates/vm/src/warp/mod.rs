@@ -31,6 +31,7 @@ mod texture;
 pub(crate) use fast::{Direct, Quick};
 pub(crate) use run::Progress;
 
+use crate::cluster::Barrier;
 use crate::cta::Barriers;
 use crate::fault::{Fault, Place, Trouble};
 use crate::grid::Launch;
@@ -55,7 +56,10 @@ pub(crate) struct Env<'a> {
     pub(crate) spaces: Spaces<'a>,
     /// `%ctaid`
     pub(crate) cta: [u32; 3],
+    /// `%cluster_ctarank`
+    pub(crate) rank: u32,
     pub(crate) barriers: &'a mut Barriers,
+    pub(crate) cluster: &'a mut Barrier,
     pub(crate) hints: &'a mut [u32; HINTS],
     pub(crate) pieces: [Piece<'a>; PIECES],
     pub(crate) watch: &'a mut Watch,
@@ -95,6 +99,8 @@ enum State {
     Ready,
     /// They wait at a barrier of the CTA.
     Barrier(u32),
+    /// They wait for the end of a phase of the cluster's barrier.
+    Cluster(u32),
     /// They wait for other lanes, to perform this with those named.
     Exchange(WarpOpKind, u32),
 }
@@ -116,12 +122,14 @@ pub(crate) struct Activation {
     base: u64,
     /// The lowest address of the stack that is in use.
     bottom: u64,
+    /// Where its CTA's part of `.shared` begins.
+    window: u64,
 }
 
 impl Activation {
-    /// Makes it a new call of a function. What an earlier call of the same function left is used again: says whether
-    /// there was none.
-    fn start(&mut self, code: &Code, index: u32) -> bool {
+    /// Makes it a new call of a function, in a CTA whose part of `.shared` begins at `window`. What an earlier call of
+    /// the same function left is used again: says whether there was none.
+    fn start(&mut self, code: &Code, index: u32, window: u64) -> bool {
         let kept = self.code == index && self.frame.narrow.len() == code.narrow as usize && !self.is_new();
         let frame = &mut self.frame;
         // What is never written comes first: constants, and what the launch gives.
@@ -149,10 +157,20 @@ impl Activation {
                 for &(slot, value) in &code.wide_constants {
                     frame.wide[slot as usize] = Row([value; LANES]);
                 }
+                // A warp's CTA keeps its rank.
+                if window != 0 {
+                    for &(slot, value) in &code.shared_narrow {
+                        frame.narrow[slot as usize] = Row([value.wrapping_add(window as u32); LANES]);
+                    }
+                    for &(slot, value) in &code.shared_wide {
+                        frame.wide[slot as usize] = Row([value.wrapping_add(window); LANES]);
+                    }
+                }
             }
         }
         frame.predicates.clear();
         frame.predicates.resize(code.predicates.max(1) as usize, 0);
+        self.window = window;
         self.code = index;
         self.parameters.reset(code.parameter_bytes);
         !kept
@@ -220,7 +238,7 @@ impl Warp {
         self.weight = 0;
         (self.recheck, self.yielded) = (false, false);
         let top = env.spaces.windows.local.size;
-        let (call, new) = self.activation(launch, 0);
+        let (call, new) = self.activation(launch, 0, env.spaces.window);
         let code = &launch.program.codes[0];
         if new {
             self.give(env, call as usize);
@@ -257,14 +275,15 @@ impl Warp {
         }
     }
 
-    /// A call that is about to begin, its frame made, and whether it has nothing of an earlier one.
-    fn activation(&mut self, launch: &Launch<'_>, code: u32) -> (u32, bool) {
+    /// A call that is about to begin, its frame made, in a CTA whose part of `.shared` begins there; and whether it has
+    /// nothing of an earlier one.
+    fn activation(&mut self, launch: &Launch<'_>, code: u32, window: u64) -> (u32, bool) {
         let call = self.free.pop().unwrap_or_else(|| {
             self.calls.push(Activation::default());
             self.calls.len() as u32 - 1
         });
         let body = &launch.program.codes[code as usize];
-        let new = self.calls[call as usize].start(body, code);
+        let new = self.calls[call as usize].start(body, code, window);
         self.weight += Activation::weight(body);
         (call, new)
     }
@@ -343,11 +362,30 @@ impl Warp {
         }
     }
 
-    /// The lanes that wait at barriers, and where: number, place.
-    pub(crate) fn waiting(&self, env: &Env<'_>) -> Vec<(u32, Place)> {
-        let at_barrier = self.splits.iter().filter_map(|split| match split.state {
-            State::Barrier(number) => Some((number, self.place(env, split, split.mask, None))),
-            _ => None,
+    /// Lets the lanes go that wait for the end of a phase of the cluster's barrier, now that there is another.
+    pub(crate) fn pass(&mut self, env: &Env<'_>) {
+        for split in &mut self.splits {
+            if let State::Cluster(phase) = split.state
+                && phase != env.cluster.phase()
+            {
+                if let Some(sanitizer) = env.launch.sanitizer {
+                    sanitizer.cluster_passed(env.launch, env.cta, self.index);
+                }
+                split.pc += 1;
+                split.state = State::Ready;
+            }
+        }
+    }
+
+    /// The lanes that wait at barriers, and where: the barrier's number, none of the cluster's, and the place.
+    pub(crate) fn waiting(&self, env: &Env<'_>) -> Vec<(Option<u32>, Place)> {
+        let at_barrier = self.splits.iter().filter_map(|split| {
+            let barrier = match split.state {
+                State::Barrier(number) => Some(number),
+                State::Cluster(_) => None,
+                State::Ready | State::Exchange(..) => return None,
+            };
+            Some((barrier, self.place(env, split, split.mask, None)))
         });
         at_barrier.collect()
     }

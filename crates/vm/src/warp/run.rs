@@ -51,7 +51,10 @@ impl Warp {
                 if self.live == 0 {
                     return Ok(Progress::Done);
                 }
-                let barrier = self.splits.iter().any(|split| matches!(split.state, State::Barrier(_)));
+                let barrier = self
+                    .splits
+                    .iter()
+                    .any(|split| matches!(split.state, State::Barrier(_) | State::Cluster(_)));
                 if self.exchange_complete(env, !barrier) {
                     continue;
                 }
