@@ -132,19 +132,17 @@ impl Activation {
     fn start(&mut self, code: &Code, index: u32, window: u64) -> bool {
         let kept = self.code == index && self.frame.narrow.len() == code.narrow as usize && !self.is_new();
         let frame = &mut self.frame;
-        // What is never written comes first: constants, and what the launch gives.
-        let firsts = [
-            code.narrow_constants.len() + code.start.narrow_given(),
-            code.wide_constants.len() + code.start.wide_given(),
-        ];
         match &code.start.zeroed {
             Some([narrow, wide]) if kept => {
                 narrow.iter().for_each(|&slot| frame.narrow[slot as usize] = Row([0; LANES]));
                 wide.iter().for_each(|&slot| frame.wide[slot as usize] = Row([0; LANES]));
             }
             _ if kept => {
-                frame.narrow[firsts[0]..].fill(Row([0; LANES]));
-                frame.wide[firsts[1]..].fill(Row([0; LANES]));
+                // What is never written comes first: constants, and what the launch gives.
+                let narrow = code.narrow_constants.len() + code.start.narrow_given();
+                let wide = code.wide_constants.len() + code.start.wide_given();
+                frame.narrow[narrow..].fill(Row([0; LANES]));
+                frame.wide[wide..].fill(Row([0; LANES]));
             }
             _ => {
                 frame.narrow.clear();
@@ -168,8 +166,10 @@ impl Activation {
                 }
             }
         }
-        frame.predicates.clear();
-        frame.predicates.resize(code.predicates.max(1) as usize, 0);
+        match kept {
+            true => frame.predicates.fill(0),
+            false => frame.predicates = vec![0; code.predicates.max(1) as usize],
+        }
         self.window = window;
         self.code = index;
         self.parameters.reset(code.parameter_bytes);
@@ -299,10 +299,18 @@ impl Warp {
     }
 
     /// The split that runs next, taken out, with all others that stand there.
+    #[inline(always)]
     fn pick(&mut self) -> Option<Split> {
-        if let [only] = self.splits[..] {
-            return (only.state == State::Ready).then(|| self.splits.clear()).map(|()| only);
+        if let [only] = self.splits[..]
+            && only.state == State::Ready
+        {
+            self.splits.clear();
+            return Some(only);
         }
+        self.pick_among()
+    }
+
+    fn pick_among(&mut self) -> Option<Split> {
         let ready = |split: &Split| split.state == State::Ready;
         let order = |split: &Split| (split.age, Reverse(split.depth), split.pc, split.call);
         let first = self.splits.iter().filter(|split| ready(split)).min_by_key(|split| order(split))?;
