@@ -7,9 +7,10 @@
 use crate::cluster::Common;
 use crate::fault::{Fault, Waiting};
 use crate::grid::Launch;
-use crate::lanes::LANES;
+use crate::lanes::{LANES, lanes};
+use crate::memory::cell::Piece;
 use crate::stats::Watch;
-use crate::warp::{Env, HINTS, Progress, Warp};
+use crate::warp::{Env, HINTS, PIECES, Progress, Warp};
 
 /// The barriers of a CTA.
 pub(crate) const BARRIERS: u32 = 16;
@@ -56,7 +57,6 @@ struct State {
     arrived: u32,
     count: Option<u32>,
     reduced: Reduced,
-    used: bool,
 }
 
 const FRESH: State = State {
@@ -66,7 +66,6 @@ const FRESH: State = State {
     arrived: 0,
     count: None,
     reduced: Reduced { count: 0, all: true, any: false },
-    used: false,
 };
 
 /// The barriers of a CTA.
@@ -76,6 +75,8 @@ pub(crate) struct Barriers {
     /// Lanes of each warp that have not exited.
     live: [u32; WARPS],
     warps: usize,
+    /// Those that somebody came to, a bit each.
+    used: u32,
     /// Barriers whose waiting lanes may go.
     completed: Vec<u32>,
 }
@@ -83,12 +84,12 @@ pub(crate) struct Barriers {
 impl Barriers {
     pub(crate) fn new() -> Barriers {
         let states = vec![FRESH; BARRIERS as usize];
-        Barriers { states, live: [0; WARPS], warps: 0, completed: Vec::new() }
+        Barriers { states, live: [0; WARPS], warps: 0, used: 0, completed: Vec::new() }
     }
 
     fn restart(&mut self, live: impl Iterator<Item = u32>) {
-        for state in self.states.iter_mut().filter(|state| state.used) {
-            *state = FRESH;
+        for number in lanes(std::mem::take(&mut self.used)) {
+            self.states[number] = FRESH;
         }
         self.completed.clear();
         self.live = [0; WARPS];
@@ -104,8 +105,8 @@ impl Barriers {
     }
 
     fn note(&mut self, number: u32, arrival: Arrival) -> &mut State {
+        self.used |= 1 << number;
         let state = &mut self.states[number as usize];
-        state.used = true;
         state.count = state.count.or(arrival.count);
         if let Some(holds) = arrival.holds {
             state.reduced.count += holds.count_ones();
@@ -146,10 +147,8 @@ impl Barriers {
     /// Lanes have exited.
     pub(crate) fn exit(&mut self, warp: u32, live: u32) {
         self.live[warp as usize] = live;
-        for number in 0..BARRIERS {
-            if self.states[number as usize].used {
-                self.check(number);
-            }
+        for number in lanes(self.used) {
+            self.check(number as u32);
         }
     }
 
@@ -186,12 +185,14 @@ impl Barriers {
         } else if self.states[number as usize].count.is_some() {
             // Everyone arrived and nobody waits: it begins anew.
             self.states[number as usize] = FRESH;
+            self.used &= !(1 << number);
         }
     }
 
     /// A barrier whose lanes may go, made fresh.
     fn take_completed(&mut self) -> Option<(u32, Reduced, [u32; WARPS])> {
         let number = self.completed.pop()?;
+        self.used &= !(1 << number);
         let state = std::mem::replace(&mut self.states[number as usize], FRESH);
         Some((number, state.reduced, state.waiting))
     }
@@ -250,7 +251,12 @@ impl Cta {
         let Cta { place, rank, warps, barriers, hints, phase } = self;
         let spaces = launch.spaces(&common.shared, *rank);
         let cluster = &mut common.barrier;
-        (warps, phase, Env { launch, spaces, cta: *place, rank: *rank, barriers, cluster, hints, watch })
+        let pieces = [Piece::NOWHERE; PIECES];
+        (
+            warps,
+            phase,
+            Env { launch, spaces, cta: *place, rank: *rank, barriers, cluster, hints, pieces, watch },
+        )
     }
 
     /// Begins the CTA at a place of the grid.

@@ -20,6 +20,7 @@ use crate::stats::{Counts, OpCount, Progress, Tracer, Watch};
 use softwarp_image::window::{CTA_SHARED, reserved_shared};
 use softwarp_image::{FunctionId, Image, Windows};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -29,6 +30,9 @@ const MOST_RESIDENT: u64 = 2048;
 
 /// How many bytes they can take together.
 const MOST_BYTES: u64 = 1 << 30;
+
+/// How many clusters a thread claims at once, at most.
+const MOST_CLAIMED: u64 = 32;
 
 /// A launch: everything that does not change while it runs.
 pub(crate) struct Launch<'a> {
@@ -63,7 +67,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) sanitizer: Option<&'a Sanitizer<'a>>,
     pub(crate) progress: &'a Progress,
     pub(crate) started: Instant,
-    /// The next cluster that has not begun.
+    /// The next cluster that no thread has claimed.
     pub(crate) next: AtomicU64,
     /// CTAs that never began, since others took their work.
     pub(crate) cancelled: AtomicU64,
@@ -192,8 +196,8 @@ impl Launch<'_> {
     pub(crate) fn run(&self) -> Result<(Counts, Vec<Vec<OpCount>>), Box<Fault>> {
         self.progress.ctas.store(self.ctas(), Ordering::Relaxed);
         let crew = Crew {
-            resident: AtomicU64::new(0),
             aside: Mutex::new(VecDeque::new()),
+            waiting: AtomicU64::new(0),
             fault: Mutex::new(None),
             failed: AtomicU64::new(u64::MAX),
             done: Mutex::new((Counts::default(), Vec::new())),
@@ -214,10 +218,10 @@ impl Launch<'_> {
 
 /// What the threads of the host share.
 struct Crew {
-    /// Clusters that have begun and not ended.
-    resident: AtomicU64,
     /// Clusters that are neither running nor ended.
     aside: Mutex<VecDeque<(u64, Cluster)>>,
+    /// How many those are.
+    waiting: AtomicU64,
     /// What happened in which cluster.
     fault: Mutex<Option<(u64, Box<Fault>)>>,
     /// The first cluster in which something happened; 0 if the launch as a whole has to stop.
@@ -225,12 +229,26 @@ struct Crew {
     done: Mutex<(Counts, Vec<Vec<OpCount>>)>,
 }
 
+/// What a thread of the host has to itself.
+#[derive(Default)]
+struct Worker {
+    /// Clusters that it has claimed and not begun.
+    claimed: Range<u64>,
+    /// How many it claims next: more and more while none of them waits for others, so that threads seldom meet.
+    appetite: u64,
+    /// Room that clusters left which have ended.
+    spare: Vec<Cluster>,
+    /// CTAs that have ended and are not in the launch's progress yet.
+    ended: u64,
+}
+
 impl Crew {
     fn work(&self, launch: &Launch<'_>) {
         let mut watch = Watch::new(launch);
-        let mut spare = Vec::new();
+        let mut worker = Worker::default();
         let mut prefer_new = false;
-        while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut spare, &mut watch) {
+        while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut worker, &mut watch)
+        {
             let turn = match launch.watched() {
                 true => cluster.run::<true>(launch, &mut watch),
                 false => cluster.run::<false>(launch, &mut watch),
@@ -238,12 +256,13 @@ impl Crew {
             prefer_new = false;
             match turn {
                 Ok(Turn::Done) => {
-                    launch.progress.ctas_done.fetch_add(launch.cluster_ctas().into(), Ordering::Relaxed);
-                    self.resident.fetch_sub(1, Ordering::Relaxed);
-                    spare.push(cluster);
+                    worker.ended += u64::from(launch.cluster_ctas());
+                    worker.spare.push(cluster);
                 }
                 Ok(Turn::Busy | Turn::Waiting(_)) if self.failed.load(Ordering::Relaxed) == u64::MAX => {
                     prefer_new = true;
+                    worker.appetite = 1;
+                    self.waiting.fetch_add(1, Ordering::Relaxed);
                     lock(&self.aside).push_back((index, cluster));
                 }
                 // It may be waiting for the one that failed.
@@ -251,6 +270,7 @@ impl Crew {
                 Err(fault) => self.fail(index, fault),
             }
         }
+        worker.publish(launch);
         if let Err(fault) = watch.flush_now(launch)
             && fault.kind != FaultKind::TimeLimit
         {
@@ -284,48 +304,92 @@ impl Crew {
         &self,
         launch: &Launch<'_>,
         prefer_new: bool,
-        spare: &mut Vec<Cluster>,
+        worker: &mut Worker,
         watch: &mut Watch,
     ) -> Option<(u64, Cluster)> {
-        let failed = self.failed.load(Ordering::Relaxed);
-        let aside = || (failed == u64::MAX).then(|| lock(&self.aside).pop_front()).flatten();
-        if !prefer_new && let Some(found) = aside() {
-            return Some(found);
+        let mut prefer_new = prefer_new;
+        loop {
+            let failed = self.failed.load(Ordering::Relaxed);
+            if !prefer_new && let Some(found) = self.set_aside(failed) {
+                return Some(found);
+            }
+            let new = self.new_cluster(launch, failed, worker, watch);
+            let found = new.or_else(|| self.set_aside(failed));
+            // What it has claimed, nobody else will begin: it waits for room.
+            if found.is_some() || failed != u64::MAX || worker.claimed.is_empty() {
+                return found;
+            }
+            prefer_new = false;
+            std::thread::yield_now();
         }
-        match self.new_cluster(launch, failed, spare, watch) {
-            Some(new) => Some(new),
-            None => aside(),
+    }
+
+    /// A cluster that was set aside.
+    fn set_aside(&self, failed: u64) -> Option<(u64, Cluster)> {
+        // Nearly always there is none, and nothing to lock.
+        if failed != u64::MAX || self.waiting.load(Ordering::Relaxed) == 0 {
+            return None;
         }
+        let found = lock(&self.aside).pop_front()?;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        Some(found)
+    }
+
+    /// Whether another cluster may begin.
+    fn has_room(&self, launch: &Launch<'_>) -> bool {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        // There must always be one for each thread.
+        if waiting < launch.threads as u64 {
+            return true;
+        }
+        let size = lock(&self.aside).front().map_or(0, |(_, cluster)| cluster.bytes());
+        let resident = waiting + launch.threads as u64;
+        resident.saturating_mul(launch.cluster_ctas().into()) <= MOST_RESIDENT
+            && resident.saturating_mul(size) <= MOST_BYTES
     }
 
     fn new_cluster(
         &self,
         launch: &Launch<'_>,
         failed: u64,
-        spare: &mut Vec<Cluster>,
+        worker: &mut Worker,
         watch: &mut Watch,
     ) -> Option<(u64, Cluster)> {
-        let last = launch.units().min(failed);
-        if launch.next.load(Ordering::Relaxed) >= last {
+        if !self.has_room(launch) {
             return None;
         }
-        let resident = self.resident.fetch_add(1, Ordering::Relaxed);
-        let size = lock(&self.aside).front().map_or(0, |(_, cluster)| cluster.bytes());
-        let room = (resident + 1).saturating_mul(launch.cluster_ctas().into()) <= MOST_RESIDENT
-            && (resident + 1).saturating_mul(size) <= MOST_BYTES;
-        // One for each thread there must always be.
-        let index =
-            (room || resident < launch.threads as u64).then(|| launch.next.fetch_add(1, Ordering::Relaxed));
-        let Some(index) = index.filter(|&index| index < last) else {
-            self.resident.fetch_sub(1, Ordering::Relaxed);
-            return None;
-        };
-        let Some(mut cluster) = spare.pop().or_else(|| Cluster::new(launch)) else {
+        if worker.claimed.is_empty() {
+            worker.publish(launch);
+            worker.claimed = self.claim(launch, worker.appetite);
+            worker.appetite = (2 * worker.appetite).clamp(1, MOST_CLAIMED);
+        }
+        let index = worker.claimed.next().filter(|&index| index < failed)?;
+        let Some(mut cluster) = worker.spare.pop().or_else(|| Cluster::new(launch)) else {
             let kernel = launch.name.to_string();
             self.fail(index, Box::new(Fault { kind: FaultKind::OutOfMemory, kernel, place: None }));
             return None;
         };
         cluster.start(launch, index, watch);
         Some((index, cluster))
+    }
+
+    /// Claims clusters: so many at once where there are many left, and fewer toward the end, so that all threads end
+    /// at about the same time.
+    fn claim(&self, launch: &Launch<'_>, appetite: u64) -> Range<u64> {
+        let last = launch.units();
+        let now = launch.next.load(Ordering::Relaxed);
+        if now >= last {
+            return last..last;
+        }
+        let count = ((last - now) / (8 * launch.threads as u64)).min(appetite).max(1);
+        let start = launch.next.fetch_add(count, Ordering::Relaxed);
+        start.min(last)..(start + count).min(last)
+    }
+}
+
+impl Worker {
+    /// Adds what has ended to the launch's progress.
+    fn publish(&mut self, launch: &Launch<'_>) {
+        launch.progress.ctas_done.fetch_add(std::mem::take(&mut self.ended), Ordering::Relaxed);
     }
 }

@@ -11,6 +11,7 @@ pub mod asynchronous;
 pub mod cluster;
 pub mod matrix;
 pub mod multimem;
+pub mod plan;
 pub mod texture;
 
 use crate::lanes::Frame;
@@ -63,6 +64,10 @@ pub struct Code {
     pub local_bytes: u64,
     /// Bytes of the function's parameters, return values and the arguments of its calls, which are per thread.
     pub parameter_bytes: u64,
+    /// What a frame begins with, besides constants.
+    pub start: plan::Start,
+    /// The operations for the loop that is in a hurry.
+    pub plan: plan::Plan,
 }
 
 /// A place in the program that the PTX was made from, as `.loc` gives it.

@@ -107,14 +107,20 @@ fn a_kernel_becomes_an_operation_for_each_instruction() {
          add.u32 %r2, %r1, 7; st.global.u32 [%rd1+8], %r2; DONE: ret;",
     );
     assert_eq!(words(&code), ["ld Kernel", "Tid(0)", "alu", "bra? 6", "alu", "st Global", "Return"]);
-    assert_eq!((code.narrow, code.wide, code.predicates), (2, 1, 2));
+    assert_eq!(
+        (code.narrow, code.wide, code.predicates),
+        (3, 2, 2),
+        "a constant, what the launch gives, and one more"
+    );
     assert_eq!(code.narrow_constants, [(0, 7)]);
     let add = inst(&code.ops[4]);
     assert_eq!((add.s[1], add.s[2], add.extra), (0, NONE, 5), "the constant is the row of setp's");
-    assert_eq!(add.d, [1, NONE], "%r2 has the row of %r1, which is read last here");
+    assert_eq!(add.s[0], 1, "%tid.x is given");
+    assert_eq!(add.d, [2, NONE], "%r2 has the row of %r1, which is not read any more");
     let store = access(&code.ops[5]);
     assert_eq!((store.address.offset, store.address.wide, store.bytes), (8, true, 4));
-    assert_eq!(store.registers, [(1, 32)]);
+    assert_eq!(store.registers, [(2, 32)]);
+    assert_eq!(store.address.base, 0, "the parameter is given, too");
 }
 
 #[test]
@@ -190,7 +196,7 @@ fn a_call_finds_its_function_in_another_module() {
 fn values_that_do_not_live_together_share_rows() {
     let chain: String = (2..90).map(|n| format!("add.u32 %r{n}, %r{}, 1;\n", n - 1)).collect();
     let code = kernel(&format!("mov.u32 %r1, 0;\n{chain}st.shared.u32 [%r1], %r89;"));
-    assert_eq!(code.narrow, 2 + 2, "two constants, the address, and the value at hand");
+    assert_eq!(code.narrow, 2 + 1, "two constants, one of them the address, and the value at hand");
 }
 
 #[test]

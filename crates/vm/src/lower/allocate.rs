@@ -62,13 +62,35 @@ pub struct Rows {
 }
 
 /// Replaces the virtual registers in a function's operations by slots. Constants come first, in their order.
-pub fn allocate(ops: &mut [Op], registers: &[Virtual], constants: (u32, u32)) -> Rows {
+///
+/// Also the rows of 32-bit and of 64-bit words that may be read before they are written.
+pub fn allocate(ops: &mut [Op], registers: &[Virtual], constants: (u32, u32)) -> (Rows, [Vec<u32>; 2]) {
     let hulls = hulls(ops, registers);
     let (slots, rows) = assign(&hulls, registers, constants);
+    let zeroed = live_at_start(&hulls, registers, &slots);
     for op in ops {
         visit(op, |slot, _| *slot = slots.get(*slot as usize).copied().unwrap_or(*slot));
     }
-    rows
+    (rows, zeroed)
+}
+
+/// The rows of registers that are live where the function begins.
+fn live_at_start(hulls: &[Hull], registers: &[Virtual], slots: &[u32]) -> [Vec<u32>; 2] {
+    let (mut narrow, mut wide) = (Vec::new(), Vec::new());
+    for ((hull, register), &slot) in hulls.iter().zip(registers).zip(slots) {
+        match register {
+            _ if hull.start != 0 => {}
+            Virtual::Narrow => narrow.push(slot),
+            Virtual::Wide => wide.push(slot),
+            Virtual::Pair => wide.extend([slot, slot + 1]),
+            Virtual::High | Virtual::Predicate | Virtual::NarrowConstant(_) | Virtual::WideConstant(_) => {}
+        }
+    }
+    [narrow, wide].map(|mut rows| {
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    })
 }
 
 /// A range of points: operation n reads at 2n and writes at 2n + 1.
@@ -134,7 +156,8 @@ struct Flow {
     loops: Vec<Hull>,
 }
 
-fn targets(op: &Op) -> &[u32] {
+/// Where an operation may lead besides the next.
+pub fn targets(op: &Op) -> &[u32] {
     match op {
         Op::Branch(_, target) => std::slice::from_ref(target),
         Op::Other(_, step) => match &**step {
@@ -146,7 +169,7 @@ fn targets(op: &Op) -> &[u32] {
 }
 
 /// Whether no lane goes on to the next operation.
-fn ends(op: &Op) -> bool {
+pub fn ends(op: &Op) -> bool {
     guard(op) == Guard::ALWAYS
         && match op {
             Op::Alu(_) => false,

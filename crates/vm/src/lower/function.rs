@@ -3,8 +3,11 @@
 use super::allocate::{Virtual, allocate};
 use super::control::Scopes;
 use super::form::{self, Action, Form};
+use super::forward::{Registers, forward};
 use super::kernels::Simple;
+use super::plan::plan;
 use super::{Lowering, Session, Unsupported};
+use crate::program::plan::Start;
 use crate::program::{Code, Guard, Inst, Kernel, Location, NONE, Op, Step};
 use softwarp_check::Reference;
 use softwarp_check::checked::{FuncId, VarId, Variable};
@@ -82,6 +85,8 @@ pub(super) struct Builder<'s, 'a> {
     /// The instruction at hand has no operation yet.
     begins: bool,
     locations: Vec<(u32, Location)>,
+    /// Operations that copy a whole row.
+    copies: Vec<u32>,
     virtuals: Vec<Virtual>,
     registers: Quickly<Register>,
     narrow_constants: Vec<(u32, u32)>,
@@ -135,6 +140,7 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
         begun: 0,
         begins: false,
         locations: Vec::new(),
+        copies: Vec::new(),
         virtuals: Vec::new(),
         registers: Quickly::default(),
         narrow_constants: Vec::new(),
@@ -299,6 +305,9 @@ impl<'a> Builder<'_, 'a> {
 
     /// Appends one of lowering's own loops.
     pub fn simple(&mut self, simple: Simple, d: u32, sources: &[u32], extra: u32) {
+        if matches!(simple, Simple::Move32 | Simple::Move64) {
+            self.copies.push(self.ops.len() as u32);
+        }
         let inst = inst(simple, d, sources, extra, self.guard);
         self.push(Op::Alu(inst));
     }
@@ -460,8 +469,19 @@ impl<'a> Builder<'_, 'a> {
             }
         }
         self.instructions.push(self.begun);
-        let constants = (self.narrow_constants.len() as u32, self.wide_constants.len() as u32);
-        let rows = allocate(&mut self.ops, &self.virtuals, constants);
+        let mut constants = (self.narrow_constants.len() as u32, self.wide_constants.len() as u32);
+        let mut start = Start::default();
+        let parameters = self.session.image.function(function).parameter_extent.bytes;
+        let forwarded = forward(
+            &mut self.ops,
+            &self.copies,
+            self.entry.then_some(parameters),
+            Registers { virtuals: &mut self.virtuals, constants: &mut constants, start: &mut start },
+        );
+        let (rows, zeroed) = allocate(&mut self.ops, &self.virtuals, constants);
+        // Lanes that see each other's registers may see those of lanes that have not written them.
+        start.zeroed = (!self.ops.iter().any(sees_lanes)).then_some(zeroed);
+        let plan = plan(&self.ops, &self.instructions, &forwarded);
         Code {
             function,
             ops: self.ops,
@@ -477,7 +497,20 @@ impl<'a> Builder<'_, 'a> {
             shared_wide: self.shared_wide,
             local_bytes: self.local_bytes,
             parameter_bytes: self.parameter_bytes,
+            start,
+            plan,
         }
+    }
+}
+
+/// Whether an operation may see registers of lanes that do not take part in it.
+fn sees_lanes(op: &Op) -> bool {
+    use Step::{Asynchronous, Cluster, Matrix, Texture, Warp};
+    match op {
+        Op::Other(_, step) => {
+            matches!(**step, Warp(_) | Texture(..) | Cluster(..) | Asynchronous(..) | Matrix(..))
+        }
+        Op::Alu(_) | Op::Branch(..) => false,
     }
 }
 

@@ -35,6 +35,21 @@ pub(crate) trait Cpu {
         unsafe { Self::ballot(&holds) }
     }
 
+    /// Whether each word of the first half of a row is the first lead with so much more added for each lane, and
+    /// of the second half likewise the second lead.
+    ///
+    /// # Safety
+    /// The CPU has the level.
+    #[inline(always)]
+    unsafe fn halves<W: Address>(row: &[W; LANES], leads: [W; 2], step: u64) -> bool {
+        let mut differ = 0;
+        for lane in 0..LANES {
+            let expected = leads[lane / (LANES / 2)].plus((lane % (LANES / 2)) as u64 * step);
+            differ |= row[lane].into() ^ expected.into();
+        }
+        differ == 0
+    }
+
     /// Writes the places of all lanes: their words with an offset added, less a base; of lanes that do not take
     /// part, the first one's. Says whether all are at most `last` and multiples of so many bytes.
     ///
@@ -197,6 +212,12 @@ impl Cpu for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn halves<W: Address>(row: &[W; LANES], leads: [W; 2], step: u64) -> bool {
+        // SAFETY: the CPU has the level, as the caller says.
+        unsafe { halves_avx512(row, leads, step) }
+    }
+
+    #[inline(always)]
     unsafe fn place<W: Address>(row: &[W; LANES], from: From<W>, each: &mut [u64; LANES]) -> bool {
         // SAFETY: the CPU has the level, as the caller says.
         unsafe { place_avx512(row, from, each) }
@@ -343,4 +364,27 @@ fn place_avx512<W: Address>(row: &[W; LANES], from: From<W>, each: &mut [u64; LA
         unsafe { _mm512_storeu_si512(eight_places.as_mut_ptr().cast(), places) };
     }
     wrong == 0
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn halves_avx512<W: Address>(row: &[W; LANES], leads: [W; 2], step: u64) -> bool {
+    let [first, second] = leads.map(|lead| _mm512_set1_epi64(lead.into() as i64));
+    let mut differ = 0;
+    for (n, lead) in [first, first, second, second].into_iter().enumerate() {
+        let further = |lane: u64| ((8 * (n as u64 % 2) + lane) * step) as i64;
+        let steps = _mm512_setr_epi64(
+            further(0),
+            further(1),
+            further(2),
+            further(3),
+            further(4),
+            further(5),
+            further(6),
+            further(7),
+        );
+        differ |= _mm512_cmpneq_epi64_mask(eight(row, n), sum::<W>(lead, steps));
+    }
+    differ == 0
 }

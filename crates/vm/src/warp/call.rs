@@ -69,7 +69,7 @@ impl Warp {
             return Err(overflow());
         }
         self.local.grow_down(top - base);
-        let callee = self.activation(launch, code, env.spaces.window);
+        let (callee, _) = self.activation(launch, code, env.spaces.window);
         let parameters = std::mem::take(&mut self.calls[split.call as usize].parameters);
         let activation = &mut self.calls[callee as usize];
         for &range in &to.inputs {

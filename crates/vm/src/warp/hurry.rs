@@ -3,66 +3,115 @@
 //! `unsafe` is here only to call an operation's own loop: it may be compiled for CPU features, and only those that
 //! the CPU has are handed out.
 
-use super::HINTS;
 use super::fast::At;
-use crate::lanes::Frame;
+use super::{HINTS, PIECES};
+use crate::lanes::{ALL, Frame};
 use crate::memory::Spaces;
+use crate::memory::cell::Piece;
+use crate::program::plan::Entry;
 use crate::program::{Code, Op, Step};
 
+/// What is remembered of memory from one access to the next.
+pub(super) struct Memories<'a, 'b> {
+    pub(super) spaces: &'a Spaces<'b>,
+    pub(super) hints: &'a mut [u32; HINTS],
+    pub(super) pieces: &'a mut [Piece<'b>; PIECES],
+}
+
 /// The plain case, in a loop with little else in it: arithmetic, branches that all lanes take or none, loads and
-/// stores with nothing out of the ordinary. It stops at anything else, or when the budget is spent. Gives where it
-/// stopped, and how many instructions it executed.
+/// stores with nothing out of the ordinary. It stops at anything else, before the operation `end`, or when the
+/// budget is spent. Gives where it stopped, and how many instructions it executed.
 #[inline(never)]
 pub(super) fn hurry(
     frame: &mut Frame,
-    (code, ops): (&Code, &[Op]),
-    spaces: &Spaces<'_>,
-    hints: &mut [u32; HINTS],
-    (mut pc, mask): (usize, u32),
+    code: &Code,
+    memories: &mut Memories<'_, '_>,
+    (pc, end, mask): (usize, usize, u32),
     budget: &mut i64,
 ) -> (usize, u64) {
-    let (mut start, mut done) = (pc, 0);
-    while let Some(op) = ops.get(pc) {
-        match op {
-            Op::Alu(inst) => {
+    let plan = &code.plan;
+    let before = |op: usize| code.instructions.get(op).copied().unwrap_or(0);
+    let entry_of = |op: usize| plan.of.get(op).map_or(0, |&entry| entry as usize);
+    let entries = plan.entries.get(..entry_of(end)).unwrap_or_default();
+    let mut at = entry_of(pc);
+    let (mut start, mut done) = (before(pc), 0);
+    // The operation that an entry does, which is the last of those that it stands for.
+    let own = |at: usize| plan.starts.get(at + 1).map_or(0, |&next| next as usize - 1);
+    let stopped = loop {
+        let Some(entry) = entries.get(at) else { break plan.starts.get(at).map_or(end, |&op| op as usize) };
+        match entry {
+            Entry::Plain(inst) => {
+                // SAFETY: `ops` gives out the loops of the level that was detected.
+                unsafe { (inst.kernel)(frame, inst, mask) };
+            }
+            Entry::Load(direct) | Entry::Store(direct) => {
+                if (mask != ALL || !direct.run(frame, memories.pieces))
+                    && !touch(frame, code, memories, own(at), mask)
+                {
+                    break own(at);
+                }
+            }
+            Entry::Branch(jump) => {
+                let taken = jump.guard.lanes(frame, mask);
+                if taken != mask && taken != 0 {
+                    break own(at);
+                }
+                done += u64::from(jump.counts[0].wrapping_sub(start));
+                (at, start) = match taken {
+                    0 => (at + 1, jump.counts[0]),
+                    _ => (jump.to as usize, jump.counts[1]),
+                };
+                *budget -= 1;
+                if *budget <= 0 {
+                    break plan.starts.get(at).map_or(end, |&op| op as usize);
+                }
+                continue;
+            }
+            Entry::Guarded(inst) => {
                 let lanes = inst.guard.lanes(frame, mask);
                 if lanes != 0 {
                     // SAFETY: `ops` gives out the loops of the level that was detected.
                     unsafe { (inst.kernel)(frame, inst, lanes) };
                 }
-                pc += 1;
             }
-            Op::Branch(guard, target) => {
-                let taken = guard.lanes(frame, mask);
-                if taken != mask && taken != 0 {
-                    break;
+            Entry::Nothing => {}
+            Entry::Other => {
+                if !touch(frame, code, memories, own(at), mask) {
+                    break own(at);
                 }
-                done += code.instructions_between(start, pc + 1);
-                pc = if taken == 0 { pc + 1 } else { *target as usize };
-                start = pc;
-                *budget -= 1;
-                if *budget <= 0 {
-                    break;
-                }
-            }
-            Op::Other(guard, step) => {
-                let taking = guard.lanes(frame, mask);
-                if taking == 0 {
-                    pc += 1;
-                    continue;
-                }
-                let at = At { spaces, taking, hint: &mut hints[pc % HINTS] };
-                let quickly = match &**step {
-                    Step::Load(access) if !access.strong => access.load_quickly(frame, at),
-                    Step::Store(access) if !access.strong => access.store_quickly(frame, at),
-                    _ => false,
-                };
-                if !quickly {
-                    break;
-                }
-                pc += 1;
             }
         }
+        at += 1;
+    };
+    (stopped, done + u64::from(before(stopped).wrapping_sub(start)))
+}
+
+/// A load or store that is not as it was before, or not of the most common kind. Says whether it was done.
+#[inline(never)]
+fn touch(
+    frame: &mut Frame,
+    code: &Code,
+    Memories { spaces, hints, pieces }: &mut Memories<'_, '_>,
+    op: usize,
+    mask: u32,
+) -> bool {
+    let Some(Op::Other(guard, step)) = code.ops.get(op) else { return false };
+    let taking = guard.lanes(frame, mask);
+    if taking == 0 {
+        return true;
     }
-    (pc, done + code.instructions_between(start, pc))
+    let (Step::Load(access) | Step::Store(access)) = &**step else { return false };
+    let hint = &mut hints[op % HINTS];
+    if taking == ALL
+        && let Some(entry) = code.plan.of.get(op)
+        && let Some(Entry::Load(direct) | Entry::Store(direct)) = code.plan.entries.get(*entry as usize)
+        && direct.retry(frame, &access.address, (spaces, hint), pieces)
+    {
+        return true;
+    }
+    match &**step {
+        _ if access.strong => false,
+        Step::Load(_) => access.load_quickly(frame, At { spaces, taking, hint }),
+        _ => access.store_quickly(frame, At { spaces, taking, hint }),
+    }
 }

@@ -17,6 +17,7 @@ mod asynchronous;
 mod atomic;
 mod call;
 mod cluster;
+mod element;
 mod exchange;
 mod fast;
 mod hurry;
@@ -28,7 +29,7 @@ mod run;
 mod special;
 mod texture;
 
-pub(crate) use fast::Quick;
+pub(crate) use fast::{Direct, Quick};
 pub(crate) use run::Progress;
 
 use crate::cluster::Barrier;
@@ -37,13 +38,18 @@ use crate::fault::{Fault, Place, Trouble};
 use crate::grid::Launch;
 use crate::lanes::{Frame, LANES, Row};
 use crate::memory::Spaces;
+use crate::memory::cell::{Piece, Unit};
 use crate::memory::private::Private;
+use crate::program::plan::Given;
 use crate::program::{Code, WarpOpKind};
 use crate::stats::Watch;
 use std::cmp::Reverse;
 
 /// How many places remember which allocation was used last: a power of two.
 pub(crate) const HINTS: usize = 64;
+
+/// How many pieces of memory are remembered: a power of two.
+pub(crate) const PIECES: usize = 32;
 
 /// What a warp runs in.
 pub(crate) struct Env<'a> {
@@ -56,6 +62,7 @@ pub(crate) struct Env<'a> {
     pub(crate) barriers: &'a mut Barriers,
     pub(crate) cluster: &'a mut Barrier,
     pub(crate) hints: &'a mut [u32; HINTS],
+    pub(crate) pieces: [Piece<'a>; PIECES],
     pub(crate) watch: &'a mut Watch,
 }
 
@@ -121,41 +128,53 @@ pub(crate) struct Activation {
 }
 
 impl Activation {
-    /// Makes it a new call of a function. What an earlier call of the same function left is used again.
-    fn start(&mut self, code: &Code, index: u32, window: u64) {
+    /// Makes it a new call of a function, in a CTA whose part of `.shared` begins at `window`. What an earlier call of
+    /// the same function left is used again: says whether there was none.
+    fn start(&mut self, code: &Code, index: u32, window: u64) -> bool {
         let kept = self.code == index && self.frame.narrow.len() == code.narrow as usize && !self.is_new();
         let frame = &mut self.frame;
-        if !kept {
-            frame.narrow.clear();
-            frame.wide.clear();
-        }
-        // Constants come first, and are never written.
-        let first = |kept: bool, constants: usize| if kept { constants } else { 0 };
-        let from = first(kept, code.narrow_constants.len()).min(frame.narrow.len());
-        frame.narrow[from..].fill(Row([0; LANES]));
-        frame.narrow.resize(code.narrow as usize, Row([0; LANES]));
-        let from = first(kept, code.wide_constants.len()).min(frame.wide.len());
-        frame.wide[from..].fill(Row([0; LANES]));
-        frame.wide.resize(code.wide as usize, Row([0; LANES]));
-        frame.predicates.clear();
-        frame.predicates.resize(code.predicates.max(1) as usize, 0);
-        for &(slot, value) in &code.narrow_constants {
-            frame.narrow[slot as usize] = Row([value; LANES]);
-        }
-        for &(slot, value) in &code.wide_constants {
-            frame.wide[slot as usize] = Row([value; LANES]);
-        }
-        if window != 0 {
-            for &(slot, value) in &code.shared_narrow {
-                frame.narrow[slot as usize] = Row([value.wrapping_add(window as u32); LANES]);
+        match &code.start.zeroed {
+            Some([narrow, wide]) if kept => {
+                narrow.iter().for_each(|&slot| frame.narrow[slot as usize] = Row([0; LANES]));
+                wide.iter().for_each(|&slot| frame.wide[slot as usize] = Row([0; LANES]));
             }
-            for &(slot, value) in &code.shared_wide {
-                frame.wide[slot as usize] = Row([value.wrapping_add(window); LANES]);
+            _ if kept => {
+                // What is never written comes first: constants, and what the launch gives.
+                let narrow = code.narrow_constants.len() + code.start.narrow_given();
+                let wide = code.wide_constants.len() + code.start.wide_given();
+                frame.narrow[narrow..].fill(Row([0; LANES]));
+                frame.wide[wide..].fill(Row([0; LANES]));
             }
+            _ => {
+                frame.narrow.clear();
+                frame.narrow.resize(code.narrow as usize, Row([0; LANES]));
+                frame.wide.clear();
+                frame.wide.resize(code.wide as usize, Row([0; LANES]));
+                for &(slot, value) in &code.narrow_constants {
+                    frame.narrow[slot as usize] = Row([value; LANES]);
+                }
+                for &(slot, value) in &code.wide_constants {
+                    frame.wide[slot as usize] = Row([value; LANES]);
+                }
+                // A warp's CTA keeps its rank.
+                if window != 0 {
+                    for &(slot, value) in &code.shared_narrow {
+                        frame.narrow[slot as usize] = Row([value.wrapping_add(window as u32); LANES]);
+                    }
+                    for &(slot, value) in &code.shared_wide {
+                        frame.wide[slot as usize] = Row([value.wrapping_add(window); LANES]);
+                    }
+                }
+            }
+        }
+        match kept {
+            true => frame.predicates.fill(0),
+            false => frame.predicates = vec![0; code.predicates.max(1) as usize],
         }
         self.window = window;
         self.code = index;
         self.parameters.reset(code.parameter_bytes);
+        !kept
     }
 
     fn is_new(&self) -> bool {
@@ -238,8 +257,15 @@ impl Warp {
         self.weight = 0;
         (self.recheck, self.yielded, self.idle) = (false, false, 0);
         let top = env.spaces.windows.local.size;
-        let call = self.activation(launch, 0, env.spaces.window);
+        let (call, new) = self.activation(launch, 0, env.spaces.window);
         let code = &launch.program.codes[0];
+        if new {
+            self.give(env, call as usize);
+        }
+        for &(slot, axis) in &code.start.of_cta {
+            let place = env.cta.get(usize::from(axis)).copied().unwrap_or(0);
+            self.calls[call as usize].frame.narrow[slot as usize] = Row([place; LANES]);
+        }
         // The image's own part of a thread's memory lies below all frames.
         let thread = env.spaces.image.thread.bytes;
         let alignment = env.spaces.image.function(code.function).frame.alignment.max(16);
@@ -251,16 +277,34 @@ impl Warp {
         self.splits.push(Split { pc: 0, mask, call, depth: 0, age: 0, tired: 0, state: State::Ready });
     }
 
-    /// A call that is about to begin, its frame made, in a CTA whose part of `.shared` begins there.
-    fn activation(&mut self, launch: &Launch<'_>, code: u32, window: u64) -> u32 {
+    /// Fills the rows of a kernel that stay the same for a warp of a launch.
+    fn give(&mut self, env: &mut Env<'_>, call: usize) {
+        let launch = env.launch;
+        for &given in &launch.program.codes[0].start.given {
+            let frame = &mut self.calls[call].frame;
+            match given {
+                Given::Special(slot, register) => self.special(env, call, register, slot, u32::MAX),
+                Given::Narrow(slot, offset) => {
+                    frame.narrow[slot as usize] = Row([u32::load(launch.parameters, offset as usize); LANES]);
+                }
+                Given::Wide(slot, offset) => {
+                    frame.wide[slot as usize] = Row([u64::load(launch.parameters, offset as usize); LANES]);
+                }
+            }
+        }
+    }
+
+    /// A call that is about to begin, its frame made, in a CTA whose part of `.shared` begins there; and whether it has
+    /// nothing of an earlier one.
+    fn activation(&mut self, launch: &Launch<'_>, code: u32, window: u64) -> (u32, bool) {
         let call = self.free.pop().unwrap_or_else(|| {
             self.calls.push(Activation::default());
             self.calls.len() as u32 - 1
         });
         let body = &launch.program.codes[code as usize];
-        self.calls[call as usize].start(body, code, window);
+        let new = self.calls[call as usize].start(body, code, window);
         self.weight += Activation::weight(body);
-        call
+        (call, new)
     }
 
     /// Lanes that have not exited.
@@ -274,7 +318,18 @@ impl Warp {
     }
 
     /// The split that runs next, taken out, with all others that stand there.
+    #[inline(always)]
     fn pick(&mut self) -> Option<Split> {
+        if let [only] = self.splits[..]
+            && only.state == State::Ready
+        {
+            self.splits.clear();
+            return Some(only);
+        }
+        self.pick_among()
+    }
+
+    fn pick_among(&mut self) -> Option<Split> {
         let ready = |split: &Split| split.state == State::Ready;
         let order = |split: &Split| (split.age, Reverse(split.depth), split.pc, split.call);
         let first = self.splits.iter().filter(|split| ready(split)).min_by_key(|split| order(split))?;

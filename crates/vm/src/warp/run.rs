@@ -4,7 +4,7 @@
 //! that the CPU has are handed out.
 
 use super::exchange::{Brought, exchange, shuffle};
-use super::hurry::hurry;
+use super::hurry::{Memories, hurry};
 use super::{Env, Split, State, Warp};
 use crate::cta::Arrival;
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
@@ -64,6 +64,9 @@ impl Warp {
             if let Err(trouble) = self.run_split::<WATCHED>(env, &mut split, &mut budget, &mut polled) {
                 return Err(self.fault(env, &split, split.mask, *trouble));
             }
+            if self.live == 0 {
+                return Ok(Progress::Done);
+            }
             let yielded = std::mem::take(&mut self.yielded);
             let spent = budget <= 0 || yielded;
             if spent {
@@ -106,7 +109,9 @@ impl Warp {
             let frame = &mut self.calls[call].frame;
             if !WATCHED {
                 count!(pc);
-                let (to, done) = hurry(frame, (code, ops), &env.spaces, env.hints, (pc, mask), budget);
+                let Env { spaces, hints, pieces, .. } = &mut *env;
+                let mut memories = Memories { spaces, hints, pieces };
+                let (to, done) = hurry(frame, code, &mut memories, (pc, ops.len(), mask), budget);
                 env.watch.count(done, mask);
                 (pc, start) = (to, to);
                 if *budget <= 0 {

@@ -1,0 +1,88 @@
+//! From a function's operations to its plan ([`crate::program::plan`]).
+
+use super::forward::Forwarded;
+use super::kernels::Simple;
+use crate::program::plan::{Entry, Jump, Plan};
+use crate::program::{Guard, Inst, NONE, Op, Step};
+use crate::warp::Direct;
+
+impl Plan {
+    /// The plan of operations that are as they will be executed, with how many instructions begin before each.
+    pub fn new(ops: &[Op], instructions: &[u32]) -> Plan {
+        plan(ops, instructions, &Forwarded::default())
+    }
+}
+
+/// The plan of operations whose slots are those of rows.
+pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded) -> Plan {
+    let mut targets = vec![false; ops.len() + 1];
+    ops.iter().flat_map(super::allocate::targets).for_each(|&target| {
+        targets[(target as usize).min(ops.len())] = true;
+    });
+    let mut plan = Plan { entries: Vec::new(), starts: Vec::new(), of: Vec::with_capacity(ops.len() + 1) };
+    let mut given = forwarded.given.iter().peekable();
+    // Whether the entry at hand has begun, with operations that do nothing.
+    let mut open = false;
+    let mut accesses = 0;
+    for (at, op) in ops.iter().enumerate() {
+        if open && targets[at] {
+            plan.entries.push(Entry::Nothing);
+            open = false;
+        }
+        if !open {
+            plan.starts.push(at as u32);
+        }
+        plan.of.push(plan.entries.len() as u32);
+        let row = given.next_if(|given| given.op as usize == at).map(|given| (given.slot, given.wide));
+        open = forwarded.unread.get(at).copied().unwrap_or(false);
+        if !open {
+            plan.entries.push(entry(op, row, accesses));
+            accesses += u32::from(matches!(plan.entries.last(), Some(Entry::Load(_) | Entry::Store(_))));
+        }
+    }
+    if open {
+        plan.entries.push(Entry::Nothing);
+    }
+    plan.starts.push(ops.len() as u32);
+    plan.of.push(plan.entries.len() as u32);
+    let before = |op: u32| instructions.get(op as usize).copied().unwrap_or(0);
+    for (index, entry) in plan.entries.iter_mut().enumerate() {
+        if let Entry::Branch(jump) = entry {
+            let target = (jump.to as usize).min(ops.len());
+            *jump = Jump {
+                to: plan.of[target],
+                counts: [before(plan.starts[index + 1]), before(target as u32)],
+                ..*jump
+            };
+        }
+    }
+    plan
+}
+
+fn entry(op: &Op, given: Option<(u32, bool)>, accesses: u32) -> Entry {
+    match op {
+        Op::Alu(inst) if inst.guard == Guard::ALWAYS => Entry::Plain(*inst),
+        Op::Alu(inst) => Entry::Guarded(*inst),
+        Op::Branch(guard, target) => Entry::Branch(Jump { guard: *guard, to: *target, counts: [0; 2] }),
+        Op::Other(guard, step) => match (&**step, given) {
+            (Step::Special { d, .. }, Some((slot, wide))) => copied(*d, slot, wide, *guard),
+            (Step::Load(access), Some((slot, wide))) => {
+                copied(access.registers.first().map_or(NONE, |one| one.0), slot, wide, *guard)
+            }
+            (Step::Load(access), None) if *guard == Guard::ALWAYS => {
+                Direct::load(access, accesses).map_or(Entry::Other, Entry::Load)
+            }
+            (Step::Store(access), _) if *guard == Guard::ALWAYS => {
+                Direct::store(access, accesses).map_or(Entry::Other, Entry::Store)
+            }
+            _ => Entry::Other,
+        },
+    }
+}
+
+/// A copy of a row that a launch gives.
+fn copied(d: u32, slot: u32, wide: bool, guard: Guard) -> Entry {
+    let kernel = if wide { Simple::Move64 } else { Simple::Move32 }.kernel();
+    let inst = Inst { kernel, d: [d, NONE], s: [slot, NONE, NONE, NONE, NONE], extra: 0, guard };
+    if guard == Guard::ALWAYS { Entry::Plain(inst) } else { Entry::Guarded(inst) }
+}

@@ -1,0 +1,197 @@
+//! Bytes, rows and places.
+
+use super::*;
+use crate::lanes::ALL;
+use crate::memory::wide::Baseline;
+
+#[test]
+fn bytes_go_in_and_come_out_at_any_place() {
+    let cells = Cells::new(100).unwrap();
+    let bytes: Vec<u8> = (1..=40).collect();
+    for at in 0..16 {
+        cells.write(at, &bytes);
+        let mut back = [0; 40];
+        cells.read(at, &mut back);
+        assert_eq!(back[..], bytes[..]);
+    }
+    assert_eq!(u32::load(&cells, 16), u32::from_le_bytes([2, 3, 4, 5]));
+    assert_eq!(u16::load(&cells, 16), u16::from_le_bytes([2, 3]));
+}
+
+/// Addresses as they stand, all lanes taking part.
+fn plain(at: &[u64; LANES], bytes: u64) -> From<u64> {
+    From { taking: ALL, lead: at[0], offset: 0, base: 0, last: 0, bytes }
+}
+
+/// The places of a row, with what every CPU has.
+fn places<'a>(
+    cells: &'a Cells,
+    at: &[u64; LANES],
+    bytes: u64,
+    each: &'a mut [u64; LANES],
+) -> Option<Places<'a, 'a>> {
+    // SAFETY: every CPU has the level.
+    unsafe { cells.places::<Baseline, u64>(at, plain(at, bytes), each) }
+}
+
+#[test]
+fn a_gather_reads_each_place() {
+    let cells = Cells::new(64).unwrap();
+    7u32.store(&cells, 60);
+    let mut at = [0; LANES];
+    at[31] = 60;
+    // SAFETY: every CPU has the level.
+    let row: [u32; LANES] =
+        unsafe { places(&cells, &at, 4, &mut [0; LANES]).unwrap().gather::<Baseline, u32>(0) };
+    assert_eq!(row[31], 7);
+    assert_eq!(row[30], 0);
+}
+
+#[test]
+fn places_outside_or_misaligned_are_none() {
+    let cells = Cells::new(64).unwrap();
+    assert!(places(&cells, &[60; LANES], 4, &mut [0; LANES]).is_some());
+    for wrong in [1 << 40, 61, 62, 64] {
+        let mut at = [0; LANES];
+        at[17] = wrong;
+        assert!(places(&cells, &at, 4, &mut [0; LANES]).is_none(), "{wrong}");
+    }
+    assert!(places(&cells, &[0; LANES], 128, &mut [0; LANES]).is_none());
+}
+
+#[test]
+#[should_panic(expected = "elements are parts of an access")]
+fn an_element_outside_an_access_is_caught() {
+    let cells = Cells::new(64).unwrap();
+    places(&cells, &[56; LANES], 8, &mut [0; LANES]).unwrap().scatter(8, &[0u32; LANES], ALL);
+}
+
+fn copies<C: Cpu>() {
+    let cells = Cells::new(8 * 40).unwrap();
+    for word in 0..80u32 {
+        word.store(&cells, 4 * word as usize);
+    }
+    for first in [0u32, 1, 2, 7, 8] {
+        let mut row = [0; LANES];
+        // SAFETY: the caller saw that the CPU has the level.
+        unsafe { cells.read_row::<C, u32>(u64::from(first) * 4, &mut row) };
+        assert_eq!(row, std::array::from_fn(|lane| first + lane as u32));
+        let at: [u64; LANES] = std::array::from_fn(|lane| 8 * (31 - lane as u64));
+        let mut each = [0; LANES];
+        // SAFETY: the caller saw that the CPU has the level.
+        let (narrow, wide) = unsafe {
+            let places = cells.places::<C, u64>(&at, plain(&at, 8), &mut each).unwrap();
+            (places.gather::<C, u32>(4), places.gather::<C, u64>(0))
+        };
+        assert_eq!(narrow, std::array::from_fn(|lane| 2 * (31 - lane as u32) + 1));
+        assert_eq!(
+            wide,
+            std::array::from_fn(|lane| u64::from(narrow[lane]) << 32 | u64::from(narrow[lane] - 1))
+        );
+    }
+}
+
+fn finds<C: Cpu, W: Address>(words: [W; LANES], lead: W) {
+    // SAFETY: the caller saw that the CPU has the level.
+    unsafe {
+        assert_eq!(C::apart(&words, lead, 8), ALL & !(1 << 9));
+        assert_eq!(C::apart(&words, lead, 0), 1);
+        let from = From { taking: ALL & !(1 << 9), lead, offset: 16, base: 8, last: 1000, bytes: 8 };
+        let (mut each, mut plainly) = ([0; LANES], [0; LANES]);
+        assert_eq!(C::place(&words, from, &mut each), Baseline::place(&words, from, &mut plainly));
+        assert_eq!(each, plainly);
+        assert_eq!(each[9], each[0]);
+        for (from, right) in [
+            (from, true),
+            (From { taking: ALL, ..from }, false),
+            (From { last: each[31], ..from }, true),
+            (From { last: each[31] - 1, ..from }, false),
+            (From { bytes: 16, ..from }, false),
+        ] {
+            assert_eq!(C::place(&words, from, &mut each), right);
+        }
+    }
+}
+
+/// Two halves that begin anywhere, in steps of 0 or 4, and with one lane elsewhere.
+fn halves<C: Cpu, W: Address>(word: fn(u64) -> W) {
+    for step in [0, 4] {
+        let leads = [word(0u64.wrapping_sub(8)), word(400)];
+        let mut row: [W; LANES] =
+            std::array::from_fn(|lane| leads[lane / 16].plus(step * (lane as u64 % 16)));
+        // SAFETY: the caller saw that the CPU has the level.
+        unsafe {
+            assert!(C::halves(&row, leads, step));
+            assert!(!C::halves(&row, leads, 4 - step));
+            for lane in [1, 15, 16, 31] {
+                let before = std::mem::replace(&mut row[lane], word(1));
+                assert!(!C::halves(&row, leads, step), "lane {lane}");
+                row[lane] = before;
+            }
+        }
+    }
+}
+
+/// A piece gives and takes halves that are wholly inside and aligned.
+fn pieces<C: Cpu>() {
+    let cells = Cells::new(200).unwrap();
+    let row: [u32; LANES] = std::array::from_fn(|lane| 1 + lane as u32);
+    let piece = Piece::new(1000, &cells);
+    let mut back = [0; LANES];
+    // SAFETY: the caller saw that the CPU has the level.
+    unsafe {
+        assert!(piece.write_halves::<C, u32>([1136, 1004], &row));
+        assert!(piece.read_halves::<C, u32>([1136, 1004], &mut back));
+        assert_eq!(back, row);
+        // The second half is written last.
+        assert!(piece.write_halves::<C, u32>([1000, 1004], &row));
+        assert_eq!((u32::load(&cells, 0), u32::load(&cells, 4)), (1, 17));
+        for wrong in [[1140, 1000], [1000, 1140], [996, 1000], [1000, 1002], [u64::MAX - 3, 1000], [0, 1000]]
+        {
+            assert!(!piece.read_halves::<C, u32>(wrong, &mut back), "{wrong:?}");
+            assert!(!piece.write_halves::<C, u32>(wrong, &row), "{wrong:?}");
+        }
+        assert!(!Piece::NOWHERE.read_halves::<C, u32>([0, 0], &mut back));
+    }
+    assert_eq!(piece.elements::<u32>([1000, 1196]), Some([1, u32::load(&cells, 196)]));
+    assert_eq!(piece.elements::<u32>([1000, 1200]), None);
+}
+
+fn finds_all<C: Cpu>() {
+    halves::<C, u32>(|word| word as u32);
+    halves::<C, u64>(|word| word);
+    pieces::<C>();
+    // Words of 32 bits begin anew on the way.
+    let narrow =
+        std::array::from_fn(
+            |lane| {
+                if lane == 9 { 5 } else { 0u32.wrapping_sub(8).wrapping_add(8 * lane as u32) }
+            },
+        );
+    let wide = std::array::from_fn(|lane| if lane == 9 { 5 } else { 64 + 8 * lane as u64 });
+    finds::<C, u32>(narrow, narrow[0]);
+    finds::<C, u64>(wide, wide[0]);
+    copies::<C>();
+}
+
+#[test]
+fn rows_and_gathers_are_the_same_at_all_levels() {
+    finds_all::<Baseline>();
+    #[cfg(target_arch = "x86_64")]
+    {
+        use crate::memory::wide::{Avx2, Avx512};
+        use softwarp_num::Level;
+        if crate::ops::level() >= Level::Avx2 {
+            finds_all::<Avx2>();
+        }
+        if crate::ops::level() >= Level::Avx512 {
+            finds_all::<Avx512>();
+        }
+    }
+}
+
+#[test]
+fn memory_that_no_machine_has_is_refused() {
+    assert!(Cells::new(u64::MAX).is_none());
+    assert!(Cells::new(1 << 62).is_none());
+}
