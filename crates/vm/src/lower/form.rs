@@ -25,6 +25,14 @@ impl Form {
         self.shape.words.contains(&word)
     }
 
+    /// The same without a word.
+    pub fn without(&self, word: &str, select: Select) -> Form {
+        let mut shape = self.shape.clone();
+        shape.words.retain(|one| *one != word);
+        let action = action(&shape, select);
+        Form { shape, action }
+    }
+
     /// The first type.
     pub fn ty(&self) -> Type {
         self.shape.types.first().copied().unwrap_or(Type::B32)

@@ -10,6 +10,7 @@
 
 mod address;
 mod allocate;
+mod assembler;
 mod asynchronous;
 mod call;
 mod cluster;

@@ -71,7 +71,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         }),
         _ => return None,
     };
-    let extra = if shape.opcode == "testp" { Property::of_words(shape)? as u32 } else { mode.packed() };
+    let extra = if shape.opcode == "testp" { Property::of_words(shape) as u32 } else { mode.packed() };
     Some((kernels, extra))
 }
 

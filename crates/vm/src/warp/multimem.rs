@@ -47,7 +47,7 @@ impl MultimemOp {
         match half {
             Some(format) if self.accumulates_f32 && op == AtomicOp::Add => sum(format, words),
             _ => {
-                let combine = combination(op, self.ty, false);
+                let combine = combination(op, self.ty, true, true);
                 words.reduce(|a, b| combine(a, b, 0)).unwrap_or(0)
             }
         }
@@ -149,7 +149,7 @@ impl Warp {
                         places.iter().for_each(|(cells, at)| store(cells, at + skip, element, value));
                     }
                     MultimemKind::Reduce(reduction) => {
-                        let combine = combination(reduction, op.ty, false);
+                        let combine = combination(reduction, op.ty, true, true);
                         let f = |before| combine(before, value, 0);
                         for (cells, at) in &places {
                             let at = (at + skip) as usize;

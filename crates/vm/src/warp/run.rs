@@ -328,10 +328,12 @@ impl Warp {
         let lane = first(taking);
         let number = frame.row::<u32>(barrier.number)[lane];
         let count = (barrier.count != NONE).then(|| frame.row::<u32>(barrier.count)[lane]);
+        // Zero in a register stands for all threads, as if nothing had been said.
+        let count = count.filter(|&count| count != 0);
         if number >= crate::cta::BARRIERS {
             return Err(Trouble::new(lane, FaultKind::NoBarrier(number)));
         }
-        if count.is_some_and(|count| count == 0 || count % LANES as u32 != 0) {
+        if count.is_some_and(|count| count % LANES as u32 != 0) {
             return Err(Trouble::new(lane, FaultKind::BarrierCount(count.unwrap_or(0))));
         }
         let holds = match barrier.op {

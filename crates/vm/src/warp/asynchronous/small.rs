@@ -105,7 +105,7 @@ impl Warp {
         let (spaces, frame) = (&env.spaces, &self.calls[call].frame);
         let values: [u64; LANES] =
             if size == 8 { frame.row::<u64>(source) } else { frame.row::<u32>(source).map(u64::from) };
-        let combine = combination(reduce.op, reduce.ty, false);
+        let combine = combination(reduce.op, reduce.ty, false, false);
         for lane in lanes(taking) {
             let (cells, at) = to[lane].need(spaces, lane, (size, size), Use::Atomic)?;
             let f = |word| combine(word, values[lane], 0);
