@@ -10,6 +10,7 @@ pub mod ops;
 pub mod program;
 pub mod sanitize;
 pub mod stats;
+pub mod texture;
 
 mod cta;
 mod grid;

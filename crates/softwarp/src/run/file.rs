@@ -5,6 +5,7 @@
 
 use super::compare::Rule;
 use super::data::{self, Init, MOST_DATA};
+use super::textures::{self, SurfaceEntry, TextureEntry};
 use serde_json::{Map, Value as Json};
 
 /// The most buffers, launches and the like that a file can have.
@@ -38,6 +39,10 @@ pub struct LaunchFile {
     pub bug: Option<String>,
     /// The tool of compute-sanitizer that finds it.
     pub tool: Option<String>,
+    /// Textures.
+    pub textures: Vec<TextureEntry>,
+    /// Surfaces.
+    pub surfaces: Vec<SurfaceEntry>,
     /// What it has that the machine has not, in words.
     pub missing: Option<String>,
 }
@@ -88,6 +93,10 @@ pub enum Argument {
     Buffer(String, i64),
     /// Bytes.
     Bytes(Vec<u8>),
+    /// The handle of a texture.
+    Texture(String),
+    /// The handle of a surface.
+    Surface(String),
     /// A struct of so many bytes: where each member begins, and what it is. Other bytes are zero.
     Packed(u64, Vec<(u64, Argument)>),
 }
@@ -112,16 +121,16 @@ impl std::fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-type Read<T> = Result<T, FileError>;
+pub(super) type Read<T> = Result<T, FileError>;
 
 /// A value and its place.
-struct At<'a> {
-    json: &'a Json,
+pub(super) struct At<'a> {
+    pub(super) json: &'a Json,
     place: String,
 }
 
 impl<'a> At<'a> {
-    fn error<T>(&self, why: impl Into<String>) -> Read<T> {
+    pub(super) fn error<T>(&self, why: impl Into<String>) -> Read<T> {
         Err(FileError { place: self.place.clone(), why: why.into() })
     }
 
@@ -136,19 +145,19 @@ impl<'a> At<'a> {
     }
 
     /// A key that may be absent or null.
-    fn get(&self, key: &str) -> Read<Option<At<'a>>> {
+    pub(super) fn get(&self, key: &str) -> Read<Option<At<'a>>> {
         let found = self.object()?.get(key).filter(|json| !json.is_null());
         Ok(found.map(|json| self.inside(key, json)))
     }
 
-    fn need(&self, key: &str) -> Read<At<'a>> {
+    pub(super) fn need(&self, key: &str) -> Read<At<'a>> {
         match self.get(key)? {
             Some(at) => Ok(at),
             None => self.error(format!("`{key}` is missing")),
         }
     }
 
-    fn list(&self) -> Read<Vec<At<'a>>> {
+    pub(super) fn list(&self) -> Read<Vec<At<'a>>> {
         let Some(list) = self.json.as_array() else { return self.error("it must be a list") };
         if list.len() > MOST {
             return self.error(format!("it has {} members: there can be {MOST}", list.len()));
@@ -158,19 +167,23 @@ impl<'a> At<'a> {
     }
 
     /// A list that may be absent.
-    fn list_of<T>(&self, key: &str, read: impl Fn(&At<'a>) -> Read<T>) -> Read<Vec<T>> {
+    pub(super) fn list_of<T>(&self, key: &str, read: impl Fn(&At<'a>) -> Read<T>) -> Read<Vec<T>> {
         match self.get(key)? {
             Some(list) => list.list()?.iter().map(read).collect(),
             None => Ok(Vec::new()),
         }
     }
 
-    fn text(&self) -> Read<String> {
+    pub(super) fn text(&self) -> Read<String> {
         self.json.as_str().map_or_else(|| self.error("it must be a string"), |text| Ok(text.to_owned()))
     }
 
-    fn unsigned(&self) -> Read<u64> {
+    pub(super) fn unsigned(&self) -> Read<u64> {
         self.json.as_u64().map_or_else(|| self.error("it must be a whole number that is not negative"), Ok)
+    }
+
+    pub(super) fn boolean(&self) -> Read<bool> {
+        self.json.as_bool().map_or_else(|| self.error("it must be true or false"), Ok)
     }
 
     fn data(&self, most: u64) -> Read<Vec<u8>> {
@@ -240,13 +253,10 @@ impl LaunchFile {
                 Some(at) => at.get("tool")?.map(|at| at.text()).transpose()?,
                 None => None,
             },
+            textures: file.list_of("textures", textures::texture)?,
+            surfaces: file.list_of("surfaces", textures::surface)?,
             missing: None,
         };
-        for key in ["textures", "surfaces"] {
-            if file.get(key)?.is_some_and(|at| at.json.as_array().is_none_or(|list| !list.is_empty())) {
-                read.missing = Some(key.to_owned());
-            }
-        }
         let mut missing = None;
         read.launches = launches.list()?.iter().map(|at| launch(at, &mut missing)).collect::<Read<_>>()?;
         read.missing = read.missing.or(missing);
@@ -263,20 +273,32 @@ fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
     let bytes = at.need("bytes")?.unsigned()?;
     let init = match at.get("init")? {
         None => Init::Zero,
-        Some(at) => match at.json {
-            Json::String(word) => match word.as_str() {
-                "zero" => Init::Zero,
-                "none" => Init::None,
-                "iota32" => Init::Iota32,
-                _ => return at.error("it must be zero, none, iota32, or an object"),
-            },
-            _ => match at.get("splitmix32")? {
-                Some(seed) => Init::Splitmix32(seed.unsigned()?),
-                None => Init::Bytes(at.data(bytes.min(MOST_DATA))?),
-            },
-        },
+        Some(at) if at.json.is_string() => words(&at)?
+            .map_or_else(|| at.error("it must be zero, none, iota32, or an object"), Ok)?,
+        Some(at) => init(&at, bytes.min(MOST_DATA))?,
     };
     Ok(Buffer { name: name.to_owned(), bytes, init })
+}
+
+/// What begins with a word.
+fn words(at: &At<'_>) -> Read<Option<Init>> {
+    Ok(match at.json.as_str() {
+        Some("zero") => Some(Init::Zero),
+        Some("none") => Some(Init::None),
+        Some("iota32") => Some(Init::Iota32),
+        _ => None,
+    })
+}
+
+/// What memory holds at first, of at most so many bytes: a word, a seed or data.
+pub(super) fn init(at: &At<'_>, most: u64) -> Read<Init> {
+    if let Some(init) = words(at)? {
+        return Ok(init);
+    }
+    match at.json.is_object().then(|| at.get("splitmix32")).transpose()?.flatten() {
+        Some(seed) => Ok(Init::Splitmix32(seed.unsigned()?)),
+        None => Ok(Init::Bytes(at.data(most)?)),
+    }
 }
 
 fn global(at: &At<'_>) -> Read<Global> {
@@ -325,15 +347,10 @@ fn argument(at: &At<'_>, missing: &mut Option<String>, depth: usize) -> Read<Arg
         }
         "bytes" => value.data(MOST_DATA).map(Argument::Bytes),
         "packed" if depth < DEEPEST => packed(&value, missing, depth),
-        "tensormap" | "texobj" | "surfobj" => {
-            let words = if kind == "tensormap" {
-                "tensor maps"
-            } else if kind == "texobj" {
-                "textures"
-            } else {
-                "surfaces"
-            };
-            missing.get_or_insert_with(|| words.to_owned());
+        "texobj" => Ok(Argument::Texture(value.text()?)),
+        "surfobj" => Ok(Argument::Surface(value.text()?)),
+        "tensormap" => {
+            missing.get_or_insert_with(|| "tensor maps".to_owned());
             Ok(Argument::Bytes(Vec::new()))
         }
         _ => scalar(kind, &value).map(Argument::Bytes),

@@ -15,7 +15,7 @@ use softwarp_num::{Format, Rounding, Saturation};
 use std::sync::atomic::{Ordering, fence};
 
 /// What is there, the operand, the second operand of `cas`: what will be there.
-type Combine = fn(u64, u64, u64) -> u64;
+pub(super) type Combine = fn(u64, u64, u64) -> u64;
 
 /// The low and high halves of a row of 128-bit words.
 type Halves = ([u64; LANES], [u64; LANES]);
@@ -155,7 +155,7 @@ fn apply<T: Unit>(cells: &Cells, at: usize, alone: bool, f: impl Fn(u64) -> u64)
 }
 
 /// The function that an operation applies. On words of fewer bits, only the low bits of the result count.
-fn combination(op: AtomicOp, ty: Type, flush: bool) -> Combine {
+pub(super) fn combination(op: AtomicOp, ty: Type, flush: bool) -> Combine {
     match (op, ty) {
         (AtomicOp::And, _) => |a, b, _| a & b,
         (AtomicOp::Or, _) => |a, b, _| a | b,
