@@ -24,6 +24,7 @@ use crate::sanitize::init::Unwritten;
 use crate::sanitize::{self, Sanitizer};
 use crate::stats::{OpCount, Progress};
 use crate::tuning::Tuning;
+use crate::texture::Textures;
 use softwarp_check::{Checked, Settled, settle};
 use softwarp_image::image::{BANK_BYTES, BANKS};
 use softwarp_image::{Finding, Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
@@ -104,6 +105,7 @@ pub struct Device {
     global: Global,
     constant: Constant,
     programs: HashMap<FunctionId, Arc<Program>>,
+    textures: Textures,
     launches: u64,
     /// What nobody has written, as far as launches were looked at.
     unwritten: Unwritten,
@@ -142,6 +144,7 @@ impl Device {
         let bytes = BANK_BYTES * BANKS as u64;
         let cells = Cells::new(bytes).ok_or(LoadError::Memory(MemoryError::OutOfMemory { bytes }))?;
         let constant = Constant { cells, banks: image.constant.map(|extent| extent.bytes) };
+        let textures = Textures::of(&image, &windows);
         let device = Device {
             units,
             image,
@@ -149,6 +152,7 @@ impl Device {
             global,
             constant,
             programs: HashMap::new(),
+            textures,
             launches: 0,
             unwritten: Unwritten::default(),
             findings: Vec::new(),
@@ -243,6 +247,20 @@ impl Device {
         let (cells, at) = self.global.range(address, bytes.len() as u64)?;
         cells.read(at, bytes);
         Ok(())
+    }
+
+    /// What handles of textures, samplers and surfaces stand for.
+    pub fn textures(&self) -> &Textures {
+        &self.textures
+    }
+
+    pub(crate) fn textures_mut(&mut self) -> &mut Textures {
+        &mut self.textures
+    }
+
+    /// Whether so many bytes at an address are in an allocation.
+    pub(crate) fn has(&self, address: u64, bytes: u64) -> bool {
+        self.global.range(address, bytes).is_ok()
     }
 
     /// A variable of a module, by name.
@@ -344,6 +362,7 @@ impl Device {
             windows: &self.windows,
             global: &self.global,
             constant: &self.constant,
+            textures: &self.textures,
             parameters: &parameters,
             kernel: id,
             name,

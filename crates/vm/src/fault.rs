@@ -2,6 +2,7 @@
 
 use crate::mbarrier::Misuse;
 use crate::program::Memory;
+use crate::texture::Geometry;
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
 
@@ -92,6 +93,8 @@ pub enum FaultKind {
     },
     /// `free` of what `malloc` did not give, or gave and was freed.
     BadFree(u64),
+    /// A texture, sampler or surface that cannot be used so.
+    Texture(Box<BadTexture>),
     /// The host has no memory for what the launch needs.
     OutOfMemory,
     /// More instructions than the launch was allowed.
@@ -100,6 +103,28 @@ pub enum FaultKind {
     TimeLimit,
     /// The host asked it to stop.
     Cancelled,
+}
+
+/// What is wrong with the use of a texture, sampler or surface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The words say what the fields are; names are those of variables, or `handle 0x…`.
+pub enum BadTexture {
+    /// Nothing is bound to a variable.
+    Unbound { name: String },
+    /// A number that stands for nothing.
+    NoHandle { handle: u64, wanted: &'static str },
+    /// It is something else.
+    Kind { name: String, is: &'static str, wanted: &'static str },
+    /// Its shape is not the instruction's.
+    Geometry { name: String, is: Geometry, wanted: Geometry },
+    /// `.trap`: coordinates that are outside. The first counts bytes, or texels of a formatted access.
+    OutOfRange { name: String, coordinates: Vec<i32>, size: Vec<u32> },
+    /// A surface's first coordinate that is not a multiple of the access.
+    Misaligned { name: String, x: i32, bytes: u32 },
+    /// The memory that the texture shows was freed.
+    Freed { name: String },
+    /// Nothing is bound that could answer, and the initialiser does not say.
+    NoAnswer { name: String, member: &'static str },
 }
 
 /// How an instruction used memory.
@@ -345,10 +370,44 @@ impl std::fmt::Display for FaultKind {
                 write!(f, "brx.idx with index {index}: its list has {targets} targets")
             }
             FaultKind::BadFree(address) => write!(f, "free of 0x{address:x}, which malloc did not give"),
+            FaultKind::Texture(bad) => write!(f, "{bad}"),
             FaultKind::OutOfMemory => write!(f, "the host has no memory left for this launch"),
             FaultKind::StepLimit => write!(f, "stopped: the limit on instructions was reached"),
             FaultKind::TimeLimit => write!(f, "stopped: the time limit was reached"),
             FaultKind::Cancelled => write!(f, "stopped on request"),
+        }
+    }
+}
+
+impl std::fmt::Display for BadTexture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |numbers: &[String]| numbers.join(",");
+        match self {
+            BadTexture::Unbound { name } => write!(f, "nothing is bound to `{name}`"),
+            BadTexture::NoHandle { handle, wanted } => {
+                write!(f, "0x{handle:x} is not the handle of {wanted}, nor the address of a variable that has one")
+            }
+            BadTexture::Kind { name, is, wanted } => write!(f, "`{name}` is {is}, not {wanted}"),
+            BadTexture::Geometry { name, is, wanted } => {
+                write!(f, "`{name}` is .{}, and the instruction .{}", is.name(), wanted.name())
+            }
+            BadTexture::OutOfRange { name, coordinates, size } => {
+                let coordinates: Vec<String> = coordinates.iter().map(i32::to_string).collect();
+                let size: Vec<String> = size.iter().map(u32::to_string).collect();
+                write!(
+                    f,
+                    "access of surface `{name}` at ({}) is out of range: it has ({})",
+                    list(&coordinates),
+                    list(&size)
+                )
+            }
+            BadTexture::Misaligned { name, x, bytes } => {
+                write!(f, "access of surface `{name}` at x = {x} is misaligned: it is of {bytes} bytes")
+            }
+            BadTexture::Freed { name } => write!(f, "the memory that texture `{name}` shows was freed"),
+            BadTexture::NoAnswer { name, member } => {
+                write!(f, "nothing is bound to `{name}`, and its initialiser does not give `{member}`")
+            }
         }
     }
 }

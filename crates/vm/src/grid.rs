@@ -18,6 +18,7 @@ use crate::program::Program;
 use crate::sanitize::Sanitizer;
 use crate::stats::{Counts, OpCount, Progress, Tracer, Watch};
 use softwarp_image::window::{CTA_SHARED, reserved_shared};
+use crate::texture::Textures;
 use softwarp_image::{FunctionId, Image, Windows};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -41,6 +42,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) windows: &'a Windows,
     pub(crate) global: &'a Global,
     pub(crate) constant: &'a Constant,
+    pub(crate) textures: &'a Textures,
     pub(crate) parameters: &'a Cells,
     pub(crate) kernel: FunctionId,
     pub(crate) name: &'a str,

@@ -12,6 +12,7 @@ pub mod ops;
 pub mod program;
 pub mod sanitize;
 pub mod stats;
+pub mod texture;
 
 mod cluster;
 mod cta;

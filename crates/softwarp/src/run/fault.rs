@@ -5,8 +5,8 @@ use crate::render::Event;
 use crate::source::Source;
 use crate::syntax::tree::Item;
 use crate::vm::fault::{
-    AwaitedMbarrier, BadAccess, Fault, FaultKind, Nearest, Place, Problem, Relative, Use, Waiting, What,
-    space_name,
+    AwaitedMbarrier, BadAccess, BadTexture, Fault, FaultKind, Nearest, Place, Problem, Relative, Use, Waiting,
+    What, space_name,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -198,6 +198,14 @@ fn kind(kind: &FaultKind) -> &'static str {
         FaultKind::NoFunction(_) => "no_function",
         FaultKind::NoTarget { .. } => "no_target",
         FaultKind::BadFree(_) => "bad_free",
+        FaultKind::Texture(bad) => match **bad {
+            BadTexture::Unbound { .. } | BadTexture::NoAnswer { .. } => "texture_unbound",
+            BadTexture::NoHandle { .. } => "texture_handle",
+            BadTexture::Kind { .. } | BadTexture::Geometry { .. } => "texture_kind",
+            BadTexture::OutOfRange { .. } => "surface_out_of_range",
+            BadTexture::Misaligned { .. } => "surface_misaligned",
+            BadTexture::Freed { .. } => "use_after_free",
+        },
         FaultKind::OutOfMemory => "out_of_memory",
         FaultKind::StepLimit => "step_limit",
         FaultKind::TimeLimit => "time_limit",

@@ -27,6 +27,7 @@ mod observe;
 mod print;
 mod run;
 mod special;
+mod surface;
 mod texture;
 
 pub(crate) use fast::{Direct, Quick};
