@@ -70,6 +70,7 @@ impl Warp {
                 let all = barrier.count == NONE && barrier.op != BarrierOp::Arrive;
                 sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
             }
+            Step::Asynchronous(op, operands) => self.observe_async(env, sanitizer, &actor, op, operands, split),
             Step::Exit => sanitizer.exited(launch, &actor),
             Step::Return => match activation.caller {
                 None => sanitizer.exited(launch, &actor),
@@ -91,7 +92,6 @@ impl Warp {
             | Step::Warp(_)
             | Step::Texture(..)
             | Step::Cluster(ClusterOp::Map(_) | ClusterOp::Rank(_) | ClusterOp::IsOwn, _)
-            | Step::Asynchronous(..)
             | Step::Matrix(..)
             | Step::Yield => {}
         }
