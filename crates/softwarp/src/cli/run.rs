@@ -345,10 +345,7 @@ fn refused(error: &RunError, sources: &[Source], launch_file: Option<&str>, colo
             None => Fault::call(error),
             Some(name) => Fault::input(name, format!("launches[{index}]: {error}")),
         },
-        RunError::File(_)
-        | RunError::Memory { .. }
-        | RunError::Texture { .. }
-        | RunError::Load(_) => {
+        RunError::File(_) | RunError::Memory { .. } | RunError::Texture { .. } | RunError::Load(_) => {
             launch_file.map_or_else(|| Fault::Input(error.to_string()), |name| Fault::input(name, error))
         }
     }

@@ -6,8 +6,8 @@
 use super::compare::Rule;
 use super::data::{self, Init, MOST_DATA};
 use super::tensormap;
-use crate::tensor::Description;
 use super::textures::{self, SurfaceEntry, TextureEntry};
+use crate::tensor::Description;
 use serde_json::{Map, Value as Json};
 
 /// The most buffers, launches and the like that a file can have.
@@ -284,8 +284,9 @@ fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
     let bytes = at.need("bytes")?.unsigned()?;
     let init = match at.get("init")? {
         None => Init::Zero,
-        Some(at) if at.json.is_string() => words(&at)?
-            .map_or_else(|| at.error("it must be zero, none, iota32, or an object"), Ok)?,
+        Some(at) if at.json.is_string() => {
+            words(&at)?.map_or_else(|| at.error("it must be zero, none, iota32, or an object"), Ok)?
+        }
         Some(at) => init(&at, bytes.min(MOST_DATA))?,
     };
     Ok(Buffer { name: name.to_owned(), bytes, init })

@@ -26,11 +26,11 @@
 //! ```
 
 use super::array::{Array, ArrayDescription};
-use super::sampler::{AddressMode, Filter, Sampler};
 use super::format::{Channel, Format};
+use super::sampler::{AddressMode, Filter, Sampler};
 use super::{Bound, Geometry, Source, Texture, TextureError, Textures, Variable};
-use crate::fault::BadTexture;
 use crate::device::Device;
+use crate::fault::BadTexture;
 use softwarp_check::checked::{FieldValue, Place};
 use softwarp_image::{Image, Object, ObjectId, State, Windows};
 use softwarp_isa::space::opaque::{CHANNEL_DATA_TYPES, CHANNEL_ORDERS, Member, TextureMode};
@@ -95,7 +95,9 @@ impl Textures {
         for index in 0..image.objects.len() {
             let id = ObjectId(index as u32);
             let object = image.object(id);
-            let (Some(opaque), Some(first)) = (opaque(object), handle_of(image, windows, id, None)) else { continue };
+            let (Some(opaque), Some(first)) = (opaque(object), handle_of(image, windows, id, None)) else {
+                continue;
+            };
             let elements = object.total().checked_div(object.element).unwrap_or(1).clamp(1, 1 << 16);
             for element in 0..elements {
                 let handle = first + element * object.element;
@@ -176,7 +178,8 @@ fn of_texture(texture: &Texture, member: Member, level: Option<i32>) -> u32 {
             let description = &array.description;
             match member {
                 Member::Width | Member::Height | Member::Depth => {
-                    let level = u32::try_from(level.unwrap_or(0)).ok().filter(|&level| level < description.levels);
+                    let level =
+                        u32::try_from(level.unwrap_or(0)).ok().filter(|&level| level < description.levels);
                     // A texture of one dimension has a row to the hardware, a surface none.
                     let row = u32::from(description.geometry == Geometry::D1 && member == Member::Height);
                     level.map_or(0, |level| size(description, level, member).max(row))
@@ -305,7 +308,8 @@ impl Device {
 
     fn opaque_variable(&self, name: &str) -> Option<(u64, &Object)> {
         let image = self.image();
-        let named = |object: &Object| object.function.is_none() && &*object.name == name && opaque(object).is_some();
+        let named =
+            |object: &Object| object.function.is_none() && &*object.name == name && opaque(object).is_some();
         let index = image.objects.iter().position(named)?;
         let id = ObjectId(index as u32);
         Some((handle_of(image, self.windows(), id, None)?, image.object(id)))
@@ -325,7 +329,11 @@ impl Device {
                 aligned("pitch", pitch, texel.max(ALIGNMENT))?;
                 let row = u64::from(width) * texel;
                 if pitch < row || width == 0 || height == 0 {
-                    return Err(TextureError::Size { what: "width", given: width, most: (pitch / texel) as u32 });
+                    return Err(TextureError::Size {
+                        what: "width",
+                        given: width,
+                        most: (pitch / texel) as u32,
+                    });
                 }
                 (address, pitch.saturating_mul(u64::from(height) - 1).saturating_add(row))
             }

@@ -247,10 +247,15 @@ impl std::fmt::Display for TextureError {
         match self {
             TextureError::Size { what, given, most } => write!(f, "{what}: {given} is not from 1 to {most}"),
             TextureError::Cube { width, height, layers } => {
-                write!(f, "a cube has square faces, six of them or a multiple: not {width} by {height} by {layers}")
+                write!(
+                    f,
+                    "a cube has square faces, six of them or a multiple: not {width} by {height} by {layers}"
+                )
             }
             TextureError::OutOfMemory { bytes } => write!(f, "no room for {bytes} bytes"),
-            TextureError::NoLevel { level, levels } => write!(f, "there is no level {level}: there are {levels}"),
+            TextureError::NoLevel { level, levels } => {
+                write!(f, "there is no level {level}: there are {levels}")
+            }
             TextureError::TooMuchData { bytes, given } => {
                 write!(f, "{given} bytes of data: the array has {bytes}")
             }
@@ -262,7 +267,9 @@ impl std::fmt::Display for TextureError {
             TextureError::Misaligned { what, value, multiple } => {
                 write!(f, "{what}: {value} is not a multiple of {multiple}")
             }
-            TextureError::Filter => write!(f, "integers cannot be filtered unless they are read as fractions"),
+            TextureError::Filter => {
+                write!(f, "integers cannot be filtered unless they are read as fractions")
+            }
         }
     }
 }

@@ -251,7 +251,9 @@ impl View<'_> {
     /// The texel with these numbers, of a level; zeros outside, but in mipmaps the nearest one of the level. Of
     /// multi-sampled textures, one of its samples.
     pub fn fetch(&self, index: [i32; 3], layer: u32, level: i32, sample: u32) -> [u32; 4] {
-        let Some(own) = usize::try_from(level).ok().and_then(|level| self.levels.get(level)) else { return [0; 4] };
+        let Some(own) = usize::try_from(level).ok().and_then(|level| self.levels.get(level)) else {
+            return [0; 4];
+        };
         let clamps = self.levels.len() > 1;
         let inside = |n: usize| match clamps {
             true => Some(index[n].clamp(0, own.size[n] as i32 - 1) as u32),

@@ -172,7 +172,10 @@ mod tests {
     fn wrapping_without_normalized_coordinates_is_clamping() {
         for mode in [AddressMode::Wrap, AddressMode::Mirror] {
             let axis = Axis::new(8, mode, false);
-            assert_eq!((axis.point(-3.0, 0), axis.point(9.5, 0), axis.point(2.7, 1)), (Some(0), Some(7), Some(3)));
+            assert_eq!(
+                (axis.point(-3.0, 0), axis.point(9.5, 0), axis.point(2.7, 1)),
+                (Some(0), Some(7), Some(3))
+            );
         }
     }
 

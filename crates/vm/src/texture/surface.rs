@@ -34,7 +34,8 @@ impl Array {
         let slices = i32::try_from(self.description.slices(0)).unwrap_or(i32::MAX);
         let height = level.size[1] as i32;
         let last = (row as i32 - bytes as i32).max(0);
-        let inside = x >= 0 && x <= last && (0..height).contains(&y) && (0..slices).contains(&slice) && bytes <= row;
+        let inside =
+            x >= 0 && x <= last && (0..height).contains(&y) && (0..slices).contains(&slice) && bytes <= row;
         let (x, y, slice) = match clamp {
             _ if inside => (x, y, slice),
             Clamp::Clamp => (x.clamp(0, last), y.clamp(0, height - 1), slice.clamp(0, slices - 1)),

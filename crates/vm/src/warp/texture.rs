@@ -77,7 +77,8 @@ impl Warp {
             TextureOp::IsType(opaque) => {
                 if let ([pointer], [d]) = (&operands.reads[..], &operands.writes[..]) {
                     let is = frame.row::<u64>(*pointer).map(|at| textures.variable(at).map(|it| it.opaque));
-                    let mask = (0..LANES).fold(0, |mask, lane| mask | u32::from(is[lane] == Some(*opaque)) << lane);
+                    let mask =
+                        (0..LANES).fold(0, |mask, lane| mask | u32::from(is[lane] == Some(*opaque)) << lane);
                     frame.set_predicate(*d, mask, taking);
                 }
             }
@@ -172,7 +173,11 @@ fn view<'a>(
 ) -> Option<View<'a>> {
     let format = texture.source.format();
     let bordered = sampler.address.contains(&AddressMode::Border);
-    let border = if bordered { crate::texture::sample::border(format, texture.integers, sampler.border) } else { [0; 4] };
+    let border = if bordered {
+        crate::texture::sample::border(format, texture.integers, sampler.border)
+    } else {
+        [0; 4]
+    };
     let integers = texture.integers;
     let (cells, levels, layers, samples): (_, &[Level], _, _) = match &texture.source {
         Source::Array(array) => {
@@ -238,7 +243,8 @@ fn look(
             let detail = match (op.detail, &gradients) {
                 (Detail::Level, _) => level::explicit(f32::from_bits(detail[lane]), levels),
                 (Detail::Gradient, Some(along)) => {
-                    let along = [0, 1].map(|n: usize| [0, 1, 2].map(|part: usize| f32::from_bits(along[n][part][lane])));
+                    let along = [0, 1]
+                        .map(|n: usize| [0, 1, 2].map(|part: usize| f32::from_bits(along[n][part][lane])));
                     view.detail(at, along)
                 }
                 _ => 0,

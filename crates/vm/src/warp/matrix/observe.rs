@@ -7,6 +7,7 @@ use crate::program::matrix::MatrixOp;
 use crate::program::{Memory, Operands};
 use crate::sanitize::{Actor, Sanitizer, Touch};
 use crate::warp::access::addresses;
+use crate::warp::observe::located;
 use crate::warp::run::first;
 use crate::warp::{Env, Split, Warp};
 
@@ -32,11 +33,13 @@ impl Warp {
                 memory => (memory, 0),
             };
             let at = at.wrapping_sub(window);
-            let start =
-                if space == Memory::Shared { at.checked_sub(env.spaces.shared_base()) } else { Some(at) };
             // What is wrong with an address is found when it is used.
-            let Some(start) = start.filter(|_| at.is_multiple_of(bytes)) else { return };
-            let touch = Touch { lane, usage, strong: false, space, address: start, bytes, data: None };
+            let Some((kept, cta, start)) = located(env, space, at) else { return };
+            if !at.is_multiple_of(bytes) {
+                return;
+            }
+            let touch =
+                Touch { lane, usage, strong: false, space: kept, cta, address: start, bytes, data: None };
             let named = || address.and_then(|address| self.called(env, split, address, space, at));
             sanitizer.touch(env.launch, actor, &touch, &named);
         };
