@@ -16,21 +16,22 @@
 use crate::grid;
 pub use crate::launch::{Launch, LaunchError, Report};
 use crate::lower::{Lowering, lower};
-use crate::memory::Constant;
 use crate::memory::cell::Cells;
+use crate::memory::constant::Constant;
 use crate::memory::global::{Global, MemoryError};
 use crate::program::{Call, Callee, Op, Program, Provided, Step};
 use crate::sanitize::init::Unwritten;
 use crate::sanitize::{self, Sanitizer};
 use crate::stats::{OpCount, Progress};
 use softwarp_check::{Checked, Settled, settle};
-use softwarp_image::image::{BANK_BYTES, BANKS};
+use softwarp_image::image::BANK_BYTES;
 use softwarp_image::{Finding, Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
 use softwarp_isa::{StateSpace, Target};
 use softwarp_syntax::tree::Item;
 use softwarp_syntax::{Diagnostic, Module, Severity, parse};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// The most threads of a CTA.
@@ -106,6 +107,7 @@ pub struct Device {
     /// What nobody has written, as far as launches were looked at.
     unwritten: Unwritten,
     findings: Vec<sanitize::Finding>,
+    stopped: Option<Report>,
 }
 
 impl Device {
@@ -137,9 +139,7 @@ impl Device {
         let image = lay_out(&linked, softwarp_image::Options::default()).map_err(LoadError::Unlinked)?;
         let windows = Windows::for_target(image.header.address_bits, image.header.arch);
         let global = Global::new(&windows, image.global.bytes).map_err(LoadError::Memory)?;
-        let bytes = BANK_BYTES * BANKS as u64;
-        let cells = Cells::new(bytes).ok_or(LoadError::Memory(MemoryError::OutOfMemory { bytes }))?;
-        let constant = Constant { cells, banks: image.constant.map(|extent| extent.bytes) };
+        let constant = Constant::new(&image).map_err(LoadError::Memory)?;
         let device = Device {
             units,
             image,
@@ -150,6 +150,7 @@ impl Device {
             launches: 0,
             unwritten: Unwritten::default(),
             findings: Vec::new(),
+            stopped: None,
         };
         device.initialise();
         Ok(device)
@@ -216,6 +217,11 @@ impl Device {
         &self.findings
     }
 
+    /// What the last launch that was stopped had done by then.
+    pub fn stopped(&self) -> Option<&Report> {
+        self.stopped.as_ref()
+    }
+
     /// Gives it back.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
         self.unwritten.remove(address);
@@ -237,6 +243,17 @@ impl Device {
         Ok(())
     }
 
+    /// Makes a buffer of zeros in constant memory, at a multiple of 256, and gives its address in `.const`: what a
+    /// kernel's parameter that is a `.ptr .const` takes.
+    pub fn allocate_constant(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+        self.constant.allocate(bytes)
+    }
+
+    /// Copies bytes into constant memory.
+    pub fn write_constant(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.constant.write(address, bytes)
+    }
+
     /// A variable of a module, by name.
     pub fn variable(&self, name: &str) -> Option<(ObjectId, &Object)> {
         let named = |object: &Object| object.function.is_none() && &*object.name == name;
@@ -248,14 +265,14 @@ impl Device {
     fn variable_place(&self, name: &str, bytes: u64) -> Result<(&Cells, u64), MemoryError> {
         let missing = || MemoryError::NoVariable { name: name.into() };
         let (id, object) = self.variable(name).ok_or_else(missing)?;
-        let size = object.total();
+        let size = Constant::size_of(object);
         if bytes > size {
             return Err(MemoryError::TooManyBytes { name: name.into(), bytes: size, given: bytes });
         }
         self.place(id).ok_or_else(missing)
     }
 
-    /// Sets the first bytes of a `.global` or `.const` variable.
+    /// Sets the first bytes of a `.global` or `.const` variable. An array without a size has all of its bank.
     pub fn write_variable(&mut self, name: &str, bytes: &[u8]) -> Result<(), MemoryError> {
         let (cells, at) = self.variable_place(name, bytes.len() as u64)?;
         cells.write(at, bytes);
@@ -265,7 +282,7 @@ impl Device {
     /// The bytes of a `.global` or `.const` variable.
     pub fn read_variable(&self, name: &str) -> Result<Vec<u8>, MemoryError> {
         let (cells, at) = self.variable_place(name, 0)?;
-        let size = self.variable(name).map_or(0, |(_, object)| object.total());
+        let size = self.variable(name).map_or(0, |(_, object)| Constant::size_of(object));
         let full = MemoryError::OutOfMemory { bytes: size };
         let size = usize::try_from(size).map_err(|_| full.clone())?;
         let mut bytes = Vec::new();
@@ -352,9 +369,14 @@ impl Device {
             progress: launch.progress.unwrap_or(&own),
             started,
         };
-        let outcome = running.run();
+        let done_before = running.progress.ctas_done.load(Ordering::Relaxed);
+        let (mut counts, operations, fault) = running.run();
+        let ctas = match fault {
+            None => launch.grid.iter().map(|&size| u64::from(size)).product(),
+            Some(_) => running.progress.ctas_done.load(Ordering::Relaxed).saturating_sub(done_before),
+        };
         let elapsed = started.elapsed();
-        if let (Some(sanitizer), Err(fault)) = (&sanitizer, &outcome) {
+        if let (Some(sanitizer), Some(fault)) = (&sanitizer, &fault) {
             sanitizer.stopped(program, fault);
         }
         self.findings = sanitizer.map(Sanitizer::findings).unwrap_or_default();
@@ -362,13 +384,17 @@ impl Device {
             // Nobody saw what it wrote.
             self.unwritten.clear();
         }
-        let (counts, operations) = outcome.map_err(LaunchError::Fault)?;
-        let ctas = launch.grid.iter().map(|&size| u64::from(size)).product();
         let functions = program.codes.iter().map(|code| code.function);
         let operations: Vec<_> = functions.zip(operations).collect();
         let mnemonics = self.mnemonics(program, &operations);
         let findings = self.findings.clone();
-        Ok(Report { ctas, counts, elapsed, mnemonics, operations, findings })
+        if fault.is_some() && launch.count_operations {
+            counts.recount(program, &operations);
+        }
+        let report = Report { ctas, counts, elapsed, mnemonics, operations, findings };
+        let Some(fault) = fault else { return Ok(report) };
+        self.stopped = Some(report);
+        Err(LaunchError::Fault(fault))
     }
 
     /// `.maxntid` and `.reqntid`.

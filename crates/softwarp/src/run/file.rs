@@ -22,6 +22,8 @@ pub struct LaunchFile {
     pub what: Option<String>,
     /// Memory of the device.
     pub buffers: Vec<Buffer>,
+    /// Buffers in constant memory.
+    pub constants: Vec<Buffer>,
     /// Buffers that are freed before the first launch.
     pub freed: Vec<String>,
     /// Variables of the module that the host sets or reads.
@@ -86,6 +88,8 @@ pub struct Launch {
 pub enum Argument {
     /// The address of a buffer, and an offset.
     Buffer(String, i64),
+    /// The address in `.const` of a buffer in constant memory, and an offset.
+    Constant(String, i64),
     /// Bytes.
     Bytes(Vec<u8>),
     /// A struct of so many bytes: where each member begins, and what it is. Other bytes are zero.
@@ -206,7 +210,7 @@ impl LaunchFile {
         let file = At { json, place: String::new() };
         let text = |key: &str| file.get(key)?.map(|at| at.text()).transpose();
         let launches = file.need("launches")?;
-        let buffers = match file.get("buffers")? {
+        let buffers = |key: &str| match file.get(key)? {
             Some(at) => {
                 at.object()?.iter().map(|(name, json)| buffer(&at.inside(name, json), name)).collect()
             }
@@ -228,7 +232,8 @@ impl LaunchFile {
         let mut read = LaunchFile {
             ptx: text("ptx")?,
             what: text("what")?,
-            buffers: buffers?,
+            buffers: buffers("buffers")?,
+            constants: buffers("constants")?,
             freed: file.list_of("freed", At::text)?,
             globals: file.list_of("globals", global)?,
             launches: Vec::new(),
@@ -316,12 +321,13 @@ fn argument(at: &At<'_>, missing: &mut Option<String>, depth: usize) -> Read<Arg
     };
     let value = at.inside(kind, json);
     match kind.as_str() {
-        "buffer" => {
+        "buffer" | "constant" => {
             let offset = match at.get("offset")? {
                 Some(at) => at.json.as_i64().map_or_else(|| at.error("it must be a whole number"), Ok)?,
                 None => 0,
             };
-            Ok(Argument::Buffer(value.text()?, offset))
+            let is = if kind == "buffer" { Argument::Buffer } else { Argument::Constant };
+            Ok(is(value.text()?, offset))
         }
         "bytes" => value.data(MOST_DATA).map(Argument::Bytes),
         "packed" if depth < DEEPEST => packed(&value, missing, depth),

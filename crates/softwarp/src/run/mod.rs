@@ -104,6 +104,8 @@ pub struct Placed {
 pub struct Run {
     device: Device,
     buffers: Vec<Placed>,
+    /// Buffers in constant memory, by name: their addresses there.
+    constants: Vec<(String, u64)>,
 }
 
 /// The most bytes of a kernel's parameters.
@@ -116,7 +118,7 @@ impl Run {
             return Err(RunError::Missing(missing.clone()));
         }
         let device = Device::load(sources, load).map_err(RunError::Load)?;
-        let mut run = Run { device, buffers: Vec::new() };
+        let mut run = Run { device, buffers: Vec::new(), constants: Vec::new() };
         for buffer in &file.buffers {
             let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
             let address = match buffer.init {
@@ -128,6 +130,13 @@ impl Run {
             buffer.init.write(buffer.bytes, put).map_err(failed)?;
             let (name, bytes) = (buffer.name.clone(), buffer.bytes);
             run.buffers.push(Placed { name, address, bytes, freed: false });
+        }
+        for buffer in &file.constants {
+            let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
+            let address = run.device.allocate_constant(buffer.bytes).map_err(failed)?;
+            let put = |at, piece: &[u8]| run.device.write_constant(address.saturating_add(at), piece);
+            buffer.init.write(buffer.bytes, put).map_err(failed)?;
+            run.constants.push((buffer.name.clone(), address));
         }
         for name in &file.freed {
             let index = run.buffers.iter().position(|one| &one.name == name);
@@ -204,6 +213,11 @@ impl Run {
                 let found = self.buffers.iter().find(|buffer| &buffer.name == name);
                 let found = found.ok_or_else(|| no_buffer(place, name))?;
                 Ok(machine::Argument::Address(found.address.wrapping_add_signed(*offset)))
+            }
+            Argument::Constant(name, offset) => {
+                let found = self.constants.iter().find(|(one, _)| one == name);
+                let &(_, address) = found.ok_or_else(|| no_buffer(place, name))?;
+                Ok(machine::Argument::Address(address.wrapping_add_signed(*offset)))
             }
             Argument::Packed(size, fields) => {
                 let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });
