@@ -16,8 +16,8 @@
 use crate::grid;
 pub use crate::launch::{ClusterError, Launch, LaunchError, Report};
 use crate::lower::{Lowering, lower};
-use crate::memory::Constant;
 use crate::memory::cell::Cells;
+use crate::memory::constant::Constant;
 use crate::memory::global::{Global, MemoryError};
 use crate::program::{Call, Callee, Op, Program, Provided, Step};
 use crate::sanitize::init::Unwritten;
@@ -26,7 +26,7 @@ use crate::stats::{OpCount, Progress};
 use crate::texture::Textures;
 use crate::tuning::Tuning;
 use softwarp_check::{Checked, Settled, settle};
-use softwarp_image::image::{BANK_BYTES, BANKS};
+use softwarp_image::image::BANK_BYTES;
 use softwarp_image::{Finding, Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
 use softwarp_isa::{StateSpace, Target};
 use softwarp_syntax::tree::Item;
@@ -110,6 +110,7 @@ pub struct Device {
     /// What nobody has written, as far as launches were looked at.
     unwritten: Unwritten,
     findings: Vec<sanitize::Finding>,
+    stopped: Option<Report>,
 }
 
 impl Device {
@@ -141,9 +142,7 @@ impl Device {
         let image = lay_out(&linked, softwarp_image::Options::default()).map_err(LoadError::Unlinked)?;
         let windows = Windows::for_target(image.header.address_bits, image.header.arch);
         let global = Global::new(&windows, image.global.bytes).map_err(LoadError::Memory)?;
-        let bytes = BANK_BYTES * BANKS as u64;
-        let cells = Cells::new(bytes).ok_or(LoadError::Memory(MemoryError::OutOfMemory { bytes }))?;
-        let constant = Constant { cells, banks: image.constant.map(|extent| extent.bytes) };
+        let constant = Constant::new(&image).map_err(LoadError::Memory)?;
         let textures = Textures::of(&image, &windows);
         let device = Device {
             units,
@@ -156,6 +155,7 @@ impl Device {
             launches: 0,
             unwritten: Unwritten::default(),
             findings: Vec::new(),
+            stopped: None,
         };
         device.initialise();
         Ok(device)
@@ -228,6 +228,11 @@ impl Device {
         self.global.add_multicast(parts, bytes)
     }
 
+    /// What the last launch that was stopped had done by then.
+    pub fn stopped(&self) -> Option<&Report> {
+        self.stopped.as_ref()
+    }
+
     /// Gives it back.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
         self.unwritten.remove(address);
@@ -263,6 +268,17 @@ impl Device {
         self.global.range(address, bytes).is_ok()
     }
 
+    /// Makes a buffer of zeros in constant memory, at a multiple of 256, and gives its address in `.const`: what a
+    /// kernel's parameter that is a `.ptr .const` takes.
+    pub fn allocate_constant(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+        self.constant.allocate(bytes)
+    }
+
+    /// Copies bytes into constant memory.
+    pub fn write_constant(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.constant.write(address, bytes)
+    }
+
     /// A variable of a module, by name.
     pub fn variable(&self, name: &str) -> Option<(ObjectId, &Object)> {
         let named = |object: &Object| object.function.is_none() && &*object.name == name;
@@ -274,14 +290,14 @@ impl Device {
     fn variable_place(&self, name: &str, bytes: u64) -> Result<(&Cells, u64), MemoryError> {
         let missing = || MemoryError::NoVariable { name: name.into() };
         let (id, object) = self.variable(name).ok_or_else(missing)?;
-        let size = object.total();
+        let size = Constant::size_of(object);
         if bytes > size {
             return Err(MemoryError::TooManyBytes { name: name.into(), bytes: size, given: bytes });
         }
         self.place(id).ok_or_else(missing)
     }
 
-    /// Sets the first bytes of a `.global` or `.const` variable.
+    /// Sets the first bytes of a `.global` or `.const` variable. An array without a size has all of its bank.
     pub fn write_variable(&mut self, name: &str, bytes: &[u8]) -> Result<(), MemoryError> {
         let (cells, at) = self.variable_place(name, bytes.len() as u64)?;
         cells.write(at, bytes);
@@ -291,7 +307,7 @@ impl Device {
     /// The bytes of a `.global` or `.const` variable.
     pub fn read_variable(&self, name: &str) -> Result<Vec<u8>, MemoryError> {
         let (cells, at) = self.variable_place(name, 0)?;
-        let size = self.variable(name).map_or(0, |(_, object)| object.total());
+        let size = self.variable(name).map_or(0, |(_, object)| Constant::size_of(object));
         let full = MemoryError::OutOfMemory { bytes: size };
         let size = usize::try_from(size).map_err(|_| full.clone())?;
         let mut bytes = Vec::new();
@@ -388,10 +404,15 @@ impl Device {
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
         };
-        let outcome = running.run();
+        let done_before = running.progress.ctas_done.load(Ordering::Relaxed);
+        let (mut counts, operations, fault) = running.run();
+        let ctas = match fault {
+            None => launch.grid.iter().map(|&size| u64::from(size)).product(),
+            Some(_) => running.progress.ctas_done.load(Ordering::Relaxed).saturating_sub(done_before),
+        };
         let elapsed = started.elapsed();
-        let cancelled = running.cancelled.load(Ordering::Relaxed);
-        if let (Some(sanitizer), Err(fault)) = (&sanitizer, &outcome) {
+        let ctas = ctas.saturating_sub(running.cancelled.load(Ordering::Relaxed));
+        if let (Some(sanitizer), Some(fault)) = (&sanitizer, &fault) {
             sanitizer.stopped(program, fault);
         }
         self.findings = sanitizer.map(Sanitizer::findings).unwrap_or_default();
@@ -399,14 +420,17 @@ impl Device {
             // Nobody saw what it wrote.
             self.unwritten.clear();
         }
-        let (counts, operations) = outcome.map_err(LaunchError::Fault)?;
-        let ctas: u64 = grid.iter().map(|&size| u64::from(size)).product();
-        let ctas = ctas.saturating_sub(cancelled);
         let functions = program.codes.iter().map(|code| code.function);
         let operations: Vec<_> = functions.zip(operations).collect();
         let mnemonics = self.mnemonics(program, &operations);
         let findings = self.findings.clone();
-        Ok(Report { ctas, counts, elapsed, mnemonics, operations, findings })
+        if fault.is_some() && launch.count_operations {
+            counts.recount(program, &operations);
+        }
+        let report = Report { ctas, counts, elapsed, mnemonics, operations, findings };
+        let Some(fault) = fault else { return Ok(report) };
+        self.stopped = Some(report);
+        Err(LaunchError::Fault(fault))
     }
 
     /// What a kernel's directives ask of launches.

@@ -11,9 +11,10 @@ use crate::cluster::{Cluster, Shared};
 use crate::cta::Turn;
 use crate::fault::{Fault, FaultKind};
 use crate::lanes::LANES;
+use crate::memory::Spaces;
 use crate::memory::cell::Cells;
+use crate::memory::constant::Constant;
 use crate::memory::global::{Global, lock};
-use crate::memory::{Constant, Spaces};
 use crate::program::Program;
 use crate::sanitize::Sanitizer;
 use crate::stats::{Counts, OpCount, Progress, Tracer, Watch};
@@ -194,8 +195,8 @@ impl Launch<'_> {
         self.tracer.is_some() || self.count_operations || self.sanitizer.is_some()
     }
 
-    /// Runs it.
-    pub(crate) fn run(&self) -> Result<(Counts, Vec<Vec<OpCount>>), Box<Fault>> {
+    /// Runs it: what was executed, and what stopped it.
+    pub(crate) fn run(&self) -> (Counts, Vec<Vec<OpCount>>, Option<Box<Fault>>) {
         self.progress.ctas.store(self.ctas(), Ordering::Relaxed);
         let crew = Crew {
             aside: Mutex::new(VecDeque::new()),
@@ -211,10 +212,9 @@ impl Launch<'_> {
             }
             crew.work(self);
         });
-        match lock(&crew.fault).take() {
-            Some((_, fault)) => Err(fault),
-            None => Ok(std::mem::take(&mut *lock(&crew.done))),
-        }
+        let fault = lock(&crew.fault).take().map(|(_, fault)| fault);
+        let (counts, operations) = std::mem::take(&mut *lock(&crew.done));
+        (counts, operations, fault)
     }
 }
 

@@ -27,6 +27,8 @@ pub struct LaunchFile {
     pub buffers: Vec<Buffer>,
     /// Buffers that stand for the same place in several others: their names, and those of the others.
     pub multicasts: Vec<(String, Vec<String>)>,
+    /// Buffers in constant memory.
+    pub constants: Vec<Buffer>,
     /// Buffers that are freed before the first launch.
     pub freed: Vec<String>,
     /// Variables of the module that the host sets or reads.
@@ -93,6 +95,8 @@ pub struct Launch {
 pub enum Argument {
     /// The address of a buffer, and an offset.
     Buffer(String, i64),
+    /// The address in `.const` of a buffer in constant memory, and an offset.
+    Constant(String, i64),
     /// Bytes.
     Bytes(Vec<u8>),
     /// The handle of a texture.
@@ -223,7 +227,7 @@ impl LaunchFile {
         let file = At { json, place: String::new() };
         let text = |key: &str| file.get(key)?.map(|at| at.text()).transpose();
         let launches = file.need("launches")?;
-        let buffers = match file.get("buffers")? {
+        let buffers = |key: &str| match file.get(key)? {
             Some(at) => {
                 let memory = at.object()?.iter().filter(|(_, json)| json.get("multicast").is_none());
                 memory.map(|(name, json)| buffer(&at.inside(name, json), name)).collect()
@@ -256,8 +260,9 @@ impl LaunchFile {
         Ok(LaunchFile {
             ptx: text("ptx")?,
             what: text("what")?,
-            buffers: buffers?,
+            buffers: buffers("buffers")?,
             multicasts,
+            constants: buffers("constants")?,
             freed: file.list_of("freed", At::text)?,
             globals: file.list_of("globals", global)?,
             launches: launches.list()?.iter().map(launch).collect::<Read<_>>()?,
@@ -353,12 +358,13 @@ fn argument(at: &At<'_>, depth: usize) -> Read<Argument> {
     };
     let value = at.inside(kind, json);
     match kind.as_str() {
-        "buffer" => {
+        "buffer" | "constant" => {
             let offset = match at.get("offset")? {
                 Some(at) => at.json.as_i64().map_or_else(|| at.error("it must be a whole number"), Ok)?,
                 None => 0,
             };
-            Ok(Argument::Buffer(value.text()?, offset))
+            let is = if kind == "buffer" { Argument::Buffer } else { Argument::Constant };
+            Ok(is(value.text()?, offset))
         }
         "bytes" => value.data(MOST_DATA).map(Argument::Bytes),
         "packed" if depth < DEEPEST => packed(&value, depth),

@@ -115,6 +115,8 @@ pub struct Run {
     device: Device,
     buffers: Vec<Placed>,
     bound: textures::Bound,
+    /// Buffers in constant memory, by name: their addresses there.
+    constants: Vec<(String, u64)>,
 }
 
 /// The most bytes of a kernel's parameters.
@@ -124,7 +126,8 @@ impl Run {
     /// Loads the modules and fills the memory.
     pub fn prepare(file: &LaunchFile, sources: &[&str], load: LoadOptions) -> Result<Run, RunError> {
         let device = Device::load(sources, load).map_err(RunError::Load)?;
-        let mut run = Run { device, buffers: Vec::new(), bound: textures::Bound::default() };
+        let mut run =
+            Run { device, buffers: Vec::new(), constants: Vec::new(), bound: textures::Bound::default() };
         for buffer in &file.buffers {
             let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
             let address = match buffer.init {
@@ -148,6 +151,13 @@ impl Run {
             let failed = |error| RunError::Memory { of: name.clone(), error };
             let address = run.device.multicast(&starts, bytes).map_err(failed)?;
             run.buffers.push(Placed { name: name.clone(), address, bytes, freed: false });
+        }
+        for buffer in &file.constants {
+            let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
+            let address = run.device.allocate_constant(buffer.bytes).map_err(failed)?;
+            let put = |at, piece: &[u8]| run.device.write_constant(address.saturating_add(at), piece);
+            buffer.init.write(buffer.bytes, put).map_err(failed)?;
+            run.constants.push((buffer.name.clone(), address));
         }
         for name in &file.freed {
             let index = run.buffers.iter().position(|one| &one.name == name);
@@ -240,6 +250,11 @@ impl Run {
                 let missing = || RunError::File(FileError { place: place.to_owned(), why });
                 let handle = self.bound.handle(texture, name).ok_or_else(missing)?;
                 Ok(machine::Argument::Bytes(handle.to_le_bytes().to_vec()))
+            }
+            Argument::Constant(name, offset) => {
+                let found = self.constants.iter().find(|(one, _)| one == name);
+                let &(_, address) = found.ok_or_else(|| no_buffer(place, name))?;
+                Ok(machine::Argument::Address(address.wrapping_add_signed(*offset)))
             }
             Argument::Packed(size, fields) => {
                 let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });

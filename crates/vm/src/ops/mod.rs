@@ -24,6 +24,7 @@ pub mod half;
 pub mod integer;
 pub mod lane;
 pub mod logic;
+pub mod mixed;
 pub mod mode;
 pub mod packed;
 pub mod permute;
@@ -55,6 +56,7 @@ const SELECTORS: &[Select] = &[
     float::select,
     double::select,
     half::select,
+    mixed::select,
     float_compare::select,
     approx::select,
     convert::select,
