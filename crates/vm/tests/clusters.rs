@@ -91,6 +91,19 @@ fn every_cta_of_a_cluster_reaches_the_shared_memory_of_every_other() {
 }
 
 #[test]
+fn clusters_and_later_grids_see_the_same_global_memory_and_the_same_parameters() {
+    // The last CTA hands a word to all others, of its own cluster and of those before; a second grid sees it, too.
+    let body = "
+        mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x; sub.u32 %r2, %r2, 1;
+        setp.ne.u32 %p1, %r1, %r2; @%p1 bra W;
+        st.release.gpu.global.u32 [%out], 9;
+        W: ld.acquire.gpu.global.u32 %r3, [%out]; setp.eq.u32 %p1, %r3, 0; @%p1 bra W;
+        setp.eq.u32 %p1, %i, 0; @!%p1 red.global.add.u32 [%o], %r3;";
+    // Twice: `run` launches it again on what the first left.
+    assert_eq!(run(body, (6, 1, Some(2))), [9, 18, 18, 18, 18, 18]);
+}
+
+#[test]
 fn the_largest_cluster_runs_with_the_most_threads() {
     let body = format!(
         ".shared .align 4 .u32 s;
