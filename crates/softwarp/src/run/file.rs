@@ -335,11 +335,7 @@ fn argument(at: &At<'_>, missing: &mut Option<String>, depth: usize) -> Read<Arg
         "tensormap" => tensormap::read(value.json, at.json.get("buffer"), at.json.get("offset"))
             .or_else(|why| value.error(why)),
         "texobj" | "surfobj" => {
-            let words = if kind == "texobj" {
-                "textures"
-            } else {
-                "surfaces"
-            };
+            let words = if kind == "texobj" { "textures" } else { "surfaces" };
             missing.get_or_insert_with(|| words.to_owned());
             Ok(Argument::Bytes(Vec::new()))
         }

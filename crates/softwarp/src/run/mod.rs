@@ -207,7 +207,8 @@ impl Run {
             }
             Argument::TensorMap(description, name, offset) => {
                 let found = self.buffers.iter().find(|buffer| &buffer.name == name);
-                let address = found.ok_or_else(|| no_buffer(place, name))?.address.wrapping_add_signed(*offset);
+                let address =
+                    found.ok_or_else(|| no_buffer(place, name))?.address.wrapping_add_signed(*offset);
                 let arch = Arch(self.device.image().header.arch.sm().into());
                 let made = tensormap::bytes(description, address, arch);
                 let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });

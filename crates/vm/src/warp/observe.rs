@@ -70,7 +70,9 @@ impl Warp {
                 let all = barrier.count == NONE && barrier.op != BarrierOp::Arrive;
                 sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
             }
-            Step::Asynchronous(op, operands) => self.observe_async(env, sanitizer, &actor, op, operands, split),
+            Step::Asynchronous(op, operands) => {
+                self.observe_async(env, sanitizer, &actor, op, operands, split)
+            }
             Step::Exit => sanitizer.exited(launch, &actor),
             Step::Return => match activation.caller {
                 None => sanitizer.exited(launch, &actor),

@@ -60,7 +60,8 @@ impl Builder<'_, '_> {
         }
         if op.mbarrier {
             // With the destination, or in the CTA itself.
-            let space = if form.space() == Space::SharedCluster { Space::SharedCluster } else { Space::Shared };
+            let space =
+                if form.space() == Space::SharedCluster { Space::SharedCluster } else { Space::Shared };
             found.addresses.push(self.address(next()?, space)?);
         }
         if op.multicast {

@@ -34,7 +34,11 @@ impl Warp {
         for lane in lanes(taking) {
             let bytes = u64::from(sizes[lane]);
             if !bytes.is_multiple_of(CHUNK) {
-                return refused(lane, "copy-size", format!("bulk copies are of multiples of 16 bytes, not {bytes}"));
+                return refused(
+                    lane,
+                    "copy-size",
+                    format!("bulk copies are of multiples of 16 bytes, not {bytes}"),
+                );
             }
             let targets = match bulk.multicast {
                 true => each(to[lane], barriers[lane], masks[lane]),

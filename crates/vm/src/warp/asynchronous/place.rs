@@ -59,7 +59,9 @@ impl Place {
             bad.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
             bad
         };
-        let bad = |problem| blame(spaces.bad(problem, usage, memory, address, bytes, spaces.nearest(memory, address)));
+        let bad = |problem| {
+            blame(spaces.bad(problem, usage, memory, address, bytes, spaces.nearest(memory, address)))
+        };
         if matches!(memory, Memory::Local | Memory::Function) {
             return Err(bad(Problem::WrongSpace));
         }

@@ -139,7 +139,11 @@ impl Warp {
         for lane in lanes(taking) {
             let bytes = sizes[lane];
             if !bytes.is_multiple_of(8) {
-                return refused(lane, "copy-size", format!("st.bulk writes multiples of 8 bytes, not {bytes}"));
+                return refused(
+                    lane,
+                    "copy-size",
+                    format!("st.bulk writes multiples of 8 bytes, not {bytes}"),
+                );
             }
             let (cells, at) = to[lane].need(&env.spaces, lane, (bytes, 8), Use::Write)?;
             for word in 0..bytes / 8 {

@@ -68,7 +68,12 @@ struct Tensor<'a, 'b> {
 }
 
 impl<'a> Tensor<'a, '_> {
-    fn cells(&self, offset: u64, length: usize, usage: Use) -> Result<(&'a crate::memory::cell::Cells, u64), Outside> {
+    fn cells(
+        &self,
+        offset: u64,
+        length: usize,
+        usage: Use,
+    ) -> Result<(&'a crate::memory::cell::Cells, u64), Outside> {
         let address = self.base.wrapping_add(offset);
         let mut hint = self.hint.get();
         let view = self.spaces.view(Memory::Global, address, &mut hint);
@@ -188,7 +193,8 @@ impl Warp {
     fn copy_tensor(&mut self, env: &Env<'_>, copy: &TensorCopy, asked: &Asked) -> Tried<()> {
         let &Asked { lane, mut request, .. } = asked;
         let spaces = &env.spaces;
-        let refuse = |fault: Fault| Trouble::new(lane, FaultKind::Copy { rule: fault.code, message: fault.message });
+        let refuse =
+            |fault: Fault| Trouble::new(lane, FaultKind::Copy { rule: fault.code, message: fault.message });
         let map = self.map(env, copy, asked)?;
         if map.rank != usize::from(copy.rank) {
             let message =
@@ -213,8 +219,7 @@ impl Warp {
             scratch.resize(end, 0);
         }
         let room = &mut scratch[..end];
-        let mut tensor =
-            Tensor { spaces, base: map.address, hint: Cell::new(0), bad: RefCell::new(None) };
+        let mut tensor = Tensor { spaces, base: map.address, hint: Cell::new(0), bad: RefCell::new(None) };
         match copy.way {
             TensorWay::Load => {
                 let bytes = walk.transaction_bytes();
@@ -240,7 +245,8 @@ impl Warp {
                             let Source::Global(offset) = run.source else { continue };
                             let (from, length) = (run.shared as usize, run.length as usize);
                             let place = tensor.cells(offset, length, Use::Atomic);
-                            let (cells, at) = place.map_err(|outside| tensor.trouble(lane, outside.into()))?;
+                            let (cells, at) =
+                                place.map_err(|outside| tensor.trouble(lane, outside.into()))?;
                             bulk::reduce(cells, at, operation, map.element, &room[from..from + length]);
                         }
                     }
