@@ -45,9 +45,6 @@ const REFUSED: &[(&str, &[&str])] = &[
         "texture_surf_then_tex",
     ]),
     ("`mbarrier", &[
-        "async_bulk_dsmem",
-        "barrier_mbarrier_remote",
-        "cluster_red_async",
     ]),
     ("is not executed", &[
         "kernels/triton_flash_attn",
@@ -78,20 +75,6 @@ const REFUSED: &[(&str, &[&str])] = &[
         "wmma_m32n8k16_u8",
         "wmma_m8n32k16_f16",
         "wmma_m8n8k4_f64",
-    ]),
-    ("is not executed", &[
-        "async_bulk_reduce_add_u64",
-        "async_bulk_reduce_max_u32",
-        "async_bulk_reduce_min_s32",
-        "async_cp_ca_16",
-        "async_cp_ca_4",
-        "async_cp_cg_16",
-        "async_cp_mbarrier",
-        "async_cp_zfill",
-    ]),
-    ("`mbarrier", &[
-        "barrier_mbarrier_drop",
-        "barrier_mbarrier_pending",
     ]),
 ];
 

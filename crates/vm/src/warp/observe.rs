@@ -76,6 +76,9 @@ impl Warp {
                 let all = barrier.count == NONE && barrier.op != BarrierOp::Arrive;
                 sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
             }
+            Step::Asynchronous(op, operands) => {
+                self.observe_async(env, sanitizer, &actor, op, operands, split)
+            }
             Step::Exit => sanitizer.exited(launch, &actor),
             Step::Return => match activation.caller {
                 None => sanitizer.exited(launch, &actor),
@@ -97,7 +100,6 @@ impl Warp {
             | Step::Warp(_)
             | Step::Texture(..)
             | Step::Cluster(..)
-            | Step::Asynchronous(..)
             | Step::Matrix(..)
             | Step::Yield => {}
         }

@@ -1,5 +1,6 @@
 //! `cp.async.bulk` and `cp.reduce.async.bulk` (PTX ISA sections 9.7.9.25.4.1 and 9.7.9.25.4.2).
 
+use super::place::each;
 use super::{Place, complete_tx, refused};
 use crate::fault::{Tried, Use};
 use crate::lanes::{LANES, lanes};
@@ -40,7 +41,7 @@ impl Warp {
                 );
             }
             let targets = match bulk.multicast {
-                true => super::place::each(to[lane], barriers[lane], masks[lane]),
+                true => each(to[lane], barriers[lane], masks[lane]),
                 false => vec![(to[lane], barriers[lane])],
             };
             for (to, _) in &targets {

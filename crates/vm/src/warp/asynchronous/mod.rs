@@ -7,6 +7,7 @@
 
 mod bulk;
 mod mbarrier;
+mod observe;
 mod place;
 mod small;
 mod tensor;

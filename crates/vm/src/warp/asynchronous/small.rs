@@ -11,6 +11,20 @@ use crate::warp::atomic::{apply, combination};
 use crate::warp::{Env, Warp};
 
 impl Warp {
+    /// How many bytes `cp.async` reads, lane by lane.
+    pub(super) fn amounts(&self, call: usize, copy: CopyAsync, operands: &Operands) -> [u64; LANES] {
+        let whole = u64::from(copy.bytes);
+        let frame = &self.calls[call].frame;
+        match (copy.choice, operands.reads.first()) {
+            (Choice::Size, Some(&slot)) => frame.row::<u32>(slot).map(|size| sized(size.into(), whole)),
+            (Choice::Ignore { negated }, Some(&slot)) => {
+                let ignored = frame.predicate(slot) ^ if negated { u32::MAX } else { 0 };
+                std::array::from_fn(|lane| if ignored >> lane & 1 == 1 { 0 } else { whole })
+            }
+            _ => [whole; LANES],
+        }
+    }
+
     /// `cp.async`
     pub(super) fn copy_async(
         &mut self,
@@ -22,17 +36,7 @@ impl Warp {
     ) -> Tried<()> {
         let whole = u64::from(copy.bytes);
         let (to, from) = (self.places(env, call, operands, 0), self.places(env, call, operands, 1));
-        let amounts: [u64; LANES] = match (copy.choice, operands.reads.first()) {
-            (Choice::Size, Some(&slot)) => {
-                let sizes = self.calls[call].frame.row::<u32>(slot);
-                sizes.map(|size| sized(size.into(), whole))
-            }
-            (Choice::Ignore { negated }, Some(&slot)) => {
-                let ignored = self.calls[call].frame.predicate(slot) ^ if negated { u32::MAX } else { 0 };
-                std::array::from_fn(|lane| if ignored >> lane & 1 == 1 { 0 } else { whole })
-            }
-            _ => [whole; LANES],
-        };
+        let amounts = self.amounts(call, copy, operands);
         // Nothing is written if one of them must not.
         let spaces = &env.spaces;
         for lane in lanes(taking) {

@@ -1,6 +1,7 @@
 //! Copies of tensors (PTX ISA section 9.7.9.25.5) and what changes a tensor map (9.7.9.28, 9.7.13.16). Which bytes go
 //! where is for [`softwarp_tensor`] to say.
 
+use super::place::each;
 use super::{Place, bulk, complete_tx, refused};
 use crate::fault::{BadAccess, FaultKind, Tried, Trouble, Use};
 use crate::lanes::{LANES, lanes};
@@ -118,14 +119,12 @@ impl Tensor<'_, '_> {
 }
 
 /// A copy that one thread asks for.
-struct Asked {
-    lane: usize,
+pub(super) struct Asked {
+    pub lane: usize,
     map: Place,
-    request: Request,
-    /// Where in shared memory, and its mbarrier.
-    shared: Place,
-    barrier: Place,
-    mask: u32,
+    pub request: Request,
+    /// Where in shared memory, each with its mbarrier.
+    pub targets: Vec<(Place, Place)>,
 }
 
 impl Warp {
@@ -137,6 +136,22 @@ impl Warp {
         operands: &Operands,
         taking: u32,
     ) -> Tried<()> {
+        for asked in self.asked(env, call, copy, operands, taking) {
+            self.copy_tensor(env, copy, &asked)?;
+        }
+        self.advanced = true;
+        Ok(())
+    }
+
+    /// What each lane asks for.
+    pub(super) fn asked(
+        &self,
+        env: &Env<'_>,
+        call: usize,
+        copy: &TensorCopy,
+        operands: &Operands,
+        taking: u32,
+    ) -> Vec<Asked> {
         let [maps, shared, barriers] = [0, 1, 2].map(|index| self.places(env, call, operands, index));
         let row = |index: usize| self.narrow(call, operands, index).unwrap_or([0; LANES]);
         let (first, second) = (usize::from(copy.coordinates), usize::from(copy.offsets));
@@ -148,7 +163,7 @@ impl Warp {
             TensorWay::Store => Direction::Store,
             TensorWay::Reduce(operation) => Direction::Reduce(operation),
         };
-        for lane in lanes(taking) {
+        let ask = |lane: usize| {
             let at = |list: &[[u32; LANES]], index: usize| list.get(index).map_or(0, |row| row[lane]);
             let request = Request {
                 mode: copy.mode,
@@ -157,11 +172,22 @@ impl Warp {
                 offsets: std::array::from_fn(|index| at(&offsets, index)),
                 shared: shared[lane].address,
             };
-            let (map, shared, barrier) = (maps[lane], shared[lane], barriers[lane]);
-            self.copy_tensor(env, copy, &Asked { lane, map, request, shared, barrier, mask: masks[lane] })?;
-        }
-        self.advanced = true;
-        Ok(())
+            let targets = match copy.multicast {
+                true => each(shared[lane], barriers[lane], masks[lane]),
+                false => vec![(shared[lane], barriers[lane])],
+            };
+            Asked { lane, map: maps[lane], request, targets }
+        };
+        lanes(taking).map(ask).collect()
+    }
+
+    /// The map of a copy.
+    fn map(&mut self, env: &Env<'_>, copy: &TensorCopy, asked: &Asked) -> Tried<Map> {
+        let object = read_map(&env.spaces, asked.map, asked.lane)?;
+        let refuse = |fault: Fault| {
+            Trouble::new(asked.lane, FaultKind::Copy { rule: fault.code, message: fault.message })
+        };
+        self.tensors.map(&object, wide(copy.mode), arch(env)).map_err(refuse)
     }
 
     fn copy_tensor(&mut self, env: &Env<'_>, copy: &TensorCopy, asked: &Asked) -> Tried<()> {
@@ -169,14 +195,7 @@ impl Warp {
         let spaces = &env.spaces;
         let refuse =
             |fault: Fault| Trouble::new(lane, FaultKind::Copy { rule: fault.code, message: fault.message });
-        let object = read_map(spaces, asked.map, lane)?;
-        let wide = match copy.mode {
-            Mode::Im2colW => Some(WideMode::W),
-            Mode::Im2colW128 => Some(WideMode::W128),
-            _ => None,
-        };
-        let arch = Arch(u32::from(env.launch.image.header.arch.sm()));
-        let map = self.tensors.map(&object, wide, arch).map_err(refuse)?;
+        let map = self.map(env, copy, asked)?;
         if map.rank != usize::from(copy.rank) {
             let message =
                 format!("the tensor map has {} dimensions, the instruction {}", map.rank, copy.rank);
@@ -189,11 +208,7 @@ impl Warp {
         let walk = Walk::new(&map, &request).map_err(refuse)?;
         let footprint = walk.footprint();
         let usage = if copy.way == TensorWay::Load { Use::Write } else { Use::Read };
-        let targets = match copy.multicast {
-            true => super::place::each(asked.shared, asked.barrier, asked.mask),
-            false => vec![(asked.shared, asked.barrier)],
-        };
-        for (shared, _) in &targets {
+        for (shared, _) in &asked.targets {
             shared.need(spaces, lane, (footprint, 1), usage)?;
         }
         // The same bits that swizzles look at, in a room of its own.
@@ -208,7 +223,7 @@ impl Warp {
         match copy.way {
             TensorWay::Load => {
                 let bytes = walk.transaction_bytes();
-                for (shared, barrier) in targets {
+                for &(shared, barrier) in &asked.targets {
                     let (cells, at) = shared.need(spaces, lane, (footprint, 1), Use::Write)?;
                     // Between rows there may be bytes that stay as they are.
                     if bytes != footprint {
@@ -220,7 +235,8 @@ impl Warp {
                 }
             }
             _ => {
-                let (cells, at) = asked.shared.need(spaces, lane, (footprint, 1), Use::Read)?;
+                let Some((shared, _)) = asked.targets.first() else { return Ok(()) };
+                let (cells, at) = shared.need(spaces, lane, (footprint, 1), Use::Read)?;
                 cells.read(at, &mut room[start..]);
                 match request.direction {
                     Direction::Reduce(operation) => {
@@ -289,6 +305,25 @@ impl Warp {
         }
         Ok(())
     }
+}
+
+fn wide(mode: Mode) -> Option<WideMode> {
+    match mode {
+        Mode::Im2colW => Some(WideMode::W),
+        Mode::Im2colW128 => Some(WideMode::W128),
+        _ => None,
+    }
+}
+
+fn arch(env: &Env<'_>) -> Arch {
+    Arch(u32::from(env.launch.image.header.arch.sm()))
+}
+
+/// What a copy moves, if it is right, and where its tensor begins.
+pub(super) fn walk(env: &Env<'_>, copy: &TensorCopy, asked: &Asked) -> Option<(u64, Walk)> {
+    let object = read_map(&env.spaces, asked.map, asked.lane).ok()?;
+    let map = read(&object, wide(copy.mode), arch(env)).ok()?;
+    Some((map.address, Walk::new(&map, &asked.request).ok()?))
 }
 
 /// The 128 bytes of a map. The hardware reads none from shared memory.
