@@ -91,6 +91,19 @@ fn every_cta_of_a_cluster_reaches_the_shared_memory_of_every_other() {
 }
 
 #[test]
+fn clusters_and_later_grids_see_the_same_global_memory_and_the_same_parameters() {
+    // The last CTA hands a word to all others, of its own cluster and of those before; a second grid sees it, too.
+    let body = "
+        mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x; sub.u32 %r2, %r2, 1;
+        setp.ne.u32 %p1, %r1, %r2; @%p1 bra W;
+        st.release.gpu.global.u32 [%out], 9;
+        W: ld.acquire.gpu.global.u32 %r3, [%out]; setp.eq.u32 %p1, %r3, 0; @%p1 bra W;
+        setp.eq.u32 %p1, %i, 0; @!%p1 red.global.add.u32 [%o], %r3;";
+    // Twice: `run` launches it again on what the first left.
+    assert_eq!(run(body, (6, 1, Some(2))), [9, 18, 18, 18, 18, 18]);
+}
+
+#[test]
 fn the_largest_cluster_runs_with_the_most_threads() {
     let body = format!(
         ".shared .align 4 .u32 s;
@@ -287,6 +300,34 @@ fn multimem_instructions_reach_all_places_that_an_address_stands_for() {
     assert!(device.read(all, &mut [0; 4]).is_err(), "it stands for several places");
     assert!(device.multicast(&parts, 9).is_err(), "that is more than there is");
     device.free(all).expect("it was made");
+}
+
+#[test]
+fn bulk_copies_go_to_all_places_that_an_address_stands_for() {
+    let body = "
+        .shared .align 16 .b32 s[4];
+        st.shared.v4.u32 [s], {1, 2, 3, 4};
+        multimem.cp.async.bulk.global.shared::cta.bulk_group [%out], [s], 16;
+        multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out+16], [s], 16;
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";
+    let mut device = module(&HOPPER.replace("8.6", "9.1"), "", body);
+    let parts = [10u32, 20].map(|word| {
+        let part = device.allocate(32).expect("memory");
+        device.write(part, [word; 8].map(u32::to_le_bytes).as_flattened()).expect("inside");
+        part
+    });
+    let all = device.multicast(&parts, 32).expect("they are there");
+    let launch = Launch::new("k", [1; 3], [1; 3], &[]);
+    let arguments = [all.to_le_bytes().to_vec()];
+    let report = device.launch(&Launch { arguments: &arguments, sanitize: Sanitize::ALL, ..launch });
+    assert_eq!(report.unwrap_or_else(|error| panic!("{error}")).findings, []);
+    for (part, word) in parts.into_iter().zip([10u32, 20]) {
+        let mut bytes = [0; 32];
+        device.read(part, &mut bytes).expect("inside");
+        let words: Vec<u32> =
+            bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        assert_eq!(words, [1, 2, 3, 4, word + 1, word + 2, word + 3, word + 4]);
+    }
 }
 
 #[test]
