@@ -2,7 +2,8 @@
 //! warps that have split. (What an H200 did is replayed by softwarp's own tests.)
 
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
-use softwarp_vm::fault::{Fault, FaultKind, Problem, What};
+use softwarp_vm::fault::{Fault, FaultKind, Problem, Use, What};
+use softwarp_vm::sanitize::{FindingKind, Sanitize};
 
 /// A kernel `k(out)` for a target, with registers for all and `%o` the address of the lane's word of `out`.
 fn source(target: &str, declared: &str, body: &str) -> String {
@@ -287,4 +288,40 @@ fn what_cannot_be_executed_is_refused_by_name() {
     assert!(words.contains("is not executed with that sparsity selector"), "{words}");
     let words = refused("sm_100a", "tcgen05.fence::before_thread_sync;");
     assert!(words.contains("`tcgen05.fence::before_thread_sync` is not executed"), "{words}");
+}
+
+#[test]
+fn sanitizers_see_the_rows_of_tiles_and_the_pieces_of_fragments() {
+    let found = |declared: &str, body: &str| {
+        let source = source("sm_90a", declared, body);
+        let mut device = Device::load(&[&source], LoadOptions::default()).expect("a module");
+        let out = device.allocate(4096).expect("memory");
+        let arguments = [out.to_le_bytes().to_vec()];
+        let sanitize = Sanitize::ALL;
+        let launch = Launch { sanitize, ..Launch::new("k", [1; 3], [128, 1, 1], &arguments) };
+        let report = device.launch(&launch).expect("it runs");
+        report.findings.into_iter().map(|finding| finding.kind).collect::<Vec<_>>()
+    };
+    // The first warp stores a tile, the second loads it.
+    let tiles = |between: &str| {
+        format!(
+            "mov.u32 %r0, tile; and.b32 %r1, %t, 31; mad.lo.u32 %r8, %r1, 16, %r0;
+            setp.lt.u32 %p0, %t, 32; setp.ge.u32 %p1, %t, 64; @!%p0 bra LOAD;
+            stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r8], {{%r1, %r1, %r1, %r1}};
+            LOAD: {between} @%p0 bra END; @%p1 bra END;
+            ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%r2, %r3, %r4, %r5}}, [%r8];
+            END:"
+        )
+    };
+    assert_eq!(found(TILE, &tiles("bar.sync 0;")), []);
+    let races = found(TILE, &tiles(""));
+    let race = FindingKind::Race { first: Use::Write, second: Use::Read, across: false };
+    assert!(races.contains(&race), "{races:?}");
+
+    let unwritten = "wmma.load.a.sync.aligned.row.m16n16k16.shared.s8 {%r2, %r3}, [tile], 16;";
+    assert!(found(TILE, unwritten).contains(&FindingKind::Uninitialised));
+    let unwritten = "mov.u32 %r0, tile; shr.u32 %r0, %r0, 4; cvt.u64.u32 %d0, %r0; or.b64 %d0, %d0, 0x0000000800080000;
+        mov.u32 %r1, 0; setp.ne.u32 %p0, %r1, 0;
+        wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%r1, %r1, %r1, %r1}, %d0, %p0, 1, 1, 0;";
+    assert!(found(TILE, unwritten).contains(&FindingKind::Uninitialised));
 }

@@ -4,6 +4,7 @@
 
 mod fragment;
 mod mma;
+mod observe;
 mod tiles;
 mod wgmma;
 

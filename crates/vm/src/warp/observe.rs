@@ -66,6 +66,7 @@ impl Warp {
                 let all = barrier.count == NONE && barrier.op != BarrierOp::Arrive;
                 sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
             }
+            Step::Matrix(op, operands) => self.observe_matrix(env, sanitizer, &actor, split, op, operands),
             Step::Exit => sanitizer.exited(launch, &actor),
             Step::Return => match activation.caller {
                 None => sanitizer.exited(launch, &actor),
@@ -88,7 +89,6 @@ impl Warp {
             | Step::Texture(..)
             | Step::Cluster(..)
             | Step::Asynchronous(..)
-            | Step::Matrix(..)
             | Step::Yield => {}
         }
     }
@@ -150,7 +150,7 @@ impl Warp {
     }
 
     /// What an address is called.
-    fn called(
+    pub(super) fn called(
         &self,
         env: &Env<'_>,
         split: &Split,

@@ -8,20 +8,20 @@ use crate::program::matrix::Memory;
 use crate::program::{NONE, Operands};
 
 /// What a lane reads or writes at once: where it lies, from the lane's address; how far up in the register; which one.
-struct Piece {
-    offset: u64,
+pub(super) struct Piece {
+    pub offset: u64,
     shift: u32,
     register: usize,
 }
 
 impl Memory {
     /// Bytes of a piece.
-    fn piece_bytes(&self) -> u64 {
+    pub(super) fn piece_bytes(&self) -> u64 {
         if self.bits < 32 && self.along { 4 } else { u64::from(self.bits / 8) }
     }
 
     /// The pieces of a lane: whole registers where their elements are neighbours in memory.
-    fn pieces(&self, lane: usize, stride: u64) -> impl Iterator<Item = Piece> {
+    pub(super) fn pieces(&self, lane: usize, stride: u64) -> impl Iterator<Item = Piece> {
         let each = (32 / self.bits).max(1) as usize;
         let step = if self.along { each } else { 1 };
         let elements = self.fragment.elements.iter().enumerate().step_by(step);
@@ -38,7 +38,7 @@ impl Memory {
     }
 
     /// Elements of ours from line to line, as a lane says.
-    fn stride_of(&self, frame: &Frame, slot: Option<&u32>, lane: usize) -> u64 {
+    pub(super) fn stride_of(&self, frame: &Frame, slot: Option<&u32>, lane: usize) -> u64 {
         slot.map_or(self.stride, |&slot| frame.row::<u32>(slot)[lane].into()) / self.unit
     }
 }

@@ -65,8 +65,7 @@ pub(super) fn multiply(
     for (matrix, size) in [(&mut *b, op.n * op.k), (&mut *c, op.d.size), (&mut *d, op.d.size)] {
         matrix.resize(size, 0);
     }
-    let lines = Lines { descriptor, first: 0, count: op.n, length: op.k, bits: op.bits };
-    lines.read(at, op.k_major[1], b)?;
+    Lines::of_b(op, descriptor).read(at, op.k_major[1], b)?;
     for (matrix, sign) in [(&mut *a, op.negate[0]), (&mut b[..], op.negate[1])] {
         if sign != 0 {
             matrix.iter_mut().for_each(|element| *element ^= sign);
@@ -98,6 +97,31 @@ pub(super) fn multiply(
     Ok(())
 }
 
+/// Calls a function with the address of each piece of 16 bytes that is read.
+pub(super) fn pieces(
+    frame: &Frame,
+    op: &Wgmma,
+    operands: &Operands,
+    warp: usize,
+    lane: usize,
+    mut f: impl FnMut(u64),
+) {
+    let descriptor = |at: usize| {
+        let row = operands.reads.get(at).and_then(|&slot| frame.wide.get(slot as usize));
+        Descriptor::new(row.map_or(0, |row| row.0[lane]))
+    };
+    let sums = op.d.registers();
+    let of_b = match &op.a {
+        Some(fragment) => sums + fragment.registers(),
+        None => {
+            let lines = Lines::of_a(op, descriptor(sums), warp);
+            lines.places(op.k_major[0]).for_each(|(_, at)| f(at));
+            sums + 1
+        }
+    };
+    Lines::of_b(op, descriptor(of_b)).places(op.k_major[1]).for_each(|(_, at)| f(at));
+}
+
 /// Rows of A, or columns of B, in shared memory.
 struct Lines {
     descriptor: Descriptor,
@@ -111,24 +135,45 @@ struct Lines {
 }
 
 impl Lines {
+    /// A warp's rows of A.
+    fn of_a(op: &Wgmma, descriptor: Descriptor, warp: usize) -> Lines {
+        Lines { descriptor, first: warp * ROWS, count: ROWS, length: op.stored, bits: op.bits }
+    }
+
+    /// The columns of B.
+    fn of_b(op: &Wgmma, descriptor: Descriptor) -> Lines {
+        Lines { descriptor, first: 0, count: op.n, length: op.k, bits: op.bits }
+    }
+
+    /// The pieces of 16 bytes: the index of the first element of each, and its address.
+    fn places(&self, k_major: bool) -> impl Iterator<Item = (usize, u64)> {
+        let each = (128 / self.bits) as usize;
+        let bytes = |elements: usize| (elements * self.bits as usize / 8) as u64;
+        // Lines are rows or columns if `k` is first, else they are at one `k`.
+        let (lines, along) = if k_major { (self.count, self.length) } else { (self.length, self.count) };
+        (0..lines).flat_map(move |line| {
+            (0..along).step_by(each).map(move |at| match k_major {
+                true => {
+                    let place = self.descriptor.place(true, (self.first + line) as u64, bytes(at));
+                    (line * self.length + at, place)
+                }
+                false => {
+                    let place = self.descriptor.place(false, line as u64, bytes(self.first + at));
+                    (at * self.length + line, place)
+                }
+            })
+        })
+    }
+
     /// Reads them, one behind the other.
     fn read(&self, at: &At<'_, '_>, k_major: bool, into: &mut [u32]) -> Tried<()> {
         let each = (128 / self.bits) as usize;
-        let bytes = |elements: usize| (elements * self.bits as usize / 8) as u64;
-        if k_major {
-            for (line, elements) in (self.first..).zip(into.chunks_exact_mut(self.length).take(self.count)) {
-                for (piece, elements) in elements.chunks_exact_mut(each).enumerate() {
-                    let words = at.piece(self.descriptor.place(true, line as u64, bytes(piece * each)))?;
-                    unpack(words, self.bits, elements.iter_mut());
-                }
-            }
-        } else {
-            for k in 0..self.length {
-                for from in (0..self.count).step_by(each) {
-                    let along = bytes(self.first + from);
-                    let words = at.piece(self.descriptor.place(false, k as u64, along))?;
-                    let elements = into[from * self.length..].iter_mut().skip(k).step_by(self.length);
-                    unpack(words, self.bits, elements.take(each));
+        for (index, address) in self.places(k_major) {
+            let words = at.piece(address)?;
+            match k_major {
+                true => unpack(words, self.bits, into[index..index + each].iter_mut()),
+                false => {
+                    unpack(words, self.bits, into[index..].iter_mut().step_by(self.length).take(each));
                 }
             }
         }
