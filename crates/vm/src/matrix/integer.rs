@@ -13,11 +13,16 @@ pub struct Int {
 }
 
 impl Int {
-    /// The number that the low bits of a word are.
+    /// The numbers that the low bits of words are.
     #[inline(always)]
-    fn value(self, word: u32) -> i32 {
+    fn extend(self, words: &[u32], into: &mut [f32]) {
         let shift = 32 - self.bits;
-        if self.signed { (word << shift) as i32 >> shift } else { (word << shift >> shift) as i32 }
+        let numbers = words.iter().zip(into);
+        if self.signed {
+            numbers.for_each(|(&word, number)| *number = ((word << shift) as i32 >> shift) as f32);
+        } else {
+            numbers.for_each(|(&word, number)| *number = (word << shift >> shift) as i32 as f32);
+        }
     }
 }
 
@@ -66,48 +71,73 @@ impl Vectorise for Work<'_> {
     #[inline(always)]
     fn run(self) {
         match self.product.factors {
-            Factors::Integers(a, b) => {
-                self.with(|x| a.value(x), |x| b.value(x), |x, y| x.wrapping_mul(y));
-            }
-            Factors::And => self.with(|x| x as i32, |x| x as i32, |x, y| (x & y).count_ones() as i32),
-            Factors::Xor => self.with(|x| x as i32, |x| x as i32, |x, y| (x ^ y).count_ones() as i32),
+            Factors::Integers(a, b) => self.integers(a, b),
+            Factors::And => self.bits(|x, y| x & y),
+            Factors::Xor => self.bits(|x, y| x ^ y),
         }
     }
 }
 
-/// Columns that are worked on at a time.
-const COLUMNS: usize = 8;
+/// The longest row or column.
+const LONGEST: usize = 64;
 
-/// The longest column: of `mma.sp.m16n8k128`, whose stored elements are 64, and of dense ones.
-const LONGEST: usize = 128;
+/// The most elements that A has.
+const LARGEST: usize = 1024;
+
+/// Columns and rows that are worked on together.
+const COLUMNS: usize = 8;
+const ROWS: usize = 4;
+
+/// 2²³ + 2²²: what is added to it is in the low bits of the sum.
+const SHIFT: f32 = 12_582_912.0;
 
 impl Work<'_> {
+    /// The numbers are made `f32`, in which all sums are exact: 64 · 255² is less than 2²². Eight columns are a vector.
     #[inline(always)]
-    fn with(self, left: impl Fn(u32) -> i32, right: impl Fn(u32) -> i32, times: impl Fn(i32, i32) -> i32) {
-        let IntegerProduct { saturate, n, k, .. } = *self.product;
-        let mut turned = [[0; COLUMNS]; LONGEST];
+    fn integers(self, of_a: Int, of_b: Int) {
+        let IntegerProduct { saturate, m, n, k, .. } = *self.product;
+        let (mut left, mut right) = ([0.0; LARGEST], [0.0; COLUMNS * LONGEST]);
+        of_a.extend(self.a, &mut left);
         for first in (0..n).step_by(COLUMNS) {
-            // Eight columns side by side: their sums are one vector.
-            let columns = COLUMNS.min(n - first);
-            for (column, elements) in self.b[first * k..].chunks_exact(k).take(columns).enumerate() {
-                for (line, &element) in turned.iter_mut().zip(elements) {
-                    line[column] = right(element);
+            let width = COLUMNS.min(n - first);
+            of_b.extend(&self.b[first * k..][..width * k], &mut right);
+            let mut columns = [[0.0; COLUMNS]; LONGEST];
+            for (at, line) in columns.iter_mut().enumerate().take(k) {
+                for (column, element) in line.iter_mut().enumerate() {
+                    *element = right[(column * k + at) % right.len()];
                 }
             }
-            let rows = self.a.chunks_exact(k).zip(self.c.chunks_exact(n)).zip(self.d.chunks_exact_mut(n));
-            for ((row, c), d) in rows {
-                let mut sums = [0i32; COLUMNS];
-                for (&x, line) in row.iter().zip(&turned) {
-                    let x = left(x);
-                    for (sum, &y) in sums.iter_mut().zip(line) {
-                        *sum = sum.wrapping_add(times(x, y));
+            for row in (0..m).step_by(ROWS) {
+                let mut sums = [[0.0; COLUMNS]; ROWS];
+                for (at, line) in columns.iter().enumerate().take(k) {
+                    for (below, sums) in sums.iter_mut().enumerate() {
+                        let x = left[((row + below) * k + at) % LARGEST];
+                        for (sum, &y) in sums.iter_mut().zip(line) {
+                            *sum += x * y;
+                        }
                     }
                 }
-                let (c, d) = (&c[first..first + columns], &mut d[first..first + columns]);
-                for ((d, &c), &sum) in d.iter_mut().zip(c).zip(&sums) {
-                    let c = c as i32;
-                    *d = if saturate { c.saturating_add(sum) } else { c.wrapping_add(sum) } as u32;
+                for (row, sums) in (row..m).zip(&sums) {
+                    let place = row * n + first;
+                    let (c, d) = (&self.c[place..][..width], &mut self.d[place..][..width]);
+                    for ((d, &c), &sum) in d.iter_mut().zip(c).zip(sums) {
+                        let sum = (sum + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits()) as i32;
+                        let c = c as i32;
+                        *d = if saturate { c.saturating_add(sum) } else { c.wrapping_add(sum) } as u32;
+                    }
                 }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn bits(self, both: impl Fn(u32, u32) -> u32) {
+        let IntegerProduct { n, k, .. } = *self.product;
+        let lines = self.a.chunks_exact(k).zip(self.c.chunks_exact(n)).zip(self.d.chunks_exact_mut(n));
+        for ((row, c), d) in lines {
+            for ((d, &c), column) in d.iter_mut().zip(c).zip(self.b.chunks_exact(k)) {
+                let set = row.iter().zip(column).map(|(&x, &y)| both(x, y).count_ones());
+                *d = c.wrapping_add(set.sum());
             }
         }
     }

@@ -22,8 +22,18 @@ pub struct Fragment {
     pub elements: Vec<u16>,
     /// How many elements the matrix has.
     pub size: usize,
-    /// Whether the lanes of a group hold neighbouring elements: a group's registers, one behind the other, are a run.
-    runs: bool,
+    order: Order,
+}
+
+/// What is simple about the lanes' parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// The lanes of a group hold neighbouring elements: a register of theirs is a run.
+    Runs,
+    /// Each lane's element is two after that of the lane before.
+    Pairs,
+    /// Nothing.
+    Any,
 }
 
 /// The first element that the first lane has in a register: which row (of B, column), and which of its elements.
@@ -39,7 +49,12 @@ impl Fragment {
             .iter()
             .flat_map(|&(row, at)| (0..each).map(move |element| (row * length + at + element) as u16))
             .collect();
-        Fragment { bits, lanes, elements, size, runs: step == each }
+        let order = match step {
+            _ if step == each => Order::Runs,
+            2 if length == 8 => Order::Pairs,
+            _ => Order::Any,
+        };
+        Fragment { bits, lanes, elements, size, order }
     }
 
     /// A factor with `rows` rows of `k` elements (columns, of B), its registers' origins given.
@@ -61,35 +76,41 @@ impl Fragment {
     #[inline(always)]
     pub fn gather<'a>(&self, registers: impl Iterator<Item = &'a [u32; LANES]>, into: &mut [u32]) {
         match self.bits {
-            4 => self.gather_bits::<4, 8>(registers, into),
-            8 => self.gather_bits::<8, 4>(registers, into),
-            16 => self.gather_bits::<16, 2>(registers, into),
-            _ => self.gather_bits::<32, 1>(registers, into),
+            4 => self.gather_bits::<4, 8, 32>(registers, into),
+            8 => self.gather_bits::<8, 4, 16>(registers, into),
+            16 => self.gather_bits::<16, 2, 8>(registers, into),
+            _ => self.gather_bits::<32, 1, 4>(registers, into),
         }
     }
 
+    /// The same for elements of so many bits: so many in a register, and in those of a group.
     #[inline(always)]
-    fn gather_bits<'a, const BITS: u32, const EACH: usize>(
+    fn gather_bits<'a, const BITS: u32, const EACH: usize, const RUN: usize>(
         &self,
         registers: impl Iterator<Item = &'a [u32; LANES]>,
         into: &mut [u32],
     ) {
         let mask = u32::MAX >> (32 - BITS);
         for (row, places) in registers.zip(self.elements.chunks_exact(EACH)) {
-            if self.runs {
-                for (words, &first) in row.chunks_exact(4).zip(self.lanes.iter().step_by(4)) {
-                    let start = usize::from(first) + usize::from(places[0]);
-                    let run = into[start..].chunks_exact_mut(EACH);
-                    for (elements, word) in run.zip(words) {
-                        for (at, element) in elements.iter_mut().enumerate() {
-                            *element = word >> (BITS * at as u32) & mask;
+            let start = usize::from(places[0]);
+            match self.order {
+                Order::Runs => {
+                    for (words, &first) in row.chunks_exact(4).zip(self.lanes.iter().step_by(4)) {
+                        let run = &mut into[start + usize::from(first)..][..RUN];
+                        for (at, element) in run.iter_mut().enumerate() {
+                            *element = words[at / EACH] >> (BITS * (at % EACH) as u32) & mask;
                         }
                     }
                 }
-            } else {
-                for (at, &place) in places.iter().enumerate() {
-                    for (word, &lane) in row.iter().zip(&self.lanes) {
-                        into[usize::from(lane) + usize::from(place)] = word >> (BITS * at as u32) & mask;
+                Order::Pairs => {
+                    let elements = into[start..].iter_mut().step_by(2);
+                    elements.zip(row).for_each(|(element, &word)| *element = word);
+                }
+                Order::Any => {
+                    for (at, &place) in places.iter().enumerate() {
+                        for (word, &lane) in row.iter().zip(&self.lanes) {
+                            into[usize::from(lane) + usize::from(place)] = word >> (BITS * at as u32) & mask;
+                        }
                     }
                 }
             }
@@ -100,8 +121,14 @@ impl Fragment {
     #[inline(always)]
     pub fn scatter(&self, register: usize, from: &[u32]) -> [u32; LANES] {
         let each = per_register(self.bits);
+        let places = &self.elements[register * each..][..each];
         let mut row = [0; LANES];
-        for (at, &place) in self.elements[register * each..][..each].iter().enumerate() {
+        if self.order == Order::Pairs {
+            let elements = from[usize::from(places[0])..].iter().step_by(2);
+            row.iter_mut().zip(elements).for_each(|(word, &element)| *word = element);
+            return row;
+        }
+        for (at, &place) in places.iter().enumerate() {
             for (word, &lane) in row.iter_mut().zip(&self.lanes) {
                 *word |= from[usize::from(lane) + usize::from(place)] << (self.bits * at as u32 % 32);
             }
@@ -263,7 +290,7 @@ pub fn quad_pairs(rows: [bool; 2], widths: Widths) -> Layout {
         }),
         elements: (0..4).map(|at| if whole { at } else { at * 4 }).collect(),
         size: 128,
-        runs: false,
+        order: Order::Any,
     };
     let sums = |bits: u32| Fragment {
         bits,
@@ -273,7 +300,7 @@ pub fn quad_pairs(rows: [bool; 2], widths: Widths) -> Layout {
         }),
         elements: (0..8).map(|at| if bits == 16 { at } else { (at & 2) * 8 + (at & 4) + (at & 1) }).collect(),
         size: 256,
-        runs: false,
+        order: Order::Any,
     };
     let [a, b] = rows;
     Layout { a: factor(a), b: factor(!b), c: sums(widths.c), d: sums(widths.d), products: 4, turned: false }

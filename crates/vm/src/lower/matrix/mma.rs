@@ -47,6 +47,8 @@ pub(super) fn product(
     (m, n, stored): (usize, usize, usize),
     sparse: bool,
 ) -> Lowered<Product> {
+    // The rows of a sparse matrix are multiplied one by one.
+    let m = if sparse { 1 } else { m };
     let Some([a, b]) = types.factors else {
         let factors = if form.has("xor") { Factors::Xor } else { Factors::And };
         return Ok(Product::Integer(IntegerProduct { factors, saturate: false, m, n, k: stored }));
@@ -68,7 +70,6 @@ pub(super) fn product(
         None => None,
     };
     let (a, b, c, d) = (format(a)?, format(b)?, format(types.c)?, format(types.d)?);
-    let m = if sparse { 1 } else { m };
     Ok(Product::Float(FloatProduct { unit, a, b, c, d, m, n, k: stored, sparse, scale }))
 }
 

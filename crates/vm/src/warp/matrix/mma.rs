@@ -8,7 +8,7 @@ use crate::matrix::sparse::Sparsity;
 use crate::matrix::{FloatProduct, Scales, double, integer};
 use crate::program::matrix::{Mma, Product};
 use crate::program::{NONE, Operands};
-use softwarp_num::{Format, Rounding};
+use softwarp_num::{Format, Rounding, Vectorise, vectorised};
 
 /// Elements of the largest factor: `mma.sp.m16n8k128`.
 const FACTOR: usize = 1024;
@@ -31,13 +31,8 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
     }
     let Layout { a: of_a, b: of_b, c: of_c, d: of_d, products, turned } = &mma.layout;
     let (mut a, mut b, mut c, mut d) = ([0; FACTOR], [0; FACTOR], [0; SUMS], [0; SUMS]);
-    let mut rest = &operands.reads[..];
-    for (fragment, matrix) in [(of_a, &mut a[..]), (of_b, &mut b), (of_c, &mut c)] {
-        let (slots, others) = rest.split_at(fragment.registers().min(rest.len()));
-        let registers = slots.iter().take(fragment.distinct());
-        fragment.gather(registers.map(|&slot| &frame.narrow[slot as usize].0), matrix);
-        rest = others;
-    }
+    let slots = &operands.reads[..];
+    let rest = vectorised(Collect { frame, layout: &mma.layout, slots, into: [&mut a, &mut b, &mut c] });
     for (matrix, &(shift, mask)) in [&mut a, &mut b].into_iter().zip(&mma.within) {
         if shift != 0 || mask == 0x3f {
             matrix.iter_mut().for_each(|element| *element = *element >> shift & mask);
@@ -105,6 +100,31 @@ fn at_once(frame: &Frame, mma: &Mma, operands: &Operands) -> Option<[[u32; LANES
             fragment::multiply(factors, &a, &[row(b0), row(b1)], &c.each_ref().map(row))
         }
         _ => None,
+    }
+}
+
+/// Collects A, B and C; gives the slots that are left. Compiled for CPU features.
+struct Collect<'a, 'b> {
+    frame: &'a Frame,
+    layout: &'a Layout,
+    slots: &'a [u32],
+    into: [&'b mut [u32]; 3],
+}
+
+impl<'a> Vectorise for Collect<'a, '_> {
+    type Output = &'a [u32];
+
+    #[inline(always)]
+    fn run(self) -> &'a [u32] {
+        let Layout { a, b, c, .. } = self.layout;
+        let mut rest = self.slots;
+        for (fragment, matrix) in [a, b, c].into_iter().zip(self.into) {
+            let (slots, others) = rest.split_at(fragment.registers().min(rest.len()));
+            let registers = slots.iter().take(fragment.distinct());
+            fragment.gather(registers.map(|&slot| &self.frame.narrow[slot as usize].0), matrix);
+            rest = others;
+        }
+        rest
     }
 }
 
