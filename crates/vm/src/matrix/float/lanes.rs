@@ -32,7 +32,7 @@ struct Parts<const N: usize, const K: usize> {
     values: [[f32; N]; K],
     /// Of subnormal numbers their format's least, of zeros [`OF_ZERO`].
     exponents: [[i32; N]; K],
-    /// Not zero if a number that was to be taken was not ordinary.
+    /// Has [`STRANGE`] set if a number that was to be taken was not ordinary.
     strange: [u32; N],
 }
 
@@ -65,9 +65,13 @@ pub enum Words {
     E5m2,
 }
 
-/// A number: its value, its exponent, and whether it is ordinary.
+/// The bit that [`part`] sets for a number that is not ordinary.
+const STRANGE: u32 = 0x8000;
+
+/// A number: its value, its exponent, and [`STRANGE`] if it is not ordinary, among other bits. What is there instead of
+/// such a number is ordinary.
 #[inline(always)]
-fn part(words: Words, word: u32, range: &RangeInclusive<i32>) -> (f32, i32, bool) {
+fn part(words: Words, word: u32, range: &RangeInclusive<i32>) -> (f32, i32, u32) {
     match words {
         Words::F16 => small(word & 0xffff, 10, 15, 0x7c00),
         Words::HighF16 => small(word >> 16, 10, 15, 0x7c00),
@@ -84,7 +88,7 @@ fn part(words: Words, word: u32, range: &RangeInclusive<i32>) -> (f32, i32, bool
 /// A number of a format whose exponents are all ordinary: its bits of mantissa, its bias, the least magnitude that is
 /// no number.
 #[inline(always)]
-fn small(word: u32, mantissa: u32, bias: u32, above: u32) -> (f32, i32, bool) {
+fn small(word: u32, mantissa: u32, bias: u32, above: u32) -> (f32, i32, u32) {
     let sign = if mantissa == 10 { 0x8000 } else { 0x80 };
     let magnitude = word & (sign - 1);
     let up = 23 - mantissa;
@@ -95,36 +99,38 @@ fn small(word: u32, mantissa: u32, bias: u32, above: u32) -> (f32, i32, bool) {
     let value = if magnitude >> mantissa == 0 { subnormal } else { normal - (1 << 23) };
     let exponent = (magnitude >> mantissa).max(1) as i32 - bias as i32;
     let value = f32::from_bits(value | (word & sign) << sign.leading_zeros());
-    (value, if magnitude == 0 { OF_ZERO } else { exponent }, magnitude < above)
+    // Infinity and NaN read as the numbers that would follow.
+    (value, if magnitude == 0 { OF_ZERO } else { exponent }, magnitude + (STRANGE - above))
 }
 
 /// A number with f32's exponents.
 #[inline(always)]
-fn large(word: u32, range: &RangeInclusive<i32>) -> (f32, i32, bool) {
-    let zero = word << 1 == 0;
+fn large(word: u32, range: &RangeInclusive<i32>) -> (f32, i32, u32) {
     let exponent = (word >> 23 & 0xff) as i32 - 127;
     let within = (exponent - range.start()) as u32 <= (range.end() - range.start()) as u32;
-    (f32::from_bits(word), if zero { OF_ZERO } else { exponent }, zero | within)
+    let value = if within { word } else { 0 };
+    let strange = if within | (word << 1 == 0) { 0 } else { STRANGE };
+    (f32::from_bits(value), if within { exponent } else { OF_ZERO }, strange)
 }
 
 impl<const N: usize, const K: usize> Parts<N, K> {
     const ZERO: Parts<N, K> = Parts { values: [[0.0; N]; K], exponents: [[OF_ZERO; N]; K], strange: [0; N] };
 
-    /// Takes numbers for one column; what is not ordinary is noted, and taken as zero.
+    /// Takes numbers for one column; what is not ordinary is noted, and taken as something else.
     #[inline(always)]
     fn take(&mut self, column: usize, words: Words, from: &[u32; N], range: RangeInclusive<i32>) {
         let (values, exponents) = (&mut self.values[column], &mut self.exponents[column]);
         for lane in 0..N {
-            let (value, exponent, ordinary) = part(words, from[lane], &range);
-            values[lane] = if ordinary { value } else { 0.0 };
-            exponents[lane] = if ordinary { exponent } else { OF_ZERO };
-            self.strange[lane] |= u32::from(!ordinary);
+            let (value, exponent, strange) = part(words, from[lane], &range);
+            values[lane] = value;
+            exponents[lane] = exponent;
+            self.strange[lane] |= strange;
         }
     }
 
     #[inline(always)]
     fn ordinary(&self) -> bool {
-        self.strange.iter().fold(0, |all, strange| all | strange) == 0
+        self.strange.iter().fold(0, |all, strange| all | strange) & STRANGE == 0
     }
 }
 
@@ -132,7 +138,7 @@ impl<const N: usize, const K: usize> Factors<N, K> {
     /// Zeros.
     pub const ZERO: Factors<N, K> = Factors(Parts::ZERO);
 
-    /// Takes numbers for one column; those that are not ordinary as zeros.
+    /// Takes numbers for one column; those that are not ordinary as others.
     #[inline(always)]
     pub fn take(&mut self, column: usize, words: Words, from: &[u32; N]) {
         self.0.take(column, words, from, FACTORS);
@@ -149,7 +155,7 @@ impl<const N: usize> Addends<N> {
     /// Zeros.
     pub const ZERO: Addends<N> = Addends(Parts::ZERO);
 
-    /// Takes numbers; those that are not ordinary as zeros.
+    /// Takes numbers; those that are not ordinary as others.
     #[inline(always)]
     pub fn take(&mut self, words: Words, from: &[u32; N]) {
         self.0.take(0, words, from, ADDENDS);
@@ -195,27 +201,36 @@ pub fn sums<const N: usize, const K: usize, const M: usize, const J: usize>(
         for at in 0..K {
             units = units.wrapping_add(cut(a.0.values[at][lane] * values[at] * scale));
         }
-        let whole = f64::from(units) + f64::from(cut(c.0.values[0][lane] * scale));
+        let c = cut(c.0.values[0][lane] * scale);
+        // Half the sum, whose sign is right where the sum itself leaves 32 bits.
+        let sign = ((units & c) + ((units ^ c) >> 1)) >> 31;
+        let magnitude = (units.wrapping_add(c) ^ sign).wrapping_sub(sign) as u32;
         let unit = power(largest - fraction);
-        codes[lane] = if narrow { to_f16(whole, unit) } else { to_f32(whole, unit, rule.mantissa) };
+        let code = match narrow {
+            true => to_f16(magnitude, unit),
+            false => to_f32(magnitude, unit, rule.mantissa),
+        };
+        let sign = sign as u32 & if narrow { 0x8000 } else { 0x8000_0000 };
+        codes[lane] = if code == 0 { 0 } else { sign | code };
     }
     codes
 }
 
 /// A number of units cut toward zero to so many bits of f32's mantissa.
 #[inline(always)]
-fn to_f32(whole: f64, unit: f32, mantissa: u32) -> u32 {
-    let kept = whole.to_bits() & (u64::MAX << (52 - mantissa));
-    (f64::from_bits(kept) as f32 * unit).to_bits()
+fn to_f32(units: u32, unit: f32, mantissa: u32) -> u32 {
+    let kept = units & (u32::MAX << (31 - mantissa)) >> units.leading_zeros().min(31);
+    (kept as f32 * unit).to_bits()
 }
 
 /// A number of units rounded to nearest even to f16.
 #[inline(always)]
-fn to_f16(whole: f64, unit: f32) -> u32 {
+fn to_f16(units: u32, unit: f32) -> u32 {
     // Cut to f32 with the last bit telling that something was cut, so that the second rounding is right.
-    let bits = whole.to_bits();
-    let kept = bits & u64::MAX << 29 | u64::from(bits << 35 != 0) << 29;
-    half_of((f64::from_bits(kept) as f32 * unit).to_bits())
+    let mask = (u32::MAX << 8) >> units.leading_zeros().min(31);
+    let last = mask & mask.wrapping_neg();
+    let kept = units & mask | if units & !mask != 0 { last } else { 0 };
+    half_of((kept as f32 * unit).to_bits())
 }
 
 /// The whole part of a scaled addend of [`sums`].
@@ -227,14 +242,12 @@ fn cut(units: f32) -> i32 {
     unsafe { units.to_int_unchecked() }
 }
 
-/// A finite number of f32 rounded to nearest even to f16; zero is positive.
+/// A finite positive number of f32 rounded to nearest even to f16.
 #[inline(always)]
 fn half_of(code: u32) -> u32 {
-    let magnitude = code & 0x7fff_ffff;
     // A subnormal result: in the sum with 0.5, f16's last bit is the last bit.
-    let low = (f32::from_bits(magnitude) + 0.5).to_bits() - 0.5f32.to_bits();
-    let high = magnitude.max(113 << 23) - (112 << 23);
+    let low = (f32::from_bits(code) + 0.5).to_bits() - 0.5f32.to_bits();
+    let high = code.max(113 << 23) - (112 << 23);
     let high = (high + 0xfff + (high >> 13 & 1)) >> 13;
-    let kept = if magnitude < 113 << 23 { low } else { high.min(0x7c00) };
-    if kept == 0 { 0 } else { code >> 16 & 0x8000 | kept }
+    if code < 113 << 23 { low } else { high.min(0x7c00) }
 }

@@ -71,14 +71,14 @@ impl<const K: usize> Vectorise for Together<'_, K> {
                 taken(b, at, self.product.b, &words);
             }
         }
-        let mut a = Factors::<1, K>::ZERO;
+        let mut a = Factors::<K, 1>::ZERO;
+        let mut factors = [0; K];
         let mut addends = Addends::ZERO;
         for ((row, c), d) in
             self.a.chunks_exact(k).zip(self.c.chunks_exact(n)).zip(self.d.chunks_exact_mut(n))
         {
-            for (at, word) in row.iter().enumerate() {
-                taken(&mut a, at, self.product.a, &[*word]);
-            }
+            factors[..k].copy_from_slice(row);
+            taken(&mut a, 0, self.product.a, &factors);
             for ((b, c), d) in b.iter().zip(c.chunks(WIDTH)).zip(d.chunks_mut(WIDTH)) {
                 words[..c.len()].copy_from_slice(c);
                 match narrow {
@@ -86,8 +86,8 @@ impl<const K: usize> Vectorise for Together<'_, K> {
                     false => addends.take(Words::F32, &words),
                 }
                 let codes = match narrow {
-                    true => sums(b, &a, |at| (at, 0), &addends, self.rule, true),
-                    false => sums(b, &a, |at| (at, 0), &addends, self.rule, false),
+                    true => sums(b, &a, |at| (0, at), &addends, self.rule, true),
+                    false => sums(b, &a, |at| (0, at), &addends, self.rule, false),
                 };
                 d.copy_from_slice(&codes[..d.len()]);
             }
@@ -125,8 +125,12 @@ pub fn halves(
 ) -> Option<()> {
     let FloatProduct { m, n, k, .. } = *product;
     let widened = |format: Format, codes: &[u32], first: bool| -> Vec<u32> {
-        let chosen = codes.iter().enumerate().filter(|(at, _)| (at % k % 4 < 2) == first);
-        chosen.map(|(_, code)| half(format.decode((*code).into()))).collect()
+        let from = if first { 0 } else { 2 };
+        let pairs = codes.chunks_exact(4).flat_map(|four| &four[from..from + 2]);
+        match format {
+            Format::E5m2 => pairs.map(|code| (code & 0xff) << 8).collect(),
+            _ => pairs.map(|code| WIDENED[*code as usize & 0xff].into()).collect(),
+        }
     };
     if k == 0 || k % 4 != 0 {
         return None;
@@ -143,3 +147,25 @@ pub fn halves(
     }
     Some(())
 }
+
+/// The numbers of e4m3 in f16.
+const WIDENED: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut code = 0;
+    while code < 256 {
+        let (sign, magnitude) = ((code as u16 & 0x80) << 8, code as u16 & 0x7f);
+        table[code] = sign
+            | match magnitude {
+                0 => 0,
+                // Subnormal numbers: 2^−9, twice, ... become normal ones.
+                1..8 => {
+                    let top = magnitude.ilog2() as u16;
+                    (6 + top) << 10 | (magnitude << (10 - top) & 0x3ff)
+                }
+                0x7f => 0x7e00,
+                _ => (magnitude << 7) + (8 << 10),
+            };
+        code += 1;
+    }
+    table
+};
