@@ -292,7 +292,10 @@ impl std::fmt::Display for BadTexture {
         match self {
             BadTexture::Unbound { name } => write!(f, "nothing is bound to `{name}`"),
             BadTexture::NoHandle { handle, wanted } => {
-                write!(f, "0x{handle:x} is not the handle of {wanted}, nor the address of a variable that has one")
+                write!(
+                    f,
+                    "0x{handle:x} is not the handle of {wanted}, nor the address of a variable that has one"
+                )
             }
             BadTexture::Kind { name, is, wanted } => write!(f, "`{name}` is {is}, not {wanted}"),
             BadTexture::Geometry { name, is, wanted } => {

@@ -5,7 +5,8 @@ use crate::render::Event;
 use crate::source::Source;
 use crate::syntax::tree::Item;
 use crate::vm::fault::{
-    BadAccess, BadTexture, Fault, FaultKind, Nearest, Place, Problem, Relative, Use, Waiting, What, space_name,
+    BadAccess, BadTexture, Fault, FaultKind, Nearest, Place, Problem, Relative, Use, Waiting, What,
+    space_name,
 };
 use serde_json::{Map, Value as Json, json};
 

@@ -273,8 +273,9 @@ fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
     let bytes = at.need("bytes")?.unsigned()?;
     let init = match at.get("init")? {
         None => Init::Zero,
-        Some(at) if at.json.is_string() => words(&at)?
-            .map_or_else(|| at.error("it must be zero, none, iota32, or an object"), Ok)?,
+        Some(at) if at.json.is_string() => {
+            words(&at)?.map_or_else(|| at.error("it must be zero, none, iota32, or an object"), Ok)?
+        }
         Some(at) => init(&at, bytes.min(MOST_DATA))?,
     };
     Ok(Buffer { name: name.to_owned(), bytes, init })

@@ -184,7 +184,12 @@ pub(super) fn texture(at: &At<'_>) -> Read<TextureEntry> {
             if description.geometry != wanted || !mips.is_empty() {
                 return at.need("memory")?.error(format!("such a texture is .{}", wanted.name()));
             }
-            Texels::Memory { pitched: memory == 2, buffer, pitch: number("pitch")?, init: initial(at, "data")? }
+            Texels::Memory {
+                pitched: memory == 2,
+                buffer,
+                pitch: number("pitch")?,
+                init: initial(at, "data")?,
+            }
         }
     };
     let address = match at.get("address")? {
@@ -262,7 +267,11 @@ fn bytes(init: &Init, most: u64) -> Result<Vec<u8>, TextureError> {
     Ok(data)
 }
 
-fn array(device: &Device, description: ArrayDescription, levels: &[Init]) -> Result<Arc<Array>, TextureError> {
+fn array(
+    device: &Device,
+    description: ArrayDescription,
+    levels: &[Init],
+) -> Result<Arc<Array>, TextureError> {
     let array = device.create_array(description)?;
     for (level, init) in (0..).zip(levels) {
         array.write(level, &bytes(init, array.level_bytes(level))?)?;
@@ -272,11 +281,15 @@ fn array(device: &Device, description: ArrayDescription, levels: &[Init]) -> Res
 
 impl Run {
     /// Makes and binds what a launch file has of textures and surfaces.
-    pub(super) fn bind(&mut self, surfaces: &[SurfaceEntry], textures: &[TextureEntry]) -> Result<(), RunError> {
+    pub(super) fn bind(
+        &mut self,
+        surfaces: &[SurfaceEntry],
+        textures: &[TextureEntry],
+    ) -> Result<(), RunError> {
         for surface in surfaces {
             let failed = |error| RunError::Texture { of: surface.name.clone(), error };
-            let array =
-                array(&self.device, surface.description, std::slice::from_ref(&surface.init)).map_err(failed)?;
+            let array = array(&self.device, surface.description, std::slice::from_ref(&surface.init))
+                .map_err(failed)?;
             match surface.kind {
                 Kind::Variable => self.device.bind_surface(&surface.name, array.clone()).map_err(failed)?,
                 Kind::Object => {

@@ -3,9 +3,7 @@
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal, because};
 use super::operand::Destination;
-use crate::program::texture::{
-    Detail, Handle, Lookup, Query, SurfaceAccess, SurfaceOp, TextureOp, Values,
-};
+use crate::program::texture::{Detail, Handle, Lookup, Query, SurfaceAccess, SurfaceOp, TextureOp, Values};
 use crate::program::{Access, Address, AtomicOp, Memory, Operands, Step};
 use crate::texture::Geometry;
 use crate::texture::bind::handle_of;
@@ -46,7 +44,8 @@ impl Builder<'_, '_> {
             (StateSpace::Param, Some(offset)) if self.entry => {
                 let value = self.fresh(64);
                 let (memory, named) = (Memory::Kernel, Some(object));
-                let address = Address { memory, base: crate::program::NONE, wide: false, offset: offset as i64, named };
+                let address =
+                    Address { memory, base: crate::program::NONE, wide: false, offset: offset as i64, named };
                 self.step_always(Step::Load(Access::new(address, 8, false, vec![(value, 64)])));
                 reads.push(value);
                 Ok(Handle::Register)
@@ -84,7 +83,9 @@ impl Builder<'_, '_> {
     /// The registers of a vector, or a single one, to be written.
     fn results(&mut self, index: u32, ty: Type) -> Lowered<Vec<Destination>> {
         match (self.operand(index).kind, self.reference(index)) {
-            (OperandKind::Vector(parts), _) => self.places(parts).map(|part| self.destination(part, ty)).collect(),
+            (OperandKind::Vector(parts), _) => {
+                self.places(parts).map(|part| self.destination(part, ty)).collect()
+            }
             (OperandKind::Name(_), Reference::Variable(id, member)) if self.lanes(index) > 1 => {
                 let lanes = 0..self.lanes(index);
                 lanes.map(|n| self.register(id, member, n).map(|one| Destination::plain(one.id))).collect()
@@ -190,7 +191,10 @@ impl Builder<'_, '_> {
         };
         let samples = matches!(
             member,
-            Member::FilterMode | Member::AddrMode0 | Member::AddrMode1 | Member::AddrMode2
+            Member::FilterMode
+                | Member::AddrMode0
+                | Member::AddrMode1
+                | Member::AddrMode2
                 | Member::ForceUnnormalizedCoords
         );
         let of = match self.of.checked.header.independent_textures && samples {

@@ -66,10 +66,13 @@ pub struct Array {
 impl ArrayDescription {
     /// What is wrong with it, if anything.
     pub fn check(&self) -> Result<(), TextureError> {
-        let most = MOST.iter().find(|(geometry, _)| *geometry == self.geometry).map_or([0; 4], |(_, most)| *most);
+        let most =
+            MOST.iter().find(|(geometry, _)| *geometry == self.geometry).map_or([0; 4], |(_, most)| *most);
         let [width, height, depth] = self.size;
         for ((what, given), most) in
-            [("width", width), ("height", height), ("depth", depth), ("layers", self.layers)].into_iter().zip(most)
+            [("width", width), ("height", height), ("depth", depth), ("layers", self.layers)]
+                .into_iter()
+                .zip(most)
         {
             if given == 0 || given > most {
                 return Err(TextureError::Size { what, given, most });
@@ -140,7 +143,10 @@ impl Array {
     /// Bytes of a level without gaps.
     pub fn level_bytes(&self, level: u32) -> u64 {
         let [width, height, _] = self.description.level_size(level);
-        u64::from(width) * u64::from(self.description.format.bytes()) * u64::from(height) * self.description.slices(level)
+        u64::from(width)
+            * u64::from(self.description.format.bytes())
+            * u64::from(height)
+            * self.description.slices(level)
     }
 
     /// Fills a level, row by row without gaps. Fewer bytes than it has leave the rest as it is.

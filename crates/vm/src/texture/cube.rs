@@ -26,7 +26,8 @@ pub fn project(direction: [f32; 3]) -> (u32, [f32; 2]) {
 
 /// How coordinates on the face move when a direction does.
 pub fn moves(direction: [f32; 3], by: [f32; 3]) -> [f32; 3] {
-    let major = (0..3).rev().fold(2, |major, n| if direction[n].abs() > direction[major].abs() { n } else { major });
+    let major =
+        (0..3).rev().fold(2, |major, n| if direction[n].abs() > direction[major].abs() { n } else { major });
     let length = direction[major].abs();
     let grows = by[major] * direction[major].signum();
     let mut moved = [0.0; 3];

@@ -205,7 +205,10 @@ mod tests {
         let bits = f32::to_bits;
         // Both recorded: a tie that goes away from zero, and digits that were cut.
         assert_eq!(of("f32x1", &[(bits(0.629_732_1), 64), (bits(0.249_062_66), 192)]), bits(0.344_230_03));
-        assert_eq!(of("f32x1", &[(bits(-0.007_775_780_3), 251), (bits(-1.135_106_4), 5)]), bits(-0.029_793_954));
+        assert_eq!(
+            of("f32x1", &[(bits(-0.007_775_780_3), 251), (bits(-1.135_106_4), 5)]),
+            bits(-0.029_793_954)
+        );
         assert_eq!(of("f32x1", &[(bits(f32::INFINITY), 1), (bits(1.0), 255)]), bits(f32::INFINITY));
         assert_eq!(of("f32x1", &[(bits(f32::NAN), 1), (bits(1.0), 255)]), 0x7fff_ffff);
         assert_eq!(of("f32x1", &[(bits(f32::NAN), 0), (bits(1.0), 256)]), bits(1.0));

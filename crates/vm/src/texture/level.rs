@@ -42,7 +42,11 @@ fn length(parts: [f64; 3]) -> f64 {
     let [least, middle, most] = sorted;
     let digits = 2f64.powi(most.log2().floor().clamp(-1000.0, 1000.0) as i32 - 9);
     let cut = |part: f64| (part / digits).floor() * digits;
-    if most == 0.0 || !most.is_finite() { most } else { cut(most) + cut(middle * (11.0 / 32.0)) + cut(least / 4.0) }
+    if most == 0.0 || !most.is_finite() {
+        most
+    } else {
+        cut(most) + cut(middle * (11.0 / 32.0)) + cut(least / 4.0)
+    }
 }
 
 /// The binary logarithm in 256ths, from a table with a row for each of 256 steps; 0 below 1.

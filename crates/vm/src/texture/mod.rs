@@ -3,15 +3,17 @@
 //!
 //! [`mod@format`] says what texels are made of and [`array`] how they lie; [`sampler`] turns coordinates into texels and
 //! weights, [`cube`] directions into faces, [`level`] gradients into levels; [`filter`] has the sums, as an H200 rounds
-//! them; [`sample`] is a whole lookup; [`surface`] has the places of surfaces and formatted stores. [`bind`] is the
-//! host's side.
+//! them; [`sample`] is a whole lookup, and [`fast`] the common ones for a warp; [`surface`] has the places of surfaces
+//! and formatted stores, [`query`] what can be asked. [`bind`] is the host's side.
 
 pub mod array;
 pub mod bind;
 pub mod cube;
+pub mod fast;
 pub mod filter;
 pub mod format;
 pub mod level;
+pub mod query;
 pub mod sample;
 pub mod sampler;
 pub mod surface;
@@ -247,10 +249,15 @@ impl std::fmt::Display for TextureError {
         match self {
             TextureError::Size { what, given, most } => write!(f, "{what}: {given} is not from 1 to {most}"),
             TextureError::Cube { width, height, layers } => {
-                write!(f, "a cube has square faces, six of them or a multiple: not {width} by {height} by {layers}")
+                write!(
+                    f,
+                    "a cube has square faces, six of them or a multiple: not {width} by {height} by {layers}"
+                )
             }
             TextureError::OutOfMemory { bytes } => write!(f, "no room for {bytes} bytes"),
-            TextureError::NoLevel { level, levels } => write!(f, "there is no level {level}: there are {levels}"),
+            TextureError::NoLevel { level, levels } => {
+                write!(f, "there is no level {level}: there are {levels}")
+            }
             TextureError::TooMuchData { bytes, given } => {
                 write!(f, "{given} bytes of data: the array has {bytes}")
             }
@@ -262,7 +269,9 @@ impl std::fmt::Display for TextureError {
             TextureError::Misaligned { what, value, multiple } => {
                 write!(f, "{what}: {value} is not a multiple of {multiple}")
             }
-            TextureError::Filter => write!(f, "integers cannot be filtered unless they are read as fractions"),
+            TextureError::Filter => {
+                write!(f, "integers cannot be filtered unless they are read as fractions")
+            }
         }
     }
 }

@@ -132,9 +132,7 @@ impl View<'_> {
     /// The axes of a level: width, height, depth.
     fn axes(&self, level: &Level) -> [Axis; 3] {
         let normalized = self.sampler.normalized || self.geometry.is_cube();
-        std::array::from_fn(|n| {
-            Axis::new(level.size[n], self.sampler.address[n], normalized)
-        })
+        std::array::from_fn(|n| Axis::new(level.size[n], self.sampler.address[n], normalized))
     }
 
     /// The slice of a layer, and where on it.

@@ -128,13 +128,15 @@ impl Axis {
     /// The texels whose centres are around a coordinate, so many texels on.
     #[inline(always)]
     pub fn linear(&self, coordinate: f32, offset: i32) -> Neighbours {
-        let position = match self.normalized {
-            true => {
-                let scaled = self.fixed(coordinate) * i64::from(self.size) << 8;
-                (scaled + (1 << (DIGITS - 1)) >> DIGITS) as i32 - 128
-            }
-            false => (f64::from(settled(coordinate).clamp(-1_048_576.0, 1_048_576.0)) * 256.0 - 127.5).floor() as i32,
-        };
+        let position =
+            match self.normalized {
+                true => {
+                    let scaled = self.fixed(coordinate) * i64::from(self.size) << 8;
+                    (scaled + (1 << (DIGITS - 1)) >> DIGITS) as i32 - 128
+                }
+                false => (f64::from(settled(coordinate).clamp(-1_048_576.0, 1_048_576.0)) * 256.0 - 127.5)
+                    .floor() as i32,
+            };
         let (first, weight) = ((position >> 8) + offset, (position & 255) as u32);
         if self.mode == AddressMode::Clamp && (first < 0 || first >= self.size - 1) {
             let edge = Some(if first < 0 { 0 } else { self.size as u32 - 1 });
@@ -173,7 +175,10 @@ mod tests {
     fn wrapping_without_normalized_coordinates_is_clamping() {
         for mode in [AddressMode::Wrap, AddressMode::Mirror] {
             let axis = Axis::new(8, mode, false);
-            assert_eq!((axis.point(-3.0, 0), axis.point(9.5, 0), axis.point(2.7, 1)), (Some(0), Some(7), Some(3)));
+            assert_eq!(
+                (axis.point(-3.0, 0), axis.point(9.5, 0), axis.point(2.7, 1)),
+                (Some(0), Some(7), Some(3))
+            );
         }
     }
 

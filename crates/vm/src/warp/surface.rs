@@ -50,8 +50,8 @@ pub(super) fn access(
             spots[lane] = match spot(array, op, &coordinates) {
                 Ok(spot) => spot,
                 Err(mut bad) => {
-                    if let BadTexture::OutOfRange { name: own, .. } | BadTexture::Misaligned { name: own, .. } =
-                        &mut bad
+                    if let BadTexture::OutOfRange { name: own, .. }
+                    | BadTexture::Misaligned { name: own, .. } = &mut bad
                     {
                         *own = name(textures, handle);
                     }

@@ -10,11 +10,11 @@ use crate::memory::Spaces;
 use crate::program::Operands;
 use crate::program::texture::{Detail, Handle, Lookup, Query, TextureOp, Values};
 use crate::texture::array::Level;
-use crate::texture::bind::answer;
 use crate::texture::format::single_to_half;
+use crate::texture::query::answer;
 use crate::texture::sample::{Place, View};
 use crate::texture::sampler::{AddressMode, Sampler};
-use crate::texture::{Bound, Geometry, Source, Texture, Textures, level};
+use crate::texture::{Bound, Geometry, Source, Texture, Textures, fast, level};
 
 /// What is wrong with a handle, for the first lane that has it.
 pub(super) fn trouble<T>(lanes: u32, bad: BadTexture) -> Tried<T> {
@@ -77,7 +77,8 @@ impl Warp {
             TextureOp::IsType(opaque) => {
                 if let ([pointer], [d]) = (&operands.reads[..], &operands.writes[..]) {
                     let is = frame.row::<u64>(*pointer).map(|at| textures.variable(at).map(|it| it.opaque));
-                    let mask = (0..LANES).fold(0, |mask, lane| mask | u32::from(is[lane] == Some(*opaque)) << lane);
+                    let mask =
+                        (0..LANES).fold(0, |mask, lane| mask | u32::from(is[lane] == Some(*opaque)) << lane);
                     frame.set_predicate(*d, mask, taking);
                 }
             }
@@ -173,7 +174,11 @@ fn view<'a>(
 ) -> Option<View<'a>> {
     let format = texture.source.format();
     let bordered = sampler.address.contains(&AddressMode::Border);
-    let border = if bordered { crate::texture::sample::border(format, texture.integers, sampler.border) } else { [0; 4] };
+    let border = if bordered {
+        crate::texture::sample::border(format, texture.integers, sampler.border)
+    } else {
+        [0; 4]
+    };
     let integers = texture.integers;
     let (cells, levels, layers, samples): (_, &[Level], _, _) = match &texture.source {
         Source::Array(array) => {
@@ -227,6 +232,10 @@ fn look(
         Detail::Level => (take(1)[0], None),
         Detail::Gradient => ([0; LANES], Some([take(op.gradients()), take(op.gradients())])),
     };
+    let plain = !op.integers && !op.offset && op.detail == Detail::Base && op.gather.is_none();
+    if plain && fast::look(view, &coordinates[0], &coordinates[1], taking, results) {
+        return;
+    }
     let offsets = if op.offset { take(op.geometry.dimensions()) } else { [[0; LANES]; 4] };
     for lane in lanes(taking) {
         // Offsets have four bits. In one dimension what is above them is the row's, which only the border shows.
@@ -247,7 +256,8 @@ fn look(
             let detail = match (op.detail, &gradients) {
                 (Detail::Level, _) => level::explicit(f32::from_bits(detail[lane]), levels),
                 (Detail::Gradient, Some(along)) => {
-                    let along = [0, 1].map(|n: usize| [0, 1, 2].map(|part: usize| f32::from_bits(along[n][part][lane])));
+                    let along = [0, 1]
+                        .map(|n: usize| [0, 1, 2].map(|part: usize| f32::from_bits(along[n][part][lane])));
                     view.detail(at, along)
                 }
                 _ => 0,
