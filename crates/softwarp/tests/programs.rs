@@ -15,35 +15,6 @@ const DIFFERENT: &[&str] = &["iarith_mad_32"];
 /// this list.
 #[rustfmt::skip]
 const REFUSED: &[(&str, &[&str])] = &[
-    ("textures are not", &[
-        "texture_1d_addr_wrap",
-        "texture_1d_point_obj",
-        "texture_2d_addr_mixed",
-        "texture_2d_point",
-        "texture_2d_point_obj",
-        "texture_a1d",
-        "texture_base_level",
-        "texture_cube",
-        "texture_fetch_2d_s32",
-        "texture_indirect_ref",
-        "texture_istypep",
-        "texture_mip_level_linear",
-        "texture_mip_level_point",
-        "texture_missing_channels",
-        "texture_missing_channels_u8x2",
-        "texture_pitch2d",
-        "texture_txq_dims",
-        "texture_u16x2_normfloat",
-        "texture_u32x4_int",
-        "texture_u8x4_int",
-        "texture_u8x4_normfloat",
-    ]),
-    ("surfaces are not", &[
-        "texture_suld_1d",
-        "texture_suq",
-        "texture_surf_b8_v4",
-        "texture_surf_then_tex",
-    ]),
     ("clusters are not", &[
         "async_bulk_dsmem",
         "barrier_mbarrier_remote",
