@@ -6,49 +6,6 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// What the machine refuses, by a part of the reason: what is not there yet. A program that starts to run must leave
-/// this list.
-#[rustfmt::skip]
-const REFUSED: &[(&str, &[&str])] = &[
-    ("textures are not", &[
-        "texture_1d_addr_wrap",
-        "texture_1d_point_obj",
-        "texture_2d_addr_mixed",
-        "texture_2d_point",
-        "texture_2d_point_obj",
-        "texture_a1d",
-        "texture_base_level",
-        "texture_cube",
-        "texture_fetch_2d_s32",
-        "texture_indirect_ref",
-        "texture_istypep",
-        "texture_mip_level_linear",
-        "texture_mip_level_point",
-        "texture_missing_channels",
-        "texture_missing_channels_u8x2",
-        "texture_pitch2d",
-        "texture_txq_dims",
-        "texture_u16x2_normfloat",
-        "texture_u32x4_int",
-        "texture_u8x4_int",
-        "texture_u8x4_normfloat",
-    ]),
-    ("surfaces are not", &[
-        "texture_suld_1d",
-        "texture_suq",
-        "texture_surf_b8_v4",
-        "texture_surf_then_tex",
-    ]),
-    ("`mbarrier", &[
-    ]),
-    ("is not executed", &[
-        "kernels/triton_flash_attn",
-        "kernels/triton_matmul_f16_mma",
-        "kernels/triton_matmul_f16_wgmma",
-        "kernels/triton_matmul_fp8",
-    ]),
-];
-
 fn programs() -> Vec<Program> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/programs.jsonl.gz");
     let file = std::fs::File::open(path).expect("the goldens are there");
@@ -64,23 +21,8 @@ fn verdicts() -> BTreeMap<String, Verdict> {
 fn recorded_programs_compute_what_an_h200_did() {
     let verdicts = verdicts();
     assert_eq!(verdicts.len(), 390);
-    let failed: Vec<_> =
-        verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Failed(_))).collect();
-    assert!(failed.is_empty(), "{failed:#?}");
-
-    let expected: BTreeMap<&str, &str> =
-        REFUSED.iter().flat_map(|(why, names)| names.iter().map(move |name| (*name, *why))).collect();
-    for (name, verdict) in &verdicts {
-        match (verdict, expected.get(name.as_str())) {
-            (Verdict::Refused(why), Some(part)) => assert!(why.contains(part), "{name}: {why}"),
-            (Verdict::Refused(why), None) => panic!("{name} is refused: {why}"),
-            (_, Some(_)) => panic!("{name} runs now: take it off the list"),
-            (_, None) => {}
-        }
-    }
-    for name in expected.keys() {
-        assert!(verdicts.contains_key(*name), "{name} is listed and not there");
-    }
+    let others: Vec<_> = verdicts.iter().filter(|(_, verdict)| **verdict != Verdict::Passed).collect();
+    assert!(others.is_empty(), "{others:#?}");
 }
 
 #[test]

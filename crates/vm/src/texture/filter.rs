@@ -38,16 +38,28 @@ pub fn mean(format: Format, taps: &[Tap]) -> [u32; 4] {
     for (n, result) in result.iter_mut().enumerate().take(usize::from(format.channels)) {
         let weighted = || taps.iter().map(|tap| (tap.code[n], tap.weight));
         *result = match format.channel {
-            Channel::F32 => single(groups(taps, n, |code| code, SINGLE)),
+            Channel::F32 | Channel::U32 | Channel::S32 => single(groups(taps, n, |code| code, SINGLE)),
             Channel::F16 => {
                 let widen = |code| super::format::half_to_single(code as u16);
                 half(groups(taps, n, widen, HALF))
             }
             Channel::U8 | Channel::S8 | Channel::U16 | Channel::S16 => fraction(format.channel, weighted()),
-            Channel::U32 | Channel::S32 => taps.first().map_or(0, |tap| tap.code[n]),
         };
     }
     result
+}
+
+/// The mean of integers that are read as such: rounded, halves up; cut where they have 32 bits.
+pub fn whole_mean(format: Format, taps: &[Tap]) -> [u32; 4] {
+    let signed = format.channel.is_signed();
+    let half = if format.channel.is_normalizable() { 128 } else { 0 };
+    std::array::from_fn(|n| {
+        let part = |tap: &Tap| {
+            let code = format.channel.extend(tap.code[n]);
+            i64::from(tap.weight) * if signed { i64::from(code as i32) } else { i64::from(code) }
+        };
+        (taps.iter().map(part).sum::<i64>() + half >> 8) as u32
+    })
 }
 
 /// The mean of fractions, as bits of a single.
@@ -68,7 +80,7 @@ pub fn fraction(channel: Channel, texels: impl Iterator<Item = (u32, u32)>) -> u
     value.to_bits()
 }
 
-/// How numbers are aligned: the least exponent of a single that counts as the largest, and how many of a single's 23
+/// How numbers are aligned: the least exponent of a single that counts as the largest, how many of a single's 23
 /// digits are beyond those that are kept.
 #[derive(Clone, Copy)]
 pub struct Alignment {
@@ -82,36 +94,46 @@ pub const SINGLE: Alignment = Alignment { least: 0, surplus: -4 };
 /// Halves as singles, which have 13 digits more.
 pub const HALF: Alignment = Alignment { least: 113, surplus: 9 };
 
-/// The sums of both groups, exact but for what is cut.
+/// The sums of both groups, times 256. What the lesser one has below the digits of the greater one is rounded
+/// down.
 #[inline(always)]
 fn groups(taps: &[Tap], channel: usize, widen: impl Fn(u32) -> u32 + Copy, alignment: Alignment) -> f64 {
     let group = |group: u8| {
         let own = taps.iter().filter(move |tap| tap.group == group && tap.weight > 0);
         aligned(own.map(move |tap| (widen(tap.code[channel]), tap.weight)), alignment)
     };
-    if taps.iter().all(|tap| tap.group == 0) { group(0) } else { group(0) + group(1) }
+    if taps.iter().all(|tap| tap.group == 0) {
+        return group(0).0;
+    }
+    let ((first, one), (second, other)) = (group(0), group(1));
+    let largest = one.max(other);
+    // As many digits below the largest exponent's as are kept.
+    let digit = 2f64.powi(largest as i32 - 127 - 24 + alignment.surplus);
+    let cut = |sum: f64| if sum.is_finite() { (sum / digit).floor() * digit } else { sum };
+    cut(first) + cut(second)
 }
 
-/// A weighted sum of singles, times 256.
+/// A weighted sum of singles, times 256, and the largest exponent among them.
 ///
 /// Everything that is kept of them has 28 digits at most below the largest exponent, and weights have 9: a double holds
 /// the sum exactly.
 #[inline(always)]
-pub fn aligned(texels: impl Iterator<Item = (u32, u32)> + Clone, alignment: Alignment) -> f64 {
+pub fn aligned(texels: impl Iterator<Item = (u32, u32)> + Clone, alignment: Alignment) -> (f64, u32) {
     let exponent = |bits: u32| bits >> 23 & 0xff;
     let largest = texels.clone().map(|(bits, _)| exponent(bits)).fold(alignment.least, u32::max);
-    texels.fold(-0.0, |sum, (bits, weight)| {
+    let sum = texels.fold(-0.0, |sum, (bits, weight)| {
         let own = exponent(bits);
-        let surplus = (largest - own) as i32 + alignment.surplus;
+        let surplus = largest as i32 - own as i32 + alignment.surplus;
         let kept = match surplus {
             _ if own == 0 => bits & 0x8000_0000,
             ..=0 => bits,
             1..=23 => bits & u32::MAX << surplus,
-            // Of a number whose first digit is the only one left, or not even that.
+            // Not even the first digit is left.
             24.. => bits & 0x8000_0000,
         };
         sum + f64::from(f32::from_bits(kept)) * f64::from(weight)
-    })
+    });
+    (sum, largest)
 }
 
 /// Rounds a double to so many digits fewer, halves away from zero.
@@ -121,20 +143,21 @@ fn away(value: f64, digits: u32) -> f64 {
     f64::from_bits((value.to_bits() + half) & !(2 * half - 1))
 }
 
-/// A sum times 256 as a single.
+/// A sum times 256 as a single; zero where that is subnormal.
 #[inline(always)]
 pub fn single(sum: f64) -> u32 {
     if sum.is_nan() {
         return 0x7fff_ffff;
     }
-    (away(sum / f64::from(WHOLE), 29) as f32).to_bits()
+    let bits = (away(sum / f64::from(WHOLE), 29) as f32).to_bits();
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
 }
 
 /// A sum times 256 as a half, widened.
 #[inline(always)]
 pub fn half(sum: f64) -> u32 {
     if sum.is_nan() {
-        return 0x7fff_ffff;
+        return 0x7fff_e000;
     }
     let value = sum / f64::from(WHOLE);
     const LEAST_NORMAL: f64 = 1.0 / 16384.0;

@@ -81,19 +81,21 @@ impl Channel {
         value.to_bits()
     }
 
-    /// The code nearest to a number, for border colours and formatted stores of floating-point data; integers of 32
-    /// bits take the number's bits.
+    /// The code for a number, for border colours and formatted stores of floating-point data: the nearest fraction; of
+    /// halves, the next one towards zero; integers of 32 bits take the number's bits.
     pub fn nearest(self, value: f32) -> u32 {
         let fraction = |low: f32, most: f32| {
             let clamped = if value.is_nan() { 0.0 } else { value.clamp(low, 1.0) };
-            (clamped * most + 0.5).floor() as i32 as u32
+            let scaled = clamped * most;
+            // Halves go towards zero.
+            (scaled.abs() - 0.5).ceil().max(0.0).copysign(scaled) as i32 as u32
         };
         match self {
             Channel::U8 => fraction(0.0, 255.0),
             Channel::U16 => fraction(0.0, 65535.0),
             Channel::S8 => fraction(-1.0, 127.0) & 0xff,
             Channel::S16 => fraction(-1.0, 32767.0) & 0xffff,
-            Channel::F16 => u32::from(single_to_half(value)),
+            Channel::F16 => u32::from(cut_to_half(value)),
             Channel::U32 | Channel::S32 | Channel::F32 => value.to_bits(),
         }
     }
@@ -144,6 +146,18 @@ pub fn half_to_single(code: u16) -> u32 {
         31 => sign | 0x7f80_0000 | mantissa << 13,
         0 => sign | (mantissa as f32 * f32::from_bits(0x3380_0000)).to_bits(),
         _ => sign | (u32::from(exponent) + 112) << 23 | mantissa << 13,
+    }
+}
+
+/// A single as a half, towards zero: what is too large is the largest.
+pub fn cut_to_half(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let (sign, magnitude) = ((bits >> 16) as u16 & 0x8000, bits & 0x7fff_ffff);
+    sign | match magnitude {
+        0x7f80_0000.. => 0x7c00 | (magnitude >> 13 & 0x3ff) as u16,
+        0x4780_0000.. => 0x7bff,
+        0x3880_0000.. => ((magnitude - 0x3800_0000) >> 13) as u16,
+        _ => (f32::from_bits(magnitude) * 16_777_216.0) as u16,
     }
 }
 

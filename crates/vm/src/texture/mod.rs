@@ -3,15 +3,17 @@
 //!
 //! [`mod@format`] says what texels are made of and [`array`] how they lie; [`sampler`] turns coordinates into texels and
 //! weights, [`cube`] directions into faces, [`level`] gradients into levels; [`filter`] has the sums, as an H200 rounds
-//! them; [`sample`] is a whole lookup; [`surface`] has the places of surfaces and formatted stores. [`bind`] is the
-//! host's side.
+//! them; [`sample`] is a whole lookup, and [`fast`] the common ones for a warp; [`surface`] has the places of surfaces
+//! and formatted stores, [`query`] what can be asked. [`bind`] is the host's side.
 
 pub mod array;
 pub mod bind;
 pub mod cube;
+pub mod fast;
 pub mod filter;
 pub mod format;
 pub mod level;
+pub mod query;
 pub mod sample;
 pub mod sampler;
 pub mod surface;

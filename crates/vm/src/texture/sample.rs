@@ -3,10 +3,10 @@
 use super::Geometry;
 use super::array::Level;
 use super::cube::project;
-use super::filter::{Tap, mean, spread};
+use super::filter::{Tap, mean, spread, whole_mean};
 use super::format::Format;
 use super::level;
-use super::sampler::{AddressMode, Axis, Filter, Neighbours, Sampler, WHOLE};
+use super::sampler::{Axis, Filter, Neighbours, Sampler, WHOLE};
 use crate::memory::cell::{Cells, Unit};
 
 /// The most texels of a lookup: eight of each of two levels.
@@ -110,16 +110,16 @@ impl View<'_> {
     fn plain(&self, mut code: [u32; 4]) -> [u32; 4] {
         let channel = self.format.channel;
         for code in code.iter_mut().take(usize::from(self.format.channels)) {
-            *code = if self.integers { channel.extend(*code) } else { channel.float(*code) };
+            *code = if self.whole() { channel.extend(*code) } else { channel.float(*code) };
         }
         code
     }
 
-    /// Whether texels can be filtered: integers are taken as they are.
+    /// Whether texels are read as integers: those of 32 bits always are.
     #[inline(always)]
-    fn filters(&self) -> bool {
+    fn whole(&self) -> bool {
         let channel = self.format.channel;
-        channel.is_float() || (channel.is_normalizable() && !self.integers)
+        !channel.is_float() && (self.integers || !channel.is_normalizable())
     }
 
     #[inline(always)]
@@ -132,11 +132,7 @@ impl View<'_> {
     /// The axes of a level: width, height, depth.
     fn axes(&self, level: &Level) -> [Axis; 3] {
         let normalized = self.sampler.normalized || self.geometry.is_cube();
-        std::array::from_fn(|n| {
-            // Coordinates on a face never leave it.
-            let mode = if self.geometry.is_cube() { AddressMode::Clamp } else { self.sampler.address[n] };
-            Axis::new(level.size[n], mode, normalized)
-        })
+        std::array::from_fn(|n| Axis::new(level.size[n], self.sampler.address[n], normalized))
     }
 
     /// The slice of a layer, and where on it.
@@ -174,10 +170,9 @@ impl View<'_> {
     pub fn sample(&self, place: &Place) -> [u32; 4] {
         let (slice, at) = self.slice(place);
         let place = Place { at, layer: slice, ..*place };
-        let filters = self.filters();
         let (first, next) = level::split(place.detail, self.sampler.mip_filter);
-        let linear = self.sampler.filter == Filter::Linear && filters;
-        if !linear && (next == 0 || !filters) {
+        let linear = self.sampler.filter == Filter::Linear;
+        if !linear && next == 0 {
             let level = self.level(first);
             return self.plain(self.nearest(&level, &place));
         }
@@ -192,7 +187,8 @@ impl View<'_> {
                 false => taps.push(self.nearest(&level, &place), share, group),
             }
         }
-        mean(self.format, taps.taps.get(..taps.count).unwrap_or(&[]))
+        let taps = taps.taps.get(..taps.count).unwrap_or(&[]);
+        if self.whole() { whole_mean(self.format, taps) } else { mean(self.format, taps) }
     }
 
     /// The texel that a place is in.
@@ -200,6 +196,7 @@ impl View<'_> {
         let axes = self.axes(level);
         let part = |n: usize| axes[n].point(place.at[n], place.offset[n]);
         match self.geometry.dimensions() {
+            1 if self.geometry == Geometry::D1 => self.read(level, part(0), part(1), Some(0)),
             1 => self.read(level, part(0), Some(0), Some(place.layer)),
             3 => self.read(level, part(0), part(1), part(2)),
             _ => self.read(level, part(0), part(1), Some(place.layer)),
@@ -212,15 +209,16 @@ impl View<'_> {
         let part = |n: usize| axes[n].linear(place.at[n], place.offset[n]);
         let x = part(0);
         match self.geometry.dimensions() {
-            // A texture of one dimension is one row to the hardware, which goes through the row's middle only where
-            // it need not look beyond: with the border it is half of what it gives.
+            // A texture of one dimension is one row to the hardware, and a lookup is at its edge: with a border
+            // above the row, that is half of the result.
+            1 if self.geometry == Geometry::D1 => self.plane(level, x, part(1), Some(0), share, group, taps),
             1 => {
-                let row = axes[1].linear(0.0, 0);
+                let row = Neighbours { texels: [Some(0); 2], weight: 0 };
                 self.plane(level, x, row, Some(place.layer), share, group, taps);
             }
             3 => {
                 let z = part(2);
-                let second = share * z.weight + 128 >> 8;
+                let second = share * z.weight + 127 >> 8;
                 for (slice, share, own) in [(z.texels[0], share - second, 0), (z.texels[1], second, 1)] {
                     self.plane(level, x, part(1), slice, share, group.max(own), taps);
                 }
@@ -248,14 +246,12 @@ impl View<'_> {
         }
     }
 
-    /// The texel with these numbers, of a level; zeros outside, but in mipmaps the nearest one of the level. Of
-    /// multi-sampled textures, one of its samples.
-    pub fn fetch(&self, index: [i32; 3], layer: u32, level: i32, sample: u32) -> [u32; 4] {
-        let Some(own) = usize::try_from(level).ok().and_then(|level| self.levels.get(level)) else {
-            return [0; 4];
-        };
-        let clamps = self.levels.len() > 1;
-        let inside = |n: usize| match clamps {
+    /// The texel with these numbers; zeros outside. Of a level that is asked for, the nearest one. Of multi-sampled
+    /// textures, one of its samples.
+    pub fn fetch(&self, index: [i32; 3], layer: u32, level: Option<i32>, sample: u32) -> [u32; 4] {
+        let own = usize::try_from(level.unwrap_or(0)).ok().and_then(|level| self.levels.get(level));
+        let Some(own) = own else { return [0; 4] };
+        let inside = |n: usize| match level.is_some() {
             true => Some(index[n].clamp(0, own.size[n] as i32 - 1) as u32),
             false => u32::try_from(index[n]).ok().filter(|&index| index < own.size[n]),
         };

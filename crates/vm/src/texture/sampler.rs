@@ -52,6 +52,12 @@ const DIGITS: u32 = 21;
 /// Weights of all texels together.
 pub const WHOLE: u32 = 256;
 
+/// NaN and subnormal coordinates are 0.
+#[inline(always)]
+fn settled(coordinate: f32) -> f32 {
+    if coordinate.abs() >= f32::MIN_POSITIVE { coordinate } else { 0.0 }
+}
+
 /// A dimension of a level, and what coordinates do there.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
@@ -79,17 +85,12 @@ impl Axis {
         Axis { size: i32::try_from(size).unwrap_or(i32::MAX).max(1), mode, normalized }
     }
 
-    /// The same for coordinates that are the texel's number.
-    pub fn is_border(&self) -> bool {
-        self.mode == AddressMode::Border
-    }
-
     /// A normalized coordinate in units of 2^-21, made small where that changes nothing.
     #[inline(always)]
     fn fixed(&self, coordinate: f32) -> i64 {
         const UNIT: f32 = (1 << DIGITS) as f32;
         // Scaling by a power of two and rounding down are exact.
-        let cut = |most: f32| (coordinate.clamp(-most, most) * UNIT).floor() as i64;
+        let cut = |most: f32| (settled(coordinate).clamp(-most, most) * UNIT).floor() as i64;
         match self.mode {
             AddressMode::Wrap => cut(33_554_432.0) & ((1 << DIGITS) - 1),
             AddressMode::Mirror => cut(33_554_432.0) & ((2 << DIGITS) - 1),
@@ -119,7 +120,7 @@ impl Axis {
     pub fn point(&self, coordinate: f32, offset: i32) -> Option<u32> {
         let index = match self.normalized {
             true => (self.fixed(coordinate) * i64::from(self.size) >> DIGITS) as i32,
-            false => coordinate.clamp(-1_048_576.0, 1_048_576.0).floor() as i32,
+            false => settled(coordinate).clamp(-1_048_576.0, 1_048_576.0).floor() as i32,
         };
         self.texel(index + offset)
     }
@@ -127,13 +128,15 @@ impl Axis {
     /// The texels whose centres are around a coordinate, so many texels on.
     #[inline(always)]
     pub fn linear(&self, coordinate: f32, offset: i32) -> Neighbours {
-        let position = match self.normalized {
-            true => {
-                let scaled = self.fixed(coordinate) * i64::from(self.size) << 8;
-                (scaled + (1 << (DIGITS - 1)) >> DIGITS) as i32 - 128
-            }
-            false => (f64::from(coordinate.clamp(-1_048_576.0, 1_048_576.0)) * 256.0 - 127.5).floor() as i32,
-        };
+        let position =
+            match self.normalized {
+                true => {
+                    let scaled = self.fixed(coordinate) * i64::from(self.size) << 8;
+                    (scaled + (1 << (DIGITS - 1)) >> DIGITS) as i32 - 128
+                }
+                false => (f64::from(settled(coordinate).clamp(-1_048_576.0, 1_048_576.0)) * 256.0 - 127.5)
+                    .floor() as i32,
+            };
         let (first, weight) = ((position >> 8) + offset, (position & 255) as u32);
         if self.mode == AddressMode::Clamp && (first < 0 || first >= self.size - 1) {
             let edge = Some(if first < 0 { 0 } else { self.size as u32 - 1 });

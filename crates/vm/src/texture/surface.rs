@@ -33,14 +33,18 @@ impl Array {
         let row = level.size[0] * self.description.format.bytes();
         let slices = i32::try_from(self.description.slices(0)).unwrap_or(i32::MAX);
         let height = level.size[1] as i32;
-        let last = (row as i32 - bytes as i32).max(0);
-        let inside =
-            x >= 0 && x <= last && (0..height).contains(&y) && (0..slices).contains(&slice) && bytes <= row;
+        // Only whole accesses count: of a row of 22 bytes, the last one of 8 is at 8.
+        let last = (row / bytes.max(1)).saturating_sub(1) as i32 * bytes as i32;
+        let past = row as i32 - bytes as i32;
+        let inside = x >= 0 && x <= past && (0..height).contains(&y) && (0..slices).contains(&slice);
         let (x, y, slice) = match clamp {
             _ if inside => (x, y, slice),
             Clamp::Clamp => (x.clamp(0, last), y.clamp(0, height - 1), slice.clamp(0, slices - 1)),
             Clamp::Trap | Clamp::Zero => return Spot::Outside,
         };
+        if past < 0 {
+            return Spot::Outside;
+        }
         if !x.unsigned_abs().is_multiple_of(bytes.min(16)) {
             return Spot::Misaligned;
         }

@@ -82,7 +82,8 @@ fn spot(array: &Array, op: &SurfaceOp, coordinates: &[i32]) -> Result<Option<usi
     let x = part(layered).saturating_mul(scale);
     let y = if op.geometry.dimensions() > 1 { part(layered + 1) } else { 0 };
     let slice = match layered {
-        1 => part(0),
+        // An index has no sign.
+        1 => i32::try_from(part(0) as u32).unwrap_or(i32::MAX),
         _ if op.geometry.dimensions() > 2 => part(2),
         _ => 0,
     };

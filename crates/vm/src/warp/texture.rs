@@ -10,11 +10,11 @@ use crate::memory::Spaces;
 use crate::program::Operands;
 use crate::program::texture::{Detail, Handle, Lookup, Query, TextureOp, Values};
 use crate::texture::array::Level;
-use crate::texture::bind::answer;
 use crate::texture::format::single_to_half;
+use crate::texture::query::answer;
 use crate::texture::sample::{Place, View};
 use crate::texture::sampler::{AddressMode, Sampler};
-use crate::texture::{Bound, Geometry, Source, Texture, Textures, level};
+use crate::texture::{Bound, Geometry, Source, Texture, Textures, fast, level};
 
 /// What is wrong with a handle, for the first lane that has it.
 pub(super) fn trouble<T>(lanes: u32, bad: BadTexture) -> Tried<T> {
@@ -156,7 +156,8 @@ fn lookup(
         let Some(view) = view(texture, &sampler, op.geometry, spaces, &mut own) else {
             return trouble(together, BadTexture::Freed { name: name(textures, handle) });
         };
-        look(frame, &view, op, rest, together, &mut results);
+        let linear = matches!(texture.source, Source::Linear { .. });
+        look(frame, &view, op, rest, linear, together, &mut results);
         left &= !together;
     }
     finish(frame, op, &operands.writes, &results, taking);
@@ -207,6 +208,7 @@ fn look(
     view: &View<'_>,
     op: &Lookup,
     reads: &[u32],
+    linear: bool,
     taking: u32,
     results: &mut [[u32; LANES]; 4],
 ) {
@@ -230,13 +232,24 @@ fn look(
         Detail::Level => (take(1)[0], None),
         Detail::Gradient => ([0; LANES], Some([take(op.gradients()), take(op.gradients())])),
     };
+    let plain = !op.integers && !op.offset && op.detail == Detail::Base && op.gather.is_none();
+    if plain && fast::look(view, &coordinates[0], &coordinates[1], taking, results) {
+        return;
+    }
     let offsets = if op.offset { take(op.geometry.dimensions()) } else { [[0; LANES]; 4] };
     for lane in lanes(taking) {
-        // Offsets have four bits.
-        let offset = [0, 1, 2].map(|n: usize| (offsets[n][lane] as i32) << 28 >> 28);
-        let value = if op.integers {
+        // Offsets have four bits. In one dimension what is above them is the row's, which only the border shows.
+        let mut offset = [0, 1, 2].map(|n: usize| (offsets[n][lane] as i32) << 28 >> 28);
+        if op.geometry == Geometry::D1 {
+            offset[1] = (offsets[0][lane] as i32) << 24 >> 28;
+        }
+        // The hardware has another kind of texture for rows in memory, and other instructions.
+        let misfit = op.geometry == Geometry::D1 && op.integers != linear;
+        let value = if misfit {
+            [0; 4]
+        } else if op.integers {
             let index = [0, 1, 2].map(|n: usize| (coordinates[n][lane] as i32).wrapping_add(offset[n]));
-            let level = if op.detail == Detail::Level { detail[lane] as i32 } else { 0 };
+            let level = (op.detail == Detail::Level).then_some(detail[lane] as i32);
             view.fetch(index, layer[lane], level, sample[lane])
         } else {
             let at = [0, 1, 2].map(|n: usize| f32::from_bits(coordinates[n][lane]));
