@@ -18,6 +18,9 @@ use std::cell::Cell;
 /// How many turns each CTA gets while they only poll, before another cluster gets its turn.
 const PATIENCE: u32 = 4;
 
+/// How many turns each CTA gets at most before another cluster gets its turn.
+const TURNS: u32 = 1024;
+
 /// The shared memory of a CTA.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -170,7 +173,7 @@ impl Cluster {
     ) -> Result<Turn, Box<Fault>> {
         let Cluster { ctas, common } = self;
         let patience = if ctas.len() == 1 { 1 } else { PATIENCE };
-        let mut turns = 0;
+        let (mut turns, mut idle) = (0, 0);
         loop {
             let (mut running, mut busy, mut moved) = (false, false, false);
             for (rank, cta) in ctas.iter_mut().enumerate() {
@@ -178,7 +181,11 @@ impl Cluster {
                     continue;
                 }
                 match cta.run::<WATCHED>(launch, common, watch)? {
-                    Turn::Done => common.shared[rank].ended.set(true),
+                    Turn::Done => {
+                        common.shared[rank].ended.set(true);
+                        // Others may have waited for nobody else.
+                        moved = true;
+                    }
                     Turn::Busy => (running, busy) = (true, true),
                     Turn::Waiting(some) => (running, moved) = (true, moved | some),
                 }
@@ -186,12 +193,12 @@ impl Cluster {
             if !running {
                 return Ok(Turn::Done);
             }
-            turns += 1;
+            (turns, idle) = (turns + 1, if moved { 0 } else { idle + 1 });
             let stuck = |(rank, cta): (usize, &Cta)| common.shared[rank].ended.get() || cta.is_stuck();
-            if busy && ctas.iter().enumerate().all(stuck) {
+            if busy && !moved && ctas.iter().enumerate().all(stuck) {
                 return Err(deadlock(launch, ctas, common, watch));
             }
-            if busy && turns >= patience {
+            if busy && idle >= patience || turns >= TURNS {
                 return Ok(Turn::Busy);
             }
             // Operations among lanes that wait for others which wait at a barrier: those will not come.

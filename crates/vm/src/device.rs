@@ -32,6 +32,7 @@ use softwarp_syntax::tree::Item;
 use softwarp_syntax::{Diagnostic, Module, Severity, parse};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// The most threads of a CTA.
@@ -217,6 +218,12 @@ impl Device {
         &self.findings
     }
 
+    /// Makes so many addresses that each stand for the same place in several pieces of global memory, which begin at
+    /// these: for `multimem` instructions, and for nothing else. On GPUs the pieces are on as many devices.
+    pub fn multicast(&mut self, parts: &[u64], bytes: u64) -> Result<u64, MemoryError> {
+        self.global.add_multicast(parts, bytes)
+    }
+
     /// Gives it back.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
         self.unwritten.remove(address);
@@ -359,9 +366,12 @@ impl Device {
             sanitizer: sanitizer.as_ref(),
             progress: launch.progress.unwrap_or(&own),
             started,
+            next: AtomicU64::new(0),
+            cancelled: AtomicU64::new(0),
         };
         let outcome = running.run();
         let elapsed = started.elapsed();
+        let cancelled = running.cancelled.load(Ordering::Relaxed);
         if let (Some(sanitizer), Err(fault)) = (&sanitizer, &outcome) {
             sanitizer.stopped(program, fault);
         }
@@ -371,7 +381,8 @@ impl Device {
             self.unwritten.clear();
         }
         let (counts, operations) = outcome.map_err(LaunchError::Fault)?;
-        let ctas = grid.iter().map(|&size| u64::from(size)).product();
+        let ctas: u64 = grid.iter().map(|&size| u64::from(size)).product();
+        let ctas = ctas.saturating_sub(cancelled);
         let functions = program.codes.iter().map(|code| code.function);
         let operations: Vec<_> = functions.zip(operations).collect();
         let mnemonics = self.mnemonics(program, &operations);

@@ -124,6 +124,10 @@ pub enum Problem {
     Freed,
     /// The operation does not exist in that state space.
     WrongSpace,
+    /// The address stands for several places, and the instruction is not one for that.
+    Multicast,
+    /// The address does not stand for several places, and the instruction is one for that.
+    NotMulticast,
     /// The address is in the shared memory of another CTA, which `.shared::cluster` reaches and `.shared` does not.
     OtherCta,
     /// The address is in the shared memory of a CTA that the cluster has not.
@@ -362,6 +366,8 @@ impl std::fmt::Display for BadAccess {
             Problem::ReadOnly => "of read-only memory",
             Problem::Freed => "of freed memory",
             Problem::WrongSpace => "in a state space that has none",
+            Problem::Multicast => "of multicast memory, which only `multimem` instructions reach",
+            Problem::NotMulticast => "not at a multimem address",
             Problem::OtherCta => "in another CTA, which only `.shared::cluster` reaches",
             Problem::NoCta => "in no CTA of the cluster",
             Problem::Ended => "in a CTA of the cluster that has ended",

@@ -63,6 +63,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) sanitizer: Option<&'a Sanitizer<'a>>,
     pub(crate) progress: &'a Progress,
     pub(crate) started: Instant,
+    /// The next cluster that has not begun.
+    pub(crate) next: AtomicU64,
+    /// CTAs that never began, since others took their work.
+    pub(crate) cancelled: AtomicU64,
 }
 
 impl<'a> Launch<'a> {
@@ -159,6 +163,21 @@ impl Launch<'_> {
         self.clusters().iter().map(|&size| u64::from(size)).product()
     }
 
+    /// `clusterlaunchcontrol.try_cancel`: takes a cluster that has not begun out of the grid; `%ctaid` of its first
+    /// CTA.
+    pub(crate) fn cancel_cluster(&self) -> Option<[u32; 3]> {
+        let units = self.units();
+        if self.next.load(Ordering::Relaxed) >= units {
+            return None;
+        }
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        (index < units).then(|| {
+            self.cancelled.fetch_add(self.cluster_ctas().into(), Ordering::Relaxed);
+            self.progress.ctas_done.fetch_add(self.cluster_ctas().into(), Ordering::Relaxed);
+            self.cta(index, 0)
+        })
+    }
+
     /// `%globaltimer`
     pub(crate) fn nanoseconds(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -173,7 +192,6 @@ impl Launch<'_> {
     pub(crate) fn run(&self) -> Result<(Counts, Vec<Vec<OpCount>>), Box<Fault>> {
         self.progress.ctas.store(self.ctas(), Ordering::Relaxed);
         let crew = Crew {
-            next: AtomicU64::new(0),
             resident: AtomicU64::new(0),
             aside: Mutex::new(VecDeque::new()),
             fault: Mutex::new(None),
@@ -196,8 +214,6 @@ impl Launch<'_> {
 
 /// What the threads of the host share.
 struct Crew {
-    /// The next cluster that has not begun.
-    next: AtomicU64,
     /// Clusters that have begun and not ended.
     resident: AtomicU64,
     /// Clusters that are neither running nor ended.
@@ -290,7 +306,7 @@ impl Crew {
         watch: &mut Watch,
     ) -> Option<(u64, Cluster)> {
         let last = launch.units().min(failed);
-        if self.next.load(Ordering::Relaxed) >= last {
+        if launch.next.load(Ordering::Relaxed) >= last {
             return None;
         }
         let resident = self.resident.fetch_add(1, Ordering::Relaxed);
@@ -299,7 +315,7 @@ impl Crew {
             && (resident + 1).saturating_mul(size) <= MOST_BYTES;
         // One for each thread there must always be.
         let index =
-            (room || resident < launch.threads as u64).then(|| self.next.fetch_add(1, Ordering::Relaxed));
+            (room || resident < launch.threads as u64).then(|| launch.next.fetch_add(1, Ordering::Relaxed));
         let Some(index) = index.filter(|&index| index < last) else {
             self.resident.fetch_sub(1, Ordering::Relaxed);
             return None;

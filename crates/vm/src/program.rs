@@ -10,6 +10,7 @@
 pub mod asynchronous;
 pub mod cluster;
 pub mod matrix;
+pub mod multimem;
 pub mod texture;
 
 use crate::lanes::Frame;
@@ -202,6 +203,8 @@ pub enum Step {
     Texture(texture::TextureOp, Operands),
     /// CTAs of a cluster.
     Cluster(cluster::ClusterOp, Operands),
+    /// Memory that several devices have together.
+    Multimem(multimem::MultimemOp, Operands),
     /// Asynchronous copies, and the barriers that they complete on.
     Asynchronous(asynchronous::AsyncOp, Operands),
     /// Matrices that a warp holds together.
@@ -241,6 +244,7 @@ impl Step {
             | Step::Barrier(_)
             | Step::Texture(..)
             | Step::Cluster(..)
+            | Step::Multimem(..)
             | Step::Matrix(..) => true,
         }
     }

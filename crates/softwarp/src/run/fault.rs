@@ -180,6 +180,8 @@ fn kind(kind: &FaultKind) -> &'static str {
             Problem::ReadOnly => "read_only",
             Problem::Freed => "use_after_free",
             Problem::WrongSpace => "wrong_space",
+            Problem::Multicast => "multicast",
+            Problem::NotMulticast => "not_multicast",
             Problem::OtherCta => "other_cta",
             Problem::NoCta => "no_cta",
             Problem::Ended => "ended_cta",

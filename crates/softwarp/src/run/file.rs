@@ -24,6 +24,8 @@ pub struct LaunchFile {
     pub what: Option<String>,
     /// Memory of the device.
     pub buffers: Vec<Buffer>,
+    /// Buffers that stand for the same place in several others: their names, and those of the others.
+    pub multicasts: Vec<(String, Vec<String>)>,
     /// Buffers that are freed before the first launch.
     pub freed: Vec<String>,
     /// Variables of the module that the host sets or reads.
@@ -212,9 +214,20 @@ impl LaunchFile {
         let launches = file.need("launches")?;
         let buffers = match file.get("buffers")? {
             Some(at) => {
-                at.object()?.iter().map(|(name, json)| buffer(&at.inside(name, json), name)).collect()
+                let memory = at.object()?.iter().filter(|(_, json)| json.get("multicast").is_none());
+                memory.map(|(name, json)| buffer(&at.inside(name, json), name)).collect()
             }
             None => Ok(Vec::new()),
+        };
+        let multicasts = match file.get("buffers")? {
+            Some(at) => {
+                let several = at.object()?.iter().filter(|(_, json)| json.get("multicast").is_some());
+                let one = |(name, json): (&String, &Json)| {
+                    Ok((name.clone(), at.inside(name, json).list_of("multicast", At::text)?))
+                };
+                several.map(one).collect::<Read<_>>()?
+            }
+            None => Vec::new(),
         };
         let expect = match file.get("expect")? {
             Some(at) => {
@@ -233,6 +246,7 @@ impl LaunchFile {
             ptx: text("ptx")?,
             what: text("what")?,
             buffers: buffers?,
+            multicasts,
             freed: file.list_of("freed", At::text)?,
             globals: file.list_of("globals", global)?,
             launches: Vec::new(),

@@ -131,6 +131,18 @@ impl Run {
             let (name, bytes) = (buffer.name.clone(), buffer.bytes);
             run.buffers.push(Placed { name, address, bytes, freed: false });
         }
+        for (name, of) in &file.multicasts {
+            let find = |part: &String| {
+                let found = run.buffers.iter().find(|buffer| &buffer.name == part);
+                found.map(|buffer| (buffer.address, buffer.bytes)).ok_or_else(|| no_buffer("buffers", part))
+            };
+            let parts = of.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+            let bytes = parts.iter().map(|(_, bytes)| *bytes).min().unwrap_or(0);
+            let starts: Vec<u64> = parts.iter().map(|(address, _)| *address).collect();
+            let failed = |error| RunError::Memory { of: name.clone(), error };
+            let address = run.device.multicast(&starts, bytes).map_err(failed)?;
+            run.buffers.push(Placed { name: name.clone(), address, bytes, freed: false });
+        }
         for name in &file.freed {
             let index = run.buffers.iter().position(|one| &one.name == name);
             let Some(placed) = index.and_then(|index| run.buffers.get_mut(index)) else {

@@ -95,6 +95,8 @@ pub enum Action {
     Texture,
     /// CTAs of a cluster.
     Cluster,
+    /// Memory that several devices have together.
+    Multimem,
     /// Asynchronous copies and mbarriers.
     Asynchronous,
     /// Matrices.
@@ -152,6 +154,7 @@ fn action(shape: &Shape, select: Select) -> Action {
         "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => Action::Texture,
         "mapa" | "getctarank" | "clusterlaunchcontrol" => Action::Cluster,
         "barrier" if has("cluster") => Action::Cluster,
+        "multimem" => Action::Multimem,
         "mbarrier" | "cp" | "tensormap" => Action::Asynchronous,
         "st" | "red" if has("async") || has("bulk") => Action::Asynchronous,
         "prefetch" if has("tensormap") => Action::Asynchronous,
@@ -193,6 +196,7 @@ fn action(shape: &Shape, select: Select) -> Action {
     }
 }
 
+/// What an atomic operation or a reduction does.
 pub(super) fn atomic(shape: &Shape) -> Option<AtomicOp> {
     shape.words.iter().find_map(|word| {
         Some(match *word {

@@ -252,6 +252,7 @@ impl<'a> Builder<'_, 'a> {
             Action::StackRestore => self.stack_restore(form, operands),
             Action::Texture => self.texture(form, operands),
             Action::Cluster => self.cluster(form, operands),
+            Action::Multimem => self.multimem(form, operands),
             Action::Asynchronous => self.asynchronous(form, operands),
             Action::Matrix => self.matrix(form, operands),
             Action::Refused => Err(Refusal::Form),

@@ -20,6 +20,7 @@ mod kernels;
 mod matrix;
 mod memory;
 mod moves;
+mod multimem;
 mod operand;
 mod parameter;
 mod slots;

@@ -154,6 +154,9 @@ impl<'a> Spaces<'a> {
                 if !fits(offset, allocation.bytes) {
                     return Err(bad(Problem::OutOfBounds, self.nearest(memory, address)));
                 }
+                if let AllocationKind::Multicast(_) = &allocation.kind {
+                    return Err(bad(Problem::Multicast, None));
+                }
                 let Some(cells) = &allocation.cells else {
                     return Err(bad(Problem::Freed, self.nearest(memory, address)));
                 };

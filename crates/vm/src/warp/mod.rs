@@ -21,6 +21,7 @@ mod exchange;
 mod fast;
 mod hurry;
 mod matrix;
+mod multimem;
 mod observe;
 mod print;
 mod run;

@@ -50,8 +50,14 @@ impl Warp {
                 let used = Used { address, bytes, usage: Use::Atomic, strong: true, data: None };
                 self.observe_access(env, sanitizer, &actor, split, &used);
             }
+            Step::Multimem(op, operands) => {
+                self.observe_multimem(env, (sanitizer, &actor), split, op, operands);
+            }
             Step::Fence => sanitizer.fence(launch, &actor),
             Step::Cluster(ClusterOp::Arrive, _) => sanitizer.cluster_barrier(launch, &actor, true),
+            Step::Cluster(ClusterOp::TryCancel { multicast }, operands) => {
+                self.observe_cancel(env, (sanitizer, &actor), split, operands, *multicast);
+            }
             Step::Cluster(ClusterOp::Wait, _) => sanitizer.cluster_barrier(launch, &actor, false),
             Step::Warp(op) if op.members != NONE => {
                 let named = frame.row::<u32>(op.members);
@@ -93,7 +99,7 @@ impl Warp {
             | Step::StackRestore { .. }
             | Step::Warp(_)
             | Step::Texture(..)
-            | Step::Cluster(ClusterOp::Map(_) | ClusterOp::Rank(_) | ClusterOp::IsOwn, _)
+            | Step::Cluster(..)
             | Step::Matrix(..)
             | Step::Yield => {}
         }

@@ -253,6 +253,7 @@ impl Warp {
                 Step::Barrier(barrier) => self.barrier(env, split, barrier, guard)?,
                 Step::Texture(op, operands) => self.texture(env, split, op, operands, guard)?,
                 Step::Cluster(op, operands) => self.cluster(env, split, op, operands, guard)?,
+                Step::Multimem(op, operands) => self.multimem(env, split, op, operands, guard)?,
                 Step::Asynchronous(op, operands) => self.asynchronous(env, split, op, operands, guard)?,
                 Step::Matrix(op, operands) => self.matrix(env, split, op, operands, guard)?,
                 Step::Yield => {
