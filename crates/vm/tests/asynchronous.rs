@@ -201,6 +201,47 @@ fn a_tile_goes_to_shared_memory_and_back_through_the_map() {
 }
 
 #[test]
+fn maps_lie_in_parameters_constants_or_global_memory_and_nowhere_else() {
+    let body = |map: &str| {
+        format!(
+            "mbarrier.init.shared.b64 [mb], 1; mov.u32 %r1, 0; mov.u32 %r2, 1; {map}
+            mbarrier.arrive.expect_tx.shared.b64 _, [mb], 512;
+            cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%map, {{%r1, %r2}}], [mb];
+            {WAIT} ld.shared.u32 %r3, [s+64]; st.global.u32 [%out], %r3;"
+        )
+    };
+    let copied = |to: &str| {
+        let words = (0..16).map(|word| format!("ld.u64 %d3, [%map+{0}]; st{to} [%d4+{0}], %d3;", 8 * word));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    // Row 2 of the tensor begins with 64.
+    assert_eq!(run(&body(""), 1)[0], 64);
+    let global = format!("add.u64 %d4, %out, 2048; {} mov.b64 %map, %d4;", copied(".global.u64"));
+    assert_eq!(run(&body(&global), 1)[0], 64);
+    let source = kernel(&body("mov.u64 %map, cmap; cvta.const.u64 %map, %map;"))
+        .replace(".visible", ".const .align 64 .b8 cmap[128];\n.visible");
+    let mut device =
+        Device::load(&[&source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let out = device.allocate(4096).expect("memory");
+    let words: Vec<u8> = (0..1024u32).flat_map(u32::to_le_bytes).collect();
+    device.write(out, &words).expect("written");
+    device.write_variable("cmap", &tensor_map(out)).expect("written");
+    let arguments = [out.to_le_bytes().to_vec(), vec![0; 128]];
+    device.launch(&Launch::new("k", [1; 3], [1; 3], &arguments)).expect("it runs");
+    let mut word = [0; 4];
+    device.read(out, &mut word).expect("read");
+    assert_eq!(u32::from_le_bytes(word), 64);
+    let shared = format!(
+        "mov.u64 %d4, s; cvta.shared.u64 %d4, %d4; add.u64 %d4, %d4, 1024; {} mov.b64 %map, %d4;",
+        copied(".u64")
+    );
+    let FaultKind::Copy { rule: "copy-map", message } = fault(&body(&shared), 1) else {
+        panic!("another fault")
+    };
+    assert!(message.contains("not in .shared"), "{message}");
+}
+
+#[test]
 fn a_read_before_the_wait_is_a_race_and_one_behind_it_is_none() {
     let body = |wait: &str| {
         format!(
