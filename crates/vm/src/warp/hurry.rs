@@ -33,39 +33,45 @@ pub(super) fn hurry(
     let before = |op: usize| code.instructions.get(op).copied().unwrap_or(0);
     let entry_of = |op: usize| plan.of.get(op).map_or(0, |&entry| entry as usize);
     let entries = plan.entries.get(..entry_of(end)).unwrap_or_default();
-    let mut at = entry_of(pc);
+    // The first operation of the entry that comes next, from those that are left.
+    let next = |rest: &[Entry]| plan.starts.get(entries.len() - rest.len()).map_or(end, |&op| op as usize);
+    let mut rest = entries.get(entry_of(pc)..).unwrap_or_default();
     let (mut start, mut done) = (before(pc), 0);
-    // The operation that an entry does, which is the last of those that it stands for.
-    let own = |at: usize| plan.starts.get(at + 1).map_or(0, |&next| next as usize - 1);
     let stopped = loop {
-        let Some(entry) = entries.get(at) else { break plan.starts.get(at).map_or(end, |&op| op as usize) };
+        let Some((entry, after)) = rest.split_first() else { break next(rest) };
+        rest = after;
         match entry {
             Entry::Plain(inst) => {
                 // SAFETY: `ops` gives out the loops of the level that was detected.
                 unsafe { (inst.kernel)(frame, inst, mask) };
             }
             Entry::Load(direct) | Entry::Store(direct) => {
+                // What an entry does is the last of its operations: the one before the next entry's first.
                 if (mask != ALL || !direct.run(frame, memories.pieces))
-                    && !touch(frame, code, memories, own(at), mask)
+                    && !touch(frame, code, memories, next(rest) - 1, mask)
                 {
-                    break own(at);
+                    break next(rest) - 1;
                 }
             }
             Entry::Branch(jump) => {
                 let taken = jump.guard.lanes(frame, mask);
                 if taken != mask && taken != 0 {
-                    break own(at);
+                    break next(rest) - 1;
                 }
                 done += u64::from(jump.counts[0].wrapping_sub(start));
-                (at, start) = match taken {
-                    0 => (at + 1, jump.counts[0]),
-                    _ => (jump.to as usize, jump.counts[1]),
-                };
+                start = jump.counts[0];
                 *budget -= 1;
-                if *budget <= 0 {
-                    break plan.starts.get(at).map_or(end, |&op| op as usize);
+                if taken != 0 {
+                    start = jump.counts[1];
+                    // Others may stand on the way, where this ends.
+                    let Some(there) = entries.get(jump.to as usize..) else {
+                        break plan.starts.get(jump.to as usize).map_or(end, |&op| op as usize);
+                    };
+                    rest = there;
                 }
-                continue;
+                if *budget <= 0 {
+                    break next(rest);
+                }
             }
             Entry::Guarded(inst) => {
                 let lanes = inst.guard.lanes(frame, mask);
@@ -76,12 +82,11 @@ pub(super) fn hurry(
             }
             Entry::Nothing => {}
             Entry::Other => {
-                if !touch(frame, code, memories, own(at), mask) {
-                    break own(at);
+                if !touch(frame, code, memories, next(rest) - 1, mask) {
+                    break next(rest) - 1;
                 }
             }
         }
-        at += 1;
     };
     (stopped, done + u64::from(before(stopped).wrapping_sub(start)))
 }
