@@ -33,59 +33,71 @@ pub(super) fn hurry(
     let before = |op: usize| code.instructions.get(op).copied().unwrap_or(0);
     let entry_of = |op: usize| plan.of.get(op).map_or(0, |&entry| entry as usize);
     let entries = plan.entries.get(..entry_of(end)).unwrap_or_default();
-    // The first operation of the entry that comes next, from those that are left.
+    // In the midst of an entry, what it did before must not be done again.
+    if plan.starts.get(entry_of(pc)).is_none_or(|&start| start as usize != pc) {
+        return (pc, 0);
+    }
+    // The first operation of the entry that comes next, from those that are left; the one before it is the one that
+    // an entry stops at.
     let next = |rest: &[Entry]| plan.starts.get(entries.len() - rest.len()).map_or(end, |&op| op as usize);
     let mut rest = entries.get(entry_of(pc)..).unwrap_or_default();
     let (mut start, mut done) = (before(pc), 0);
     let stopped = loop {
         let Some((entry, after)) = rest.split_first() else { break next(rest) };
         rest = after;
-        match entry {
+        let (guard, jump) = match entry {
             Entry::Plain(inst) => {
                 // SAFETY: `ops` gives out the loops of the level that was detected.
                 unsafe { (inst.kernel)(frame, inst, mask) };
+                continue;
             }
             Entry::Load(direct) | Entry::Store(direct) => {
-                // What an entry does is the last of its operations: the one before the next entry's first.
                 if (mask != ALL || !direct.run(frame, memories.pieces))
                     && !touch(frame, code, memories, next(rest) - 1, mask)
                 {
                     break next(rest) - 1;
                 }
+                continue;
             }
-            Entry::Branch(jump) => {
-                let taken = jump.guard.lanes(frame, mask);
-                if taken != mask && taken != 0 {
-                    break next(rest) - 1;
-                }
-                done += u64::from(jump.counts[0].wrapping_sub(start));
-                start = jump.counts[0];
-                *budget -= 1;
-                if taken != 0 {
-                    start = jump.counts[1];
-                    // Others may stand on the way, where this ends.
-                    let Some(there) = entries.get(jump.to as usize..) else {
-                        break plan.starts.get(jump.to as usize).map_or(end, |&op| op as usize);
-                    };
-                    rest = there;
-                }
-                if *budget <= 0 {
-                    break next(rest);
-                }
+            Entry::Test(inst, jump) => {
+                // SAFETY: `ops` gives out the loops of the level that was detected.
+                unsafe { (inst.kernel)(frame, inst, mask) };
+                (inst.guard, jump)
             }
+            Entry::Branch(guard, jump) => (*guard, jump),
             Entry::Guarded(inst) => {
                 let lanes = inst.guard.lanes(frame, mask);
                 if lanes != 0 {
                     // SAFETY: `ops` gives out the loops of the level that was detected.
                     unsafe { (inst.kernel)(frame, inst, lanes) };
                 }
+                continue;
             }
-            Entry::Nothing => {}
+            Entry::Nothing => continue,
             Entry::Other => {
                 if !touch(frame, code, memories, next(rest) - 1, mask) {
                     break next(rest) - 1;
                 }
+                continue;
             }
+        };
+        let taken = guard.lanes(frame, mask);
+        if taken != mask && taken != 0 {
+            break next(rest) - 1;
+        }
+        done += u64::from(jump.counts[0].wrapping_sub(start));
+        start = jump.counts[0];
+        *budget -= 1;
+        if taken != 0 {
+            start = jump.counts[1];
+            // Others may stand on the way, where this ends.
+            let Some(there) = entries.get(jump.to as usize..) else {
+                break plan.starts.get(jump.to as usize).map_or(end, |&op| op as usize);
+            };
+            rest = there;
+        }
+        if *budget <= 0 {
+            break next(rest);
         }
     };
     (stopped, done + u64::from(before(stopped).wrapping_sub(start)))
