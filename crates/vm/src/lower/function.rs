@@ -7,6 +7,7 @@ use super::forward::{Registers, forward};
 use super::kernels::Simple;
 use super::plan::plan;
 use super::{Lowering, Session, Unsupported};
+use crate::ops::fused::Part;
 use crate::program::plan::Start;
 use crate::program::{Code, Guard, Inst, Kernel, Location, NONE, Op, Step};
 use softwarp_check::Reference;
@@ -87,6 +88,8 @@ pub(super) struct Builder<'s, 'a> {
     locations: Vec<(u32, Location)>,
     /// Operations that copy a whole row.
     copies: Vec<u32>,
+    /// Operations that may be parts of one loop.
+    parts: Vec<(u32, Part)>,
     virtuals: Vec<Virtual>,
     registers: Quickly<Register>,
     narrow_constants: Vec<(u32, u32)>,
@@ -145,6 +148,7 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
         begins: false,
         locations: Vec::new(),
         copies: Vec::new(),
+        parts: Vec::new(),
         virtuals: Vec::new(),
         registers: Quickly::default(),
         narrow_constants: Vec::new(),
@@ -241,7 +245,16 @@ impl<'a> Builder<'_, 'a> {
     fn act(&mut self, form: &Form, instruction: &Instruction) -> Lowered<()> {
         let operands = instruction.operands;
         match form.action {
-            Action::Alu(kernel, extra) => self.alu(form, operands, kernel, extra),
+            Action::Alu(kernel, extra) => {
+                let before = self.ops.len();
+                self.alu(form, operands, kernel, extra)?;
+                if self.ops.len() == before + 1
+                    && let Some(part) = Part::of(&form.shape)
+                {
+                    self.parts.push((before as u32, part));
+                }
+                Ok(())
+            }
             Action::Video(kernel, extra) => self.video(form, operands, kernel, extra),
             Action::Move => self.mov(form, operands),
             Action::Load => self.load(form, operands),
@@ -492,7 +505,7 @@ impl<'a> Builder<'_, 'a> {
         let (rows, zeroed) = allocate(&mut self.ops, &self.virtuals, constants);
         // Lanes that see each other's registers may see those of lanes that have not written them.
         start.zeroed = (!self.ops.iter().any(sees_lanes)).then_some(zeroed);
-        let plan = plan(&self.ops, &self.instructions, &forwarded);
+        let plan = plan(&self.ops, &self.instructions, &forwarded, &self.parts);
         Code {
             function,
             ops: self.ops,

@@ -2,6 +2,7 @@
 
 use super::forward::Forwarded;
 use super::kernels::Simple;
+use crate::ops::fused::{Part, fuse};
 use crate::program::plan::{Entry, Jump, Plan};
 use crate::program::{Guard, Inst, NONE, Op, Step};
 use crate::warp::Direct;
@@ -9,19 +10,20 @@ use crate::warp::Direct;
 impl Plan {
     /// The plan of operations that are as they will be executed, with how many instructions begin before each.
     pub fn new(ops: &[Op], instructions: &[u32]) -> Plan {
-        plan(ops, instructions, &Forwarded::default())
+        plan(ops, instructions, &Forwarded::default(), &[])
     }
 }
 
-/// The plan of operations whose slots are those of rows.
-pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded) -> Plan {
+/// The plan of operations whose slots are those of rows. Some of them, in their order, may be parts of one.
+pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded, parts: &[(u32, Part)]) -> Plan {
     let mut targets = vec![false; ops.len() + 1];
     ops.iter().flat_map(super::allocate::targets).for_each(|&target| {
         targets[(target as usize).min(ops.len())] = true;
     });
+    let fused = fused(ops, parts, &targets);
+    let (mut fused, mut given) = (fused.iter().peekable(), forwarded.given.iter().peekable());
     let mut plan = Plan { entries: Vec::new(), starts: Vec::new(), of: Vec::with_capacity(ops.len() + 1) };
-    let mut given = forwarded.given.iter().peekable();
-    // Whether the entry at hand has begun, with operations that do nothing.
+    // Whether the entry at hand has begun.
     let mut open = false;
     let mut accesses = 0;
     for (at, op) in ops.iter().enumerate() {
@@ -29,14 +31,24 @@ pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded) -> Plan {
             plan.entries.push(Entry::Nothing);
             open = false;
         }
+        // A branch goes with the arithmetic before it.
+        if let (Op::Branch(guard, target), false, false) = (op, open, targets[at])
+            && let Some(last @ &mut Entry::Plain(inst)) = plan.entries.last_mut()
+        {
+            *last = Entry::Test(Inst { guard: *guard, ..inst }, Jump { to: *target, counts: [0; 2] });
+            plan.of.push(plan.entries.len() as u32 - 1);
+            continue;
+        }
         if !open {
             plan.starts.push(at as u32);
         }
         plan.of.push(plan.entries.len() as u32);
         let row = given.next_if(|given| given.op as usize == at).map(|given| (given.slot, given.wide));
-        open = forwarded.unread.get(at).copied().unwrap_or(false);
+        let both = fused.next_if(|(second, _)| *second == at);
+        let first = fused.peek().is_some_and(|(second, _)| *second == at + 1);
+        open = first || forwarded.unread.get(at).copied().unwrap_or(false);
         if !open {
-            plan.entries.push(entry(op, row, accesses));
+            plan.entries.push(both.map_or_else(|| entry(op, row, accesses), |(_, inst)| Entry::Plain(*inst)));
             accesses += u32::from(matches!(plan.entries.last(), Some(Entry::Load(_) | Entry::Store(_))));
         }
     }
@@ -47,23 +59,38 @@ pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded) -> Plan {
     plan.of.push(plan.entries.len() as u32);
     let before = |op: u32| instructions.get(op as usize).copied().unwrap_or(0);
     for (index, entry) in plan.entries.iter_mut().enumerate() {
-        if let Entry::Branch(jump) = entry {
+        if let Entry::Branch(_, jump) | Entry::Test(_, jump) = entry {
             let target = (jump.to as usize).min(ops.len());
-            *jump = Jump {
-                to: plan.of[target],
-                counts: [before(plan.starts[index + 1]), before(target as u32)],
-                ..*jump
-            };
+            let counts = [before(plan.starts[index + 1]), before(target as u32)];
+            *jump = Jump { to: plan.of[target], counts };
         }
     }
     plan
+}
+
+/// Pairs of operations that are one loop: where the second is, and the loop.
+fn fused(ops: &[Op], parts: &[(u32, Part)], targets: &[bool]) -> Vec<(usize, Inst)> {
+    let mut fused = Vec::new();
+    for pair in parts.windows(2) {
+        let [(first, one), (second, other)] = [pair[0], pair[1]];
+        let second = second as usize;
+        if first as usize + 1 == second
+            && !targets[second]
+            && let (Op::Alu(a), Op::Alu(b)) = (&ops[second - 1], &ops[second])
+            && (a.guard, b.guard) == (Guard::ALWAYS, Guard::ALWAYS)
+            && let Some(inst) = fuse((one, a), (other, b))
+        {
+            fused.push((second, inst));
+        }
+    }
+    fused
 }
 
 fn entry(op: &Op, given: Option<(u32, bool)>, accesses: u32) -> Entry {
     match op {
         Op::Alu(inst) if inst.guard == Guard::ALWAYS => Entry::Plain(*inst),
         Op::Alu(inst) => Entry::Guarded(*inst),
-        Op::Branch(guard, target) => Entry::Branch(Jump { guard: *guard, to: *target, counts: [0; 2] }),
+        Op::Branch(guard, target) => Entry::Branch(*guard, Jump { to: *target, counts: [0; 2] }),
         Op::Other(guard, step) => match (&**step, given) {
             (Step::Special { d, .. }, Some((slot, wide))) => copied(*d, slot, wide, *guard),
             (Step::Load(access), Some((slot, wide))) => {

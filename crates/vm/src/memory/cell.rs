@@ -297,8 +297,8 @@ impl<'a> Piece<'a> {
     fn places<T: Unit>(&self, addresses: [u64; 2], count: usize) -> Option<[*const u8; 2]> {
         let cells = self.cells?;
         let [a, b] = addresses.map(|address| address.wrapping_sub(self.base));
-        let end = a.max(b).saturating_add((T::BYTES * count) as u64);
-        let right = end <= cells.len() && (a | b) & (T::BYTES as u64 - 1) == 0;
+        let last = cells.len().checked_sub((T::BYTES * count) as u64)?;
+        let right = a <= last && b <= last && (a | b) & (T::BYTES as u64 - 1) == 0;
         // SAFETY: both are inside, as just seen.
         right.then(|| unsafe { [cells.start().add(a as usize), cells.start().add(b as usize)] })
     }

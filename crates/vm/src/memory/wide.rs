@@ -370,8 +370,10 @@ fn place_avx512<W: Address>(row: &[W; LANES], from: From<W>, each: &mut [u64; LA
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn halves_avx512<W: Address>(row: &[W; LANES], leads: [W; 2], step: u64) -> bool {
+    // Set where one of both differs, or a bit was set before.
+    const OR_DIFFERENT: i32 = 0b1111_0110;
     let [first, second] = leads.map(|lead| _mm512_set1_epi64(lead.into() as i64));
-    let mut differ = 0;
+    let mut differ = _mm512_setzero_si512();
     for (n, lead) in [first, first, second, second].into_iter().enumerate() {
         let further = |lane: u64| ((8 * (n as u64 % 2) + lane) * step) as i64;
         let steps = _mm512_setr_epi64(
@@ -384,7 +386,7 @@ fn halves_avx512<W: Address>(row: &[W; LANES], leads: [W; 2], step: u64) -> bool
             further(6),
             further(7),
         );
-        differ |= _mm512_cmpneq_epi64_mask(eight(row, n), sum::<W>(lead, steps));
+        differ = _mm512_ternarylogic_epi64::<OR_DIFFERENT>(differ, eight(row, n), sum::<W>(lead, steps));
     }
-    differ == 0
+    _mm512_test_epi64_mask(differ, differ) == 0
 }

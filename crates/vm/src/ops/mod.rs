@@ -20,6 +20,7 @@ pub mod double;
 pub mod extended;
 pub mod float;
 pub mod float_compare;
+pub mod fused;
 pub mod half;
 pub mod integer;
 pub mod lane;

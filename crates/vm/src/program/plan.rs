@@ -13,8 +13,8 @@ use crate::warp::Direct;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub(crate) entries: Vec<Entry>,
-    /// The first operation that each entry stands for, and the end. An entry does what the last of its operations
-    /// says; those before it do nothing that anybody sees. Targets of branches begin an entry.
+    /// The first operation that each entry stands for, and the end. An entry stops, if it does, at the last of its
+    /// operations; what those before it do, it has done, or nobody sees. Targets of branches begin an entry.
     pub(crate) starts: Vec<u32>,
     /// Which entry each operation is part of, and the end.
     pub(crate) of: Vec<u32>,
@@ -32,17 +32,20 @@ pub(crate) enum Entry {
     Load(Direct),
     /// A store without a guard.
     Store(Direct),
-    Branch(Jump),
+    Branch(Guard, Jump),
+    /// Arithmetic without a guard, and the branch behind it, whose guard it has.
+    Test(Inst, Jump),
     /// Nothing that anybody sees.
     Nothing,
     /// Anything else.
     Other,
 }
 
+const _: () = assert!(size_of::<Entry>() == 64);
+
 /// A branch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Jump {
-    pub(crate) guard: Guard,
     /// The entry that it leads to.
     pub(crate) to: u32,
     /// How many instructions begin before what follows it, and before what it leads to.

@@ -33,55 +33,72 @@ pub(super) fn hurry(
     let before = |op: usize| code.instructions.get(op).copied().unwrap_or(0);
     let entry_of = |op: usize| plan.of.get(op).map_or(0, |&entry| entry as usize);
     let entries = plan.entries.get(..entry_of(end)).unwrap_or_default();
-    let mut at = entry_of(pc);
+    // In the midst of an entry, what it did before must not be done again.
+    if plan.starts.get(entry_of(pc)).is_none_or(|&start| start as usize != pc) {
+        return (pc, 0);
+    }
+    // The first operation of the entry that comes next, from those that are left; the one before it is the one that
+    // an entry stops at.
+    let next = |rest: &[Entry]| plan.starts.get(entries.len() - rest.len()).map_or(end, |&op| op as usize);
+    let mut rest = entries.get(entry_of(pc)..).unwrap_or_default();
     let (mut start, mut done) = (before(pc), 0);
-    // The operation that an entry does, which is the last of those that it stands for.
-    let own = |at: usize| plan.starts.get(at + 1).map_or(0, |&next| next as usize - 1);
     let stopped = loop {
-        let Some(entry) = entries.get(at) else { break plan.starts.get(at).map_or(end, |&op| op as usize) };
-        match entry {
+        let Some((entry, after)) = rest.split_first() else { break next(rest) };
+        rest = after;
+        let (guard, jump) = match entry {
             Entry::Plain(inst) => {
                 // SAFETY: `ops` gives out the loops of the level that was detected.
                 unsafe { (inst.kernel)(frame, inst, mask) };
+                continue;
             }
             Entry::Load(direct) | Entry::Store(direct) => {
                 if (mask != ALL || !direct.run(frame, memories.pieces))
-                    && !touch(frame, code, memories, own(at), mask)
+                    && !touch(frame, code, memories, next(rest) - 1, mask)
                 {
-                    break own(at);
-                }
-            }
-            Entry::Branch(jump) => {
-                let taken = jump.guard.lanes(frame, mask);
-                if taken != mask && taken != 0 {
-                    break own(at);
-                }
-                done += u64::from(jump.counts[0].wrapping_sub(start));
-                (at, start) = match taken {
-                    0 => (at + 1, jump.counts[0]),
-                    _ => (jump.to as usize, jump.counts[1]),
-                };
-                *budget -= 1;
-                if *budget <= 0 {
-                    break plan.starts.get(at).map_or(end, |&op| op as usize);
+                    break next(rest) - 1;
                 }
                 continue;
             }
+            Entry::Test(inst, jump) => {
+                // SAFETY: `ops` gives out the loops of the level that was detected.
+                unsafe { (inst.kernel)(frame, inst, mask) };
+                (inst.guard, jump)
+            }
+            Entry::Branch(guard, jump) => (*guard, jump),
             Entry::Guarded(inst) => {
                 let lanes = inst.guard.lanes(frame, mask);
                 if lanes != 0 {
                     // SAFETY: `ops` gives out the loops of the level that was detected.
                     unsafe { (inst.kernel)(frame, inst, lanes) };
                 }
+                continue;
             }
-            Entry::Nothing => {}
+            Entry::Nothing => continue,
             Entry::Other => {
-                if !touch(frame, code, memories, own(at), mask) {
-                    break own(at);
+                if !touch(frame, code, memories, next(rest) - 1, mask) {
+                    break next(rest) - 1;
                 }
+                continue;
             }
+        };
+        let taken = guard.lanes(frame, mask);
+        if taken != mask && taken != 0 {
+            break next(rest) - 1;
         }
-        at += 1;
+        done += u64::from(jump.counts[0].wrapping_sub(start));
+        start = jump.counts[0];
+        *budget -= 1;
+        if taken != 0 {
+            start = jump.counts[1];
+            // Others may stand on the way, where this ends.
+            let Some(there) = entries.get(jump.to as usize..) else {
+                break plan.starts.get(jump.to as usize).map_or(end, |&op| op as usize);
+            };
+            rest = there;
+        }
+        if *budget <= 0 {
+            break next(rest);
+        }
     };
     (stopped, done + u64::from(before(stopped).wrapping_sub(start)))
 }

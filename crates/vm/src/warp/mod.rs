@@ -318,19 +318,14 @@ impl Warp {
         self.weight + self.local.len() * 32
     }
 
-    /// The split that runs next, taken out, with all others that stand there.
+    /// Whether there is one split, which can run.
     #[inline(always)]
-    fn pick(&mut self) -> Option<Split> {
-        if let [only] = self.splits[..]
-            && only.state == State::Ready
-        {
-            self.splits.clear();
-            return Some(only);
-        }
-        self.pick_among()
+    fn is_together(&self) -> bool {
+        matches!(self.splits[..], [Split { state: State::Ready, .. }])
     }
 
-    fn pick_among(&mut self) -> Option<Split> {
+    /// The split that runs next, taken out, with all others that stand there.
+    fn pick(&mut self) -> Option<Split> {
         let ready = |split: &Split| split.state == State::Ready;
         let order = |split: &Split| (split.age, Reverse(split.depth), split.pc, split.call);
         let first = self.splits.iter().filter(|split| ready(split)).min_by_key(|split| order(split))?;

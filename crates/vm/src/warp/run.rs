@@ -48,7 +48,14 @@ impl Warp {
             if std::mem::take(&mut self.recheck) {
                 self.exchange_complete(env, false);
             }
-            let Some(mut split) = self.pick() else {
+            // Nearly always there is one; an option of it would be copied piece by piece.
+            let mut split;
+            if self.is_together() {
+                split = self.splits[0];
+                self.splits.clear();
+            } else if let Some(picked) = self.pick() {
+                split = picked;
+            } else {
                 if self.live == 0 {
                     return Ok(Progress::Done);
                 }
@@ -60,7 +67,7 @@ impl Warp {
                     continue;
                 }
                 return Ok(Progress::Blocked);
-            };
+            }
             if let Err(trouble) = self.run_split::<WATCHED>(env, &mut split, &mut budget, &mut polled) {
                 return Err(self.fault(env, &split, split.mask, *trouble));
             }
