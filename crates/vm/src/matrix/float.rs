@@ -1,9 +1,23 @@
-//! Products of floating-point matrices.
+//! Products of floating-point matrices, rounded as the H200's tensor cores round them.
 //!
-//! A stand-in: one rounding to binary32 for each addition, in the order of `k`.
+//! PTX ISA section 9.7.14 leaves the order, precision and rounding of the sums open. What is here was found by
+//! recording results (`docs/matrix-rounding.md` tells the rules and what they were held against):
+//!
+//! - [`rules`] says for each unit and format how a sum is made,
+//! - [`number`] takes codes apart and puts results together,
+//! - [`exact`] follows the rules for any shape and format, in integers: what everything else is held against,
+//! - [`lanes`] gives the same bits for ordinary numbers, many sums at a time,
+//! - [`quick`] does so for matrices, and [`fragment`] for the registers of a warp.
 
-use super::{BlockScale, FloatProduct, Scales};
-use softwarp_num::{Format, Rounding, Saturation};
+pub mod exact;
+pub mod fragment;
+pub mod lanes;
+pub mod number;
+pub mod quick;
+pub mod rules;
+
+use super::{FloatProduct, Scales};
+use rules::{Order, Rule};
 
 /// D = A·B + C. `a` has m·k elements, row by row; `b` n·k, column by column (`k` runs fastest); `c` and `d` m·n, row
 /// by row. An element is its format's bits.
@@ -15,25 +29,13 @@ pub fn multiply(
     d: &mut [u32],
     scales: Option<&Scales<'_>>,
 ) {
-    let FloatProduct { m, n, k, .. } = *product;
-    let decode = |format: Format, code: u32| format.decode(code.into()) as f32;
-    let block = product.scale.map_or(k, |scale| scale.block);
-    for row in 0..m {
-        for column in 0..n {
-            let mut sum = decode(product.c, c[row * n + column]);
-            for at in 0..k {
-                let factor = decode(product.a, a[row * k + at]) * decode(product.b, b[column * k + at]);
-                let scale = match (product.scale, scales) {
-                    (Some(BlockScale { format, .. }), Some(scales)) => {
-                        decode(format, scales.a[row * (k / block) + at / block])
-                            * decode(format, scales.b[column * (k / block) + at / block])
-                    }
-                    _ => 1.0,
-                };
-                sum += factor * scale;
-            }
-            let encoded = product.d.encode(sum.into(), Rounding::NearestEven, Saturation::None);
-            d[row * n + column] = encoded.unwrap_or(0) as u32;
-        }
+    let rule = Rule::of(product);
+    let done = match rule.order {
+        Order::Together if scales.is_none() => quick::together(product, rule, a, b, c, d),
+        Order::Halves => quick::halves(product, rule, a, b, c, d),
+        _ => None,
+    };
+    if done.is_none() {
+        exact::multiply(product, rule, a, b, c, d, scales);
     }
 }
