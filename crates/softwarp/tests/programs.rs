@@ -44,38 +44,13 @@ const REFUSED: &[(&str, &[&str])] = &[
         "texture_surf_b8_v4",
         "texture_surf_then_tex",
     ]),
-    ("clusters are not", &[
-        "async_bulk_dsmem",
-        "barrier_mbarrier_remote",
-        "cluster_barrier_relaxed",
-        "cluster_mapa_generic",
-        "cluster_red_async",
-        "cluster_red_remote",
-        "cluster_sregs_2x1",
-        "cluster_sregs_2x2",
-        "cluster_sregs_3d",
-        "cluster_sregs_8",
-        "kernels/cluster_hist",
+    ("`mbarrier", &[
     ]),
     ("is not executed", &[
         "kernels/triton_flash_attn",
         "kernels/triton_matmul_f16_mma",
         "kernels/triton_matmul_f16_wgmma",
         "kernels/triton_matmul_fp8",
-    ]),
-    ("is not executed", &[
-        "async_bulk_reduce_add_u64",
-        "async_bulk_reduce_max_u32",
-        "async_bulk_reduce_min_s32",
-        "async_cp_ca_16",
-        "async_cp_ca_4",
-        "async_cp_cg_16",
-        "async_cp_mbarrier",
-        "async_cp_zfill",
-    ]),
-    ("`mbarrier", &[
-        "barrier_mbarrier_drop",
-        "barrier_mbarrier_pending",
     ]),
 ];
 

@@ -1,14 +1,13 @@
-//! A CTA: its warps, its shared memory and its sixteen barriers (PTX ISA section 9.7.13.1).
+//! A CTA: its warps and its sixteen barriers (PTX ISA section 9.7.13.1). Its shared memory is with the cluster's.
 //!
 //! Warps take turns on one thread of the host. A barrier counts threads. An aligned one (`bar`) counts a warp, as
 //! 32 threads, once all of its lanes that have not exited are there; the other kind counts each thread by itself.
 //! A barrier without a count waits for all threads of the CTA that have not exited.
 
-use crate::fault::{Fault, FaultKind, Waiting};
+use crate::cluster::Common;
+use crate::fault::{Fault, Waiting};
 use crate::grid::Launch;
 use crate::lanes::LANES;
-use crate::memory::Spaces;
-use crate::memory::cell::Cells;
 use crate::stats::Watch;
 use crate::warp::{Env, HINTS, Progress, Warp};
 
@@ -198,79 +197,93 @@ impl Barriers {
     }
 }
 
-/// How a CTA's turn ended.
+/// How a CTA's or a cluster's turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// All threads have exited.
     Done,
-    /// It has been busy for long, perhaps waiting for another CTA.
+    /// It has been busy for long, perhaps waiting for others.
     Busy,
+    /// All of the CTA's threads wait at barriers; whether any of them did something before.
+    Waiting(bool),
 }
 
 /// A CTA.
 pub(crate) struct Cta {
     /// `%ctaid`
     place: [u32; 3],
+    /// `%cluster_ctarank`
+    rank: u32,
     warps: Vec<Warp>,
-    shared: Cells,
     barriers: Barriers,
     hints: Box<[u32; HINTS]>,
-    running: usize,
+    /// The phase of the cluster's barrier that its warps know of.
+    phase: u32,
 }
 
 impl Cta {
-    /// Room for a CTA of a launch; `None` if the host has none.
-    pub(crate) fn new(launch: &Launch<'_>) -> Option<Cta> {
+    /// Room for a CTA of a launch, with its rank in the cluster.
+    pub(crate) fn new(launch: &Launch<'_>, rank: u32) -> Cta {
         let warps = launch.block_threads().div_ceil(LANES as u32);
-        Some(Cta {
+        Cta {
             place: [0; 3],
+            rank,
             warps: (0..warps).map(|index| Warp::new(launch, index)).collect(),
-            shared: Cells::new(launch.shared_bytes)?,
             barriers: Barriers::new(),
             hints: Box::new([0; HINTS]),
-            running: 0,
-        })
+            phase: 0,
+        }
     }
 
-    /// Bytes that it takes.
+    /// Bytes that it takes besides shared memory.
     pub(crate) fn bytes(&self) -> u64 {
-        self.shared.len() + self.warps.iter().map(Warp::bytes).sum::<u64>()
+        self.warps.iter().map(Warp::bytes).sum::<u64>()
+    }
+
+    /// What its warps run in, and they.
+    fn parts<'a>(
+        &'a mut self,
+        launch: &'a Launch<'a>,
+        common: &'a mut Common,
+        watch: &'a mut Watch,
+    ) -> (&'a mut Vec<Warp>, &'a mut u32, Env<'a>) {
+        let Cta { place, rank, warps, barriers, hints, phase } = self;
+        let spaces = launch.spaces(&common.shared, *rank);
+        let cluster = &mut common.barrier;
+        (warps, phase, Env { launch, spaces, cta: *place, rank: *rank, barriers, cluster, hints, watch })
     }
 
     /// Begins the CTA at a place of the grid.
-    pub(crate) fn start(&mut self, launch: &Launch<'_>, place: [u32; 3], watch: &mut Watch) {
+    pub(crate) fn start(
+        &mut self,
+        launch: &Launch<'_>,
+        common: &mut Common,
+        place: [u32; 3],
+        watch: &mut Watch,
+    ) {
         self.place = place;
-        let threads = launch.block_threads();
-        let mask = |warp: usize| {
-            let rest = threads - warp as u32 * LANES as u32;
-            if rest >= LANES as u32 { u32::MAX } else { (1 << rest) - 1 }
-        };
-        self.barriers.restart((0..self.warps.len()).map(mask));
-        // What another CTA left in shared memory is not for this one to see.
-        self.shared.clear();
+        self.phase = common.barrier.phase();
+        self.barriers.restart((0..self.warps.len()).map(|warp| launch.lanes(warp)));
         if let Some(sanitizer) = launch.sanitizer {
-            sanitizer.start(launch, place, (0..self.warps.len()).map(mask).collect());
+            sanitizer.start(launch, place, (0..self.warps.len()).map(|warp| launch.lanes(warp)).collect());
         }
-        let Cta { warps, shared, barriers, hints, .. } = self;
-        let spaces = launch.spaces(shared);
-        let mut env = Env { launch, spaces, cta: place, barriers, hints, watch };
+        let (warps, _, mut env) = self.parts(launch, common, watch);
         for (index, warp) in warps.iter_mut().enumerate() {
-            warp.start(&mut env, mask(index));
+            warp.start(&mut env, launch.lanes(index));
         }
-        self.running = self.warps.len();
     }
 
-    /// Runs it until it ends or has been busy for long.
+    /// Runs it until it ends, waits or has been busy for long.
     pub(crate) fn run<const WATCHED: bool>(
         &mut self,
         launch: &Launch<'_>,
+        common: &mut Common,
         watch: &mut Watch,
     ) -> Result<Turn, Box<Fault>> {
-        let Cta { place, warps, shared, barriers, hints, .. } = self;
-        let spaces: Spaces<'_> = launch.spaces(shared);
-        let mut env = Env { launch, spaces, cta: *place, barriers, hints, watch };
+        let (warps, phase, mut env) = self.parts(launch, common, watch);
         let mut idle_rounds = 0;
         let mut rounds = 0;
+        let mut any_moved = pass(warps, phase, &mut env);
         loop {
             rounds += 1;
             let (mut moved, mut paused, mut running) = (false, false, 0);
@@ -286,6 +299,7 @@ impl Cta {
                     Progress::Paused => paused = true,
                     Progress::Blocked | Progress::Done => moved = true,
                 }
+                moved |= warps[index].has_advanced();
                 env.watch.flush(launch)?;
                 while let Some((number, reduced, waiting)) = env.barriers.take_completed() {
                     moved = true;
@@ -296,7 +310,9 @@ impl Cta {
                         warp.release(launch, number, reduced);
                     }
                 }
+                moved |= pass(warps, phase, &mut env);
             }
+            any_moved |= moved | paused;
             if running == 0 {
                 if let Some(sanitizer) = launch.sanitizer {
                     sanitizer.end(launch, env.cta);
@@ -310,21 +326,52 @@ impl Cta {
                 }
                 continue;
             }
-            // Operations among lanes that wait for others which wait at a barrier: those will not come.
-            if !paused && !warps.iter_mut().any(|warp| warp.exchange_complete(&mut env, true)) {
-                return Err(deadlock(warps, &env));
+            if !paused {
+                return Ok(Turn::Waiting(any_moved));
             }
         }
     }
+
+    /// Whether all threads wait at barriers or have polled mbarriers for long, and done nothing else.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.warps.iter().all(|warp| warp.live() == 0 || !warp.is_ready() || warp.only_polls())
+    }
+
+    /// Performs an operation among lanes without those that will not come; whether there was one.
+    pub(crate) fn force(&mut self, launch: &Launch<'_>, common: &mut Common, watch: &mut Watch) -> bool {
+        let (warps, _, mut env) = self.parts(launch, common, watch);
+        warps.iter_mut().any(|warp| warp.exchange_complete(&mut env, true))
+    }
+
+    /// Who waits at which barrier.
+    pub(crate) fn waiting(
+        &mut self,
+        launch: &Launch<'_>,
+        common: &mut Common,
+        watch: &mut Watch,
+    ) -> Vec<Waiting> {
+        let (warps, _, env) = self.parts(launch, common, watch);
+        let waiting = warps.iter().flat_map(|warp| warp.waiting(&env)).map(|(barrier, place)| {
+            let counted =
+                barrier.map_or_else(|| env.cluster.counted(), |number| env.barriers.counted(number));
+            Waiting { place, barrier, mbarrier: None, arrived: counted.0, expected: counted.1 }
+        });
+        let polled = warps.iter().flat_map(|warp| warp.polled(&env)).map(|(place, mbarrier)| {
+            let (pending, expected) = (mbarrier.pending, mbarrier.expected);
+            let arrived = expected.saturating_sub(pending);
+            Waiting { place, barrier: None, mbarrier: Some(mbarrier), arrived, expected }
+        });
+        waiting.chain(polled).collect()
+    }
 }
 
-/// Nothing can go on: who waits where.
-fn deadlock(warps: &[Warp], env: &Env<'_>) -> Box<Fault> {
-    let waiting = warps.iter().flat_map(|warp| warp.waiting(env)).map(|(number, place)| {
-        let (arrived, expected) = env.barriers.counted(number);
-        Waiting { place, barrier: Some(number), arrived, expected }
-    });
-    let waiting: Vec<Waiting> = waiting.collect();
-    let place = waiting.first().map(|waiting| waiting.place.clone());
-    Box::new(Fault { kind: FaultKind::Deadlock(waiting), kernel: env.launch.name.to_string(), place })
+/// Lets lanes go that waited for a phase of the cluster's barrier that is over; whether one ended.
+#[inline]
+fn pass(warps: &mut [Warp], known: &mut u32, env: &mut Env<'_>) -> bool {
+    if *known == env.cluster.phase() {
+        return false;
+    }
+    *known = env.cluster.phase();
+    warps.iter_mut().for_each(|warp| warp.pass(env));
+    true
 }

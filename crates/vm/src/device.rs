@@ -14,7 +14,7 @@
 //! ```
 
 use crate::grid;
-pub use crate::launch::{Launch, LaunchError, Report};
+pub use crate::launch::{ClusterError, Launch, LaunchError, Report};
 use crate::lower::{Lowering, lower};
 use crate::memory::Constant;
 use crate::memory::cell::Cells;
@@ -23,6 +23,7 @@ use crate::program::{Call, Callee, Op, Program, Provided, Step};
 use crate::sanitize::init::Unwritten;
 use crate::sanitize::{self, Sanitizer};
 use crate::stats::{OpCount, Progress};
+use crate::tuning::Tuning;
 use softwarp_check::{Checked, Settled, settle};
 use softwarp_image::image::{BANK_BYTES, BANKS};
 use softwarp_image::{Finding, Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
@@ -302,8 +303,13 @@ impl Device {
     pub fn launch_program(&mut self, launch: &Launch<'_>, program: &Program) -> Result<Report, LaunchError> {
         let name = launch.kernel;
         let id = self.kernel(name).ok_or_else(|| LaunchError::NoKernel { name: name.into() })?;
-        check_size(launch)?;
-        self.check_tuning(id, launch.block)?;
+        check_size(launch.grid, launch.block)?;
+        let tuning = self.tuning(id);
+        tuning.check_block(launch.block)?;
+        let (grid, cluster) = tuning
+            .clusters(launch.grid, launch.cluster, self.image.header.arch)
+            .map_err(LaunchError::Cluster)?;
+        check_size(grid, launch.block)?;
         if uses_heap(program) {
             let base = self.global.prepare_heap(HEAP).map_err(LaunchError::Memory)?;
             if launch.sanitize.init && !self.unwritten.has(base) {
@@ -334,13 +340,15 @@ impl Device {
             parameters: &parameters,
             kernel: id,
             name,
-            grid: launch.grid,
+            grid,
             block: launch.block,
+            cluster: cluster.unwrap_or([1; 3]),
+            clustered: cluster.is_some(),
             dynamic_shared: launch.dynamic_shared,
             shared_bytes,
             number: self.launches,
             threads,
-            alone: threads == 1 || launch.grid == [1, 1, 1],
+            alone: threads == 1 || grid == cluster.unwrap_or([1; 3]),
             most_stack: MOST_STACK,
             most_instructions: launch.most_instructions,
             most_time: launch.most_time,
@@ -363,7 +371,7 @@ impl Device {
             self.unwritten.clear();
         }
         let (counts, operations) = outcome.map_err(LaunchError::Fault)?;
-        let ctas = launch.grid.iter().map(|&size| u64::from(size)).product();
+        let ctas = grid.iter().map(|&size| u64::from(size)).product();
         let functions = program.codes.iter().map(|code| code.function);
         let operations: Vec<_> = functions.zip(operations).collect();
         let mnemonics = self.mnemonics(program, &operations);
@@ -371,32 +379,15 @@ impl Device {
         Ok(Report { ctas, counts, elapsed, mnemonics, operations, findings })
     }
 
-    /// `.maxntid` and `.reqntid`.
-    fn check_tuning(&self, id: FunctionId, block: [u32; 3]) -> Result<(), LaunchError> {
+    /// What a kernel's directives ask of launches.
+    fn tuning(&self, id: FunctionId) -> Tuning {
         let function = self.image.function(id);
-        let Some(unit) = self.units.get(function.unit as usize) else { return Ok(()) };
+        let Some(unit) = self.units.get(function.unit as usize) else { return Tuning::default() };
         let item = unit.checked.function(function.id).item;
-        let Some(Item::Function(tree)) = unit.module.items.get(item as usize) else { return Ok(()) };
-        for directive in &tree.directives {
-            let tuning = &directive.is;
-            let number = |index: usize| tuning.arguments.get(index).map_or(1, |argument| argument.is);
-            let wanted: [u64; 3] = std::array::from_fn(number);
-            match unit.module.name(tuning.word.symbol) {
-                "reqntid" if wanted != block.map(u64::from) => {
-                    let wanted = wanted.map(|size| u32::try_from(size).unwrap_or(u32::MAX));
-                    return Err(LaunchError::Block { given: block, wanted });
-                }
-                "maxntid" => {
-                    let most = wanted.into_iter().fold(1, u64::saturating_mul);
-                    let given = block.iter().map(|&size| u64::from(size)).product();
-                    if given > most {
-                        return Err(LaunchError::Threads { given, most });
-                    }
-                }
-                _ => {}
-            }
+        match unit.module.items.get(item as usize) {
+            Some(Item::Function(tree)) => Tuning::of(&unit.module, tree),
+            _ => Tuning::default(),
         }
-        Ok(())
     }
 
     /// The block of a kernel's parameters.
@@ -458,15 +449,15 @@ impl Loaded {
     }
 }
 
-fn check_size(launch: &Launch<'_>) -> Result<(), LaunchError> {
-    for (what, given, most) in [("grid", launch.grid, MOST_GRID), ("block", launch.block, MOST_BLOCK)] {
+fn check_size(grid: [u32; 3], block: [u32; 3]) -> Result<(), LaunchError> {
+    for (what, given, most) in [("grid", grid, MOST_GRID), ("block", block, MOST_BLOCK)] {
         for (dimension, (&given, &most)) in given.iter().zip(&most).enumerate() {
             if given == 0 || given > most {
                 return Err(LaunchError::Dimension { what, dimension, given, most });
             }
         }
     }
-    let given = launch.block.iter().map(|&size| u64::from(size)).product();
+    let given = block.iter().map(|&size| u64::from(size)).product();
     if given > MOST_THREADS {
         return Err(LaunchError::Threads { given, most: MOST_THREADS });
     }

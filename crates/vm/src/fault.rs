@@ -1,5 +1,6 @@
 //! What stops a launch: bad accesses, traps, deadlocks, limits; and everything needed to say where.
 
+use crate::mbarrier::Misuse;
 use crate::program::Memory;
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
@@ -60,6 +61,24 @@ pub enum FaultKind {
     NoBarrier(u32),
     /// A barrier's count that is zero or not a multiple of the warp's size, where it must be.
     BarrierCount(u32),
+    /// A thread arrives at the cluster's barrier again before it has completed.
+    ArrivesTwice,
+    /// An mbarrier was used as it must not be.
+    Mbarrier {
+        /// Its address in `.shared`.
+        address: u64,
+        /// The variable that it is, or is in.
+        nearest: Option<Nearest>,
+        /// What was wrong.
+        misuse: Misuse,
+    },
+    /// A copy that the hardware refuses.
+    Copy {
+        /// The rule's name; `softwarp explain` knows those of tensors.
+        rule: &'static str,
+        /// How it was broken.
+        message: String,
+    },
     /// Calls or stack variables took more than there is.
     StackOverflow,
     /// A call through a pointer that is not the address of a function that can be called.
@@ -105,6 +124,12 @@ pub enum Problem {
     Freed,
     /// The operation does not exist in that state space.
     WrongSpace,
+    /// The address is in the shared memory of another CTA, which `.shared::cluster` reaches and `.shared` does not.
+    OtherCta,
+    /// The address is in the shared memory of a CTA that the cluster has not.
+    NoCta,
+    /// The address is in the shared memory of a CTA that has ended.
+    Ended,
 }
 
 /// An access that must not be.
@@ -185,12 +210,62 @@ impl Relative {
 pub struct Waiting {
     /// Where.
     pub place: Place,
-    /// At which barrier; `None` for one of the cluster.
+    /// At which barrier; `None` for one of the cluster, and where it is an mbarrier.
     pub barrier: Option<u32>,
+    /// At which mbarrier.
+    pub mbarrier: Option<AwaitedMbarrier>,
     /// How many threads the barrier has counted, and how many it waits for.
     pub arrived: u32,
     /// How many it waits for.
     pub expected: u32,
+}
+
+/// An mbarrier that threads poll, and that nobody will complete.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AwaitedMbarrier {
+    /// Its address in `.shared`.
+    pub address: u64,
+    /// The variable that it is, or is in.
+    pub nearest: Option<Nearest>,
+    /// Whether it was initialised, and not invalidated since.
+    pub initialised: bool,
+    /// The parity of the phase that is not complete.
+    pub parity: u32,
+    /// Arrivals that are missing.
+    pub pending: u32,
+    /// Arrivals that a phase expects.
+    pub expected: u32,
+    /// Bytes that are missing.
+    pub bytes: i64,
+}
+
+impl std::fmt::Display for AwaitedMbarrier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", Named(self.address, self.nearest.as_ref()))?;
+        if !self.initialised {
+            return write!(f, ", which was not initialised");
+        }
+        let Self { parity, pending, expected, bytes, .. } = self;
+        write!(f, ", whose phase of parity {parity} lacks {pending} of {expected} arrivals and {bytes} bytes")
+    }
+}
+
+/// An mbarrier by its name and address.
+struct Named<'a>(u64, Option<&'a Nearest>);
+
+impl std::fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Named(address, nearest) = self;
+        match nearest {
+            Some(Nearest { what: What::Variable(name), at: Relative::Inside(0), .. }) => {
+                write!(f, "mbarrier `{name}` at .shared address 0x{address:x}")
+            }
+            Some(Nearest { what: What::Variable(name), at: Relative::Inside(bytes), .. }) => {
+                write!(f, "mbarrier {bytes} bytes into `{name}`, at .shared address 0x{address:x}")
+            }
+            _ => write!(f, "mbarrier at .shared address 0x{address:x}"),
+        }
+    }
 }
 
 /// A fault while its place is still to be said, by the warp: the first lane concerned, and what.
@@ -234,16 +309,30 @@ impl std::fmt::Display for FaultKind {
                 write!(f, "assertion `{message}` failed at {file}:{line} in {function}")
             }
             FaultKind::Deadlock(waiting) => match waiting.first() {
+                Some(Waiting { mbarrier: Some(mbarrier), .. }) => {
+                    write!(f, "deadlock: no thread can go on; one waits for {mbarrier}")
+                }
                 Some(Waiting { barrier: Some(barrier), arrived, expected, .. }) => write!(
                     f,
                     "deadlock: no thread can go on; barrier {barrier} has {arrived} of {expected} threads"
                 ),
-                _ => write!(f, "deadlock: no thread can go on"),
+                Some(Waiting { arrived, expected, .. }) => write!(
+                    f,
+                    "deadlock: no thread can go on; the cluster's barrier has {arrived} of {expected} threads"
+                ),
+                None => write!(f, "deadlock: no thread can go on"),
             },
             FaultKind::NoBarrier(number) => write!(f, "there is no barrier {number}: they are 0 to 15"),
             FaultKind::BarrierCount(count) => {
                 write!(f, "a barrier cannot wait for {count} threads: the count must be a multiple of 32")
             }
+            FaultKind::ArrivesTwice => {
+                write!(f, "a thread arrives at the cluster's barrier twice before it has completed")
+            }
+            FaultKind::Mbarrier { address, nearest, misuse } => {
+                write!(f, "{}: {misuse}", Named(*address, nearest.as_ref()))
+            }
+            FaultKind::Copy { rule, message } => write!(f, "{message} [{rule}]"),
             FaultKind::StackOverflow => write!(f, "stack overflow"),
             FaultKind::NoFunction(address) => {
                 write!(f, "call of 0x{address:x}, which is not the address of a function")
@@ -273,6 +362,9 @@ impl std::fmt::Display for BadAccess {
             Problem::ReadOnly => "of read-only memory",
             Problem::Freed => "of freed memory",
             Problem::WrongSpace => "in a state space that has none",
+            Problem::OtherCta => "in another CTA, which only `.shared::cluster` reaches",
+            Problem::NoCta => "in no CTA of the cluster",
+            Problem::Ended => "in a CTA of the cluster that has ended",
         };
         let space = space_name(self.space);
         write!(f, "{usage} of {} bytes at {space} address 0x{:x} is {problem}", self.bytes, self.address)?;
@@ -301,7 +393,7 @@ pub fn space_name(space: Memory) -> &'static str {
         Memory::Generic => "generic",
         Memory::Global => ".global",
         Memory::Constant => ".const",
-        Memory::Shared => ".shared",
+        Memory::Shared | Memory::Cluster => ".shared",
         Memory::Local | Memory::Frame => ".local",
         Memory::Kernel | Memory::Function => ".param",
     }

@@ -1,20 +1,23 @@
-//! A grid: CTAs handed out to the threads of the host.
+//! A grid: clusters of CTAs, most often of one, handed out to the threads of the host.
 //!
-//! A CTA exists from its start to its end only; a grid of billions takes no more room than those that run. One that
-//! is busy for long may be waiting for another (a scan that looks back, a barrier of the whole grid), so it is set
-//! aside, and another is started or resumed. How many can be aside is limited by their number and their size.
+//! A cluster exists from its start to its end only; a grid of billions takes no more room than those that run. One
+//! that is busy for long may be waiting for another (a scan that looks back, a barrier of the whole grid), so it is
+//! set aside, and another is started or resumed. How many can be aside is limited by their number and their size.
 //!
-//! **Faults.** The first CTA in the order of the grid that fails decides what is reported, as far as CTAs end
-//! without waiting for one another: after a fault, those before it still run.
+//! **Faults.** The first cluster in the order of the grid that fails decides what is reported, as far as clusters
+//! end without waiting for one another: after a fault, those before it still run.
 
-use crate::cta::{Cta, Turn};
+use crate::cluster::{Cluster, Shared};
+use crate::cta::Turn;
 use crate::fault::{Fault, FaultKind};
+use crate::lanes::LANES;
 use crate::memory::cell::Cells;
 use crate::memory::global::{Global, lock};
 use crate::memory::{Constant, Spaces};
 use crate::program::Program;
 use crate::sanitize::Sanitizer;
 use crate::stats::{Counts, OpCount, Progress, Tracer, Watch};
+use softwarp_image::window::{CTA_SHARED, reserved_shared};
 use softwarp_image::{FunctionId, Image, Windows};
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -39,6 +42,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) name: &'a str,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// CTAs of a cluster; the grid is a multiple.
+    pub(crate) cluster: [u32; 3],
+    /// Somebody asked for clusters: `%is_explicit_cluster`.
+    pub(crate) clustered: bool,
     pub(crate) dynamic_shared: u32,
     pub(crate) shared_bytes: u64,
     /// `%gridid`
@@ -59,8 +66,9 @@ pub(crate) struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    /// What a CTA with this shared memory sees.
-    pub(crate) fn spaces(&self, shared: &'a Cells) -> Spaces<'a> {
+    /// What a CTA with a rank in a cluster with this shared memory sees.
+    pub(crate) fn spaces(&self, cluster: &'a [Shared], rank: u32) -> Spaces<'a> {
+        let window = u64::from(rank) * CTA_SHARED;
         Spaces {
             image: self.image,
             windows: self.windows,
@@ -68,7 +76,10 @@ impl<'a> Launch<'a> {
             allocations: self.global.allocations(),
             constant: self.constant,
             parameters: self.parameters,
-            shared,
+            shared: &cluster[rank as usize].cells,
+            shared_start: window + reserved_shared(self.image.header.arch),
+            cluster,
+            window,
             kernel: self.kernel,
         }
     }
@@ -86,8 +97,49 @@ impl Launch<'_> {
         [index % x, index / x % y, index / x / y]
     }
 
-    /// `%ctaid` of a CTA of the grid.
-    pub(crate) fn cta(&self, index: u64) -> [u32; 3] {
+    /// Lanes of a warp of a CTA that there are threads for.
+    pub(crate) fn lanes(&self, warp: usize) -> u32 {
+        match self.block_threads().saturating_sub(warp as u32 * LANES as u32) {
+            rest @ 0..32 => (1 << rest) - 1,
+            _ => u32::MAX,
+        }
+    }
+
+    /// CTAs in a cluster.
+    pub(crate) fn cluster_ctas(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// Clusters in each dimension.
+    pub(crate) fn clusters(&self) -> [u32; 3] {
+        std::array::from_fn(|axis| self.grid[axis] / self.cluster[axis].max(1))
+    }
+
+    /// `%ctaid` of the CTA with a rank in a cluster of the grid.
+    pub(crate) fn cta(&self, cluster: u64, rank: u32) -> [u32; 3] {
+        let [x, y, _] = self.clusters().map(u64::from);
+        let [width, height, _] = self.cluster;
+        let first = [cluster % x, cluster / x % y, cluster / x / y];
+        let inside = [rank % width, rank / width % height, rank / width / height];
+        std::array::from_fn(|axis| first[axis] as u32 * self.cluster[axis] + inside[axis])
+    }
+
+    /// Where the part of `.shared` begins that a CTA has in its cluster.
+    pub(crate) fn window(&self, cta: [u32; 3]) -> u64 {
+        let [x, y, z]: [u64; 3] = std::array::from_fn(|axis| u64::from(cta[axis] % self.cluster[axis]));
+        let [width, height, _] = self.cluster.map(u64::from);
+        (x + width * (y + height * z)) * CTA_SHARED
+    }
+
+    /// `%ctaid` of the CTA with a rank in the cluster of another.
+    pub(crate) fn sibling(&self, cta: [u32; 3], rank: u32) -> [u32; 3] {
+        let [x, y, _] = self.clusters().map(u64::from);
+        let of: [u64; 3] = std::array::from_fn(|axis| u64::from(cta[axis] / self.cluster[axis]));
+        self.cta(of[0] + x * (of[1] + y * of[2]), rank)
+    }
+
+    /// `%ctaid` of a CTA by its number in the grid.
+    pub(crate) fn nth(&self, index: u64) -> [u32; 3] {
         let (x, y) = (u64::from(self.grid[0]), u64::from(self.grid[1]));
         [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
     }
@@ -100,6 +152,11 @@ impl Launch<'_> {
 
     fn ctas(&self) -> u64 {
         self.grid.iter().map(|&size| u64::from(size)).product()
+    }
+
+    /// How many clusters there are.
+    fn units(&self) -> u64 {
+        self.clusters().iter().map(|&size| u64::from(size)).product()
     }
 
     /// `%globaltimer`
@@ -123,7 +180,7 @@ impl Launch<'_> {
             failed: AtomicU64::new(u64::MAX),
             done: Mutex::new((Counts::default(), Vec::new())),
         };
-        let workers = self.threads.min(usize::try_from(self.ctas()).unwrap_or(usize::MAX)).max(1);
+        let workers = self.threads.min(usize::try_from(self.units()).unwrap_or(usize::MAX)).max(1);
         rayon::in_place_scope(|scope| {
             for _ in 1..workers {
                 scope.spawn(|_| crew.work(self));
@@ -139,15 +196,15 @@ impl Launch<'_> {
 
 /// What the threads of the host share.
 struct Crew {
-    /// The next CTA that has not begun.
+    /// The next cluster that has not begun.
     next: AtomicU64,
-    /// CTAs that have begun and not ended.
+    /// Clusters that have begun and not ended.
     resident: AtomicU64,
-    /// CTAs that are neither running nor ended.
-    aside: Mutex<VecDeque<(u64, Cta)>>,
-    /// What happened in which CTA.
+    /// Clusters that are neither running nor ended.
+    aside: Mutex<VecDeque<(u64, Cluster)>>,
+    /// What happened in which cluster.
     fault: Mutex<Option<(u64, Box<Fault>)>>,
-    /// The first CTA in which something happened; 0 if the launch as a whole has to stop.
+    /// The first cluster in which something happened; 0 if the launch as a whole has to stop.
     failed: AtomicU64,
     done: Mutex<(Counts, Vec<Vec<OpCount>>)>,
 }
@@ -157,24 +214,24 @@ impl Crew {
         let mut watch = Watch::new(launch);
         let mut spare = Vec::new();
         let mut prefer_new = false;
-        while let Some((index, mut cta)) = self.next_cta(launch, prefer_new, &mut spare, &mut watch) {
+        while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut spare, &mut watch) {
             let turn = match launch.watched() {
-                true => cta.run::<true>(launch, &mut watch),
-                false => cta.run::<false>(launch, &mut watch),
+                true => cluster.run::<true>(launch, &mut watch),
+                false => cluster.run::<false>(launch, &mut watch),
             };
             prefer_new = false;
             match turn {
                 Ok(Turn::Done) => {
-                    launch.progress.ctas_done.fetch_add(1, Ordering::Relaxed);
+                    launch.progress.ctas_done.fetch_add(launch.cluster_ctas().into(), Ordering::Relaxed);
                     self.resident.fetch_sub(1, Ordering::Relaxed);
-                    spare.push(cta);
+                    spare.push(cluster);
                 }
-                Ok(Turn::Busy) if self.failed.load(Ordering::Relaxed) == u64::MAX => {
+                Ok(Turn::Busy | Turn::Waiting(_)) if self.failed.load(Ordering::Relaxed) == u64::MAX => {
                     prefer_new = true;
-                    lock(&self.aside).push_back((index, cta));
+                    lock(&self.aside).push_back((index, cluster));
                 }
                 // It may be waiting for the one that failed.
-                Ok(Turn::Busy) => {}
+                Ok(Turn::Busy | Turn::Waiting(_)) => {}
                 Err(fault) => self.fail(index, fault),
             }
         }
@@ -197,7 +254,7 @@ impl Crew {
     }
 
     fn fail(&self, index: u64, fault: Box<Fault>) {
-        // Limits concern the launch, not a CTA.
+        // Limits concern the launch, not a cluster.
         let index = if fault.place.is_none() { 0 } else { index };
         self.failed.fetch_min(index, Ordering::Relaxed);
         let mut first = lock(&self.fault);
@@ -206,39 +263,40 @@ impl Crew {
         }
     }
 
-    /// A CTA to run: one that was set aside, or a new one.
-    fn next_cta(
+    /// A cluster to run: one that was set aside, or a new one.
+    fn next_cluster(
         &self,
         launch: &Launch<'_>,
         prefer_new: bool,
-        spare: &mut Vec<Cta>,
+        spare: &mut Vec<Cluster>,
         watch: &mut Watch,
-    ) -> Option<(u64, Cta)> {
+    ) -> Option<(u64, Cluster)> {
         let failed = self.failed.load(Ordering::Relaxed);
         let aside = || (failed == u64::MAX).then(|| lock(&self.aside).pop_front()).flatten();
         if !prefer_new && let Some(found) = aside() {
             return Some(found);
         }
-        match self.new_cta(launch, failed, spare, watch) {
+        match self.new_cluster(launch, failed, spare, watch) {
             Some(new) => Some(new),
             None => aside(),
         }
     }
 
-    fn new_cta(
+    fn new_cluster(
         &self,
         launch: &Launch<'_>,
         failed: u64,
-        spare: &mut Vec<Cta>,
+        spare: &mut Vec<Cluster>,
         watch: &mut Watch,
-    ) -> Option<(u64, Cta)> {
-        let last = launch.ctas().min(failed);
+    ) -> Option<(u64, Cluster)> {
+        let last = launch.units().min(failed);
         if self.next.load(Ordering::Relaxed) >= last {
             return None;
         }
         let resident = self.resident.fetch_add(1, Ordering::Relaxed);
-        let size = lock(&self.aside).front().map_or(0, |(_, cta)| cta.bytes());
-        let room = resident < MOST_RESIDENT && (resident + 1).saturating_mul(size) <= MOST_BYTES;
+        let size = lock(&self.aside).front().map_or(0, |(_, cluster)| cluster.bytes());
+        let room = (resident + 1).saturating_mul(launch.cluster_ctas().into()) <= MOST_RESIDENT
+            && (resident + 1).saturating_mul(size) <= MOST_BYTES;
         // One for each thread there must always be.
         let index =
             (room || resident < launch.threads as u64).then(|| self.next.fetch_add(1, Ordering::Relaxed));
@@ -246,12 +304,12 @@ impl Crew {
             self.resident.fetch_sub(1, Ordering::Relaxed);
             return None;
         };
-        let Some(mut cta) = spare.pop().or_else(|| Cta::new(launch)) else {
+        let Some(mut cluster) = spare.pop().or_else(|| Cluster::new(launch)) else {
             let kernel = launch.name.to_string();
             self.fail(index, Box::new(Fault { kind: FaultKind::OutOfMemory, kernel, place: None }));
             return None;
         };
-        cta.start(launch, launch.cta(index), watch);
-        Some((index, cta))
+        cluster.start(launch, index, watch);
+        Some((index, cluster))
     }
 }

@@ -6,6 +6,7 @@ use crate::memory::global::MemoryError;
 use crate::sanitize::{Finding, Sanitize};
 use crate::stats::{Counts, OpCount, Progress, Tracer};
 use softwarp_image::FunctionId;
+use softwarp_isa::Target;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ pub struct Launch<'a> {
     pub grid: [u32; 3],
     /// Threads of a CTA in each dimension.
     pub block: [u32; 3],
+    /// CTAs of a cluster in each dimension; without it, what the kernel says.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of shared memory beyond what the kernel declares.
     pub dynamic_shared: u32,
     /// The bytes of each parameter.
@@ -49,6 +52,7 @@ impl<'a> Launch<'a> {
             kernel,
             grid,
             block,
+            cluster: None,
             dynamic_shared: 0,
             arguments,
             threads: None,
@@ -116,6 +120,8 @@ pub enum LaunchError {
         /// What the kernel wants.
         wanted: [u32; 3],
     },
+    /// Clusters that cannot be.
+    Cluster(ClusterError),
     /// More shared memory than a CTA can have.
     Shared {
         /// What it needs.
@@ -147,6 +153,62 @@ pub enum LaunchError {
     Fault(Box<Fault>),
 }
 
+/// What is wrong with a launch's clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterError {
+    /// The machine has none.
+    Target(Target),
+    /// A dimension that is zero.
+    Empty {
+        /// What was given.
+        cluster: [u32; 3],
+    },
+    /// More CTAs than a cluster can have.
+    TooMany {
+        /// What was given.
+        given: u64,
+        /// The most that there can be.
+        most: u64,
+    },
+    /// The grid is no multiple of the cluster.
+    Grid {
+        /// The grid.
+        grid: [u32; 3],
+        /// The cluster.
+        cluster: [u32; 3],
+    },
+    /// The kernel is for other clusters (`.reqnctapercluster`).
+    Differs {
+        /// What was given.
+        given: [u32; 3],
+        /// What the kernel wants.
+        wanted: [u32; 3],
+    },
+    /// The kernel must be launched with clusters (`.explicitcluster`), and was not.
+    Missing,
+}
+
+impl std::fmt::Display for ClusterError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ClusterError::Target(arch) => write!(f, "{arch} has no clusters: they came with sm_90"),
+            ClusterError::Empty { cluster } => write!(f, "a cluster of {cluster:?} CTAs has none"),
+            ClusterError::TooMany { given, most } => {
+                write!(f, "a cluster of {given} CTAs: there can be {most}")
+            }
+            ClusterError::Grid { grid, cluster } => {
+                write!(f, "a grid of {grid:?} CTAs is not a multiple of clusters of {cluster:?}")
+            }
+            ClusterError::Differs { given, wanted } => {
+                write!(f, "clusters of {given:?} CTAs: the kernel is for {wanted:?}")
+            }
+            ClusterError::Missing => {
+                write!(f, "the kernel must be launched with clusters, and none were asked for")
+            }
+        }
+    }
+}
+
 impl std::fmt::Display for LaunchError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -165,6 +227,7 @@ impl std::fmt::Display for LaunchError {
             LaunchError::Block { given, wanted } => {
                 write!(f, "CTAs of {given:?} threads: the kernel is for {wanted:?}")
             }
+            LaunchError::Cluster(error) => write!(f, "{error}"),
             LaunchError::Shared { bytes, most } => {
                 write!(f, "{bytes} bytes of shared memory for each CTA: there are {most}")
             }

@@ -6,12 +6,15 @@ pub mod lanes;
 pub mod launch;
 pub mod lower;
 pub mod matrix;
+pub mod mbarrier;
 pub mod memory;
 pub mod ops;
 pub mod program;
 pub mod sanitize;
 pub mod stats;
 
+mod cluster;
 mod cta;
 mod grid;
+mod tuning;
 mod warp;

@@ -53,6 +53,11 @@ pub struct Code {
     pub narrow_constants: Vec<(u32, u32)>,
     /// Rows of 64-bit words, likewise.
     pub wide_constants: Vec<(u32, u64)>,
+    /// Those among the constants of 32 bits that are addresses in `.shared`, as they are in the first CTA of a
+    /// cluster: each CTA has its own.
+    pub shared_narrow: Vec<(u32, u32)>,
+    /// Those of 64 bits, likewise.
+    pub shared_wide: Vec<(u32, u64)>,
     /// Bytes of `.local` memory that a call takes.
     pub local_bytes: u64,
     /// Bytes of the function's parameters, return values and the arguments of its calls, which are per thread.
@@ -203,6 +208,44 @@ pub enum Step {
     Matrix(matrix::MatrixOp, Operands),
 }
 
+impl Step {
+    /// Whether others may answer it: for who only looks whether an mbarrier is ready, and does no deed, nothing will
+    /// change by itself. To look at a clock is one, since who does may give up.
+    pub fn is_deed(&self) -> bool {
+        match self {
+            Step::Asynchronous(op, _) => !op.is_wait(),
+            Step::Load(access) | Step::Store(access) => access.strong,
+            Step::Call(call) => matches!(call.callee, Callee::Provided(_)),
+            Step::Special { register, .. } => matches!(
+                register,
+                Special::Clock
+                    | Special::ClockHi
+                    | Special::Clock64
+                    | Special::GlobalTimer
+                    | Special::GlobalTimerLo
+                    | Special::GlobalTimerHi
+            ),
+            Step::Return
+            | Step::Breakpoint
+            | Step::Switch { .. }
+            | Step::FrameAddress { .. }
+            | Step::Alloca { .. }
+            | Step::StackSave { .. }
+            | Step::StackRestore { .. }
+            | Step::Warp(_)
+            | Step::Yield
+            | Step::Fence => false,
+            Step::Exit
+            | Step::Trap
+            | Step::Atomic(_)
+            | Step::Barrier(_)
+            | Step::Texture(..)
+            | Step::Cluster(..)
+            | Step::Matrix(..) => true,
+        }
+    }
+}
+
 /// The slots of a step that has many: what each is, the step says.
 #[derive(Clone, Debug, Default)]
 pub struct Operands {
@@ -262,8 +305,10 @@ pub enum Memory {
     Global,
     /// `.const`
     Constant,
-    /// `.shared`
+    /// `.shared`, of the CTA itself
     Shared,
+    /// `.shared::cluster`, of any CTA of the cluster
+    Cluster,
     /// `.local`
     Local,
     /// `.local`, with addresses that count from the start of the call's frame.
@@ -272,6 +317,13 @@ pub enum Memory {
     Kernel,
     /// The parameters, return values and arguments of a device function, per thread.
     Function,
+}
+
+impl Memory {
+    /// Whether it is shared memory, of whichever CTA.
+    pub fn is_shared(self) -> bool {
+        matches!(self, Memory::Shared | Memory::Cluster)
+    }
 }
 
 /// An address: a slot or a fixed place, and an offset.

@@ -837,6 +837,8 @@ fn a_program_made_by_hand_runs() {
         predicates: 2,
         narrow_constants: vec![(0, 1)],
         wide_constants: Vec::new(),
+        shared_narrow: Vec::new(),
+        shared_wide: Vec::new(),
         local_bytes: 0,
         parameter_bytes: 0,
     };

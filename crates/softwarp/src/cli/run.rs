@@ -40,6 +40,9 @@ pub struct Args {
     /// Threads of a CTA, in up to three dimensions
     #[arg(long, value_name = "X[,Y[,Z]]")]
     block: Option<Dimensions>,
+    /// CTAs of a cluster, in up to three dimensions; without it, what the kernel says
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    cluster: Option<Dimensions>,
     /// Bytes of shared memory beyond what the kernel declares
     #[arg(long, value_name = "BYTES")]
     shared: Option<u32>,

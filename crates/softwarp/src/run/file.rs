@@ -5,6 +5,8 @@
 
 use super::compare::Rule;
 use super::data::{self, Init, MOST_DATA};
+use super::tensormap;
+use crate::tensor::Description;
 use serde_json::{Map, Value as Json};
 
 /// The most buffers, launches and the like that a file can have.
@@ -90,6 +92,8 @@ pub enum Argument {
     Bytes(Vec<u8>),
     /// A struct of so many bytes: where each member begins, and what it is. Other bytes are zero.
     Packed(u64, Vec<(u64, Argument)>),
+    /// A tensor map, its address that of a buffer with an offset.
+    TensorMap(Box<Description>, String, i64),
 }
 
 /// What is wrong with a launch file.
@@ -310,7 +314,10 @@ fn launch(at: &At<'_>, missing: &mut Option<String>) -> Read<Launch> {
 const BESIDE: &[&str] = &["at", "offset", "name", "what"];
 
 fn argument(at: &At<'_>, missing: &mut Option<String>, depth: usize) -> Read<Argument> {
-    let mut kinds = at.object()?.iter().filter(|(key, _)| !BESIDE.contains(&key.as_str()));
+    let object = at.object()?;
+    let map = object.contains_key("tensormap");
+    let beside = |key: &str| BESIDE.contains(&key) || map && key == "buffer";
+    let mut kinds = object.iter().filter(|(key, _)| !beside(key));
     let (Some((kind, json)), None) = (kinds.next(), kinds.next()) else {
         return at.error("an argument has one value, as in {\"u32\": 7}");
     };
@@ -325,14 +332,10 @@ fn argument(at: &At<'_>, missing: &mut Option<String>, depth: usize) -> Read<Arg
         }
         "bytes" => value.data(MOST_DATA).map(Argument::Bytes),
         "packed" if depth < DEEPEST => packed(&value, missing, depth),
-        "tensormap" | "texobj" | "surfobj" => {
-            let words = if kind == "tensormap" {
-                "tensor maps"
-            } else if kind == "texobj" {
-                "textures"
-            } else {
-                "surfaces"
-            };
+        "tensormap" => tensormap::read(value.json, at.json.get("buffer"), at.json.get("offset"))
+            .or_else(|why| value.error(why)),
+        "texobj" | "surfobj" => {
+            let words = if kind == "texobj" { "textures" } else { "surfaces" };
             missing.get_or_insert_with(|| words.to_owned());
             Ok(Argument::Bytes(Vec::new()))
         }

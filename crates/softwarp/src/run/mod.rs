@@ -8,8 +8,10 @@ pub mod data;
 pub mod fault;
 pub mod file;
 pub mod finding;
+mod tensormap;
 
 use crate::machine::{self, fit};
+use crate::tensor::Arch;
 use crate::vm::device::{Device, Launch, LaunchError, LoadError, LoadOptions, Report};
 use crate::vm::memory::global::MemoryError;
 use crate::vm::sanitize::Sanitize;
@@ -174,14 +176,12 @@ impl Run {
             let place = format!("launches[{index}]");
             return Err(RunError::File(FileError { place, why: "there is no such launch".to_owned() }));
         };
-        if launch.cluster.is_some_and(|cluster| cluster != [1, 1, 1]) {
-            return Err(RunError::Missing("clusters".to_owned()));
-        }
         let place = |number| format!("launches[{index}].args[{number}]");
         let arguments = launch.arguments.iter().enumerate();
         let arguments = arguments.map(|(number, one)| self.argument(one, &place(number)));
         let arguments = fit(&self.device, &launch.kernel, &arguments.collect::<Result<Vec<_>, _>>()?);
         let launch = Launch {
+            cluster: launch.cluster,
             dynamic_shared: launch.dynamic_shared,
             threads: options.threads,
             most_instructions: options.most_instructions,
@@ -204,6 +204,15 @@ impl Run {
                 let found = self.buffers.iter().find(|buffer| &buffer.name == name);
                 let found = found.ok_or_else(|| no_buffer(place, name))?;
                 Ok(machine::Argument::Address(found.address.wrapping_add_signed(*offset)))
+            }
+            Argument::TensorMap(description, name, offset) => {
+                let found = self.buffers.iter().find(|buffer| &buffer.name == name);
+                let address =
+                    found.ok_or_else(|| no_buffer(place, name))?.address.wrapping_add_signed(*offset);
+                let arch = Arch(self.device.image().header.arch.sm().into());
+                let made = tensormap::bytes(description, address, arch);
+                let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });
+                made.map(machine::Argument::Bytes).map_err(error)
             }
             Argument::Packed(size, fields) => {
                 let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });

@@ -6,10 +6,11 @@
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal, because};
 use super::kernels::Simple;
-use crate::program::{Memory, NONE, Step};
+use crate::program::cluster::ClusterOp;
+use crate::program::{Memory, NONE, Operands, Step};
 use softwarp_check::Reference;
 use softwarp_check::checked::{Place, VarId};
-use softwarp_image::window::{CTA_SHARED, reserved_shared};
+use softwarp_image::window::reserved_shared;
 use softwarp_image::{Extent, ObjectId, Window};
 use softwarp_isa::instruction::Space;
 use softwarp_isa::{StateSpace, Type};
@@ -102,6 +103,7 @@ impl Builder<'_, '_> {
                 Ok(d)
             }
             Memory::Function => because("with the address of such a `.param`"),
+            Memory::Shared => Ok(self.shared_address(address, bits)),
             _ => Ok(self.constant(address, bits)),
         }
     }
@@ -200,9 +202,10 @@ impl Builder<'_, '_> {
         let d = self.destination(operands.start, Type::Pred)?.slot;
         let windows = self.session.windows;
         match (form.space(), self.window(form.space())) {
-            (Space::Shared | Space::SharedCta, Some(window)) => {
-                let own = Window { size: CTA_SHARED.min(window.size), ..window };
-                self.inside(d, address, own, NONE, false);
+            // Which part of the window that is, each CTA of a cluster knows for itself.
+            (Space::Shared | Space::SharedCta, Some(_)) => {
+                let operands = Operands { reads: vec![address], writes: vec![d], addresses: Vec::new() };
+                return self.step(Step::Cluster(ClusterOp::IsOwn, operands));
             }
             (_, Some(window)) => self.inside(d, address, window, NONE, false),
             (_, None) => {

@@ -1,12 +1,44 @@
-//! CTAs of a cluster (PTX ISA sections 9.7.9.23 and 9.7.13.3).
+//! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24 and 9.7.13.3).
 
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal};
+use crate::program::cluster::{ClusterOp, Pointer};
+use crate::program::{Operands, Step};
+use softwarp_isa::Type;
+use softwarp_isa::instruction::Space;
 use softwarp_syntax::tree::{Operand, Range};
 
 impl Builder<'_, '_> {
     /// CTAs of a cluster.
-    pub fn cluster(&mut self, _form: &Form, _operands: Range<Operand>) -> Lowered<()> {
-        Err(Refusal::Form)
+    pub fn cluster(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        match form.shape.opcode {
+            "barrier" if form.has("arrive") => {
+                self.step(Step::Cluster(ClusterOp::Arrive, Operands::default()))
+            }
+            "barrier" if form.has("wait") => self.step(Step::Cluster(ClusterOp::Wait, Operands::default())),
+            "mapa" => {
+                let a = self.source(operands.start + 1, form.ty())?;
+                let rank = self.source(operands.start + 2, Type::U32)?;
+                self.cluster_value(ClusterOp::Map(pointer(form)), operands.start, form.ty(), vec![a, rank])
+            }
+            "getctarank" => {
+                let a = self.source(operands.start + 1, form.ty())?;
+                self.cluster_value(ClusterOp::Rank(pointer(form)), operands.start, Type::U32, vec![a])
+            }
+            _ => Err(Refusal::Form),
+        }
     }
+
+    /// A step with one result of this type.
+    fn cluster_value(&mut self, op: ClusterOp, d: u32, ty: Type, reads: Vec<u32>) -> Lowered<()> {
+        let d = self.destination(d, ty)?;
+        let operands = Operands { reads, writes: vec![d.slot], addresses: Vec::new() };
+        self.step(Step::Cluster(op, operands))?;
+        self.deliver(d);
+        Ok(())
+    }
+}
+
+fn pointer(form: &Form) -> Pointer {
+    Pointer { generic: form.space() == Space::Generic, wide: form.ty().bits() > 32 }
 }

@@ -193,7 +193,7 @@ fn action(shape: &Shape, select: Select) -> Action {
     }
 }
 
-fn atomic(shape: &Shape) -> Option<AtomicOp> {
+pub(super) fn atomic(shape: &Shape) -> Option<AtomicOp> {
     shape.words.iter().find_map(|word| {
         Some(match *word {
             "and" => AtomicOp::And,

@@ -88,6 +88,11 @@ pub(super) struct Builder<'s, 'a> {
     wide_constants: Vec<(u32, u64)>,
     narrow_known: Quickly<u32>,
     wide_known: Quickly<u32>,
+    /// Constants that are addresses in `.shared`, with their slots.
+    shared_narrow: Vec<(u32, u32)>,
+    shared_wide: Vec<(u32, u64)>,
+    /// By width and address.
+    shared_known: HashMap<(u32, u64), u32>,
     /// The operation that each label is at, by its statement.
     labels: HashMap<u32, u32>,
     /// The guard of the instruction at hand.
@@ -136,6 +141,9 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
         wide_constants: Vec::new(),
         narrow_known: Quickly::default(),
         wide_known: Quickly::default(),
+        shared_narrow: Vec::new(),
+        shared_wide: Vec::new(),
+        shared_known: HashMap::new(),
         labels: HashMap::new(),
         guard: Guard::ALWAYS,
         span: body.map_or(is.span, |body| Span::new(body.span.start, body.span.start + 1)),
@@ -369,6 +377,32 @@ impl<'a> Builder<'_, 'a> {
         id
     }
 
+    /// An address in `.shared`, as it is in the first CTA of a cluster, in a row of so many bits. Each CTA has its
+    /// own, so it is no constant that another could share.
+    pub fn shared_address(&mut self, address: u64, bits: u32) -> u32 {
+        if !matches!(bits, 32 | 64) {
+            // There is no such register for an address.
+            return self.constant(address, bits);
+        }
+        if let Some(&known) = self.shared_known.get(&(bits, address)) {
+            return known;
+        }
+        let id = self.virtuals.len() as u32;
+        if bits == 32 {
+            let slot = self.narrow_constants.len() as u32;
+            self.narrow_constants.push((slot, address as u32));
+            self.shared_narrow.push((slot, address as u32));
+            self.virtuals.push(Virtual::NarrowConstant(slot));
+        } else {
+            let slot = self.wide_constants.len() as u32;
+            self.wide_constants.push((slot, address));
+            self.shared_wide.push((slot, address));
+            self.virtuals.push(Virtual::WideConstant(slot));
+        }
+        self.shared_known.insert((bits, address), id);
+        id
+    }
+
     /// A row of constants of so many bits; of 128, with zeros above.
     pub fn constant(&mut self, value: u64, bits: u32) -> u32 {
         match bits {
@@ -438,6 +472,8 @@ impl<'a> Builder<'_, 'a> {
             predicates: rows.predicates,
             narrow_constants: self.narrow_constants,
             wide_constants: self.wide_constants,
+            shared_narrow: self.shared_narrow,
+            shared_wide: self.shared_wide,
             local_bytes: self.local_bytes,
             parameter_bytes: self.parameter_bytes,
         }

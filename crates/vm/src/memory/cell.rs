@@ -229,14 +229,20 @@ impl Cells {
     /// Copies bytes out.
     pub fn read(&self, at: u64, into: &mut [u8]) {
         let mut at = at as usize;
-        let mut rest = into;
-        while !rest.is_empty() {
-            let word = u64::load(self, at & !7).to_le_bytes();
-            let from = at & 7;
-            let count = rest.len().min(8 - from);
-            let (now, later) = rest.split_at_mut(count);
-            now.copy_from_slice(&word[from..from + count]);
-            (rest, at) = (later, at + count);
+        let head = (at.wrapping_neg() & 7).min(into.len());
+        let (head, rest) = into.split_at_mut(head);
+        for byte in head {
+            *byte = u8::load(self, at);
+            at += 1;
+        }
+        let (words, tail) = rest.as_chunks_mut::<8>();
+        for word in words {
+            *word = u64::load(self, at).to_le_bytes();
+            at += 8;
+        }
+        for byte in tail {
+            *byte = u8::load(self, at);
+            at += 1;
         }
     }
 

@@ -9,6 +9,7 @@ pub mod global;
 pub mod private;
 pub(crate) mod wide;
 
+use crate::cluster::Shared;
 use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};
 use crate::program::Memory;
 use cell::Cells;
@@ -37,8 +38,14 @@ pub(crate) struct Spaces<'a> {
     pub(crate) allocations: &'a [Allocation],
     pub(crate) constant: &'a Constant,
     pub(crate) parameters: &'a Cells,
-    /// From the first byte that is not the system's.
+    /// The CTA's own, from the first byte that is not the system's.
     pub(crate) shared: &'a Cells,
+    /// The address of that byte.
+    pub(crate) shared_start: u64,
+    /// The shared memory of all CTAs of the cluster, by rank.
+    pub(crate) cluster: &'a [Shared],
+    /// Where the CTA's own part of `.shared` begins: what names a variable counts from there.
+    pub(crate) window: u64,
     pub(crate) kernel: FunctionId,
 }
 
@@ -46,6 +53,12 @@ impl<'a> Spaces<'a> {
     /// Where the shared memory of a CTA begins.
     pub(crate) fn shared_base(&self) -> u64 {
         reserved_shared(self.image.header.arch)
+    }
+
+    /// Whether cells are the shared memory of a CTA of the cluster.
+    #[inline]
+    pub(crate) fn is_shared(&self, cells: &Cells) -> bool {
+        std::ptr::eq(cells, self.shared) || self.cluster.iter().any(|cta| std::ptr::eq(cells, &cta.cells))
     }
 
     /// The space that a generic address means, and what to subtract from it.
@@ -56,7 +69,7 @@ impl<'a> Spaces<'a> {
         if address < windows.constant.base {
             (Memory::Global, 0)
         } else if windows.shared.contains(address) {
-            (Memory::Shared, windows.shared.base)
+            (Memory::Cluster, windows.shared.base)
         } else if windows.local.contains(address) {
             (Memory::Local, windows.local.base)
         } else if windows.constant.contains(address) {
@@ -86,10 +99,35 @@ impl<'a> Spaces<'a> {
                     _ => allocation.cells.as_ref().map(|cells| (cells, allocation.base)),
                 }
             }
-            Memory::Shared => Some((self.shared, self.shared_base())),
+            Memory::Shared | Memory::Cluster if self.is_own(address) => {
+                Some((self.shared, self.shared_start))
+            }
+            Memory::Cluster => self.shared_of(address).ok(),
             Memory::Kernel => Some((self.parameters, 0)),
             // The banks differ in size.
             _ => None,
+        }
+    }
+
+    /// Whether an address in `.shared` is in the CTA's own part.
+    #[inline(always)]
+    fn is_own(&self, address: u64) -> bool {
+        address.wrapping_sub(self.window) < CTA_SHARED
+    }
+
+    /// The shared memory of the CTA that an address is in, and the address of its first byte. Outside a cluster,
+    /// addresses beyond the CTA's own are just past its memory.
+    #[cold]
+    pub(crate) fn shared_of(&self, address: u64) -> Result<(&'a Cells, u64), Problem> {
+        let rank = address / CTA_SHARED;
+        if self.cluster.len() == 1 || self.is_own(address) {
+            return Ok((self.shared, self.shared_start));
+        }
+        let cta = usize::try_from(rank).ok().and_then(|rank| self.cluster.get(rank));
+        let cta = cta.ok_or(Problem::NoCta)?;
+        match cta.ended.get() {
+            true => Err(Problem::Ended),
+            false => Ok((&cta.cells, rank * CTA_SHARED + self.shared_base())),
         }
     }
 
@@ -144,9 +182,16 @@ impl<'a> Spaces<'a> {
                 }
             }
             Memory::Kernel if fits(address, self.parameters.len()) => Ok((self.parameters, address)),
-            Memory::Shared => match address.checked_sub(self.shared_base()) {
-                Some(offset) if fits(offset, self.shared.len()) => Ok((self.shared, offset)),
-                _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
+            // As on the hardware, what says `.shared::cta` reaches no other CTA.
+            Memory::Shared if self.cluster.len() > 1 && !self.is_own(address) => {
+                Err(bad(Problem::OtherCta, None))
+            }
+            Memory::Shared | Memory::Cluster => match self.shared_of(address) {
+                Err(problem) => Err(bad(problem, None)),
+                Ok((cells, start)) => match address.checked_sub(start) {
+                    Some(offset) if fits(offset, cells.len()) => Ok((cells, offset)),
+                    _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
+                },
             },
             _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
         }
@@ -190,14 +235,16 @@ impl<'a> Spaces<'a> {
                 let at = Relative::of(address, 0, bytes);
                 Some(Nearest { what: What::Parameters, base: 0, bytes, at, freed: false })
             }),
-            Memory::Shared => {
-                let (base, bytes) = (self.shared_base(), self.shared.len());
+            Memory::Shared | Memory::Cluster => {
+                let (cells, base) = self.shared_of(address).ok()?;
+                let bytes = cells.len();
                 let at = Relative::of(address, base, bytes);
                 let whole = Nearest { what: What::Shared, base, bytes, at, freed: false };
-                match at {
-                    Relative::Inside(_) => self.nearest_object(StateSpace::Shared, address).or(Some(whole)),
-                    _ => Some(whole),
-                }
+                let Relative::Inside(_) = at else { return Some(whole) };
+                // Variables have their addresses in the first CTA.
+                let window = base - self.shared_base();
+                let object = self.nearest_object(StateSpace::Shared, address - window);
+                object.map(|object| Nearest { base: object.base + window, ..object }).or(Some(whole))
             }
             _ => None,
         }

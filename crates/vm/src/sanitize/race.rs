@@ -7,7 +7,7 @@
 //! less: two accesses that are unordered here are a race.
 //!
 //! **Order between CTAs.** Both must have executed something strong since the earlier access; then they count as
-//! ordered.
+//! ordered. The cluster's barrier is strong: to arrive there and to leave it.
 //!
 //! Two writes of the same value are no race here, though they are to the model: compilers and people rely on it.
 
@@ -23,8 +23,11 @@ const MOST_PAGES: usize = 1 << 19;
 /// The most places of strong accesses that are told apart.
 const MOST_PLACES: usize = 1 << 14;
 
-/// Barriers of a CTA.
-const BARRIERS: usize = crate::cta::BARRIERS as usize;
+/// The barrier of the cluster, behind those of the CTA.
+pub(super) const CLUSTER: u32 = crate::cta::BARRIERS;
+
+/// Barriers of a CTA, and of its cluster.
+const BARRIERS: usize = CLUSTER as usize + 1;
 
 /// Which accesses of which warps are ordered.
 #[derive(Debug)]
@@ -89,6 +92,16 @@ impl Clocks {
             }
         }
         barrier.fill(0);
+    }
+
+    /// A warp passes a barrier that it may have arrived at long before. Others may have arrived again since: that
+    /// is more order than there is, never less.
+    pub(super) fn pass(&mut self, warp: usize, barrier: u32) {
+        if let (Some(known), Some(barrier)) = (self.known.get_mut(warp), self.barriers.get(barrier as usize))
+        {
+            join(known, barrier);
+        }
+        self.tick(warp);
     }
 
     /// Whether what a warp did at a time of its clock is ordered before what another thread of a warp does now.

@@ -1,7 +1,7 @@
 //! A launch that is looked at: what is known of its memory, and what was found.
 
 use super::init::{Stack, Unwritten, Written};
-use super::race::{Clocks, Order, Record, Shadow};
+use super::race::{CLUSTER, Clocks, Order, Record, Shadow};
 use super::sync::Arrivals;
 use super::{Finding, FindingKind, Sanitize, Site, Touched};
 use crate::fault::{Fault, FaultKind, Nearest, Place, Use};
@@ -71,6 +71,8 @@ pub(crate) struct Touch<'a> {
     pub(crate) usage: Use,
     pub(crate) strong: bool,
     pub(crate) space: Memory,
+    /// Whose shared memory it is, if it is that: `%ctaid`.
+    pub(crate) cta: [u32; 3],
     /// In its space; of shared memory, from the first byte that is not the system's.
     pub(crate) address: u64,
     pub(crate) bytes: u64,
@@ -141,6 +143,24 @@ impl<'a> Sanitizer<'a> {
         self.site(launch, self.op(actor), actor.cta, thread, actor.lanes)
     }
 
+    /// Lanes arrive at the cluster's barrier, or are about to wait there.
+    pub(crate) fn cluster_barrier(&self, launch: &Launch<'_>, actor: &Actor, arrives: bool) {
+        let mut state = lock(&self.state);
+        if let Some(cta) = state.strong(launch.linear(actor.cta) as u32)
+            && arrives
+        {
+            cta.clocks.arrive(actor.warp as usize, CLUSTER);
+        }
+    }
+
+    /// The cluster's barrier lets lanes of a warp go.
+    pub(crate) fn cluster_passed(&self, launch: &Launch<'_>, cta: [u32; 3], warp: u32) {
+        let mut state = lock(&self.state);
+        if let Some(cta) = state.strong(launch.linear(cta) as u32) {
+            cta.clocks.pass(warp as usize, CLUSTER);
+        }
+    }
+
     /// A fence.
     pub(crate) fn fence(&self, launch: &Launch<'_>, actor: &Actor) {
         let mut state = lock(&self.state);
@@ -160,7 +180,7 @@ impl<'a> Sanitizer<'a> {
         let Some(cta) = state.strong(launch.linear(actor.cta) as u32) else { return };
         for (space, address) in places {
             // Elements of any size; shared memory and global memory are different places.
-            let place = address / 16 * 2 + u64::from(space == Memory::Shared);
+            let place = address / 16 * 2 + u64::from(space.is_shared());
             cta.clocks.strong(actor.warp as usize, place);
         }
         cta.clocks.tick(actor.warp as usize);
@@ -177,14 +197,22 @@ impl<'a> Sanitizer<'a> {
         let mut state = lock(&self.state);
         let state = &mut *state;
         let linear = launch.linear(actor.cta) as u32;
-        let Some(cta) = state.ctas.get_mut(&linear) else { return };
+        let shared = touch.space == Memory::Shared;
+        let owner = if shared { launch.linear(touch.cta) as u32 } else { linear };
         let mut found = Vec::new();
-        if self.wants.init && !self.initialised(cta, actor, touch) {
+        if self.wants.init
+            && let Some(cta) = state.ctas.get_mut(&owner)
+            && !self.initialised(cta, actor, touch)
+        {
             found.push((FindingKind::Uninitialised, None));
         }
         // After so many strong operations that they can no longer be counted, everything counts as ordered.
-        let shared = touch.space == Memory::Shared;
-        if self.wants.race && (shared || touch.space == Memory::Global) && state.strong_operations < u32::MAX
+        if self.wants.race
+            && (shared || touch.space == Memory::Global)
+            && state.strong_operations < u32::MAX
+            // It is taken out, so that the clocks of another CTA can be looked at meanwhile.
+            && let Some(mut shadow) = state.shadow(shared.then_some(owner))
+            && let Some(cta) = state.ctas.get(&linear)
         {
             let now = Record {
                 cta: linear,
@@ -196,7 +224,6 @@ impl<'a> Sanitizer<'a> {
                 op: self.op(actor),
             };
             let order = Order { clocks: &cta.clocks, strong: &state.strong, shared };
-            let shadow = if shared { &mut cta.shared } else { &mut state.global };
             if let Some(before) = shadow.touch(touch.address, touch.bytes, &now, touch.data, &order) {
                 let across = before.cta != linear;
                 found.push((
@@ -204,11 +231,12 @@ impl<'a> Sanitizer<'a> {
                     Some(before),
                 ));
             }
+            state.put_back(shared.then_some(owner), shadow);
         }
         for (kind, before) in found {
             let other = before.map(|before| {
                 let thread = u32::from(before.thread);
-                let at = launch.cta(before.cta.into());
+                let at = launch.nth(before.cta.into());
                 self.site(launch, before.op, at, thread, 1 << (thread % LANES as u32))
             });
             let nearest = named();
@@ -217,7 +245,8 @@ impl<'a> Sanitizer<'a> {
             let (op, earlier) = (self.op(actor), before.map_or(u32::MAX, |it| it.op));
             let key = (u8::from(before.is_some()), op.min(earlier), op.max(earlier), base);
             // As the program has it.
-            let address = touch.address + if shared { reserved_shared(launch.image.header.arch) } else { 0 };
+            let start = || launch.window(touch.cta) + reserved_shared(launch.image.header.arch);
+            let address = touch.address + if shared { start() } else { 0 };
             let bytes = touch.bytes as u32;
             let touched = Some(Touched { space: touch.space, address, bytes, nearest });
             let at = self.site_of(launch, actor, touch.lane);
@@ -368,6 +397,25 @@ impl State {
         self.strong_operations = self.strong_operations.saturating_add(1);
         self.strong.insert(cta, self.strong_operations);
         self.ctas.get_mut(&cta)
+    }
+
+    /// The last accesses to global memory, or to the shared memory of a CTA, for as long as they are needed.
+    fn shadow(&mut self, shared: Option<u32>) -> Option<Shadow> {
+        match shared {
+            None => Some(std::mem::take(&mut self.global)),
+            Some(cta) => self.ctas.get_mut(&cta).map(|cta| std::mem::take(&mut cta.shared)),
+        }
+    }
+
+    fn put_back(&mut self, shared: Option<u32>, shadow: Shadow) {
+        match shared {
+            None => self.global = shadow,
+            Some(cta) => {
+                if let Some(cta) = self.ctas.get_mut(&cta) {
+                    cta.shared = shadow;
+                }
+            }
+        }
     }
 
     fn report(&mut self, key: (u8, u32, u32, u64), finding: Finding) {

@@ -61,6 +61,9 @@ impl Vectorise for Look<'_> {
 pub(super) fn addresses(activation: &Activation, address: &Address) -> [u64; LANES] {
     let frame = &activation.frame;
     let mut row = match (address.base, address.wide) {
+        (NONE, _) if address.memory == Memory::Shared => {
+            [activation.window.wrapping_add_signed(address.offset); LANES]
+        }
         (NONE, _) => [address.offset as u64; LANES],
         (slot, true) => frame.row::<u64>(slot).map(|base| base.wrapping_add_signed(address.offset)),
         (slot, false) => frame.row::<u32>(slot).map(|base| base.wrapping_add(address.offset as u32).into()),
@@ -316,6 +319,10 @@ impl Warp {
                     .object(id)
                     .offset
                     .map(|offset| self.calls[call].base.wrapping_add(offset)),
+                Memory::Shared => {
+                    let base = env.spaces.image.address(env.spaces.windows, id, None);
+                    base.map(|base| base.wrapping_add(env.spaces.window))
+                }
                 _ => env.spaces.image.address(env.spaces.windows, id, None),
             };
             if let Some(base) = base {

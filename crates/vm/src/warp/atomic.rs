@@ -15,7 +15,7 @@ use softwarp_num::{Format, Rounding, Saturation};
 use std::sync::atomic::{Ordering, fence};
 
 /// What is there, the operand, the second operand of `cas`: what will be there.
-type Combine = fn(u64, u64, u64) -> u64;
+pub(super) type Combine = fn(u64, u64, u64) -> u64;
 
 /// The low and high halves of a row of 128-bit words.
 type Halves = ([u64; LANES], [u64; LANES]);
@@ -38,14 +38,14 @@ impl Warp {
         let at = At { spaces, taking, hint: &mut env.hints[pc % HINTS] };
         let together = fast::places(&activation.frame, &atomic.address, bytes, at);
         if let Some((cells, each)) = together.filter(|(cells, _)| !std::ptr::eq(*cells, spaces.parameters)) {
-            let shared = std::ptr::eq(cells, spaces.shared);
+            let shared = spaces.is_shared(cells);
             let places = each.map(|at| (cells, at));
             perform(&mut activation.frame, atomic, &places, taking, shared, alone);
         } else {
             let addresses = addresses(activation, &atomic.address);
             let frame = &mut activation.frame;
             grouped(spaces, atomic.address.memory, addresses, bytes, taking, |group| {
-                let shared = group.memory == Memory::Shared;
+                let shared = group.memory.is_shared();
                 if !shared && group.memory != Memory::Global {
                     let lane = super::run::first(group.lanes);
                     let at = group.addresses[lane];
@@ -145,7 +145,7 @@ fn pairs(places: &[(&Cells, u64); LANES], op: AtomicOp, b: Halves, c: Halves, ta
 }
 
 #[inline]
-fn apply<T: Unit>(cells: &Cells, at: usize, alone: bool, f: impl Fn(u64) -> u64) -> u64 {
+pub(super) fn apply<T: Unit>(cells: &Cells, at: usize, alone: bool, f: impl Fn(u64) -> u64) -> u64 {
     if alone {
         let before = T::load(cells, at).to_word();
         T::from_word(f(before)).store(cells, at);
@@ -155,7 +155,7 @@ fn apply<T: Unit>(cells: &Cells, at: usize, alone: bool, f: impl Fn(u64) -> u64)
 }
 
 /// The function that an operation applies. On words of fewer bits, only the low bits of the result count.
-fn combination(op: AtomicOp, ty: Type, flush: bool) -> Combine {
+pub(super) fn combination(op: AtomicOp, ty: Type, flush: bool) -> Combine {
     match (op, ty) {
         (AtomicOp::And, _) => |a, b, _| a & b,
         (AtomicOp::Or, _) => |a, b, _| a | b,

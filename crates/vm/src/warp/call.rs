@@ -69,7 +69,7 @@ impl Warp {
             return Err(overflow());
         }
         self.local.grow_down(top - base);
-        let callee = self.activation(launch, code);
+        let callee = self.activation(launch, code, env.spaces.window);
         let parameters = std::mem::take(&mut self.calls[split.call as usize].parameters);
         let activation = &mut self.calls[callee as usize];
         for &range in &to.inputs {
@@ -135,6 +135,7 @@ impl Warp {
         split.mask &= !leaving;
         self.recheck |= self.splits.iter().any(|split| matches!(split.state, State::Exchange(..)));
         env.barriers.exit(self.index, self.live);
+        env.cluster.exit(env.rank, self.index, self.live);
     }
 
     /// `alloca`: the same place for all lanes, of the largest size that one asks for.

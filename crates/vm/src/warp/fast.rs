@@ -232,7 +232,9 @@ fn find_near<'b, S: Source, C: Cpu>(
     let (memory, rows) = source::<S>(address);
     match rows {
         Rows::None => {
-            let start = address.offset as u64;
+            // What is named is the CTA's own.
+            let window = if memory == Memory::Shared { at.spaces.window } else { 0 };
+            let start = window.wrapping_add_signed(address.offset);
             let (cells, base) = view(at.spaces, memory, start, at.hint)?;
             inside(cells, start.wrapping_sub(base), bytes, bytes).map(|at| (cells, Near::Same(at)))
         }

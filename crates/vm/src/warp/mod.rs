@@ -30,6 +30,7 @@ mod texture;
 pub(crate) use fast::Quick;
 pub(crate) use run::Progress;
 
+use crate::cluster::Barrier;
 use crate::cta::Barriers;
 use crate::fault::{Fault, Place, Trouble};
 use crate::grid::Launch;
@@ -49,7 +50,10 @@ pub(crate) struct Env<'a> {
     pub(crate) spaces: Spaces<'a>,
     /// `%ctaid`
     pub(crate) cta: [u32; 3],
+    /// `%cluster_ctarank`
+    pub(crate) rank: u32,
     pub(crate) barriers: &'a mut Barriers,
+    pub(crate) cluster: &'a mut Barrier,
     pub(crate) hints: &'a mut [u32; HINTS],
     pub(crate) watch: &'a mut Watch,
 }
@@ -88,6 +92,8 @@ enum State {
     Ready,
     /// They wait at a barrier of the CTA.
     Barrier(u32),
+    /// They wait for the end of a phase of the cluster's barrier.
+    Cluster(u32),
     /// They wait for other lanes, to perform this with those named.
     Exchange(WarpOpKind, u32),
 }
@@ -109,11 +115,13 @@ pub(crate) struct Activation {
     base: u64,
     /// The lowest address of the stack that is in use.
     bottom: u64,
+    /// Where its CTA's part of `.shared` begins.
+    window: u64,
 }
 
 impl Activation {
     /// Makes it a new call of a function. What an earlier call of the same function left is used again.
-    fn start(&mut self, code: &Code, index: u32) {
+    fn start(&mut self, code: &Code, index: u32, window: u64) {
         let kept = self.code == index && self.frame.narrow.len() == code.narrow as usize && !self.is_new();
         let frame = &mut self.frame;
         if !kept {
@@ -136,6 +144,15 @@ impl Activation {
         for &(slot, value) in &code.wide_constants {
             frame.wide[slot as usize] = Row([value; LANES]);
         }
+        if window != 0 {
+            for &(slot, value) in &code.shared_narrow {
+                frame.narrow[slot as usize] = Row([value.wrapping_add(window as u32); LANES]);
+            }
+            for &(slot, value) in &code.shared_wide {
+                frame.wide[slot as usize] = Row([value.wrapping_add(window); LANES]);
+            }
+        }
+        self.window = window;
         self.code = index;
         self.parameters.reset(code.parameter_bytes);
     }
@@ -173,6 +190,16 @@ pub(crate) struct Warp {
     yielded: bool,
     /// Room for matrices.
     scratch: matrix::Scratch,
+    /// In this slice something happened that others may wait for at an mbarrier, or such a wait is over.
+    advanced: bool,
+    /// In this slice a wait at an mbarrier failed.
+    waited: bool,
+    /// In this slice something was done that others may answer.
+    acted: bool,
+    /// Slices without anything but such waits.
+    idle: u32,
+    /// What copies keep.
+    tensors: asynchronous::Tensors,
 }
 
 impl Warp {
@@ -192,6 +219,11 @@ impl Warp {
             recheck: false,
             yielded: false,
             scratch: matrix::Scratch::default(),
+            advanced: false,
+            waited: false,
+            acted: false,
+            idle: 0,
+            tensors: asynchronous::Tensors::default(),
         }
     }
 
@@ -203,9 +235,9 @@ impl Warp {
         self.free.clear();
         self.free.extend((0..self.calls.len() as u32).rev());
         self.weight = 0;
-        (self.recheck, self.yielded) = (false, false);
+        (self.recheck, self.yielded, self.idle) = (false, false, 0);
         let top = env.spaces.windows.local.size;
-        let call = self.activation(launch, 0);
+        let call = self.activation(launch, 0, env.spaces.window);
         let code = &launch.program.codes[0];
         // The image's own part of a thread's memory lies below all frames.
         let thread = env.spaces.image.thread.bytes;
@@ -218,14 +250,14 @@ impl Warp {
         self.splits.push(Split { pc: 0, mask, call, depth: 0, age: 0, tired: 0, state: State::Ready });
     }
 
-    /// A call that is about to begin, its frame made.
-    fn activation(&mut self, launch: &Launch<'_>, code: u32) -> u32 {
+    /// A call that is about to begin, its frame made, in a CTA whose part of `.shared` begins there.
+    fn activation(&mut self, launch: &Launch<'_>, code: u32, window: u64) -> u32 {
         let call = self.free.pop().unwrap_or_else(|| {
             self.calls.push(Activation::default());
             self.calls.len() as u32 - 1
         });
         let body = &launch.program.codes[code as usize];
-        self.calls[call as usize].start(body, code);
+        self.calls[call as usize].start(body, code, window);
         self.weight += Activation::weight(body);
         call
     }
@@ -273,6 +305,25 @@ impl Warp {
         self.splits.iter().any(|split| split.state == State::Ready)
     }
 
+    /// Whether it got on in its last slice with what mbarriers are for.
+    pub(crate) fn has_advanced(&self) -> bool {
+        self.advanced
+    }
+
+    /// Whether all that it has done for long is to find that mbarriers are not ready.
+    pub(crate) fn only_polls(&self) -> bool {
+        const LONG: u32 = 1 << 13;
+        self.idle >= LONG
+    }
+
+    /// At the end of a slice: whether it did anything but wait.
+    fn rest(&mut self, yielded: bool) {
+        self.idle = match (self.acted, yielded) {
+            (false, true) => self.idle.saturating_add(self.waited.into()),
+            _ => 0,
+        };
+    }
+
     /// Whether something can run.
     pub(crate) fn is_ready(&self) -> bool {
         self.recheck || self.any_ready()
@@ -301,11 +352,30 @@ impl Warp {
         }
     }
 
-    /// The lanes that wait at barriers, and where: number, place.
-    pub(crate) fn waiting(&self, env: &Env<'_>) -> Vec<(u32, Place)> {
-        let at_barrier = self.splits.iter().filter_map(|split| match split.state {
-            State::Barrier(number) => Some((number, self.place(env, split, split.mask, None))),
-            _ => None,
+    /// Lets the lanes go that wait for the end of a phase of the cluster's barrier, now that there is another.
+    pub(crate) fn pass(&mut self, env: &Env<'_>) {
+        for split in &mut self.splits {
+            if let State::Cluster(phase) = split.state
+                && phase != env.cluster.phase()
+            {
+                if let Some(sanitizer) = env.launch.sanitizer {
+                    sanitizer.cluster_passed(env.launch, env.cta, self.index);
+                }
+                split.pc += 1;
+                split.state = State::Ready;
+            }
+        }
+    }
+
+    /// The lanes that wait at barriers, and where: the barrier's number, none of the cluster's, and the place.
+    pub(crate) fn waiting(&self, env: &Env<'_>) -> Vec<(Option<u32>, Place)> {
+        let at_barrier = self.splits.iter().filter_map(|split| {
+            let barrier = match split.state {
+                State::Barrier(number) => Some(number),
+                State::Cluster(_) => None,
+                State::Ready | State::Exchange(..) => return None,
+            };
+            Some((barrier, self.place(env, split, split.mask, None)))
         });
         at_barrier.collect()
     }

@@ -4,8 +4,10 @@ use super::access::{addresses, grouped};
 use super::{Env, Split, Warp};
 use crate::fault::{Nearest, Relative, Use, What};
 use crate::lanes::{Frame, lanes};
+use crate::program::cluster::ClusterOp;
 use crate::program::{Access, Address, BarrierOp, Memory, NONE, Step};
 use crate::sanitize::{Actor, Sanitizer, Touch};
+use softwarp_image::window::CTA_SHARED;
 
 /// The most bytes that one thread accesses with an instruction.
 const MOST_BYTES: usize = 64;
@@ -49,6 +51,8 @@ impl Warp {
                 self.observe_access(env, sanitizer, &actor, split, &used);
             }
             Step::Fence => sanitizer.fence(launch, &actor),
+            Step::Cluster(ClusterOp::Arrive, _) => sanitizer.cluster_barrier(launch, &actor, true),
+            Step::Cluster(ClusterOp::Wait, _) => sanitizer.cluster_barrier(launch, &actor, false),
             Step::Warp(op) if op.members != NONE => {
                 let named = frame.row::<u32>(op.members);
                 // Lanes may name different ones.
@@ -67,6 +71,9 @@ impl Warp {
                 sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
             }
             Step::Matrix(op, operands) => self.observe_matrix(env, sanitizer, &actor, split, op, operands),
+            Step::Asynchronous(op, operands) => {
+                self.observe_async(env, sanitizer, &actor, op, operands, split)
+            }
             Step::Exit => sanitizer.exited(launch, &actor),
             Step::Return => match activation.caller {
                 None => sanitizer.exited(launch, &actor),
@@ -87,8 +94,7 @@ impl Warp {
             | Step::StackRestore { .. }
             | Step::Warp(_)
             | Step::Texture(..)
-            | Step::Cluster(..)
-            | Step::Asynchronous(..)
+            | Step::Cluster(ClusterOp::Map(_) | ClusterOp::Rank(_) | ClusterOp::IsOwn, _)
             | Step::Yield => {}
         }
     }
@@ -118,7 +124,6 @@ impl Warp {
         }
         let activation = &self.calls[split.call as usize];
         let spaces = &env.spaces;
-        let shared_base = spaces.shared_base();
         // What is wrong with an address is found when it is used.
         let _ =
             grouped(spaces, address.memory, addresses(activation, address), bytes, actor.lanes, |group| {
@@ -127,17 +132,18 @@ impl Warp {
                     if !at.is_multiple_of(bytes) {
                         continue;
                     }
-                    let start = match group.memory {
-                        Memory::Shared => match at.checked_sub(shared_base) {
-                            Some(at) => at,
-                            None => continue,
-                        },
-                        _ => at,
-                    };
+                    // What is in shared memory counts from its start, in whichever CTA of the cluster it is.
+                    let (mut start, mut cta, mut space) = (at, env.cta, group.memory);
+                    if space.is_shared() {
+                        let Ok((_, first)) = spaces.shared_of(at) else { continue };
+                        let Some(inside) = at.checked_sub(first) else { continue };
+                        let rank = (first / CTA_SHARED) as u32;
+                        (start, space) = (inside, Memory::Shared);
+                        cta = if rank == env.rank { cta } else { env.launch.sibling(cta, rank) };
+                    }
                     let mut buffer = [0; MOST_BYTES];
                     let data = data.and_then(|access| written(&activation.frame, access, lane, &mut buffer));
-                    let touch =
-                        Touch { lane, usage, strong, space: group.memory, address: start, bytes, data };
+                    let touch = Touch { lane, usage, strong, space, cta, address: start, bytes, data };
                     let named = || self.called(env, split, address, group.memory, at);
                     sanitizer.touch(env.launch, actor, &touch, &named);
                 }

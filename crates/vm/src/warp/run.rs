@@ -43,6 +43,7 @@ impl Warp {
     pub(crate) fn run<const WATCHED: bool>(&mut self, env: &mut Env<'_>) -> Result<Progress, Box<Fault>> {
         let mut budget = SLICE;
         let mut polled = 0;
+        (self.advanced, self.waited, self.acted) = (false, false, false);
         loop {
             if std::mem::take(&mut self.recheck) {
                 self.exchange_complete(env, false);
@@ -51,7 +52,10 @@ impl Warp {
                 if self.live == 0 {
                     return Ok(Progress::Done);
                 }
-                let barrier = self.splits.iter().any(|split| matches!(split.state, State::Barrier(_)));
+                let barrier = self
+                    .splits
+                    .iter()
+                    .any(|split| matches!(split.state, State::Barrier(_) | State::Cluster(_)));
                 if self.exchange_complete(env, !barrier) {
                     continue;
                 }
@@ -63,6 +67,7 @@ impl Warp {
             let yielded = std::mem::take(&mut self.yielded);
             let spent = budget <= 0 || yielded;
             if spent {
+                self.rest(yielded);
                 split.tire(yielded || polled * POLL >= SLICE / 4, self.any_ready());
             }
             if split.mask != 0 {
@@ -170,6 +175,7 @@ impl Warp {
             if WATCHED {
                 self.observe(env, split, step, guard);
             }
+            self.acted |= step.is_deed();
             let flow = match step {
                 Step::Load(access) => {
                     if access.strong {

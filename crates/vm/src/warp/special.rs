@@ -11,6 +11,9 @@ const MULTIPROCESSORS: u32 = 132;
 /// Bytes that sizes of shared memory are rounded up to, as measured.
 const SHARED_UNIT: u64 = 128;
 
+/// Up to where the system uses what it keeps of a CTA's shared memory, as measured.
+const RESERVED_END: u32 = 0x120;
+
 impl Special {
     /// Whether it has 64 bits.
     pub fn is_wide(self) -> bool {
@@ -34,16 +37,17 @@ impl Warp {
             frame.set_row(d, [value; LANES], mask);
             return;
         }
+        let launch = env.launch;
         if register == Special::IsExplicitCluster {
-            frame.set_predicate(d, 0, mask);
+            frame.set_predicate(d, if launch.clustered { u32::MAX } else { 0 }, mask);
             return;
         }
-        let launch = env.launch;
         let clock =
             if matches!(register, Special::Clock | Special::ClockHi) { env.watch.clock(launch) } else { 0 };
         let lanes = |f: fn(u32) -> u32| -> [u32; LANES] { std::array::from_fn(|lane| f(lane as u32)) };
         let all = |value: u32| [value; LANES];
         let at = |list: [u32; 3], index: u8| list.get(usize::from(index)).copied().unwrap_or(0);
+        let size = |index: u8| at(launch.cluster, index).max(1);
         let row = match register {
             Special::Tid(index) => self.tid.get(usize::from(index)).map_or([0; LANES], |row| row.0),
             Special::Ntid(index) => all(at(launch.block, index)),
@@ -66,13 +70,16 @@ impl Warp {
             Special::TotalSmemSize => all(total_shared(&env.spaces) as u32),
             Special::AggrSmemSize => all((env.spaces.shared.len() + env.spaces.shared_base()) as u32),
             Special::DynamicSmemSize => all(launch.dynamic_shared),
-            // Offset, begin and end, and what the system uses of it.
-            Special::ReservedSmem(0) => all(0),
-            Special::ReservedSmem(_) => all(env.spaces.shared_base() as u32),
-            // Without a cluster, every CTA is one.
-            Special::ClusterId(index) => all(at(env.cta, index)),
-            Special::NclusterId(index) => all(at(launch.grid, index)),
-            Special::ClusterNctaid(_) | Special::ClusterNctarank => all(1),
+            // The end and the cap of what the system keeps, as measured; it begins at 0.
+            Special::ReservedSmem(1) if env.spaces.shared_base() != 0 => all(RESERVED_END),
+            Special::ReservedSmem(2) => all(env.spaces.shared_base() as u32),
+            // Without clusters, every CTA is one.
+            Special::ClusterId(index) => all(at(env.cta, index) / size(index)),
+            Special::NclusterId(index) => all(at(launch.clusters(), index)),
+            Special::ClusterCtaid(index) => all(at(env.cta, index) % size(index)),
+            Special::ClusterNctaid(index) => all(at(launch.cluster, index)),
+            Special::ClusterCtarank => all(env.rank),
+            Special::ClusterNctarank => all(launch.cluster_ctas()),
             _ => all(0),
         };
         frame.set_row(d, row, mask);

@@ -56,6 +56,7 @@ pub fn only_for_ptx(args: &Args) -> Result<(), Fault> {
         ("--kernel", args.kernel.is_some()),
         ("--grid", args.grid.is_some()),
         ("--block", args.block.is_some()),
+        ("--cluster", args.cluster.is_some()),
         ("--shared", args.shared.is_some()),
         ("--arg", !args.arguments.is_empty()),
         ("--set", !args.set.is_empty()),
@@ -91,7 +92,7 @@ pub fn given(args: &Args, sources: &[Source]) -> Result<Given, Fault> {
         kernel,
         grid: args.grid.map_or([1; 3], |sizes| sizes.0),
         block: args.block.map_or([1; 3], |sizes| sizes.0),
-        cluster: None,
+        cluster: args.cluster.map(|sizes| sizes.0),
         dynamic_shared: args.shared.unwrap_or(0),
         arguments,
     });

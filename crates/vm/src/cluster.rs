@@ -1,0 +1,210 @@
+//! A cluster: CTAs that run together, see each other's shared memory and have a barrier of their own (PTX ISA
+//! sections 2.2.2 and 9.7.13.3).
+//!
+//! The CTAs of a cluster take turns on one thread of the host. A grid without clusters is one of clusters of one
+//! CTA, which is the plain case: there is one turn, and nobody else to look at.
+//!
+//! **The barrier** counts threads. It completes when all threads of the cluster that have not exited have arrived,
+//! and begins anew at once; phases are numbered, and whoever waits does so for the end of one.
+
+use crate::cta::{Cta, Turn};
+use crate::fault::{Fault, FaultKind, Waiting};
+use crate::grid::Launch;
+use crate::lanes::LANES;
+use crate::memory::cell::Cells;
+use crate::stats::Watch;
+use std::cell::Cell;
+
+/// How many turns each CTA gets while they only poll, before another cluster gets its turn.
+const PATIENCE: u32 = 4;
+
+/// The shared memory of a CTA.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) cells: Cells,
+    /// The CTA has ended, and its memory with it.
+    pub(crate) ended: Cell<bool>,
+}
+
+/// The barrier of a cluster.
+#[derive(Debug)]
+pub(crate) struct Barrier {
+    /// The lanes of every warp, CTA by CTA.
+    warps: Vec<Lanes>,
+    /// Warps of a CTA.
+    each: usize,
+    /// Threads that have neither exited nor arrived.
+    missing: u32,
+    /// Threads that have not exited.
+    live: u32,
+    phase: u32,
+}
+
+/// Lanes of a warp.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lanes {
+    /// Those that have not exited.
+    live: u32,
+    /// Those that have arrived in this phase.
+    arrived: u32,
+}
+
+impl Barrier {
+    fn new(launch: &Launch<'_>) -> Barrier {
+        let each = launch.block_threads().div_ceil(LANES as u32) as usize;
+        let warps = vec![Lanes::default(); each * launch.cluster_ctas() as usize];
+        Barrier { warps, each, missing: 0, live: 0, phase: 0 }
+    }
+
+    fn restart(&mut self, launch: &Launch<'_>) {
+        for (index, warp) in self.warps.iter_mut().enumerate() {
+            *warp = Lanes { live: launch.lanes(index % self.each), arrived: 0 };
+        }
+        self.live = launch.block_threads() * launch.cluster_ctas();
+        (self.missing, self.phase) = (self.live, 0);
+    }
+
+    fn of(&mut self, rank: u32, warp: u32) -> Option<&mut Lanes> {
+        self.warps.get_mut(rank as usize * self.each + warp as usize)
+    }
+
+    /// The phase that is not complete yet.
+    pub(crate) fn phase(&self) -> u32 {
+        self.phase
+    }
+
+    /// How many threads have arrived, and how many are waited for.
+    pub(crate) fn counted(&self) -> (u32, u32) {
+        (self.live - self.missing, self.live)
+    }
+
+    /// Lanes arrive; those that had already done so in this phase, which must not be.
+    pub(crate) fn arrive(&mut self, rank: u32, warp: u32, lanes: u32) -> u32 {
+        let Some(of) = self.of(rank, warp) else { return 0 };
+        let again = of.arrived & lanes;
+        if again == 0 {
+            of.arrived |= lanes;
+            self.missing = self.missing.saturating_sub(lanes.count_ones());
+            self.check();
+        }
+        again
+    }
+
+    /// Lanes come to wait; those that must, for the end of this phase. Whoever has not arrived in it need not, not
+    /// even without having arrived at all: so it is on the hardware.
+    pub(crate) fn wait(&mut self, rank: u32, warp: u32, lanes: u32) -> u32 {
+        self.of(rank, warp).map_or(0, |of| of.arrived & lanes)
+    }
+
+    /// Lanes have exited: these are left.
+    pub(crate) fn exit(&mut self, rank: u32, warp: u32, live: u32) {
+        let Some(of) = self.of(rank, warp) else { return };
+        let gone = of.live & !live;
+        let absent = (gone & !of.arrived).count_ones();
+        of.live = live;
+        self.live = self.live.saturating_sub(gone.count_ones());
+        self.missing = self.missing.saturating_sub(absent);
+        self.check();
+    }
+
+    fn check(&mut self) {
+        // Without threads there is nobody who could wait.
+        if self.missing != 0 || self.live == 0 {
+            return;
+        }
+        self.phase = self.phase.wrapping_add(1);
+        self.missing = self.live;
+        self.warps.iter_mut().for_each(|warp| warp.arrived = 0);
+    }
+}
+
+/// What the CTAs of a cluster share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    /// By rank.
+    pub(crate) shared: Vec<Shared>,
+    pub(crate) barrier: Barrier,
+}
+
+/// A cluster.
+pub(crate) struct Cluster {
+    /// By rank.
+    ctas: Vec<Cta>,
+    common: Common,
+}
+
+impl Cluster {
+    /// Room for a cluster of a launch; `None` if the host has none.
+    pub(crate) fn new(launch: &Launch<'_>) -> Option<Cluster> {
+        let ranks = 0..launch.cluster_ctas();
+        let memory = || Some(Shared { cells: Cells::new(launch.shared_bytes)?, ended: Cell::new(false) });
+        let shared = ranks.clone().map(|_| memory()).collect::<Option<Vec<_>>>()?;
+        let ctas = ranks.map(|rank| Cta::new(launch, rank)).collect();
+        Some(Cluster { ctas, common: Common { shared, barrier: Barrier::new(launch) } })
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let shared: u64 = self.common.shared.iter().map(|one| one.cells.len()).sum();
+        shared + self.ctas.iter().map(Cta::bytes).sum::<u64>()
+    }
+
+    /// Begins the cluster with a number in the grid.
+    pub(crate) fn start(&mut self, launch: &Launch<'_>, index: u64, watch: &mut Watch) {
+        self.common.barrier.restart(launch);
+        for shared in &mut self.common.shared {
+            // What another CTA left in shared memory is not for this one to see.
+            shared.cells.clear();
+            shared.ended.set(false);
+        }
+        for (rank, cta) in (0..).zip(&mut self.ctas) {
+            cta.start(launch, &mut self.common, launch.cta(index, rank), watch);
+        }
+    }
+
+    /// Runs it until it ends or has been busy for long.
+    pub(crate) fn run<const WATCHED: bool>(
+        &mut self,
+        launch: &Launch<'_>,
+        watch: &mut Watch,
+    ) -> Result<Turn, Box<Fault>> {
+        let Cluster { ctas, common } = self;
+        let patience = if ctas.len() == 1 { 1 } else { PATIENCE };
+        let mut turns = 0;
+        loop {
+            let (mut running, mut busy, mut moved) = (false, false, false);
+            for (rank, cta) in ctas.iter_mut().enumerate() {
+                if common.shared[rank].ended.get() {
+                    continue;
+                }
+                match cta.run::<WATCHED>(launch, common, watch)? {
+                    Turn::Done => common.shared[rank].ended.set(true),
+                    Turn::Busy => (running, busy) = (true, true),
+                    Turn::Waiting(some) => (running, moved) = (true, moved | some),
+                }
+            }
+            if !running {
+                return Ok(Turn::Done);
+            }
+            turns += 1;
+            let stuck = |(rank, cta): (usize, &Cta)| common.shared[rank].ended.get() || cta.is_stuck();
+            if busy && ctas.iter().enumerate().all(stuck) {
+                return Err(deadlock(launch, ctas, common, watch));
+            }
+            if busy && turns >= patience {
+                return Ok(Turn::Busy);
+            }
+            // Operations among lanes that wait for others which wait at a barrier: those will not come.
+            if !busy && !moved && !ctas.iter_mut().any(|cta| cta.force(launch, common, watch)) {
+                return Err(deadlock(launch, ctas, common, watch));
+            }
+        }
+    }
+}
+
+/// Nothing can go on: who waits where.
+fn deadlock(launch: &Launch<'_>, ctas: &mut [Cta], common: &mut Common, watch: &mut Watch) -> Box<Fault> {
+    let waiting: Vec<Waiting> = ctas.iter_mut().flat_map(|cta| cta.waiting(launch, common, watch)).collect();
+    let place = waiting.first().map(|waiting| waiting.place.clone());
+    Box::new(Fault { kind: FaultKind::Deadlock(waiting), kernel: launch.name.to_string(), place })
+}
