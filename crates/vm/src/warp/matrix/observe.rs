@@ -9,6 +9,7 @@ use crate::sanitize::{Actor, Sanitizer, Touch};
 use crate::warp::access::addresses;
 use crate::warp::run::first;
 use crate::warp::{Env, Split, Warp};
+use softwarp_image::window::CTA_SHARED;
 
 impl Warp {
     /// A matrix instruction is about to be executed.
@@ -32,11 +33,20 @@ impl Warp {
                 memory => (memory, 0),
             };
             let at = at.wrapping_sub(window);
-            let start =
-                if space == Memory::Shared { at.checked_sub(env.spaces.shared_base()) } else { Some(at) };
             // What is wrong with an address is found when it is used.
-            let Some(start) = start.filter(|_| at.is_multiple_of(bytes)) else { return };
-            let touch = Touch { lane, usage, strong: false, space, address: start, bytes, data: None };
+            if !at.is_multiple_of(bytes) {
+                return;
+            }
+            let (mut start, mut of) = (at, space);
+            if space.is_shared() {
+                // Matrices of other CTAs of a cluster cannot be meant.
+                let inside = at.checked_sub(env.spaces.shared_start).filter(|&inside| inside < CTA_SHARED);
+                let Some(inside) = inside else { return };
+                (start, of) = (inside, Memory::Shared);
+            }
+            let cta = env.cta;
+            let touch =
+                Touch { lane, usage, strong: false, space: of, cta, address: start, bytes, data: None };
             let named = || address.and_then(|address| self.called(env, split, address, space, at));
             sanitizer.touch(env.launch, actor, &touch, &named);
         };
@@ -63,7 +73,7 @@ impl Warp {
             MatrixOp::Wgmma(op) => {
                 let lane = first(actor.lanes);
                 wgmma::pieces(frame, op, operands, self.index as usize % 4, lane, |at| {
-                    touch(lane, at, 16, Use::Read);
+                    touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read);
                 });
             }
             MatrixOp::Transpose | MatrixOp::Mma(_) => {}
