@@ -14,7 +14,7 @@ pub type Row = [u32; LANES];
 
 /// D = A·B + C of a warp, or `None` if the numbers are not ordinary: then [`super::multiply`] has the answer.
 /// `a` has two registers and `b` one for every eight products; factors are f16 or bf16, C and D f32.
-pub fn multiply(factors: Format, a: &[Row], b: &[Row], c: &[Row; 4]) -> Option<[Row; 4]> {
+pub fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4]) -> Option<[Row; 4]> {
     let halves = match factors {
         Format::F16 => [Words::F16, Words::HighF16],
         Format::Bf16 => [Words::Bf16, Words::HighBf16],
@@ -22,8 +22,8 @@ pub fn multiply(factors: Format, a: &[Row], b: &[Row], c: &[Row; 4]) -> Option<[
     };
     let mut d = [[0; LANES]; 4];
     let done = match (a, b) {
-        ([a0, a1], [b0]) => vectorised(Multiply::<8, 2> { halves, a: &[[a0, a1]], b: &[b0], c, d: &mut d }),
-        ([a0, a1, a2, a3], [b0, b1]) => {
+        (&[a0, a1], &[b0]) => vectorised(Multiply::<8, 2> { halves, a: &[[a0, a1]], b: &[b0], c, d: &mut d }),
+        (&[a0, a1, a2, a3], &[b0, b1]) => {
             let a = &[[a0, a1], [a2, a3]];
             vectorised(Multiply::<16, 4> { halves, a, b: &[b0, b1], c, d: &mut d })
         }
@@ -39,7 +39,7 @@ struct Multiply<'a, const K: usize, const H: usize> {
     /// Of each eight columns, the upper and the lower rows.
     a: &'a [[&'a Row; 2]],
     b: &'a [&'a Row],
-    c: &'a [Row; 4],
+    c: &'a [&'a Row; 4],
     d: &'a mut [Row; 4],
 }
 
@@ -75,7 +75,7 @@ impl<const K: usize, const H: usize> Multiply<'_, K, H> {
         let mut addends = Addends::ZERO;
         let [upper, lower] = [&self.c[..2], &self.c[2..]];
         for odd in 0..2 {
-            let c = columns(&upper[odd], &lower[odd]);
+            let c = columns(upper[odd], lower[odd]);
             let mut d = [[0; ROWS]; 4];
             for (pair, d) in d.iter_mut().enumerate() {
                 addends.take(Words::F32, &c[pair]);

@@ -2,12 +2,13 @@
 //! the lanes' registers, multiplied, and D is handed out again.
 
 use crate::lanes::{Frame, LANES};
+use crate::matrix::float::fragment;
 use crate::matrix::layout::Layout;
 use crate::matrix::sparse::Sparsity;
-use crate::matrix::{Scales, double, integer};
+use crate::matrix::{FloatProduct, Scales, double, integer};
 use crate::program::matrix::{Mma, Product};
 use crate::program::{NONE, Operands};
-use softwarp_num::{Rounding, Vectorise, vectorised};
+use softwarp_num::{Format, Rounding, Vectorise, vectorised};
 
 /// Elements of the largest factor: `mma.sp.m16n8k128`.
 const FACTOR: usize = 1024;
@@ -19,6 +20,14 @@ const SUMS: usize = 256;
 pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
     if let Product::Double(rounding) = mma.product {
         return multiply_doubles(frame, &mma.layout, rounding, operands, taking);
+    }
+    if let Some(d) = at_once(frame, mma, operands) {
+        for (&slot, row) in operands.writes.iter().zip(d) {
+            if slot != NONE {
+                frame.set_row(slot, row, taking);
+            }
+        }
+        return;
     }
     let Layout { a: of_a, b: of_b, c: of_c, d: of_d, products, turned } = &mma.layout;
     let (mut a, mut b, mut c, mut d) = ([0; FACTOR], [0; FACTOR], [0; SUMS], [0; SUMS]);
@@ -62,6 +71,35 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
         if slot != NONE {
             frame.set_row(slot, of_d.scatter(register, d), taking);
         }
+    }
+}
+
+/// D of the commonest forms without collecting matrices: `m16n8k8` and `m16n8k16` of f16 or bf16 with sums in f32.
+fn at_once(frame: &Frame, mma: &Mma, operands: &Operands) -> Option<[[u32; LANES]; 4]> {
+    let Product::Float(FloatProduct {
+        a: factors,
+        d: Format::F32,
+        m: 16,
+        n: 8,
+        k,
+        sparse: false,
+        scale: None,
+        ..
+    }) = mma.product
+    else {
+        return None;
+    };
+    let row = |slot: &u32| &frame.narrow[*slot as usize].0;
+    match (k, &operands.reads[..]) {
+        (8, [a0, a1, b0, c @ ..]) => {
+            let c: &[u32; 4] = c.try_into().ok()?;
+            fragment::multiply(factors, &[row(a0), row(a1)], &[row(b0)], &c.each_ref().map(row))
+        }
+        (16, [a0, a1, a2, a3, b0, b1, c @ ..]) => {
+            let (a, c): (_, &[u32; 4]) = ([a0, a1, a2, a3].map(row), c.try_into().ok()?);
+            fragment::multiply(factors, &a, &[row(b0), row(b1)], &c.each_ref().map(row))
+        }
+        _ => None,
     }
 }
 
