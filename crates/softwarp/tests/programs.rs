@@ -46,12 +46,6 @@ const REFUSED: &[(&str, &[&str])] = &[
     ]),
     ("`mbarrier", &[
     ]),
-    ("is not executed", &[
-        "kernels/triton_flash_attn",
-        "kernels/triton_matmul_f16_mma",
-        "kernels/triton_matmul_f16_wgmma",
-        "kernels/triton_matmul_fp8",
-    ]),
 ];
 
 fn programs() -> Vec<Program> {
