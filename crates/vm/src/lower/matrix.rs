@@ -67,7 +67,8 @@ impl Builder<'_, '_> {
         let packing = match () {
             () if form.has("b6x16_p32") => Packing::Six,
             () if form.has("b4x16_p64") => Packing::Four,
-            () if form.has("s4") => Packing::SignedFour,
+            // No document says how rows of these lie.
+            () if form.has("s4") => return Err(Refusal::Form),
             () => Packing::Bytes,
         };
         let kind = match () {

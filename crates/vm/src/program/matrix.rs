@@ -59,8 +59,6 @@ pub enum Packing {
     Six,
     /// Of 4 bits, packed.
     Four,
-    /// Of 4 bits with a sign, packed.
-    SignedFour,
 }
 
 impl TileKind {

@@ -66,7 +66,7 @@ impl Warp {
             MatrixOp::Wgmma(op) => {
                 let lane = first(actor.lanes);
                 wgmma::pieces(frame, op, operands, self.index as usize % 4, lane, |at| {
-                    touch(lane, at, 16, Use::Read);
+                    touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read);
                 });
             }
             MatrixOp::Transpose | MatrixOp::Mma(_) => {}

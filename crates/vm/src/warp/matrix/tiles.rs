@@ -134,14 +134,10 @@ fn unpack(packed: u128, kind: TileKind) -> Words {
     let bits = match packing {
         Packing::Bytes => return words(packed),
         Packing::Six => 6,
-        Packing::Four | Packing::SignedFour => 4,
+        Packing::Four => 4,
     };
     words((0..16).fold(0, |all, at| {
-        let element = (packed >> (bits * at)) as u32 & ((1 << bits) - 1);
-        let element = match packing {
-            Packing::SignedFour => ((element << 28) as i32 >> 28) as u8,
-            _ => element as u8,
-        };
+        let element = (packed >> (bits * at)) as u8 & ((1 << bits) - 1);
         all | u128::from(element) << (8 * at)
     }))
 }

@@ -97,7 +97,7 @@ pub(super) fn multiply(
     Ok(())
 }
 
-/// Calls a function with the address of each piece of 16 bytes that is read.
+/// Calls a function with the place of each piece of 16 bytes that is read, in the CTA's own shared memory.
 pub(super) fn pieces(
     frame: &Frame,
     op: &Wgmma,
@@ -182,9 +182,10 @@ impl Lines {
 }
 
 impl At<'_, '_> {
-    /// 16 bytes of shared memory.
+    /// 16 bytes of the CTA's own shared memory, from whose start descriptors count.
     #[inline]
-    fn piece(&self, address: u64) -> Tried<[u64; 2]> {
+    fn piece(&self, offset: u64) -> Tried<[u64; 2]> {
+        let address = self.spaces.window.wrapping_add(offset);
         match self.spaces.judge(Memory::Shared, address, 16, Use::Read) {
             Ok((cells, at)) => Ok([u64::load(cells, at as usize), u64::load(cells, at as usize + 8)]),
             Err(bad) => Err(Trouble::new(first(self.taking), FaultKind::Access(bad))),
