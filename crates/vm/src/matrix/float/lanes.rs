@@ -8,6 +8,11 @@
 //! [`FACTORS`] or [`ADDENDS`]. With these nothing leaves the range of f32, and [`sums`] may convert to integers
 //! without looking at what it converts; that is its `unsafe`.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "several arrays side by side, and loops that must become vectors"
+)]
+
 use super::rules::Rule;
 use std::ops::RangeInclusive;
 

@@ -153,7 +153,7 @@ impl Sum {
             0 => 0,
             _ if own > 127 => sign | 0x7f80_0000,
             // The significand's leading bit adds one to the field, unless the number is subnormal.
-            _ => sign | (((own + 126) as u32) << 23) + kept as u32,
+            _ => sign | ((((own + 126) as u32) << 23) + kept as u32),
         }
     }
 
@@ -178,7 +178,7 @@ impl Sum {
             0 => 0,
             _ if own > 15 => sign | 0x7c00,
             // A carry out of the significand is one more in the field, which may make it infinity's.
-            _ => sign | (((own + 14) as u32) << 10) + kept as u32,
+            _ => sign | ((((own + 14) as u32) << 10) + kept as u32),
         }
     }
 }
