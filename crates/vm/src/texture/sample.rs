@@ -72,7 +72,8 @@ pub fn border(format: Format, integers: bool, colour: [f32; 4]) -> [u32; 4] {
     let whole = integers && channel.is_normalizable();
     let mut code = [0; 4];
     for (code, part) in code.iter_mut().zip(colour).take(usize::from(format.channels)) {
-        *code = if whole { part.to_bits() & (1 << (8 * channel.bytes())) - 1 } else { channel.nearest(part) };
+        *code =
+            if whole { part.to_bits() & ((1 << (8 * channel.bytes())) - 1) } else { channel.nearest(part) };
     }
     code
 }
@@ -218,7 +219,7 @@ impl View<'_> {
             }
             3 => {
                 let z = part(2);
-                let second = share * z.weight + 127 >> 8;
+                let second = (share * z.weight + 127) >> 8;
                 for (slice, share, own) in [(z.texels[0], share - second, 0), (z.texels[1], second, 1)] {
                     self.plane(level, x, part(1), slice, share, group.max(own), taps);
                 }

@@ -119,7 +119,7 @@ impl Axis {
     #[inline(always)]
     pub fn point(&self, coordinate: f32, offset: i32) -> Option<u32> {
         let index = match self.normalized {
-            true => (self.fixed(coordinate) * i64::from(self.size) >> DIGITS) as i32,
+            true => ((self.fixed(coordinate) * i64::from(self.size)) >> DIGITS) as i32,
             false => settled(coordinate).clamp(-1_048_576.0, 1_048_576.0).floor() as i32,
         };
         self.texel(index + offset)
@@ -131,8 +131,8 @@ impl Axis {
         let position =
             match self.normalized {
                 true => {
-                    let scaled = self.fixed(coordinate) * i64::from(self.size) << 8;
-                    (scaled + (1 << (DIGITS - 1)) >> DIGITS) as i32 - 128
+                    let scaled = (self.fixed(coordinate) * i64::from(self.size)) << 8;
+                    ((scaled + (1 << (DIGITS - 1))) >> DIGITS) as i32 - 128
                 }
                 false => (f64::from(settled(coordinate).clamp(-1_048_576.0, 1_048_576.0)) * 256.0 - 127.5)
                     .floor() as i32,
