@@ -21,6 +21,9 @@ const PATIENCE: u32 = 4;
 /// How many turns each CTA gets at most before another cluster gets its turn.
 const TURNS: u32 = 1024;
 
+/// For how many slices warps that do nothing else may find that mbarriers are not ready.
+const LONG: u32 = 1 << 13;
+
 /// The shared memory of a CTA.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -194,11 +197,15 @@ impl Cluster {
                 return Ok(Turn::Done);
             }
             (turns, idle) = (turns + 1, if moved { 0 } else { idle + 1 });
-            let stuck = |(rank, cta): (usize, &Cta)| common.shared[rank].ended.get() || cta.is_stuck();
-            if busy && !moved && ctas.iter().enumerate().all(stuck) {
+            let only_polls = |slices: u32| {
+                let mut all = ctas.iter().enumerate();
+                all.all(|(rank, cta)| common.shared[rank].ended.get() || cta.only_polls(slices))
+            };
+            if busy && !moved && only_polls(LONG) {
                 return Err(deadlock(launch, ctas, common, watch));
             }
-            if busy && idle >= patience || turns >= TURNS {
+            // Nobody else can do anything about mbarriers: there is no use in letting others go first.
+            if (busy && idle >= patience || turns >= TURNS) && !(busy && only_polls(1)) {
                 return Ok(Turn::Busy);
             }
             // Operations among lanes that wait for others which wait at a barrier: those will not come.

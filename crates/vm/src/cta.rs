@@ -338,9 +338,9 @@ impl Cta {
         }
     }
 
-    /// Whether all threads wait at barriers or have polled mbarriers for long, and done nothing else.
-    pub(crate) fn is_stuck(&self) -> bool {
-        self.warps.iter().all(|warp| warp.live() == 0 || !warp.is_ready() || warp.only_polls())
+    /// Whether all threads wait at barriers or have polled mbarriers for so many slices, and done nothing else.
+    pub(crate) fn only_polls(&self, slices: u32) -> bool {
+        self.warps.iter().all(|warp| warp.live() == 0 || !warp.is_ready() || warp.idle() >= slices)
     }
 
     /// Performs an operation among lanes without those that will not come; whether there was one.

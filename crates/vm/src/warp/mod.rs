@@ -362,10 +362,9 @@ impl Warp {
         self.advanced
     }
 
-    /// Whether all that it has done for long is to find that mbarriers are not ready.
-    pub(crate) fn only_polls(&self) -> bool {
-        const LONG: u32 = 1 << 13;
-        self.idle >= LONG
+    /// For how many slices all that it has done is to find that mbarriers are not ready.
+    pub(crate) fn idle(&self) -> u32 {
+        self.idle
     }
 
     /// At the end of a slice: whether it did anything but wait.
