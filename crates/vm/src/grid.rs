@@ -36,6 +36,9 @@ const MOST_BYTES: u64 = 1 << 30;
 /// How many clusters a thread claims at once, at most.
 const MOST_CLAIMED: u64 = 32;
 
+/// How long those may take that it claimed for it to claim more the next time.
+const QUICK: Duration = Duration::from_millis(1);
+
 /// A launch: everything that does not change while it runs.
 pub(crate) struct Launch<'a> {
     pub(crate) program: &'a Program,
@@ -232,12 +235,14 @@ struct Crew {
 }
 
 /// What a thread of the host has to itself.
-#[derive(Default)]
 struct Worker {
     /// Clusters that it has claimed and not begun.
     claimed: Range<u64>,
-    /// How many it claims next: more and more while none of them waits for others, so that threads seldom meet.
+    /// How many it claimed: more and more while they are quickly done and none waits for others, so that threads
+    /// seldom meet.
     appetite: u64,
+    /// When it did.
+    since: Instant,
     /// Room that clusters left which have ended.
     spare: Vec<Cluster>,
     /// CTAs that have ended and are not in the launch's progress yet.
@@ -247,7 +252,8 @@ struct Worker {
 impl Crew {
     fn work(&self, launch: &Launch<'_>) {
         let mut watch = Watch::new(launch);
-        let mut worker = Worker::default();
+        let mut worker =
+            Worker { claimed: 0..0, appetite: 0, since: Instant::now(), spare: Vec::new(), ended: 0 };
         let mut prefer_new = false;
         while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut worker, &mut watch)
         {
@@ -263,7 +269,7 @@ impl Crew {
                 }
                 Ok(Turn::Busy | Turn::Waiting(_)) if self.failed.load(Ordering::Relaxed) == u64::MAX => {
                     prefer_new = true;
-                    worker.appetite = 1;
+                    worker.appetite = 0;
                     self.waiting.fetch_add(1, Ordering::Relaxed);
                     lock(&self.aside).push_back((index, cluster));
                 }
@@ -362,8 +368,10 @@ impl Crew {
         }
         if worker.claimed.is_empty() {
             worker.publish(launch);
+            let quick = std::mem::replace(&mut worker.since, Instant::now()).elapsed() < QUICK;
+            let appetite = if quick { 2 * worker.appetite } else { worker.appetite / 2 };
+            worker.appetite = appetite.clamp(1, MOST_CLAIMED);
             worker.claimed = self.claim(launch, worker.appetite);
-            worker.appetite = (2 * worker.appetite).clamp(1, MOST_CLAIMED);
         }
         let index = worker.claimed.next().filter(|&index| index < failed)?;
         let Some(mut cluster) = worker.spare.pop().or_else(|| Cluster::new(launch)) else {

@@ -124,6 +124,24 @@ fn a_kernel_becomes_an_operation_for_each_instruction() {
 }
 
 #[test]
+fn readers_of_a_copy_read_its_source_until_one_of_both_is_written() {
+    let code = kernel(
+        "add.u32 %r1, %r5, %r6; mov.u32 %r2, %r1; add.u32 %r3, %r2, %r2; add.u32 %r1, %r3, %r3;\n\
+         add.u32 %r4, %r2, %r1; st.shared.u32 [%r4], %r4;",
+    );
+    assert_eq!(words(&code)[..6], ["alu", "alu", "alu", "alu", "alu", "st Shared"], "the copy is still told");
+    let (made, copy) = (inst(&code.ops[0]).d[0], inst(&code.ops[1]));
+    assert_eq!(copy.s[0], made);
+    assert_eq!(inst(&code.ops[2]).s[..2], [made; 2]);
+    assert_eq!(inst(&code.ops[4]).s[0], copy.d[0], "by then %r1 is another value");
+    // Behind a label, lanes may come from elsewhere.
+    let code = kernel(
+        "add.u32 %r1, %r5, %r6; mov.u32 %r2, %r1; L: add.u32 %r3, %r2, %r2; @%p1 bra L; @%p2 mov.u32 %r2, 7;",
+    );
+    assert_eq!(inst(&code.ops[2]).s[0], inst(&code.ops[1]).d[0]);
+}
+
+#[test]
 fn the_end_of_the_text_returns() {
     assert_eq!(words(&kernel("mov.u32 %r1, 1;")), ["alu", "Return"]);
     assert_eq!(words(&kernel("bra E; exit; E:")), ["bra 2", "Exit", "Return"]);

@@ -764,6 +764,39 @@ fn copies_are_of_what_was_there_when_they_were_made() {
 }
 
 #[test]
+fn loops_end_for_each_lane_where_its_own_comparison_says() {
+    // An addition, a comparison and a branch, in each width, sign and sense; some lanes leave before others.
+    for (ty, register, operator, limit, step, start) in [
+        ("u32", "%r1", "lt", "17", "1", "0"),
+        ("s32", "%r1", "ne", "0", "-1", "17"),
+        ("s32", "%r1", "gt", "-17", "-1", "0"),
+        ("u32", "%r1", "ls", "16", "1", "0"),
+        ("u64", "%d1", "lo", "17", "1", "0"),
+        ("s64", "%d1", "ge", "-16", "-1", "0"),
+    ] {
+        let body = format!(
+            "mov.b{bits} {register}, {start}; mov.u32 %r2, 0;
+        L:  add.u32 %r2, %r2, %t;
+            add.{ty} {register}, {register}, {step};
+            setp.{operator}.{ty} %p1, {register}, {limit};
+            @%p1 bra L;
+            mov.u32 %r3, 0;
+        M:  add.u32 %r3, %r3, 1;
+            setp.le.u32 %p2, %r3, %t;
+            @!%p2 bra OUT;
+            bra M;
+        OUT:
+            mad.lo.u32 %r2, %r2, 1000, %r3;
+            st.global.u32 [%o], %r2;",
+            bits = &ty[1..],
+        );
+        let out = run("", &body, (2, 40), 80);
+        let expected = |thread: u32| 17 * (thread % 40) * 1000 + thread % 40 + 1;
+        assert_eq!(out, (0..80).map(expected).collect::<Vec<u32>>(), "{ty} {operator}");
+    }
+}
+
+#[test]
 fn registers_that_are_not_written_are_zero_in_every_cta() {
     // Each thread of each CTA reads a register that only the odd ones wrote, and one that is written later.
     let body = "

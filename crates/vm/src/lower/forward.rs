@@ -256,9 +256,9 @@ fn replace(ops: &mut [Op], copies: &[u32], given: &[FromLaunch], virtuals: &[Vir
 /// Whether one register is a row that the other could be read from instead.
 fn are_alike(virtuals: &[Virtual], d: u32, s: u32) -> bool {
     let of = |register: u32| virtuals.get(register as usize);
-    match (of(d), of(s)) {
-        (Some(Virtual::Narrow), Some(Virtual::Narrow | Virtual::NarrowConstant(_))) => true,
-        (Some(Virtual::Wide), Some(Virtual::Wide | Virtual::WideConstant(_))) => true,
-        _ => false,
-    }
+    matches!(
+        (of(d), of(s)),
+        (Some(Virtual::Narrow), Some(Virtual::Narrow | Virtual::NarrowConstant(_)))
+            | (Some(Virtual::Wide), Some(Virtual::Wide | Virtual::WideConstant(_)))
+    )
 }
