@@ -349,7 +349,7 @@ fn malformed_launch_files_are_refused_with_the_place() {
         ),
         (argument(r#"{"f32": 1}"#), "launches[0]: 1 arguments: the kernel has 4 parameters"),
         (argument(r#"{"texobj": "t"}"#), "textures are not supported by the machine yet"),
-        (argument(r#"{"tensormap": {}}"#), "tensor maps are not supported by the machine yet"),
+        (argument(r#"{"tensormap": {}}"#), "launches[0].args[0].tensormap: it must name its `buffer`"),
         (
             r#"{"launches": [], "buffers": {"x": {"bytes": 18446744073709551615}}}"#.to_owned(),
             "`x`: no room for 18446744073709551615 bytes",

@@ -303,6 +303,34 @@ fn multimem_instructions_reach_all_places_that_an_address_stands_for() {
 }
 
 #[test]
+fn bulk_copies_go_to_all_places_that_an_address_stands_for() {
+    let body = "
+        .shared .align 16 .b32 s[4];
+        st.shared.v4.u32 [s], {1, 2, 3, 4};
+        multimem.cp.async.bulk.global.shared::cta.bulk_group [%out], [s], 16;
+        multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out+16], [s], 16;
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";
+    let mut device = module(&HOPPER.replace("8.6", "9.1"), "", body);
+    let parts = [10u32, 20].map(|word| {
+        let part = device.allocate(32).expect("memory");
+        device.write(part, [word; 8].map(u32::to_le_bytes).as_flattened()).expect("inside");
+        part
+    });
+    let all = device.multicast(&parts, 32).expect("they are there");
+    let launch = Launch::new("k", [1; 3], [1; 3], &[]);
+    let arguments = [all.to_le_bytes().to_vec()];
+    let report = device.launch(&Launch { arguments: &arguments, sanitize: Sanitize::ALL, ..launch });
+    assert_eq!(report.unwrap_or_else(|error| panic!("{error}")).findings, []);
+    for (part, word) in parts.into_iter().zip([10u32, 20]) {
+        let mut bytes = [0; 32];
+        device.read(part, &mut bytes).expect("inside");
+        let words: Vec<u32> =
+            bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        assert_eq!(words, [1, 2, 3, 4, word + 1, word + 2, word + 3, word + 4]);
+    }
+}
+
+#[test]
 fn sums_of_halves_are_rounded_at_each_step_or_at_the_end() {
     let body = "
         ld.global.u64 %d1, [%out];

@@ -1,4 +1,4 @@
-//! Memory that several devices have together (PTX ISA section 9.7.9.14).
+//! Memory that several devices have together (PTX ISA sections 9.7.9.14, 9.7.9.26 and 9.7.9.27).
 
 use super::form::{self, Form};
 use super::function::{Builder, Lowered, Refusal, because};
@@ -10,8 +10,8 @@ use softwarp_syntax::tree::{Operand, Range};
 impl Builder<'_, '_> {
     /// `multimem`
     pub fn multimem(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        if form.has("cp") || form.has("async") {
-            return Err(Refusal::Form);
+        if form.has("cp") {
+            return self.asynchronous(form, operands);
         }
         let ty = form.ty();
         let reduction = || {

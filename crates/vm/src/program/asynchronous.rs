@@ -121,6 +121,8 @@ pub struct Bulk {
     pub mbarrier: bool,
     /// `.multicast::cluster`
     pub multicast: bool,
+    /// `multimem`: the destination stands for several places.
+    pub multimem: bool,
     /// `.cp_mask`
     pub masked: bool,
     /// `.ignore_oob`

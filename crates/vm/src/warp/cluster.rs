@@ -44,7 +44,7 @@ impl Warp {
                 let base = if pointer.generic { env.spaces.windows.shared.base } else { 0 };
                 let mapped: [u64; LANES] = std::array::from_fn(|lane| {
                     let place = from[lane].wrapping_sub(base) & !RANK;
-                    base.wrapping_add(place | u64::from(ranks[lane]) * CTA_SHARED & RANK)
+                    base.wrapping_add(place | (u64::from(ranks[lane]) * CTA_SHARED) & RANK)
                 });
                 match pointer.wide {
                     true => frame.set_row(d, mapped, taking),
@@ -124,7 +124,7 @@ impl Warp {
         if !multicast {
             return vec![own];
         }
-        let inside = |place: Place, rank: u64| place.address & !RANK | rank * CTA_SHARED;
+        let inside = |place: Place, rank: u64| (place.address & !RANK) | (rank * CTA_SHARED);
         let ranks = 0..u64::from(env.launch.cluster_ctas());
         ranks.map(|rank| own.map(|place| Place::of(spaces, Memory::Cluster, inside(place, rank)))).collect()
     }

@@ -66,11 +66,11 @@ fn sum(format: Format, words: impl Iterator<Item = u64>) -> u64 {
     rounded[0] & 0xffff | (rounded[1] & 0xffff) << 16
 }
 
-/// The places that an address stands for, in global memory.
-fn places<'a>(
-    spaces: &Spaces<'a>,
+/// The places that an address stands for, in global memory, with so many bytes from each on.
+pub(super) fn several(
+    spaces: &Spaces<'_>,
     (memory, address): (Memory, u64),
-    bytes: u64,
+    (bytes, alignment): (u64, u64),
     usage: Use,
 ) -> Result<Vec<u64>, Box<BadAccess>> {
     let (space, base) = if memory == Memory::Generic { spaces.window_of(address) } else { (memory, 0) };
@@ -79,7 +79,7 @@ fn places<'a>(
     if space != Memory::Global {
         return Err(bad(Problem::WrongSpace));
     }
-    if !at.is_multiple_of(bytes.max(1)) {
+    if !at.is_multiple_of(alignment.max(1)) {
         return Err(bad(Problem::Misaligned));
     }
     spaces.global.multicast(at, bytes).ok_or_else(|| bad(Problem::NotMulticast))
@@ -135,7 +135,7 @@ impl Warp {
         let mut found = Vec::new();
         for lane in lanes(taking) {
             let bad = |bad| Trouble::new(lane, FaultKind::Access(bad));
-            let at = places(spaces, (address.memory, rows[lane]), bytes, usage).map_err(bad)?;
+            let at = several(spaces, (address.memory, rows[lane]), (bytes, bytes), usage).map_err(bad)?;
             let at = at.into_iter().map(|at| spaces.judge(Memory::Global, at, bytes, usage));
             found.push((lane, at.collect::<Result<Vec<_>, _>>().map_err(bad)?));
         }
@@ -192,7 +192,8 @@ impl Warp {
         let rows = addresses(&self.calls[split.call as usize], address);
         let (bytes, usage, spaces) = (op.bytes(), op.usage(), &env.spaces);
         let all = lanes(actor.lanes).flat_map(|lane| {
-            let places = places(spaces, (address.memory, rows[lane]), bytes, usage).unwrap_or_default();
+            let places =
+                several(spaces, (address.memory, rows[lane]), (bytes, bytes), usage).unwrap_or_default();
             places.into_iter().map(move |at| (lane, at))
         });
         for (lane, at) in all {

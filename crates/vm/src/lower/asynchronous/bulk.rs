@@ -45,6 +45,7 @@ impl Builder<'_, '_> {
             reduction,
             mbarrier: has("mbarrier::complete_tx::bytes"),
             multicast: form.shape.words.iter().any(|word| word.starts_with("multicast::cluster")),
+            multimem: form.shape.opcode == "multimem",
             masked: has("cp_mask"),
             ignore_outside: has("ignore_oob"),
         };

@@ -2,12 +2,13 @@
 
 use super::place::each;
 use super::{Place, complete_tx, refused};
-use crate::fault::{Tried, Use};
+use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::lanes::{LANES, lanes};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
-use crate::program::Operands;
 use crate::program::asynchronous::Bulk;
+use crate::program::{Memory, Operands};
+use crate::warp::multimem::several;
 use crate::warp::{Env, Warp};
 use softwarp_tensor::Element;
 use softwarp_tensor::reduce::Operation;
@@ -40,10 +41,7 @@ impl Warp {
                     format!("bulk copies are of multiples of 16 bytes, not {bytes}"),
                 );
             }
-            let targets = match bulk.multicast {
-                true => each(to[lane], barriers[lane], masks[lane]),
-                false => vec![(to[lane], barriers[lane])],
-            };
+            let targets = targets(spaces, bulk, (to[lane], barriers[lane]), (bytes, masks[lane]), lane)?;
             for (to, _) in &targets {
                 to.need(spaces, lane, (bytes, CHUNK), Use::Write)?;
             }
@@ -67,6 +65,27 @@ impl Warp {
         self.advanced = true;
         Ok(())
     }
+}
+
+/// Where a copy goes, with the mbarrier there: to one place, to the same in some CTAs of the cluster, or to all that
+/// a multimem address stands for.
+pub(super) fn targets(
+    spaces: &Spaces<'_>,
+    bulk: &Bulk,
+    (to, barrier): (Place, Place),
+    (bytes, mask): (u64, u32),
+    lane: usize,
+) -> Tried<Vec<(Place, Place)>> {
+    if bulk.multimem {
+        let usage = if bulk.reduction.is_some() { Use::Atomic } else { Use::Write };
+        let found = several(spaces, (to.memory, to.address), (bytes, CHUNK), usage);
+        let found = found.map_err(|bad| Trouble::new(lane, FaultKind::Access(bad)))?;
+        return Ok(found.into_iter().map(|at| (Place::of(spaces, Memory::Global, at), barrier)).collect());
+    }
+    Ok(match bulk.multicast {
+        true => each(to, barrier, mask),
+        false => vec![(to, barrier)],
+    })
 }
 
 /// Reads; bytes at either end that may be outside of all memory are zeros if the whole is not inside.

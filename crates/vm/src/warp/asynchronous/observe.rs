@@ -1,7 +1,8 @@
 //! Tells the sanitizers what asynchronous operations touch: as if the thread that issues them did, which is when it
 //! happens here. Who waits at an mbarrier is ordered behind all that arrived or completed there before.
 
-use super::place::{Place, each};
+use super::bulk::targets;
+use super::place::Place;
 use super::tensor::walk;
 use crate::fault::Use;
 use crate::lanes::{LANES, lanes};
@@ -89,11 +90,10 @@ impl Warp {
                 for lane in lanes(taking) {
                     let bytes = u64::from(sizes[lane]);
                     see.touch(lane, second[lane], bytes, Use::Read, false);
-                    let targets = match bulk.multicast {
-                        true => each(first[lane], third[lane], masks[lane]),
-                        false => vec![(first[lane], third[lane])],
-                    };
-                    for (to, barrier) in targets {
+                    // What is wrong with an address is found when it is used.
+                    let one = (first[lane], third[lane]);
+                    let targets = targets(&env.spaces, bulk, one, (bytes, masks[lane]), lane);
+                    for (to, barrier) in targets.unwrap_or_default() {
                         see.touch(lane, to, bytes, usage, strong);
                         if bulk.mbarrier {
                             see.barrier(lane, barrier, Use::Atomic);
