@@ -362,7 +362,10 @@ fn malformed_launch_files_are_refused_with_the_place() {
             r#"{"launches": [], "buffers": {"x": {"bytes": 2, "init": "what"}}}"#.to_owned(),
             "buffers.x.init: it must be zero, none, iota32, or an object",
         ),
-        (r#"{"launches": [], "dump": ["q"]}"#.to_owned(), "dump: there is no buffer or variable `q`"),
+        (
+            r#"{"launches": [], "dump": ["q"]}"#.to_owned(),
+            "dump: there is no buffer, variable or surface `q`",
+        ),
         (r#"{"launches": [], "freed": ["q"]}"#.to_owned(), "freed: there is no buffer `q`"),
         (
             r#"{"launches": [], "compare": {"x": 1}}"#.to_owned(),

@@ -44,6 +44,10 @@ const OLD_TEXTURES: u64 = 0x7d00_0000_0000_0000;
 /// Textures over memory begin at multiples of this.
 const ALIGNMENT: u64 = 16;
 
+/// The most texels of a texture over a row of memory, and over rows, as an H200 has them.
+const MOST_TEXELS: u32 = 1 << 28;
+const MOST_PITCHED: [u32; 2] = [131_072, 65_000];
+
 /// What stands for an opaque variable in registers: its address; `None` unless it is one at module scope.
 pub(crate) fn handle_of(image: &Image, windows: &Windows, id: ObjectId, member: Option<u32>) -> Option<u64> {
     let object = image.object(id);
@@ -169,6 +173,18 @@ impl Device {
             true => Ok(()),
             false => Err(TextureError::Misaligned { what, value, multiple }),
         };
+        let within = |what, given: u32, most: u32| match (1..=most).contains(&given) {
+            true => Ok(()),
+            false => Err(TextureError::Size { what, given, most }),
+        };
+        match texture.source {
+            Source::Array(_) => {}
+            Source::Linear { texels, .. } => within("texels", texels, MOST_TEXELS)?,
+            Source::Pitch { width, height, .. } => {
+                within("width", width, MOST_PITCHED[0])?;
+                within("height", height, MOST_PITCHED[1])?;
+            }
+        }
         let texel = u64::from(texture.source.format().bytes());
         let (address, bytes) = match texture.source {
             Source::Array(_) => return Ok(()),
@@ -176,7 +192,7 @@ impl Device {
             Source::Pitch { address, width, height, pitch, .. } => {
                 aligned("pitch", pitch, texel.max(ALIGNMENT))?;
                 let row = u64::from(width) * texel;
-                if pitch < row || width == 0 || height == 0 {
+                if pitch < row {
                     return Err(TextureError::Size {
                         what: "width",
                         given: width,

@@ -43,11 +43,13 @@ pub(super) fn access(
             let bad = BadTexture::Geometry { name: name(textures, handle), is, wanted: op.geometry };
             return trouble(together, bad);
         }
-        let rows: Vec<[u32; LANES]> = places.iter().map(|&slot| frame.row::<u32>(slot)).collect();
+        // A layer and two coordinates, or three.
+        let rows: [[u32; LANES]; 3] =
+            std::array::from_fn(|n| places.get(n).map_or([0; LANES], |&slot| frame.row::<u32>(slot)));
         let mut spots = [None; LANES];
         for lane in lanes(together) {
-            let coordinates: Vec<i32> = rows.iter().map(|row| row[lane] as i32).collect();
-            spots[lane] = match spot(array, op, &coordinates) {
+            let coordinates = [0, 1, 2].map(|n: usize| rows[n][lane] as i32);
+            spots[lane] = match spot(array, op, coordinates.get(..count).unwrap_or(&[])) {
                 Ok(spot) => spot,
                 Err(mut bad) => {
                     if let BadTexture::OutOfRange { name: own, .. }
