@@ -18,10 +18,10 @@ const MOST: usize = 48;
 /// Bytes of each buffer.
 const BUFFER: u64 = 1024;
 
-/// The opcodes that move memory or control, which are chosen more often than the others.
+/// The opcodes that move memory or control, or have many forms, which are chosen more often than the others.
 const FAVOURITES: &[&str] = &[
     "ld", "st", "atom", "red", "mov", "shfl", "vote", "bar", "barrier", "redux", "match", "cvt", "prmt",
-    "isspacep",
+    "isspacep", "mul", "mad", "fence", "mbarrier", "cp", "ldmatrix", "stmatrix", "mma", "mapa",
 ];
 
 /// Opcodes that the generator writes by itself, or that only take others' turns.
@@ -226,6 +226,11 @@ impl Writer<'_> {
                     lines.push(format!("@{guard} {};", self.choices.pick(&["exit", "ret", "trap"])));
                 }
                 7 => lines.push("st.u32 [%A1], %T;".to_owned()),
+                8 => {
+                    // Halves of one product, which the assembler lets share a multiplication.
+                    let forms = ["mul.lo.s32 %R, %T, %N3;", "mad.hi.sat.s32 %R, %T, %N3, %R;"];
+                    lines.push(self.choices.pick(&forms).to_owned());
+                }
                 _ => lines.extend(self.instruction()),
             }
         }
@@ -233,7 +238,7 @@ impl Writer<'_> {
     }
 }
 
-const DECLARED: &str = ".version 8.6\n.target sm_90\n.address_size 64\n.global .align 16 .b8 g[512];\n\
+const DECLARED: &str = ".version 8.6\n.target sm_90a\n.address_size 64\n.global .align 16 .b8 g[512];\n\
     .const .align 16 .b8 c[256] = {1, 2, 3, 4, 5, 6, 7, 8};\n.shared .align 16 .b8 s[1024];\n\
     .extern .shared .align 16 .b8 dynamic[];\n";
 

@@ -86,3 +86,9 @@ fn rows_that_do_not_fit_are_named() {
     let error = verify(std::slice::from_ref(&file), Depth::Subset, &|_, _| {}).unwrap_err().to_string();
     assert!(error.contains("x.jsonl:1:") && error.contains("xyz"), "{error}");
 }
+
+/// Kernels of one instruction, and those in which the assembler forgets to saturate.
+#[test]
+fn small_kernels_of_an_h200() {
+    agrees("misc.jsonl.gz", 501);
+}

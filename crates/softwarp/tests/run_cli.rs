@@ -348,8 +348,8 @@ fn malformed_launch_files_are_refused_with_the_place() {
             "launches[0].args[0]: a member at 18446744073709551615 does not fit into 4 bytes",
         ),
         (argument(r#"{"f32": 1}"#), "launches[0]: 1 arguments: the kernel has 4 parameters"),
-        (argument(r#"{"texobj": "t"}"#), "textures are not supported by the machine yet"),
-        (argument(r#"{"tensormap": {}}"#), "tensor maps are not supported by the machine yet"),
+        (argument(r#"{"texobj": "t"}"#), "launches[0].args[0]: there is no texture object `t`"),
+        (argument(r#"{"tensormap": {}}"#), "launches[0].args[0].tensormap: it must name its `buffer`"),
         (
             r#"{"launches": [], "buffers": {"x": {"bytes": 18446744073709551615}}}"#.to_owned(),
             "`x`: no room for 18446744073709551615 bytes",
@@ -441,6 +441,40 @@ fn counts_are_those_of_the_program() {
     assert_eq!(stats["by_instruction"]["ld.global.f32"], json!({"warp": 2, "thread": 16}));
     assert_eq!(stats["divergent_branches"], 1);
     assert!(ran.stderr.contains("active lanes on average  17.6 of 32\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn counts_are_told_up_to_a_fault() {
+    let ptx = ".visible .entry k()\n{\n.reg .b64 %a; .reg .b32 %r;\n\
+        mov.u64 %a, 64;\nmov.u32 %r, 1;\nst.global.u32 [%a], %r;\nmov.u32 %r, 2;\nret;\n}\n";
+    let folder = folder(&[("k.ptx", ptx)]);
+    let ran = run(folder.path(), &["k.ptx", "--block", "32", "--stats"]);
+    let (result, once) = (ran.json(), json!({"warp": 1, "thread": 32}));
+    assert_eq!((ran.code, &result["fault"]["kind"]), (1, &json!("out_of_bounds")));
+    let stats = &result["stats"];
+    let expected = json!({"mov.u64": once, "mov.u32": once, "st.global.u32": once});
+    assert_eq!((&stats["by_instruction"], &stats["ctas"]), (&expected, &json!(0)));
+    assert_eq!(stats["warp_instructions"], 3);
+    assert!(ran.stderr.contains("instructions of threads  96\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn constants_that_the_host_makes_can_be_arguments() {
+    let ptx = ".visible .entry k(.param .u64 .ptr .const c, .param .u64 out)\n{\n.reg .b64 %c, %o; .reg .b32 %r;\n\
+        ld.param.u64 %c, [c];\nld.param.u64 %o, [out];\nld.const.u32 %r, [%c+4];\nst.global.u32 [%o], %r;\nret;\n}\n";
+    let folder = folder(&[("k.ptx", ptx)]);
+    let expected = json!({"ok": true, "dumps": {"y": "05060708"}});
+    let arguments = ["--arg", "constant:c=hex:0102030405060708", "--arg", "buffer:y=zero:4", "--dump", "y"];
+    let ran = run(folder.path(), &[&["k.ptx"][..], &arguments].concat());
+    assert_eq!((ran.code, ran.json()), (0, expected.clone()), "{}", ran.stderr);
+    let launch = json!({
+        "launches": [{"kernel": "k", "grid": 1, "block": 1, "args": [{"constant": "c", "offset": 256}, {"buffer": "y"}]}],
+        "constants": {"c": {"bytes": 512, "init": "iota32"}},
+        "buffers": {"y": {"bytes": 4}}, "dump": ["y"],
+    });
+    std::fs::write(folder.path().join("k.json"), launch.to_string()).expect("a file");
+    let ran = run(folder.path(), &["k.json"]);
+    assert_eq!((ran.code, &ran.json()["dumps"]["y"]), (0, &json!("41000000")), "{}", ran.stderr);
 }
 
 #[test]

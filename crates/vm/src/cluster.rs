@@ -18,6 +18,12 @@ use std::cell::Cell;
 /// How many turns each CTA gets while they only poll, before another cluster gets its turn.
 const PATIENCE: u32 = 4;
 
+/// How many turns each CTA gets at most before another cluster gets its turn.
+const TURNS: u32 = 1024;
+
+/// For how many slices warps that do nothing else may find that mbarriers are not ready.
+const LONG: u32 = 1 << 13;
+
 /// The shared memory of a CTA.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -170,7 +176,7 @@ impl Cluster {
     ) -> Result<Turn, Box<Fault>> {
         let Cluster { ctas, common } = self;
         let patience = if ctas.len() == 1 { 1 } else { PATIENCE };
-        let mut turns = 0;
+        let (mut turns, mut idle) = (0, 0);
         loop {
             let (mut running, mut busy, mut moved) = (false, false, false);
             for (rank, cta) in ctas.iter_mut().enumerate() {
@@ -178,7 +184,11 @@ impl Cluster {
                     continue;
                 }
                 match cta.run::<WATCHED>(launch, common, watch)? {
-                    Turn::Done => common.shared[rank].ended.set(true),
+                    Turn::Done => {
+                        common.shared[rank].ended.set(true);
+                        // Others may have waited for nobody else.
+                        moved = true;
+                    }
                     Turn::Busy => (running, busy) = (true, true),
                     Turn::Waiting(some) => (running, moved) = (true, moved | some),
                 }
@@ -186,8 +196,16 @@ impl Cluster {
             if !running {
                 return Ok(Turn::Done);
             }
-            turns += 1;
-            if busy && turns >= patience {
+            (turns, idle) = (turns + 1, if moved { 0 } else { idle + 1 });
+            let only_polls = |slices: u32| {
+                let mut all = ctas.iter().enumerate();
+                all.all(|(rank, cta)| common.shared[rank].ended.get() || cta.only_polls(slices))
+            };
+            if busy && !moved && only_polls(LONG) {
+                return Err(deadlock(launch, ctas, common, watch));
+            }
+            // Nobody else can do anything about mbarriers: there is no use in letting others go first.
+            if (busy && idle >= patience || turns >= TURNS) && !(busy && only_polls(1)) {
                 return Ok(Turn::Busy);
             }
             // Operations among lanes that wait for others which wait at a barrier: those will not come.

@@ -305,6 +305,7 @@ impl Cta {
                     Progress::Paused => paused = true,
                     Progress::Blocked | Progress::Done => moved = true,
                 }
+                moved |= warps[index].has_advanced();
                 env.watch.flush(launch)?;
                 while let Some((number, reduced, waiting)) = env.barriers.take_completed() {
                     moved = true;
@@ -337,6 +338,11 @@ impl Cta {
         }
     }
 
+    /// Whether all threads wait at barriers or have polled mbarriers for so many slices, and done nothing else.
+    pub(crate) fn only_polls(&self, slices: u32) -> bool {
+        self.warps.iter().all(|warp| warp.live() == 0 || !warp.is_ready() || warp.idle() >= slices)
+    }
+
     /// Performs an operation among lanes without those that will not come; whether there was one.
     pub(crate) fn force(&mut self, launch: &Launch<'_>, common: &mut Common, watch: &mut Watch) -> bool {
         let (warps, _, mut env) = self.parts(launch, common, watch);
@@ -354,9 +360,14 @@ impl Cta {
         let waiting = warps.iter().flat_map(|warp| warp.waiting(&env)).map(|(barrier, place)| {
             let counted =
                 barrier.map_or_else(|| env.cluster.counted(), |number| env.barriers.counted(number));
-            Waiting { place, barrier, arrived: counted.0, expected: counted.1 }
+            Waiting { place, barrier, mbarrier: None, arrived: counted.0, expected: counted.1 }
         });
-        waiting.collect()
+        let polled = warps.iter().flat_map(|warp| warp.polled(&env)).map(|(place, mbarrier)| {
+            let (pending, expected) = (mbarrier.pending, mbarrier.expected);
+            let arrived = expected.saturating_sub(pending);
+            Waiting { place, barrier: None, mbarrier: Some(mbarrier), arrived, expected }
+        });
+        waiting.chain(polled).collect()
     }
 }
 

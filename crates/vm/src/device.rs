@@ -16,22 +16,24 @@
 use crate::grid;
 pub use crate::launch::{ClusterError, Launch, LaunchError, Report};
 use crate::lower::{Lowering, lower};
-use crate::memory::Constant;
 use crate::memory::cell::Cells;
+use crate::memory::constant::Constant;
 use crate::memory::global::{Global, MemoryError};
 use crate::program::{Call, Callee, Op, Program, Provided, Step};
 use crate::sanitize::init::Unwritten;
 use crate::sanitize::{self, Sanitizer};
 use crate::stats::{OpCount, Progress};
+use crate::texture::Textures;
 use crate::tuning::Tuning;
 use softwarp_check::{Checked, Settled, settle};
-use softwarp_image::image::{BANK_BYTES, BANKS};
+use softwarp_image::image::BANK_BYTES;
 use softwarp_image::{Finding, Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
 use softwarp_isa::{StateSpace, Target};
 use softwarp_syntax::tree::Item;
 use softwarp_syntax::{Diagnostic, Module, Severity, parse};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// The most threads of a CTA.
@@ -103,10 +105,12 @@ pub struct Device {
     global: Global,
     constant: Constant,
     programs: HashMap<FunctionId, Arc<Program>>,
+    textures: Textures,
     launches: u64,
     /// What nobody has written, as far as launches were looked at.
     unwritten: Unwritten,
     findings: Vec<sanitize::Finding>,
+    stopped: Option<Report>,
 }
 
 impl Device {
@@ -138,9 +142,8 @@ impl Device {
         let image = lay_out(&linked, softwarp_image::Options::default()).map_err(LoadError::Unlinked)?;
         let windows = Windows::for_target(image.header.address_bits, image.header.arch);
         let global = Global::new(&windows, image.global.bytes).map_err(LoadError::Memory)?;
-        let bytes = BANK_BYTES * BANKS as u64;
-        let cells = Cells::new(bytes).ok_or(LoadError::Memory(MemoryError::OutOfMemory { bytes }))?;
-        let constant = Constant { cells, banks: image.constant.map(|extent| extent.bytes) };
+        let constant = Constant::new(&image).map_err(LoadError::Memory)?;
+        let textures = Textures::of(&image, &windows);
         let device = Device {
             units,
             image,
@@ -148,9 +151,11 @@ impl Device {
             global,
             constant,
             programs: HashMap::new(),
+            textures,
             launches: 0,
             unwritten: Unwritten::default(),
             findings: Vec::new(),
+            stopped: None,
         };
         device.initialise();
         Ok(device)
@@ -217,6 +222,17 @@ impl Device {
         &self.findings
     }
 
+    /// Makes so many addresses that each stand for the same place in several pieces of global memory, which begin at
+    /// these: for `multimem` instructions, and for nothing else. On GPUs the pieces are on as many devices.
+    pub fn multicast(&mut self, parts: &[u64], bytes: u64) -> Result<u64, MemoryError> {
+        self.global.add_multicast(parts, bytes)
+    }
+
+    /// What the last launch that was stopped had done by then.
+    pub fn stopped(&self) -> Option<&Report> {
+        self.stopped.as_ref()
+    }
+
     /// Gives it back.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
         self.unwritten.remove(address);
@@ -238,6 +254,31 @@ impl Device {
         Ok(())
     }
 
+    /// What handles of textures, samplers and surfaces stand for.
+    pub fn textures(&self) -> &Textures {
+        &self.textures
+    }
+
+    pub(crate) fn textures_mut(&mut self) -> &mut Textures {
+        &mut self.textures
+    }
+
+    /// Whether so many bytes at an address are in an allocation.
+    pub(crate) fn has(&self, address: u64, bytes: u64) -> bool {
+        self.global.range(address, bytes).is_ok()
+    }
+
+    /// Makes a buffer of zeros in constant memory, at a multiple of 256, and gives its address in `.const`: what a
+    /// kernel's parameter that is a `.ptr .const` takes.
+    pub fn allocate_constant(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+        self.constant.allocate(bytes)
+    }
+
+    /// Copies bytes into constant memory.
+    pub fn write_constant(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.constant.write(address, bytes)
+    }
+
     /// A variable of a module, by name.
     pub fn variable(&self, name: &str) -> Option<(ObjectId, &Object)> {
         let named = |object: &Object| object.function.is_none() && &*object.name == name;
@@ -249,14 +290,14 @@ impl Device {
     fn variable_place(&self, name: &str, bytes: u64) -> Result<(&Cells, u64), MemoryError> {
         let missing = || MemoryError::NoVariable { name: name.into() };
         let (id, object) = self.variable(name).ok_or_else(missing)?;
-        let size = object.total();
+        let size = Constant::size_of(object);
         if bytes > size {
             return Err(MemoryError::TooManyBytes { name: name.into(), bytes: size, given: bytes });
         }
         self.place(id).ok_or_else(missing)
     }
 
-    /// Sets the first bytes of a `.global` or `.const` variable.
+    /// Sets the first bytes of a `.global` or `.const` variable. An array without a size has all of its bank.
     pub fn write_variable(&mut self, name: &str, bytes: &[u8]) -> Result<(), MemoryError> {
         let (cells, at) = self.variable_place(name, bytes.len() as u64)?;
         cells.write(at, bytes);
@@ -266,7 +307,7 @@ impl Device {
     /// The bytes of a `.global` or `.const` variable.
     pub fn read_variable(&self, name: &str) -> Result<Vec<u8>, MemoryError> {
         let (cells, at) = self.variable_place(name, 0)?;
-        let size = self.variable(name).map_or(0, |(_, object)| object.total());
+        let size = self.variable(name).map_or(0, |(_, object)| Constant::size_of(object));
         let full = MemoryError::OutOfMemory { bytes: size };
         let size = usize::try_from(size).map_err(|_| full.clone())?;
         let mut bytes = Vec::new();
@@ -337,6 +378,7 @@ impl Device {
             windows: &self.windows,
             global: &self.global,
             constant: &self.constant,
+            textures: &self.textures,
             parameters: &parameters,
             kernel: id,
             name,
@@ -359,10 +401,18 @@ impl Device {
             sanitizer: sanitizer.as_ref(),
             progress: launch.progress.unwrap_or(&own),
             started,
+            next: AtomicU64::new(0),
+            cancelled: AtomicU64::new(0),
         };
-        let outcome = running.run();
+        let done_before = running.progress.ctas_done.load(Ordering::Relaxed);
+        let (mut counts, operations, fault) = running.run();
+        let ctas = match fault {
+            None => launch.grid.iter().map(|&size| u64::from(size)).product(),
+            Some(_) => running.progress.ctas_done.load(Ordering::Relaxed).saturating_sub(done_before),
+        };
         let elapsed = started.elapsed();
-        if let (Some(sanitizer), Err(fault)) = (&sanitizer, &outcome) {
+        let ctas = ctas.saturating_sub(running.cancelled.load(Ordering::Relaxed));
+        if let (Some(sanitizer), Some(fault)) = (&sanitizer, &fault) {
             sanitizer.stopped(program, fault);
         }
         self.findings = sanitizer.map(Sanitizer::findings).unwrap_or_default();
@@ -370,13 +420,17 @@ impl Device {
             // Nobody saw what it wrote.
             self.unwritten.clear();
         }
-        let (counts, operations) = outcome.map_err(LaunchError::Fault)?;
-        let ctas = grid.iter().map(|&size| u64::from(size)).product();
         let functions = program.codes.iter().map(|code| code.function);
         let operations: Vec<_> = functions.zip(operations).collect();
         let mnemonics = self.mnemonics(program, &operations);
         let findings = self.findings.clone();
-        Ok(Report { ctas, counts, elapsed, mnemonics, operations, findings })
+        if fault.is_some() && launch.count_operations {
+            counts.recount(program, &operations);
+        }
+        let report = Report { ctas, counts, elapsed, mnemonics, operations, findings };
+        let Some(fault) = fault else { return Ok(report) };
+        self.stopped = Some(report);
+        Err(LaunchError::Fault(fault))
     }
 
     /// What a kernel's directives ask of launches.

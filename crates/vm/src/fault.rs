@@ -1,6 +1,8 @@
 //! What stops a launch: bad accesses, traps, deadlocks, limits; and everything needed to say where.
 
+use crate::mbarrier::Misuse;
 use crate::program::Memory;
+use crate::texture::Geometry;
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
 
@@ -62,6 +64,22 @@ pub enum FaultKind {
     BarrierCount(u32),
     /// A thread arrives at the cluster's barrier again before it has completed.
     ArrivesTwice,
+    /// An mbarrier was used as it must not be.
+    Mbarrier {
+        /// Its address in `.shared`.
+        address: u64,
+        /// The variable that it is, or is in.
+        nearest: Option<Nearest>,
+        /// What was wrong.
+        misuse: Misuse,
+    },
+    /// A copy that the hardware refuses.
+    Copy {
+        /// The rule's name; `softwarp explain` knows those of tensors.
+        rule: &'static str,
+        /// How it was broken.
+        message: String,
+    },
     /// Calls or stack variables took more than there is.
     StackOverflow,
     /// A call through a pointer that is not the address of a function that can be called.
@@ -75,6 +93,8 @@ pub enum FaultKind {
     },
     /// `free` of what `malloc` did not give, or gave and was freed.
     BadFree(u64),
+    /// A texture, sampler or surface that cannot be used so.
+    Texture(Box<BadTexture>),
     /// The host has no memory for what the launch needs.
     OutOfMemory,
     /// More instructions than the launch was allowed.
@@ -83,6 +103,28 @@ pub enum FaultKind {
     TimeLimit,
     /// The host asked it to stop.
     Cancelled,
+}
+
+/// What is wrong with the use of a texture, sampler or surface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The words say what the fields are; names are those of variables, or `handle 0x…`.
+pub enum BadTexture {
+    /// Nothing is bound to a variable.
+    Unbound { name: String },
+    /// A number that stands for nothing.
+    NoHandle { handle: u64, wanted: &'static str },
+    /// It is something else.
+    Kind { name: String, is: &'static str, wanted: &'static str },
+    /// Its shape is not the instruction's.
+    Geometry { name: String, is: Geometry, wanted: Geometry },
+    /// `.trap`: coordinates that are outside. The first counts bytes, or texels of a formatted access.
+    OutOfRange { name: String, coordinates: Vec<i32>, size: Vec<u32> },
+    /// A surface's first coordinate that is not a multiple of the access.
+    Misaligned { name: String, x: i32, bytes: u32 },
+    /// The memory that the texture shows was freed.
+    Freed { name: String },
+    /// Nothing is bound that could answer, and the initialiser does not say.
+    NoAnswer { name: String, member: &'static str },
 }
 
 /// How an instruction used memory.
@@ -107,6 +149,10 @@ pub enum Problem {
     Freed,
     /// The operation does not exist in that state space.
     WrongSpace,
+    /// The address stands for several places, and the instruction is not one for that.
+    Multicast,
+    /// The address does not stand for several places, and the instruction is one for that.
+    NotMulticast,
     /// The address is in the shared memory of another CTA, which `.shared::cluster` reaches and `.shared` does not.
     OtherCta,
     /// The address is in the shared memory of a CTA that the cluster has not.
@@ -193,12 +239,62 @@ impl Relative {
 pub struct Waiting {
     /// Where.
     pub place: Place,
-    /// At which barrier; `None` for one of the cluster.
+    /// At which barrier; `None` for one of the cluster, and where it is an mbarrier.
     pub barrier: Option<u32>,
+    /// At which mbarrier.
+    pub mbarrier: Option<AwaitedMbarrier>,
     /// How many threads the barrier has counted, and how many it waits for.
     pub arrived: u32,
     /// How many it waits for.
     pub expected: u32,
+}
+
+/// An mbarrier that threads poll, and that nobody will complete.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AwaitedMbarrier {
+    /// Its address in `.shared`.
+    pub address: u64,
+    /// The variable that it is, or is in.
+    pub nearest: Option<Nearest>,
+    /// Whether it was initialised, and not invalidated since.
+    pub initialised: bool,
+    /// The parity of the phase that is not complete.
+    pub parity: u32,
+    /// Arrivals that are missing.
+    pub pending: u32,
+    /// Arrivals that a phase expects.
+    pub expected: u32,
+    /// Bytes that are missing.
+    pub bytes: i64,
+}
+
+impl std::fmt::Display for AwaitedMbarrier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", Named(self.address, self.nearest.as_ref()))?;
+        if !self.initialised {
+            return write!(f, ", which was not initialised");
+        }
+        let Self { parity, pending, expected, bytes, .. } = self;
+        write!(f, ", whose phase of parity {parity} lacks {pending} of {expected} arrivals and {bytes} bytes")
+    }
+}
+
+/// An mbarrier by its name and address.
+struct Named<'a>(u64, Option<&'a Nearest>);
+
+impl std::fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Named(address, nearest) = self;
+        match nearest {
+            Some(Nearest { what: What::Variable(name), at: Relative::Inside(0), .. }) => {
+                write!(f, "mbarrier `{name}` at .shared address 0x{address:x}")
+            }
+            Some(Nearest { what: What::Variable(name), at: Relative::Inside(bytes), .. }) => {
+                write!(f, "mbarrier {bytes} bytes into `{name}`, at .shared address 0x{address:x}")
+            }
+            _ => write!(f, "mbarrier at .shared address 0x{address:x}"),
+        }
+    }
 }
 
 /// A fault while its place is still to be said, by the warp: the first lane concerned, and what.
@@ -242,6 +338,9 @@ impl std::fmt::Display for FaultKind {
                 write!(f, "assertion `{message}` failed at {file}:{line} in {function}")
             }
             FaultKind::Deadlock(waiting) => match waiting.first() {
+                Some(Waiting { mbarrier: Some(mbarrier), .. }) => {
+                    write!(f, "deadlock: no thread can go on; one waits for {mbarrier}")
+                }
                 Some(Waiting { barrier: Some(barrier), arrived, expected, .. }) => write!(
                     f,
                     "deadlock: no thread can go on; barrier {barrier} has {arrived} of {expected} threads"
@@ -259,6 +358,10 @@ impl std::fmt::Display for FaultKind {
             FaultKind::ArrivesTwice => {
                 write!(f, "a thread arrives at the cluster's barrier twice before it has completed")
             }
+            FaultKind::Mbarrier { address, nearest, misuse } => {
+                write!(f, "{}: {misuse}", Named(*address, nearest.as_ref()))
+            }
+            FaultKind::Copy { rule, message } => write!(f, "{message} [{rule}]"),
             FaultKind::StackOverflow => write!(f, "stack overflow"),
             FaultKind::NoFunction(address) => {
                 write!(f, "call of 0x{address:x}, which is not the address of a function")
@@ -267,10 +370,47 @@ impl std::fmt::Display for FaultKind {
                 write!(f, "brx.idx with index {index}: its list has {targets} targets")
             }
             FaultKind::BadFree(address) => write!(f, "free of 0x{address:x}, which malloc did not give"),
+            FaultKind::Texture(bad) => write!(f, "{bad}"),
             FaultKind::OutOfMemory => write!(f, "the host has no memory left for this launch"),
             FaultKind::StepLimit => write!(f, "stopped: the limit on instructions was reached"),
             FaultKind::TimeLimit => write!(f, "stopped: the time limit was reached"),
             FaultKind::Cancelled => write!(f, "stopped on request"),
+        }
+    }
+}
+
+impl std::fmt::Display for BadTexture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |numbers: &[String]| numbers.join(",");
+        match self {
+            BadTexture::Unbound { name } => write!(f, "nothing is bound to `{name}`"),
+            BadTexture::NoHandle { handle, wanted } => {
+                write!(
+                    f,
+                    "0x{handle:x} is not the handle of {wanted}, nor the address of a variable that has one"
+                )
+            }
+            BadTexture::Kind { name, is, wanted } => write!(f, "`{name}` is {is}, not {wanted}"),
+            BadTexture::Geometry { name, is, wanted } => {
+                write!(f, "`{name}` is .{}, and the instruction .{}", is.name(), wanted.name())
+            }
+            BadTexture::OutOfRange { name, coordinates, size } => {
+                let coordinates: Vec<String> = coordinates.iter().map(i32::to_string).collect();
+                let size: Vec<String> = size.iter().map(u32::to_string).collect();
+                write!(
+                    f,
+                    "access of surface `{name}` at ({}) is out of range: it has ({})",
+                    list(&coordinates),
+                    list(&size)
+                )
+            }
+            BadTexture::Misaligned { name, x, bytes } => {
+                write!(f, "access of surface `{name}` at x = {x} is misaligned: it is of {bytes} bytes")
+            }
+            BadTexture::Freed { name } => write!(f, "the memory that texture `{name}` shows was freed"),
+            BadTexture::NoAnswer { name, member } => {
+                write!(f, "nothing is bound to `{name}`, and its initialiser does not give `{member}`")
+            }
         }
     }
 }
@@ -288,6 +428,8 @@ impl std::fmt::Display for BadAccess {
             Problem::ReadOnly => "of read-only memory",
             Problem::Freed => "of freed memory",
             Problem::WrongSpace => "in a state space that has none",
+            Problem::Multicast => "of multicast memory, which only `multimem` instructions reach",
+            Problem::NotMulticast => "not at a multimem address",
             Problem::OtherCta => "in another CTA, which only `.shared::cluster` reaches",
             Problem::NoCta => "in no CTA of the cluster",
             Problem::Ended => "in a CTA of the cluster that has ended",

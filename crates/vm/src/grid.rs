@@ -11,12 +11,14 @@ use crate::cluster::{Cluster, Shared};
 use crate::cta::Turn;
 use crate::fault::{Fault, FaultKind};
 use crate::lanes::LANES;
+use crate::memory::Spaces;
 use crate::memory::cell::Cells;
+use crate::memory::constant::Constant;
 use crate::memory::global::{Global, lock};
-use crate::memory::{Constant, Spaces};
 use crate::program::Program;
 use crate::sanitize::Sanitizer;
 use crate::stats::{Counts, OpCount, Progress, Tracer, Watch};
+use crate::texture::Textures;
 use softwarp_image::window::{CTA_SHARED, reserved_shared};
 use softwarp_image::{FunctionId, Image, Windows};
 use std::collections::VecDeque;
@@ -44,6 +46,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) windows: &'a Windows,
     pub(crate) global: &'a Global,
     pub(crate) constant: &'a Constant,
+    pub(crate) textures: &'a Textures,
     pub(crate) parameters: &'a Cells,
     pub(crate) kernel: FunctionId,
     pub(crate) name: &'a str,
@@ -70,6 +73,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) sanitizer: Option<&'a Sanitizer<'a>>,
     pub(crate) progress: &'a Progress,
     pub(crate) started: Instant,
+    /// The next cluster that no thread has claimed.
+    pub(crate) next: AtomicU64,
+    /// CTAs that never began, since others took their work.
+    pub(crate) cancelled: AtomicU64,
 }
 
 impl<'a> Launch<'a> {
@@ -166,6 +173,21 @@ impl Launch<'_> {
         self.clusters().iter().map(|&size| u64::from(size)).product()
     }
 
+    /// `clusterlaunchcontrol.try_cancel`: takes a cluster that has not begun out of the grid; `%ctaid` of its first
+    /// CTA.
+    pub(crate) fn cancel_cluster(&self) -> Option<[u32; 3]> {
+        let units = self.units();
+        if self.next.load(Ordering::Relaxed) >= units {
+            return None;
+        }
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        (index < units).then(|| {
+            self.cancelled.fetch_add(self.cluster_ctas().into(), Ordering::Relaxed);
+            self.progress.ctas_done.fetch_add(self.cluster_ctas().into(), Ordering::Relaxed);
+            self.cta(index, 0)
+        })
+    }
+
     /// `%globaltimer`
     pub(crate) fn nanoseconds(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -176,11 +198,10 @@ impl Launch<'_> {
         self.tracer.is_some() || self.count_operations || self.sanitizer.is_some()
     }
 
-    /// Runs it.
-    pub(crate) fn run(&self) -> Result<(Counts, Vec<Vec<OpCount>>), Box<Fault>> {
+    /// Runs it: what was executed, and what stopped it.
+    pub(crate) fn run(&self) -> (Counts, Vec<Vec<OpCount>>, Option<Box<Fault>>) {
         self.progress.ctas.store(self.ctas(), Ordering::Relaxed);
         let crew = Crew {
-            next: AtomicU64::new(0),
             aside: Mutex::new(VecDeque::new()),
             waiting: AtomicU64::new(0),
             fault: Mutex::new(None),
@@ -194,17 +215,14 @@ impl Launch<'_> {
             }
             crew.work(self);
         });
-        match lock(&crew.fault).take() {
-            Some((_, fault)) => Err(fault),
-            None => Ok(std::mem::take(&mut *lock(&crew.done))),
-        }
+        let fault = lock(&crew.fault).take().map(|(_, fault)| fault);
+        let (counts, operations) = std::mem::take(&mut *lock(&crew.done));
+        (counts, operations, fault)
     }
 }
 
 /// What the threads of the host share.
 struct Crew {
-    /// The next cluster that no thread has claimed.
-    next: AtomicU64,
     /// Clusters that are neither running nor ended.
     aside: Mutex<VecDeque<(u64, Cluster)>>,
     /// How many those are.
@@ -369,12 +387,12 @@ impl Crew {
     /// at about the same time.
     fn claim(&self, launch: &Launch<'_>, appetite: u64) -> Range<u64> {
         let last = launch.units();
-        let now = self.next.load(Ordering::Relaxed);
+        let now = launch.next.load(Ordering::Relaxed);
         if now >= last {
             return last..last;
         }
         let count = ((last - now) / (8 * launch.threads as u64)).min(appetite).max(1);
-        let start = self.next.fetch_add(count, Ordering::Relaxed);
+        let start = launch.next.fetch_add(count, Ordering::Relaxed);
         start.min(last)..(start + count).min(last)
     }
 }

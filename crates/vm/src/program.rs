@@ -10,6 +10,7 @@
 pub mod asynchronous;
 pub mod cluster;
 pub mod matrix;
+pub mod multimem;
 pub mod plan;
 pub mod texture;
 
@@ -207,10 +208,51 @@ pub enum Step {
     Texture(texture::TextureOp, Operands),
     /// CTAs of a cluster.
     Cluster(cluster::ClusterOp, Operands),
+    /// Memory that several devices have together.
+    Multimem(multimem::MultimemOp, Operands),
     /// Asynchronous copies, and the barriers that they complete on.
     Asynchronous(asynchronous::AsyncOp, Operands),
     /// Matrices that a warp holds together.
     Matrix(matrix::MatrixOp, Operands),
+}
+
+impl Step {
+    /// Whether others may answer it: for who only looks whether an mbarrier is ready, and does no deed, nothing will
+    /// change by itself. To look at a clock is one, since who does may give up.
+    pub fn is_deed(&self) -> bool {
+        match self {
+            Step::Asynchronous(op, _) => !op.is_wait(),
+            Step::Load(access) | Step::Store(access) => access.strong,
+            Step::Call(call) => matches!(call.callee, Callee::Provided(_)),
+            Step::Special { register, .. } => matches!(
+                register,
+                Special::Clock
+                    | Special::ClockHi
+                    | Special::Clock64
+                    | Special::GlobalTimer
+                    | Special::GlobalTimerLo
+                    | Special::GlobalTimerHi
+            ),
+            Step::Return
+            | Step::Breakpoint
+            | Step::Switch { .. }
+            | Step::FrameAddress { .. }
+            | Step::Alloca { .. }
+            | Step::StackSave { .. }
+            | Step::StackRestore { .. }
+            | Step::Warp(_)
+            | Step::Yield
+            | Step::Fence => false,
+            Step::Exit
+            | Step::Trap
+            | Step::Atomic(_)
+            | Step::Barrier(_)
+            | Step::Texture(..)
+            | Step::Cluster(..)
+            | Step::Multimem(..)
+            | Step::Matrix(..) => true,
+        }
+    }
 }
 
 /// The slots of a step that has many: what each is, the step says.

@@ -6,7 +6,7 @@
 use crate::fault::{Fault, FaultKind};
 use crate::grid::Launch;
 use crate::lanes::Frame;
-use crate::program::{Code, Op};
+use crate::program::{Code, Op, Program};
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,6 +30,19 @@ impl Counts {
         self.thread_instructions += other.thread_instructions;
         self.divergent_branches += other.divergent_branches;
         self.exchanges += other.exchanges;
+    }
+
+    /// Counts instructions by their operations. Runs between jumps, which are what is counted otherwise, leave out the
+    /// one that a fault ended.
+    pub(crate) fn recount(&mut self, program: &Program, operations: &[(FunctionId, Vec<OpCount>)]) {
+        (self.warp_instructions, self.thread_instructions) = (0, 0);
+        for (code, (_, counts)) in program.codes.iter().zip(operations) {
+            for (op, count) in counts.iter().enumerate() {
+                let begins = code.instructions_between(op, op + 1);
+                self.warp_instructions += begins * count.warp;
+                self.thread_instructions += begins * count.thread;
+            }
+        }
     }
 }
 

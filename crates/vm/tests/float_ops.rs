@@ -236,3 +236,60 @@ fn conversions_from_16_bits_are_right_for_every_input() {
         }
     }
 }
+
+/// Some words, with values of every size in them.
+fn words(seed: u64) -> [u64; LANES] {
+    std::array::from_fn(|lane| {
+        let word = mix(seed.wrapping_mul(1000) + lane as u64);
+        // Half of the numbers are near enough to one another for sums to have something of both.
+        if lane % 2 == 0 { word } else { word & 0x83ff_ffff_83ff_ffff | 0x3c00_0000_3c00_0000 }
+    })
+}
+
+/// What an operation without predicates gives.
+fn results(form: &str, wide: bool, sources: &[[u64; LANES]]) -> [u64; LANES] {
+    let mut operation = Operation::new(form);
+    sources.iter().enumerate().for_each(|(at, values)| operation.set(at, values));
+    operation.values(wide, sources.len(), None)
+}
+
+#[test]
+fn pairs_of_mixed_precision_do_what_two_single_operations_do() {
+    for (half, seed) in
+        [("f16", 1), ("bf16", 2)].into_iter().flat_map(|(half, n)| (0..20).map(move |s| (half, 20 * n + s)))
+    {
+        let [a, b, c] = [words(3 * seed), words(3 * seed + 1), words(3 * seed + 2)];
+        let halves = a.map(|word| word & 0xffff_ffff);
+        for n in 0..2 {
+            let one = a.map(|word| word >> (16 * n) & 0xffff);
+            let [b1, c1] = [b, c].map(|words| words.map(|word| word >> (32 * n) & 0xffff_ffff));
+            let part =
+                |pairs: [u64; LANES], bits: u32| pairs.map(|word| word >> (bits * n) & ((1 << bits) - 1));
+            for rounding in ["rn", "rz", "rm", "rp"] {
+                for opcode in ["add", "sub"] {
+                    let pairs =
+                        results(&format!("{opcode}.{rounding}.f32x2.{half}x2.f32x2"), true, &[halves, c]);
+                    let single = results(&format!("{opcode}.{rounding}.f32.{half}"), false, &[one, c1]);
+                    assert_eq!(part(pairs, 32), single, "{opcode}.{rounding} with {half}");
+                }
+                let pairs =
+                    results(&format!("fma.{rounding}.f32x2.{half}x2.f32x2.f32x2"), true, &[halves, b, c]);
+                let wide = results(&format!("cvt.f32.{half}"), false, &[one]);
+                assert_eq!(
+                    part(pairs, 32),
+                    results(&format!("fma.{rounding}.f32"), false, &[wide, b1, c1]),
+                    "{half}"
+                );
+            }
+            let ftz = if half == "f16" { ".ftz" } else { "" };
+            for opcode in ["add", "sub", "mul"] {
+                let pairs = results(&format!("{opcode}.rz{ftz}.{half}x2.f32x2.f32x2"), false, &[b, c]);
+                let single = results(&format!("{opcode}.rz{ftz}.f32"), false, &[b1, c1]);
+                let cut = results(&format!("cvt.rz.{half}.f32"), false, &[single]);
+                let flushed =
+                    cut.map(|bits| if half == "f16" && bits & 0x7c00 == 0 { bits & 0x8000 } else { bits });
+                assert_eq!(part(pairs, 16), flushed, "{opcode} to {half}");
+            }
+        }
+    }
+}

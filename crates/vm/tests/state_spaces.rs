@@ -329,6 +329,58 @@ fn a_pointer_to_constants_can_be_a_kernels_parameter() {
     }
 }
 
+// R5.1.3-5, R5.1.3-9, R5.1.3-10: the host makes buffers in constant memory, fills them, and hands over pointers.
+#[test]
+fn the_host_makes_constant_buffers_and_kernels_get_pointers_to_them() {
+    let body = "
+        ld.param.u64 %d1, [at]; mad.wide.u32 %d1, %t, 4, %d1; ld.const.u32 %r1, [%d1];
+        st.global.u32 [%o], %r1;";
+    let mut device = load(&kernel("k", ", .param .u64 .ptr .const .align 8 at", body));
+    let [first, second] = [(); 2].map(|()| device.allocate_constant(16).expect("room"));
+    for (address, start) in [(first, 10u32), (second, 20)] {
+        let bytes: Vec<u8> = (start..start + 4).flat_map(u32::to_le_bytes).collect();
+        device.write_constant(address, &bytes).expect("inside");
+    }
+    assert_eq!(launch(&mut device, "k", (1, 4), &[&first.to_le_bytes()]), [10, 11, 12, 13]);
+    assert_eq!(launch(&mut device, "k", (1, 4), &[&second.to_le_bytes()]), [20, 21, 22, 23]);
+    let out = device.allocate(256).expect("memory");
+    let arguments = [out.to_le_bytes().to_vec(), first.to_le_bytes().to_vec()];
+    match device.launch(&Launch::new("k", [1, 1, 1], [5, 1, 1], &arguments)) {
+        Err(LaunchError::Fault(fault)) => assert!(matches!(fault.kind, FaultKind::Access(_)), "{fault}"),
+        other => panic!("the fifth word is not the buffer's: {other:?}"),
+    }
+    assert!(device.write_constant(first + 8, &[0; 16]).is_err(), "past its end");
+}
+
+// R5.1.3-6.
+#[test]
+fn a_constant_buffer_never_spans_two_banks() {
+    let mut device = load(&kernel("k", "", ""));
+    for _ in 0..10 {
+        let at = device.allocate_constant(40_000).expect("a bank each");
+        assert_eq!(at / 65_536, (at + 39_999) / 65_536);
+    }
+    assert!(device.allocate_constant(40_000).is_err(), "25,536 bytes are left in each of ten banks");
+    assert!(device.allocate_constant(20_000).is_ok());
+}
+
+// R5.1.3.1-7, R5.1.3.1-10: an array without a size is its bank, which the host fills.
+#[test]
+fn an_array_without_a_size_reaches_all_of_the_bank_that_the_host_filled() {
+    let source = ".version 1.5\n.target sm_13\n.extern .const[2] .b32 const_buffer[];\n\
+        .entry k(.param .u64 out)\n{\n.reg .b64 %o; .reg .b32 %r1, %r2;\nld.param.u64 %o, [out];\n\
+        ld.const[2].b32 %r1, [const_buffer+4];\nld.const[2].b32 %r2, [const_buffer+65532];\n\
+        st.global.b32 [%o], %r1;\nst.global.b32 [%o+4], %r2;\nexit;\n}\n";
+    let mut device = Device::load(&[source], LoadOptions::default()).expect("valid");
+    let mut bank = vec![0; 65_536];
+    bank[4..8].copy_from_slice(&7u32.to_le_bytes());
+    bank[65_532..].copy_from_slice(&9u32.to_le_bytes());
+    device.write_variable("const_buffer", &bank).expect("a bank");
+    assert_eq!(launch(&mut device, "k", (1, 2), &[]), [7, 9]);
+    bank.push(0);
+    assert!(device.write_variable("const_buffer", &bank).is_err(), "more than a bank");
+}
+
 #[test]
 fn global_memory_is_seen_by_all_ctas_and_by_later_grids() {
     let declared = ".global .u32 sum; .global .u32 last;";

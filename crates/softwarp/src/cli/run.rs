@@ -90,6 +90,7 @@ Arguments of the kernel, in the order of its parameters:
   buffer:y=zero:4096     so many bytes of zeros; also none:BYTES (never written), iota32:BYTES (words
                          0, 1, 2, ...), splitmix32:SEED:BYTES (random words) and hex:DIGITS
   buffer:x  buffer:x+16  a buffer that was given before, and an address inside it
+  constant:c=@c.npy      the same in constant memory, by its address there (.ptr .const)
   u32:7  f32:1.5         a number: u8 to u64, s8 to s64, f16, bf16, f32, f64, and the smaller formats
   bytes:00ff             a struct, in hexadecimal
 
@@ -178,7 +179,9 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         match outcome {
             Ok(report) => reports.push(report),
             Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
-                let stopped = stop::stopped(&mut machine, &sources, &fault, &names, colour)?;
+                reports.extend(machine.device().stopped().cloned());
+                let stats = args.stats.then(|| report::Stats::new(&reports));
+                let stopped = stop::stopped(&mut machine, &sources, &fault, &names, stats, colour)?;
                 return sanitize::told(stopped, args, &mut machine, &sources, &findings, colour);
             }
             Err(error) => return Err(refused(&error, &sources, launch_file, colour)),
@@ -302,9 +305,7 @@ fn finish(
         }
     }
     if args.stats {
-        let stats = report::Stats::new(reports);
-        remark(stats.table().trim_end());
-        result.insert("stats".to_owned(), stats.json());
+        report::Stats::new(reports).tell(&mut result);
     }
     Ok(Printed { text: format!("{}\n", Json::Object(result)), fault: verdict })
 }
@@ -345,7 +346,7 @@ fn refused(error: &RunError, sources: &[Source], launch_file: Option<&str>, colo
             None => Fault::call(error),
             Some(name) => Fault::input(name, format!("launches[{index}]: {error}")),
         },
-        RunError::File(_) | RunError::Missing(_) | RunError::Memory { .. } | RunError::Load(_) => {
+        RunError::File(_) | RunError::Memory { .. } | RunError::Texture { .. } | RunError::Load(_) => {
             launch_file.map_or_else(|| Fault::Input(error.to_string()), |name| Fault::input(name, error))
         }
     }

@@ -5,7 +5,8 @@ use crate::render::Event;
 use crate::source::Source;
 use crate::syntax::tree::Item;
 use crate::vm::fault::{
-    BadAccess, Fault, FaultKind, Nearest, Place, Problem, Relative, Use, Waiting, What, space_name,
+    AwaitedMbarrier, BadAccess, BadTexture, Fault, FaultKind, Nearest, Place, Problem, Relative, Use,
+    Waiting, What, space_name,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -82,12 +83,15 @@ pub fn event(run: &mut Run, fault: &Fault) -> Event {
         }
     }
     if let FaultKind::Deadlock(waiting) = &fault.kind {
-        for Waiting { place, barrier, arrived, expected } in waiting {
+        for Waiting { place, barrier, mbarrier, arrived, expected } in waiting {
             let at = (place.unit, place.span);
             if event.places.iter().all(|(unit, span, _)| (*unit, *span) != at) {
                 let what =
                     barrier.map_or("the cluster's barrier".to_owned(), |number| format!("barrier {number}"));
-                let reason = format!("others wait at {what}, which has {arrived} of {expected} threads");
+                let reason = match mbarrier {
+                    Some(mbarrier) => format!("others wait for {mbarrier}"),
+                    None => format!("others wait at {what}, which has {arrived} of {expected} threads"),
+                };
                 event.places.push((place.unit, place.span, Some(reason)));
             }
         }
@@ -123,7 +127,8 @@ pub fn json(run: &mut Run, sources: &[Source], fault: &Fault) -> Json {
         FaultKind::Deadlock(waiting) => {
             let one = |one: &Waiting| {
                 json!({
-                    "barrier": one.barrier, "arrived": one.arrived, "expected": one.expected,
+                    "barrier": one.barrier, "mbarrier": one.mbarrier.as_ref().map(|it| mbarrier(run, it)),
+                    "arrived": one.arrived, "expected": one.expected,
                     "cta": one.place.cta, "thread": one.place.thread, "warp": one.place.warp,
                     "lanes": format!("0x{:08x}", one.place.lanes),
                 })
@@ -133,6 +138,14 @@ pub fn json(run: &mut Run, sources: &[Source], fault: &Fault) -> Json {
         _ => {}
     }
     Json::Object(map)
+}
+
+fn mbarrier(run: &Run, mbarrier: &AwaitedMbarrier) -> Json {
+    json!({
+        "address": format!("0x{:x}", mbarrier.address), "initialised": mbarrier.initialised,
+        "parity": mbarrier.parity, "pending": mbarrier.pending, "bytes": mbarrier.bytes,
+        "nearest": mbarrier.nearest.as_ref().map(|nearest| near(run, nearest)),
+    })
 }
 
 /// Where something happened, for programs.
@@ -167,6 +180,8 @@ fn kind(kind: &FaultKind) -> &'static str {
             Problem::ReadOnly => "read_only",
             Problem::Freed => "use_after_free",
             Problem::WrongSpace => "wrong_space",
+            Problem::Multicast => "multicast",
+            Problem::NotMulticast => "not_multicast",
             Problem::OtherCta => "other_cta",
             Problem::NoCta => "no_cta",
             Problem::Ended => "ended_cta",
@@ -177,10 +192,20 @@ fn kind(kind: &FaultKind) -> &'static str {
         FaultKind::NoBarrier(_) => "no_barrier",
         FaultKind::BarrierCount(_) => "barrier_count",
         FaultKind::ArrivesTwice => "cluster_barrier_arrives_twice",
+        FaultKind::Mbarrier { .. } => "mbarrier",
+        FaultKind::Copy { .. } => "copy",
         FaultKind::StackOverflow => "stack_overflow",
         FaultKind::NoFunction(_) => "no_function",
         FaultKind::NoTarget { .. } => "no_target",
         FaultKind::BadFree(_) => "bad_free",
+        FaultKind::Texture(bad) => match **bad {
+            BadTexture::Unbound { .. } | BadTexture::NoAnswer { .. } => "texture_unbound",
+            BadTexture::NoHandle { .. } => "texture_handle",
+            BadTexture::Kind { .. } | BadTexture::Geometry { .. } => "texture_kind",
+            BadTexture::OutOfRange { .. } => "surface_out_of_range",
+            BadTexture::Misaligned { .. } => "surface_misaligned",
+            BadTexture::Freed { .. } => "use_after_free",
+        },
         FaultKind::OutOfMemory => "out_of_memory",
         FaultKind::StepLimit => "step_limit",
         FaultKind::TimeLimit => "time_limit",

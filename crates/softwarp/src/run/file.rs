@@ -5,6 +5,9 @@
 
 use super::compare::Rule;
 use super::data::{self, Init, MOST_DATA};
+use super::tensormap;
+use super::textures::{self, SurfaceEntry, TextureEntry};
+use crate::tensor::Description;
 use serde_json::{Map, Value as Json};
 
 /// The most buffers, launches and the like that a file can have.
@@ -22,6 +25,10 @@ pub struct LaunchFile {
     pub what: Option<String>,
     /// Memory of the device.
     pub buffers: Vec<Buffer>,
+    /// Buffers that stand for the same place in several others: their names, and those of the others.
+    pub multicasts: Vec<(String, Vec<String>)>,
+    /// Buffers in constant memory.
+    pub constants: Vec<Buffer>,
     /// Buffers that are freed before the first launch.
     pub freed: Vec<String>,
     /// Variables of the module that the host sets or reads.
@@ -38,8 +45,10 @@ pub struct LaunchFile {
     pub bug: Option<String>,
     /// The tool of compute-sanitizer that finds it.
     pub tool: Option<String>,
-    /// What it has that the machine has not, in words.
-    pub missing: Option<String>,
+    /// Textures.
+    pub textures: Vec<TextureEntry>,
+    /// Surfaces.
+    pub surfaces: Vec<SurfaceEntry>,
 }
 
 /// Memory of the device.
@@ -86,10 +95,18 @@ pub struct Launch {
 pub enum Argument {
     /// The address of a buffer, and an offset.
     Buffer(String, i64),
+    /// The address in `.const` of a buffer in constant memory, and an offset.
+    Constant(String, i64),
     /// Bytes.
     Bytes(Vec<u8>),
+    /// The handle of a texture.
+    Texture(String),
+    /// The handle of a surface.
+    Surface(String),
     /// A struct of so many bytes: where each member begins, and what it is. Other bytes are zero.
     Packed(u64, Vec<(u64, Argument)>),
+    /// A tensor map, its address that of a buffer with an offset.
+    TensorMap(Box<Description>, String, i64),
 }
 
 /// What is wrong with a launch file.
@@ -112,16 +129,16 @@ impl std::fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-type Read<T> = Result<T, FileError>;
+pub(super) type Read<T> = Result<T, FileError>;
 
 /// A value and its place.
-struct At<'a> {
-    json: &'a Json,
+pub(super) struct At<'a> {
+    pub(super) json: &'a Json,
     place: String,
 }
 
 impl<'a> At<'a> {
-    fn error<T>(&self, why: impl Into<String>) -> Read<T> {
+    pub(super) fn error<T>(&self, why: impl Into<String>) -> Read<T> {
         Err(FileError { place: self.place.clone(), why: why.into() })
     }
 
@@ -136,19 +153,19 @@ impl<'a> At<'a> {
     }
 
     /// A key that may be absent or null.
-    fn get(&self, key: &str) -> Read<Option<At<'a>>> {
+    pub(super) fn get(&self, key: &str) -> Read<Option<At<'a>>> {
         let found = self.object()?.get(key).filter(|json| !json.is_null());
         Ok(found.map(|json| self.inside(key, json)))
     }
 
-    fn need(&self, key: &str) -> Read<At<'a>> {
+    pub(super) fn need(&self, key: &str) -> Read<At<'a>> {
         match self.get(key)? {
             Some(at) => Ok(at),
             None => self.error(format!("`{key}` is missing")),
         }
     }
 
-    fn list(&self) -> Read<Vec<At<'a>>> {
+    pub(super) fn list(&self) -> Read<Vec<At<'a>>> {
         let Some(list) = self.json.as_array() else { return self.error("it must be a list") };
         if list.len() > MOST {
             return self.error(format!("it has {} members: there can be {MOST}", list.len()));
@@ -158,19 +175,23 @@ impl<'a> At<'a> {
     }
 
     /// A list that may be absent.
-    fn list_of<T>(&self, key: &str, read: impl Fn(&At<'a>) -> Read<T>) -> Read<Vec<T>> {
+    pub(super) fn list_of<T>(&self, key: &str, read: impl Fn(&At<'a>) -> Read<T>) -> Read<Vec<T>> {
         match self.get(key)? {
             Some(list) => list.list()?.iter().map(read).collect(),
             None => Ok(Vec::new()),
         }
     }
 
-    fn text(&self) -> Read<String> {
+    pub(super) fn text(&self) -> Read<String> {
         self.json.as_str().map_or_else(|| self.error("it must be a string"), |text| Ok(text.to_owned()))
     }
 
-    fn unsigned(&self) -> Read<u64> {
+    pub(super) fn unsigned(&self) -> Read<u64> {
         self.json.as_u64().map_or_else(|| self.error("it must be a whole number that is not negative"), Ok)
+    }
+
+    pub(super) fn boolean(&self) -> Read<bool> {
+        self.json.as_bool().map_or_else(|| self.error("it must be true or false"), Ok)
     }
 
     fn data(&self, most: u64) -> Read<Vec<u8>> {
@@ -206,11 +227,22 @@ impl LaunchFile {
         let file = At { json, place: String::new() };
         let text = |key: &str| file.get(key)?.map(|at| at.text()).transpose();
         let launches = file.need("launches")?;
-        let buffers = match file.get("buffers")? {
+        let buffers = |key: &str| match file.get(key)? {
             Some(at) => {
-                at.object()?.iter().map(|(name, json)| buffer(&at.inside(name, json), name)).collect()
+                let memory = at.object()?.iter().filter(|(_, json)| json.get("multicast").is_none());
+                memory.map(|(name, json)| buffer(&at.inside(name, json), name)).collect()
             }
             None => Ok(Vec::new()),
+        };
+        let multicasts = match file.get("buffers")? {
+            Some(at) => {
+                let several = at.object()?.iter().filter(|(_, json)| json.get("multicast").is_some());
+                let one = |(name, json): (&String, &Json)| {
+                    Ok((name.clone(), at.inside(name, json).list_of("multicast", At::text)?))
+                };
+                several.map(one).collect::<Read<_>>()?
+            }
+            None => Vec::new(),
         };
         let expect = match file.get("expect")? {
             Some(at) => {
@@ -225,13 +257,15 @@ impl LaunchFile {
             Some(at) => Rule::from_json(at.json).or_else(|why| at.error(why))?,
             None => Rule::Exact,
         };
-        let mut read = LaunchFile {
+        Ok(LaunchFile {
             ptx: text("ptx")?,
             what: text("what")?,
-            buffers: buffers?,
+            buffers: buffers("buffers")?,
+            multicasts,
+            constants: buffers("constants")?,
             freed: file.list_of("freed", At::text)?,
             globals: file.list_of("globals", global)?,
-            launches: Vec::new(),
+            launches: launches.list()?.iter().map(launch).collect::<Read<_>>()?,
             dump: file.list_of("dump", At::text)?,
             expect: expect?,
             compare,
@@ -240,17 +274,9 @@ impl LaunchFile {
                 Some(at) => at.get("tool")?.map(|at| at.text()).transpose()?,
                 None => None,
             },
-            missing: None,
-        };
-        for key in ["textures", "surfaces"] {
-            if file.get(key)?.is_some_and(|at| at.json.as_array().is_none_or(|list| !list.is_empty())) {
-                read.missing = Some(key.to_owned());
-            }
-        }
-        let mut missing = None;
-        read.launches = launches.list()?.iter().map(|at| launch(at, &mut missing)).collect::<Read<_>>()?;
-        read.missing = read.missing.or(missing);
-        Ok(read)
+            textures: file.list_of("textures", textures::texture)?,
+            surfaces: file.list_of("surfaces", textures::surface)?,
+        })
     }
 
     /// A buffer by its name.
@@ -263,20 +289,33 @@ fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
     let bytes = at.need("bytes")?.unsigned()?;
     let init = match at.get("init")? {
         None => Init::Zero,
-        Some(at) => match at.json {
-            Json::String(word) => match word.as_str() {
-                "zero" => Init::Zero,
-                "none" => Init::None,
-                "iota32" => Init::Iota32,
-                _ => return at.error("it must be zero, none, iota32, or an object"),
-            },
-            _ => match at.get("splitmix32")? {
-                Some(seed) => Init::Splitmix32(seed.unsigned()?),
-                None => Init::Bytes(at.data(bytes.min(MOST_DATA))?),
-            },
-        },
+        Some(at) if at.json.is_string() => {
+            words(&at)?.map_or_else(|| at.error("it must be zero, none, iota32, or an object"), Ok)?
+        }
+        Some(at) => init(&at, bytes.min(MOST_DATA))?,
     };
     Ok(Buffer { name: name.to_owned(), bytes, init })
+}
+
+/// What begins with a word.
+fn words(at: &At<'_>) -> Read<Option<Init>> {
+    Ok(match at.json.as_str() {
+        Some("zero") => Some(Init::Zero),
+        Some("none") => Some(Init::None),
+        Some("iota32") => Some(Init::Iota32),
+        _ => None,
+    })
+}
+
+/// What memory holds at first, of at most so many bytes: a word, a seed or data.
+pub(super) fn init(at: &At<'_>, most: u64) -> Read<Init> {
+    if let Some(init) = words(at)? {
+        return Ok(init);
+    }
+    match at.json.is_object().then(|| at.get("splitmix32")).transpose()?.flatten() {
+        Some(seed) => Ok(Init::Splitmix32(seed.unsigned()?)),
+        None => Ok(Init::Bytes(at.data(most)?)),
+    }
 }
 
 fn global(at: &At<'_>) -> Read<Global> {
@@ -288,12 +327,12 @@ fn global(at: &At<'_>) -> Read<Global> {
     Ok(Global { name: at.need("name")?.text()?, set, dump })
 }
 
-fn launch(at: &At<'_>, missing: &mut Option<String>) -> Read<Launch> {
+fn launch(at: &At<'_>) -> Read<Launch> {
     let shared = at.get("dynamic_smem")?;
     let shared =
         shared.map(|at| u32::try_from(at.unsigned()?).or_else(|_| at.error("it must be less than 2^32")));
     let arguments = match at.get("args")? {
-        Some(list) => list.list()?.iter().map(|at| argument(at, missing, 0)).collect::<Read<_>>()?,
+        Some(list) => list.list()?.iter().map(|at| argument(at, 0)).collect::<Read<_>>()?,
         None => Vec::new(),
     };
     Ok(Launch {
@@ -309,42 +348,39 @@ fn launch(at: &At<'_>, missing: &mut Option<String>) -> Read<Launch> {
 /// What else can stand beside the value of an argument.
 const BESIDE: &[&str] = &["at", "offset", "name", "what"];
 
-fn argument(at: &At<'_>, missing: &mut Option<String>, depth: usize) -> Read<Argument> {
-    let mut kinds = at.object()?.iter().filter(|(key, _)| !BESIDE.contains(&key.as_str()));
+fn argument(at: &At<'_>, depth: usize) -> Read<Argument> {
+    let object = at.object()?;
+    let map = object.contains_key("tensormap");
+    let beside = |key: &str| BESIDE.contains(&key) || map && key == "buffer";
+    let mut kinds = object.iter().filter(|(key, _)| !beside(key));
     let (Some((kind, json)), None) = (kinds.next(), kinds.next()) else {
         return at.error("an argument has one value, as in {\"u32\": 7}");
     };
     let value = at.inside(kind, json);
     match kind.as_str() {
-        "buffer" => {
+        "buffer" | "constant" => {
             let offset = match at.get("offset")? {
                 Some(at) => at.json.as_i64().map_or_else(|| at.error("it must be a whole number"), Ok)?,
                 None => 0,
             };
-            Ok(Argument::Buffer(value.text()?, offset))
+            let is = if kind == "buffer" { Argument::Buffer } else { Argument::Constant };
+            Ok(is(value.text()?, offset))
         }
         "bytes" => value.data(MOST_DATA).map(Argument::Bytes),
-        "packed" if depth < DEEPEST => packed(&value, missing, depth),
-        "tensormap" | "texobj" | "surfobj" => {
-            let words = if kind == "tensormap" {
-                "tensor maps"
-            } else if kind == "texobj" {
-                "textures"
-            } else {
-                "surfaces"
-            };
-            missing.get_or_insert_with(|| words.to_owned());
-            Ok(Argument::Bytes(Vec::new()))
-        }
+        "packed" if depth < DEEPEST => packed(&value, depth),
+        "tensormap" => tensormap::read(value.json, at.json.get("buffer"), at.json.get("offset"))
+            .or_else(|why| value.error(why)),
+        "texobj" => Ok(Argument::Texture(value.text()?)),
+        "surfobj" => Ok(Argument::Surface(value.text()?)),
         _ => scalar(kind, &value).map(Argument::Bytes),
     }
 }
 
-fn packed(at: &At<'_>, missing: &mut Option<String>, depth: usize) -> Read<Argument> {
+fn packed(at: &At<'_>, depth: usize) -> Read<Argument> {
     let size = at.need("size")?.unsigned()?;
     let mut fields = Vec::new();
     for field in at.need("fields")?.list()? {
-        fields.push((field.need("at")?.unsigned()?, argument(&field, missing, depth + 1)?));
+        fields.push((field.need("at")?.unsigned()?, argument(&field, depth + 1)?));
     }
     Ok(Argument::Packed(size, fields))
 }

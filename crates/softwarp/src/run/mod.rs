@@ -1,6 +1,7 @@
 //! Runs what a launch file says, on a machine of its own.
 //!
 //! [`mod@file`] reads launch files, [`data`] the bytes in them; [`compare`] has the rules by which results are the same;
+//! [`textures`] reads and binds textures and surfaces;
 //! [`fault`] tells what stopped a launch, to people and to programs, [`finding`] what the sanitizers found.
 
 pub mod compare;
@@ -8,12 +9,16 @@ pub mod data;
 pub mod fault;
 pub mod file;
 pub mod finding;
+mod tensormap;
+pub mod textures;
 
 use crate::machine::{self, fit};
+use crate::tensor::Arch;
 use crate::vm::device::{Device, Launch, LaunchError, LoadError, LoadOptions, Report};
 use crate::vm::memory::global::MemoryError;
 use crate::vm::sanitize::Sanitize;
 use crate::vm::stats::{Progress, Tracer};
+use crate::vm::texture::TextureError;
 use compare::Difference;
 use data::Init;
 use file::{Argument, FileError, LaunchFile};
@@ -48,8 +53,6 @@ pub struct Options<'a> {
 pub enum RunError {
     /// It names something that is not there, or asks for what cannot be.
     File(FileError),
-    /// It has something that the machine has not.
-    Missing(String),
     /// The module cannot be loaded.
     Load(LoadError),
     /// Memory cannot be had, read or written.
@@ -58,6 +61,13 @@ pub enum RunError {
         of: String,
         /// Why.
         error: MemoryError,
+    },
+    /// A texture or surface cannot be made or bound.
+    Texture {
+        /// Which.
+        of: String,
+        /// Why.
+        error: TextureError,
     },
     /// A launch failed.
     Launch {
@@ -72,13 +82,13 @@ impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             RunError::File(error) => write!(f, "{error}"),
-            RunError::Missing(what) => write!(f, "{what} are not supported by the machine yet"),
             RunError::Load(LoadError::Invalid(found)) => match found.first() {
                 Some((_, first)) => write!(f, "the module has errors: {} {}", first.code.0, first.message),
                 None => write!(f, "the module has errors"),
             },
             RunError::Load(error) => write!(f, "{error}"),
             RunError::Memory { of, error } => write!(f, "`{of}`: {error}"),
+            RunError::Texture { of, error } => write!(f, "`{of}`: {error}"),
             RunError::Launch { error, .. } => write!(f, "{error}"),
         }
     }
@@ -104,6 +114,9 @@ pub struct Placed {
 pub struct Run {
     device: Device,
     buffers: Vec<Placed>,
+    bound: textures::Bound,
+    /// Buffers in constant memory, by name: their addresses there.
+    constants: Vec<(String, u64)>,
 }
 
 /// The most bytes of a kernel's parameters.
@@ -112,11 +125,9 @@ const MOST_PARAMETER: u64 = 32764;
 impl Run {
     /// Loads the modules and fills the memory.
     pub fn prepare(file: &LaunchFile, sources: &[&str], load: LoadOptions) -> Result<Run, RunError> {
-        if let Some(missing) = &file.missing {
-            return Err(RunError::Missing(missing.clone()));
-        }
         let device = Device::load(sources, load).map_err(RunError::Load)?;
-        let mut run = Run { device, buffers: Vec::new() };
+        let mut run =
+            Run { device, buffers: Vec::new(), constants: Vec::new(), bound: textures::Bound::default() };
         for buffer in &file.buffers {
             let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
             let address = match buffer.init {
@@ -129,6 +140,25 @@ impl Run {
             let (name, bytes) = (buffer.name.clone(), buffer.bytes);
             run.buffers.push(Placed { name, address, bytes, freed: false });
         }
+        for (name, of) in &file.multicasts {
+            let find = |part: &String| {
+                let found = run.buffers.iter().find(|buffer| &buffer.name == part);
+                found.map(|buffer| (buffer.address, buffer.bytes)).ok_or_else(|| no_buffer("buffers", part))
+            };
+            let parts = of.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+            let bytes = parts.iter().map(|(_, bytes)| *bytes).min().unwrap_or(0);
+            let starts: Vec<u64> = parts.iter().map(|(address, _)| *address).collect();
+            let failed = |error| RunError::Memory { of: name.clone(), error };
+            let address = run.device.multicast(&starts, bytes).map_err(failed)?;
+            run.buffers.push(Placed { name: name.clone(), address, bytes, freed: false });
+        }
+        for buffer in &file.constants {
+            let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
+            let address = run.device.allocate_constant(buffer.bytes).map_err(failed)?;
+            let put = |at, piece: &[u8]| run.device.write_constant(address.saturating_add(at), piece);
+            buffer.init.write(buffer.bytes, put).map_err(failed)?;
+            run.constants.push((buffer.name.clone(), address));
+        }
         for name in &file.freed {
             let index = run.buffers.iter().position(|one| &one.name == name);
             let Some(placed) = index.and_then(|index| run.buffers.get_mut(index)) else {
@@ -138,9 +168,10 @@ impl Run {
             let failed = |error| RunError::Memory { of: name.clone(), error };
             run.device.free(placed.address).map_err(failed)?;
         }
+        run.bind(&file.surfaces, &file.textures)?;
         for name in file.dump.iter().filter(|name| file.buffer(name).is_none()) {
-            if run.device.variable(name).is_none() {
-                let why = format!("there is no buffer or variable `{name}`");
+            if run.device.variable(name).is_none() && run.bound.array(name).is_none() {
+                let why = format!("there is no buffer, variable or surface `{name}`");
                 return Err(RunError::File(FileError { place: "dump".to_owned(), why }));
             }
         }
@@ -203,6 +234,28 @@ impl Run {
                 let found = found.ok_or_else(|| no_buffer(place, name))?;
                 Ok(machine::Argument::Address(found.address.wrapping_add_signed(*offset)))
             }
+            Argument::TensorMap(description, name, offset) => {
+                let found = self.buffers.iter().find(|buffer| &buffer.name == name);
+                let address =
+                    found.ok_or_else(|| no_buffer(place, name))?.address.wrapping_add_signed(*offset);
+                let arch = Arch(self.device.image().header.arch.sm().into());
+                let made = tensormap::bytes(description, address, arch);
+                let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });
+                made.map(machine::Argument::Bytes).map_err(error)
+            }
+            Argument::Texture(name) | Argument::Surface(name) => {
+                let texture = matches!(argument, Argument::Texture(_));
+                let what = if texture { "texture" } else { "surface" };
+                let why = format!("there is no {what} object `{name}`");
+                let missing = || RunError::File(FileError { place: place.to_owned(), why });
+                let handle = self.bound.handle(texture, name).ok_or_else(missing)?;
+                Ok(machine::Argument::Bytes(handle.to_le_bytes().to_vec()))
+            }
+            Argument::Constant(name, offset) => {
+                let found = self.constants.iter().find(|(one, _)| one == name);
+                let &(_, address) = found.ok_or_else(|| no_buffer(place, name))?;
+                Ok(machine::Argument::Address(address.wrapping_add_signed(*offset)))
+            }
             Argument::Packed(size, fields) => {
                 let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });
                 if *size > MOST_PARAMETER {
@@ -232,6 +285,9 @@ impl Run {
     pub fn read(&self, name: &str) -> Result<Vec<u8>, RunError> {
         let failed = |error| RunError::Memory { of: name.to_owned(), error };
         let Some(buffer) = self.buffers.iter().find(|buffer| buffer.name == name) else {
+            if let Some(array) = self.bound.array(name) {
+                return array.read(0).map_err(|error| RunError::Texture { of: name.to_owned(), error });
+            }
             return self.device.read_variable(name).map_err(failed);
         };
         let out_of_memory = || failed(MemoryError::OutOfMemory { bytes: buffer.bytes });
@@ -246,7 +302,9 @@ impl Run {
     /// What the file wants to be read back.
     pub fn dumps(&self, file: &LaunchFile) -> Result<Vec<(String, Vec<u8>)>, RunError> {
         let globals = file.globals.iter().filter(|global| global.dump).map(|global| &global.name);
-        let names = file.dump.iter().chain(globals.filter(|name| !file.dump.contains(name)));
+        let surfaces = file.surfaces.iter().filter(|surface| surface.dump).map(|surface| &surface.name);
+        let others = globals.chain(surfaces).filter(|name| !file.dump.contains(name));
+        let names = file.dump.iter().chain(others);
         names.map(|name| Ok((name.clone(), self.read(name)?))).collect()
     }
 }

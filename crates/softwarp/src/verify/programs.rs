@@ -144,7 +144,6 @@ pub fn judge(program: &Program) -> Verdict {
 /// Why the machine refuses a program, if it does.
 fn refusal(error: &RunError) -> Option<String> {
     match error {
-        RunError::Missing(_) => Some(error.to_string()),
         RunError::Launch { error: LaunchError::Unsupported(list), .. } => {
             let reasons: BTreeSet<&str> = list.iter().map(|one| one.what.as_str()).collect();
             let more = reasons.len().saturating_sub(SHOWN);

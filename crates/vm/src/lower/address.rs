@@ -8,6 +8,7 @@ use super::function::{Builder, Lowered, Refusal, because};
 use super::kernels::Simple;
 use crate::program::cluster::ClusterOp;
 use crate::program::{Memory, NONE, Operands, Step};
+use crate::texture::bind::handle_of;
 use softwarp_check::Reference;
 use softwarp_check::checked::{Place, VarId};
 use softwarp_image::window::reserved_shared;
@@ -93,6 +94,13 @@ impl Builder<'_, '_> {
         offset: i64,
         bits: u32,
     ) -> Lowered<u32> {
+        let image = self.session.image;
+        let object = image.object_of(self.unit, id);
+        if image.object(object).opaque().is_some()
+            && let Some(handle) = handle_of(image, &self.session.windows, object, member)
+        {
+            return Ok(self.constant(handle.wrapping_add_signed(offset), bits));
+        }
         let placed = self.place(id, member)?;
         let address = placed.address.wrapping_add_signed(offset);
         match placed.memory {

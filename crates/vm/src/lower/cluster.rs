@@ -1,4 +1,4 @@
-//! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24 and 9.7.13.3).
+//! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.17 and 9.7.13.18).
 
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal};
@@ -25,8 +25,35 @@ impl Builder<'_, '_> {
                 let a = self.source(operands.start + 1, form.ty())?;
                 self.cluster_value(ClusterOp::Rank(pointer(form)), operands.start, Type::U32, vec![a])
             }
+            "clusterlaunchcontrol" if form.has("try_cancel") => {
+                let response = self.address(operands.start, form.space())?;
+                let mbarrier = self.address(operands.start + 1, form.space())?;
+                let op = ClusterOp::TryCancel { multicast: form.has("multicast::cluster::all") };
+                let addresses = vec![response, mbarrier];
+                self.step(Step::Cluster(op, Operands { addresses, ..Operands::default() }))
+            }
+            "clusterlaunchcontrol" if form.has("query_cancel") => self.query_cancel(form, operands),
             _ => Err(Refusal::Form),
         }
+    }
+
+    fn query_cancel(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        let response = self.source(operands.start + 1, Type::B128)?;
+        let reads = vec![response, response + 1];
+        let dimension = match () {
+            () if form.has("is_canceled") => {
+                return self.cluster_value(ClusterOp::IsCancelled, operands.start, Type::Pred, reads);
+            }
+            () if form.has("get_first_ctaid::y") => 1,
+            () if form.has("get_first_ctaid::z") => 2,
+            () => 0,
+        };
+        if !form.has("get_first_ctaid") {
+            return self.cluster_value(ClusterOp::FirstCta(dimension), operands.start, Type::B32, reads);
+        }
+        let elements = self.elements(operands.start, Type::B32)?;
+        let writes = elements.into_iter().map(|(slot, _)| slot).collect();
+        self.step(Step::Cluster(ClusterOp::FirstCta(0), Operands { reads, writes, addresses: Vec::new() }))
     }
 
     /// A step with one result of this type.

@@ -25,6 +25,14 @@ impl Form {
         self.shape.words.contains(&word)
     }
 
+    /// The same without a word.
+    pub fn without(&self, word: &str, select: Select) -> Form {
+        let mut shape = self.shape.clone();
+        shape.words.retain(|one| *one != word);
+        let action = action(&shape, select);
+        Form { shape, action }
+    }
+
     /// The first type.
     pub fn ty(&self) -> Type {
         self.shape.types.first().copied().unwrap_or(Type::B32)
@@ -95,6 +103,8 @@ pub enum Action {
     Texture,
     /// CTAs of a cluster.
     Cluster,
+    /// Memory that several devices have together.
+    Multimem,
     /// Asynchronous copies and mbarriers.
     Asynchronous,
     /// Matrices.
@@ -152,6 +162,7 @@ fn action(shape: &Shape, select: Select) -> Action {
         "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => Action::Texture,
         "mapa" | "getctarank" | "clusterlaunchcontrol" => Action::Cluster,
         "barrier" if has("cluster") => Action::Cluster,
+        "multimem" => Action::Multimem,
         "mbarrier" | "cp" | "tensormap" => Action::Asynchronous,
         "st" | "red" if has("async") || has("bulk") => Action::Asynchronous,
         "prefetch" if has("tensormap") => Action::Asynchronous,
@@ -193,7 +204,8 @@ fn action(shape: &Shape, select: Select) -> Action {
     }
 }
 
-fn atomic(shape: &Shape) -> Option<AtomicOp> {
+/// What an atomic operation or a reduction does.
+pub(super) fn atomic(shape: &Shape) -> Option<AtomicOp> {
     shape.words.iter().find_map(|word| {
         Some(match *word {
             "and" => AtomicOp::And,

@@ -16,7 +16,7 @@ use softwarp_image::FunctionId;
 use softwarp_isa::Type;
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Instruction, Item, Statement};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Why an instruction cannot be executed, or what it was lowered to.
@@ -107,6 +107,10 @@ pub(super) struct Builder<'s, 'a> {
     pub guard: Guard,
     /// The place of the instruction at hand.
     span: Span,
+    /// The statements that the assembler takes `.sat` from.
+    unsaturated: HashSet<u32>,
+    /// The instruction at hand is one of them.
+    saturation_forgotten: bool,
     /// Where parameters and return values lie in the parameter memory.
     pub homes: HashMap<VarId, u64>,
     /// Parameters and return values whose addresses are taken lie in the frame instead.
@@ -157,6 +161,8 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
         labels: HashMap::new(),
         guard: Guard::ALWAYS,
         span: body.map_or(is.span, |body| Span::new(body.span.start, body.span.start + 1)),
+        unsaturated: HashSet::new(),
+        saturation_forgotten: false,
         homes: HashMap::new(),
         in_frame: HashMap::new(),
         arguments: 0,
@@ -171,6 +177,7 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
     }
     builder.place_parameters(is.arguments.bytes);
     builder.enter();
+    builder.unsaturated = builder.forgotten_saturations();
     builder.body();
     builder.span = body.map_or(is.span, |body| Span::new(body.span.end.saturating_sub(1), body.span.end));
     builder.finish(function)
@@ -190,6 +197,7 @@ impl<'a> Builder<'_, 'a> {
                 Statement::Instruction(instruction) => {
                     let predicate = instruction.guard.and_then(|_| guards.next());
                     let predicate = predicate.map_or(Reference::Nothing, |guard| guard.predicate);
+                    self.saturation_forgotten = self.unsaturated.contains(&index);
                     self.instruction(predicate, instruction);
                 }
                 _ => {}
@@ -228,6 +236,9 @@ impl<'a> Builder<'_, 'a> {
         let names = &mut self.session.names[self.unit as usize];
         let form = names.forms.find(self.of.module, instruction.mnemonic, self.session.select);
         let Some(form) = form else { return Err(Refusal::Form) };
+        if self.saturation_forgotten {
+            return self.act(&form.without("sat", self.session.select), instruction);
+        }
         self.act(&form, instruction)
     }
 
@@ -271,6 +282,7 @@ impl<'a> Builder<'_, 'a> {
             Action::StackRestore => self.stack_restore(form, operands),
             Action::Texture => self.texture(form, operands),
             Action::Cluster => self.cluster(form, operands),
+            Action::Multimem => self.multimem(form, operands),
             Action::Asynchronous => self.asynchronous(form, operands),
             Action::Matrix => self.matrix(form, operands),
             Action::Refused => Err(Refusal::Form),

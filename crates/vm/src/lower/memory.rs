@@ -23,9 +23,14 @@ impl Builder<'_, '_> {
         if parts.len != 1 {
             return Err(Refusal::Form);
         }
-        let (base, offset) = match self.operand(parts.start).kind {
+        self.address_of(parts.start, space)
+    }
+
+    /// The address that a part of an operand in brackets is.
+    pub fn address_of(&mut self, part: u32, space: Space) -> Lowered<Address> {
+        let (base, offset) = match self.operand(part).kind {
             OperandKind::Offset(base, offset) => (base.start, self.evaluate(offset)?.bits() as i64),
-            _ => (parts.start, 0),
+            _ => (part, 0),
         };
         match self.operand(base).kind {
             OperandKind::Literal(_) | OperandKind::Expr(_) => {
@@ -67,7 +72,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers of a vector, or of a single operand, and their widths. Constants are made rows.
-    fn elements(&mut self, index: u32, ty: Type) -> Lowered<Vec<(u32, u8)>> {
+    pub fn elements(&mut self, index: u32, ty: Type) -> Lowered<Vec<(u32, u8)>> {
         match self.operand(index).kind {
             OperandKind::Vector(parts) => self.places(parts).map(|part| self.value(part, ty)).collect(),
             OperandKind::Name(_) if self.lanes(index) > 1 => {

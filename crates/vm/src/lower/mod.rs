@@ -10,6 +10,7 @@
 
 mod address;
 mod allocate;
+mod assembler;
 mod asynchronous;
 mod call;
 mod cluster;
@@ -21,6 +22,7 @@ mod kernels;
 mod matrix;
 mod memory;
 mod moves;
+mod multimem;
 mod operand;
 mod parameter;
 mod plan;

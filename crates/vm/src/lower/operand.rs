@@ -284,7 +284,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// A source without braces where a vector is wanted: a vector register, or a vector of one.
-    fn whole(&mut self, index: u32, ty: Type) -> Lowered<Vec<u32>> {
+    pub fn whole(&mut self, index: u32, ty: Type) -> Lowered<Vec<u32>> {
         match self.reference(index) {
             Reference::Variable(id, member) if self.is_register(id) && self.lanes(index) > 1 => {
                 let mut slots = Vec::new();

@@ -89,6 +89,7 @@ fn visit_step(step: &mut Step, see: &mut impl FnMut(&mut u32, Role)) {
         }
         Step::Texture(_, operands)
         | Step::Cluster(_, operands)
+        | Step::Multimem(_, operands)
         | Step::Asynchronous(_, operands)
         | Step::Matrix(_, operands) => {
             operands.reads.iter_mut().for_each(|slot| see(slot, Role::Read));

@@ -37,7 +37,7 @@ impl Builder<'_, '_> {
     }
 
     /// A predicate as a source, and whether it is negated.
-    fn predicate(&mut self, index: u32) -> Lowered<(u32, bool)> {
+    pub fn predicate(&mut self, index: u32) -> Lowered<(u32, bool)> {
         match self.operand(index).kind {
             OperandKind::Not(parts) => Ok((self.source(parts.start, Type::Pred)?, true)),
             _ => Ok((self.source(index, Type::Pred)?, false)),

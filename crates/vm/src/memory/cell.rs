@@ -229,31 +229,44 @@ impl Cells {
     /// Copies bytes out.
     pub fn read(&self, at: u64, into: &mut [u8]) {
         let mut at = at as usize;
-        let mut rest = into;
-        while !rest.is_empty() {
-            let word = u64::load(self, at & !7).to_le_bytes();
-            let from = at & 7;
-            let count = rest.len().min(8 - from);
-            let (now, later) = rest.split_at_mut(count);
-            now.copy_from_slice(&word[from..from + count]);
-            (rest, at) = (later, at + count);
+        let head = (at.wrapping_neg() & 7).min(into.len());
+        let (head, rest) = into.split_at_mut(head);
+        for byte in head {
+            *byte = u8::load(self, at);
+            at += 1;
+        }
+        let (words, tail) = rest.as_chunks_mut::<8>();
+        assert!(words.is_empty() || self.has::<u64>(at, words.len()), "places are checked before");
+        let from = self.words.iter().skip(at / 8);
+        at += 8 * words.len();
+        for (word, from) in words.iter_mut().zip(from) {
+            *word = from.load(Ordering::Relaxed).to_le_bytes();
+        }
+        for byte in tail {
+            *byte = u8::load(self, at);
+            at += 1;
         }
     }
 
     /// Copies bytes in.
-    pub fn write(&self, at: u64, mut bytes: &[u8]) {
+    pub fn write(&self, at: u64, bytes: &[u8]) {
         let mut at = at as usize;
-        while let Some((&first, rest)) = bytes.split_first() {
-            match bytes.first_chunk::<8>() {
-                Some(word) if at.is_multiple_of(8) => {
-                    u64::from_le_bytes(*word).store(self, at);
-                    (bytes, at) = (&bytes[8..], at + 8);
-                }
-                _ => {
-                    first.store(self, at);
-                    (bytes, at) = (rest, at + 1);
-                }
-            }
+        let (head, rest) = bytes.split_at((at.wrapping_neg() & 7).min(bytes.len()));
+        for byte in head {
+            byte.store(self, at);
+            at += 1;
+        }
+        let (words, tail) = rest.as_chunks::<8>();
+        // Seen once for all of them, so that the loop has little else to do.
+        assert!(words.is_empty() || self.has::<u64>(at, words.len()), "places are checked before");
+        let to = self.words.iter().skip(at / 8);
+        for (word, to) in words.iter().zip(to) {
+            to.store(u64::from_le_bytes(*word), Ordering::Relaxed);
+        }
+        at += 8 * words.len();
+        for byte in tail {
+            byte.store(self, at);
+            at += 1;
         }
     }
 

@@ -36,6 +36,8 @@ pub enum AllocationKind {
     Variables,
     /// What `malloc` gives parts of.
     Heap(Mutex<Blocks>),
+    /// Addresses that stand for several places each: where these begin. It has no contents of its own.
+    Multicast(Vec<u64>),
 }
 
 /// Why the host's request failed.
@@ -55,6 +57,11 @@ pub enum MemoryError {
     },
     /// The allocation was freed.
     Freed {
+        /// The address.
+        address: u64,
+    },
+    /// The address stands for several places.
+    Multicast {
         /// The address.
         address: u64,
     },
@@ -87,6 +94,9 @@ impl std::fmt::Display for MemoryError {
                 write!(f, "{bytes} bytes at 0x{address:x} are not in an allocation")
             }
             MemoryError::Freed { address } => write!(f, "the memory at 0x{address:x} was freed"),
+            MemoryError::Multicast { address } => {
+                write!(f, "0x{address:x} is a multicast address, and stands for several places")
+            }
             MemoryError::NotAllocated { address } => write!(f, "0x{address:x} does not begin an allocation"),
             MemoryError::NoVariable { name } => write!(f, "there is no variable `{name}`"),
             MemoryError::TooManyBytes { name, bytes, given } => {
@@ -130,7 +140,9 @@ impl Global {
         let needed = bytes.checked_add(self.guard(bytes))?.checked_add(ALIGNMENT)?;
         let end = self.window.base + self.window.size;
         if end - self.next < needed {
-            self.allocations.retain(|allocation| allocation.cells.is_some());
+            self.allocations.retain(|allocation| {
+                allocation.cells.is_some() || matches!(allocation.kind, AllocationKind::Multicast(_))
+            });
             let taken = self.allocations.iter().filter(|allocation| self.window.contains(allocation.base));
             let mut free = self.window.base;
             for allocation in taken {
@@ -148,11 +160,14 @@ impl Global {
     fn add(&mut self, bytes: u64, kind: AllocationKind) -> Result<u64, MemoryError> {
         let full = MemoryError::OutOfMemory { bytes };
         let base = self.place(bytes).ok_or(full.clone())?;
-        let cells = Cells::new(bytes).ok_or(full)?;
+        let cells = match kind {
+            AllocationKind::Multicast(_) => None,
+            _ => Some(Cells::new(bytes).ok_or(full)?),
+        };
         let past = (base + bytes + self.guard(bytes)).next_multiple_of(ALIGNMENT);
         self.next = self.next.max(past.min(self.window.base + self.window.size));
         let index = self.allocations.partition_point(|allocation| allocation.base < base);
-        self.allocations.insert(index, Allocation { base, bytes, cells: Some(cells), kind });
+        self.allocations.insert(index, Allocation { base, bytes, cells, kind });
         Ok(base)
     }
 
@@ -161,12 +176,34 @@ impl Global {
         self.add(bytes, AllocationKind::Host)
     }
 
+    /// Makes addresses that each stand for the same place in several pieces of memory, which begin there.
+    pub fn add_multicast(&mut self, parts: &[u64], bytes: u64) -> Result<u64, MemoryError> {
+        parts.iter().try_for_each(|&part| self.range(part, bytes).map(drop))?;
+        self.add(bytes, AllocationKind::Multicast(parts.to_vec()))
+    }
+
+    /// The addresses that a multicast address stands for, if it is one, with so many bytes from it on.
+    pub(crate) fn multicast(&self, address: u64, bytes: u64) -> Option<Vec<u64>> {
+        let allocation = &self.allocations[self.before(address)?];
+        let AllocationKind::Multicast(parts) = &allocation.kind else { return None };
+        let offset = address - allocation.base;
+        let inside = allocation.bytes.checked_sub(offset).is_some_and(|room| room >= bytes);
+        inside.then(|| parts.iter().map(|part| part + offset).collect())
+    }
+
     /// Gives it back.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
         let index = self.allocations.binary_search_by_key(&address, |allocation| allocation.base);
-        let allocation = index.ok().and_then(|index| self.allocations.get_mut(index));
-        let allocation = allocation.filter(|allocation| matches!(allocation.kind, AllocationKind::Host));
-        let allocation = allocation.ok_or(MemoryError::NotAllocated { address })?;
+        let index = index.map_err(|_| MemoryError::NotAllocated { address })?;
+        let allocation = &mut self.allocations[index];
+        match allocation.kind {
+            AllocationKind::Host => {}
+            AllocationKind::Multicast(_) => {
+                self.allocations.remove(index);
+                return Ok(());
+            }
+            _ => return Err(MemoryError::NotAllocated { address }),
+        }
         allocation.cells.take().map(drop).ok_or(MemoryError::Freed { address })
     }
 
@@ -214,6 +251,9 @@ impl Global {
         let offset = address - allocation.base;
         if allocation.bytes.checked_sub(offset).is_none_or(|room| room < bytes) {
             return Err(outside);
+        }
+        if let AllocationKind::Multicast(_) = allocation.kind {
+            return Err(MemoryError::Multicast { address });
         }
         let cells = allocation.cells.as_ref().ok_or(MemoryError::Freed { address })?;
         Ok((cells, offset))

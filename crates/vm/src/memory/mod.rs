@@ -5,6 +5,7 @@
 //! one lane and says what is wrong, and near which variable.
 
 pub mod cell;
+pub mod constant;
 pub mod global;
 pub mod private;
 pub(crate) mod wide;
@@ -13,20 +14,11 @@ use crate::cluster::Shared;
 use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};
 use crate::program::Memory;
 use cell::Cells;
+use constant::Constant;
 use global::{Allocation, AllocationKind, Global, lock};
-use softwarp_image::image::{BANK_BYTES, BANKS};
 use softwarp_image::window::{CTA_SHARED, reserved_shared};
 use softwarp_image::{FunctionId, Image, Object, ObjectId, Windows};
 use softwarp_isa::StateSpace;
-
-/// Constant memory: all banks, one behind the other.
-#[derive(Debug)]
-pub struct Constant {
-    /// The bytes.
-    pub cells: Cells,
-    /// How many bytes of each bank there are.
-    pub banks: [u64; BANKS],
-}
 
 /// What a CTA sees of memory.
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +146,9 @@ impl<'a> Spaces<'a> {
                 if !fits(offset, allocation.bytes) {
                     return Err(bad(Problem::OutOfBounds, self.nearest(memory, address)));
                 }
+                if let AllocationKind::Multicast(_) = &allocation.kind {
+                    return Err(bad(Problem::Multicast, None));
+                }
                 let Some(cells) = &allocation.cells else {
                     return Err(bad(Problem::Freed, self.nearest(memory, address)));
                 };
@@ -173,14 +168,7 @@ impl<'a> Spaces<'a> {
             Memory::Constant | Memory::Kernel if usage != Use::Read => {
                 Err(bad(Problem::ReadOnly, self.nearest(memory, address)))
             }
-            Memory::Constant => {
-                let bank =
-                    usize::try_from(address / BANK_BYTES).ok().and_then(|bank| self.constant.banks.get(bank));
-                match bank {
-                    Some(&size) if fits(address % BANK_BYTES, size) => Ok((&self.constant.cells, address)),
-                    _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
-                }
-            }
+            Memory::Constant if self.constant.holds(address, bytes) => Ok((&self.constant.cells, address)),
             Memory::Kernel if fits(address, self.parameters.len()) => Ok((self.parameters, address)),
             // As on the hardware, what says `.shared::cta` reaches no other CTA.
             Memory::Shared if self.cluster.len() > 1 && !self.is_own(address) => {

@@ -11,6 +11,7 @@ use super::{Kernels, kernel};
 use crate::lanes::LANES;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_num::Rounding;
 
 /// The NaN that operations make of numbers.
 const NAN: u64 = 0xfff8_0000_0000_0000;
@@ -70,7 +71,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         }),
         _ => return None,
     };
-    let extra = if shape.opcode == "testp" { Property::of_words(shape)? as u32 } else { mode.packed() };
+    let extra = if shape.opcode == "testp" { Property::of_words(shape) as u32 } else { mode.packed() };
     Some((kernels, extra))
 }
 
@@ -83,6 +84,16 @@ fn bits<const N: usize>(x: f64, inputs: [f64; N]) -> u64 {
         .rev()
         .fold(NAN, |nan, input| if input.is_nan() { input.to_bits() | QUIET } else { nan });
     if x.is_nan() { nan } else { x.to_bits() }
+}
+
+/// `fma` of bits.
+pub(crate) fn fused(a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
+    let [a, b, c] = [a, b, c].map(f64::from_bits);
+    let sum = match rounding {
+        Rounding::NearestEven => a.mul_add(b, c),
+        rounding => exact::fma(a, b, c, rounding),
+    };
+    bits(sum, [b, c, a])
 }
 
 /// The lesser or the larger of two, −0 before +0: the bits of the one chosen. A number wins over NaN.

@@ -46,7 +46,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         [Type::F32, Type::Bf16] => mixed!(Bfloat, shape.opcode),
         _ => return None,
     };
-    let extra = if shape.opcode == "testp" { Property::of_words(shape)? as u32 } else { mode.packed() };
+    let extra = if shape.opcode == "testp" { Property::of_words(shape) as u32 } else { mode.packed() };
     Some((kernels, extra))
 }
 
@@ -161,10 +161,10 @@ impl Property {
         ("subnormal", Property::Subnormal),
     ];
 
-    /// What a form says.
-    pub(super) fn of_words(shape: &Shape) -> Option<Property> {
+    /// What a form says; one that says nothing asks for normal numbers, as the hardware has it.
+    pub(super) fn of_words(shape: &Shape) -> Property {
         let named = |(word, _): &&(&str, Property)| shape.words.contains(word);
-        Property::ALL.iter().find(named).map(|&(_, property)| property)
+        Property::ALL.iter().find(named).map_or(Property::Normal, |&(_, property)| property)
     }
 
     /// What `extra` says.

@@ -25,6 +25,7 @@ pub mod half;
 pub mod integer;
 pub mod lane;
 pub mod logic;
+pub mod mixed;
 pub mod mode;
 pub mod packed;
 pub mod permute;
@@ -56,6 +57,7 @@ const SELECTORS: &[Select] = &[
     float::select,
     double::select,
     half::select,
+    mixed::select,
     float_compare::select,
     approx::select,
     convert::select,

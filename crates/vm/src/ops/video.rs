@@ -231,13 +231,16 @@ impl Plan {
     fn combined(self, result: i128, c: u32) -> u32 {
         let result = match (self.saturate, self.signed_d) {
             (false, _) => result,
+            (true, _) if self.shifts() => self.saturated_shift(result),
             // Unsigned sums wrap.
-            (true, false) if self.operation != ShiftLeft && result >= 0 => i128::from(result as u32),
+            (true, false) if result >= 0 => i128::from(result as u32),
             (true, signed) => clamped(result, 32, signed),
         };
-        // What cannot be negative is compared as it is, and so is what was shifted left; other results as 32 bits.
+        // What cannot be negative is compared as it is, and so is what was shifted left and not saturated; other
+        // results as 32 bits.
         let natural = match self.operation {
-            AbsDiff | ShiftLeft => true,
+            AbsDiff => true,
+            ShiftLeft => !self.saturate,
             Min => !self.signed_a && !self.signed_b,
             Max => !self.signed_a || !self.signed_b,
             _ => false,
@@ -260,13 +263,25 @@ impl Plan {
         }) as u32
     }
 
+    fn shifts(self) -> bool {
+        matches!(self.operation, ShiftLeft | ShiftRight)
+    }
+
+    /// What was shifted, saturated to 32 bits whatever the destination; of the result, 34 bits are looked at.
+    fn saturated_shift(self, result: i128) -> i128 {
+        clamped(result << 94 >> 94, 32, self.signed_d)
+    }
+
     /// A scalar result that becomes a part of c. Negative ones saturate at the top; `.h1` gets the result's own upper
-    /// half.
+    /// half. Both are not so for shifts that saturate.
     fn merged(self, result: i128, c: u32, (first, bits): (u32, u32)) -> u32 {
+        let ones = (u32::MAX >> (32 - bits)) << first;
+        if self.saturate && self.shifts() {
+            return (self.saturated_shift(result) as u32) << first & ones | c & !ones;
+        }
         let most = (1 << (bits - u32::from(self.signed_d))) - 1;
         let natural = if result < 0 { i128::from(result as u32) } else { result };
         let result = (if self.saturate { natural.min(most) } else { result }) as u32;
-        let ones = (u32::MAX >> (32 - bits)) << first;
         let placed = if (first, bits) == (16, 16) { result } else { result << first };
         placed & ones | c & !ones
     }

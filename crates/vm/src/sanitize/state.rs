@@ -180,7 +180,7 @@ impl<'a> Sanitizer<'a> {
         let Some(cta) = state.strong(launch.linear(actor.cta) as u32) else { return };
         for (space, address) in places {
             // Elements of any size; shared memory and global memory are different places.
-            let place = address / 16 * 2 + u64::from(space == Memory::Shared);
+            let place = address / 16 * 2 + u64::from(space.is_shared());
             cta.clocks.strong(actor.warp as usize, place);
         }
         cta.clocks.tick(actor.warp as usize);

@@ -15,7 +15,7 @@ use softwarp_num::{Format, Rounding, Saturation};
 use std::sync::atomic::{Ordering, fence};
 
 /// What is there, the operand, the second operand of `cas`: what will be there.
-type Combine = fn(u64, u64, u64) -> u64;
+pub(super) type Combine = fn(u64, u64, u64) -> u64;
 
 /// The low and high halves of a row of 128-bit words.
 type Halves = ([u64; LANES], [u64; LANES]);
@@ -102,7 +102,7 @@ fn perform(
         }
         return;
     }
-    let combine = combination(atomic.op, atomic.ty, !shared && !atomic.noftz);
+    let combine = combination(atomic.op, atomic.ty, !shared, atomic.noftz);
     let alone = shared || alone;
     let mut operands = [[0; LANES]; 8];
     for (operand, &slot) in operands.iter_mut().zip(&atomic.b) {
@@ -145,7 +145,7 @@ fn pairs(places: &[(&Cells, u64); LANES], op: AtomicOp, b: Halves, c: Halves, ta
 }
 
 #[inline]
-fn apply<T: Unit>(cells: &Cells, at: usize, alone: bool, f: impl Fn(u64) -> u64) -> u64 {
+pub(super) fn apply<T: Unit>(cells: &Cells, at: usize, alone: bool, f: impl Fn(u64) -> u64) -> u64 {
     if alone {
         let before = T::load(cells, at).to_word();
         T::from_word(f(before)).store(cells, at);
@@ -155,7 +155,7 @@ fn apply<T: Unit>(cells: &Cells, at: usize, alone: bool, f: impl Fn(u64) -> u64)
 }
 
 /// The function that an operation applies. On words of fewer bits, only the low bits of the result count.
-fn combination(op: AtomicOp, ty: Type, flush: bool) -> Combine {
+pub(super) fn combination(op: AtomicOp, ty: Type, global: bool, noftz: bool) -> Combine {
     match (op, ty) {
         (AtomicOp::And, _) => |a, b, _| a & b,
         (AtomicOp::Or, _) => |a, b, _| a | b,
@@ -164,12 +164,14 @@ fn combination(op: AtomicOp, ty: Type, flush: bool) -> Combine {
         (AtomicOp::Cas, _) => |a, b, c| if a == b { c } else { a },
         (AtomicOp::Inc, _) => |a, b, _| if a >= b { 0 } else { a + 1 },
         (AtomicOp::Dec, _) => |a, b, _| if a == 0 || a > b { b } else { a - 1 },
-        (AtomicOp::Add, Type::F32) if flush => |a, b, _| {
+        (AtomicOp::Add, Type::F32) if global && !noftz => |a, b, _| {
             let sum = add_f32(flush_f32(a as u32), flush_f32(b as u32));
             flush_f32(sum).into()
         },
         (AtomicOp::Add, Type::F32) => |a, b, _| add_f32(a as u32, b as u32).into(),
-        (AtomicOp::Add, Type::F64) => |a, b, _| (f64::from_bits(a) + f64::from_bits(b)).to_bits(),
+        // Global memory keeps signalling NaNs as they are, and prefers that of the operand.
+        (AtomicOp::Add, Type::F64) if global => |a, b, _| add_f64(a, b, [b, a], 0),
+        (AtomicOp::Add, Type::F64) => |a, b, _| add_f64(a, b, [a, b], 1 << 51),
         (AtomicOp::Add, Type::F16 | Type::F16x2) => {
             |a, b, _| halves(a, b, |a, b| add_half(Format::F16, a, b))
         }
@@ -206,6 +208,16 @@ fn flush_f32(bits: u32) -> u32 {
 fn add_f32(a: u32, b: u32) -> u32 {
     let sum = f32::from_bits(a) + f32::from_bits(b);
     if sum.is_nan() { 0x7fff_ffff } else { sum.to_bits() }
+}
+
+/// The sum; if it is NaN, the first NaN of these with a bit set, or the one that the hardware makes.
+fn add_f64(a: u64, b: u64, nans: [u64; 2], quiet: u64) -> u64 {
+    let sum = f64::from_bits(a) + f64::from_bits(b);
+    match nans.into_iter().find(|&bits| f64::from_bits(bits).is_nan()) {
+        Some(nan) => nan | quiet,
+        None if sum.is_nan() => 0xfff8_0000_0000_0000,
+        None => sum.to_bits(),
+    }
 }
 
 /// Does the same to both 16-bit halves of words; a word of 16 bits has zeros in the other.
@@ -246,7 +258,7 @@ mod tests {
     use super::*;
 
     fn run(op: AtomicOp, ty: Type, a: u64, b: u64) -> u64 {
-        combination(op, ty, true)(a, b, 99)
+        combination(op, ty, true, false)(a, b, 99)
     }
 
     #[test]
@@ -277,7 +289,7 @@ mod tests {
     fn sums_of_floats_round_once_and_flush_where_told() {
         let f32 = |x: f32| u64::from(x.to_bits());
         assert_eq!(run(AtomicOp::Add, Type::F32, f32(1e-45), f32(-0.0)), 0);
-        assert_eq!(combination(AtomicOp::Add, Type::F32, false)(1, 1, 0), 2);
+        assert_eq!(combination(AtomicOp::Add, Type::F32, false, false)(1, 1, 0), 2);
         assert_eq!(run(AtomicOp::Add, Type::F32, f32(f32::INFINITY), f32(-f32::INFINITY)), 0x7fff_ffff);
         // 2048 + 1 is a tie in f16; 65504 + 16 is one, too, and the even neighbour is infinity.
         assert_eq!(run(AtomicOp::Add, Type::F16, 0x6800, 0x3c00), 0x6800);

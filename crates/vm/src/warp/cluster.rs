@@ -1,15 +1,22 @@
-//! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24 and 9.7.13.3).
+//! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.17 and 9.7.13.18).
 
+use super::access::addresses;
+use super::asynchronous::{Place, complete_tx};
 use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
-use crate::fault::{FaultKind, Tried, Trouble};
-use crate::lanes::{Frame, LANES};
-use crate::program::cluster::{ClusterOp, Pointer};
-use crate::program::{NONE, Operands};
+use crate::fault::{FaultKind, Tried, Trouble, Use};
+use crate::lanes::{Frame, LANES, lanes};
+use crate::memory::cell::Unit;
+use crate::program::cluster::{ClusterOp, Pointer, Response};
+use crate::program::{Memory, NONE, Operands};
+use crate::sanitize::{Actor, Sanitizer, Touch};
 use softwarp_image::window::CTA_SHARED;
 
 /// The bits of an address in `.shared` that are a rank.
 const RANK: u64 = 0xff * CTA_SHARED;
+
+/// Bytes of a response of `clusterlaunchcontrol.try_cancel`.
+const RESPONSE: u64 = 16;
 
 impl Warp {
     /// A step of its kind, by the lanes of a split that take part.
@@ -37,7 +44,7 @@ impl Warp {
                 let base = if pointer.generic { env.spaces.windows.shared.base } else { 0 };
                 let mapped: [u64; LANES] = std::array::from_fn(|lane| {
                     let place = from[lane].wrapping_sub(base) & !RANK;
-                    base.wrapping_add(place | u64::from(ranks[lane]) * CTA_SHARED & RANK)
+                    base.wrapping_add(place | (u64::from(ranks[lane]) * CTA_SHARED) & RANK)
                 });
                 match pointer.wide {
                     true => frame.set_row(d, mapped, taking),
@@ -57,8 +64,98 @@ impl Warp {
                 let holds = (0..LANES).fold(0, |mask, lane| mask | u32::from(own(lane)) << lane);
                 frame.set_predicate(d, holds, taking);
             }
+            ClusterOp::TryCancel { multicast } => self.try_cancel(env, split, operands, multicast, taking)?,
+            ClusterOp::IsCancelled => {
+                let responses = responses(frame, read(0), read(1));
+                let cancelled = |lane: usize| u32::from(responses[lane].first.is_some()) << lane;
+                let holds = (0..LANES).fold(0, |mask, lane| mask | cancelled(lane));
+                frame.set_predicate(d, holds, taking);
+            }
+            ClusterOp::FirstCta(dimension) => {
+                // Without a cluster that was cancelled there is nothing to say, and it is not said what happens.
+                let responses = responses(frame, read(0), read(1)).map(|one| one.first.unwrap_or_default());
+                let from = usize::from(dimension);
+                for (&d, axis) in operands.writes.iter().zip(from..).filter(|(d, _)| **d != NONE) {
+                    let row = responses.map(|first| first.get(axis).copied().unwrap_or(0));
+                    frame.set_row(d, row, taking);
+                }
+            }
         }
         Ok(Flow::Next)
+    }
+
+    /// `clusterlaunchcontrol.try_cancel`: done when it is issued, like all that is asynchronous.
+    fn try_cancel(
+        &mut self,
+        env: &mut Env<'_>,
+        split: &Split,
+        operands: &Operands,
+        multicast: bool,
+        taking: u32,
+    ) -> Tried<()> {
+        let spaces = &env.spaces;
+        for lane in lanes(taking) {
+            let first = env.launch.cancel_cluster();
+            let halves = Response { first }.halves();
+            for [response, mbarrier] in self.answers(env, split, operands, multicast, lane) {
+                let (cells, at) = response.need(spaces, lane, (RESPONSE, RESPONSE), Use::Write)?;
+                halves[0].store(cells, at as usize);
+                halves[1].store(cells, at as usize + 8);
+                complete_tx(spaces, mbarrier, RESPONSE as u32, lane)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a lane's request is answered: the response and the mbarrier, in one CTA or in all.
+    fn answers(
+        &self,
+        env: &Env<'_>,
+        split: &Split,
+        operands: &Operands,
+        multicast: bool,
+        lane: usize,
+    ) -> Vec<[Place; 2]> {
+        let &[response, mbarrier] = &operands.addresses[..] else { return Vec::new() };
+        let spaces = &env.spaces;
+        let activation = &self.calls[split.call as usize];
+        let own = [response, mbarrier]
+            .map(|address| Place::of(spaces, address.memory, addresses(activation, &address)[lane]));
+        if !multicast {
+            return vec![own];
+        }
+        let inside = |place: Place, rank: u64| (place.address & !RANK) | (rank * CTA_SHARED);
+        let ranks = 0..u64::from(env.launch.cluster_ctas());
+        ranks.map(|rank| own.map(|place| Place::of(spaces, Memory::Cluster, inside(place, rank)))).collect()
+    }
+
+    /// Tells the sanitizers of responses that are about to be written.
+    pub(super) fn observe_cancel(
+        &self,
+        env: &Env<'_>,
+        (sanitizer, actor): (&Sanitizer<'_>, &Actor),
+        split: &Split,
+        operands: &Operands,
+        multicast: bool,
+    ) {
+        for lane in lanes(actor.lanes) {
+            for [Place { address: at, .. }, _] in self.answers(env, split, operands, multicast, lane) {
+                let Ok((_, start)) = env.spaces.shared_of(at) else { continue };
+                let Some(address) = at.checked_sub(start) else { continue };
+                let cta = env.launch.sibling(env.cta, (start / CTA_SHARED) as u32);
+                let touch = Touch {
+                    lane,
+                    usage: Use::Write,
+                    strong: true,
+                    space: Memory::Shared,
+                    cta,
+                    address,
+                    bytes: RESPONSE,
+                    data: None,
+                };
+                sanitizer.touch(env.launch, actor, &touch, &|| env.spaces.nearest(Memory::Cluster, at));
+            }
+        }
     }
 
     /// `barrier.cluster.wait`: lanes whose phase is over go on.
@@ -76,6 +173,12 @@ impl Warp {
         split.state = State::Cluster(env.cluster.phase());
         Flow::Gone
     }
+}
+
+/// Responses of all lanes.
+fn responses(frame: &Frame, low: u32, high: u32) -> [Response; LANES] {
+    let (low, high) = (frame.row::<u64>(low), frame.row::<u64>(high));
+    std::array::from_fn(|lane| Response::of([low[lane], high[lane]]))
 }
 
 /// Addresses of all lanes.

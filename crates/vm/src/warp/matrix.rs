@@ -1,21 +1,100 @@
-//! Matrix instructions (PTX ISA sections 9.7.14 and 9.7.15).
+//! Matrix instructions of a warp (PTX ISA sections 9.7.14 and 9.7.15).
+//!
+//! The lanes have come together before. Of lanes that are not there the registers are taken as they are.
 
+mod fragment;
+mod mma;
+mod observe;
+mod tiles;
+mod wgmma;
+
+use super::access::addresses;
 use super::run::Flow;
 use super::{Env, Split, Warp};
-use crate::fault::Tried;
-use crate::program::Operands;
+use crate::fault::{FaultKind, Tried, Trouble, Use};
+use crate::memory::Spaces;
+use crate::memory::cell::Cells;
 use crate::program::matrix::MatrixOp;
+use crate::program::{Memory, Operands};
+
+/// Room for matrices too large for the stack, used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    b: Vec<u32>,
+    c: Vec<u32>,
+    d: Vec<u32>,
+    chosen: Vec<u32>,
+}
 
 impl Warp {
     /// A step of its kind, by the lanes of a split that take part.
     pub(super) fn matrix(
         &mut self,
-        _env: &mut Env<'_>,
-        _split: &mut Split,
+        env: &mut Env<'_>,
+        split: &mut Split,
         op: &MatrixOp,
-        _operands: &Operands,
-        _taking: u32,
+        operands: &Operands,
+        taking: u32,
     ) -> Tried<Flow> {
-        match *op {}
+        let activation = &mut self.calls[split.call as usize];
+        let spaces = &env.spaces;
+        let done = match op {
+            MatrixOp::Mma(op) => {
+                mma::multiply(&mut activation.frame, op, operands, taking);
+                return Ok(Flow::Next);
+            }
+            MatrixOp::Wgmma(op) => {
+                let warp = self.index as usize % 4;
+                let at = wgmma::At { spaces, warp, taking };
+                wgmma::multiply(&mut activation.frame, &mut self.scratch, op, operands, &at)
+            }
+            MatrixOp::Transpose => {
+                tiles::transpose(&mut activation.frame, operands, taking);
+                return Ok(Flow::Next);
+            }
+            MatrixOp::Load(_)
+            | MatrixOp::Store(_)
+            | MatrixOp::FragmentLoad(_)
+            | MatrixOp::FragmentStore(_) => {
+                let [address] = &operands.addresses[..] else { return Ok(Flow::Next) };
+                let places =
+                    Places { spaces, memory: address.memory, addresses: addresses(activation, address) };
+                let frame = &mut activation.frame;
+                match op {
+                    MatrixOp::Load(op) => tiles::load(frame, op, operands, &places, taking),
+                    MatrixOp::Store(op) => tiles::store(frame, op, operands, &places, taking),
+                    MatrixOp::FragmentLoad(op) => fragment::load(frame, op, operands, &places, taking),
+                    MatrixOp::FragmentStore(op) => fragment::store(frame, op, operands, &places, taking),
+                    _ => Ok(()),
+                }
+                .map_err(|trouble| self.blame(env, split.call as usize, address, trouble))
+            }
+        };
+        done.map(|()| Flow::Next)
+    }
+}
+
+/// Memory, and the address that each lane gives.
+struct Places<'a, 'b> {
+    spaces: &'b Spaces<'a>,
+    memory: Memory,
+    addresses: [u64; crate::lanes::LANES],
+}
+
+impl<'a> Places<'a, '_> {
+    /// Where something is that lies so far from a lane's address; or what is wrong with it.
+    fn judge(&self, lane: usize, offset: u64, bytes: u64, usage: Use) -> Tried<(&'a Cells, usize)> {
+        let address = self.addresses[lane].wrapping_add(offset);
+        let (memory, window) = match self.memory {
+            Memory::Generic => self.spaces.window_of(address),
+            memory => (memory, 0),
+        };
+        match self.spaces.judge(memory, address.wrapping_sub(window), bytes, usage) {
+            Ok((cells, at)) => Ok((cells, at as usize)),
+            Err(mut bad) => {
+                bad.generic = (self.memory == Memory::Generic).then_some(address);
+                Err(Trouble::new(lane, FaultKind::Access(bad)))
+            }
+        }
     }
 }

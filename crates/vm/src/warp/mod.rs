@@ -22,10 +22,12 @@ mod exchange;
 mod fast;
 mod hurry;
 mod matrix;
+mod multimem;
 mod observe;
 mod print;
 mod run;
 mod special;
+mod surface;
 mod texture;
 
 pub(crate) use fast::{Direct, Quick};
@@ -207,6 +209,18 @@ pub(crate) struct Warp {
     recheck: bool,
     /// When this split ends, so does the slice.
     yielded: bool,
+    /// Room for matrices.
+    scratch: matrix::Scratch,
+    /// In this slice something happened that others may wait for at an mbarrier, or such a wait is over.
+    advanced: bool,
+    /// In this slice a wait at an mbarrier failed.
+    waited: bool,
+    /// In this slice something was done that others may answer.
+    acted: bool,
+    /// Slices without anything but such waits.
+    idle: u32,
+    /// What copies keep.
+    tensors: asynchronous::Tensors,
 }
 
 impl Warp {
@@ -225,6 +239,12 @@ impl Warp {
             weight: 0,
             recheck: false,
             yielded: false,
+            scratch: matrix::Scratch::default(),
+            advanced: false,
+            waited: false,
+            acted: false,
+            idle: 0,
+            tensors: asynchronous::Tensors::default(),
         }
     }
 
@@ -236,7 +256,7 @@ impl Warp {
         self.free.clear();
         self.free.extend((0..self.calls.len() as u32).rev());
         self.weight = 0;
-        (self.recheck, self.yielded) = (false, false);
+        (self.recheck, self.yielded, self.idle) = (false, false, 0);
         let top = env.spaces.windows.local.size;
         let (call, new) = self.activation(launch, 0, env.spaces.window);
         let code = &launch.program.codes[0];
@@ -335,6 +355,24 @@ impl Warp {
 
     fn any_ready(&self) -> bool {
         self.splits.iter().any(|split| split.state == State::Ready)
+    }
+
+    /// Whether it got on in its last slice with what mbarriers are for.
+    pub(crate) fn has_advanced(&self) -> bool {
+        self.advanced
+    }
+
+    /// For how many slices all that it has done is to find that mbarriers are not ready.
+    pub(crate) fn idle(&self) -> u32 {
+        self.idle
+    }
+
+    /// At the end of a slice: whether it did anything but wait.
+    fn rest(&mut self, yielded: bool) {
+        self.idle = match (self.acted, yielded) {
+            (false, true) => self.idle.saturating_add(self.waited.into()),
+            _ => 0,
+        };
     }
 
     /// Whether something can run.

@@ -23,6 +23,18 @@ struct Used<'a> {
     data: Option<&'a Access>,
 }
 
+/// How the sanitizers know an address: the space, whose it is (`%ctaid`) and the place there. What is in shared memory
+/// counts from its start, in whichever CTA of the cluster it is.
+pub(super) fn located(env: &Env<'_>, memory: Memory, address: u64) -> Option<(Memory, [u32; 3], u64)> {
+    if !memory.is_shared() {
+        return Some((memory, env.cta, address));
+    }
+    let (_, first) = env.spaces.shared_of(address).ok()?;
+    let rank = (first / CTA_SHARED) as u32;
+    let cta = if rank == env.rank { env.cta } else { env.launch.sibling(env.cta, rank) };
+    Some((Memory::Shared, cta, address.checked_sub(first)?))
+}
+
 impl Warp {
     /// An operation is about to be executed, by these lanes.
     pub(super) fn observe(&self, env: &Env<'_>, split: &Split, step: &Step, taking: u32) {
@@ -50,8 +62,14 @@ impl Warp {
                 let used = Used { address, bytes, usage: Use::Atomic, strong: true, data: None };
                 self.observe_access(env, sanitizer, &actor, split, &used);
             }
+            Step::Multimem(op, operands) => {
+                self.observe_multimem(env, (sanitizer, &actor), split, op, operands);
+            }
             Step::Fence => sanitizer.fence(launch, &actor),
             Step::Cluster(ClusterOp::Arrive, _) => sanitizer.cluster_barrier(launch, &actor, true),
+            Step::Cluster(ClusterOp::TryCancel { multicast }, operands) => {
+                self.observe_cancel(env, (sanitizer, &actor), split, operands, *multicast);
+            }
             Step::Cluster(ClusterOp::Wait, _) => sanitizer.cluster_barrier(launch, &actor, false),
             Step::Warp(op) if op.members != NONE => {
                 let named = frame.row::<u32>(op.members);
@@ -69,6 +87,10 @@ impl Warp {
                 let number = frame.row::<u32>(barrier.number)[super::run::first(taking)];
                 let all = barrier.count == NONE && barrier.op != BarrierOp::Arrive;
                 sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
+            }
+            Step::Matrix(op, operands) => self.observe_matrix(env, sanitizer, &actor, split, op, operands),
+            Step::Asynchronous(op, operands) => {
+                self.observe_async(env, sanitizer, &actor, op, operands, split)
             }
             Step::Exit => sanitizer.exited(launch, &actor),
             Step::Return => match activation.caller {
@@ -90,9 +112,7 @@ impl Warp {
             | Step::StackRestore { .. }
             | Step::Warp(_)
             | Step::Texture(..)
-            | Step::Cluster(ClusterOp::Map(_) | ClusterOp::Rank(_) | ClusterOp::IsOwn, _)
-            | Step::Asynchronous(..)
-            | Step::Matrix(..)
+            | Step::Cluster(..)
             | Step::Yield => {}
         }
     }
@@ -130,15 +150,7 @@ impl Warp {
                     if !at.is_multiple_of(bytes) {
                         continue;
                     }
-                    // What is in shared memory counts from its start, in whichever CTA of the cluster it is.
-                    let (mut start, mut cta, mut space) = (at, env.cta, group.memory);
-                    if space.is_shared() {
-                        let Ok((_, first)) = spaces.shared_of(at) else { continue };
-                        let Some(inside) = at.checked_sub(first) else { continue };
-                        let rank = (first / CTA_SHARED) as u32;
-                        (start, space) = (inside, Memory::Shared);
-                        cta = if rank == env.rank { cta } else { env.launch.sibling(cta, rank) };
-                    }
+                    let Some((space, cta, start)) = located(env, group.memory, at) else { continue };
                     let mut buffer = [0; MOST_BYTES];
                     let data = data.and_then(|access| written(&activation.frame, access, lane, &mut buffer));
                     let touch = Touch { lane, usage, strong, space, cta, address: start, bytes, data };
@@ -154,7 +166,7 @@ impl Warp {
     }
 
     /// What an address is called.
-    fn called(
+    pub(super) fn called(
         &self,
         env: &Env<'_>,
         split: &Split,

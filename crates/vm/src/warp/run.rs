@@ -43,6 +43,7 @@ impl Warp {
     pub(crate) fn run<const WATCHED: bool>(&mut self, env: &mut Env<'_>) -> Result<Progress, Box<Fault>> {
         let mut budget = SLICE;
         let mut polled = 0;
+        (self.advanced, self.waited, self.acted) = (false, false, false);
         loop {
             if std::mem::take(&mut self.recheck) {
                 self.exchange_complete(env, false);
@@ -76,6 +77,7 @@ impl Warp {
             let yielded = std::mem::take(&mut self.yielded);
             let spent = budget <= 0 || yielded;
             if spent {
+                self.rest(yielded);
                 split.tire(yielded || polled * POLL >= SLICE / 4, self.any_ready());
             }
             if split.mask != 0 {
@@ -185,6 +187,7 @@ impl Warp {
             if WATCHED {
                 self.observe(env, split, step, guard);
             }
+            self.acted |= step.is_deed();
             let flow = match step {
                 Step::Load(access) => {
                     if access.strong {
@@ -262,6 +265,7 @@ impl Warp {
                 Step::Barrier(barrier) => self.barrier(env, split, barrier, guard)?,
                 Step::Texture(op, operands) => self.texture(env, split, op, operands, guard)?,
                 Step::Cluster(op, operands) => self.cluster(env, split, op, operands, guard)?,
+                Step::Multimem(op, operands) => self.multimem(env, split, op, operands, guard)?,
                 Step::Asynchronous(op, operands) => self.asynchronous(env, split, op, operands, guard)?,
                 Step::Matrix(op, operands) => self.matrix(env, split, op, operands, guard)?,
                 Step::Yield => {
@@ -331,10 +335,12 @@ impl Warp {
         let lane = first(taking);
         let number = frame.row::<u32>(barrier.number)[lane];
         let count = (barrier.count != NONE).then(|| frame.row::<u32>(barrier.count)[lane]);
+        // Zero in a register stands for all threads, as if nothing had been said.
+        let count = count.filter(|&count| count != 0);
         if number >= crate::cta::BARRIERS {
             return Err(Trouble::new(lane, FaultKind::NoBarrier(number)));
         }
-        if count.is_some_and(|count| count == 0 || count % LANES as u32 != 0) {
+        if count.is_some_and(|count| count % LANES as u32 != 0) {
             return Err(Trouble::new(lane, FaultKind::BarrierCount(count.unwrap_or(0))));
         }
         let holds = match barrier.op {

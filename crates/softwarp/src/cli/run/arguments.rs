@@ -132,6 +132,7 @@ fn argument(text: &str, given: &mut Given) -> Result<Argument, Fault> {
     let (kind, value) = text.split_once(':').ok_or_else(|| wrong(&"it is KIND:VALUE, as in u32:7"))?;
     match kind {
         "buffer" => buffer(text, value, given),
+        "constant" => constant(text, value, given),
         "bytes" => hex(value).map(Argument::Bytes).map_err(|why| wrong(&why)),
         _ => {
             let format = Format::from_name(kind).filter(|format| format.bits() >= 8 && format.pitch() >= 8);
@@ -151,10 +152,7 @@ fn buffer(text: &str, value: &str, given: &mut Given) -> Result<Argument, Fault>
             return Err(wrong("a buffer has a name of its own"));
         }
         let (content, shape) = contents("--arg", text, data)?;
-        let (bytes, init) = match content {
-            Content::Bytes(data) => (data.len() as u64, Init::Bytes(data)),
-            Content::Made(bytes, init) => (bytes, init),
-        };
+        let (bytes, init) = content.init();
         if let Some(shape) = shape {
             given.arrays.insert(name.to_owned(), shape);
         }
@@ -173,10 +171,39 @@ fn buffer(text: &str, value: &str, given: &mut Given) -> Result<Argument, Fault>
     }
 }
 
+fn constant(text: &str, value: &str, given: &mut Given) -> Result<Argument, Fault> {
+    let wrong = |why: &str| Fault::call(format!("--arg {}: {why}", shown(text)));
+    let known = |given: &Given, name: &str| given.file.constants.iter().any(|one| one.name == name);
+    let Some((name, data)) = value.split_once('=') else {
+        return match known(given, value) {
+            true => Ok(Argument::Constant(value.to_owned(), 0)),
+            false => {
+                Err(wrong("there are no constants of this name yet: give them, as in constant:c=@c.npy"))
+            }
+        };
+    };
+    if name.is_empty() || known(given, name) {
+        return Err(wrong("constants have a name of their own"));
+    }
+    let (bytes, init) = contents("--arg", text, data)?.0.init();
+    given.file.constants.push(Buffer { name: name.to_owned(), bytes, init });
+    Ok(Argument::Constant(name.to_owned(), 0))
+}
+
 /// What a buffer begins with.
 enum Content {
     Bytes(Vec<u8>),
     Made(u64, Init),
+}
+
+impl Content {
+    /// How many bytes, and which.
+    fn init(self) -> (u64, Init) {
+        match self {
+            Content::Bytes(data) => (data.len() as u64, Init::Bytes(data)),
+            Content::Made(bytes, init) => (bytes, init),
+        }
+    }
 }
 
 fn contents(option: &str, text: &str, data: &str) -> Result<(Content, Option<Shape>), Fault> {

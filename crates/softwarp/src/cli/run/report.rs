@@ -1,6 +1,7 @@
 //! What was executed, as a table and as JSON.
 
-use serde_json::{Value as Json, json};
+use super::super::remark;
+use serde_json::{Map, Value as Json, json};
 use softwarp::columns::{columns, lines};
 use softwarp::vm::device::Report;
 use softwarp::vm::stats::{Counts, OpCount};
@@ -53,8 +54,14 @@ impl Stats {
         self.counts.thread_instructions as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
+    /// Tells people, and puts it into what programs get.
+    pub fn tell(&self, result: &mut Map<String, Json>) {
+        remark(self.table().trim_end());
+        result.insert("stats".to_owned(), self.json());
+    }
+
     /// For people.
-    pub fn table(&self) -> String {
+    fn table(&self) -> String {
         let Stats { launches, ctas, counts, elapsed, opcodes } = self;
         let rows: Vec<Vec<String>> = vec![
             vec!["launches".into(), launches.to_string()],
@@ -80,7 +87,7 @@ impl Stats {
     }
 
     /// For programs.
-    pub fn json(&self) -> Json {
+    fn json(&self) -> Json {
         let opcodes: serde_json::Map<String, Json> = self
             .opcodes
             .iter()

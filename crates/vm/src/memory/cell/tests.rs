@@ -13,6 +13,12 @@ fn bytes_go_in_and_come_out_at_any_place() {
         let mut back = [0; 40];
         cells.read(at, &mut back);
         assert_eq!(back[..], bytes[..]);
+        for length in 0..10 {
+            cells.write(at, &[7; 10][..length]);
+            cells.read(at, &mut back[..length]);
+            assert!(back[..length].iter().all(|&byte| byte == 7));
+        }
+        cells.write(at, &bytes);
     }
     assert_eq!(u32::load(&cells, 16), u32::from_le_bytes([2, 3, 4, 5]));
     assert_eq!(u16::load(&cells, 16), u16::from_le_bytes([2, 3]));

@@ -8,6 +8,8 @@ mod interpolate;
 mod tables;
 mod wide;
 
+pub(crate) use functions::reciprocal;
+
 use super::Kernels;
 use super::half::{Bfloat, Binary16, Half, halves};
 use super::lane::each;

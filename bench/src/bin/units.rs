@@ -1,0 +1,190 @@
+//! Textures and tensor copies: kernels that use them, beside native loops on all cores.
+//!
+//! usage: `units`
+//!
+//! `bench/kernels/resample.ptx` makes an image of 2048 x 2048 from a texture of 1500 x 1000 floats, with linear filtering.
+//! `bench/kernels/pipeline.ptx` computes `y = a * x + b` over 2048 x 2048 floats: tensor copies bring tiles of 64 x 32 to
+//! shared memory and take them away, and mbarriers say when one is there. Both are as nvcc writes them. "native" is the
+//! same in Rust, rows of the result handed out to all cores. Every contestant in turn, many times, and its best time
+//! counts. Results are compared, up to the rounding of products that the kernel does not round.
+
+use rayon::prelude::*;
+use softwarp_tensor::object::encode;
+use softwarp_tensor::{Arch, Description, Element, Map};
+use softwarp_vm::device::{Device, Launch, LoadOptions};
+use softwarp_vm::texture::array::ArrayDescription;
+use softwarp_vm::texture::format::Format;
+use softwarp_vm::texture::sampler::{Filter, Sampler};
+use softwarp_vm::texture::{Geometry, Source, Texture};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// The side of what is computed.
+const SIDE: usize = 2048;
+
+/// The texture's width and height.
+const IMAGE: [usize; 2] = [1500, 1000];
+
+/// The width and height of a tile.
+const TILE: [usize; 2] = [64, 32];
+
+/// CTAs that share the tiles.
+const CTAS: u32 = 64;
+
+/// `y = a * x + b`
+const LINE: [f32; 2] = [0.75, 3.0];
+
+/// How often each contestant has its turn.
+const TURNS: usize = 15;
+
+/// A kernel, loaded, and how it is launched.
+struct Softwarp {
+    device: Device,
+    kernel: &'static str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    arguments: Vec<Vec<u8>>,
+    result: u64,
+}
+
+impl Softwarp {
+    fn run(&mut self, threads: usize) {
+        let launch = Launch {
+            threads: Some(threads),
+            ..Launch::new(self.kernel, self.grid, self.block, &self.arguments)
+        };
+        black_box(self.device.launch(&launch).expect("it runs"));
+    }
+
+    fn result(&self) -> Vec<f32> {
+        let mut bytes = vec![0; 4 * SIDE * SIDE];
+        self.device.read(self.result, &mut bytes).expect("a buffer");
+        bytes.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)).collect()
+    }
+}
+
+fn floats(count: usize) -> Vec<f32> {
+    let mut state = 1u32;
+    let next = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / 16_777_216.0
+    };
+    (0..count).map(next).collect()
+}
+
+fn bytes(floats: &[f32]) -> Vec<u8> {
+    floats.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// How far apart samples are in the texture.
+fn steps() -> [f32; 2] {
+    IMAGE.map(|size| size as f32 / SIDE as f32)
+}
+
+fn resample(image: &[f32]) -> Softwarp {
+    let ptx = include_str!("../../kernels/resample.ptx");
+    let mut device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
+    let array = device.create_array(ArrayDescription {
+        format: Format::parse("f32x1").expect("a format"),
+        geometry: Geometry::D2,
+        size: [IMAGE[0] as u32, IMAGE[1] as u32, 1],
+        layers: 1,
+        levels: 1,
+        samples: 1,
+    });
+    let array = array.expect("room");
+    array.write(0, &bytes(image)).expect("a level");
+    let sampler = Sampler { filter: Filter::Linear, ..Sampler::default() };
+    let texture = Texture { source: Source::Array(array), sampler, integers: false };
+    let handle = device.texture_object(texture).expect("a texture");
+    let result = device.allocate(4 * (SIDE * SIDE) as u64).expect("memory");
+    let mut arguments = vec![handle.to_le_bytes().to_vec(), result.to_le_bytes().to_vec()];
+    arguments.extend([SIDE as u32; 2].map(|side| side.to_le_bytes().to_vec()));
+    arguments.extend(steps().map(|step| step.to_le_bytes().to_vec()));
+    let grid = [SIDE as u32 / 32, SIDE as u32 / 8, 1];
+    Softwarp { device, kernel: "resample", grid, block: [32, 8, 1], arguments, result }
+}
+
+/// Where a sample lies: the texels around it, and the second one's weight in 256ths.
+fn around(coordinate: f32, size: usize) -> ([usize; 2], f32) {
+    let position = (f64::from(coordinate) * 256.0 - 127.5).floor() as i64;
+    let first = position >> 8;
+    let texel = |index: i64| index.clamp(0, size as i64 - 1) as usize;
+    ([texel(first), texel(first + 1)], (position & 255) as f32 / 256.0)
+}
+
+fn native_resample(image: &[f32], result: &mut [f32]) {
+    let [dx, dy] = steps();
+    let columns: Vec<_> = (0..SIDE).map(|x| around((x as f32 + 0.5) * dx, IMAGE[0])).collect();
+    result.par_chunks_mut(SIDE).enumerate().for_each(|(y, row)| {
+        let (lines, down) = around((y as f32 + 0.5) * dy, IMAGE[1]);
+        let [above, below] = lines.map(|line| &image[line * IMAGE[0]..][..IMAGE[0]]);
+        for (out, &([left, right], along)) in row.iter_mut().zip(&columns) {
+            let top = above[left] + (above[right] - above[left]) * along;
+            let bottom = below[left] + (below[right] - below[left]) * along;
+            *out = top + (bottom - top) * down;
+        }
+    });
+}
+
+fn pipeline(x: &[f32]) -> Softwarp {
+    let ptx = include_str!("../../kernels/pipeline.ptx");
+    let mut device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
+    let [from, to] = [0, 1].map(|_| device.allocate(4 * (SIDE * SIDE) as u64).expect("memory"));
+    device.write(from, &bytes(x)).expect("a buffer");
+    let map = |address: u64| {
+        let dims = [SIDE as u64; 2];
+        let tile = TILE.map(|size| size as u32);
+        let description = Description::tiled(Element::F32, &dims, &[4 * SIDE as u64], &tile);
+        let map = Map::new(&Description { address, ..description }, Arch(90)).expect("a legal map");
+        encode(&map).to_vec()
+    };
+    let mut arguments = vec![map(from), map(to)];
+    let tiles = (SIDE * SIDE / TILE[0] / TILE[1]) as u32;
+    arguments.extend([tiles, (SIDE / TILE[0]) as u32].map(|count| count.to_le_bytes().to_vec()));
+    arguments.extend(LINE.map(|number| number.to_le_bytes().to_vec()));
+    let grid = [CTAS, 1, 1];
+    Softwarp { device, kernel: "pipeline", grid, block: [128, 1, 1], arguments, result: to }
+}
+
+fn native_pipeline(x: &[f32], result: &mut [f32]) {
+    let [a, b] = black_box(LINE);
+    let rows = result.par_chunks_mut(SIDE).zip(x.par_chunks(SIDE));
+    rows.for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| *y = x * a + b));
+}
+
+fn race(what: &str, mut softwarp: Softwarp, data: &[f32], native: fn(&[f32], &mut [f32])) {
+    let mut expected = vec![0.0; SIDE * SIDE];
+    let mut best = [f64::INFINITY; 3];
+    for _ in 0..TURNS {
+        for (at, best) in best.iter_mut().enumerate() {
+            let start = Instant::now();
+            match at {
+                0 => softwarp.run(1),
+                1 => softwarp.run(rayon::current_num_threads()),
+                _ => native(black_box(data), &mut expected),
+            }
+            *best = best.min(start.elapsed().as_secs_f64());
+        }
+    }
+    let result = softwarp.result();
+    let different = result.iter().zip(&expected).filter(|(x, y)| (*x - *y).abs() > 1e-6 * y.abs()).count();
+    assert_eq!(different, 0, "{what}: softwarp and the native loop compute the same");
+    println!("{what}");
+    for (name, seconds) in ["softwarp, 1 thread", "softwarp, all cores", "native, all cores"].iter().zip(best)
+    {
+        let elements = (SIDE * SIDE) as f64 / seconds / 1e6;
+        let times = seconds / best[2];
+        println!(
+            "  {name:20} {:9.2} ms  {elements:9.1} M elements/s  {times:6.2} x the native time",
+            seconds * 1e3
+        );
+    }
+}
+
+fn main() {
+    let image = floats(IMAGE[0] * IMAGE[1]);
+    race("resampling of a texture, linear filter", resample(&image), &image, native_resample);
+    let x = floats(SIDE * SIDE);
+    race("pipeline of tensor copies", pipeline(&x), &x, native_pipeline);
+}

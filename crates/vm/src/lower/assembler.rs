@@ -1,0 +1,352 @@
+//! What the assembler makes of `mad.hi.sat.s32` (PTX ISA section 9.7.1.4) beside other products of its factors.
+//!
+//! The GPU multiplies two words into two: the assembler lets the low half of a product and the high half of the
+//! same product share one instruction, and where the high half is a `mad.hi.sat.s32` it forgets to saturate. Programs
+//! see that on the GPU, so it is done here, too. What is shared was found out by giving ptxas 13.4 some 2,300 kernels
+//! and reading what it made of them; the results of an H200 agree.
+//!
+//! The assembler goes through a basic block and remembers the last half of a product that it met, one in all, whatever
+//! its factors. `mul.lo` is a low half, and `mad.lo` of zero; `mul.hi` and `mad.hi` are high ones; `mad.wide`
+//! is a low half and then a high one, but `mul.wide` is none. The next half shares the instruction if it is the other
+//! one of the same two factors, in either order and with or without signs; if not, it is the one remembered. Guards make
+//! no difference. What was folded before (a constant times a constant; low halves that are shifts, copies or
+//! negations) and what nobody reads is not met.
+
+use super::function::Builder;
+use softwarp_check::Reference;
+use softwarp_check::checked::VarId;
+use softwarp_syntax::tree::{Instruction, Mnemonic, Operand, OperandKind, Range, Statement};
+use std::collections::{HashMap, HashSet};
+
+/// A register: of a family which member, and of a vector which element.
+type Name = (VarId, Option<u32>, u8);
+
+/// What a register holds, as far as the assembler can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Value {
+    Constant(u32),
+    /// The same number, the same value.
+    Number(u32),
+    /// What `neg` made: it becomes part of a low product, which then has other factors.
+    Negated(u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Half {
+    Low,
+    High,
+}
+
+/// What an instruction is to the assembler while it looks for halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// `mul.lo`
+    Low,
+    /// `mad.lo`, which is a low half if nothing is added
+    LowAndSum,
+    /// `mul.hi`, `mad.hi`
+    High,
+    /// `mad.wide`
+    Both,
+    /// One that makes it forget: it is other products inside, or the block ends with it.
+    Other,
+    /// One that it passes over.
+    Nothing,
+}
+
+impl Role {
+    fn of(opcode: &str, words: &[&str]) -> Role {
+        match (opcode, words) {
+            ("mul", ["lo", "s32" | "u32"]) => Role::Low,
+            ("mad", ["lo", "s32" | "u32"]) => Role::LowAndSum,
+            ("mul" | "mad", ["hi", "s32" | "u32"]) | ("mad", ["hi", "sat", "s32"]) => Role::High,
+            ("mad", ["wide", "s32" | "u32"]) => Role::Both,
+            ("mul", ["lo" | "hi" | "wide", "s16" | "u16"]) | ("mad", ["hi", "s16" | "u16"]) => Role::Other,
+            ("mul24", _) | ("mad24", ["hi", ..]) | ("mad", [_, "cc", ..]) | ("madc", ["hi", ..]) => {
+                Role::Other
+            }
+            ("div" | "rem" | "rcp" | "sqrt", words)
+                if !words.iter().any(|w| matches!(*w, "approx" | "full")) =>
+            {
+                Role::Other
+            }
+            ("bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt", _) => Role::Other,
+            ("membar" | "fence" | "pmevent", _) => Role::Other,
+            _ => Role::Nothing,
+        }
+    }
+}
+
+/// A half of a product that was met: which, its factors, and the statement if it saturates.
+type Met = (Half, [Value; 2], Option<u32>);
+
+/// The walk through a function.
+#[derive(Debug, Default)]
+struct Walk {
+    values: HashMap<Name, Value>,
+    numbers: u32,
+    /// The half that has no other yet.
+    last: Option<Met>,
+    forgotten: HashSet<u32>,
+}
+
+impl Walk {
+    fn number(&mut self) -> u32 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn value(&mut self, name: Name) -> Value {
+        if let Some(&known) = self.values.get(&name) {
+            return known;
+        }
+        let value = Value::Number(self.number());
+        self.values.insert(name, value);
+        value
+    }
+
+    fn meet(&mut self, half: Half, factors: [Value; 2], saturating: Option<u32>) {
+        match self.last.take() {
+            Some((other, same, statement)) if other != half && same == factors => {
+                self.forgotten.extend(statement.into_iter().chain(saturating));
+            }
+            _ => self.last = Some((half, factors, saturating)),
+        }
+    }
+
+    /// Another block begins.
+    fn forget(&mut self) {
+        self.last = None;
+        self.values.clear();
+    }
+}
+
+/// Whether a low half of this product is still a multiplication when the assembler looks for it.
+fn stays_low(factors: [Value; 2]) -> bool {
+    let simple = |value: &Value| match *value {
+        Value::Constant(value) => {
+            value == u32::MAX || value == 0 || value < 1 << 31 && value.is_power_of_two()
+        }
+        _ => false,
+    };
+    !factors.iter().any(simple) && !folds(factors)
+}
+
+/// The same of a high half.
+fn stays_high(factors: [Value; 2], signed: bool) -> bool {
+    let simple = |value: &Value| match *value {
+        Value::Constant(value) => value == 0 || value == 1 && !signed,
+        _ => false,
+    };
+    !factors.iter().any(simple) && !folds(factors)
+}
+
+fn folds(factors: [Value; 2]) -> bool {
+    matches!(factors, [Value::Constant(_), Value::Constant(_)])
+}
+
+impl Builder<'_, '_> {
+    /// The statements of the function whose saturation is forgotten.
+    pub fn forgotten_saturations(&self) -> HashSet<u32> {
+        if !self.of.module.mnemonics.iter().any(|mnemonic| self.is_saturating(mnemonic)) {
+            return HashSet::new();
+        }
+        let targets = self.targets();
+        let unread = self.unread(&targets);
+        let mut walk = Walk::default();
+        for (index, statement) in (0..).zip(self.statements) {
+            match statement {
+                Statement::Label(_) if targets.contains(&index) => walk.forget(),
+                Statement::Instruction(_) if self.leads_on(index) => {}
+                Statement::Instruction(instruction) => {
+                    self.walk(&mut walk, unread.contains(&index), index, instruction);
+                }
+                _ => {}
+            }
+        }
+        walk.forgotten
+    }
+
+    fn words(&self, mnemonic: &Mnemonic) -> (&str, Vec<&str>) {
+        let words = mnemonic.modifiers.iter().map(|&word| self.of.module.name(word)).collect();
+        (self.of.module.name(mnemonic.opcode), words)
+    }
+
+    fn is_saturating(&self, mnemonic: &Mnemonic) -> bool {
+        let (opcode, words) = self.words(mnemonic);
+        opcode == "mad" && words == ["hi", "sat", "s32"]
+    }
+
+    fn walk(&self, walk: &mut Walk, unread: bool, index: u32, instruction: &Instruction) {
+        let mnemonic = self.of.module.mnemonic(instruction.mnemonic);
+        let (opcode, words) = self.words(mnemonic);
+        let role = Role::of(opcode, &words);
+        let places = self.places(instruction.operands);
+        let source = |walk: &mut Walk, n: u32| self.factor(walk, places.start + n);
+        let halves = match role {
+            Role::Other => {
+                walk.forget();
+                [false; 2]
+            }
+            _ if places.len() < 3 || unread => [false; 2],
+            Role::Low => [true, false],
+            Role::LowAndSum => [source(walk, 3) == Value::Constant(0), false],
+            Role::High => [false, true],
+            Role::Both => [true, true],
+            Role::Nothing => [false; 2],
+        };
+        if halves != [false; 2] {
+            let mut factors = [source(walk, 1), source(walk, 2)];
+            factors.sort();
+            if halves[0] && stays_low(factors) {
+                match factors.iter().any(|factor| matches!(factor, Value::Negated(_))) {
+                    true => walk.last = None,
+                    false => walk.meet(Half::Low, factors, None),
+                }
+            }
+            let signed = words.last() == Some(&"s32");
+            if halves[1] && stays_high(factors, signed) {
+                walk.meet(Half::High, factors, self.is_saturating(mnemonic).then_some(index));
+            }
+        }
+        self.write(walk, instruction, opcode, &words);
+    }
+
+    /// Notes what an instruction leaves in its destinations, which stand first.
+    fn write(&self, walk: &mut Walk, instruction: &Instruction, opcode: &str, words: &[&str]) {
+        let places = self.places(instruction.operands);
+        let held = match (opcode, words, instruction.guard) {
+            ("mov", ["b32" | "u32" | "s32"], None) if places.len() == 2 => {
+                self.factor(walk, places.start + 1)
+            }
+            ("neg", ["s32"], _) => Value::Negated(walk.number()),
+            _ => Value::Number(walk.number()),
+        };
+        if let Some(name) = self.name(places.start) {
+            walk.values.insert(name, held);
+        } else if let Some(first) = places.clone().next() {
+            self.each_part(first, &mut |name| {
+                let number = walk.number();
+                walk.values.insert(name, Value::Number(number));
+            });
+        }
+    }
+
+    fn factor(&self, walk: &mut Walk, index: u32) -> Value {
+        if let Some(name) = self.name(index) {
+            return walk.value(name);
+        }
+        match self.immediate(index) {
+            Ok(value) => Value::Constant(value as u32),
+            Err(_) => Value::Number(walk.number()),
+        }
+    }
+
+    /// The register that an operand is.
+    fn name(&self, index: u32) -> Option<Name> {
+        let operand = self.of.module.operands.get(index as usize)?;
+        let element = match operand.kind {
+            OperandKind::Name(_) => 0,
+            OperandKind::Member(_, member) => self.element(member).ok()?,
+            _ => return None,
+        };
+        match self.reference(index) {
+            Reference::Variable(id, member) if self.is_register(id) => Some((id, member, element)),
+            _ => None,
+        }
+    }
+
+    /// The registers in an operand. (Operands nest only as deep as the grammar has it.)
+    fn each_part(&self, index: u32, found: &mut impl FnMut(Name)) {
+        if let Some(name) = self.name(index) {
+            found(name);
+        }
+        if let Some(parts) = self.of.module.operands.get(index as usize).and_then(|one| one.kind.parts()) {
+            self.each_of(parts, found);
+        }
+    }
+
+    fn each_of(&self, parts: Range<Operand>, found: &mut impl FnMut(Name)) {
+        self.places(parts).for_each(|part| self.each_part(part, found));
+    }
+
+    /// Whether a statement is a branch to the next one, which ends no block.
+    fn leads_on(&self, index: u32) -> bool {
+        match self.statements.get(index as usize) {
+            Some(Statement::Instruction(instruction)) => {
+                self.reference(instruction.operands.start) == Reference::Label(index + 1)
+            }
+            _ => false,
+        }
+    }
+
+    /// The labels that control comes to from elsewhere.
+    fn targets(&self) -> HashSet<u32> {
+        let mut targets = HashSet::new();
+        for (index, statement) in (0..).zip(self.statements) {
+            match statement {
+                Statement::Instruction(instruction) if !self.leads_on(index) => {
+                    for operand in self.places(instruction.operands) {
+                        if let Reference::Label(label) = self.reference(operand) {
+                            targets.insert(label);
+                        }
+                    }
+                }
+                // Any label may be meant.
+                Statement::BranchTargets(_) => targets.extend(0..self.statements.len() as u32),
+                _ => {}
+            }
+        }
+        targets
+    }
+
+    /// The instructions whose result nobody reads: it is written again in the same block first, or never read at all.
+    fn unread(&self, targets: &HashSet<u32>) -> HashSet<u32> {
+        let mut somewhere = HashSet::new();
+        for statement in self.statements {
+            if let Statement::Instruction(instruction) = statement {
+                self.each_read(instruction, &mut |name| {
+                    somewhere.insert(name);
+                });
+            }
+        }
+        let mut unread = HashSet::new();
+        // From the end of a block to its start: whether a register that was seen is read next.
+        let mut next: HashMap<Name, bool> = HashMap::new();
+        for (index, statement) in self.statements.iter().enumerate().rev() {
+            let index = index as u32;
+            let Statement::Instruction(instruction) = statement else {
+                if targets.contains(&index) {
+                    next.clear();
+                }
+                continue;
+            };
+            let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
+            if Role::of(opcode, &words) == Role::Other && !self.leads_on(index) {
+                next.clear();
+            }
+            if let Some(name) = self.name(instruction.operands.start) {
+                if !next.get(&name).copied().unwrap_or_else(|| somewhere.contains(&name)) {
+                    unread.insert(index);
+                }
+                if instruction.guard.is_none() {
+                    next.insert(name, false);
+                }
+            }
+            self.each_read(instruction, &mut |name| {
+                next.insert(name, true);
+            });
+        }
+        unread
+    }
+
+    /// The registers that an instruction reads: those that do not stand first, by themselves.
+    fn each_read(&self, instruction: &Instruction, found: &mut impl FnMut(Name)) {
+        for (n, index) in self.places(instruction.operands).enumerate() {
+            let operand = self.of.module.operands.get(index as usize);
+            if n > 0 || operand.is_some_and(|operand| operand.kind.parts().is_some()) {
+                self.each_part(index, found);
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Operations on mbarriers (PTX ISA section 9.7.13.15). How memory is ordered around them is not lowered: the machine
+//! orders everything.
+
+use crate::lower::form::Form;
+use crate::lower::function::{Builder, Lowered, Refusal, because};
+use crate::program::asynchronous::{AsyncOp, MbarrierOp};
+use crate::program::{NONE, Operands};
+use softwarp_isa::Type;
+use softwarp_syntax::tree::{Operand, OperandKind, Range};
+
+impl Builder<'_, '_> {
+    pub(super) fn mbarrier(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        let has = |word: &str| form.has(word);
+        if has("multicast::cluster::32b") {
+            return because("in several CTAs at once");
+        }
+        let mut places = self.places(operands);
+        let mut next = || places.next().ok_or(Refusal::Form);
+        let mut found = Operands::default();
+        if has("pending_count") {
+            let d = self.destination(next()?, Type::U32)?;
+            found.reads = vec![self.source(next()?, Type::U64)?];
+            found.writes = vec![d.slot];
+            self.issue(AsyncOp::PendingCount, found)?;
+            self.deliver(d);
+            return Ok(());
+        }
+        let op = if has("init") {
+            MbarrierOp::Init { second_layout: has("layout::v1") }
+        } else if has("inval") {
+            MbarrierOp::Inval
+        } else if has("check_layout") {
+            MbarrierOp::CheckLayout { second: has("layout::v1") }
+        } else if has("test_wait") || has("try_wait") {
+            MbarrierOp::Wait { parity: has("parity") }
+        } else if has("arrive") || has("arrive_drop") {
+            MbarrierOp::Arrive {
+                drop: has("arrive_drop"),
+                expect: has("expect_tx"),
+                single: has("noComplete"),
+            }
+        } else if has("expect_tx") {
+            MbarrierOp::ExpectTx
+        } else if has("complete_tx") {
+            MbarrierOp::CompleteTx
+        } else {
+            return Err(Refusal::Form);
+        };
+        // Destinations.
+        let mut delivered = None;
+        match op {
+            MbarrierOp::Arrive { .. } => {
+                let d = next()?;
+                found.writes.push(match self.operand(d).kind {
+                    OperandKind::Sink => NONE,
+                    _ => self.destination(d, Type::U64)?.slot,
+                });
+            }
+            MbarrierOp::CheckLayout { .. } => {
+                found.writes.push(self.destination(next()?, Type::Pred)?.slot);
+            }
+            MbarrierOp::Wait { .. } => {
+                let d = next()?;
+                match self.operand(d).kind {
+                    OperandKind::Pair(parts) => {
+                        for part in self.places(parts) {
+                            found.writes.push(self.destination(part, Type::Pred)?.slot);
+                        }
+                    }
+                    _ => found.writes.extend([self.destination(d, Type::Pred)?.slot, NONE]),
+                }
+            }
+            _ => {}
+        }
+        let mut at = next()?;
+        if !matches!(self.operand(at).kind, OperandKind::Address(_) | OperandKind::Unified(_)) {
+            let report = self.destination(at, Type::B8)?;
+            found.writes.push(report.slot);
+            delivered = Some(report);
+            at = next()?;
+        }
+        found.addresses.push(self.address(at, form.space())?);
+        // Sources; how long to wait at most is a hint.
+        match op {
+            MbarrierOp::Wait { parity } => {
+                let ty = if parity { Type::U32 } else { Type::U64 };
+                found.reads.push(self.source(next()?, ty)?);
+            }
+            _ => {
+                for index in places {
+                    found.reads.push(self.source(index, Type::U32)?);
+                }
+            }
+        }
+        self.issue(AsyncOp::Mbarrier(op), found)?;
+        if let Some(report) = delivered {
+            self.deliver(report);
+        }
+        Ok(())
+    }
+}

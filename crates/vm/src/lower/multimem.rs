@@ -1,0 +1,46 @@
+//! Memory that several devices have together (PTX ISA sections 9.7.9.14, 9.7.9.26 and 9.7.9.27).
+
+use super::form::{self, Form};
+use super::function::{Builder, Lowered, Refusal, because};
+use crate::program::multimem::{MultimemKind, MultimemOp};
+use crate::program::{AtomicOp, Operands, Step};
+use softwarp_isa::Type;
+use softwarp_syntax::tree::{Operand, Range};
+
+impl Builder<'_, '_> {
+    /// `multimem`
+    pub fn multimem(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        if form.has("cp") {
+            return self.asynchronous(form, operands);
+        }
+        let ty = form.ty();
+        let reduction = || {
+            let op = form::atomic(&form.shape).ok_or(Refusal::Form)?;
+            if ty.bits() / u32::from(ty.lanes()) < 16 {
+                return because("with numbers of 8 bits: how their sums are rounded is not known");
+            }
+            let smallest = matches!(op, AtomicOp::Min | AtomicOp::Max);
+            if smallest && matches!(ty, Type::F32 | Type::F64) {
+                return Err(Refusal::Form);
+            }
+            Ok(op)
+        };
+        let kind = match () {
+            () if form.has("ld_reduce") => MultimemKind::LoadReduce(reduction()?),
+            () if form.has("red") => MultimemKind::Reduce(reduction()?),
+            () if form.has("st") => MultimemKind::Store,
+            () => return Err(Refusal::Form),
+        };
+        let loads = matches!(kind, MultimemKind::LoadReduce(_));
+        let (value, at) =
+            if loads { (operands.start, operands.start + 1) } else { (operands.start + 1, operands.start) };
+        let (slots, widths): (Vec<u32>, Vec<u8>) = self.elements(value, ty)?.into_iter().unzip();
+        let addresses = vec![self.address(at, form.space())?];
+        let (reads, writes) = if loads { (Vec::new(), slots) } else { (slots, Vec::new()) };
+        let weak = form.has("weak") || !["relaxed", "acquire", "release"].iter().any(|word| form.has(word));
+        let strong = !weak || matches!(kind, MultimemKind::Reduce(_));
+        let accumulates_f32 = form.has("acc::f32");
+        let op = MultimemOp { kind, ty, widths, accumulates_f32, strong };
+        self.step(Step::Multimem(op, Operands { reads, writes, addresses }))
+    }
+}

@@ -1,0 +1,41 @@
+//! Products of floating-point matrices, rounded as the H200's tensor cores round them.
+//!
+//! PTX ISA section 9.7.14 leaves the order, precision and rounding of the sums open. What is here was found by
+//! recording results (`docs/matrix-rounding.md` tells the rules and what they were held against):
+//!
+//! - [`rules`] says for each unit and format how a sum is made,
+//! - [`number`] takes codes apart and puts results together,
+//! - [`exact`] follows the rules for any shape and format, in integers: what everything else is held against,
+//! - [`lanes`] gives the same bits for ordinary numbers, many sums at a time,
+//! - [`quick`] does so for matrices, and [`fragment`] for the registers of a warp.
+
+pub mod exact;
+pub mod fragment;
+pub mod lanes;
+pub mod number;
+pub mod quick;
+pub mod rules;
+
+use super::{FloatProduct, Scales};
+use rules::{Order, Rule};
+
+/// D = A·B + C. `a` has m·k elements, row by row; `b` n·k, column by column (`k` runs fastest); `c` and `d` m·n, row
+/// by row. An element is its format's bits.
+pub fn multiply(
+    product: &FloatProduct,
+    a: &[u32],
+    b: &[u32],
+    c: &[u32],
+    d: &mut [u32],
+    scales: Option<&Scales<'_>>,
+) {
+    let rule = Rule::of(product);
+    let done = match rule.order {
+        Order::Together if scales.is_none() => quick::together(product, rule, a, b, c, d),
+        Order::Halves => quick::halves(product, rule, a, b, c, d),
+        _ => None,
+    };
+    if done.is_none() {
+        exact::multiply(product, rule, a, b, c, d, scales);
+    }
+}

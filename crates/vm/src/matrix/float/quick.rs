@@ -1,0 +1,171 @@
+//! Products of matrices of ordinary numbers, sixteen columns at a time: the same bits as [`super::exact`].
+//!
+//! What is infinite, not a number, or so large or small that f32 could not hold a product, is left to `exact`: the
+//! functions here then return `None`.
+
+use super::exact::{canonical, half};
+use super::lanes::{Addends, Factors, Words, fits, sums};
+use super::rules::Rule;
+use crate::matrix::FloatProduct;
+use softwarp_num::{Format, Vectorise, vectorised};
+
+/// How many columns are worked on together.
+const WIDTH: usize = 16;
+
+/// The most products that make a sum: those of FP8.
+const LONGEST: usize = 32;
+
+/// All of A·B + C in one sum.
+pub fn together(
+    product: &FloatProduct,
+    rule: Rule,
+    a: &[u32],
+    b: &[u32],
+    c: &[u32],
+    d: &mut [u32],
+) -> Option<()> {
+    let known =
+        |format| matches!(format, Format::F16 | Format::Bf16 | Format::Tf32 | Format::E5m2 | Format::E4m3);
+    if !known(product.a)
+        || !known(product.b)
+        || product.c != product.d
+        || product.k == 0
+        || product.n == 0
+        || product.k > LONGEST
+        || !fits(rule, product.k)
+    {
+        return None;
+    }
+    match product.k {
+        ..=8 => vectorised(Together::<8> { product, rule, a, b, c, d }),
+        9..=16 => vectorised(Together::<16> { product, rule, a, b, c, d }),
+        _ => vectorised(Together::<LONGEST> { product, rule, a, b, c, d }),
+    }
+}
+
+/// Sums of at most so many products.
+struct Together<'a, const K: usize> {
+    product: &'a FloatProduct,
+    rule: Rule,
+    a: &'a [u32],
+    b: &'a [u32],
+    c: &'a [u32],
+    d: &'a mut [u32],
+}
+
+impl<const K: usize> Vectorise for Together<'_, K> {
+    type Output = Option<()>;
+
+    #[inline(always)]
+    fn run(self) -> Option<()> {
+        let FloatProduct { n, k, .. } = *self.product;
+        let narrow = self.product.d == Format::F16;
+        // Columns of B, sixteen beside each other.
+        let mut b = vec![Factors::<WIDTH, K>::ZERO; n.div_ceil(WIDTH)];
+        let mut words = [0; WIDTH];
+        for (b, columns) in b.iter_mut().zip(self.b.chunks(WIDTH * k)) {
+            for at in 0..k {
+                for (word, column) in words.iter_mut().zip(columns.chunks_exact(k)) {
+                    *word = column[at];
+                }
+                taken(b, at, self.product.b, &words);
+            }
+        }
+        let mut a = Factors::<K, 1>::ZERO;
+        let mut factors = [0; K];
+        let mut addends = Addends::ZERO;
+        for ((row, c), d) in
+            self.a.chunks_exact(k).zip(self.c.chunks_exact(n)).zip(self.d.chunks_exact_mut(n))
+        {
+            factors[..k].copy_from_slice(row);
+            taken(&mut a, 0, self.product.a, &factors);
+            for ((b, c), d) in b.iter().zip(c.chunks(WIDTH)).zip(d.chunks_mut(WIDTH)) {
+                words[..c.len()].copy_from_slice(c);
+                match narrow {
+                    true => addends.take(Words::F16, &words),
+                    false => addends.take(Words::F32, &words),
+                }
+                let codes = match narrow {
+                    true => sums(b, &a, |at| (0, at), &addends, self.rule, true),
+                    false => sums(b, &a, |at| (0, at), &addends, self.rule, false),
+                };
+                d.copy_from_slice(&codes[..d.len()]);
+            }
+        }
+        let ordinary = a.ordinary() && addends.ordinary() && b.iter().all(Factors::ordinary);
+        ordinary.then_some(())
+    }
+}
+
+/// Takes a column of factors.
+#[inline(always)]
+fn taken<const N: usize, const K: usize>(
+    into: &mut Factors<N, K>,
+    at: usize,
+    format: Format,
+    words: &[u32; N],
+) {
+    match format {
+        Format::F16 => into.take(at, Words::F16, words),
+        Format::Bf16 => into.take(at, Words::Bf16, words),
+        Format::Tf32 => into.take(at, Words::Tf32, words),
+        Format::E5m2 => into.take(at, Words::E5m2, words),
+        _ => into.take(at, Words::E4m3, words),
+    }
+}
+
+/// See [`super::rules::Order::Halves`].
+pub fn halves(
+    product: &FloatProduct,
+    rule: Rule,
+    a: &[u32],
+    b: &[u32],
+    c: &[u32],
+    d: &mut [u32],
+) -> Option<()> {
+    let FloatProduct { m, n, k, .. } = *product;
+    let widened = |format: Format, codes: &[u32], first: bool| -> Vec<u32> {
+        let from = if first { 0 } else { 2 };
+        let pairs = codes.chunks_exact(4).flat_map(|four| &four[from..from + 2]);
+        match format {
+            Format::E5m2 => pairs.map(|code| (code & 0xff) << 8).collect(),
+            _ => pairs.map(|code| WIDENED[*code as usize & 0xff].into()).collect(),
+        }
+    };
+    if k == 0 || k % 4 != 0 {
+        return None;
+    }
+    let step = FloatProduct { a: Format::F16, b: Format::F16, c: product.d, k: k / 2, ..*product };
+    let (zero, mut first, mut sum) = (vec![0; m * n], vec![0; m * n], vec![0; m * n]);
+    together(&step, rule, &widened(product.a, a, true), &widened(product.b, b, true), &zero, &mut first)?;
+    together(&step, rule, &widened(product.a, a, false), &widened(product.b, b, false), &first, &mut sum)?;
+    for ((d, c), sum) in d.iter_mut().zip(c).zip(sum) {
+        *d = match product.d {
+            Format::F16 => half(Format::F16.decode((*c).into()) + Format::F16.decode(sum.into())),
+            _ => canonical(f32::from_bits(*c) + f32::from_bits(sum)),
+        };
+    }
+    Some(())
+}
+
+/// The numbers of e4m3 in f16.
+const WIDENED: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut code = 0;
+    while code < 256 {
+        let (sign, magnitude) = ((code as u16 & 0x80) << 8, code as u16 & 0x7f);
+        table[code] = sign
+            | match magnitude {
+                0 => 0,
+                // Subnormal numbers: 2^−9, twice, ... become normal ones.
+                1..8 => {
+                    let top = magnitude.ilog2() as u16;
+                    (6 + top) << 10 | (magnitude << (10 - top) & 0x3ff)
+                }
+                0x7f => 0x7e00,
+                _ => (magnitude << 7) + (8 << 10),
+            };
+        code += 1;
+    }
+    table
+};

@@ -1,0 +1,224 @@
+//! Means of texels, as an H200 computes them: bit-exact on recorded lookups.
+//!
+//! Weights are 256ths that add up to 256. Where there are several dimensions they are multiplied and rounded one after
+//! the other ([`spread`]), so that they still do.
+//!
+//! Texels of 8 and 16 bits that are read as fractions are summed as integers and rounded to 16 bits. Halves and singles
+//! are aligned to the largest exponent among the texels that have a weight, four digits more than they have are kept
+//! and the rest is cut, the sum is rounded once, halves away from zero; to a half, where texels are halves. Subnormal
+//! singles count as zero. The two planes of a volume and the two levels of a mipmap are aligned by themselves.
+
+use super::format::{Channel, Format};
+use super::sampler::WHOLE;
+
+/// A texel that takes part.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tap {
+    /// Its channels, as they are stored.
+    pub code: [u32; 4],
+    /// Of 256, all together.
+    pub weight: u32,
+    /// What it is aligned with.
+    pub group: u8,
+}
+
+/// A share of the weight, spread over four texels: first and second in x, then the same of the next row.
+#[inline(always)]
+pub fn spread(share: u32, x: u32, y: u32) -> [u32; 4] {
+    let second = (share * x + 128) >> 8;
+    let first = share - second;
+    let below_second = (second * y + 128) >> 8;
+    let below_first = (first * y + 127) >> 8;
+    [first - below_first, second - below_second, below_first, below_second]
+}
+
+/// The mean of texels that are read as floating point: bits of singles.
+pub fn mean(format: Format, taps: &[Tap]) -> [u32; 4] {
+    let mut result = [0; 4];
+    for (n, result) in result.iter_mut().enumerate().take(usize::from(format.channels)) {
+        let weighted = || taps.iter().map(|tap| (tap.code[n], tap.weight));
+        *result = match format.channel {
+            Channel::F32 | Channel::U32 | Channel::S32 => single(groups(taps, n, |code| code, SINGLE)),
+            Channel::F16 => {
+                let widen = |code| super::format::half_to_single(code as u16);
+                half(groups(taps, n, widen, HALF))
+            }
+            Channel::U8 | Channel::S8 | Channel::U16 | Channel::S16 => fraction(format.channel, weighted()),
+        };
+    }
+    result
+}
+
+/// The mean of integers that are read as such: rounded, halves up; cut where they have 32 bits.
+pub fn whole_mean(format: Format, taps: &[Tap]) -> [u32; 4] {
+    let signed = format.channel.is_signed();
+    let half = if format.channel.is_normalizable() { 128 } else { 0 };
+    std::array::from_fn(|n| {
+        let part = |tap: &Tap| {
+            let code = format.channel.extend(tap.code[n]);
+            i64::from(tap.weight) * if signed { i64::from(code as i32) } else { i64::from(code) }
+        };
+        ((taps.iter().map(part).sum::<i64>() + half) >> 8) as u32
+    })
+}
+
+/// The mean of fractions, as bits of a single.
+#[inline(always)]
+pub fn fraction(channel: Channel, texels: impl Iterator<Item = (u32, u32)>) -> u32 {
+    let sum: i32 = match channel {
+        Channel::S16 => {
+            texels.map(|(code, weight)| i32::from((code as u16 as i16).max(-32767)) * weight as i32).sum()
+        }
+        channel => texels.map(|(code, weight)| channel.extend(code) as i32 * weight as i32).sum(),
+    };
+    let value = match channel {
+        Channel::U8 => ((sum * 257 + 128) >> 8) as f32 / 65535.0,
+        Channel::U16 => ((sum + 128) >> 8) as f32 / 65535.0,
+        Channel::S8 => (sum + ((sum + 16 * (sum >> 12) + 64) >> 7)).max(-32767) as f32 / 32767.0,
+        _ => ((sum + 128) >> 8) as f32 / 32767.0,
+    };
+    value.to_bits()
+}
+
+/// How numbers are aligned: the least exponent of a single that counts as the largest, how many of a single's 23
+/// digits are beyond those that are kept.
+#[derive(Clone, Copy)]
+pub struct Alignment {
+    least: u32,
+    surplus: i32,
+}
+
+/// Singles: 4 digits more than they have.
+pub const SINGLE: Alignment = Alignment { least: 0, surplus: -4 };
+
+/// Halves as singles, which have 13 digits more.
+pub const HALF: Alignment = Alignment { least: 113, surplus: 9 };
+
+/// The sums of both groups, times 256. What the lesser one has below the digits of the greater one is rounded
+/// down.
+#[inline(always)]
+fn groups(taps: &[Tap], channel: usize, widen: impl Fn(u32) -> u32 + Copy, alignment: Alignment) -> f64 {
+    let group = |group: u8| {
+        let own = taps.iter().filter(move |tap| tap.group == group && tap.weight > 0);
+        aligned(own.map(move |tap| (widen(tap.code[channel]), tap.weight)), alignment)
+    };
+    if taps.iter().all(|tap| tap.group == 0) {
+        return group(0).0;
+    }
+    let ((first, one), (second, other)) = (group(0), group(1));
+    let largest = one.max(other);
+    // As many digits below the largest exponent's as are kept.
+    let digit = 2f64.powi(largest as i32 - 127 - 24 + alignment.surplus);
+    let cut = |sum: f64| if sum.is_finite() { (sum / digit).floor() * digit } else { sum };
+    cut(first) + cut(second)
+}
+
+/// A weighted sum of singles, times 256, and the largest exponent among them.
+///
+/// Everything that is kept of them has 28 digits at most below the largest exponent, and weights have 9: a double holds
+/// the sum exactly.
+#[inline(always)]
+pub fn aligned(texels: impl Iterator<Item = (u32, u32)> + Clone, alignment: Alignment) -> (f64, u32) {
+    let exponent = |bits: u32| bits >> 23 & 0xff;
+    let largest = texels.clone().map(|(bits, _)| exponent(bits)).fold(alignment.least, u32::max);
+    let sum = texels.fold(-0.0, |sum, (bits, weight)| {
+        let own = exponent(bits);
+        let surplus = largest as i32 - own as i32 + alignment.surplus;
+        let kept = match surplus {
+            _ if own == 0 => bits & 0x8000_0000,
+            ..=0 => bits,
+            1..=23 => bits & u32::MAX << surplus,
+            // Not even the first digit is left.
+            24.. => bits & 0x8000_0000,
+        };
+        sum + f64::from(f32::from_bits(kept)) * f64::from(weight)
+    });
+    (sum, largest)
+}
+
+/// Rounds a double to so many digits fewer, halves away from zero.
+#[inline(always)]
+fn away(value: f64, digits: u32) -> f64 {
+    let half = 1u64 << (digits - 1);
+    f64::from_bits((value.to_bits() + half) & !(2 * half - 1))
+}
+
+/// A sum times 256 as a single; zero where that is subnormal.
+#[inline(always)]
+pub fn single(sum: f64) -> u32 {
+    if sum.is_nan() {
+        return 0x7fff_ffff;
+    }
+    let bits = (away(sum / f64::from(WHOLE), 29) as f32).to_bits();
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+}
+
+/// A sum times 256 as a half, widened.
+#[inline(always)]
+pub fn half(sum: f64) -> u32 {
+    if sum.is_nan() {
+        return 0x7fff_e000;
+    }
+    let value = sum / f64::from(WHOLE);
+    const LEAST_NORMAL: f64 = 1.0 / 16384.0;
+    let rounded = if value.abs() < LEAST_NORMAL {
+        (value * 16_777_216.0).round() / 16_777_216.0
+    } else {
+        away(value, 42)
+    };
+    let rounded = if rounded.abs() > 65504.0 { f64::INFINITY.copysign(rounded) } else { rounded };
+    (rounded as f32).to_bits()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(format: &str, texels: &[(u32, u32)]) -> u32 {
+        let taps: Vec<Tap> =
+            texels.iter().map(|&(code, weight)| Tap { code: [code, 0, 0, 0], weight, group: 0 }).collect();
+        mean(Format::parse(format).unwrap(), &taps)[0]
+    }
+
+    #[test]
+    fn weights_of_four_texels_add_up() {
+        assert_eq!(spread(256, 80, 74), [125, 57, 51, 23]);
+        assert_eq!(spread(256, 164, 224), [12, 20, 80, 144]);
+        for share in [256, 100, 1, 0] {
+            for x in 0..256 {
+                for y in 0..256 {
+                    assert_eq!(spread(share, x, y).iter().sum::<u32>(), share);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_rounded_to_16_bits() {
+        assert_eq!(of("u8x1", &[(255, 256)]), 1f32.to_bits());
+        assert_eq!(of("u8x1", &[(251, 15), (201, 241)]), 0.799_725_35f32.to_bits());
+        assert_eq!(of("s8x1", &[(0x80, 256)]), (-1f32).to_bits());
+    }
+
+    #[test]
+    fn singles_are_cut_four_digits_below_and_rounded_away() {
+        let bits = f32::to_bits;
+        // Both recorded: a tie that goes away from zero, and digits that were cut.
+        assert_eq!(of("f32x1", &[(bits(0.629_732_1), 64), (bits(0.249_062_66), 192)]), bits(0.344_230_03));
+        assert_eq!(
+            of("f32x1", &[(bits(-0.007_775_780_3), 251), (bits(-1.135_106_4), 5)]),
+            bits(-0.029_793_954)
+        );
+        assert_eq!(of("f32x1", &[(bits(f32::INFINITY), 1), (bits(1.0), 255)]), bits(f32::INFINITY));
+        assert_eq!(of("f32x1", &[(bits(f32::NAN), 1), (bits(1.0), 255)]), 0x7fff_ffff);
+        assert_eq!(of("f32x1", &[(bits(f32::NAN), 0), (bits(1.0), 256)]), bits(1.0));
+        assert_eq!(of("f32x1", &[(bits(1e-40), 256)]), 0);
+    }
+
+    #[test]
+    fn halves_give_halves() {
+        let half = |value: f32| u32::from(super::super::format::single_to_half(value));
+        let mean = f32::from_bits(of("f16x1", &[(half(1.467_773_4), 128), (half(0.458_496_1), 128)]));
+        assert_eq!(mean, 0.963_378_9);
+    }
+}

@@ -1,0 +1,279 @@
+//! Textures and surfaces (PTX ISA sections 5.3, 9.7.10 and 9.7.11), without warps: texels, samplers, and what an
+//! address among them gives.
+//!
+//! [`mod@format`] says what texels are made of and [`array`] how they lie; [`sampler`] turns coordinates into texels and
+//! weights, [`cube`] directions into faces, [`level`] gradients into levels; [`filter`] has the sums, as an H200 rounds
+//! them; [`sample`] is a whole lookup, and [`fast`] the common ones for a warp; [`surface`] has the places of surfaces
+//! and formatted stores, [`query`] what can be asked. [`bind`] is the host's side.
+
+pub mod array;
+pub mod bind;
+pub mod cube;
+pub mod fast;
+pub mod filter;
+pub mod format;
+pub mod level;
+pub mod query;
+pub mod sample;
+pub mod sampler;
+pub mod surface;
+
+use array::Array;
+use sampler::Sampler;
+use softwarp_isa::Opaque;
+use softwarp_isa::space::opaque::Member;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How texels are arranged, as instructions name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // Their names are in [`Geometry::name`].
+pub enum Geometry {
+    D1,
+    D2,
+    D3,
+    A1,
+    A2,
+    Cube,
+    ACube,
+    D2Ms,
+    A2Ms,
+}
+
+impl Geometry {
+    /// Every one.
+    pub const ALL: &[Geometry] = &[
+        Geometry::D1,
+        Geometry::D2,
+        Geometry::D3,
+        Geometry::A1,
+        Geometry::A2,
+        Geometry::Cube,
+        Geometry::ACube,
+        Geometry::D2Ms,
+        Geometry::A2Ms,
+    ];
+
+    /// Its word in a mnemonic.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Geometry::D1 => "1d",
+            Geometry::D2 => "2d",
+            Geometry::D3 => "3d",
+            Geometry::A1 => "a1d",
+            Geometry::A2 => "a2d",
+            Geometry::Cube => "cube",
+            Geometry::ACube => "acube",
+            Geometry::D2Ms => "2dms",
+            Geometry::A2Ms => "a2dms",
+        }
+    }
+
+    /// Finds one by its word.
+    pub fn from_name(name: &str) -> Option<Geometry> {
+        Geometry::ALL.iter().copied().find(|geometry| geometry.name() == name)
+    }
+
+    /// Dimensions of a slice: how many coordinates choose a texel there.
+    pub const fn dimensions(self) -> usize {
+        match self {
+            Geometry::D1 | Geometry::A1 => 1,
+            Geometry::D3 => 3,
+            _ => 2,
+        }
+    }
+
+    /// Whether the first coordinate is a layer.
+    pub const fn is_layered(self) -> bool {
+        matches!(self, Geometry::A1 | Geometry::A2 | Geometry::ACube | Geometry::A2Ms)
+    }
+
+    /// Whether coordinates are directions.
+    pub const fn is_cube(self) -> bool {
+        matches!(self, Geometry::Cube | Geometry::ACube)
+    }
+
+    /// Whether texels have samples.
+    pub const fn is_multisampled(self) -> bool {
+        matches!(self, Geometry::D2Ms | Geometry::A2Ms)
+    }
+
+    /// Whether an instruction of this geometry can be used on an array of that one: its own, and the faces of cubes
+    /// as layers.
+    pub fn reads(self, array: Geometry) -> bool {
+        self == array || (self == Geometry::A2 && array.is_cube())
+    }
+}
+
+/// Where a texture's texels are.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// In an array.
+    Array(Arc<Array>),
+    /// In global memory, one row of so many texels.
+    Linear {
+        /// The first one's address.
+        address: u64,
+        /// How many.
+        texels: u32,
+        /// What they are.
+        format: format::Format,
+    },
+    /// In global memory, rows apart.
+    Pitch {
+        /// The first one's address.
+        address: u64,
+        /// Texels of a row.
+        width: u32,
+        /// Rows.
+        height: u32,
+        /// Bytes from a row to the next.
+        pitch: u64,
+        /// What they are.
+        format: format::Format,
+    },
+}
+
+impl Source {
+    /// What the texels are.
+    pub fn format(&self) -> format::Format {
+        match self {
+            Source::Array(array) => array.description.format,
+            Source::Linear { format, .. } | Source::Pitch { format, .. } => *format,
+        }
+    }
+
+    /// How they are arranged.
+    pub fn geometry(&self) -> Geometry {
+        match self {
+            Source::Array(array) => array.description.geometry,
+            Source::Linear { .. } => Geometry::D1,
+            Source::Pitch { .. } => Geometry::D2,
+        }
+    }
+}
+
+/// A texture: texels, and how they are read.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    /// The texels.
+    pub source: Source,
+    /// How they are read, unless the instruction names a sampler.
+    pub sampler: Sampler,
+    /// Integers are given as they are, not as fractions.
+    pub integers: bool,
+}
+
+/// What a handle stands for.
+#[derive(Clone, Debug)]
+pub enum Bound {
+    /// A texture, with its sampler.
+    Texture(Texture),
+    /// A surface: the first level of an array.
+    Surface(Arc<Array>),
+    /// A sampler of its own, in the independent mode.
+    Sampler(Sampler),
+}
+
+impl Bound {
+    /// `a texture`
+    pub fn words(&self) -> &'static str {
+        match self {
+            Bound::Texture(_) => "a texture",
+            Bound::Surface(_) => "a surface",
+            Bound::Sampler(_) => "a sampler",
+        }
+    }
+}
+
+/// An opaque variable.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: Box<str>,
+    /// What it is for.
+    pub opaque: Opaque,
+    /// What its initialiser gives.
+    pub members: Vec<(Member, u32)>,
+}
+
+/// Everything that handles can stand for: of variables, their addresses; of objects, numbers that no address is.
+#[derive(Debug, Default)]
+pub struct Textures {
+    pub(crate) bound: HashMap<u64, Bound>,
+    pub(crate) variables: HashMap<u64, Variable>,
+    pub(crate) objects: u64,
+}
+
+impl Textures {
+    /// What a handle stands for.
+    #[inline]
+    pub fn find(&self, handle: u64) -> Option<&Bound> {
+        self.bound.get(&handle)
+    }
+
+    /// The opaque variable at an address.
+    pub fn variable(&self, handle: u64) -> Option<&Variable> {
+        self.variables.get(&handle)
+    }
+}
+
+/// Why the host's request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The words say what the fields are.
+pub enum TextureError {
+    /// A dimension that is zero or too large.
+    Size { what: &'static str, given: u32, most: u32 },
+    /// A cube that is none.
+    Cube { width: u32, height: u32, layers: u32 },
+    /// There is no room for so many bytes.
+    OutOfMemory { bytes: u64 },
+    /// A level that is not there.
+    NoLevel { level: u32, levels: u32 },
+    /// More data than an array has room for.
+    TooMuchData { bytes: u64, given: u64 },
+    /// There is no such opaque variable.
+    NoVariable { name: String },
+    /// The variable is for something else.
+    WrongVariable { name: String, is: Opaque },
+    /// The memory that a texture is to show is not there.
+    NotAllocated { address: u64, bytes: u64 },
+    /// Memory that does not begin where a texture can.
+    Misaligned { what: &'static str, value: u64, multiple: u64 },
+    /// Only floating-point numbers can be filtered, and integers that are read as fractions.
+    Filter,
+}
+
+impl std::fmt::Display for TextureError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TextureError::Size { what, given, most } => write!(f, "{what}: {given} is not from 1 to {most}"),
+            TextureError::Cube { width, height, layers } => {
+                write!(
+                    f,
+                    "a cube has square faces, six of them or a multiple: not {width} by {height} by {layers}"
+                )
+            }
+            TextureError::OutOfMemory { bytes } => write!(f, "no room for {bytes} bytes"),
+            TextureError::NoLevel { level, levels } => {
+                write!(f, "there is no level {level}: there are {levels}")
+            }
+            TextureError::TooMuchData { bytes, given } => {
+                write!(f, "{given} bytes of data: the array has {bytes}")
+            }
+            TextureError::NoVariable { name } => write!(f, "there is no opaque variable `{name}`"),
+            TextureError::WrongVariable { name, is } => write!(f, "`{name}` is a {is}"),
+            TextureError::NotAllocated { address, bytes } => {
+                write!(f, "{bytes} bytes at 0x{address:x} are not in an allocation")
+            }
+            TextureError::Misaligned { what, value, multiple } => {
+                write!(f, "{what}: {value} is not a multiple of {multiple}")
+            }
+            TextureError::Filter => {
+                write!(f, "integers cannot be filtered unless they are read as fractions")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TextureError {}

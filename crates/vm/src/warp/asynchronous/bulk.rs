@@ -1,0 +1,140 @@
+//! `cp.async.bulk` and `cp.reduce.async.bulk` (PTX ISA sections 9.7.9.25.4.1 and 9.7.9.25.4.2).
+
+use super::place::each;
+use super::{Place, complete_tx, refused};
+use crate::fault::{FaultKind, Tried, Trouble, Use};
+use crate::lanes::{LANES, lanes};
+use crate::memory::Spaces;
+use crate::memory::cell::{Cells, Unit};
+use crate::program::asynchronous::Bulk;
+use crate::program::{Memory, Operands};
+use crate::warp::multimem::several;
+use crate::warp::{Env, Warp};
+use softwarp_tensor::Element;
+use softwarp_tensor::reduce::Operation;
+
+/// Addresses and sizes are multiples of this.
+const CHUNK: u64 = 16;
+
+impl Warp {
+    pub(super) fn bulk(
+        &mut self,
+        env: &Env<'_>,
+        call: usize,
+        bulk: &Bulk,
+        operands: &Operands,
+        taking: u32,
+    ) -> Tried<()> {
+        let [to, from, barriers] = [0, 1, 2].map(|index| self.places(env, call, operands, index));
+        let row = |index| self.narrow(call, operands, index).unwrap_or([0; LANES]);
+        let sizes = row(0);
+        let (left, right) = if bulk.ignore_outside { (row(1), row(2)) } else { ([0; LANES], [0; LANES]) };
+        let masks = row(if bulk.ignore_outside { 3 } else { 1 });
+        let spaces = &env.spaces;
+        let mut data = std::mem::take(&mut self.tensors.scratch);
+        for lane in lanes(taking) {
+            let bytes = u64::from(sizes[lane]);
+            if !bytes.is_multiple_of(CHUNK) {
+                return refused(
+                    lane,
+                    "copy-size",
+                    format!("bulk copies are of multiples of 16 bytes, not {bytes}"),
+                );
+            }
+            let targets = targets(spaces, bulk, (to[lane], barriers[lane]), (bytes, masks[lane]), lane)?;
+            for (to, _) in &targets {
+                to.need(spaces, lane, (bytes, CHUNK), Use::Write)?;
+            }
+            data.clear();
+            data.resize(bytes as usize, 0);
+            let ignored = (u64::from(left[lane]), u64::from(right[lane]));
+            read_but(spaces, from[lane], &mut data, ignored, lane)?;
+            for (to, barrier) in targets {
+                let (cells, at) = to.need(spaces, lane, (bytes, CHUNK), Use::Write)?;
+                match bulk.reduction {
+                    Some((operation, element)) => reduce(cells, at, operation, element, &data),
+                    None if bulk.masked => write_masked(cells, at, &data, masks[lane]),
+                    None => cells.write(at, &data),
+                }
+                if bulk.mbarrier {
+                    complete_tx(spaces, barrier, sizes[lane], lane)?;
+                }
+            }
+        }
+        self.tensors.scratch = data;
+        self.advanced = true;
+        Ok(())
+    }
+}
+
+/// Where a copy goes, with the mbarrier there: to one place, to the same in some CTAs of the cluster, or to all that
+/// a multimem address stands for.
+pub(super) fn targets(
+    spaces: &Spaces<'_>,
+    bulk: &Bulk,
+    (to, barrier): (Place, Place),
+    (bytes, mask): (u64, u32),
+    lane: usize,
+) -> Tried<Vec<(Place, Place)>> {
+    if bulk.multimem {
+        let usage = if bulk.reduction.is_some() { Use::Atomic } else { Use::Write };
+        let found = several(spaces, (to.memory, to.address), (bytes, CHUNK), usage);
+        let found = found.map_err(|bad| Trouble::new(lane, FaultKind::Access(bad)))?;
+        return Ok(found.into_iter().map(|at| (Place::of(spaces, Memory::Global, at), barrier)).collect());
+    }
+    Ok(match bulk.multicast {
+        true => each(to, barrier, mask),
+        false => vec![(to, barrier)],
+    })
+}
+
+/// Reads; bytes at either end that may be outside of all memory are zeros if the whole is not inside.
+fn read_but(
+    spaces: &Spaces<'_>,
+    from: Place,
+    data: &mut [u8],
+    (left, right): (u64, u64),
+    lane: usize,
+) -> Tried<()> {
+    let bytes = data.len() as u64;
+    if left + right > 0
+        && left + right <= bytes
+        && from.span(spaces, bytes, CHUNK, Use::Read).is_err()
+        && from.address.is_multiple_of(CHUNK)
+    {
+        let inner = bytes - left - right;
+        let (cells, at) = from.after(left).need(spaces, lane, (inner, 1), Use::Read)?;
+        cells.read(at, &mut data[left as usize..(left + inner) as usize]);
+        return Ok(());
+    }
+    let (cells, at) = from.need(spaces, lane, (bytes, CHUNK), Use::Read)?;
+    cells.read(at, data);
+    Ok(())
+}
+
+/// Writes those bytes of each 16 that a mask names.
+fn write_masked(cells: &Cells, at: u64, data: &[u8], mask: u32) {
+    for (index, byte) in data.iter().enumerate() {
+        if mask >> (index % CHUNK as usize) & 1 == 1 {
+            byte.store(cells, at as usize + index);
+        }
+    }
+}
+
+/// Reduces whole words into memory, each in one step, since other CTAs may do so at the same time.
+pub(super) fn reduce(cells: &Cells, at: u64, operation: Operation, element: Element, data: &[u8]) {
+    // Nothing that passes the rules is elsewhere, but for maps that were changed by hand.
+    if !at.is_multiple_of(8) {
+        let mut there = vec![0; data.len()];
+        cells.read(at, &mut there);
+        operation.apply(element, &mut there, data);
+        return cells.write(at, &there);
+    }
+    for (index, new) in data.chunks_exact(8).enumerate() {
+        u64::update(cells, at as usize + 8 * index, |old| {
+            let mut word = old.to_le_bytes();
+            operation.apply(element, &mut word, new);
+            u64::from_le_bytes(word)
+        });
+    }
+}

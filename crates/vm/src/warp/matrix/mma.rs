@@ -1,0 +1,236 @@
+//! `mma` and `wmma.mma` (PTX ISA sections 9.7.14.4.5, 9.7.14.5.14 and 9.7.14.6.3): the matrices are collected from
+//! the lanes' registers, multiplied, and D is handed out again.
+
+use crate::lanes::{Frame, LANES};
+use crate::matrix::float::fragment;
+use crate::matrix::layout::Layout;
+use crate::matrix::sparse::Sparsity;
+use crate::matrix::{FloatProduct, Scales, double, integer};
+use crate::program::matrix::{Mma, Product};
+use crate::program::{NONE, Operands};
+use softwarp_num::{Format, Rounding, Vectorise, vectorised};
+
+/// Elements of the largest factor: `mma.sp.m16n8k128`.
+const FACTOR: usize = 1024;
+
+/// Elements of the largest C and D.
+const SUMS: usize = 256;
+
+/// Multiplies.
+pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
+    if let Product::Double(rounding) = mma.product {
+        return multiply_doubles(frame, &mma.layout, rounding, operands, taking);
+    }
+    if let Some(d) = at_once(frame, mma, operands) {
+        for (&slot, row) in operands.writes.iter().zip(d) {
+            if slot != NONE {
+                frame.set_row(slot, row, taking);
+            }
+        }
+        return;
+    }
+    let Layout { a: of_a, b: of_b, c: of_c, d: of_d, products, turned } = &mma.layout;
+    let (mut a, mut b, mut c, mut d) = ([0; FACTOR], [0; FACTOR], [0; SUMS], [0; SUMS]);
+    let slots = &operands.reads[..];
+    let rest = vectorised(Collect { frame, layout: &mma.layout, slots, into: [&mut a, &mut b, &mut c] });
+    for (matrix, &(shift, mask)) in [&mut a, &mut b].into_iter().zip(&mma.within) {
+        if shift != 0 || mask == 0x3f {
+            matrix.iter_mut().for_each(|element| *element = *element >> shift & mask);
+        }
+    }
+    let (a, b, c, d) = (&a[..of_a.size], &b[..of_b.size], &c[..of_c.size], &mut d[..of_d.size]);
+    let mut rest = rest.iter().map(|&slot| &frame.narrow[slot as usize].0);
+    let metadata = if mma.sparse.is_some() { rest.next() } else { None };
+    let scales = mma.scales.map(|count| {
+        let mut next = || rest.next().copied().unwrap_or_default();
+        BlockScales::select(count, [next(), next(), next()], [next(), next(), next()])
+    });
+    match (&mma.sparse, metadata) {
+        (Some(sparsity), Some(metadata)) => {
+            let mut chosen = [0; FACTOR];
+            each_row(sparsity, metadata, b, &mut chosen, |row, chosen| {
+                let (k, n) = (sparsity.stored(), of_d.size / ROWS);
+                let range = row * n..(row + 1) * n;
+                let scales = scales.as_ref().map(|scales| scales.of_row(row));
+                let (a, c) = (&a[row * k..][..k], &c[range.clone()]);
+                one(&mma.product, a, chosen, c, &mut d[range], scales.as_ref());
+            });
+        }
+        _ => {
+            let scales = scales.as_ref().map(BlockScales::all);
+            for at in 0..*products {
+                let part = |size: usize| at * size / products..(at + 1) * size / products;
+                let (a, b, c) = (&a[part(a.len())], &b[part(b.len())], &c[part(c.len())]);
+                let (a, b) = if *turned { (b, a) } else { (a, b) };
+                let range = part(d.len());
+                one(&mma.product, a, b, c, &mut d[range], scales.as_ref());
+            }
+        }
+    }
+    for (register, &slot) in operands.writes.iter().enumerate() {
+        if slot != NONE {
+            frame.set_row(slot, of_d.scatter(register, d), taking);
+        }
+    }
+}
+
+/// D of the commonest forms without collecting matrices: `m16n8k8` and `m16n8k16` of f16 or bf16 with sums in f32.
+fn at_once(frame: &Frame, mma: &Mma, operands: &Operands) -> Option<[[u32; LANES]; 4]> {
+    let Product::Float(FloatProduct {
+        a: factors,
+        d: Format::F32,
+        m: 16,
+        n: 8,
+        k,
+        sparse: false,
+        scale: None,
+        ..
+    }) = mma.product
+    else {
+        return None;
+    };
+    let row = |slot: &u32| &frame.narrow[*slot as usize].0;
+    match (k, &operands.reads[..]) {
+        (8, [a0, a1, b0, c @ ..]) => {
+            let c: &[u32; 4] = c.try_into().ok()?;
+            fragment::multiply(factors, &[row(a0), row(a1)], &[row(b0)], &c.each_ref().map(row))
+        }
+        (16, [a0, a1, a2, a3, b0, b1, c @ ..]) => {
+            let (a, c): (_, &[u32; 4]) = ([a0, a1, a2, a3].map(row), c.try_into().ok()?);
+            fragment::multiply(factors, &a, &[row(b0), row(b1)], &c.each_ref().map(row))
+        }
+        _ => None,
+    }
+}
+
+/// Collects A, B and C; gives the slots that are left. Compiled for CPU features.
+struct Collect<'a, 'b> {
+    frame: &'a Frame,
+    layout: &'a Layout,
+    slots: &'a [u32],
+    into: [&'b mut [u32]; 3],
+}
+
+impl<'a> Vectorise for Collect<'a, '_> {
+    type Output = &'a [u32];
+
+    #[inline(always)]
+    fn run(self) -> &'a [u32] {
+        let Layout { a, b, c, .. } = self.layout;
+        let mut rest = self.slots;
+        for (fragment, matrix) in [a, b, c].into_iter().zip(self.into) {
+            let (slots, others) = rest.split_at(fragment.registers().min(rest.len()));
+            let registers = slots.iter().take(fragment.distinct());
+            fragment.gather(registers.map(|&slot| &self.frame.narrow[slot as usize].0), matrix);
+            rest = others;
+        }
+        rest
+    }
+}
+
+/// Rows of a sparse A, and of a scaled one.
+const ROWS: usize = 16;
+
+/// One product.
+pub(super) fn one(
+    product: &Product,
+    a: &[u32],
+    b: &[u32],
+    c: &[u32],
+    d: &mut [u32],
+    scales: Option<&Scales<'_>>,
+) {
+    match product {
+        Product::Float(product) => crate::matrix::multiply(product, a, b, c, d, scales),
+        Product::Integer(product) => integer::multiply(product, a, b, c, d),
+        Product::Double(_) => {}
+    }
+}
+
+/// For each row of a sparse A: calls a function with the elements of B that meet those that are stored.
+pub(super) fn each_row(
+    sparsity: &Sparsity,
+    metadata: &[u32; LANES],
+    b: &[u32],
+    chosen: &mut [u32],
+    mut f: impl FnMut(usize, &[u32]),
+) {
+    let stored = sparsity.stored();
+    let mut positions = [0; LONGEST];
+    for row in 0..ROWS {
+        sparsity.positions(metadata, row, &mut positions);
+        let columns = b.chunks_exact(sparsity.length).zip(chosen.chunks_exact_mut(stored));
+        let mut count = 0;
+        for (column, chosen) in columns {
+            for (chosen, &position) in chosen.iter_mut().zip(&positions) {
+                *chosen = column[usize::from(position) % sparsity.length];
+            }
+            count += stored;
+        }
+        f(row, &chosen[..count]);
+    }
+}
+
+/// Stored elements of the longest row of a sparse A.
+const LONGEST: usize = 64;
+
+/// The scales of blocks: of A's 16 rows and B's 8 columns, up to four each.
+struct BlockScales {
+    count: usize,
+    a: [u32; ROWS * 4],
+    b: [u32; 8 * 4],
+}
+
+impl BlockScales {
+    /// Takes them from words: of A and of B each the data, which byte, and which threads.
+    fn select(count: usize, a: [[u32; LANES]; 3], b: [[u32; LANES]; 3]) -> BlockScales {
+        let mut scales = BlockScales { count, a: [0; ROWS * 4], b: [0; 8 * 4] };
+        let byte = |words: &[u32; LANES], lane: usize, byte: u32| words[lane] >> (byte % 4 * 8) & 0xff;
+        let [data, bytes, threads] = a;
+        for (row, into) in scales.a.chunks_exact_mut(count).enumerate().take(ROWS) {
+            // One of two pairs of lanes: the first has the upper row.
+            let lane = row % 8 * 4 + threads[0] as usize % 2 * 2 + row / 8;
+            (0..).zip(into).for_each(|(at, scale)| *scale = byte(&data, lane, bytes[0].wrapping_add(at)));
+        }
+        let [data, bytes, threads] = b;
+        for (column, into) in scales.b.chunks_exact_mut(count).enumerate().take(8) {
+            let lane = column * 4 + threads[0] as usize % 4;
+            (0..).zip(into).for_each(|(at, scale)| *scale = byte(&data, lane, bytes[0].wrapping_add(at)));
+        }
+        scales
+    }
+
+    fn all(&self) -> Scales<'_> {
+        Scales { a: &self.a[..ROWS * self.count], b: &self.b[..8 * self.count] }
+    }
+
+    fn of_row(&self, row: usize) -> Scales<'_> {
+        Scales { a: &self.a[row * self.count..][..self.count], ..self.all() }
+    }
+}
+
+/// Elements of the largest matrix of `f64`: A of `mma.m16n8k16`.
+const DOUBLES: usize = 256;
+
+fn multiply_doubles(
+    frame: &mut Frame,
+    layout: &Layout,
+    rounding: Rounding,
+    operands: &Operands,
+    taking: u32,
+) {
+    let Layout { a: of_a, b: of_b, c: of_c, d: of_d, .. } = layout;
+    let (mut a, mut b, mut c, mut d) = ([0; DOUBLES], [0; DOUBLES], [0; DOUBLES], [0; DOUBLES]);
+    let mut registers = operands.reads.iter().map(|&slot| &frame.wide[slot as usize].0);
+    of_a.gather_wide(registers.by_ref().take(of_a.registers()), &mut a);
+    of_b.gather_wide(registers.by_ref().take(of_b.registers()), &mut b);
+    of_c.gather_wide(registers.by_ref().take(of_c.registers()), &mut c);
+    // B has eight columns.
+    let k = of_b.size / 8;
+    double::multiply(rounding, k, &a[..of_a.size], &b[..of_b.size], &c[..of_c.size], &mut d[..of_d.size]);
+    for (register, &slot) in operands.writes.iter().enumerate() {
+        if slot != NONE {
+            frame.set_row(slot, of_d.scatter_wide(register, &d), taking);
+        }
+    }
+}

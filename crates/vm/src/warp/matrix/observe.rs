@@ -1,0 +1,75 @@
+//! Tells the sanitizers which memory a matrix instruction uses.
+
+use super::{fragment, wgmma};
+use crate::fault::Use;
+use crate::lanes::{LANES, lanes};
+use crate::program::matrix::MatrixOp;
+use crate::program::{Memory, Operands};
+use crate::sanitize::{Actor, Sanitizer, Touch};
+use crate::warp::access::addresses;
+use crate::warp::observe::located;
+use crate::warp::run::first;
+use crate::warp::{Env, Split, Warp};
+
+impl Warp {
+    /// A matrix instruction is about to be executed.
+    pub(in crate::warp) fn observe_matrix(
+        &self,
+        env: &Env<'_>,
+        sanitizer: &Sanitizer<'_>,
+        actor: &Actor,
+        split: &Split,
+        op: &MatrixOp,
+        operands: &Operands,
+    ) {
+        let activation = &self.calls[split.call as usize];
+        let frame = &activation.frame;
+        let address = operands.addresses.first();
+        let own = address.map_or([0; LANES], |address| addresses(activation, address));
+        let memory = address.map_or(Memory::Shared, |address| address.memory);
+        let touch = |lane: usize, at: u64, bytes: u64, usage: Use| {
+            let (space, window) = match memory {
+                Memory::Generic => env.spaces.window_of(at),
+                memory => (memory, 0),
+            };
+            let at = at.wrapping_sub(window);
+            // What is wrong with an address is found when it is used.
+            let Some((kept, cta, start)) = located(env, space, at) else { return };
+            if !at.is_multiple_of(bytes) {
+                return;
+            }
+            let touch =
+                Touch { lane, usage, strong: false, space: kept, cta, address: start, bytes, data: None };
+            let named = || address.and_then(|address| self.called(env, split, address, space, at));
+            sanitizer.touch(env.launch, actor, &touch, &named);
+        };
+        match op {
+            MatrixOp::Load(tiles) | MatrixOp::Store(tiles) => {
+                let loads = matches!(op, MatrixOp::Load(_));
+                let usage = if loads { Use::Read } else { Use::Write };
+                let rows = (tiles.count * tiles.kind.rows(loads)) as usize;
+                lanes(actor.lanes)
+                    .filter(|&lane| lane < rows)
+                    .for_each(|lane| touch(lane, own[lane], 16, usage));
+            }
+            MatrixOp::FragmentLoad(memory) | MatrixOp::FragmentStore(memory) => {
+                let loads = matches!(op, MatrixOp::FragmentLoad(_));
+                let usage = if loads { Use::Read } else { Use::Write };
+                let bytes = memory.piece_bytes();
+                let stride = operands.reads.get(if loads { 0 } else { memory.fragment.registers() });
+                for lane in lanes(actor.lanes) {
+                    let pieces = memory.pieces(lane, memory.stride_of(frame, stride, lane));
+                    let places = pieces.map(|fragment::Piece { offset, .. }| own[lane].wrapping_add(offset));
+                    places.for_each(|at| touch(lane, at, bytes, usage));
+                }
+            }
+            MatrixOp::Wgmma(op) => {
+                let lane = first(actor.lanes);
+                wgmma::pieces(frame, op, operands, self.index as usize % 4, lane, |at| {
+                    touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read);
+                });
+            }
+            MatrixOp::Transpose | MatrixOp::Mma(_) => {}
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `ldmatrix`, `stmatrix` and `movmatrix` (PTX ISA sections 9.7.14.5.15 to 9.7.14.5.17).
+//!
+//! A tile is rows of 16 bytes. In registers, the four lanes of a group hold a row between them; transposed, each lane
+//! has what is in its group's column.
+
+use super::Places;
+use crate::fault::{Tried, Use};
+use crate::lanes::{Frame, LANES};
+use crate::memory::cell::Unit;
+use crate::program::matrix::{Packing, TileKind, Tiles};
+use crate::program::{NONE, Operands};
+
+/// A row of a tile.
+const ROW: u64 = 16;
+
+/// A row: four words, as lanes hold it.
+type Words = [u32; 4];
+
+pub(super) fn load(
+    frame: &mut Frame,
+    tiles: &Tiles,
+    operands: &Operands,
+    places: &Places<'_, '_>,
+    taking: u32,
+) -> Tried<()> {
+    let mut rows = [[0; 4]; LANES];
+    let count = tiles.count * tiles.kind.rows(true);
+    for (lane, row) in rows.iter_mut().enumerate().take(count as usize) {
+        if taking >> lane & 1 == 1 {
+            let (cells, at) = places.judge(lane, 0, ROW, Use::Read)?;
+            let packed = u128::from(u64::load(cells, at)) | u128::from(u64::load(cells, at + 8)) << 64;
+            *row = unpack(packed, tiles.kind);
+        }
+    }
+    for (register, &slot) in operands.writes.iter().enumerate() {
+        let values = match tiles.kind {
+            TileKind::Halves { transposed: true } => transposed(&rows[register * 8..][..8]),
+            TileKind::Halves { transposed: false } | TileKind::Wide(_) => {
+                std::array::from_fn(|lane| rows[register * 8 + lane / 4][lane % 4])
+            }
+            TileKind::Bytes(_) => columns(&rows[register / 2 * 16..][..16], register % 2 * 8),
+        };
+        if slot != NONE {
+            frame.set_row(slot, values, taking);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn store(
+    frame: &Frame,
+    tiles: &Tiles,
+    operands: &Operands,
+    places: &Places<'_, '_>,
+    taking: u32,
+) -> Tried<()> {
+    let giving = (0..(tiles.count * 8) as usize).filter(|lane| taking >> lane & 1 == 1);
+    for lane in giving.clone() {
+        places.judge(lane, 0, ROW, Use::Write)?;
+    }
+    let mut rows = [[0; 4]; LANES];
+    for (&slot, tile) in operands.reads.iter().zip(rows.chunks_exact_mut(8)) {
+        let values = frame.row::<u32>(slot);
+        match tiles.kind {
+            TileKind::Halves { transposed: true } => {
+                let values = transposed(&held(&values));
+                tile.copy_from_slice(&held(&values));
+            }
+            TileKind::Halves { transposed: false } | TileKind::Wide(_) => {
+                tile.copy_from_slice(&held(&values))
+            }
+            TileKind::Bytes(_) => tile.copy_from_slice(&spread(&values)),
+        }
+    }
+    for lane in giving {
+        let (cells, at) = places.judge(lane, 0, ROW, Use::Write)?;
+        let [a, b, c, d] = rows[lane].map(u64::from);
+        (a | b << 32).store(cells, at);
+        (c | d << 32).store(cells, at + 8);
+    }
+    Ok(())
+}
+
+/// `movmatrix`
+pub(super) fn transpose(frame: &mut Frame, operands: &Operands, taking: u32) {
+    if let ([from], [to]) = (&operands.reads[..], &operands.writes[..])
+        && *to != NONE
+    {
+        let values = frame.row::<u32>(*from);
+        frame.set_row(*to, transposed(&held(&values)), taking);
+    }
+}
+
+/// The rows that the groups of lanes hold.
+fn held(values: &[u32; LANES]) -> [Words; 8] {
+    std::array::from_fn(|row| std::array::from_fn(|word| values[row * 4 + word]))
+}
+
+/// A tile of halves, transposed, as lanes hold it.
+fn transposed(rows: &[Words]) -> [u32; LANES] {
+    let half = |row: usize, column: usize| rows[row][column / 2] >> (column % 2 * 16) & 0xffff;
+    std::array::from_fn(|lane| {
+        let (group, within) = (lane / 4, lane % 4);
+        half(within * 2, group) | half(within * 2 + 1, group) << 16
+    })
+}
+
+fn byte(words: &Words, at: usize) -> u32 {
+    words[at / 4] >> (at % 4 * 8) & 0xff
+}
+
+/// Eight columns of a tile of 16 rows of bytes, transposed: each lane has four bytes of its group's column.
+fn columns(rows: &[Words], first: usize) -> [u32; LANES] {
+    std::array::from_fn(|lane| {
+        let (column, row) = (first + lane / 4, lane % 4 * 4);
+        (0..4).fold(0, |word, at| word | byte(&rows[row + at], column) << (8 * at))
+    })
+}
+
+/// A tile of 16 × 8 bytes by columns, from lanes that have two neighbours of their group's row and of that eight below.
+fn spread(values: &[u32; LANES]) -> [Words; 8] {
+    let element = |row: usize, column: usize| {
+        let word = values[row % 8 * 4 + column / 2];
+        word >> (row / 8 * 16 + column % 2 * 8) & 0xff
+    };
+    std::array::from_fn(|column| {
+        std::array::from_fn(|word| (0..4).fold(0, |all, at| all | element(word * 4 + at, column) << (8 * at)))
+    })
+}
+
+/// The 16 elements of a packed row, each in a byte.
+fn unpack(packed: u128, kind: TileKind) -> Words {
+    let (TileKind::Bytes(packing) | TileKind::Wide(packing)) = kind else { return words(packed) };
+    let bits = match packing {
+        Packing::Bytes => return words(packed),
+        Packing::Six => 6,
+        Packing::Four => 4,
+    };
+    words((0..16).fold(0, |all, at| {
+        let element = (packed >> (bits * at)) as u8 & ((1 << bits) - 1);
+        all | u128::from(element) << (8 * at)
+    }))
+}
+
+fn words(row: u128) -> Words {
+    std::array::from_fn(|word| (row >> (32 * word)) as u32)
+}

@@ -1,0 +1,216 @@
+//! Memory that several devices have together (PTX ISA sections 8.2.3 and 9.7.9.14).
+//!
+//! The machine is one device; the places that a multimem address stands for are all in its global memory. Their
+//! order is the one in which the host named them, and it is the order in which sums are added up.
+
+use super::access::addresses;
+use super::atomic::{apply, combination};
+use super::run::Flow;
+use super::{Env, Split, Warp};
+use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
+use crate::lanes::{Frame, lanes};
+use crate::memory::Spaces;
+use crate::memory::cell::{Cells, Unit};
+use crate::program::multimem::{MultimemKind, MultimemOp};
+use crate::program::{AtomicOp, Memory, NONE, Operands};
+use crate::sanitize::{Actor, Sanitizer, Touch};
+use softwarp_isa::Type;
+use softwarp_num::{Format, Rounding, Saturation};
+use std::sync::atomic::{Ordering, fence};
+
+impl MultimemOp {
+    /// Bytes of an element.
+    fn element(&self) -> u64 {
+        u64::from(self.ty.bits() / 8)
+    }
+
+    /// Bytes of an access.
+    fn bytes(&self) -> u64 {
+        self.element() * self.widths.len() as u64
+    }
+
+    fn usage(&self) -> Use {
+        match self.kind {
+            MultimemKind::LoadReduce(_) => Use::Read,
+            MultimemKind::Store => Use::Write,
+            MultimemKind::Reduce(_) => Use::Atomic,
+        }
+    }
+
+    /// What is at all places, combined.
+    fn combined(&self, op: AtomicOp, words: impl Iterator<Item = u64>) -> u64 {
+        let half = match self.ty {
+            Type::F16 | Type::F16x2 => Some(Format::F16),
+            Type::Bf16 | Type::Bf16x2 => Some(Format::Bf16),
+            _ => None,
+        };
+        match half {
+            Some(format) if self.accumulates_f32 && op == AtomicOp::Add => sum(format, words),
+            _ => {
+                let combine = combination(op, self.ty, true, true);
+                words.reduce(|a, b| combine(a, b, 0)).unwrap_or(0)
+            }
+        }
+    }
+}
+
+/// The sums of both halves of words, rounded once at the end.
+fn sum(format: Format, words: impl Iterator<Item = u64>) -> u64 {
+    let value = |word: u64| format.decode(word & 0xffff) as f32;
+    let sums = words.map(|word| [value(word), value(word >> 16)]);
+    let sums = sums.reduce(|a, b| [a[0] + b[0], a[1] + b[1]]).unwrap_or([0.0; 2]);
+    let rounded = sums.map(|sum| match sum.is_nan() {
+        true => format.canonical_nan().unwrap_or(0),
+        false => format.encode(sum.into(), Rounding::NearestEven, Saturation::None).unwrap_or(0),
+    });
+    rounded[0] & 0xffff | (rounded[1] & 0xffff) << 16
+}
+
+/// The places that an address stands for, in global memory, with so many bytes from each on.
+pub(super) fn several(
+    spaces: &Spaces<'_>,
+    (memory, address): (Memory, u64),
+    (bytes, alignment): (u64, u64),
+    usage: Use,
+) -> Result<Vec<u64>, Box<BadAccess>> {
+    let (space, base) = if memory == Memory::Generic { spaces.window_of(address) } else { (memory, 0) };
+    let at = address.wrapping_sub(base);
+    let bad = |problem| spaces.bad(problem, usage, space, at, bytes, spaces.nearest(space, at));
+    if space != Memory::Global {
+        return Err(bad(Problem::WrongSpace));
+    }
+    if !at.is_multiple_of(alignment.max(1)) {
+        return Err(bad(Problem::Misaligned));
+    }
+    spaces.global.multicast(at, bytes).ok_or_else(|| bad(Problem::NotMulticast))
+}
+
+fn load(cells: &Cells, at: u64, bytes: u64) -> u64 {
+    let at = at as usize;
+    match bytes {
+        1 => u8::load(cells, at).to_word(),
+        2 => u16::load(cells, at).to_word(),
+        4 => u32::load(cells, at).to_word(),
+        _ => u64::load(cells, at),
+    }
+}
+
+fn store(cells: &Cells, at: u64, bytes: u64, word: u64) {
+    let at = at as usize;
+    match bytes {
+        1 => u8::from_word(word).store(cells, at),
+        2 => u16::from_word(word).store(cells, at),
+        4 => u32::from_word(word).store(cells, at),
+        _ => word.store(cells, at),
+    }
+}
+
+/// A lane's word of a register.
+fn word(frame: &Frame, slot: u32, width: u8, lane: usize) -> u64 {
+    match width {
+        _ if slot == NONE => 0,
+        64.. => frame.row::<u64>(slot)[lane],
+        _ => frame.row::<u32>(slot)[lane].into(),
+    }
+}
+
+impl Warp {
+    /// A step of its kind, by the lanes of a split that take part.
+    pub(super) fn multimem(
+        &mut self,
+        env: &mut Env<'_>,
+        split: &mut Split,
+        op: &MultimemOp,
+        operands: &Operands,
+        taking: u32,
+    ) -> Tried<Flow> {
+        let activation = &mut self.calls[split.call as usize];
+        let Some(address) = operands.addresses.first() else { return Ok(Flow::Next) };
+        let rows = addresses(activation, address);
+        let frame = &mut activation.frame;
+        let (spaces, bytes, element, usage) = (&env.spaces, op.bytes(), op.element(), op.usage());
+        if op.strong {
+            fence(Ordering::SeqCst);
+        }
+        let mut found = Vec::new();
+        for lane in lanes(taking) {
+            let bad = |bad| Trouble::new(lane, FaultKind::Access(bad));
+            let at = several(spaces, (address.memory, rows[lane]), (bytes, bytes), usage).map_err(bad)?;
+            let at = at.into_iter().map(|at| spaces.judge(Memory::Global, at, bytes, usage));
+            found.push((lane, at.collect::<Result<Vec<_>, _>>().map_err(bad)?));
+        }
+        for (lane, places) in found {
+            for (index, &width) in op.widths.iter().enumerate() {
+                let skip = index as u64 * element;
+                let slot = |slots: &[u32]| slots.get(index).copied().unwrap_or(NONE);
+                let value = word(frame, slot(&operands.reads), width, lane);
+                match op.kind {
+                    MultimemKind::Store => {
+                        places.iter().for_each(|(cells, at)| store(cells, at + skip, element, value));
+                    }
+                    MultimemKind::Reduce(reduction) => {
+                        let combine = combination(reduction, op.ty, true, true);
+                        let f = |before| combine(before, value, 0);
+                        for (cells, at) in &places {
+                            let at = (at + skip) as usize;
+                            match element {
+                                2 => apply::<u16>(cells, at, env.launch.alone, f),
+                                4 => apply::<u32>(cells, at, env.launch.alone, f),
+                                _ => apply::<u64>(cells, at, env.launch.alone, f),
+                            };
+                        }
+                    }
+                    MultimemKind::LoadReduce(reduction) => {
+                        let words = places.iter().map(|(cells, at)| load(cells, at + skip, element));
+                        let result = op.combined(reduction, words);
+                        let (d, only) = (slot(&operands.writes), 1 << lane);
+                        match width {
+                            _ if d == NONE => {}
+                            64.. => frame.set_row(d, [result; 32], only),
+                            _ => frame.set_row(d, [result as u32; 32], only),
+                        }
+                    }
+                }
+            }
+        }
+        if op.strong {
+            fence(Ordering::SeqCst);
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Tells the sanitizers what is about to be done.
+    pub(super) fn observe_multimem(
+        &self,
+        env: &Env<'_>,
+        (sanitizer, actor): (&Sanitizer<'_>, &Actor),
+        split: &Split,
+        op: &MultimemOp,
+        operands: &Operands,
+    ) {
+        let Some(address) = operands.addresses.first() else { return };
+        let rows = addresses(&self.calls[split.call as usize], address);
+        let (bytes, usage, spaces) = (op.bytes(), op.usage(), &env.spaces);
+        let all = lanes(actor.lanes).flat_map(|lane| {
+            let places =
+                several(spaces, (address.memory, rows[lane]), (bytes, bytes), usage).unwrap_or_default();
+            places.into_iter().map(move |at| (lane, at))
+        });
+        for (lane, at) in all {
+            let touch = Touch {
+                lane,
+                usage,
+                strong: op.strong,
+                space: Memory::Global,
+                cta: env.cta,
+                address: at,
+                bytes,
+                data: None,
+            };
+            sanitizer.touch(env.launch, actor, &touch, &|| spaces.nearest(Memory::Global, at));
+            if op.strong {
+                sanitizer.strong(env.launch, actor, std::iter::once((Memory::Global, at)));
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Accesses of surfaces (PTX ISA section 9.7.11).
+
+use super::atomic::combination;
+use super::run::first;
+use super::texture::{alike, find, handles, name, trouble};
+use crate::fault::{BadTexture, Tried};
+use crate::lanes::{Frame, LANES, lanes};
+use crate::memory::cell::{Cells, Unit};
+use crate::program::texture::{SurfaceAccess, SurfaceOp};
+use crate::program::{AtomicOp, Operands};
+use crate::texture::array::Array;
+use crate::texture::surface::{Spot, formatted};
+use crate::texture::{Bound, Textures};
+use softwarp_isa::Type;
+
+/// Where each lane's access goes, if anywhere.
+type Spots = [Option<usize>; LANES];
+
+/// `suld`, `sust`, `sured`
+pub(super) fn access(
+    frame: &mut Frame,
+    textures: &Textures,
+    op: &SurfaceOp,
+    operands: &Operands,
+    taking: u32,
+) -> Tried<()> {
+    let (handles, reads) = handles(frame, op.surface, &operands.reads);
+    let count = op.geometry.dimensions() + usize::from(op.geometry.is_layered());
+    let (places, data) = reads.split_at_checked(count).unwrap_or((reads, &[]));
+    let mut left = taking;
+    while left != 0 {
+        let together = alike(left, |a, b| handles[a] == handles[b]);
+        let handle = handles[first(together)];
+        let array = match find(textures, handle, "a surface", together)? {
+            Bound::Surface(array) => array,
+            other => {
+                let (name, is) = (name(textures, handle), other.words());
+                return trouble(together, BadTexture::Kind { name, is, wanted: "a surface" });
+            }
+        };
+        let is = array.description.geometry;
+        if !op.geometry.reads(is) {
+            let bad = BadTexture::Geometry { name: name(textures, handle), is, wanted: op.geometry };
+            return trouble(together, bad);
+        }
+        let rows: Vec<[u32; LANES]> = places.iter().map(|&slot| frame.row::<u32>(slot)).collect();
+        let mut spots = [None; LANES];
+        for lane in lanes(together) {
+            let coordinates: Vec<i32> = rows.iter().map(|row| row[lane] as i32).collect();
+            spots[lane] = match spot(array, op, &coordinates) {
+                Ok(spot) => spot,
+                Err(mut bad) => {
+                    if let BadTexture::OutOfRange { name: own, .. }
+                    | BadTexture::Misaligned { name: own, .. } = &mut bad
+                    {
+                        *own = name(textures, handle);
+                    }
+                    return trouble(1 << lane, bad);
+                }
+            };
+        }
+        perform(frame, array, op, data, &operands.writes, &spots, together);
+        left &= !together;
+    }
+    Ok(())
+}
+
+/// The place of an access; `None` for one that goes nowhere. Faults have no name yet.
+fn spot(array: &Array, op: &SurfaceOp, coordinates: &[i32]) -> Result<Option<usize>, BadTexture> {
+    let part = |n: usize| coordinates.get(n).copied().unwrap_or(0);
+    let texel = array.description.format.bytes();
+    let bytes = match op.access {
+        SurfaceAccess::StoreFormatted => texel,
+        _ => u32::from(op.bytes) * u32::from(op.elements),
+    };
+    let scale = match op.access {
+        SurfaceAccess::StoreFormatted => texel as i32,
+        SurfaceAccess::ReduceFormatted(..) => bytes as i32,
+        _ => 1,
+    };
+    let layered = usize::from(op.geometry.is_layered());
+    let x = part(layered).saturating_mul(scale);
+    let y = if op.geometry.dimensions() > 1 { part(layered + 1) } else { 0 };
+    let slice = match layered {
+        // An index has no sign.
+        1 => i32::try_from(part(0) as u32).unwrap_or(i32::MAX),
+        _ if op.geometry.dimensions() > 2 => part(2),
+        _ => 0,
+    };
+    match array.spot(x, y, slice, bytes, op.clamp) {
+        Spot::At(at) => Ok(Some(at as usize)),
+        Spot::Misaligned => Err(BadTexture::Misaligned { name: String::new(), x, bytes }),
+        Spot::Outside if op.clamp == crate::texture::surface::Clamp::Trap => {
+            let [width, height, depth] = array.description.size;
+            let first = width * texel / scale as u32;
+            let mut size = vec![first, height, depth];
+            size.truncate(op.geometry.dimensions());
+            if layered == 1 {
+                size.insert(0, array.description.layers);
+            }
+            Err(BadTexture::OutOfRange { name: String::new(), coordinates: coordinates.to_vec(), size })
+        }
+        Spot::Outside => Ok(None),
+    }
+}
+
+fn perform(
+    frame: &mut Frame,
+    array: &Array,
+    op: &SurfaceOp,
+    data: &[u32],
+    writes: &[u32],
+    spots: &Spots,
+    taking: u32,
+) {
+    let cells = &array.cells;
+    match op.access {
+        SurfaceAccess::Load => {
+            for (n, &d) in writes.iter().enumerate() {
+                let at = n * usize::from(op.bytes);
+                match op.bytes {
+                    8 => {
+                        let row = spots.map(|spot| spot.map_or(0, |spot| u64::load(cells, spot + at)));
+                        frame.set_row(d, row, taking);
+                    }
+                    bytes => {
+                        let row = spots.map(|spot| spot.map_or(0, |spot| narrow(cells, spot + at, bytes)));
+                        frame.set_row(d, row, taking);
+                    }
+                }
+            }
+        }
+        SurfaceAccess::Store => {
+            for (n, &slot) in data.iter().enumerate() {
+                let row = words(frame, slot, op.bytes);
+                for lane in lanes(taking) {
+                    let Some(spot) = spots[lane] else { continue };
+                    let at = spot + n * usize::from(op.bytes);
+                    match op.bytes {
+                        1 => (row[lane] as u8).store(cells, at),
+                        2 => (row[lane] as u16).store(cells, at),
+                        4 => (row[lane] as u32).store(cells, at),
+                        _ => row[lane].store(cells, at),
+                    }
+                }
+            }
+        }
+        SurfaceAccess::StoreFormatted => {
+            let format = array.description.format;
+            for n in 0..usize::from(format.channels) {
+                // Channels that the instruction does not give become zero.
+                let row = data.get(n).map_or([0; LANES], |&slot| frame.row::<u32>(slot));
+                for lane in lanes(taking) {
+                    let Some(spot) = spots[lane] else { continue };
+                    let code = formatted(format.channel, row[lane]);
+                    let at = spot + n * format.channel.bytes() as usize;
+                    match format.channel.bytes() {
+                        1 => (code as u8).store(cells, at),
+                        2 => (code as u16).store(cells, at),
+                        _ => code.store(cells, at),
+                    }
+                }
+            }
+        }
+        SurfaceAccess::Reduce(reduction, ty) => reduce(frame, cells, reduction, ty, data, spots, taking),
+        SurfaceAccess::ReduceFormatted(reduction, ty) => {
+            let ty = match (ty.bits(), array.description.format.channel.is_signed()) {
+                (64, true) => Type::S64,
+                (64, false) => Type::U64,
+                (_, true) => Type::S32,
+                (_, false) => Type::U32,
+            };
+            reduce(frame, cells, reduction, ty, data, spots, taking);
+        }
+    }
+}
+
+fn narrow(cells: &Cells, at: usize, bytes: u8) -> u32 {
+    match bytes {
+        1 => u8::load(cells, at).into(),
+        2 => u16::load(cells, at).into(),
+        _ => u32::load(cells, at),
+    }
+}
+
+/// A row of words of so many bytes.
+fn words(frame: &Frame, slot: u32, bytes: u8) -> [u64; LANES] {
+    match bytes {
+        8 => frame.row::<u64>(slot),
+        _ => frame.row::<u32>(slot).map(u64::from),
+    }
+}
+
+fn reduce(
+    frame: &Frame,
+    cells: &Cells,
+    reduction: AtomicOp,
+    ty: Type,
+    data: &[u32],
+    spots: &Spots,
+    taking: u32,
+) {
+    let combine = combination(reduction, ty, true, true);
+    let Some(&slot) = data.first() else { return };
+    let row = words(frame, slot, (ty.bits() / 8) as u8);
+    for lane in lanes(taking) {
+        let Some(spot) = spots[lane] else { continue };
+        match ty.bits() {
+            64 => {
+                u64::update(cells, spot, |before| combine(before, row[lane], 0));
+            }
+            _ => {
+                u32::update(cells, spot, |before| combine(before.into(), row[lane], 0) as u32);
+            }
+        }
+    }
+}
