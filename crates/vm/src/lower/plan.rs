@@ -22,7 +22,12 @@ pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded, parts: &[(u
     });
     let fused = fused(ops, parts, &targets);
     let (mut fused, mut given) = (fused.iter().peekable(), forwarded.given.iter().peekable());
-    let mut plan = Plan { entries: Vec::new(), starts: Vec::new(), of: Vec::with_capacity(ops.len() + 1) };
+    let room = ops.len() + 1;
+    let mut plan = Plan {
+        entries: Vec::with_capacity(room),
+        starts: Vec::with_capacity(room),
+        of: Vec::with_capacity(room),
+    };
     // Whether the entry at hand has begun.
     let mut open = false;
     let mut accesses = 0;
