@@ -6,7 +6,8 @@
 //! `bench/kernels/pipeline.ptx` computes `y = a * x + b` over 2048 x 2048 floats: tensor copies bring tiles of 64 x 32 to
 //! shared memory and take them away, and mbarriers say when one is there. Both are as nvcc writes them. "native" is the
 //! same in Rust, rows of the result handed out to all cores. Every contestant in turn, many times, and its best time
-//! counts. Results are compared, up to the rounding of products that the kernel does not round.
+//! counts. Results are compared, as nearly as they are the same: a texture unit rounds the products of weights to 256ths, and
+//! the kernel rounds `a * x + b` once.
 
 use rayon::prelude::*;
 use softwarp_tensor::object::encode;
@@ -153,7 +154,7 @@ fn native_pipeline(x: &[f32], result: &mut [f32]) {
     rows.for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| *y = x * a + b));
 }
 
-fn race(what: &str, mut softwarp: Softwarp, data: &[f32], native: fn(&[f32], &mut [f32])) {
+fn race(what: &str, mut softwarp: Softwarp, data: &[f32], native: fn(&[f32], &mut [f32]), near: f32) {
     let mut expected = vec![0.0; SIDE * SIDE];
     let mut best = [f64::INFINITY; 3];
     for _ in 0..TURNS {
@@ -168,7 +169,7 @@ fn race(what: &str, mut softwarp: Softwarp, data: &[f32], native: fn(&[f32], &mu
         }
     }
     let result = softwarp.result();
-    let different = result.iter().zip(&expected).filter(|(x, y)| (*x - *y).abs() > 1e-6 * y.abs()).count();
+    let different = result.iter().zip(&expected).filter(|(x, y)| (*x - *y).abs() > near).count();
     assert_eq!(different, 0, "{what}: softwarp and the native loop compute the same");
     println!("{what}");
     for (name, seconds) in ["softwarp, 1 thread", "softwarp, all cores", "native, all cores"].iter().zip(best)
@@ -184,7 +185,7 @@ fn race(what: &str, mut softwarp: Softwarp, data: &[f32], native: fn(&[f32], &mu
 
 fn main() {
     let image = floats(IMAGE[0] * IMAGE[1]);
-    race("resampling of a texture, linear filter", resample(&image), &image, native_resample);
+    race("resampling of a texture, linear filter", resample(&image), &image, native_resample, 1.0 / 128.0);
     let x = floats(SIDE * SIDE);
-    race("pipeline of tensor copies", pipeline(&x), &x, native_pipeline);
+    race("pipeline of tensor copies", pipeline(&x), &x, native_pipeline, 1e-6);
 }
