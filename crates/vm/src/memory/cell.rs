@@ -12,7 +12,7 @@
 //! that it runs on defines: each byte is one that was written. And whole rows are copied by the processor's own
 //! instructions (`memory/wide.rs`).
 
-use super::wide::{Address, Cpu, From};
+use super::wide::{Address, Baseline, Cpu, From};
 use crate::lanes::LANES;
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
@@ -133,6 +133,9 @@ fn place<A>(cells: &Cells, at: usize) -> &A {
     unsafe { &*cells.words.as_ptr().cast::<u8>().add(at).cast::<A>() }
 }
 
+/// Words that are copied at once.
+const ROW_WORDS: usize = 16;
+
 impl Cells {
     /// So many bytes of zeros; `None` if the host has not so many.
     pub fn new(bytes: u64) -> Option<Cells> {
@@ -237,6 +240,14 @@ impl Cells {
         }
         let (words, tail) = rest.as_chunks_mut::<8>();
         assert!(words.is_empty() || self.has::<u64>(at, words.len()), "places are checked before");
+        let (rows, words) = words.as_chunks_mut::<ROW_WORDS>();
+        if !rows.is_empty() {
+            // SAFETY: the words are here, and there; every CPU has the level.
+            unsafe {
+                Baseline::copy::<u64>(self.start().add(at), rows.as_mut_ptr().cast(), ROW_WORDS * rows.len());
+            }
+        }
+        at += 8 * ROW_WORDS * rows.len();
         let from = self.words.iter().skip(at / 8);
         at += 8 * words.len();
         for (word, from) in words.iter_mut().zip(from) {
@@ -259,6 +270,14 @@ impl Cells {
         let (words, tail) = rest.as_chunks::<8>();
         // Seen once for all of them, so that the loop has little else to do.
         assert!(words.is_empty() || self.has::<u64>(at, words.len()), "places are checked before");
+        let (rows, words) = words.as_chunks::<ROW_WORDS>();
+        if !rows.is_empty() {
+            let to = self.start().cast_mut();
+            // SAFETY: the words are here, and there; every CPU has the level. The words are atomics, so they may be
+            // written through a shared reference.
+            unsafe { Baseline::copy::<u64>(rows.as_ptr().cast(), to.add(at), ROW_WORDS * rows.len()) };
+        }
+        at += 8 * ROW_WORDS * rows.len();
         let to = self.words.iter().skip(at / 8);
         for (word, to) in words.iter().zip(to) {
             to.store(u64::from_le_bytes(*word), Ordering::Relaxed);

@@ -25,7 +25,7 @@ impl Warp {
         operands: &Operands,
         taking: u32,
     ) -> Tried<()> {
-        let [to, from, barriers] = [0, 1, 2].map(|index| self.places(env, call, operands, index));
+        let [to, from, barriers] = [0, 1, 2].map(|index| self.places(env, call, operands, index, taking));
         let row = |index| self.narrow(call, operands, index).unwrap_or([0; LANES]);
         let sizes = row(0);
         let (left, right) = if bulk.ignore_outside { (row(1), row(2)) } else { ([0; LANES], [0; LANES]) };

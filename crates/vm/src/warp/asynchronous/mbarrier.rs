@@ -80,7 +80,7 @@ impl Warp {
         taking: u32,
     ) -> Tried<bool> {
         let Some(&source) = operands.reads.first() else { return Ok(true) };
-        let places = self.places(env, call, operands, 0);
+        let places = self.places(env, call, operands, 0, taking);
         let frame = &mut self.calls[call].frame;
         let awaited: [u32; LANES] = match parity {
             true => frame.row::<u32>(source).map(|parity| parity & 1),
@@ -116,7 +116,7 @@ impl Warp {
         operands: &Operands,
         mask: u32,
     ) -> Option<AwaitedMbarrier> {
-        let places = self.places(env, call, operands, 0);
+        let places = self.places(env, call, operands, 0, mask);
         let lane = lanes(mask).next()?;
         let barrier = Object::find(&env.spaces, places[lane], lane).ok()?.load();
         let Place { memory, address, .. } = places[lane];
@@ -141,7 +141,7 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         let spaces = &env.spaces;
-        let places = self.places(env, call, operands, 0);
+        let places = self.places(env, call, operands, 0, taking);
         let amounts = self.narrow(call, operands, 0).unwrap_or([1; LANES]);
         let mut tokens = [0; LANES];
         let mut rest = taking;
@@ -213,7 +213,7 @@ impl Warp {
             let arrive = MbarrierOp::Arrive { drop: false, expect: false, single: false };
             return self.mbarrier(env, call, arrive, operands, taking);
         }
-        let places = self.places(env, call, operands, 0);
+        let places = self.places(env, call, operands, 0, taking);
         for lane in lanes(taking) {
             let object = Object::find(&env.spaces, places[lane], lane)?;
             object.store(&env.spaces, object.load().check())?;

@@ -93,10 +93,17 @@ impl Warp {
         Some(self.calls[call].frame.row(slot))
     }
 
-    /// Where an address operand points, lane by lane; where a lane does not take part, anywhere.
-    fn places(&self, env: &Env<'_>, call: usize, operands: &Operands, index: usize) -> [Place; LANES] {
+    /// Where an address operand points, lane by lane; nowhere in lanes that do not take part.
+    fn places(
+        &self,
+        env: &Env<'_>,
+        call: usize,
+        operands: &Operands,
+        index: usize,
+        taking: u32,
+    ) -> [Place; LANES] {
         match operands.addresses.get(index) {
-            Some(address) => place::places(&env.spaces, &self.calls[call], address),
+            Some(address) => place::places(&env.spaces, &self.calls[call], address, taking),
             None => [Place::NOWHERE; LANES],
         }
     }

@@ -55,7 +55,8 @@ impl Warp {
     ) {
         let call = split.call as usize;
         let see = Observer { env, sanitizer, actor };
-        let [first, second, third] = [0, 1, 2].map(|index| self.places(env, call, operands, index));
+        let [first, second, third] =
+            [0, 1, 2].map(|index| self.places(env, call, operands, index, actor.lanes));
         let row = |index| self.narrow(call, operands, index).unwrap_or([0; LANES]);
         let taking = actor.lanes;
         match op {

@@ -18,9 +18,17 @@ pub(in crate::warp) struct Place {
     generic: Option<u64>,
 }
 
-/// Where an operand points, lane by lane.
-pub(super) fn places(spaces: &Spaces<'_>, activation: &Activation, address: &Address) -> [Place; LANES] {
-    addresses(activation, address).map(|at| Place::of(spaces, address.memory, at))
+/// Where an operand points, lane by lane; nowhere in lanes that do not take part.
+pub(super) fn places(
+    spaces: &Spaces<'_>,
+    activation: &Activation,
+    address: &Address,
+    taking: u32,
+) -> [Place; LANES] {
+    let at = addresses(activation, address);
+    let mut places = [Place::NOWHERE; LANES];
+    lanes(taking).for_each(|lane| places[lane] = Place::of(spaces, address.memory, at[lane]));
+    places
 }
 
 impl Place {

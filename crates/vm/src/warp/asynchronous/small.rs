@@ -35,7 +35,8 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         let whole = u64::from(copy.bytes);
-        let (to, from) = (self.places(env, call, operands, 0), self.places(env, call, operands, 1));
+        let (to, from) =
+            (self.places(env, call, operands, 0, taking), self.places(env, call, operands, 1, taking));
         let amounts = self.amounts(call, copy, operands);
         // Nothing is written if one of them must not.
         let spaces = &env.spaces;
@@ -68,7 +69,8 @@ impl Warp {
     ) -> Tried<()> {
         let size = usize::from(store.bytes);
         let whole = (size * operands.reads.len()) as u64;
-        let (to, barriers) = (self.places(env, call, operands, 0), self.places(env, call, operands, 1));
+        let (to, barriers) =
+            (self.places(env, call, operands, 0, taking), self.places(env, call, operands, 1, taking));
         let (spaces, frame) = (&env.spaces, &self.calls[call].frame);
         for lane in lanes(taking) {
             let (cells, at) = to[lane].need(spaces, lane, (whole, whole), Use::Write)?;
@@ -105,7 +107,8 @@ impl Warp {
     ) -> Tried<()> {
         let size = u64::from(reduce.ty.bits() / 8);
         let Some(&source) = operands.reads.first() else { return Ok(()) };
-        let (to, barriers) = (self.places(env, call, operands, 0), self.places(env, call, operands, 1));
+        let (to, barriers) =
+            (self.places(env, call, operands, 0, taking), self.places(env, call, operands, 1, taking));
         let (spaces, frame) = (&env.spaces, &self.calls[call].frame);
         let values: [u64; LANES] =
             if size == 8 { frame.row::<u64>(source) } else { frame.row::<u32>(source).map(u64::from) };
@@ -135,7 +138,7 @@ impl Warp {
     ) -> Tried<()> {
         let Some(&size) = operands.reads.first() else { return Ok(()) };
         let sizes = self.calls[call].frame.row::<u64>(size);
-        let to: [Place; LANES] = self.places(env, call, operands, 0);
+        let to: [Place; LANES] = self.places(env, call, operands, 0, taking);
         for lane in lanes(taking) {
             let bytes = sizes[lane];
             if !bytes.is_multiple_of(8) {

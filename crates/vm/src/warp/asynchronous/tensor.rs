@@ -21,24 +21,27 @@ const PERIOD: u64 = 1024;
 /// Where a map can lie.
 const MAP_ALIGNMENT: u64 = 64;
 
+/// How many maps a warp remembers: those of two factors, a sum and a result.
+const KEPT: usize = 4;
+
 /// What a warp keeps for the next copy.
 #[derive(Debug, Default)]
 pub(in crate::warp) struct Tensors {
     pub(super) scratch: Vec<u8>,
-    /// The map that was used last, and what it was read as.
-    last: Option<([u8; SIZE], Option<WideMode>, Map)>,
+    /// The maps that were used last, the latest first, and what they were read as.
+    last: Vec<([u8; SIZE], Option<WideMode>, Map)>,
 }
 
 impl Tensors {
     /// The map that an object is to an instruction, or why it is none.
     fn map(&mut self, object: &[u8; SIZE], wide: Option<WideMode>, arch: Arch) -> Result<Map, Fault> {
-        if let Some((known, mode, map)) = &self.last
-            && (known, *mode) == (object, wide)
-        {
-            return Ok(*map);
+        if let Some(index) = self.last.iter().position(|(known, mode, _)| (known, *mode) == (object, wide)) {
+            self.last[..=index].rotate_right(1);
+            return Ok(self.last[0].2);
         }
         let map = read(object, wide, arch)?;
-        self.last = Some((*object, wide, map));
+        self.last.truncate(KEPT - 1);
+        self.last.insert(0, (*object, wide, map));
         Ok(map)
     }
 }
@@ -152,7 +155,7 @@ impl Warp {
         operands: &Operands,
         taking: u32,
     ) -> Vec<Asked> {
-        let [maps, shared, barriers] = [0, 1, 2].map(|index| self.places(env, call, operands, index));
+        let [maps, shared, barriers] = [0, 1, 2].map(|index| self.places(env, call, operands, index, taking));
         let row = |index: usize| self.narrow(call, operands, index).unwrap_or([0; LANES]);
         let (first, second) = (usize::from(copy.coordinates), usize::from(copy.offsets));
         let coordinates: Vec<[u32; LANES]> = (0..first).map(row).collect();
@@ -269,7 +272,7 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         let Some(&value) = operands.reads.first() else { return Ok(()) };
-        let places = self.places(env, call, operands, 0);
+        let places = self.places(env, call, operands, 0, taking);
         let frame = &self.calls[call].frame;
         let values: [u64; LANES] = match field.value_bits() {
             64 => frame.row::<u64>(value),
@@ -294,7 +297,8 @@ impl Warp {
         operands: &Operands,
         taking: u32,
     ) -> Tried<()> {
-        let (to, from) = (self.places(env, call, operands, 0), self.places(env, call, operands, 1));
+        let (to, from) =
+            (self.places(env, call, operands, 0, taking), self.places(env, call, operands, 1, taking));
         for lane in lanes(taking) {
             let mut object = [0; SIZE];
             let bytes = (SIZE as u64, MAP_ALIGNMENT);
