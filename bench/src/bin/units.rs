@@ -3,7 +3,7 @@
 //! usage: `units`
 //!
 //! `bench/kernels/resample.ptx` makes an image of 2048 x 2048 from a texture of 1500 x 1000 floats, with linear filtering.
-//! `bench/kernels/pipeline.ptx` computes `y = a * x + b` over 2048 x 2048 floats: tensor copies bring tiles of 64 x 32 to
+//! `bench/kernels/pipeline.ptx` computes `y = a * x + b` over 2048 x 2048 floats: tensor copies bring tiles of 256 x 16 to
 //! shared memory and take them away, and mbarriers say when one is there. Both are as nvcc writes them. "native" is the
 //! same in Rust, rows of the result handed out to all cores. Every contestant in turn, many times, and its best time
 //! counts. Results are compared, as nearly as they are the same: a texture unit rounds the products of weights to 256ths, and
@@ -27,7 +27,7 @@ const SIDE: usize = 2048;
 const IMAGE: [usize; 2] = [1500, 1000];
 
 /// The width and height of a tile.
-const TILE: [usize; 2] = [64, 32];
+const TILE: [usize; 2] = [256, 16];
 
 /// CTAs that share the tiles.
 const CTAS: u32 = 64;
