@@ -7,6 +7,8 @@
 use super::lanes::{Addends, Factors, Words, sums};
 use super::rules::{Order, Rule};
 use crate::lanes::LANES;
+#[cfg(target_arch = "x86_64")]
+use softwarp_num::Level;
 use softwarp_num::{Format, Vectorise, vectorised};
 
 /// A register of all lanes.
@@ -15,6 +17,18 @@ pub type Row = [u32; LANES];
 /// D = A·B + C of a warp, or `None` if the numbers are not ordinary: then [`super::multiply`] has the answer.
 /// `a` has two registers and `b` one for every eight products; factors are f16 or bf16, C and D f32.
 pub fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4]) -> Option<[Row; 4]> {
+    #[cfg(target_arch = "x86_64")]
+    if Level::current() == Level::Avx512 {
+        // SAFETY: the current level is at most the best, whose features were detected on this CPU.
+        if let Some(d) = unsafe { super::wide::multiply(factors, a, b, c) } {
+            return Some(d);
+        }
+    }
+    portable(factors, a, b, c)
+}
+
+/// [`multiply`] in loops for any CPU.
+pub fn portable(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4]) -> Option<[Row; 4]> {
     let halves = match factors {
         Format::F16 => [Words::F16, Words::HighF16],
         Format::Bf16 => [Words::Bf16, Words::HighBf16],
