@@ -14,36 +14,47 @@ use softwarp_num::{Format, Vectorise, vectorised};
 /// A register of all lanes.
 pub type Row = [u32; LANES];
 
-/// D = A·B + C of a warp, or `None` if the numbers are not ordinary: then [`super::multiply`] has the answer.
-/// `a` has two registers and `b` one for every eight products; factors are f16 or bf16, C and D f32.
-pub fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4]) -> Option<[Row; 4]> {
+/// The registers of D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(64))]
+pub struct Sums(pub [Row; 4]);
+
+impl Sums {
+    /// Zeros.
+    pub const ZERO: Sums = Sums([[0; LANES]; 4]);
+}
+
+/// D = A·B + C of a warp. Returns false if the numbers are not ordinary: then D is not to be used, and
+/// [`super::multiply`] has the answer. `a` has two registers and `b` one for every eight products; factors are f16 or
+/// bf16, C and D f32.
+pub fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4], d: &mut Sums) -> bool {
     #[cfg(target_arch = "x86_64")]
     if Level::current() == Level::Avx512 {
         // SAFETY: the current level is at most the best, whose features were detected on this CPU.
-        if let Some(d) = unsafe { super::wide::multiply(factors, a, b, c) } {
-            return Some(d);
+        if unsafe { super::wide::multiply(factors, a, b, c, d) } {
+            return true;
         }
     }
-    portable(factors, a, b, c)
+    portable(factors, a, b, c, d)
 }
 
 /// [`multiply`] in loops for any CPU.
-pub fn portable(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4]) -> Option<[Row; 4]> {
+pub fn portable(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4], d: &mut Sums) -> bool {
     let halves = match factors {
         Format::F16 => [Words::F16, Words::HighF16],
         Format::Bf16 => [Words::Bf16, Words::HighBf16],
-        _ => return None,
+        _ => return false,
     };
-    let mut d = [[0; LANES]; 4];
-    let done = match (a, b) {
-        (&[a0, a1], &[b0]) => vectorised(Multiply::<8, 2> { halves, a: &[[a0, a1]], b: &[b0], c, d: &mut d }),
+    match (a, b) {
+        (&[a0, a1], &[b0]) => {
+            vectorised(Multiply::<8, 2> { halves, a: &[[a0, a1]], b: &[b0], c, d: &mut d.0 })
+        }
         (&[a0, a1, a2, a3], &[b0, b1]) => {
             let a = &[[a0, a1], [a2, a3]];
-            vectorised(Multiply::<16, 4> { halves, a, b: &[b0, b1], c, d: &mut d })
+            vectorised(Multiply::<16, 4> { halves, a, b: &[b0, b1], c, d: &mut d.0 })
         }
         _ => false,
-    };
-    done.then_some(d)
+    }
 }
 
 /// A product of `K` factors; `H` is how many halves of B's registers there are.

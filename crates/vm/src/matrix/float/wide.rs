@@ -9,25 +9,28 @@
 //! Two rows of C and D are kept in one vector: the four words of each 128 bits are two columns of the first row and
 //! the same two of the second, in which order `shuffle_ps` joins the pairs of two rows.
 
-use super::fragment::Row;
-use crate::lanes::LANES;
+use super::fragment::{Row, Sums};
 use softwarp_num::Format;
 use std::arch::x86_64::*;
 
-/// D = A·B + C of a warp, or `None` if some numbers are not ordinary or a sum leaves 32 bits: what others can still
-/// answer. The arguments are those of [`super::fragment::multiply`].
+/// What [`super::fragment::multiply`] does. Returns false also if a sum leaves 32 bits: then
+/// [`super::fragment::portable`] may still have the answer.
 ///
 /// # Safety
 /// The CPU must have the features of [`softwarp_num::Level::Avx512`].
-pub unsafe fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4]) -> Option<[Row; 4]> {
+pub unsafe fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4], d: &mut Sums) -> bool {
     // SAFETY: the features are those that the caller answers for.
     unsafe {
         match (factors, a, b) {
-            (Format::F16, &[a0, a1], &[b0]) => product::<F16, 1>([[a0, a1]], [b0], c),
-            (Format::F16, &[a0, a1, a2, a3], &[b0, b1]) => product::<F16, 2>([[a0, a1], [a2, a3]], [b0, b1], c),
-            (Format::Bf16, &[a0, a1], &[b0]) => product::<BF16, 1>([[a0, a1]], [b0], c),
-            (Format::Bf16, &[a0, a1, a2, a3], &[b0, b1]) => product::<BF16, 2>([[a0, a1], [a2, a3]], [b0, b1], c),
-            _ => None,
+            (Format::F16, &[a0, a1], &[b0]) => product::<F16, 1>([[a0, a1]], [b0], c, d),
+            (Format::F16, &[a0, a1, a2, a3], &[b0, b1]) => {
+                product::<F16, 2>([[a0, a1], [a2, a3]], [b0, b1], c, d)
+            }
+            (Format::Bf16, &[a0, a1], &[b0]) => product::<BF16, 1>([[a0, a1]], [b0], c, d),
+            (Format::Bf16, &[a0, a1, a2, a3], &[b0, b1]) => {
+                product::<BF16, 2>([[a0, a1], [a2, a3]], [b0, b1], c, d)
+            }
+            _ => false,
         }
     }
 }
@@ -50,7 +53,8 @@ fn product<const HALF: bool, const EIGHTS: usize>(
     a: [[&Row; 2]; EIGHTS],
     b: [&Row; EIGHTS],
     c: &[&Row; 4],
-) -> Option<[Row; 4]> {
+    d: &mut Sums,
+) -> bool {
     let mut strange = 0;
 
     let by_columns = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
@@ -73,24 +77,24 @@ fn product<const HALF: bool, const EIGHTS: usize>(
     }
 
     // Pairs of values and eights of exponents in memory, from where they are read into all lanes.
-    let mut of_a = [[[0; 8]; 2]; EIGHTS];
-    let mut values_of_a = [[[[0; 8]; 4]; 2]; EIGHTS];
+    let mut of_a = Quads([[[0; 8]; 2]; EIGHTS]);
+    let mut values_of_a = Quads([[[[0; 8]; 4]; 2]; EIGHTS]);
     for eight in 0..EIGHTS {
         for side in 0..2 {
             let [low, high] = load(a[eight][side]);
             let (exponents, odd) = exponents::<HALF>(low, high);
-            of_a[eight][side] = quads(exponents);
+            of_a.0[eight][side] = quads(exponents);
             strange |= odd;
             for (at, half) in [low, high].into_iter().enumerate() {
                 let pair = [_mm512_castsi512_si256(half), _mm512_extracti64x4_epi64::<1>(half)];
                 for (rows, codes) in pair.into_iter().enumerate() {
-                    values_of_a[eight][side][at * 2 + rows] = quads(_mm512_castps_si512(values::<HALF>(codes)));
+                    values_of_a.0[eight][side][at * 2 + rows] =
+                        quads(_mm512_castps_si512(values::<HALF>(codes)));
                 }
             }
         }
     }
 
-    let mut d = [[0; LANES]; 4];
     let (mut most, mut least) = (_mm512_setzero_si512(), _mm512_set1_epi32(-1));
     let mut overflow = _mm512_setzero_si512();
     for side in 0..2 {
@@ -107,8 +111,8 @@ fn product<const HALF: bool, const EIGHTS: usize>(
 
                 // The order in which packing has left rows.
                 let at = row % 4 * 2 + row / 4;
-                let first = largest(&of_a, &of_b, side, at);
-                let second = largest(&of_a, &of_b, side, at + 2);
+                let first = largest(&of_a.0, &of_b, side, at);
+                let second = largest(&of_a.0, &of_b, side, at + 2);
                 let exponents = over_steps(first, second);
                 let bias = if HALF { 127 - 30 } else { 127 + 2 * CENTRE };
                 let exponents = _mm512_add_epi32(exponents, _mm512_set1_epi32(bias));
@@ -121,8 +125,8 @@ fn product<const HALF: bool, const EIGHTS: usize>(
 
                 let of_first = _mm512_castsi512_ps(_mm512_unpacklo_epi32(scale, scale));
                 let of_second = _mm512_castsi512_ps(_mm512_unpackhi_epi32(scale, scale));
-                let first = sums(&values_of_a, &values_of_b, side, row, of_first);
-                let second = sums(&values_of_a, &values_of_b, side, row + 1, of_second);
+                let first = sums(&values_of_a.0, &values_of_b, side, row, of_first);
+                let second = sums(&values_of_a.0, &values_of_b, side, row + 1, of_second);
                 let [even, odd] = joined(first, second);
                 let units = _mm512_add_epi32(even, odd);
                 let c = _mm512_mul_ps(_mm512_castsi512_ps(c), _mm512_castsi512_ps(scale));
@@ -138,7 +142,7 @@ fn product<const HALF: bool, const EIGHTS: usize>(
                 let row = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 16, 20, 24, 28, 18, 22, 26, 30);
                 let words = _mm512_add_epi32(row, _mm512_set1_epi32(odd));
                 let words = _mm512_permutex2var_epi32(both[0], words, both[1]);
-                d[side * 2 + odd as usize][four * 16..][..16].copy_from_slice(&words_of(words));
+                d.0[side * 2 + odd as usize][four * 16..][..16].copy_from_slice(&words_of(words));
             }
         }
     }
@@ -146,8 +150,12 @@ fn product<const HALF: bool, const EIGHTS: usize>(
         | _mm512_cmplt_epu32_mask(least, _mm512_set1_epi32((LEAST << 23) - 1))
         | _mm512_movepi32_mask(overflow)
         == 0;
-    (ordinary && strange == 0).then_some(d)
+    ordinary && strange == 0
 }
+
+/// Words of 64 bits that lie as vectors do.
+#[repr(align(64))]
+struct Quads<T>(T);
 
 /// Where in C's registers of even and odd columns, four rows of each, two rows are.
 #[inline]

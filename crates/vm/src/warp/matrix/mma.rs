@@ -21,8 +21,9 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
     if let Product::Double(rounding) = mma.product {
         return multiply_doubles(frame, &mma.layout, rounding, operands, taking);
     }
-    if let Some(d) = at_once(frame, mma, operands) {
-        for (&slot, row) in operands.writes.iter().zip(d) {
+    let mut d = fragment::Sums::ZERO;
+    if at_once(frame, mma, operands, &mut d) == Some(true) {
+        for (&slot, row) in operands.writes.iter().zip(d.0) {
             if slot != NONE {
                 frame.set_row(slot, row, taking);
             }
@@ -75,7 +76,7 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
 }
 
 /// D of the commonest forms without collecting matrices: `m16n8k8` and `m16n8k16` of f16 or bf16 with sums in f32.
-fn at_once(frame: &Frame, mma: &Mma, operands: &Operands) -> Option<[[u32; LANES]; 4]> {
+fn at_once(frame: &Frame, mma: &Mma, operands: &Operands, d: &mut fragment::Sums) -> Option<bool> {
     let Product::Float(FloatProduct {
         a: factors,
         d: Format::F32,
@@ -93,11 +94,11 @@ fn at_once(frame: &Frame, mma: &Mma, operands: &Operands) -> Option<[[u32; LANES
     match (k, &operands.reads[..]) {
         (8, [a0, a1, b0, c @ ..]) => {
             let c: &[u32; 4] = c.try_into().ok()?;
-            fragment::multiply(factors, &[row(a0), row(a1)], &[row(b0)], &c.each_ref().map(row))
+            Some(fragment::multiply(factors, &[row(a0), row(a1)], &[row(b0)], &c.each_ref().map(row), d))
         }
         (16, [a0, a1, a2, a3, b0, b1, c @ ..]) => {
             let (a, c): (_, &[u32; 4]) = ([a0, a1, a2, a3].map(row), c.try_into().ok()?);
-            fragment::multiply(factors, &a, &[row(b0), row(b1)], &c.each_ref().map(row))
+            Some(fragment::multiply(factors, &a, &[row(b0), row(b1)], &c.each_ref().map(row), d))
         }
         _ => None,
     }
