@@ -18,20 +18,32 @@ use std::arch::x86_64::*;
 ///
 /// # Safety
 /// The CPU must have the features of [`softwarp_num::Level::Avx512`].
-pub unsafe fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4], d: &mut Sums) -> bool {
+pub unsafe fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sums) -> bool {
     // SAFETY: the features are those that the caller answers for.
     unsafe {
-        match (factors, a, b) {
-            (Format::F16, &[a0, a1], &[b0]) => product::<F16, 1>([[a0, a1]], [b0], c, d),
-            (Format::F16, &[a0, a1, a2, a3], &[b0, b1]) => {
-                product::<F16, 2>([[a0, a1], [a2, a3]], [b0, b1], c, d)
-            }
-            (Format::Bf16, &[a0, a1], &[b0]) => product::<BF16, 1>([[a0, a1]], [b0], c, d),
-            (Format::Bf16, &[a0, a1, a2, a3], &[b0, b1]) => {
-                product::<BF16, 2>([[a0, a1], [a2, a3]], [b0, b1], c, d)
-            }
+        match (a, b) {
+            (&[a0, a1], &[b0]) => shaped([[a0, a1]], [b0], factors, c, d),
+            (&[a0, a1, a2, a3], &[b0, b1]) => shaped([[a0, a1], [a2, a3]], [b0, b1], factors, c, d),
             _ => false,
         }
+    }
+}
+
+/// Finds out about formats.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+fn shaped<const EIGHTS: usize>(
+    a: [[&Row; 2]; EIGHTS],
+    b: [&Row; EIGHTS],
+    factors: Format,
+    c: &[&Row],
+    d: &mut Sums,
+) -> bool {
+    match (factors, c) {
+        (Format::F16, &[c0, c1, c2, c3]) => product::<F16, EIGHTS, 4>(a, b, [c0, c1, c2, c3], d),
+        (Format::Bf16, &[c0, c1, c2, c3]) => product::<BF16, EIGHTS, 4>(a, b, [c0, c1, c2, c3], d),
+        (Format::F16, &[c0, c1]) => product::<F16, EIGHTS, 2>(a, b, [c0, c1], d),
+        _ => false,
     }
 }
 
@@ -47,12 +59,16 @@ const BEYOND: i32 = 228;
 /// The bits of an addend that are kept after the largest addend's point.
 const FRACTION: i32 = 25;
 
-/// `EIGHTS` times eight products a sum. Of each eight, A has two registers and B one.
+/// The exponent field in f32 of f16's least normal number.
+const LEAST_HALF: i32 = 113;
+
+/// `EIGHTS` times eight products a sum. Of each eight, A has two registers and B one. C and D have `C` registers: four
+/// of f32 or two of f16.
 #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-fn product<const HALF: bool, const EIGHTS: usize>(
+fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
     a: [[&Row; 2]; EIGHTS],
     b: [&Row; EIGHTS],
-    c: &[&Row; 4],
+    c: [&Row; C],
     d: &mut Sums,
 ) -> bool {
     let mut strange = 0;
@@ -98,12 +114,17 @@ fn product<const HALF: bool, const EIGHTS: usize>(
     let (mut most, mut least) = (_mm512_setzero_si512(), _mm512_set1_epi32(-1));
     let mut overflow = _mm512_setzero_si512();
     for side in 0..2 {
-        let [even, odd] = [load(c[side * 2]), load(c[side * 2 + 1])];
+        let narrow = C == 2;
+        // If narrow, the same.
+        let [even, odd] = [load(c[side * C / 2]), load(c[side * C / 2 + C / 4])];
         for four in 0..2 {
             let mut both = [_mm512_setzero_si512(); 2];
             for (two, both) in both.iter_mut().enumerate() {
                 let row = four * 4 + two * 2;
-                let c = _mm512_permutex2var_epi32(even[four], rows(two as i32), odd[four]);
+                let c = match narrow {
+                    true => from_halves(even[four], two),
+                    false => _mm512_permutex2var_epi32(even[four], rows(two as i32), odd[four]),
+                };
                 let magnitude = _mm512_and_si512(c, _mm512_set1_epi32(i32::MAX));
                 most = _mm512_max_epu32(most, magnitude);
                 // Zero is ordinary, and becomes the largest.
@@ -116,7 +137,12 @@ fn product<const HALF: bool, const EIGHTS: usize>(
                 let exponents = over_steps(first, second);
                 let bias = if HALF { 127 - 30 } else { 127 + 2 * CENTRE };
                 let exponents = _mm512_add_epi32(exponents, _mm512_set1_epi32(bias));
-                let exponents = _mm512_max_epi32(exponents, _mm512_srli_epi32::<23>(magnitude));
+                let mut of_c = _mm512_srli_epi32::<23>(magnitude);
+                if narrow {
+                    let some = _mm512_test_epi32_mask(magnitude, magnitude);
+                    of_c = _mm512_maskz_max_epi32(some, of_c, _mm512_set1_epi32(LEAST_HALF));
+                }
+                let exponents = _mm512_max_epi32(exponents, of_c);
                 let exponents = _mm512_max_epi32(exponents, _mm512_set1_epi32(LEAST));
                 let scale = _mm512_sub_epi32(_mm512_set1_epi32(254 + FRACTION), exponents);
                 let scale = _mm512_slli_epi32::<23>(scale);
@@ -136,7 +162,15 @@ fn product<const HALF: bool, const EIGHTS: usize>(
                 let wrapped = _mm512_ternarylogic_epi32::<0b0100_0010>(units, c, sum);
                 overflow = _mm512_or_si512(overflow, wrapped);
                 let cut = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(sum);
+                if narrow {
+                    let halves = to_halves(sum, cut, unit);
+                    d.0[side][row * 4..][..8].copy_from_slice(&halves);
+                    continue;
+                }
                 *both = _mm512_castps_si512(_mm512_mul_ps(cut, unit));
+            }
+            if narrow {
+                continue;
             }
             for odd in 0..2 {
                 let row = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 16, 20, 24, 28, 18, 22, 26, 30);
@@ -163,6 +197,37 @@ struct Quads<T>(T);
 fn rows(two: i32) -> __m512i {
     let first = _mm512_setr_epi32(0, 16, 4, 20, 1, 17, 5, 21, 2, 18, 6, 22, 3, 19, 7, 23);
     _mm512_add_epi32(first, _mm512_set1_epi32(two * 8))
+}
+
+/// Two of four rows of halves.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn from_halves(rows: __m512i, two: usize) -> __m512i {
+    let rows = match two {
+        0 => _mm512_castsi512_si256(rows),
+        _ => _mm512_extracti64x4_epi64::<1>(rows),
+    };
+    let alternating = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm512_permutexvar_epi64(alternating, _mm512_castps_si512(_mm512_cvtph_ps(rows)))
+}
+
+/// Two rows of halves: sums of units, which were cut to 24 bits, rounded to nearest even.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn to_halves(sum: __m512i, cut: __m512, unit: __m512) -> [u32; 8] {
+    // The last bit tells that something was cut, so that the second rounding is right.
+    let lost = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), sum);
+    let bits = _mm512_castps_si512(cut);
+    let sticky = _mm512_mask_or_epi32(bits, lost, bits, _mm512_set1_epi32(1));
+    let values = _mm512_mul_ps(_mm512_castsi512_ps(sticky), unit);
+    let by_rows = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    let values = _mm512_castsi512_ps(_mm512_permutexvar_epi64(by_rows, _mm512_castps_si512(values)));
+    let halves = _mm512_cvtps_ph::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(values);
+    // Zero has no sign.
+    let some = _mm256_test_epi16_mask(halves, _mm256_set1_epi16(i16::MAX));
+    let halves = _mm256_maskz_mov_epi16(some, halves);
+    // SAFETY: both are 32 bytes of which any value is one of the type.
+    unsafe { std::mem::transmute::<__m256i, [u32; 8]>(halves) }
 }
 
 /// The even and the odd words of two vectors.
