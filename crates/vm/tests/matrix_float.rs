@@ -175,7 +175,7 @@ fn codes_of_kind(random: &mut Random, format: Format, kind: usize, count: usize)
     (0..count)
         .map(|_| match kind {
             0 => random.code(format, false),
-            2 if random.next() % 3 != 0 => random.next() & sign,
+            2 if !random.next().is_multiple_of(3) => random.next() & sign,
             3 => one << mantissa | below,
             4 => {
                 // Few are at the very ends, so that most products stay ordinary.
@@ -185,7 +185,7 @@ fn codes_of_kind(random: &mut Random, format: Format, kind: usize, count: usize)
                 };
                 random.next() & (sign | below) | field << mantissa
             }
-            5 if random.next() % 2 == 0 && one == 15 => random.next() & (sign | below),
+            5 if one == 15 && random.next().is_multiple_of(2) => random.next() & (sign | below),
             _ => random.code(format, true),
         })
         .collect()

@@ -9,6 +9,8 @@
 //! Two rows of C and D are kept in one vector: the four words of each 128 bits are two columns of the first row and
 //! the same two of the second, in which order `shuffle_ps` joins the pairs of two rows.
 
+#![allow(clippy::needless_range_loop, reason = "several arrays side by side")]
+
 use super::fragment::{Row, Sums};
 use softwarp_num::Format;
 use std::arch::x86_64::*;
