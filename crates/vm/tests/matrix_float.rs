@@ -154,54 +154,120 @@ fn quick_products_have_the_bits_of_exact_ones() {
     }
 }
 
+/// Codes of six kinds: any; near 1; mostly zeros; the largest below 2, whose sums are too; at the ends of what is
+/// ordinary; subnormal.
+fn codes_of_kind(random: &mut Random, format: Format, kind: usize, count: usize) -> Vec<u32> {
+    let (mantissa, fields): (u32, &[u32]) = match format {
+        Format::F16 => (10, &[0, 1, 2, 15, 29, 30]),
+        Format::E4m3 => (3, &[0, 1, 7, 14]),
+        Format::E5m2 => (2, &[0, 1, 15, 30]),
+        Format::Bf16 => (7, &[76, 77, 78, 120, 160, 161, 162, 177]),
+        Format::Tf32 => (23, &[77, 78, 120, 160, 177]),
+        _ => (23, &[0, 26, 27, 28, 127, 226, 227, 228]),
+    };
+    let sign = 1 << (format.bits() - 1);
+    let below = (1 << mantissa) - 1;
+    let one = match format {
+        Format::F16 | Format::E5m2 => 15,
+        Format::E4m3 => 7,
+        _ => 127,
+    };
+    (0..count)
+        .map(|_| match kind {
+            0 => random.code(format, false),
+            2 if !random.next().is_multiple_of(3) => random.next() & sign,
+            3 => one << mantissa | below,
+            4 => {
+                // Few are at the very ends, so that most products stay ordinary.
+                let field = match random.next() % 16 {
+                    0 => fields[random.next() as usize % fields.len()],
+                    _ => fields[fields.len() / 2],
+                };
+                random.next() & (sign | below) | field << mantissa
+            }
+            5 if one == 15 && random.next().is_multiple_of(2) => random.next() & (sign | below),
+            _ => random.code(format, true),
+        })
+        .collect()
+}
+
 #[test]
 fn products_in_registers_have_the_bits_of_exact_ones() {
     let mut random = Random(2);
-    let mut taken = 0;
-    for (factors, k) in [(Format::F16, 8), (Format::F16, 16), (Format::Bf16, 8), (Format::Bf16, 16)] {
+    let forms = [
+        (Format::F16, Format::F16, Format::F32, [8, 16]),
+        (Format::F16, Format::F16, Format::F16, [8, 16]),
+        (Format::Bf16, Format::Bf16, Format::F32, [8, 16]),
+        (Format::Tf32, Format::Tf32, Format::F32, [4, 8]),
+        (Format::E4m3, Format::E4m3, Format::F32, [16, 32]),
+        (Format::E5m2, Format::E4m3, Format::F32, [16, 32]),
+        (Format::E4m3, Format::E5m2, Format::F32, [16, 32]),
+    ];
+    for (left, right, sum, k) in forms.into_iter().flat_map(|(a, b, d, k)| k.map(|k| (a, b, d, k))) {
         let product = FloatProduct {
             unit: Unit::Mma,
-            a: factors,
-            b: factors,
-            c: Format::F32,
-            d: Format::F32,
+            a: left,
+            b: right,
+            c: sum,
+            d: sum,
             m: 16,
             n: 8,
             k,
             sparse: false,
             scale: None,
         };
-        for round in 0..60 {
-            let near = round % 6 != 0;
-            let (a, b) = (random.codes(factors, near, 16 * k), random.codes(factors, near, 8 * k));
-            let c = random.codes(Format::F32, near, 128);
+        let mut taken = [0; 6];
+        for round in 0..120 {
+            let kind = round % 6;
+            let a = codes_of_kind(&mut random, left, kind, 16 * k);
+            let b = codes_of_kind(&mut random, right, kind, 8 * k);
+            let c = codes_of_kind(&mut random, sum, kind, 128);
             let mut d = vec![0; 128];
             exact::multiply(&product, Rule::of(&product), &a, &b, &c, &mut d, None);
 
             // The fragments of PTX ISA section 9.7.14.5: lane 4g + t.
-            let pair =
-                |codes: &[u32], line: usize, at: usize| codes[line * k + at] | codes[line * k + at + 1] << 16;
+            let bits = if left == Format::Tf32 { 32 } else { left.bits() };
+            let each = 32 / bits as usize;
+            let word = |codes: &[u32], line: usize, at: usize| {
+                let codes = codes[line * k + at..][..each].iter().rev();
+                codes.fold(0, |word, &code| (u64::from(word) << bits) as u32 | code)
+            };
             let row = |f: &dyn Fn(usize, usize) -> u32| -> [u32; 32] {
                 std::array::from_fn(|lane| f(lane / 4, lane % 4))
             };
-            let of_a: Vec<_> =
-                (0..k / 4).map(|r| row(&|g, t| pair(&a, g + r % 2 * 8, r / 2 * 8 + 2 * t))).collect();
-            let of_b: Vec<_> = (0..k / 8).map(|r| row(&|g, t| pair(&b, g, r * 8 + 2 * t))).collect();
-            let sums = |x: &[u32]| [0, 1, 2, 3].map(|r| row(&|g, t| x[(g + r / 2 * 8) * 8 + 2 * t + r % 2]));
+            let of_a: Vec<_> = (0..k / each / 2)
+                .map(|r| row(&|g, t| word(&a, g + r % 2 * 8, (r / 2 * 4 + t) * each)))
+                .collect();
+            let of_b: Vec<_> =
+                (0..k / each / 4).map(|r| row(&|g, t| word(&b, g, (r * 4 + t) * each))).collect();
+            let sums = |x: &[u32]| -> Vec<[u32; 32]> {
+                let at = |g: usize, t: usize, side: usize, odd: usize| x[(g + side * 8) * 8 + 2 * t + odd];
+                match sum {
+                    Format::F16 => {
+                        (0..2).map(|side| row(&|g, t| at(g, t, side, 0) | at(g, t, side, 1) << 16)).collect()
+                    }
+                    _ => (0..4).map(|r| row(&|g, t| at(g, t, r / 2, r % 2))).collect(),
+                }
+            };
             let of_c = sums(&c);
-            let got = fragment::multiply(
-                factors,
-                &of_a.iter().collect::<Vec<_>>(),
-                &of_b.iter().collect::<Vec<_>>(),
-                &of_c.each_ref(),
-            );
-            if let Some(got) = got {
-                assert_eq!(got, sums(&d), "{product:?}, round {round}");
-                taken += 1;
+            let (a, b, c): (Vec<_>, Vec<_>, Vec<_>) =
+                (of_a.iter().collect(), of_b.iter().collect(), of_c.iter().collect());
+            let (mut got, mut portably) = (fragment::Sums::ZERO, fragment::Sums::ZERO);
+            let done = match each {
+                4 => fragment::multiply_bytes([left, right], &a, &b, c[..].try_into().unwrap(), &mut got),
+                _ => fragment::multiply(left, &a, &b, &c, &mut got),
+            };
+            if done {
+                assert_eq!(got.0[..c.len()], sums(&d), "{product:?}, round {round}");
+                taken[kind] += 1;
+            }
+            if each != 4 && fragment::portable(left, &a, &b, &c, &mut portably) {
+                assert_eq!(portably.0[..c.len()], sums(&d), "{product:?} in loops, round {round}");
             }
         }
+        // Of any codes some are no numbers; ends are within reach of some formats only.
+        assert!(taken[1..4].iter().all(|&taken| taken == 20), "ordinary ones of {product:?}: {taken:?}");
     }
-    assert!(taken >= 200, "only {taken} of 240 products were ordinary");
 }
 
 #[test]

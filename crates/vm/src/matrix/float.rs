@@ -7,7 +7,7 @@
 //! - [`number`] takes codes apart and puts results together,
 //! - [`exact`] follows the rules for any shape and format, in integers: what everything else is held against,
 //! - [`lanes`] gives the same bits for ordinary numbers, many sums at a time,
-//! - [`quick`] does so for matrices, and [`fragment`] for the registers of a warp.
+//! - [`quick`] does so for matrices, and [`fragment`] for the registers of a warp, with [`wide`] where there is AVX-512.
 
 pub mod exact;
 pub mod fragment;
@@ -15,6 +15,8 @@ pub mod lanes;
 pub mod number;
 pub mod quick;
 pub mod rules;
+#[cfg(target_arch = "x86_64")]
+pub mod wide;
 
 use super::{FloatProduct, Scales};
 use rules::{Order, Rule};

@@ -1,45 +1,115 @@
-//! `mma.sync.m16n8k16` and `m16n8k8` with f16 or bf16 factors and sums in f32, on the registers of a warp.
+//! `mma.sync` of m16n8 with f16, bf16, tf32 or FP8 factors, on the registers of a warp.
 //!
-//! Lane 4g + t holds elements of rows g and g + 8, and of columns 2t and 2t + 1 (PTX ISA section 9.7.14.5). Registers of
+//! Lane 4g + t holds elements of rows g and g + 8, and of columns 2t and 2t + 1, of factors as many as a word holds (PTX ISA section 9.7.14.5). Registers of
 //! A and C are turned so that the 16 rows of a column lie beside each other; a factor of B is then the same for all of
 //! them.
 
+use super::exact::canonical;
 use super::lanes::{Addends, Factors, Words, sums};
+use super::quick::WIDENED;
 use super::rules::{Order, Rule};
 use crate::lanes::LANES;
+#[cfg(target_arch = "x86_64")]
+use softwarp_num::Level;
 use softwarp_num::{Format, Vectorise, vectorised};
 
 /// A register of all lanes.
 pub type Row = [u32; LANES];
 
-/// D = A·B + C of a warp, or `None` if the numbers are not ordinary: then [`super::multiply`] has the answer.
-/// `a` has two registers and `b` one for every eight products; factors are f16 or bf16, C and D f32.
-pub fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row; 4]) -> Option<[Row; 4]> {
-    let halves = match factors {
-        Format::F16 => [Words::F16, Words::HighF16],
-        Format::Bf16 => [Words::Bf16, Words::HighBf16],
-        _ => return None,
-    };
-    let mut d = [[0; LANES]; 4];
-    let done = match (a, b) {
-        (&[a0, a1], &[b0]) => vectorised(Multiply::<8, 2> { halves, a: &[[a0, a1]], b: &[b0], c, d: &mut d }),
-        (&[a0, a1, a2, a3], &[b0, b1]) => {
-            let a = &[[a0, a1], [a2, a3]];
-            vectorised(Multiply::<16, 4> { halves, a, b: &[b0, b1], c, d: &mut d })
-        }
-        _ => false,
-    };
-    done.then_some(d)
+/// The registers of D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(64))]
+pub struct Sums(pub [Row; 4]);
+
+impl Sums {
+    /// Zeros.
+    pub const ZERO: Sums = Sums([[0; LANES]; 4]);
 }
 
-/// A product of `K` factors; `H` is how many halves of B's registers there are.
+/// D = A·B + C of a warp. Returns false if the numbers are not ordinary: then D is not to be used, and
+/// [`super::multiply`] has the answer.
+///
+/// Of every eight products (four of tf32), `a` has two registers and `b` one. C and D are of f32, or of f16 if `c` has
+/// only two registers, and D then only its first two.
+pub fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sums) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if Level::current() == Level::Avx512 {
+        // SAFETY: the current level is at most the best, whose features were detected on this CPU.
+        if unsafe { super::wide::multiply(factors, a, b, c, d) } {
+            return true;
+        }
+    }
+    portable(factors, a, b, c, d)
+}
+
+/// [`multiply`] in loops for any CPU.
+pub fn portable(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sums) -> bool {
+    let (words, d) = (factors, &mut d.0);
+    if c.len() != 4 && (c.len() != 2 || factors != Format::F16) {
+        return false;
+    }
+    match (factors, a, b) {
+        (Format::F16 | Format::Bf16, &[a0, a1], &[b0]) => {
+            vectorised(Multiply::<8, 2> { words, a: &[[a0, a1]], b: &[b0], c, d })
+        }
+        (Format::F16 | Format::Bf16, &[a0, a1, a2, a3], &[b0, b1]) => {
+            vectorised(Multiply::<16, 4> { words, a: &[[a0, a1], [a2, a3]], b: &[b0, b1], c, d })
+        }
+        (Format::Tf32, &[a0, a1], &[b0]) => {
+            vectorised(Multiply::<4, 1> { words, a: &[[a0, a1]], b: &[b0], c, d })
+        }
+        (Format::Tf32, &[a0, a1, a2, a3], &[b0, b1]) => {
+            vectorised(Multiply::<8, 2> { words, a: &[[a0, a1], [a2, a3]], b: &[b0, b1], c, d })
+        }
+        _ => false,
+    }
+}
+
+/// [`multiply`] for FP8 factors and sums in f32, by [`super::rules::Order::Halves`]. Of every sixteen products, `a`
+/// has two registers and `b` one.
+pub fn multiply_bytes(factors: [Format; 2], a: &[&Row], b: &[&Row], c: &[&Row; 4], d: &mut Sums) -> bool {
+    let mut halves = [[0; LANES]; 6];
+    if a.len() + b.len() > halves.len() {
+        return false;
+    }
+    let mut sum = Sums::ZERO;
+    // A word holds four neighbours: of each sum two.
+    for shift in [0, 16] {
+        let first = sum;
+        let left = a.iter().map(|row| widened(factors[0], row, shift));
+        let right = b.iter().map(|row| widened(factors[1], row, shift));
+        halves.iter_mut().zip(left.chain(right)).for_each(|(row, halves)| *row = halves);
+        let rows = halves.each_ref();
+        let (left, right) = (&rows[..a.len()], &rows[a.len()..][..b.len()]);
+        if !multiply(Format::F16, left, right, &first.0.each_ref(), &mut sum) {
+            return false;
+        }
+    }
+    for ((d, c), sum) in d.0.iter_mut().zip(c).zip(&sum.0) {
+        *d = std::array::from_fn(|lane| canonical(f32::from_bits(c[lane]) + f32::from_bits(sum[lane])));
+    }
+    true
+}
+
+/// Two bytes of each word in f16.
+fn widened(format: Format, row: &Row, shift: u32) -> Row {
+    match format {
+        Format::E5m2 => row.map(|word| (word >> shift & 0xff) << 8 | (word >> shift & 0xff00) << 16),
+        _ => row.map(|word| {
+            let [low, high, ..] = (word >> shift).to_le_bytes().map(|byte| u32::from(WIDENED[byte as usize]));
+            low | high << 16
+        }),
+    }
+}
+
+/// A product of `K` factors; `H` is how many numbers of B a lane has.
 struct Multiply<'a, const K: usize, const H: usize> {
-    /// How the two factors of a word are read.
-    halves: [Words; 2],
-    /// Of each eight columns, the upper and the lower rows.
+    /// The format of factors.
+    words: Format,
+    /// Of each four columns of words, the upper and the lower rows.
     a: &'a [[&'a Row; 2]],
     b: &'a [&'a Row],
-    c: &'a [&'a Row; 4],
+    c: &'a [&'a Row],
     d: &'a mut [Row; 4],
 }
 
@@ -48,41 +118,64 @@ impl<const K: usize, const H: usize> Vectorise for Multiply<'_, K, H> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        match self.halves {
-            // Known where it is compiled, so that the loops have no choice to make.
-            [Words::F16, _] => self.by(Words::F16, Words::HighF16),
-            _ => self.by(Words::Bf16, Words::HighBf16),
+        // Known where it is compiled, so that the loops have no choice to make.
+        match (self.words, self.c) {
+            (Format::F16, &[upper, lower]) => self.by([Words::F16, Words::HighF16], &[[upper, lower]]),
+            (words, &[c0, c1, c2, c3]) => {
+                let c = &[[c0, c2], [c1, c3]];
+                match words {
+                    Format::F16 => self.by([Words::F16, Words::HighF16], c),
+                    Format::Bf16 => self.by([Words::Bf16, Words::HighBf16], c),
+                    _ => self.by([Words::Tf32], c),
+                }
+            }
+            _ => false,
         }
     }
 }
 
 impl<const K: usize, const H: usize> Multiply<'_, K, H> {
+    /// With `S` factors in a word. `c` has the upper and the lower rows: of even and of odd columns, or of both if these
+    /// are halves of words.
     #[inline(always)]
-    fn by(self, low: Words, high: Words) -> bool {
+    fn by<const S: usize, const C: usize>(self, factors: [Words; S], c: &[[&Row; 2]; C]) -> bool {
         let rule = Rule { order: Order::Together, fraction: 25, mantissa: 23 };
+        let narrow = C == 1;
         let mut a = Factors::<ROWS, K>::ZERO;
         for (at, &[upper, lower]) in self.a.iter().enumerate() {
-            for (pair, words) in columns(upper, lower).iter().enumerate() {
-                a.take((at * 8 + pair * 2) % K, low, words);
-                a.take((at * 8 + pair * 2 + 1) % K, high, words);
+            for (column, words) in columns(upper, lower).iter().enumerate() {
+                for (step, &factor) in factors.iter().enumerate() {
+                    a.take(((at * 4 + column) * S + step) % K, factor, words);
+                }
             }
         }
         let mut b = Factors::<LANES, H>::ZERO;
         for (at, words) in self.b.iter().enumerate() {
-            b.take(at * 2 % H, low, words);
-            b.take((at * 2 + 1) % H, high, words);
+            for (step, &factor) in factors.iter().enumerate() {
+                b.take((at * S + step) % H, factor, words);
+            }
         }
         let mut addends = Addends::ZERO;
-        let [upper, lower] = [&self.c[..2], &self.c[2..]];
         for odd in 0..2 {
-            let c = columns(upper[odd], lower[odd]);
+            let [upper, lower] = c[odd % C];
+            let c = columns(upper, lower);
             let mut d = [[0; ROWS]; 4];
             for (pair, d) in d.iter_mut().enumerate() {
-                addends.take(Words::F32, &c[pair]);
-                let place = |at: usize| (at / 8 * 2 + at % 2, (pair * 2 + odd) * 4 + at % 8 / 2);
-                *d = sums(&a, &b, place, &addends, rule, false);
+                let words = if !narrow { Words::F32 } else { [Words::F16, Words::HighF16][odd] };
+                addends.take(words, &c[pair]);
+                let place = |at: usize| (at / (4 * S) * S + at % S, (pair * 2 + odd) * 4 + at % (4 * S) / S);
+                *d = sums(&a, &b, place, &addends, rule, narrow);
             }
-            [self.d[odd], self.d[odd + 2]] = lanes(&d);
+            let [upper, lower] = lanes(&d);
+            match (narrow, odd) {
+                (false, _) => [self.d[odd], self.d[odd + 2]] = [upper, lower],
+                (true, 0) => [self.d[0], self.d[1]] = [upper, lower],
+                (true, _) => {
+                    for (d, high) in self.d.iter_mut().zip([upper, lower]) {
+                        d.iter_mut().zip(high).for_each(|(d, high)| *d |= high << 16);
+                    }
+                }
+            }
         }
         a.ordinary() && b.ordinary() && addends.ordinary()
     }

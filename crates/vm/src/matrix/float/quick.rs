@@ -149,7 +149,7 @@ pub fn halves(
 }
 
 /// The numbers of e4m3 in f16.
-const WIDENED: [u16; 256] = {
+pub(super) const WIDENED: [u16; 256] = {
     let mut table = [0; 256];
     let mut code = 0;
     while code < 256 {

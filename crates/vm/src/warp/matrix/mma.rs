@@ -21,8 +21,9 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
     if let Product::Double(rounding) = mma.product {
         return multiply_doubles(frame, &mma.layout, rounding, operands, taking);
     }
-    if let Some(d) = at_once(frame, mma, operands) {
-        for (&slot, row) in operands.writes.iter().zip(d) {
+    let mut d = fragment::Sums::ZERO;
+    if at_once(frame, mma, operands, &mut d) == Some(true) {
+        for (&slot, row) in operands.writes.iter().zip(d.0) {
             if slot != NONE {
                 frame.set_row(slot, row, taking);
             }
@@ -74,11 +75,13 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
     }
 }
 
-/// D of the commonest forms without collecting matrices: `m16n8k8` and `m16n8k16` of f16 or bf16 with sums in f32.
-fn at_once(frame: &Frame, mma: &Mma, operands: &Operands) -> Option<[[u32; LANES]; 4]> {
+/// D of the commonest forms without collecting matrices: all of m16n8 but the sparse and the scaled ones, and those of
+/// FP8 with sums in f16.
+fn at_once(frame: &Frame, mma: &Mma, operands: &Operands, d: &mut fragment::Sums) -> Option<bool> {
     let Product::Float(FloatProduct {
-        a: factors,
-        d: Format::F32,
+        a: left,
+        b: right,
+        d: sums,
         m: 16,
         n: 8,
         k,
@@ -89,18 +92,30 @@ fn at_once(frame: &Frame, mma: &Mma, operands: &Operands) -> Option<[[u32; LANES
     else {
         return None;
     };
-    let row = |slot: &u32| &frame.narrow[*slot as usize].0;
-    match (k, &operands.reads[..]) {
-        (8, [a0, a1, b0, c @ ..]) => {
-            let c: &[u32; 4] = c.try_into().ok()?;
-            fragment::multiply(factors, &[row(a0), row(a1)], &[row(b0)], &c.each_ref().map(row))
-        }
-        (16, [a0, a1, a2, a3, b0, b1, c @ ..]) => {
-            let (a, c): (_, &[u32; 4]) = ([a0, a1, a2, a3].map(row), c.try_into().ok()?);
-            fragment::multiply(factors, &a, &[row(b0), row(b1)], &c.each_ref().map(row))
-        }
-        _ => None,
+    let eight = |format| matches!(format, Format::E4m3 | Format::E5m2);
+    let word = match left {
+        Format::F16 | Format::Bf16 if left == right => 2,
+        Format::Tf32 if left == right => 1,
+        _ if eight(left) && eight(right) && sums == Format::F32 => 4,
+        _ => return None,
+    };
+    let (of_a, of_b) = match k / word {
+        4 => (2, 1),
+        8 => (4, 2),
+        _ => return None,
+    };
+    let of_c = if sums == Format::F32 { 4 } else { 2 };
+    let slots = &operands.reads[..];
+    if slots.len() != of_a + of_b + of_c {
+        return None;
     }
+    let rows: [_; 10] = std::array::from_fn(|at| &frame.narrow[slots[at.min(slots.len() - 1)] as usize].0);
+    let ((a, rest), c) = (rows.split_at(of_a), &rows[of_a + of_b..][..of_c]);
+    let b = &rest[..of_b];
+    Some(match word {
+        4 => fragment::multiply_bytes([left, right], a, b, c.try_into().ok()?, d),
+        _ => fragment::multiply(left, a, b, c, d),
+    })
 }
 
 /// Collects A, B and C; gives the slots that are left. Compiled for CPU features.

@@ -1,0 +1,364 @@
+//! What [`super::fragment`] does, in AVX-512: the same bits for ordinary numbers.
+//!
+//! It works as [`super::lanes`] does, in an order that the registers of a warp already have. A word of B holds the
+//! factors of two steps of `k` for one column; sixteen lanes are eight columns by two steps, the partial sums of even
+//! and odd steps beside each other, and what A contributes is the same pair of numbers in all columns. Integers may be
+//! added in any order, so the two are joined last. The largest exponents come first, in bytes, eight steps of a column
+//! in 64 bits.
+//!
+//! Two rows of C and D are kept in one vector: the four words of each 128 bits are two columns of the first row and
+//! the same two of the second, in which order `shuffle_ps` joins the pairs of two rows.
+
+#![allow(clippy::needless_range_loop, reason = "several arrays side by side")]
+
+use super::fragment::{Row, Sums};
+use softwarp_num::Format;
+use std::arch::x86_64::*;
+
+/// What [`super::fragment::multiply`] does. Returns false also if a sum leaves 32 bits: then
+/// [`super::fragment::portable`] may still have the answer.
+///
+/// # Safety
+/// The CPU must have the features of [`softwarp_num::Level::Avx512`].
+pub unsafe fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sums) -> bool {
+    // SAFETY: the features are those that the caller answers for.
+    unsafe {
+        match (a, b) {
+            (&[a0, a1], &[b0]) => shaped([[a0, a1]], [b0], factors, c, d),
+            (&[a0, a1, a2, a3], &[b0, b1]) => shaped([[a0, a1], [a2, a3]], [b0, b1], factors, c, d),
+            _ => false,
+        }
+    }
+}
+
+/// Finds out about formats.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+fn shaped<const EIGHTS: usize>(
+    a: [[&Row; 2]; EIGHTS],
+    b: [&Row; EIGHTS],
+    factors: Format,
+    c: &[&Row],
+    d: &mut Sums,
+) -> bool {
+    match (factors, c) {
+        (Format::F16, &[c0, c1, c2, c3]) => product::<F16, EIGHTS, 4>(a, b, [c0, c1, c2, c3], d),
+        (Format::Bf16, &[c0, c1, c2, c3]) => product::<BF16, EIGHTS, 4>(a, b, [c0, c1, c2, c3], d),
+        (Format::F16, &[c0, c1]) => product::<F16, EIGHTS, 2>(a, b, [c0, c1], d),
+        _ => false,
+    }
+}
+
+/// Factors of f16, as a parameter.
+const F16: bool = true;
+/// Factors of bf16.
+const BF16: bool = false;
+
+/// The exponent field in f32 of the least ordinary addend, 2^−100.
+const LEAST: i32 = 27;
+/// That of the first beyond: 2^101.
+const BEYOND: i32 = 228;
+/// The bits of an addend that are kept after the largest addend's point.
+const FRACTION: i32 = 25;
+
+/// The exponent field in f32 of f16's least normal number.
+const LEAST_HALF: i32 = 113;
+
+/// `EIGHTS` times eight products a sum. Of each eight, A has two registers and B one. C and D have `C` registers: four
+/// of f32 or two of f16.
+#[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
+    a: [[&Row; 2]; EIGHTS],
+    b: [&Row; EIGHTS],
+    c: [&Row; C],
+    d: &mut Sums,
+) -> bool {
+    let mut strange = 0;
+
+    let by_columns = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    let mut of_b = [_mm512_setzero_si512(); EIGHTS];
+    let mut values_of_b = [[_mm512_setzero_ps(); 4]; EIGHTS];
+    for eight in 0..EIGHTS {
+        let [low, high] = load(b[eight]);
+        let (exponents, odd) = exponents::<HALF>(low, high);
+        of_b[eight] = _mm512_permutexvar_epi64(by_columns, exponents);
+        strange |= odd;
+        for half in 0..2 {
+            // Two words of all columns.
+            let column = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+            let words = _mm512_add_epi32(column, _mm512_set1_epi32(half * 2));
+            let words = _mm512_permutex2var_epi32(low, words, high);
+            let at = half as usize * 2;
+            values_of_b[eight][at] = values::<HALF>(_mm512_castsi512_si256(words));
+            values_of_b[eight][at + 1] = values::<HALF>(_mm512_extracti64x4_epi64::<1>(words));
+        }
+    }
+
+    // Pairs of values and eights of exponents in memory, from where they are read into all lanes.
+    let mut of_a = Quads([[[0; 8]; 2]; EIGHTS]);
+    let mut values_of_a = Quads([[[[0; 8]; 4]; 2]; EIGHTS]);
+    for eight in 0..EIGHTS {
+        for side in 0..2 {
+            let [low, high] = load(a[eight][side]);
+            let (exponents, odd) = exponents::<HALF>(low, high);
+            of_a.0[eight][side] = quads(exponents);
+            strange |= odd;
+            for (at, half) in [low, high].into_iter().enumerate() {
+                let pair = [_mm512_castsi512_si256(half), _mm512_extracti64x4_epi64::<1>(half)];
+                for (rows, codes) in pair.into_iter().enumerate() {
+                    values_of_a.0[eight][side][at * 2 + rows] =
+                        quads(_mm512_castps_si512(values::<HALF>(codes)));
+                }
+            }
+        }
+    }
+
+    let (mut most, mut least) = (_mm512_setzero_si512(), _mm512_set1_epi32(-1));
+    let mut overflow = _mm512_setzero_si512();
+    for side in 0..2 {
+        let narrow = C == 2;
+        // If narrow, the same.
+        let [even, odd] = [load(c[side * C / 2]), load(c[side * C / 2 + C / 4])];
+        for four in 0..2 {
+            let mut both = [_mm512_setzero_si512(); 2];
+            for (two, both) in both.iter_mut().enumerate() {
+                let row = four * 4 + two * 2;
+                let c = match narrow {
+                    true => from_halves(even[four], two),
+                    false => _mm512_permutex2var_epi32(even[four], rows(two as i32), odd[four]),
+                };
+                let magnitude = _mm512_and_si512(c, _mm512_set1_epi32(i32::MAX));
+                most = _mm512_max_epu32(most, magnitude);
+                // Zero is ordinary, and becomes the largest.
+                least = _mm512_min_epu32(least, _mm512_sub_epi32(magnitude, _mm512_set1_epi32(1)));
+
+                // The order in which packing has left rows.
+                let at = row % 4 * 2 + row / 4;
+                let first = largest(&of_a.0, &of_b, side, at);
+                let second = largest(&of_a.0, &of_b, side, at + 2);
+                let exponents = over_steps(first, second);
+                let bias = if HALF { 127 - 30 } else { 127 + 2 * CENTRE };
+                let exponents = _mm512_add_epi32(exponents, _mm512_set1_epi32(bias));
+                let mut of_c = _mm512_srli_epi32::<23>(magnitude);
+                if narrow {
+                    let some = _mm512_test_epi32_mask(magnitude, magnitude);
+                    of_c = _mm512_maskz_max_epi32(some, of_c, _mm512_set1_epi32(LEAST_HALF));
+                }
+                let exponents = _mm512_max_epi32(exponents, of_c);
+                let exponents = _mm512_max_epi32(exponents, _mm512_set1_epi32(LEAST));
+                let scale = _mm512_sub_epi32(_mm512_set1_epi32(254 + FRACTION), exponents);
+                let scale = _mm512_slli_epi32::<23>(scale);
+                let unit = _mm512_sub_epi32(exponents, _mm512_set1_epi32(FRACTION));
+                let unit = _mm512_castsi512_ps(_mm512_slli_epi32::<23>(unit));
+
+                let of_first = _mm512_castsi512_ps(_mm512_unpacklo_epi32(scale, scale));
+                let of_second = _mm512_castsi512_ps(_mm512_unpackhi_epi32(scale, scale));
+                let first = sums(&values_of_a.0, &values_of_b, side, row, of_first);
+                let second = sums(&values_of_a.0, &values_of_b, side, row + 1, of_second);
+                let [even, odd] = joined(first, second);
+                let units = _mm512_add_epi32(even, odd);
+                let c = _mm512_mul_ps(_mm512_castsi512_ps(c), _mm512_castsi512_ps(scale));
+                let c = _mm512_cvttps_epi32(c);
+                let sum = _mm512_add_epi32(units, c);
+                // Both addends have another sign than the sum.
+                let wrapped = _mm512_ternarylogic_epi32::<0b0100_0010>(units, c, sum);
+                overflow = _mm512_or_si512(overflow, wrapped);
+                let cut = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(sum);
+                if narrow {
+                    let halves = to_halves(sum, cut, unit);
+                    d.0[side][row * 4..][..8].copy_from_slice(&halves);
+                    continue;
+                }
+                *both = _mm512_castps_si512(_mm512_mul_ps(cut, unit));
+            }
+            if narrow {
+                continue;
+            }
+            for odd in 0..2 {
+                let row = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 16, 20, 24, 28, 18, 22, 26, 30);
+                let words = _mm512_add_epi32(row, _mm512_set1_epi32(odd));
+                let words = _mm512_permutex2var_epi32(both[0], words, both[1]);
+                d.0[side * 2 + odd as usize][four * 16..][..16].copy_from_slice(&words_of(words));
+            }
+        }
+    }
+    let ordinary = _mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(BEYOND << 23))
+        | _mm512_cmplt_epu32_mask(least, _mm512_set1_epi32((LEAST << 23) - 1))
+        | _mm512_movepi32_mask(overflow)
+        == 0;
+    ordinary && strange == 0
+}
+
+/// Words of 64 bits that lie as vectors do.
+#[repr(align(64))]
+struct Quads<T>(T);
+
+/// Where in C's registers of even and odd columns, four rows of each, two rows are.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rows(two: i32) -> __m512i {
+    let first = _mm512_setr_epi32(0, 16, 4, 20, 1, 17, 5, 21, 2, 18, 6, 22, 3, 19, 7, 23);
+    _mm512_add_epi32(first, _mm512_set1_epi32(two * 8))
+}
+
+/// Two of four rows of halves.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn from_halves(rows: __m512i, two: usize) -> __m512i {
+    let rows = match two {
+        0 => _mm512_castsi512_si256(rows),
+        _ => _mm512_extracti64x4_epi64::<1>(rows),
+    };
+    let alternating = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm512_permutexvar_epi64(alternating, _mm512_castps_si512(_mm512_cvtph_ps(rows)))
+}
+
+/// Two rows of halves: sums of units, which were cut to 24 bits, rounded to nearest even.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn to_halves(sum: __m512i, cut: __m512, unit: __m512) -> [u32; 8] {
+    // The last bit tells that something was cut, so that the second rounding is right.
+    let lost = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), sum);
+    let bits = _mm512_castps_si512(cut);
+    let sticky = _mm512_mask_or_epi32(bits, lost, bits, _mm512_set1_epi32(1));
+    let values = _mm512_mul_ps(_mm512_castsi512_ps(sticky), unit);
+    let by_rows = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    let values = _mm512_castsi512_ps(_mm512_permutexvar_epi64(by_rows, _mm512_castps_si512(values)));
+    let halves = _mm512_cvtps_ph::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(values);
+    // Zero has no sign.
+    let some = _mm256_test_epi16_mask(halves, _mm256_set1_epi16(i16::MAX));
+    let halves = _mm256_maskz_mov_epi16(some, halves);
+    // SAFETY: both are 32 bytes of which any value is one of the type.
+    unsafe { std::mem::transmute::<__m256i, [u32; 8]>(halves) }
+}
+
+/// The even and the odd words of two vectors.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn joined(first: __m512i, second: __m512i) -> [__m512i; 2] {
+    let (first, second) = (_mm512_castsi512_ps(first), _mm512_castsi512_ps(second));
+    let (even, odd) = (_mm512_shuffle_ps::<0x88>(first, second), _mm512_shuffle_ps::<0xdd>(first, second));
+    [_mm512_castps_si512(even), _mm512_castps_si512(odd)]
+}
+
+/// The values of sixteen factors.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn values<const HALF: bool>(codes: __m256i) -> __m512 {
+    match HALF {
+        F16 => _mm512_cvtph_ps(codes),
+        BF16 => _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(codes))),
+    }
+}
+
+/// In the middle of bf16's ordinary exponents, which are −50 to 34: a byte holds the sum of two less this, and less
+/// still if one is of zero.
+const CENTRE: i32 = -8;
+/// The distance of the least and the greatest from it.
+const REACH: i32 = 42;
+
+/// The exponents of 64 factors in bytes, and which of them are not ordinary. A byte of f16 is the exponent's field, one
+/// of bf16 the exponent less [`CENTRE`], that of zero the least byte. Of each 128 bits, those of `low` come first.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn exponents<const HALF: bool>(low: __m512i, high: __m512i) -> (__m512i, u64) {
+    let fields = _mm512_packus_epi16(fields::<HALF>(low), fields::<HALF>(high));
+    let zero = _mm512_testn_epi8_mask(fields, fields);
+    let of_zero = _mm512_set1_epi8(i8::MIN);
+    match HALF {
+        F16 => {
+            let strange = _mm512_cmpeq_epi8_mask(fields, _mm512_set1_epi8(31));
+            (_mm512_mask_mov_epi8(fields, zero, of_zero), strange)
+        }
+        BF16 => {
+            let exponents = _mm512_sub_epi8(fields, _mm512_set1_epi8((127 + CENTRE) as i8));
+            let distance = _mm512_add_epi8(exponents, _mm512_set1_epi8(REACH as i8));
+            let strange = _mm512_cmpgt_epu8_mask(distance, _mm512_set1_epi8(2 * REACH as i8));
+            (_mm512_mask_mov_epi8(exponents, zero, of_zero), strange & !zero)
+        }
+    }
+}
+
+/// The fields of exponents of 32 factors. A subnormal number has the least normal one's; then only zero has none.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn fields<const HALF: bool>(codes: __m512i) -> __m512i {
+    let magnitude = _mm512_and_si512(codes, _mm512_set1_epi16(i16::MAX));
+    let field = match HALF {
+        F16 => _mm512_srli_epi16::<10>(magnitude),
+        BF16 => _mm512_srli_epi16::<7>(magnitude),
+    };
+    let some = _mm512_test_epi16_mask(magnitude, magnitude);
+    _mm512_maskz_max_epu16(some, field, _mm512_set1_epi16(1))
+}
+
+/// The largest sums of exponents of a row and all columns, over steps whose numbers are the same modulo eight.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn largest<const EIGHTS: usize>(
+    a: &[[[i64; 8]; 2]; EIGHTS],
+    b: &[__m512i; EIGHTS],
+    side: usize,
+    at: usize,
+) -> __m512i {
+    let mut largest = _mm512_adds_epi8(_mm512_set1_epi64(a[0][side][at]), b[0]);
+    for eight in 1..EIGHTS {
+        largest = _mm512_max_epi8(largest, _mm512_adds_epi8(_mm512_set1_epi64(a[eight][side][at]), b[eight]));
+    }
+    largest
+}
+
+/// The largest bytes of each eight in two rows.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn over_steps(first: __m512i, second: __m512i) -> __m512i {
+    let [even, odd] = joined(first, second);
+    let four = _mm512_max_epi8(even, odd);
+    let two = _mm512_max_epi8(four, _mm512_slli_epi32::<16>(four));
+    _mm512_srai_epi32::<24>(_mm512_max_epi8(two, _mm512_slli_epi32::<8>(two)))
+}
+
+/// The sums of a row's products with all columns, of even and odd steps: multiplied by `scale` and cut.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sums<const EIGHTS: usize>(
+    a: &[[[[i64; 8]; 4]; 2]; EIGHTS],
+    b: &[[__m512; 4]; EIGHTS],
+    side: usize,
+    row: usize,
+    scale: __m512,
+) -> __m512i {
+    let mut units = _mm512_setzero_si512();
+    for eight in 0..EIGHTS {
+        for pair in 0..4 {
+            let factor = _mm512_castsi512_ps(_mm512_set1_epi64(a[eight][side][row / 2][row % 2 * 4 + pair]));
+            let product = _mm512_mul_ps(factor, b[eight][pair]);
+            units = _mm512_add_epi32(units, _mm512_cvttps_epi32(_mm512_mul_ps(product, scale)));
+        }
+    }
+    units
+}
+
+/// A register's two halves.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(row: &Row) -> [__m512i; 2] {
+    // SAFETY: both are 128 bytes of which any value is one of the type.
+    unsafe { std::mem::transmute::<Row, [__m512i; 2]>(*row) }
+}
+
+/// A vector's 64-bit words.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn quads(vector: __m512i) -> [i64; 8] {
+    // SAFETY: both are 64 bytes of which any value is one of the type.
+    unsafe { std::mem::transmute::<__m512i, [i64; 8]>(vector) }
+}
+
+/// A vector's words.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn words_of(vector: __m512i) -> [u32; 16] {
+    // SAFETY: as above.
+    unsafe { std::mem::transmute::<__m512i, [u32; 16]>(vector) }
+}
