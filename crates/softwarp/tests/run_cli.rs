@@ -147,6 +147,24 @@ fn variables_are_set_and_read_back() {
 }
 
 #[test]
+fn a_surface_is_read_back_when_it_says_so_and_when_it_is_asked_for() {
+    let ptx = ".visible .entry fill(.param .u64 s) { .reg .b64 %s; .reg .b32 %x, %y;
+        ld.param.u64 %s, [s]; mov.u32 %x, %tid.x; add.u32 %y, %x, 7; shl.b32 %x, %x, 2;
+        sust.b.1d.b32.trap [%s, {%x}], {%y}; ret; }";
+    let launch = json!({
+        "launches": [{"kernel": "fill", "grid": [1, 1, 1], "block": [2, 1, 1], "args": [{"surfobj": "s"}]}],
+        "surfaces": [{"name": "s", "kind": "surfobj", "format": "u32x1", "dims": [2, 0, 0], "dump": true,
+            "data": "0000000000000000"}],
+        "buffers": {}, "dump": [],
+    });
+    let folder = folder(&[("fill.ptx", ptx), ("fill.json", &launch.to_string())]);
+    for args in [&["fill.json"][..], &["fill.json", "--dump", "s"]] {
+        let ran = run(folder.path(), args);
+        assert_eq!(ran.json(), json!({"ok": true, "dumps": {"s": "0700000008000000"}}), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_fault_is_told_to_people_and_to_programs() {
     let args = ["saxpy.ptx", "--block", "32", "--arg", "f32:2", "--arg", "buffer:x=iota32:128"];
     let ran = run(&examples(), &[&args[..], &["--arg", "buffer:y=zero:64", "--arg", "u32:17"]].concat());
@@ -266,7 +284,7 @@ fn launches_that_cannot_be_are_refused() {
         (&["--kernel", "one", "--arg", "u64:1", "--threads", "0"], "--threads 0: there must be at least one"),
         (
             &["--kernel", "one", "--arg", "u64:1", "--dump", "q"],
-            "--dump q: there is no buffer or variable of this name",
+            "--dump q: there is no buffer, variable or surface of this name",
         ),
         (
             &["--kernel", "one", "--arg", "u64:1", "--check"],
@@ -400,14 +418,14 @@ fn a_module_with_errors_is_shown_as_check_shows_it() {
 
 #[test]
 fn what_the_machine_lacks_is_named_with_its_place() {
-    let text = ".version 8.0\n.target sm_90a\n.address_size 64\n\
-                .visible .entry k() { wgmma.fence.sync.aligned; ret; }\n";
+    let text = ".version 8.6\n.target sm_100a\n.address_size 64\n\
+                .visible .entry k() { tcgen05.wait::ld.sync.aligned; ret; }\n";
     let folder = folder(&[]);
     std::fs::write(folder.path().join("k.ptx"), text).expect("written");
     let ran = run(folder.path(), &["k.ptx"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("`wgmma.fence.sync.aligned` is not executed\n --> k.ptx:4:23\n"),
+        ran.stderr.contains("`tcgen05.wait::ld.sync.aligned` is not executed\n --> k.ptx:4:23\n"),
         "{}",
         ran.stderr
     );

@@ -283,6 +283,13 @@ impl LaunchFile {
     pub fn buffer(&self, name: &str) -> Option<&Buffer> {
         self.buffers.iter().find(|buffer| buffer.name == name)
     }
+
+    /// The names of everything that is read back: buffers, and variables and surfaces that say so.
+    pub fn dumped(&self) -> impl Iterator<Item = &String> {
+        let globals = self.globals.iter().filter(|global| global.dump).map(|global| &global.name);
+        let surfaces = self.surfaces.iter().filter(|surface| surface.dump).map(|surface| &surface.name);
+        self.dump.iter().chain(globals.chain(surfaces).filter(|name| !self.dump.contains(name)))
+    }
 }
 
 fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
