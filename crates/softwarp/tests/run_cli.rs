@@ -164,6 +164,57 @@ fn a_surface_is_read_back_when_it_says_so_and_when_it_is_asked_for() {
     }
 }
 
+/// Every CTA adds one to a counter, waits for all at the grid's barrier as `cooperative_groups` does, and reads it.
+const COOPERATE: &str = "\
+.visible .entry count(.param .u64 p)
+{
+    .reg .b32 %hi, %lo, %cta, %n, %add, %old, %new;
+    .reg .b64 %bar, %p, %at;
+    .reg .pred %first, %waits;
+    ld.param.u64 %p, [p];
+    mov.u32 %hi, %envreg1;
+    mov.u32 %lo, %envreg2;
+    mov.b64 %bar, {%lo, %hi};
+    setp.eq.u64 %first, %bar, 0;
+    @%first trap;
+    mov.u32 %cta, %ctaid.x;
+    mov.u32 %n, %nctaid.x;
+    red.global.add.u32 [%p], 1;
+    setp.eq.u32 %first, %cta, 0;
+    sub.u32 %add, 0x80000001, %n;
+    selp.b32 %add, %add, 1, %first;
+    atom.add.release.gpu.u32 %old, [%bar+4], %add;
+L:  ld.acquire.gpu.u32 %new, [%bar+4];
+    xor.b32 %new, %new, %old;
+    setp.gt.s32 %waits, %new, -1;
+    @%waits bra L;
+    ld.global.u32 %new, [%p];
+    mad.wide.u32 %at, %cta, 4, %p;
+    st.global.u32 [%at+4], %new;
+    ret;
+}
+";
+
+#[test]
+fn the_ctas_of_a_cooperative_launch_wait_for_one_another() {
+    let folder = folder(&[("count.ptx", COOPERATE)]);
+    let count = |ctas: &str, more: &[&str]| {
+        let args = ["count.ptx", "--grid", ctas, "--arg", "buffer:y=zero:20000", "--dump", "y"];
+        run(folder.path(), &[&args, more].concat())
+    };
+    // More than are started where nobody says that they cooperate.
+    let ctas = 3000;
+    for threads in ["1", "2"] {
+        let ran = count("3000", &["--cooperative", "--threads", threads]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let expected = format!("{}{}", "b80b0000".repeat(ctas + 1), "00".repeat(20000 - 4 * ctas - 4));
+        assert!(ran.json()["dumps"]["y"] == json!(expected));
+    }
+    assert_eq!(count("1", &[]).json()["fault"]["kind"], "trap");
+    count("5000", &["--cooperative"])
+        .is_refused(1, "5000 CTAs in a cooperative launch: at most 4224 can be there at once");
+}
+
 #[test]
 fn a_fault_is_told_to_people_and_to_programs() {
     let args = ["saxpy.ptx", "--block", "32", "--arg", "f32:2", "--arg", "buffer:x=iota32:128"];

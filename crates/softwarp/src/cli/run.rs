@@ -43,6 +43,9 @@ pub struct Args {
     /// CTAs of a cluster, in up to three dimensions; without it, what the kernel says
     #[arg(long, value_name = "X[,Y[,Z]]")]
     cluster: Option<Dimensions>,
+    /// All CTAs are there at once, and can wait for one another (`grid.sync()`)
+    #[arg(long)]
+    cooperative: bool,
     /// Bytes of shared memory beyond what the kernel declares
     #[arg(long, value_name = "BYTES")]
     shared: Option<u32>,

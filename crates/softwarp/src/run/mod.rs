@@ -209,6 +209,7 @@ impl Run {
         let arguments = fit(&self.device, &launch.kernel, &arguments.collect::<Result<Vec<_>, _>>()?);
         let launch = Launch {
             cluster: launch.cluster,
+            cooperative: launch.cooperative,
             dynamic_shared: launch.dynamic_shared,
             threads: options.threads,
             most_instructions: options.most_instructions,
