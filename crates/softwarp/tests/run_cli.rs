@@ -212,7 +212,7 @@ fn the_ctas_of_a_cooperative_launch_wait_for_one_another() {
     }
     assert_eq!(count("1", &[]).json()["fault"]["kind"], "trap");
     count("5000", &["--cooperative"])
-        .is_refused(1, "5000 CTAs in a cooperative launch: at most 4224 can be there at once");
+        .is_refused(2, "5000 CTAs in a cooperative launch: at most 4224 can be there at once");
 }
 
 #[test]
