@@ -147,6 +147,75 @@ fn variables_are_set_and_read_back() {
 }
 
 #[test]
+fn a_surface_is_read_back_when_it_says_so_and_when_it_is_asked_for() {
+    let ptx = ".visible .entry fill(.param .u64 s) { .reg .b64 %s; .reg .b32 %x, %y;
+        ld.param.u64 %s, [s]; mov.u32 %x, %tid.x; add.u32 %y, %x, 7; shl.b32 %x, %x, 2;
+        sust.b.1d.b32.trap [%s, {%x}], {%y}; ret; }";
+    let launch = json!({
+        "launches": [{"kernel": "fill", "grid": [1, 1, 1], "block": [2, 1, 1], "args": [{"surfobj": "s"}]}],
+        "surfaces": [{"name": "s", "kind": "surfobj", "format": "u32x1", "dims": [2, 0, 0], "dump": true,
+            "data": "0000000000000000"}],
+        "buffers": {}, "dump": [],
+    });
+    let folder = folder(&[("fill.ptx", ptx), ("fill.json", &launch.to_string())]);
+    for args in [&["fill.json"][..], &["fill.json", "--dump", "s"]] {
+        let ran = run(folder.path(), args);
+        assert_eq!(ran.json(), json!({"ok": true, "dumps": {"s": "0700000008000000"}}), "{}", ran.stderr);
+    }
+}
+
+/// Every CTA adds one to a counter, waits for all at the grid's barrier as `cooperative_groups` does, and reads it.
+const COOPERATE: &str = "\
+.visible .entry count(.param .u64 p)
+{
+    .reg .b32 %hi, %lo, %cta, %n, %add, %old, %new;
+    .reg .b64 %bar, %p, %at;
+    .reg .pred %first, %waits;
+    ld.param.u64 %p, [p];
+    mov.u32 %hi, %envreg1;
+    mov.u32 %lo, %envreg2;
+    mov.b64 %bar, {%lo, %hi};
+    setp.eq.u64 %first, %bar, 0;
+    @%first trap;
+    mov.u32 %cta, %ctaid.x;
+    mov.u32 %n, %nctaid.x;
+    red.global.add.u32 [%p], 1;
+    setp.eq.u32 %first, %cta, 0;
+    sub.u32 %add, 0x80000001, %n;
+    selp.b32 %add, %add, 1, %first;
+    atom.add.release.gpu.u32 %old, [%bar+4], %add;
+L:  ld.acquire.gpu.u32 %new, [%bar+4];
+    xor.b32 %new, %new, %old;
+    setp.gt.s32 %waits, %new, -1;
+    @%waits bra L;
+    ld.global.u32 %new, [%p];
+    mad.wide.u32 %at, %cta, 4, %p;
+    st.global.u32 [%at+4], %new;
+    ret;
+}
+";
+
+#[test]
+fn the_ctas_of_a_cooperative_launch_wait_for_one_another() {
+    let folder = folder(&[("count.ptx", COOPERATE)]);
+    let count = |ctas: &str, more: &[&str]| {
+        let args = ["count.ptx", "--grid", ctas, "--arg", "buffer:y=zero:20000", "--dump", "y"];
+        run(folder.path(), &[&args, more].concat())
+    };
+    // More than are started where nobody says that they cooperate.
+    let ctas = 3000;
+    for threads in ["1", "2"] {
+        let ran = count("3000", &["--cooperative", "--threads", threads]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let expected = format!("{}{}", "b80b0000".repeat(ctas + 1), "00".repeat(20000 - 4 * ctas - 4));
+        assert!(ran.json()["dumps"]["y"] == json!(expected));
+    }
+    assert_eq!(count("1", &[]).json()["fault"]["kind"], "trap");
+    count("5000", &["--cooperative"])
+        .is_refused(2, "5000 CTAs in a cooperative launch: at most 4224 can be there at once");
+}
+
+#[test]
 fn a_fault_is_told_to_people_and_to_programs() {
     let args = ["saxpy.ptx", "--block", "32", "--arg", "f32:2", "--arg", "buffer:x=iota32:128"];
     let ran = run(&examples(), &[&args[..], &["--arg", "buffer:y=zero:64", "--arg", "u32:17"]].concat());
@@ -266,7 +335,7 @@ fn launches_that_cannot_be_are_refused() {
         (&["--kernel", "one", "--arg", "u64:1", "--threads", "0"], "--threads 0: there must be at least one"),
         (
             &["--kernel", "one", "--arg", "u64:1", "--dump", "q"],
-            "--dump q: there is no buffer or variable of this name",
+            "--dump q: there is no buffer, variable or surface of this name",
         ),
         (
             &["--kernel", "one", "--arg", "u64:1", "--check"],
@@ -400,14 +469,14 @@ fn a_module_with_errors_is_shown_as_check_shows_it() {
 
 #[test]
 fn what_the_machine_lacks_is_named_with_its_place() {
-    let text = ".version 8.0\n.target sm_90a\n.address_size 64\n\
-                .visible .entry k() { wgmma.fence.sync.aligned; ret; }\n";
+    let text = ".version 8.6\n.target sm_100a\n.address_size 64\n\
+                .visible .entry k() { tcgen05.wait::ld.sync.aligned; ret; }\n";
     let folder = folder(&[]);
     std::fs::write(folder.path().join("k.ptx"), text).expect("written");
     let ran = run(folder.path(), &["k.ptx"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("`wgmma.fence.sync.aligned` is not executed\n --> k.ptx:4:23\n"),
+        ran.stderr.contains("`tcgen05.wait::ld.sync.aligned` is not executed\n --> k.ptx:4:23\n"),
         "{}",
         ran.stderr
     );

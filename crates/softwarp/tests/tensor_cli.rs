@@ -456,7 +456,8 @@ fn the_page_on_tensors_shows_what_the_commands_print() {
         }
     }
     assert!(commands >= 7, "{commands}");
-    for (rule, says) in softwarp::tensor::walk::RULES.iter().filter(|(rule, _)| !rule.ends_with("-memory")) {
+    let rules = softwarp::tensor::walk::RULES.iter().chain(softwarp::vm::fault::COPY_RULES);
+    for (rule, says) in rules.filter(|(rule, _)| !rule.ends_with("-memory")) {
         assert!(page.contains(&format!("| `{rule}` | {says} |\n")), "{rule}");
     }
 }

@@ -48,6 +48,9 @@ const MOST_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
 /// Bytes of local memory that a thread can have, as on the hardware.
 const MOST_STACK: u64 = 512 << 10;
 
+/// CTAs that can be there at once: 32 on each multiprocessor of an H200.
+const MOST_COOPERATING: u64 = 32 * 132;
+
 /// Bytes that `malloc` has, as CUDA has it.
 const HEAP: u64 = 8 << 20;
 
@@ -365,6 +368,10 @@ impl Device {
             return Err(LaunchError::Shared { bytes: shared_bytes, most });
         }
         let parameters = self.parameters(function, launch.arguments)?;
+        let workspace = match launch.cooperative {
+            true => self.workspace(grid)?,
+            false => 0,
+        };
         self.launches += 1;
         let own = Progress::default();
         let started = Instant::now();
@@ -389,6 +396,7 @@ impl Device {
             dynamic_shared: launch.dynamic_shared,
             shared_bytes,
             number: self.launches,
+            workspace,
             threads,
             alone: threads == 1 || grid == cluster.unwrap_or([1; 3]),
             most_stack: MOST_STACK,
@@ -416,6 +424,9 @@ impl Device {
             sanitizer.stopped(program, fault);
         }
         self.findings = sanitizer.map(Sanitizer::findings).unwrap_or_default();
+        if workspace != 0 {
+            self.global.free(workspace).map_err(LaunchError::Memory)?;
+        }
         if !launch.sanitize.init {
             // Nobody saw what it wrote.
             self.unwritten.clear();
@@ -431,6 +442,15 @@ impl Device {
         let Some(fault) = fault else { return Ok(report) };
         self.stopped = Some(report);
         Err(LaunchError::Fault(fault))
+    }
+
+    /// Memory for the barrier of a cooperative launch's grid: two words, as the driver makes them.
+    fn workspace(&mut self, grid: [u32; 3]) -> Result<u64, LaunchError> {
+        let given = grid.iter().map(|&size| u64::from(size)).product();
+        if given > MOST_COOPERATING {
+            return Err(LaunchError::Cooperative { given, most: MOST_COOPERATING });
+        }
+        self.global.allocate(8).map_err(LaunchError::Memory)
     }
 
     /// What a kernel's directives ask of launches.

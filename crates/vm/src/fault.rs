@@ -75,7 +75,7 @@ pub enum FaultKind {
     },
     /// A copy that the hardware refuses.
     Copy {
-        /// The rule's name; `softwarp explain` knows those of tensors.
+        /// The rule's name: one of [`COPY_RULES`] or of a tensor copy's; `softwarp explain` knows both.
         rule: &'static str,
         /// How it was broken.
         message: String,
@@ -126,6 +126,12 @@ pub enum BadTexture {
     /// Nothing is bound that could answer, and the initialiser does not say.
     NoAnswer { name: String, member: &'static str },
 }
+
+/// The rules of copies that are no rules of tensors, by name, and what each says.
+pub const COPY_RULES: &[(&str, &str)] = &[
+    ("copy-size", "a bulk copy moves a multiple of 16 bytes, and st.bulk writes a multiple of 8"),
+    ("copy-map", "a tensor map is 128 bytes that encode one, in .param, .const or .global memory"),
+];
 
 /// How an instruction used memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -60,6 +60,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) shared_bytes: u64,
     /// `%gridid`
     pub(crate) number: u64,
+    /// Where a cooperative launch has the barrier of its grid; 0 for any other.
+    pub(crate) workspace: u64,
     pub(crate) threads: usize,
     /// Only one thread of the host takes part.
     pub(crate) alone: bool,
@@ -346,8 +348,8 @@ impl Crew {
     /// Whether another cluster may begin.
     fn has_room(&self, launch: &Launch<'_>) -> bool {
         let waiting = self.waiting.load(Ordering::Relaxed);
-        // There must always be one for each thread.
-        if waiting < launch.threads as u64 {
+        // There must always be one for each thread, and all of those that may wait for all.
+        if waiting < launch.threads as u64 || launch.workspace != 0 {
             return true;
         }
         let size = lock(&self.aside).front().map_or(0, |(_, cluster)| cluster.bytes());

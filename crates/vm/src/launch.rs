@@ -21,6 +21,8 @@ pub struct Launch<'a> {
     pub block: [u32; 3],
     /// CTAs of a cluster in each dimension; without it, what the kernel says.
     pub cluster: Option<[u32; 3]>,
+    /// All CTAs are there at once and can wait for one another, with a barrier that `%envreg1` and `%envreg2` point to.
+    pub cooperative: bool,
     /// Bytes of shared memory beyond what the kernel declares.
     pub dynamic_shared: u32,
     /// The bytes of each parameter.
@@ -53,6 +55,7 @@ impl<'a> Launch<'a> {
             grid,
             block,
             cluster: None,
+            cooperative: false,
             dynamic_shared: 0,
             arguments,
             threads: None,
@@ -122,6 +125,13 @@ pub enum LaunchError {
     },
     /// Clusters that cannot be.
     Cluster(ClusterError),
+    /// More CTAs than can be there at once, in a cooperative launch.
+    Cooperative {
+        /// What was given.
+        given: u64,
+        /// The most that there can be.
+        most: u64,
+    },
     /// More shared memory than a CTA can have.
     Shared {
         /// What it needs.
@@ -228,6 +238,9 @@ impl std::fmt::Display for LaunchError {
                 write!(f, "CTAs of {given:?} threads: the kernel is for {wanted:?}")
             }
             LaunchError::Cluster(error) => write!(f, "{error}"),
+            LaunchError::Cooperative { given, most } => {
+                write!(f, "{given} CTAs in a cooperative launch: at most {most} can be there at once")
+            }
             LaunchError::Shared { bytes, most } => {
                 write!(f, "{bytes} bytes of shared memory for each CTA: there are {most}")
             }

@@ -27,10 +27,9 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         let text = if args.json { super::json(&all.iter().map(in_json).collect()) } else { list(&all) };
         return Ok(text.into());
     };
-    if let Some((rule, text)) =
-        softwarp::tensor::walk::RULES.iter().find(|(rule, _)| rule.eq_ignore_ascii_case(name))
-    {
-        let page = format!("{rule}: why the hardware refuses a tensor copy\n\n{}\n", wrapped(text));
+    let mut rules = softwarp::tensor::walk::RULES.iter().chain(softwarp::vm::fault::COPY_RULES);
+    if let Some((rule, text)) = rules.find(|(rule, _)| rule.eq_ignore_ascii_case(name)) {
+        let page = format!("{rule}: why the hardware refuses a copy\n\n{}\n", wrapped(text));
         let json =
             json!({"code": rule, "severity": "error", "title": text, "text": text, "wrong": "", "right": ""});
         return Ok(if args.json { super::json(&json) } else { page }.into());

@@ -43,6 +43,9 @@ pub struct Args {
     /// CTAs of a cluster, in up to three dimensions; without it, what the kernel says
     #[arg(long, value_name = "X[,Y[,Z]]")]
     cluster: Option<Dimensions>,
+    /// All CTAs are there at once, and can wait for one another (`grid.sync()`)
+    #[arg(long)]
+    cooperative: bool,
     /// Bytes of shared memory beyond what the kernel declares
     #[arg(long, value_name = "BYTES")]
     shared: Option<u32>,
@@ -52,7 +55,7 @@ pub struct Args {
     /// Put data into a variable of the module
     #[arg(long, value_name = "NAME=DATA")]
     set: Vec<String>,
-    /// Read a buffer or variable back, into a file or into the JSON
+    /// Read a buffer, variable or surface back, into a file or into the JSON
     #[arg(long, value_name = "NAME[:TYPE][=FILE]")]
     dump: Vec<String>,
     /// Compare with what the launch file expects, by its rule
@@ -218,21 +221,15 @@ fn prepare(args: &Args) -> Result<(Given, Vec<Source>), Fault> {
 /// What is read back at the end; with `--check`, also what is compared.
 fn read_back(file: &LaunchFile, asked: &[Dump], check: bool, machine: &Run) -> Result<Vec<String>, Fault> {
     for dump in asked {
-        let buffer = file.buffer(&dump.name).is_some();
-        if !buffer && machine.device().variable(&dump.name).is_none() {
-            return Err(Fault::call(format!(
-                "--dump {}: there is no buffer or variable of this name",
-                dump.name
-            )));
+        if !machine.has(file, &dump.name) {
+            let why = format!("--dump {}: there is no buffer, variable or surface of this name", dump.name);
+            return Err(Fault::call(why));
         }
     }
     let names: Vec<String> = match (asked.is_empty(), check) {
         (false, _) => asked.iter().map(|dump| dump.name.clone()).collect(),
         (true, true) => Vec::new(),
-        (true, false) => {
-            let globals = file.globals.iter().filter(|global| global.dump).map(|global| &global.name);
-            file.dump.iter().chain(globals.filter(|name| !file.dump.contains(name))).cloned().collect()
-        }
+        (true, false) => file.dumped().cloned().collect(),
     };
     Ok(names)
 }

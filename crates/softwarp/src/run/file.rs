@@ -84,6 +84,8 @@ pub struct Launch {
     pub block: [u32; 3],
     /// CTAs of a cluster.
     pub cluster: Option<[u32; 3]>,
+    /// All CTAs are there at once.
+    pub cooperative: bool,
     /// Bytes of shared memory beyond what the kernel declares.
     pub dynamic_shared: u32,
     /// One for each parameter.
@@ -283,6 +285,13 @@ impl LaunchFile {
     pub fn buffer(&self, name: &str) -> Option<&Buffer> {
         self.buffers.iter().find(|buffer| buffer.name == name)
     }
+
+    /// The names of everything that is read back: buffers, and variables and surfaces that say so.
+    pub fn dumped(&self) -> impl Iterator<Item = &String> {
+        let globals = self.globals.iter().filter(|global| global.dump).map(|global| &global.name);
+        let surfaces = self.surfaces.iter().filter(|surface| surface.dump).map(|surface| &surface.name);
+        self.dump.iter().chain(globals.chain(surfaces).filter(|name| !self.dump.contains(name)))
+    }
 }
 
 fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
@@ -319,10 +328,7 @@ pub(super) fn init(at: &At<'_>, most: u64) -> Read<Init> {
 }
 
 fn global(at: &At<'_>) -> Read<Global> {
-    let dump = match at.get("dump")? {
-        Some(dump) => dump.json.as_bool().map_or_else(|| dump.error("it must be true or false"), Ok)?,
-        None => false,
-    };
+    let dump = at.get("dump")?.map_or(Ok(false), |dump| dump.boolean())?;
     let set = at.get("set")?.map(|set| set.data(MOST_DATA)).transpose()?;
     Ok(Global { name: at.need("name")?.text()?, set, dump })
 }
@@ -340,6 +346,7 @@ fn launch(at: &At<'_>) -> Read<Launch> {
         grid: at.need("grid")?.dimensions()?,
         block: at.need("block")?.dimensions()?,
         cluster: at.get("cluster")?.map(|at| at.dimensions()).transpose()?,
+        cooperative: at.get("cooperative")?.map_or(Ok(false), |at| at.boolean())?,
         dynamic_shared: shared.transpose()?.unwrap_or(0),
         arguments,
     })

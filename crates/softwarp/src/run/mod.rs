@@ -169,11 +169,9 @@ impl Run {
             run.device.free(placed.address).map_err(failed)?;
         }
         run.bind(&file.surfaces, &file.textures)?;
-        for name in file.dump.iter().filter(|name| file.buffer(name).is_none()) {
-            if run.device.variable(name).is_none() && run.bound.array(name).is_none() {
-                let why = format!("there is no buffer, variable or surface `{name}`");
-                return Err(RunError::File(FileError { place: "dump".to_owned(), why }));
-            }
+        if let Some(name) = file.dump.iter().find(|name| !run.has(file, name)) {
+            let why = format!("there is no buffer, variable or surface `{name}`");
+            return Err(RunError::File(FileError { place: "dump".to_owned(), why }));
         }
         for global in &file.globals {
             if let Some(data) = &global.set {
@@ -211,6 +209,7 @@ impl Run {
         let arguments = fit(&self.device, &launch.kernel, &arguments.collect::<Result<Vec<_>, _>>()?);
         let launch = Launch {
             cluster: launch.cluster,
+            cooperative: launch.cooperative,
             dynamic_shared: launch.dynamic_shared,
             threads: options.threads,
             most_instructions: options.most_instructions,
@@ -299,13 +298,16 @@ impl Run {
         Ok(bytes)
     }
 
+    /// Whether there is something of this name that can be read back.
+    pub fn has(&self, file: &LaunchFile, name: &str) -> bool {
+        file.buffer(name).is_some()
+            || self.device.variable(name).is_some()
+            || self.bound.array(name).is_some()
+    }
+
     /// What the file wants to be read back.
     pub fn dumps(&self, file: &LaunchFile) -> Result<Vec<(String, Vec<u8>)>, RunError> {
-        let globals = file.globals.iter().filter(|global| global.dump).map(|global| &global.name);
-        let surfaces = file.surfaces.iter().filter(|surface| surface.dump).map(|surface| &surface.name);
-        let others = globals.chain(surfaces).filter(|name| !file.dump.contains(name));
-        let names = file.dump.iter().chain(others);
-        names.map(|name| Ok((name.clone(), self.read(name)?))).collect()
+        file.dumped().map(|name| Ok((name.clone(), self.read(name)?))).collect()
     }
 }
 

@@ -80,6 +80,9 @@ impl Warp {
             Special::ClusterNctaid(index) => all(at(launch.cluster, index)),
             Special::ClusterCtarank => all(env.rank),
             Special::ClusterNctarank => all(launch.cluster_ctas()),
+            // The driver's, as `cooperative_groups` reads them.
+            Special::EnvReg(1) => all((launch.workspace >> 32) as u32),
+            Special::EnvReg(2) => all(launch.workspace as u32),
             _ => all(0),
         };
         frame.set_row(d, row, mask);

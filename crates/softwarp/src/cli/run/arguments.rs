@@ -93,6 +93,7 @@ pub fn given(args: &Args, sources: &[Source]) -> Result<Given, Fault> {
         grid: args.grid.map_or([1; 3], |sizes| sizes.0),
         block: args.block.map_or([1; 3], |sizes| sizes.0),
         cluster: args.cluster.map(|sizes| sizes.0),
+        cooperative: args.cooperative,
         dynamic_shared: args.shared.unwrap_or(0),
         arguments,
     });
