@@ -168,6 +168,12 @@ impl Cells {
         self.words.len() * 8
     }
 
+    /// Everything as words of 32 bits.
+    pub(crate) fn words(&self) -> &[AtomicU32] {
+        // SAFETY: there are twice as many of them, and aligned; see the head of the file.
+        unsafe { std::slice::from_raw_parts(self.start().cast(), 2 * self.words.len()) }
+    }
+
     /// Whether so many elements can begin at a place.
     #[inline(always)]
     fn has<T: Unit>(&self, at: usize, count: usize) -> bool {

@@ -2,87 +2,19 @@
 //!
 //! The same results as [`super::sample`], which a test holds them to; what is the same for all lanes is found once.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "several arrays side by side, and loops that must become vectors"
+)]
+
 use super::Geometry;
-use super::filter::{SINGLE, aligned, fraction, single, spread};
+use super::filter::{byte_means, single_means, spread};
 use super::format::{Channel, Format};
 use super::sample::View;
-use super::sampler::{Axis, Filter, Neighbours};
-use crate::lanes::{LANES, lanes};
-use crate::memory::cell::{Cells, Unit};
-
-/// A texel of a format that is done here.
-trait Texel: Copy + Default {
-    const BYTES: u64;
-
-    fn load(cells: &Cells, at: u64) -> Self;
-
-    /// As an instruction gets it.
-    fn plain(self) -> [u32; 4];
-
-    /// The mean of four.
-    fn mean(texels: [Self; 4], weights: [u32; 4]) -> [u32; 4];
-}
-
-/// `u8x4`, as fractions.
-#[derive(Clone, Copy, Default)]
-struct Bytes(u32);
-
-impl Texel for Bytes {
-    const BYTES: u64 = 4;
-
-    #[inline(always)]
-    fn load(cells: &Cells, at: u64) -> Bytes {
-        Bytes(u32::load(cells, at as usize))
-    }
-
-    #[inline(always)]
-    fn plain(self) -> [u32; 4] {
-        self.0.to_le_bytes().map(|code| Channel::U8.float(code.into()))
-    }
-
-    #[inline(always)]
-    fn mean(texels: [Bytes; 4], weights: [u32; 4]) -> [u32; 4] {
-        let parts = texels.map(|texel| texel.0.to_le_bytes());
-        std::array::from_fn(|n| {
-            let own = [0, 1, 2, 3].map(|tap: usize| (u32::from(parts[tap][n]), weights[tap]));
-            fraction(Channel::U8, own.into_iter())
-        })
-    }
-}
-
-/// So many singles.
-#[derive(Clone, Copy)]
-struct Singles<const N: usize>([u32; N]);
-
-impl<const N: usize> Default for Singles<N> {
-    fn default() -> Singles<N> {
-        Singles([0; N])
-    }
-}
-
-impl<const N: usize> Texel for Singles<N> {
-    const BYTES: u64 = 4 * N as u64;
-
-    #[inline(always)]
-    fn load(cells: &Cells, at: u64) -> Singles<N> {
-        Singles(std::array::from_fn(|n| u32::load(cells, at as usize + 4 * n)))
-    }
-
-    #[inline(always)]
-    fn plain(self) -> [u32; 4] {
-        std::array::from_fn(|n| self.0.get(n).copied().unwrap_or(0))
-    }
-
-    #[inline(always)]
-    fn mean(texels: [Singles<N>; 4], weights: [u32; 4]) -> [u32; 4] {
-        let mut result = [0; 4];
-        for (n, result) in result.iter_mut().enumerate().take(N) {
-            let own = [0, 1, 2, 3].map(|tap: usize| (texels[tap].0[n], weights[tap]));
-            *result = single(aligned(own.into_iter().filter(|&(_, weight)| weight > 0), SINGLE).0);
-        }
-        result
-    }
-}
+use super::sampler::{AddressMode, Axis, Filter, Rows, WHOLE};
+use crate::lanes::{LANES, has_lane};
+use softwarp_num::{Vectorise, vectorised};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Looks up all lanes at once, if the texture is one of those: whether it did.
 pub fn look(
@@ -97,65 +29,161 @@ pub fn look(
         return false;
     }
     match view.format {
-        Format { channel: Channel::U8, channels: 4 } => all::<Bytes>(view, x, y, taking, results),
-        Format { channel: Channel::F32, channels: 1 } => all::<Singles<1>>(view, x, y, taking, results),
-        Format { channel: Channel::F32, channels: 2 } => all::<Singles<2>>(view, x, y, taking, results),
-        Format { channel: Channel::F32, channels: 4 } => all::<Singles<4>>(view, x, y, taking, results),
-        _ => return false,
+        Format { channel: Channel::U8, channels: 4 } => all::<1, true>(view, x, y, taking, results),
+        Format { channel: Channel::F32, channels: 1 } => all::<1, false>(view, x, y, taking, results),
+        Format { channel: Channel::F32, channels: 2 } => all::<2, false>(view, x, y, taking, results),
+        Format { channel: Channel::F32, channels: 4 } => all::<4, false>(view, x, y, taking, results),
+        _ => None,
     }
-    true
+    .is_some()
 }
 
-fn all<T: Texel>(
+/// Lookups in a texture whose texels are `N` words: four bytes as fractions, or singles.
+struct Work<'a, const N: usize, const BYTES: bool> {
+    words: &'a [AtomicU32],
+    /// Of the texture's first texel.
+    start: u32,
+    /// In words.
+    pitch: u32,
+    filter: Filter,
+    border: Option<[u32; N]>,
+    x: &'a Rows,
+    y: &'a Rows,
+    taking: u32,
+    results: &'a mut [[u32; LANES]; 4],
+}
+
+/// `None` if it is too large, or lies unevenly.
+fn all<const N: usize, const BYTES: bool>(
     view: &View<'_>,
     x: &[u32; LANES],
     y: &[u32; LANES],
     taking: u32,
     results: &mut [[u32; LANES]; 4],
-) {
-    let Some(level) = view.levels.first() else { return };
+) -> Option<()> {
+    let level = view.levels.first()?;
+    let words = view.cells.words();
+    let in_words = |bytes: u64| u32::try_from(bytes / 4).ok().filter(|_| bytes.is_multiple_of(4));
+    u32::try_from(words.len()).ok()?;
+    let (start, pitch) = (in_words(level.offset)?, in_words(level.pitch)?);
     let sampler = view.sampler;
     let axis = |n: usize| Axis::new(level.size[n], sampler.address[n], sampler.normalized);
-    let (across, down) = (axis(0), axis(1));
-    let read = |x: Option<u32>, y: Option<u32>| match (x, y) {
-        (Some(x), Some(y)) => {
-            T::load(view.cells, level.offset + u64::from(y) * level.pitch + u64::from(x) * T::BYTES)
-        }
-        _ => border::<T>(view),
-    };
-    for lane in lanes(taking) {
-        let (x, y) = (f32::from_bits(x[lane]), f32::from_bits(y[lane]));
-        let value = match sampler.filter {
-            Filter::Point => read(across.point(x, 0), down.point(y, 0)).plain(),
-            Filter::Linear => {
-                let (x, y): (Neighbours, Neighbours) = (across.linear(x, 0), down.linear(y, 0));
-                let weights = spread(256, x.weight, y.weight);
-                let texels = [0, 1, 2, 3].map(|n: usize| read(x.texels[n & 1], y.texels[n >> 1]));
-                T::mean(texels, weights)
-            }
-        };
-        for (row, word) in results.iter_mut().zip(value) {
-            row[lane] = word;
+    let (filter, x, y) =
+        (sampler.filter, &Rows::of(axis(0), sampler.filter, x), &Rows::of(axis(1), sampler.filter, y));
+    let bordered = sampler.address.contains(&AddressMode::Border);
+    let border = bordered.then(|| match BYTES {
+        true => [u32::from_le_bytes(view.border.map(|code| code as u8)); N],
+        false => std::array::from_fn(|n| view.border[n]),
+    });
+    vectorised(Work::<N, BYTES> { words, start, pitch, filter, border, x, y, taking, results });
+    Some(())
+}
+
+impl<const N: usize, const BYTES: bool> Vectorise for Work<'_, N, BYTES> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        match self.filter {
+            Filter::Point => self.point(),
+            Filter::Linear => self.linear(),
         }
     }
 }
 
-/// The border colour, as if it were in memory.
-#[cold]
-fn border<T: Texel>(view: &View<'_>) -> T {
-    let Some(cells) = Cells::new(16) else { return T::default() };
-    let bytes = view.format.channel.bytes() as usize;
-    for (n, code) in view.border.iter().enumerate().take(usize::from(view.format.channels)) {
-        cells.write((n * bytes) as u64, code.to_le_bytes().get(..bytes).unwrap_or(&[]));
+impl<const N: usize, const BYTES: bool> Work<'_, N, BYTES> {
+    /// The words of texels, where some are: the first or second in each dimension.
+    #[inline(always)]
+    fn texels<const TAPS: usize>(&self) -> [[[u32; LANES]; TAPS]; N] {
+        let mut at = [[0; LANES]; TAPS];
+        for tap in 0..TAPS {
+            let (x, y) = (&self.x.texels[tap & 1], &self.y.texels[tap >> 1]);
+            for lane in 0..LANES {
+                let row = self.start.wrapping_add(y[lane].wrapping_mul(self.pitch));
+                at[tap][lane] = row.wrapping_add(x[lane].wrapping_mul(N as u32));
+            }
+        }
+        let mut texels = [[[0; LANES]; TAPS]; N];
+        gather(self.words, &at, &mut texels);
+        if let Some(border) = self.border {
+            for tap in 0..TAPS {
+                let (left, above) = (&self.x.outside[tap & 1], &self.y.outside[tap >> 1]);
+                for n in 0..N {
+                    for lane in 0..LANES {
+                        let own = texels[n][tap][lane];
+                        texels[n][tap][lane] = if left[lane] | above[lane] { border[n] } else { own };
+                    }
+                }
+            }
+        }
+        texels
     }
-    T::load(&cells, 0)
+
+    /// Keeps a channel of those lanes that take part.
+    #[inline(always)]
+    fn keep(&mut self, channel: usize, row: [u32; LANES]) {
+        let result = &mut self.results[channel];
+        for lane in 0..LANES {
+            result[lane] = if has_lane(self.taking, lane) { row[lane] } else { result[lane] };
+        }
+    }
+
+    #[inline(always)]
+    fn point(&mut self) {
+        let words = self.texels::<1>();
+        if !BYTES {
+            return (0..N).for_each(|n| self.keep(n, words[n][0]));
+        }
+        for n in 0..4 {
+            let mut row = [0; LANES];
+            for lane in 0..LANES {
+                row[lane] = Channel::U8.float(words[0][0][lane] >> (8 * n) & 0xff);
+            }
+            self.keep(n, row);
+        }
+    }
+
+    #[inline(always)]
+    fn linear(&mut self) {
+        let mut weights = [[0; LANES]; 4];
+        for lane in 0..LANES {
+            let own = spread(WHOLE, self.x.weights[lane], self.y.weights[lane]);
+            for tap in 0..4 {
+                weights[tap][lane] = own[tap];
+            }
+        }
+        let texels = self.texels::<4>();
+        if BYTES {
+            (0..4).for_each(|n| self.keep(n, byte_means(&texels[0], n, &weights)));
+        } else {
+            (0..N).for_each(|n| self.keep(n, single_means(&texels[n], &weights)));
+        }
+    }
+}
+
+/// Reads texels of `N` words. By itself, so that where they are is computed as vectors and not for each.
+#[inline(never)]
+fn gather<const N: usize, const TAPS: usize>(
+    words: &[AtomicU32],
+    at: &[[u32; LANES]; TAPS],
+    into: &mut [[[u32; LANES]; TAPS]; N],
+) {
+    for tap in 0..TAPS {
+        for lane in 0..LANES {
+            let at = at[tap][lane] as usize;
+            let texel = &words[at..at + N];
+            for n in 0..N {
+                into[n][tap][lane] = texel[n].load(Ordering::Relaxed);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::array::{Array, ArrayDescription};
     use super::super::sample::{Place, border};
-    use super::super::sampler::{AddressMode, Sampler};
+    use super::super::sampler::Sampler;
     use super::*;
 
     #[test]
@@ -174,12 +202,12 @@ mod tests {
             let data: Vec<u8> = (0..array.level_bytes(0)).map(|_| random() as u8).collect();
             array.write(0, &data).unwrap();
             for filter in [Filter::Point, Filter::Linear] {
-                for mode in [AddressMode::Wrap, AddressMode::Mirror, AddressMode::Clamp, AddressMode::Border]
-                {
+                let kinds = [AddressMode::Wrap, AddressMode::Mirror, AddressMode::Clamp, AddressMode::Border];
+                for (mode, normalized) in kinds.into_iter().flat_map(|mode| [(mode, true), (mode, false)]) {
                     let sampler = Sampler {
                         address: [mode; 3],
                         filter,
-                        normalized: true,
+                        normalized,
                         border: [0.5, 2.0, -1.0, 0.25],
                         ..Sampler::default()
                     };
@@ -194,17 +222,59 @@ mod tests {
                         sampler: &sampler,
                         border: border(format, false, sampler.border),
                     };
-                    let mut row = || std::array::from_fn(|_| (random() as f32 / 1e9 - 1.0).to_bits());
-                    let (x, y): ([u32; LANES], [u32; LANES]) = (row(), row());
-                    let mut results = [[0; LANES]; 4];
-                    assert!(look(&view, &x, &y, u32::MAX, &mut results));
-                    for lane in 0..LANES {
-                        let at = [f32::from_bits(x[lane]), f32::from_bits(y[lane]), 0.0];
-                        let alone = view.sample(&Place { at, ..Place::default() });
-                        assert_eq!(results.map(|row| row[lane]), alone, "{name} {mode:?} {filter:?} {at:?}");
+                    for turn in 0..8 {
+                        let scale = if normalized { 1.0 } else { 10.0 };
+                        let mut coordinate = |lane: usize| match (turn, STRANGE.get(lane)) {
+                            (0, Some(&strange)) => strange,
+                            // Halves of 256ths of a texel, where weights are rounded.
+                            (1, _) => (random() % 16384) as f32 / 512.0 - 8.0,
+                            _ => scale * (random() as f32 / 1e9 - 1.0),
+                        };
+                        let x: [u32; LANES] = std::array::from_fn(|lane| coordinate(lane).to_bits());
+                        let y: [u32; LANES] = std::array::from_fn(|lane| coordinate(31 - lane).to_bits());
+                        let taking = if turn < 2 { u32::MAX } else { random() };
+                        let mut results = [[7; LANES]; 4];
+                        if turn < 2 {
+                            results = [[0; LANES]; 4];
+                        }
+                        assert!(look(&view, &x, &y, taking, &mut results));
+                        for lane in 0..LANES {
+                            let at = [f32::from_bits(x[lane]), f32::from_bits(y[lane]), 0.0];
+                            let mut own = view.sample(&Place { at, ..Place::default() });
+                            if turn >= 2 {
+                                // What takes no part, and channels that are not there, stay.
+                                let channels = usize::from(format.channels);
+                                let from = if has_lane(taking, lane) { channels } else { 0 };
+                                own[from..].fill(7);
+                            }
+                            let result = results.map(|row| row[lane]);
+                            assert_eq!(result, own, "{name} {mode:?} {normalized} {filter:?} {at:?}");
+                        }
                     }
                 }
             }
         }
     }
+
+    /// Coordinates at the ends of what is told apart.
+    const STRANGE: [f32; 18] = [
+        0.0,
+        -0.0,
+        f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::MAX,
+        f32::MIN,
+        1e-40,
+        -1e-40,
+        -1e-30,
+        -0.001_953_125,
+        -0.001_953_126,
+        0.001_953_125,
+        0.001_953_124_9,
+        1_048_576.0,
+        -1_048_577.0,
+        33_554_434.0,
+        -33_554_434.0,
+    ];
 }

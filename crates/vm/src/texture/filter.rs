@@ -8,8 +8,14 @@
 //! and the rest is cut, the sum is rounded once, halves away from zero; to a half, where texels are halves. Subnormal
 //! singles count as zero. The two planes of a volume and the two levels of a mipmap are aligned by themselves.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "several arrays side by side, and loops that must become vectors"
+)]
+
 use super::format::{Channel, Format};
 use super::sampler::WHOLE;
+use crate::lanes::LANES;
 
 /// A texel that takes part.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,12 +86,31 @@ pub fn fraction(channel: Channel, texels: impl Iterator<Item = (u32, u32)>) -> u
     value.to_bits()
 }
 
+const SIGN: u32 = 0x8000_0000;
+
 /// How numbers are aligned: the least exponent of a single that counts as the largest, how many of a single's 23
 /// digits are beyond those that are kept.
 #[derive(Clone, Copy)]
 pub struct Alignment {
     least: u32,
     surplus: i32,
+}
+
+#[inline(always)]
+fn exponent(bits: u32) -> u32 {
+    bits >> 23 & 0xff
+}
+
+impl Alignment {
+    /// What is left of a single beside those with the largest exponent.
+    #[inline(always)]
+    fn kept(self, bits: u32, largest: u32) -> u32 {
+        let own = exponent(bits);
+        let surplus = largest as i32 - own as i32 + self.surplus;
+        // Not even the first digit.
+        let nothing = own == 0 || surplus > 23;
+        bits & if nothing { SIGN } else { u32::MAX << (surplus.max(0) & 31) }
+    }
 }
 
 /// Singles: 4 digits more than they have.
@@ -119,38 +144,64 @@ fn groups(taps: &[Tap], channel: usize, widen: impl Fn(u32) -> u32 + Copy, align
 /// the sum exactly.
 #[inline(always)]
 pub fn aligned(texels: impl Iterator<Item = (u32, u32)> + Clone, alignment: Alignment) -> (f64, u32) {
-    let exponent = |bits: u32| bits >> 23 & 0xff;
     let largest = texels.clone().map(|(bits, _)| exponent(bits)).fold(alignment.least, u32::max);
     let sum = texels.fold(-0.0, |sum, (bits, weight)| {
-        let own = exponent(bits);
-        let surplus = largest as i32 - own as i32 + alignment.surplus;
-        let kept = match surplus {
-            _ if own == 0 => bits & 0x8000_0000,
-            ..=0 => bits,
-            1..=23 => bits & u32::MAX << surplus,
-            // Not even the first digit is left.
-            24.. => bits & 0x8000_0000,
-        };
-        sum + f64::from(f32::from_bits(kept)) * f64::from(weight)
+        sum + f64::from(f32::from_bits(alignment.kept(bits, largest))) * f64::from(weight)
     });
     (sum, largest)
+}
+
+/// The means of four singles in each lane. No data decides a branch, so that the loops become vector instructions.
+#[inline(always)]
+pub fn single_means(texels: &[[u32; LANES]; 4], weights: &[[u32; LANES]; 4]) -> [u32; LANES] {
+    // One without a weight is minus zero, which changes no sum.
+    let mut taking = [[SIGN; LANES]; 4];
+    let mut largest = [SINGLE.least; LANES];
+    for tap in 0..4 {
+        for lane in 0..LANES {
+            let bits = if weights[tap][lane] == 0 { SIGN } else { texels[tap][lane] };
+            taking[tap][lane] = bits;
+            largest[lane] = largest[lane].max(exponent(bits));
+        }
+    }
+    let mut sums = [-0.0; LANES];
+    for tap in 0..4 {
+        for lane in 0..LANES {
+            let kept = f32::from_bits(SINGLE.kept(taking[tap][lane], largest[lane]));
+            sums[lane] += f64::from(kept) * f64::from(weights[tap][lane] as i32);
+        }
+    }
+    let mut means = [0; LANES];
+    for lane in 0..LANES {
+        means[lane] = single(sums[lane]);
+    }
+    means
+}
+
+/// The means of a byte of four words in each lane, as fractions.
+#[inline(always)]
+pub fn byte_means(texels: &[[u32; LANES]; 4], byte: usize, weights: &[[u32; LANES]; 4]) -> [u32; LANES] {
+    let mut means = [0; LANES];
+    for lane in 0..LANES {
+        let own = |tap: usize| (texels[tap][lane] >> (8 * byte) & 0xff, weights[tap][lane]);
+        means[lane] = fraction(Channel::U8, [own(0), own(1), own(2), own(3)].into_iter());
+    }
+    means
 }
 
 /// Rounds a double to so many digits fewer, halves away from zero.
 #[inline(always)]
 fn away(value: f64, digits: u32) -> f64 {
     let half = 1u64 << (digits - 1);
-    f64::from_bits((value.to_bits() + half) & !(2 * half - 1))
+    f64::from_bits((value.to_bits().wrapping_add(half)) & !(2 * half - 1))
 }
 
 /// A sum times 256 as a single; zero where that is subnormal.
 #[inline(always)]
 pub fn single(sum: f64) -> u32 {
-    if sum.is_nan() {
-        return 0x7fff_ffff;
-    }
     let bits = (away(sum / f64::from(WHOLE), 29) as f32).to_bits();
-    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+    let flushed = if exponent(bits) == 0 { bits & SIGN } else { bits };
+    if sum.is_nan() { 0x7fff_ffff } else { flushed }
 }
 
 /// A sum times 256 as a half, widened.

@@ -58,6 +58,11 @@ pub(super) fn alike(rest: u32, same: impl Fn(usize, usize) -> bool) -> u32 {
     lanes(rest).filter(|&lane| same(lead, lane)).fold(0, |mask, lane| mask | 1 << lane)
 }
 
+/// Whether all lanes have the same words, those too that take no part; without a branch for each.
+fn all_alike(words: &[u64; LANES]) -> bool {
+    words.iter().fold(0, |different, word| different | (word ^ words[0])) == 0
+}
+
 impl Warp {
     /// A step of its kind, by the lanes of a split that take part.
     pub(super) fn texture(
@@ -122,9 +127,12 @@ fn lookup(
     let mut results = [[0u32; LANES]; 4];
     let mut left = taking;
     while left != 0 {
-        let together = alike(left, |a, b| {
-            texture_handles[a] == texture_handles[b] && sampler_handles[a] == sampler_handles[b]
-        });
+        let together = match all_alike(&texture_handles) && all_alike(&sampler_handles) {
+            true => left,
+            false => alike(left, |a, b| {
+                texture_handles[a] == texture_handles[b] && sampler_handles[a] == sampler_handles[b]
+            }),
+        };
         let lead = first(together);
         let handle = texture_handles[lead];
         let texture = match find(textures, handle, "a texture", together)? {
@@ -212,6 +220,13 @@ fn look(
     taking: u32,
     results: &mut [[u32; LANES]; 4],
 ) {
+    let plain = !op.integers && !op.offset && op.detail == Detail::Base && op.gather.is_none();
+    if let [x, y] = *reads
+        && plain
+        && fast::look(view, &frame.row(x), &frame.row(y), taking, results)
+    {
+        return;
+    }
     let mut rows = reads.iter().map(|&slot| frame.row::<u32>(slot));
     let mut take = |count: usize| -> [[u32; LANES]; 4] {
         std::array::from_fn(|n| if n < count { rows.next().unwrap_or([0; LANES]) } else { [0; LANES] })
@@ -232,10 +247,6 @@ fn look(
         Detail::Level => (take(1)[0], None),
         Detail::Gradient => ([0; LANES], Some([take(op.gradients()), take(op.gradients())])),
     };
-    let plain = !op.integers && !op.offset && op.detail == Detail::Base && op.gather.is_none();
-    if plain && fast::look(view, &coordinates[0], &coordinates[1], taking, results) {
-        return;
-    }
     let offsets = if op.offset { take(op.geometry.dimensions()) } else { [[0; LANES]; 4] };
     for lane in lanes(taking) {
         // Offsets have four bits. In one dimension what is above them is the row's, which only the border shows.
