@@ -132,7 +132,10 @@ impl<const N: usize, const BYTES: bool> Work<'_, N, BYTES> {
     fn point(&mut self) {
         let words = self.texels::<1>();
         if !BYTES {
-            return (0..N).for_each(|n| self.keep(n, words[n][0]));
+            for n in 0..N {
+                self.keep(n, words[n][0]);
+            }
+            return;
         }
         for n in 0..4 {
             let mut row = [0; LANES];
@@ -154,9 +157,13 @@ impl<const N: usize, const BYTES: bool> Work<'_, N, BYTES> {
         }
         let texels = self.texels::<4>();
         if BYTES {
-            (0..4).for_each(|n| self.keep(n, byte_means(&texels[0], n, &weights)));
+            for n in 0..4 {
+                self.keep(n, byte_means(&texels[0], n, &weights));
+            }
         } else {
-            (0..N).for_each(|n| self.keep(n, single_means(&texels[n], &weights)));
+            for n in 0..N {
+                self.keep(n, single_means(&texels[n], &weights));
+            }
         }
     }
 }
