@@ -14,6 +14,7 @@ use super::sample::View;
 use super::sampler::{AddressMode, Axis, Filter, Rows, WHOLE};
 use crate::lanes::{LANES, has_lane};
 use softwarp_num::{Vectorise, vectorised};
+use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Looks up all lanes at once, if the texture is one of those: whether it did.
@@ -97,11 +98,13 @@ impl<const N: usize, const BYTES: bool> Work<'_, N, BYTES> {
     fn texels<const TAPS: usize>(&self) -> [[[u32; LANES]; TAPS]; N] {
         let mut at = [[0; LANES]; TAPS];
         for tap in 0..TAPS {
-            let (x, y) = (&self.x.texels[tap & 1], &self.y.texels[tap >> 1]);
+            let (x, y) = (self.x.texels[tap & 1], self.y.texels[tap >> 1]);
+            let mut own = [0; LANES];
             for lane in 0..LANES {
                 let row = self.start.wrapping_add(y[lane].wrapping_mul(self.pitch));
-                at[tap][lane] = row.wrapping_add(x[lane].wrapping_mul(N as u32));
+                own[lane] = row.wrapping_add(x[lane].wrapping_mul(N as u32));
             }
+            at[tap] = own;
         }
         let mut texels = [[[0; LANES]; TAPS]; N];
         gather(self.words, &at, &mut texels);
@@ -122,17 +125,23 @@ impl<const N: usize, const BYTES: bool> Work<'_, N, BYTES> {
     /// Keeps a channel of those lanes that take part.
     #[inline(always)]
     fn keep(&mut self, channel: usize, row: [u32; LANES]) {
-        let result = &mut self.results[channel];
+        // A choice between values, not places: it becomes a masked store.
+        let before = self.results[channel];
+        let mut after = before;
         for lane in 0..LANES {
-            result[lane] = if has_lane(self.taking, lane) { row[lane] } else { result[lane] };
+            after[lane] = select_unpredictable(has_lane(self.taking, lane), row[lane], before[lane]);
         }
+        self.results[channel] = after;
     }
 
     #[inline(always)]
     fn point(&mut self) {
         let words = self.texels::<1>();
         if !BYTES {
-            return (0..N).for_each(|n| self.keep(n, words[n][0]));
+            for n in 0..N {
+                self.keep(n, words[n][0]);
+            }
+            return;
         }
         for n in 0..4 {
             let mut row = [0; LANES];
@@ -154,9 +163,13 @@ impl<const N: usize, const BYTES: bool> Work<'_, N, BYTES> {
         }
         let texels = self.texels::<4>();
         if BYTES {
-            (0..4).for_each(|n| self.keep(n, byte_means(&texels[0], n, &weights)));
+            for n in 0..4 {
+                self.keep(n, byte_means(&texels[0], n, &weights));
+            }
         } else {
-            (0..N).for_each(|n| self.keep(n, single_means(&texels[n], &weights)));
+            for n in 0..N {
+                self.keep(n, single_means(&texels[n], &weights));
+            }
         }
     }
 }

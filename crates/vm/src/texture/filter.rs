@@ -68,6 +68,12 @@ pub fn whole_mean(format: Format, taps: &[Tap]) -> [u32; 4] {
     })
 }
 
+/// A sum of bytes, times 256, as a fraction.
+#[inline(always)]
+fn byte_fraction(sum: i32) -> f32 {
+    ((sum * 257 + 128) >> 8) as f32 / 65535.0
+}
+
 /// The mean of fractions, as bits of a single.
 #[inline(always)]
 pub fn fraction(channel: Channel, texels: impl Iterator<Item = (u32, u32)>) -> u32 {
@@ -78,7 +84,7 @@ pub fn fraction(channel: Channel, texels: impl Iterator<Item = (u32, u32)>) -> u
         channel => texels.map(|(code, weight)| channel.extend(code) as i32 * weight as i32).sum(),
     };
     let value = match channel {
-        Channel::U8 => ((sum * 257 + 128) >> 8) as f32 / 65535.0,
+        Channel::U8 => byte_fraction(sum),
         Channel::U16 => ((sum + 128) >> 8) as f32 / 65535.0,
         Channel::S8 => (sum + ((sum + 16 * (sum >> 12) + 64) >> 7)).max(-32767) as f32 / 32767.0,
         _ => ((sum + 128) >> 8) as f32 / 32767.0,
@@ -181,10 +187,16 @@ pub fn single_means(texels: &[[u32; LANES]; 4], weights: &[[u32; LANES]; 4]) -> 
 /// The means of a byte of four words in each lane, as fractions.
 #[inline(always)]
 pub fn byte_means(texels: &[[u32; LANES]; 4], byte: usize, weights: &[[u32; LANES]; 4]) -> [u32; LANES] {
+    let mut sums = [0; LANES];
+    for tap in 0..4 {
+        for lane in 0..LANES {
+            let code = texels[tap][lane] >> (8 * byte) & 0xff;
+            sums[lane] += code as i32 * weights[tap][lane] as i32;
+        }
+    }
     let mut means = [0; LANES];
     for lane in 0..LANES {
-        let own = |tap: usize| (texels[tap][lane] >> (8 * byte) & 0xff, weights[tap][lane]);
-        means[lane] = fraction(Channel::U8, [own(0), own(1), own(2), own(3)].into_iter());
+        means[lane] = byte_fraction(sums[lane]).to_bits();
     }
     means
 }

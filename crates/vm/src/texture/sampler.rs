@@ -5,6 +5,11 @@
 //! 1/256, halves up; whole steps give the texel, the rest its neighbour's weight. Wrapping and mirroring need normalized
 //! coordinates and are clamping without. NaN is 0.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "several arrays side by side, and loops that must become vectors"
+)]
+
 use crate::lanes::LANES;
 use softwarp_num::{Vectorise, vectorised};
 
