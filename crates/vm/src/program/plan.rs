@@ -3,7 +3,7 @@
 //! [`Code::ops`](super::Code::ops) has an operation for everything that the text says. A plan is the same with less
 //! in it: copies whose result nobody reads are gone, what a launch gives is in rows from the start, and the plain
 //! loads and stores are here with all that they need. Traces and sanitizers use the operations, faults and counts
-//! name them; the loop that is in a hurry ([`crate::warp`]) uses the plan, and goes back to the operations for
+//! name them; the loop that is in a hurry (`warp`) uses the plan, and goes back to the operations for
 //! whatever is out of the ordinary.
 
 use super::{Guard, Inst, Special};

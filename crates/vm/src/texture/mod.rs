@@ -1,7 +1,7 @@
 //! Textures and surfaces (PTX ISA sections 5.3, 9.7.10 and 9.7.11), without warps: texels, samplers, and what an
 //! address among them gives.
 //!
-//! [`mod@format`] says what texels are made of and [`array`] how they lie; [`sampler`] turns coordinates into texels and
+//! [`mod@format`] says what texels are made of and [`mod@array`] how they lie; [`sampler`] turns coordinates into texels and
 //! weights, [`cube`] directions into faces, [`level`] gradients into levels; [`filter`] has the sums, as an H200 rounds
 //! them; [`sample`] is a whole lookup, and [`fast`] the common ones for a warp; [`surface`] has the places of surfaces
 //! and formatted stores, [`query`] what can be asked. [`bind`] is the host's side.

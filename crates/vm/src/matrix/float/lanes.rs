@@ -5,7 +5,7 @@
 //! integers are added. No data decides a branch, so that these loops become vector instructions.
 //!
 //! **Invariant**: [`Factors`] and [`Addends`] hold ordinary numbers only: zeros, and those whose exponents lie in
-//! [`FACTORS`] or [`ADDENDS`]. With these nothing leaves the range of f32, and [`sums`] may convert to integers
+//! `FACTORS` or `ADDENDS`. With these nothing leaves the range of f32, and [`sums`] may convert to integers
 //! without looking at what it converts; that is its `unsafe`.
 
 #![allow(
