@@ -56,17 +56,9 @@ impl Builder<'_, '_> {
 
     /// The parts of a vector, or a single value.
     fn parts(&mut self, index: u32, ty: Type) -> Lowered<Vec<u32>> {
-        match (self.operand(index).kind, self.reference(index)) {
-            (OperandKind::Vector(parts), _) => self.places(parts).map(|part| self.source(part, ty)).collect(),
-            (OperandKind::Name(_), Reference::Variable(id, member)) if self.lanes(index) > 1 => {
-                let mut slots = Vec::new();
-                for n in 0..self.lanes(index) {
-                    let register = self.register(id, member, n)?;
-                    slots.push(self.fit(register, ty)?);
-                }
-                Ok(slots)
-            }
-            _ => Ok(vec![self.source(index, ty)?]),
+        match self.operand(index).kind {
+            OperandKind::Vector(parts) => self.places(parts).map(|part| self.source(part, ty)).collect(),
+            _ => self.whole(index, ty),
         }
     }
 

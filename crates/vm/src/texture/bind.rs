@@ -9,7 +9,7 @@
 //!
 //! let source = ".version 8.0\n.target sm_90\n.address_size 64\n.global .texref t;\n\
 //!     .visible .entry k(.param .u64 out) { .reg .b32 %r<5>; .reg .b64 %o; ld.param.u64 %o, [out];\n\
-//!     mov.u32 %r0, 2; tex.1d.v4.u32.s32 {%r1,%r2,%r3,%r4}, [t, {%r0}]; st.global.u32 [%o], %r1; ret; }";
+//!     mov.b32 %r0, 0f40200000; tex.1d.v4.u32.f32 {%r1,%r2,%r3,%r4}, [t, {%r0}]; st.global.u32 [%o], %r1; ret; }";
 //! let mut device = Device::load(&[source], LoadOptions::default()).expect("a valid module");
 //! let format = Format::parse("u8x1").expect("a format");
 //! let size = [4, 1, 1];
