@@ -1,4 +1,7 @@
-//! The machine for programs in Rust: a module, a device with memory, launches.
+//! The machine for programs in Rust: a module, a device with memory, launches. Everything that launch files and the
+//! command line can have is here: textures and surfaces ([`Device::bind_texture`] and its neighbours), clusters and
+//! cooperative launches ([`Device::run`]), tensor maps ([`Device::tensor_map`]), multicast memory
+//! ([`Device::multicast`]), constants and variables.
 //!
 //! ```
 //! use softwarp::{Device, Module};
@@ -37,14 +40,27 @@
 //! # Ok::<(), softwarp::machine::Error>(())
 //! ```
 
+mod error;
+mod texture;
+mod value;
+
+pub use crate::vm::device::{Launch, LoadOptions};
+pub use crate::vm::texture::array::{Array, ArrayDescription};
+pub use crate::vm::texture::format::Format;
+pub use crate::vm::texture::sampler::{AddressMode, Filter, Sampler};
+pub use crate::vm::texture::{Source as Texels, Texture};
+pub use error::Error;
+pub use value::{Argument, Buffer, Element, Handle, Size};
+
 use crate::check::Options;
-use crate::image::Finding;
 use crate::render;
 use crate::source::Source;
 use crate::syntax::{Diagnostic, Severity};
-use crate::vm::device::{Launch, LaunchError, LoadError, LoadOptions, Report};
-use crate::vm::memory::global::MemoryError;
+use crate::tensor::{Arch, Description, Map};
+use crate::vm;
+use crate::vm::device::{LoadError, Report};
 use std::marker::PhantomData;
+use value::{bytes_of, elements_of, fit};
 
 /// A module that has been checked.
 #[derive(Debug)]
@@ -74,165 +90,10 @@ impl Module {
     }
 }
 
-/// Why something failed.
-#[derive(Debug)]
-pub enum Error {
-    /// A module is not valid: what is wrong, and all of it as text with the lines that it is about.
-    Invalid {
-        /// What is wrong.
-        errors: Vec<Diagnostic>,
-        /// The same for people.
-        text: String,
-    },
-    /// Modules do not fit together, or not into memory.
-    Unlinked(Vec<Finding>),
-    /// Memory cannot be had, read or written.
-    Memory(MemoryError),
-    /// A launch failed, or was refused.
-    Launch(LaunchError),
-}
-
-impl Error {
-    fn invalid(source: &Source, errors: Vec<Diagnostic>) -> Error {
-        let text = errors.iter().map(|one| render::text(source, one, false)).collect();
-        Error::Invalid { errors, text }
-    }
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Error::Invalid { text, .. } => write!(f, "the module is not valid\n{}", text.trim_end()),
-            Error::Unlinked(found) => match found.first() {
-                Some(first) => write!(f, "the modules cannot be linked: {}", first.diagnostic.message),
-                None => write!(f, "the modules cannot be linked"),
-            },
-            Error::Memory(error) => write!(f, "{error}"),
-            Error::Launch(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<MemoryError> for Error {
-    fn from(error: MemoryError) -> Error {
-        Error::Memory(error)
-    }
-}
-
-impl From<LaunchError> for Error {
-    fn from(error: LaunchError) -> Error {
-        Error::Launch(error)
-    }
-}
-
-/// What memory of a device can hold elements of.
-pub trait Element: Copy {
-    /// Its bytes.
-    const BYTES: usize;
-    /// Appends it, least significant byte first.
-    fn put(self, bytes: &mut Vec<u8>);
-    /// Reads it from that many bytes; zeros for those that are not there.
-    fn get(bytes: &[u8]) -> Self;
-}
-
-macro_rules! elements {
-    ($($element:ty),*) => {$(
-        impl Element for $element {
-            const BYTES: usize = size_of::<$element>();
-            fn put(self, bytes: &mut Vec<u8>) {
-                bytes.extend(self.to_le_bytes());
-            }
-            fn get(bytes: &[u8]) -> $element {
-                let mut exactly = [0; size_of::<$element>()];
-                exactly.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-                <$element>::from_le_bytes(exactly)
-            }
-        }
-
-        impl From<$element> for Argument {
-            fn from(value: $element) -> Argument {
-                Argument::Bytes(value.to_le_bytes().to_vec())
-            }
-        }
-    )*};
-}
-
-elements!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
-
-/// An argument of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
-    /// An address, as wide as the module's.
-    Address(u64),
-    /// The bytes of a parameter.
-    Bytes(Vec<u8>),
-}
-
-impl<T> From<&Buffer<T>> for Argument {
-    fn from(buffer: &Buffer<T>) -> Argument {
-        Argument::Address(buffer.address)
-    }
-}
-
-/// Memory of a device that holds elements of one type.
-#[derive(Debug)]
-pub struct Buffer<T> {
-    address: u64,
-    length: usize,
-    of: PhantomData<T>,
-}
-
-impl<T> Buffer<T> {
-    /// Its first address.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-
-    /// How many elements it has.
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-}
-
-/// Sizes in up to three dimensions: `4`, `(4, 2)` or `(4, 2, 1)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub [u32; 3]);
-
-impl From<u32> for Size {
-    fn from(x: u32) -> Size {
-        Size([x, 1, 1])
-    }
-}
-
-impl From<(u32, u32)> for Size {
-    fn from((x, y): (u32, u32)) -> Size {
-        Size([x, y, 1])
-    }
-}
-
-impl From<(u32, u32, u32)> for Size {
-    fn from((x, y, z): (u32, u32, u32)) -> Size {
-        Size([x, y, z])
-    }
-}
-
-impl From<[u32; 3]> for Size {
-    fn from(sizes: [u32; 3]) -> Size {
-        Size(sizes)
-    }
-}
-
 /// A machine with modules in its memory.
 #[derive(Debug)]
 pub struct Device {
-    machine: crate::vm::device::Device,
+    machine: vm::device::Device,
 }
 
 impl Device {
@@ -244,8 +105,7 @@ impl Device {
     /// One with several modules, linked.
     pub fn linked(modules: &[&Module]) -> Result<Device, Error> {
         let texts: Vec<&str> = modules.iter().map(|module| module.text()).collect();
-        let machine = crate::vm::device::Device::load(&texts, LoadOptions::default());
-        let machine = machine.map_err(|error| match error {
+        Device::load(&texts, LoadOptions::default()).map_err(|error| match error {
             LoadError::Invalid(found) => {
                 let text = |(unit, diagnostic): &(u32, Diagnostic)| {
                     let module = modules.get(*unit as usize)?;
@@ -256,12 +116,21 @@ impl Device {
             }
             LoadError::Unlinked(found) => Error::Unlinked(found),
             LoadError::Memory(error) => Error::Memory(error),
-        })?;
-        Ok(Device { machine })
+        })
+    }
+
+    /// One with the texts of modules, which nobody has looked at yet.
+    pub fn load(texts: &[&str], options: LoadOptions) -> Result<Device, LoadError> {
+        Ok(Device { machine: vm::device::Device::load(texts, options)? })
     }
 
     /// The machine itself, with everything that it can do.
-    pub fn machine(&mut self) -> &mut crate::vm::device::Device {
+    pub fn machine(&self) -> &vm::device::Device {
+        &self.machine
+    }
+
+    /// The same, to be changed.
+    pub fn machine_mut(&mut self) -> &mut vm::device::Device {
         &mut self.machine
     }
 
@@ -269,6 +138,12 @@ impl Device {
     pub fn zeros<T: Element>(&mut self, length: usize) -> Result<Buffer<T>, Error> {
         let bytes = (length as u64).saturating_mul(T::BYTES as u64);
         Ok(Buffer { address: self.machine.allocate(bytes)?, length, of: PhantomData })
+    }
+
+    /// The same, but launches that are sanitized take reads of what nobody has written there for mistakes.
+    pub fn uninitialised<T: Element>(&mut self, length: usize) -> Result<Buffer<T>, Error> {
+        let bytes = (length as u64).saturating_mul(T::BYTES as u64);
+        Ok(Buffer { address: self.machine.allocate_uninitialised(bytes)?, length, of: PhantomData })
     }
 
     /// Memory that holds these elements.
@@ -280,21 +155,125 @@ impl Device {
 
     /// Writes elements to the start of a buffer.
     pub fn write<T: Element>(&mut self, buffer: &Buffer<T>, elements: &[T]) -> Result<(), Error> {
-        let mut bytes = Vec::with_capacity(elements.len() * T::BYTES);
-        elements.iter().for_each(|element| element.put(&mut bytes));
-        Ok(self.machine.write(buffer.address, &bytes)?)
+        Ok(self.machine.write(buffer.address, &bytes_of(elements))?)
     }
 
     /// What a buffer holds.
     pub fn download<T: Element>(&self, buffer: &Buffer<T>) -> Result<Vec<T>, Error> {
         let mut bytes = vec![0; buffer.length * T::BYTES];
         self.machine.read(buffer.address, &mut bytes)?;
-        Ok(bytes.chunks(T::BYTES).map(T::get).collect())
+        Ok(elements_of(&bytes))
     }
 
     /// Gives memory back.
     pub fn free<T>(&mut self, buffer: Buffer<T>) -> Result<(), Error> {
         Ok(self.machine.free(buffer.address)?)
+    }
+
+    /// Elements in constant memory, as an argument for a parameter that is a `.ptr .const`.
+    pub fn constant<T: Element>(&mut self, elements: &[T]) -> Result<Argument, Error> {
+        let bytes = bytes_of(elements);
+        let address = self.machine.allocate_constant(bytes.len() as u64)?;
+        self.machine.write_constant(address, &bytes)?;
+        Ok(Argument::Address(address))
+    }
+
+    /// Sets the first elements of a variable of the module, in `.global` or `.const`.
+    pub fn set<T: Element>(&mut self, variable: &str, elements: &[T]) -> Result<(), Error> {
+        Ok(self.machine.write_variable(variable, &bytes_of(elements))?)
+    }
+
+    /// What a variable of the module holds.
+    pub fn get<T: Element>(&self, variable: &str) -> Result<Vec<T>, Error> {
+        Ok(elements_of(&self.machine.read_variable(variable)?))
+    }
+
+    /// Memory that stands for the same places in several buffers, for `multimem` instructions and for nothing else. It
+    /// has as many elements as the shortest.
+    ///
+    /// ```
+    /// use softwarp::{Device, Module};
+    ///
+    /// let module = Module::from_ptx("
+    ///     .version 8.6
+    ///     .target sm_90
+    ///     .address_size 64
+    ///     .visible .entry total(.param .u64 all, .param .u64 sum)
+    ///     {
+    ///         .reg .b64 %all, %to;
+    ///         .reg .b32 %sum;
+    ///         ld.param.u64 %all, [all];
+    ///         ld.param.u64 %to, [sum];
+    ///         multimem.ld_reduce.relaxed.gpu.global.add.u32 %sum, [%all];
+    ///         st.global.u32 [%to], %sum;
+    ///         ret;
+    ///     }")?;
+    /// let mut device = Device::new(&module)?;
+    /// let (a, b) = (device.upload(&[30u32])?, device.upload(&[12u32])?);
+    /// let all = device.multicast(&[&a, &b])?;
+    /// let sum = device.zeros::<u32>(1)?;
+    /// device.launch("total", 1, 1, 0, &[(&all).into(), (&sum).into()])?;
+    /// assert_eq!(device.download(&sum)?, [42]);
+    /// # Ok::<(), softwarp::machine::Error>(())
+    /// ```
+    pub fn multicast<T: Element>(&mut self, parts: &[&Buffer<T>]) -> Result<Buffer<T>, Error> {
+        let length = parts.iter().map(|part| part.length).min().unwrap_or(0);
+        let starts: Vec<u64> = parts.iter().map(|part| part.address).collect();
+        let address = self.machine.multicast(&starts, (length * T::BYTES) as u64)?;
+        Ok(Buffer { address, length, of: PhantomData })
+    }
+
+    /// A tensor map as an argument: a parameter of 128 bytes. The rules are those of the GPU that the machine is.
+    ///
+    /// ```
+    /// use softwarp::tensor::{Description, Element, packed_strides};
+    /// use softwarp::{Device, Module};
+    ///
+    /// let module = Module::from_ptx("
+    ///     .version 8.6
+    ///     .target sm_90
+    ///     .address_size 64
+    ///     .visible .entry corner(.param .align 64 .b8 map[128], .param .u64 to)
+    ///     {
+    ///         .reg .pred %done;
+    ///         .reg .b32 %x, %y, %value;
+    ///         .reg .b64 %map, %to;
+    ///         .shared .align 128 .b8 tile[32];
+    ///         .shared .align 8 .b64 ready;
+    ///         mov.b64 %map, map;
+    ///         cvta.param.u64 %map, %map;
+    ///         ld.param.u64 %to, [to];
+    ///         mov.u32 %x, 4;
+    ///         mov.u32 %y, 1;
+    ///         mbarrier.init.shared.b64 [ready], 1;
+    ///         fence.proxy.async;
+    ///         mbarrier.arrive.expect_tx.shared.b64 _, [ready], 32;
+    ///         cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+    ///             [tile], [%map, {%x, %y}], [ready];
+    ///     WAIT:
+    ///         mbarrier.try_wait.parity.shared.b64 %done, [ready], 0;
+    ///         @!%done bra WAIT;
+    ///         ld.shared.u32 %value, [tile+20];
+    ///         st.global.u32 [%to], %value;
+    ///         ret;
+    ///     }")?;
+    /// let mut device = Device::new(&module)?;
+    /// let rows = device.upload(&(0..64u32).collect::<Vec<_>>())?;
+    /// let to = device.zeros::<u32>(1)?;
+    /// let dims = [8, 8];
+    /// let tiled = Description::tiled(Element::U32, &dims, &packed_strides(Element::U32, &dims), &[4, 2]);
+    /// let map = device.tensor_map(&Description { address: rows.address(), ..tiled })?;
+    /// device.launch("corner", 1, 1, 0, &[map, (&to).into()])?;
+    /// assert_eq!(device.download(&to)?, [2 * 8 + 5]);
+    /// # Ok::<(), softwarp::machine::Error>(())
+    /// ```
+    pub fn tensor_map(&self, description: &Description) -> Result<Argument, Error> {
+        let arch = Arch(self.machine.image().header.arch.sm().into());
+        let map = Map::new(description, arch).map_err(|mut findings| {
+            findings.retain(|one| one.code.starts_with('E'));
+            Error::TensorMap(findings)
+        })?;
+        Ok((&map).into())
     }
 
     /// Runs a kernel to its end: CTAs of the grid, threads of a CTA, bytes of shared memory beyond what the kernel
@@ -307,34 +286,86 @@ impl Device {
         shared: u32,
         arguments: &[Argument],
     ) -> Result<Report, Error> {
-        let arguments = fit(&self.machine, kernel, arguments);
-        let launch = Launch::new(kernel, grid.into().0, block.into().0, &arguments);
-        Ok(self.machine.launch(&Launch { dynamic_shared: shared, ..launch })?)
+        let launch = Launch::new(kernel, grid.into().0, block.into().0, &[]);
+        self.run(&Launch { dynamic_shared: shared, ..launch }, arguments)
     }
-}
 
-/// The bytes of arguments: an address has four where the parameter has, in a module of 32 bits.
-pub(crate) fn fit(machine: &crate::vm::device::Device, kernel: &str, arguments: &[Argument]) -> Vec<Vec<u8>> {
-    let image = machine.image();
-    let named = image.functions.iter().find(|function| function.entry && &*function.name == kernel);
-    let parameters = named.map_or(&[][..], |function| &function.parameters);
-    let bytes = |(index, argument): (usize, &Argument)| match argument {
-        Argument::Bytes(bytes) => bytes.clone(),
-        Argument::Address(address) => {
-            let narrow = parameters.get(index).is_some_and(|&id| image.object(id).total() == 4);
-            match u32::try_from(*address) {
-                Ok(address) if narrow => address.to_le_bytes().to_vec(),
-                _ => address.to_le_bytes().to_vec(),
-            }
-        }
-    };
-    arguments.iter().enumerate().map(bytes).collect()
+    /// The same with all that a launch can have, but for its arguments, which are given here: clusters and cooperation,
+    /// limits, what looks on, sanitizers.
+    ///
+    /// ```
+    /// use softwarp::machine::Launch;
+    /// use softwarp::vm::sanitize::Sanitize;
+    /// use softwarp::{Device, Module};
+    ///
+    /// let module = Module::from_ptx("
+    ///     .version 8.6
+    ///     .target sm_90
+    ///     .address_size 64
+    ///     .visible .entry neighbours(.param .u64 to)   // what the other CTA of the cluster has
+    ///     {
+    ///         .reg .b32 %rank, %other, %at, %value, %cta;
+    ///         .reg .b64 %to;
+    ///         .shared .align 4 .u32 own;
+    ///         ld.param.u64 %to, [to];
+    ///         mov.u32 %cta, %ctaid.x;
+    ///         st.shared.u32 [own], %cta;
+    ///         barrier.cluster.arrive;
+    ///         barrier.cluster.wait;
+    ///         mov.u32 %rank, %cluster_ctarank;
+    ///         xor.b32 %other, %rank, 1;
+    ///         mapa.shared::cluster.u32 %at, own, %other;
+    ///         ld.shared::cluster.u32 %value, [%at];
+    ///         mad.wide.u32 %to, %cta, 4, %to;
+    ///         st.global.u32 [%to], %value;
+    ///         barrier.cluster.arrive;
+    ///         barrier.cluster.wait;
+    ///         ret;
+    ///     }
+    ///     .visible .entry together(.param .u64 to)     // no CTA goes on before all have come
+    ///     {
+    ///         .reg .pred %more;
+    ///         .reg .b32 %old, %now;
+    ///         .reg .b64 %to;
+    ///         ld.param.u64 %to, [to];
+    ///         atom.global.add.u32 %old, [%to], 1;
+    ///     WAIT:
+    ///         ld.acquire.gpu.global.u32 %now, [%to];
+    ///         setp.lt.u32 %more, %now, 4;
+    ///         @%more bra WAIT;
+    ///         ret;
+    ///     }")?;
+    /// let mut device = Device::new(&module)?;
+    /// let to = device.zeros::<u32>(4)?;
+    /// let plain = Launch::new("neighbours", [4, 1, 1], [1, 1, 1], &[]);
+    /// let launch = Launch { cluster: Some([2, 1, 1]), sanitize: Sanitize::ALL, ..plain };
+    /// let report = device.run(&launch, &[(&to).into()])?;
+    /// assert_eq!(device.download(&to)?, [1, 0, 3, 2]);
+    /// assert!(report.findings.is_empty());
+    ///
+    /// let count = device.zeros::<u32>(1)?;
+    /// let launch = Launch { cooperative: true, ..Launch::new("together", [4, 1, 1], [1, 1, 1], &[]) };
+    /// device.run(&launch, &[(&count).into()])?;
+    /// assert_eq!(device.download(&count)?, [4]);
+    /// # Ok::<(), softwarp::machine::Error>(())
+    /// ```
+    pub fn run(&mut self, launch: &Launch<'_>, arguments: &[Argument]) -> Result<Report, Error> {
+        let arguments = fit(&self.machine, launch.kernel, arguments);
+        Ok(self.machine.launch(&Launch { arguments: &arguments, ..*launch })?)
+    }
+
+    /// What the sanitizers found in the last launch, also where it was stopped.
+    pub fn findings(&self) -> &[vm::sanitize::Finding] {
+        self.machine.findings()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vm::device::LaunchError;
     use crate::vm::fault::FaultKind;
+    use crate::vm::memory::global::MemoryError;
 
     const COPY: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
         .visible .entry copy(.param .u64 p)\n{\n.reg .b64 %p;\n.reg .b32 %i, %n;\n.reg .b64 %o;\n\

@@ -10,7 +10,7 @@ use crate::grid::Launch;
 use crate::lanes::{LANES, lanes};
 use crate::memory::cell::Piece;
 use crate::stats::Watch;
-use crate::warp::{Env, HINTS, PIECES, Progress, Warp};
+use crate::warp::{Env, HINTS, PIECES, Products, Progress, Warp};
 
 /// The barriers of a CTA.
 pub(crate) const BARRIERS: u32 = 16;
@@ -79,12 +79,21 @@ pub(crate) struct Barriers {
     used: u32,
     /// Barriers whose waiting lanes may go.
     completed: Vec<u32>,
+    /// What warps have issued of products.
+    products: [Products; WARPS],
 }
 
 impl Barriers {
     pub(crate) fn new() -> Barriers {
         let states = vec![FRESH; BARRIERS as usize];
-        Barriers { states, live: [0; WARPS], warps: 0, used: 0, completed: Vec::new() }
+        Barriers {
+            states,
+            live: [0; WARPS],
+            warps: 0,
+            used: 0,
+            completed: Vec::new(),
+            products: [Products::default(); WARPS],
+        }
     }
 
     fn restart(&mut self, live: impl Iterator<Item = u32>) {
@@ -92,12 +101,18 @@ impl Barriers {
             self.states[number] = FRESH;
         }
         self.completed.clear();
+        self.products = [Products::default(); WARPS];
         self.live = [0; WARPS];
         self.warps = 0;
         for (place, mask) in self.live.iter_mut().zip(live) {
             *place = mask;
             self.warps += 1;
         }
+    }
+
+    /// What warps have issued of products, and their lanes that have not exited.
+    pub(crate) fn products(&mut self) -> (&mut [Products; WARPS], &[u32; WARPS]) {
+        (&mut self.products, &self.live)
     }
 
     pub(crate) fn any_completed(&self) -> bool {

@@ -39,7 +39,7 @@ pub struct Launch<'a> {
     pub print: Option<&'a (dyn Fn(&str) + Sync)>,
     /// Sees every operation.
     pub tracer: Option<&'a dyn Tracer>,
-    /// Counts every operation by itself.
+    /// Counts every operation by itself, and instructions by their mnemonics.
     pub count_operations: bool,
     /// Says how far it is, to other threads.
     pub progress: Option<&'a Progress>,
@@ -68,6 +68,13 @@ impl<'a> Launch<'a> {
             progress: None,
             sanitize: Sanitize::default(),
         }
+    }
+}
+
+impl Default for Launch<'_> {
+    /// A launch of nothing yet: how, and not what.
+    fn default() -> Self {
+        Launch::new("", [1; 3], [1; 3], &[])
     }
 }
 

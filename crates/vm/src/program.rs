@@ -9,6 +9,7 @@
 
 pub mod asynchronous;
 pub mod cluster;
+pub mod group;
 pub mod matrix;
 pub mod multimem;
 pub mod plan;
@@ -204,6 +205,8 @@ pub enum Step {
     Yield,
     /// `membar`, `fence`
     Fence,
+    /// Groups of asynchronous operations, and fences for them.
+    Group(group::GroupOp),
     /// Textures and surfaces.
     Texture(texture::TextureOp, Operands),
     /// CTAs of a cluster.
@@ -242,6 +245,7 @@ impl Step {
             | Step::StackRestore { .. }
             | Step::Warp(_)
             | Step::Yield
+            | Step::Group(_)
             | Step::Fence => false,
             Step::Exit
             | Step::Trap

@@ -175,6 +175,7 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
             count_operations: args.stats,
             progress: Some(&progress),
             sanitize: sanitize::wanted(&args.sanitize),
+            ..Options::default()
         };
         let outcome = watched(&progress, || machine.launch(&file, index, &options));
         tracer.end();

@@ -33,11 +33,11 @@ impl std::fmt::Display for Origin {
 impl Run {
     /// The place that `.loc` gives for one in PTX.
     pub fn origin(&mut self, kernel: &str, place: &Place) -> Option<Origin> {
-        let program = self.device.program(kernel).ok()?;
+        let program = self.device.machine_mut().program(kernel).ok()?;
         let code = program.codes.iter().find(|code| code.function == place.function)?;
         let op = code.spans.iter().position(|span| *span == place.span)?;
         let location = code.location(op as u32)?;
-        let unit = self.device.modules().get(place.unit as usize)?;
+        let unit = self.device.machine().modules().get(place.unit as usize)?;
         let name = unit.module.items.iter().find_map(|item| match item {
             Item::File(file) if file.is.index == u64::from(location.file) => Some(file.is.name),
             _ => None,

@@ -12,41 +12,17 @@ pub mod finding;
 mod tensormap;
 pub mod textures;
 
-use crate::machine::{self, fit};
-use crate::tensor::Arch;
-use crate::vm::device::{Device, Launch, LaunchError, LoadError, LoadOptions, Report};
+use crate::machine::{self, Device};
+use crate::tensor::Description;
+use crate::vm::device::{Launch, LaunchError, LoadError, LoadOptions, Report};
 use crate::vm::memory::global::MemoryError;
-use crate::vm::sanitize::Sanitize;
-use crate::vm::stats::{Progress, Tracer};
 use crate::vm::texture::TextureError;
 use compare::Difference;
 use data::Init;
 use file::{Argument, FileError, LaunchFile};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-/// How launches run.
-#[derive(Clone, Copy, Default)]
-pub struct Options<'a> {
-    /// How many threads of the host run them; all without it.
-    pub threads: Option<usize>,
-    /// The most instructions of warps in each launch.
-    pub most_instructions: Option<u64>,
-    /// The most time for each launch.
-    pub most_time: Option<Duration>,
-    /// Stops when this becomes true.
-    pub cancel: Option<&'a AtomicBool>,
-    /// Takes what kernels print.
-    pub print: Option<&'a (dyn Fn(&str) + Sync)>,
-    /// Sees every operation.
-    pub tracer: Option<&'a dyn Tracer>,
-    /// Counts every instruction by its mnemonic.
-    pub count_operations: bool,
-    /// Says how far a launch is, to other threads.
-    pub progress: Option<&'a Progress>,
-    /// What to look for besides faults.
-    pub sanitize: Sanitize,
-}
+/// How launches run: of a launch, everything that a launch file does not say.
+pub type Options<'a> = Launch<'a>;
 
 /// Why a launch file did not run to its end.
 #[derive(Debug)]
@@ -131,11 +107,11 @@ impl Run {
         for buffer in &file.buffers {
             let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
             let address = match buffer.init {
-                Init::None => run.device.allocate_uninitialised(buffer.bytes),
-                _ => run.device.allocate(buffer.bytes),
+                Init::None => run.device.machine_mut().allocate_uninitialised(buffer.bytes),
+                _ => run.device.machine_mut().allocate(buffer.bytes),
             };
             let address = address.map_err(failed)?;
-            let put = |at, piece: &[u8]| run.device.write(address.saturating_add(at), piece);
+            let put = |at, piece: &[u8]| run.device.machine_mut().write(address.saturating_add(at), piece);
             buffer.init.write(buffer.bytes, put).map_err(failed)?;
             let (name, bytes) = (buffer.name.clone(), buffer.bytes);
             run.buffers.push(Placed { name, address, bytes, freed: false });
@@ -149,13 +125,14 @@ impl Run {
             let bytes = parts.iter().map(|(_, bytes)| *bytes).min().unwrap_or(0);
             let starts: Vec<u64> = parts.iter().map(|(address, _)| *address).collect();
             let failed = |error| RunError::Memory { of: name.clone(), error };
-            let address = run.device.multicast(&starts, bytes).map_err(failed)?;
+            let address = run.device.machine_mut().multicast(&starts, bytes).map_err(failed)?;
             run.buffers.push(Placed { name: name.clone(), address, bytes, freed: false });
         }
         for buffer in &file.constants {
             let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
-            let address = run.device.allocate_constant(buffer.bytes).map_err(failed)?;
-            let put = |at, piece: &[u8]| run.device.write_constant(address.saturating_add(at), piece);
+            let address = run.device.machine_mut().allocate_constant(buffer.bytes).map_err(failed)?;
+            let put =
+                |at, piece: &[u8]| run.device.machine_mut().write_constant(address.saturating_add(at), piece);
             buffer.init.write(buffer.bytes, put).map_err(failed)?;
             run.constants.push((buffer.name.clone(), address));
         }
@@ -166,7 +143,7 @@ impl Run {
             };
             placed.freed = true;
             let failed = |error| RunError::Memory { of: name.clone(), error };
-            run.device.free(placed.address).map_err(failed)?;
+            run.device.machine_mut().free(placed.address).map_err(failed)?;
         }
         run.bind(&file.surfaces, &file.textures)?;
         if let Some(name) = file.dump.iter().find(|name| !run.has(file, name)) {
@@ -176,15 +153,15 @@ impl Run {
         for global in &file.globals {
             if let Some(data) = &global.set {
                 let failed = |error| RunError::Memory { of: global.name.clone(), error };
-                run.device.write_variable(&global.name, data).map_err(failed)?;
+                run.device.machine_mut().write_variable(&global.name, data).map_err(failed)?;
             }
         }
         Ok(run)
     }
 
     /// The machine.
-    pub fn device(&self) -> &Device {
-        &self.device
+    pub fn device(&self) -> &crate::vm::device::Device {
+        self.device.machine()
     }
 
     /// Where the buffers are.
@@ -206,23 +183,20 @@ impl Run {
         let place = |number| format!("launches[{index}].args[{number}]");
         let arguments = launch.arguments.iter().enumerate();
         let arguments = arguments.map(|(number, one)| self.argument(one, &place(number)));
-        let arguments = fit(&self.device, &launch.kernel, &arguments.collect::<Result<Vec<_>, _>>()?);
+        let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
         let launch = Launch {
+            kernel: &launch.kernel,
+            grid: launch.grid,
+            block: launch.block,
             cluster: launch.cluster,
             cooperative: launch.cooperative,
             dynamic_shared: launch.dynamic_shared,
-            threads: options.threads,
-            most_instructions: options.most_instructions,
-            most_time: options.most_time,
-            cancel: options.cancel,
-            print: options.print,
-            tracer: options.tracer,
-            count_operations: options.count_operations,
-            progress: options.progress,
-            sanitize: options.sanitize,
-            ..Launch::new(&launch.kernel, launch.grid, launch.block, &arguments)
+            ..*options
         };
-        self.device.launch(&launch).map_err(|error| RunError::Launch { index, error })
+        self.device.run(&launch, &arguments).map_err(|error| match error {
+            machine::Error::Launch(error) => RunError::Launch { index, error },
+            other => wrong(&format!("launches[{index}]"), &other),
+        })
     }
 
     fn argument(&self, argument: &Argument, place: &str) -> Result<machine::Argument, RunError> {
@@ -237,10 +211,8 @@ impl Run {
                 let found = self.buffers.iter().find(|buffer| &buffer.name == name);
                 let address =
                     found.ok_or_else(|| no_buffer(place, name))?.address.wrapping_add_signed(*offset);
-                let arch = Arch(self.device.image().header.arch.sm().into());
-                let made = tensormap::bytes(description, address, arch);
-                let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });
-                made.map(machine::Argument::Bytes).map_err(error)
+                let description = Description { address, ..(**description).clone() };
+                self.device.tensor_map(&description).map_err(|error| wrong(place, &error))
             }
             Argument::Texture(name) | Argument::Surface(name) => {
                 let texture = matches!(argument, Argument::Texture(_));
@@ -256,26 +228,15 @@ impl Run {
                 Ok(machine::Argument::Address(address.wrapping_add_signed(*offset)))
             }
             Argument::Packed(size, fields) => {
-                let error = |why: String| RunError::File(FileError { place: place.to_owned(), why });
                 if *size > MOST_PARAMETER {
-                    return Err(error(format!(
-                        "a struct of {size} bytes: parameters have at most {MOST_PARAMETER}"
-                    )));
+                    let why = format!("a struct of {size} bytes: parameters have at most {MOST_PARAMETER}");
+                    return Err(RunError::File(FileError { place: place.to_owned(), why }));
                 }
-                let mut bytes = vec![0; *size as usize];
-                for (at, field) in fields {
-                    let field = match self.argument(field, place)? {
-                        machine::Argument::Bytes(bytes) => bytes,
-                        machine::Argument::Address(address) => address.to_le_bytes().to_vec(),
-                    };
-                    let start = usize::try_from(*at).unwrap_or(usize::MAX);
-                    let range = start..start.saturating_add(field.len());
-                    let Some(room) = bytes.get_mut(range) else {
-                        return Err(error(format!("a member at {at} does not fit into {size} bytes")));
-                    };
-                    room.copy_from_slice(&field);
-                }
-                Ok(machine::Argument::Bytes(bytes))
+                let member = |(at, member): &(u64, Argument)| {
+                    Ok((usize::try_from(*at).unwrap_or(usize::MAX), self.argument(member, place)?))
+                };
+                let members = fields.iter().map(member).collect::<Result<Vec<_>, RunError>>()?;
+                machine::Argument::packed(*size as usize, &members).map_err(|error| wrong(place, &error))
             }
         }
     }
@@ -287,21 +248,21 @@ impl Run {
             if let Some(array) = self.bound.array(name) {
                 return array.read(0).map_err(|error| RunError::Texture { of: name.to_owned(), error });
             }
-            return self.device.read_variable(name).map_err(failed);
+            return self.device.machine().read_variable(name).map_err(failed);
         };
         let out_of_memory = || failed(MemoryError::OutOfMemory { bytes: buffer.bytes });
         let size = usize::try_from(buffer.bytes).map_err(|_| out_of_memory())?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|_| out_of_memory())?;
         bytes.resize(size, 0);
-        self.device.read(buffer.address, &mut bytes).map_err(failed)?;
+        self.device.machine().read(buffer.address, &mut bytes).map_err(failed)?;
         Ok(bytes)
     }
 
     /// Whether there is something of this name that can be read back.
     pub fn has(&self, file: &LaunchFile, name: &str) -> bool {
         file.buffer(name).is_some()
-            || self.device.variable(name).is_some()
+            || self.device.machine().variable(name).is_some()
             || self.bound.array(name).is_some()
     }
 
@@ -309,6 +270,11 @@ impl Run {
     pub fn dumps(&self, file: &LaunchFile) -> Result<Vec<(String, Vec<u8>)>, RunError> {
         file.dumped().map(|name| Ok((name.clone(), self.read(name)?))).collect()
     }
+}
+
+/// What the machine says about something in a file.
+fn wrong(place: &str, error: &machine::Error) -> RunError {
+    RunError::File(FileError { place: place.to_owned(), why: error.to_string() })
 }
 
 fn no_buffer(place: &str, name: &str) -> RunError {

@@ -2,8 +2,6 @@
 //! that the tensor is in, within the object or beside it.
 
 use super::file::Argument;
-use crate::tensor::object::encode;
-use crate::tensor::{Arch, Description, Map};
 use crate::tensors::file::from_json;
 use serde_json::Value as Json;
 
@@ -26,18 +24,5 @@ pub(super) fn read(map: &Json, buffer: Option<&Json>, offset: Option<&Json>) -> 
             Ok(Argument::TensorMap(Box::new(description), buffer.to_owned(), offset))
         }
         (found, _) => Err(found.map_or("it is no tensor map".to_owned(), |found| found.message.clone())),
-    }
-}
-
-/// The 128 bytes of a map whose tensor is at an address, or what is wrong with it on a target.
-pub(super) fn bytes(description: &Description, address: u64, arch: Arch) -> Result<Vec<u8>, String> {
-    let description = Description { address, ..description.clone() };
-    match Map::new(&description, arch) {
-        Ok(map) => Ok(encode(&map).to_vec()),
-        Err(findings) => {
-            let errors = findings.iter().filter(|one| one.code.starts_with('E'));
-            let words: Vec<String> = errors.map(|one| format!("{} [{}]", one.message, one.code)).collect();
-            Err(words.join("; "))
-        }
     }
 }

@@ -141,22 +141,19 @@ fn description(at: &At<'_>, levels: usize) -> Read<ArrayDescription> {
         Some(at) => u32::try_from(at.unsigned()?).or_else(|_| at.error("it must be less than 2^32"))?,
         None => 1,
     };
-    let geometry = match (flag(at, "cubemap")?, flag(at, "layered")?, samples > 1) {
-        (true, true, _) => Geometry::ACube,
-        (true, false, _) => Geometry::Cube,
-        (_, true, true) => Geometry::A2Ms,
-        (_, false, true) => Geometry::D2Ms,
-        (_, true, _) if height == 0 => Geometry::A1,
-        (_, true, _) => Geometry::A2,
-        _ if depth > 0 => Geometry::D3,
-        _ if height > 0 => Geometry::D2,
-        _ => Geometry::D1,
+    let (cubemap, layered) = (flag(at, "cubemap")?, flag(at, "layered")?);
+    let plane = ArrayDescription::plane(format, width, height.max(1));
+    let cube = ArrayDescription { size: plane.size, layers: depth, ..ArrayDescription::cube(format, width) };
+    let one = match () {
+        () if cubemap => cube,
+        () if samples > 1 => plane.multisampled(samples),
+        () if depth > 0 && !layered => ArrayDescription::volume(format, width, height.max(1), depth),
+        () if height > 0 => plane,
+        () => ArrayDescription::row(format, width),
     };
-    let layers = if geometry.is_layered() || geometry.is_cube() { depth } else { 1 };
-    let depth = if geometry == Geometry::D3 { depth } else { 1 };
-    let levels = u32::try_from(levels).unwrap_or(u32::MAX);
-    let description =
-        ArrayDescription { format, geometry, size: [width, height.max(1), depth], layers, levels, samples };
+    let all = if layered { one.layered(depth) } else { one };
+    let all = all.mipmapped(u32::try_from(levels).unwrap_or(u32::MAX));
+    let description = ArrayDescription { samples, ..all };
     description.check().or_else(|error| dims.error(error.to_string()))?;
     Ok(description)
 }
@@ -288,12 +285,15 @@ impl Run {
     ) -> Result<(), RunError> {
         for surface in surfaces {
             let failed = |error| RunError::Texture { of: surface.name.clone(), error };
-            let array = array(&self.device, surface.description, std::slice::from_ref(&surface.init))
-                .map_err(failed)?;
+            let array =
+                array(self.device.machine(), surface.description, std::slice::from_ref(&surface.init))
+                    .map_err(failed)?;
             match surface.kind {
-                Kind::Variable => self.device.bind_surface(&surface.name, array.clone()).map_err(failed)?,
+                Kind::Variable => {
+                    self.device.machine_mut().bind_surface(&surface.name, array.clone()).map_err(failed)?
+                }
                 Kind::Object => {
-                    let handle = self.device.surface_object(array.clone());
+                    let handle = self.device.machine_mut().surface_object(array.clone());
                     self.bound.surfaces.push((surface.name.clone(), handle));
                 }
             }
@@ -305,7 +305,7 @@ impl Run {
             let wrong = |key: &str, why: String| RunError::File(FileError { place: place(key), why });
             let source = match &entry.texels {
                 Texels::Array(levels) => {
-                    Source::Array(array(&self.device, entry.description, levels).map_err(failed)?)
+                    Source::Array(array(self.device.machine(), entry.description, levels).map_err(failed)?)
                 }
                 Texels::ArrayOf(name) => {
                     let missing = || wrong("array_of", format!("there is no surface `{name}`"));
@@ -331,14 +331,16 @@ impl Run {
                 }
             };
             let initial = match entry.kind {
-                Kind::Variable => self.device.initial_sampler(&entry.name).unwrap_or_default(),
+                Kind::Variable => self.device.machine().initial_sampler(&entry.name).unwrap_or_default(),
                 Kind::Object => Sampler::default(),
             };
             let texture = Texture { source, sampler: entry.sampling.over(initial), integers: entry.integers };
             match entry.kind {
-                Kind::Variable => self.device.bind_texture(&entry.name, texture).map_err(failed)?,
+                Kind::Variable => {
+                    self.device.machine_mut().bind_texture(&entry.name, texture).map_err(failed)?
+                }
                 Kind::Object => {
-                    let handle = self.device.texture_object(texture).map_err(failed)?;
+                    let handle = self.device.machine_mut().texture_object(texture).map_err(failed)?;
                     self.bound.textures.push((entry.name.clone(), handle));
                 }
             }
@@ -350,11 +352,11 @@ impl Run {
     fn rows(&mut self, init: &Init, row: u64, pitch: u64, height: u32) -> Result<u64, TextureError> {
         let size = pitch.saturating_mul(u64::from(height));
         let full = |_| TextureError::OutOfMemory { bytes: size };
-        let address = self.device.allocate(size).map_err(full)?;
+        let address = self.device.machine_mut().allocate(size).map_err(full)?;
         let data = bytes(init, row.saturating_mul(u64::from(height)))?;
         let step = usize::try_from(row.max(1)).unwrap_or(usize::MAX);
         for (y, piece) in (0..u64::from(height)).zip(data.chunks(step)) {
-            self.device.write(address + y * pitch, piece).map_err(full)?;
+            self.device.machine_mut().write(address + y * pitch, piece).map_err(full)?;
         }
         Ok(address)
     }

@@ -270,7 +270,7 @@ impl<'a> Builder<'_, 'a> {
             Action::Breakpoint => self.step(Step::Breakpoint),
             Action::Barrier(op) => self.barrier(form, operands, op),
             Action::Warp(op) => self.warp(operands, op),
-            Action::Fence => self.step(Step::Fence),
+            Action::Fence => self.fence(form),
             Action::Yield => self.step(Step::Yield),
             Action::Nothing => Ok(()),
             Action::Zero => self.zero(operands),

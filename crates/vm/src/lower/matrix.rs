@@ -9,6 +9,7 @@ mod wmma;
 
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal, because};
+use crate::program::group::Queue;
 use crate::program::matrix::{MatrixOp, Packing, TileKind, Tiles};
 use crate::program::{NONE, Operands, Step, WarpOp, WarpOpKind};
 use softwarp_isa::Type;
@@ -26,8 +27,9 @@ impl Builder<'_, '_> {
             ("wmma", Some("load" | "store")) => self.wmma_access(form, operands),
             ("wmma", _) => self.wmma(form, operands),
             ("wgmma", Some("mma_async")) => self.wgmma(form, operands),
-            // Each product is there when its instruction is over: there is nothing to wait for.
-            ("wgmma", Some("fence" | "commit_group" | "wait_group")) => Ok(()),
+            ("wgmma", Some("fence" | "commit_group" | "wait_group")) => {
+                self.group(form, Queue::Products, operands)
+            }
             _ => Err(Refusal::Form),
         }
     }

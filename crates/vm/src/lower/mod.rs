@@ -18,6 +18,7 @@ mod control;
 mod form;
 mod forward;
 mod function;
+mod group;
 mod kernels;
 mod matrix;
 mod memory;

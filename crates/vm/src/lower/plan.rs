@@ -51,7 +51,7 @@ pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded, parts: &[(u
         let row = given.next_if(|given| given.op as usize == at).map(|given| (given.slot, given.wide));
         let both = fused.next_if(|(second, _)| *second == at);
         let first = fused.peek().is_some_and(|(second, _)| *second == at + 1);
-        open = first || forwarded.unread.get(at).copied().unwrap_or(false);
+        open = first || forwarded.unread.get(at).copied().unwrap_or(false) || is_silent(op);
         if !open {
             plan.entries.push(both.map_or_else(|| entry(op, row, accesses), |(_, inst)| Entry::Plain(*inst)));
             accesses += u32::from(matches!(plan.entries.last(), Some(Entry::Load(_) | Entry::Store(_))));
@@ -71,6 +71,11 @@ pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded, parts: &[(u
         }
     }
     plan
+}
+
+/// Whether only who looks on sees it.
+fn is_silent(op: &Op) -> bool {
+    matches!(op, Op::Other(_, step) if matches!(&**step, Step::Group(op) if op.is_silent()))
 }
 
 /// Pairs of operations that are one loop: where the second is, and the loop.

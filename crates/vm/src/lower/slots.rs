@@ -51,6 +51,7 @@ fn visit_step(step: &mut Step, see: &mut impl FnMut(&mut u32, Role)) {
         | Step::Breakpoint
         | Step::Yield
         | Step::Fence
+        | Step::Group(_)
         | Step::Call(Call { callee: Callee::Direct(_) | Callee::Provided(_), .. }) => {}
         Step::Call(Call { callee: Callee::Indirect { slot, .. }, .. }) => see(slot, Role::Read),
         Step::Switch { index, .. } => see(index, Role::Read),

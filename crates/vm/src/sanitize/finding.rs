@@ -1,5 +1,6 @@
 //! What the sanitizers find, as data.
 
+use super::Agent;
 use crate::fault::{Nearest, Place, Relative, Use, What, space_name};
 use crate::program::{Location, Memory};
 
@@ -57,6 +58,17 @@ pub enum FindingKind {
         /// The threads are in different CTAs.
         across: bool,
     },
+    /// Memory that an asynchronous operation may still be using: nobody has waited for it (`race`).
+    Unwaited {
+        /// How the asynchronous operation uses it.
+        first: Use,
+        /// How the later access does.
+        second: Use,
+        /// What to wait with.
+        until: Until,
+    },
+    /// An asynchronous operation reads what a thread wrote, with no proxy fence between them (`race`).
+    MissingProxyFence,
     /// A barrier for whole warps that only part of a warp executed, or at two places (`sync`).
     DivergentBarrier {
         /// The barrier's number.
@@ -100,12 +112,54 @@ pub enum FindingKind {
     },
 }
 
+/// How an asynchronous operation is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// `cp.async.wait_group`
+    Copies,
+    /// `cp.async.bulk.wait_group.read`
+    BulkRead,
+    /// `cp.async.bulk.wait_group`
+    Bulk,
+    /// A wait at its mbarrier.
+    Mbarrier,
+    /// `wgmma.wait_group`
+    Products,
+}
+
+impl Until {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Until::Copies => "cp.async.wait_group or cp.async.wait_all",
+            Until::BulkRead => "cp.async.bulk.wait_group.read",
+            Until::Bulk => "cp.async.bulk.wait_group",
+            Until::Mbarrier => "a wait at its mbarrier",
+            Until::Products => "wgmma.wait_group",
+        }
+    }
+}
+
+impl From<Agent> for Until {
+    fn from(agent: Agent) -> Until {
+        match agent {
+            Agent::Copy => Until::Copies,
+            Agent::Source => Until::BulkRead,
+            Agent::Target => Until::Bulk,
+            Agent::Product => Until::Products,
+            Agent::Counted | Agent::Thread => Until::Mbarrier,
+        }
+    }
+}
+
 impl FindingKind {
     /// A word for programs.
     pub fn word(&self) -> &'static str {
         match self {
             FindingKind::Uninitialised => "uninitialised_read",
             FindingKind::Race { .. } => "race",
+            FindingKind::Unwaited { .. } => "unwaited",
+            FindingKind::MissingProxyFence => "missing_proxy_fence",
             FindingKind::DivergentBarrier { .. } => "divergent_barrier",
             FindingKind::MissedBarrier { .. } => "missed_barrier",
             FindingKind::MissingLanes { .. } => "missing_lanes",
@@ -118,7 +172,9 @@ impl FindingKind {
     pub fn sanitizer(&self) -> &'static str {
         match self {
             FindingKind::Uninitialised => "init",
-            FindingKind::Race { .. } => "race",
+            FindingKind::Race { .. } | FindingKind::Unwaited { .. } | FindingKind::MissingProxyFence => {
+                "race"
+            }
             _ => "sync",
         }
     }
@@ -132,6 +188,22 @@ impl std::fmt::Display for Finding {
                 let between = if *across { "threads of different CTAs" } else { "threads of a CTA" };
                 write!(f, "race between {between}: {}, with nothing between them", hazard(*first, *second))?;
             }
+            FindingKind::Unwaited { first, second, until } => {
+                let does = |usage: Use| match usage {
+                    Use::Read => "reads",
+                    Use::Write => "writes",
+                    Use::Atomic => "changes",
+                };
+                let (first, second, until) = (does(*first), does(*second), until.words());
+                write!(
+                    f,
+                    "this {second} what an asynchronous operation {first}, and nobody has waited for it: {until} is missing before this"
+                )?;
+            }
+            FindingKind::MissingProxyFence => write!(
+                f,
+                "an asynchronous operation reads what a thread wrote: fence.proxy.async is missing between them"
+            )?,
             FindingKind::DivergentBarrier { barrier, warp, came, missing: 0 } => write!(
                 f,
                 "lanes of warp {warp} came to barrier {barrier} at two places, 0x{came:08x} of them here; all must execute the same"

@@ -7,13 +7,15 @@
 //!
 //! What is reported is certain. Where the order of two accesses cannot be told, they count as ordered.
 
+mod clock;
 mod finding;
 pub(crate) mod init;
 mod race;
 mod state;
 mod sync;
 
-pub use finding::{Finding, FindingKind, Site, Touched};
+pub(crate) use clock::{Agent, Event};
+pub use finding::{Finding, FindingKind, Site, Touched, Until};
 pub(crate) use state::{Actor, Sanitizer, Touch};
 
 /// What to look for; nothing by default.

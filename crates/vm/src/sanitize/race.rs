@@ -1,16 +1,11 @@
 //! Races: who used a piece of memory last, and whether that is ordered before who uses it now (PTX ISA chapter 8).
 //!
-//! **Order in a CTA.** Each warp has a clock, and knows the clocks of others up to which it is ordered behind them.
-//! Barriers hand these on; so do fences to later fences, and atomic operations and other strong accesses to later
-//! ones at the same place, whether there are fences or not. Lanes of a warp are ordered by anything that orders
-//! warps, and by operations among lanes that name each other. That is more order than the memory model gives, never
-//! less: two accesses that are unordered here are a race.
-//!
-//! **Order between CTAs.** Both must have executed something strong since the earlier access; then they count as
-//! ordered. The cluster's barrier is strong: to arrive there and to leave it.
+//! [`super::clock`] has the order in a CTA. **Between CTAs**, both must have executed something strong since the earlier
+//! access; then they count as ordered. The cluster's barrier is strong: to arrive there and to leave it.
 //!
 //! Two writes of the same value are no race here, though they are to the model: compilers and people rely on it.
 
+use super::clock::{Agent, Clocks};
 use crate::fault::Use;
 use std::collections::HashMap;
 
@@ -19,107 +14,6 @@ const PAGE: u64 = 64;
 
 /// The most pages that are kept: what is used beyond them is not looked at.
 const MOST_PAGES: usize = 1 << 19;
-
-/// The most places of strong accesses that are told apart.
-const MOST_PLACES: usize = 1 << 14;
-
-/// The barrier of the cluster, behind those of the CTA.
-pub(super) const CLUSTER: u32 = crate::cta::BARRIERS;
-
-/// Barriers of a CTA, and of its cluster.
-const BARRIERS: usize = CLUSTER as usize + 1;
-
-/// Which accesses of which warps are ordered.
-#[derive(Debug)]
-pub(super) struct Clocks {
-    /// Of each warp, what it knows of each.
-    known: Vec<Vec<u32>>,
-    /// What whoever executed a fence knew.
-    fences: Vec<u32>,
-    /// What whoever did something strong at a place knew; where there are too many, some share.
-    places: HashMap<u64, Vec<u32>>,
-    barriers: [Vec<u32>; BARRIERS],
-}
-
-impl Clocks {
-    pub(super) fn new(warps: usize) -> Clocks {
-        let own = |warp: usize| (0..warps).map(|other| u32::from(other == warp)).collect();
-        let nothing = vec![0; warps];
-        let barriers = std::array::from_fn(|_| nothing.clone());
-        Clocks { known: (0..warps).map(own).collect(), fences: nothing, places: HashMap::new(), barriers }
-    }
-
-    /// A warp's own clock.
-    pub(super) fn now(&self, warp: usize) -> u32 {
-        self.known[warp][warp]
-    }
-
-    /// What lanes did before is ordered before what others of their warp do from now on.
-    pub(super) fn tick(&mut self, warp: usize) {
-        self.known[warp][warp] = self.known[warp][warp].saturating_add(1);
-    }
-
-    /// A fence: ordered behind every fence before it.
-    pub(super) fn fence(&mut self, warp: usize) {
-        join(&mut self.fences, &self.known[warp]);
-        join(&mut self.known[warp], &self.fences);
-        self.tick(warp);
-    }
-
-    /// Something strong at a place: ordered behind everything strong there before it.
-    pub(super) fn strong(&mut self, warp: usize, place: u64) {
-        let warps = self.known.len();
-        let place = if self.places.len() < MOST_PLACES { place } else { place % MOST_PLACES as u64 };
-        let here = self.places.entry(place).or_insert_with(|| vec![0; warps]);
-        join(here, &self.known[warp]);
-        join(&mut self.known[warp], here);
-    }
-
-    /// Lanes of a warp come to a barrier.
-    pub(super) fn arrive(&mut self, warp: usize, barrier: u32) {
-        if let Some(barrier) = self.barriers.get_mut(barrier as usize) {
-            join(barrier, &self.known[warp]);
-        }
-        self.tick(warp);
-    }
-
-    /// A barrier lets warps go.
-    pub(super) fn release(&mut self, barrier: u32, warps: impl Iterator<Item = usize>) {
-        let Some(barrier) = self.barriers.get_mut(barrier as usize) else { return };
-        for warp in warps {
-            if let Some(known) = self.known.get_mut(warp) {
-                join(known, barrier);
-            }
-        }
-        barrier.fill(0);
-    }
-
-    /// A warp passes a barrier that it may have arrived at long before. Others may have arrived again since: that
-    /// is more order than there is, never less.
-    pub(super) fn pass(&mut self, warp: usize, barrier: u32) {
-        if let (Some(known), Some(barrier)) = (self.known.get_mut(warp), self.barriers.get(barrier as usize))
-        {
-            join(known, barrier);
-        }
-        self.tick(warp);
-    }
-
-    /// Whether what a warp did at a time of its clock is ordered before what another thread of a warp does now.
-    fn ordered(&self, before: &Record, now: &Record) -> bool {
-        let [before_warp, warp] = [before, now].map(|record| usize::from(record.thread) / 32);
-        let Some(known) = self.known.get(warp) else { return true };
-        if before_warp == warp {
-            return known[warp] > before.clock;
-        }
-        known.get(before_warp).is_none_or(|&known| known >= before.clock)
-    }
-}
-
-fn join(into: &mut [u32], from: &[u32]) {
-    for (into, from) in into.iter_mut().zip(from) {
-        *into = (*into).max(*from);
-    }
-}
 
 /// An access.
 #[derive(Clone, Copy, Debug)]
@@ -131,12 +25,25 @@ pub(super) struct Record {
     pub(super) usage: Use,
     /// Atomic, volatile, relaxed and stronger.
     pub(super) strong: bool,
-    /// Of its warp.
+    /// Who did it for the thread.
+    pub(super) agent: Agent,
+    /// Of its warp and agent.
     pub(super) clock: u32,
     /// How many strong operations there were before, in the whole launch.
     pub(super) after: u32,
     /// The operation.
     pub(super) op: u32,
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing orders it behind an earlier one.
+    Unordered,
+    /// The earlier one is asynchronous, and nobody waited for it.
+    Unwaited,
+    /// It is asynchronous and reads what was written without a proxy fence.
+    Unfenced,
 }
 
 /// The last accesses to some bytes: one or four.
@@ -161,33 +68,61 @@ pub(super) struct Order<'a> {
 }
 
 impl Order<'_> {
-    fn conflict(&self, before: &Record, now: &Record) -> bool {
+    fn conflict(&self, before: &Record, now: &Record) -> Option<Verdict> {
         let reads = before.usage == Use::Read && now.usage == Use::Read;
         let strong = if self.shared { before.strong && now.strong } else { before.strong || now.strong };
         if reads || strong {
-            return false;
+            return None;
         }
         if before.cta == now.cta {
-            return before.thread != now.thread && !self.clocks.ordered(before, now);
+            let ordered = before.same_thread(now) || self.clocks.ordered(before, now);
+            return match before.agent {
+                _ if ordered => None,
+                Agent::Thread => Some(Verdict::Unordered),
+                _ if self.clocks.waited(before) => Some(Verdict::Unordered),
+                _ => Some(Verdict::Unwaited),
+            };
         }
         let passed = |cta: u32| self.strong.get(&cta).is_some_and(|&at| at > before.after);
-        !(passed(before.cta) && passed(now.cta))
+        (!(passed(before.cta) && passed(now.cta))).then_some(Verdict::Unordered)
+    }
+
+    /// Whether an asynchronous read needs a proxy fence behind an earlier write, and there is none.
+    fn unfenced(&self, before: &Record, now: &Record) -> bool {
+        now.usage == Use::Read
+            && now.agent.has_own_proxy()
+            && before.agent == Agent::Thread
+            && before.cta == now.cta
+            && !self.clocks.fenced(before, now)
     }
 
     /// Whether an access need not be remembered when another comes.
     fn settled(&self, before: &Option<Record>, now: &Record) -> bool {
         before.is_none_or(|before| {
-            before.cta == now.cta && (before.thread == now.thread || self.clocks.ordered(&before, now))
+            before.cta == now.cta && (before.same_thread(now) || self.clocks.ordered(&before, now))
         })
+    }
+}
+
+impl Record {
+    /// Whether a thread did both, and the first by itself.
+    fn same_thread(&self, now: &Record) -> bool {
+        self.agent == Agent::Thread && self.thread == now.thread
     }
 }
 
 impl Piece {
     /// Remembers an access; the earlier one that it races with, if there is one.
-    fn touch(&mut self, now: &Record, value: Option<u32>, order: &Order<'_>) -> Option<Record> {
-        let races = |before: &Option<Record>| before.filter(|before| order.conflict(before, now));
-        let mut found = races(&self.write);
-        if found.is_some() && now.usage == Use::Write && !now.strong && value == Some(self.value) {
+    fn touch(&mut self, now: &Record, value: Option<u32>, order: &Order<'_>) -> Option<(Verdict, Record)> {
+        let races =
+            |before: &Option<Record>| before.and_then(|before| Some((order.conflict(&before, now)?, before)));
+        let unfenced = self.write.filter(|write| order.unfenced(write, now));
+        let mut found = races(&self.write).or(unfenced.map(|write| (Verdict::Unfenced, write)));
+        if matches!(found, Some((Verdict::Unordered, _)))
+            && now.usage == Use::Write
+            && !now.strong
+            && value == Some(self.value)
+        {
             found = None;
         }
         found = found.or_else(|| races(&self.strong));
@@ -245,7 +180,7 @@ impl Shadow {
         now: &Record,
         data: Option<&[u8]>,
         order: &Order<'_>,
-    ) -> Option<Record> {
+    ) -> Option<(Verdict, Record)> {
         let full = self.pages.len() >= MOST_PAGES;
         let mut found = None;
         let mut done = 0;
@@ -282,7 +217,16 @@ mod tests {
 
     fn record(thread: u16, usage: Use, clocks: &Clocks) -> Record {
         let clock = clocks.now(usize::from(thread) / 32);
-        Record { cta: 0, thread, usage, strong: false, clock, after: 0, op: thread.into() }
+        Record {
+            cta: 0,
+            thread,
+            usage,
+            strong: false,
+            agent: Agent::Thread,
+            clock,
+            after: 0,
+            op: thread.into(),
+        }
     }
 
     #[test]
@@ -290,7 +234,7 @@ mod tests {
         let (mut clocks, mut shadow, strong) = (Clocks::new(3), Shadow::default(), HashMap::new());
         let mut touch = |thread, usage, clocks: &Clocks| {
             let order = Order { clocks, strong: &strong, shared: true };
-            shadow.touch(64, 4, &record(thread, usage, clocks), None, &order).map(|record| record.thread)
+            shadow.touch(64, 4, &record(thread, usage, clocks), None, &order).map(|(_, record)| record.thread)
         };
         assert_eq!(touch(0, Use::Write, &clocks), None);
         for warp in [0, 1] {
@@ -312,7 +256,7 @@ mod tests {
         }
         let now = record(32, Use::Write, &clocks);
         assert!(shadow.touch(3, 1, &now, Some(&[3]), &order).is_none(), "the same value");
-        assert_eq!(shadow.touch(4, 4, &now, Some(&[9; 4]), &order).map(|record| record.thread), Some(4));
+        assert_eq!(shadow.touch(4, 4, &now, Some(&[9; 4]), &order).map(|(_, record)| record.thread), Some(4));
     }
 
     #[test]

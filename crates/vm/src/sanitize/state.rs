@@ -1,13 +1,15 @@
 //! A launch that is looked at: what is known of its memory, and what was found.
 
+use super::clock::{Agent, CLUSTER, Clocks, Event};
 use super::init::{Stack, Unwritten, Written};
-use super::race::{CLUSTER, Clocks, Order, Record, Shadow};
+use super::race::{Order, Record, Shadow, Verdict};
 use super::sync::Arrivals;
 use super::{Finding, FindingKind, Sanitize, Site, Touched};
 use crate::fault::{Fault, FaultKind, Nearest, Place, Use};
 use crate::grid::Launch;
 use crate::lanes::LANES;
 use crate::memory::global::lock;
+use crate::program::group::GroupOp;
 use crate::program::{Memory, Program};
 use softwarp_image::window::reserved_shared;
 use std::collections::HashMap;
@@ -78,6 +80,8 @@ pub(crate) struct Touch<'a> {
     pub(crate) bytes: u64,
     /// What a plain write puts there.
     pub(crate) data: Option<&'a [u8]>,
+    /// Who does it.
+    pub(crate) agent: Agent,
 }
 
 impl<'a> Sanitizer<'a> {
@@ -186,6 +190,46 @@ impl<'a> Sanitizer<'a> {
         cta.clocks.tick(actor.warp as usize);
     }
 
+    /// A warp gives something to its agents, and then touches memory for them.
+    pub(crate) fn issue(&self, launch: &Launch<'_>, actor: &Actor, agents: &[Agent]) {
+        if let Some(cta) = lock(&self.state).ctas.get_mut(&(launch.linear(actor.cta) as u32)) {
+            cta.clocks.issue(actor.warp as usize, agents);
+        }
+    }
+
+    /// Groups, and fences for what is asynchronous.
+    pub(crate) fn group(&self, launch: &Launch<'_>, actor: &Actor, op: GroupOp) {
+        let mut state = lock(&self.state);
+        let Some(cta) = state.ctas.get_mut(&(launch.linear(actor.cta) as u32)) else { return };
+        let (clocks, warp) = (&mut cta.clocks, actor.warp as usize);
+        match op {
+            GroupOp::Commit(queue) => clocks.commit(warp, queue),
+            GroupOp::Wait { queue, pending, reads, all } => clocks.wait(warp, queue, pending, reads, all),
+            GroupOp::Proxy => clocks.proxy(warp),
+            GroupOp::Registers => {}
+        }
+    }
+
+    /// Something happens at an mbarrier of a CTA whose phase has this parity.
+    pub(crate) fn mbarrier(
+        &self,
+        launch: &Launch<'_>,
+        actor: &Actor,
+        (owner, address, parity): ([u32; 3], u64, u32),
+        event: Event,
+    ) {
+        let mut state = lock(&self.state);
+        let (own, owner) = (launch.linear(actor.cta) as u32, launch.linear(owner) as u32);
+        let Some(cta) = state.strong(own) else { return };
+        if own == owner {
+            return cta.clocks.mbarrier(actor.warp as usize, address, parity, event);
+        }
+        cta.clocks.tell(actor.warp as usize);
+        if let Some(owner) = state.ctas.get_mut(&owner) {
+            owner.clocks.arrive_from_afar(address, parity);
+        }
+    }
+
     /// An access of one lane. What the memory is called is asked for only when something is found.
     pub(crate) fn touch(
         &self,
@@ -219,17 +263,22 @@ impl<'a> Sanitizer<'a> {
                 thread: (actor.warp * LANES as u32 + touch.lane as u32) as u16,
                 usage: touch.usage,
                 strong: touch.strong,
-                clock: cta.clocks.now(actor.warp as usize),
+                agent: touch.agent,
+                clock: cta.clocks.now(actor.warp as usize, touch.agent),
                 after: state.strong_operations,
                 op: self.op(actor),
             };
             let order = Order { clocks: &cta.clocks, strong: &state.strong, shared };
-            if let Some(before) = shadow.touch(touch.address, touch.bytes, &now, touch.data, &order) {
-                let across = before.cta != linear;
-                found.push((
-                    FindingKind::Race { first: before.usage, second: touch.usage, across },
-                    Some(before),
-                ));
+            if let Some((verdict, before)) =
+                shadow.touch(touch.address, touch.bytes, &now, touch.data, &order)
+            {
+                let (first, second, across) = (before.usage, touch.usage, before.cta != linear);
+                let kind = match verdict {
+                    Verdict::Unordered => FindingKind::Race { first, second, across },
+                    Verdict::Unwaited => FindingKind::Unwaited { first, second, until: before.agent.into() },
+                    Verdict::Unfenced => FindingKind::MissingProxyFence,
+                };
+                found.push((kind, Some(before)));
             }
             state.put_back(shared.then_some(owner), shadow);
         }
@@ -243,7 +292,12 @@ impl<'a> Sanitizer<'a> {
             let base = nearest.as_ref().map_or(0, |nearest| nearest.base);
             // Whichever came first this time: it is the same race.
             let (op, earlier) = (self.op(actor), before.map_or(u32::MAX, |it| it.op));
-            let key = (u8::from(before.is_some()), op.min(earlier), op.max(earlier), base);
+            let number = match kind {
+                FindingKind::Unwaited { .. } => 6,
+                FindingKind::MissingProxyFence => 7,
+                _ => u8::from(before.is_some()),
+            };
+            let key = (number, op.min(earlier), op.max(earlier), base);
             // As the program has it.
             let start = || launch.window(touch.cta) + reserved_shared(launch.image.header.arch);
             let address = touch.address + if shared { start() } else { 0 };

@@ -63,7 +63,70 @@ pub struct Array {
     pub cells: Cells,
 }
 
+/// ```
+/// use softwarp_vm::texture::Geometry;
+/// use softwarp_vm::texture::array::ArrayDescription;
+/// use softwarp_vm::texture::format::Format;
+///
+/// let format = Format::parse("u8x4").expect("a format");
+/// let layers = ArrayDescription::plane(format, 64, 32).layered(5);
+/// assert_eq!((layers.geometry, layers.layers), (Geometry::A2, 5));
+/// let mipmap = ArrayDescription::volume(format, 16, 16, 8).mipmapped(3);
+/// assert_eq!((mipmap.geometry, mipmap.level_size(2)), (Geometry::D3, [4, 4, 2]));
+/// assert_eq!(ArrayDescription::cube(format, 8).layered(12).geometry, Geometry::ACube);
+/// ```
 impl ArrayDescription {
+    fn of(format: Format, geometry: Geometry, size: [u32; 3]) -> ArrayDescription {
+        ArrayDescription { format, geometry, size, layers: 1, levels: 1, samples: 1 }
+    }
+
+    /// One row of texels.
+    pub fn row(format: Format, width: u32) -> ArrayDescription {
+        ArrayDescription::of(format, Geometry::D1, [width, 1, 1])
+    }
+
+    /// Rows of texels.
+    pub fn plane(format: Format, width: u32, height: u32) -> ArrayDescription {
+        ArrayDescription::of(format, Geometry::D2, [width, height, 1])
+    }
+
+    /// Planes of texels.
+    pub fn volume(format: Format, width: u32, height: u32, depth: u32) -> ArrayDescription {
+        ArrayDescription::of(format, Geometry::D3, [width, height, depth])
+    }
+
+    /// Six planes that are the faces of a cube.
+    pub fn cube(format: Format, width: u32) -> ArrayDescription {
+        ArrayDescription { layers: 6, ..ArrayDescription::of(format, Geometry::Cube, [width, width, 1]) }
+    }
+
+    /// So many of it, one behind the other; of cubes, so many faces.
+    pub fn layered(self, layers: u32) -> ArrayDescription {
+        let geometry = match self.geometry {
+            Geometry::D1 => Geometry::A1,
+            Geometry::D2 => Geometry::A2,
+            Geometry::Cube => Geometry::ACube,
+            Geometry::D2Ms => Geometry::A2Ms,
+            other => other,
+        };
+        ArrayDescription { geometry, layers, ..self }
+    }
+
+    /// With so many levels, each half as large as the one before.
+    pub fn mipmapped(self, levels: u32) -> ArrayDescription {
+        ArrayDescription { levels, ..self }
+    }
+
+    /// With so many samples of each texel.
+    pub fn multisampled(self, samples: u32) -> ArrayDescription {
+        let geometry = match self.geometry {
+            Geometry::D2 => Geometry::D2Ms,
+            Geometry::A2 => Geometry::A2Ms,
+            other => other,
+        };
+        ArrayDescription { geometry, samples, ..self }
+    }
+
     /// What is wrong with it, if anything.
     pub fn check(&self) -> Result<(), TextureError> {
         let most =

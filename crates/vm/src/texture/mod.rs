@@ -164,6 +164,20 @@ pub struct Texture {
     pub integers: bool,
 }
 
+impl From<Source> for Texture {
+    /// Texels counted one by one, the nearest, integers as fractions; what is outside is as its edge.
+    fn from(source: Source) -> Texture {
+        Texture { source, sampler: Sampler::default(), integers: false }
+    }
+}
+
+impl From<&Arc<Array>> for Texture {
+    /// The same of an array.
+    fn from(array: &Arc<Array>) -> Texture {
+        Source::Array(array.clone()).into()
+    }
+}
+
 /// What a handle stands for.
 #[derive(Clone, Debug)]
 pub enum Bound {

@@ -9,7 +9,7 @@ use crate::lanes::{Frame, LANES, lanes};
 use crate::memory::cell::Unit;
 use crate::program::cluster::{ClusterOp, Pointer, Response};
 use crate::program::{Memory, NONE, Operands};
-use crate::sanitize::{Actor, Sanitizer, Touch};
+use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use softwarp_image::window::CTA_SHARED;
 
 /// The bits of an address in `.shared` that are a rank.
@@ -152,6 +152,7 @@ impl Warp {
                     address,
                     bytes: RESPONSE,
                     data: None,
+                    agent: Agent::Thread,
                 };
                 sanitizer.touch(env.launch, actor, &touch, &|| env.spaces.nearest(Memory::Cluster, at));
             }

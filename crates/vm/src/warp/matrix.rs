@@ -36,6 +36,9 @@ impl Warp {
         operands: &Operands,
         taking: u32,
     ) -> Tried<Flow> {
+        if matches!(op, MatrixOp::Wgmma(_)) {
+            env.barriers.products().0[self.index as usize].issue();
+        }
         let activation = &mut self.calls[split.call as usize];
         let spaces = &env.spaces;
         let done = match op {

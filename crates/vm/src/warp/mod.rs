@@ -20,6 +20,7 @@ mod cluster;
 mod element;
 mod exchange;
 mod fast;
+mod group;
 mod hurry;
 mod matrix;
 mod multimem;
@@ -31,6 +32,7 @@ mod surface;
 mod texture;
 
 pub(crate) use fast::{Direct, Quick};
+pub(crate) use group::Products;
 pub(crate) use run::Progress;
 
 use crate::cluster::Barrier;

@@ -13,7 +13,7 @@ use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
 use crate::program::multimem::{MultimemKind, MultimemOp};
 use crate::program::{AtomicOp, Memory, NONE, Operands};
-use crate::sanitize::{Actor, Sanitizer, Touch};
+use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use softwarp_isa::Type;
 use softwarp_num::{Format, Rounding, Saturation};
 use std::sync::atomic::{Ordering, fence};
@@ -206,6 +206,7 @@ impl Warp {
                 address: at,
                 bytes,
                 data: None,
+                agent: Agent::Thread,
             };
             sanitizer.touch(env.launch, actor, &touch, &|| spaces.nearest(Memory::Global, at));
             if op.strong {

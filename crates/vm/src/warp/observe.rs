@@ -6,7 +6,7 @@ use crate::fault::{Nearest, Relative, Use, What};
 use crate::lanes::{Frame, lanes};
 use crate::program::cluster::ClusterOp;
 use crate::program::{Access, Address, BarrierOp, Memory, NONE, Step};
-use crate::sanitize::{Actor, Sanitizer, Touch};
+use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use softwarp_image::window::CTA_SHARED;
 
 /// The most bytes that one thread accesses with an instruction.
@@ -66,6 +66,7 @@ impl Warp {
                 self.observe_multimem(env, (sanitizer, &actor), split, op, operands);
             }
             Step::Fence => sanitizer.fence(launch, &actor),
+            Step::Group(op) => sanitizer.group(launch, &actor, *op),
             Step::Cluster(ClusterOp::Arrive, _) => sanitizer.cluster_barrier(launch, &actor, true),
             Step::Cluster(ClusterOp::TryCancel { multicast }, operands) => {
                 self.observe_cancel(env, (sanitizer, &actor), split, operands, *multicast);
@@ -153,7 +154,17 @@ impl Warp {
                     let Some((space, cta, start)) = located(env, group.memory, at) else { continue };
                     let mut buffer = [0; MOST_BYTES];
                     let data = data.and_then(|access| written(&activation.frame, access, lane, &mut buffer));
-                    let touch = Touch { lane, usage, strong, space, cta, address: start, bytes, data };
+                    let touch = Touch {
+                        lane,
+                        usage,
+                        strong,
+                        space,
+                        cta,
+                        address: start,
+                        bytes,
+                        data,
+                        agent: Agent::Thread,
+                    };
                     let named = || self.called(env, split, address, group.memory, at);
                     sanitizer.touch(env.launch, actor, &touch, &named);
                 }

@@ -222,6 +222,14 @@ impl Warp {
                     fence(Ordering::SeqCst);
                     Flow::Next
                 }
+                Step::Group(op) => match self.group(env, *op) {
+                    Flow::Gone => {
+                        // It comes again.
+                        count!(pc);
+                        return Ok(());
+                    }
+                    flow => flow,
+                },
                 Step::Breakpoint => Flow::Next,
                 Step::Alloca { size, d, wide, alignment } => {
                     self.alloca(env, call, (*size, *d, *wide, *alignment), guard)?;

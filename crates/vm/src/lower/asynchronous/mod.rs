@@ -1,8 +1,8 @@
 //! Asynchronous copies and mbarriers (PTX ISA sections 9.7.9.12, 9.7.9.25, 9.7.9.28, 9.7.13.7, 9.7.13.15 and
 //! 9.7.13.16).
 //!
-//! Copies are performed when they are issued. So there is nothing to commit and no group to wait for, prefetches and
-//! cache policies are hints, and only mbarriers are waited for.
+//! Copies are performed when they are issued. So groups of them are for the sanitizers only, prefetches and cache
+//! policies are hints, and only mbarriers are waited for.
 
 mod bulk;
 mod mbarrier;
@@ -11,6 +11,7 @@ mod tensor;
 use super::form::{Form, atomic};
 use super::function::{Builder, Lowered, Refusal, because};
 use crate::program::asynchronous::{AsyncOp, Choice, CopyAsync, ReduceAsync, StoreAsync};
+use crate::program::group::Queue;
 use crate::program::{NONE, Operands, Step};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Space;
@@ -28,7 +29,10 @@ impl Builder<'_, '_> {
             "red" => self.reduce_async(form, operands),
             "tensormap" if has("replace") => self.replace(form, operands),
             "tensormap" => self.copy_map(form, operands),
-            _ if has("commit_group") || has("wait_group") || has("wait_all") => Ok(()),
+            _ if has("commit_group") || has("wait_group") || has("wait_all") => {
+                let queue = if has("bulk") { Queue::Bulk } else { Queue::Copies };
+                self.group(form, queue, operands)
+            }
             _ if has("mbarrier") => {
                 let addresses = vec![self.address(operands.start, form.space())?];
                 let op = AsyncOp::CopyArrive { noinc: has("noinc") };

@@ -69,19 +69,24 @@ pub(crate) fn complete_tx(spaces: &Spaces<'_>, place: Place, bytes: u32, lane: u
     }
 }
 
+/// The parity of the phase that is not complete.
+pub(super) fn parity(spaces: &Spaces<'_>, place: Place, lane: usize) -> Option<u32> {
+    Object::find(spaces, place, lane).ok().map(|object| object.load().parity())
+}
+
 impl Warp {
-    /// `test_wait`, `try_wait`: whether all lanes need wait no longer.
-    pub(super) fn wait(
-        &mut self,
+    /// The lanes that need not wait: the phase that they ask for is complete.
+    pub(super) fn over(
+        &self,
         env: &Env<'_>,
         call: usize,
         operands: &Operands,
         parity: bool,
         taking: u32,
-    ) -> Tried<bool> {
-        let Some(&source) = operands.reads.first() else { return Ok(true) };
+    ) -> Tried<u32> {
+        let Some(&source) = operands.reads.first() else { return Ok(taking) };
         let places = self.places(env, call, operands, 0, taking);
-        let frame = &mut self.calls[call].frame;
+        let frame = &self.calls[call].frame;
         let awaited: [u32; LANES] = match parity {
             true => frame.row::<u32>(source).map(|parity| parity & 1),
             false => frame.row::<u64>(source).map(|state| Mbarrier(state).parity()),
@@ -95,6 +100,20 @@ impl Warp {
             over |= passed.fold(0, |mask, lane| mask | 1 << lane);
             rest &= !same;
         }
+        Ok(over)
+    }
+
+    /// `test_wait`, `try_wait`: whether all lanes need wait no longer.
+    pub(super) fn wait(
+        &mut self,
+        env: &Env<'_>,
+        call: usize,
+        operands: &Operands,
+        parity: bool,
+        taking: u32,
+    ) -> Tried<bool> {
+        let over = self.over(env, call, operands, parity, taking)?;
+        let frame = &mut self.calls[call].frame;
         let mut writes = operands.writes.iter().copied();
         for value in [over, 0] {
             if let Some(slot) = writes.next().filter(|&slot| slot != NONE) {

@@ -5,7 +5,7 @@ use crate::fault::Use;
 use crate::lanes::{LANES, lanes};
 use crate::program::matrix::MatrixOp;
 use crate::program::{Memory, Operands};
-use crate::sanitize::{Actor, Sanitizer, Touch};
+use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use crate::warp::access::addresses;
 use crate::warp::observe::located;
 use crate::warp::run::first;
@@ -38,8 +38,9 @@ impl Warp {
             if !at.is_multiple_of(bytes) {
                 return;
             }
-            let touch =
-                Touch { lane, usage, strong: false, space: kept, cta, address: start, bytes, data: None };
+            let (strong, data) = (false, None);
+            let agent = if matches!(op, MatrixOp::Wgmma(_)) { Agent::Product } else { Agent::Thread };
+            let touch = Touch { lane, usage, strong, space: kept, cta, address: start, bytes, data, agent };
             let named = || address.and_then(|address| self.called(env, split, address, space, at));
             sanitizer.touch(env.launch, actor, &touch, &named);
         };
@@ -65,6 +66,7 @@ impl Warp {
             }
             MatrixOp::Wgmma(op) => {
                 let lane = first(actor.lanes);
+                sanitizer.issue(env.launch, actor, &[Agent::Product]);
                 wgmma::pieces(frame, op, operands, self.index as usize % 4, lane, |at| {
                     touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read);
                 });

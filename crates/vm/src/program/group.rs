@@ -1,0 +1,44 @@
+//! Groups of asynchronous operations, and fences for them (PTX ISA sections 9.7.9.25.3.2, 9.7.9.25.4 and 9.7.15.7).
+//!
+//! What is asynchronous is done when it is issued, so most of this is for the sanitizers only: they see who does not
+//! wait. But four warps multiply together, and the product is complete when all of them have issued it.
+
+/// What is done about groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupOp {
+    /// `commit_group`
+    Commit(Queue),
+    /// `wait_group`, `wait_all`
+    Wait {
+        /// Of what.
+        queue: Queue,
+        /// How many of the last groups need not be complete.
+        pending: u32,
+        /// `.read`: only what they read must have been read.
+        reads: bool,
+        /// Also what is not in a group.
+        all: bool,
+    },
+    /// `wgmma.fence`
+    Registers,
+    /// `fence.proxy.async`
+    Proxy,
+}
+
+/// What goes into groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// `cp.async`
+    Copies,
+    /// `cp.async.bulk` and its like
+    Bulk,
+    /// `wgmma.mma_async`
+    Products,
+}
+
+impl GroupOp {
+    /// Whether only sanitizers see it.
+    pub fn is_silent(self) -> bool {
+        !matches!(self, GroupOp::Commit(Queue::Products) | GroupOp::Wait { queue: Queue::Products, .. })
+    }
+}

@@ -1,0 +1,216 @@
+//! Asynchronous operations that nobody waits for, and proxy fences that are missing: each with a kernel that is right.
+
+use softwarp_tensor::{Arch, Description, Element, Map, object};
+use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
+use softwarp_vm::fault::Use::{self, Read, Write};
+use softwarp_vm::sanitize::FindingKind::{MissingProxyFence, Race, Unwaited};
+use softwarp_vm::sanitize::{FindingKind, Sanitize, Until};
+
+/// What is found in a kernel of this body, and what it stored to `out`. `%t` is the thread, `%out` its word of `out`,
+/// `%in` a buffer of 4096 bytes and `%map` a map of it, in boxes of 16 by 8 words.
+fn found(body: &str, block: u32) -> Vec<FindingKind> {
+    let source = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64
+        .visible .entry k(.param .u64 in, .param .u64 out, .param .align 64 .b8 map[128])\n{{
+        .reg .pred %p<8>; .reg .b32 %r<16>, %t, %s; .reg .b64 %d<8>, %in, %out, %map; .reg .f32 %f<8>;
+        .shared .align 128 .b8 tile[4096]; .shared .align 8 .b64 bar;
+        ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.b64 %map, map; cvta.param.u64 %map, %map;
+        mov.u32 %t, %tid.x; mad.wide.u32 %out, %t, 4, %out; mov.u32 %s, tile; mov.u32 %r0, 0;
+        setp.eq.u32 %p0, %t, 0;
+        @%p0 mbarrier.init.shared.b64 [bar], 1; @%p0 fence.mbarrier_init.release.cluster; bar.sync 0;
+        {body}
+        ret;\n}}"
+    );
+    let load = Device::load(&[&source], LoadOptions::default());
+    let mut device = load.unwrap_or_else(|error| panic!("{error:?}"));
+    let [input, output] = [0; 2].map(|_| device.allocate(4096).expect("memory"));
+    let map = Description { address: input, ..Description::tiled(Element::U32, &[32, 16], &[128], &[16, 8]) };
+    let map = object::encode(&Map::new(&map, Arch::SM_90).expect("legal")).to_vec();
+    let arguments = [input.to_le_bytes().to_vec(), output.to_le_bytes().to_vec(), map];
+    let sanitize = Sanitize { race: true, sync: true, init: false };
+    let launch = Launch { sanitize, ..Launch::new("k", [1; 3], [block, 1, 1], &arguments) };
+    match device.launch(&launch) {
+        Ok(report) => report.findings.into_iter().map(|finding| finding.kind).collect(),
+        Err(LaunchError::Fault(fault)) => panic!("{fault}"),
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+fn unwaited(first: Use, second: Use, until: Until) -> FindingKind {
+    Unwaited { first, second, until }
+}
+
+/// A wait for a phase of the mbarrier.
+fn wait(label: &str, parity: u32) -> String {
+    format!("{label}: mbarrier.try_wait.parity.shared.b64 %p1, [bar], {parity}; @!%p1 bra {label};")
+}
+
+#[test]
+fn cp_async_is_read_before_its_group_is_waited_for() {
+    // Each thread copies a word, and reads its own, or its neighbour's.
+    let kernel = |between: &str, read: &str| {
+        let body = format!(
+            "mad.lo.u32 %r1, %t, 4, %s; mad.wide.u32 %d0, %t, 4, %in; xor.b32 %r2, %r1, 128;
+            cp.async.ca.shared.global [%r1], [%d0], 4; {between}
+            ld.shared.u32 %r3, [{read}]; st.global.u32 [%out], %r3;"
+        );
+        found(&body, 64)
+    };
+    let expected = [unwaited(Write, Read, Until::Copies)];
+    assert_eq!(kernel("", "%r1"), expected);
+    assert_eq!(kernel("cp.async.commit_group;", "%r1"), expected);
+    assert_eq!(kernel("cp.async.commit_group; cp.async.wait_group 1;", "%r1"), expected);
+    assert_eq!(kernel("cp.async.wait_group 0;", "%r1"), expected, "it was never committed");
+    assert_eq!(kernel("bar.sync 0;", "%r2"), expected, "a barrier does not wait for it");
+    let races = kernel("cp.async.wait_all;", "%r2");
+    assert!(races.contains(&Race { first: Write, second: Read, across: false }), "{races:?}");
+    assert!(!races.contains(&expected[0]), "who copies has waited, but told nobody");
+    assert_eq!(kernel("cp.async.commit_group; cp.async.wait_group 0;", "%r1"), []);
+    assert_eq!(kernel("cp.async.wait_all;", "%r1"), []);
+    assert_eq!(kernel("cp.async.wait_all; bar.sync 0;", "%r2"), []);
+}
+
+#[test]
+fn a_pipeline_of_cp_async_waits_for_the_group_before_the_last() {
+    let kernel = |pending: u32| {
+        let body = format!(
+            "mad.lo.u32 %r1, %t, 4, %s; mad.wide.u32 %d0, %t, 4, %in;
+            cp.async.ca.shared.global [%r1], [%d0], 4; cp.async.commit_group;
+            cp.async.ca.shared.global [%r1+1024], [%d0], 4; cp.async.commit_group;
+            cp.async.wait_group {pending};
+            ld.shared.u32 %r3, [%r1]; st.global.u32 [%out], %r3;
+            cp.async.wait_group 0; ld.shared.u32 %r3, [%r1+1024]; st.global.u32 [%out], %r3;"
+        );
+        found(&body, 32)
+    };
+    assert_eq!(kernel(1), []);
+    assert_eq!(kernel(2), [unwaited(Write, Read, Until::Copies)]);
+}
+
+#[test]
+fn cp_async_arrives_at_an_mbarrier() {
+    let kernel = |between: &str| {
+        let body = format!(
+            "@!%p0 bra ELSE; cp.async.ca.shared.global [tile], [%in], 4;
+            cp.async.mbarrier.arrive.noinc.shared.b64 [bar]; {between}
+            ld.shared.u32 %r3, [tile]; st.global.u32 [%out], %r3; ELSE:"
+        );
+        found(&body, 32)
+    };
+    assert_eq!(kernel(""), [unwaited(Write, Read, Until::Copies)]);
+    assert_eq!(kernel(&wait("W", 0)), []);
+}
+
+#[test]
+fn a_bulk_load_is_read_before_its_mbarrier_was_waited_for() {
+    for copy in [
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%in], 512, [bar];",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%map, {%r0, %r0}], [bar];",
+    ] {
+        let kernel = |between: &str| {
+            let body = format!(
+                "@!%p0 bra ELSE; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512; {copy} ELSE: {between}
+                mad.lo.u32 %r1, %t, 4, %s; ld.shared.u32 %r3, [%r1]; st.global.u32 [%out], %r3;"
+            );
+            found(&body, 64)
+        };
+        assert_eq!(kernel(&wait("W", 0)), []);
+        assert_eq!(kernel("bar.sync 0;"), [unwaited(Write, Read, Until::Mbarrier)]);
+        // One waits, and a barrier tells the others.
+        let one = format!("@!%p0 bra JOIN; {} JOIN: bar.sync 0;", wait("W", 0));
+        assert_eq!(kernel(&one), []);
+    }
+}
+
+#[test]
+fn what_a_bulk_store_reads_is_overwritten_too_early() {
+    for copy in [
+        "cp.async.bulk.global.shared::cta.bulk_group [%in], [tile], 512;",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {%r0, %r0}], [tile];",
+    ] {
+        let kernel = |fence: &str, wait: &str| {
+            let body = format!(
+                "mad.lo.u32 %r1, %t, 4, %s; st.shared.u32 [%r1], %t; {fence} bar.sync 0;
+                @!%p0 bra ELSE; {copy} cp.async.bulk.commit_group; {wait} ELSE: bar.sync 0;
+                st.shared.u32 [%r1], 7;"
+            );
+            found(&body, 128)
+        };
+        let fence = "fence.proxy.async.shared::cta;";
+        assert_eq!(kernel(fence, "cp.async.bulk.wait_group.read 0;"), []);
+        assert_eq!(kernel(fence, "cp.async.bulk.wait_group 0;"), []);
+        assert_eq!(kernel(fence, ""), [unwaited(Read, Write, Until::BulkRead)]);
+        assert_eq!(kernel("", "cp.async.bulk.wait_group.read 0;"), [MissingProxyFence]);
+    }
+}
+
+#[test]
+fn what_a_bulk_store_writes_is_read_too_early() {
+    let kernel = |wait: &str| {
+        let body = format!(
+            "@!%p0 bra ELSE; st.shared.u32 [tile], 1; st.shared.v2.u32 [tile+8], {{%t, %t}}; fence.proxy.async;
+            cp.async.bulk.global.shared::cta.bulk_group [%in], [tile], 16; cp.async.bulk.commit_group; {wait}
+            ld.global.u32 %r1, [%in]; st.global.u32 [%out], %r1; ELSE:"
+        );
+        found(&body, 32)
+    };
+    assert_eq!(kernel("cp.async.bulk.wait_group 0;"), []);
+    assert_eq!(kernel("cp.async.bulk.wait_group.read 0;"), [unwaited(Write, Read, Until::Bulk)]);
+}
+
+#[test]
+fn a_proxy_fence_counts_on_either_side_of_the_barrier() {
+    let kernel = |before: &str, after: &str| {
+        let body = format!(
+            "mad.lo.u32 %r1, %t, 4, %s; st.shared.u32 [%r1], %t; {before} bar.sync 0; {after}
+            @%p0 cp.async.bulk.global.shared::cta.bulk_group [%in], [tile], 256;"
+        );
+        found(&body, 64)
+    };
+    let fence = "fence.proxy.async;";
+    assert_eq!(kernel(fence, ""), []);
+    assert_eq!(kernel("", fence), []);
+    assert_eq!(kernel("fence.acq_rel.cta;", ""), [MissingProxyFence]);
+}
+
+/// A product of four warps with B in shared memory, which threads write before and after.
+fn product(fence: &str, wait: &str) -> Vec<FindingKind> {
+    let body = format!(
+        "mad.lo.u32 %r1, %t, 4, %s; st.shared.u32 [%r1], 0; {fence} bar.sync 0;
+        shr.u32 %r2, %s, 4; cvt.u64.u32 %d0, %r2; or.b64 %d0, %d0, 0x0000000800080000;
+        setp.ne.u32 %p2, %r0, 0;
+        wgmma.fence.sync.aligned;
+        wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, {{%r0, %r0, %r0, %r0}}, %d0, %p2, 1, 1, 0;
+        wgmma.commit_group.sync.aligned; {wait} bar.sync 0; st.shared.u32 [%r1], 1;"
+    );
+    found(&body, 128)
+}
+
+#[test]
+fn wgmma_reads_shared_memory_until_its_group_is_waited_for() {
+    let fence = "fence.proxy.async;";
+    assert_eq!(product(fence, "wgmma.wait_group.sync.aligned 0;"), []);
+    assert_eq!(product(fence, "wgmma.wait_group.sync.aligned 1;"), [unwaited(Read, Write, Until::Products)]);
+    assert_eq!(product(fence, ""), [unwaited(Read, Write, Until::Products)]);
+    assert_eq!(product("", "wgmma.wait_group.sync.aligned 0;"), [MissingProxyFence]);
+}
+
+#[test]
+fn a_warp_that_waits_for_a_product_answers_for_its_warpgroup() {
+    // The first warp arrives for all four, the fifth overwrites what they read.
+    let body = format!(
+        "setp.ge.u32 %p3, %t, 128; @%p3 bra PRODUCER;
+        shr.u32 %r2, %s, 4; cvt.u64.u32 %d0, %r2; or.b64 %d0, %d0, 0x0000000800080000;
+        setp.ne.u32 %p2, %r0, 0;
+        // All but the first come late.
+        setp.lt.u32 %p4, %t, 32; @%p4 bra NOW; mov.u32 %r5, 20000;
+        LATE: sub.u32 %r5, %r5, 1; setp.ne.u32 %p4, %r5, 0; @%p4 bra LATE;
+        NOW: wgmma.fence.sync.aligned;
+        wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, {{%r0, %r0, %r0, %r0}}, %d0, %p2, 1, 1, 0;
+        wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
+        @%p0 mbarrier.arrive.shared.b64 _, [bar]; bra END;
+        PRODUCER: {} st.shared.u32 [tile], 1; END:",
+        wait("W", 0)
+    );
+    assert_eq!(found(&body, 160), []);
+}
