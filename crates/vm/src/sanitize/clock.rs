@@ -47,6 +47,8 @@ pub(crate) enum Agent {
     Counted,
     /// `wgmma.mma_async`
     Product,
+    /// The thread itself, by way of a texture: what it reads may be older than what is in memory.
+    Lookup,
 }
 
 /// How many agents there are.
@@ -135,7 +137,7 @@ impl Clocks {
     /// The clock of a warp, or of one of its agents.
     pub(super) fn now(&self, warp: usize, agent: Agent) -> u32 {
         match agent {
-            Agent::Thread => self.known[warp][warp],
+            Agent::Thread | Agent::Lookup => self.known[warp][warp],
             agent => self.issued[warp][agent as usize],
         }
     }
@@ -291,10 +293,11 @@ impl Clocks {
     pub(super) fn ordered(&self, before: &Record, now: &Record) -> bool {
         let [before_warp, warp] = [before, now].map(|record| usize::from(record.thread) / 32);
         let Some(known) = self.known.get(warp) else { return true };
-        if before.agent == Agent::Thread && before_warp == warp {
+        let agent = if before.agent == Agent::Lookup { Agent::Thread } else { before.agent };
+        if agent == Agent::Thread && before_warp == warp {
             return known[warp] > before.clock;
         }
-        known.get(self.place_of(before.agent, before_warp)).is_none_or(|&known| known >= before.clock)
+        known.get(self.place_of(agent, before_warp)).is_none_or(|&known| known >= before.clock)
     }
 
     /// Whether anybody has waited for what an agent did.

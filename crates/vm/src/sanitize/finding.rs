@@ -1,6 +1,6 @@
 //! What the sanitizers find, as data.
 
-use super::Agent;
+use super::{ARRAYS, Agent};
 use crate::fault::{Nearest, Place, Relative, Use, What, space_name};
 use crate::program::{Location, Memory};
 
@@ -35,7 +35,7 @@ pub struct Site {
 pub struct Touched {
     /// The state space; never generic.
     pub space: Memory,
-    /// The address in it of the first byte concerned.
+    /// The address in it of the first byte concerned; texels of arrays have numbers from [`ARRAYS`] on.
     pub address: u64,
     /// Bytes that one thread accesses.
     pub bytes: u32,
@@ -69,6 +69,8 @@ pub enum FindingKind {
     },
     /// An asynchronous operation reads what a thread wrote, with no proxy fence between them (`race`).
     MissingProxyFence,
+    /// A texture is read where the same launch has written: what it reads may be old (`race`).
+    StaleTexture,
     /// A barrier for whole warps that only part of a warp executed, or at two places (`sync`).
     DivergentBarrier {
         /// The barrier's number.
@@ -147,7 +149,7 @@ impl From<Agent> for Until {
             Agent::Source => Until::BulkRead,
             Agent::Target => Until::Bulk,
             Agent::Product => Until::Products,
-            Agent::Counted | Agent::Thread => Until::Mbarrier,
+            Agent::Counted | Agent::Thread | Agent::Lookup => Until::Mbarrier,
         }
     }
 }
@@ -160,6 +162,7 @@ impl FindingKind {
             FindingKind::Race { .. } => "race",
             FindingKind::Unwaited { .. } => "unwaited",
             FindingKind::MissingProxyFence => "missing_proxy_fence",
+            FindingKind::StaleTexture => "stale_texture",
             FindingKind::DivergentBarrier { .. } => "divergent_barrier",
             FindingKind::MissedBarrier { .. } => "missed_barrier",
             FindingKind::MissingLanes { .. } => "missing_lanes",
@@ -172,9 +175,10 @@ impl FindingKind {
     pub fn sanitizer(&self) -> &'static str {
         match self {
             FindingKind::Uninitialised => "init",
-            FindingKind::Race { .. } | FindingKind::Unwaited { .. } | FindingKind::MissingProxyFence => {
-                "race"
-            }
+            FindingKind::Race { .. }
+            | FindingKind::Unwaited { .. }
+            | FindingKind::MissingProxyFence
+            | FindingKind::StaleTexture => "race",
             _ => "sync",
         }
     }
@@ -203,6 +207,10 @@ impl std::fmt::Display for Finding {
             FindingKind::MissingProxyFence => write!(
                 f,
                 "an asynchronous operation reads what a thread wrote: fence.proxy.async is missing between them"
+            )?,
+            FindingKind::StaleTexture => write!(
+                f,
+                "a texture is read where this launch has written: it may see what was there before; ld or suld would not"
             )?,
             FindingKind::DivergentBarrier { barrier, warp, came, missing: 0 } => write!(
                 f,
@@ -234,7 +242,10 @@ impl std::fmt::Display for Finding {
         }
         let Some(touched) = &self.touched else { return Ok(()) };
         let (space, bytes) = (space_name(touched.space), touched.bytes);
-        write!(f, ": {bytes} bytes at {space} address 0x{:x}", touched.address)?;
+        write!(f, ": {bytes} bytes")?;
+        if touched.address < ARRAYS {
+            write!(f, " at {space} address 0x{:x}", touched.address)?;
+        }
         let Some(nearest) = &touched.nearest else { return Ok(()) };
         if let Relative::Inside(bytes) = nearest.at {
             write!(f, ", {bytes} bytes into ")?;

@@ -18,6 +18,9 @@ pub(crate) use clock::{Agent, Event};
 pub use finding::{Finding, FindingKind, Site, Touched, Until};
 pub(crate) use state::{Actor, Sanitizer, Touch};
 
+/// Texels of arrays have no addresses: to sanitizers, they have numbers from here on.
+pub const ARRAYS: u64 = 1 << 63;
+
 /// What to look for; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sanitize {

@@ -44,6 +44,8 @@ pub(super) enum Verdict {
     Unwaited,
     /// It is asynchronous and reads what was written without a proxy fence.
     Unfenced,
+    /// It reads by way of a texture what was written in the same launch.
+    Stale,
 }
 
 /// The last accesses to some bytes: one or four.
@@ -78,7 +80,7 @@ impl Order<'_> {
             let ordered = before.same_thread(now) || self.clocks.ordered(before, now);
             return match before.agent {
                 _ if ordered => None,
-                Agent::Thread => Some(Verdict::Unordered),
+                Agent::Thread | Agent::Lookup => Some(Verdict::Unordered),
                 _ if self.clocks.waited(before) => Some(Verdict::Unordered),
                 _ => Some(Verdict::Unwaited),
             };
@@ -107,7 +109,7 @@ impl Order<'_> {
 impl Record {
     /// Whether a thread did both, and the first by itself.
     fn same_thread(&self, now: &Record) -> bool {
-        self.agent == Agent::Thread && self.thread == now.thread
+        matches!(self.agent, Agent::Thread | Agent::Lookup) && self.thread == now.thread
     }
 }
 
@@ -116,6 +118,11 @@ impl Piece {
     fn touch(&mut self, now: &Record, value: Option<u32>, order: &Order<'_>) -> Option<(Verdict, Record)> {
         let races =
             |before: &Option<Record>| before.and_then(|before| Some((order.conflict(&before, now)?, before)));
+        if now.agent == Agent::Lookup
+            && let Some(before) = self.write.or(self.strong)
+        {
+            return Some((Verdict::Stale, before));
+        }
         let unfenced = self.write.filter(|write| order.unfenced(write, now));
         let mut found = races(&self.write).or(unfenced.map(|write| (Verdict::Unfenced, write)));
         if matches!(found, Some((Verdict::Unordered, _)))

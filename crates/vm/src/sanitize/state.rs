@@ -4,7 +4,7 @@ use super::clock::{Agent, CLUSTER, Clocks, Event};
 use super::init::{Stack, Unwritten, Written};
 use super::race::{Order, Record, Shadow, Verdict};
 use super::sync::Arrivals;
-use super::{Finding, FindingKind, Sanitize, Site, Touched};
+use super::{ARRAYS, Finding, FindingKind, Sanitize, Site, Touched};
 use crate::fault::{Fault, FaultKind, Nearest, Place, Use};
 use crate::grid::Launch;
 use crate::lanes::LANES;
@@ -14,6 +14,12 @@ use crate::program::{Memory, Program};
 use softwarp_image::window::reserved_shared;
 use std::collections::HashMap;
 use std::sync::Mutex;
+
+/// Numbers between the first bytes of two arrays: more than any has bytes.
+const ARRAY: u64 = 1 << 44;
+
+/// The most arrays that are told apart.
+const MOST_ARRAYS: u64 = (1 << 18) - 1;
 
 /// The most findings that are kept.
 const MOST: usize = 1000;
@@ -36,6 +42,8 @@ struct State {
     /// Those that run, by their number in the grid.
     ctas: HashMap<u32, Cta>,
     global: Shadow,
+    /// Arrays of texels by their addresses in the host, in the order in which they were used.
+    arrays: HashMap<usize, u64>,
     /// How many strong operations there were.
     strong_operations: u32,
     /// How many there were at the last of each CTA.
@@ -190,6 +198,14 @@ impl<'a> Sanitizer<'a> {
         cta.clocks.tick(actor.warp as usize);
     }
 
+    /// The number of the first byte of an array of texels.
+    pub(crate) fn array(&self, address: usize) -> u64 {
+        let mut state = lock(&self.state);
+        let next = state.arrays.len() as u64;
+        // Far apart, and a shared number for those beyond what there can be.
+        ARRAYS + (*state.arrays.entry(address).or_insert(next)).min(MOST_ARRAYS) * ARRAY
+    }
+
     /// A warp gives something to its agents, and then touches memory for them.
     pub(crate) fn issue(&self, launch: &Launch<'_>, actor: &Actor, agents: &[Agent]) {
         if let Some(cta) = lock(&self.state).ctas.get_mut(&(launch.linear(actor.cta) as u32)) {
@@ -277,6 +293,7 @@ impl<'a> Sanitizer<'a> {
                     Verdict::Unordered => FindingKind::Race { first, second, across },
                     Verdict::Unwaited => FindingKind::Unwaited { first, second, until: before.agent.into() },
                     Verdict::Unfenced => FindingKind::MissingProxyFence,
+                    Verdict::Stale => FindingKind::StaleTexture,
                 };
                 found.push((kind, Some(before)));
             }
@@ -295,6 +312,7 @@ impl<'a> Sanitizer<'a> {
             let number = match kind {
                 FindingKind::Unwaited { .. } => 6,
                 FindingKind::MissingProxyFence => 7,
+                FindingKind::StaleTexture => 8,
                 _ => u8::from(before.is_some()),
             };
             let key = (number, op.min(earlier), op.max(earlier), base);

@@ -26,7 +26,7 @@ pub fn look(
     results: &mut [[u32; LANES]; 4],
 ) -> bool {
     let floats = view.format.channel == Channel::F32 || !view.integers;
-    if view.geometry != Geometry::D2 || !floats {
+    if view.geometry != Geometry::D2 || !floats || view.seen.is_some() {
         return false;
     }
     match view.format {
@@ -234,6 +234,7 @@ mod tests {
                         integers: false,
                         sampler: &sampler,
                         border: border(format, false, sampler.border),
+                        seen: None,
                     };
                     for turn in 0..8 {
                         let scale = if normalized { 1.0 } else { 10.0 };

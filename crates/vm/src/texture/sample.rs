@@ -8,6 +8,7 @@ use super::format::Format;
 use super::level;
 use super::sampler::{Axis, Filter, Neighbours, Sampler, WHOLE};
 use crate::memory::cell::{Cells, Unit};
+use std::cell::RefCell;
 
 /// The most texels of a lookup: eight of each of two levels.
 const MOST_TAPS: usize = 16;
@@ -33,6 +34,8 @@ pub struct View<'a> {
     pub sampler: &'a Sampler,
     /// The border colour, as a texel.
     pub border: [u32; 4],
+    /// Who wants to know where the texels are that are read.
+    pub seen: Option<&'a RefCell<Vec<u64>>>,
 }
 
 /// Where a lookup is.
@@ -127,7 +130,11 @@ impl View<'_> {
     fn read(&self, level: &Level, x: Option<u32>, y: Option<u32>, slice: Option<u32>) -> [u32; 4] {
         let (Some(x), Some(y), Some(slice)) = (x, y, slice) else { return self.border };
         let row = level.offset + u64::from(slice) * level.slice + u64::from(y) * level.pitch;
-        texel(self.cells, self.format, row + u64::from(x) * u64::from(self.format.bytes()))
+        let at = row + u64::from(x) * u64::from(self.format.bytes());
+        if let Some(seen) = self.seen {
+            seen.borrow_mut().push(at);
+        }
+        texel(self.cells, self.format, at)
     }
 
     /// The axes of a level: width, height, depth.

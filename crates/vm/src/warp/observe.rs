@@ -90,6 +90,9 @@ impl Warp {
                 sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
             }
             Step::Matrix(op, operands) => self.observe_matrix(env, sanitizer, &actor, split, op, operands),
+            Step::Texture(op, operands) => {
+                self.observe_texture(env, (sanitizer, &actor), split, op, operands);
+            }
             Step::Asynchronous(op, operands) => {
                 self.observe_async(env, sanitizer, &actor, op, operands, split)
             }
@@ -112,7 +115,6 @@ impl Warp {
             | Step::StackSave { .. }
             | Step::StackRestore { .. }
             | Step::Warp(_)
-            | Step::Texture(..)
             | Step::Cluster(..)
             | Step::Yield => {}
         }

@@ -12,9 +12,10 @@ use crate::texture::array::Array;
 use crate::texture::surface::{Spot, formatted};
 use crate::texture::{Bound, Textures};
 use softwarp_isa::Type;
+use std::sync::Arc;
 
 /// Where each lane's access goes, if anywhere.
-type Spots = [Option<usize>; LANES];
+pub(super) type Spots = [Option<usize>; LANES];
 
 /// `suld`, `sust`, `sured`
 pub(super) fn access(
@@ -23,6 +24,33 @@ pub(super) fn access(
     op: &SurfaceOp,
     operands: &Operands,
     taking: u32,
+) -> Tried<()> {
+    let mut found = Vec::with_capacity(1);
+    each_array(frame, textures, op, operands, taking, |accessed| found.push(accessed))?;
+    for Accessed { array, data, spots, lanes, .. } in found {
+        perform(frame, array, op, data, &operands.writes, &spots, lanes);
+    }
+    Ok(())
+}
+
+/// Lanes that access the same surface.
+pub(super) struct Accessed<'a> {
+    pub handle: u64,
+    pub array: &'a Arc<Array>,
+    /// What is stored.
+    pub data: &'a [u32],
+    pub spots: Spots,
+    pub lanes: u32,
+}
+
+/// Calls a function for lanes that have the same surface.
+pub(super) fn each_array<'a>(
+    frame: &Frame,
+    textures: &'a Textures,
+    op: &SurfaceOp,
+    operands: &'a Operands,
+    taking: u32,
+    mut f: impl FnMut(Accessed<'a>),
 ) -> Tried<()> {
     let (handles, reads) = handles(frame, op.surface, &operands.reads);
     let count = op.geometry.dimensions() + usize::from(op.geometry.is_layered());
@@ -61,7 +89,7 @@ pub(super) fn access(
                 }
             };
         }
-        perform(frame, array, op, data, &operands.writes, &spots, together);
+        f(Accessed { handle, array, data, spots, lanes: together });
         left &= !together;
     }
     Ok(())
@@ -186,7 +214,7 @@ fn narrow(cells: &Cells, at: usize, bytes: u8) -> u32 {
 }
 
 /// A row of words of so many bytes.
-fn words(frame: &Frame, slot: u32, bytes: u8) -> [u64; LANES] {
+pub(super) fn words(frame: &Frame, slot: u32, bytes: u8) -> [u64; LANES] {
     match bytes {
         8 => frame.row::<u64>(slot),
         _ => frame.row::<u32>(slot).map(u64::from),

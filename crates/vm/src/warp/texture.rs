@@ -2,6 +2,8 @@
 //!
 //! Lanes with the same handles go together: what they stand for is found once.
 
+mod observe;
+
 use super::run::{Flow, first};
 use super::{Env, Split, Warp};
 use crate::fault::{BadTexture, FaultKind, Tried, Trouble};
@@ -119,12 +121,40 @@ fn lookup(
     operands: &Operands,
     taking: u32,
 ) -> Tried<()> {
+    let mut results = [[0u32; LANES]; 4];
+    each_texture(frame, textures, spaces, op, operands, taking, |looked| {
+        look(frame, &looked.view, op, looked.reads, looked.linear, looked.lanes, &mut results);
+    })?;
+    finish(frame, op, &operands.writes, &results, taking);
+    Ok(())
+}
+
+/// Lanes that look into the same texture.
+struct Looked<'a> {
+    handle: u64,
+    texture: &'a Texture,
+    view: View<'a>,
+    /// The coordinates and what is behind them.
+    reads: &'a [u32],
+    linear: bool,
+    lanes: u32,
+}
+
+/// Calls a function for lanes that have the same texture and sampler.
+fn each_texture(
+    frame: &Frame,
+    textures: &Textures,
+    spaces: &Spaces<'_>,
+    op: &Lookup,
+    operands: &Operands,
+    taking: u32,
+    mut f: impl FnMut(Looked<'_>),
+) -> Tried<()> {
     let (texture_handles, rest) = handles(frame, op.texture, &operands.reads);
     let (sampler_handles, rest) = match op.sampler {
         Some(sampler) => handles(frame, sampler, rest),
         None => ([0; LANES], rest),
     };
-    let mut results = [[0u32; LANES]; 4];
     let mut left = taking;
     while left != 0 {
         let together = match all_alike(&texture_handles) && all_alike(&sampler_handles) {
@@ -165,10 +195,9 @@ fn lookup(
             return trouble(together, BadTexture::Freed { name: name(textures, handle) });
         };
         let linear = matches!(texture.source, Source::Linear { .. });
-        look(frame, &view, op, rest, linear, together, &mut results);
+        f(Looked { handle, texture, view, reads: rest, linear, lanes: together });
         left &= !together;
     }
-    finish(frame, op, &operands.writes, &results, taking);
     Ok(())
 }
 
@@ -207,7 +236,7 @@ fn view<'a>(
             (cells, &own[..], 1, 1)
         }
     };
-    Some(View { cells, levels, layers, samples, format, geometry, integers, sampler, border })
+    Some(View { cells, levels, layers, samples, format, geometry, integers, sampler, border, seen: None })
 }
 
 /// The lookups of lanes that have the same texture and sampler.

@@ -1,6 +1,6 @@
 //! Tells the sanitizers which memory a matrix instruction uses.
 
-use super::{fragment, wgmma};
+use super::{tiles, wgmma};
 use crate::fault::Use;
 use crate::lanes::{LANES, lanes};
 use crate::program::matrix::MatrixOp;
@@ -27,7 +27,7 @@ impl Warp {
         let address = operands.addresses.first();
         let own = address.map_or([0; LANES], |address| addresses(activation, address));
         let memory = address.map_or(Memory::Shared, |address| address.memory);
-        let touch = |lane: usize, at: u64, bytes: u64, usage: Use| {
+        let touch = |lane: usize, at: u64, bytes: u64, usage: Use, data: Option<&[u8]>| {
             let (space, window) = match memory {
                 Memory::Generic => env.spaces.window_of(at),
                 memory => (memory, 0),
@@ -38,7 +38,7 @@ impl Warp {
             if !at.is_multiple_of(bytes) {
                 return;
             }
-            let (strong, data) = (false, None);
+            let strong = false;
             let agent = if matches!(op, MatrixOp::Wgmma(_)) { Agent::Product } else { Agent::Thread };
             let touch = Touch { lane, usage, strong, space: kept, cta, address: start, bytes, data, agent };
             let named = || address.and_then(|address| self.called(env, split, address, space, at));
@@ -49,9 +49,11 @@ impl Warp {
                 let loads = matches!(op, MatrixOp::Load(_));
                 let usage = if loads { Use::Read } else { Use::Write };
                 let rows = (tiles.count * tiles.kind.rows(loads)) as usize;
-                lanes(actor.lanes)
-                    .filter(|&lane| lane < rows)
-                    .for_each(|lane| touch(lane, own[lane], 16, usage));
+                let given = (!loads).then(|| tiles::rows_given(frame, tiles, operands));
+                for lane in lanes(actor.lanes).filter(|&lane| lane < rows) {
+                    let row = given.map(|rows| rows[lane].map(u32::to_le_bytes));
+                    touch(lane, own[lane], 16, usage, row.as_ref().map(|row| row.as_flattened()));
+                }
             }
             MatrixOp::FragmentLoad(memory) | MatrixOp::FragmentStore(memory) => {
                 let loads = matches!(op, MatrixOp::FragmentLoad(_));
@@ -60,15 +62,18 @@ impl Warp {
                 let stride = operands.reads.get(if loads { 0 } else { memory.fragment.registers() });
                 for lane in lanes(actor.lanes) {
                     let pieces = memory.pieces(lane, memory.stride_of(frame, stride, lane));
-                    let places = pieces.map(|fragment::Piece { offset, .. }| own[lane].wrapping_add(offset));
-                    places.for_each(|at| touch(lane, at, bytes, usage));
+                    for piece in pieces {
+                        let word = (!loads).then(|| piece.word(frame, memory, operands, lane).to_le_bytes());
+                        let data = word.as_ref().and_then(|word| word.get(..bytes as usize));
+                        touch(lane, own[lane].wrapping_add(piece.offset), bytes, usage, data);
+                    }
                 }
             }
             MatrixOp::Wgmma(op) => {
                 let lane = first(actor.lanes);
                 sanitizer.issue(env.launch, actor, &[Agent::Product]);
                 wgmma::pieces(frame, op, operands, self.index as usize % 4, lane, |at| {
-                    touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read);
+                    touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read, None);
                 });
             }
             MatrixOp::Transpose | MatrixOp::Mma(_) => {}

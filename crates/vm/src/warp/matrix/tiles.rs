@@ -14,7 +14,7 @@ use crate::program::{NONE, Operands};
 const ROW: u64 = 16;
 
 /// A row: four words, as lanes hold it.
-type Words = [u32; 4];
+pub(super) type Words = [u32; 4];
 
 pub(super) fn load(
     frame: &mut Frame,
@@ -58,6 +58,18 @@ pub(super) fn store(
     for lane in giving.clone() {
         places.judge(lane, 0, ROW, Use::Write)?;
     }
+    let rows = rows_given(frame, tiles, operands);
+    for lane in giving {
+        let (cells, at) = places.judge(lane, 0, ROW, Use::Write)?;
+        let [a, b, c, d] = rows[lane].map(u64::from);
+        (a | b << 32).store(cells, at);
+        (c | d << 32).store(cells, at + 8);
+    }
+    Ok(())
+}
+
+/// The rows that `stmatrix` stores.
+pub(super) fn rows_given(frame: &Frame, tiles: &Tiles, operands: &Operands) -> [Words; LANES] {
     let mut rows = [[0; 4]; LANES];
     for (&slot, tile) in operands.reads.iter().zip(rows.chunks_exact_mut(8)) {
         let values = frame.row::<u32>(slot);
@@ -72,13 +84,7 @@ pub(super) fn store(
             TileKind::Bytes(_) => tile.copy_from_slice(&spread(&values)),
         }
     }
-    for lane in giving {
-        let (cells, at) = places.judge(lane, 0, ROW, Use::Write)?;
-        let [a, b, c, d] = rows[lane].map(u64::from);
-        (a | b << 32).store(cells, at);
-        (c | d << 32).store(cells, at + 8);
-    }
-    Ok(())
+    rows
 }
 
 /// `movmatrix`
