@@ -116,8 +116,8 @@ impl Warp {
             let frame = &mut self.calls[call].frame;
             if !WATCHED {
                 count!(pc);
-                let Env { spaces, hints, pieces, .. } = &mut *env;
-                let mut memories = Memories { spaces, hints, pieces };
+                let Env { spaces, hints, pieces, watch, .. } = &mut *env;
+                let mut memories = Memories { spaces, hints, pieces, watch };
                 let (to, done) = hurry(frame, code, &mut memories, (pc, ops.len(), mask), budget);
                 env.watch.count(done, mask);
                 (pc, start) = (to, to);
@@ -238,7 +238,8 @@ impl Warp {
                     Flow::Next
                 }
                 Step::Warp(op) if op.members == NONE => {
-                    self.exchange_alone(env, call, op, guard);
+                    exchange_alone(&mut self.calls[call].frame, op, guard);
+                    env.watch.exchanged();
                     Flow::Next
                 }
                 Step::Warp(op) => self.exchange_members(env, split, op, guard),
@@ -358,22 +359,6 @@ impl Warp {
         Ok(Flow::Gone)
     }
 
-    /// An operation among the lanes that execute it together.
-    fn exchange_alone(&mut self, env: &mut Env<'_>, call: usize, op: &WarpOp, taking: u32) {
-        use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp};
-        let frame = &mut self.calls[call].frame;
-        let got = if matches!(op.op, ShflUp | ShflDown | ShflBfly | ShflIdx) {
-            let [a, b, c] = op.s.map(|slot| &frame.narrow[slot as usize].0);
-            shuffle(op.op, (a, b, c), taking)
-        } else {
-            let mut brought = BROUGHT_NOTHING;
-            bring(frame, op, taking, true, &mut brought);
-            exchange(op.op, &brought, taking)
-        };
-        take(frame, op, &got, taking);
-        env.watch.exchanged();
-    }
-
     /// An operation among lanes that are named: it waits for those that are not there yet.
     fn exchange_members(&mut self, env: &mut Env<'_>, split: &mut Split, op: &WarpOp, taking: u32) -> Flow {
         let members = self.calls[split.call as usize].frame.row::<u32>(op.members);
@@ -385,7 +370,8 @@ impl Warp {
         let alike = differ == 0;
         // All are here: nobody has to wait.
         if alike && taking & (named & self.live) == named & self.live {
-            self.exchange_alone(env, split.call as usize, op, taking);
+            exchange_alone(&mut self.calls[split.call as usize].frame, op, taking);
+            env.watch.exchanged();
             return Flow::Next;
         }
         self.part(split, taking);
@@ -455,6 +441,24 @@ impl Warp {
         }
         env.watch.exchanged();
     }
+}
+
+/// An operation among the lanes that execute it together.
+pub(super) fn exchange_alone(frame: &mut Frame, op: &WarpOp, taking: u32) {
+    use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp, Sync};
+    let got = match op.op {
+        Sync => return,
+        ShflUp | ShflDown | ShflBfly | ShflIdx => {
+            let [a, b, c] = op.s.map(|slot| &frame.narrow[slot as usize].0);
+            shuffle(op.op, (a, b, c), taking)
+        }
+        _ => {
+            let mut brought = BROUGHT_NOTHING;
+            bring(frame, op, taking, true, &mut brought);
+            exchange(op.op, &brought, taking)
+        }
+    };
+    take(frame, op, &got, taking);
 }
 
 const BROUGHT_NOTHING: Brought = Brought { a: [0; LANES], b: [0; LANES], c: [0; LANES], p: 0 };
