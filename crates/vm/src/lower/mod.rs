@@ -26,6 +26,7 @@ mod multimem;
 mod operand;
 mod parameter;
 mod plan;
+mod registers;
 mod slots;
 mod special;
 mod texture;

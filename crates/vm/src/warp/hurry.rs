@@ -5,7 +5,7 @@
 
 use super::fast::At;
 use super::matrix::multiply;
-use super::run::exchange_alone;
+use super::meet::exchange_alone;
 use super::{HINTS, PIECES};
 use crate::lanes::{ALL, Frame, LANES};
 use crate::memory::Spaces;

@@ -22,6 +22,7 @@ mod exchange;
 mod fast;
 mod hurry;
 mod matrix;
+mod meet;
 mod multimem;
 mod observe;
 mod print;
