@@ -13,46 +13,24 @@
 //! assert_eq!(report.ctas, 2);
 //! ```
 
-use crate::grid;
+mod launch;
+
 pub use crate::launch::{ClusterError, Launch, LaunchError, Report};
 use crate::lower::{Lowering, lower};
 use crate::memory::cell::Cells;
 use crate::memory::constant::Constant;
 use crate::memory::global::{Global, MemoryError};
-use crate::program::{Call, Callee, Op, Program, Provided, Step};
+use crate::program::Program;
+use crate::sanitize;
 use crate::sanitize::init::Unwritten;
-use crate::sanitize::{self, Sanitizer};
-use crate::stats::{OpCount, Progress};
 use crate::texture::Textures;
-use crate::tuning::Tuning;
 use softwarp_check::{Checked, Settled, settle};
 use softwarp_image::image::BANK_BYTES;
 use softwarp_image::{Finding, Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
 use softwarp_isa::{StateSpace, Target};
-use softwarp_syntax::tree::Item;
 use softwarp_syntax::{Diagnostic, Module, Severity, parse};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
-
-/// The most threads of a CTA.
-const MOST_THREADS: u64 = 1024;
-
-/// The largest CTA in each dimension.
-const MOST_BLOCK: [u32; 3] = [1024, 1024, 64];
-
-/// The largest grid in each dimension.
-const MOST_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
-
-/// Bytes of local memory that a thread can have, as on the hardware.
-const MOST_STACK: u64 = 512 << 10;
-
-/// CTAs that can be there at once: 32 on each multiprocessor of an H200.
-const MOST_COOPERATING: u64 = 32 * 132;
-
-/// Bytes that `malloc` has, as CUDA has it.
-const HEAP: u64 = 8 << 20;
 
 /// How modules are loaded.
 #[derive(Clone, Copy, Debug, Default)]
@@ -336,184 +314,6 @@ impl Device {
         self.programs.insert(id, program.clone());
         Ok(program)
     }
-
-    /// Runs a kernel to its end.
-    pub fn launch(&mut self, launch: &Launch<'_>) -> Result<Report, LaunchError> {
-        let program = self.program(launch.kernel)?;
-        self.launch_program(launch, &program)
-    }
-
-    /// The same with a program of one's own for the kernel.
-    pub fn launch_program(&mut self, launch: &Launch<'_>, program: &Program) -> Result<Report, LaunchError> {
-        let name = launch.kernel;
-        let id = self.kernel(name).ok_or_else(|| LaunchError::NoKernel { name: name.into() })?;
-        check_size(launch.grid, launch.block)?;
-        let tuning = self.tuning(id);
-        tuning.check_block(launch.block)?;
-        let (grid, cluster) = tuning
-            .clusters(launch.grid, launch.cluster, self.image.header.arch)
-            .map_err(LaunchError::Cluster)?;
-        check_size(grid, launch.block)?;
-        if uses_heap(program) {
-            let base = self.global.prepare_heap(HEAP).map_err(LaunchError::Memory)?;
-            if launch.sanitize.init && !self.unwritten.has(base) {
-                self.unwritten.add(base, HEAP);
-            }
-        }
-        let function = self.image.function(id);
-        let dynamic = u64::from(launch.dynamic_shared);
-        let shared_bytes = function.dynamic_shared.unwrap_or(function.shared.bytes).saturating_add(dynamic);
-        let most = most_shared(self.image.header.arch);
-        if shared_bytes > most {
-            return Err(LaunchError::Shared { bytes: shared_bytes, most });
-        }
-        let parameters = self.parameters(function, launch.arguments)?;
-        let workspace = match launch.cooperative {
-            true => self.workspace(grid)?,
-            false => 0,
-        };
-        self.launches += 1;
-        let own = Progress::default();
-        let started = Instant::now();
-        let default = || std::thread::available_parallelism().map_or(1, usize::from);
-        let looks = launch.sanitize.any();
-        let threads = if looks { 1 } else { launch.threads.unwrap_or_else(default).max(1) };
-        let sanitizer = looks.then(|| Sanitizer::new(launch.sanitize, program, &self.unwritten));
-        let running = grid::Launch {
-            program,
-            image: &self.image,
-            windows: &self.windows,
-            global: &self.global,
-            constant: &self.constant,
-            textures: &self.textures,
-            parameters: &parameters,
-            kernel: id,
-            name,
-            grid,
-            block: launch.block,
-            cluster: cluster.unwrap_or([1; 3]),
-            clustered: cluster.is_some(),
-            dynamic_shared: launch.dynamic_shared,
-            shared_bytes,
-            number: self.launches,
-            workspace,
-            threads,
-            alone: threads == 1 || grid == cluster.unwrap_or([1; 3]),
-            most_stack: MOST_STACK,
-            most_instructions: launch.most_instructions,
-            most_time: launch.most_time,
-            cancel: launch.cancel,
-            print: launch.print,
-            tracer: launch.tracer,
-            count_operations: launch.count_operations,
-            sanitizer: sanitizer.as_ref(),
-            progress: launch.progress.unwrap_or(&own),
-            started,
-            next: AtomicU64::new(0),
-            cancelled: AtomicU64::new(0),
-        };
-        let done_before = running.progress.ctas_done.load(Ordering::Relaxed);
-        let (mut counts, operations, fault) = running.run();
-        let ctas = match fault {
-            None => launch.grid.iter().map(|&size| u64::from(size)).product(),
-            Some(_) => running.progress.ctas_done.load(Ordering::Relaxed).saturating_sub(done_before),
-        };
-        let elapsed = started.elapsed();
-        let ctas = ctas.saturating_sub(running.cancelled.load(Ordering::Relaxed));
-        if let (Some(sanitizer), Some(fault)) = (&sanitizer, &fault) {
-            sanitizer.stopped(program, fault);
-        }
-        self.findings = sanitizer.map(Sanitizer::findings).unwrap_or_default();
-        if workspace != 0 {
-            self.global.free(workspace).map_err(LaunchError::Memory)?;
-        }
-        if !launch.sanitize.init {
-            // Nobody saw what it wrote.
-            self.unwritten.clear();
-        }
-        let functions = program.codes.iter().map(|code| code.function);
-        let operations: Vec<_> = functions.zip(operations).collect();
-        let mnemonics = self.mnemonics(program, &operations);
-        let findings = self.findings.clone();
-        if fault.is_some() && launch.count_operations {
-            counts.recount(program, &operations);
-        }
-        let report = Report { ctas, counts, elapsed, mnemonics, operations, findings };
-        let Some(fault) = fault else { return Ok(report) };
-        self.stopped = Some(report);
-        Err(LaunchError::Fault(fault))
-    }
-
-    /// Memory for the barrier of a cooperative launch's grid: two words, as the driver makes them.
-    fn workspace(&mut self, grid: [u32; 3]) -> Result<u64, LaunchError> {
-        let given = grid.iter().map(|&size| u64::from(size)).product();
-        if given > MOST_COOPERATING {
-            return Err(LaunchError::Cooperative { given, most: MOST_COOPERATING });
-        }
-        self.global.allocate(8).map_err(LaunchError::Memory)
-    }
-
-    /// What a kernel's directives ask of launches.
-    fn tuning(&self, id: FunctionId) -> Tuning {
-        let function = self.image.function(id);
-        let Some(unit) = self.units.get(function.unit as usize) else { return Tuning::default() };
-        let item = unit.checked.function(function.id).item;
-        match unit.module.items.get(item as usize) {
-            Some(Item::Function(tree)) => Tuning::of(&unit.module, tree),
-            _ => Tuning::default(),
-        }
-    }
-
-    /// The block of a kernel's parameters.
-    fn parameters(&self, function: &Function, arguments: &[Vec<u8>]) -> Result<Cells, LaunchError> {
-        let parameters = &function.parameters;
-        if parameters.len() != arguments.len() {
-            let (parameters, given) = (parameters.len(), arguments.len());
-            return Err(LaunchError::ArgumentCount { parameters, given });
-        }
-        let bytes = function.parameter_extent.bytes;
-        let cells = Cells::new(bytes).ok_or(LaunchError::Memory(MemoryError::OutOfMemory { bytes }))?;
-        for (index, (&id, argument)) in parameters.iter().zip(arguments).enumerate() {
-            let object = self.image.object(id);
-            let (bytes, given) = (object.total(), argument.len() as u64);
-            let offset = object.offset.filter(|&offset| offset + bytes <= cells.len());
-            match offset {
-                Some(offset) if bytes == given => cells.write(offset, argument),
-                _ => {
-                    let name = object.name.to_string();
-                    return Err(LaunchError::ArgumentSize { index, name, bytes, given });
-                }
-            }
-        }
-        Ok(cells)
-    }
-
-    /// Counts by the words that the instructions begin with.
-    fn mnemonics(
-        &self,
-        program: &Program,
-        operations: &[(FunctionId, Vec<OpCount>)],
-    ) -> Vec<(String, OpCount)> {
-        let mut sums: BTreeMap<&str, OpCount> = BTreeMap::new();
-        for (code, (_, counts)) in program.codes.iter().zip(operations) {
-            let unit = self.image.function(code.function).unit;
-            let Some(unit) = self.units.get(unit as usize) else { continue };
-            // An instruction may be several operations; the first counts.
-            let mut last = None;
-            for (span, count) in code.spans.iter().zip(counts) {
-                if last.replace(*span) == Some(*span) || count.warp == 0 {
-                    continue;
-                }
-                let text = unit.source.get(span.start as usize..span.end as usize).unwrap_or("");
-                let mut words = text.split(|c: char| c.is_whitespace() || c == ';');
-                let word = words.find(|word| !word.is_empty() && !word.starts_with('@')).unwrap_or("");
-                let sum = sums.entry(word).or_default();
-                sum.warp += count.warp;
-                sum.thread += count.thread;
-            }
-        }
-        sums.into_iter().map(|(word, count)| (word.to_owned(), count)).collect()
-    }
 }
 
 impl Loaded {
@@ -521,43 +321,4 @@ impl Loaded {
         let Loaded { source, module, checked, settled, .. } = self;
         Lowering { module, source, checked, settled }
     }
-}
-
-fn check_size(grid: [u32; 3], block: [u32; 3]) -> Result<(), LaunchError> {
-    for (what, given, most) in [("grid", grid, MOST_GRID), ("block", block, MOST_BLOCK)] {
-        for (dimension, (&given, &most)) in given.iter().zip(&most).enumerate() {
-            if given == 0 || given > most {
-                return Err(LaunchError::Dimension { what, dimension, given, most });
-            }
-        }
-    }
-    let given = block.iter().map(|&size| u64::from(size)).product();
-    if given > MOST_THREADS {
-        return Err(LaunchError::Threads { given, most: MOST_THREADS });
-    }
-    Ok(())
-}
-
-/// Bytes of shared memory that a CTA can have (CUDA C++ Programming Guide, technical specifications).
-fn most_shared(arch: Target) -> u64 {
-    let kib = match arch.sm() {
-        ..70 => 48,
-        70..75 => 96,
-        75..80 => 64,
-        80 | 87 => 163,
-        81..90 => 99,
-        120.. => 99,
-        _ => 227,
-    };
-    kib << 10
-}
-
-fn uses_heap(program: &Program) -> bool {
-    let takes = |op: &Op| match op {
-        Op::Other(_, step) => {
-            matches!(**step, Step::Call(Call { callee: Callee::Provided(Provided::Malloc), .. }))
-        }
-        _ => false,
-    };
-    program.codes.iter().any(|code| code.ops.iter().any(takes))
 }

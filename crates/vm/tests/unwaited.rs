@@ -3,7 +3,9 @@
 use softwarp_tensor::{Arch, Description, Element, Map, object};
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::Use::{self, Read, Write};
-use softwarp_vm::sanitize::FindingKind::{MissingProxyFence, Race, Unwaited};
+use softwarp_vm::sanitize::FindingKind::{
+    MissingProxyFence, MissingRegisterFence, Race, Unwaited, UnwaitedRegister,
+};
 use softwarp_vm::sanitize::{FindingKind, Sanitize, Until};
 
 /// What is found in a kernel of this body, and what it stored to `out`. `%t` is the thread, `%out` its word of `out`,
@@ -213,4 +215,45 @@ fn a_warp_that_waits_for_a_product_answers_for_its_warpgroup() {
         wait("W", 0)
     );
     assert_eq!(found(&body, 160), []);
+}
+
+/// A product of four warps of this accumulator, with what stands around it.
+fn registers(before: &str, after: &str) -> Vec<FindingKind> {
+    let body = format!(
+        "mad.lo.u32 %r1, %t, 4, %s; st.shared.u32 [%r1], 0; fence.proxy.async; bar.sync 0;
+        shr.u32 %r2, %s, 4; cvt.u64.u32 %d0, %r2; or.b64 %d0, %d0, 0x0000000800080000; mov.u32 %r5, 0;
+        setp.ne.u32 %p2, %r0, 0; {before}
+        wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, {{%r5, %r5, %r5, %r5}}, %d0, %p2, 1, 1, 0;
+        wgmma.commit_group.sync.aligned; {after}"
+    );
+    found(&body, 128)
+}
+
+#[test]
+fn registers_of_wgmma_are_used_only_behind_the_wait() {
+    let (fence, wait) = ("wgmma.fence.sync.aligned;", "wgmma.wait_group.sync.aligned 0;");
+    let store = "st.global.f32 [%out], %f0;";
+    assert_eq!(registers(fence, &format!("{wait} {store}")), []);
+    assert_eq!(registers(fence, &format!("{store} {wait}")), [UnwaitedRegister]);
+    assert_eq!(registers(fence, &format!("mov.f32 %f1, 0f00000000; {wait}")), [UnwaitedRegister]);
+    // What A is in may be read meanwhile, not written.
+    assert_eq!(registers(fence, &format!("st.global.u32 [%out], %r5; {wait}")), []);
+    assert_eq!(registers(fence, &format!("mov.u32 %r5, 1; {wait}")), [UnwaitedRegister]);
+    assert_eq!(
+        registers(fence, &format!("wgmma.wait_group.sync.aligned 1; {store} {wait}")),
+        [UnwaitedRegister]
+    );
+}
+
+#[test]
+fn registers_of_wgmma_are_written_before_a_fence() {
+    let (fence, wait) = ("wgmma.fence.sync.aligned;", "wgmma.wait_group.sync.aligned 0;");
+    assert_eq!(registers("", wait), [MissingRegisterFence]);
+    assert_eq!(registers(&format!("mov.f32 %f2, 0f00000000; {fence}"), wait), []);
+    assert_eq!(registers(&format!("{fence} mov.f32 %f2, 0f00000000;"), wait), [MissingRegisterFence]);
+    assert_eq!(registers(&format!("{fence} mov.u32 %r5, 3;"), wait), [MissingRegisterFence]);
+    assert_eq!(registers(&format!("{fence} mov.u32 %r6, 3;"), wait), [], "it is none of its registers");
+    // One product after the other into the same accumulator needs no fence between them.
+    let again = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%r5, %r5, %r5, %r5}, %d0, %p2, 1, 1, 0;";
+    assert_eq!(registers(fence, &format!("{again} wgmma.commit_group.sync.aligned; {wait}")), []);
 }

@@ -1,4 +1,4 @@
-//! One function: the walk over its statements, its registers and constants, and where its parameters lie.
+//! One function: the walk over its statements, and what comes of them.
 
 use super::allocate::{Virtual, allocate};
 use super::control::Scopes;
@@ -13,7 +13,6 @@ use crate::program::{Code, Guard, Inst, Kernel, Location, NONE, Op, Step};
 use softwarp_check::Reference;
 use softwarp_check::checked::{FuncId, VarId, Variable};
 use softwarp_image::FunctionId;
-use softwarp_isa::Type;
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Instruction, Item, Statement};
 use std::collections::{HashMap, HashSet};
@@ -90,17 +89,17 @@ pub(super) struct Builder<'s, 'a> {
     copies: Vec<u32>,
     /// Operations that may be parts of one loop.
     parts: Vec<(u32, Part)>,
-    virtuals: Vec<Virtual>,
-    registers: Quickly<Register>,
-    narrow_constants: Vec<(u32, u32)>,
-    wide_constants: Vec<(u32, u64)>,
-    narrow_known: Quickly<u32>,
-    wide_known: Quickly<u32>,
+    pub virtuals: Vec<Virtual>,
+    pub registers: Quickly<Register>,
+    pub narrow_constants: Vec<(u32, u32)>,
+    pub wide_constants: Vec<(u32, u64)>,
+    pub narrow_known: Quickly<u32>,
+    pub wide_known: Quickly<u32>,
     /// Constants that are addresses in `.shared`, with their slots.
-    shared_narrow: Vec<(u32, u32)>,
-    shared_wide: Vec<(u32, u64)>,
+    pub shared_narrow: Vec<(u32, u32)>,
+    pub shared_wide: Vec<(u32, u64)>,
     /// By width and address.
-    shared_known: HashMap<(u32, u64), u32>,
+    pub shared_known: HashMap<(u32, u64), u32>,
     /// The operation that each label is at, by its statement.
     labels: HashMap<u32, u32>,
     /// The guard of the instruction at hand.
@@ -350,107 +349,6 @@ impl<'a> Builder<'_, 'a> {
         lowered
     }
 
-    /// A virtual register of so many bits.
-    pub fn fresh(&mut self, bits: u32) -> u32 {
-        let id = self.virtuals.len() as u32;
-        match bits {
-            1 => self.virtuals.push(Virtual::Predicate),
-            2..=32 => self.virtuals.push(Virtual::Narrow),
-            33..=64 => self.virtuals.push(Virtual::Wide),
-            _ => self.virtuals.extend([Virtual::Pair, Virtual::High]),
-        }
-        id
-    }
-
-    /// The register that a variable is; of a vector, one of its elements.
-    pub fn register(&mut self, id: VarId, member: Option<u32>, element: u8) -> Lowered<Register> {
-        let variable = self.of.checked.variable(id);
-        // Vectors have at most 8 elements, and a family has no more members than fit a number.
-        let key = u64::from(id.0) << 36 ^ u64::from(member.map_or(0, |member| member.wrapping_add(1))) << 3;
-        if let Some(&register) = self.registers.get(&(key | u64::from(element & 7))) {
-            return Ok(register);
-        }
-        let bits = match variable.value_type() {
-            Some(Type::Pred) => 1,
-            Some(ty) => ty.register_type().bits(),
-            None => return because(format!("with `{}`", self.of.module.name(variable.name))),
-        };
-        for element in 0..variable.vector.clamp(1, 8) {
-            let register = Register { id: self.fresh(bits), bits };
-            self.registers.insert(key | u64::from(element), register);
-        }
-        match self.registers.get(&(key | u64::from(element & 7))) {
-            Some(&register) => Ok(register),
-            None => because("with an element that is not there"),
-        }
-    }
-
-    /// A row of 32-bit words that are all the same.
-    pub fn narrow_constant(&mut self, value: u32) -> u32 {
-        if let Some(&known) = self.narrow_known.get(&u64::from(value)) {
-            return known;
-        }
-        let slot = self.narrow_constants.len() as u32;
-        self.narrow_constants.push((slot, value));
-        let id = self.virtuals.len() as u32;
-        self.virtuals.push(Virtual::NarrowConstant(slot));
-        self.narrow_known.insert(value.into(), id);
-        id
-    }
-
-    /// A row of 64-bit words that are all the same.
-    pub fn wide_constant(&mut self, value: u64) -> u32 {
-        if let Some(&known) = self.wide_known.get(&value) {
-            return known;
-        }
-        let slot = self.wide_constants.len() as u32;
-        self.wide_constants.push((slot, value));
-        let id = self.virtuals.len() as u32;
-        self.virtuals.push(Virtual::WideConstant(slot));
-        self.wide_known.insert(value, id);
-        id
-    }
-
-    /// An address in `.shared`, as it is in the first CTA of a cluster, in a row of so many bits. Each CTA has its
-    /// own, so it is no constant that another could share.
-    pub fn shared_address(&mut self, address: u64, bits: u32) -> u32 {
-        if !matches!(bits, 32 | 64) {
-            // There is no such register for an address.
-            return self.constant(address, bits);
-        }
-        if let Some(&known) = self.shared_known.get(&(bits, address)) {
-            return known;
-        }
-        let id = self.virtuals.len() as u32;
-        if bits == 32 {
-            let slot = self.narrow_constants.len() as u32;
-            self.narrow_constants.push((slot, address as u32));
-            self.shared_narrow.push((slot, address as u32));
-            self.virtuals.push(Virtual::NarrowConstant(slot));
-        } else {
-            let slot = self.wide_constants.len() as u32;
-            self.wide_constants.push((slot, address));
-            self.shared_wide.push((slot, address));
-            self.virtuals.push(Virtual::WideConstant(slot));
-        }
-        self.shared_known.insert((bits, address), id);
-        id
-    }
-
-    /// A row of constants of so many bits; of 128, with zeros above.
-    pub fn constant(&mut self, value: u64, bits: u32) -> u32 {
-        match bits {
-            ..=32 => self.narrow_constant((value & (u64::MAX >> (64 - bits.clamp(1, 32)))) as u32),
-            33..=64 => self.wide_constant(value),
-            _ => {
-                let (low, high, pair) = (self.wide_constant(value), self.wide_constant(0), self.fresh(128));
-                self.simple_always(Simple::Move64, pair, &[low], 0);
-                self.simple_always(Simple::Move64, pair + 1, &[high], 0);
-                pair
-            }
-        }
-    }
-
     /// A variable that lives in memory, if it is not a register.
     pub fn variable(&self, id: VarId) -> &'a Variable {
         self.of.checked.variable(id)
@@ -496,6 +394,7 @@ impl<'a> Builder<'_, 'a> {
         let mut constants = (self.narrow_constants.len() as u32, self.wide_constants.len() as u32);
         let mut start = Start::default();
         let parameters = self.session.image.function(function).parameter_extent.bytes;
+        let named = super::group::named(&mut self.ops);
         let forwarded = forward(
             &mut self.ops,
             &self.copies,
@@ -523,6 +422,7 @@ impl<'a> Builder<'_, 'a> {
             parameter_bytes: self.parameter_bytes,
             start,
             plan,
+            named,
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal};
-use crate::program::Step;
-use crate::program::group::{GroupOp, Queue};
+use super::slots::{Role, visit};
+use crate::program::group::{GroupOp, Named, Queue};
+use crate::program::matrix::MatrixOp;
+use crate::program::{NONE, Op, Step};
 use softwarp_syntax::tree::{Operand, Range};
 
 impl Builder<'_, '_> {
@@ -31,3 +33,35 @@ impl Builder<'_, '_> {
         self.step(Step::Fence)
     }
 }
+
+/// The registers of each operation, while they have numbers of their own: of functions with products.
+pub fn named(ops: &mut [Op]) -> Vec<Named> {
+    fn is_product(op: &Op) -> bool {
+        matches!(op, Op::Other(_, step) if matches!(**step, Step::Matrix(MatrixOp::Wgmma(_), _)))
+    }
+    if !ops.iter().any(is_product) {
+        return Vec::new();
+    }
+    ops.iter_mut().map(registers).collect()
+}
+
+fn registers(op: &mut Op) -> Named {
+    let mut named = Named::default();
+    if let Op::Other(_, step) = op
+        && let Step::Matrix(MatrixOp::Wgmma(product), operands) = &**step
+    {
+        // D is read and written; then come A's registers, if it has any.
+        let (d, a) = (product.d.registers(), product.a.as_ref().map_or(0, |_| A_REGISTERS));
+        named.reads = operands.reads.iter().skip(d).take(a).copied().collect();
+        named.writes = operands.writes.iter().copied().filter(|&slot| slot != NONE).collect();
+        return named;
+    }
+    visit(op, |slot, role| match role {
+        Role::Read => named.reads.push(*slot),
+        Role::Write => named.writes.push(*slot),
+    });
+    named
+}
+
+/// Registers of A's part that a thread holds.
+const A_REGISTERS: usize = 4;

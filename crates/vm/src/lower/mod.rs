@@ -27,11 +27,14 @@ mod multimem;
 mod operand;
 mod parameter;
 mod plan;
+mod registers;
 mod slots;
 mod special;
 mod texture;
 mod video;
 mod warp;
+
+pub(crate) use slots::guard;
 
 pub use form::Select;
 

@@ -3,6 +3,16 @@
 //! What is asynchronous is done when it is issued, so most of this is for the sanitizers only: they see who does not
 //! wait. But four warps multiply together, and the product is complete when all of them have issued it.
 
+/// The registers of the text that an operation reads and writes, by numbers that no two share; of a product, only those
+/// that must not be used before it is complete. What functions without products have, nobody asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Those that it reads.
+    pub reads: Vec<u32>,
+    /// Those that it writes.
+    pub writes: Vec<u32>,
+}
+
 /// What is done about groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupOp {

@@ -71,6 +71,10 @@ pub enum FindingKind {
     MissingProxyFence,
     /// A texture is read where the same launch has written: what it reads may be old (`race`).
     StaleTexture,
+    /// A register is used that `wgmma.mma_async` may still be using: nobody has waited for it (`race`).
+    UnwaitedRegister,
+    /// A register was written since the last `wgmma.fence`, and `wgmma.mma_async` uses it; or there was no fence (`race`).
+    MissingRegisterFence,
     /// A barrier for whole warps that only part of a warp executed, or at two places (`sync`).
     DivergentBarrier {
         /// The barrier's number.
@@ -163,6 +167,8 @@ impl FindingKind {
             FindingKind::Unwaited { .. } => "unwaited",
             FindingKind::MissingProxyFence => "missing_proxy_fence",
             FindingKind::StaleTexture => "stale_texture",
+            FindingKind::UnwaitedRegister => "unwaited_register",
+            FindingKind::MissingRegisterFence => "missing_register_fence",
             FindingKind::DivergentBarrier { .. } => "divergent_barrier",
             FindingKind::MissedBarrier { .. } => "missed_barrier",
             FindingKind::MissingLanes { .. } => "missing_lanes",
@@ -178,7 +184,9 @@ impl FindingKind {
             FindingKind::Race { .. }
             | FindingKind::Unwaited { .. }
             | FindingKind::MissingProxyFence
-            | FindingKind::StaleTexture => "race",
+            | FindingKind::StaleTexture
+            | FindingKind::UnwaitedRegister
+            | FindingKind::MissingRegisterFence => "race",
             _ => "sync",
         }
     }
@@ -207,6 +215,14 @@ impl std::fmt::Display for Finding {
             FindingKind::MissingProxyFence => write!(
                 f,
                 "an asynchronous operation reads what a thread wrote: fence.proxy.async is missing between them"
+            )?,
+            FindingKind::UnwaitedRegister => write!(
+                f,
+                "a register is used that wgmma.mma_async may still be using: wgmma.wait_group is missing before this"
+            )?,
+            FindingKind::MissingRegisterFence => write!(
+                f,
+                "wgmma.mma_async uses registers that were written since the last wgmma.fence: one is missing before this"
             )?,
             FindingKind::StaleTexture => write!(
                 f,

@@ -11,6 +11,7 @@ mod clock;
 mod finding;
 pub(crate) mod init;
 mod race;
+mod registers;
 mod state;
 mod sync;
 

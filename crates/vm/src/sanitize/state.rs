@@ -3,14 +3,16 @@
 use super::clock::{Agent, CLUSTER, Clocks, Event};
 use super::init::{Stack, Unwritten, Written};
 use super::race::{Order, Record, Shadow, Verdict};
+use super::registers::{Misuse, Registers};
 use super::sync::Arrivals;
 use super::{ARRAYS, Finding, FindingKind, Sanitize, Site, Touched};
 use crate::fault::{Fault, FaultKind, Nearest, Place, Use};
 use crate::grid::Launch;
 use crate::lanes::LANES;
 use crate::memory::global::lock;
-use crate::program::group::GroupOp;
-use crate::program::{Memory, Program};
+use crate::program::group::{GroupOp, Named};
+use crate::program::matrix::MatrixOp;
+use crate::program::{Memory, Op, Program, Step};
 use softwarp_image::window::reserved_shared;
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -60,6 +62,8 @@ struct Cta {
     /// Of each warp.
     stacks: Vec<Stack>,
     arrivals: Arrivals,
+    /// Of each warp.
+    registers: Vec<Registers>,
 }
 
 /// Lanes that execute an operation.
@@ -116,6 +120,7 @@ impl<'a> Sanitizer<'a> {
             shared: Shadow::default(),
             written,
             stacks: warps.iter().map(|_| Stack::default()).collect(),
+            registers: warps.iter().map(|_| Registers::default()).collect(),
             arrivals: Arrivals::new(warps),
         };
         lock(&self.state).ctas.insert(launch.linear(cta) as u32, cta_state);
@@ -224,6 +229,34 @@ impl<'a> Sanitizer<'a> {
             GroupOp::Proxy => clocks.proxy(warp),
             GroupOp::Registers => {}
         }
+    }
+
+    /// Registers are about to be used, in a function where products use them meanwhile.
+    pub(crate) fn registers(&self, launch: &Launch<'_>, actor: &Actor, op: &Op, named: &Named) {
+        let mut state = lock(&self.state);
+        let cta = state.ctas.get_mut(&(launch.linear(actor.cta) as u32));
+        let Some(registers) = cta.and_then(|cta| cta.registers.get_mut(actor.warp as usize)) else { return };
+        let number = self.op(actor);
+        let misuse = match op {
+            Op::Other(_, step) => match &**step {
+                Step::Group(op) => return registers.group(*op),
+                Step::Matrix(MatrixOp::Wgmma(_), _) => registers.product(number, named),
+                _ => registers.plain(number, named),
+            },
+            _ => registers.plain(number, named),
+        };
+        let Some(misuse) = misuse else { return };
+        let (kind, other) = match misuse {
+            Misuse::Unwaited(other) => (FindingKind::UnwaitedRegister, Some(other)),
+            Misuse::Unfenced(other) => (FindingKind::MissingRegisterFence, other),
+        };
+        let lane = actor.lanes.trailing_zeros();
+        let thread = actor.warp * LANES as u32 + lane % LANES as u32;
+        let site = |op| self.site(launch, op, actor.cta, thread, actor.lanes);
+        let (at, other_site) = (site(number), other.map(site));
+        let key = (9, number, other.unwrap_or(u32::MAX), 0);
+        let kernel = launch.name.into();
+        state.report(key, Finding { kind, kernel, at, other: other_site, touched: None, count: 1 });
     }
 
     /// Something happens at an mbarrier of a CTA whose phase has this parity.

@@ -4,18 +4,23 @@
 //! the CPU has are handed out.
 
 use super::fast::At;
+use super::matrix::multiply;
+use super::meet::exchange_alone;
 use super::{HINTS, PIECES};
-use crate::lanes::{ALL, Frame};
+use crate::lanes::{ALL, Frame, LANES};
 use crate::memory::Spaces;
 use crate::memory::cell::Piece;
+use crate::program::matrix::MatrixOp;
 use crate::program::plan::Entry;
-use crate::program::{Code, Op, Step};
+use crate::program::{Code, NONE, Op, Step, WarpOp};
+use crate::stats::Watch;
 
 /// What is remembered of memory from one access to the next.
 pub(super) struct Memories<'a, 'b> {
     pub(super) spaces: &'a Spaces<'b>,
     pub(super) hints: &'a mut [u32; HINTS],
     pub(super) pieces: &'a mut [Piece<'b>; PIECES],
+    pub(super) watch: &'a mut Watch,
 }
 
 /// The plain case, in a loop with little else in it: arithmetic, branches that all lanes take or none, loads and
@@ -103,12 +108,13 @@ pub(super) fn hurry(
     (stopped, done + u64::from(before(stopped).wrapping_sub(start)))
 }
 
-/// A load or store that is not as it was before, or not of the most common kind. Says whether it was done.
+/// What is no arithmetic: a load or store that is not as it was before, or not of the most common kind; and what a
+/// whole warp does together, if it is together. Says whether it was done.
 #[inline(never)]
 fn touch(
     frame: &mut Frame,
     code: &Code,
-    Memories { spaces, hints, pieces }: &mut Memories<'_, '_>,
+    Memories { spaces, hints, pieces, watch }: &mut Memories<'_, '_>,
     op: usize,
     mask: u32,
 ) -> bool {
@@ -117,7 +123,19 @@ fn touch(
     if taking == 0 {
         return true;
     }
-    let (Step::Load(access) | Step::Store(access)) = &**step else { return false };
+    let access = match &**step {
+        Step::Load(access) | Step::Store(access) => access,
+        Step::Matrix(MatrixOp::Mma(op), operands) if taking == ALL => {
+            multiply(frame, op, operands, taking);
+            return true;
+        }
+        Step::Warp(op) if taking == ALL && names_all(frame, op) => {
+            exchange_alone(frame, op, taking);
+            watch.exchanged();
+            return true;
+        }
+        _ => return false,
+    };
     let hint = &mut hints[op % HINTS];
     if taking == ALL
         && let Some(entry) = code.plan.of.get(op)
@@ -131,4 +149,9 @@ fn touch(
         Step::Load(_) => access.load_quickly(frame, At { spaces, taking, hint }),
         _ => access.store_quickly(frame, At { spaces, taking, hint }),
     }
+}
+
+/// Whether an operation among lanes is one of all of them, as each lane says.
+fn names_all(frame: &Frame, op: &WarpOp) -> bool {
+    op.members == NONE || frame.narrow[op.members as usize].0 == [ALL; LANES]
 }

@@ -8,6 +8,8 @@ mod observe;
 mod tiles;
 mod wgmma;
 
+pub(super) use mma::multiply;
+
 use super::access::addresses;
 use super::run::Flow;
 use super::{Env, Split, Warp};
@@ -43,7 +45,7 @@ impl Warp {
         let spaces = &env.spaces;
         let done = match op {
             MatrixOp::Mma(op) => {
-                mma::multiply(&mut activation.frame, op, operands, taking);
+                multiply(&mut activation.frame, op, operands, taking);
                 return Ok(Flow::Next);
             }
             MatrixOp::Wgmma(op) => {
@@ -85,6 +87,23 @@ struct Places<'a, 'b> {
 }
 
 impl<'a> Places<'a, '_> {
+    /// The shared memory that as many bytes at the addresses of the first lanes are in, aligned, and the address of its
+    /// first byte; `None` if they are not, or one has to look closer.
+    fn shared(&self, lanes: usize, bytes: u64) -> Option<(&'a Cells, u64)> {
+        let (memory, window) = match self.memory {
+            Memory::Generic => self.spaces.window_of(self.addresses[0]),
+            memory => (memory, 0),
+        };
+        if !memory.is_shared() {
+            return None;
+        }
+        let (cells, base) = self.spaces.view(memory, self.addresses[0].wrapping_sub(window), &mut 0)?;
+        let (base, last) = (base.wrapping_add(window), cells.len().checked_sub(bytes)?);
+        let fits = |address: &u64| address.is_multiple_of(bytes) & (address.wrapping_sub(base) <= last);
+        let all = self.addresses.iter().take(lanes).fold(true, |all, address| all & fits(address));
+        all.then_some((cells, base))
+    }
+
     /// Where something is that lies so far from a lane's address; or what is wrong with it.
     fn judge(&self, lane: usize, offset: u64, bytes: u64, usage: Use) -> Tried<(&'a Cells, usize)> {
         let address = self.addresses[lane].wrapping_add(offset);

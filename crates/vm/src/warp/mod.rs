@@ -23,6 +23,7 @@ mod fast;
 mod group;
 mod hurry;
 mod matrix;
+mod meet;
 mod multimem;
 mod observe;
 mod print;

@@ -3,10 +3,12 @@
 use super::access::{addresses, grouped};
 use super::{Env, Split, Warp};
 use crate::fault::{Nearest, Relative, Use, What};
+use crate::grid::Launch;
 use crate::lanes::{Frame, lanes};
 use crate::program::cluster::ClusterOp;
 use crate::program::{Access, Address, BarrierOp, Memory, NONE, Step};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
+use crate::stats::Seen;
 use softwarp_image::window::CTA_SHARED;
 
 /// The most bytes that one thread accesses with an instruction.
@@ -33,6 +35,18 @@ pub(super) fn located(env: &Env<'_>, memory: Memory, address: u64) -> Option<(Me
     let rank = (first / CTA_SHARED) as u32;
     let cta = if rank == env.rank { env.cta } else { env.launch.sibling(env.cta, rank) };
     Some((Memory::Shared, cta, address.checked_sub(first)?))
+}
+
+/// Tells the sanitizers which registers an operation is about to use, in functions where products use them meanwhile.
+pub(super) fn observe_registers(launch: &Launch<'_>, seen: &Seen<'_>, frame: &Frame) {
+    let Some(sanitizer) = launch.sanitizer.filter(|sanitizer| sanitizer.wants.race) else { return };
+    let (Some(named), Some(op)) = (seen.code.named.get(seen.pc), seen.code.ops.get(seen.pc)) else { return };
+    let lanes = crate::lower::guard(op).lanes(frame, seen.mask);
+    if lanes != 0 {
+        let (code, pc) = (seen.number as u32, seen.pc as u32);
+        let actor = Actor { cta: seen.cta, warp: seen.warp, lanes, code, pc };
+        sanitizer.registers(launch, &actor, op, named);
+    }
 }
 
 impl Warp {

@@ -17,18 +17,17 @@ const FACTOR: usize = 1024;
 const SUMS: usize = 256;
 
 /// Multiplies.
-pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
+pub(in crate::warp) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
+    if at_once(frame, mma, operands, taking) != Some(true) {
+        by_matrices(frame, mma, operands, taking);
+    }
+}
+
+/// Any product: A, B and C are collected, and D is handed out. Apart, since it needs much of the stack.
+#[inline(never)]
+fn by_matrices(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
     if let Product::Double(rounding) = mma.product {
         return multiply_doubles(frame, &mma.layout, rounding, operands, taking);
-    }
-    let mut d = fragment::Sums::ZERO;
-    if at_once(frame, mma, operands, &mut d) == Some(true) {
-        for (&slot, row) in operands.writes.iter().zip(d.0) {
-            if slot != NONE {
-                frame.set_row(slot, row, taking);
-            }
-        }
-        return;
     }
     let Layout { a: of_a, b: of_b, c: of_c, d: of_d, products, turned } = &mma.layout;
     let (mut a, mut b, mut c, mut d) = ([0; FACTOR], [0; FACTOR], [0; SUMS], [0; SUMS]);
@@ -75,9 +74,9 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
     }
 }
 
-/// D of the commonest forms without collecting matrices: all of m16n8 but the sparse and the scaled ones, and those of
-/// FP8 with sums in f16.
-fn at_once(frame: &Frame, mma: &Mma, operands: &Operands, d: &mut fragment::Sums) -> Option<bool> {
+/// The commonest forms, without collecting matrices: all of m16n8 but the sparse and the scaled ones, and those of FP8
+/// with sums in f16. Says whether it is done.
+fn at_once(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) -> Option<bool> {
     let Product::Float(FloatProduct {
         a: left,
         b: right,
@@ -99,23 +98,34 @@ fn at_once(frame: &Frame, mma: &Mma, operands: &Operands, d: &mut fragment::Sums
         _ if eight(left) && eight(right) && sums == Format::F32 => 4,
         _ => return None,
     };
-    let (of_a, of_b) = match k / word {
-        4 => (2, 1),
-        8 => (4, 2),
-        _ => return None,
-    };
-    let of_c = if sums == Format::F32 { 4 } else { 2 };
+    let mut d = fragment::Sums::ZERO;
     let slots = &operands.reads[..];
-    if slots.len() != of_a + of_b + of_c {
-        return None;
+    let row = |slot: &u32| &frame.narrow[*slot as usize].0;
+    let mut multiply = |a: &[&_], b: &[&_], c: &[&_]| match word {
+        4 => Some(fragment::multiply_bytes([left, right], a, b, c.try_into().ok()?, &mut d)),
+        _ => Some(fragment::multiply(left, a, b, c, &mut d)),
+    };
+    let ordinary = match (k / word, slots) {
+        (8, [a0, a1, a2, a3, b0, b1, c0, c1, c2, c3]) => {
+            multiply(&[a0, a1, a2, a3].map(row), &[b0, b1].map(row), &[c0, c1, c2, c3].map(row))
+        }
+        (8, [a0, a1, a2, a3, b0, b1, c0, c1]) => {
+            multiply(&[a0, a1, a2, a3].map(row), &[b0, b1].map(row), &[c0, c1].map(row))
+        }
+        (4, [a0, a1, b0, c0, c1, c2, c3]) => {
+            multiply(&[a0, a1].map(row), &[row(b0)], &[c0, c1, c2, c3].map(row))
+        }
+        (4, [a0, a1, b0, c0, c1]) => multiply(&[a0, a1].map(row), &[row(b0)], &[c0, c1].map(row)),
+        _ => None,
+    }?;
+    if ordinary {
+        for (&slot, row) in operands.writes.iter().zip(&d.0) {
+            if slot != NONE {
+                frame.set_row(slot, *row, taking);
+            }
+        }
     }
-    let rows: [_; 10] = std::array::from_fn(|at| &frame.narrow[slots[at.min(slots.len() - 1)] as usize].0);
-    let ((a, rest), c) = (rows.split_at(of_a), &rows[of_a + of_b..][..of_c]);
-    let b = &rest[..of_b];
-    Some(match word {
-        4 => fragment::multiply_bytes([left, right], a, b, c.try_into().ok()?, d),
-        _ => fragment::multiply(left, a, b, c, d),
-    })
+    Some(ordinary)
 }
 
 /// Collects A, B and C; gives the slots that are left. Compiled for CPU features.

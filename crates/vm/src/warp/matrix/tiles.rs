@@ -5,8 +5,8 @@
 
 use super::Places;
 use crate::fault::{Tried, Use};
-use crate::lanes::{Frame, LANES};
-use crate::memory::cell::Unit;
+use crate::lanes::{ALL, Frame, LANES};
+use crate::memory::cell::{Cells, Unit};
 use crate::program::matrix::{Packing, TileKind, Tiles};
 use crate::program::{NONE, Operands};
 
@@ -24,19 +24,33 @@ pub(super) fn load(
     taking: u32,
 ) -> Tried<()> {
     let mut rows = [[0; 4]; LANES];
-    let count = tiles.count * tiles.kind.rows(true);
-    for (lane, row) in rows.iter_mut().enumerate().take(count as usize) {
-        if taking >> lane & 1 == 1 {
-            let (cells, at) = places.judge(lane, 0, ROW, Use::Read)?;
-            let packed = u128::from(u64::load(cells, at)) | u128::from(u64::load(cells, at + 8)) << 64;
-            *row = unpack(packed, tiles.kind);
+    let count = (tiles.count * tiles.kind.rows(true)) as usize;
+    if taking == ALL
+        && let Some((cells, base)) = places.shared(count, ROW)
+    {
+        for (row, address) in rows.iter_mut().zip(&places.addresses).take(count) {
+            *row = read(cells, (address - base) as usize);
         }
+    } else {
+        for (lane, row) in rows.iter_mut().enumerate().take(count) {
+            if taking >> lane & 1 == 1 {
+                let (cells, at) = places.judge(lane, 0, ROW, Use::Read)?;
+                *row = read(cells, at);
+            }
+        }
+    }
+    if let TileKind::Bytes(packing @ (Packing::Six | Packing::Four))
+    | TileKind::Wide(packing @ (Packing::Six | Packing::Four)) = tiles.kind
+    {
+        rows.iter_mut().for_each(|row| *row = unpack(row, packing));
     }
     for (register, &slot) in operands.writes.iter().enumerate() {
         let values = match tiles.kind {
             TileKind::Halves { transposed: true } => transposed(&rows[register * 8..][..8]),
             TileKind::Halves { transposed: false } | TileKind::Wide(_) => {
-                std::array::from_fn(|lane| rows[register * 8 + lane / 4][lane % 4])
+                let mut values = [0; LANES];
+                values.copy_from_slice(rows[register * 8..][..8].as_flattened());
+                values
             }
             TileKind::Bytes(_) => columns(&rows[register / 2 * 16..][..16], register % 2 * 8),
         };
@@ -54,13 +68,20 @@ pub(super) fn store(
     places: &Places<'_, '_>,
     taking: u32,
 ) -> Tried<()> {
-    let giving = (0..(tiles.count * 8) as usize).filter(|lane| taking >> lane & 1 == 1);
+    let count = (tiles.count * 8) as usize;
+    let giving = (0..count).filter(|lane| taking >> lane & 1 == 1);
+    let shared = if taking == ALL { places.shared(count, ROW) } else { None };
+    let place = |lane: usize| match shared {
+        Some((cells, base)) => Ok((cells, (places.addresses[lane] - base) as usize)),
+        None => places.judge(lane, 0, ROW, Use::Write),
+    };
+    // All of them, before anything is written.
     for lane in giving.clone() {
-        places.judge(lane, 0, ROW, Use::Write)?;
+        place(lane)?;
     }
     let rows = rows_given(frame, tiles, operands);
     for lane in giving {
-        let (cells, at) = places.judge(lane, 0, ROW, Use::Write)?;
+        let (cells, at) = place(lane)?;
         let [a, b, c, d] = rows[lane].map(u64::from);
         (a | b << 32).store(cells, at);
         (c | d << 32).store(cells, at + 8);
@@ -135,19 +156,23 @@ fn spread(values: &[u32; LANES]) -> [Words; 8] {
 }
 
 /// The 16 elements of a packed row, each in a byte.
-fn unpack(packed: u128, kind: TileKind) -> Words {
-    let (TileKind::Bytes(packing) | TileKind::Wide(packing)) = kind else { return words(packed) };
+fn unpack(row: &Words, packing: Packing) -> Words {
     let bits = match packing {
-        Packing::Bytes => return words(packed),
+        Packing::Bytes => 8,
         Packing::Six => 6,
         Packing::Four => 4,
     };
-    words((0..16).fold(0, |all, at| {
-        let element = (packed >> (bits * at)) as u8 & ((1 << bits) - 1);
+    let packed = row.iter().rev().fold(0, |packed, &word| packed << 32 | u128::from(word));
+    let bytes = (0..16).fold(0, |all, at| {
+        let element = (packed >> (bits * at)) as u8 & (0xff >> (8 - bits));
         all | u128::from(element) << (8 * at)
-    }))
+    });
+    std::array::from_fn(|word| (bytes >> (32 * word)) as u32)
 }
 
-fn words(row: u128) -> Words {
-    std::array::from_fn(|word| (row >> (32 * word)) as u32)
+/// A row in memory.
+#[inline(always)]
+fn read(cells: &Cells, at: usize) -> Words {
+    let [low, high] = [u64::load(cells, at), u64::load(cells, at + 8)];
+    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
 }

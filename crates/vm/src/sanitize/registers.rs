@@ -1,0 +1,93 @@
+//! Registers of products that four warps compute together (PTX ISA section 9.7.15.7): who uses them while `wgmma` may
+//! still be at work, and which of them were written without a `wgmma.fence` since.
+
+use crate::program::group::{GroupOp, Named, Queue};
+use std::collections::{HashMap, VecDeque};
+
+/// The most groups that are remembered.
+const MOST_GROUPS: usize = 64;
+
+/// A register that a product uses.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    /// The operation.
+    op: u32,
+    /// Which of those that the warp has issued.
+    number: u32,
+    /// It is written, not only read.
+    written: bool,
+}
+
+/// What is wrong with the use of a register, with the other operation that is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misuse {
+    /// A product may still be using it.
+    Unwaited(u32),
+    /// A product is to use it, and it was written since the last fence; or there was no fence at all.
+    Unfenced(Option<u32>),
+}
+
+/// The registers of a warp, in the functions that have products.
+#[derive(Debug, Default)]
+pub(super) struct Registers {
+    fenced: bool,
+    /// Those written since the last fence, and where.
+    written: HashMap<u32, u32>,
+    /// Those that products may still be using.
+    used: HashMap<u32, Used>,
+    issued: u32,
+    groups: VecDeque<u32>,
+}
+
+impl Registers {
+    /// A product is issued.
+    pub(super) fn product(&mut self, op: u32, named: &Named) -> Option<Misuse> {
+        self.issued = self.issued.saturating_add(1);
+        let mut held = named.reads.iter().chain(&named.writes);
+        let unfenced = held.find_map(|register| self.written.get(register)).copied();
+        let misuse = (!self.fenced || unfenced.is_some()).then_some(Misuse::Unfenced(unfenced));
+        for (registers, written) in [(&named.reads, false), (&named.writes, true)] {
+            for &register in registers {
+                self.used.insert(register, Used { op, number: self.issued, written });
+            }
+        }
+        if misuse.is_some() {
+            // It is told once.
+            self.fenced = true;
+            self.written.clear();
+        }
+        misuse
+    }
+
+    /// Groups and fences.
+    pub(super) fn group(&mut self, op: GroupOp) {
+        match op {
+            GroupOp::Registers => {
+                self.fenced = true;
+                self.written.clear();
+            }
+            GroupOp::Commit(Queue::Products) => {
+                self.groups.push_back(self.issued);
+                if self.groups.len() > MOST_GROUPS {
+                    self.groups.pop_front();
+                }
+            }
+            GroupOp::Wait { queue: Queue::Products, pending, .. } => {
+                let index = self.groups.len().checked_sub(1 + pending as usize);
+                let complete = index.and_then(|index| self.groups.get(index)).copied().unwrap_or(0);
+                self.used.retain(|_, used| used.number > complete);
+            }
+            _ => {}
+        }
+    }
+
+    /// Any other operation.
+    pub(super) fn plain(&mut self, op: u32, named: &Named) -> Option<Misuse> {
+        let read =
+            named.reads.iter().find(|register| self.used.get(register).is_some_and(|used| used.written));
+        let write = named.writes.iter().find(|register| self.used.contains_key(register));
+        let misused = read.or(write).and_then(|register| self.used.remove(register));
+        self.written.extend(named.writes.iter().map(|&register| (register, op)));
+        misused.map(|used| Misuse::Unwaited(used.op))
+    }
+}

@@ -1,0 +1,166 @@
+//! Operations among lanes: who brings what, who gets what, and who waits for whom. What comes of it is
+//! [`super::exchange`]'s.
+
+use super::exchange::{Brought, Got, exchange, shuffle};
+use super::run::{Flow, first};
+use super::{Env, Split, State, Warp};
+use crate::lanes::{Frame, LANES, lanes};
+use crate::program::{NONE, Op, Step, WarpOp, WarpOpKind};
+
+impl Warp {
+    /// An operation among lanes that are named: it waits for those that are not there yet.
+    pub(super) fn exchange_members(
+        &mut self,
+        env: &mut Env<'_>,
+        split: &mut Split,
+        op: &WarpOp,
+        taking: u32,
+    ) -> Flow {
+        let members = self.calls[split.call as usize].frame.row::<u32>(op.members);
+        let named = members[first(taking)];
+        let mut differ = 0;
+        for (lane, other) in members.iter().enumerate() {
+            differ |= if taking >> lane & 1 == 1 { other ^ named } else { 0 };
+        }
+        let alike = differ == 0;
+        // All are here: nobody has to wait.
+        if alike && taking & (named & self.live) == named & self.live {
+            exchange_alone(&mut self.calls[split.call as usize].frame, op, taking);
+            env.watch.exchanged();
+            return Flow::Next;
+        }
+        self.part(split, taking);
+        let mut rest = taking;
+        while rest != 0 {
+            let named = members[first(rest)];
+            let same = lanes(rest).filter(|&lane| members[lane] == named);
+            let mask = same.fold(0, |mask, lane| mask | 1 << lane);
+            self.splits.push(Split { mask, state: State::Exchange(op.op, named), ..*split });
+            rest &= !mask;
+        }
+        split.mask = 0;
+        self.exchange_complete(env, false);
+        Flow::Gone
+    }
+
+    /// Performs what waits for nobody any more; by force also what waits for lanes that will not come. Whether
+    /// anything was done.
+    pub(crate) fn exchange_complete(&mut self, env: &mut Env<'_>, force: bool) -> bool {
+        let mut done = false;
+        let mut index = 0;
+        while index < self.splits.len() {
+            let State::Exchange(kind, named) = self.splits[index].state else {
+                index += 1;
+                continue;
+            };
+            let alike = |split: &Split| split.state == State::Exchange(kind, named);
+            let present = self.splits.iter().filter(|s| alike(s)).fold(0, |mask, split| mask | split.mask);
+            let needed = named & self.live;
+            let forced = force && !done;
+            if present & needed == needed || forced {
+                if present & needed != needed {
+                    self.gave_up(env, index, present, named);
+                }
+                self.exchange_parked(env, kind, named, present);
+                done = true;
+            }
+            index += 1;
+        }
+        done
+    }
+
+    /// Performs an operation for all splits that wait for it, wherever they stand.
+    fn exchange_parked(&mut self, env: &mut Env<'_>, kind: WarpOpKind, named: u32, present: u32) {
+        let launch = env.launch;
+        let mut brought = BROUGHT_NOTHING;
+        let mut first = true;
+        for write in [false, true] {
+            let got = if write { Some(exchange(kind, &brought, present)) } else { None };
+            for split in &mut self.splits {
+                if split.state != State::Exchange(kind, named) {
+                    continue;
+                }
+                let activation = &mut self.calls[split.call as usize];
+                let op = launch.program.codes[activation.code as usize].ops.get(split.pc as usize);
+                let Some(Op::Other(_, step)) = op else { continue };
+                let Step::Warp(op) = &**step else { continue };
+                if let Some(got) = &got {
+                    take(&mut activation.frame, op, got, split.mask);
+                    split.pc += 1;
+                    split.state = State::Ready;
+                } else {
+                    bring(&activation.frame, op, split.mask, first, &mut brought);
+                    first = false;
+                }
+            }
+        }
+        env.watch.exchanged();
+    }
+}
+
+/// An operation among the lanes that execute it together.
+pub(super) fn exchange_alone(frame: &mut Frame, op: &WarpOp, taking: u32) {
+    use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp, Sync};
+    let got = match op.op {
+        Sync => return,
+        ShflUp | ShflDown | ShflBfly | ShflIdx => {
+            let [a, b, c] = op.s.map(|slot| &frame.narrow[slot as usize].0);
+            shuffle(op.op, (a, b, c), taking)
+        }
+        _ => {
+            let mut brought = BROUGHT_NOTHING;
+            bring(frame, op, taking, true, &mut brought);
+            exchange(op.op, &brought, taking)
+        }
+    };
+    take(frame, op, &got, taking);
+}
+
+const BROUGHT_NOTHING: Brought = Brought { a: [0; LANES], b: [0; LANES], c: [0; LANES], p: 0 };
+
+/// Takes an operation's sources from a frame: those of some lanes, or, for the first frame, the whole rows, since
+/// lanes that are absent can be read, too, though what they hold means nothing.
+fn bring(frame: &Frame, op: &WarpOp, mask: u32, whole: bool, into: &mut Brought) {
+    use WarpOpKind::*;
+    let mask = if whole { u32::MAX } else { mask };
+    let wanted = |lane: usize| mask >> lane & 1 == 1;
+    let narrow = |slot: u32, into: &mut [u32; LANES]| {
+        let row = &frame.narrow[slot as usize].0;
+        for lane in 0..LANES {
+            into[lane] = if wanted(lane) { row[lane] } else { into[lane] };
+        }
+    };
+    match op.op {
+        Sync | ActiveMask | Elect => {}
+        VoteAll | VoteAny | VoteUni | VoteBallot => {
+            let holds = frame.predicate(op.s[0]) ^ if op.negated { u32::MAX } else { 0 };
+            into.p = into.p & !mask | holds & mask;
+        }
+        MatchAny64 | MatchAll64 => {
+            let row = &frame.wide[op.s[0] as usize].0;
+            for (lane, (into, &word)) in into.a.iter_mut().zip(row).enumerate() {
+                *into = if wanted(lane) { word } else { *into };
+            }
+        }
+        _ => {
+            let row = &frame.narrow[op.s[0] as usize].0;
+            for (lane, (into, &word)) in into.a.iter_mut().zip(row).enumerate() {
+                *into = if wanted(lane) { word.into() } else { *into };
+            }
+            if matches!(op.op, ShflUp | ShflDown | ShflBfly | ShflIdx) {
+                narrow(op.s[1], &mut into.b);
+                narrow(op.s[2], &mut into.c);
+            }
+        }
+    }
+}
+
+/// Puts results into a frame.
+fn take(frame: &mut Frame, op: &WarpOp, got: &Got, mask: u32) {
+    if op.d[0] != NONE {
+        frame.set_row(op.d[0], got.d, mask);
+    }
+    if op.d[1] != NONE {
+        frame.set_predicate(op.d[1], got.p, mask);
+    }
+}
