@@ -622,3 +622,45 @@ fn sanitizers_find_what_a_gpu_lets_pass() {
         assert!(ran.stderr.contains("careless.ptx:"), "{}", ran.stderr);
     }
 }
+
+const TOO_EARLY: &str = "\
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 in) {
+  .reg .b64 %in; .reg .b32 %s, %v;
+  .shared .align 16 .b8 tile[64];
+  ld.param.u64 %in, [in];
+  mov.u32 %s, tile;
+  cp.async.ca.shared.global [%s], [%in], 4;
+  bar.sync 0;
+  ld.shared.u32 %v, [%s];
+  ret;
+}
+";
+
+#[test]
+fn a_copy_that_nobody_waits_for_is_told_with_what_is_missing() {
+    let folder = folder(&[("too_early.ptx", TOO_EARLY)]);
+    let args = ["too_early.ptx", "--block", "1", "--arg", "buffer:in=zero:4", "--sanitize", "race"];
+    let ran = run(folder.path(), &args);
+    let finding = &ran.json()["findings"][0];
+    assert_eq!((ran.code, &finding["kind"]), (1, &json!("unwaited")), "{finding}");
+    assert_eq!(finding["missing"], json!("cp.async.wait_group or cp.async.wait_all"));
+    assert_eq!((&finding["at"]["line"], &finding["other"]["line"]), (&json!(11), &json!(9)));
+    let shown = "error: this reads what an asynchronous operation writes, and nobody has waited for it: \
+        cp.async.wait_group or cp.async.wait_all is missing before this: 4 bytes at .shared address 0x400, 0 bytes \
+        into `tile`
+  --> too_early.ptx:11:3
+   |
+11 |   ld.shared.u32 %v, [%s];
+   |   ^^^^^^^^^^^^^^^^^^^^^^^
+   |
+  ::: too_early.ptx:9:3
+   |
+ 9 |   cp.async.ca.shared.global [%s], [%in], 4;
+   |   ----------------------------------------- the earlier access
+   |
+";
+    assert!(ran.stderr.contains(shown), "{}", ran.stderr);
+}

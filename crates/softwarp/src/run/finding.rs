@@ -5,7 +5,7 @@ use super::{Run, fault};
 use crate::render::Event;
 use crate::source::Source;
 use crate::vm::fault::{What, space_name};
-use crate::vm::sanitize::{Finding, FindingKind, Site};
+use crate::vm::sanitize::{ARRAYS, Finding, FindingKind, Site};
 use serde_json::{Map, Value as Json, json};
 
 /// The finding in words, with buffers by their names.
@@ -31,7 +31,7 @@ pub fn event(run: &mut Run, finding: &Finding) -> Event {
         let origin = run.origin(&finding.kernel, place);
         event.notes.extend(origin.map(|origin| format!("{role}from {origin}")));
     };
-    let race = matches!(finding.kind, FindingKind::Race { .. });
+    let race = finding.kind.sanitizer() == "race";
     show(&finding.at, if race { "later: " } else { "" }, None);
     if let Some(other) = &finding.other {
         let (role, words) =
@@ -64,6 +64,11 @@ pub fn json(run: &mut Run, sources: &[Source], finding: &Finding) -> Json {
             put("second", fault::usage(*second).into());
             put("across_ctas", (*across).into());
         }
+        FindingKind::Unwaited { first, second, until } => {
+            put("first", fault::usage(*first).into());
+            put("second", fault::usage(*second).into());
+            put("missing", until.words().into());
+        }
         FindingKind::DivergentBarrier { barrier, came, missing, .. } => {
             put("barrier", (*barrier).into());
             put("came", lanes(*came));
@@ -85,8 +90,9 @@ pub fn json(run: &mut Run, sources: &[Source], finding: &Finding) -> Json {
         _ => {}
     }
     if let Some(touched) = &finding.touched {
+        let space = if touched.address < ARRAYS { space_name(touched.space) } else { "array" };
         let memory = json!({
-            "space": space_name(touched.space).trim_start_matches('.'),
+            "space": space.trim_start_matches('.'),
             "address": format!("0x{:x}", touched.address),
             "bytes": touched.bytes,
             "nearest": touched.nearest.as_ref().map(|nearest| near(run, nearest)),
