@@ -103,6 +103,9 @@ fuzz_target!(|data: &[u8]| {
         let places: Vec<usize> = match Device::load(&[&source], LoadOptions::default()) {
             Ok(mut device) => match device.program("k") {
                 Ok(_) => {
+                    if std::env::var_os("SHOW").is_some() {
+                        eprintln!("{source}");
+                    }
                     Launched::new(flags, shape).compare(&source);
                     return;
                 }

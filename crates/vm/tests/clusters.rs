@@ -307,6 +307,7 @@ fn bulk_copies_go_to_all_places_that_an_address_stands_for() {
     let body = "
         .shared .align 16 .b32 s[4];
         st.shared.v4.u32 [s], {1, 2, 3, 4};
+        fence.proxy.async;
         multimem.cp.async.bulk.global.shared::cta.bulk_group [%out], [s], 16;
         multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out+16], [s], 16;
         cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";

@@ -47,7 +47,7 @@ fn surface_accesses_of_threads_race_unless_a_barrier_is_between() {
     assert_eq!(found(&body("bar.sync 0;")), []);
     let races = found(&body(""));
     assert!(
-        races.iter().any(|it| it.kind == Race { first: Write, second: Read, across: false }),
+        races.iter().any(|it| it.kind == Race { first: Read, second: Write, across: false }),
         "{races:?}"
     );
     let words = races[0].to_string();

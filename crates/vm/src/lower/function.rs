@@ -394,7 +394,7 @@ impl<'a> Builder<'_, 'a> {
         let mut constants = (self.narrow_constants.len() as u32, self.wide_constants.len() as u32);
         let mut start = Start::default();
         let parameters = self.session.image.function(function).parameter_extent.bytes;
-        let named = super::group::named(&mut self.ops);
+        let named = super::group::named(&mut self.ops, &self.copies);
         let forwarded = forward(
             &mut self.ops,
             &self.copies,

@@ -11,6 +11,8 @@ pub struct Named {
     pub reads: Vec<u32>,
     /// Those that it writes.
     pub writes: Vec<u32>,
+    /// It copies a register or a constant, as compilers do to rename them: the copy is what the original is.
+    pub copies: bool,
 }
 
 /// What is done about groups.

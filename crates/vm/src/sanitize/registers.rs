@@ -83,6 +83,11 @@ impl Registers {
 
     /// Any other operation.
     pub(super) fn plain(&mut self, op: u32, named: &Named) -> Option<Misuse> {
+        if let (true, &[from], &[to]) = (named.copies, &named.reads[..], &named.writes[..]) {
+            copy(&mut self.written, from, to);
+            copy(&mut self.used, from, to);
+            return None;
+        }
         let read =
             named.reads.iter().find(|register| self.used.get(register).is_some_and(|used| used.written));
         let write = named.writes.iter().find(|register| self.used.contains_key(register));
@@ -90,4 +95,12 @@ impl Registers {
         self.written.extend(named.writes.iter().map(|&register| (register, op)));
         misused.map(|used| Misuse::Unwaited(used.op))
     }
+}
+
+/// One register becomes what another is.
+fn copy<T: Copy>(map: &mut HashMap<u32, T>, from: u32, to: u32) {
+    match map.get(&from).copied() {
+        Some(state) => map.insert(to, state),
+        None => map.remove(&to),
+    };
 }
