@@ -30,6 +30,9 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
         }
         return;
     }
+    if super::registers::multiply(frame, mma, operands, taking) {
+        return;
+    }
     let Layout { a: of_a, b: of_b, c: of_c, d: of_d, products, turned } = &mma.layout;
     let (mut a, mut b, mut c, mut d) = ([0; FACTOR], [0; FACTOR], [0; SUMS], [0; SUMS]);
     let slots = &operands.reads[..];
@@ -75,8 +78,7 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
     }
 }
 
-/// D of the commonest forms without collecting matrices: all of m16n8 but the sparse and the scaled ones, and those of
-/// FP8 with sums in f16.
+/// D of the commonest forms without collecting matrices: all of m16n8 but the sparse and the scaled ones.
 fn at_once(frame: &Frame, mma: &Mma, operands: &Operands, d: &mut fragment::Sums) -> Option<bool> {
     let Product::Float(FloatProduct {
         a: left,
@@ -96,7 +98,7 @@ fn at_once(frame: &Frame, mma: &Mma, operands: &Operands, d: &mut fragment::Sums
     let word = match left {
         Format::F16 | Format::Bf16 if left == right => 2,
         Format::Tf32 if left == right => 1,
-        _ if eight(left) && eight(right) && sums == Format::F32 => 4,
+        _ if eight(left) && eight(right) => 4,
         _ => return None,
     };
     let (of_a, of_b) = match k / word {
@@ -113,7 +115,7 @@ fn at_once(frame: &Frame, mma: &Mma, operands: &Operands, d: &mut fragment::Sums
     let ((a, rest), c) = (rows.split_at(of_a), &rows[of_a + of_b..][..of_c]);
     let b = &rest[..of_b];
     Some(match word {
-        4 => fragment::multiply_bytes([left, right], a, b, c.try_into().ok()?, d),
+        4 => fragment::multiply_bytes([left, right], a, b, c, d),
         _ => fragment::multiply(left, a, b, c, d),
     })
 }
