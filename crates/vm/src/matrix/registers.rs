@@ -46,7 +46,8 @@ pub fn floats(product: &FloatProduct, operands: &Operands<'_>, d: &mut [Sums]) -
         let mut a = [Line::ZERO; ROWS];
         collect(registers, true, &mut a);
         let rule = Rule::of(&product);
-        let panel = Panel { product: &product, rule, a: &a, b, places: chosen.as_ref() };
+        let length = operands.sparse.map_or(product.k, |(sparsity, _)| sparsity.length);
+        let panel = Panel { product: &product, rule, a: &a, b, length, places: chosen.as_ref() };
         match rule.order {
             Order::Together => panel::multiply(&panel, c, d),
             Order::Fours => fours(&panel, c, d),
@@ -88,7 +89,8 @@ fn rows(m: usize, operands: &Operands<'_>) -> usize {
 /// Whether there are registers of everything.
 fn fits(halves: usize, blocks: usize, operands: &Operands<'_>, d: &[Sums]) -> bool {
     let Operands { a, b, c, .. } = operands;
-    let all = [a.len(), c.len(), d.len()].iter().all(|&count| count > 0 && count.is_multiple_of(halves.max(1)));
+    let all =
+        [a.len(), c.len(), d.len()].iter().all(|&count| count > 0 && count.is_multiple_of(halves.max(1)));
     all && halves > 0
         && (1..=COLUMNS / 8).contains(&blocks)
         && !b.is_empty()
@@ -111,7 +113,7 @@ fn fours(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
             let a = panel.a.each_ref().map(|line| four(line, at));
             let b: [Line; 8] = std::array::from_fn(|column| four(&b[column], at));
             let rule = Rule { order: Order::Together, ..panel.rule };
-            let panel = Panel { product: &product, rule, a: &a, b: &b, places: None };
+            let panel = Panel { product: &product, rule, a: &a, b: &b, length: 4, places: None };
             panel::multiply(&panel, c, std::slice::from_mut(d))
         };
         part(0, c, first) && part(1, &first.0.each_ref(), d)
@@ -146,7 +148,8 @@ fn in_halves(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
         }
         let first = sums.to_vec();
         let before: Vec<&Row> = first.iter().flat_map(|sums| &sums.0[..registers]).collect();
-        let panel = Panel { product: &product, a: &a, b, places: places.as_ref(), ..*panel };
+        let length = if places.is_some() { panel.length } else { product.k };
+        let panel = Panel { product: &product, a: &a, b, length, places: places.as_ref(), ..*panel };
         if !panel::multiply(&panel, &before, sums) {
             return false;
         }

@@ -28,6 +28,8 @@ pub struct Panel<'a> {
     pub a: &'a [Line; ROWS],
     /// The columns of B.
     pub b: &'a [Line],
+    /// How many elements a column of B has: more than `k` if A is sparse.
+    pub length: usize,
     /// If A is sparse.
     pub places: Option<&'a Places>,
 }
@@ -49,6 +51,8 @@ pub fn multiply(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
         && scale.is_none()
         && matches!(rule.order, Order::Together | Order::Halves)
         && k <= LONGEST
+        && panel.length <= 2 * LONGEST
+        && (panel.places.is_some() || panel.length == k)
         && super::lanes::fits(rule, k)
         && n.is_multiple_of(8)
         && (panel.b.len(), d.len()) == (n, n / 8)
@@ -66,7 +70,7 @@ pub fn multiply(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
 
 /// [`multiply`] in loops for any CPU.
 fn portable(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
-    match panel.product.k * if panel.places.is_some() { 2 } else { 1 } {
+    match panel.length {
         ..=8 => vectorised(Loops::<8> { panel, c, d }),
         ..=16 => vectorised(Loops::<16> { panel, c, d }),
         ..=32 => vectorised(Loops::<32> { panel, c, d }),

@@ -43,17 +43,17 @@ pub unsafe fn multiply(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
     let narrow = panel.product.d == Format::F16;
     // SAFETY: the features are those that the caller answers for.
     unsafe {
-        match (panel.product.k, panel.places.is_some(), narrow) {
+        match (panel.length, panel.places.is_some(), narrow) {
             (..=8, false, false) => product::<8, 8, false>(panel, c, d),
             (..=16, false, false) => product::<16, 16, false>(panel, c, d),
             (..=32, false, false) => product::<32, 32, false>(panel, c, d),
-            (..=8, true, false) => product::<8, 16, false>(panel, c, d),
-            (..=16, true, false) => product::<16, 32, false>(panel, c, d),
-            (..=32, true, false) => product::<32, 64, false>(panel, c, d),
+            (..=16, true, false) => product::<8, 16, false>(panel, c, d),
+            (..=32, true, false) => product::<16, 32, false>(panel, c, d),
+            (..=64, true, false) => product::<32, 64, false>(panel, c, d),
             (..=16, false, true) => product::<16, 16, true>(panel, c, d),
             (..=32, false, true) => product::<32, 32, true>(panel, c, d),
-            (..=16, true, true) => product::<16, 32, true>(panel, c, d),
-            (..=32, true, true) => product::<32, 64, true>(panel, c, d),
+            (..=32, true, true) => product::<16, 32, true>(panel, c, d),
+            (..=64, true, true) => product::<32, 64, true>(panel, c, d),
             _ => false,
         }
     }
@@ -82,10 +82,10 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
     c: &[&Row],
     d: &mut [Sums],
 ) -> bool {
-    let mut left = Left::<K, D> { exponents: [[0; D]; ROWS], values: [[0.0; K]; ROWS], places: [[0; K]; ROWS] };
+    let mut left =
+        Left::<K, D> { exponents: [[0; D]; ROWS], values: [[0.0; K]; ROWS], places: [[0; K]; ROWS] };
     let mut strange = take_rows(&mut left, panel);
-    let mut right =
-        Right::<D> { exponents: [_mm512_setzero_si512(); 16], values: [_mm512_setzero_ps(); D] };
+    let mut right = Right::<D> { exponents: [_mm512_setzero_si512(); 16], values: [_mm512_setzero_ps(); D] };
     let (mut most, mut least) = (_mm512_setzero_si512(), _mm512_set1_epi32(-1));
     let mut overflow = _mm512_setzero_si512();
     let Rule { fraction, mantissa, .. } = panel.rule;
@@ -130,7 +130,7 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
                 }
                 let c = _mm512_cvttps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(c), scale));
                 let sum = _mm512_add_epi32(units, c);
-                if K == 16 {
+                if K == 16 || D == 64 {
                     // Both addends have another sign than the sum.
                     let wrapped = _mm512_ternarylogic_epi32::<0b0100_0010>(units, c, sum);
                     overflow = _mm512_or_si512(overflow, wrapped);
@@ -169,7 +169,8 @@ fn take_rows<const K: usize, const D: usize>(left: &mut Left<K, D>, panel: &Pane
             let field = _mm512_srli_epi32::<24>(_mm512_slli_epi32::<1>(_mm512_castps_si512(values)));
             // In all four bytes.
             let four = _mm512_set4_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
-            let (distance, zero, odd) = relative(panel.product.a, panel.rule, _mm512_shuffle_epi8(field, four));
+            let (distance, zero, odd) =
+                relative(panel.product.a, panel.rule, _mm512_shuffle_epi8(field, four));
             let exponents = _mm512_add_epi8(distance, _mm512_set1_epi8(MORE as i8));
             let exponents = _mm512_maskz_mov_epi8(!zero, exponents);
             strange |= odd;
@@ -216,16 +217,15 @@ fn take_columns<const D: usize, const NARROW: bool>(
             *value = _mm512_castsi512_ps(step);
         }
         for quarter in 0..count / 4 {
-            let field = |step: usize| {
-                _mm512_srli_epi32::<24>(_mm512_slli_epi32::<1>(steps[quarter * 4 + step]))
-            };
+            let field =
+                |step: usize| _mm512_srli_epi32::<24>(_mm512_slli_epi32::<1>(steps[quarter * 4 + step]));
             let [first, second] =
                 [_mm512_packus_epi32(field(0), field(1)), _mm512_packus_epi32(field(2), field(3))];
-            let (distance, zero, odd) = relative(panel.product.b, panel.rule, _mm512_packus_epi16(first, second));
+            let (distance, zero, odd) =
+                relative(panel.product.b, panel.rule, _mm512_packus_epi16(first, second));
             let greatest = _mm512_set1_epi8((FACTORS[1] - FACTORS[0]) as i8);
             let exponents = _mm512_sub_epi8(greatest, distance);
-            right.exponents[from / 4 + quarter] =
-                _mm512_mask_mov_epi8(exponents, zero, _mm512_set1_epi8(-1));
+            right.exponents[from / 4 + quarter] = _mm512_mask_mov_epi8(exponents, zero, _mm512_set1_epi8(-1));
             strange |= odd;
         }
     }

@@ -90,12 +90,11 @@ pub(super) fn multiply(
     let done = match &op.product {
         Product::Float(product) => {
             let rule = Rule::of(product);
-            let panel = Panel { product, rule, a: &rows, b: columns, places: chosen.as_ref() };
+            let places = chosen.as_ref();
+            let panel = Panel { product, rule, a: &rows, b: columns, length: op.k, places };
             panel::multiply(&panel, addends, sums)
         }
-        Product::Integer(product) => {
-            integer::panel(product, &rows, columns, chosen.as_ref(), addends, sums)
-        }
+        Product::Integer(product) => integer::panel(product, &rows, columns, chosen.as_ref(), addends, sums),
         Product::Double(_) => false,
     };
     if done {
@@ -267,9 +266,8 @@ impl At<'_, '_> {
     /// 16 bytes of the CTA's own shared memory, from whose start descriptors count.
     #[inline]
     fn piece(&self, own: Option<(&Cells, u64)>, offset: u64) -> Tried<[u64; 2]> {
-        let load = |cells: &Cells, at: u64| {
-            [u64::load(cells, at as usize), u64::load(cells, at as usize + 8)]
-        };
+        let load =
+            |cells: &Cells, at: u64| [u64::load(cells, at as usize), u64::load(cells, at as usize + 8)];
         match own {
             // What is there needs no further judgement.
             Some((cells, start)) if start + offset + 16 <= cells.len() => Ok(load(cells, start + offset)),
