@@ -35,8 +35,9 @@ impl Descriptor {
     /// The address of a piece of 16 bytes. If `k` runs fastest: of a row (a column, of B), the piece that begins after
     /// so many bytes of its `k`. Else: of a `k`, the piece that begins after so many bytes of its rows.
     pub fn place(&self, k_major: bool, line: u64, bytes: u64) -> u64 {
+        // Powers of two: shifts, since this is asked of every piece.
         let width = 16 << self.swizzle;
-        let (across, within) = (bytes / width, bytes % width);
+        let (across, within) = (bytes >> (4 + self.swizzle), bytes & (width - 1));
         let inside = line % 8 * width + within;
         // Eight lines make a block. The offsets are the leading one from block to block along a line, and the stride
         // to the next eight lines; the other way round where neither swizzling nor `k` is first.

@@ -13,10 +13,13 @@ pub mod exact;
 pub mod fragment;
 pub mod lanes;
 pub mod number;
+pub mod panel;
 pub mod quick;
 pub mod rules;
 #[cfg(target_arch = "x86_64")]
 pub mod wide;
+#[cfg(target_arch = "x86_64")]
+pub mod wide_panel;
 
 use super::{FloatProduct, Scales};
 use rules::{Order, Rule};
@@ -35,6 +38,7 @@ pub fn multiply(
     let done = match rule.order {
         Order::Together if scales.is_none() => quick::together(product, rule, a, b, c, d),
         Order::Halves => quick::halves(product, rule, a, b, c, d),
+        Order::Ordinary => quick::ordinary(product, a, b, c, d),
         _ => None,
     };
     if done.is_none() {

@@ -1,6 +1,13 @@
 //! Products of matrices of integers and of bits (PTX ISA sections 9.7.14.5.14 and 9.7.15.5.2): exact, and then
 //! wrapped or limited.
 
+#[cfg(target_arch = "x86_64")]
+mod wide;
+
+use super::float::fragment::{Row, Sums};
+use super::lines::{Line, Places, ROWS as LINES};
+#[cfg(target_arch = "x86_64")]
+use softwarp_num::Level;
 use softwarp_num::{Vectorise, vectorised};
 
 /// Integers of up to 8 bits.
@@ -55,6 +62,25 @@ pub struct IntegerProduct {
 /// D = A·B + C. `a` has m·k elements, row by row; `b` n·k, column by column; `c` and `d` m·n, row by row.
 pub fn multiply(product: &IntegerProduct, a: &[u32], b: &[u32], c: &[u32], d: &mut [u32]) {
     vectorised(Work { product, a, b, c, d });
+}
+
+/// D = A·B + C of sixteen rows, as [`super::float::panel`] has them. Returns false if that is not done here.
+pub fn panel(
+    product: &IntegerProduct,
+    a: &[Line; LINES],
+    b: &[Line],
+    places: Option<&Places>,
+    c: &[&Row],
+    d: &mut [Sums],
+) -> bool {
+    let fits = (b.len(), d.len()) == (product.n, product.n / 8) && (c.is_empty() || c.len() == 4 * d.len());
+    #[cfg(target_arch = "x86_64")]
+    if fits && Level::current() == Level::Avx512 {
+        // SAFETY: the current level is at most the best, whose features were detected on this CPU.
+        return unsafe { wide::multiply(product, a, b, places, c, d) };
+    }
+    let _ = (a, places, fits);
+    false
 }
 
 struct Work<'a> {

@@ -10,7 +10,11 @@ pub mod double;
 pub mod float;
 pub mod integer;
 pub mod layout;
+pub mod lines;
+pub mod registers;
 pub mod sparse;
+#[cfg(target_arch = "x86_64")]
+pub mod vectors;
 
 pub use float::multiply;
 

@@ -43,33 +43,43 @@ impl Sparsity {
         self.length / 2
     }
 
-    /// The metadata of a chunk: four bits.
-    fn metadata(&self, words: &[u32; LANES], row: usize, chunk: usize) -> u32 {
+    /// The metadata of a row: four bits for each chunk, from the lowest.
+    fn metadata(&self, words: &[u32; LANES], row: usize) -> u64 {
         let (group, lower) = (row % 8 * 4, row / 8 % 2);
-        let (lane, nibble) = if self.bits >= 16 {
+        let word = |lane: usize| u64::from(words[(group + lane) % LANES]);
+        if self.bits >= 16 {
             // A lane has four chunks of each of its two rows.
-            let lanes = self.chunks().div_ceil(4);
-            (self.selector * lanes + chunk / 4, chunk % 4 + 4 * lower)
+            let lanes = self.chunks().div_ceil(4).min(4);
+            let of_lane =
+                |at: usize| (word(self.selector * lanes + at) >> (16 * lower) & 0xffff) << (16 * at);
+            (0..lanes).fold(0, |all, at| all | of_lane(at))
         } else {
             // A lane has eight chunks of one row.
-            (self.selector * 2 + chunk / 8 * 2 + lower, chunk % 8)
-        };
-        words[(group + lane) % LANES] >> (4 * nibble) & 15
+            let pairs = self.chunks().div_ceil(8).min(2);
+            let of_lane = |at: usize| word(self.selector * 2 + at * 2 + lower) << (32 * at);
+            (0..pairs).fold(0, |all, at| all | of_lane(at))
+        }
     }
 
     /// Where in its row each stored element is.
     pub fn positions(&self, words: &[u32; LANES], row: usize, into: &mut [u16]) {
-        let half = self.chunk / 2;
-        for (at, place) in into.iter_mut().enumerate().take(self.stored()) {
-            let (chunk, within) = (at / half, at % half);
-            let bits = self.metadata(words, row, chunk);
-            let inside = match self.chunk {
+        let mut metadata = self.metadata(words, row);
+        let mut first = 0;
+        let into = &mut into[..self.stored()];
+        for places in into.chunks_mut(self.chunk / 2) {
+            let bits = metadata as u16;
+            metadata >>= 4;
+            match places {
                 // The two numbers are those of the element's halves.
-                2 => (bits >> 1 & 1) as usize,
-                4 => (bits >> (2 * within) & 3) as usize,
-                _ => 2 * (bits >> (within / 2 * 2) & 3) as usize + within % 2,
-            };
-            *place = (chunk * self.chunk + inside) as u16;
+                [place] => *place = first + (bits >> 1 & 1),
+                [low, high] => [*low, *high] = [first + (bits & 3), first + (bits >> 2 & 3)],
+                _ => {
+                    for (within, place) in (0..).zip(places) {
+                        *place = first + 2 * (bits >> (within / 2 * 2) & 3) + within % 2;
+                    }
+                }
+            }
+            first += self.chunk as u16;
         }
     }
 }

@@ -5,6 +5,7 @@
 mod fragment;
 mod mma;
 mod observe;
+mod registers;
 mod tiles;
 mod wgmma;
 
@@ -14,6 +15,8 @@ use super::access::addresses;
 use super::run::Flow;
 use super::{Env, Split, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
+use crate::matrix::float::fragment::Sums;
+use crate::matrix::lines::Line;
 use crate::memory::Spaces;
 use crate::memory::cell::Cells;
 use crate::program::matrix::MatrixOp;
@@ -26,6 +29,8 @@ pub(crate) struct Scratch {
     c: Vec<u32>,
     d: Vec<u32>,
     chosen: Vec<u32>,
+    columns: Vec<Line>,
+    sums: Vec<Sums>,
 }
 
 impl Warp {

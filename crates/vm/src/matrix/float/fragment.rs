@@ -5,8 +5,7 @@
 //! them.
 
 use super::exact::canonical;
-use super::lanes::{Addends, Factors, Words, sums};
-use super::quick::WIDENED;
+use super::lanes::{Addends, Factors, Words, half_of_sum, sums, value_of_half};
 use super::rules::{Order, Rule};
 use crate::lanes::LANES;
 #[cfg(target_arch = "x86_64")]
@@ -65,41 +64,101 @@ pub fn portable(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sum
     }
 }
 
-/// [`multiply`] for FP8 factors and sums in f32, by [`super::rules::Order::Halves`]. Of every sixteen products, `a`
-/// has two registers and `b` one.
-pub fn multiply_bytes(factors: [Format; 2], a: &[&Row], b: &[&Row], c: &[&Row; 4], d: &mut Sums) -> bool {
+/// [`multiply`] for FP8 factors, by [`super::rules::Order::Halves`]. Of every sixteen products, `a` has two registers
+/// and `b` one.
+pub fn multiply_bytes(factors: [Format; 2], a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sums) -> bool {
     let mut halves = [[0; LANES]; 6];
-    if a.len() + b.len() > halves.len() {
+    if a.len() + b.len() > halves.len() || !matches!(c.len(), 2 | 4) {
         return false;
     }
     let mut sum = Sums::ZERO;
     // A word holds four neighbours: of each sum two.
     for shift in [0, 16] {
         let first = sum;
-        let left = a.iter().map(|row| widened(factors[0], row, shift));
-        let right = b.iter().map(|row| widened(factors[1], row, shift));
-        halves.iter_mut().zip(left.chain(right)).for_each(|(row, halves)| *row = halves);
+        vectorised(Widen { factors, a, b, shift, into: &mut halves });
         let rows = halves.each_ref();
         let (left, right) = (&rows[..a.len()], &rows[a.len()..][..b.len()]);
-        if !multiply(Format::F16, left, right, &first.0.each_ref(), &mut sum) {
+        if !multiply(Format::F16, left, right, &first.0.each_ref()[..c.len()], &mut sum) {
             return false;
         }
     }
+    let narrow = c.len() == 2;
     for ((d, c), sum) in d.0.iter_mut().zip(c).zip(&sum.0) {
-        *d = std::array::from_fn(|lane| canonical(f32::from_bits(c[lane]) + f32::from_bits(sum[lane])));
+        *d = if narrow { halves_added(c, sum) } else { added(c, sum) };
     }
     true
 }
 
-/// Two bytes of each word in f16.
-fn widened(format: Format, row: &Row, shift: u32) -> Row {
-    match format {
-        Format::E5m2 => row.map(|word| (word >> shift & 0xff) << 8 | (word >> shift & 0xff00) << 16),
-        _ => row.map(|word| {
-            let [low, high, ..] = (word >> shift).to_le_bytes().map(|byte| u32::from(WIDENED[byte as usize]));
-            low | high << 16
-        }),
+/// Sums of f32, rounded to nearest.
+pub fn added(left: &Row, right: &Row) -> Row {
+    std::array::from_fn(|lane| canonical(f32::from_bits(left[lane]) + f32::from_bits(right[lane])))
+}
+
+/// Sums of f16, two in a word, rounded to nearest.
+pub fn halves_added(left: &Row, right: &Row) -> Row {
+    vectorised(AddHalves(left, right))
+}
+
+struct AddHalves<'a>(&'a Row, &'a Row);
+
+impl Vectorise for AddHalves<'_> {
+    type Output = Row;
+
+    #[inline(always)]
+    fn run(self) -> Row {
+        let mut row = [0; LANES];
+        for lane in 0..LANES {
+            // Two roundings, to f32 and to f16, are one here: f32 has more than twice the bits.
+            let sum = |shift: u32| {
+                half_of_sum(value_of_half(self.0[lane] >> shift) + value_of_half(self.1[lane] >> shift))
+            };
+            row[lane] = sum(0) | sum(16) << 16;
+        }
+        row
     }
+}
+
+/// Converts two bytes of each word to f16.
+struct Widen<'a> {
+    factors: [Format; 2],
+    a: &'a [&'a Row],
+    b: &'a [&'a Row],
+    shift: u32,
+    into: &'a mut [Row; 6],
+}
+
+impl Vectorise for Widen<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let formats = self.a.iter().map(|_| self.factors[0]).chain(self.b.iter().map(|_| self.factors[1]));
+        for ((row, format), into) in self.a.iter().chain(self.b).zip(formats).zip(self.into) {
+            for (word, into) in row.iter().zip(into) {
+                let [low, high] = [word >> self.shift & 0xff, word >> (self.shift + 8) & 0xff];
+                *into = match format {
+                    Format::E5m2 => low << 8 | high << 24,
+                    _ => widened(low) | widened(high) << 16,
+                };
+            }
+        }
+    }
+}
+
+/// A number of e4m3 in f16.
+#[inline(always)]
+pub fn widened(code: u32) -> u32 {
+    let magnitude = code & 0x7f;
+    let normal = (magnitude << 7) + (8 << 10);
+    // Subnormal numbers, 2^−9, twice, ..., are normal ones: those of f32, with fewer bits.
+    let subnormal = ((magnitude as i32 as f32).to_bits() >> 13).wrapping_sub((127 - 15 + 9) << 10);
+    let number = match magnitude {
+        0 => 0,
+        0x7f => 0x7e00,
+        _ if magnitude < 8 => subnormal,
+        _ => normal,
+    };
+    number | (code & 0x80) << 8
 }
 
 /// A product of `K` factors; `H` is how many numbers of B a lane has.

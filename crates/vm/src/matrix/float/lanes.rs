@@ -256,3 +256,19 @@ fn half_of(code: u32) -> u32 {
     let high = (high + 0xfff + (high >> 13 & 1)) >> 13;
     if code < 113 << 23 { low } else { high.min(0x7c00) }
 }
+
+/// The value of the f16 in the low half of a word.
+#[inline(always)]
+pub fn value_of_half(word: u32) -> f32 {
+    let magnitude = word & 0x7fff;
+    let finite = small(word & 0xffff, 10, 15, 0x7c00).0;
+    let beyond = f32::from_bits((word & 0x8000) << 16 | 0xff << 23 | magnitude << 13);
+    if magnitude < 0x7c00 { finite } else { beyond }
+}
+
+/// A number of f32 rounded to nearest even to f16; NaN is 7fff.
+#[inline(always)]
+pub fn half_of_sum(x: f32) -> u32 {
+    let code = half_of(x.to_bits() & 0x7fff_ffff) | x.to_bits() >> 16 & 0x8000;
+    if x.is_nan() { 0x7fff } else { code }
+}

@@ -4,7 +4,8 @@
 //! functions here then return `None`.
 
 use super::exact::{canonical, half};
-use super::lanes::{Addends, Factors, Words, fits, sums};
+use super::fragment::widened;
+use super::lanes::{Addends, Factors, Words, fits, half_of_sum, sums, value_of_half};
 use super::rules::Rule;
 use crate::matrix::FloatProduct;
 use softwarp_num::{Format, Vectorise, vectorised};
@@ -124,12 +125,12 @@ pub fn halves(
     d: &mut [u32],
 ) -> Option<()> {
     let FloatProduct { m, n, k, .. } = *product;
-    let widened = |format: Format, codes: &[u32], first: bool| -> Vec<u32> {
+    let factors = |format: Format, codes: &[u32], first: bool| -> Vec<u32> {
         let from = if first { 0 } else { 2 };
         let pairs = codes.chunks_exact(4).flat_map(|four| &four[from..from + 2]);
         match format {
             Format::E5m2 => pairs.map(|code| (code & 0xff) << 8).collect(),
-            _ => pairs.map(|code| WIDENED[*code as usize & 0xff].into()).collect(),
+            _ => pairs.map(|code| widened(*code)).collect(),
         }
     };
     if k == 0 || k % 4 != 0 {
@@ -137,8 +138,8 @@ pub fn halves(
     }
     let step = FloatProduct { a: Format::F16, b: Format::F16, c: product.d, k: k / 2, ..*product };
     let (zero, mut first, mut sum) = (vec![0; m * n], vec![0; m * n], vec![0; m * n]);
-    together(&step, rule, &widened(product.a, a, true), &widened(product.b, b, true), &zero, &mut first)?;
-    together(&step, rule, &widened(product.a, a, false), &widened(product.b, b, false), &first, &mut sum)?;
+    together(&step, rule, &factors(product.a, a, true), &factors(product.b, b, true), &zero, &mut first)?;
+    together(&step, rule, &factors(product.a, a, false), &factors(product.b, b, false), &first, &mut sum)?;
     for ((d, c), sum) in d.iter_mut().zip(c).zip(sum) {
         *d = match product.d {
             Format::F16 => half(Format::F16.decode((*c).into()) + Format::F16.decode(sum.into())),
@@ -148,24 +149,51 @@ pub fn halves(
     Some(())
 }
 
-/// The numbers of e4m3 in f16.
-pub(super) const WIDENED: [u16; 256] = {
-    let mut table = [0; 256];
-    let mut code = 0;
-    while code < 256 {
-        let (sign, magnitude) = ((code as u16 & 0x80) << 8, code as u16 & 0x7f);
-        table[code] = sign
-            | match magnitude {
-                0 => 0,
-                // Subnormal numbers: 2^−9, twice, ... become normal ones.
-                1..8 => {
-                    let top = magnitude.ilog2() as u16;
-                    (6 + top) << 10 | (magnitude << (10 - top) & 0x3ff)
-                }
-                0x7f => 0x7e00,
-                _ => (magnitude << 7) + (8 << 10),
-            };
-        code += 1;
+/// See [`super::rules::Order::Ordinary`].
+pub fn ordinary(product: &FloatProduct, a: &[u32], b: &[u32], c: &[u32], d: &mut [u32]) -> Option<()> {
+    let fits = product.a == Format::F16 && product.b == Format::F16 && (product.n, product.k) == (8, 4);
+    fits.then(|| vectorised(Ordinary { product, a, b, c, d }))
+}
+
+struct Ordinary<'a> {
+    product: &'a FloatProduct,
+    a: &'a [u32],
+    b: &'a [u32],
+    c: &'a [u32],
+    d: &'a mut [u32],
+}
+
+impl Vectorise for Ordinary<'_> {
+    type Output = ();
+
+    /// Eight columns beside each other.
+    #[inline(always)]
+    fn run(self) {
+        let mut b = [[0.0; 8]; 4];
+        for (column, codes) in self.b.chunks_exact(4).enumerate().take(8) {
+            b.iter_mut().zip(codes).for_each(|(b, &code)| b[column] = value_of_half(code));
+        }
+        let widen = |code: u32| match self.product.c {
+            Format::F16 => value_of_half(code),
+            _ => f32::from_bits(code),
+        };
+        let rows = self.a.as_chunks::<4>().0.iter();
+        for ((a, c), d) in rows.zip(self.c.as_chunks::<8>().0).zip(self.d.as_chunks_mut::<8>().0) {
+            let a = a.map(value_of_half);
+            for column in 0..8 {
+                let b = [b[0][column], b[1][column], b[2][column], b[3][column]];
+                let c = widen(c[column]);
+                d[column] = match self.product.d {
+                    Format::F16 => {
+                        let pair = |at: usize| a[at + 1].mul_add(b[at + 1], a[at] * b[at]);
+                        half_of_sum(c + pair(0) + pair(2))
+                    }
+                    _ => {
+                        let sum = a.iter().zip(b).fold(0.0, |sum: f32, (a, b)| a.mul_add(b, sum));
+                        canonical(c + sum)
+                    }
+                };
+            }
+        }
     }
-    table
-};
+}

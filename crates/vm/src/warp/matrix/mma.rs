@@ -18,7 +18,9 @@ const SUMS: usize = 256;
 
 /// Multiplies.
 pub(in crate::warp) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
-    if at_once(frame, mma, operands, taking) != Some(true) {
+    if at_once(frame, mma, operands, taking) != Some(true)
+        && !super::registers::multiply(frame, mma, operands, taking)
+    {
         by_matrices(frame, mma, operands, taking);
     }
 }
@@ -74,19 +76,11 @@ fn by_matrices(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
     }
 }
 
-/// The commonest forms, without collecting matrices: all of m16n8 but the sparse and the scaled ones, and those of FP8
-/// with sums in f16. Says whether it is done.
+/// The commonest forms, without collecting matrices: all of m16n8 but the sparse and the scaled ones. Says whether it
+/// is done.
 fn at_once(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) -> Option<bool> {
     let Product::Float(FloatProduct {
-        a: left,
-        b: right,
-        d: sums,
-        m: 16,
-        n: 8,
-        k,
-        sparse: false,
-        scale: None,
-        ..
+        a: left, b: right, m: 16, n: 8, k, sparse: false, scale: None, ..
     }) = mma.product
     else {
         return None;
@@ -95,15 +89,15 @@ fn at_once(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) -> Op
     let word = match left {
         Format::F16 | Format::Bf16 if left == right => 2,
         Format::Tf32 if left == right => 1,
-        _ if eight(left) && eight(right) && sums == Format::F32 => 4,
+        _ if eight(left) && eight(right) => 4,
         _ => return None,
     };
     let mut d = fragment::Sums::ZERO;
     let slots = &operands.reads[..];
     let row = |slot: &u32| &frame.narrow[*slot as usize].0;
     let mut multiply = |a: &[&_], b: &[&_], c: &[&_]| match word {
-        4 => Some(fragment::multiply_bytes([left, right], a, b, c.try_into().ok()?, &mut d)),
-        _ => Some(fragment::multiply(left, a, b, c, &mut d)),
+        4 => fragment::multiply_bytes([left, right], a, b, c, &mut d),
+        _ => fragment::multiply(left, a, b, c, &mut d),
     };
     let ordinary = match (k / word, slots) {
         (8, [a0, a1, a2, a3, b0, b1, c0, c1, c2, c3]) => {
@@ -116,8 +110,8 @@ fn at_once(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) -> Op
             multiply(&[a0, a1].map(row), &[row(b0)], &[c0, c1, c2, c3].map(row))
         }
         (4, [a0, a1, b0, c0, c1]) => multiply(&[a0, a1].map(row), &[row(b0)], &[c0, c1].map(row)),
-        _ => None,
-    }?;
+        _ => return None,
+    };
     if ordinary {
         for (&slot, row) in operands.writes.iter().zip(&d.0) {
             if slot != NONE {

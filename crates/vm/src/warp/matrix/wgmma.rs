@@ -3,11 +3,16 @@
 use super::Scratch;
 use super::mma::{each_row, one};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
-use crate::lanes::Frame;
+use crate::lanes::{Frame, LANES};
 use crate::matrix::descriptor::Descriptor;
+use crate::matrix::float::fragment::Sums;
+use crate::matrix::float::panel::{self, Panel};
+use crate::matrix::float::rules::Rule;
+use crate::matrix::integer;
+use crate::matrix::lines::{Line, collect, places};
 use crate::memory::Spaces;
-use crate::memory::cell::Unit;
-use crate::program::matrix::Wgmma;
+use crate::memory::cell::{Cells, Unit};
+use crate::program::matrix::{Product, Wgmma};
 use crate::program::{Memory, NONE, Operands};
 use crate::warp::run::first;
 
@@ -16,6 +21,9 @@ const ROWS: usize = 16;
 
 /// Elements of the largest A: 64 of 8 bits are 32 that are stored.
 const FACTOR: usize = ROWS * 32;
+
+/// Registers of the largest C and D.
+const SUMS: usize = 128;
 
 /// Where it happens.
 pub(super) struct At<'a, 'b> {
@@ -45,39 +53,93 @@ pub(super) fn multiply(
         None => 0,
     };
 
-    let mut a = [0; FACTOR];
+    let mut rows = [Line::ZERO; ROWS];
     match &op.a {
-        Some(fragment) => {
+        Some(_) => {
             let mut slots = [0; 4];
             slots.fill_with(&mut next);
-            fragment.gather(slots.iter().map(|&slot| row(slot)), &mut a);
+            collect(&slots.map(|slot| row(slot)), true, &mut rows);
         }
         None => {
             let descriptor = Descriptor::new(frame.wide[next() as usize].0[lane]);
-            let lines =
-                Lines { descriptor, first: at.warp * ROWS, count: ROWS, length: op.stored, bits: op.bits };
-            lines.read(at, op.k_major[0], &mut a)?;
+            Lines::of_a(op, descriptor, at.warp).read(at, op.k_major[0], &mut rows)?;
         }
     }
-    let a = &mut a[..ROWS * op.stored];
     let descriptor = Descriptor::new(frame.wide[next() as usize].0[lane]);
-    let Scratch { b, c, d, chosen } = scratch;
-    for (matrix, size) in [(&mut *b, op.n * op.k), (&mut *c, op.d.size), (&mut *d, op.d.size)] {
-        matrix.resize(size, 0);
-    }
-    Lines::of_b(op, descriptor).read(at, op.k_major[1], b)?;
-    for (matrix, sign) in [(&mut *a, op.negate[0]), (&mut b[..], op.negate[1])] {
+    let Scratch { columns, sums, .. } = scratch;
+    columns.clear();
+    columns.resize(op.n, Line::ZERO);
+    sums.resize(op.n / 8, Sums::ZERO);
+    Lines::of_b(op, descriptor).read(at, op.k_major[1], columns)?;
+    for (lines, sign) in [(&mut rows[..], op.negate[0]), (&mut columns[..], op.negate[1])] {
         if sign != 0 {
-            matrix.iter_mut().for_each(|element| *element ^= sign);
+            // In every element of a word.
+            let signs = (0..32 / op.bits).fold(0, |signs, at| signs | sign << (at * op.bits));
+            lines.iter_mut().flat_map(|line| &mut line.0).for_each(|word| *word ^= signs);
         }
     }
 
     let metadata = op.sparse.map(|_| row(next()));
     let adds = frame.predicate(next()) >> lane & 1 == 1;
+    let nothing = [0; LANES];
+    let mut addends = [&nothing; SUMS];
+    addends.iter_mut().zip(of_d).for_each(|(register, &slot)| *register = row(slot));
+    let addends = &addends[..if adds { of_d.len().min(SUMS) } else { 0 }];
+    let sparse = op.sparse.as_ref().zip(metadata);
+    let chosen = sparse.map(|(sparsity, metadata)| places(sparsity, metadata));
+    let done = match &op.product {
+        Product::Float(product) => {
+            let rule = Rule::of(product);
+            let places = chosen.as_ref();
+            let panel = Panel { product, rule, a: &rows, b: columns, length: op.k, places };
+            panel::multiply(&panel, addends, sums)
+        }
+        Product::Integer(product) => integer::panel(product, &rows, columns, chosen.as_ref(), addends, sums),
+        Product::Double(_) => false,
+    };
+    if done {
+        let each = operands.writes.len() / sums.len().max(1);
+        let results = sums.iter().flat_map(|sums| &sums.0[..each.min(4)]);
+        for (&slot, row) in operands.writes.iter().zip(results) {
+            if slot != NONE {
+                frame.set_row(slot, *row, at.taking);
+            }
+        }
+        return Ok(());
+    }
+    by_elements(frame, scratch, op, operands, at, &rows, adds);
+    Ok(())
+}
+
+/// D by elements, one matrix after the other: what is not done in registers.
+fn by_elements(
+    frame: &mut Frame,
+    scratch: &mut Scratch,
+    op: &Wgmma,
+    operands: &Operands,
+    at: &At<'_, '_>,
+    rows: &[Line; ROWS],
+    adds: bool,
+) {
+    let row = |slot: u32| &frame.narrow[slot as usize].0;
+    let (of_d, rest) = operands.reads.split_at(op.d.registers());
+    let mut a = [0; FACTOR];
+    for (line, elements) in rows.iter().zip(a.chunks_exact_mut(op.stored)) {
+        line.elements(op.bits, elements);
+    }
+    let a = &a[..ROWS * op.stored];
+    let Scratch { b, c, d, chosen, columns, .. } = scratch;
+    for (matrix, size) in [(&mut *b, op.n * op.k), (&mut *c, op.d.size), (&mut *d, op.d.size)] {
+        matrix.resize(size, 0);
+    }
+    for (line, elements) in columns.iter().zip(b.chunks_exact_mut(op.k)) {
+        line.elements(op.bits, elements);
+    }
     match adds {
         true => op.d.gather(of_d.iter().map(|&slot| row(slot)), c),
         false => c.fill(0),
     }
+    let metadata = rest.len().checked_sub(2).map(|at| row(rest[at]));
     match (&op.sparse, metadata) {
         (Some(sparsity), Some(metadata)) => {
             chosen.resize(op.n * op.stored, 0);
@@ -94,7 +156,6 @@ pub(super) fn multiply(
             frame.set_row(slot, op.d.scatter(register, d), at.taking);
         }
     }
-    Ok(())
 }
 
 /// Calls a function with the place of each piece of 16 bytes that is read, in the CTA's own shared memory.
@@ -165,15 +226,30 @@ impl Lines {
         })
     }
 
-    /// Reads them, one behind the other.
-    fn read(&self, at: &At<'_, '_>, k_major: bool, into: &mut [u32]) -> Tried<()> {
-        let each = (128 / self.bits) as usize;
-        for (index, address) in self.places(k_major) {
-            let words = at.piece(address)?;
-            match k_major {
-                true => unpack(words, self.bits, into[index..index + each].iter_mut()),
-                false => {
-                    unpack(words, self.bits, into[index..].iter_mut().step_by(self.length).take(each));
+    /// Reads them.
+    fn read(&self, at: &At<'_, '_>, k_major: bool, into: &mut [Line]) -> Tried<()> {
+        let own = at.own();
+        if k_major {
+            let pieces = self.length * self.bits as usize / 128;
+            for (line, into) in into.iter_mut().enumerate() {
+                for piece in 0..pieces {
+                    let place = self.descriptor.place(true, (self.first + line) as u64, piece as u64 * 16);
+                    into.set(piece, words(at.piece(own, place)?));
+                }
+            }
+            return Ok(());
+        }
+        // Elements of 16 bits: a word of a line has those of two neighbouring pieces.
+        for line in 0..self.length / 2 {
+            for from in (0..self.count).step_by(8) {
+                let place = |odd: usize| {
+                    let bytes = (self.first + from) as u64 * 2;
+                    at.piece(own, self.descriptor.place(false, (line * 2 + odd) as u64, bytes))
+                };
+                let [even, odd] = [words(place(0)?), words(place(1)?)];
+                for (column, line_of) in into[from..].iter_mut().enumerate().take(8) {
+                    let half = |words: &[u32; 4]| words[column / 2] >> (column % 2 * 16) & 0xffff;
+                    line_of.0[line % 16] = half(&even) | half(&odd) << 16;
                 }
             }
         }
@@ -182,23 +258,31 @@ impl Lines {
 }
 
 impl At<'_, '_> {
+    /// The CTA's own shared memory, and where in it the window begins.
+    fn own(&self) -> Option<(&Cells, u64)> {
+        self.spaces.judge(Memory::Shared, self.spaces.window, 16, Use::Read).ok()
+    }
+
     /// 16 bytes of the CTA's own shared memory, from whose start descriptors count.
     #[inline]
-    fn piece(&self, offset: u64) -> Tried<[u64; 2]> {
-        let address = self.spaces.window.wrapping_add(offset);
-        match self.spaces.judge(Memory::Shared, address, 16, Use::Read) {
-            Ok((cells, at)) => Ok([u64::load(cells, at as usize), u64::load(cells, at as usize + 8)]),
-            Err(bad) => Err(Trouble::new(first(self.taking), FaultKind::Access(bad))),
+    fn piece(&self, own: Option<(&Cells, u64)>, offset: u64) -> Tried<[u64; 2]> {
+        let load =
+            |cells: &Cells, at: u64| [u64::load(cells, at as usize), u64::load(cells, at as usize + 8)];
+        match own {
+            // What is there needs no further judgement.
+            Some((cells, start)) if start + offset + 16 <= cells.len() => Ok(load(cells, start + offset)),
+            _ => {
+                let address = self.spaces.window.wrapping_add(offset);
+                match self.spaces.judge(Memory::Shared, address, 16, Use::Read) {
+                    Ok((cells, at)) => Ok(load(cells, at)),
+                    Err(bad) => Err(Trouble::new(first(self.taking), FaultKind::Access(bad))),
+                }
+            }
         }
     }
 }
 
-/// The elements of a piece.
-#[inline(always)]
-fn unpack<'a>(words: [u64; 2], bits: u32, into: impl Iterator<Item = &'a mut u32>) {
-    let mask = u64::MAX >> (64 - bits);
-    let each = (64 / bits) as usize;
-    for (at, element) in into.enumerate() {
-        *element = (words[at / each % 2] >> (at % each * bits as usize) & mask) as u32;
-    }
+/// The words of a piece.
+fn words([low, high]: [u64; 2]) -> [u32; 4] {
+    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
 }
