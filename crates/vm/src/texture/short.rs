@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn the_smaller_of_two_has_one_digit_more() {
         // 1 less 3/2048 is 1 less 1/1024.
-        assert_eq!(Short::of(1.0).plus(Short::of(-0.001_464_843_75)), Short::of(1.0 - 1.0 / 1024.0));
+        assert_eq!(Short::of(1.0).plus(Short::of(-3.0 / 2048.0)), Short::of(1.0 - 1.0 / 1024.0));
         // A single's 24 digits and one, 2^-25 being less than what the larger one's last digit and a half are.
         let tiny = f32::EPSILON / 4.0;
         assert_eq!(Short::difference(1.0, tiny / 2.0), Short::of(1.0));
