@@ -8,7 +8,7 @@
 )]
 
 use super::Geometry;
-use super::filter::{byte_means, single_means, spread};
+use super::filter::{SIGN, byte_means, single_means, spread};
 use super::format::{Channel, Format};
 use super::sample::View;
 use super::sampler::{AddressMode, Axis, Filter, Rows, WHOLE};
@@ -26,7 +26,9 @@ pub fn look(
     results: &mut [[u32; LANES]; 4],
 ) -> bool {
     let floats = view.format.channel == Channel::F32 || !view.integers;
-    if view.geometry != Geometry::D2 || !floats || view.seen.is_some() {
+    // With linear filtering only between levels, one texel is a mean.
+    let mean_of_one = view.sampler.filter != view.sampler.mip_filter && view.sampler.filter == Filter::Point;
+    if view.geometry != Geometry::D2 || !floats || mean_of_one || view.seen.is_some() {
         return false;
     }
     match view.format {
@@ -161,13 +163,21 @@ impl<const N: usize, const BYTES: bool> Work<'_, N, BYTES> {
                 weights[tap][lane] = own[tap];
             }
         }
-        let texels = self.texels::<4>();
+        let mut texels = self.texels::<4>();
         if BYTES {
             for n in 0..4 {
                 self.keep(n, byte_means(&texels[0], n, &weights));
             }
         } else {
             for n in 0..N {
+                for tap in 1..4 {
+                    for lane in 0..LANES {
+                        let beside = tap & 1 == 1 && self.x.weights[lane] == 0;
+                        let below = tap >> 1 == 1 && self.y.weights[lane] == 0;
+                        let own = texels[n][tap][lane];
+                        texels[n][tap][lane] = if beside | below { SIGN } else { own };
+                    }
+                }
                 self.keep(n, single_means(&texels[n], &weights));
             }
         }

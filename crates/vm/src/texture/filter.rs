@@ -6,7 +6,9 @@
 //! Texels of 8 and 16 bits that are read as fractions are summed as integers and rounded to 16 bits. Halves and singles
 //! are aligned to the largest exponent among the texels that have a weight, four digits more than they have are kept
 //! and the rest is cut, the sum is rounded once, halves away from zero; to a half, where texels are halves. Subnormal
-//! singles count as zero. The two planes of a volume and the two levels of a mipmap are aligned by themselves.
+//! singles count as zero. The two planes of a volume and the two levels of a mipmap are aligned by themselves, and added
+//! to what there is with digits that begin at every fourth exponent. Infinities and NaN count even if the weight of a
+//! texel that is read was rounded to nothing.
 
 #![allow(
     clippy::needless_range_loop,
@@ -24,7 +26,7 @@ pub struct Tap {
     pub code: [u32; 4],
     /// Of 256, all together.
     pub weight: u32,
-    /// What it is aligned with.
+    /// What it is aligned with: twice its level, the second plane of a volume one more.
     pub group: u8,
 }
 
@@ -92,7 +94,8 @@ pub fn fraction(channel: Channel, texels: impl Iterator<Item = (u32, u32)>) -> u
     value.to_bits()
 }
 
-const SIGN: u32 = 0x8000_0000;
+/// The sign of a single, and minus zero.
+pub const SIGN: u32 = 0x8000_0000;
 
 /// How numbers are aligned: the least exponent of a single that counts as the largest, how many of a single's 23
 /// digits are beyond those that are kept.
@@ -125,23 +128,33 @@ pub const SINGLE: Alignment = Alignment { least: 0, surplus: -4 };
 /// Halves as singles, which have 13 digits more.
 pub const HALF: Alignment = Alignment { least: 113, surplus: 9 };
 
-/// The sums of both groups, times 256. What the lesser one has below the digits of the greater one is rounded
-/// down.
+/// The sum of all groups, times 256: those of the first level, then those of the next with what there is. What is below
+/// the digits of the greatest is rounded down.
 #[inline(always)]
 fn groups(taps: &[Tap], channel: usize, widen: impl Fn(u32) -> u32 + Copy, alignment: Alignment) -> f64 {
     let group = |group: u8| {
-        let own = taps.iter().filter(move |tap| tap.group == group && tap.weight > 0);
-        aligned(own.map(move |tap| (widen(tap.code[channel]), tap.weight)), alignment)
+        let own = taps.iter().filter(move |tap| tap.group == group);
+        aligned(own.map(move |tap| (weighed(widen(tap.code[channel]), tap.weight), tap.weight)), alignment)
     };
     if taps.iter().all(|tap| tap.group == 0) {
         return group(0).0;
     }
-    let ((first, one), (second, other)) = (group(0), group(1));
-    let largest = one.max(other);
-    // As many digits below the largest exponent's as are kept.
-    let digit = 2f64.powi(largest as i32 - 127 - 24 + alignment.surplus);
-    let cut = |sum: f64| if sum.is_finite() { (sum / digit).floor() * digit } else { sum };
-    cut(first) + cut(second)
+    let (mut sum, mut largest) = (-0.0, 0);
+    for planes in [[0, 1], [2, 3]] {
+        let [(first, one), (second, other)] = planes.map(group);
+        largest = one.max(other).max(largest);
+        let digit = 2f64.powi((largest & !3) as i32 - 127 - 23 + alignment.surplus);
+        let cut = |sum: f64| if sum.is_finite() { (sum / digit).floor() * digit } else { sum };
+        sum = cut(sum) + cut(first) + cut(second);
+    }
+    sum
+}
+
+/// What is left of a single that is read. One whose weight was rounded to nothing is a zero of its sign, unless it is not
+/// finite.
+#[inline(always)]
+fn weighed(bits: u32, weight: u32) -> u32 {
+    if weight > 0 || exponent(bits) == 0xff { bits } else { bits & SIGN }
 }
 
 /// A weighted sum of singles, times 256, and the largest exponent among them.
@@ -152,20 +165,20 @@ fn groups(taps: &[Tap], channel: usize, widen: impl Fn(u32) -> u32 + Copy, align
 pub fn aligned(texels: impl Iterator<Item = (u32, u32)> + Clone, alignment: Alignment) -> (f64, u32) {
     let largest = texels.clone().map(|(bits, _)| exponent(bits)).fold(alignment.least, u32::max);
     let sum = texels.fold(-0.0, |sum, (bits, weight)| {
-        sum + f64::from(f32::from_bits(alignment.kept(bits, largest))) * f64::from(weight)
+        sum + f64::from(f32::from_bits(alignment.kept(bits, largest))) * f64::from(weight.max(1))
     });
     (sum, largest)
 }
 
-/// The means of four singles in each lane. No data decides a branch, so that the loops become vector instructions.
+/// The means of four singles in each lane; those that are not read are [`SIGN`]. No data decides a branch, so that the
+/// loops become vector instructions.
 #[inline(always)]
 pub fn single_means(texels: &[[u32; LANES]; 4], weights: &[[u32; LANES]; 4]) -> [u32; LANES] {
-    // One without a weight is minus zero, which changes no sum.
     let mut taking = [[SIGN; LANES]; 4];
     let mut largest = [SINGLE.least; LANES];
     for tap in 0..4 {
         for lane in 0..LANES {
-            let bits = if weights[tap][lane] == 0 { SIGN } else { texels[tap][lane] };
+            let bits = weighed(texels[tap][lane], weights[tap][lane]);
             taking[tap][lane] = bits;
             largest[lane] = largest[lane].max(exponent(bits));
         }
@@ -174,7 +187,7 @@ pub fn single_means(texels: &[[u32; LANES]; 4], weights: &[[u32; LANES]; 4]) -> 
     for tap in 0..4 {
         for lane in 0..LANES {
             let kept = f32::from_bits(SINGLE.kept(taking[tap][lane], largest[lane]));
-            sums[lane] += f64::from(kept) * f64::from(weights[tap][lane] as i32);
+            sums[lane] += f64::from(kept) * f64::from(weights[tap][lane].max(1) as i32);
         }
     }
     let mut means = [0; LANES];
@@ -274,7 +287,12 @@ mod tests {
         );
         assert_eq!(of("f32x1", &[(bits(f32::INFINITY), 1), (bits(1.0), 255)]), bits(f32::INFINITY));
         assert_eq!(of("f32x1", &[(bits(f32::NAN), 1), (bits(1.0), 255)]), 0x7fff_ffff);
-        assert_eq!(of("f32x1", &[(bits(f32::NAN), 0), (bits(1.0), 256)]), bits(1.0));
+        // Read, but its weight is nothing.
+        assert_eq!(of("f32x1", &[(bits(f32::NAN), 0), (bits(1.0), 256)]), 0x7fff_ffff);
+        assert_eq!(of("f32x1", &[(bits(-f32::INFINITY), 0), (bits(1.0), 256)]), bits(-f32::INFINITY));
+        assert_eq!(of("f32x1", &[(bits(3e38), 0), (bits(1.0), 256)]), bits(1.0));
+        assert_eq!(of("f32x1", &[(bits(3e38), 0), (bits(-0.0), 256)]), 0);
+        assert_eq!(of("f32x1", &[(bits(-3e38), 0), (bits(-0.0), 256)]), bits(-0.0));
         assert_eq!(of("f32x1", &[(bits(1e-40), 256)]), 0);
     }
 

@@ -81,20 +81,22 @@ impl Channel {
         value.to_bits()
     }
 
-    /// The code for a number, for border colours and formatted stores of floating-point data: the nearest fraction; of
-    /// halves, the next one towards zero; integers of 32 bits take the number's bits.
+    /// The code for a number, for border colours and formatted stores of halves: about the nearest fraction, as an H200
+    /// has it; of halves, the next one towards zero; integers of 32 bits take the number's bits.
     pub fn nearest(self, value: f32) -> u32 {
-        let fraction = |low: f32, most: f32| {
-            let clamped = if value.is_nan() { 0.0 } else { value.clamp(low, 1.0) };
-            let scaled = clamped * most;
-            // Halves go towards zero.
-            (scaled.abs() - 0.5).ceil().max(0.0).copysign(scaled) as i32 as u32
+        // Four digits more than the code has are taken, the rest is cut; what a fraction of 2^n is more than one of
+        // 2^n - 1 is subtracted, cut as well, and the sum is rounded, halves towards zero.
+        let fraction = |least: f32, digits: u32| {
+            let clamped = if value.is_nan() { 0.0 } else { value.clamp(least, 1.0) };
+            let fixed = (f64::from(clamped.abs()) * f64::from(16 << digits)) as u32;
+            let code = (fixed - (fixed >> digits) + 7) >> 4;
+            if clamped < 0.0 { code.wrapping_neg() } else { code }
         };
         match self {
-            Channel::U8 => fraction(0.0, 255.0),
-            Channel::U16 => fraction(0.0, 65535.0),
-            Channel::S8 => fraction(-1.0, 127.0) & 0xff,
-            Channel::S16 => fraction(-1.0, 32767.0) & 0xffff,
+            Channel::U8 => fraction(0.0, 8),
+            Channel::U16 => fraction(0.0, 16),
+            Channel::S8 => fraction(-1.0, 7) & 0xff,
+            Channel::S16 => fraction(-1.0, 15) & 0xffff,
             Channel::F16 => u32::from(cut_to_half(value)),
             Channel::U32 | Channel::S32 | Channel::F32 => value.to_bits(),
         }

@@ -16,6 +16,7 @@ pub mod level;
 pub mod query;
 pub mod sample;
 pub mod sampler;
+pub mod short;
 pub mod surface;
 
 use array::Array;

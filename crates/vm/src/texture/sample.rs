@@ -5,8 +5,9 @@ use super::array::Level;
 use super::cube::project;
 use super::filter::{Tap, mean, spread, whole_mean};
 use super::format::Format;
-use super::level;
+use super::level::{self, Gradients};
 use super::sampler::{Axis, Filter, Neighbours, Sampler, WHOLE};
+use super::short::Short;
 use crate::memory::cell::{Cells, Unit};
 use std::cell::RefCell;
 
@@ -158,20 +159,30 @@ impl View<'_> {
     }
 
     /// The level of detail for gradients.
+    ///
+    /// The hardware takes them as they are in one and two dimensions. For volumes and cubes it is given the coordinates
+    /// of neighbours instead, and takes the differences.
     pub fn detail(&self, at: [f32; 3], along: [[f32; 3]; 2]) -> u32 {
         let size = self.base().size;
-        let levels = self.levels.len() as u32;
-        if self.geometry.is_cube() {
-            let along = along.map(|part| super::cube::moves(at, part).map(|moved| moved * size[0] as f32));
-            return level::gradient(along, levels);
-        }
         let dimensions = self.geometry.dimensions();
-        let scale = |n: usize| match (n < dimensions, self.sampler.normalized) {
-            (false, _) => 0.0,
-            (true, true) => size[n] as f32,
-            (true, false) => 1.0,
+        let texels = |n: usize| match (n < dimensions, self.sampler.normalized) {
+            (false, _) => 0,
+            (true, true) => size[n],
+            (true, false) => 1,
         };
-        level::gradient(along.map(|along| [0, 1, 2].map(|n| along[n] * scale(n))), levels)
+        let gradients = match self.geometry {
+            Geometry::Cube | Geometry::ACube => super::cube::moves(at, along, size[0]),
+            Geometry::D3 => {
+                let moved =
+                    |by: [f32; 3], n: usize| Short::difference(at[n] + by[n], at[n]).of_texels(texels(n));
+                Gradients { along: along.map(|by| [0, 1, 2].map(|n| moved(by, n))), flat: true }
+            }
+            _ => {
+                let along = along.map(|by| [0, 1, 2].map(|n| Short::of(by[n]).of_texels(texels(n))));
+                Gradients { along, flat: true }
+            }
+        };
+        level::gradient(&gradients, self.levels.len() as u32)
     }
 
     /// The value at a place.
@@ -180,12 +191,13 @@ impl View<'_> {
         let place = Place { at, layer: slice, ..*place };
         let (first, next) = level::split(place.detail, self.sampler.mip_filter);
         let linear = self.sampler.filter == Filter::Linear;
-        if !linear && next == 0 {
+        // Between levels there is a mean, be it of one texel.
+        if !linear && self.sampler.mip_filter == Filter::Point {
             let level = self.level(first);
             return self.plain(self.nearest(&level, &place));
         }
         let mut taps = Taps::default();
-        for (index, share, group) in [(first, WHOLE - next, 0), (first + 1, next, 1)] {
+        for (index, share, group) in [(first, WHOLE - next, 0), (first + 1, next, 2)] {
             if share == 0 {
                 continue;
             }
@@ -195,7 +207,11 @@ impl View<'_> {
                 false => taps.push(self.nearest(&level, &place), share, group),
             }
         }
-        let taps = taps.taps.get(..taps.count).unwrap_or(&[]);
+        self.mean(taps.taps.get(..taps.count).unwrap_or(&[]))
+    }
+
+    /// What an instruction gets for several texels.
+    fn mean(&self, taps: &[Tap]) -> [u32; 4] {
         if self.whole() { whole_mean(self.format, taps) } else { mean(self.format, taps) }
     }
 
@@ -227,8 +243,9 @@ impl View<'_> {
             3 => {
                 let z = part(2);
                 let second = (share * z.weight + 127) >> 8;
-                for (slice, share, own) in [(z.texels[0], share - second, 0), (z.texels[1], second, 1)] {
-                    self.plane(level, x, part(1), slice, share, group.max(own), taps);
+                let planes = [(z.texels[0], share - second, 0), (z.texels[1], second, 1)];
+                for (slice, share, own) in planes.into_iter().take(if z.weight > 0 { 2 } else { 1 }) {
+                    self.plane(level, x, part(1), slice, share, group + own, taps);
                 }
             }
             _ => self.plane(level, x, part(1), Some(place.layer), share, group, taps),
@@ -248,7 +265,8 @@ impl View<'_> {
         taps: &mut Taps,
     ) {
         for (n, weight) in spread(share, x.weight, y.weight).into_iter().enumerate() {
-            if weight > 0 {
+            // On the line between two centres, nothing beside it is read.
+            if (n & 1 == 0 || x.weight > 0) && (n >> 1 == 0 || y.weight > 0) {
                 taps.push(self.read(level, x.texels[n & 1], y.texels[n >> 1], slice), weight, group);
             }
         }
@@ -287,7 +305,7 @@ impl View<'_> {
         let [x, y] = [0, 1].map(|n| axes[n].linear(at[n], place.offset[n]));
         let one = |i: usize, j: usize| {
             let code = self.read(&level, x.texels[i], y.texels[j], Some(slice));
-            self.plain(code).get(channel).copied().unwrap_or(0)
+            self.mean(&[Tap { code, weight: WHOLE, group: 0 }]).get(channel).copied().unwrap_or(0)
         };
         [one(0, 1), one(1, 1), one(1, 0), one(0, 0)]
     }
