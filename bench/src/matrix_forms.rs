@@ -3,7 +3,6 @@
 //! A kernel goes through its loop a few times and many times; the difference is what counts. Factors are near 1, half
 //! of A's negative.
 
-use softwarp_num::{Vectorise, vectorised};
 use softwarp_vm::device::{Device, Launch, LoadOptions};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -209,25 +208,6 @@ fn measured(ptx: &str, threads: u32) -> f64 {
     (best(&mut || seconds(rounds)) - few) / f64::from(rounds - 1) * 1e9
 }
 
-/// Multiplications and additions of f32, as many as the core can do.
-struct Peak;
-
-impl Vectorise for Peak {
-    type Output = [[f32; 16]; 12];
-
-    #[inline(always)]
-    fn run(self) -> [[f32; 16]; 12] {
-        let mut sums = [[1.0f32; 16]; 12];
-        let [x, y] = black_box([0.5f32, 0.25]);
-        for _ in 0..10_000 {
-            for sum in &mut sums {
-                sum.iter_mut().for_each(|sum| *sum = sum.mul_add(x, y));
-            }
-        }
-        sums
-    }
-}
-
 /// Prints the table.
 pub fn table() {
     println!("forms, one thread                       ns   10^9 operations/s");
@@ -249,11 +229,4 @@ pub fn table() {
         };
         line(&format!("wgmma m64n{n}k{k} {types}{way}"), ns, 2 * 64 * (n * k) as u64);
     }
-    let best = (0..20).map(|_| {
-        let start = Instant::now();
-        black_box(vectorised(Peak));
-        start.elapsed().as_secs_f64()
-    });
-    let best = best.fold(f64::INFINITY, f64::min);
-    println!("  limit: f32 multiply-add             {:17.1}", 2.0 * 16.0 * 12.0 * 10_000.0 / best / 1e9);
 }

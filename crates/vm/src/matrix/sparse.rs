@@ -50,7 +50,8 @@ impl Sparsity {
         if self.bits >= 16 {
             // A lane has four chunks of each of its two rows.
             let lanes = self.chunks().div_ceil(4).min(4);
-            let of_lane = |at: usize| (word(self.selector * lanes + at) >> (16 * lower) & 0xffff) << (16 * at);
+            let of_lane =
+                |at: usize| (word(self.selector * lanes + at) >> (16 * lower) & 0xffff) << (16 * at);
             (0..lanes).fold(0, |all, at| all | of_lane(at))
         } else {
             // A lane has eight chunks of one row.
