@@ -5,7 +5,11 @@
 //! `bench/kernels/hgemm.ptx` copies tiles to shared memory, reads them with `ldmatrix` and multiplies with
 //! `mma.sync.m16n8k16`. "native" is the same product in Rust: the halves are converted to f32, and rows of D are
 //! computed in blocks, on all cores. softwarp rounds every sum as tensor cores do; the native loop rounds as f32 does,
-//! so that results are compared up to that. Every contestant in turn, many times, and its best time counts.
+//! so that results are compared up to that. Every contestant in turn, many times, and its best time counts. Then what
+//! each form of matrix instruction takes.
+
+#[path = "../matrix_forms.rs"]
+mod forms;
 
 use rayon::prelude::*;
 use softwarp_vm::device::{Device, Launch, LoadOptions};
@@ -115,4 +119,5 @@ fn main() {
             seconds / best[2]
         );
     }
+    forms::table();
 }

@@ -249,7 +249,7 @@ fn in_registers(product: &FloatProduct, random: &mut Random, kind: Kind) -> Opti
     let left = codes(random, a, kind, m, k);
     let right = codes(random, b, kind, n, whole);
     let c = codes(random, d, kind, m, n);
-    let metadata: Row = std::array::from_fn(|_| 0x4444_e4e4 ^ random.below(2) * 0xaa00_0000);
+    let metadata: Row = std::array::from_fn(|_| 0x4444_e4e4 ^ (random.below(2) * 0xaa00_0000));
     let sparsity = sparse.then(|| Sparsity::new(a.bits(), whole, 0).expect("the first selector"));
     let (mut of_left, mut addends, mut want) = (Vec::new(), Vec::new(), Vec::new());
     for half in 0..m / ROWS {

@@ -14,7 +14,7 @@ pub mod lines;
 pub mod registers;
 pub mod sparse;
 #[cfg(target_arch = "x86_64")]
-pub mod vectors;
+pub(crate) mod vectors;
 
 pub use float::multiply;
 

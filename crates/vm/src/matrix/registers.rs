@@ -2,7 +2,7 @@
 //! collecting elements first (PTX ISA sections 9.7.14.4.5, 9.7.14.5.14 and 9.7.14.6.3).
 
 use super::FloatProduct;
-use super::float::fragment::{Row, Sums, added, halves_added};
+use super::float::fragment::{self, Row, Sums, added, halves_added};
 use super::float::panel::{self, Panel};
 use super::float::rules::{Order, Rule};
 use super::integer::{self, IntegerProduct};
@@ -35,6 +35,9 @@ pub fn floats(product: &FloatProduct, operands: &Operands<'_>, d: &mut [Sums]) -
     if product.scale.is_some() || !rows.is_multiple_of(ROWS) || !fits(halves, blocks, operands, d) {
         return false;
     }
+    if by_fragments(product, operands, d) {
+        return true;
+    }
     let mut b = [Line::ZERO; COLUMNS];
     let b = &mut b[..product.n];
     collect(operands.b, false, b);
@@ -53,6 +56,33 @@ pub fn floats(product: &FloatProduct, operands: &Operands<'_>, d: &mut [Sums]) -
             Order::Fours => fours(&panel, c, d),
             Order::Halves => in_halves(&panel, c, d),
             _ => false,
+        }
+    })
+}
+
+/// What is made of products of m16n8 that [`fragment`] knows.
+fn by_fragments(product: &FloatProduct, operands: &Operands<'_>, d: &mut [Sums]) -> bool {
+    let FloatProduct { a, b, c, d: of_d, m, n, .. } = *product;
+    let order = Rule::of(product).order;
+    let known = matches!(a, Format::F16 | Format::Bf16 | Format::Tf32) && a == b && c == of_d;
+    if !known || operands.sparse.is_some() || !matches!(order, Order::Together | Order::Fours) {
+        return false;
+    }
+    let (halves, blocks) = (m / ROWS, n / 8);
+    let [of_a, of_b, of_c] =
+        [operands.a.len() / halves, operands.b.len() / blocks, operands.c.len() / (halves * blocks)];
+    d.iter_mut().enumerate().all(|(at, d)| {
+        let left = &operands.a[at / blocks * of_a..][..of_a];
+        let right = &operands.b[at % blocks * of_b..][..of_b];
+        let addends = &operands.c[at * of_c..][..of_c];
+        match (order, left, right) {
+            (Order::Fours, &[upper, lower, next_upper, next_lower], &[low, high]) => {
+                let mut first = Sums::ZERO;
+                fragment::multiply(a, &[upper, lower], &[low], addends, &mut first)
+                    && fragment::multiply(a, &[next_upper, next_lower], &[high], &first.0.each_ref(), d)
+            }
+            (Order::Fours, ..) => false,
+            _ => fragment::multiply(a, left, right, addends, d),
         }
     })
 }

@@ -107,12 +107,12 @@ impl Vectorise for AddHalves<'_> {
     #[inline(always)]
     fn run(self) -> Row {
         let mut row = [0; LANES];
-        for lane in 0..LANES {
+        for (lane, word) in row.iter_mut().enumerate() {
             // Two roundings, to f32 and to f16, are one here: f32 has more than twice the bits.
             let sum = |shift: u32| {
                 half_of_sum(value_of_half(self.0[lane] >> shift) + value_of_half(self.1[lane] >> shift))
             };
-            row[lane] = sum(0) | sum(16) << 16;
+            *word = sum(0) | sum(16) << 16;
         }
         row
     }

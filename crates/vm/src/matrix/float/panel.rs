@@ -5,6 +5,8 @@
 //! have row g of C and D, or g + 8, as in `mma.m16n8` (PTX ISA sections 9.7.14.5 and 9.7.15.5.1), eight columns after
 //! eight.
 
+#![allow(clippy::needless_range_loop, reason = "columns of arrays of rows")]
+
 use super::fragment::{Row, Sums, widened};
 use super::lanes::{Addends, Factors, Words, sums};
 use super::rules::{Order, Rule};
@@ -71,9 +73,9 @@ pub fn multiply(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
 /// [`multiply`] in loops for any CPU.
 fn portable(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
     match panel.length {
-        ..=8 => vectorised(Loops::<8> { panel, c, d }),
-        ..=16 => vectorised(Loops::<16> { panel, c, d }),
-        ..=32 => vectorised(Loops::<32> { panel, c, d }),
+        0..=8 => vectorised(Loops::<8> { panel, c, d }),
+        9..=16 => vectorised(Loops::<16> { panel, c, d }),
+        17..=32 => vectorised(Loops::<32> { panel, c, d }),
         _ => vectorised(Loops::<64> { panel, c, d }),
     }
 }

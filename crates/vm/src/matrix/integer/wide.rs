@@ -29,9 +29,9 @@ pub unsafe fn multiply(
     // SAFETY: the features are those that the caller answers for.
     unsafe {
         match whole {
-            ..=32 => work.run::<16>(d),
-            ..=64 => work.run::<32>(d),
-            ..=128 => work.run::<64>(d),
+            0..=32 => work.run::<16>(d),
+            33..=64 => work.run::<32>(d),
+            65..=128 => work.run::<64>(d),
             _ => return false,
         }
     }

@@ -58,7 +58,7 @@ pub(super) fn multiply(
         Some(_) => {
             let mut slots = [0; 4];
             slots.fill_with(&mut next);
-            collect(&slots.map(|slot| row(slot)), true, &mut rows);
+            collect(&slots.map(row), true, &mut rows);
         }
         None => {
             let descriptor = Descriptor::new(frame.wide[next() as usize].0[lane]);
@@ -228,7 +228,7 @@ impl Lines {
 
     /// Reads them.
     fn read(&self, at: &At<'_, '_>, k_major: bool, into: &mut [Line]) -> Tried<()> {
-        let own = at.own();
+        let own = at.own(self.descriptor.start);
         if k_major {
             let pieces = self.length * self.bits as usize / 128;
             for (line, into) in into.iter_mut().enumerate() {
@@ -258,31 +258,39 @@ impl Lines {
 }
 
 impl At<'_, '_> {
-    /// The CTA's own shared memory, and where in it the window begins.
-    fn own(&self) -> Option<(&Cells, u64)> {
-        self.spaces.judge(Memory::Shared, self.spaces.window, 16, Use::Read).ok()
+    /// The CTA's own shared memory, if a piece is in it, and what leads from offsets to places in it.
+    fn own(&self, offset: u64) -> Option<(&Cells, u64)> {
+        let address = self.spaces.window.wrapping_add(offset);
+        let judged = self.spaces.judge(Memory::Shared, address, 16, Use::Read);
+        judged.ok().map(|(cells, at)| (cells, at.wrapping_sub(offset)))
     }
 
     /// 16 bytes of the CTA's own shared memory, from whose start descriptors count.
-    #[inline]
+    #[inline(always)]
     fn piece(&self, own: Option<(&Cells, u64)>, offset: u64) -> Tried<[u64; 2]> {
-        let load =
-            |cells: &Cells, at: u64| [u64::load(cells, at as usize), u64::load(cells, at as usize + 8)];
-        match own {
-            // What is there needs no further judgement.
-            Some((cells, start)) if start + offset + 16 <= cells.len() => Ok(load(cells, start + offset)),
-            _ => {
-                let address = self.spaces.window.wrapping_add(offset);
-                match self.spaces.judge(Memory::Shared, address, 16, Use::Read) {
-                    Ok((cells, at)) => Ok(load(cells, at)),
-                    Err(bad) => Err(Trouble::new(first(self.taking), FaultKind::Access(bad))),
-                }
+        if let Some((cells, start)) = own {
+            let at = offset.wrapping_add(start);
+            // What is there needs no further judgement: pieces are as far apart as their alignment.
+            if at.checked_add(16).is_some_and(|end| end <= cells.len()) {
+                return Ok([u64::load(cells, at as usize), u64::load(cells, at as usize + 8)]);
             }
+        }
+        self.judged(offset)
+    }
+
+    /// The same, wherever it is.
+    #[cold]
+    fn judged(&self, offset: u64) -> Tried<[u64; 2]> {
+        let address = self.spaces.window.wrapping_add(offset);
+        match self.spaces.judge(Memory::Shared, address, 16, Use::Read) {
+            Ok((cells, at)) => Ok([u64::load(cells, at as usize), u64::load(cells, at as usize + 8)]),
+            Err(bad) => Err(Trouble::new(first(self.taking), FaultKind::Access(bad))),
         }
     }
 }
 
 /// The words of a piece.
+#[inline(always)]
 fn words([low, high]: [u64; 2]) -> [u32; 4] {
     [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
 }
