@@ -62,7 +62,7 @@ fn text(registers: &BTreeSet<&str>, bodies: [&[String]; 2], independent: bool) -
     for ((head, begin), body) in heads.into_iter().zip(begins).zip(bodies) {
         let _ = write!(text, "{head}\n{{\n{PROLOGUE}{begin}");
         for name in registers {
-            let _ = writeln!(text, ".reg .{name} %{name}_<3>;");
+            let _ = writeln!(text, ".reg .{name} %{name}_<264>;");
         }
         for line in body {
             let _ = writeln!(text, "{line}");

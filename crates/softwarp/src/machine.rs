@@ -41,7 +41,7 @@
 //! ```
 
 mod error;
-mod texture;
+pub mod texture;
 mod value;
 
 pub use crate::vm::device::{Launch, LoadOptions};

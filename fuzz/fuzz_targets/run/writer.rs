@@ -244,7 +244,17 @@ impl Writer<'_> {
             }
             Kind::Vector { counts, element, .. } => {
                 let count = *counts.get(self.choices.below(counts.len()))?;
-                let elements: Vec<String> = (0..count).map(|_| self.value(element)).collect();
+                // No two of a vector that is written may be the same.
+                let first = self.choices.below(4);
+                let name = element.register().name();
+                let one = |writer: &mut Self, at: usize| match element.forms.register {
+                    true => {
+                        writer.registers.insert(name);
+                        format!("%{name}_{}", first + at)
+                    }
+                    false => writer.value(element),
+                };
+                let elements: Vec<String> = (0..usize::from(count)).map(|at| one(self, at)).collect();
                 format!("{{{}}}", elements.join(", "))
             }
             Kind::Address(spaces) => self.address(spaces, wide),

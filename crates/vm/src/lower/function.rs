@@ -394,7 +394,12 @@ impl<'a> Builder<'_, 'a> {
         let mut constants = (self.narrow_constants.len() as u32, self.wide_constants.len() as u32);
         let mut start = Start::default();
         let parameters = self.session.image.function(function).parameter_extent.bytes;
-        let named = super::group::named(&mut self.ops, &self.copies);
+        let (text, spans) = (self.of.source, &self.spans);
+        let is_move = |at: usize| {
+            let span = spans.get(at).and_then(|span| text.get(span.start as usize..span.end as usize));
+            span.is_some_and(|text| text.starts_with("mov."))
+        };
+        let named = super::group::named(&mut self.ops, is_move);
         let forwarded = forward(
             &mut self.ops,
             &self.copies,

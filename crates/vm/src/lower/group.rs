@@ -35,20 +35,15 @@ impl Builder<'_, '_> {
 }
 
 /// The registers of each operation, while they have numbers of their own: of functions with products.
-pub fn named(ops: &mut [Op], copies: &[u32]) -> Vec<Named> {
+pub fn named(ops: &mut [Op], is_move: impl Fn(usize) -> bool) -> Vec<Named> {
     fn is_product(op: &Op) -> bool {
         matches!(op, Op::Other(_, step) if matches!(**step, Step::Matrix(MatrixOp::Wgmma(_), _)))
     }
     if !ops.iter().any(is_product) {
         return Vec::new();
     }
-    let mut named: Vec<Named> = ops.iter_mut().map(registers).collect();
-    for &copy in copies {
-        if let Some(named) = named.get_mut(copy as usize) {
-            named.copies = named.reads.len() == 1 && named.writes.len() == 1;
-        }
-    }
-    named
+    let named = |(at, op): (usize, &mut Op)| Named { moves: is_move(at), ..registers(op) };
+    ops.iter_mut().enumerate().map(named).collect()
 }
 
 fn registers(op: &mut Op) -> Named {

@@ -11,8 +11,9 @@ pub struct Named {
     pub reads: Vec<u32>,
     /// Those that it writes.
     pub writes: Vec<u32>,
-    /// It copies a register or a constant, as compilers do to rename them: the copy is what the original is.
-    pub copies: bool,
+    /// It is a `mov`: compilers rename registers, take them apart and put them together with these, and the assembler
+    /// sees through it. What it writes is what it reads.
+    pub moves: bool,
 }
 
 /// What is done about groups.

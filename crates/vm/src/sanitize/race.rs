@@ -77,7 +77,8 @@ impl Order<'_> {
             return None;
         }
         if before.cta == now.cta {
-            let ordered = before.same_thread(now) || self.clocks.ordered(before, now);
+            let ordered =
+                before.same_thread(now) || before.same_deed(now) || self.clocks.ordered(before, now);
             return match before.agent {
                 _ if ordered => None,
                 Agent::Thread | Agent::Lookup => Some(Verdict::Unordered),
@@ -107,6 +108,13 @@ impl Order<'_> {
 }
 
 impl Record {
+    /// Whether both are of one bulk copy or product: kernels issue the same one in all lanes of a warp.
+    fn same_deed(&self, now: &Record) -> bool {
+        !matches!(self.agent, Agent::Thread | Agent::Lookup | Agent::Copy)
+            && (self.agent, self.op, self.clock) == (now.agent, now.op, now.clock)
+            && self.thread / 32 == now.thread / 32
+    }
+
     /// Whether a thread did both, and the first by itself.
     fn same_thread(&self, now: &Record) -> bool {
         matches!(self.agent, Agent::Thread | Agent::Lookup) && self.thread == now.thread

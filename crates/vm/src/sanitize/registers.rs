@@ -83,9 +83,9 @@ impl Registers {
 
     /// Any other operation.
     pub(super) fn plain(&mut self, op: u32, named: &Named) -> Option<Misuse> {
-        if let (true, &[from], &[to]) = (named.copies, &named.reads[..], &named.writes[..]) {
-            copy(&mut self.written, from, to);
-            copy(&mut self.used, from, to);
+        if named.moves {
+            moved(&mut self.written, named);
+            moved(&mut self.used, named);
             return None;
         }
         let read =
@@ -97,10 +97,13 @@ impl Registers {
     }
 }
 
-/// One register becomes what another is.
-fn copy<T: Copy>(map: &mut HashMap<u32, T>, from: u32, to: u32) {
-    match map.get(&from).copied() {
-        Some(state) => map.insert(to, state),
-        None => map.remove(&to),
-    };
+/// Registers become what others are.
+fn moved<T: Copy>(map: &mut HashMap<u32, T>, named: &Named) {
+    let state = named.reads.iter().find_map(|from| map.get(from)).copied();
+    for &to in &named.writes {
+        match state {
+            Some(state) => map.insert(to, state),
+            None => map.remove(&to),
+        };
+    }
 }
