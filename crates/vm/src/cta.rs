@@ -15,6 +15,15 @@ use crate::warp::{Env, HINTS, PIECES, Progress, Warp};
 /// The barriers of a CTA.
 pub(crate) const BARRIERS: u32 = 16;
 
+/// The first of the barriers where the four warps of a warpgroup meet. (The one before is the cluster's.)
+pub(crate) const FIRST_GROUP: u32 = BARRIERS + 1;
+
+/// How many of them there are: a warpgroup has 128 of a CTA's 1024 threads.
+pub(crate) const GROUPS: u32 = 8;
+
+/// Warps of a warpgroup.
+const GROUP_WARPS: u32 = 4;
+
 /// The most warps of a CTA.
 const WARPS: usize = 32;
 
@@ -83,7 +92,7 @@ pub(crate) struct Barriers {
 
 impl Barriers {
     pub(crate) fn new() -> Barriers {
-        let states = vec![FRESH; BARRIERS as usize];
+        let states = vec![FRESH; (FIRST_GROUP + GROUPS) as usize];
         Barriers { states, live: [0; WARPS], warps: 0, used: 0, completed: Vec::new() }
     }
 
@@ -114,6 +123,14 @@ impl Barriers {
             state.reduced.any |= holds != 0;
         }
         state
+    }
+
+    /// The barrier of a warp's group, and the threads that it waits for.
+    pub(crate) fn of_group(&self, warp: u32) -> (u32, u32) {
+        let group = warp / GROUP_WARPS;
+        let warps = (group * GROUP_WARPS) as usize..((group + 1) * GROUP_WARPS) as usize;
+        let live = self.live.get(warps).into_iter().flatten().filter(|&&live| live != 0).count();
+        (FIRST_GROUP + group % GROUPS, (live * LANES) as u32)
     }
 
     /// Lanes come and wait.

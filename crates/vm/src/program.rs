@@ -415,7 +415,7 @@ pub enum AtomicOp {
 pub struct Barrier {
     /// What is done there.
     pub op: BarrierOp,
-    /// The slot of the barrier's number.
+    /// The slot of the barrier's number; [`NONE`] for the one where the warps of a warpgroup meet.
     pub number: u32,
     /// The slot of the number of threads that take part; [`NONE`] for all.
     pub count: u32,
@@ -425,6 +425,14 @@ pub struct Barrier {
     pub d: u32,
     /// All threads of the warp execute it together (`bar`, `.aligned`).
     pub aligned: bool,
+}
+
+impl Barrier {
+    /// The one where the warps of a warpgroup meet.
+    pub fn of_group() -> Barrier {
+        let predicate = Guard::ALWAYS;
+        Barrier { op: BarrierOp::Sync, number: NONE, count: NONE, predicate, d: NONE, aligned: true }
+    }
 }
 
 /// What is done at a barrier.

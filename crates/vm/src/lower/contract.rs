@@ -168,7 +168,8 @@ impl Block {
                 let product = &self.products[held.product as usize];
                 !product.needed && (!only_one || product.sums.len() == 1)
             };
-            let Some(taken) = sum.terms.iter().flatten().find(|held| free(held)).map(|held| held.product) else {
+            let Some(taken) = sum.terms.iter().flatten().find(|held| free(held)).map(|held| held.product)
+            else {
                 continue;
             };
             sum.takes = Some(taken);
@@ -372,7 +373,10 @@ impl Builder<'_, '_> {
         } else {
             let mut factors = sources;
             for (slot, n) in factors.iter_mut().zip(1..) {
-                if matches!(self.operand(operands.start + n).kind, OperandKind::Name(_) | OperandKind::Member(..)) {
+                if matches!(
+                    self.operand(operands.start + n).kind,
+                    OperandKind::Name(_) | OperandKind::Member(..)
+                ) {
                     let copy = self.fresh(ty.bits());
                     let simple = if ty.bits() > 32 { Simple::Move64 } else { Simple::Move32 };
                     self.simple(simple, copy, &[*slot], 0);

@@ -10,7 +10,7 @@ mod wmma;
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal, because};
 use crate::program::matrix::{MatrixOp, Packing, TileKind, Tiles};
-use crate::program::{NONE, Operands, Step, WarpOp, WarpOpKind};
+use crate::program::{Barrier, NONE, Operands, Step, WarpOp, WarpOpKind};
 use softwarp_isa::Type;
 use softwarp_num::{Format, Rounding};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
@@ -26,8 +26,10 @@ impl Builder<'_, '_> {
             ("wmma", Some("load" | "store")) => self.wmma_access(form, operands),
             ("wmma", _) => self.wmma(form, operands),
             ("wgmma", Some("mma_async")) => self.wgmma(form, operands),
-            // Each product is there when its instruction is over: there is nothing to wait for.
-            ("wgmma", Some("fence" | "commit_group" | "wait_group")) => Ok(()),
+            // A warp's part of each product is there when its instruction is over. But what the others of its group
+            // read may be written, and said to be free, as soon as one of them has waited.
+            ("wgmma", Some("wait_group")) => self.step(Step::Barrier(Barrier::of_group())),
+            ("wgmma", Some("fence" | "commit_group")) => Ok(()),
             _ => Err(Refusal::Form),
         }
     }

@@ -26,8 +26,8 @@ const MOST_PLACES: usize = 1 << 14;
 /// The barrier of the cluster, behind those of the CTA.
 pub(super) const CLUSTER: u32 = crate::cta::BARRIERS;
 
-/// Barriers of a CTA, and of its cluster.
-const BARRIERS: usize = CLUSTER as usize + 1;
+/// Barriers of a CTA, of its cluster and of its warpgroups.
+const BARRIERS: usize = (crate::cta::FIRST_GROUP + crate::cta::GROUPS) as usize;
 
 /// Which accesses of which warps are ordered.
 #[derive(Debug)]

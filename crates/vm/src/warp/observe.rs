@@ -84,8 +84,11 @@ impl Warp {
                 }
             }
             Step::Barrier(barrier) => {
-                let number = frame.row::<u32>(barrier.number)[super::run::first(taking)];
-                let all = barrier.count == NONE && barrier.op != BarrierOp::Arrive;
+                let number = match barrier.number {
+                    NONE => env.barriers.of_group(self.index).0,
+                    slot => frame.row::<u32>(slot)[super::run::first(taking)],
+                };
+                let all = barrier.number != NONE && barrier.count == NONE && barrier.op != BarrierOp::Arrive;
                 sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
             }
             Step::Matrix(op, operands) => self.observe_matrix(env, sanitizer, &actor, split, op, operands),

@@ -333,13 +333,18 @@ impl Warp {
     ) -> Tried<Flow> {
         let frame = &self.calls[split.call as usize].frame;
         let lane = first(taking);
-        let number = frame.row::<u32>(barrier.number)[lane];
-        let count = (barrier.count != NONE).then(|| frame.row::<u32>(barrier.count)[lane]);
-        // Zero in a register stands for all threads, as if nothing had been said.
-        let count = count.filter(|&count| count != 0);
-        if number >= crate::cta::BARRIERS {
-            return Err(Trouble::new(lane, FaultKind::NoBarrier(number)));
-        }
+        let (number, count) = if barrier.number == NONE {
+            let (number, count) = env.barriers.of_group(self.index);
+            (number, Some(count))
+        } else {
+            let number = frame.row::<u32>(barrier.number)[lane];
+            if number >= crate::cta::BARRIERS {
+                return Err(Trouble::new(lane, FaultKind::NoBarrier(number)));
+            }
+            let count = (barrier.count != NONE).then(|| frame.row::<u32>(barrier.count)[lane]);
+            // Zero in a register stands for all threads, as if nothing had been said.
+            (number, count.filter(|&count| count != 0))
+        };
         if count.is_some_and(|count| count % LANES as u32 != 0) {
             return Err(Trouble::new(lane, FaultKind::BarrierCount(count.unwrap_or(0))));
         }
