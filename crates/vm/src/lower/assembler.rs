@@ -152,7 +152,7 @@ impl Builder<'_, '_> {
             return HashSet::new();
         }
         let targets = self.targets();
-        let unread = self.unread(&targets);
+        let unread = self.unread(&targets, &HashSet::new());
         let mut walk = Walk::default();
         for (index, statement) in (0..).zip(self.statements) {
             match statement {
@@ -301,10 +301,13 @@ impl Builder<'_, '_> {
     }
 
     /// The instructions whose result nobody reads: it is written again in the same block first, or never read at all.
-    pub(super) fn unread(&self, targets: &HashSet<u32>) -> HashSet<u32> {
+    /// What those left out read does not count.
+    pub(super) fn unread(&self, targets: &HashSet<u32>, left_out: &HashSet<u32>) -> HashSet<u32> {
         let mut somewhere = HashSet::new();
-        for statement in self.statements {
-            if let Statement::Instruction(instruction) = statement {
+        for (index, statement) in (0..).zip(self.statements) {
+            if let Statement::Instruction(instruction) = statement
+                && !left_out.contains(&index)
+            {
                 self.each_read(instruction, &mut |name| {
                     somewhere.insert(name);
                 });
@@ -313,29 +316,37 @@ impl Builder<'_, '_> {
         let mut unread = HashSet::new();
         // From the end of a block to its start: whether a register that was seen is read next.
         let mut next: HashMap<Name, bool> = HashMap::new();
+        // Nothing comes behind the block.
+        let mut at_the_end = self.entry;
         for (index, statement) in self.statements.iter().enumerate().rev() {
             let index = index as u32;
             let Statement::Instruction(instruction) = statement else {
                 if targets.contains(&index) {
                     next.clear();
+                    at_the_end = false;
                 }
                 continue;
             };
             let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
             if Role::of(opcode, &words) == Role::Other && !self.leads_on(index) {
                 next.clear();
+                let leaves = matches!(opcode, "exit" | "trap") || opcode == "ret" && self.entry;
+                at_the_end = leaves && instruction.guard.is_none();
             }
             if let Some(name) = self.name(instruction.operands.start) {
-                if !next.get(&name).copied().unwrap_or_else(|| somewhere.contains(&name)) {
+                let later = || !at_the_end && somewhere.contains(&name);
+                if !next.get(&name).copied().unwrap_or_else(later) {
                     unread.insert(index);
                 }
                 if instruction.guard.is_none() {
                     next.insert(name, false);
                 }
             }
-            self.each_read(instruction, &mut |name| {
-                next.insert(name, true);
-            });
+            if !left_out.contains(&index) {
+                self.each_read(instruction, &mut |name| {
+                    next.insert(name, true);
+                });
+            }
         }
         unread
     }

@@ -14,7 +14,8 @@
 //! does at a fence, at a division that has branches inside, and at a guarded instruction with an effect beyond
 //! registers, which is a branch around it.
 //!
-//! Not followed: products and sums that meet only since the assembler unrolls a loop.
+//! Not followed: products and sums that meet only since the assembler unrolls a loop, or repeats a multiplication by a
+//! constant in another block.
 
 use super::assembler::Name;
 use super::form::{Action, Form};
@@ -30,6 +31,9 @@ use std::collections::{HashMap, HashSet};
 
 /// The most statements that are looked at for a later read of a register; then there is one.
 const MOST_LOOKED_AT: usize = 4096;
+
+/// The longest chain of instructions that only each other read.
+const MOST_ROUNDS: usize = 16;
 
 /// What becomes one in a function.
 #[derive(Debug, Default)]
@@ -131,7 +135,6 @@ struct Held {
 /// The block at hand.
 #[derive(Debug, Default)]
 struct Block {
-    start: u32,
     products: Vec<Product>,
     sums: Vec<Sum>,
     held: HashMap<Name, Held>,
@@ -203,8 +206,8 @@ impl Builder<'_, '_> {
             return Contractions::default();
         }
         let targets = self.targets();
-        let unread = self.unread(&targets);
-        let reads = self.reads();
+        let dead = self.dead(&targets);
+        let reads = self.reads(&dead);
         let mut found = Contractions::default();
         let mut block = Block::default();
         for (index, statement) in (0..).zip(self.statements) {
@@ -213,12 +216,10 @@ impl Builder<'_, '_> {
                 Statement::Instruction(_) if self.leads_on(index) => false,
                 Statement::Instruction(instruction) => {
                     let role = roles.get(instruction.mnemonic.0 as usize).copied().unwrap_or(Role::Other);
-                    let lone = instruction.guard.is_some() || unread.contains(&index);
-                    let only_registers = lone && role != Role::End && self.is_register_only(instruction);
-                    if !(unread.contains(&index) && only_registers) {
+                    if !dead.contains(&index) {
                         self.meet(&mut block, index, role, instruction);
                     }
-                    role == Role::End || instruction.guard.is_some() && !only_registers
+                    role == Role::End || instruction.guard.is_some() && !self.is_register_only(instruction)
                 }
                 _ => false,
             };
@@ -230,10 +231,26 @@ impl Builder<'_, '_> {
                         product.needed || self.is_read_later(name, product.statement, index, &reads);
                 }
                 std::mem::take(&mut block).finish(&mut found);
-                block.start = index + 1;
             }
         }
         found
+    }
+
+    /// The instructions that only compute what nobody reads, or only others of them.
+    fn dead(&mut self, targets: &HashSet<u32>) -> HashSet<u32> {
+        let mut dead = HashSet::new();
+        for _ in 0..MOST_ROUNDS {
+            let mut more = self.unread(targets, &dead);
+            more.retain(|&index| match self.statements.get(index as usize) {
+                Some(Statement::Instruction(instruction)) => self.is_register_only(instruction),
+                _ => false,
+            });
+            if more.len() <= dead.len() {
+                break;
+            }
+            dead = more;
+        }
+        dead
     }
 
     fn role(&self, mnemonic: &Mnemonic) -> Role {
@@ -296,11 +313,13 @@ impl Builder<'_, '_> {
         !folds && !is_one(1) && (opcode == "div" || !is_one(2))
     }
 
-    /// The statements that read each register.
-    fn reads(&self) -> HashMap<Name, Vec<u32>> {
+    /// The statements that read each register, but for dead ones.
+    fn reads(&self, dead: &HashSet<u32>) -> HashMap<Name, Vec<u32>> {
         let mut reads: HashMap<Name, Vec<u32>> = HashMap::new();
         for (index, statement) in (0..).zip(self.statements) {
-            if let Statement::Instruction(instruction) = statement {
+            if let Statement::Instruction(instruction) = statement
+                && !dead.contains(&index)
+            {
                 self.each_read(instruction, &mut |name| reads.entry(name).or_default().push(index));
             }
         }
@@ -335,8 +354,7 @@ impl Builder<'_, '_> {
             let (opcode, _) = self.words(self.of.module.mnemonic(instruction.mnemonic));
             let guarded = instruction.guard.is_some();
             if index != end {
-                let mut read = false;
-                self.each_read(instruction, &mut |one| read |= one == name);
+                let read = reads.get(&name).is_some_and(|reads| reads.binary_search(&index).is_ok());
                 if read || opcode == "brx" {
                     return true;
                 }
