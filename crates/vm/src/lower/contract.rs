@@ -242,7 +242,10 @@ impl Builder<'_, '_> {
         for _ in 0..MOST_ROUNDS {
             let mut more = self.unread(targets, &dead);
             more.retain(|&index| match self.statements.get(index as usize) {
-                Some(Statement::Instruction(instruction)) => self.is_register_only(instruction),
+                // Guards read predicates, and are no operands.
+                Some(Statement::Instruction(instruction)) => {
+                    !self.writes_predicate(instruction) && self.is_register_only(instruction)
+                }
                 _ => false,
             });
             if more.len() <= dead.len() {
@@ -251,6 +254,11 @@ impl Builder<'_, '_> {
             dead = more;
         }
         dead
+    }
+
+    fn writes_predicate(&self, instruction: &Instruction) -> bool {
+        let name = self.name(instruction.operands.start);
+        name.is_none_or(|(id, ..)| self.variable(id).value_type() == Some(Type::Pred))
     }
 
     fn role(&self, mnemonic: &Mnemonic) -> Role {
