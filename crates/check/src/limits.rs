@@ -113,7 +113,11 @@ fn check_functions(context: &mut Context<'_>) {
                 missing.then(|| {
                     let message =
                         format!("`{name}` is in another module, and this one is assembled on its own");
-                    (message, "assemble it for the linker (`-c`)")
+                    let help = match name.starts_with("__cudaCDP2") {
+                        true => "it lets kernels launch kernels: assemble it for the linker (`-c`); nothing here runs it",
+                        false => "assemble it for the linker (`-c`)",
+                    };
+                    (message, help)
                 })
             }
         };

@@ -11,6 +11,7 @@ use crate::cta::{Cta, Turn};
 use crate::fault::{Fault, FaultKind, Waiting};
 use crate::grid::Launch;
 use crate::lanes::LANES;
+use crate::memory::RESERVED;
 use crate::memory::cell::Cells;
 use crate::stats::Watch;
 use std::cell::Cell;
@@ -28,6 +29,8 @@ const LONG: u32 = 1 << 13;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) cells: Cells,
+    /// The system's part, before the other.
+    pub(crate) reserved: Cells,
     /// The CTA has ended, and its memory with it.
     pub(crate) ended: Cell<bool>,
 }
@@ -143,7 +146,10 @@ impl Cluster {
     /// Room for a cluster of a launch; `None` if the host has none.
     pub(crate) fn new(launch: &Launch<'_>) -> Option<Cluster> {
         let ranks = 0..launch.cluster_ctas();
-        let memory = || Some(Shared { cells: Cells::new(launch.shared_bytes)?, ended: Cell::new(false) });
+        let memory = || {
+            let (cells, reserved) = (Cells::new(launch.shared_bytes)?, Cells::new(RESERVED)?);
+            Some(Shared { cells, reserved, ended: Cell::new(false) })
+        };
         let shared = ranks.clone().map(|_| memory()).collect::<Option<Vec<_>>>()?;
         let ctas = ranks.map(|rank| Cta::new(launch, rank)).collect();
         Some(Cluster { ctas, common: Common { shared, barrier: Barrier::new(launch) } })
@@ -161,6 +167,7 @@ impl Cluster {
         for shared in &mut self.common.shared {
             // What another CTA left in shared memory is not for this one to see.
             shared.cells.clear();
+            shared.reserved.clear();
             shared.ended.set(false);
         }
         for (rank, cta) in (0..).zip(&mut self.ctas) {

@@ -325,3 +325,41 @@ fn sanitizers_see_the_rows_of_tiles_and_the_pieces_of_fragments() {
         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%r1, %r1, %r1, %r1}, %d0, %p0, 1, 1, 0;";
     assert!(found(TILE, unwritten).contains(&FindingKind::Uninitialised));
 }
+
+#[test]
+fn whoever_has_waited_for_a_group_may_write_what_the_warps_of_the_group_read() {
+    // Every warp clears the factors as soon as it has waited; the last one would else find nothing but zeros.
+    let body = "
+        mov.u32 %r0, tiles; mad.lo.u32 %r1, %t, 20, %r0; mov.b32 %r2, 0x3c003c00;
+        st.shared.b32 [%r1], %r2; st.shared.b32 [%r1+4], %r2; st.shared.b32 [%r1+8], %r2;
+        st.shared.b32 [%r1+12], %r2; st.shared.b32 [%r1+16], %r2;
+        fence.proxy.async; bar.sync 0;
+        shr.u32 %r3, %r0, 4; cvt.u64.u32 %d0, %r3; or.b64 %d0, %d0, 0x0000001000080000;
+        add.u32 %r4, %r0, 2048; shr.u32 %r4, %r4, 4; cvt.u64.u32 %d1, %r4; or.b64 %d1, %d1, 0x0000001000080000;
+        mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
+        wgmma.fence.sync.aligned;
+        wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d1, 1, 1, 1, 0, 0;
+        wgmma.commit_group.sync.aligned;
+        wgmma.wait_group.sync.aligned 0;
+        mov.b32 %r2, 0; mov.u32 %r5, 0;
+        L: add.u32 %r6, %r0, %r5; st.shared.b32 [%r6], %r2; add.u32 %r5, %r5, 4; setp.lt.u32 %p1, %r5, 2560; @%p1 bra L;
+        st.global.f32 [%o], %f0;";
+    let source = source("sm_90a", ".shared .align 128 .b8 tiles[2560];", body);
+    let words = launch(&source, 128, 128).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(words, [16.0f32.to_bits(); 128]);
+}
+
+#[test]
+fn scales_of_a_product_may_stand_in_braces() {
+    let ones = "mov.b32 %r0, 0x22222222; mov.b32 %r1, 0x38383838; mov.f32 %f0, 0f00000000; mov.b16 %h0, 0;";
+    let mma = |scale: &str| {
+        format!(
+            "{ones} mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3 \
+            {{%f0,%f1,%f2,%f3}}, {{%r0,%r0,%r0,%r0}}, {{%r0,%r0}}, {{%f0,%f0,%f0,%f0}}, {scale}, {{%h0,%h0}}, {scale}, \
+            {{%h0,%h0}}; st.global.f32 [%o], %f0;"
+        )
+    };
+    let bare = run("sm_120a", "", &mma("%r1"), 32);
+    assert_eq!(run("sm_120a", "", &mma("{%r1}"), 32), bare);
+    assert_eq!(bare[0], 64.0f32.to_bits());
+}

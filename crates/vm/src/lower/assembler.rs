@@ -19,7 +19,7 @@ use softwarp_syntax::tree::{Instruction, Mnemonic, Operand, OperandKind, Range, 
 use std::collections::{HashMap, HashSet};
 
 /// A register: of a family which member, and of a vector which element.
-type Name = (VarId, Option<u32>, u8);
+pub(super) type Name = (VarId, Option<u32>, u8);
 
 /// What a register holds, as far as the assembler can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,7 +152,7 @@ impl Builder<'_, '_> {
             return HashSet::new();
         }
         let targets = self.targets();
-        let unread = self.unread(&targets);
+        let unread = self.unread(&targets, &HashSet::new());
         let mut walk = Walk::default();
         for (index, statement) in (0..).zip(self.statements) {
             match statement {
@@ -167,7 +167,7 @@ impl Builder<'_, '_> {
         walk.forgotten
     }
 
-    fn words(&self, mnemonic: &Mnemonic) -> (&str, Vec<&str>) {
+    pub(super) fn words(&self, mnemonic: &Mnemonic) -> (&str, Vec<&str>) {
         let words = mnemonic.modifiers.iter().map(|&word| self.of.module.name(word)).collect();
         (self.of.module.name(mnemonic.opcode), words)
     }
@@ -243,7 +243,7 @@ impl Builder<'_, '_> {
     }
 
     /// The register that an operand is.
-    fn name(&self, index: u32) -> Option<Name> {
+    pub(super) fn name(&self, index: u32) -> Option<Name> {
         let operand = self.of.module.operands.get(index as usize)?;
         let element = match operand.kind {
             OperandKind::Name(_) => 0,
@@ -271,7 +271,7 @@ impl Builder<'_, '_> {
     }
 
     /// Whether a statement is a branch to the next one, which ends no block.
-    fn leads_on(&self, index: u32) -> bool {
+    pub(super) fn leads_on(&self, index: u32) -> bool {
         match self.statements.get(index as usize) {
             Some(Statement::Instruction(instruction)) => {
                 self.reference(instruction.operands.start) == Reference::Label(index + 1)
@@ -281,7 +281,7 @@ impl Builder<'_, '_> {
     }
 
     /// The labels that control comes to from elsewhere.
-    fn targets(&self) -> HashSet<u32> {
+    pub(super) fn targets(&self) -> HashSet<u32> {
         let mut targets = HashSet::new();
         for (index, statement) in (0..).zip(self.statements) {
             match statement {
@@ -301,10 +301,13 @@ impl Builder<'_, '_> {
     }
 
     /// The instructions whose result nobody reads: it is written again in the same block first, or never read at all.
-    fn unread(&self, targets: &HashSet<u32>) -> HashSet<u32> {
+    /// What those left out read does not count.
+    pub(super) fn unread(&self, targets: &HashSet<u32>, left_out: &HashSet<u32>) -> HashSet<u32> {
         let mut somewhere = HashSet::new();
-        for statement in self.statements {
-            if let Statement::Instruction(instruction) = statement {
+        for (index, statement) in (0..).zip(self.statements) {
+            if let Statement::Instruction(instruction) = statement
+                && !left_out.contains(&index)
+            {
                 self.each_read(instruction, &mut |name| {
                     somewhere.insert(name);
                 });
@@ -313,35 +316,43 @@ impl Builder<'_, '_> {
         let mut unread = HashSet::new();
         // From the end of a block to its start: whether a register that was seen is read next.
         let mut next: HashMap<Name, bool> = HashMap::new();
+        // Nothing comes behind the block.
+        let mut at_the_end = self.entry;
         for (index, statement) in self.statements.iter().enumerate().rev() {
             let index = index as u32;
             let Statement::Instruction(instruction) = statement else {
                 if targets.contains(&index) {
                     next.clear();
+                    at_the_end = false;
                 }
                 continue;
             };
             let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
             if Role::of(opcode, &words) == Role::Other && !self.leads_on(index) {
                 next.clear();
+                let leaves = matches!(opcode, "exit" | "trap") || opcode == "ret" && self.entry;
+                at_the_end = leaves && instruction.guard.is_none();
             }
             if let Some(name) = self.name(instruction.operands.start) {
-                if !next.get(&name).copied().unwrap_or_else(|| somewhere.contains(&name)) {
+                let later = || !at_the_end && somewhere.contains(&name);
+                if !next.get(&name).copied().unwrap_or_else(later) {
                     unread.insert(index);
                 }
                 if instruction.guard.is_none() {
                     next.insert(name, false);
                 }
             }
-            self.each_read(instruction, &mut |name| {
-                next.insert(name, true);
-            });
+            if !left_out.contains(&index) {
+                self.each_read(instruction, &mut |name| {
+                    next.insert(name, true);
+                });
+            }
         }
         unread
     }
 
     /// The registers that an instruction reads: those that do not stand first, by themselves.
-    fn each_read(&self, instruction: &Instruction, found: &mut impl FnMut(Name)) {
+    pub(super) fn each_read(&self, instruction: &Instruction, found: &mut impl FnMut(Name)) {
         for (n, index) in self.places(instruction.operands).enumerate() {
             let operand = self.of.module.operands.get(index as usize);
             if n > 0 || operand.is_some_and(|operand| operand.kind.parts().is_some()) {

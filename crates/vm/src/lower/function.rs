@@ -1,6 +1,7 @@
 //! One function: the walk over its statements, and what comes of them.
 
 use super::allocate::{Virtual, allocate};
+use super::contract::Contractions;
 use super::control::Scopes;
 use super::form::{self, Action, Form};
 use super::forward::{Registers, forward};
@@ -110,6 +111,10 @@ pub(super) struct Builder<'s, 'a> {
     unsaturated: HashSet<u32>,
     /// The instruction at hand is one of them.
     saturation_forgotten: bool,
+    /// The sums that the assembler makes one with a product.
+    pub contractions: Contractions,
+    /// The statement at hand.
+    pub statement: u32,
     /// Where parameters and return values lie in the parameter memory.
     pub homes: HashMap<VarId, u64>,
     /// Parameters and return values whose addresses are taken lie in the frame instead.
@@ -162,6 +167,8 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
         span: body.map_or(is.span, |body| Span::new(body.span.start, body.span.start + 1)),
         unsaturated: HashSet::new(),
         saturation_forgotten: false,
+        contractions: Contractions::default(),
+        statement: 0,
         homes: HashMap::new(),
         in_frame: HashMap::new(),
         arguments: 0,
@@ -177,6 +184,7 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
     builder.place_parameters(is.arguments.bytes);
     builder.enter();
     builder.unsaturated = builder.forgotten_saturations();
+    builder.contractions = builder.contractions();
     builder.body();
     builder.span = body.map_or(is.span, |body| Span::new(body.span.end.saturating_sub(1), body.span.end));
     builder.finish(function)
@@ -197,6 +205,7 @@ impl<'a> Builder<'_, 'a> {
                     let predicate = instruction.guard.and_then(|_| guards.next());
                     let predicate = predicate.map_or(Reference::Nothing, |guard| guard.predicate);
                     self.saturation_forgotten = self.unsaturated.contains(&index);
+                    self.statement = index;
                     self.instruction(predicate, instruction);
                 }
                 _ => {}
@@ -245,6 +254,10 @@ impl<'a> Builder<'_, 'a> {
         let operands = instruction.operands;
         match form.action {
             Action::Alu(kernel, extra) => {
+                if self.contracted(form, operands)? {
+                    return Ok(());
+                }
+                self.keep_factors(form, operands)?;
                 let before = self.ops.len();
                 self.alu(form, operands, kernel, extra)?;
                 if self.ops.len() == before + 1

@@ -2,6 +2,7 @@
 //! (PTX ISA sections 6.4, 9.4.1 and 9.7.9).
 
 use crate::lanes::{ALL, Frame, LANES};
+use crate::ops::approx::quotient_factors;
 use crate::ops::{Kernels, binary, compare, kernel, level, unary};
 use crate::program::{Inst, Kernel, NONE};
 
@@ -40,6 +41,10 @@ pub enum Simple {
     Sub32,
     /// `a - b`
     Sub64,
+    /// The dividend of `div.approx` or `div.full` as it is multiplied; `extra` is 1 for `.ftz` and 2 for `.full`.
+    Dividend,
+    /// What it is multiplied by.
+    Reciprocal,
     /// Whether `a` is one of the `c` addresses from `b` on, or the predicate in the fourth source holds (if there
     /// is one). `extra` 1 inverts the result.
     Inside,
@@ -107,6 +112,14 @@ impl Simple {
             Simple::Sub64 => {
                 kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u64, b: u64| a.wrapping_sub(b)))
             }
+            Simple::Dividend => kernel!(|frame, inst, mask| {
+                let (ftz, full) = (inst.extra & 1 != 0, inst.extra & 2 != 0);
+                binary(frame, inst, mask, |a: f32, b: f32| quotient_factors(a, b, ftz, full).0)
+            }),
+            Simple::Reciprocal => kernel!(|frame, inst, mask| {
+                let (ftz, full) = (inst.extra & 1 != 0, inst.extra & 2 != 0);
+                binary(frame, inst, mask, |a: f32, b: f32| quotient_factors(a, b, ftz, full).1)
+            }),
             Simple::Inside => kernel!(|frame, inst, mask| {
                 let size = frame.row::<u64>(inst.s[2])[0];
                 let inside = compare(frame, inst, |a: u64, base: u64| a.wrapping_sub(base) < size);

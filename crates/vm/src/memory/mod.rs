@@ -50,7 +50,8 @@ impl<'a> Spaces<'a> {
     /// Whether cells are the shared memory of a CTA of the cluster.
     #[inline]
     pub(crate) fn is_shared(&self, cells: &Cells) -> bool {
-        std::ptr::eq(cells, self.shared) || self.cluster.iter().any(|cta| std::ptr::eq(cells, &cta.cells))
+        let of = |cta: &Shared| std::ptr::eq(cells, &cta.cells) || std::ptr::eq(cells, &cta.reserved);
+        std::ptr::eq(cells, self.shared) || self.cluster.iter().any(of)
     }
 
     /// The space that a generic address means, and what to subtract from it.
@@ -123,6 +124,20 @@ impl<'a> Spaces<'a> {
         }
     }
 
+    /// What the system keeps of a CTA's shared memory (PTX ISA section 10, `%reserved_smem_offset_begin`), which
+    /// cooperative groups use, and the place of an address in it.
+    #[cold]
+    fn reserved_at(&self, address: u64) -> Option<(&'a Cells, u64)> {
+        let cta = self.cluster.get(usize::try_from(address / CTA_SHARED).ok()?)?;
+        Some((&cta.reserved, (address % CTA_SHARED).checked_sub(self.reserved_start())?))
+    }
+
+    /// Where that begins in a CTA's shared memory: before everything else, or, on targets that keep nothing there, at
+    /// the very end.
+    pub(crate) fn reserved_start(&self) -> u64 {
+        if self.shared_base() == 0 { CTA_SHARED - RESERVED_MOST } else { 0 }
+    }
+
     /// One lane's access: the cells and the place in them, or what is wrong.
     pub(crate) fn judge(
         &self,
@@ -178,7 +193,10 @@ impl<'a> Spaces<'a> {
                 Err(problem) => Err(bad(problem, None)),
                 Ok((cells, start)) => match address.checked_sub(start) {
                     Some(offset) if fits(offset, cells.len()) => Ok((cells, offset)),
-                    _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
+                    _ => match self.reserved_at(address) {
+                        Some((cells, offset)) if fits(offset, cells.len()) => Ok((cells, offset)),
+                        _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
+                    },
                 },
             },
             _ => Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
@@ -278,6 +296,12 @@ fn distance(address: u64, base: u64, bytes: u64) -> u64 {
         Relative::After(bytes) => bytes.saturating_add(1),
     }
 }
+
+/// Bytes of a CTA's shared memory that the system uses, as measured.
+pub(crate) const RESERVED: u64 = 0x120;
+
+/// Bytes that it keeps for itself.
+pub(crate) const RESERVED_MOST: u64 = 1024;
 
 /// The most shared memory that a CTA can have.
 pub const MOST_SHARED: u64 = CTA_SHARED;

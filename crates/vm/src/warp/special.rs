@@ -2,7 +2,7 @@
 
 use super::{Env, Warp};
 use crate::lanes::LANES;
-use crate::memory::Spaces;
+use crate::memory::{RESERVED, RESERVED_MOST, Spaces};
 use crate::program::Special;
 
 /// Multiprocessors that the machine pretends to have: as many as an H200.
@@ -10,9 +10,6 @@ const MULTIPROCESSORS: u32 = 132;
 
 /// Bytes that sizes of shared memory are rounded up to, as measured.
 const SHARED_UNIT: u64 = 128;
-
-/// Up to where the system uses what it keeps of a CTA's shared memory, as measured.
-const RESERVED_END: u32 = 0x120;
 
 impl Special {
     /// Whether it has 64 bits.
@@ -70,9 +67,10 @@ impl Warp {
             Special::TotalSmemSize => all(total_shared(&env.spaces) as u32),
             Special::AggrSmemSize => all((env.spaces.shared.len() + env.spaces.shared_base()) as u32),
             Special::DynamicSmemSize => all(launch.dynamic_shared),
-            // The end and the cap of what the system keeps, as measured; it begins at 0.
-            Special::ReservedSmem(1) if env.spaces.shared_base() != 0 => all(RESERVED_END),
-            Special::ReservedSmem(2) => all(env.spaces.shared_base() as u32),
+            // What the system uses of shared memory, and where what it keeps ends, as measured.
+            Special::ReservedSmem(1) => all((env.spaces.reserved_start() + RESERVED) as u32),
+            Special::ReservedSmem(2) => all((env.spaces.reserved_start() + RESERVED_MOST) as u32),
+            Special::ReservedSmem(_) => all(env.spaces.reserved_start() as u32),
             // Without clusters, every CTA is one.
             Special::ClusterId(index) => all(at(env.cta, index) / size(index)),
             Special::NclusterId(index) => all(at(launch.clusters(), index)),

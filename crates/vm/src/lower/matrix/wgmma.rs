@@ -1,7 +1,8 @@
 //! `wgmma.mma_async` (PTX ISA sections 9.7.15.5 and 9.7.15.6).
 //!
 //! Four warps compute 64 rows of D, each 16 of them, from its part of A and the whole of B. A warp does its part when it
-//! issues the instruction: nothing that it reads may change before the group is complete.
+//! issues the instruction: nothing that it reads may change before the group is complete. Groups are those of all four
+//! warps, so that `wgmma.wait_group` is where they meet.
 
 use super::super::form::Form;
 use super::super::function::{Builder, Lowered, Refusal, because};

@@ -52,10 +52,10 @@ pub fn reciprocal(x: f32, ftz: bool) -> u32 {
     if x.is_nan() { NAN } else { result.copysign(x).to_bits() }
 }
 
-/// `div.approx` and `div.full`: the product with the reciprocal. A divisor that is too small to have one is scaled
-/// first, and the dividend with it; one that is too large only by `div.full`.
+/// What `div.approx` and `div.full` multiply: the dividend and the reciprocal. A divisor that is too small to have one
+/// is scaled first, and the dividend with it; one that is too large only by `div.full`.
 #[inline(always)]
-pub fn quotient(a: f32, b: f32, ftz: bool, full: bool) -> u32 {
+pub fn quotient_factors(a: f32, b: f32, ftz: bool, full: bool) -> (f32, f32) {
     let (a, b) = (input(a, ftz), input(b, ftz));
     let large = b.abs() > f32::from_bits(0x7e80_0000);
     let small = b.abs() < f32::MIN_POSITIVE;
@@ -64,8 +64,13 @@ pub fn quotient(a: f32, b: f32, ftz: bool, full: bool) -> u32 {
         (_, true) => 16_777_216.0,
         _ => 1.0,
     };
-    let scaled = input(a * scale, ftz);
-    let r = f32::from_bits(reciprocal(input(b * scale, ftz), true));
+    (input(a * scale, ftz), f32::from_bits(reciprocal(input(b * scale, ftz), true)))
+}
+
+/// `div.approx` and `div.full`
+#[inline(always)]
+pub fn quotient(a: f32, b: f32, ftz: bool, full: bool) -> u32 {
+    let (scaled, r) = quotient_factors(a, b, ftz, full);
     let mode = Mode { ftz, ..Mode::PLAIN };
     output_of_product(scaled * r, || scaled * UP * r, mode)
 }

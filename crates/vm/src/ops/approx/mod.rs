@@ -8,7 +8,7 @@ mod interpolate;
 mod tables;
 mod wide;
 
-pub(crate) use functions::reciprocal;
+pub(crate) use functions::{quotient_factors, reciprocal};
 
 use super::Kernels;
 use super::half::{Bfloat, Binary16, Half, halves};

@@ -181,7 +181,12 @@ impl Warp {
             };
             Asked { lane, map: maps[lane], request, targets }
         };
-        lanes(taking).map(ask).collect()
+        let mut asked: Vec<Asked> = lanes(taking).map(ask).collect();
+        // Whole warps store what one of their threads could, and what is stored once need not be stored again.
+        if copy.way == TensorWay::Store {
+            asked.dedup_by(|one, other| one.map.address == other.map.address && one.request == other.request);
+        }
+        asked
     }
 
     /// The map of a copy.

@@ -1,0 +1,463 @@
+//! Sums that take in a product: what the assembler makes of `mul` and `add` without a rounding (PTX ISA sections
+//! 9.7.3.3 to 9.7.3.6 and 9.7.4).
+//!
+//! Without `.rn`, a product and a sum may become one `fma`, which rounds once. The GPU's assembler does so wherever it
+//! can, and compilers leave it such pairs, so programs see it. When it can was found out by giving ptxas 13.4 some
+//! 200 kernels and reading which multiplications were left; the results of an H200 agree.
+//!
+//! Within a basic block, a product that nothing else reads than sums of the same type and `.ftz` goes into them: first
+//! each that only one sum reads, then those that several do, sum by sum. Of two products that a sum could take, it is
+//! the first. The other one is then added, so it must be computed, and goes into no further sum. A quotient by way of
+//! the reciprocal (`div.approx`, `div.full`) is such a product, too. Copies and negations are looked through.
+//!
+//! The block of a product does not end at a label that nothing leads to, at a barrier or at an access to memory; it
+//! does at a fence, at a division that has branches inside, and at a guarded instruction with an effect beyond
+//! registers, which is a branch around it.
+//!
+//! Not followed: products and sums that meet only since the assembler unrolls a loop, or repeats a multiplication by a
+//! constant in another block.
+
+use super::assembler::Name;
+use super::form::{Action, Form};
+use super::function::{Builder, Lowered, Refusal};
+use super::kernels::Simple;
+use super::operand::Gathered;
+use crate::program::Kernel;
+use softwarp_check::Reference;
+use softwarp_isa::Type;
+use softwarp_isa::instruction::{self, Resolution};
+use softwarp_syntax::tree::{Instruction, Mnemonic, Operand, OperandKind, Range, Statement};
+use std::collections::{HashMap, HashSet};
+
+/// The most statements that are looked at for a later read of a register; then there is one.
+const MOST_LOOKED_AT: usize = 4096;
+
+/// The longest chain of instructions that only each other read.
+const MOST_ROUNDS: usize = 16;
+
+/// What becomes one in a function.
+#[derive(Debug, Default)]
+pub(super) struct Contractions {
+    /// By its statement, what a sum takes in.
+    sums: HashMap<u32, Taken>,
+    /// The statements of the products that sums take in, with the slots of their factors once these are known.
+    products: HashMap<u32, Option<[u32; 2]>>,
+}
+
+/// A product that a sum takes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Taken {
+    /// Its statement.
+    product: u32,
+    /// Which of the terms it is.
+    second: bool,
+    /// Whether it was negated on the way.
+    negated: bool,
+}
+
+/// What an instruction is to the assembler while it looks for products and sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Product(Kind),
+    Sum(Kind),
+    Copy,
+    Negation,
+    /// The block ends with it.
+    End,
+    /// It ends the block if it is guarded.
+    Effect,
+    Other,
+}
+
+/// What a product and a sum must have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kind {
+    ty: &'static str,
+    ftz: bool,
+}
+
+impl Kind {
+    /// The type behind `.ftz` and, of sums, `.sat`: all that may stand before it.
+    fn of(words: &[&str], saturates: bool) -> Option<Kind> {
+        let (last, before) = words.split_last()?;
+        let ty = ["f32", "f64", "f16", "f16x2", "bf16", "bf16x2"].into_iter().find(|ty| ty == last)?;
+        let known = |word: &&str| *word == "ftz" || *word == "sat" && saturates;
+        before.iter().all(known).then_some(Kind { ty, ftz: before.contains(&"ftz") })
+    }
+}
+
+impl Role {
+    fn of(opcode: &str, words: &[&str]) -> Role {
+        let fast = words.iter().any(|word| matches!(*word, "approx" | "full"));
+        let has = |wanted: &str| words.contains(&wanted);
+        match opcode {
+            "mul" => Kind::of(words, false).map_or(Role::Other, Role::Product),
+            "add" | "sub" => Kind::of(words, true).map_or(Role::Other, Role::Sum),
+            "div" if fast => Kind::of(&words[1..], false).map_or(Role::Other, Role::Product),
+            "mov" if matches!(words, ["b16" | "b32" | "b64" | "u32" | "f32" | "f64"]) => Role::Copy,
+            "neg" if matches!(words, ["f32" | "f64" | "f16" | "f16x2" | "bf16" | "bf16x2"]) => Role::Negation,
+            "div" | "rem" if has("u32") => Role::Other,
+            "div" | "rem" | "rcp" | "sqrt" if !fast => Role::End,
+            "rsqrt" if has("f64") => Role::End,
+            "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "membar" => Role::End,
+            "fence" if !has("proxy") && !has("mbarrier_init") => Role::End,
+            _ => Role::Effect,
+        }
+    }
+}
+
+/// A product of the block at hand.
+#[derive(Debug)]
+struct Product {
+    statement: u32,
+    kind: Kind,
+    /// The sums that read it.
+    sums: Vec<u32>,
+    /// Something else reads it, or adds it to another product.
+    needed: bool,
+}
+
+/// A sum of the block at hand that reads a product: which, and whether negated, by terms.
+#[derive(Debug)]
+struct Sum {
+    statement: u32,
+    terms: [Option<Held>; 2],
+    takes: Option<u32>,
+}
+
+/// That a register holds a product: its number in the block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    product: u32,
+    negated: bool,
+}
+
+/// The block at hand.
+#[derive(Debug, Default)]
+struct Block {
+    products: Vec<Product>,
+    sums: Vec<Sum>,
+    held: HashMap<Name, Held>,
+}
+
+impl Block {
+    fn need(&mut self, name: Name) {
+        if let Some(&Held { product, .. }) = self.held.get(&name) {
+            self.products[product as usize].needed = true;
+        }
+    }
+
+    /// Notes a sum's terms.
+    fn add(&mut self, statement: u32, kind: Kind, names: [Option<Name>; 2]) {
+        let terms = names.map(|name| self.held.get(&name?).copied());
+        let twice = matches!(terms, [Some(one), Some(other)] if one.product == other.product);
+        for Held { product, .. } in terms.into_iter().flatten() {
+            let product = &mut self.products[product as usize];
+            product.sums.push(statement);
+            product.needed |= twice || product.kind != kind;
+        }
+        if terms != [None; 2] {
+            self.sums.push(Sum { statement, terms, takes: None });
+        }
+    }
+
+    /// Lets sums take products in: those that only one sum reads, or any that only sums read.
+    fn take(&mut self, only_one: bool) {
+        for sum in &mut self.sums {
+            if sum.takes.is_some() {
+                continue;
+            }
+            let free = |held: &Held| {
+                let product = &self.products[held.product as usize];
+                !product.needed && (!only_one || product.sums.len() == 1)
+            };
+            let Some(taken) = sum.terms.iter().flatten().find(|held| free(held)).map(|held| held.product)
+            else {
+                continue;
+            };
+            sum.takes = Some(taken);
+            for other in sum.terms.into_iter().flatten().filter(|held| held.product != taken) {
+                self.products[other.product as usize].needed = true;
+            }
+        }
+    }
+
+    fn finish(mut self, found: &mut Contractions) {
+        self.take(true);
+        self.take(false);
+        for sum in &self.sums {
+            let taken = |held: &Option<Held>| held.is_some_and(|held| Some(held.product) == sum.takes);
+            let Some(place) = sum.terms.iter().position(taken) else { continue };
+            let Some(Held { product, negated }) = sum.terms[place] else { continue };
+            let product = self.products[product as usize].statement;
+            found.products.insert(product, None);
+            found.sums.insert(sum.statement, Taken { product, second: place == 1, negated });
+        }
+    }
+}
+
+impl Builder<'_, '_> {
+    /// The products and sums of the function that become one.
+    pub fn contractions(&mut self) -> Contractions {
+        let roles: Vec<Role> = self.of.module.mnemonics.iter().map(|mnemonic| self.role(mnemonic)).collect();
+        let is_product = |role: &Role| matches!(role, Role::Product(_));
+        let is_sum = |role: &Role| matches!(role, Role::Sum(_));
+        if self.of.checked.header.debug || !roles.iter().any(is_product) || !roles.iter().any(is_sum) {
+            return Contractions::default();
+        }
+        let targets = self.targets();
+        let dead = self.dead(&targets);
+        let reads = self.reads(&dead);
+        let mut found = Contractions::default();
+        let mut block = Block::default();
+        for (index, statement) in (0..).zip(self.statements) {
+            let ends = match statement {
+                Statement::Label(_) => targets.contains(&index),
+                Statement::Instruction(_) if self.leads_on(index) => false,
+                Statement::Instruction(instruction) => {
+                    let role = roles.get(instruction.mnemonic.0 as usize).copied().unwrap_or(Role::Other);
+                    if !dead.contains(&index) {
+                        self.meet(&mut block, index, role, instruction);
+                    }
+                    role == Role::End || instruction.guard.is_some() && !self.is_register_only(instruction)
+                }
+                _ => false,
+            };
+            if ends || index as usize + 1 == self.statements.len() {
+                let left: Vec<(Name, Held)> = block.held.drain().collect();
+                for (name, Held { product, .. }) in left {
+                    let product = &mut block.products[product as usize];
+                    product.needed =
+                        product.needed || self.is_read_later(name, product.statement, index, &reads);
+                }
+                std::mem::take(&mut block).finish(&mut found);
+            }
+        }
+        found
+    }
+
+    /// The instructions that only compute what nobody reads, or only others of them.
+    fn dead(&mut self, targets: &HashSet<u32>) -> HashSet<u32> {
+        let mut dead = HashSet::new();
+        for _ in 0..MOST_ROUNDS {
+            let mut more = self.unread(targets, &dead);
+            more.retain(|&index| match self.statements.get(index as usize) {
+                // Guards read predicates, and are no operands.
+                Some(Statement::Instruction(instruction)) => {
+                    !self.writes_predicate(instruction) && self.is_register_only(instruction)
+                }
+                _ => false,
+            });
+            if more.len() <= dead.len() {
+                break;
+            }
+            dead = more;
+        }
+        dead
+    }
+
+    fn writes_predicate(&self, instruction: &Instruction) -> bool {
+        let name = self.name(instruction.operands.start);
+        name.is_none_or(|(id, ..)| self.variable(id).value_type() == Some(Type::Pred))
+    }
+
+    fn role(&self, mnemonic: &Mnemonic) -> Role {
+        let (opcode, words) = self.words(mnemonic);
+        Role::of(opcode, &words)
+    }
+
+    /// Whether an instruction does nothing but compute.
+    fn is_register_only(&mut self, instruction: &Instruction) -> bool {
+        let names = &mut self.session.names[self.unit as usize];
+        let form = names.forms.find(self.of.module, instruction.mnemonic, self.session.select);
+        form.is_some_and(|form| matches!(form.action, Action::Alu(..) | Action::Video(..) | Action::Move))
+    }
+
+    fn meet(&self, block: &mut Block, index: u32, role: Role, instruction: &Instruction) {
+        let places = self.places(instruction.operands);
+        let name = |n: u32| (n < places.len() as u32).then(|| self.name(places.start + n)).flatten();
+        let guarded = instruction.guard.is_some();
+        let mut holds = None;
+        match role {
+            Role::Sum(kind) if places.len() == 3 => block.add(index, kind, [name(1), name(2)]),
+            Role::Copy | Role::Negation if !guarded => {
+                let negates = role == Role::Negation;
+                let held = name(1).and_then(|name| block.held.get(&name));
+                holds = held.map(|held| Held { negated: held.negated != negates, ..*held });
+            }
+            _ if block.held.is_empty() => {}
+            _ => self.each_read(instruction, &mut |name| block.need(name)),
+        }
+        if let Role::Product(kind) = role
+            && !guarded
+            && places.len() == 3
+            && self.is_multiplication(instruction)
+        {
+            holds = Some(Held { product: block.products.len() as u32, negated: false });
+            block.products.push(Product { statement: index, kind, sums: Vec::new(), needed: false });
+        }
+        if let Some(written) = name(0).filter(|_| role != Role::End) {
+            if guarded {
+                block.need(written);
+            }
+            match holds {
+                Some(held) => block.held.insert(written, held),
+                None => block.held.remove(&written),
+            };
+        }
+    }
+
+    /// Whether a product stays one: times one it is a copy, or a negation, and one by something is a reciprocal.
+    fn is_multiplication(&self, instruction: &Instruction) -> bool {
+        let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
+        let ones: &[u64] = match words.last() {
+            Some(&"f64") => &[0x3ff0_0000_0000_0000, 0xbff0_0000_0000_0000],
+            Some(&"f32") => &[0x3f80_0000, 0xbf80_0000],
+            _ => &[],
+        };
+        let constant = |n: u32| self.immediate(instruction.operands.start + n).ok();
+        let is_one = |n: u32| constant(n).is_some_and(|bits| ones.contains(&bits));
+        let folds = constant(1).is_some() && constant(2).is_some();
+        !folds && !is_one(1) && (opcode == "div" || !is_one(2))
+    }
+
+    /// The statements that read each register, but for dead ones.
+    fn reads(&self, dead: &HashSet<u32>) -> HashMap<Name, Vec<u32>> {
+        let mut reads: HashMap<Name, Vec<u32>> = HashMap::new();
+        for (index, statement) in (0..).zip(self.statements) {
+            if let Statement::Instruction(instruction) = statement
+                && !dead.contains(&index)
+            {
+                self.each_read(instruction, &mut |name| reads.entry(name).or_default().push(index));
+            }
+        }
+        reads
+    }
+
+    /// Whether what a statement left in a register is read behind the end of its block.
+    fn is_read_later(&self, name: Name, from: u32, end: u32, reads: &HashMap<Name, Vec<u32>>) -> bool {
+        let outside = |index: &u32| *index <= from || *index > end;
+        if !reads.get(&name).is_some_and(|reads| reads.iter().any(outside)) {
+            return false;
+        }
+        let mut seen = HashSet::new();
+        // The statement at the end itself may be a branch.
+        let mut ahead = vec![end];
+        while let Some(index) = ahead.pop() {
+            if !seen.insert(index) {
+                continue;
+            }
+            if seen.len() > MOST_LOOKED_AT {
+                return true;
+            }
+            let instruction = match self.statements.get(index as usize) {
+                None => continue,
+                Some(Statement::BranchTargets(_)) => return true,
+                Some(Statement::Instruction(instruction)) => instruction,
+                Some(_) => {
+                    ahead.push(index + 1);
+                    continue;
+                }
+            };
+            let (opcode, _) = self.words(self.of.module.mnemonic(instruction.mnemonic));
+            let guarded = instruction.guard.is_some();
+            if index != end {
+                let read = reads.get(&name).is_some_and(|reads| reads.binary_search(&index).is_ok());
+                if read || opcode == "brx" {
+                    return true;
+                }
+                if !guarded && self.name(instruction.operands.start) == Some(name) {
+                    continue;
+                }
+            }
+            for operand in self.places(instruction.operands) {
+                if let Reference::Label(label) = self.reference(operand) {
+                    ahead.push(label);
+                }
+            }
+            if guarded || !matches!(opcode, "bra" | "brx" | "ret" | "exit" | "trap") {
+                ahead.push(index + 1);
+            }
+        }
+        false
+    }
+
+    /// Keeps the factors of a product for the sums that take it in.
+    pub fn keep_factors(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        if !self.contractions.products.contains_key(&self.statement) {
+            return Ok(());
+        }
+        let ty = form.ty();
+        let sources = [self.source(operands.start + 1, ty)?, self.source(operands.start + 2, ty)?];
+        let factors = if form.shape.opcode == "div" {
+            let extra = u32::from(form.has("ftz")) | u32::from(form.has("full")) << 1;
+            [Simple::Dividend, Simple::Reciprocal].map(|part| {
+                let slot = self.fresh(32);
+                self.simple(part, slot, &sources, extra);
+                slot
+            })
+        } else {
+            let mut factors = sources;
+            for (slot, n) in factors.iter_mut().zip(1..) {
+                if matches!(
+                    self.operand(operands.start + n).kind,
+                    OperandKind::Name(_) | OperandKind::Member(..)
+                ) {
+                    let copy = self.fresh(ty.bits());
+                    let simple = if ty.bits() > 32 { Simple::Move64 } else { Simple::Move32 };
+                    self.simple(simple, copy, &[*slot], 0);
+                    *slot = copy;
+                }
+            }
+            factors
+        };
+        self.contractions.products.insert(self.statement, Some(factors));
+        Ok(())
+    }
+
+    /// A sum that takes a product in; false if it takes none.
+    pub fn contracted(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<bool> {
+        let Some(&taken) = self.contractions.sums.get(&self.statement) else { return Ok(false) };
+        let Some(&Some([mut factor, other])) = self.contractions.products.get(&taken.product) else {
+            return Ok(false);
+        };
+        let ty = form.ty();
+        let subtracts = form.shape.opcode == "sub";
+        let mut words = vec!["rn"];
+        words.extend(form.shape.words.iter().filter(|word| matches!(**word, "ftz" | "sat")));
+        words.push(ty.name());
+        let (kernel, extra) = self.loop_of("fma", &words)?;
+        let mut addend = self.source(operands.start + if taken.second { 1 } else { 2 }, ty)?;
+        let destination = self.destination(operands.start, ty)?;
+        if taken.negated != (subtracts && taken.second) {
+            factor = self.negated(factor, ty)?;
+        }
+        if subtracts && !taken.second {
+            addend = self.negated(addend, ty)?;
+        }
+        let mut gathered = Gathered::new(extra);
+        gathered.write(destination)?;
+        for slot in [factor, other, addend] {
+            gathered.read(slot)?;
+        }
+        self.emit(kernel, gathered)?;
+        Ok(true)
+    }
+
+    fn negated(&mut self, slot: u32, ty: Type) -> Lowered<u32> {
+        let (kernel, extra) = self.loop_of("neg", &[ty.name()])?;
+        let result = self.fresh(ty.bits());
+        let mut gathered = Gathered::new(extra);
+        gathered.write(super::operand::Destination::plain(result))?;
+        gathered.read(slot)?;
+        self.always(|builder| builder.emit(kernel, gathered))?;
+        Ok(result)
+    }
+
+    fn loop_of(&self, opcode: &str, words: &[&str]) -> Lowered<(Kernel, u32)> {
+        match instruction::resolve(opcode, words) {
+            Ok(Resolution::Shape(shape)) => (self.session.select)(&shape).ok_or(Refusal::Form),
+            _ => Err(Refusal::Form),
+        }
+    }
+}
