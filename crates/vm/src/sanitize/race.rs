@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     fn record(thread: u16, usage: Use, clocks: &Clocks) -> Record {
-        let clock = clocks.now(usize::from(thread) / 32);
+        let clock = clocks.now(usize::from(thread) / 32, Agent::Thread);
         Record {
             cta: 0,
             thread,
