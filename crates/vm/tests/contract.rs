@@ -70,3 +70,17 @@ fn a_product_whose_register_is_read_in_another_block_stays_one() {
         add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 2; @%p1 bra L;";
     assert_eq!(left("", around), 0.0);
 }
+
+#[test]
+fn a_product_by_a_constant_goes_into_sums_of_other_blocks() {
+    let by = |factor: &str| {
+        let sum = "@%p1 bra L; st.global.f32 [%o+12], %f1; L: add.f32 %f9, %f3, %f2;";
+        left("", &format!("mul.f32 %f3, %f1, {factor}; {sum}"))
+    };
+    assert_eq!(by("0f3F800800"), LEFT);
+    assert_eq!(by("%f1"), 0.0);
+    // Something else reads it, in yet another block.
+    let body =
+        "mul.f32 %f3, %f1, 0f3F800800; @%p1 bra L; st.global.f32 [%o+12], %f3; L: add.f32 %f9, %f3, %f2;";
+    assert_eq!(left("", body), 0.0);
+}

@@ -257,7 +257,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers in an operand. (Operands nest only as deep as the grammar has it.)
-    fn each_part(&self, index: u32, found: &mut impl FnMut(Name)) {
+    pub(super) fn each_part(&self, index: u32, found: &mut impl FnMut(Name)) {
         if let Some(name) = self.name(index) {
             found(name);
         }

@@ -8,14 +8,14 @@
 //! Within a basic block, a product that nothing else reads than sums of the same type and `.ftz` goes into them: first
 //! each that only one sum reads, then those that several do, sum by sum. Of two products that a sum could take, it is
 //! the first. The other one is then added, so it must be computed, and goes into no further sum. A quotient by way of
-//! the reciprocal (`div.approx`, `div.full`) is such a product, too. Copies and negations are looked through.
+//! the reciprocal (`div.approx`, `div.full`) is such a product, too. Copies and negations are looked through. A
+//! multiplication by a constant is cheap enough to be done again: its sums may be in other blocks.
 //!
 //! The block of a product does not end at a label that nothing leads to, at a barrier or at an access to memory; it
 //! does at a fence, at a division that has branches inside, and at a guarded instruction with an effect beyond
 //! registers, which is a branch around it.
 //!
-//! Not followed: products and sums that meet only since the assembler unrolls a loop, or repeats a multiplication by a
-//! constant in another block.
+//! Not followed: products and sums that meet only since the assembler unrolls a loop.
 
 use super::assembler::Name;
 use super::form::{Action, Form};
@@ -106,18 +106,21 @@ impl Role {
     }
 }
 
-/// A product of the block at hand.
+/// A product.
 #[derive(Debug)]
 struct Product {
     statement: u32,
     kind: Kind,
+    /// The register that it is in wherever the function reads it: one of its factors is a constant, so that it may go
+    /// into sums of other blocks.
+    everywhere: Option<Name>,
     /// The sums that read it.
     sums: Vec<u32>,
     /// Something else reads it, or adds it to another product.
     needed: bool,
 }
 
-/// A sum of the block at hand that reads a product: which, and whether negated, by terms.
+/// A sum that reads a product: which, and whether negated, by terms.
 #[derive(Debug)]
 struct Sum {
     statement: u32,
@@ -125,22 +128,23 @@ struct Sum {
     takes: Option<u32>,
 }
 
-/// That a register holds a product: its number in the block.
+/// That a register holds a product: its number in the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     product: u32,
     negated: bool,
 }
 
-/// The block at hand.
+/// The walk through a function.
 #[derive(Debug, Default)]
-struct Block {
+struct Walk {
     products: Vec<Product>,
     sums: Vec<Sum>,
+    /// What registers hold in the block at hand.
     held: HashMap<Name, Held>,
 }
 
-impl Block {
+impl Walk {
     fn need(&mut self, name: Name) {
         if let Some(&Held { product, .. }) = self.held.get(&name) {
             self.products[product as usize].needed = true;
@@ -208,8 +212,8 @@ impl Builder<'_, '_> {
         let targets = self.targets();
         let dead = self.dead(&targets);
         let reads = self.reads(&dead);
-        let mut found = Contractions::default();
-        let mut block = Block::default();
+        let written = self.written();
+        let mut walk = Walk::default();
         for (index, statement) in (0..).zip(self.statements) {
             let ends = match statement {
                 Statement::Label(_) => targets.contains(&index),
@@ -217,22 +221,31 @@ impl Builder<'_, '_> {
                 Statement::Instruction(instruction) => {
                     let role = roles.get(instruction.mnemonic.0 as usize).copied().unwrap_or(Role::Other);
                     if !dead.contains(&index) {
-                        self.meet(&mut block, index, role, instruction);
+                        let products = walk.products.len();
+                        self.meet(&mut walk, index, role, instruction);
+                        if let Some(product) = walk.products.get_mut(products) {
+                            product.everywhere = self.everywhere(index, instruction, &written, &reads);
+                        }
                     }
                     role == Role::End || instruction.guard.is_some() && !self.is_register_only(instruction)
                 }
                 _ => false,
             };
             if ends || index as usize + 1 == self.statements.len() {
-                let left: Vec<(Name, Held)> = block.held.drain().collect();
-                for (name, Held { product, .. }) in left {
-                    let product = &mut block.products[product as usize];
-                    product.needed =
-                        product.needed || self.is_read_later(name, product.statement, index, &reads);
-                }
-                std::mem::take(&mut block).finish(&mut found);
+                let mut held = std::mem::take(&mut walk.held);
+                held.retain(|&name, held| {
+                    let product = &mut walk.products[held.product as usize];
+                    if product.everywhere == Some(name) {
+                        return true;
+                    }
+                    product.needed |= self.is_read_later(name, product.statement, index, &reads);
+                    false
+                });
+                walk.held = held;
             }
         }
+        let mut found = Contractions::default();
+        walk.finish(&mut found);
         found
     }
 
@@ -273,36 +286,42 @@ impl Builder<'_, '_> {
         form.is_some_and(|form| matches!(form.action, Action::Alu(..) | Action::Video(..) | Action::Move))
     }
 
-    fn meet(&self, block: &mut Block, index: u32, role: Role, instruction: &Instruction) {
+    fn meet(&self, walk: &mut Walk, index: u32, role: Role, instruction: &Instruction) {
         let places = self.places(instruction.operands);
         let name = |n: u32| (n < places.len() as u32).then(|| self.name(places.start + n)).flatten();
         let guarded = instruction.guard.is_some();
         let mut holds = None;
         match role {
-            Role::Sum(kind) if places.len() == 3 => block.add(index, kind, [name(1), name(2)]),
+            Role::Sum(kind) if places.len() == 3 => walk.add(index, kind, [name(1), name(2)]),
             Role::Copy | Role::Negation if !guarded => {
                 let negates = role == Role::Negation;
-                let held = name(1).and_then(|name| block.held.get(&name));
+                let held = name(1).and_then(|name| walk.held.get(&name));
                 holds = held.map(|held| Held { negated: held.negated != negates, ..*held });
             }
-            _ if block.held.is_empty() => {}
-            _ => self.each_read(instruction, &mut |name| block.need(name)),
+            _ if walk.held.is_empty() => {}
+            _ => self.each_read(instruction, &mut |name| walk.need(name)),
         }
         if let Role::Product(kind) = role
             && !guarded
             && places.len() == 3
             && self.is_multiplication(instruction)
         {
-            holds = Some(Held { product: block.products.len() as u32, negated: false });
-            block.products.push(Product { statement: index, kind, sums: Vec::new(), needed: false });
+            holds = Some(Held { product: walk.products.len() as u32, negated: false });
+            walk.products.push(Product {
+                statement: index,
+                kind,
+                everywhere: None,
+                sums: Vec::new(),
+                needed: false,
+            });
         }
         if let Some(written) = name(0).filter(|_| role != Role::End) {
             if guarded {
-                block.need(written);
+                walk.need(written);
             }
             match holds {
-                Some(held) => block.held.insert(written, held),
-                None => block.held.remove(&written),
+                Some(held) => walk.held.insert(written, held),
+                None => walk.held.remove(&written),
             };
         }
     }
@@ -319,6 +338,37 @@ impl Builder<'_, '_> {
         let is_one = |n: u32| constant(n).is_some_and(|bits| ones.contains(&bits));
         let folds = constant(1).is_some() && constant(2).is_some();
         !folds && !is_one(1) && (opcode == "div" || !is_one(2))
+    }
+
+    /// The register of a product by a constant, if it holds nothing else.
+    fn everywhere(
+        &self,
+        index: u32,
+        instruction: &Instruction,
+        written: &HashMap<Name, u32>,
+        reads: &HashMap<Name, Vec<u32>>,
+    ) -> Option<Name> {
+        let (opcode, _) = self.words(self.of.module.mnemonic(instruction.mnemonic));
+        let is_constant = |n: u32| self.immediate(instruction.operands.start + n).is_ok();
+        let name = self.name(instruction.operands.start)?;
+        let before = reads.get(&name).and_then(|reads| reads.first()).is_some_and(|&first| first <= index);
+        let by_constant = opcode == "mul" && (is_constant(1) || is_constant(2));
+        (by_constant && !before && written.get(&name) == Some(&1)).then_some(name)
+    }
+
+    /// How often each register is written.
+    fn written(&self) -> HashMap<Name, u32> {
+        let mut written = HashMap::new();
+        for statement in self.statements {
+            if let Statement::Instruction(instruction) = statement
+                && instruction.operands.len > 0
+            {
+                self.each_part(instruction.operands.start, &mut |name| {
+                    *written.entry(name).or_insert(0) += 1
+                });
+            }
+        }
+        written
     }
 
     /// The statements that read each register, but for dead ones.

@@ -7,7 +7,8 @@
 //! - [`number`] takes codes apart and puts results together,
 //! - [`exact`] follows the rules for any shape and format, in integers: what everything else is held against,
 //! - [`lanes`] gives the same bits for ordinary numbers, many sums at a time,
-//! - [`quick`] does so for matrices, and [`fragment`] for the registers of a warp, with [`wide`] where there is AVX-512.
+//! - [`quick`] does so for matrices, and [`fragment`] for the registers of a warp, with [`wide`] where there is AVX-512,
+//! - [`panel`] does so for sixteen rows and many columns, sparse ones too, with [`wide_panel`] where there is AVX-512.
 
 pub mod exact;
 pub mod fragment;

@@ -3,7 +3,8 @@
 //!
 //! Products are functions of elements: [`float`] adds up as the hardware's units do, [`integer`] and [`double`] exactly
 //! and in order. [`layout`] says which lane holds which element, [`sparse`] which elements are there, [`descriptor`]
-//! where a matrix lies in shared memory.
+//! where a matrix lies in shared memory. [`registers`] multiplies what registers hold without taking elements out,
+//! with rows and columns as [`lines`] of bytes.
 
 pub mod descriptor;
 pub mod double;
