@@ -14,6 +14,17 @@ pub(super) struct Piece {
     register: usize,
 }
 
+impl Piece {
+    /// What a lane stores there, in the lowest bits.
+    pub(super) fn word(&self, frame: &Frame, memory: &Memory, operands: &Operands, lane: usize) -> u64 {
+        let slot = operands.reads[self.register];
+        match memory.bits {
+            64 => frame.row::<u64>(slot)[lane],
+            _ => u64::from(frame.row::<u32>(slot)[lane] >> self.shift),
+        }
+    }
+}
+
 impl Memory {
     /// Bytes of a piece.
     pub(super) fn piece_bytes(&self) -> u64 {
@@ -93,13 +104,9 @@ pub(super) fn store(
         }
     }
     for lane in lanes(taking) {
-        for Piece { offset, shift, register } in memory.pieces(lane, memory.stride_of(frame, stride, lane)) {
-            let slot = operands.reads[register];
-            let word = match memory.bits {
-                64 => frame.row::<u64>(slot)[lane],
-                _ => u64::from(frame.row::<u32>(slot)[lane] >> shift),
-            };
-            let (cells, at) = places.judge(lane, offset, bytes, Use::Write)?;
+        for piece in memory.pieces(lane, memory.stride_of(frame, stride, lane)) {
+            let word = piece.word(frame, memory, operands, lane);
+            let (cells, at) = places.judge(lane, piece.offset, bytes, Use::Write)?;
             match bytes {
                 1 => u8::from_word(word).store(cells, at),
                 2 => u16::from_word(word).store(cells, at),

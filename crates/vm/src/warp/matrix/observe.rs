@@ -1,6 +1,6 @@
 //! Tells the sanitizers which memory a matrix instruction uses.
 
-use super::{fragment, wgmma};
+use super::{tiles, wgmma};
 use crate::fault::Use;
 use crate::lanes::{LANES, lanes};
 use crate::program::matrix::MatrixOp;
@@ -27,7 +27,7 @@ impl Warp {
         let address = operands.addresses.first();
         let own = address.map_or([0; LANES], |address| addresses(activation, address));
         let memory = address.map_or(Memory::Shared, |address| address.memory);
-        let touch = |lane: usize, at: u64, bytes: u64, usage: Use| {
+        let touch = |lane: usize, at: u64, bytes: u64, usage: Use, data: Option<&[u8]>| {
             let (space, window) = match memory {
                 Memory::Generic => env.spaces.window_of(at),
                 memory => (memory, 0),
@@ -38,35 +38,47 @@ impl Warp {
             if !at.is_multiple_of(bytes) {
                 return;
             }
-            let touch =
-                Touch { lane, usage, strong: false, space: kept, cta, address: start, bytes, data: None };
+            let touch = Touch { lane, usage, strong: false, space: kept, cta, address: start, bytes, data };
             let named = || address.and_then(|address| self.called(env, split, address, space, at));
             sanitizer.touch(env.launch, actor, &touch, &named);
         };
         match op {
-            MatrixOp::Load(tiles) | MatrixOp::Store(tiles) => {
-                let loads = matches!(op, MatrixOp::Load(_));
-                let usage = if loads { Use::Read } else { Use::Write };
-                let rows = (tiles.count * tiles.kind.rows(loads)) as usize;
-                lanes(actor.lanes)
-                    .filter(|&lane| lane < rows)
-                    .for_each(|lane| touch(lane, own[lane], 16, usage));
+            MatrixOp::Load(tiles) => {
+                let rows = (tiles.count * tiles.kind.rows(true)) as usize;
+                let giving = lanes(actor.lanes).filter(|&lane| lane < rows);
+                giving.for_each(|lane| touch(lane, own[lane], 16, Use::Read, None));
             }
-            MatrixOp::FragmentLoad(memory) | MatrixOp::FragmentStore(memory) => {
-                let loads = matches!(op, MatrixOp::FragmentLoad(_));
-                let usage = if loads { Use::Read } else { Use::Write };
+            MatrixOp::Store(tiles) => {
+                let rows = (tiles.count * tiles.kind.rows(false)) as usize;
+                let words = tiles::rows(frame, tiles, operands);
+                for lane in lanes(actor.lanes).filter(|&lane| lane < rows) {
+                    let row = words[lane].map(u32::to_le_bytes);
+                    touch(lane, own[lane], 16, Use::Write, Some(row.as_flattened()));
+                }
+            }
+            MatrixOp::FragmentLoad(memory) => {
                 let bytes = memory.piece_bytes();
-                let stride = operands.reads.get(if loads { 0 } else { memory.fragment.registers() });
                 for lane in lanes(actor.lanes) {
-                    let pieces = memory.pieces(lane, memory.stride_of(frame, stride, lane));
-                    let places = pieces.map(|fragment::Piece { offset, .. }| own[lane].wrapping_add(offset));
-                    places.for_each(|at| touch(lane, at, bytes, usage));
+                    for piece in memory.pieces(lane, memory.stride_of(frame, operands.reads.first(), lane)) {
+                        touch(lane, own[lane].wrapping_add(piece.offset), bytes, Use::Read, None);
+                    }
+                }
+            }
+            MatrixOp::FragmentStore(memory) => {
+                let bytes = memory.piece_bytes();
+                let stride = operands.reads.get(memory.fragment.registers());
+                for lane in lanes(actor.lanes) {
+                    for piece in memory.pieces(lane, memory.stride_of(frame, stride, lane)) {
+                        let word = piece.word(frame, memory, operands, lane).to_le_bytes();
+                        let data = word.get(..bytes as usize);
+                        touch(lane, own[lane].wrapping_add(piece.offset), bytes, Use::Write, data);
+                    }
                 }
             }
             MatrixOp::Wgmma(op) => {
                 let lane = first(actor.lanes);
                 wgmma::pieces(frame, op, operands, self.index as usize % 4, lane, |at| {
-                    touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read);
+                    touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read, None);
                 });
             }
             MatrixOp::Transpose | MatrixOp::Mma(_) => {}

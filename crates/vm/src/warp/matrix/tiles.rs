@@ -5,8 +5,9 @@
 
 use super::Places;
 use crate::fault::{Tried, Use};
-use crate::lanes::{Frame, LANES};
+use crate::lanes::{Frame, LANES, has_lane};
 use crate::memory::cell::Unit;
+use crate::memory::order;
 use crate::program::matrix::{Packing, TileKind, Tiles};
 use crate::program::{NONE, Operands};
 
@@ -14,7 +15,7 @@ use crate::program::{NONE, Operands};
 const ROW: u64 = 16;
 
 /// A row: four words, as lanes hold it.
-type Words = [u32; 4];
+pub(super) type Words = [u32; 4];
 
 pub(super) fn load(
     frame: &mut Frame,
@@ -55,9 +56,22 @@ pub(super) fn store(
     taking: u32,
 ) -> Tried<()> {
     let giving = (0..(tiles.count * 8) as usize).filter(|lane| taking >> lane & 1 == 1);
-    for lane in giving.clone() {
+    for lane in giving {
         places.judge(lane, 0, ROW, Use::Write)?;
     }
+    let rows = rows(frame, tiles, operands);
+    for lane in order::storing(ROW).filter(|&lane| lane < tiles.count as usize * 8 && has_lane(taking, lane))
+    {
+        let (cells, at) = places.judge(lane, 0, ROW, Use::Write)?;
+        let [a, b, c, d] = rows[lane].map(u64::from);
+        (a | b << 32).store(cells, at);
+        (c | d << 32).store(cells, at + 8);
+    }
+    Ok(())
+}
+
+/// The rows that `stmatrix` writes, by the lane that has the address.
+pub(super) fn rows(frame: &Frame, tiles: &Tiles, operands: &Operands) -> [Words; LANES] {
     let mut rows = [[0; 4]; LANES];
     for (&slot, tile) in operands.reads.iter().zip(rows.chunks_exact_mut(8)) {
         let values = frame.row::<u32>(slot);
@@ -72,13 +86,7 @@ pub(super) fn store(
             TileKind::Bytes(_) => tile.copy_from_slice(&spread(&values)),
         }
     }
-    for lane in giving {
-        let (cells, at) = places.judge(lane, 0, ROW, Use::Write)?;
-        let [a, b, c, d] = rows[lane].map(u64::from);
-        (a | b << 32).store(cells, at);
-        (c | d << 32).store(cells, at + 8);
-    }
-    Ok(())
+    rows
 }
 
 /// `movmatrix`
