@@ -19,7 +19,7 @@ use softwarp_syntax::tree::{Instruction, Mnemonic, Operand, OperandKind, Range, 
 use std::collections::{HashMap, HashSet};
 
 /// A register: of a family which member, and of a vector which element.
-type Name = (VarId, Option<u32>, u8);
+pub(super) type Name = (VarId, Option<u32>, u8);
 
 /// What a register holds, as far as the assembler can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,7 +167,7 @@ impl Builder<'_, '_> {
         walk.forgotten
     }
 
-    fn words(&self, mnemonic: &Mnemonic) -> (&str, Vec<&str>) {
+    pub(super) fn words(&self, mnemonic: &Mnemonic) -> (&str, Vec<&str>) {
         let words = mnemonic.modifiers.iter().map(|&word| self.of.module.name(word)).collect();
         (self.of.module.name(mnemonic.opcode), words)
     }
@@ -243,7 +243,7 @@ impl Builder<'_, '_> {
     }
 
     /// The register that an operand is.
-    fn name(&self, index: u32) -> Option<Name> {
+    pub(super) fn name(&self, index: u32) -> Option<Name> {
         let operand = self.of.module.operands.get(index as usize)?;
         let element = match operand.kind {
             OperandKind::Name(_) => 0,
@@ -257,7 +257,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers in an operand. (Operands nest only as deep as the grammar has it.)
-    fn each_part(&self, index: u32, found: &mut impl FnMut(Name)) {
+    pub(super) fn each_part(&self, index: u32, found: &mut impl FnMut(Name)) {
         if let Some(name) = self.name(index) {
             found(name);
         }
@@ -271,7 +271,7 @@ impl Builder<'_, '_> {
     }
 
     /// Whether a statement is a branch to the next one, which ends no block.
-    fn leads_on(&self, index: u32) -> bool {
+    pub(super) fn leads_on(&self, index: u32) -> bool {
         match self.statements.get(index as usize) {
             Some(Statement::Instruction(instruction)) => {
                 self.reference(instruction.operands.start) == Reference::Label(index + 1)
@@ -281,7 +281,7 @@ impl Builder<'_, '_> {
     }
 
     /// The labels that control comes to from elsewhere.
-    fn targets(&self) -> HashSet<u32> {
+    pub(super) fn targets(&self) -> HashSet<u32> {
         let mut targets = HashSet::new();
         for (index, statement) in (0..).zip(self.statements) {
             match statement {
@@ -341,7 +341,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers that an instruction reads: those that do not stand first, by themselves.
-    fn each_read(&self, instruction: &Instruction, found: &mut impl FnMut(Name)) {
+    pub(super) fn each_read(&self, instruction: &Instruction, found: &mut impl FnMut(Name)) {
         for (n, index) in self.places(instruction.operands).enumerate() {
             let operand = self.of.module.operands.get(index as usize);
             if n > 0 || operand.is_some_and(|operand| operand.kind.parts().is_some()) {

@@ -1,6 +1,7 @@
 //! One function: the walk over its statements, its registers and constants, and where its parameters lie.
 
 use super::allocate::{Virtual, allocate};
+use super::contract::Contractions;
 use super::control::Scopes;
 use super::form::{self, Action, Form};
 use super::forward::{Registers, forward};
@@ -111,6 +112,10 @@ pub(super) struct Builder<'s, 'a> {
     unsaturated: HashSet<u32>,
     /// The instruction at hand is one of them.
     saturation_forgotten: bool,
+    /// The products that the assembler fuses into sums.
+    pub contractions: Contractions,
+    /// The statement at hand.
+    pub statement: u32,
     /// Where parameters and return values lie in the parameter memory.
     pub homes: HashMap<VarId, u64>,
     /// Parameters and return values whose addresses are taken lie in the frame instead.
@@ -163,6 +168,8 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
         span: body.map_or(is.span, |body| Span::new(body.span.start, body.span.start + 1)),
         unsaturated: HashSet::new(),
         saturation_forgotten: false,
+        contractions: Contractions::default(),
+        statement: 0,
         homes: HashMap::new(),
         in_frame: HashMap::new(),
         arguments: 0,
@@ -178,6 +185,7 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
     builder.place_parameters(is.arguments.bytes);
     builder.enter();
     builder.unsaturated = builder.forgotten_saturations();
+    builder.contractions = builder.contractions();
     builder.body();
     builder.span = body.map_or(is.span, |body| Span::new(body.span.end.saturating_sub(1), body.span.end));
     builder.finish(function)
@@ -198,6 +206,7 @@ impl<'a> Builder<'_, 'a> {
                     let predicate = instruction.guard.and_then(|_| guards.next());
                     let predicate = predicate.map_or(Reference::Nothing, |guard| guard.predicate);
                     self.saturation_forgotten = self.unsaturated.contains(&index);
+                    self.statement = index;
                     self.instruction(predicate, instruction);
                 }
                 _ => {}
@@ -238,6 +247,12 @@ impl<'a> Builder<'_, 'a> {
         let Some(form) = form else { return Err(Refusal::Form) };
         if self.saturation_forgotten {
             return self.act(&form.without("sat", self.session.select), instruction);
+        }
+        if let Some(sum) = self.contractions.sum(self.statement) {
+            return self.fused(sum, &form, instruction);
+        }
+        if self.contractions.has_product(self.statement) {
+            self.keep_factors(&form, instruction)?;
         }
         self.act(&form, instruction)
     }

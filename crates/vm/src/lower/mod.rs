@@ -14,6 +14,7 @@ mod assembler;
 mod asynchronous;
 mod call;
 mod cluster;
+mod contract;
 mod control;
 mod form;
 mod forward;
