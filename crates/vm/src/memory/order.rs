@@ -42,8 +42,8 @@ mod tests {
     fn told(bytes: u64, taking: u32) -> usize {
         let group = (32 * 4 / bytes.max(4)) as usize;
         let groups = (0..LANES).step_by(group).map(|first| (first..first + group).collect::<Vec<_>>());
-        let with_some = groups.filter_map(|lanes| lanes.into_iter().find(|lane| taking >> lane & 1 == 1));
-        with_some.last().expect("one takes part")
+        let mut with_some = groups.filter_map(|lanes| lanes.into_iter().find(|lane| taking >> lane & 1 == 1));
+        with_some.next_back().expect("one takes part")
     }
 
     #[test]
