@@ -12,6 +12,7 @@
 //! that it runs on defines: each byte is one that was written. And whole rows are copied by the processor's own
 //! instructions (`memory/wide.rs`).
 
+use super::order;
 use super::wide::{Address, Baseline, Cpu, From};
 use crate::lanes::LANES;
 use std::alloc::{Layout, alloc_zeroed};
@@ -355,8 +356,7 @@ impl<'a> Piece<'a> {
         true
     }
 
-    /// Copies half a row in at each of two addresses, the second last, if all of it is inside and aligned. Says
-    /// whether.
+    /// Copies half a row in at each of two addresses, if all of it is inside and aligned. Says whether.
     ///
     /// # Safety
     /// The CPU has the level.
@@ -364,11 +364,15 @@ impl<'a> Piece<'a> {
     pub(crate) unsafe fn write_halves<C: Cpu, T: Unit>(&self, addresses: [u64; 2], row: &[T; LANES]) -> bool {
         let Some([first, second]) = self.places::<T>(addresses, LANES / 2) else { return false };
         let (low, high) = row.split_at(LANES / 2);
-        // SAFETY: there is room for half a row at each place. The words are atomics, so they may be written through
-        // a shared reference.
-        unsafe {
-            C::copy::<T>(low.as_ptr().cast(), first.cast_mut(), LANES / 2);
-            C::copy::<T>(high.as_ptr().cast(), second.cast_mut(), LANES / 2);
+        let mut halves = [(low, first), (high, second)];
+        // Where they overlap, the lower half wins if both are stored together.
+        if order::together(T::BYTES as u64) == LANES {
+            halves.reverse();
+        }
+        for (half, place) in halves {
+            // SAFETY: there is room for half a row at each place. The words are atomics, so they may be written
+            // through a shared reference.
+            unsafe { C::copy::<T>(half.as_ptr().cast(), place.cast_mut(), LANES / 2) };
         }
         true
     }
@@ -411,11 +415,12 @@ impl<'b> Places<'_, 'b> {
         row
     }
 
-    /// Writes an element of those places that a mask names, the highest last.
+    /// Writes an element of those places that a mask names; where these are the same, the one that wins last.
     #[inline(always)]
     pub(crate) fn scatter<T: Unit>(&self, skip: u64, row: &[T; LANES], mask: u32) {
         let start = self.start::<T>(skip);
-        for (lane, (value, &at)) in row.iter().zip(self.at).enumerate() {
+        for lane in order::storing(self.bytes) {
+            let (value, at) = (&row[lane % LANES], self.at[lane % LANES]);
             if mask >> lane & 1 == 1 {
                 // SAFETY: all places are inside and aligned, and the element is one of theirs. The words are
                 // atomics, so they may be written through a shared reference.

@@ -7,9 +7,10 @@ use super::fast::At;
 use super::run::first;
 use super::{Activation, Env, HINTS, Warp};
 use crate::fault::{FaultKind, Nearest, Problem, Relative, Tried, Trouble, Use, What};
-use crate::lanes::{ALL, Frame, LANES, lanes};
+use crate::lanes::{ALL, Frame, LANES, has_lane, lanes};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
+use crate::memory::order;
 use crate::memory::private::Private;
 use crate::program::{Access, Address, Memory, NONE};
 use softwarp_num::{Vectorise, vectorised};
@@ -134,12 +135,12 @@ impl Group {
         Ok(row)
     }
 
-    /// Writes an element of all lanes that take part, the highest last; none if one of them must not.
+    /// Writes an element of all lanes that take part, the one that wins last; none if one of them must not.
     fn store<T: Unit>(&self, spaces: &Spaces<'_>, skip: u64, row: &[u64; LANES]) -> Tried<()> {
         for lane in lanes(self.lanes) {
             self.judge(spaces, lane, Use::Write)?;
         }
-        for lane in lanes(self.lanes) {
+        for lane in order::storing(self.bytes).filter(|&lane| has_lane(self.lanes, lane)) {
             let (cells, at) = self.judge(spaces, lane, Use::Write)?;
             T::from_word(row[lane]).store(cells, (at + skip) as usize);
         }

@@ -18,6 +18,7 @@ use super::element::{elements, put};
 use crate::lanes::{ALL, Frame, LANES};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Places, Unit};
+use crate::memory::order;
 use crate::memory::wide::{self, Baseline, Cpu, From};
 use crate::ops::level;
 use crate::program::{Access, Address, Memory, NONE};
@@ -469,8 +470,7 @@ fn store<S: Source, C: Cpu, T: Unit>(frame: &Frame, access: &Access, at: At<'_, 
             unsafe { cells.write_row::<C, u64>(at, &frame.wide[slot as usize].0) };
         }
         (Some((cells, Near::Same(at))), _) => {
-            // Of lanes that write to one place, the highest is the last.
-            let last = 31 - taking.leading_zeros() as usize % LANES;
+            let last = order::winner(bytes, taking);
             for (index, &register) in registers.iter().enumerate() {
                 elements::<T>(frame, register)[last].store(cells, at as usize + index * T::BYTES);
             }

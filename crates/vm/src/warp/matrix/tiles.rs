@@ -5,8 +5,9 @@
 
 use super::Places;
 use crate::fault::{Tried, Use};
-use crate::lanes::{ALL, Frame, LANES};
+use crate::lanes::{ALL, Frame, LANES, has_lane};
 use crate::memory::cell::{Cells, Unit};
+use crate::memory::order;
 use crate::program::matrix::{Packing, TileKind, Tiles};
 use crate::program::{NONE, Operands};
 
@@ -69,18 +70,17 @@ pub(super) fn store(
     taking: u32,
 ) -> Tried<()> {
     let count = (tiles.count * 8) as usize;
-    let giving = (0..count).filter(|lane| taking >> lane & 1 == 1);
     let shared = if taking == ALL { places.shared(count, ROW) } else { None };
     let place = |lane: usize| match shared {
         Some((cells, base)) => Ok((cells, (places.addresses[lane] - base) as usize)),
         None => places.judge(lane, 0, ROW, Use::Write),
     };
     // All of them, before anything is written.
-    for lane in giving.clone() {
+    for lane in (0..count).filter(|&lane| has_lane(taking, lane)) {
         place(lane)?;
     }
     let rows = rows_given(frame, tiles, operands);
-    for lane in giving {
+    for lane in order::storing(ROW).filter(|&lane| lane < count && has_lane(taking, lane)) {
         let (cells, at) = place(lane)?;
         let [a, b, c, d] = rows[lane].map(u64::from);
         (a | b << 32).store(cells, at);
