@@ -72,6 +72,18 @@ fn a_product_whose_register_is_read_in_another_block_stays_one() {
 }
 
 #[test]
+fn times_one_is_no_product_however_the_one_is_written() {
+    // If it were, it would be the first, and the other would be rounded.
+    let of = |one: &str| {
+        let body = format!("mov.f32 %f5, {one}; mul.f32 %f3, %f2, %f5;");
+        left("", &format!("{body} mul.f32 %f4, %f1, %f1; add.f32 %f9, %f3, %f4;"))
+    };
+    for one in ["0f3F800000", "1.0", "0d3FF0000000000000"] {
+        assert_eq!(of(one), LEFT, "{one}");
+    }
+}
+
+#[test]
 fn a_product_by_a_constant_goes_into_sums_of_other_blocks() {
     let by = |factor: &str| {
         let sum = "@%p1 bra L; st.global.f32 [%o+12], %f1; L: add.f32 %f9, %f3, %f2;";
@@ -79,6 +91,13 @@ fn a_product_by_a_constant_goes_into_sums_of_other_blocks() {
     };
     assert_eq!(by("0f3F800800"), LEFT);
     assert_eq!(by("%f1"), 0.0);
+    // In a register that holds nothing else, and in one that does.
+    let sum = "@%p1 bra L; st.global.f32 [%o+12], %f1; L: add.f32 %f9, %f3, %f2;";
+    assert_eq!(left("", &format!("mov.f32 %f5, 0f3F800800; mul.f32 %f3, %f1, %f5; {sum}")), LEFT);
+    assert_eq!(
+        left("", &format!("mov.f32 %f5, 0f3F800800; mul.f32 %f3, %f1, %f5; {sum} mov.f32 %f5, %f9;")),
+        0.0
+    );
     // Something else reads it, in yet another block.
     let body =
         "mul.f32 %f3, %f1, 0f3F800800; @%p1 bra L; st.global.f32 [%o+12], %f3; L: add.f32 %f9, %f3, %f2;";

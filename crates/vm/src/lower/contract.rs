@@ -9,7 +9,8 @@
 //! each that only one sum reads, then those that several do, sum by sum. Of two products that a sum could take, it is
 //! the first. The other one is then added, so it must be computed, and goes into no further sum. A quotient by way of
 //! the reciprocal (`div.approx`, `div.full`) is such a product, too. Copies and negations are looked through. A
-//! multiplication by a constant is cheap enough to be done again: its sums may be in other blocks.
+//! multiplication by a constant or a kernel's parameter is cheap enough to be done again: its sums may be in other
+//! blocks.
 //!
 //! The block of a product does not end at a label that nothing leads to, at a barrier or at an access to memory; it
 //! does at a fence, at a division that has branches inside, and at a guarded instruction with an effect beyond
@@ -21,9 +22,10 @@ use super::assembler::Name;
 use super::form::{Action, Form};
 use super::function::{Builder, Lowered, Refusal};
 use super::kernels::Simple;
-use super::operand::Gathered;
+use super::operand::{Gathered, constant_bits};
 use crate::program::Kernel;
 use softwarp_check::Reference;
+use softwarp_check::constant::Value;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{self, Resolution};
 use softwarp_syntax::tree::{Instruction, Mnemonic, Operand, OperandKind, Range, Statement};
@@ -53,6 +55,14 @@ struct Taken {
     second: bool,
     /// Whether it was negated on the way.
     negated: bool,
+}
+
+/// What a register holds, or an operand is, if it is the same in all blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fixed {
+    Constant(u64),
+    /// A parameter of the kernel.
+    Parameter,
 }
 
 /// What an instruction is to the assembler while it looks for products and sums.
@@ -213,6 +223,7 @@ impl Builder<'_, '_> {
         let dead = self.dead(&targets);
         let reads = self.reads(&dead);
         let written = self.written();
+        let fixed = self.fixed(&written, &reads);
         let mut walk = Walk::default();
         for (index, statement) in (0..).zip(self.statements) {
             let ends = match statement {
@@ -222,9 +233,11 @@ impl Builder<'_, '_> {
                     let role = roles.get(instruction.mnemonic.0 as usize).copied().unwrap_or(Role::Other);
                     if !dead.contains(&index) {
                         let products = walk.products.len();
-                        self.meet(&mut walk, index, role, instruction);
+                        self.meet(&mut walk, index, role, instruction, &fixed);
                         if let Some(product) = walk.products.get_mut(products) {
-                            product.everywhere = self.everywhere(index, instruction, &written, &reads);
+                            let by_fixed = self.is_by_fixed(instruction, &fixed);
+                            product.everywhere =
+                                self.written_once(index, instruction, &written, &reads).filter(|_| by_fixed);
                         }
                     }
                     role == Role::End || instruction.guard.is_some() && !self.is_register_only(instruction)
@@ -286,7 +299,14 @@ impl Builder<'_, '_> {
         form.is_some_and(|form| matches!(form.action, Action::Alu(..) | Action::Video(..) | Action::Move))
     }
 
-    fn meet(&self, walk: &mut Walk, index: u32, role: Role, instruction: &Instruction) {
+    fn meet(
+        &self,
+        walk: &mut Walk,
+        index: u32,
+        role: Role,
+        instruction: &Instruction,
+        fixed: &HashMap<Name, Fixed>,
+    ) {
         let places = self.places(instruction.operands);
         let name = |n: u32| (n < places.len() as u32).then(|| self.name(places.start + n)).flatten();
         let guarded = instruction.guard.is_some();
@@ -304,7 +324,7 @@ impl Builder<'_, '_> {
         if let Role::Product(kind) = role
             && !guarded
             && places.len() == 3
-            && self.is_multiplication(instruction)
+            && self.is_multiplication(instruction, fixed)
         {
             holds = Some(Held { product: walk.products.len() as u32, negated: false });
             walk.products.push(Product {
@@ -327,33 +347,77 @@ impl Builder<'_, '_> {
     }
 
     /// Whether a product stays one: times one it is a copy, or a negation, and one by something is a reciprocal.
-    fn is_multiplication(&self, instruction: &Instruction) -> bool {
+    fn is_multiplication(&self, instruction: &Instruction, fixed: &HashMap<Name, Fixed>) -> bool {
         let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
-        let ones: &[u64] = match words.last() {
-            Some(&"f64") => &[0x3ff0_0000_0000_0000, 0xbff0_0000_0000_0000],
-            Some(&"f32") => &[0x3f80_0000, 0xbf80_0000],
-            _ => &[],
+        let (ty, ones): (_, &[u64]) = match words.last() {
+            Some(&"f64") => (Type::F64, &[0x3ff0_0000_0000_0000, 0xbff0_0000_0000_0000]),
+            Some(&"f32") => (Type::F32, &[0x3f80_0000, 0xbf80_0000]),
+            _ => (Type::F32, &[]),
         };
-        let constant = |n: u32| self.immediate(instruction.operands.start + n).ok();
+        let constant = |n: u32| match self.fixed_operand(instruction.operands.start + n, ty, fixed)? {
+            Fixed::Constant(bits) => Some(bits),
+            Fixed::Parameter => None,
+        };
         let is_one = |n: u32| constant(n).is_some_and(|bits| ones.contains(&bits));
         let folds = constant(1).is_some() && constant(2).is_some();
         !folds && !is_one(1) && (opcode == "div" || !is_one(2))
     }
 
-    /// The register of a product by a constant, if it holds nothing else.
-    fn everywhere(
+    /// Whether an instruction multiplies by what is the same in all blocks.
+    fn is_by_fixed(&self, instruction: &Instruction, fixed: &HashMap<Name, Fixed>) -> bool {
+        let (opcode, _) = self.words(self.of.module.mnemonic(instruction.mnemonic));
+        let is_fixed =
+            |n: u32| self.fixed_operand(instruction.operands.start + n, Type::F32, fixed).is_some();
+        opcode == "mul" && (is_fixed(1) || is_fixed(2))
+    }
+
+    /// What an operand is, as a number of a type, if it is the same in all blocks.
+    fn fixed_operand(&self, index: u32, ty: Type, fixed: &HashMap<Name, Fixed>) -> Option<Fixed> {
+        let value = match self.operand(index).kind {
+            OperandKind::Literal(literal) => Value::from(literal),
+            OperandKind::Expr(id) => self.evaluate(id).ok()?,
+            _ => return fixed.get(&self.name(index)?).copied(),
+        };
+        Some(Fixed::Constant(constant_bits(value, ty)))
+    }
+
+    /// The registers that hold a constant or a kernel's parameter, and nothing else.
+    fn fixed(&self, written: &HashMap<Name, u32>, reads: &HashMap<Name, Vec<u32>>) -> HashMap<Name, Fixed> {
+        let mut fixed = HashMap::new();
+        for (index, statement) in (0..).zip(self.statements) {
+            let Statement::Instruction(instruction) = statement else { continue };
+            if instruction.guard.is_some() {
+                continue;
+            }
+            let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
+            let found = match (opcode, &words[..]) {
+                ("mov", [ty]) => {
+                    let ty = Type::from_name(ty).unwrap_or(Type::F32);
+                    self.fixed_operand(instruction.operands.start + 1, ty, &fixed)
+                }
+                ("ld", ["param", _]) if self.entry => Some(Fixed::Parameter),
+                _ => None,
+            };
+            if let Some(found) = found
+                && let Some(name) = self.written_once(index, instruction, written, reads)
+            {
+                fixed.insert(name, found);
+            }
+        }
+        fixed
+    }
+
+    /// The register that an instruction writes, if no other does and it is not read before.
+    fn written_once(
         &self,
         index: u32,
         instruction: &Instruction,
         written: &HashMap<Name, u32>,
         reads: &HashMap<Name, Vec<u32>>,
     ) -> Option<Name> {
-        let (opcode, _) = self.words(self.of.module.mnemonic(instruction.mnemonic));
-        let is_constant = |n: u32| self.immediate(instruction.operands.start + n).is_ok();
         let name = self.name(instruction.operands.start)?;
         let before = reads.get(&name).and_then(|reads| reads.first()).is_some_and(|&first| first <= index);
-        let by_constant = opcode == "mul" && (is_constant(1) || is_constant(2));
-        (by_constant && !before && written.get(&name) == Some(&1)).then_some(name)
+        (!before && written.get(&name) == Some(&1)).then_some(name)
     }
 
     /// How often each register is written.
