@@ -3,8 +3,9 @@
 use super::forward::Forwarded;
 use super::kernels::Simple;
 use crate::ops::fused::{Part, fuse};
+use crate::program::matrix::MatrixOp;
 use crate::program::plan::{Entry, Jump, Plan};
-use crate::program::{Guard, Inst, NONE, Op, Step};
+use crate::program::{Guard, Inst, NONE, Op, Step, WarpOpKind};
 use crate::warp::Direct;
 
 impl Plan {
@@ -53,7 +54,11 @@ pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded, parts: &[(u
         let first = fused.peek().is_some_and(|(second, _)| *second == at + 1);
         open = first || forwarded.unread.get(at).copied().unwrap_or(false) || is_silent(op);
         if !open {
-            plan.entries.push(both.map_or_else(|| entry(op, row, accesses), |(_, inst)| Entry::Plain(*inst)));
+            plan.entries.push(match both {
+                Some((_, inst)) => Entry::Plain(*inst),
+                None if is_meeting(ops, at) => Entry::Meet,
+                None => entry(op, row, accesses),
+            });
             accesses += u32::from(matches!(plan.entries.last(), Some(Entry::Load(_) | Entry::Store(_))));
         }
     }
@@ -112,9 +117,21 @@ fn entry(op: &Op, given: Option<(u32, bool)>, accesses: u32) -> Entry {
             (Step::Store(access), _) if *guard == Guard::ALWAYS => {
                 Direct::store(access, accesses).map_or(Entry::Other, Entry::Store)
             }
+            (Step::Matrix(MatrixOp::Mma(_), _), _) if *guard == Guard::ALWAYS => Entry::Multiply,
             _ => Entry::Other,
         },
     }
+}
+
+/// Whether an operation is where all lanes come together for the matrix instruction behind it: these are always made
+/// as a pair.
+fn is_meeting(ops: &[Op], at: usize) -> bool {
+    let step = |at: usize| match ops.get(at) {
+        Some(Op::Other(Guard::ALWAYS, step)) => Some(&**step),
+        _ => None,
+    };
+    let meets = matches!(step(at), Some(Step::Warp(op)) if op.op == WarpOpKind::Sync);
+    meets && matches!(step(at + 1), Some(Step::Matrix(..)))
 }
 
 /// A copy of a row that a launch gives.

@@ -35,6 +35,10 @@ pub(crate) enum Entry {
     Branch(Guard, Jump),
     /// Arithmetic without a guard, and the branch behind it, whose guard it has.
     Test(Inst, Jump),
+    /// All lanes come together; there is nothing to do if they are.
+    Meet,
+    /// A product of matrices without a guard, by a whole warp.
+    Multiply,
     /// Nothing that anybody sees.
     Nothing,
     /// Anything else.

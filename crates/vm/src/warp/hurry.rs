@@ -79,6 +79,19 @@ pub(super) fn hurry(
                 continue;
             }
             Entry::Nothing => continue,
+            Entry::Meet => {
+                if mask != ALL {
+                    break next(rest) - 1;
+                }
+                memories.watch.exchanged();
+                continue;
+            }
+            Entry::Multiply => {
+                if mask != ALL || !product(frame, code, next(rest) - 1) {
+                    break next(rest) - 1;
+                }
+                continue;
+            }
             Entry::Other => {
                 if !touch(frame, code, memories, next(rest) - 1, mask) {
                     break next(rest) - 1;
@@ -106,6 +119,15 @@ pub(super) fn hurry(
         }
     };
     (stopped, done + u64::from(before(stopped).wrapping_sub(start)))
+}
+
+/// A product of matrices by a whole warp. Says whether it was done.
+#[inline(never)]
+fn product(frame: &mut Frame, code: &Code, op: usize) -> bool {
+    let Some(Op::Other(_, step)) = code.ops.get(op) else { return false };
+    let Step::Matrix(MatrixOp::Mma(op), operands) = &**step else { return false };
+    multiply(frame, op, operands, ALL);
+    true
 }
 
 /// What is no arithmetic: a load or store that is not as it was before, or not of the most common kind; and what a

@@ -41,6 +41,23 @@ pub fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sum
     portable(factors, a, b, c, d)
 }
 
+/// [`multiply`] of f16 or bf16 where the registers are: of a frame's rows, by their numbers, it reads A, B and C and
+/// writes D. Returns false, and has done nothing, also if that would be no faster.
+pub fn multiply_rows(
+    factors: Format,
+    rows: &mut [crate::lanes::Row<u32>],
+    reads: &[u32],
+    writes: &[u32],
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if Level::current() == Level::Avx512 {
+        // SAFETY: the current level is at most the best, whose features were detected on this CPU.
+        return unsafe { super::wide::multiply_rows(factors, rows, reads, writes) };
+    }
+    let _ = (factors, rows, reads, writes);
+    false
+}
+
 /// [`multiply`] in loops for any CPU.
 pub fn portable(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sums) -> bool {
     let (words, d) = (factors, &mut d.0);

@@ -12,6 +12,7 @@
 #![allow(clippy::needless_range_loop, reason = "several arrays side by side")]
 
 use super::fragment::{Row, Sums};
+use crate::lanes;
 use softwarp_num::Format;
 use std::arch::x86_64::*;
 
@@ -29,6 +30,47 @@ pub unsafe fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &
             _ => false,
         }
     }
+}
+
+/// What [`super::fragment::multiply_rows`] does.
+///
+/// # Safety
+/// As of [`multiply`].
+pub unsafe fn multiply_rows(
+    factors: Format,
+    rows: &mut [lanes::Row<u32>],
+    reads: &[u32],
+    writes: &[u32],
+) -> bool {
+    // SAFETY: the features are those that the caller answers for.
+    unsafe { in_rows(factors, rows, reads, writes) }
+}
+
+/// Compiled for the features, so that rows of D are copied in whole vectors.
+#[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+fn in_rows(factors: Format, rows: &mut [lanes::Row<u32>], reads: &[u32], writes: &[u32]) -> bool {
+    let row = |slot: u32| &rows[slot as usize].0;
+    let mut d = Sums::ZERO;
+    let done = match *reads {
+        [a0, a1, a2, a3, b0, b1, ref c @ ..] => {
+            let (a, b) = ([[row(a0), row(a1)], [row(a2), row(a3)]], [row(b0), row(b1)]);
+            match *c {
+                [c0, c1, c2, c3] => shaped(a, b, factors, &[c0, c1, c2, c3].map(row), &mut d),
+                [c0, c1] => shaped(a, b, factors, &[c0, c1].map(row), &mut d),
+                _ => false,
+            }
+        }
+        _ => false,
+    };
+    if done {
+        for (&slot, sums) in writes.iter().zip(&d.0) {
+            // There is none for what nobody wants.
+            if let Some(row) = rows.get_mut(slot as usize) {
+                row.0 = *sums;
+            }
+        }
+    }
+    done
 }
 
 /// Finds out about formats.
@@ -148,8 +190,8 @@ fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
                 let exponents = _mm512_max_epi32(exponents, _mm512_set1_epi32(LEAST));
                 let scale = _mm512_sub_epi32(_mm512_set1_epi32(254 + FRACTION), exponents);
                 let scale = _mm512_slli_epi32::<23>(scale);
-                let unit = _mm512_sub_epi32(exponents, _mm512_set1_epi32(FRACTION));
-                let unit = _mm512_castsi512_ps(_mm512_slli_epi32::<23>(unit));
+                // Its inverse.
+                let unit = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32(254 << 23), scale));
 
                 let of_first = _mm512_castsi512_ps(_mm512_unpacklo_epi32(scale, scale));
                 let of_second = _mm512_castsi512_ps(_mm512_unpackhi_epi32(scale, scale));

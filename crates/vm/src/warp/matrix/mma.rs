@@ -1,7 +1,7 @@
 //! `mma` and `wmma.mma` (PTX ISA sections 9.7.14.4.5, 9.7.14.5.14 and 9.7.14.6.3): the matrices are collected from
 //! the lanes' registers, multiplied, and D is handed out again.
 
-use crate::lanes::{Frame, LANES};
+use crate::lanes::{ALL, Frame, LANES};
 use crate::matrix::float::fragment;
 use crate::matrix::layout::Layout;
 use crate::matrix::sparse::Sparsity;
@@ -92,6 +92,12 @@ fn at_once(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) -> Op
         _ if eight(left) && eight(right) => 4,
         _ => return None,
     };
+    if word == 2
+        && taking == ALL
+        && fragment::multiply_rows(left, &mut frame.narrow, &operands.reads, &operands.writes)
+    {
+        return Some(true);
+    }
     let mut d = fragment::Sums::ZERO;
     let slots = &operands.reads[..];
     let row = |slot: &u32| &frame.narrow[*slot as usize].0;
