@@ -131,7 +131,18 @@ struct Row {
 }
 
 /// Files of programs that an H200 ran.
-const RECORDED: &[&str] = &["programs", "misc", "textures", "lookups", "clusters", "asynchronous", "matrix"];
+const RECORDED: &[&str] = &[
+    "programs",
+    "misc",
+    "textures",
+    "lookups",
+    "clusters",
+    "asynchronous",
+    "matrix",
+    "cuda",
+    "triton",
+    "places",
+];
 
 fn table() -> BTreeMap<String, Row> {
     let mut table: BTreeMap<String, Row> =
