@@ -1,23 +1,16 @@
 //! Runs the recorded programs about mbarriers and asynchronous copies (tests/golden/README.md says what they are), and
 //! the example.
 
+mod recorded;
+
+use recorded::{assert_agree, programs};
 use softwarp::run::file::LaunchFile;
 use softwarp::run::{Options, differences, run};
-use softwarp::verify::programs::{Program, Verdict, judge};
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 #[test]
 fn asynchronous_operations_do_what_an_h200_did() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/asynchronous.jsonl.gz");
-    let file = std::fs::File::open(path).expect("the goldens are there");
-    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
-    let read = |line: String| serde_json::from_str::<Program>(&line).expect("a program");
-    let programs: Vec<Program> = lines.map(|line| read(line.expect("text"))).collect();
-    assert_eq!(programs.len(), 144);
-    let verdicts = programs.iter().map(|program| (&program.name, judge(program)));
-    let failed: Vec<_> = verdicts.filter(|(_, verdict)| *verdict != Verdict::Passed).collect();
-    assert!(failed.is_empty(), "{failed:#?}");
+    assert_agree(&programs("asynchronous.jsonl.gz"), 144);
 }
 
 #[test]

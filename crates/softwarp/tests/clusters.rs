@@ -1,18 +1,12 @@
 //! Runs the recorded programs about clusters (tests/golden/README.md says what they are), and the example.
 
+mod recorded;
+
+use recorded::{assert_agree, programs};
 use softwarp::run::file::LaunchFile;
 use softwarp::run::{Options, differences, run};
-use softwarp::verify::programs::{Program, Verdict, judge};
 use softwarp::vm::sanitize::Sanitize;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-
-fn programs() -> Vec<Program> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/clusters.jsonl.gz");
-    let file = std::fs::File::open(path).expect("the goldens are there");
-    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
-    lines.map(|line| serde_json::from_str(&line.expect("text")).expect("a program")).collect()
-}
+use std::path::PathBuf;
 
 fn example(name: &str) -> (LaunchFile, String) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
@@ -22,12 +16,7 @@ fn example(name: &str) -> (LaunchFile, String) {
 
 #[test]
 fn recorded_programs_about_clusters_compute_what_an_h200_did() {
-    let programs = programs();
-    assert_eq!(programs.len(), 37);
-    for program in programs {
-        let verdict = judge(&program);
-        assert!(matches!(verdict, Verdict::Passed), "{}: {verdict:?}", program.name);
-    }
+    assert_agree(&programs("clusters.jsonl.gz"), 37);
 }
 
 /// Programs whose threads never use the same memory without order. (The others write the same from all threads.)
@@ -45,7 +34,8 @@ const ORDERED: &[&str] = &[
 
 #[test]
 fn the_sanitizers_find_nothing_in_programs_whose_clusters_keep_order() {
-    let programs = programs().into_iter().filter(|program| ORDERED.contains(&program.name.as_str()));
+    let programs =
+        programs("clusters.jsonl.gz").into_iter().filter(|program| ORDERED.contains(&program.name.as_str()));
     let found = programs.map(|program| {
         let file = LaunchFile::from_json(&program.launch).expect("a launch file");
         let options = Options { sanitize: Sanitize::ALL, ..Options::default() };

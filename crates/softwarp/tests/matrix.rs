@@ -1,28 +1,16 @@
 //! Replays the recorded matrix instructions (tests/golden/README.md says what they are), and runs the example.
 
+mod recorded;
+
+use recorded::{assert_agree, programs};
 use softwarp::run::{Options, differences, file::LaunchFile, run};
-use softwarp::verify::programs::{Program, Verdict, judge};
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-fn programs() -> Vec<Program> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/matrix.jsonl.gz");
-    let file = std::fs::File::open(path).expect("the goldens are there");
-    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
-    lines.map(|line| serde_json::from_str(&line.expect("text")).expect("a program")).collect()
-}
-
-/// The verdicts on the programs whose names begin so, of which there are so many.
+/// The programs whose names begin so, of which there are so many, compute what was recorded.
 fn agree(beginning: &str, count: usize) {
-    let programs: Vec<Program> =
-        programs().into_iter().filter(|program| program.name.starts_with(beginning)).collect();
-    assert_eq!(programs.len(), count);
-    let wrong: Vec<_> = programs
-        .iter()
-        .map(|program| (&program.name, judge(program)))
-        .filter(|(_, verdict)| *verdict != Verdict::Passed)
-        .collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    let mut programs = programs("matrix.jsonl.gz");
+    programs.retain(|program| program.name.starts_with(beginning));
+    assert_agree(&programs, count);
 }
 
 #[test]

@@ -2,34 +2,23 @@
 //! example, and what is wrong with files.
 
 mod called;
+mod recorded;
 
 use called::{call, command};
+use recorded::{assert_agree, programs};
 use serde_json::{Value as Json, json};
 use softwarp::run::file::LaunchFile;
 use softwarp::verify::programs::{Program, Verdict, judge};
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-
-/// Replays a file of recorded programs, and counts them.
-fn replay(name: &str) -> usize {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    let file = std::fs::File::open(path).expect("the goldens are there");
-    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
-    let judged = lines.map(|line| {
-        let program: Program = serde_json::from_str(&line.expect("text")).expect("a program");
-        assert_eq!(judge(&program), Verdict::Passed, "{}", program.name);
-    });
-    judged.count()
-}
 
 #[test]
 fn recorded_lookups_and_surfaces_are_as_an_h200_had_them() {
-    assert_eq!(replay("textures.jsonl.gz"), 906);
+    assert_agree(&programs("textures.jsonl.gz"), 906);
 }
 
 #[test]
 fn recorded_levels_from_gradients_borders_and_odd_texels_are_as_an_h200_had_them() {
-    assert_eq!(replay("lookups.jsonl.gz"), 491);
+    assert_agree(&programs("lookups.jsonl.gz"), 491);
 }
 
 #[test]
