@@ -1,0 +1,91 @@
+//! What is lowered in the place of products and sums that become one.
+
+use super::super::form::Form;
+use super::super::function::{Builder, Lowered, Refusal};
+use super::super::kernels::Simple;
+use super::super::operand::{Destination, Gathered};
+use crate::program::Kernel;
+use softwarp_isa::Type;
+use softwarp_isa::instruction::{self, Resolution};
+use softwarp_syntax::tree::{Operand, OperandKind, Range};
+
+impl Builder<'_, '_> {
+    /// Keeps the factors of a product for the sums that take it in.
+    pub fn keep_factors(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        if !self.contractions.products.contains_key(&self.statement) {
+            return Ok(());
+        }
+        let ty = form.ty();
+        let sources = [self.source(operands.start + 1, ty)?, self.source(operands.start + 2, ty)?];
+        let factors = if form.shape.opcode == "div" {
+            let extra = u32::from(form.has("ftz")) | u32::from(form.has("full")) << 1;
+            [Simple::Dividend, Simple::Reciprocal].map(|part| {
+                let slot = self.fresh(32);
+                self.simple(part, slot, &sources, extra);
+                slot
+            })
+        } else {
+            let mut factors = sources;
+            for (slot, n) in factors.iter_mut().zip(1..) {
+                if matches!(
+                    self.operand(operands.start + n).kind,
+                    OperandKind::Name(_) | OperandKind::Member(..)
+                ) {
+                    let copy = self.fresh(ty.bits());
+                    let simple = if ty.bits() > 32 { Simple::Move64 } else { Simple::Move32 };
+                    self.simple(simple, copy, &[*slot], 0);
+                    *slot = copy;
+                }
+            }
+            factors
+        };
+        self.contractions.products.insert(self.statement, Some(factors));
+        Ok(())
+    }
+
+    /// A sum that takes a product in; false if it takes none.
+    pub fn contracted(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<bool> {
+        let Some(&taken) = self.contractions.sums.get(&self.statement) else { return Ok(false) };
+        let Some(&Some([mut factor, other])) = self.contractions.products.get(&taken.product) else {
+            return Ok(false);
+        };
+        let ty = form.ty();
+        let subtracts = form.shape.opcode == "sub";
+        let mut words = vec!["rn"];
+        words.extend(form.shape.words.iter().filter(|word| matches!(**word, "ftz" | "sat")));
+        words.push(ty.name());
+        let (kernel, extra) = self.loop_of("fma", &words)?;
+        let mut addend = self.source(operands.start + if taken.second { 1 } else { 2 }, ty)?;
+        let destination = self.destination(operands.start, ty)?;
+        if taken.negated != (subtracts && taken.second) {
+            factor = self.negated(factor, ty)?;
+        }
+        if subtracts && !taken.second {
+            addend = self.negated(addend, ty)?;
+        }
+        let mut gathered = Gathered::new(extra);
+        gathered.write(destination)?;
+        for slot in [factor, other, addend] {
+            gathered.read(slot)?;
+        }
+        self.emit(kernel, gathered)?;
+        Ok(true)
+    }
+
+    fn negated(&mut self, slot: u32, ty: Type) -> Lowered<u32> {
+        let (kernel, extra) = self.loop_of("neg", &[ty.name()])?;
+        let result = self.fresh(ty.bits());
+        let mut gathered = Gathered::new(extra);
+        gathered.write(Destination::plain(result))?;
+        gathered.read(slot)?;
+        self.always(|builder| builder.emit(kernel, gathered))?;
+        Ok(result)
+    }
+
+    fn loop_of(&self, opcode: &str, words: &[&str]) -> Lowered<(Kernel, u32)> {
+        match instruction::resolve(opcode, words) {
+            Ok(Resolution::Shape(shape)) => (self.session.select)(&shape).ok_or(Refusal::Form),
+            _ => Err(Refusal::Form),
+        }
+    }
+}
