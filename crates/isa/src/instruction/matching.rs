@@ -41,13 +41,21 @@ pub fn opcodes() -> impl Iterator<Item = &'static str> {
 pub(super) fn rows(opcode: &str) -> &'static [Parsed] {
     let Some(entry) = INDEX.get(opcode) else { return &[] };
     entry.parsed.get_or_init(|| {
-        let read = |(section, row): &(&'static Section, &'static Row)| {
-            let parsed = row::parse(row, &[section.sets, table::SETS]);
-            debug_assert!(parsed.is_ok(), "{parsed:?}");
-            parsed.ok()
-        };
+        let read = |(section, row): &(&'static Section, &'static Row)| parsed(section, row).ok();
         entry.rows.iter().filter_map(read).collect()
     })
+}
+
+fn parsed(section: &Section, row: &Row) -> Result<Parsed, row::RowError> {
+    row::parse(row, &[section.sets, table::SETS])
+}
+
+/// How many rows the table has, and why some of them cannot be parsed. [`resolve`] passes over such rows, so that
+/// there must be none: `tests/rows.rs` asserts it in every build profile.
+pub fn unparsed_rows() -> (usize, Vec<String>) {
+    let rows = || SECTIONS.iter().flat_map(|section| section.rows.iter().map(move |row| (section, row)));
+    let errors = rows().filter_map(|(section, row)| parsed(section, row).err());
+    (rows().count(), errors.map(|error| error.to_string()).collect())
 }
 
 /// Whether there is such an instruction.

@@ -21,7 +21,7 @@ mod words;
 
 pub use fault::{Fault, FaultKind};
 pub use fit::{Fit, Forms, LiteralKind, Value};
-pub use matching::{known, nearest_opcode, opcodes, resolve, spell};
+pub use matching::{known, nearest_opcode, opcodes, resolve, spell, unparsed_rows};
 pub use row::{Row, Section};
 pub(crate) use row::{old, row};
 
