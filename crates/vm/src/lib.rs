@@ -1,14 +1,22 @@
 //! Runs PTX kernels on the CPU, a warp at a time.
+//!
+//! [`device`] is the way in. The modules that are hidden here are public for this workspace's own tests and benches and
+//! may change at any time; they are safe to use all the same.
 
 pub mod device;
 pub mod fault;
+#[doc(hidden)]
 pub mod lanes;
 pub mod launch;
+#[doc(hidden)]
 pub mod lower;
+#[doc(hidden)]
 pub mod matrix;
 pub mod mbarrier;
 pub mod memory;
+#[doc(hidden)]
 pub mod ops;
+#[doc(hidden)]
 pub mod program;
 pub mod sanitize;
 pub mod stats;

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod texture;
 
 pub use meet::{Barrier, BarrierOp, WarpOp, WarpOpKind};
+pub use crate::ops::Kernel;
 pub use memory::{Access, Address, Atomic, AtomicOp, Memory};
 
 use crate::lanes::Frame;
@@ -126,12 +127,6 @@ impl Guard {
         }
     }
 }
-
-/// The loop of an arithmetic operation: frame, operands, lanes that take part.
-///
-/// It is unsafe to call because it may be compiled for CPU features; the level that [`crate::ops`] hands out was
-/// detected.
-pub type Kernel = unsafe fn(&mut Frame, &Inst, u32);
 
 /// An arithmetic operation.
 #[derive(Clone, Copy, Debug)]

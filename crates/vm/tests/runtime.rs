@@ -8,7 +8,7 @@ use softwarp_vm::fault::{FaultKind, Problem, Relative, What};
 use softwarp_vm::lanes::{Frame, LANES};
 use softwarp_vm::program::plan::{Plan, Start};
 use softwarp_vm::program::{
-    Access, Address, Code, Guard, Inst, Memory, NONE, Op, Program, Special, Step, WarpOp, WarpOpKind,
+    Access, Address, Code, Guard, Inst, Kernel, Memory, NONE, Op, Program, Special, Step, WarpOp, WarpOpKind,
 };
 use softwarp_vm::stats::{Event, Tracer};
 use std::sync::Mutex;
@@ -581,20 +581,22 @@ fn a_program_made_by_hand_runs() {
         let (a, b) = (frame.row::<u32>(inst.s[0]), frame.row::<u64>(inst.s[1]));
         frame.set_row::<u64>(inst.d[0], std::array::from_fn(|lane| b[lane] + 4 * u64::from(a[lane])), mask);
     }
-    let alu = |kernel, d, a, b| {
+    let alu = |function, d, a, b| {
+        let kernel = Kernel::of(function);
         Op::Alu(Inst { kernel, d: [d, NONE], s: [a, b, NONE, NONE, NONE], extra: 0, guard: Guard::ALWAYS })
     };
     let other = |step| Op::Other(Guard::ALWAYS, Box::new(step));
     let address = |memory, base| Address { memory, base, wide: true, offset: 0, named: None };
-    let access =
-        |memory, base, register, bytes| Access::new(address(memory, base), bytes, false, vec![register]);
+    let access = |memory, base, register, bytes| {
+        Access::new(address(memory, base), bytes, false, vec![register]).expect("an access of PTX")
+    };
     // Rows: 0 one, 1 lane, 2 counter, 3 sum, 4 the active lanes at the end. Predicate 1: more.
     let ops = vec![
         other(Step::Special { register: Special::LaneId, d: 1 }),
         other(Step::Load(access(Memory::Kernel, NONE, (0, 64), 8))),
-        alu(add as _, 3, 3, 2),
-        alu(add as _, 2, 2, 0),
-        alu(less as _, 1, 2, 1),
+        alu(add, 3, 3, 2),
+        alu(add, 2, 2, 0),
+        alu(less, 1, 2, 1),
         Op::Branch(Guard { slot: 1, negated: false }, 2),
         other(Step::Warp(WarpOp {
             op: WarpOpKind::ActiveMask,
@@ -603,7 +605,7 @@ fn a_program_made_by_hand_runs() {
             s: [NONE; 3],
             negated: false,
         })),
-        alu(scale as _, 1, 1, 0),
+        alu(scale, 1, 1, 0),
         other(Step::Store(access(Memory::Global, 1, (3, 32), 4))),
         other(Step::Return),
     ];

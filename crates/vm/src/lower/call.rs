@@ -65,7 +65,7 @@ impl Builder<'_, '_> {
         self.step(Step::Call(call))?;
         for (index, at, ty) in loads {
             let registers = self.argument_registers(index, ty)?;
-            self.step(Step::Load(parameter_access(at, registers)))?;
+            self.step(Step::Load(parameter_access(at, registers)?))?;
         }
         Ok(())
     }
@@ -197,7 +197,7 @@ impl Builder<'_, '_> {
         }
         let registers = self.argument_registers(index, formal.ty)?;
         let at = scratch.put(formal.bytes, 16);
-        self.step(Step::Store(parameter_access(at, registers)))?;
+        self.step(Step::Store(parameter_access(at, registers)?))?;
         Ok(at)
     }
 

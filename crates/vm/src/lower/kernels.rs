@@ -3,7 +3,7 @@
 
 use crate::lanes::{ALL, Frame, LANES};
 use crate::ops::approx::quotient_factors;
-use crate::ops::{Kernels, binary, compare, kernel, level, unary};
+use crate::ops::{Kernels, binary, compare, kernel, unary};
 use crate::program::{Inst, Kernel, NONE};
 
 /// What lowering itself asks for. `extra` is packed by the functions below.
@@ -126,7 +126,7 @@ impl Simple {
                 put_inside(frame, inst, inside, mask)
             }),
         };
-        kernels[level() as usize]
+        kernels.best()
     }
 }
 

@@ -103,7 +103,10 @@ impl Builder<'_, '_> {
         let address = self.address(address, form.space())?;
         let bytes = (ty.register_type().bits() / 8) as u8;
         let registers = self.elements(values, ty)?;
-        Ok(Access { strong, ..Access::new(address, bytes, ty.class() == Class::Signed, registers) })
+        let Some(access) = Access::new(address, bytes, ty.class() == Class::Signed, registers) else {
+            return because("with such a number of elements");
+        };
+        Ok(Access { strong, ..access })
     }
 
     /// `ld`, `ldu`

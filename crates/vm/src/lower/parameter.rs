@@ -107,8 +107,8 @@ impl Builder<'_, '_> {
         for &id in parameters {
             let at = self.homes.get(&id).copied().unwrap_or(0);
             if self.is_register(id) {
-                match self.parameter_registers(id) {
-                    Ok(registers) => self.step_always(Step::Load(parameter_access(at, registers))),
+                match self.parameter_registers(id).and_then(|registers| parameter_access(at, registers)) {
+                    Ok(access) => self.step_always(Step::Load(access)),
                     Err(_) => self.refuse_parameter(id),
                 }
             } else if let Some(&frame) = self.in_frame.get(&id) {
@@ -138,8 +138,8 @@ impl Builder<'_, '_> {
         for &id in returns {
             let at = self.homes.get(&id).copied().unwrap_or(0);
             if self.is_register(id) {
-                match self.parameter_registers(id) {
-                    Ok(registers) => self.step_always(Step::Store(parameter_access(at, registers))),
+                match self.parameter_registers(id).and_then(|registers| parameter_access(at, registers)) {
+                    Ok(access) => self.step_always(Step::Store(access)),
                     Err(_) => self.refuse_parameter(id),
                 }
             } else if let Some(&frame) = self.in_frame.get(&id) {
@@ -181,8 +181,10 @@ impl Builder<'_, '_> {
                 let registers = vec![(register, bits as u8)];
                 Access::new(fixed(memory, start + done), bytes as u8, false, registers)
             };
-            self.step_always(Step::Load(access(from)));
-            self.step_always(Step::Store(access(to)));
+            // Sizes and alignments are powers of two, so both are accesses.
+            let (Some(load), Some(store)) = (access(from), access(to)) else { return };
+            self.step_always(Step::Load(load));
+            self.step_always(Step::Store(store));
             done += bytes;
         }
     }
@@ -193,7 +195,8 @@ fn fixed(memory: Memory, offset: u64) -> Address {
 }
 
 /// Registers at a place in the parameter memory.
-pub(super) fn parameter_access(at: u64, registers: Vec<(u32, u8)>) -> Access {
+pub(super) fn parameter_access(at: u64, registers: Vec<(u32, u8)>) -> Lowered<Access> {
     let bytes = registers.first().map_or(1, |&(_, bits)| bits / 8);
-    Access::new(fixed(Memory::Function, at), bytes, false, registers)
+    let access = Access::new(fixed(Memory::Function, at), bytes, false, registers);
+    access.map_or_else(|| because("with such a number of elements"), Ok)
 }

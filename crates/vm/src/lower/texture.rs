@@ -46,7 +46,10 @@ impl Builder<'_, '_> {
                 let (memory, named) = (Memory::Kernel, Some(object));
                 let address =
                     Address { memory, base: crate::program::NONE, wide: false, offset: offset as i64, named };
-                self.step_always(Step::Load(Access::new(address, 8, false, vec![(value, 64)])));
+                let Some(access) = Access::new(address, 8, false, vec![(value, 64)]) else {
+                    return because("with such a handle");
+                };
+                self.step_always(Step::Load(access));
                 reads.push(value);
                 Ok(Handle::Register)
             }

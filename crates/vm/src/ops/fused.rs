@@ -3,7 +3,7 @@
 
 use super::ballot::Holds;
 use super::lane::Lane;
-use super::{Kernels, kernel, level};
+use super::{Kernels, kernel};
 use crate::lanes::{Frame, LANES};
 use crate::program::{Inst, Kernel, NONE};
 use softwarp_isa::Type;
@@ -85,7 +85,7 @@ fn kernel_of(comparison: Comparison, ty: Type) -> Option<Kernel> {
         (Comparison::LessOrEqual, Type::S64) => fused!(|a, b| a <= b, i64),
         _ => return None,
     };
-    Some(kernels[level() as usize])
+    Some(kernels.best())
 }
 
 /// A value that can be added.

@@ -4,10 +4,11 @@
 //! [`Kernels`] by `kernel!`; each file has those of one section of the manual, and a `select` that finds the
 //! one for a form. A form without one is not executed: loading the kernel says so.
 //!
-//! `unsafe` is here only in what `kernel!` expands to: a pointer to a function that was compiled for CPU features.
+//! `unsafe` is here only in what `kernel!` expands to: it makes [`Kernels`] of functions that it compiles for the
+//! features of each level. How they are called is in `loops.rs`.
 
 use crate::lanes::{Frame, LANES};
-use crate::program::{Inst, Kernel, NONE};
+use crate::program::{Inst, NONE};
 use softwarp_isa::instruction::Shape;
 use softwarp_num::Level;
 
@@ -25,6 +26,7 @@ pub mod half;
 pub mod integer;
 pub mod lane;
 pub mod logic;
+mod loops;
 pub mod mixed;
 pub mod mode;
 pub mod packed;
@@ -34,11 +36,10 @@ pub mod single;
 pub mod video;
 mod wide_round;
 
+pub use loops::{Kernel, Kernels};
+
 use ballot::Holds;
 use lane::Lane;
-
-/// A loop, compiled for each level.
-pub type Kernels = [Kernel; 3];
 
 /// What finds the loop for a form, and its `extra`.
 type Select = fn(&Shape) -> Option<(Kernels, u32)>;
@@ -67,10 +68,10 @@ const SELECTORS: &[Select] = &[
 /// Sources and destinations are in the order of the operands.
 pub fn select(shape: &Shape) -> Option<(Kernel, u32)> {
     let (kernels, extra) = select_levels(shape)?;
-    Some((kernels[level() as usize], extra))
+    Some((kernels.best(), extra))
 }
 
-/// The same with the loops of all levels, whether the CPU has them or not.
+/// The same with the loops of all levels; [`Kernels`] gives out those that the CPU has the features for.
 pub fn select_levels(shape: &Shape) -> Option<(Kernels, u32)> {
     SELECTORS.iter().find_map(|select| select(shape))
 }
@@ -113,11 +114,10 @@ macro_rules! kernel {
         fn avx512(frame: &mut Frame, inst: &Inst, mask: u32) {
             body(frame, inst, mask, |holds: &ballot::Holds| ballot::avx512(holds))
         }
-        #[cfg(target_arch = "x86_64")]
-        const KERNELS: $crate::ops::Kernels = [baseline, avx2, avx512];
         #[cfg(not(target_arch = "x86_64"))]
-        const KERNELS: $crate::ops::Kernels = [baseline, baseline, baseline];
-        KERNELS
+        use {baseline as avx2, baseline as avx512};
+        // SAFETY: the features above are those of the levels, in this order, and FMA and F16C.
+        const { unsafe { $crate::ops::Kernels::new([baseline, avx2, avx512]) } }
     }};
 }
 pub(crate) use kernel;

@@ -66,10 +66,33 @@ pub struct Access {
 }
 
 impl Access {
-    /// An access that need not be seen in order with others.
-    pub fn new(address: Address, bytes: u8, signed: bool, registers: Vec<(u32, u8)>) -> Access {
+    /// An access that need not be seen in order with others. `None` if an element has not 1, 2, 4, 8 or 16 bytes, or if
+    /// the number of elements is not a power of two: PTX has no such access, and its size would be no alignment.
+    pub fn new(address: Address, bytes: u8, signed: bool, registers: Vec<(u32, u8)>) -> Option<Access> {
+        if !matches!(bytes, 1 | 2 | 4 | 8 | 16) || !registers.len().is_power_of_two() {
+            return None;
+        }
         let quick = Quick::of(&address, bytes, registers.len());
-        Access { address, bytes, signed, registers, strong: false, quick }
+        Some(Access { address, bytes, signed, registers, strong: false, quick })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::NONE;
+
+    #[test]
+    fn an_access_has_a_power_of_two_of_elements() {
+        let memory = Memory::Global;
+        let address = Address { memory, base: NONE, wide: false, offset: 0, named: None };
+        let access = |bytes, count| Access::new(address, bytes, false, vec![(0, 32); count]);
+        for (bytes, count) in [(4, 0), (4, 3), (4, 5), (4, 6), (0, 1), (3, 1), (32, 1), (u8::MAX, 2)] {
+            assert!(access(bytes, count).is_none(), "{count} elements of {bytes} bytes");
+        }
+        for (bytes, count) in [(1, 1), (2, 4), (4, 8), (8, 2), (16, 1)] {
+            assert!(access(bytes, count).is_some(), "{count} elements of {bytes} bytes");
+        }
     }
 }
 

@@ -1,7 +1,4 @@
 //! The loop for what nearly all operations are. What it does not do, [`super::run`] does.
-//!
-//! `unsafe` is here only to call an operation's own loop: it may be compiled for CPU features, and only those that
-//! the CPU has are handed out.
 
 use super::fast::At;
 use super::matrix::multiply;
@@ -52,8 +49,7 @@ pub(super) fn hurry(
         rest = after;
         let (guard, jump) = match entry {
             Entry::Plain(inst) => {
-                // SAFETY: `ops` gives out the loops of the level that was detected.
-                unsafe { (inst.kernel)(frame, inst, mask) };
+                inst.kernel.run(frame, inst, mask);
                 continue;
             }
             Entry::Load(direct) | Entry::Store(direct) => {
@@ -65,16 +61,14 @@ pub(super) fn hurry(
                 continue;
             }
             Entry::Test(inst, jump) => {
-                // SAFETY: `ops` gives out the loops of the level that was detected.
-                unsafe { (inst.kernel)(frame, inst, mask) };
+                inst.kernel.run(frame, inst, mask);
                 (inst.guard, jump)
             }
             Entry::Branch(guard, jump) => (*guard, jump),
             Entry::Guarded(inst) => {
                 let lanes = inst.guard.lanes(frame, mask);
                 if lanes != 0 {
-                    // SAFETY: `ops` gives out the loops of the level that was detected.
-                    unsafe { (inst.kernel)(frame, inst, lanes) };
+                    inst.kernel.run(frame, inst, lanes);
                 }
                 continue;
             }

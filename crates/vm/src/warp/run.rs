@@ -1,7 +1,4 @@
 //! The loop: operations one after the other, and what each step does to the splits of a warp.
-//!
-//! `unsafe` is here only to call an operation's own function: it may be compiled for CPU features, and only those
-//! that the CPU has are handed out.
 
 use super::hurry::{Memories, hurry};
 use super::meet::exchange_alone;
@@ -146,8 +143,7 @@ impl Warp {
                     Op::Alu(inst) => {
                         let lanes = inst.guard.lanes(frame, mask);
                         if lanes != 0 {
-                            // SAFETY: `ops` gives out the loops of the level that was detected.
-                            unsafe { (inst.kernel)(frame, inst, lanes) };
+                            inst.kernel.run(frame, inst, lanes);
                         }
                         pc += 1;
                     }

@@ -2,7 +2,7 @@
 
 use softwarp_isa::instruction::{Resolution, Shape, resolve};
 use softwarp_vm::lanes::{ALL, Frame, LANES, Row};
-use softwarp_vm::ops::{level, select_levels};
+use softwarp_vm::ops::select_levels;
 use softwarp_vm::program::{Guard, Inst, Kernel, NONE};
 
 /// An operation of 32 lanes at a time. Sources are in slots 0 to 4, in rows of both widths; results in slot 5.
@@ -27,7 +27,7 @@ impl Operation {
             wide: vec![Row([0; LANES]); 6],
             predicates: vec![0; 4],
         };
-        Operation { kernels: kernels[..=level() as usize].to_vec(), extra, frame }
+        Operation { kernels: kernels.available(), extra, frame }
     }
 
     /// Puts values into a source.
@@ -40,8 +40,7 @@ impl Operation {
         let mut before: Option<Frame> = None;
         for &kernel in &self.kernels {
             let inst = Inst { kernel, d, s, extra: self.extra, guard: Guard::ALWAYS };
-            // SAFETY: these are the loops up to the level whose features were detected.
-            unsafe { kernel(&mut self.frame, &inst, ALL) }
+            kernel.run(&mut self.frame, &inst, ALL);
             let of = |frame: &Frame| (frame.narrow.clone(), frame.wide.clone(), frame.predicates.clone());
             if let Some(before) = before {
                 assert!(of(&before) == of(&self.frame), "levels differ");

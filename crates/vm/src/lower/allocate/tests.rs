@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::lanes::Frame;
-use crate::program::{Inst, NONE};
+use crate::program::{Inst, Kernel, NONE};
 use std::collections::HashMap;
 
 const LANES: usize = 3;
@@ -79,7 +79,7 @@ fn program(random: &mut Random) -> (Vec<Op>, Vec<Virtual>) {
                 if random.below(4) == 0 && second != d[0] {
                     d[1] = second;
                 }
-                Op::Alu(Inst { kernel: nothing, d, s, extra: 0, guard })
+                Op::Alu(Inst { kernel: Kernel::of(nothing), d, s, extra: 0, guard })
             }
         });
     }
@@ -226,7 +226,7 @@ fn random_programs_read_the_same_from_shared_rows() {
 fn alu(d: u32, s: &[u32]) -> Op {
     let mut sources = [NONE; 5];
     sources.iter_mut().zip(s).for_each(|(slot, &source)| *slot = source);
-    Op::Alu(Inst { kernel: nothing, d: [d, NONE], s: sources, extra: 0, guard: Guard::ALWAYS })
+    Op::Alu(Inst { kernel: Kernel::of(nothing), d: [d, NONE], s: sources, extra: 0, guard: Guard::ALWAYS })
 }
 
 #[test]
