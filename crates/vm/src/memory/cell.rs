@@ -4,16 +4,20 @@
 //! is then some value that was written. So every access here is atomic (relaxed unless said otherwise), as wide as
 //! the instruction's element, and at an address aligned to that width.
 //!
-//! `unsafe` is here for three things. Memory is asked for already zeroed, so that the pages of a
-//! large buffer exist only once they are touched, and so that memory the host cannot give is an error and not an
-//! abort. And words of 64 bits are looked at as words of 8, 16 and 32 bits: the place is inside the allocation and
-//! aligned (checked beside each use), integers have no invalid bits, and no access to it is other than atomic.
-//! Accesses of different widths may race; that is outside what the language promises, and is what every machine
-//! that it runs on defines: each byte is one that was written. And whole rows are copied by the processor's own
-//! instructions (`memory/wide.rs`).
+//! `unsafe` is here for three things.
+//! - Memory is asked for already zeroed, so that the pages of a large buffer exist only once they are touched, and so
+//!   that memory the host cannot give is an error and not an abort.
+//! - Words of 64 bits are accessed as words of 8, 16 and 32 bits: the place is inside the allocation and aligned
+//!   (checked beside each use), integers have no invalid bits, and no access to it is other than atomic.
+//! - Whole rows are copied by vector instructions (`memory/wide.rs`).
+//!
+//! What is relied on beyond the language: accesses of different widths to one place may race. Rust leaves that
+//! undefined; x86-64 and AArch64 define it, each byte being one that was written.
 
 use super::order;
-use super::wide::{Address, Baseline, Cpu, From};
+#[cfg(target_arch = "x86_64")]
+use super::wide::Baseline;
+use super::wide::{Address, Cpu, From, WHOLE_MOVES};
 use crate::lanes::LANES;
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
@@ -31,8 +35,32 @@ impl std::fmt::Debug for Cells {
     }
 }
 
-/// What an element can be.
-pub trait Unit: Copy + Default + PartialEq {
+/// A number of bytes that is a power of two: the size of an access, which is also its alignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size(u64);
+
+impl Size {
+    /// So many bytes; `None` if that is not a power of two.
+    #[inline(always)]
+    pub(crate) const fn new(bytes: u64) -> Option<Size> {
+        if bytes.is_power_of_two() { Some(Size(bytes)) } else { None }
+    }
+
+    /// In bytes.
+    #[inline(always)]
+    pub(crate) const fn bytes(self) -> u64 {
+        self.0
+    }
+
+    /// Whether a place is a multiple of it.
+    #[inline(always)]
+    pub(crate) const fn divides(self, at: u64) -> bool {
+        at & (self.0 - 1) == 0
+    }
+}
+
+/// What an element can be: an unsigned integer.
+pub(crate) trait Unit: Copy + Default + PartialEq {
     /// Its bytes.
     const BYTES: usize;
 
@@ -45,17 +73,17 @@ pub trait Unit: Copy + Default + PartialEq {
     /// Replaces one by what the function makes of it; gives what was there before.
     fn update(cells: &Cells, at: usize, f: impl FnMut(Self) -> Self) -> Self;
 
-    /// Reads one.
+    /// Reads one from memory that threads share.
     ///
     /// # Safety
-    /// One is there, aligned.
+    /// One is there, aligned; while this runs, others only access it atomically.
     unsafe fn load_from(place: *const u8) -> Self;
 
-    /// Copies one.
+    /// Writes one to memory that threads share.
     ///
     /// # Safety
-    /// Both sides are one, aligned.
-    unsafe fn copy(from: *const u8, to: *mut u8);
+    /// As of [`Unit::load_from`].
+    unsafe fn store_to(self, place: *mut u8);
 
     /// From the low bits of a word.
     fn from_word(word: u64) -> Self;
@@ -64,8 +92,17 @@ pub trait Unit: Copy + Default + PartialEq {
     fn to_word(self) -> u64;
 }
 
+/// An atomic integer of at most 64 bits.
+///
+/// # Safety
+/// It is as large and aligned as an integer of 8, 16, 32 or 64 bits, and any bits are a value of it.
+unsafe trait AtomicInteger {}
+
 macro_rules! unit {
     ($unit:ty, $atomic:ty) => {
+        // SAFETY: the standard library says so of its atomic integers; they are aligned to their size.
+        unsafe impl AtomicInteger for $atomic {}
+
         impl Unit for $unit {
             const BYTES: usize = size_of::<$unit>();
 
@@ -99,12 +136,9 @@ macro_rules! unit {
             }
 
             #[inline(always)]
-            unsafe fn copy(from: *const u8, to: *mut u8) {
+            unsafe fn store_to(self, place: *mut u8) {
                 // SAFETY: as the caller says; see the head of the file.
-                unsafe {
-                    let value = (*from.cast::<$atomic>()).load(Ordering::Relaxed);
-                    (*to.cast::<$atomic>()).store(value, Ordering::Relaxed);
-                }
+                unsafe { (*place.cast::<$atomic>()).store(self, Ordering::Relaxed) }
             }
 
             #[inline(always)]
@@ -127,11 +161,11 @@ unit!(u64, AtomicU64);
 
 /// The place of an element.
 #[inline(always)]
-fn place<A>(cells: &Cells, at: usize) -> &A {
+fn place<A: AtomicInteger>(cells: &Cells, at: usize) -> &A {
     let size = size_of::<A>();
     assert!(at.is_multiple_of(size) && at <= cells.capacity() - size, "places are checked before");
-    // SAFETY: inside and aligned, as just seen; see the head of the file.
-    unsafe { &*cells.words.as_ptr().cast::<u8>().add(at).cast::<A>() }
+    // SAFETY: inside and aligned, as just seen (there are at least 16 bytes); see the head of the file.
+    unsafe { &*cells.start().add(at).cast::<A>() }
 }
 
 /// Words that are copied at once.
@@ -171,7 +205,7 @@ impl Cells {
 
     /// Everything as words of 32 bits.
     pub(crate) fn words(&self) -> &[AtomicU32] {
-        // SAFETY: there are twice as many of them, and aligned; see the head of the file.
+        // SAFETY: there are twice as many of them, and they are aligned; see the head of the file.
         unsafe { std::slice::from_raw_parts(self.start().cast(), 2 * self.words.len()) }
     }
 
@@ -190,8 +224,8 @@ impl Cells {
     pub(crate) unsafe fn read_row<C: Cpu, T: Unit>(&self, at: u64, into: &mut [T]) {
         let at = at as usize;
         assert!(self.has::<T>(at, into.len()) && into.len().is_multiple_of(16), "places are checked before");
-        // SAFETY: they are here, and there.
-        unsafe { C::copy::<T>(self.start().add(at), into.as_mut_ptr().cast(), into.len()) };
+        // SAFETY: all of them are inside and aligned, as just seen; the CPU has the level, as the caller says.
+        unsafe { C::read::<T>(self.start().add(at), into) };
     }
 
     /// Copies elements in, 16 or 32; the first place is aligned, and the last element inside.
@@ -202,17 +236,17 @@ impl Cells {
     pub(crate) unsafe fn write_row<C: Cpu, T: Unit>(&self, at: u64, row: &[T]) {
         let at = at as usize;
         assert!(self.has::<T>(at, row.len()) && row.len().is_multiple_of(16), "places are checked before");
-        // SAFETY: they are here, and there. The words are atomics, so they may be written through a shared
-        // reference.
-        unsafe { C::copy::<T>(row.as_ptr().cast(), self.start().add(at).cast_mut(), row.len()) };
+        // SAFETY: all of them are inside and aligned, as just seen; the CPU has the level, as the caller says. The words
+        // are atomics, so they may be written through a shared reference.
+        unsafe { C::write::<T>(row, self.start().add(at).cast_mut()) };
     }
 
+    #[inline(always)]
     fn start(&self) -> *const u8 {
         self.words.as_ptr().cast()
     }
 
-    /// The places of 32 lanes, if so many bytes, a power of two, are inside at each of them, and each is a multiple
-    /// of that.
+    /// The places of 32 lanes, if the bytes of an access are inside at each of them, and each is aligned to its size.
     ///
     /// # Safety
     /// The CPU has the level.
@@ -223,10 +257,10 @@ impl Cells {
         from: From<W>,
         at: &'a mut [u64; LANES],
     ) -> Option<Places<'a, 'b>> {
-        let last = self.len().checked_sub(from.bytes)?;
+        let last = self.len().checked_sub(from.size.bytes())?;
         // SAFETY: as the caller says.
         let inside = unsafe { C::place(row, From { last, ..from }, at) };
-        inside.then_some(Places { cells: self, at, bytes: from.bytes })
+        inside.then_some(Places { cells: self, at, size: from.size })
     }
 
     /// Zeros everything. Nobody else uses it meanwhile.
@@ -247,14 +281,14 @@ impl Cells {
         }
         let (words, tail) = rest.as_chunks_mut::<8>();
         assert!(words.is_empty() || self.has::<u64>(at, words.len()), "places are checked before");
-        let (rows, words) = words.as_chunks_mut::<ROW_WORDS>();
+        let whole = if WHOLE_MOVES { words.len() / ROW_WORDS * ROW_WORDS } else { 0 };
+        let (rows, words) = words.split_at_mut(whole);
+        #[cfg(target_arch = "x86_64")]
         if !rows.is_empty() {
-            // SAFETY: the words are here, and there; every CPU has the level.
-            unsafe {
-                Baseline::copy::<u64>(self.start().add(at), rows.as_mut_ptr().cast(), ROW_WORDS * rows.len());
-            }
+            // SAFETY: the words are inside, as just seen, and the bytes are a slice; every CPU has the level.
+            unsafe { Baseline::copy::<u64>(self.start().add(at), rows.as_mut_ptr().cast(), rows.len()) };
         }
-        at += 8 * ROW_WORDS * rows.len();
+        at += 8 * rows.len();
         let from = self.words.iter().skip(at / 8);
         at += 8 * words.len();
         for (word, from) in words.iter_mut().zip(from) {
@@ -277,14 +311,16 @@ impl Cells {
         let (words, tail) = rest.as_chunks::<8>();
         // Seen once for all of them, so that the loop has little else to do.
         assert!(words.is_empty() || self.has::<u64>(at, words.len()), "places are checked before");
-        let (rows, words) = words.as_chunks::<ROW_WORDS>();
+        let whole = if WHOLE_MOVES { words.len() / ROW_WORDS * ROW_WORDS } else { 0 };
+        let (rows, words) = words.split_at(whole);
+        #[cfg(target_arch = "x86_64")]
         if !rows.is_empty() {
             let to = self.start().cast_mut();
-            // SAFETY: the words are here, and there; every CPU has the level. The words are atomics, so they may be
-            // written through a shared reference.
-            unsafe { Baseline::copy::<u64>(rows.as_ptr().cast(), to.add(at), ROW_WORDS * rows.len()) };
+            // SAFETY: the words are inside, as just seen, and the bytes are a slice; every CPU has the level. The words
+            // are atomics, so they may be written through a shared reference.
+            unsafe { Baseline::copy::<u64>(rows.as_ptr().cast(), to.add(at), rows.len()) };
         }
-        at += 8 * ROW_WORDS * rows.len();
+        at += 8 * rows.len();
         let to = self.words.iter().skip(at / 8);
         for (word, to) in words.iter().zip(to) {
             to.store(u64::from_le_bytes(*word), Ordering::Relaxed);
@@ -348,10 +384,10 @@ impl<'a> Piece<'a> {
     ) -> bool {
         let Some([first, second]) = self.places::<T>(addresses, LANES / 2) else { return false };
         let (low, high) = into.split_at_mut(LANES / 2);
-        // SAFETY: half a row is at each place, and each half has room for it.
+        // SAFETY: half a row is at each place, aligned; the CPU has the level, as the caller says.
         unsafe {
-            C::copy::<T>(first, low.as_mut_ptr().cast(), LANES / 2);
-            C::copy::<T>(second, high.as_mut_ptr().cast(), LANES / 2);
+            C::read::<T>(first, low);
+            C::read::<T>(second, high);
         }
         true
     }
@@ -370,20 +406,20 @@ impl<'a> Piece<'a> {
             halves.reverse();
         }
         for (half, place) in halves {
-            // SAFETY: there is room for half a row at each place. The words are atomics, so they may be written
-            // through a shared reference.
-            unsafe { C::copy::<T>(half.as_ptr().cast(), place.cast_mut(), LANES / 2) };
+            // SAFETY: there is room for half a row at each place, aligned; the CPU has the level, as the caller says.
+            // The words are atomics, so they may be written through a shared reference.
+            unsafe { C::write::<T>(half, place.cast_mut()) };
         }
         true
     }
 }
 
-/// 32 places of as many bytes in memory: inside, and aligned.
+/// 32 places of an access in memory: its bytes are inside at each of them, and each is aligned to its size.
 #[derive(Clone, Copy)]
 pub(crate) struct Places<'a, 'b> {
     cells: &'b Cells,
     at: &'a [u64; LANES],
-    bytes: u64,
+    size: Size,
 }
 
 impl<'b> Places<'_, 'b> {
@@ -396,7 +432,7 @@ impl<'b> Places<'_, 'b> {
     fn start<T: Unit>(&self, skip: u64) -> *const u8 {
         let (skip, size) = (skip as usize, T::BYTES);
         assert!(
-            skip.is_multiple_of(size) && skip + size <= self.bytes as usize,
+            skip.is_multiple_of(size) && skip + size <= self.size.bytes() as usize,
             "elements are parts of an access"
         );
         // SAFETY: the bytes from every place on are inside, so these from the start on are.
@@ -410,7 +446,8 @@ impl<'b> Places<'_, 'b> {
     #[inline(always)]
     pub(crate) unsafe fn gather<C: Cpu, T: Unit>(&self, skip: u64) -> [T; LANES] {
         let mut row = [T::default(); LANES];
-        // SAFETY: all places are inside and aligned, and the element is one of theirs.
+        // SAFETY: all places are inside and aligned, and the element is one of theirs: it is no larger than the access,
+        // and both sizes are powers of two, so it is aligned too. The CPU has the level, as the caller says.
         unsafe { C::gather(self.start::<T>(skip), self.at, &mut row) };
         row
     }
@@ -419,16 +456,17 @@ impl<'b> Places<'_, 'b> {
     #[inline(always)]
     pub(crate) fn scatter<T: Unit>(&self, skip: u64, row: &[T; LANES], mask: u32) {
         let start = self.start::<T>(skip);
-        for lane in order::storing(self.bytes) {
-            let (value, at) = (&row[lane % LANES], self.at[lane % LANES]);
+        for lane in order::storing(self.size.bytes()) {
+            let (value, at) = (row[lane % LANES], self.at[lane % LANES]);
             if mask >> lane & 1 == 1 {
-                // SAFETY: all places are inside and aligned, and the element is one of theirs. The words are
-                // atomics, so they may be written through a shared reference.
-                unsafe { T::copy(std::ptr::from_ref(value).cast(), start.add(at as usize).cast_mut()) };
+                // SAFETY: all places are inside and aligned, and the element is one of theirs, as in `gather`. The
+                // words are atomics, so they may be written through a shared reference.
+                unsafe { value.store_to(start.add(at as usize).cast_mut()) };
             }
         }
     }
 }
 
 #[cfg(test)]
+#[path = "cell/tests.rs"]
 mod tests;

@@ -1,17 +1,28 @@
-//! What the processor does to a whole row at once, at each level: copies to and from memory, gathers, and masks of
-//! lanes.
+//! Vector instructions on a whole row at each level: copies to and from memory that threads share, gathers, and masks
+//! of lanes.
 //!
-//! A compiler may not make wide accesses of atomic ones, and its plain ones must not race. What the instructions
-//! named here do is neither: every aligned element of a row lies in one cache line, and is moved whole.
+//! Other threads may access the same memory meanwhile. A compiler may not merge atomic accesses into wide ones, and its
+//! plain accesses must not race, so the copies are inline assembly.
 //!
-//! `unsafe` is here because of that, and because a level's instructions are only for CPUs that have them.
+//! **Relied on**: a vector move, or an element of a gather, transfers each naturally aligned element of at most 8 bytes
+//! in one piece. The manuals of Intel and AMD promise that for scalar accesses, and for aligned 16-byte moves on CPUs
+//! with AVX; for the other moves here it is how all known implementations behave (an aligned element lies in one cache
+//! line), and no more than that. With `--cfg softwarp_element_copies`, under Miri, and on other architectures, every
+//! element is an atomic access of its own instead ([`WHOLE_MOVES`]); ThreadSanitizer is run on that path.
+//!
+//! `unsafe` is here because of these copies, and because a level's instructions are only for CPUs that have them.
 
-use super::cell::Unit;
+use super::cell::{Size, Unit};
 use crate::lanes::{ALL, LANES, Word, has_lane};
 use crate::ops::ballot::{self, Holds};
 #[cfg(target_arch = "x86_64")]
 use std::arch::{asm, x86_64::*};
 use std::hint::select_unpredictable;
+
+/// Whether rows are moved by vector instructions, and not element by element.
+#[allow(unexpected_cfgs, reason = "the second one is set by hand, for tools that watch accesses")]
+pub(crate) const WHOLE_MOVES: bool =
+    cfg!(all(target_arch = "x86_64", not(any(miri, softwarp_element_copies))));
 
 /// A level, as a type: code that is compiled for each of them is generic over it.
 pub(crate) trait Cpu {
@@ -51,7 +62,7 @@ pub(crate) trait Cpu {
     }
 
     /// Writes the places of all lanes: their words with an offset added, less a base; of lanes that do not take
-    /// part, the first one's. Says whether all are at most `last` and multiples of so many bytes.
+    /// part, the first one's. Says whether all are at most `last` and multiples of the size.
     ///
     /// # Safety
     /// The CPU has the level.
@@ -62,22 +73,60 @@ pub(crate) trait Cpu {
             let word = select_unpredictable(has_lane(from.taking, lane), row[lane], from.lead);
             let place = word.plus(from.offset).into().wrapping_sub(from.base);
             each[lane] = place;
-            right[lane] = -i32::from(place <= from.last && place & from.bytes.wrapping_sub(1) == 0);
+            right[lane] = -i32::from(place <= from.last && from.size.divides(place));
         }
         // SAFETY: as the caller says.
         unsafe { Self::ballot(&right) == ALL }
     }
 
-    /// Copies so many elements: a multiple of 16.
+    /// Copies so many elements, a multiple of 16, by vector moves. Each element is moved whole if both sides of it are
+    /// aligned.
     ///
     /// # Safety
-    /// The CPU has the level. Both sides have room for as many; both are multiples of an element's bytes.
+    /// The CPU has the level. Both sides have room for as many. While this runs, others only access what is in memory
+    /// that threads share, and atomically.
+    #[cfg(target_arch = "x86_64")]
     unsafe fn copy<T: Unit>(from: *const u8, to: *mut u8, count: usize);
 
-    /// Reads an element at each of 32 places, in bytes from a start.
+    /// Reads elements, a multiple of 16, from memory that threads share.
     ///
     /// # Safety
-    /// The CPU has the level. An element is at each place, and these are multiples of its bytes.
+    /// The CPU has the level. As many elements are there, aligned; while this runs, others only access them atomically.
+    #[inline(always)]
+    unsafe fn read<T: Unit>(from: *const u8, into: &mut [T]) {
+        #[cfg(target_arch = "x86_64")]
+        if WHOLE_MOVES {
+            // SAFETY: as the caller says; the slice has room for its elements.
+            return unsafe { Self::copy::<T>(from, into.as_mut_ptr().cast(), into.len()) };
+        }
+        for (at, value) in into.iter_mut().enumerate() {
+            // SAFETY: as the caller says.
+            *value = unsafe { T::load_from(from.add(at * T::BYTES)) };
+        }
+    }
+
+    /// Writes elements, a multiple of 16, to memory that threads share.
+    ///
+    /// # Safety
+    /// As of [`Cpu::read`].
+    #[inline(always)]
+    unsafe fn write<T: Unit>(row: &[T], to: *mut u8) {
+        #[cfg(target_arch = "x86_64")]
+        if WHOLE_MOVES {
+            // SAFETY: as the caller says; the slice has its elements.
+            return unsafe { Self::copy::<T>(row.as_ptr().cast(), to, row.len()) };
+        }
+        for (at, value) in row.iter().enumerate() {
+            // SAFETY: as the caller says.
+            unsafe { value.store_to(to.add(at * T::BYTES)) };
+        }
+    }
+
+    /// Reads an element at each of 32 places, in bytes from a start, in memory that threads share.
+    ///
+    /// # Safety
+    /// The CPU has the level. An element is at each place, aligned; while this runs, others only access these
+    /// atomically.
     #[inline(always)]
     unsafe fn gather<T: Unit>(start: *const u8, at: &[u64; LANES], into: &mut [T; LANES]) {
         for (value, &at) in into.iter_mut().zip(at) {
@@ -118,8 +167,8 @@ pub(crate) struct From<W> {
     pub(crate) base: u64,
     /// The last place that is inside.
     pub(crate) last: u64,
-    /// What places are multiples of: a power of two.
-    pub(crate) bytes: u64,
+    /// What places are multiples of.
+    pub(crate) size: Size,
 }
 
 /// What every CPU of the architecture has.
@@ -146,15 +195,6 @@ impl Cpu for Baseline {
                     options(nostack, preserves_flags),
                 );
             }
-        }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    #[inline(always)]
-    unsafe fn copy<T: Unit>(from: *const u8, to: *mut u8, count: usize) {
-        for lane in 0..count {
-            // SAFETY: the element is inside both sides, as the caller says.
-            unsafe { T::copy(from.add(lane * T::BYTES), to.add(lane * T::BYTES)) };
         }
     }
 }
@@ -246,6 +286,10 @@ impl Cpu for Avx512 {
 
     #[inline(always)]
     unsafe fn gather<T: Unit>(start: *const u8, at: &[u64; LANES], into: &mut [T; LANES]) {
+        if !WHOLE_MOVES || T::BYTES < 4 {
+            // SAFETY: the same, and the CPU has the lower level, too.
+            return unsafe { Baseline::gather::<T>(start, at, into) };
+        }
         let (at, into) = (at.as_ptr(), into.as_mut_ptr().cast::<u8>());
         match T::BYTES {
             4 => {
@@ -273,7 +317,7 @@ impl Cpu for Avx512 {
                     }
                 }
             }
-            8 => {
+            _ => {
                 for quarter in 0..4 {
                     // SAFETY: the places are as the caller says; eight of them are read, and as many written.
                     unsafe {
@@ -291,12 +335,6 @@ impl Cpu for Avx512 {
                             options(nostack, preserves_flags),
                         );
                     }
-                }
-            }
-            _ => {
-                for lane in 0..LANES {
-                    // SAFETY: the place is as the caller says; the row has that many elements.
-                    unsafe { T::copy(start.add(*at.add(lane) as usize), into.add(lane * T::BYTES)) };
                 }
             }
         }
@@ -351,7 +389,7 @@ fn place_avx512<W: Address>(row: &[W; LANES], from: From<W>, each: &mut [u64; LA
     let all = |word: u64| _mm512_set1_epi64(word as i64);
     let (lead, offset, base) = (all(from.lead.into()), all(from.offset), all(from.base));
     let further = all(from.offset.wrapping_sub(from.base));
-    let (last, low) = (all(from.last), all(from.bytes.wrapping_sub(1)));
+    let (last, low) = (all(from.last), all(from.size.bytes() - 1));
     let mut wrong = 0;
     for (n, eight_places) in each.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let words = _mm512_mask_mov_epi64(lead, (from.taking >> (8 * n)) as u8, eight(row, n));

@@ -17,7 +17,7 @@ pub(crate) use direct::Direct;
 use super::element::{elements, put};
 use crate::lanes::{ALL, Frame, LANES};
 use crate::memory::Spaces;
-use crate::memory::cell::{Cells, Places, Unit};
+use crate::memory::cell::{Cells, Places, Size, Unit};
 use crate::memory::order;
 use crate::memory::wide::{self, Baseline, Cpu, From};
 use crate::ops::level;
@@ -199,7 +199,7 @@ enum Near {
 /// Reads a word of a row by itself. The compiler would otherwise build the row's vectors from such words.
 #[inline(always)]
 fn alone<W: wide::Address>(row: &[W; LANES], lane: usize) -> W {
-    // SAFETY: it is a reference.
+    // SAFETY: the pointer is one to an element of the row.
     unsafe { std::ptr::read_volatile(&raw const row[lane % LANES]) }
 }
 
@@ -333,7 +333,7 @@ fn each_in<'a, 'b, C: Cpu, W: wide::Address>(
     let offset = address.offset as u64;
     let lead = alone(row, taking.trailing_zeros() as usize);
     let (cells, base) = view(spaces, memory, lead.plus(offset).into(), hint)?;
-    let from = From { taking, lead, offset, base, last: 0, bytes };
+    let from = From { taking, lead, offset, base, last: 0, size: Size::new(bytes)? };
     // SAFETY: the CPU has the level: see the head of the file.
     unsafe { cells.places::<C, W>(row, from, each) }
 }

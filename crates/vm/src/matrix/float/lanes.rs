@@ -204,9 +204,15 @@ pub fn sums<const N: usize, const K: usize, const M: usize, const J: usize>(
         let scale = power(fraction - largest);
         let mut units = 0i32;
         for at in 0..K {
-            units = units.wrapping_add(cut(a.0.values[at][lane] * values[at] * scale));
+            // SAFETY: at most 2^27 in magnitude, and finite. Each value is less than 2^(its exponent + 1) and is 0 where
+            // the exponent is `OF_ZERO`: only `Parts::take` writes them, and `part` gives no others. So the product
+            // is at most 4 times 2^(the sum of the exponents), however it is rounded, and the scale is
+            // 2^(fraction − an exponent that is at least this sum), with a fraction of at most 25. The largest exponent
+            // is from −100 to 100, so the scale is a finite power of two.
+            units = units.wrapping_add(unsafe { cut(a.0.values[at][lane] * values[at] * scale) });
         }
-        let c = cut(c.0.values[0][lane] * scale);
+        // SAFETY: less than 2^26 in magnitude, and finite: as above, for one value.
+        let c = unsafe { cut(c.0.values[0][lane] * scale) };
         // Half the sum, whose sign is right where the sum itself leaves 32 bits.
         let sign = ((units & c) + ((units ^ c) >> 1)) >> 31;
         let magnitude = (units.wrapping_add(c) ^ sign).wrapping_sub(sign) as u32;
@@ -238,12 +244,13 @@ fn to_f16(units: u32, unit: f32) -> u32 {
     half_of((kept as f32 * unit).to_bits())
 }
 
-/// The whole part of a scaled addend of [`sums`].
+/// The whole part of a number.
+///
+/// # Safety
+/// It is less than 2^31 in magnitude, and no NaN.
 #[inline(always)]
-fn cut(units: f32) -> i32 {
-    // SAFETY: `units` is finite and less than 2^27 in magnitude, so that an i32 holds it. It is an ordinary number, or
-    // the product of two, which are less than 2 or 4 times 2^(their exponents' sum) and are multiplied by
-    // 2^(fraction − an exponent that is at least this sum), where the fraction is at most 25.
+unsafe fn cut(units: f32) -> i32 {
+    // SAFETY: an i32 holds it, as the caller says.
     unsafe { units.to_int_unchecked() }
 }
 

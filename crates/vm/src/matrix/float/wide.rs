@@ -401,6 +401,6 @@ fn quads(vector: __m512i) -> [i64; 8] {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn words_of(vector: __m512i) -> [u32; 16] {
-    // SAFETY: as above.
+    // SAFETY: both are 64 bytes of which any value is one of the type.
     unsafe { std::mem::transmute::<__m512i, [u32; 16]>(vector) }
 }

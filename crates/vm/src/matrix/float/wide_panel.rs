@@ -122,7 +122,8 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
                 for at in 0..K {
                     let other = match K == D {
                         true => &right.values[at],
-                        // SAFETY: all of them are less than `D`. A check would be two more instructions.
+                        // SAFETY: all of them are less than `D`: they are 0 at first, and `take_rows` writes remainders
+                        // of `D` only. A check would be two more instructions.
                         false => unsafe { right.values.get_unchecked(places[at]) },
                     };
                     let product = _mm512_mul_ps(_mm512_set1_ps(values[at]), *other);
@@ -358,6 +359,6 @@ fn to_halves(sum: __m512i, cut: __m512, unit: __m512) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn floats_of(vector: __m512) -> [f32; WIDTH] {
-    // SAFETY: as above.
+    // SAFETY: both are 64 bytes of which any value is one of the type.
     unsafe { std::mem::transmute::<__m512, [f32; WIDTH]>(vector) }
 }

@@ -24,9 +24,13 @@ fn bytes_go_in_and_come_out_at_any_place() {
     assert_eq!(u16::load(&cells, 16), u16::from_le_bytes([2, 3]));
 }
 
+fn size(bytes: u64) -> Size {
+    Size::new(bytes).expect("a power of two")
+}
+
 /// Addresses as they stand, all lanes taking part.
 fn plain(at: &[u64; LANES], bytes: u64) -> From<u64> {
-    From { taking: ALL, lead: at[0], offset: 0, base: 0, last: 0, bytes }
+    From { taking: ALL, lead: at[0], offset: 0, base: 0, last: 0, size: size(bytes) }
 }
 
 /// The places of a row, with what every CPU has.
@@ -38,6 +42,92 @@ fn places<'a>(
 ) -> Option<Places<'a, 'a>> {
     // SAFETY: every CPU has the level.
     unsafe { cells.places::<Baseline, u64>(at, plain(at, bytes), each) }
+}
+
+#[test]
+fn a_size_is_a_power_of_two() {
+    for bytes in [0, 3, 6, 12, 24, u64::MAX] {
+        assert!(Size::new(bytes).is_none(), "{bytes}");
+    }
+    for bytes in [1, 2, 4, 8, 16, 32] {
+        assert_eq!(Size::new(bytes).map(Size::bytes), Some(bytes));
+    }
+}
+
+/// A plain slice lies at any address, whatever is copied to it.
+#[test]
+fn bytes_go_to_slices_that_are_not_aligned() {
+    let cells = Cells::new(1024).unwrap();
+    let bytes: Vec<u8> = (0..400u32).map(|n| (n * 7 + n / 256) as u8).collect();
+    for at in [0, 8, 3] {
+        for start in 0..9 {
+            cells.write(at, &bytes[start..start + 300]);
+            let mut back = vec![0; 320];
+            cells.read(at, &mut back[start..start + 300]);
+            assert_eq!(back[start..start + 300], bytes[start..start + 300], "{start}");
+        }
+    }
+}
+
+/// Threads write and read the same places by rows, halves, elements of all widths and single bytes. What is read was
+/// written, element by element. This is what ThreadSanitizer is run on.
+#[test]
+fn threads_share_memory_and_see_whole_elements() {
+    const ROUNDS: u32 = if cfg!(miri) { 3 } else { 200 };
+    let cells = Cells::new(8 * LANES as u64).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4u32 {
+            let cells = &cells;
+            scope.spawn(move || share(cells, thread, ROUNDS));
+        }
+    });
+    // Nobody stopped in the middle: each word is one that somebody wrote.
+    for at in 0..2 * LANES {
+        assert_whole(u32::load(&cells, 4 * at));
+    }
+}
+
+/// A word that repeats its low byte.
+fn word(round: u32, thread: u32) -> u32 {
+    (round * 4 + thread) % 256 * 0x0101_0101
+}
+
+fn assert_whole(word: u32) {
+    assert_eq!(word, word % 256 * 0x0101_0101, "{word:#x} is in pieces");
+}
+
+fn share(cells: &Cells, thread: u32, rounds: u32) {
+    for round in 0..rounds {
+        let value = word(round, thread);
+        let row = [value; LANES];
+        let piece = Piece::new(0, cells);
+        let at: [u64; LANES] = std::array::from_fn(|lane| 4 * ((lane as u64 * 5 + u64::from(round)) % 64));
+        // SAFETY: every CPU has the level.
+        unsafe {
+            match (round + thread) % 5 {
+                0 => cells.write_row::<Baseline, u32>(4 * u64::from(round % 32), &row),
+                1 => assert!(piece.write_halves::<Baseline, u32>([0, 64], &row)),
+                2 => places(cells, &at, 4, &mut [0; LANES]).unwrap().scatter(0, &row, ALL),
+                3 => (u64::from(value) << 32 | u64::from(value)).store(cells, 8 * (round as usize % 32)),
+                _ => {
+                    u32::update(cells, 4 * (round as usize % 64), |_| value);
+                }
+            }
+            let mut back = [0u32; LANES];
+            cells.read_row::<Baseline, u32>(4 * u64::from(round % 32), &mut back);
+            back.into_iter().for_each(assert_whole);
+            assert!(piece.read_halves::<Baseline, u32>([64, 128], &mut back));
+            back.into_iter().for_each(assert_whole);
+            places(cells, &at, 4, &mut [0; LANES])
+                .unwrap()
+                .gather::<Baseline, u32>(0)
+                .into_iter()
+                .for_each(assert_whole);
+        }
+        let mut bytes = [0; 256];
+        cells.read(0, &mut bytes);
+        bytes.as_chunks::<4>().0.iter().for_each(|&word| assert_whole(u32::from_le_bytes(word)));
+    }
 }
 
 #[test]
@@ -102,7 +192,7 @@ fn finds<C: Cpu, W: Address>(words: [W; LANES], lead: W) {
     unsafe {
         assert_eq!(C::apart(&words, lead, 8), ALL & !(1 << 9));
         assert_eq!(C::apart(&words, lead, 0), 1);
-        let from = From { taking: ALL & !(1 << 9), lead, offset: 16, base: 8, last: 1000, bytes: 8 };
+        let from = From { taking: ALL & !(1 << 9), lead, offset: 16, base: 8, last: 1000, size: size(8) };
         let (mut each, mut plainly) = ([0; LANES], [0; LANES]);
         assert_eq!(C::place(&words, from, &mut each), Baseline::place(&words, from, &mut plainly));
         assert_eq!(each, plainly);
@@ -112,7 +202,7 @@ fn finds<C: Cpu, W: Address>(words: [W; LANES], lead: W) {
             (From { taking: ALL, ..from }, false),
             (From { last: each[31], ..from }, true),
             (From { last: each[31] - 1, ..from }, false),
-            (From { bytes: 16, ..from }, false),
+            (From { size: size(16), ..from }, false),
         ] {
             assert_eq!(C::place(&words, from, &mut each), right);
         }
