@@ -7,7 +7,7 @@ use crate::image::{
     UnitNames,
 };
 use crate::link::Linked;
-use crate::place::Cursor;
+use crate::place::{Cursor, RedZones};
 use crate::window::parameter_start;
 use crate::{Finding, Unit, codes, reach};
 use softwarp_check::checked::{self, Addressee, FuncId, Place, VarId, Variable};
@@ -19,9 +19,9 @@ use softwarp_syntax::tree::Linkage;
 const OPEN_ALIGNMENT: u64 = 16;
 
 /// Builds the image.
-pub fn build(units: &[Unit<'_>], linked: &Linked) -> Result<Image, Vec<Finding>> {
+pub fn build(units: &[Unit<'_>], linked: &Linked, red_zones: bool) -> Result<Image, Vec<Finding>> {
     let names = number(units, linked);
-    let mut builder = Builder { units, linked, names, findings: Vec::new() };
+    let mut builder = Builder { units, linked, names, red_zones, findings: Vec::new() };
     let mut objects = builder.objects();
     let functions = builder.functions();
     let Some(first) = units.first() else { return Err(Vec::new()) };
@@ -38,6 +38,7 @@ pub fn build(units: &[Unit<'_>], linked: &Linked) -> Result<Image, Vec<Finding>>
         thread: statics.thread.extent(),
         texture: statics.texture.extent(),
         warnings: Vec::new(),
+        red_zones,
         names: builder.names,
     };
     let mut findings = builder.findings;
@@ -87,6 +88,7 @@ struct Builder<'a> {
     units: &'a [Unit<'a>],
     linked: &'a Linked,
     names: Vec<UnitNames>,
+    red_zones: bool,
     findings: Vec<Finding>,
 }
 
@@ -209,6 +211,8 @@ impl Builder<'_> {
                     indirect: function.calls_indirectly,
                     shared: Extent::default(),
                     dynamic_shared: None,
+                    shared_zones: 0,
+                    shared_objects: Some(Vec::new()),
                 });
             }
         }
@@ -218,7 +222,16 @@ impl Builder<'_> {
     /// Places what exists once: `.global`, `.const`, `.tex`, and `.local` at module scope. Where the order of the
     /// text leaves gaps so large that constants do not fit their bank, the strictest alignments come first.
     fn place(&mut self, objects: &mut [Object]) -> Statics {
-        let (statics, findings) = self.place_in_order(objects.iter_mut());
+        if self.red_zones {
+            // Where constants do not fit their bank with red zones, they have none.
+            for zones in [RedZones::between(16, 256), RedZones::NONE] {
+                let (statics, findings) = self.place_in_order(objects.iter_mut(), Some(zones));
+                if findings.is_empty() {
+                    return statics;
+                }
+            }
+        }
+        let (statics, findings) = self.place_in_order(objects.iter_mut(), None);
         if !findings.iter().any(|finding| finding.diagnostic.code == codes::BANK_FULL) {
             self.findings.extend(findings);
             return statics;
@@ -226,13 +239,23 @@ impl Builder<'_> {
         let mut sorted: Vec<&mut Object> = objects.iter_mut().collect();
         let constant = |object: &Object| object.space == StateSpace::Const;
         sorted.sort_by_key(|object| std::cmp::Reverse(if constant(object) { object.alignment } else { 0 }));
-        let (statics, findings) = self.place_in_order(sorted.into_iter());
+        let (statics, findings) = self.place_in_order(sorted.into_iter(), None);
         self.findings.extend(findings);
         statics
     }
 
-    fn place_in_order<'o>(&self, objects: impl Iterator<Item = &'o mut Object>) -> (Statics, Vec<Finding>) {
+    /// Places them in an order, with red zones of this size between constants and others between other variables.
+    fn place_in_order<'o>(
+        &self,
+        objects: impl Iterator<Item = &'o mut Object>,
+        zones: Option<RedZones>,
+    ) -> (Statics, Vec<Finding>) {
         let mut statics = Statics::default();
+        if let Some(zones) = zones {
+            statics.global = statics.global.with(RedZones::between(256, 1 << 20));
+            statics.thread = statics.thread.with(RedZones::between(16, 4096));
+            statics.constant = statics.constant.map(|bank| bank.with(zones));
+        }
         let mut findings = Vec::new();
         for object in objects {
             let (cursor, room) = match object.space {
@@ -299,9 +322,18 @@ fn too_much(object: &Object, end: u64) -> Finding {
 /// Places what belongs to functions, except `.shared`: parameters, return values, frames and arguments.
 fn place_functions(image: &mut Image, findings: &mut Vec<Finding>) {
     let arch = image.header.arch;
+    let frames = image.red_zones.then_some(RedZones::between(16, 4096));
     for function in &mut image.functions {
         let mut put = |ids: &[ObjectId], space: StateSpace, origin: u64| {
             let mut cursor = Cursor::starting_at(origin);
+            let any = || ids.iter().any(|id| image.objects[id.0 as usize].space == space);
+            if let Some(zones) = frames.filter(|_| space == StateSpace::Local)
+                && any()
+            {
+                // The frame of a callee lies below.
+                cursor = cursor.with(zones);
+                cursor.lead();
+            }
             for id in ids {
                 let object = &mut image.objects[id.0 as usize];
                 if object.space == space && cursor.put(object).is_err() {

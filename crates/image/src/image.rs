@@ -59,6 +59,8 @@ pub struct Image {
     pub texture: Extent,
     /// What is odd about the modules together, and no error.
     pub warnings: Vec<Finding>,
+    /// Whether there are red zones between variables.
+    pub red_zones: bool,
     pub(crate) names: Vec<UnitNames>,
 }
 
@@ -308,4 +310,8 @@ pub struct Function {
     pub shared: Extent,
     /// Where the first of the arrays of `.shared` without size begins, if it can reach one. Of kernels only.
     pub dynamic_shared: Option<u64>,
+    /// Bytes of that memory which are red zones: what it would take less without them. Of kernels only.
+    pub shared_zones: u64,
+    /// The `.shared` variables that it can reach; `None` if any may be among them. Of kernels only.
+    pub shared_objects: Option<Vec<ObjectId>>,
 }

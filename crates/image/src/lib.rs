@@ -43,6 +43,9 @@ pub struct Unit<'a> {
 pub struct Options {
     /// The result will be linked with others: names may remain without a definition (`ptxas -c`).
     pub relocatable: bool,
+    /// Unused bytes lie between variables ([`place`]), so that an access past the end of one is in none of them. The
+    /// addresses are then not those that the assembler gives.
+    pub red_zones: bool,
 }
 
 /// Something wrong between modules, or too large for memory.
@@ -89,7 +92,7 @@ impl Finding {
 pub fn lay_out(units: &[Unit<'_>], options: Options) -> Result<Image, Vec<Finding>> {
     let mut linked = link::link(units, options)?;
     let warnings = std::mem::take(&mut linked.warnings);
-    match build::build(units, &linked) {
+    match build::build(units, &linked, options.red_zones) {
         Ok(image) => Ok(Image { warnings, ..image }),
         Err(errors) => Err(warnings.into_iter().chain(errors).collect()),
     }

@@ -2,6 +2,9 @@
 //!
 //! In which order the assembler puts them is its own affair and nothing that a program may rely on. Here it is
 //! the order of the text, which is what people expect to see.
+//!
+//! **Red zones.** A layout for finding accesses out of bounds leaves unused bytes behind every variable, in proportion to
+//! its size, so that an index that is too large by one, or by a row, leads to none.
 
 use crate::image::{Extent, Object};
 
@@ -11,12 +14,45 @@ pub struct Cursor {
     /// The address of the first byte.
     origin: u64,
     filled: Extent,
+    zones: RedZones,
+}
+
+/// Unused bytes behind variables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RedZones {
+    least: u64,
+    most: u64,
+}
+
+impl RedZones {
+    /// None.
+    pub const NONE: RedZones = RedZones { least: 0, most: 0 };
+
+    /// As many bytes as the variable has, but not fewer or more than this.
+    pub const fn between(least: u64, most: u64) -> RedZones {
+        RedZones { least, most }
+    }
+
+    fn behind(self, bytes: u64) -> u64 {
+        bytes.clamp(self.least, self.most)
+    }
 }
 
 impl Cursor {
     /// Memory from an address on, which alignment takes into account. Offsets count from there.
     pub fn starting_at(origin: u64) -> Cursor {
-        Cursor { origin, filled: Extent::default() }
+        Cursor { origin, ..Cursor::default() }
+    }
+
+    /// The same memory, with red zones behind variables.
+    #[must_use]
+    pub fn with(self, zones: RedZones) -> Cursor {
+        Cursor { zones, ..self }
+    }
+
+    /// Leaves a red zone before the first variable, too.
+    pub fn lead(&mut self) {
+        self.filled.bytes += self.zones.least;
     }
 
     /// Where the next object goes, without putting it there; `None` past the end of addresses.
@@ -35,7 +71,9 @@ impl Cursor {
 
     /// Marks what is up to the end of an object at `at` as filled.
     pub fn reserve(&mut self, at: u64, bytes: u64, alignment: u64) -> Result<(), TooMuch> {
-        let end = at.checked_add(bytes).filter(|&end| end <= i64::MAX as u64).ok_or(TooMuch)?;
+        let zone = self.zones.behind(bytes);
+        let end = at.checked_add(bytes).and_then(|end| end.checked_add(zone));
+        let end = end.filter(|&end| end <= i64::MAX as u64).ok_or(TooMuch)?;
         self.filled.bytes = self.filled.bytes.max(end);
         self.filled.alignment = self.filled.alignment.max(alignment);
         Ok(())

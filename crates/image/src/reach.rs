@@ -9,7 +9,7 @@
 
 use crate::image::{Function, FunctionId, Image, Object, ObjectId, Target};
 use crate::link::Linked;
-use crate::place::Cursor;
+use crate::place::{Cursor, RedZones};
 use crate::{Finding, Unit, codes};
 use softwarp_check::checked::FuncId;
 use softwarp_isa::StateSpace;
@@ -19,6 +19,10 @@ use softwarp_syntax::tree::Linkage;
 /// How many steps from kernels to functions are followed. Beyond them every kernel counts as reaching
 /// everything, which is wasteful but never wrong.
 const MOST_STEPS: usize = 50_000_000;
+
+/// The most bytes of red zones in shared memory, if there are so few variables that they can be had: addresses in the
+/// descriptors of matrices have 18 bits, and the largest shared memory leaves so many of them.
+const MOST_ZONES: u64 = 16 << 10;
 
 /// Settles stacks and shared memory.
 pub fn settle(units: &[Unit<'_>], linked: &Linked, image: &mut Image, findings: &mut Vec<Finding>) {
@@ -176,8 +180,46 @@ fn place_shared(
     }
     let kernels: Vec<usize> = (0..image.functions.len()).filter(|&id| image.functions[id].entry).collect();
     let users = users(units, image, callees, &kernels);
-    let mut cursors = vec![Cursor::default(); kernels.len() + 1];
-    for id in shared {
+    if users.first_stands_for_all {
+        kernels.iter().for_each(|&kernel| image.functions[kernel].shared_objects = None);
+    } else {
+        for &id in &shared {
+            for kernel in users.kernels(id, &kernels) {
+                image.functions[kernel].shared_objects.get_or_insert_default().push(id);
+            }
+        }
+    }
+    let put =
+        |image: &mut Image, zones: RedZones| place_static(linked, image, (&shared, &kernels, &users), zones);
+    let mut wrong = put(image, RedZones::NONE);
+    if image.red_zones && wrong.is_empty() {
+        let plain: Vec<u64> = kernels.iter().map(|&kernel| image.functions[kernel].shared.bytes).collect();
+        for most in [1024, 16] {
+            wrong = put(image, RedZones::between(16, most));
+            let zones = |(&kernel, plain): (&usize, &u64)| image.functions[kernel].shared.bytes - plain;
+            if kernels.iter().zip(&plain).map(zones).max().unwrap_or(0) <= MOST_ZONES {
+                break;
+            }
+        }
+        for (&kernel, plain) in kernels.iter().zip(plain) {
+            let function = &mut image.functions[kernel];
+            function.shared_zones = function.shared.bytes - plain;
+        }
+    }
+    findings.extend(wrong);
+    place_dynamic(image, &kernels, &users);
+}
+
+/// Gives every `.shared` variable with a size its offset, with red zones behind each.
+fn place_static(
+    linked: &Linked,
+    image: &mut Image,
+    (shared, kernels, users): (&[ObjectId], &[usize], &Users),
+    zones: RedZones,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut cursors = vec![Cursor::default().with(zones); kernels.len() + 1];
+    for &id in shared {
         let object = &mut image.objects[id.0 as usize];
         let elsewhere = object.linkage == Some(Linkage::Extern) && linked.is_elsewhere(object);
         if object.is_dynamic_shared() || elsewhere {
@@ -199,7 +241,7 @@ fn place_shared(
     for (number, &kernel) in kernels.iter().enumerate() {
         image.functions[kernel].shared = cursors[users.cursor(number)].extent();
     }
-    place_dynamic(image, &kernels, &users);
+    findings
 }
 
 /// Arrays without size begin where the kernel's other variables end, each at the next multiple of its alignment.

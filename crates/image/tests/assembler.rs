@@ -345,7 +345,7 @@ fn layouts_agree_with_the_assembler() {
             let read = support::read(source, Options { arch, relocatable, strict: false });
             assert!(read.errors.is_empty(), "{id} {mode}: {:?}", read.errors);
             let unit = Unit { module: &read.module, checked: &read.checked };
-            let image = match lay_out(&[unit], softwarp_image::Options { relocatable }) {
+            let image = match lay_out(&[unit], softwarp_image::Options { relocatable, red_zones: false }) {
                 Ok(image) => image,
                 Err(findings) => {
                     let messages = findings.iter().map(|found| found.diagnostic.message.clone()).collect();

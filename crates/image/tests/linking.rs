@@ -19,7 +19,7 @@ const USER: &str = ".visible .entry k()\n{\n.reg .b64 r;\nmov.u64 r, x;\nret;\n}
 fn link_sources(sources: &[Source], relocatable: bool) -> Result<Image, Vec<Finding>> {
     let units: Vec<Unit<'_>> =
         sources.iter().map(|source| Unit { module: &source.module, checked: &source.checked }).collect();
-    lay_out(&units, softwarp_image::Options { relocatable })
+    lay_out(&units, softwarp_image::Options { relocatable, red_zones: false })
 }
 
 /// Reads modules for the linker. None has errors.

@@ -142,8 +142,8 @@ impl Barriers {
         self.check(number);
     }
 
-    /// Lanes come and go on.
-    pub(crate) fn arrive(&mut self, number: u32, arrival: Arrival) {
+    /// Lanes come and go on. Says whether the barrier begins anew, since all have come and none waits.
+    pub(crate) fn arrive(&mut self, number: u32, arrival: Arrival) -> bool {
         let warp = arrival.warp as usize;
         let live = self.live[warp];
         let state = self.note(number, arrival);
@@ -157,6 +157,7 @@ impl Barriers {
             }
         }
         self.check(number);
+        self.used >> number & 1 == 0
     }
 
     /// Lanes have exited.

@@ -37,6 +37,9 @@ use std::sync::Arc;
 pub struct LoadOptions {
     /// The GPU to be; the module's `.target` without it.
     pub arch: Option<Target>,
+    /// Variables lie apart, with red zones between them: for launches with [`sanitize::Sanitize::bounds`]. Their
+    /// addresses are not those that they have otherwise.
+    pub red_zones: bool,
 }
 
 /// Why modules were not loaded.
@@ -91,6 +94,8 @@ pub struct Device {
     /// What nobody has written, as far as launches were looked at.
     unwritten: Unwritten,
     findings: Vec<sanitize::Finding>,
+    /// Blocks that launches took from `malloc` and did not give back.
+    given: Vec<sanitize::Given>,
     stopped: Option<Report>,
 }
 
@@ -120,7 +125,9 @@ impl Device {
         }
         let linked: Vec<Unit<'_>> =
             units.iter().map(|unit| Unit { module: &unit.module, checked: &unit.checked }).collect();
-        let image = lay_out(&linked, softwarp_image::Options::default()).map_err(LoadError::Unlinked)?;
+        let layout =
+            softwarp_image::Options { red_zones: options.red_zones, ..softwarp_image::Options::default() };
+        let image = lay_out(&linked, layout).map_err(LoadError::Unlinked)?;
         let windows = Windows::for_target(image.header.address_bits, image.header.arch);
         let global = Global::new(&windows, image.global.bytes).map_err(LoadError::Memory)?;
         let constant = Constant::new(&image).map_err(LoadError::Memory)?;
@@ -136,6 +143,7 @@ impl Device {
             launches: 0,
             unwritten: Unwritten::default(),
             findings: Vec::new(),
+            given: Vec::new(),
             stopped: None,
         };
         device.initialise();
@@ -196,6 +204,12 @@ impl Device {
         let address = self.global.allocate(bytes)?;
         self.unwritten.add(address, bytes);
         Ok(address)
+    }
+
+    /// Blocks that kernels took from `malloc` in launches with [`sanitize::Sanitize::leak`], and that no launch has
+    /// freed: what is a leak once the program has ended.
+    pub fn leaks(&self) -> Vec<sanitize::Finding> {
+        self.given.iter().filter_map(|given| given.leak(&self.global)).collect()
     }
 
     /// What the sanitizers found in the last launch, whether it came to its end or was stopped.

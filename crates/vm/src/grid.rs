@@ -97,11 +97,18 @@ impl<'a> Launch<'a> {
             cluster,
             window,
             kernel: self.kernel,
+            tagged: self.tags(),
         }
     }
 }
 
 impl Launch<'_> {
+    /// Whether addresses in `.local` have the tags of their threads: see [`crate::sanitize::bounds`].
+    pub(crate) fn tags(&self) -> bool {
+        let wanted = self.sanitizer.is_some_and(|sanitizer| sanitizer.wants.bounds);
+        wanted && self.image.red_zones && self.image.header.address_bits == 64
+    }
+
     /// Threads in a CTA.
     pub(crate) fn block_threads(&self) -> u32 {
         self.block.iter().product()

@@ -9,6 +9,7 @@
 
 pub mod asynchronous;
 pub mod cluster;
+pub mod defined;
 pub mod group;
 pub mod matrix;
 mod meet;
@@ -76,6 +77,8 @@ pub struct Code {
     pub plan: plan::Plan,
     /// The registers of each operation, in functions that have products of several warps.
     pub named: Vec<group::Named>,
+    /// What the sanitizer of registers needs, if the function has any that may be undefined.
+    pub registers: Option<Box<defined::Table>>,
 }
 
 /// A place in the program that the PTX was made from, as `.loc` gives it.

@@ -34,7 +34,7 @@ fn run(body: &str, block: u32) -> (Vec<FindingKind>, Vec<u32>) {
     let map = Description { address: input, ..Description::tiled(Element::U32, &[32, 16], &[128], &[16, 8]) };
     let map = object::encode(&Map::new(&map, Arch::SM_90).expect("legal")).to_vec();
     let arguments = [input.to_le_bytes().to_vec(), output.to_le_bytes().to_vec(), map];
-    let sanitize = Sanitize { race: true, sync: true, init: false };
+    let sanitize = Sanitize { race: true, sync: true, ..Sanitize::default() };
     let launch = Launch { sanitize, ..Launch::new("k", [1; 3], [block, 1, 1], &arguments) };
     let report = match device.launch(&launch) {
         Ok(report) => report,

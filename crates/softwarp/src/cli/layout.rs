@@ -153,7 +153,7 @@ fn judge(sources: &[Source], options: Options, colour: bool) -> Result<Vec<Judge
 fn laid_out(sources: &[Source], judged: &[Judged], options: Options, colour: bool) -> Result<Image, Fault> {
     let units: Vec<Unit<'_>> =
         judged.iter().map(|judged| Unit { module: &judged.module, checked: &judged.checked }).collect();
-    let outcome = lay_out(&units, image::Options { relocatable: options.relocatable });
+    let outcome = lay_out(&units, image::Options { relocatable: options.relocatable, red_zones: false });
     // Warnings about modules together are shown: no other command has them.
     let findings = match &outcome {
         Ok(image) => &image.warnings,

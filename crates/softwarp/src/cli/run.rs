@@ -64,7 +64,7 @@ pub struct Args {
     /// Count what is executed
     #[arg(long)]
     stats: bool,
-    /// Look for more than faults: reads of memory that was never written, races, barriers that some miss
+    /// Look for more than faults, as a list: init, race, sync, bounds, leak, or all of them
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     sanitize: Vec<sanitize::What>,
     /// Follow a thread: its CTA and itself, as in 0:5 or 1,0,0:5,0,0
@@ -150,7 +150,8 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
 
     let colour = args.color.wanted(&std::io::stderr());
     let texts: Vec<&str> = sources.iter().map(|source| source.text.as_str()).collect();
-    let loaded = Run::prepare(&file, &texts, LoadOptions { arch });
+    let wanted = sanitize::wanted(&args.sanitize);
+    let loaded = Run::prepare(&file, &texts, LoadOptions { arch, red_zones: wanted.bounds });
     let mut machine = loaded.map_err(|error| refused(&error, &sources, launch_file, colour))?;
     let names = read_back(&file, &asked, args.check, &machine)?;
 
@@ -174,7 +175,7 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
             tracer: (!args.trace.is_empty()).then_some(&tracer as _),
             count_operations: args.stats,
             progress: Some(&progress),
-            sanitize: sanitize::wanted(&args.sanitize),
+            sanitize: wanted,
             ..Options::default()
         };
         let outcome = watched(&progress, || machine.launch(&file, index, &options));
@@ -191,6 +192,7 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
             Err(error) => return Err(refused(&error, &sources, launch_file, colour)),
         }
     }
+    findings.extend(machine.device().leaks());
     let printed = finish(args, &file, &machine, &asked, &given.arrays, &names, &reports)?;
     sanitize::told(printed, args, &mut machine, &sources, &findings, colour)
 }

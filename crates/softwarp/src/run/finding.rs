@@ -34,8 +34,12 @@ pub fn event(run: &mut Run, finding: &Finding) -> Event {
     let race = finding.kind.sanitizer() == "race";
     show(&finding.at, if race { "later: " } else { "" }, None);
     if let Some(other) = &finding.other {
-        let (role, words) =
-            if race { ("earlier: ", "the earlier access") } else { ("others: ", "others did this") };
+        let (role, words) = match finding.kind {
+            _ if race => ("earlier: ", "the earlier access"),
+            FindingKind::UndefinedRegister { .. } => ("", "declared here"),
+            FindingKind::UndefinedShuffle => ("shuffle: ", "the shuffle"),
+            _ => ("others: ", "others did this"),
+        };
         show(other, role, Some(words));
     }
     if finding.count > 1 {
@@ -81,6 +85,39 @@ pub fn json(run: &mut Run, sources: &[Source], finding: &Finding) -> Json {
         FindingKind::MissingLanes { named, came } | FindingKind::NotNamed { named, came } => {
             put("named", lanes(*named));
             put("came", lanes(*came));
+        }
+        FindingKind::ExitedLanes { named, exited } => {
+            put("named", lanes(*named));
+            put("exited", lanes(*exited));
+        }
+        FindingKind::PartialWarp { came } => {
+            put("came", lanes(*came));
+        }
+        FindingKind::PartialWarpgroup { first, others } => {
+            put("first_warp", (*first).into());
+            let others = (0..4).filter(|n| others >> n & 1 == 1).map(|n| first + n);
+            put("others", others.collect::<Vec<u32>>().into());
+        }
+        FindingKind::DivergentBarrierOperand { first, second, .. } => {
+            put("operands", json!([first, second]));
+        }
+        FindingKind::BarrierCounts { barrier, first, second } => {
+            put("barrier", (*barrier).into());
+            put("counts", json!([first, second]));
+        }
+        FindingKind::ArrivesTwice { barrier, .. } | FindingKind::ArriveWithoutSync { barrier } => {
+            put("barrier", (*barrier).into());
+        }
+        FindingKind::UndefinedRegister { register, usage, never } => {
+            put("register", register.clone().into());
+            put("use", usage.words().into());
+            put("never_written", (*never).into());
+        }
+        FindingKind::Leak { bytes } => {
+            put("bytes", (*bytes).into());
+        }
+        FindingKind::OutOfBounds { usage } => {
+            put("use", fault::usage(*usage).into());
         }
         FindingKind::Deadlock { barrier, arrived, expected } => {
             put("barrier", json!(barrier));

@@ -293,10 +293,14 @@ pub struct Ran {
 
 /// Runs all launches of a file and reads back what it wants.
 pub fn run(file: &LaunchFile, sources: &[&str], options: &Options<'_>) -> Result<Ran, RunError> {
-    let mut run = Run::prepare(file, sources, LoadOptions::default())?;
-    let reports: Result<Vec<Report>, RunError> =
-        (0..file.launches.len()).map(|index| run.launch(file, index, options)).collect();
-    Ok(Ran { reports: reports?, dumps: run.dumps(file)? })
+    let load = LoadOptions { red_zones: options.sanitize.bounds, ..LoadOptions::default() };
+    let mut run = Run::prepare(file, sources, load)?;
+    let launched = (0..file.launches.len()).map(|index| run.launch(file, index, options));
+    let mut reports = launched.collect::<Result<Vec<Report>, RunError>>()?;
+    if let Some(last) = reports.last_mut() {
+        last.findings.extend(run.device().leaks());
+    }
+    Ok(Ran { reports, dumps: run.dumps(file)? })
 }
 
 /// How what was read back differs from what the file expects, by name; what was not read back is left out.

@@ -7,6 +7,7 @@ use crate::memory::cell::Cells;
 use crate::memory::global::MemoryError;
 use crate::program::{Call, Callee, Op, Program, Provided, Step};
 use crate::sanitize::Sanitizer;
+use crate::sanitize::bounds::Bounds;
 use crate::stats::{OpCount, Progress};
 use crate::tuning::Tuning;
 use softwarp_image::{Function, FunctionId};
@@ -62,8 +63,9 @@ impl Device {
         let dynamic = u64::from(launch.dynamic_shared);
         let shared_bytes = function.dynamic_shared.unwrap_or(function.shared.bytes).saturating_add(dynamic);
         let most = most_shared(self.image.header.arch);
-        if shared_bytes > most {
-            return Err(LaunchError::Shared { bytes: shared_bytes, most });
+        let needed = shared_bytes.saturating_sub(function.shared_zones);
+        if needed > most {
+            return Err(LaunchError::Shared { bytes: needed, most });
         }
         let parameters = self.parameters(function, launch.arguments)?;
         let workspace = match launch.cooperative {
@@ -76,7 +78,10 @@ impl Device {
         let default = || std::thread::available_parallelism().map_or(1, usize::from);
         let looks = launch.sanitize.any();
         let threads = if looks { 1 } else { launch.threads.unwrap_or_else(default).max(1) };
-        let sanitizer = looks.then(|| Sanitizer::new(launch.sanitize, program, &self.unwritten));
+        let sanitizer = looks.then(|| {
+            let bounds = || Bounds::new(&self.image, &self.windows, program, id, shared_bytes);
+            Sanitizer::new(launch.sanitize, program, &self.unwritten).with_bounds(bounds)
+        });
         let running = grid::Launch {
             program,
             image: &self.image,
@@ -97,7 +102,8 @@ impl Device {
             workspace,
             threads,
             alone: threads == 1 || grid == cluster.unwrap_or([1; 3]),
-            most_stack: MOST_STACK,
+            // Red zones and the quarantine of frames take more.
+            most_stack: if self.image.red_zones { 8 * MOST_STACK } else { MOST_STACK },
             most_instructions: launch.most_instructions,
             most_time: launch.most_time,
             cancel: launch.cancel,
@@ -120,6 +126,9 @@ impl Device {
         let ctas = ctas.saturating_sub(running.cancelled.load(Ordering::Relaxed));
         if let (Some(sanitizer), Some(fault)) = (&sanitizer, &fault) {
             sanitizer.stopped(program, fault);
+        }
+        if let Some(sanitizer) = &sanitizer {
+            self.given.extend(sanitizer.given(&running));
         }
         self.findings = sanitizer.map(Sanitizer::findings).unwrap_or_default();
         if workspace != 0 {

@@ -8,6 +8,7 @@ use super::function::{Builder, Lowered, Refusal, because};
 use super::kernels::Simple;
 use crate::program::cluster::ClusterOp;
 use crate::program::{Memory, NONE, Operands, Step};
+use crate::sanitize::bounds::TAGGED;
 use crate::texture::bind::handle_of;
 use softwarp_check::Reference;
 use softwarp_check::checked::{Place, VarId};
@@ -208,8 +209,11 @@ impl Builder<'_, '_> {
     pub fn is_space(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let address = self.source(operands.start + 1, Type::U64)?;
         let d = self.destination(operands.start, Type::Pred)?.slot;
-        let windows = self.session.windows;
-        match (form.space(), self.window(form.space())) {
+        let mut windows = self.session.windows;
+        if self.session.image.red_zones && windows.local.base > u64::from(u32::MAX) {
+            windows.local.size = TAGGED;
+        }
+        match (form.space(), form.space().of_variables().and_then(|space| windows.of(space))) {
             // Which part of the window that is, each CTA of a cluster knows for itself.
             (Space::Shared | Space::SharedCta, Some(_)) => {
                 let operands = Operands { reads: vec![address], writes: vec![d], addresses: Vec::new() };

@@ -25,8 +25,10 @@
 //! that it touches: a path leaves the hull of a loop-free stretch only by a branch backwards, and then the branch
 //! and its target are in one such run.
 
+use super::defined::{Names, is_needed, table};
 use super::slots::{Role, guard, visit};
 use crate::lanes::CARRY;
+use crate::program::defined::Table;
 use crate::program::{Guard, Op, Step};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -63,15 +65,24 @@ pub struct Rows {
 
 /// Replaces the virtual registers in a function's operations by slots. Constants come first, in their order.
 ///
-/// Also the rows of 32-bit and of 64-bit words that may be read before they are written.
-pub fn allocate(ops: &mut [Op], registers: &[Virtual], constants: (u32, u32)) -> (Rows, [Vec<u32>; 2]) {
+/// Also the rows of 32-bit and of 64-bit words that may be read before they are written, and the table of registers, if
+/// the function needs one: `names` is asked for then.
+pub fn allocate(
+    ops: &mut [Op],
+    registers: &[Virtual],
+    constants: (u32, u32),
+    names: impl FnOnce() -> Names,
+) -> (Rows, [Vec<u32>; 2], Option<Box<Table>>) {
     let hulls = hulls(ops, registers);
     let (slots, rows) = assign(&hulls, registers, constants);
     let zeroed = live_at_start(&hulls, registers, &slots);
+    let exposed: Vec<u32> = (0..hulls.len() as u32).filter(|&n| hulls[n as usize].start == 0).collect();
+    let needed = is_needed(ops, &exposed);
+    let table = needed.then(|| Box::new(table(ops, &exposed, &names(), (registers, &slots), rows)));
     for op in ops {
         visit(op, |slot, _| *slot = slots.get(*slot as usize).copied().unwrap_or(*slot));
     }
-    (rows, zeroed)
+    (rows, zeroed, table)
 }
 
 /// The rows of registers that are live where the function begins.

@@ -103,6 +103,8 @@ pub enum Action {
     Texture,
     /// CTAs of a cluster.
     Cluster,
+    /// Nothing, by all warps of a warpgroup.
+    WholeGroup,
     /// Memory that several devices have together.
     Multimem,
     /// Asynchronous copies and mbarriers.
@@ -187,8 +189,10 @@ fn action(shape: &Shape, select: Select) -> Action {
         "membar" | "fence" => Action::Fence,
         "nanosleep" => Action::Yield,
         "applypriority" if has("async") => Action::Refused,
-        "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol" | "setmaxnreg"
-        | "pmevent" => Action::Nothing,
+        "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol" | "pmevent" => {
+            Action::Nothing
+        }
+        "setmaxnreg" => Action::WholeGroup,
         "createpolicy" => Action::Zero,
         "cvta" if has("to") => Action::FromGeneric,
         "cvta" => Action::ToGeneric,

@@ -9,6 +9,7 @@ use super::kernels::Simple;
 use super::plan::plan;
 use super::{Lowering, Session, Unsupported};
 use crate::ops::fused::Part;
+use crate::program::group::GroupOp;
 use crate::program::plan::Start;
 use crate::program::{Code, Guard, Inst, Kernel, Location, NONE, Op, Step};
 use softwarp_check::Reference;
@@ -285,6 +286,7 @@ impl<'a> Builder<'_, 'a> {
             Action::Fence => self.fence(form),
             Action::Yield => self.step(Step::Yield),
             Action::Nothing => Ok(()),
+            Action::WholeGroup => self.together(Step::Group(GroupOp::WholeGroup)),
             Action::Zero => self.zero(operands),
             Action::ToGeneric => self.cvta(form, operands),
             Action::FromGeneric => self.cvta_to(form, operands),
@@ -362,6 +364,16 @@ impl<'a> Builder<'_, 'a> {
         lowered
     }
 
+    /// Where each operation stands.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// A part of the text.
+    pub fn text(&self, span: Span) -> &'a str {
+        self.of.source.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
     /// A variable that lives in memory, if it is not a register.
     pub fn variable(&self, id: VarId) -> &'a Variable {
         self.of.checked.variable(id)
@@ -413,13 +425,16 @@ impl<'a> Builder<'_, 'a> {
             span.is_some_and(|text| text.starts_with("mov."))
         };
         let named = super::group::named(&mut self.ops, is_move);
+        let own = self.virtuals.len() as u32;
         let forwarded = forward(
             &mut self.ops,
             &self.copies,
             self.entry.then_some(parameters),
             Registers { virtuals: &mut self.virtuals, constants: &mut constants, start: &mut start },
         );
-        let (rows, zeroed) = allocate(&mut self.ops, &self.virtuals, constants);
+        let mut ops = std::mem::take(&mut self.ops);
+        let (rows, zeroed, table) = allocate(&mut ops, &self.virtuals, constants, || self.names(own));
+        self.ops = ops;
         // Lanes that see each other's registers may see those of lanes that have not written them.
         start.zeroed = (!self.ops.iter().any(sees_lanes)).then_some(zeroed);
         let plan = plan(&self.ops, &self.instructions, &forwarded, &self.parts);
@@ -441,6 +456,7 @@ impl<'a> Builder<'_, 'a> {
             start,
             plan,
             named,
+            registers: table,
         }
     }
 }

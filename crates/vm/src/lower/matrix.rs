@@ -35,11 +35,16 @@ impl Builder<'_, '_> {
     }
 
     /// Appends a step of a whole warp.
-    fn together(&mut self, op: MatrixOp, operands: Operands) -> Lowered<()> {
+    pub fn together(&mut self, step: Step) -> Lowered<()> {
         let members = self.constant(u64::from(u32::MAX), 32);
         let sync = WarpOp { op: WarpOpKind::Sync, members, d: [NONE; 2], s: [NONE; 3], negated: false };
         self.step(Step::Warp(sync))?;
-        self.step(Step::Matrix(op, operands))
+        self.step(step)
+    }
+
+    /// Appends a matrix instruction.
+    fn matrices(&mut self, op: MatrixOp, operands: Operands) -> Lowered<()> {
+        self.together(Step::Matrix(op, operands))
     }
 
     /// The registers of a vector that is read.
@@ -91,14 +96,14 @@ impl Builder<'_, '_> {
         if slots.len() != (tiles.count * kind.registers(loads)) as usize {
             return Err(Refusal::Form);
         }
-        self.together(if loads { MatrixOp::Load(tiles) } else { MatrixOp::Store(tiles) }, operands)
+        self.matrices(if loads { MatrixOp::Load(tiles) } else { MatrixOp::Store(tiles) }, operands)
     }
 
     /// `movmatrix`
     fn transpose(&mut self, operands: Range<Operand>) -> Lowered<()> {
         let reads = vec![self.source(operands.start + 1, Type::B32)?];
         let writes = self.registers_written(operands.start, Type::B32)?;
-        self.together(MatrixOp::Transpose, Operands { reads, writes, addresses: Vec::new() })
+        self.matrices(MatrixOp::Transpose, Operands { reads, writes, addresses: Vec::new() })
     }
 }
 

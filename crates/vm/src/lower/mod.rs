@@ -16,6 +16,7 @@ mod call;
 mod cluster;
 mod contract;
 mod control;
+mod defined;
 mod form;
 mod forward;
 mod function;

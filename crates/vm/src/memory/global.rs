@@ -244,6 +244,13 @@ impl Global {
         address.checked_sub(allocation.base).is_some_and(|offset| blocks.give_back(offset))
     }
 
+    /// The bytes of the block of `malloc` that begins at an address, if it is in use.
+    pub(crate) fn block(&self, address: u64) -> Option<u64> {
+        let (allocation, blocks) = self.heap()?;
+        let offset = address.checked_sub(allocation.base)?;
+        blocks.before(offset).filter(|&(start, _, live)| live && start == offset).map(|(_, bytes, _)| bytes)
+    }
+
     /// The cells of a range of addresses, and where in them it begins.
     pub fn range(&self, address: u64, bytes: u64) -> Result<(&Cells, u64), MemoryError> {
         let outside = MemoryError::OutOfBounds { address, bytes };

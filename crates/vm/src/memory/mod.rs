@@ -14,6 +14,7 @@ pub(crate) mod wide;
 use crate::cluster::Shared;
 use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};
 use crate::program::Memory;
+use crate::sanitize::bounds::TAGGED;
 use cell::Cells;
 use constant::Constant;
 use global::{Allocation, AllocationKind, Global, lock};
@@ -40,6 +41,8 @@ pub(crate) struct Spaces<'a> {
     /// Where the CTA's own part of `.shared` begins: what names a variable counts from there.
     pub(crate) window: u64,
     pub(crate) kernel: FunctionId,
+    /// Addresses in `.local` have tags: see [`crate::sanitize::bounds`].
+    pub(crate) tagged: bool,
 }
 
 impl<'a> Spaces<'a> {
@@ -70,6 +73,8 @@ impl<'a> Spaces<'a> {
             (Memory::Constant, windows.constant.base)
         } else if windows.parameter.contains(address) {
             (Memory::Kernel, windows.parameter.base)
+        } else if self.tagged && address.wrapping_sub(windows.local.base) < TAGGED {
+            (Memory::Local, windows.local.base)
         } else {
             (Memory::Global, 0)
         }
@@ -258,8 +263,14 @@ impl<'a> Spaces<'a> {
     }
 
     fn nearest_object(&self, space: StateSpace, address: u64) -> Option<Nearest> {
-        let own = |object: &Object| space != StateSpace::Param || object.function == Some(self.kernel);
-        let objects = self.image.objects.iter().enumerate().filter(|(_, o)| o.space == space && own(o));
+        let reached = self.image.function(self.kernel).shared_objects.as_deref();
+        // Variables of different kernels may lie over one another.
+        let own = |index: usize, object: &Object| match space {
+            StateSpace::Param => object.function == Some(self.kernel),
+            StateSpace::Shared => reached.is_none_or(|ids| ids.contains(&ObjectId(index as u32))),
+            _ => true,
+        };
+        let objects = self.image.objects.iter().enumerate().filter(|(n, o)| o.space == space && own(*n, o));
         let placed = objects.filter_map(|(index, object)| {
             let base = self.image.address(self.windows, ObjectId(index as u32), None)?;
             let distance = distance(address, base, object.total());

@@ -36,6 +36,8 @@ pub enum GroupOp {
     Registers,
     /// `fence.proxy.async`
     Proxy,
+    /// Nothing, by all warps of a warpgroup: `setmaxnreg`
+    WholeGroup,
 }
 
 /// What goes into groups.

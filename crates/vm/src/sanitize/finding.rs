@@ -107,6 +107,84 @@ pub enum FindingKind {
         /// Lanes that execute it.
         came: u32,
     },
+    /// An operation among lanes that names lanes which have exited (`sync`).
+    ExitedLanes {
+        /// Lanes that it names.
+        named: u32,
+        /// Those of them that have exited.
+        exited: u32,
+    },
+    /// An instruction for whole warps that only part of a warp executes (`sync`).
+    PartialWarp {
+        /// Lanes that execute it.
+        came: u32,
+    },
+    /// An instruction for whole warpgroups that not all four warps execute alike (`sync`).
+    PartialWarpgroup {
+        /// The first warp of the group.
+        first: u32,
+        /// The warps of the group that the CTA has not, or that did otherwise: a bit each, the first one lowest.
+        others: u32,
+    },
+    /// Lanes of a warp that name different barriers in one instruction, or different counts of threads (`sync`).
+    DivergentBarrierOperand {
+        /// It is the count that differs.
+        count: bool,
+        /// The operand of the first lane.
+        first: u32,
+        /// That of another one.
+        second: u32,
+    },
+    /// Warps that use a barrier together and give different counts of threads (`sync`).
+    BarrierCounts {
+        /// The barrier's number.
+        barrier: u32,
+        /// The count at `other`.
+        first: u32,
+        /// The count at `at`.
+        second: u32,
+    },
+    /// A warp arrives at a barrier again before it has completed (`sync`).
+    ArrivesTwice {
+        /// The barrier's number.
+        barrier: u32,
+        /// The warp in its CTA.
+        warp: u32,
+    },
+    /// Threads arrive at a barrier that no thread of the CTA ever waits at (`sync`).
+    ArriveWithoutSync {
+        /// The barrier's number.
+        barrier: u32,
+    },
+    /// A value is used that `shfl.sync` took from a lane which does not take part (`sync`). `at` is the use, and `other`
+    /// the `shfl.sync`.
+    UndefinedShuffle,
+    /// A register is used that was not written (`init`); `other` is its declaration.
+    UndefinedRegister {
+        /// Its name.
+        register: String,
+        /// How it is used.
+        usage: RegisterUse,
+        /// No instruction of the function writes it.
+        never: bool,
+    },
+    /// A block that `malloc` gave and nobody freed (`leak`); `at` is the call.
+    Leak {
+        /// Bytes of this block, or of all that the same call gave.
+        bytes: u64,
+    },
+    /// An access outside the variable or block that it was meant for, or that is nearest (`bounds`).
+    OutOfBounds {
+        /// How the access used memory.
+        usage: Use,
+    },
+    /// An access to the local memory of a call that is over (`bounds`).
+    DeadLocal,
+    /// An access by an address in another thread's local memory (`bounds`).
+    ForeignLocal {
+        /// The thread in its CTA, counted through all dimensions; `None` if it is in another CTA.
+        owner: Option<u32>,
+    },
     /// Nothing can go on: every thread waits (`sync`). The launch was stopped, too.
     Deadlock {
         /// The barrier; `None` for one of the cluster.
@@ -116,6 +194,31 @@ pub enum FindingKind {
         /// How many it waits for.
         expected: u32,
     },
+}
+
+/// How a register that was not written is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterUse {
+    /// In an address.
+    Address,
+    /// As a guard, or as the condition of a branch.
+    Guard,
+    /// It is written to memory, or is an operand of an atomic operation.
+    Stored,
+    /// As an operand that says what an instruction does: the number of a barrier, lanes that are named, a size.
+    Operand,
+}
+
+impl RegisterUse {
+    /// In words, behind "is used".
+    pub fn words(self) -> &'static str {
+        match self {
+            RegisterUse::Address => "in an address",
+            RegisterUse::Guard => "as a guard",
+            RegisterUse::Stored => "as data for memory",
+            RegisterUse::Operand => "as an operand",
+        }
+    }
 }
 
 /// How an asynchronous operation is waited for.
@@ -173,14 +276,31 @@ impl FindingKind {
             FindingKind::MissedBarrier { .. } => "missed_barrier",
             FindingKind::MissingLanes { .. } => "missing_lanes",
             FindingKind::NotNamed { .. } => "lane_not_named",
+            FindingKind::ExitedLanes { .. } => "exited_lanes",
+            FindingKind::PartialWarp { .. } => "partial_warp",
+            FindingKind::PartialWarpgroup { .. } => "partial_warpgroup",
+            FindingKind::DivergentBarrierOperand { .. } => "divergent_barrier_operand",
+            FindingKind::BarrierCounts { .. } => "barrier_counts",
+            FindingKind::ArrivesTwice { .. } => "arrives_twice",
+            FindingKind::ArriveWithoutSync { .. } => "arrive_without_sync",
+            FindingKind::UndefinedShuffle => "undefined_shuffle",
+            FindingKind::UndefinedRegister { .. } => "uninitialised_register",
+            FindingKind::Leak { .. } => "leak",
+            FindingKind::OutOfBounds { .. } => "out_of_bounds",
+            FindingKind::DeadLocal => "dead_local",
+            FindingKind::ForeignLocal { .. } => "foreign_local",
             FindingKind::Deadlock { .. } => "deadlock",
         }
     }
 
-    /// The sanitizer that finds it: `init`, `race` or `sync`.
+    /// The sanitizer that finds it: `init`, `race`, `sync`, `bounds` or `leak`.
     pub fn sanitizer(&self) -> &'static str {
         match self {
-            FindingKind::Uninitialised => "init",
+            FindingKind::Uninitialised | FindingKind::UndefinedRegister { .. } => "init",
+            FindingKind::Leak { .. } => "leak",
+            FindingKind::OutOfBounds { .. } | FindingKind::DeadLocal | FindingKind::ForeignLocal { .. } => {
+                "bounds"
+            }
             FindingKind::Race { .. }
             | FindingKind::Unwaited { .. }
             | FindingKind::MissingProxyFence
@@ -249,6 +369,56 @@ impl std::fmt::Display for Finding {
             FindingKind::NotNamed { named, came } => {
                 write!(f, "lanes 0x{came:08x} execute an operation that names lanes 0x{named:08x}")?;
             }
+            FindingKind::ExitedLanes { named, exited } => {
+                write!(f, "the operation names lanes 0x{named:08x}, of which 0x{exited:08x} have exited")?
+            }
+            FindingKind::PartialWarp { came } => write!(
+                f,
+                "only lanes 0x{came:08x} of the warp execute this; all 32 must execute it together"
+            )?,
+            FindingKind::PartialWarpgroup { first, others } => {
+                write!(f, "this is for the whole warpgroup of warps {first} to {}, but ", first + 3)?;
+                let mut list = (0..4).filter(|n| others >> n & 1 == 1).map(|n| (first + n).to_string());
+                let list: Vec<String> = list.by_ref().collect();
+                write!(f, "warp {} does not execute it alike", list.join(", warp "))?;
+            }
+            FindingKind::DivergentBarrierOperand { count, first, second } => {
+                let what = if *count { "counts of threads" } else { "barriers" };
+                write!(
+                    f,
+                    "lanes of a warp give different {what}, {first} and {second}; all must give the same"
+                )?;
+            }
+            FindingKind::BarrierCounts { barrier, first, second } => write!(
+                f,
+                "barrier {barrier} is used with a count of {second} threads here, and of {first} by another warp"
+            )?,
+            FindingKind::ArrivesTwice { barrier, warp } => {
+                write!(f, "warp {warp} comes to barrier {barrier} again before the barrier has completed")?
+            }
+            FindingKind::ArriveWithoutSync { barrier } => {
+                write!(f, "threads arrive at barrier {barrier}, and no thread ever waits there")?
+            }
+            FindingKind::UndefinedShuffle => write!(
+                f,
+                "a value is used that shfl.sync took from a lane that does not take part in it: it is undefined"
+            )?,
+            FindingKind::UndefinedRegister { register, usage, never } => {
+                let when =
+                    if *never { "no instruction writes it" } else { "it was not written on this path" };
+                write!(f, "register `{register}` is used {}, and {when}", usage.words())?;
+            }
+            FindingKind::Leak { bytes } => {
+                write!(f, "{bytes} bytes that malloc gave were never freed")?;
+            }
+            FindingKind::OutOfBounds { usage } => write!(f, "{} out of bounds", usage_name(*usage))?,
+            FindingKind::DeadLocal => write!(f, "access to the local memory of a call that is over")?,
+            FindingKind::ForeignLocal { owner } => {
+                write!(f, "access by an address in the local memory of another thread")?;
+                if let Some(owner) = owner {
+                    write!(f, ", number {owner} of the CTA: it reaches this thread's own memory instead")?;
+                }
+            }
             FindingKind::Deadlock { barrier, arrived, expected } => match barrier {
                 Some(number) => {
                     write!(f, "deadlock: barrier {number} has {arrived} of {expected} threads")?;
@@ -263,18 +433,33 @@ impl std::fmt::Display for Finding {
             write!(f, " at {space} address 0x{:x}", touched.address)?;
         }
         let Some(nearest) = &touched.nearest else { return Ok(()) };
-        if let Relative::Inside(bytes) = nearest.at {
-            write!(f, ", {bytes} bytes into ")?;
-            match &nearest.what {
-                What::Variable(name) => write!(f, "`{name}`")?,
-                What::Allocation => write!(f, "the allocation at 0x{:x}", nearest.base)?,
-                What::Heap => write!(f, "the block that malloc gave at 0x{:x}", nearest.base)?,
-                What::Shared => write!(f, "the CTA's shared memory")?,
-                What::Stack => write!(f, "the thread's stack")?,
-                What::Parameters => write!(f, "the parameters")?,
-            }
+        match nearest.at {
+            Relative::Inside(bytes) => write!(f, ", {bytes} bytes into ")?,
+            Relative::After(0) => write!(f, ", right behind ")?,
+            Relative::After(bytes) => write!(f, ", {bytes} bytes past the end of ")?,
+            Relative::Before(bytes) => write!(f, ", {bytes} bytes before ")?,
         }
-        Ok(())
+        match &nearest.what {
+            What::Variable(name) => write!(f, "`{name}`")?,
+            What::Allocation => write!(f, "the allocation at 0x{:x}", nearest.base)?,
+            What::Heap => write!(f, "the block that malloc gave at 0x{:x}", nearest.base)?,
+            What::Shared => write!(f, "the CTA's shared memory")?,
+            What::Stack => write!(f, "the thread's stack")?,
+            What::Parameters => write!(f, "the parameters")?,
+        }
+        match nearest.at {
+            Relative::Inside(_) => Ok(()),
+            _ => write!(f, ", which has {} bytes", nearest.bytes),
+        }
+    }
+}
+
+/// A use of memory, as a noun.
+fn usage_name(usage: Use) -> &'static str {
+    match usage {
+        Use::Read => "read",
+        Use::Write => "write",
+        Use::Atomic => "atomic operation",
     }
 }
 

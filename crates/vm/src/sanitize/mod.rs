@@ -7,7 +7,9 @@
 //!
 //! What is reported is certain. Where the order of two accesses cannot be told, they count as ordered.
 
+pub(crate) mod bounds;
 mod clock;
+pub(crate) mod defined;
 mod finding;
 pub(crate) mod init;
 mod race;
@@ -16,8 +18,10 @@ mod state;
 mod sync;
 
 pub(crate) use clock::{Agent, Event};
-pub use finding::{Finding, FindingKind, Site, Touched, Until};
+pub use finding::{Finding, FindingKind, RegisterUse, Site, Touched, Until};
+pub(crate) use state::heap::Given;
 pub(crate) use state::{Actor, Sanitizer, Touch};
+pub(crate) use sync::Coming;
 
 /// Texels of arrays have no addresses: to sanitizers, they have numbers from here on.
 pub const ARRAYS: u64 = 1 << 63;
@@ -26,20 +30,26 @@ pub const ARRAYS: u64 = 1 << 63;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sanitize {
     /// Reads of memory that nobody has written: shared, local, from `malloc`, and buffers from
-    /// [`crate::device::Device::allocate_uninitialised`] that the host did not write either.
+    /// [`crate::device::Device::allocate_uninitialised`] that the host did not write either; and uses of registers that
+    /// were not written.
     pub init: bool,
     /// Accesses of different threads to the same memory that nothing orders, one of them a write.
     pub race: bool,
-    /// Barriers and operations among lanes that not all come to that must.
+    /// Barriers, operations among lanes and matrix instructions that not all execute that must.
     pub sync: bool,
+    /// Accesses outside the variable or block that they were meant for, and to the stacks of other threads or of calls
+    /// that are over. Load the modules with [`crate::device::LoadOptions::red_zones`], so that variables lie apart.
+    pub bounds: bool,
+    /// Blocks of the device's `malloc` that nobody frees: [`crate::device::Device::leaks`].
+    pub leak: bool,
 }
 
 impl Sanitize {
     /// Everything.
-    pub const ALL: Sanitize = Sanitize { init: true, race: true, sync: true };
+    pub const ALL: Sanitize = Sanitize { init: true, race: true, sync: true, bounds: true, leak: true };
 
     /// Whether anything is looked for.
     pub fn any(self) -> bool {
-        self.init || self.race || self.sync
+        self.init || self.race || self.sync || self.bounds || self.leak
     }
 }

@@ -1,12 +1,17 @@
 //! A launch that is looked at: what is known of its memory, and what was found.
 
 mod asynchronous;
+mod bounds;
+mod collective;
+pub(crate) mod heap;
+mod undefined;
 
+use super::bounds::Bounds;
 use super::clock::{Agent, CLUSTER, Clocks};
 use super::init::{Stack, Unwritten, Written};
-use super::race::{Order, Record, Shadow, Verdict};
+use super::race::{Order, Record, Shadow, Verdict as Judgement};
 use super::registers::Registers;
-use super::sync::Arrivals;
+use super::sync::{Arrivals, Coming, Verdict};
 use super::{ARRAYS, Finding, FindingKind, Sanitize, Site, Touched};
 use crate::fault::{Fault, FaultKind, Nearest, Place, Use};
 use crate::grid::Launch;
@@ -14,7 +19,7 @@ use crate::lanes::LANES;
 use crate::memory::global::lock;
 use crate::program::{Memory, Program};
 use softwarp_image::window::reserved_shared;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
 /// Numbers between the first bytes of two arrays: more than any has bytes.
@@ -31,6 +36,8 @@ const MOST: usize = 1000;
 pub(crate) struct Sanitizer<'a> {
     pub(crate) wants: Sanitize,
     unwritten: &'a Unwritten,
+    /// The variables of the launch, if bounds are looked at.
+    pub(crate) bounds: Option<Bounds>,
     /// The number of the first operation of each function; operations are counted through all of them.
     bases: Vec<u32>,
     state: Mutex<State>,
@@ -44,6 +51,8 @@ struct State {
     /// Those that run, by their number in the grid.
     ctas: HashMap<u32, Cta>,
     global: Shadow,
+    /// Blocks of `malloc` that are in use, by address.
+    blocks: BTreeMap<u64, heap::Taken>,
     /// Arrays of texels by their addresses in the host, in the order in which they were used.
     arrays: HashMap<usize, u64>,
     /// How many strong operations there were.
@@ -64,6 +73,8 @@ struct Cta {
     arrivals: Arrivals,
     /// Of each warp.
     registers: Vec<Registers>,
+    /// Of each warp, what it has executed for its warpgroup.
+    sequences: Vec<collective::Sequence>,
 }
 
 /// Lanes that execute an operation.
@@ -104,7 +115,7 @@ impl<'a> Sanitizer<'a> {
             next += code.ops.len() as u32 + 1;
             base
         });
-        Sanitizer { wants, unwritten, bases: bases.collect(), state: Mutex::default() }
+        Sanitizer { wants, unwritten, bounds: None, bases: bases.collect(), state: Mutex::default() }
     }
 
     /// What was found.
@@ -121,6 +132,7 @@ impl<'a> Sanitizer<'a> {
             written,
             stacks: warps.iter().map(|_| Stack::default()).collect(),
             registers: warps.iter().map(|_| Registers::default()).collect(),
+            sequences: vec![collective::Sequence::default(); warps.len()],
             arrivals: Arrivals::new(warps),
         };
         lock(&self.state).ctas.insert(launch.linear(cta) as u32, cta_state);
@@ -128,7 +140,14 @@ impl<'a> Sanitizer<'a> {
 
     /// A CTA has ended.
     pub(crate) fn end(&self, launch: &Launch<'_>, cta: [u32; 3]) {
-        lock(&self.state).ctas.remove(&(launch.linear(cta) as u32));
+        let ended = lock(&self.state).ctas.remove(&(launch.linear(cta) as u32));
+        if let Some(mut ended) = ended
+            && self.wants.sync
+        {
+            self.compare_groups(launch, cta, &ended.sequences);
+            let left = ended.arrivals.ended();
+            self.verdicts(&mut lock(&self.state), launch, cta, &left);
+        }
     }
 
     fn op(&self, actor: &Actor) -> u32 {
@@ -255,10 +274,12 @@ impl<'a> Sanitizer<'a> {
             {
                 let (first, second, across) = (before.usage, touch.usage, before.cta != linear);
                 let kind = match verdict {
-                    Verdict::Unordered => FindingKind::Race { first, second, across },
-                    Verdict::Unwaited => FindingKind::Unwaited { first, second, until: before.agent.into() },
-                    Verdict::Unfenced => FindingKind::MissingProxyFence,
-                    Verdict::Stale => FindingKind::StaleTexture,
+                    Judgement::Unordered => FindingKind::Race { first, second, across },
+                    Judgement::Unwaited => {
+                        FindingKind::Unwaited { first, second, until: before.agent.into() }
+                    }
+                    Judgement::Unfenced => FindingKind::MissingProxyFence,
+                    Judgement::Stale => FindingKind::StaleTexture,
                 };
                 found.push((kind, Some(before)));
             }
@@ -323,11 +344,6 @@ impl<'a> Sanitizer<'a> {
         }
     }
 
-    /// `malloc` gave memory.
-    pub(crate) fn allocated(&self, address: u64, bytes: u64) {
-        self.unwritten.forget(address, bytes);
-    }
-
     /// Lanes leave a call, whose variables were in this range.
     pub(crate) fn left(&self, launch: &Launch<'_>, actor: &Actor, from: u64, to: u64) {
         let mut state = lock(&self.state);
@@ -373,12 +389,21 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Lanes come to a barrier.
-    pub(crate) fn arrived(&self, launch: &Launch<'_>, actor: &Actor, barrier: u32, aligned: bool, all: bool) {
+    pub(crate) fn arrived(&self, launch: &Launch<'_>, actor: &Actor, coming: &Coming) {
         let op = self.op(actor);
         let mut state = lock(&self.state);
-        if let Some(cta) = state.ctas.get_mut(&(launch.linear(actor.cta) as u32)) {
-            cta.clocks.arrive(actor.warp as usize, barrier);
-            cta.arrivals.arrived(actor, op, barrier, aligned, all);
+        let Some(cta) = state.ctas.get_mut(&(launch.linear(actor.cta) as u32)) else { return };
+        cta.clocks.arrive(actor.warp as usize, coming.barrier);
+        let found = cta.arrivals.arrived(actor, op, coming);
+        if self.wants.sync {
+            self.verdicts(&mut state, launch, actor.cta, &found);
+        }
+    }
+
+    /// All threads of a barrier have arrived and none waits: it begins anew.
+    pub(crate) fn renewed(&self, launch: &Launch<'_>, place: [u32; 3], barrier: u32) {
+        if let Some(cta) = lock(&self.state).ctas.get_mut(&(launch.linear(place) as u32)) {
+            cta.arrivals.renewed(barrier);
         }
     }
 
@@ -392,13 +417,18 @@ impl<'a> Sanitizer<'a> {
         if !self.wants.sync {
             return;
         }
+        self.verdicts(&mut state, launch, place, &verdicts);
+    }
+
+    /// Reports what is wrong with barriers.
+    fn verdicts(&self, state: &mut State, launch: &Launch<'_>, place: [u32; 3], verdicts: &[Verdict]) {
         for verdict in verdicts {
             let (op, thread, lanes) = verdict.at;
             let at = self.site(launch, op, place, thread, lanes);
             let other = verdict.other.map(|(op, thread, lanes)| self.site(launch, op, place, thread, lanes));
-            let key = (4, op, verdict.other.map_or(u32::MAX, |(op, ..)| op), barrier.into());
-            let kernel = launch.name.into();
-            state.report(key, Finding { kind: verdict.kind, kernel, at, other, touched: None, count: 1 });
+            let key = (4, op, verdict.other.map_or(u32::MAX, |(op, ..)| op), verdict.barrier.into());
+            let (kind, kernel) = (verdict.kind.clone(), launch.name.into());
+            state.report(key, Finding { kind, kernel, at, other, touched: None, count: 1 });
         }
     }
 

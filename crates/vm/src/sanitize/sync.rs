@@ -1,6 +1,8 @@
 //! Who comes to a barrier, and who should have (PTX ISA section 9.7.13.1).
 //!
-//! A barrier is judged when it lets its lanes go, so that the order in which lanes come does not matter.
+//! A barrier is judged when it lets its lanes go, so that the order in which lanes come does not matter; but a warp that
+//! comes again meanwhile, or with another count than others, is found when it comes. When the CTA ends, those barriers
+//! are found at which threads arrived and none ever waited.
 
 use super::FindingKind;
 use super::state::Actor;
@@ -9,10 +11,25 @@ use crate::lanes::LANES;
 /// An operation, a thread of the CTA, and lanes of its warp.
 type At = (u32, u32, u32);
 
+/// What lanes that come to a barrier say about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Coming {
+    pub(crate) barrier: u32,
+    /// How many threads take part; of a barrier for the whole CTA, all of them in whole warps.
+    pub(crate) count: u32,
+    /// They wait.
+    pub(crate) waits: bool,
+    /// All of the warp must come.
+    pub(crate) aligned: bool,
+    /// All of the CTA must come.
+    pub(crate) all: bool,
+}
+
 /// Lanes that came to a barrier.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     barrier: u32,
+    count: u32,
     warp: u32,
     lanes: u32,
     op: u32,
@@ -31,6 +48,7 @@ impl Arrival {
 /// Something that is wrong with a barrier.
 #[derive(Debug, PartialEq)]
 pub(super) struct Verdict {
+    pub(super) barrier: u32,
     pub(super) kind: FindingKind,
     pub(super) at: At,
     pub(super) other: Option<At>,
@@ -44,16 +62,60 @@ pub(super) struct Arrivals {
     here: Vec<Arrival>,
     /// With which operation.
     exits: Vec<(u32, u32, u32)>,
+    /// Barriers that threads have waited at, a bit each.
+    waited: u32,
+    /// Of each barrier, where threads first arrived without waiting.
+    arrived: [Option<At>; BARRIERS],
 }
+
+const BARRIERS: usize = crate::cta::BARRIERS as usize;
 
 impl Arrivals {
     pub(super) fn new(warps: Vec<u32>) -> Arrivals {
-        Arrivals { warps, here: Vec::new(), exits: Vec::new() }
+        Arrivals { warps, here: Vec::new(), exits: Vec::new(), waited: 0, arrived: [None; BARRIERS] }
     }
 
-    pub(super) fn arrived(&mut self, actor: &Actor, op: u32, barrier: u32, aligned: bool, all: bool) {
+    /// Lanes come to a barrier: what is wrong about that already.
+    pub(super) fn arrived(&mut self, actor: &Actor, op: u32, coming: &Coming) -> Vec<Verdict> {
+        let &Coming { barrier, count, waits, aligned, all } = coming;
         let (warp, lanes) = (actor.warp, actor.lanes);
-        self.here.push(Arrival { barrier, warp, lanes, op, aligned, all });
+        let arrival = Arrival { barrier, count, warp, lanes, op, aligned, all };
+        let mut found = Vec::new();
+        let mut wrong = |kind: FindingKind, other: &Arrival| {
+            found.push(Verdict { barrier, kind, at: arrival.at(), other: Some(other.at()) });
+        };
+        let mut others = self.here.iter().filter(|it| it.barrier == barrier);
+        if let Some(other) = others.clone().find(|it| it.warp == warp && it.lanes & lanes != 0) {
+            wrong(FindingKind::ArrivesTwice { barrier, warp }, other);
+            return found;
+        } else if let Some(other) = others.find(|it| it.count != count) {
+            wrong(FindingKind::BarrierCounts { barrier, first: other.count, second: count }, other);
+        }
+        if let Some(arrived) = self.arrived.get_mut(barrier as usize) {
+            if waits {
+                self.waited |= 1 << barrier;
+            } else {
+                arrived.get_or_insert(arrival.at());
+            }
+        }
+        self.here.push(arrival);
+        found
+    }
+
+    /// Those who came to a barrier have gone on, and none waited.
+    pub(super) fn renewed(&mut self, barrier: u32) {
+        self.here.retain(|it| it.barrier != barrier);
+    }
+
+    /// The CTA has ended.
+    pub(super) fn ended(&mut self) -> Vec<Verdict> {
+        let arrived = (0..).zip(&self.arrived).filter_map(|(barrier, at)| Some((barrier, (*at)?)));
+        let without = arrived.filter(|(barrier, _)| self.waited >> barrier & 1 == 0);
+        let verdict = |(barrier, at)| {
+            let kind = FindingKind::ArriveWithoutSync { barrier };
+            Verdict { barrier, kind, at, other: None }
+        };
+        without.map(verdict).collect()
     }
 
     pub(super) fn exited(&mut self, actor: &Actor, op: u32) {
@@ -87,15 +149,15 @@ impl Arrivals {
             };
             if let Some(there) = of_warp().find(|it| it.op != here.op) {
                 let kind = FindingKind::DivergentBarrier { barrier, warp, came: here.lanes, missing: 0 };
-                found.push(Verdict { kind, at: here.at(), other: Some(there.at()) });
+                found.push(Verdict { barrier, kind, at: here.at(), other: Some(there.at()) });
             } else if missing != 0 {
                 let kind = FindingKind::DivergentBarrier { barrier, warp, came: lanes, missing };
-                found.push(Verdict { kind, at: here.at(), other: self.exit(warp, missing) });
+                found.push(Verdict { barrier, kind, at: here.at(), other: self.exit(warp, missing) });
             }
         }
         if exited != 0 && came.iter().all(|it| it.all) {
             let kind = FindingKind::MissedBarrier { barrier, exited };
-            found.push(Verdict { kind, at: first.at(), other: exit });
+            found.push(Verdict { barrier, kind, at: first.at(), other: exit });
         }
         found
     }

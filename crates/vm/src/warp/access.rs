@@ -13,6 +13,7 @@ use crate::memory::cell::{Cells, Unit};
 use crate::memory::order;
 use crate::memory::private::Private;
 use crate::program::{Access, Address, Memory, NONE};
+use crate::sanitize::bounds::{TAG_SHIFT, TAGGED};
 use softwarp_num::{Vectorise, vectorised};
 use std::sync::atomic::{Ordering, fence};
 
@@ -104,6 +105,9 @@ pub(super) fn grouped(
         }
         if let Some(base) = window {
             own.iter_mut().for_each(|at| *at = at.wrapping_sub(base));
+        }
+        if spaces.tagged && space == Memory::Local {
+            own.iter_mut().filter(|at| **at < TAGGED).for_each(|at| *at &= (1 << TAG_SHIFT) - 1);
         }
         let shape = vectorised(Look { addresses: &own, bytes });
         f(&Group { memory: space, lanes: mask, addresses: own, window, bytes, shape })?;

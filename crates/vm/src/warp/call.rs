@@ -2,12 +2,14 @@
 //! provides.
 
 use super::print::{Argument, format};
-use super::run::{first, set_address};
+use super::run::first;
 use super::{Activation, Env, Split, State, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::lanes::{LANES, lanes};
 use crate::memory::private::Private;
 use crate::program::{Call, Callee, Memory, NONE, Op, Provided, Step};
+use crate::sanitize::Actor;
+use crate::sanitize::bounds::TAG_SHIFT;
 
 /// The most that the registers of a warp's calls may take: an endless recursion ends here.
 const MOST_WEIGHT: u64 = 256 << 20;
@@ -40,7 +42,7 @@ impl Warp {
                 (code, same.fold(0, |mask, lane| mask | 1 << lane))
             }
             Callee::Provided(provided) => {
-                self.provided(env, split.call as usize, provided, to, taking)?;
+                self.provided(env, split, provided, to, taking)?;
                 return Ok(true);
             }
         };
@@ -59,15 +61,20 @@ impl Warp {
         self.part(split, taking);
         let overflow = || Trouble::new(first(taking), FaultKind::StackOverflow);
         let alignment = env.spaces.image.function(body.function).frame.alignment.max(16);
-        let bottom = self.calls[split.call as usize].bottom;
+        let top = env.spaces.windows.local.size;
+        let mut bottom = self.calls[split.call as usize].bottom;
+        if launch.tags() && self.lowest > top - launch.most_stack / 4 {
+            // Frames of calls that are over are not used again at once.
+            bottom = bottom.min(self.lowest);
+        }
         let base = bottom.checked_sub(body.local_bytes).ok_or_else(overflow)? & !(alignment - 1);
         if self.weight > MOST_WEIGHT {
             return Err(overflow());
         }
-        let top = env.spaces.windows.local.size;
         if top - base > launch.most_stack {
             return Err(overflow());
         }
+        self.lowest = self.lowest.min(base);
         self.local.grow_down(top - base);
         let (callee, _) = self.activation(launch, code, env.spaces.window);
         let parameters = std::mem::take(&mut self.calls[split.call as usize].parameters);
@@ -157,7 +164,8 @@ impl Warp {
             return Err(Trouble::new(first(taking), FaultKind::StackOverflow));
         };
         activation.bottom = place;
-        set_address(&mut activation.frame, d, wide, place, taking);
+        self.lowest = self.lowest.min(place);
+        self.set_local(env, call, d, wide, place, taking);
         self.local.grow_down(top - place);
         Ok(())
     }
@@ -168,18 +176,22 @@ impl Warp {
         let frame = &activation.frame;
         let row = if wide { frame.row::<u64>(a) } else { frame.row::<u32>(a).map(u64::from) };
         if taking == activation.lanes {
-            activation.bottom = row[first(taking)].clamp(activation.bottom, activation.base);
+            let to = row[first(taking)] & ((1 << TAG_SHIFT) - 1);
+            activation.bottom = to.clamp(activation.bottom, activation.base);
         }
     }
 
     fn provided(
         &mut self,
         env: &mut Env<'_>,
-        call: usize,
+        split: &Split,
         provided: Provided,
         to: &Call,
         taking: u32,
     ) -> Tried<()> {
+        let call = split.call as usize;
+        let code = self.calls[call].code;
+        let actor = Actor { cta: env.cta, warp: self.index, lanes: taking, code, pc: split.pc };
         let mut memory = Private::default();
         memory.grow(128);
         for &range in &to.inputs {
@@ -192,7 +204,7 @@ impl Warp {
                 Provided::Malloc => {
                     let block = env.spaces.global.take(argument(0));
                     if let Some(sanitizer) = env.launch.sanitizer {
-                        sanitizer.allocated(block, argument(0));
+                        sanitizer.allocated(&actor, lane, block, argument(0));
                     }
                     memory.store(lane, 16, width, block);
                 }
@@ -200,6 +212,9 @@ impl Warp {
                     let block = argument(0);
                     if block != 0 && !env.spaces.global.give_back(block) {
                         return Err(Trouble::new(lane, FaultKind::BadFree(block)));
+                    }
+                    if let Some(sanitizer) = env.launch.sanitizer {
+                        sanitizer.freed(block);
                     }
                 }
                 Provided::AssertFail => {
@@ -240,7 +255,10 @@ impl Warp {
     fn word(&self, env: &Env<'_>, lane: usize, address: u64, bytes: u64) -> Tried<u64> {
         let spaces = &env.spaces;
         let (memory, base) = spaces.window_of(address);
-        let at = address.wrapping_sub(base);
+        let mut at = address.wrapping_sub(base);
+        if spaces.tagged && memory == Memory::Local {
+            at &= (1 << TAG_SHIFT) - 1;
+        }
         let bad = |bad| Trouble::new(lane, FaultKind::Access(bad));
         if memory == Memory::Local {
             let start = spaces.windows.local.size - self.local.len();

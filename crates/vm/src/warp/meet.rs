@@ -6,6 +6,8 @@ use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
 use crate::lanes::{Frame, LANES, lanes};
 use crate::program::{NONE, Op, Step, WarpOp, WarpOpKind};
+use crate::sanitize::Sanitizer;
+use crate::sanitize::defined::is_shuffle;
 
 impl Warp {
     /// An operation among lanes that are named: it waits for those that are not there yet.
@@ -25,6 +27,12 @@ impl Warp {
         let alike = differ == 0;
         // All are here: nobody has to wait.
         if alike && taking & (named & self.live) == named & self.live {
+            if env.launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
+                let frame = &self.calls[split.call as usize].frame;
+                let [_, b, c] = op.s;
+                let rows = is_shuffle(op.op).then(|| (frame.row::<u32>(b), frame.row::<u32>(c)));
+                self.observe_shuffle(env, split, op.op, rows, taking);
+            }
             exchange_alone(&mut self.calls[split.call as usize].frame, op, taking);
             env.watch.exchanged();
             return Flow::Next;
@@ -58,8 +66,8 @@ impl Warp {
             let needed = named & self.live;
             let forced = force && !done;
             if present & needed == needed || forced {
-                if present & needed != needed {
-                    self.gave_up(env, index, present, named);
+                if present != named {
+                    self.goes_without(env, index, present, named);
                 }
                 self.exchange_parked(env, kind, named, present);
                 done = true;
@@ -76,6 +84,13 @@ impl Warp {
         let mut first = true;
         for write in [false, true] {
             let got = if write { Some(exchange(kind, &brought, present)) } else { None };
+            if write && launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
+                let rows = is_shuffle(kind).then_some((brought.b, brought.c));
+                let waiting = |split: &&Split| split.state == State::Exchange(kind, named);
+                for split in self.splits.iter().filter(waiting).copied().collect::<Vec<_>>() {
+                    self.observe_shuffle(env, &split, kind, rows, present);
+                }
+            }
             for split in &mut self.splits {
                 if split.state != State::Exchange(kind, named) {
                     continue;
@@ -95,6 +110,32 @@ impl Warp {
             }
         }
         env.watch.exchanged();
+    }
+}
+
+impl Warp {
+    /// Lanes of a split are about to get what others bring: those that bring nothing make it undefined.
+    fn observe_shuffle(
+        &mut self,
+        env: &Env<'_>,
+        split: &Split,
+        kind: WarpOpKind,
+        rows: Option<([u32; LANES], [u32; LANES])>,
+        present: u32,
+    ) {
+        let Some((b, c)) = rows else { return };
+        let lane = std::array::from_fn(|lane| lane as u32);
+        let got = shuffle(kind, (&lane, &b, &c), present);
+        let activation = &mut self.calls[split.call as usize];
+        let code = &env.launch.program.codes[activation.code as usize];
+        if let Some(table) = code.registers.as_deref()
+            && let Some(Op::Other(_, step)) = code.ops.get(split.pc as usize)
+            && let Step::Warp(op) = &**step
+        {
+            let (at, mask) = (split.pc as usize, split.mask & present);
+            let sources = (got.d, got.p);
+            activation.shadow.shuffled(table, at, op.d[0] != NONE, (mask, present), sources);
+        }
     }
 }
 

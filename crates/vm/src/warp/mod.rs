@@ -15,6 +15,7 @@
 mod access;
 mod asynchronous;
 mod atomic;
+mod bounds;
 mod call;
 mod cluster;
 mod element;
@@ -46,6 +47,8 @@ use crate::memory::cell::{Piece, Unit};
 use crate::memory::private::Private;
 use crate::program::plan::Given;
 use crate::program::{Code, WarpOpKind};
+use crate::sanitize::Sanitizer;
+use crate::sanitize::defined::Shadow;
 use crate::stats::Watch;
 use std::cmp::Reverse;
 
@@ -129,6 +132,8 @@ pub(crate) struct Activation {
     bottom: u64,
     /// Where its CTA's part of `.shared` begins.
     window: u64,
+    /// Which registers are undefined, where that is looked at.
+    shadow: Shadow,
 }
 
 impl Activation {
@@ -206,6 +211,8 @@ pub(crate) struct Warp {
     free: Vec<u32>,
     /// The stacks: the last byte is the last of the window.
     local: Private,
+    /// The lowest address that a frame has had.
+    lowest: u64,
     /// Bytes that the registers of all calls take.
     weight: u64,
     /// Lanes have exited: others may wait for nobody else.
@@ -239,6 +246,7 @@ impl Warp {
             calls: Vec::new(),
             free: Vec::new(),
             local: Private::default(),
+            lowest: u64::MAX,
             weight: 0,
             recheck: false,
             yielded: false,
@@ -277,6 +285,7 @@ impl Warp {
         let activation = &mut self.calls[call as usize];
         (activation.caller, activation.depth, activation.lanes) = (None, 0, mask);
         (activation.base, activation.bottom) = (base, base);
+        self.lowest = base;
         self.local.grow_down(top - base);
         self.splits.push(Split { pc: 0, mask, call, depth: 0, age: 0, tired: 0, state: State::Ready });
     }
@@ -307,6 +316,9 @@ impl Warp {
         });
         let body = &launch.program.codes[code as usize];
         let new = self.calls[call as usize].start(body, code, window);
+        if launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
+            self.calls[call as usize].shadow.start(body.registers.as_deref());
+        }
         self.weight += Activation::weight(body);
         (call, new)
     }

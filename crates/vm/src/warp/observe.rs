@@ -4,10 +4,13 @@ use super::access::{addresses, grouped};
 use super::{Env, Split, Warp};
 use crate::fault::{Nearest, Relative, Use, What};
 use crate::grid::Launch;
-use crate::lanes::{Frame, lanes};
+use crate::lanes::{Frame, LANES, lanes};
 use crate::program::cluster::ClusterOp;
-use crate::program::{Access, Address, BarrierOp, Memory, NONE, Step};
-use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
+use crate::program::group::GroupOp;
+use crate::program::matrix::MatrixOp;
+use crate::program::{Access, Address, BarrierOp, Memory, NONE, Op, Step, WarpOpKind};
+use crate::sanitize::defined::Shadow;
+use crate::sanitize::{Actor, Agent, Coming, Sanitizer, Touch};
 use crate::stats::Seen;
 use softwarp_image::window::CTA_SHARED;
 
@@ -49,6 +52,17 @@ pub(super) fn observe_registers(launch: &Launch<'_>, seen: &Seen<'_>, frame: &Fr
     }
 }
 
+/// Looks for registers that an operation is about to use though they are undefined.
+pub(super) fn observe_defined(launch: &Launch<'_>, seen: &Seen<'_>, frame: &Frame, shadow: &mut Shadow) {
+    let (Some(sanitizer), Some(table)) = (launch.sanitizer, seen.code.registers.as_deref()) else { return };
+    let Some(op) = seen.code.ops.get(seen.pc) else { return };
+    if let Some(misuse) = shadow.step(table, seen.pc, op, frame, seen.mask) {
+        let (code, pc) = (seen.number as u32, seen.pc as u32);
+        let actor = Actor { cta: seen.cta, warp: seen.warp, lanes: seen.mask, code, pc };
+        sanitizer.undefined(launch, &actor, misuse, &table.origins);
+    }
+}
+
 impl Warp {
     /// An operation is about to be executed, by these lanes.
     pub(super) fn observe(&self, env: &Env<'_>, split: &Split, step: &Step, taking: u32) {
@@ -68,18 +82,22 @@ impl Warp {
                     strong: access.strong,
                     data: (stores && !access.strong).then_some(access),
                 };
+                let seen = (sanitizer, &actor);
+                self.observe_bounds(env, seen, split, used.address, used.bytes, used.usage);
                 self.observe_access(env, sanitizer, &actor, split, &used);
             }
             Step::Atomic(atomic) => {
                 let bytes = u64::from(atomic.ty.bits() / 8) * atomic.b.len() as u64;
                 let address = &atomic.address;
                 let used = Used { address, bytes, usage: Use::Atomic, strong: true, data: None };
+                self.observe_bounds(env, (sanitizer, &actor), split, address, bytes, Use::Atomic);
                 self.observe_access(env, sanitizer, &actor, split, &used);
             }
             Step::Multimem(op, operands) => {
                 self.observe_multimem(env, (sanitizer, &actor), split, op, operands);
             }
             Step::Fence => sanitizer.fence(launch, &actor),
+            Step::Group(GroupOp::WholeGroup) => sanitizer.whole_group(launch, &actor),
             Step::Group(op) => sanitizer.group(launch, &actor, *op),
             Step::Cluster(ClusterOp::Arrive, _) => sanitizer.cluster_barrier(launch, &actor, true),
             Step::Cluster(ClusterOp::TryCancel { multicast }, operands) => {
@@ -94,16 +112,35 @@ impl Warp {
                     let names = named[super::run::first(rest)];
                     let same = lanes(rest).filter(|&lane| named[lane] == names);
                     let mask = same.fold(0, |mask, lane| mask | 1 << lane);
-                    sanitizer.exchanged(launch, &Actor { lanes: mask, ..actor }, names);
+                    let some = Actor { lanes: mask, ..actor };
+                    sanitizer.exchanged(launch, &some, names);
+                    self.name_exited(env, sanitizer, &some, names);
                     rest &= !mask;
                 }
             }
             Step::Barrier(barrier) => {
-                let number = frame.row::<u32>(barrier.number)[super::run::first(taking)];
-                let all = barrier.count == NONE && barrier.op != BarrierOp::Arrive;
-                sanitizer.arrived(launch, &actor, number, barrier.aligned, all);
+                let numbers = frame.row::<u32>(barrier.number);
+                let counts = (barrier.count != NONE).then(|| frame.row::<u32>(barrier.count));
+                sanitizer.barrier_operands(launch, &actor, &numbers, counts.as_ref());
+                let lane = super::run::first(taking);
+                let count = counts.map(|counts| counts[lane]).filter(|&count| count != 0);
+                let waits = barrier.op != BarrierOp::Arrive;
+                let coming = Coming {
+                    barrier: numbers[lane],
+                    count: count.unwrap_or(launch.block_threads().next_multiple_of(LANES as u32)),
+                    waits,
+                    aligned: barrier.aligned,
+                    all: barrier.count == NONE && waits,
+                };
+                sanitizer.arrived(launch, &actor, &coming);
             }
-            Step::Matrix(op, operands) => self.observe_matrix(env, sanitizer, &actor, split, op, operands),
+            Step::Matrix(op, operands) => {
+                match op {
+                    MatrixOp::Wgmma(_) => sanitizer.whole_group(launch, &actor),
+                    _ => sanitizer.whole_warp(launch, &actor),
+                }
+                self.observe_matrix(env, sanitizer, &actor, split, op, operands);
+            }
             Step::Texture(op, operands) => {
                 self.observe_texture(env, (sanitizer, &actor), split, op, operands);
             }
@@ -134,15 +171,39 @@ impl Warp {
         }
     }
 
-    /// An operation among lanes, for which a split waits, goes on without some that it names.
-    pub(super) fn gave_up(&self, env: &Env<'_>, split: usize, came: u32, named: u32) {
+    /// An operation among lanes, for which a split waits, goes on without some that it names: they have exited, or will
+    /// never come.
+    pub(super) fn goes_without(&self, env: &Env<'_>, split: usize, came: u32, named: u32) {
         if let Some(sanitizer) = env.launch.sanitizer
             && let Some(split) = self.splits.get(split)
         {
             let code = self.calls[split.call as usize].code;
             let actor = Actor { cta: env.cta, warp: self.index, lanes: came, code, pc: split.pc };
-            sanitizer.gave_up(env.launch, &actor, named);
+            if named & self.live & !came != 0 && !self.meets(env, &actor) {
+                sanitizer.gave_up(env.launch, &actor, named);
+            }
+            self.name_exited(env, sanitizer, &actor, named);
         }
+    }
+
+    /// Looks whether an operation among lanes names lanes that have exited.
+    fn name_exited(&self, env: &Env<'_>, sanitizer: &Sanitizer<'_>, actor: &Actor, named: u32) {
+        let exited = env.launch.lanes(self.index as usize) & !self.live & named;
+        if exited != 0 && !self.meets(env, actor) {
+            sanitizer.names_exited(env.launch, actor, named, exited);
+        }
+    }
+
+    /// Whether an operation is where lanes meet for an instruction of the whole warp, which looks at them itself.
+    fn meets(&self, env: &Env<'_>, actor: &Actor) -> bool {
+        let code = env.launch.program.codes.get(actor.code as usize);
+        let step = |pc: u32| match code.and_then(|code| code.ops.get(pc as usize)) {
+            Some(Op::Other(_, step)) => Some(&**step),
+            _ => None,
+        };
+        let meets = matches!(step(actor.pc), Some(Step::Warp(op)) if op.op == WarpOpKind::Sync);
+        let next = step(actor.pc + 1);
+        meets && matches!(next, Some(Step::Matrix(..) | Step::Group(GroupOp::WholeGroup)))
     }
 
     fn observe_access(

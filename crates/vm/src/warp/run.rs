@@ -2,12 +2,13 @@
 
 use super::hurry::{Memories, hurry};
 use super::meet::exchange_alone;
-use super::observe::observe_registers;
-use super::{Env, Split, State, Warp};
+use super::observe::{observe_defined, observe_registers};
+use super::{Activation, Env, Split, State, Warp};
 use crate::cta::Arrival;
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
 use crate::lanes::{Frame, LANES, lanes};
 use crate::program::{Barrier, BarrierOp, NONE, Op, Step};
+use crate::sanitize::bounds::{TAG_SHIFT, tag};
 use crate::stats::Seen;
 use std::sync::atomic::{Ordering, fence};
 
@@ -111,7 +112,7 @@ impl Warp {
             };
         }
         loop {
-            let frame = &mut self.calls[call].frame;
+            let Activation { frame, shadow, .. } = &mut self.calls[call];
             if !WATCHED {
                 count!(pc);
                 let Env { spaces, hints, pieces, watch, .. } = &mut *env;
@@ -138,6 +139,7 @@ impl Warp {
                     let seen = Seen { code, number, pc, mask, cta: env.cta, warp: self.index };
                     env.watch.before(launch, &seen, frame);
                     observe_registers(launch, &seen, frame);
+                    observe_defined(launch, &seen, frame, shadow);
                 }
                 match op {
                     Op::Alu(inst) => {
@@ -211,9 +213,8 @@ impl Warp {
                     Flow::Next
                 }
                 Step::FrameAddress { d, wide, offset } => {
-                    let activation = &mut self.calls[call];
-                    let address = activation.base.wrapping_add(*offset);
-                    set_address(&mut activation.frame, *d, *wide, address, guard);
+                    let address = self.calls[call].base.wrapping_add(*offset);
+                    self.set_local(env, call, *d, *wide, address, guard);
                     Flow::Next
                 }
                 Step::Fence => {
@@ -234,9 +235,8 @@ impl Warp {
                     Flow::Next
                 }
                 Step::StackSave { d, wide } => {
-                    let activation = &mut self.calls[call];
-                    let bottom = activation.bottom;
-                    set_address(&mut activation.frame, *d, *wide, bottom, guard);
+                    let bottom = self.calls[call].bottom;
+                    self.set_local(env, call, *d, *wide, bottom, guard);
                     Flow::Next
                 }
                 Step::StackRestore { a, wide } => {
@@ -311,6 +311,29 @@ impl Warp {
         split.mask = taking;
     }
 
+    /// Writes an address in the threads' own memory, the same in all lanes but for tags.
+    pub(super) fn set_local(
+        &mut self,
+        env: &Env<'_>,
+        call: usize,
+        slot: u32,
+        wide: bool,
+        address: u64,
+        mask: u32,
+    ) {
+        let frame = &mut self.calls[call].frame;
+        if !env.spaces.tagged {
+            return set_address(frame, slot, wide, address, mask);
+        }
+        let (cta, first) = (env.launch.linear(env.cta), self.index * LANES as u32);
+        let row: [u64; LANES] =
+            std::array::from_fn(|lane| address + (tag(cta, first + lane as u32) << TAG_SHIFT));
+        match wide {
+            true => frame.set_row(slot, row, mask),
+            false => frame.set_row(slot, row.map(|address| address as u32), mask),
+        }
+    }
+
     fn switch(&mut self, split: &mut Split, index: u32, targets: &[u32], taking: u32) -> Tried<()> {
         let row = self.calls[split.call as usize].frame.row::<u32>(index);
         self.part(split, taking);
@@ -356,7 +379,11 @@ impl Warp {
         };
         let arrival = Arrival { warp: self.index, lanes: taking, count, aligned: barrier.aligned, holds };
         if barrier.op == BarrierOp::Arrive {
-            env.barriers.arrive(number, arrival);
+            if env.barriers.arrive(number, arrival)
+                && let Some(sanitizer) = env.launch.sanitizer
+            {
+                sanitizer.renewed(env.launch, env.cta, number);
+            }
             return Ok(Flow::Next);
         }
         self.part(split, taking);
@@ -372,7 +399,7 @@ pub(super) fn first(mask: u32) -> usize {
 }
 
 /// Writes an address that is the same in all lanes.
-pub(super) fn set_address(frame: &mut Frame, slot: u32, wide: bool, address: u64, mask: u32) {
+fn set_address(frame: &mut Frame, slot: u32, wide: bool, address: u64, mask: u32) {
     if wide {
         frame.set_row(slot, [address; LANES], mask);
     } else {

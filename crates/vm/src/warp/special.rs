@@ -65,7 +65,9 @@ impl Warp {
             Special::GlobalTimerLo => all(launch.nanoseconds() as u32),
             Special::GlobalTimerHi => all((launch.nanoseconds() >> 32) as u32),
             Special::TotalSmemSize => all(total_shared(&env.spaces) as u32),
-            Special::AggrSmemSize => all((env.spaces.shared.len() + env.spaces.shared_base()) as u32),
+            Special::AggrSmemSize => {
+                all((env.spaces.shared.len() - zones(&env.spaces) + env.spaces.shared_base()) as u32)
+            }
             Special::DynamicSmemSize => all(launch.dynamic_shared),
             // What the system uses of shared memory, and where what it keeps ends, as measured.
             Special::ReservedSmem(1) => all((env.spaces.reserved_start() + RESERVED) as u32),
@@ -89,5 +91,10 @@ impl Warp {
 
 /// `%total_smem_size`: without what the system keeps.
 fn total_shared(spaces: &Spaces<'_>) -> u64 {
-    spaces.shared.len().next_multiple_of(SHARED_UNIT)
+    spaces.shared.len().saturating_sub(zones(spaces)).next_multiple_of(SHARED_UNIT)
+}
+
+/// Bytes of red zones in the shared memory.
+fn zones(spaces: &Spaces<'_>) -> u64 {
+    spaces.image.function(spaces.kernel).shared_zones.min(spaces.shared.len())
 }

@@ -12,18 +12,30 @@ use softwarp::vm::sanitize::{Finding, Sanitize};
 /// What to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum What {
-    /// Reads of memory that was never written
+    /// Reads of memory, and uses of registers, that were never written
     Init,
     /// Accesses of several threads that nothing orders
     Race,
-    /// Barriers and operations among lanes that some miss
+    /// Barriers, operations among lanes and matrix instructions that some miss
     Sync,
+    /// Accesses outside the variable that they were meant for, or to another thread's local memory
+    Bounds,
+    /// Blocks from malloc that are never freed
+    Leak,
+    /// All of these
+    All,
 }
 
 /// As the machine has it.
 pub fn wanted(list: &[What]) -> Sanitize {
-    let has = |what| list.contains(&what);
-    Sanitize { init: has(What::Init), race: has(What::Race), sync: has(What::Sync) }
+    let has = |what| list.contains(&what) || list.contains(&What::All);
+    Sanitize {
+        init: has(What::Init),
+        race: has(What::Race),
+        sync: has(What::Sync),
+        bounds: has(What::Bounds),
+        leak: has(What::Leak),
+    }
 }
 
 /// Adds what was found to what is printed.

@@ -152,7 +152,7 @@ impl Builder<'_, '_> {
                 }
             }
         }
-        self.together(MatrixOp::Mma(Box::new(mma)), all)
+        self.matrices(MatrixOp::Mma(Box::new(mma)), all)
     }
 
     /// D, A, B and C.

@@ -102,6 +102,6 @@ impl Builder<'_, '_> {
             k_major,
             negate,
         };
-        self.together(MatrixOp::Wgmma(Box::new(wgmma)), Operands { reads, writes, addresses: Vec::new() })
+        self.matrices(MatrixOp::Wgmma(Box::new(wgmma)), Operands { reads, writes, addresses: Vec::new() })
     }
 }

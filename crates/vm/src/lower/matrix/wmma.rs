@@ -54,7 +54,7 @@ impl Builder<'_, '_> {
         }
         let memory = Box::new(memory);
         let op = if loads { MatrixOp::FragmentLoad(memory) } else { MatrixOp::FragmentStore(memory) };
-        self.together(op, all)
+        self.matrices(op, all)
     }
 
     /// `wmma.mma`
@@ -73,6 +73,6 @@ impl Builder<'_, '_> {
         let product = product(form, &types, Unit::Mma, (m, n, k), false)?;
         let mma = Mma { product, layout, sparse: None, within: [(0, u32::MAX); 2], scales: None };
         let all = self.mma_registers(&mma, &types, operands.start)?;
-        self.together(MatrixOp::Mma(Box::new(mma)), all)
+        self.matrices(MatrixOp::Mma(Box::new(mma)), all)
     }
 }

@@ -1,0 +1,128 @@
+//! The table of registers of a function ([`crate::program::defined`]), made where registers get their rows.
+
+use super::allocate::Virtual;
+use super::function::Builder;
+use super::slots::{Role, guard, visit};
+use crate::program::defined::{CONSTANT, Effect, GIVEN, Origin, Table};
+use crate::program::{Guard, NONE, Op, Step, WarpOpKind};
+use std::collections::HashMap;
+
+/// What is known of a register by its virtual register.
+#[derive(Default)]
+pub struct Names {
+    names: HashMap<u32, (String, softwarp_syntax::Span)>,
+    effects: Vec<Effect>,
+    /// Constants have virtual registers below this; above are those of rows that the launch gives.
+    constants: u32,
+}
+
+impl Builder<'_, '_> {
+    /// Names of registers, and what each operation makes of undefined ones.
+    ///
+    /// `constants` is how many virtual registers there were before the launch gave any.
+    pub fn names(&self, constants: u32) -> Names {
+        let mut names = HashMap::new();
+        for (&key, register) in &self.registers {
+            // As `Builder::register` makes it.
+            let id = softwarp_check::checked::VarId((key >> 36) as u32);
+            let (member, element) = ((key >> 3) as u32, key & 7);
+            let variable = self.of.checked.variable(id);
+            let mut name = self.of.module.name(variable.name).to_owned();
+            if let Some(member) = member.checked_sub(1) {
+                name += &member.to_string();
+            }
+            if variable.vector > 1 {
+                let element = ["x", "y", "z", "w"].get(element as usize).copied().unwrap_or("…");
+                name = format!("{name}.{element}");
+            }
+            names.insert(register.id, (name, variable.span));
+        }
+        let effects = self.spans().iter().map(|span| effect(self.text(*span))).collect();
+        Names { names, effects, constants }
+    }
+}
+
+/// What an instruction makes of undefined registers.
+fn effect(text: &str) -> Effect {
+    let mut words = text.split(|c: char| c.is_whitespace() || c == ';');
+    let word = words.find(|word| !word.is_empty() && !word.starts_with('@') && !word.starts_with('%'));
+    match word.unwrap_or("").split('.').next().unwrap_or("") {
+        "selp" => Effect::Select,
+        "xor" | "sub" => Effect::Difference,
+        "and" | "or" | "lop3" | "bfi" | "prmt" | "mov" | "shf" | "slct" | "bmsk" | "szext" => Effect::All,
+        _ => Effect::Any,
+    }
+}
+
+/// Whether the results of an operation may be undefined though its sources are not.
+fn shuffles(op: &Op) -> bool {
+    use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp};
+    let Op::Other(_, step) = op else { return false };
+    let shuffle = |op| matches!(op, ShflUp | ShflDown | ShflBfly | ShflIdx);
+    matches!(&**step, Step::Warp(op) if op.members != NONE && shuffle(op.op))
+}
+
+/// Whether a function needs a table: `exposed` are virtual registers that may be read before they are written.
+pub fn is_needed(ops: &[Op], exposed: &[u32]) -> bool {
+    !exposed.is_empty() || ops.iter().any(shuffles)
+}
+
+/// The table of a function whose operations have numbers of virtual registers yet; `slots` and `rows` are what becomes
+/// of these.
+pub fn table(
+    ops: &mut [Op],
+    exposed: &[u32],
+    names: &Names,
+    (registers, slots): (&[Virtual], &[u32]),
+    rows: super::allocate::Rows,
+) -> Table {
+    let narrow = GIVEN + 1;
+    let wide = narrow + rows.narrow;
+    let predicates = wide + rows.wide;
+    let row = |slot: u32| match registers.get(slot as usize) {
+        Some(Virtual::Narrow) => narrow + slots[slot as usize],
+        Some(Virtual::Wide | Virtual::Pair | Virtual::High) => wide + slots[slot as usize],
+        Some(Virtual::Predicate) => predicates + slots[slot as usize],
+        Some(Virtual::NarrowConstant(_) | Virtual::WideConstant(_)) if slot < names.constants => CONSTANT,
+        // The carry flag has a slot of its own, and is not looked at.
+        _ => GIVEN,
+    };
+    let mut table = Table::new(predicates + rows.predicates);
+    let mut written = vec![false; registers.len()];
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for (at, op) in ops.iter_mut().enumerate() {
+        reads.clear();
+        writes.clear();
+        let guarded = guard(op);
+        let mut first = guarded != Guard::ALWAYS;
+        visit(op, |slot, role| match role {
+            // The guard comes first.
+            Role::Read if std::mem::take(&mut first) => {}
+            Role::Read => reads.push(row(*slot)),
+            Role::Write => {
+                writes.push(row(*slot));
+                if let Some(written) = written.get_mut(*slot as usize) {
+                    *written = true;
+                }
+            }
+        });
+        let effect = names.effects.get(at).copied().unwrap_or_default();
+        let effect = match effect {
+            Effect::Select if reads.len() != 3 => Effect::Any,
+            effect => effect,
+        };
+        let guard = if guarded.slot == NONE { NONE } else { row(guarded.slot) };
+        table.push(effect, guard, &reads, &writes);
+    }
+    for &register in exposed {
+        let Some((name, span)) = names.names.get(&register) else { continue };
+        let never = !written[register as usize];
+        let origin = table.origins.len() as u32;
+        table.origins.push(Origin { name: name.clone(), span: *span, never });
+        table.start.push((row(register), origin));
+        if registers.get(register as usize) == Some(&Virtual::Pair) {
+            table.start.push((row(register) + 1, origin));
+        }
+    }
+    table
+}

@@ -1,0 +1,325 @@
+//! Registers that were not written: which lanes of which rows are undefined, and where that matters.
+//!
+//! As in MemorySanitizer, an undefined value may be copied and computed with; what comes of it is undefined, too. It is
+//! reported where it decides something: in an address, as a guard, as an operand that says what an instruction does, and
+//! where it is written to global or shared memory. Compilers leave registers undefined on paths where nobody looks at
+//! them, and merge them with others; that is no mistake.
+//!
+//! A row has a bit for each lane, and one register that it comes from. The rows are those of the machine: registers that
+//! share one are never live together, and one that may be read before it is written has its row to itself from the start
+//! of the function on ([`crate::lower::allocate`](crate::lower)).
+//!
+//! Not followed: values that go through memory or through parameters of functions count as defined when they are
+//! loaded, and bits of a register are not told apart.
+
+use super::RegisterUse;
+use crate::lanes::{Frame, LANES, lanes};
+use crate::program::defined::{CONSTANT, Effect, GIVEN, Table, Uses};
+use crate::program::matrix::MatrixOp;
+use crate::program::{Memory, NONE, Op, Operands, Step, WarpOp, WarpOpKind};
+
+/// Marks an operation, not a register, as what made a row undefined.
+const SHUFFLE: u32 = 1 << 31;
+
+/// What made a value undefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A register that was not written: an index into the origins of the function's table.
+    Register(u32),
+    /// A shuffle, by its operation.
+    Shuffle(u32),
+}
+
+/// An undefined register, used where it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Misuse {
+    pub(crate) cause: Cause,
+    pub(crate) usage: RegisterUse,
+    pub(crate) lanes: u32,
+}
+
+/// The registers of a call: which are undefined.
+#[derive(Debug, Default)]
+pub(crate) struct Shadow {
+    /// Lanes for which each row is undefined.
+    undefined: Vec<u32>,
+    /// What each row comes from.
+    causes: Vec<u32>,
+    /// Whether any lane of any row may be undefined.
+    any: bool,
+}
+
+impl Shadow {
+    /// A call begins.
+    pub(crate) fn start(&mut self, table: Option<&Table>) {
+        self.undefined.clear();
+        self.causes.clear();
+        self.any = false;
+        let Some(table) = table else { return };
+        self.undefined.resize(table.rows as usize, 0);
+        self.causes.resize(table.rows as usize, 0);
+        for &(row, origin) in &table.start {
+            self.undefined[row as usize] = u32::MAX;
+            self.causes[row as usize] = origin;
+            self.any = true;
+        }
+    }
+
+    fn of(&self, row: u32) -> u32 {
+        self.undefined.get(row as usize).copied().unwrap_or(0)
+    }
+
+    /// What made one of some rows undefined for one of some lanes.
+    fn cause(&self, rows: &[u32], lanes: u32) -> u32 {
+        let row = rows.iter().find(|&&row| self.of(row) & lanes != 0);
+        row.and_then(|&row| self.causes.get(row as usize).copied()).unwrap_or(0)
+    }
+
+    fn set(&mut self, row: u32, undefined: u32, lanes: u32, cause: u32) {
+        if row <= GIVEN {
+            return;
+        }
+        if let Some(bits) = self.undefined.get_mut(row as usize) {
+            *bits = *bits & !lanes | undefined & lanes;
+            if undefined & lanes != 0 {
+                self.causes[row as usize] = cause;
+                self.any = true;
+            }
+        }
+    }
+
+    /// Whether one of some rows is undefined for lanes that use it. It counts as defined from then on: it is told once.
+    fn misused(&mut self, rows: &[u32], taking: u32, usage: RegisterUse) -> Option<Misuse> {
+        let &row = rows.iter().find(|&&row| self.of(row) & taking != 0)?;
+        let lanes = self.of(row) & taking;
+        let cause = self.causes.get(row as usize).copied().unwrap_or(0);
+        self.undefined[row as usize] = 0;
+        let cause = match cause & SHUFFLE {
+            0 => Cause::Register(cause),
+            _ => Cause::Shuffle(cause & !SHUFFLE),
+        };
+        Some(Misuse { cause, usage, lanes })
+    }
+
+    /// An operation is about to be executed by the lanes of `mask` that pass its guard.
+    pub(crate) fn step(
+        &mut self,
+        table: &Table,
+        at: usize,
+        op: &Op,
+        frame: &Frame,
+        mask: u32,
+    ) -> Option<Misuse> {
+        if !self.any {
+            return None;
+        }
+        let uses = table.uses(at);
+        let guard = if uses.guard == NONE { None } else { Some(uses.guard) };
+        let misused = guard.and_then(|row| self.misused(&[row], mask, RegisterUse::Guard));
+        let taking = crate::lower::guard(op).lanes(frame, mask);
+        let step = match op {
+            Op::Branch(..) => return misused,
+            Op::Alu(inst) => {
+                let predicate = inst.s[2];
+                self.compute(&uses, taking, || frame.predicate(predicate));
+                return misused;
+            }
+            Op::Other(_, step) => &**step,
+        };
+        misused.or_else(|| self.other(&uses, step, frame, taking))
+    }
+
+    /// What comes of arithmetic. `chosen` says for which lanes a predicate holds.
+    fn compute(&mut self, uses: &Uses<'_>, taking: u32, chosen: impl Fn() -> u32) {
+        let undefined = match (uses.effect, uses.reads) {
+            (Effect::Select, &[a, b, p]) => {
+                let holds = chosen();
+                self.of(p) | self.of(a) & holds | self.of(b) & !holds
+            }
+            (Effect::Difference, &[a, b]) if a == b => 0,
+            (Effect::All, reads) => {
+                let mut registers = reads.iter().filter(|&&row| row != CONSTANT).peekable();
+                match registers.peek() {
+                    None => 0,
+                    Some(_) => registers.fold(u32::MAX, |all, &row| all & self.of(row)),
+                }
+            }
+            (_, reads) => reads.iter().fold(0, |any, &row| any | self.of(row)),
+        };
+        let cause = if undefined == 0 { 0 } else { self.cause(uses.reads, undefined) };
+        for &row in uses.writes {
+            self.set(row, undefined, taking, cause);
+        }
+    }
+
+    fn define(&mut self, uses: &Uses<'_>, taking: u32) {
+        uses.writes.iter().for_each(|&row| self.set(row, 0, taking, 0));
+    }
+
+    /// Everything that is no arithmetic.
+    fn other(&mut self, uses: &Uses<'_>, step: &Step, frame: &Frame, taking: u32) -> Option<Misuse> {
+        let reads = uses.reads;
+        // The base of an address comes first, if there is one.
+        let address = |base: u32| reads.split_at(usize::from(base != NONE).min(reads.len()));
+        let misused = match step {
+            Step::Load(access) => self.misused(address(access.address.base).0, taking, RegisterUse::Address),
+            Step::Store(access) => {
+                let (base, data) = address(access.address.base);
+                let wrong = self.misused(base, taking, RegisterUse::Address);
+                let private =
+                    matches!(access.address.memory, Memory::Local | Memory::Frame | Memory::Function);
+                // What is generic may be a thread's own memory as well.
+                let stored = match access.address.memory {
+                    Memory::Generic => {
+                        taking & !self.in_local(frame, access.address.base, access.address.wide)
+                    }
+                    _ if private => 0,
+                    _ => taking,
+                };
+                wrong.or_else(|| self.misused(data, stored, RegisterUse::Stored))
+            }
+            Step::Atomic(atomic) => {
+                let (base, data) = address(atomic.address.base);
+                let wrong = self.misused(base, taking, RegisterUse::Address);
+                wrong.or_else(|| self.misused(data, taking, RegisterUse::Stored))
+            }
+            Step::Barrier(_) | Step::Switch { .. } | Step::Alloca { .. } | Step::StackRestore { .. } => {
+                self.misused(reads, taking, RegisterUse::Operand)
+            }
+            Step::Call(_) => self.misused(reads, taking, RegisterUse::Address),
+            Step::Warp(op) => return self.among_lanes(uses, op, taking),
+            Step::Matrix(op, operands) => return self.matrix(uses, op, operands, frame, taking),
+            Step::Asynchronous(_, operands) | Step::Multimem(_, operands) => {
+                // Addresses come last.
+                let bases = operands.addresses.iter().filter(|address| address.base != NONE).count();
+                let (_, bases) = reads.split_at(reads.len().saturating_sub(bases));
+                self.misused(bases, taking, RegisterUse::Address)
+            }
+            _ => None,
+        };
+        self.define(uses, taking);
+        misused
+    }
+
+    /// The lanes whose generic address may be in their own memory.
+    fn in_local(&self, frame: &Frame, base: u32, wide: bool) -> u32 {
+        if base == NONE {
+            return 0;
+        }
+        let windows = softwarp_image::Windows::for_address_bits(if wide { 64 } else { 32 });
+        let row = if wide { frame.row::<u64>(base) } else { frame.row::<u32>(base).map(u64::from) };
+        (0..LANES).fold(0, |mask, lane| mask | u32::from(windows.local.contains(row[lane])) << lane)
+    }
+
+    /// An operation among lanes; shuffles are looked at when they are done.
+    fn among_lanes(&mut self, uses: &Uses<'_>, op: &WarpOp, taking: u32) -> Option<Misuse> {
+        let (members, sources) = uses.reads.split_at(usize::from(op.members != NONE).min(uses.reads.len()));
+        let misused = self.misused(members, taking, RegisterUse::Operand);
+        if is_shuffle(op.op) {
+            return misused;
+        }
+        // What one lane brings, all others get.
+        let any = sources.iter().fold(0, |any, &row| any | self.of(row)) & taking;
+        let cause = self.cause(sources, any);
+        let undefined = if any != 0 { taking } else { 0 };
+        uses.writes.iter().for_each(|&row| self.set(row, undefined, taking, cause));
+        misused
+    }
+
+    /// A shuffle was done by some lanes of this call: the lane that each took its value from, and those lanes that have
+    /// one. Values of lanes that do not take part are undefined.
+    pub(crate) fn shuffled(
+        &mut self,
+        table: &Table,
+        at: usize,
+        has_row: bool,
+        (mask, present): (u32, u32),
+        (sources, found): ([u32; LANES], u32),
+    ) {
+        let uses = table.uses(at);
+        let &[_, a, ..] = uses.reads else { return };
+        let before = self.of(a);
+        let source = |lane: usize| sources[lane] % LANES as u32;
+        let absent = lanes(mask & found).filter(|&lane| present >> source(lane) & 1 == 0);
+        let absent = absent.fold(0, |lanes, lane| lanes | 1 << lane);
+        let copied = lanes(mask).filter(|&lane| before >> source(lane) & 1 == 1);
+        let copied = copied.fold(0, |lanes, lane| lanes | 1u32 << lane) & !absent;
+        let cause = if absent != 0 { SHUFFLE | at as u32 } else { self.cause(&[a], before) };
+        // The row, then the predicate, which says only whether the lane was in range.
+        for (index, &row) in uses.writes.iter().enumerate() {
+            self.set(row, if has_row && index == 0 { absent | copied } else { 0 }, mask, cause);
+        }
+    }
+
+    /// Matrices. What is undefined in C is undefined in the same place of D; of factors, only registers count that no
+    /// lane has written.
+    fn matrix(
+        &mut self,
+        uses: &Uses<'_>,
+        op: &MatrixOp,
+        operands: &Operands,
+        frame: &Frame,
+        taking: u32,
+    ) -> Option<Misuse> {
+        let reads = uses.reads;
+        match op {
+            MatrixOp::Mma(mma) => {
+                let (a, b, c) =
+                    (mma.layout.a.registers(), mma.layout.b.registers(), mma.layout.c.registers());
+                let factors = reads.get(..a + b).unwrap_or(&[]);
+                let sums = reads.get(a + b..a + b + c).unwrap_or(&[]);
+                self.product(factors, sums, uses.writes, taking);
+                None
+            }
+            MatrixOp::Wgmma(wgmma) => {
+                let (d, a) = (wgmma.d.registers(), wgmma.a.as_ref().map_or(0, |a| a.registers()));
+                let factors = reads.get(d..d + a).unwrap_or(&[]);
+                // Without the sum, what D held before does not matter.
+                let adds = operands.reads.last().is_some_and(|&slot| {
+                    slot != NONE && frame.predicates.get(slot as usize).is_some_and(|bits| bits & taking != 0)
+                });
+                let sums = if adds { reads.get(..d).unwrap_or(&[]) } else { &[] };
+                let descriptors = reads.get(d + a..).unwrap_or(&[]);
+                let misused = self.misused(descriptors, taking, RegisterUse::Operand);
+                self.product(factors, sums, uses.writes, taking);
+                misused
+            }
+            MatrixOp::Transpose => {
+                self.product(reads, &[], uses.writes, taking);
+                None
+            }
+            MatrixOp::Load(_)
+            | MatrixOp::Store(_)
+            | MatrixOp::FragmentLoad(_)
+            | MatrixOp::FragmentStore(_) => {
+                let bases = operands.addresses.iter().filter(|address| address.base != NONE).count();
+                let (data, bases) = reads.split_at(reads.len().saturating_sub(bases));
+                let wrong = self.misused(bases, taking, RegisterUse::Address);
+                let stores = matches!(op, MatrixOp::Store(_) | MatrixOp::FragmentStore(_));
+                let stored = if stores { taking } else { 0 };
+                let misused = wrong.or_else(|| self.misused(data, stored, RegisterUse::Stored));
+                self.define(uses, taking);
+                misused
+            }
+        }
+    }
+
+    fn product(&mut self, factors: &[u32], sums: &[u32], writes: &[u32], taking: u32) {
+        let missing = factors.iter().find(|&&row| taking != 0 && self.of(row) & taking == taking).copied();
+        let sums: Vec<(u32, u32)> =
+            sums.iter().map(|&row| (self.of(row), self.cause(&[row], taking))).collect();
+        for (index, &row) in writes.iter().enumerate() {
+            let (undefined, cause) = match missing {
+                Some(factor) => (taking, self.cause(&[factor], taking)),
+                None => sums.get(index).copied().unwrap_or((0, 0)),
+            };
+            self.set(row, undefined, taking, cause);
+        }
+    }
+}
+
+/// Whether an operation among lanes is a shuffle.
+pub(crate) fn is_shuffle(op: WarpOpKind) -> bool {
+    use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp};
+    matches!(op, ShflUp | ShflDown | ShflBfly | ShflIdx)
+}

@@ -1,0 +1,37 @@
+//! Reports accesses outside variables.
+
+use super::{Actor, Sanitizer};
+use crate::grid::Launch;
+use crate::lanes::LANES;
+use crate::memory::global::lock;
+use crate::sanitize::bounds::Bounds;
+use crate::sanitize::{Finding, FindingKind, Touched};
+
+impl Sanitizer<'_> {
+    /// Looks at bounds, too, if that is wanted.
+    #[must_use]
+    pub(crate) fn with_bounds(mut self, bounds: impl FnOnce() -> Bounds) -> Self {
+        self.bounds = self.wants.bounds.then(bounds);
+        self
+    }
+
+    /// Lanes are about to use memory that they must not.
+    pub(crate) fn out_of_bounds(
+        &self,
+        launch: &Launch<'_>,
+        actor: &Actor,
+        kind: FindingKind,
+        touched: Touched,
+    ) {
+        let at = self.site_of(launch, actor, actor.lanes.trailing_zeros() as usize % LANES);
+        let number = match kind {
+            FindingKind::DeadLocal => 41,
+            FindingKind::ForeignLocal { .. } => 42,
+            _ => 40,
+        };
+        let base = touched.nearest.as_ref().map_or(0, |nearest| nearest.base);
+        let kernel = launch.name.into();
+        let finding = Finding { kind, kernel, at, other: None, touched: Some(touched), count: 1 };
+        lock(&self.state).report((number, self.op(actor), u32::MAX, base), finding);
+    }
+}
