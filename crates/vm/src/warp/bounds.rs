@@ -135,30 +135,9 @@ impl Warp {
         (memory, at): (Memory, u64),
         bytes: u64,
     ) -> Judged {
-        let spaces = &env.spaces;
-        let (ranges, place) = match memory {
-            Memory::Global if spaces.windows.globals.contains(at) => (&bounds.global, at),
-            // Nothing else lies in global memory that would not be found anyway.
-            Memory::Global => return Judged::Inside(spaces.windows.heap.base, spaces.windows.constant.base),
-            Memory::Constant if at < BANK_BYTES => (&bounds.constant, at),
-            Memory::Kernel => (&bounds.parameters, at),
-            Memory::Shared | Memory::Cluster => match located(env, memory, at) {
-                Some((_, _, start)) => (&bounds.shared, start),
-                None => return Judged::Unknown,
-            },
-            Memory::Local => return self.judge_local(env, bounds, split, at, bytes),
-            _ => return Judged::Unknown,
-        };
-        // Back to addresses as the program has them.
-        let shift = at.wrapping_sub(place);
-        match ranges.find(place, bytes) {
-            Some(range) => Judged::Inside(range.0.wrapping_add(shift), range.1.wrapping_add(shift)),
-            None => {
-                let near = ranges.nearest(place);
-                let named = near.and_then(|&(start, _, id)| Some((start, id?)));
-                let nearest = named.map(|(start, id)| spaces.named(id, start.wrapping_add(shift), at));
-                Judged::Wrong(None, nearest)
-            }
+        match memory {
+            Memory::Local => self.judge_local(env, bounds, split, at, bytes),
+            _ => judge_range(env, bounds, (memory, at), bytes),
         }
     }
 
@@ -194,6 +173,51 @@ impl Warp {
         let what =
             Nearest { what: What::Stack, base, bytes: size, at: Relative::of(at, base, size), freed: true };
         Judged::Wrong(Some(FindingKind::DeadLocal), Some(what))
+    }
+}
+
+/// A lane is about to use so many bytes of global or shared memory, by an instruction that is no plain load or store.
+pub(in crate::warp) fn observe_range(
+    env: &Env<'_>,
+    (sanitizer, actor): (&Sanitizer<'_>, &Actor),
+    lane: usize,
+    (memory, at): (Memory, u64),
+    bytes: u64,
+    usage: Use,
+) {
+    let Some(bounds) = &sanitizer.bounds else { return };
+    if let Judged::Wrong(_, nearest) = judge_range(env, bounds, (memory, at), bytes) {
+        let actor = Actor { lanes: 1 << (lane % LANES), ..*actor };
+        let touched = touched(memory, at, bytes, nearest);
+        sanitizer.out_of_bounds(env.launch, &actor, FindingKind::OutOfBounds { usage }, touched);
+    }
+}
+
+/// Whether an access is in a variable; of memory that no thread has to itself.
+fn judge_range(env: &Env<'_>, bounds: &Bounds, (memory, at): (Memory, u64), bytes: u64) -> Judged {
+    let spaces = &env.spaces;
+    let (ranges, place) = match memory {
+        Memory::Global if spaces.windows.globals.contains(at) => (&bounds.global, at),
+        // Nothing else lies in global memory that would not be found anyway.
+        Memory::Global => return Judged::Inside(spaces.windows.heap.base, spaces.windows.constant.base),
+        Memory::Constant if at < BANK_BYTES => (&bounds.constant, at),
+        Memory::Kernel => (&bounds.parameters, at),
+        Memory::Shared | Memory::Cluster => match located(env, memory, at) {
+            Some((_, _, start)) => (&bounds.shared, start),
+            None => return Judged::Unknown,
+        },
+        _ => return Judged::Unknown,
+    };
+    // Back to addresses as the program has them.
+    let shift = at.wrapping_sub(place);
+    match ranges.find(place, bytes) {
+        Some(range) => Judged::Inside(range.0.wrapping_add(shift), range.1.wrapping_add(shift)),
+        None => {
+            let near = ranges.nearest(place);
+            let named = near.and_then(|&(start, _, id)| Some((start, id?)));
+            let nearest = named.map(|(start, id)| spaces.named(id, start.wrapping_add(shift), at));
+            Judged::Wrong(None, nearest)
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::lanes::{LANES, lanes};
 use crate::program::asynchronous::{AsyncOp, MbarrierOp, TensorWay};
 use crate::program::{Memory, Operands};
 use crate::sanitize::{Actor, Agent, Event, Sanitizer, Touch};
+use crate::warp::bounds::observe_range;
 use crate::warp::observe::located;
 use crate::warp::{Env, Split, Warp};
 use softwarp_tensor::Source;
@@ -32,6 +33,7 @@ impl Observer<'_, '_> {
         if bytes == 0 || place.span(&env.spaces, bytes, 1, usage).is_err() {
             return;
         }
+        observe_range(env, (self.sanitizer, self.actor), lane, (memory, address), bytes, usage);
         let touch = Touch { lane, usage, strong, space, cta, address: start, bytes, data: None, agent };
         self.sanitizer.touch(env.launch, self.actor, &touch, &|| env.spaces.nearest(memory, address));
     }

@@ -7,6 +7,7 @@ use crate::program::matrix::MatrixOp;
 use crate::program::{Memory, Operands};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use crate::warp::access::addresses;
+use crate::warp::bounds::observe_range;
 use crate::warp::observe::located;
 use crate::warp::run::first;
 use crate::warp::{Env, Split, Warp};
@@ -38,6 +39,7 @@ impl Warp {
             if !at.is_multiple_of(bytes) {
                 return;
             }
+            observe_range(env, (sanitizer, actor), lane, (space, at), bytes, usage);
             let strong = false;
             let agent = if matches!(op, MatrixOp::Wgmma(_)) { Agent::Product } else { Agent::Thread };
             let touch = Touch { lane, usage, strong, space: kept, cta, address: start, bytes, data, agent };
