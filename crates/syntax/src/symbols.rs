@@ -2,12 +2,19 @@
 //!
 //! Most names are short (`%rd12`), and so are most mnemonics. A text of up to sixteen bytes is a number, and is
 //! compared as one; longer ones have a table of their own.
+//!
+//! Both tables use keyed hashes, with a random key for each instance, so that no file can be written whose names
+//! collide. Short texts have pair-multiply-shift hashing, which is strongly universal (Thorup, "High speed hashing for
+//! integers and strings", 2015); long ones the standard library's SipHash. Numbers of symbols depend on the order of
+//! the text alone, never on the key.
 
 use crate::tree::Symbol;
+use std::hash::{BuildHasher, RandomState};
 
 /// The texts of symbols.
 #[derive(Debug, Default)]
 pub struct Symbols {
+    key: Key,
     /// All texts, one behind the other.
     texts: String,
     /// Where the text of each symbol ends; it begins where the one before ends.
@@ -29,6 +36,38 @@ struct Short {
     key: u128,
     length: u32,
     symbol: Symbol,
+}
+
+/// The random key of an instance.
+#[derive(Clone, Debug)]
+struct Key {
+    /// For short texts, one for each half.
+    halves: [u128; 2],
+    /// For long texts.
+    state: RandomState,
+}
+
+impl Default for Key {
+    fn default() -> Key {
+        let state = RandomState::new();
+        let half = |n: u64| u128::from(state.hash_one(n)) << 64 | u128::from(state.hash_one(!n));
+        Key { halves: [half(0), half(1)], state }
+    }
+}
+
+impl Key {
+    /// Where to begin to look for a short text.
+    #[inline]
+    fn short(&self, key: u128) -> usize {
+        let [a, b] = self.halves;
+        let (high, low) = (key >> 64, key & u128::from(u64::MAX));
+        (a.wrapping_add(low).wrapping_mul(b.wrapping_add(high)) >> 64) as usize
+    }
+
+    /// The hash of a long text.
+    fn long(&self, text: &str) -> u32 {
+        self.state.hash_one(text.as_bytes()) as u32
+    }
 }
 
 const NO_SHORT: Short = Short { key: 0, length: 0, symbol: Symbol(0) };
@@ -56,7 +95,7 @@ impl Symbols {
     pub fn find(&self, text: &str) -> Option<Symbol> {
         match pack(text.as_bytes()) {
             Some(key) => self.short_slot(key, text.len() as u32)?.ok(),
-            None => self.long_slot(hash(text.as_bytes()), text)?.ok(),
+            None => self.long_slot(self.key.long(text), text)?.ok(),
         }
     }
 
@@ -73,7 +112,7 @@ impl Symbols {
     }
 
     fn intern_long(&mut self, text: &str) -> Symbol {
-        let hash = hash(text.as_bytes());
+        let hash = self.key.long(text);
         match self.long_slot(hash, text) {
             Some(Ok(symbol)) => symbol,
             slot => self.add_long(hash, slot.and_then(Result::err), text),
@@ -84,7 +123,7 @@ impl Symbols {
     #[inline]
     fn short_slot(&self, key: u128, length: u32) -> Option<Result<Symbol, usize>> {
         let mask = self.short.len().checked_sub(1)?;
-        let mut slot = place(key) & mask;
+        let mut slot = self.key.short(key) & mask;
         loop {
             let there = self.short.get(slot)?;
             if there.key == key && there.length == length {
@@ -166,8 +205,6 @@ impl Symbols {
     }
 }
 
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// The bytes of a text of one to sixteen bytes; texts of the same length are equal if these are.
 #[inline]
 fn pack(bytes: &[u8]) -> Option<u128> {
@@ -182,29 +219,6 @@ fn pack(bytes: &[u8]) -> Option<u128> {
         let (first, last) = (bytes.first()?, bytes.last()?);
         Some(u128::from(*first) << 16 | u128::from(bytes[bytes.len() / 2]) << 8 | u128::from(*last))
     }
-}
-
-/// Where to begin to look for a short text.
-#[inline]
-fn place(key: u128) -> usize {
-    let mixed = ((key >> 64) as u64).rotate_left(29) ^ key as u64;
-    let mixed = mixed.wrapping_mul(FACTOR);
-    (mixed >> 40) as usize ^ (mixed >> 20) as usize
-}
-
-/// For more than sixteen bytes: multiply and rotate, eight at a time; the last eight may overlap those before.
-/// Whoever makes names collide only keeps themselves waiting.
-fn hash(bytes: &[u8]) -> u32 {
-    let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
-    let mut hash = bytes.len() as u64;
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        hash = mix(hash, u64::from_le_bytes(*first));
-        for chunk in bytes[8..].chunks_exact(8) {
-            hash = mix(hash, chunk.iter().rev().fold(0, |word, &byte| word << 8 | byte as u64));
-        }
-        hash = mix(hash, u64::from_le_bytes(*last));
-    }
-    (hash >> 32) as u32 ^ (hash >> 17) as u32
 }
 
 #[cfg(test)]
@@ -227,5 +241,31 @@ mod tests {
         assert_eq!(symbols.text(symbols.find("%r0").unwrap()), "%r0");
         let empty = symbols.intern("");
         assert_eq!(symbols.text(empty), "");
+    }
+
+    /// How far short texts lie from where they are looked for first, all together.
+    fn displacement(symbols: &Symbols) -> usize {
+        let mask = symbols.short.len() - 1;
+        let slots = symbols.short.iter().enumerate().filter(|(_, short)| short.length > 0);
+        slots.map(|(slot, short)| slot.wrapping_sub(symbols.key.short(short.key)) & mask).sum()
+    }
+
+    #[test]
+    fn no_names_collide_by_design() {
+        // Under `(high.rotate_left(29) ^ low) * constant`, an unkeyed hash, all of these fall into one slot.
+        let hostile = (0..1u64 << 14).map(|n| {
+            let high = (0..7).fold(0x3030_3030_3030_3030, |high, byte| high | (n >> (2 * byte) & 3) << (8 * byte));
+            let low = 0x4040_4040_4040_4040 ^ (high ^ 0x3030_3030_3030_3030u64).rotate_left(29);
+            let bytes = [high.to_le_bytes(), low.to_le_bytes()].concat();
+            String::from_utf8(bytes).expect("all bytes are ASCII")
+        });
+        let registers = (0..1 << 14).map(|n| format!("%r{n}"));
+        for names in [hostile.collect::<Vec<_>>(), registers.collect()] {
+            let mut symbols = Symbols::default();
+            let count = names.iter().map(|name| symbols.intern(name)).collect::<std::collections::HashSet<_>>().len();
+            assert_eq!(count, names.len());
+            let far = displacement(&symbols);
+            assert!(far < 16 * names.len(), "{count} names lie {far} slots away, such as {:?}", names[1]);
+        }
     }
 }

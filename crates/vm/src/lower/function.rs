@@ -18,7 +18,7 @@ use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Instruction, Item, Statement};
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Why an instruction cannot be executed, or what it was lowered to.
 pub(super) type Lowered<T> = Result<T, Refusal>;
@@ -45,24 +45,44 @@ pub(super) struct Register {
     pub bits: u32,
 }
 
-/// A hash that is a multiplication: keys are small numbers.
-#[derive(Default)]
-pub(super) struct Quick(u64);
+/// A keyed hash of one number by a multiplication whose halves are added up. Constants of the module are keys, so
+/// that without a random factor a file could make them collide.
+#[derive(Clone)]
+pub(super) struct MultiplyShift {
+    key: [u64; 2],
+    hash: u64,
+}
 
-impl Hasher for Quick {
+impl Default for MultiplyShift {
+    fn default() -> MultiplyShift {
+        let state = RandomState::new();
+        MultiplyShift { key: [state.hash_one(0u64), state.hash_one(1u64) | 1], hash: 0 }
+    }
+}
+
+impl BuildHasher for MultiplyShift {
+    type Hasher = MultiplyShift;
+
+    fn build_hasher(&self) -> MultiplyShift {
+        self.clone()
+    }
+}
+
+impl Hasher for MultiplyShift {
     fn finish(&self) -> u64 {
-        self.0
+        self.hash
     }
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
     }
     fn write_u64(&mut self, value: u64) {
-        let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
+        let [add, factor] = self.key;
+        let product = u128::from(self.hash ^ value ^ add) * u128::from(factor);
+        self.hash = product as u64 ^ (product >> 64) as u64;
     }
 }
 
-type Quickly<V> = HashMap<u64, V, BuildHasherDefault<Quick>>;
+type NumberMap<V> = HashMap<u64, V, MultiplyShift>;
 
 /// Stands for the label of what is done before a function returns, where that is done in one place.
 pub(super) const EPILOGUE: u32 = u32::MAX;
@@ -92,11 +112,11 @@ pub(super) struct Builder<'s, 'a> {
     /// Operations that may be parts of one loop.
     parts: Vec<(u32, Part)>,
     pub virtuals: Vec<Virtual>,
-    pub registers: Quickly<Register>,
+    pub registers: NumberMap<Register>,
     pub narrow_constants: Vec<(u32, u32)>,
     pub wide_constants: Vec<(u32, u64)>,
-    pub narrow_known: Quickly<u32>,
-    pub wide_known: Quickly<u32>,
+    pub narrow_known: NumberMap<u32>,
+    pub wide_known: NumberMap<u32>,
     /// Constants that are addresses in `.shared`, with their slots.
     pub shared_narrow: Vec<(u32, u32)>,
     pub shared_wide: Vec<(u32, u64)>,
@@ -155,11 +175,11 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
         copies: Vec::new(),
         parts: Vec::new(),
         virtuals: Vec::new(),
-        registers: Quickly::default(),
+        registers: NumberMap::default(),
         narrow_constants: Vec::new(),
         wide_constants: Vec::new(),
-        narrow_known: Quickly::default(),
-        wide_known: Quickly::default(),
+        narrow_known: NumberMap::default(),
+        wide_known: NumberMap::default(),
         shared_narrow: Vec::new(),
         shared_wide: Vec::new(),
         shared_known: HashMap::new(),
