@@ -8,7 +8,7 @@
 use crate::npy::{self, Array, DType, Order};
 use crate::npz::{Archive, NpzError};
 use softwarp_num::Format;
-use softwarp_num::block::{BlockFormat, Quantized};
+use softwarp_num::block::{BlockFormat, Quantized, dequantize};
 use softwarp_num::slice::packed_len;
 use std::fmt;
 use std::io::{Read, Seek};
@@ -72,14 +72,79 @@ pub fn to_arrays(quantized: &Quantized, shape: &[usize]) -> Vec<(&'static str, A
     arrays
 }
 
+/// Whether a shape is one that [`read`] takes back: its axes are positive as 64-bit numbers, and the unpacked array
+/// (four bytes an element) has a size.
+pub fn check_shape(shape: &[usize]) -> Result<(), BlocksError> {
+    let too_large = || BlocksError::Array("shape", "it is larger than any array".to_owned());
+    npy::elements(shape).and_then(|count| count.checked_mul(4)).ok_or_else(too_large)?;
+    if shape.iter().any(|&axis| axis > isize::MAX as usize / 8) { Err(too_large()) } else { Ok(()) }
+}
+
+/// The most bytes that an array of a compressed archive takes when it is unpacked, if the archive is small.
+const MOST_UNPACKED: u64 = 1 << 30;
+
+/// No archive that was written without compression is unpacked to more than so many times its length.
+const MOST_GROWTH: u64 = 64;
+
+/// The most bytes that the array of an archive of so many bytes takes when it is unpacked. Compression makes a few bytes
+/// of any size: what is unpacked must be in proportion to what there is.
+pub fn most_unpacked(archive_bytes: u64) -> u64 {
+    archive_bytes.saturating_mul(MOST_GROWTH).max(MOST_UNPACKED)
+}
+
+/// Elements that are unpacked at a time, a multiple of every block.
+const SLAB: usize = 1 << 20;
+
+/// Unpacks an array of this shape, a piece at a time.
+pub fn unpack<E>(
+    quantized: &Quantized,
+    shape: &[usize],
+    mut put: impl FnMut(&[f32]) -> Result<(), E>,
+) -> Result<(), E> {
+    let (format, row) = (quantized.format, row(shape));
+    if npy::elements(shape).unwrap_or(0) == 0 {
+        return Ok(());
+    }
+    // Several rows at a time, or a part of one.
+    let (rows, width) = if row < SLAB { (SLAB / row, row) } else { (1, SLAB) };
+    let codes = |elements| packed_len(format.element(), elements);
+    let scales = |elements: usize| elements.div_ceil(format.block().max(1));
+    let several = quantized.codes.chunks(rows * codes(row)).zip(quantized.scales.chunks(rows * scales(row)));
+    for (row_codes, row_scales) in several {
+        let mut left = row_codes.len() / codes(row) * row;
+        let parts = row_codes.chunks(rows * codes(width)).zip(row_scales.chunks(rows * scales(width)));
+        for (codes, scales) in parts {
+            let elements = left.min(rows * width);
+            left -= elements;
+            let part = Quantized {
+                format,
+                codes: codes.to_vec(),
+                scales: scales.to_vec(),
+                tensor_scale: quantized.tensor_scale,
+            };
+            put(&dequantize(&part, elements, width.min(elements)))?;
+        }
+    }
+    Ok(())
+}
+
 /// Bytes that a small array (a shape, a name) may take.
 const SMALL: u64 = 4096;
 
-/// Reads a block-scaled array and the shape it had.
-pub fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<(Quantized, Vec<usize>), BlocksError> {
+/// Reads a block-scaled array that takes at most `limit` bytes when it is unpacked, and the shape it had.
+pub fn read<R: Read + Seek>(
+    archive: &mut Archive<R>,
+    limit: u64,
+) -> Result<(Quantized, Vec<usize>), BlocksError> {
     let mut small = |name| archive.array(name, SMALL).map_err(BlocksError::Npz);
     let format = read_format(&small("format")?).map_err(|why| BlocksError::Array("format", why))?;
     let shape = read_shape(&small("shape")?).map_err(|why| BlocksError::Array("shape", why))?;
+    check_shape(&shape)?;
+    let unpacked = npy::elements(&shape).and_then(|count| count.checked_mul(4)).unwrap_or(u64::MAX);
+    if unpacked > limit {
+        let why = format!("the array takes {unpacked} bytes when it is unpacked, and {limit} are allowed");
+        return Err(BlocksError::Array("shape", format!("{why}; --max-input raises that")));
+    }
     let tensor_scale = if has_tensor_scale(format) {
         read_scale(&small("tensor_scale")?).map_err(|why| BlocksError::Array("tensor_scale", why))?
     } else {
@@ -126,18 +191,67 @@ fn read_shape(array: &Array) -> Result<Vec<usize>, String> {
     }
     let (numbers, _) = array.data.as_chunks::<8>();
     let numbers = numbers.iter().map(|&n| usize::try_from(i64::from_le_bytes(n)).ok());
-    let shape: Vec<usize> = numbers.collect::<Option<_>>().ok_or("an axis is negative")?;
-    // Four bytes an element is what the array takes when it is unpacked.
-    npy::elements(&shape).and_then(|count| count.checked_mul(4)).ok_or("it is larger than any array")?;
-    if shape.iter().any(|&axis| axis > isize::MAX as usize / 8) {
-        return Err("it is larger than any array".into());
-    }
-    Ok(shape)
+    Ok(numbers.collect::<Option<_>>().ok_or("an axis is negative")?)
 }
 
 fn read_scale(array: &Array) -> Result<f32, String> {
     match (array.header.dtype == DType::new('f', 4), array.data.as_slice()) {
         (true, &[a, b, c, d]) => Ok(f32::from_le_bytes([a, b, c, d])),
         _ => Err("it must be one <f4".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::npz;
+    use softwarp_num::block::quantize;
+    use std::io::Cursor;
+
+    #[test]
+    fn what_is_quantized_is_unpacked_piece_by_piece_as_at_once() {
+        for (format, shape) in [
+            (BlockFormat::from_name("mxfp4").unwrap(), vec![3, 5, 33]),
+            (BlockFormat::from_name("mxfp4").unwrap(), vec![2, SLAB + 7]),
+            (BlockFormat::from_name("nvfp4").unwrap(), vec![SLAB / 16 + 3, 33]),
+            (BlockFormat::from_name("mxfp8_e4m3").unwrap(), vec![]),
+            (BlockFormat::from_name("mxfp8_e4m3").unwrap(), vec![4, 0]),
+        ] {
+            let elements = npy::elements(&shape).unwrap() as usize;
+            let values: Vec<f32> = (0..elements).map(|i| (i as f32 * 0.37).sin() * 9.0).collect();
+            let quantized = quantize(format, &values, row(&shape).max(1));
+            let mut pieces = Vec::new();
+            unpack(&quantized, &shape, |piece| {
+                pieces.extend_from_slice(piece);
+                Ok::<(), ()>(())
+            })
+            .unwrap();
+            assert!(pieces == dequantize(&quantized, elements, row(&shape).max(1)), "{format:?} {shape:?}");
+        }
+    }
+
+    #[test]
+    fn every_shape_that_is_written_is_read() {
+        let format = BlockFormat::from_name("mxfp4").unwrap();
+        for shape in [vec![], vec![0], vec![0, 7], vec![2, 3], vec![0, isize::MAX as usize / 8]] {
+            check_shape(&shape).unwrap();
+            let elements = npy::elements(&shape).unwrap() as usize;
+            let quantized = quantize(format, &vec![1.0; elements], row(&shape).max(1));
+            let file = npz::write(Cursor::new(Vec::new()), &to_arrays(&quantized, &shape)).unwrap();
+            let (_, found) = read(&mut Archive::new(file).unwrap(), 1 << 20).unwrap();
+            assert_eq!(found, shape);
+        }
+        for shape in [vec![0, usize::MAX], vec![usize::MAX, 0], vec![1 << 40, 1 << 40]] {
+            assert!(check_shape(&shape).is_err(), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn an_array_that_is_too_large_when_unpacked_is_not_read() {
+        let quantized = quantize(BlockFormat::from_name("mxfp4").unwrap(), &[1.0; 64], 64);
+        let file = npz::write(Cursor::new(Vec::new()), &to_arrays(&quantized, &[64])).unwrap();
+        let mut archive = Archive::new(file).unwrap();
+        assert!(read(&mut archive, 255).unwrap_err().to_string().contains("takes 256 bytes"));
+        assert!(read(&mut archive, 256).is_ok());
     }
 }

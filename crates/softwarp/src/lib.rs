@@ -2,7 +2,7 @@
 //!
 //! The parts: [`num`] converts between number formats, [`isa`] knows the instruction set. Here is what
 //! stands between them and people: numbers as they are written ([`literal`]), what a conversion did and why
-//! ([`explain`]), arrays in files ([`npy`], [`npz`], [`arrays`], [`blocks`]), and the replay of recorded results
+//! ([`explain`]), files read within bounds ([`input`], [`json`]), arrays in files ([`npy`], [`npz`], [`arrays`], [`blocks`]), and the replay of recorded results
 //! ([`verify`]). [`syntax`] reads PTX and [`check`] judges it; a file becomes a [`source::Source`], and what is to
 //! say about it is shown by [`render`]. [`image`] gives variables their places in memory, and [`layout`] shows
 //! them. [`tensor`] judges, encodes and performs tensor copies, and [`tensors`] shows them.
@@ -14,6 +14,8 @@ pub mod blocks;
 pub mod codes;
 pub mod columns;
 pub mod explain;
+pub mod input;
+pub mod json;
 pub mod layout;
 pub mod literal;
 pub mod machine;

@@ -254,7 +254,8 @@ mod tests {
     fn no_names_collide_by_design() {
         // Under `(high.rotate_left(29) ^ low) * constant`, an unkeyed hash, all of these fall into one slot.
         let hostile = (0..1u64 << 14).map(|n| {
-            let high = (0..7).fold(0x3030_3030_3030_3030, |high, byte| high | (n >> (2 * byte) & 3) << (8 * byte));
+            let high =
+                (0..7).fold(0x3030_3030_3030_3030, |high, byte| high | (n >> (2 * byte) & 3) << (8 * byte));
             let low = 0x4040_4040_4040_4040 ^ (high ^ 0x3030_3030_3030_3030u64).rotate_left(29);
             let bytes = [high.to_le_bytes(), low.to_le_bytes()].concat();
             String::from_utf8(bytes).expect("all bytes are ASCII")
@@ -262,7 +263,8 @@ mod tests {
         let registers = (0..1 << 14).map(|n| format!("%r{n}"));
         for names in [hostile.collect::<Vec<_>>(), registers.collect()] {
             let mut symbols = Symbols::default();
-            let count = names.iter().map(|name| symbols.intern(name)).collect::<std::collections::HashSet<_>>().len();
+            let count =
+                names.iter().map(|name| symbols.intern(name)).collect::<std::collections::HashSet<_>>().len();
             assert_eq!(count, names.len());
             let far = displacement(&symbols);
             assert!(far < 16 * names.len(), "{count} names lie {far} slots away, such as {:?}", names[1]);

@@ -33,7 +33,7 @@ pub struct Args {
 const HELP: &str = "\
 Diagnostics go to standard output, a count for each file to standard error. Every diagnostic has a code;
 `softwarp explain CODE` says what it means. Exit 0 if there are no errors (warnings are allowed), 1 if there
-are, 2 if a file cannot be read or the call is wrong.
+are, 2 for a usage error, or if a file or stream cannot be read or written.
 
 JSON fields: file, line, column, end_line, end_column, severity (error, warning), code, message, help (or
 null), related (a list of line, column, message). Lines and columns count from 1, columns in characters;

@@ -1,11 +1,11 @@
 //! `softwarp dequantize`: a block-scaled array back to f32.
 
-use super::files::{Input, Output};
+use super::files::{self, Output};
 use super::{Fault, Printed};
 use softwarp::blocks;
-use softwarp::npy::{self, DType, Header};
+use softwarp::input::MOST_DATA;
+use softwarp::npy::{DType, Header};
 use softwarp::npz::Archive;
-use softwarp::num::block::dequantize;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -22,15 +22,20 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, Fault> {
     let name = args.input.display();
-    let mut archive = Archive::new(Input::open(&args.input)?).map_err(|error| Fault::input(&name, error))?;
-    let (quantized, shape) = blocks::read(&mut archive).map_err(|error| Fault::input(&name, error))?;
-    let elements = npy::elements(&shape).and_then(|count| usize::try_from(count).ok());
-    let elements = elements.ok_or_else(|| Fault::input(&name, "the array is too large"))?;
-    let values = dequantize(&quantized, elements, blocks::row(&shape).max(1));
-    let mut bytes = Header::new(DType::new('f', 4), shape).to_bytes();
-    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    let input = files::open(&args.input, MOST_DATA)?;
+    let most = files::limit(blocks::most_unpacked(input.length()));
+    let mut archive = Archive::new(input).map_err(|error| Fault::input(&name, error))?;
+    let (quantized, shape) = blocks::read(&mut archive, most).map_err(|error| Fault::input(&name, error))?;
     let mut out = Output::create(&args.output)?;
-    out.file.write_all(&bytes).map_err(|error| out.fault(error))?;
+    let header = Header::new(DType::new('f', 4), shape.clone()).to_bytes();
+    out.file.write_all(&header).map_err(|error| out.fault(error))?;
+    let mut bytes = Vec::new();
+    let written = blocks::unpack(&quantized, &shape, |values| {
+        bytes.clear();
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        out.file.write_all(&bytes)
+    });
+    written.map_err(|error| out.fault(error))?;
     out.keep()?;
     Ok(Printed::default())
 }

@@ -1,61 +1,76 @@
-//! Files in and out. What goes out is written beside its place and moved there when it is complete, so that
-//! a failure leaves nothing half-written and whatever was there before untouched.
+//! Files in and out. What comes in is bounded ([`softwarp::input`]). What goes out is written beside its place and moved
+//! there when it is complete, so that a failure leaves nothing half-written and whatever was there before untouched.
 
-use super::Fault;
+use super::{Fault, sources};
+use softwarp::input::{self, InputError};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Cursor, Read, Seek};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-/// A file to read, or standard input.
-pub enum Input {
-    File(File),
-    /// Standard input or a pipe, read to its end: the length must be known.
-    Memory(Cursor<Vec<u8>>),
+pub use softwarp::input::Input;
+
+/// As [`set_limit`] has it.
+static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
+
+/// Takes what the user says about the longest file.
+pub fn set_limit(limit: Option<u64>) {
+    let _ = LIMIT.set(limit);
 }
 
-impl Input {
-    /// Opens a file; `-` is standard input.
-    pub fn open(path: &Path) -> Result<Input, Fault> {
-        let unreadable = |error| Fault::Call(format!("cannot read {}: {error}", path.display()));
-        if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map_err(unreadable)?;
-            return Ok(Input::Memory(Cursor::new(bytes)));
-        }
-        let mut file = File::open(path).map_err(unreadable)?;
-        if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return Ok(Input::File(file));
-        }
-        // A pipe has no length until its end; a folder says here that it is one.
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(unreadable)?;
-        Ok(Input::Memory(Cursor::new(bytes)))
-    }
-
-    /// How many bytes there are.
-    pub fn length(&self) -> u64 {
-        match self {
-            Input::File(file) => file.metadata().map_or(0, |metadata| metadata.len()),
-            Input::Memory(bytes) => bytes.get_ref().len() as u64,
-        }
-    }
+/// What the user says about the longest file.
+pub fn user_limit() -> Option<u64> {
+    LIMIT.get().copied().flatten()
 }
 
-impl Read for Input {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Input::File(file) => file.read(buffer),
-            Input::Memory(bytes) => bytes.read(buffer),
-        }
-    }
+/// The longest file, where without the user's word it is `usual`.
+pub fn limit(usual: u64) -> u64 {
+    user_limit().unwrap_or(usual)
 }
 
-impl Seek for Input {
-    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
-        match self {
-            Input::File(file) => file.seek(to),
-            Input::Memory(bytes) => bytes.seek(to),
+/// A number of bytes: `4096`, `64K`, `512M`, `2G`.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let number = digits.parse::<u64>().ok().filter(|_| !digits.starts_with('+'));
+    number
+        .and_then(|number| number.checked_mul(unit))
+        .ok_or_else(|| "it must be a number of bytes, as in 4096, 64K, 512M or 2G".to_owned())
+}
+
+/// Opens a file of at most `usual` bytes, or what the user allows; `-` is standard input.
+pub fn open(path: &Path, usual: u64) -> Result<Input, Fault> {
+    let opened = match sources::is_standard_input(path) {
+        true => Input::stdin(limit(usual)),
+        false => Input::open(path, limit(usual)),
+    };
+    opened.map_err(|error| unreadable(path, error))
+}
+
+/// Opens a file that is read in pieces: a regular one may have any length; `-` is standard input.
+pub fn open_for_pieces(path: &Path) -> Result<Input, Fault> {
+    let is_file =
+        !sources::is_standard_input(path) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    open(path, if is_file { u64::MAX } else { input::MOST_DATA })
+}
+
+/// Reads a whole file of at most `usual` bytes, or what the user allows; `-` is standard input.
+pub fn read(path: &Path, usual: u64) -> Result<Vec<u8>, Fault> {
+    input::all(open(path, usual)?, limit(usual)).map_err(|error| unreadable(path, error))
+}
+
+/// What to say about a file that is not read.
+pub fn unreadable(path: &Path, error: InputError) -> Fault {
+    let name = sources::name(path);
+    match error {
+        InputError::Io(_) | InputError::Device | InputError::Irregular => {
+            Fault::Call(format!("cannot read {name}: {error}"))
         }
+        InputError::TooLong { .. } | InputError::Outside { .. } => Fault::input(name, error),
     }
 }
 
@@ -99,6 +114,13 @@ impl Output {
         Ok(())
     }
 
+    /// Writes a whole file.
+    pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+        let mut out = Output::create(path)?;
+        io::Write::write_all(&mut out.file, bytes).map_err(|error| out.fault(error))?;
+        out.keep()
+    }
+
     /// What to say when writing fails.
     pub fn fault(&self, error: io::Error) -> Fault {
         Fault::Call(format!("cannot write {}: {error}", self.path.display()))
@@ -109,6 +131,22 @@ impl Drop for Output {
     fn drop(&mut self) {
         if !self.kept {
             let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!([size("64K"), size("3m"), size("2G")], [Ok(64 << 10), Ok(3 << 20), Ok(2 << 30)]);
+        for wrong in
+            ["", "G", "-1", "+1", "1.5G", "1T", "99999999999999999999", "18446744073709551615K", "1 G", "é"]
+        {
+            assert!(size(wrong).is_err(), "{wrong}");
         }
     }
 }

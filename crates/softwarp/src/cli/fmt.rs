@@ -4,7 +4,6 @@ use super::files::Output;
 use super::{Fault, Printed, remark, sources};
 use softwarp::source::Source;
 use softwarp::syntax::{Diagnostic, Severity, format, parse};
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Lay PTX files out in one way: indentation, spaces and line ends; comments stay
@@ -57,9 +56,7 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         } else if sources::is_standard_input(path) {
             text.push_str(&formatted);
         } else if changed {
-            let mut out = Output::create(path)?;
-            out.file.write_all(formatted.as_bytes()).map_err(|error| out.fault(error))?;
-            out.keep()?;
+            Output::write(path, formatted.as_bytes())?;
         }
     }
     Ok(Printed { text, fault: (code > 0).then_some(Fault::Told(code)) })

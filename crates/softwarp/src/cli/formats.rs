@@ -7,7 +7,6 @@ mod svg;
 use super::files::Output;
 use super::{Fault, Printed};
 use softwarp::num::Format;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Show the number formats: fields, limits, codes
@@ -38,9 +37,7 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
     };
     let format = Format::from_name(name).ok_or_else(|| unknown(name))?;
     if let Some(path) = &args.svg {
-        let mut out = Output::create(path)?;
-        out.file.write_all(svg::draw(format).as_bytes()).map_err(|error| out.fault(error))?;
-        out.keep()?;
+        Output::write(path, svg::draw(format).as_bytes())?;
         return Ok(Printed::default());
     }
     let text = if args.json { super::json(&render::json_one(format)) } else { render::one(format) };

@@ -6,6 +6,7 @@ use softwarp::check::Options;
 use softwarp::isa::Target;
 use softwarp::syntax::{Diagnostic, Severity};
 use std::io::IsTerminal;
+use std::time::Duration;
 
 /// How to judge.
 #[derive(Debug, clap::Args)]
@@ -38,6 +39,12 @@ pub fn target(name: &str) -> Result<Target, Fault> {
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
         Fault::Call(format!("`{shown}` is not a target{meant}"))
     })
+}
+
+/// A number of seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "it must be a number of seconds, such as 1.5".to_owned())
 }
 
 /// When to colour.

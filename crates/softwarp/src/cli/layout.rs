@@ -2,15 +2,15 @@
 
 use super::files::Output;
 use super::judging::{Colour, Judging, SHOWN, count, errors, summary};
-use super::{Fault, Printed, remark, sources};
+use super::{Fault, Printed, output, remark, sources};
 use rayon::prelude::*;
 use softwarp::check::Options;
 use softwarp::image::{self, Image, Unit, Windows, lay_out};
 use softwarp::layout::{View, json, svg, table};
 use softwarp::source::{Judged, Source};
 use softwarp::syntax::Severity;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 /// Show where the variables of PTX files are in memory, and what they hold at first
 #[derive(Debug, clap::Args)]
@@ -93,11 +93,12 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         if to_stdout {
             return Ok(drawing.into());
         }
-        write(path, &drawing)?;
+        Output::write(path, drawing.as_bytes())?;
     }
     let mut printed = Printed::default();
     if args.json {
-        print_json(&view)?;
+        // As it goes: JSON can be much longer than the files.
+        output::stdout(|mut out| json::write(&view, &mut out))?;
     } else if args.svg.is_none() {
         printed = table::table(&view).into();
     }
@@ -169,22 +170,4 @@ fn laid_out(sources: &[Source], judged: &[Judged], options: Options, colour: boo
         remark(&summary(errors, findings.len() - errors, &files.join(", ")));
         Fault::Told(1)
     })
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Fault> {
-    let mut out = Output::create(path)?;
-    out.file.write_all(text.as_bytes()).map_err(|error| out.fault(error))?;
-    out.keep()
-}
-
-/// Writes to standard output as it goes: JSON can be much longer than the files. A reader that has gone away
-/// wants nothing more, and is no error.
-fn print_json(view: &View<'_>) -> Result<(), Fault> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    match json::write(view, &mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Fault::call(format!("cannot write to standard output: {error}")))
-        }
-        _ => Ok(()),
-    }
 }

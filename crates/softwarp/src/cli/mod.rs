@@ -1,7 +1,8 @@
 //! The command line: arguments, dispatch, and what goes wrong.
 //!
-//! One file per command. Each computes first and renders then, into one string that is written at the end;
-//! errors are one line on standard error. Exit codes: 0 all is well, 1 the input is at fault, 2 the call is.
+//! One file per command. Each computes first and renders then, into one string that is written at the end, or as it
+//! goes where that can be long ([`output`]); errors are one line on standard error. Exit codes: 0 success, 1 the input
+//! is at fault, 2 a usage error, or a file or stream cannot be read or written.
 
 mod ast;
 mod check;
@@ -14,6 +15,7 @@ mod fmt;
 mod formats;
 mod judging;
 mod layout;
+mod output;
 mod progress;
 mod quantize;
 mod run;
@@ -27,7 +29,6 @@ use softwarp::columns::columns;
 use softwarp::explain::Value;
 use softwarp::num::Format;
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// PTX in software, exact to the bit: check modules, convert numbers.
@@ -36,9 +37,14 @@ use std::process::ExitCode;
     name = "softwarp",
     version,
     after_help = "Examples:\n  softwarp check kernel.ptx\n  softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300\n\n\
-                  Exit codes: 0 all is well, 1 the input is at fault, 2 the call is at fault."
+                  Exit codes: 0 success, 1 the input is at fault, 2 usage error, or a file or stream cannot be read or\n\
+                  written."
 )]
 struct Cli {
+    /// The longest file or stream that is read, in bytes, or with K, M or G; without it, 1G for PTX, 256M for
+    /// JSON, 4G for data
+    #[arg(long, global = true, value_name = "SIZE", value_parser = files::size)]
+    max_input: Option<u64>,
     #[command(subcommand)]
     command: Command,
 }
@@ -122,6 +128,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
+    files::set_limit(cli.max_input);
     let outcome = match cli.command {
         Command::Check(args) => check::run(&args),
         Command::Layout(args) => layout::run(&args),
@@ -138,14 +145,13 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::run(&args),
     };
     let printed = outcome.unwrap_or_else(|fault| Printed { text: String::new(), fault: Some(fault) });
-    print(&printed.text);
-    match printed.fault {
-        None => ExitCode::SUCCESS,
-        Some(fault) => {
-            fault.tell();
-            ExitCode::from(fault.code())
-        }
-    }
+    let faults = [print(&printed.text).err(), printed.fault];
+    end(faults.iter().flatten().map(|fault| fault.tell().code()).max().unwrap_or(0))
+}
+
+/// The exit code, unless what was said on standard error was lost.
+fn end(code: u8) -> ExitCode {
+    ExitCode::from(if output::stderr_is_whole() { code } else { code.max(2) })
 }
 
 fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
@@ -173,12 +179,11 @@ fn refuse(error: &clap::Error) -> ExitCode {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            print(&error.to_string());
-            ExitCode::SUCCESS
+            end(print(&error.to_string()).err().map_or(0, |fault| fault.tell().code()))
         }
         _ => {
             complain(&one_line(&error.to_string()));
-            ExitCode::from(2)
+            end(2)
         }
     }
 }
@@ -195,19 +200,18 @@ fn one_line(message: &str) -> String {
     }
 }
 
-/// Writes to standard output. A reader that has gone away wants nothing more, and is no error.
-fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+/// Writes to standard output.
+fn print(text: &str) -> Result<(), Fault> {
+    if text.is_empty() { Ok(()) } else { output::stdout(|out| out.write_all(text.as_bytes())) }
 }
 
 fn complain(line: &str) {
-    let _ = writeln!(std::io::stderr(), "error: {line}");
+    output::stderr(&format!("error: {line}\n"));
 }
 
 /// A remark on standard error that is no error.
 fn remark(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    output::stderr(&format!("{line}\n"));
 }
 
 /// JSON, indented, with a line end.

@@ -1,8 +1,9 @@
 //! `softwarp quantize`: an f32 array into a block-scaled format.
 
-use super::files::{Input, Output};
+use super::files::{self, Output};
 use super::{Fault, Printed};
 use serde_json::json;
+use softwarp::input::MOST_DATA;
 use softwarp::literal::display_f64;
 use softwarp::npy::{Array, Reader};
 use softwarp::num::Format;
@@ -57,10 +58,12 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
 }
 
 fn read(path: &Path) -> Result<Array, Fault> {
-    let input = Input::open(path)?;
+    let input = files::open(path, MOST_DATA)?;
     let length = input.length();
     let reader = Reader::new(input, length).map_err(|error| Fault::input(path.display(), error))?;
     arrays::check_dtype(&reader.header, Format::F32).map_err(|error| Fault::input(path.display(), error))?;
+    // What is written must be readable again.
+    blocks::check_shape(&reader.header.shape).map_err(|error| Fault::input(path.display(), error))?;
     reader.rest().map_err(|error| Fault::input(path.display(), error))
 }
 

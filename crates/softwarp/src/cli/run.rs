@@ -1,6 +1,7 @@
 //! `softwarp run`: executes kernels, as a launch file says or as the arguments do.
 
 mod arguments;
+mod document;
 mod report;
 mod sanitize;
 mod stop;
@@ -8,20 +9,20 @@ mod trace;
 
 use super::judging::{Colour, SHOWN, count, target};
 use super::progress::Progress as Bar;
-use super::{Fault, Printed, remark, sources};
+use super::{Fault, Printed, files, output, remark, sources};
 use arguments::{Dimensions, Dump, Given};
+use document::Document;
 use serde_json::{Map, Value as Json};
+use softwarp::input::{InputError, MOST_JSON, confined};
 use softwarp::render::{self, Event};
-use softwarp::run::data::digits;
 use softwarp::run::file::LaunchFile;
 use softwarp::run::{Options, Run, RunError, differences};
 use softwarp::source::Source;
 use softwarp::vm::device::{LaunchError, LoadError, LoadOptions, Report};
 use softwarp::vm::stats::Progress;
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Execute kernels on the CPU, exactly as a GPU would
@@ -79,6 +80,9 @@ pub struct Args {
     /// Stop a launch after so many seconds
     #[arg(long, value_name = "SECONDS")]
     time: Option<f64>,
+    /// Let a launch file name files outside of its folder
+    #[arg(long)]
+    allow_paths: bool,
     /// The GPU to be, as in sm_90a, instead of the module's .target
     #[arg(long, value_name = "SM")]
     arch: Option<String>,
@@ -132,9 +136,23 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
     let asked: Vec<Dump> = args.dump.iter().map(|text| Dump::parse(text)).collect::<Result<_, _>>()?;
     let (given, sources) = prepare(args)?;
     let (file, launch_file) = (given.file, given.launch_file.as_deref());
-    for dump in asked.iter().filter(|dump| dump.path.is_some()) {
+    for (index, dump) in asked.iter().enumerate() {
         // Before anything runs: what cannot be written is known now.
         dump.format(&given.arrays)?;
+        if let Some(path) =
+            dump.path.as_ref().filter(|path| asked[..index].iter().any(|one| one.path.as_ref() == Some(path)))
+        {
+            return Err(Fault::call(format!("--dump: two memories cannot both go to {}", path.display())));
+        }
+    }
+    if !args.trace.is_empty() && args.threads.is_some_and(|threads| threads > 1) {
+        return Err(Fault::call("--threads: a launch that is followed (--trace) runs on one thread"));
+    }
+    for thread in &args.trace {
+        if !file.launches.iter().any(|launch| thread.is_in(launch.grid, launch.block)) {
+            let why = "no launch has such a thread: see its grid and block";
+            return Err(Fault::call(format!("--trace {thread}: {why}")));
+        }
     }
     if args.check && file.expect.is_empty() {
         return Err(Fault::call("--check: the launch file has no `expect` to compare with"));
@@ -155,9 +173,6 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
     let mut machine = loaded.map_err(|error| refused(&error, &sources, launch_file, colour))?;
     let names = read_back(&file, &asked, args.check, &machine)?;
 
-    let print = |text: &str| {
-        let _ = std::io::stderr().write_all(text.as_bytes());
-    };
     let tracer = trace::Follower::new(&args.trace, &sources);
     let mut reports = Vec::new();
     let mut findings = Vec::new();
@@ -171,7 +186,7 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
             most_instructions: args.steps,
             most_time,
             cancel: Some(&CANCEL),
-            print: Some(&print),
+            print: Some(&output::stderr),
             tracer: (!args.trace.is_empty()).then_some(&tracer as _),
             count_operations: args.stats,
             progress: Some(&progress),
@@ -186,15 +201,17 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
             Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
                 reports.extend(machine.device().stopped().cloned());
                 let stats = args.stats.then(|| report::Stats::new(&reports));
-                let stopped = stop::stopped(&mut machine, &sources, &fault, &names, stats, colour)?;
-                return sanitize::told(stopped, args, &mut machine, &sources, &findings, colour);
+                let mut stopped = stop::stopped(&mut machine, &sources, &fault, &names, stats, colour);
+                sanitize::told(&mut stopped, args, &mut machine, &sources, &findings, colour);
+                return stopped.print(&machine);
             }
             Err(error) => return Err(refused(&error, &sources, launch_file, colour)),
         }
     }
     findings.extend(machine.device().leaks());
-    let printed = finish(args, &file, &machine, &asked, &given.arrays, &names, &reports)?;
-    sanitize::told(printed, args, &mut machine, &sources, &findings, colour)
+    let mut result = finish(args, &file, &machine, &asked, &given.arrays, names, &reports)?;
+    sanitize::told(&mut result, args, &mut machine, &sources, &findings, colour);
+    result.print(&machine)
 }
 
 /// What is to be run, and the PTX files.
@@ -209,19 +226,27 @@ fn prepare(args: &Args) -> Result<(Given, Vec<Source>), Fault> {
         return Err(Fault::call("a launch file stands alone: it names its module"));
     };
     arguments::only_for_ptx(args)?;
+    if source.text.len() as u64 > files::limit(MOST_JSON) {
+        return Err(files::unreadable(path, InputError::TooLong { limit: files::limit(MOST_JSON) }));
+    }
     let file = LaunchFile::parse(&source.text).map_err(|error| Fault::input(&source.name, error))?;
-    let module = match &file.ptx {
-        Some(name) => path.with_file_name(name),
+    let name = match &file.ptx {
+        Some(name) => PathBuf::from(name),
         None if sources::is_standard_input(path) => {
             return Err(Fault::input(&source.name, "a launch file from standard input must have `ptx`"));
         }
-        None => path.with_extension("ptx"),
+        None => path.with_extension("ptx").file_name().unwrap_or_default().into(),
     };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let module = confined(folder, &name, args.allow_paths).map_err(|error| match error {
+        InputError::Outside { .. } => Fault::input(&source.name, format!("ptx: {error}")),
+        _ => files::unreadable(&folder.join(&name), error),
+    })?;
     let module = sources::read(&module)?;
     Ok((Given { file, arrays: BTreeMap::new(), launch_file: Some(source.name.clone()) }, vec![module]))
 }
 
-/// What is read back at the end; with `--check`, also what is compared.
+/// What is read back into the JSON at the end.
 fn read_back(file: &LaunchFile, asked: &[Dump], check: bool, machine: &Run) -> Result<Vec<String>, Fault> {
     for dump in asked {
         if !machine.has(file, &dump.name) {
@@ -229,32 +254,41 @@ fn read_back(file: &LaunchFile, asked: &[Dump], check: bool, machine: &Run) -> R
             return Err(Fault::call(why));
         }
     }
-    let names: Vec<String> = match (asked.is_empty(), check) {
-        (false, _) => asked.iter().map(|dump| dump.name.clone()).collect(),
+    let names: Vec<&String> = match (asked.is_empty(), check) {
+        (false, _) => asked.iter().filter(|dump| dump.path.is_none()).map(|dump| &dump.name).collect(),
         (true, true) => Vec::new(),
-        (true, false) => file.dumped().cloned().collect(),
+        (true, false) => file.dumped().collect(),
     };
-    Ok(names)
+    // A name that is given twice is one member.
+    let once = names.iter().enumerate().filter(|(index, name)| !names[..*index].contains(name));
+    Ok(once.map(|(_, name)| (*name).clone()).collect())
 }
 
-/// Runs something while a bar shows how far it is, on a terminal.
+/// Runs something while another thread shows how far it is once it takes long: a bar on a terminal, else lines.
 fn watched<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
-    if !std::io::stderr().is_terminal() {
-        return work();
-    }
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let shows = scope.spawn(|| {
             let bar = Bar::new(0, "CTAs");
             while !done.load(Ordering::Relaxed) {
-                bar.of(progress.ctas_done.load(Ordering::Relaxed), progress.ctas.load(Ordering::Relaxed));
+                let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+                let instructions =
+                    format!("{:.1e} instructions of warps", read(&progress.warp_instructions) as f64);
+                bar.of(read(&progress.ctas_done), read(&progress.ctas), &instructions);
                 std::thread::park_timeout(Duration::from_millis(100));
             }
             bar.finish();
         });
-        let result = work();
-        done.store(true, Ordering::Relaxed);
-        result
+        /// Ends the other thread, after a panic too.
+        struct End<'a>(&'a AtomicBool, &'a std::thread::Thread);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+                self.1.unpark();
+            }
+        }
+        let _end = End(&done, shows.thread());
+        work()
     })
 }
 
@@ -264,26 +298,19 @@ fn finish(
     machine: &Run,
     asked: &[Dump],
     arrays: &BTreeMap<String, arguments::Shape>,
-    names: &[String],
+    names: Vec<String>,
     reports: &[Report],
-) -> Result<Printed, Fault> {
+) -> Result<Document, Fault> {
     let wrong = |error: RunError| Fault::Input(error.to_string());
-    let mut result = Map::new();
-    result.insert("ok".to_owned(), true.into());
-    if !names.is_empty() || !args.check {
-        let mut dumps = Map::new();
-        for name in names {
-            let bytes = machine.read(name).map_err(wrong)?;
-            match asked.iter().find(|dump| &dump.name == name && dump.path.is_some()) {
-                Some(dump) => dump.write(&bytes, arrays)?,
-                None => {
-                    dumps.insert(name.clone(), digits(&bytes).into());
-                }
-            }
-        }
-        result.insert("dumps".to_owned(), dumps.into());
+    let mut result = Document::new(true);
+    for dump in asked.iter().filter(|dump| dump.path.is_some()) {
+        dump.write(&machine.memory(&dump.name).map_err(wrong)?, arrays)?;
     }
-    let mut verdict = None;
+    if !asked.is_empty() || !names.is_empty() || !args.check {
+        // What cannot be read is known before anything is printed.
+        names.iter().try_for_each(|name| machine.memory(name).map(drop)).map_err(wrong)?;
+        result.add_dumps(names);
+    }
     if args.check {
         let names = file.expect.iter().map(|(name, _)| name);
         let got: Vec<(String, Vec<u8>)> = names
@@ -293,21 +320,22 @@ fn finish(
         let found = differences(file, &got);
         let words: Map<String, Json> =
             found.iter().map(|(name, difference)| (name.clone(), difference.to_string().into())).collect();
-        result.insert("ok".to_owned(), found.is_empty().into());
-        result.insert("differences".to_owned(), words.into());
+        result.ok = found.is_empty();
+        result.add("differences", words.into());
         if !found.is_empty() {
             for (name, difference) in &found {
                 remark(&format!("{name}: {difference}"));
             }
             let results = count((found.len(), "result"));
             let differ = if found.len() == 1 { "differs" } else { "differ" };
-            verdict = Some(Fault::Input(format!("{results} {differ} from what the launch file expects")));
+            result.fault =
+                Some(Fault::Input(format!("{results} {differ} from what the launch file expects")));
         }
     }
     if args.stats {
         report::Stats::new(reports).tell(&mut result);
     }
-    Ok(Printed { text: format!("{}\n", Json::Object(result)), fault: verdict })
+    Ok(result)
 }
 
 /// What cannot be run, shown as `softwarp check` shows what is wrong.

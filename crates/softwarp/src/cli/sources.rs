@@ -1,27 +1,17 @@
 //! PTX files as the commands take them: a path, or `-` for standard input.
 
-use super::Fault;
-use super::files::Input;
+use super::{Fault, files};
+use softwarp::input::MOST_TEXT;
 use softwarp::source::{LONGEST, Source};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Reads a file, or standard input.
 pub fn read(path: &Path) -> Result<Source, Fault> {
-    let name = name(path);
-    let too_long = || Fault::input(&name, "the file is longer than 4 GiB, the most that can be read");
-    let input = Input::open(path)?;
-    if input.length() > LONGEST {
-        return Err(too_long());
-    }
-    let mut bytes = Vec::with_capacity(input.length() as usize);
-    let unreadable = |error| Fault::Call(format!("cannot read {name}: {error}"));
-    // A file may grow while it is read.
-    input.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let bytes = files::read(path, MOST_TEXT)?;
     if bytes.len() as u64 > LONGEST {
-        return Err(too_long());
+        return Err(Fault::input(name(path), "the file is longer than 4 GiB, the most that can be read"));
     }
-    Ok(Source::new(name, bytes))
+    Ok(Source::new(name(path), bytes))
 }
 
 /// How to call a file in diagnostics.

@@ -5,7 +5,7 @@ mod draw;
 mod object;
 mod show;
 
-use super::files::Input;
+use super::files::read;
 use super::judging::count;
 use super::{Fault, Printed, remark, sources};
 use serde_json::{Value as Json, json};
@@ -14,8 +14,7 @@ use softwarp::tensor::reduce::Operation;
 use softwarp::tensor::{Arch, Description, Direction, Finding, Map, Mode, Severity};
 use softwarp::tensors::file::{self, MapFile};
 use softwarp::tensors::request::{self, Asked, Copy, Refusal};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Judge, make, read, perform and draw tensor maps and tensor copies
 #[derive(Debug, clap::Args)]
@@ -115,22 +114,6 @@ impl MapArgs {
             }
         }
     }
-}
-
-/// Reads a file that is not longer than it may be.
-fn read(path: &Path, longest: u64) -> Result<Vec<u8>, Fault> {
-    let name = sources::name(path);
-    let mut bytes = Vec::new();
-    let input = Input::open(path)?;
-    let unreadable = |error| Fault::Call(format!("cannot read {name}: {error}"));
-    input.take(longest + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > longest {
-        return Err(Fault::input(
-            &name,
-            format!("the file is longer than {longest} bytes, the most that is read"),
-        ));
-    }
-    Ok(bytes)
 }
 
 fn target(name: &str) -> Result<Arch, Fault> {

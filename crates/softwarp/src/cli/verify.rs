@@ -1,11 +1,15 @@
 //! `softwarp verify`: replays recorded results and counts agreements.
 
+use super::judging::{count, seconds};
 use super::progress::Progress;
-use super::{Fault, Printed};
+use super::{Fault, Printed, files};
 use serde_json::{Value as Json, json};
+use softwarp::input::InputError;
 use softwarp::verify::golden::GoldenError;
-use softwarp::verify::{Depth, Failure, Outcome, Refused, Report, verify_with};
+use softwarp::verify::programs::Limits;
+use softwarp::verify::{Depth, Failure, Outcome, Refused, Report, Settings, Unread, verify_with};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Replay recorded results and count agreements
 #[derive(Debug, clap::Args)]
@@ -20,14 +24,24 @@ pub struct Args {
     /// Hold approximate functions to the recorded bits, not only to the manual's bounds
     #[arg(long)]
     exact: bool,
+    /// Stop a program after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    time: Duration,
+    /// Stop a launch after so many instructions of warps
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Let files refer to others outside of their folder, and follow links out of folders
+    #[arg(long)]
+    allow_paths: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 const HELP: &str = "\
-Rows and programs that differ are printed, those that the machine refuses to load with the reason,
-and last the count; exit 1 if any differs.
+Rows and programs that differ are printed, those that cannot be read or that the machine refuses to load
+with the reason, and last the count; exit 1 if there are any. Every launch file must say what to expect. JSON
+files that are no tests are listed as skipped.
 
 Example:
   softwarp verify crates/softwarp/tests/golden --full";
@@ -38,21 +52,37 @@ const SHOWN: usize = 8;
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, Fault> {
     let depth = if args.full { Depth::Full } else { Depth::Subset };
-    let progress = Progress::new(0, "conversions");
-    let report = verify_with(&args.paths, depth, args.exact, &|done, total| progress.of(done, total))
-        .map_err(fault)?;
+    let progress = Progress::new(0, "parts");
+    let limits = Limits { time: args.time, steps: args.steps };
+    let settings = Settings {
+        depth,
+        exact: args.exact,
+        limits,
+        allow_paths: args.allow_paths,
+        max_input: files::user_limit(),
+    };
+    let report =
+        verify_with(&args.paths, &settings, &|done, total| progress.of(done, total, "")).map_err(fault)?;
     progress.finish();
     let text = if args.json { super::json(&in_json(&report)) } else { in_words(&report) };
-    let failed = report.failed();
-    let rows = if failed == 1 { "row differs" } else { "rows differ" };
-    let fault = (failed > 0).then(|| Fault::Input(format!("{failed} {rows} from what was recorded")));
+    let rows = if report.failed() == 1 { "row differs" } else { "rows differ" };
+    let verdicts = [
+        (report.failed(), format!("{} {rows} from what was recorded", report.failed())),
+        (report.unread.len(), format!("{} cannot be read", count((report.unread.len(), "file")))),
+        (report.refused.len(), format!("{} cannot be run", count((report.refused.len(), "program")))),
+    ];
+    let bad: Vec<String> =
+        verdicts.into_iter().filter(|(number, _)| *number > 0).map(|(_, words)| words).collect();
+    let fault = (!bad.is_empty()).then(|| Fault::Input(bad.join(", ")));
     Ok(Printed { text, fault })
 }
 
 /// A path that leads nowhere is the caller's fault; what is in a file is the file's.
 fn fault(error: GoldenError) -> Fault {
     match &error {
-        GoldenError::Io(_, io) if io.kind() == std::io::ErrorKind::NotFound => Fault::call(error),
+        GoldenError::Input(_, InputError::Io(io)) if io.kind() == std::io::ErrorKind::NotFound => {
+            Fault::call(error)
+        }
         _ => Fault::Input(error.to_string()),
     }
 }
@@ -74,12 +104,18 @@ fn in_words(report: &Report) -> String {
             failure_in_words(failure)
         ));
     }
+    for one in &report.unread {
+        text.push_str(&format!("not read {}: {}\n", one.file.display(), one.why));
+    }
     for one in &report.refused {
         text.push_str(&format!("skipped {}: {}: {}\n", one.file.display(), one.name, one.why));
     }
     text.push_str(&format!("{} passed, {} failed", report.passed(), report.failed()));
     if !report.refused.is_empty() {
         text.push_str(&format!(", {} skipped", report.refused.len()));
+    }
+    if !report.unread.is_empty() {
+        text.push_str(&format!(", {} not read", report.unread.len()));
     }
     text.push('\n');
     text
@@ -146,6 +182,7 @@ fn in_json(report: &Report) -> Json {
     };
     let refused =
         |one: &Refused| json!({"file": one.file.display().to_string(), "name": one.name, "why": one.why});
+    let unread = |one: &Unread| json!({"file": one.file.display().to_string(), "why": one.why});
     let names =
         |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<String>>();
     json!({
@@ -153,6 +190,7 @@ fn in_json(report: &Report) -> Json {
         "failed": report.failed(),
         "skipped": names(&report.skipped),
         "missing": names(&report.missing),
+        "unread": report.unread.iter().map(unread).collect::<Vec<Json>>(),
         "refused": report.refused.iter().map(refused).collect::<Vec<Json>>(),
         "outcomes": report.outcomes.iter().map(outcome).collect::<Vec<Json>>(),
     })

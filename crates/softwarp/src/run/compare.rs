@@ -1,5 +1,6 @@
 //! Rules of comparison: what counts as the same result.
 
+use crate::json;
 use crate::literal::display;
 use crate::num::Format;
 use serde_json::Value as Json;
@@ -49,28 +50,47 @@ impl Rule {
             None => Ok(0.0),
             Some(value) => value.as_f64().ok_or_else(|| format!("`{key}` must be a number")),
         };
-        if let Some(each) = map.get("per_buffer").and_then(Json::as_object).filter(|_| outermost) {
+        let only = |known: &[&str]| json::unknown(map, known).map_or(Ok(()), Err);
+        if let Some(each) = map.get("per_buffer").filter(|_| outermost) {
+            only(&["per_buffer"])?;
+            let each = each.as_object().ok_or("`per_buffer` must be an object")?;
             let rules = each.iter().map(|(name, rule)| Ok((name.clone(), Rule::read(rule, false)?)));
             return Ok(Rule::Each(rules.collect::<Result<_, String>>()?));
         }
         if let Some(count) = map.get("f32_ulp") {
+            only(&["f32_ulp"])?;
             return count
                 .as_u64()
                 .map(Rule::Ulp)
                 .ok_or_else(|| "`f32_ulp` must be a whole number".to_owned());
         }
         if let Some(most) = map.get("u8_abs") {
+            only(&["u8_abs"])?;
             let most = most.as_u64().and_then(|most| u8::try_from(most).ok());
             return most.map(Rule::Bytes).ok_or_else(|| "`u8_abs` must be a number from 0 to 255".to_owned());
         }
         let near = NEAR.iter().find(|(key, _)| map.contains_key(*key));
         let (key, format) = near.ok_or_else(unknown)?;
+        only(&[*key, "abs", "raw"])?;
         let raw = match map.get("raw") {
             None => Vec::new(),
             Some(raw) => serde_json::from_value(raw.clone()).map_err(|_| "`raw` must be a list of names")?,
         };
         let format = Format::from_name(format).ok_or_else(unknown)?;
         Ok(Rule::Near { format, relative: number(key)?, absolute: number("abs")?, raw })
+    }
+
+    /// The memories that the rule names.
+    pub fn names(&self) -> Box<dyn Iterator<Item = &String> + '_> {
+        match self {
+            Rule::Exact | Rule::Ulp(_) | Rule::Bytes(_) => Box::new(std::iter::empty()),
+            Rule::Near { raw, .. } => Box::new(raw.iter()),
+            // Rules are not nested further.
+            Rule::Each(rules) => Box::new(rules.iter().flat_map(|(name, rule)| {
+                let inner: &[String] = if let Rule::Near { raw, .. } = rule { raw } else { &[] };
+                std::iter::once(name).chain(inner)
+            })),
+        }
     }
 
     /// How what was computed differs from what was recorded in a memory of this name.

@@ -5,8 +5,8 @@ use base64::Engine;
 use serde_json::Value as Json;
 use std::io::Read;
 
-/// The most bytes that one piece of data in a launch file can become.
-pub const MOST_DATA: u64 = 1 << 32;
+/// The most bytes that all data in a launch file can become: compressed data is short.
+pub const MOST_DATA: u64 = 1 << 30;
 
 /// What a buffer holds before the first launch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,17 +1,37 @@
 //! Launch files: a module, what its memory holds before, the launches, and what is read back after.
 //!
 //! docs/running.md describes the format. Everything is read before anything runs, and what is wrong is told with its
-//! place in the file (`launches[0].args[2].f32`). Keys that say nothing about a run are left alone.
+//! place in the file (`launches[0].args[2].f32`). Unknown keys and keys given twice are errors, at every level; remarks
+//! for people are allowed ([`crate::json`]). All data of a file together has at most [`MOST_DATA`] bytes.
 
 use super::compare::Rule;
 use super::data::{self, Init, MOST_DATA};
 use super::tensormap;
 use super::textures::{self, SurfaceEntry, TextureEntry};
+use crate::json;
 use crate::tensor::Description;
 use serde_json::{Map, Value as Json};
+use std::cell::Cell;
 
 /// The most buffers, launches and the like that a file can have.
 const MOST: usize = 1 << 16;
+
+/// The keys of a file.
+pub(crate) const KEYS: &[&str] = &[
+    "ptx",
+    "launches",
+    "buffers",
+    "constants",
+    "freed",
+    "globals",
+    "dump",
+    "expect",
+    "compare",
+    "bug",
+    "sanitizer",
+    "textures",
+    "surfaces",
+];
 
 /// How deep structs can be in structs.
 const DEEPEST: usize = 8;
@@ -43,6 +63,8 @@ pub struct LaunchFile {
     pub compare: Rule,
     /// The bug that was planted in it.
     pub bug: Option<String>,
+    /// It says that there is none (`"bug": null`): nothing must be found in it.
+    pub control: bool,
     /// The tool of compute-sanitizer that finds it.
     pub tool: Option<String>,
     /// Textures.
@@ -137,6 +159,8 @@ pub(super) type Read<T> = Result<T, FileError>;
 pub(super) struct At<'a> {
     pub(super) json: &'a Json,
     place: String,
+    /// Bytes of data that the file may still have.
+    budget: &'a Cell<u64>,
 }
 
 impl<'a> At<'a> {
@@ -151,7 +175,12 @@ impl<'a> At<'a> {
     fn inside(&self, key: &str, json: &'a Json) -> At<'a> {
         let dot = if self.place.is_empty() { "" } else { "." };
         let key: String = key.chars().take(80).flat_map(char::escape_debug).collect();
-        At { json, place: format!("{}{dot}{key}", self.place) }
+        At { json, place: format!("{}{dot}{key}", self.place), budget: self.budget }
+    }
+
+    /// Refuses keys that are none of these.
+    pub(super) fn only(&self, known: &[&str]) -> Read<()> {
+        json::unknown(self.object()?, known).map_or(Ok(()), |why| self.error(why))
     }
 
     /// A key that may be absent or null.
@@ -172,7 +201,8 @@ impl<'a> At<'a> {
         if list.len() > MOST {
             return self.error(format!("it has {} members: there can be {MOST}", list.len()));
         }
-        let member = |(index, json)| At { json, place: format!("{}[{index}]", self.place) };
+        let member =
+            |(index, json)| At { json, place: format!("{}[{index}]", self.place), budget: self.budget };
         Ok(list.iter().enumerate().map(member).collect())
     }
 
@@ -197,14 +227,17 @@ impl<'a> At<'a> {
     }
 
     fn data(&self, most: u64) -> Read<Vec<u8>> {
-        data::decode(self.json, most).or_else(|why| self.error(why))
+        let left = self.budget.get();
+        let data = data::decode(self.json, most.min(left)).or_else(|why| self.error(why))?;
+        self.budget.set(left.saturating_sub(data.len() as u64));
+        Ok(data)
     }
 
     fn dimensions(&self) -> Read<[u32; 3]> {
         let mut sizes = [1; 3];
         let list = match self.json {
             Json::Array(_) => self.list()?,
-            json => vec![At { json, place: self.place.clone() }],
+            json => vec![At { json, place: self.place.clone(), budget: self.budget }],
         };
         if list.is_empty() || list.len() > 3 {
             return self.error("there are one to three dimensions");
@@ -219,14 +252,16 @@ impl<'a> At<'a> {
 impl LaunchFile {
     /// Reads a launch file.
     pub fn parse(text: &str) -> Read<LaunchFile> {
-        let json: Json = serde_json::from_str(text)
+        let json = json::parse(text)
             .map_err(|error| FileError { place: String::new(), why: format!("not JSON: {error}") })?;
         LaunchFile::from_json(&json)
     }
 
     /// Reads one that is JSON already.
     pub fn from_json(json: &Json) -> Read<LaunchFile> {
-        let file = At { json, place: String::new() };
+        let budget = Cell::new(MOST_DATA);
+        let file = At { json, place: String::new(), budget: &budget };
+        file.only(KEYS)?;
         let text = |key: &str| file.get(key)?.map(|at| at.text()).transpose();
         let launches = file.need("launches")?;
         let buffers = |key: &str| match file.get(key)? {
@@ -240,7 +275,9 @@ impl LaunchFile {
             Some(at) => {
                 let several = at.object()?.iter().filter(|(_, json)| json.get("multicast").is_some());
                 let one = |(name, json): (&String, &Json)| {
-                    Ok((name.clone(), at.inside(name, json).list_of("multicast", At::text)?))
+                    let at = at.inside(name, json);
+                    at.only(&["multicast"])?;
+                    Ok((name.clone(), at.list_of("multicast", At::text)?))
                 };
                 several.map(one).collect::<Read<_>>()?
             }
@@ -256,7 +293,15 @@ impl LaunchFile {
             None => Ok(Vec::new()),
         };
         let compare = match file.get("compare")? {
-            Some(at) => Rule::from_json(at.json).or_else(|why| at.error(why))?,
+            Some(at) => {
+                let rule = Rule::from_json(at.json).or_else(|why| at.error(why))?;
+                let expected = file.get("expect")?.map(|at| at.object()).transpose()?;
+                let missing = |name: &&String| expected.is_some_and(|expected| !expected.contains_key(*name));
+                if let Some(name) = rule.names().find(missing) {
+                    return at.error(format!("`{}` is not in `expect`", json::shown(name)));
+                }
+                rule
+            }
             None => Rule::Exact,
         };
         Ok(LaunchFile {
@@ -272,8 +317,12 @@ impl LaunchFile {
             expect: expect?,
             compare,
             bug: text("bug")?,
+            control: json.get("bug").is_some_and(Json::is_null),
             tool: match file.get("sanitizer")? {
-                Some(at) => at.get("tool")?.map(|at| at.text()).transpose()?,
+                Some(at) => {
+                    at.only(&["tool", "said"])?;
+                    at.get("tool")?.map(|at| at.text()).transpose()?
+                }
                 None => None,
             },
             textures: file.list_of("textures", textures::texture)?,
@@ -295,6 +344,7 @@ impl LaunchFile {
 }
 
 fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
+    at.only(&["bytes", "init"])?;
     let bytes = at.need("bytes")?.unsigned()?;
     let init = match at.get("init")? {
         None => Init::Zero,
@@ -322,18 +372,23 @@ pub(super) fn init(at: &At<'_>, most: u64) -> Read<Init> {
         return Ok(init);
     }
     match at.json.is_object().then(|| at.get("splitmix32")).transpose()?.flatten() {
-        Some(seed) => Ok(Init::Splitmix32(seed.unsigned()?)),
+        Some(seed) => {
+            at.only(&["splitmix32"])?;
+            Ok(Init::Splitmix32(seed.unsigned()?))
+        }
         None => Ok(Init::Bytes(at.data(most)?)),
     }
 }
 
 fn global(at: &At<'_>) -> Read<Global> {
+    at.only(&["name", "set", "dump"])?;
     let dump = at.get("dump")?.map_or(Ok(false), |dump| dump.boolean())?;
     let set = at.get("set")?.map(|set| set.data(MOST_DATA)).transpose()?;
     Ok(Global { name: at.need("name")?.text()?, set, dump })
 }
 
 fn launch(at: &At<'_>) -> Read<Launch> {
+    at.only(&["kernel", "grid", "block", "cluster", "cooperative", "dynamic_smem", "args"])?;
     let shared = at.get("dynamic_smem")?;
     let shared =
         shared.map(|at| u32::try_from(at.unsigned()?).or_else(|_| at.error("it must be less than 2^32")));
@@ -352,9 +407,10 @@ fn launch(at: &At<'_>) -> Read<Launch> {
     })
 }
 
-/// What else can stand beside the value of an argument.
+/// What can stand beside the value of an argument.
 const BESIDE: &[&str] = &["at", "offset", "name", "what"];
 
+/// An argument; `depth` counts the structs that it is in.
 fn argument(at: &At<'_>, depth: usize) -> Read<Argument> {
     let object = at.object()?;
     let map = object.contains_key("tensormap");
@@ -364,6 +420,12 @@ fn argument(at: &At<'_>, depth: usize) -> Read<Argument> {
         return at.error("an argument has one value, as in {\"u32\": 7}");
     };
     let value = at.inside(kind, json);
+    let has_address = matches!(kind.as_str(), "buffer" | "constant" | "tensormap");
+    for (key, allowed) in [("offset", has_address), ("at", depth > 0)] {
+        if !allowed && object.contains_key(key) {
+            return at.error(format!("`{key}` says nothing beside `{}`", json::shown(kind)));
+        }
+    }
     match kind.as_str() {
         "buffer" | "constant" => {
             let offset = match at.get("offset")? {
@@ -384,6 +446,7 @@ fn argument(at: &At<'_>, depth: usize) -> Read<Argument> {
 }
 
 fn packed(at: &At<'_>, depth: usize) -> Read<Argument> {
+    at.only(&["size", "fields"])?;
     let size = at.need("size")?.unsigned()?;
     let mut fields = Vec::new();
     for field in at.need("fields")?.list()? {

@@ -259,6 +259,24 @@ impl Run {
         Ok(bytes)
     }
 
+    /// What can be read back under this name, now: the first bytes are read to see that it can.
+    pub fn memory(&self, name: &str) -> Result<Memory<'_>, RunError> {
+        match self.buffers.iter().find(|buffer| buffer.name == name) {
+            Some(buffer) => {
+                let memory = Memory(Contents::Buffer(self, buffer));
+                let first = &mut [0][..buffer.bytes.min(1) as usize];
+                self.read_at(buffer, 0, first)?;
+                Ok(memory)
+            }
+            None => Ok(Memory(Contents::Bytes(self.read(name)?))),
+        }
+    }
+
+    fn read_at(&self, buffer: &Placed, at: u64, into: &mut [u8]) -> Result<(), RunError> {
+        let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
+        self.device.machine().read(buffer.address.saturating_add(at), into).map_err(failed)
+    }
+
     /// Whether there is something of this name that can be read back.
     pub fn has(&self, file: &LaunchFile, name: &str) -> bool {
         file.buffer(name).is_some()
@@ -269,6 +287,47 @@ impl Run {
     /// What the file wants to be read back.
     pub fn dumps(&self, file: &LaunchFile) -> Result<Vec<(String, Vec<u8>)>, RunError> {
         file.dumped().map(|name| Ok((name.clone(), self.read(name)?))).collect()
+    }
+}
+
+/// Memory that is read back a piece at a time, so that a large buffer is never copied as a whole.
+#[derive(Debug)]
+pub struct Memory<'a>(Contents<'a>);
+
+#[derive(Debug)]
+enum Contents<'a> {
+    Buffer(&'a Run, &'a Placed),
+    Bytes(Vec<u8>),
+}
+
+/// Bytes that are read at a time.
+const PIECE: u64 = 1 << 16;
+
+impl Memory<'_> {
+    /// How many bytes there are.
+    pub fn length(&self) -> u64 {
+        match &self.0 {
+            Contents::Buffer(_, buffer) => buffer.bytes,
+            Contents::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Gives all bytes away, in order.
+    pub fn pieces<E: From<RunError>>(&self, mut put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        match &self.0 {
+            Contents::Bytes(bytes) => put(bytes),
+            Contents::Buffer(run, buffer) => {
+                let mut piece = vec![0; buffer.bytes.min(PIECE) as usize];
+                let mut at = 0;
+                while at < buffer.bytes {
+                    let length = (buffer.bytes - at).min(PIECE) as usize;
+                    run.read_at(buffer, at, &mut piece[..length])?;
+                    put(&piece[..length])?;
+                    at += length as u64;
+                }
+                Ok(())
+            }
+        }
     }
 }
 

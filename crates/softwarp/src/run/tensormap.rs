@@ -9,6 +9,12 @@ use serde_json::Value as Json;
 pub(super) fn read(map: &Json, buffer: Option<&Json>, offset: Option<&Json>) -> Result<Argument, String> {
     let Json::Object(pairs) = map else { return Err("it must be an object".to_owned()) };
     let mut pairs = pairs.clone();
+    if let Some((key, _)) = [("buffer", buffer), ("offset", offset)]
+        .iter()
+        .find(|(key, beside)| beside.is_some() && pairs.contains_key(*key))
+    {
+        return Err(format!("`{key}` is given within it and beside it"));
+    }
     let buffer = pairs.remove("buffer").or_else(|| buffer.cloned());
     let offset = pairs.remove("offset").or_else(|| offset.cloned());
     let Some(buffer) = buffer.as_ref().and_then(Json::as_str) else {

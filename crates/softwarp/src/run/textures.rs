@@ -162,13 +162,58 @@ fn initial(at: &At<'_>, key: &str) -> Read<Init> {
     at.get(key)?.map_or(Ok(Init::Zero), |at| init(&at, MOST_DATA))
 }
 
+/// The keys of a texture. `gather` and `depth` are remarks of recordings.
+const TEXTURE_KEYS: &[&str] = &[
+    "name",
+    "kind",
+    "format",
+    "dims",
+    "samples",
+    "cubemap",
+    "layered",
+    "mips",
+    "memory",
+    "array_of",
+    "buffer",
+    "offset",
+    "pitch",
+    "data",
+    "address",
+    "border",
+    "normalized",
+    "filter",
+    "mip_filter",
+    "read_as_integer",
+    "gather",
+    "depth",
+];
+
+/// The members of a short list; more than it has room for are refused.
+fn short<'a>(at: &At<'a>, most: usize) -> Read<Vec<At<'a>>> {
+    let list = at.list()?;
+    if list.len() > most {
+        at.error(format!("it has {} members: there can be {most}", list.len()))
+    } else {
+        Ok(list)
+    }
+}
+
 /// Reads one of `textures`.
 pub(super) fn texture(at: &At<'_>) -> Read<TextureEntry> {
+    at.only(TEXTURE_KEYS)?;
     let kind = word(&at.need("kind")?, &[("texref", Kind::Variable), ("texobj", Kind::Object)])?;
     let mips = at.list_of("mips", |at| init(at, MOST_DATA))?;
     let description = description(at, mips.len().max(1))?;
     let memory = at.get("memory")?;
     let memory = memory.map(|at| word(&at, &[("array", 0), ("linear", 1), ("pitch2d", 2)])).transpose()?;
+    let in_memory = memory.unwrap_or(0) != 0;
+    for (key, allowed) in
+        [("array_of", !in_memory), ("buffer", in_memory), ("offset", in_memory), ("pitch", memory == Some(2))]
+    {
+        if let Some(at) = at.get(key)?.filter(|_| !allowed) {
+            return at.error("it says nothing for a texture in this kind of `memory`");
+        }
+    }
     let texels = match (memory.unwrap_or(0), at.get("array_of")?) {
         (0, Some(surface)) => Texels::ArrayOf(surface.text()?),
         (0, None) if mips.is_empty() => Texels::Array(vec![initial(at, "data")?]),
@@ -193,7 +238,7 @@ pub(super) fn texture(at: &At<'_>) -> Read<TextureEntry> {
         None => None,
         Some(list) => {
             let mut modes = [AddressMode::default(); 3];
-            for (mode, at) in modes.iter_mut().zip(list.list()?) {
+            for (mode, at) in modes.iter_mut().zip(short(&list, 3)?) {
                 *mode = word(&at, MODES)?;
             }
             Some(modes)
@@ -203,7 +248,7 @@ pub(super) fn texture(at: &At<'_>) -> Read<TextureEntry> {
         None => None,
         Some(list) => {
             let mut colour = [0.0; 4];
-            for (part, at) in colour.iter_mut().zip(list.list()?) {
+            for (part, at) in colour.iter_mut().zip(short(&list, 4)?) {
                 *part = at.json.as_f64().map_or_else(|| at.error("it must be a number"), Ok)? as f32;
             }
             Some(colour)
@@ -223,6 +268,7 @@ pub(super) fn texture(at: &At<'_>) -> Read<TextureEntry> {
 
 /// Reads one of `surfaces`.
 pub(super) fn surface(at: &At<'_>) -> Read<SurfaceEntry> {
+    at.only(&["name", "kind", "format", "dims", "samples", "cubemap", "layered", "data", "dump"])?;
     let kind = word(&at.need("kind")?, &[("surfref", Kind::Variable), ("surfobj", Kind::Object)])?;
     let description = description(at, 1)?;
     let (name, init, dump) = (at.need("name")?.text()?, initial(at, "data")?, flag(at, "dump")?);

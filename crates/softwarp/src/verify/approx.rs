@@ -5,6 +5,7 @@
 //! manual allows. Forms on pairs must do to each half what the form on one does. The sums, which only exact results
 //! have, are compared where that is asked for, and for functions of 16 bits.
 
+use super::beside;
 use super::golden::SumRow;
 use super::space::{CHUNKS, mix};
 use super::{ChunkDifference, Depth, Failure, RowDifference, TASK, chunks};
@@ -50,10 +51,11 @@ pub fn replay(
         let why = format!("n is {}, but its space has {} inputs", row.n, function.inputs());
         return Err(Failure::Unusable(why));
     }
-    let dense = file.with_file_name(format!("{}.bin", row.form));
-    match (std::fs::read(dense), row.form.strip_suffix("x2")) {
+    let dense = beside(file, &format!("{}.bin", row.form), 4 << 16);
+    let dense = dense.map_err(|error| Failure::Unusable(format!("{}.bin: {error}", row.form)))?;
+    match (dense, row.form.strip_suffix("x2")) {
         _ if exact => function.sums(row, depth, progress),
-        (Ok(results), _) => function.near(&results),
+        (Some(results), _) => function.near(&results),
         (_, Some(single)) => function.halves(single),
         _ => function.sums(row, depth, progress),
     }

@@ -1,9 +1,18 @@
-//! Reads golden files: JSON lines, plain or gzipped, of the kinds that [`super`] lists.
+//! Reads golden files: JSON lines, plain or gzipped, of the kinds that [`super`] lists, and launch files.
+//!
+//! A file in a folder that looks like a test by its name and by what is in it is replayed, or it is an error
+//! ([`Unread`]): it is not passed over. Folders are walked once each, whatever links there are, and links that lead
+//! out of the folder are errors unless that is allowed.
 
 use super::programs::{self, Program};
+use super::{Settings, Unread};
+use crate::input::{self, Input, InputError, Lines, MOST_DATA, MOST_JSON, MOST_LINES};
+use crate::isa::nearest;
+use crate::json;
 use serde::Deserialize;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A golden file and what it holds.
@@ -54,7 +63,7 @@ pub struct SampleRow {
 #[derive(Debug)]
 pub enum GoldenError {
     /// The file or folder cannot be read.
-    Io(PathBuf, std::io::Error),
+    Input(PathBuf, InputError),
     /// A line is not a row of the file's kind.
     Line(PathBuf, usize, String),
     /// The first row is of no kind that is replayed.
@@ -66,7 +75,7 @@ pub enum GoldenError {
 impl std::fmt::Display for GoldenError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            GoldenError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            GoldenError::Input(path, error) => write!(f, "{}: {error}", path.display()),
             GoldenError::Line(path, line, why) => write!(f, "{}:{line}: {why}", path.display()),
             GoldenError::Kind(path) => {
                 write!(f, "{}: not a golden file: no row of a kind that is replayed", path.display())
@@ -94,82 +103,197 @@ fn hex_rows<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Vec<u64>>, 
     rows.iter().map(|row| row.iter().map(|text| hex(text)).collect()).collect()
 }
 
-/// Reads the files, and the golden files in the folders; what is in a folder but of another kind is
-/// `skipped`.
-pub fn collect(paths: &[PathBuf], skipped: &mut Vec<PathBuf>) -> Result<Vec<Golden>, GoldenError> {
-    let mut found = Vec::new();
+/// What was found in files and folders.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// The golden files.
+    pub found: Vec<Golden>,
+    /// Files in a folder that are of no kind that is replayed.
+    pub skipped: Vec<PathBuf>,
+    /// Files in a folder that should be replayed, and cannot be read.
+    pub unread: Vec<Unread>,
+}
+
+/// Reads the files, and the golden files in the folders.
+pub fn collect(paths: &[PathBuf], settings: &Settings) -> Result<Collected, GoldenError> {
+    let mut all = Collected::default();
     for path in paths {
         if !path.is_dir() {
-            found.push(read(path)?);
+            all.found.push(read(path, settings)?);
             continue;
         }
-        for file in files_below(path)? {
-            match read(&file) {
-                Err(GoldenError::Kind(file)) => skipped.push(file),
-                other => found.push(other?),
+        for file in files_below(path, settings, &mut all.unread) {
+            match read(&file, settings) {
+                Ok(golden) => all.found.push(golden),
+                Err(GoldenError::Kind(file)) => all.skipped.push(file),
+                // The file is named beside the reason.
+                Err(GoldenError::Input(of, error)) if of == file => {
+                    all.unread.push(Unread { file, why: error.to_string() })
+                }
+                Err(error) => all.unread.push(Unread { file, why: error.to_string() }),
             }
         }
     }
-    if found.is_empty() { Err(GoldenError::Nothing(paths.to_vec())) } else { Ok(found) }
+    match all.found.is_empty() && all.unread.is_empty() {
+        true => Err(GoldenError::Nothing(paths.to_vec())),
+        false => Ok(all),
+    }
 }
 
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>, GoldenError> {
-    let io = |error| GoldenError::Io(folder.to_owned(), error);
+/// Whether a file looks like a test by its name.
+fn is_named_as_test(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    [".json", ".jsonl", ".json.gz", ".jsonl.gz"].iter().any(|end| name.ends_with(end))
+}
+
+/// The files below a folder that look like tests, in order.
+fn files_below(root: &Path, settings: &Settings, unread: &mut Vec<Unread>) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        if path.is_dir() {
-            files.extend(files_below(&path)?);
-        } else if [".jsonl", ".jsonl.gz"].iter().any(|end| path.to_string_lossy().ends_with(end))
-            || programs::is_launch_file(&path)
-        {
-            files.push(path);
+    let mut folders = vec![root.to_owned()];
+    // Links may lead to a folder twice, or back to one that is being walked.
+    let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
+    let real_root = root.canonicalize().ok();
+    seen.extend(real_root.clone());
+    while let Some(folder) = folders.pop() {
+        let mut fail = |file: &Path, why: &dyn std::fmt::Display| {
+            unread.push(Unread { file: file.to_owned(), why: why.to_string() });
+        };
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                fail(&folder, &error);
+                continue;
+            }
+        };
+        for entry in entries {
+            let path = match entry {
+                Ok(entry) => entry.path(),
+                Err(error) => {
+                    fail(&folder, &error);
+                    continue;
+                }
+            };
+            let named = is_named_as_test(&path);
+            let (real, metadata) =
+                match path.canonicalize().and_then(|real| Ok((real, std::fs::metadata(&path)?))) {
+                    Ok(found) => found,
+                    Err(error) => {
+                        // A link that leads nowhere, or in a circle.
+                        if named {
+                            fail(&path, &error);
+                        }
+                        continue;
+                    }
+                };
+            let outside =
+                !settings.allow_paths && real_root.as_ref().is_some_and(|root| !real.starts_with(root));
+            if outside && (named || metadata.is_dir()) {
+                fail(&path, &"a link that leads outside of the folder; --allow-paths follows it");
+            } else if metadata.is_dir() && seen.insert(real) {
+                folders.push(path);
+            } else if named && metadata.is_file() {
+                files.push(path);
+            } else if named && !metadata.is_dir() {
+                fail(&path, &"it is not a regular file");
+            }
         }
     }
     files.sort();
-    Ok(files)
+    files
 }
 
-fn read(path: &Path) -> Result<Golden, GoldenError> {
-    let io = |error| GoldenError::Io(path.to_owned(), error);
-    let file = File::open(path).map_err(io)?;
-    if path.extension().is_some_and(|extension| extension == "json") {
-        let program = programs::read(path, file)?;
-        return Ok(Golden { file: path.to_owned(), content: Content::Programs(vec![program]) });
+/// The kinds of rows, by the keys that tell them.
+const KINDS: &[&[&str]] = &[
+    &["form", "n", "sums"],
+    &["form", "rows"],
+    &["name", "ptx", "launch"],
+    &["api", "rc"],
+    &["map", "coords", "result"],
+    &["field", "before", "after"],
+];
+
+/// What to say about a row that would be of a kind, were it not for one misspelt key.
+fn misspelt(row: &Json) -> Option<String> {
+    let row = row.as_object()?;
+    for kind in KINDS {
+        let missing: Vec<&str> = kind.iter().copied().filter(|key| !row.contains_key(*key)).collect();
+        if let &[missing] = missing.as_slice()
+            && let Some(key) = row.keys().find(|key| nearest(key, [missing]).is_some())
+        {
+            return Some(format!("there is no key `{}`: did you mean `{missing}`?", json::shown(key)));
+        }
     }
-    let zipped = path.extension().is_some_and(|extension| extension == "gz");
-    let text: Box<dyn Read> =
-        if zipped { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let mut lines = BufReader::new(text).lines();
-    let first = lines.next().ok_or_else(|| GoldenError::Kind(path.to_owned()))?;
-    // A file that is no text is no golden file either.
-    let first = first.map_err(|_| GoldenError::Kind(path.to_owned()))?;
-    let keys: serde_json::Value =
-        serde_json::from_str(&first).map_err(|_| GoldenError::Kind(path.to_owned()))?;
-    let lines = std::iter::once(Ok(first)).chain(lines);
-    let content = if keys.get("sums").is_some() {
-        Content::Sums(rows(path, lines)?)
-    } else if keys.get("rows").is_some() {
-        Content::Samples(rows(path, lines)?)
+    None
+}
+
+fn read(path: &Path, settings: &Settings) -> Result<Golden, GoldenError> {
+    let unreadable = |error| GoldenError::Input(path.to_owned(), error);
+    let line_error = |line, why: String| GoldenError::Line(path.to_owned(), line, why);
+    let input = Input::open(path, settings.limit(MOST_DATA)).map_err(unreadable)?;
+    let golden = |content| Golden { file: path.to_owned(), content };
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let zipped = name.ends_with(".gz");
+    if name.ends_with(".json") || name.ends_with(".json.gz") {
+        let limit = settings.limit(MOST_JSON);
+        let bytes = match zipped {
+            true => input::all(flate2::read::MultiGzDecoder::new(input), limit),
+            false => input::all(input, limit),
+        };
+        let text = String::from_utf8(bytes.map_err(unreadable)?);
+        let text = text.map_err(|_| line_error(1, "not UTF-8".to_owned()))?;
+        let launch =
+            json::parse(&text).map_err(|error| line_error(error.line(), format!("not JSON: {error}")))?;
+        return Ok(golden(Content::Programs(vec![programs::read(path, launch, settings)?])));
+    }
+    let mut lines = Lines::new(input, zipped, settings.limit(MOST_JSON), settings.limit(MOST_LINES));
+    let first = lines.next().ok_or_else(|| line_error(1, "the file is empty".to_owned()))?;
+    let first = first.map_err(unreadable)?;
+    let keys = json::parse(&first).map_err(|error| line_error(1, format!("not JSON: {error}")))?;
+    let rows = Rows { path, lines: std::iter::once(Ok(first)).chain(lines) };
+    Ok(golden(if keys.get("sums").is_some() {
+        Content::Sums(rows.typed(&["form", "n", "sums", "samples"])?)
+    } else if keys.get("rows").is_some() && keys.get("form").is_some() {
+        Content::Samples(rows.typed(&["form", "rows"])?)
     } else if super::tensor::is_known(&keys) {
-        Content::Tensor(rows(path, lines)?)
+        Content::Tensor(rows.values()?)
     } else if programs::is_known(&keys) {
-        Content::Programs(rows(path, lines)?)
+        Content::Programs(rows.typed(&["name", "ptx", "launch"])?)
     } else {
-        return Err(GoldenError::Kind(path.to_owned()));
-    };
-    Ok(Golden { file: path.to_owned(), content })
+        return Err(match misspelt(&keys) {
+            Some(why) => line_error(1, why),
+            None => GoldenError::Kind(path.to_owned()),
+        });
+    }))
 }
 
-fn rows<T: for<'de> Deserialize<'de>>(
-    path: &Path,
-    lines: impl Iterator<Item = std::io::Result<String>>,
-) -> Result<Vec<T>, GoldenError> {
-    let mut rows = Vec::new();
-    for (number, line) in (1..).zip(lines) {
-        let line = line.map_err(|error| GoldenError::Io(path.to_owned(), error))?;
-        let row = serde_json::from_str(&line);
-        rows.push(row.map_err(|error| GoldenError::Line(path.to_owned(), number, error.to_string()))?);
+/// The rows of a file.
+struct Rows<'a, L> {
+    path: &'a Path,
+    lines: L,
+}
+
+impl<L: Iterator<Item = Result<String, InputError>>> Rows<'_, L> {
+    fn each<T>(self, read: impl Fn(Json) -> Result<T, String>) -> Result<Vec<T>, GoldenError> {
+        let mut rows = Vec::new();
+        for (number, line) in (1..).zip(self.lines) {
+            let line = line.map_err(|error| GoldenError::Input(self.path.to_owned(), error))?;
+            let row = json::parse(&line).map_err(|error| error.to_string()).and_then(&read);
+            rows.push(row.map_err(|why| GoldenError::Line(self.path.to_owned(), number, why))?);
+        }
+        Ok(rows)
     }
-    Ok(rows)
+
+    fn values(self) -> Result<Vec<Json>, GoldenError> {
+        self.each(Ok)
+    }
+
+    /// Rows that have these keys, and remarks.
+    fn typed<T: DeserializeOwned>(self, keys: &[&str]) -> Result<Vec<T>, GoldenError> {
+        self.each(|row| {
+            if let Some(why) = row.as_object().and_then(|row| json::unknown(row, keys)) {
+                return Err(why);
+            }
+            serde_json::from_value(row).map_err(|error| error.to_string())
+        })
+    }
 }

@@ -8,8 +8,8 @@
 //! | `form`, `rows` | a `cvt` or `cvt.pack` on single inputs: sources, then the result. Of two f32 sources the second may be left out, and is then derived as in a space. |
 //! | `name`, `ptx`, `launch` | a program: a module, and its launch file with what to expect ([`programs`]) |
 //!
-//! Tensor maps and copies have rows of their own: [`tensor`] lists them. A launch file (`.json`) beside its module
-//! (`.ptx`) is a golden file, too.
+//! Tensor maps and copies have rows of their own: [`tensor`] lists them. A launch file (`.json`, `.json.gz`) with the
+//! module that it names is a golden file, too.
 //!
 //! Nothing here prints: the caller renders the [`Report`].
 
@@ -19,18 +19,20 @@ pub mod programs;
 pub mod space;
 pub mod tensor;
 
-use golden::{Content, Golden, GoldenError, SampleRow, SumRow};
+use crate::input::{self, InputError};
+use golden::{Collected, Content, Golden, GoldenError, SampleRow, SumRow};
 use rayon::prelude::*;
 use softwarp_isa::{Form, Semantics};
 use softwarp_num::{Cvt, Extra, extend, pack};
 use space::{CHUNKS, Replay};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How much to replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
     /// The edges of each space and a few chunks that depend on the form.
+    #[default]
     Subset,
     /// Every chunk.
     Full,
@@ -91,6 +93,37 @@ pub struct RowDifference {
     pub got: u64,
 }
 
+/// A file that looks like a test and was not replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// Which.
+    pub file: PathBuf,
+    /// Why.
+    pub why: String,
+}
+
+/// How to replay.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// How much.
+    pub depth: Depth,
+    /// Where the manual gives only bounds, results must still be equal.
+    pub exact: bool,
+    /// What a program may take.
+    pub limits: programs::Limits,
+    /// Files may refer to others outside of their folder.
+    pub allow_paths: bool,
+    /// The longest file, instead of the usual limits of [`crate::input`].
+    pub max_input: Option<u64>,
+}
+
+impl Settings {
+    /// The longest file, where it is usually this long.
+    fn limit(&self, usual: u64) -> u64 {
+        self.max_input.unwrap_or(usual)
+    }
+}
+
 /// A program that was not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -113,6 +146,8 @@ pub struct Report {
     pub missing: Vec<PathBuf>,
     /// Programs that the machine refuses to load, and why.
     pub refused: Vec<Refused>,
+    /// Files in a folder that look like tests and cannot be read.
+    pub unread: Vec<Unread>,
 }
 
 impl Report {
@@ -133,21 +168,22 @@ pub fn verify(
     depth: Depth,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Report, GoldenError> {
-    verify_with(paths, depth, false, progress)
+    verify_with(paths, &Settings { depth, ..Settings::default() }, progress)
 }
 
-/// The same; where the manual gives only bounds, results must still be `exact`.
+/// The same with all settings.
 pub fn verify_with(
     paths: &[PathBuf],
-    depth: Depth,
-    exact: bool,
+    settings: &Settings,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Report, GoldenError> {
-    let mut report = Report::default();
+    let (depth, exact) = (settings.depth, settings.exact);
+    let Collected { found, skipped, unread } = golden::collect(paths, settings)?;
+    let mut report = Report { skipped, unread, ..Report::default() };
     let mut sums = Vec::new();
     let mut programs = Vec::new();
     let mut functions = Vec::new();
-    for golden in golden::collect(paths, &mut report.skipped)? {
+    for golden in found {
         let Golden { file, content } = golden;
         match content {
             Content::Samples(rows) => {
@@ -178,7 +214,7 @@ pub fn verify_with(
             }
         }
     }
-    programs::replay(&programs, &mut report, progress);
+    programs::replay(&programs, settings.limits, &mut report, progress);
     let done = std::cell::Cell::new(0);
     for (file, row) in functions {
         let more = |count| {
@@ -196,6 +232,16 @@ pub fn verify_with(
         }
     }
     Ok(report)
+}
+
+/// What a file beside another one holds, of at most so many bytes; `None` if there is none.
+fn beside(file: &Path, name: &str, limit: u64) -> Result<Option<Vec<u8>>, InputError> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let bytes = input::confined(folder, Path::new(name), false).and_then(|path| input::read(&path, limit));
+    match bytes {
+        Err(InputError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 fn semantics(form: &str) -> Result<Semantics, Failure> {

@@ -9,7 +9,8 @@
 //! Loads are from words `w·2654435761` into memory of `CD`; stores from words `w·2246822519 + 374761393` into memory of
 //! `CD`; reductions into the words of loads.
 
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, beside};
+use crate::input::MOST_DATA;
 use crate::tensor::copy::{Memory, Outside, load, store};
 use crate::tensor::reduce::Operation;
 use crate::tensor::replace::{Field, write};
@@ -62,7 +63,14 @@ fn stem(file: &Path) -> &str {
 
 /// Replays the rows of a file.
 pub fn replay(file: &Path, rows: &[Json]) -> Vec<Outcome> {
-    let memories = std::fs::read(memories(file)).ok();
+    let name = memories(file).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let memories = match beside(file, &name, MOST_DATA) {
+        Ok(memories) => memories,
+        Err(error) => {
+            let failure = Some(unusable(format!("{name}: {error}")));
+            return vec![Outcome { file: file.to_owned(), form: stem(file).to_owned(), failure }];
+        }
+    };
     let one = |(number, row): (usize, &Json)| {
         let failure = replay_row(file, row, memories.as_deref()).err();
         let name = row.get("id").and_then(Json::as_u64).unwrap_or(number as u64);

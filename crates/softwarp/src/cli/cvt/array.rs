@@ -1,7 +1,7 @@
 //! `softwarp cvt --input`: a whole array, a slab at a time.
 
 use super::{Args, Fault, Printed};
-use crate::cli::files::{Input, Output};
+use crate::cli::files::{self, Input, Output};
 use crate::cli::progress::Progress;
 use serde_json::json;
 use softwarp::arrays::{self, Plan};
@@ -79,7 +79,7 @@ fn report(form: Form, args: &Args, plan: &Plan, bytes: u64, seconds: f64) -> Pri
 }
 
 fn open(path: &Path) -> Result<Reader<Input>, Fault> {
-    let input = Input::open(path)?;
+    let input = files::open_for_pieces(path)?;
     let length = input.length();
     Reader::new(input, length).map_err(|error| Fault::input(path.display(), error))
 }

@@ -1,19 +1,22 @@
 //! What the arguments of `softwarp run` say: a launch without a launch file.
 
 use super::super::Fault;
-use super::super::files::{Input, Output};
+use super::super::files::{self, Output};
 use super::Args;
+use super::document::Unwritten;
 use softwarp::arrays;
+use softwarp::input::MOST_DATA;
 use softwarp::literal::Literal;
 use softwarp::npy::{Array, DType, Header, Order, Reader};
 use softwarp::num::Format;
+use softwarp::run::Memory;
 use softwarp::run::data::{Init, hex};
 use softwarp::run::file::{Argument, Buffer, Global, Launch, LaunchFile};
 use softwarp::source::Source;
 use softwarp::syntax::parse;
 use softwarp::syntax::tree::Item;
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -57,6 +60,7 @@ pub fn only_for_ptx(args: &Args) -> Result<(), Fault> {
         ("--grid", args.grid.is_some()),
         ("--block", args.block.is_some()),
         ("--cluster", args.cluster.is_some()),
+        ("--cooperative", args.cooperative),
         ("--shared", args.shared.is_some()),
         ("--arg", !args.arguments.is_empty()),
         ("--set", !args.set.is_empty()),
@@ -82,6 +86,9 @@ pub fn given(args: &Args, sources: &[Source]) -> Result<Given, Fault> {
         let Content::Bytes(data) = data else {
             return Err(Fault::call(format!("--set {}: data is @FILE or hex:DIGITS", shown(text))));
         };
+        if given.file.globals.iter().any(|global| global.name == name) {
+            return Err(Fault::call(format!("--set {}: the variable is set already", shown(text))));
+        }
         given.file.globals.push(Global { name: name.to_owned(), set: Some(data), dump: false });
     }
     let kernel = match &args.kernel {
@@ -235,14 +242,11 @@ fn contents(option: &str, text: &str, data: &str) -> Result<(Content, Option<Sha
 
 /// A file's bytes; of an array, its elements.
 fn read(path: &Path) -> Result<(Content, Option<Shape>), Fault> {
-    let mut input = Input::open(path)?;
     let name = &path.display().to_string();
     if path.extension().is_none_or(|extension| extension != "npy") {
-        let mut bytes = Vec::new();
-        let unreadable = |error| Fault::Call(format!("cannot read {name}: {error}"));
-        input.read_to_end(&mut bytes).map_err(unreadable)?;
-        return Ok((Content::Bytes(bytes), None));
+        return Ok((Content::Bytes(files::read(path, MOST_DATA)?), None));
     }
+    let input = files::open(path, MOST_DATA)?;
     let length = input.length();
     let reader = Reader::new(input, length).map_err(|error| Fault::input(name, error))?;
     let Array { header, data } = reader.rest().map_err(|error| Fault::input(name, error))?;
@@ -296,7 +300,7 @@ impl Dump {
 
     /// The type and shape of the array to write; no shape for one dimension.
     pub fn format(&self, arrays: &BTreeMap<String, Shape>) -> Result<(DType, Option<Vec<usize>>), Fault> {
-        if self.format.is_some() && self.path.is_some() && !self.is_array() {
+        if self.format.is_some() && !self.is_array() {
             return Err(Fault::call(format!("--dump {}: only .npy files have a type", self.name)));
         }
         Ok(match (self.format, arrays.get(&self.name)) {
@@ -306,24 +310,23 @@ impl Dump {
         })
     }
 
-    /// Writes the file.
-    pub fn write(&self, bytes: &[u8], arrays: &BTreeMap<String, Shape>) -> Result<(), Fault> {
+    /// Writes the file, if there is to be one.
+    pub fn write(&self, memory: &Memory<'_>, arrays: &BTreeMap<String, Shape>) -> Result<(), Fault> {
         let Some(path) = &self.path else { return Ok(()) };
         let mut out = Output::create(path)?;
         if self.is_array() {
             let (dtype, shape) = self.format(arrays)?;
-            let size = dtype.bytes().max(1) as usize;
-            if !bytes.len().is_multiple_of(size) {
-                return Err(Fault::call(format!(
-                    "--dump {}: {} bytes are no array of {dtype}",
-                    self.name,
-                    bytes.len()
-                )));
+            let (size, bytes) = (dtype.bytes().max(1), memory.length());
+            if !bytes.is_multiple_of(size) {
+                let why = format!("--dump {}: {bytes} bytes are no array of {dtype}", self.name);
+                return Err(Fault::call(why));
             }
-            let header = Header::new(dtype, shape.unwrap_or_else(|| vec![bytes.len() / size]));
+            let elements = usize::try_from(bytes / size).unwrap_or(usize::MAX);
+            let header = Header::new(dtype, shape.unwrap_or_else(|| vec![elements]));
             out.file.write_all(&header.to_bytes()).map_err(|error| out.fault(error))?;
         }
-        out.file.write_all(bytes).map_err(|error| out.fault(error))?;
+        let written = memory.pieces(|piece| out.file.write_all(piece).map_err(Unwritten));
+        written.map_err(|error| out.fault(error.0))?;
         out.keep()
     }
 }

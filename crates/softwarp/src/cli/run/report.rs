@@ -1,7 +1,8 @@
 //! What was executed, as a table and as JSON.
 
 use super::super::remark;
-use serde_json::{Map, Value as Json, json};
+use super::document::Document;
+use serde_json::{Value as Json, json};
 use softwarp::columns::{columns, lines};
 use softwarp::vm::device::Report;
 use softwarp::vm::stats::{Counts, OpCount};
@@ -55,9 +56,9 @@ impl Stats {
     }
 
     /// Tells people, and puts it into what programs get.
-    pub fn tell(&self, result: &mut Map<String, Json>) {
+    pub fn tell(&self, result: &mut Document) {
         remark(self.table().trim_end());
-        result.insert("stats".to_owned(), self.json());
+        result.add("stats", self.json());
     }
 
     /// For people.

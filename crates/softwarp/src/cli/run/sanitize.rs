@@ -1,9 +1,10 @@
 //! `--sanitize`: what to look for besides faults, and what was found.
 
 use super::super::judging::{SHOWN, count};
-use super::super::{Fault, Printed, remark};
+use super::super::{Fault, remark};
 use super::Args;
-use serde_json::{Map, Value as Json};
+use super::document::Document;
+use serde_json::Value as Json;
 use softwarp::render;
 use softwarp::run::{Run, finding};
 use softwarp::source::Source;
@@ -40,30 +41,26 @@ pub fn wanted(list: &[What]) -> Sanitize {
 
 /// Adds what was found to what is printed.
 pub fn told(
-    printed: Printed,
+    result: &mut Document,
     args: &Args,
     machine: &mut Run,
     sources: &[Source],
     findings: &[Finding],
     colour: bool,
-) -> Result<Printed, Fault> {
+) {
     if args.sanitize.is_empty() {
-        return Ok(printed);
+        return;
     }
-    let mut result: Map<String, Json> =
-        serde_json::from_str(&printed.text).map_err(|error| Fault::Input(error.to_string()))?;
     for one in findings.iter().take(SHOWN) {
         let event = finding::event(machine, one);
         remark(render::event(sources, &event, colour).trim_end_matches('\n'));
         remark("");
     }
     let list: Vec<Json> = findings.iter().map(|one| finding::json(machine, sources, one)).collect();
-    result.insert("findings".to_owned(), list.into());
-    let mut fault = printed.fault;
+    result.add("findings", list.into());
     if !findings.is_empty() {
-        result.insert("ok".to_owned(), false.into());
+        result.ok = false;
         remark(&count((findings.len(), "finding")));
-        fault = fault.or(Some(Fault::Told(1)));
+        result.fault.get_or_insert(Fault::Told(1));
     }
-    Ok(Printed { text: format!("{}\n", Json::Object(result)), fault })
 }

@@ -1,10 +1,9 @@
 //! A launch that was stopped: what is told about it, and what is still read back.
 
-use super::super::{Fault, Printed, remark};
+use super::super::{Fault, remark};
+use super::document::Document;
 use super::report::Stats;
-use serde_json::{Map, Value as Json};
 use softwarp::render;
-use softwarp::run::data::digits;
 use softwarp::run::{Run, fault};
 use softwarp::source::Source;
 use softwarp::vm::fault::Fault as Stop;
@@ -18,20 +17,17 @@ pub fn stopped(
     names: &[String],
     stats: Option<Stats>,
     colour: bool,
-) -> Result<Printed, Fault> {
+) -> Document {
     let event = fault::event(machine, stop);
     remark(render::event(sources, &event, colour).trim_end_matches('\n'));
-    let mut result = Map::new();
-    result.insert("ok".to_owned(), false.into());
-    result.insert("fault".to_owned(), fault::json(machine, sources, stop));
+    let mut result = Document::new(false);
+    result.fault = Some(Fault::Told(1));
+    result.add("fault", fault::json(machine, sources, stop));
     if fault::was_cut_short(stop) {
-        let read = |name: &String| Some((name.clone(), digits(&machine.read(name).ok()?).into()));
-        let dumps: Map<String, Json> = names.iter().filter_map(read).collect();
-        result.insert("dumps".to_owned(), dumps.into());
+        result.add_dumps(names.iter().filter(|name| machine.memory(name).is_ok()).cloned().collect());
     }
     if let Some(stats) = stats {
         stats.tell(&mut result);
     }
-    let result = Json::Object(result);
-    Ok(Printed { text: format!("{result}\n"), fault: Some(Fault::Told(1)) })
+    result
 }

@@ -1,10 +1,10 @@
 //! `--trace`: every instruction that some threads execute, and what it changed in their registers.
 
+use super::super::remark;
 use softwarp::source::Source;
 use softwarp::vm::lanes::{Frame, LANES};
 use softwarp::vm::program::{Guard, Op};
 use softwarp::vm::stats::{Event, Tracer};
-use std::io::Write;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -33,6 +33,21 @@ impl FromStr for Thread {
             Ok(place)
         };
         Ok(Thread { cta: place(cta)?, thread: place(thread)? })
+    }
+}
+
+impl std::fmt::Display for Thread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ([cx, cy, cz], [x, y, z]) = (self.cta, self.thread);
+        write!(f, "{cx},{cy},{cz}:{x},{y},{z}")
+    }
+}
+
+impl Thread {
+    /// Whether a launch has this thread.
+    pub fn is_in(&self, grid: [u32; 3], block: [u32; 3]) -> bool {
+        let within = |place: [u32; 3], sizes: [u32; 3]| place.iter().zip(sizes).all(|(at, size)| *at < size);
+        within(self.cta, grid) && within(self.thread, block)
     }
 }
 
@@ -95,6 +110,10 @@ impl<'a> Follower<'a> {
         let mut state = self.state();
         state.launch = launch;
         let place = |thread: &Thread| {
+            // Where a launch has no such thread, no warp has it.
+            if !thread.is_in([u32::MAX; 3], block) {
+                return (u32::MAX, 0);
+            }
             let [x, y, z] = thread.thread;
             let number =
                 z.saturating_mul(block[1]).saturating_add(y).saturating_mul(block[0]).saturating_add(x);
@@ -106,7 +125,7 @@ impl<'a> Follower<'a> {
     /// It has ended.
     pub fn end(&self) {
         let pending = std::mem::take(&mut self.state().pending);
-        pending.into_iter().for_each(|(line, ..)| tell(&line));
+        pending.into_iter().for_each(|(line, ..)| remark(&line));
     }
 
     fn line(&self, event: &Event<'_>, thread: &Thread, runs: bool) -> String {
@@ -116,14 +135,9 @@ impl<'a> Follower<'a> {
             (source.position(event.span.start).line, event.span.text(&source.text))
         });
         let text: Vec<&str> = text.split_whitespace().collect();
-        let ([cx, cy, cz], [x, y, z]) = (thread.cta, thread.thread);
         let not = if runs { "" } else { "  (not executed: its guard is false)" };
-        format!("{cx},{cy},{cz}:{x},{y},{z}  {line:>5}  {}{not}", text.join(" "))
+        format!("{thread}  {line:>5}  {}{not}", text.join(" "))
     }
-}
-
-fn tell(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 fn guard(op: &Op) -> Guard {
@@ -137,7 +151,7 @@ impl Tracer for Follower<'_> {
     fn before(&self, event: &Event<'_>, frame: &Frame) {
         let mut state = self.state();
         let earlier = std::mem::take(&mut state.pending);
-        earlier.into_iter().for_each(|(line, ..)| tell(&line));
+        earlier.into_iter().for_each(|(line, ..)| remark(&line));
         let runs = guard(event.op).lanes(frame, event.lanes);
         let places = state.places.clone();
         for (thread, (warp, lane)) in self.threads.iter().zip(places) {
@@ -153,8 +167,8 @@ impl Tracer for Follower<'_> {
         for (line, lane, before) in pending {
             let changed = before.changed(&Registers::of(frame, lane));
             match changed.is_empty() {
-                true => tell(&line),
-                false => tell(&format!("{line}  → {}", changed.join(", "))),
+                true => remark(&line),
+                false => remark(&format!("{line}  → {}", changed.join(", "))),
             }
         }
     }

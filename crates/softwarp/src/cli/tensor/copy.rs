@@ -1,8 +1,8 @@
 //! `softwarp tensor copy`: performs a copy on files, and says which bytes it moves.
 
+use super::super::files::Output;
 use super::super::{Fault, Printed, columns, sources};
 use super::CopyArgs;
-use super::draw::write;
 use serde_json::{Value as Json, json};
 use softwarp::npy::Array;
 use softwarp::tensor::copy::{load, store};
@@ -29,7 +29,7 @@ pub struct Args {
     #[command(flatten)]
     copy: CopyArgs,
     /// The memory to copy from
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "output")]
     input: Option<PathBuf>,
     /// What is in global memory before a store or reduction [default: zeros]
     #[arg(long, value_name = "FILE", requires = "input")]
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
     if let Some(input) = &args.input {
         let written = perform(&copy, input, args.global.as_deref())?;
         if let Some(output) = &args.output {
-            write(output, &written)?;
+            Output::write(output, &written)?;
         }
     }
     let text = if args.json { super::super::json(&in_json(&copy)) } else { in_words(&copy) };

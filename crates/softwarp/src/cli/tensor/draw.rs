@@ -4,8 +4,7 @@ use super::super::files::Output;
 use super::super::{Fault, Printed, sources};
 use super::CopyArgs;
 use softwarp::tensors::{page, svg};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Draw a copy: the tensor on the left, shared memory on the right
 #[derive(Debug, clap::Args)]
@@ -41,15 +40,8 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         match path {
             None => {}
             Some(path) if sources::is_standard_input(path) => text = made(&copy),
-            Some(path) => write(path, made(&copy).as_bytes())?,
+            Some(path) => Output::write(path, made(&copy).as_bytes())?,
         }
     }
     Ok(text.into())
-}
-
-/// Writes a whole file.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let mut output = Output::create(path)?;
-    output.file.write_all(bytes).map_err(|error| output.fault(error))?;
-    output.keep()
 }

@@ -1,0 +1,38 @@
+//! Standard output and standard error. Every command writes through here.
+//!
+//! A reader that has closed its pipe wants nothing more, which is no error. Any other failure to write (a full disk) is
+//! one: it is told, and the exit code is 2.
+
+use super::Fault;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether something could not be written to standard error, where nothing can be told about it.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Writes to standard output, and flushes it.
+pub fn stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let written = write(&mut out).and_then(|()| out.flush());
+    // What could not be written is not tried again.
+    let _ = out.into_parts();
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Fault::Call(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes to standard error.
+pub fn stderr(text: &str) {
+    match io::stderr().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => LOST.store(true, Ordering::Relaxed),
+        _ => {}
+    }
+}
+
+/// Whether everything that was said on standard error was written.
+pub fn stderr_is_whole() -> bool {
+    !LOST.load(Ordering::Relaxed)
+}

@@ -1,0 +1,206 @@
+//! `softwarp verify` as its users meet it: what looks like a test is run, or it is an error.
+
+mod called;
+
+use called::{Ran, call, command};
+use std::io::Write;
+use std::path::Path;
+
+const KERNEL: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .b64 %p;
+    ld.param.u64 %p, [p];
+    st.global.u32 [%p], 7;
+    ret;
+}
+.visible .entry forever(.param .u64 p) { L: bra L; }
+";
+
+fn launch(more: &str) -> String {
+    format!(
+        r#"{{"launches": [{{"kernel": "k", "grid": 1, "block": 1, "args": [{{"buffer": "y"}}]}}],
+            "buffers": {{"y": {{"bytes": 4}}}}{more}}}"#
+    )
+}
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, text).expect("written");
+    }
+    folder
+}
+
+fn verify(folder: &Path, args: &[&str]) -> Ran {
+    call(command(folder, &[&["verify"], args].concat()), b"")
+}
+
+const RIGHT: &str = r#", "expect": {"y": "07000000"}"#;
+
+#[test]
+fn launch_files_with_a_module_elsewhere_are_run() {
+    let files = folder(&[
+        ("right.json", &launch(&format!(r#", "ptx": "modules/k.ptx"{RIGHT}"#))),
+        ("wrong.json", &launch(r#", "ptx": "modules/k.ptx", "expect": {"y": "08000000"}"#)),
+        ("modules/k.ptx", KERNEL),
+    ]);
+    let ran = verify(files.path(), &["."]);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("wrong.json: wrong: ") && ran.stdout.ends_with("1 passed, 1 failed\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+/// Each of these is alone in a folder with a test that passes.
+#[test]
+fn what_looks_like_a_test_and_is_not_run_is_an_error() {
+    let row = |launch: &str| format!(r#"{{"name": "x", "ptx": {KERNEL:?}, "launch": {launch}}}"#);
+    for (name, text, why) in [
+        ("x.json", "{not json".to_owned(), "not JSON"),
+        ("x.json", String::new(), "not JSON"),
+        ("x.json", launch(&format!(r#", "ptx": "gone.ptx"{RIGHT}"#)), "No such file"),
+        ("x.json", launch(&format!(r#", "ptx": 7{RIGHT}"#)), "ptx: it must be a string"),
+        ("x.json", launch(&format!(r#", "ptx": "ok.ptx", "dump": ["y"], "dump": []{RIGHT}"#)), "given twice"),
+        ("x.json", launch("").replace("launches", "lanches"), "did you mean `launches`?"),
+        ("x.json", r#"{"kernel": "k", "expect": {}}"#.to_owned(), "there is no key `kernel`"),
+        ("x.jsonl", "{\n".to_owned(), "not JSON"),
+        ("x.jsonl", String::new(), "the file is empty"),
+        ("x.jsonl", "{\"form\": \"rn.f16.f32\", \"row\": []}\n".to_owned(), "did you mean `rows`?"),
+        ("x.jsonl", row(&launch(RIGHT)).replace("\"launch\"", "\"lanch\""), "did you mean `launch`?"),
+        (
+            "x.jsonl",
+            row(&launch(RIGHT)).replace("\"name\"", "\"expect\": {}, \"name\""),
+            "there is no key `expect`",
+        ),
+        ("x.jsonl.gz", "not gzip".to_owned(), "invalid gzip header"),
+        ("x.json.gz", "not gzip".to_owned(), "invalid gzip header"),
+        ("x.JSON", "{".to_owned(), "not JSON"),
+    ] {
+        let files = folder(&[("ok.json", &launch(RIGHT)), ("ok.ptx", KERNEL), (name, &text)]);
+        let ran = verify(files.path(), &["."]);
+        assert_eq!(ran.code, 1, "{name} {text}: {}{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.stdout.contains(&format!("not read ./{name}: ")) && ran.stdout.contains(why),
+            "{why}: {}",
+            ran.stdout
+        );
+        assert!(ran.stdout.ends_with("1 passed, 0 failed, 1 not read\n"), "{}", ran.stdout);
+        assert!(ran.stderr.contains("1 file cannot be read"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_test_that_compares_nothing_fails() {
+    for (more, why) in [
+        ("", "neither `expect` nor `bug`"),
+        (r#", "expect": {}"#, "neither `expect` nor `bug`"),
+        (r#", "expct": {"y": "07000000"}"#, "did you mean `expect`?"),
+        (r#", "expect": {"z": "07000000"}"#, "there is no variable `z`"),
+        (r#", "expect": {"y": "07"}"#, "4 bytes, expected 1"),
+        (r#", "dump": [], "expect": {"y": "08000000"}"#, "expected 0x00000008"),
+    ] {
+        let files = folder(&[("x.json", &launch(more)), ("x.ptx", KERNEL)]);
+        let ran = verify(files.path(), &["."]);
+        assert!(ran.code == 1 && ran.stdout.contains(why), "{more}: {}", ran.stdout);
+        assert!(ran.stdout.ends_with("0 passed, 1 failed\n"), "{}", ran.stdout);
+    }
+    // That nothing is to be found is something to compare with.
+    let files = folder(&[("x.json", &launch(r#", "bug": null"#)), ("x.ptx", KERNEL)]);
+    assert_eq!(verify(files.path(), &["."]).stdout, "1 passed, 0 failed\n");
+}
+
+#[test]
+fn json_that_is_no_test_is_listed() {
+    let files = folder(&[
+        ("x.json", &launch(RIGHT)),
+        ("x.ptx", KERNEL),
+        ("package.json", r#"{"version": 1}"#),
+        ("map.json", r#"{"type": "f16", "dims": [64, 64], "box": [64, 8]}"#),
+        ("other.jsonl", "{\"colour\": \"blue\"}\n"),
+        ("notes.txt", "{"),
+    ]);
+    let ran = verify(files.path(), &["."]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    for name in ["package.json", "map.json", "other.jsonl"] {
+        assert!(ran.stdout.contains(&format!("skipped ./{name}: ")), "{name}: {}", ran.stdout);
+    }
+    assert!(ran.stdout.ends_with("1 passed, 0 failed\n"));
+}
+
+#[test]
+fn an_endless_program_is_stopped() {
+    let endless = launch(RIGHT).replace("\"k\"", "\"forever\"");
+    let files =
+        folder(&[("x.json", &endless), ("x.ptx", KERNEL), ("ok.json", &launch(RIGHT)), ("ok.ptx", KERNEL)]);
+    for limit in [&["--time", "0.2"][..], &["--steps", "1000"]] {
+        let ran = verify(files.path(), &[&["."], limit].concat());
+        assert!(ran.code == 1 && ran.stdout.ends_with("1 passed, 1 failed\n"), "{limit:?}: {}", ran.stdout);
+    }
+    for wrong in ["-1", "nan", "soon", "1e400"] {
+        assert_eq!(verify(files.path(), &[".", "--time", wrong]).code, 2, "{wrong}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_once_and_not_outside() {
+    use std::os::unix::fs::symlink;
+    let outside = folder(&[("far.json", &launch(RIGHT)), ("far.ptx", KERNEL)]);
+    let files = folder(&[("a/x.json", &launch(RIGHT)), ("a/x.ptx", KERNEL)]);
+    symlink(files.path(), files.path().join("a/loop")).expect("a link");
+    symlink("self", files.path().join("self")).expect("a link");
+    let ran = verify(files.path(), &["."]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "1 passed, 0 failed\n"), "{}", ran.stderr);
+    symlink(outside.path(), files.path().join("away")).expect("a link");
+    symlink("nowhere.json", files.path().join("dead.json")).expect("a link");
+    let ran = verify(files.path(), &["."]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stdout.contains("not read ./away: a link that leads outside of the folder"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("not read ./dead.json: "), "{}", ran.stdout);
+    std::fs::remove_file(files.path().join("dead.json")).expect("removed");
+    let ran = verify(files.path(), &[".", "--allow-paths"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "2 passed, 0 failed\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_not_unpacked() {
+    let files = folder(&[]);
+    let file = std::fs::File::create(files.path().join("bomb.jsonl.gz")).expect("made");
+    let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    for _ in 0..300 {
+        packed.write_all(&[b'x'; 1 << 20]).expect("packed");
+    }
+    packed.finish().expect("packed");
+    let ran = verify(files.path(), &["."]);
+    assert!(
+        ran.code == 1 && ran.stdout.contains("bomb.jsonl.gz: it is longer than 256 MiB"),
+        "{}",
+        ran.stdout
+    );
+    let ran = verify(files.path(), &["bomb.jsonl.gz", "--max-input", "1M"]);
+    assert!(ran.code == 1 && ran.stderr.contains("it is longer than 1 MiB"), "{}", ran.stderr);
+}
+
+#[test]
+fn launch_files_may_be_compressed() {
+    let files = folder(&[("x.ptx", KERNEL)]);
+    let file = std::fs::File::create(files.path().join("x.json.gz")).expect("made");
+    let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    packed.write_all(launch(RIGHT).as_bytes()).expect("packed");
+    packed.finish().expect("packed");
+    let ran = verify(files.path(), &[".", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!((ran.code, &report["passed"], &report["unread"]), (0, &1.into(), &serde_json::json!([])));
+}
