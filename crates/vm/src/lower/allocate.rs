@@ -66,18 +66,18 @@ pub struct Rows {
 /// Replaces the virtual registers in a function's operations by slots. Constants come first, in their order.
 ///
 /// Also the rows of 32-bit and of 64-bit words that may be read before they are written, and the table of registers, if
-/// the function needs one: `names` is asked for then.
+/// the function needs one, or one is wanted always: `names` is asked for then.
 pub fn allocate(
     ops: &mut [Op],
     registers: &[Virtual],
     constants: (u32, u32),
-    names: impl FnOnce() -> Names,
+    (always, names): (bool, impl FnOnce() -> Names),
 ) -> (Rows, [Vec<u32>; 2], Option<Box<Table>>) {
     let hulls = hulls(ops, registers);
     let (slots, rows) = assign(&hulls, registers, constants);
     let zeroed = live_at_start(&hulls, registers, &slots);
     let exposed: Vec<u32> = (0..hulls.len() as u32).filter(|&n| hulls[n as usize].start == 0).collect();
-    let needed = is_needed(ops, &exposed);
+    let needed = is_needed(ops, &exposed, always);
     let table = needed.then(|| Box::new(table(ops, &exposed, &names(), (registers, &slots), rows)));
     for op in ops {
         visit(op, |slot, _| *slot = slots.get(*slot as usize).copied().unwrap_or(*slot));

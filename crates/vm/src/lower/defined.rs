@@ -14,6 +14,8 @@ pub struct Names {
     effects: Vec<Effect>,
     /// Constants have virtual registers below this; above are those of rows that the launch gives.
     constants: u32,
+    /// Bytes of parameters, return values and arguments.
+    parameter_bytes: u64,
 }
 
 impl Builder<'_, '_> {
@@ -38,7 +40,7 @@ impl Builder<'_, '_> {
             names.insert(register.id, (name, variable.span));
         }
         let effects = self.spans().iter().map(|span| effect(self.text(*span))).collect();
-        Names { names, effects, constants }
+        Names { names, effects, constants, parameter_bytes: self.parameter_bytes }
     }
 }
 
@@ -46,12 +48,27 @@ impl Builder<'_, '_> {
 fn effect(text: &str) -> Effect {
     let mut words = text.split(|c: char| c.is_whitespace() || c == ';');
     let word = words.find(|word| !word.is_empty() && !word.starts_with('@') && !word.starts_with('%'));
-    match word.unwrap_or("").split('.').next().unwrap_or("") {
+    let word = word.unwrap_or("");
+    match word.split('.').next().unwrap_or("") {
         "selp" => Effect::Select,
         "xor" | "sub" => Effect::Difference,
-        "and" | "or" | "lop3" | "bfi" | "prmt" | "mov" | "shf" | "slct" | "bmsk" | "szext" => Effect::All,
+        "mov" => Effect::Move,
+        "and" | "or" | "lop3" | "bfi" | "prmt" | "shf" | "slct" | "bmsk" | "szext" => Effect::All,
+        "cvt" if is_truncation(word) => Effect::Low,
+        // Two numbers become the halves of one register.
+        "cvt" if word.contains("x2.") => Effect::All,
+        _ if word.ends_with("x2") => Effect::Halves,
         _ => Effect::Any,
     }
+}
+
+/// Whether a conversion takes the low half of an integer, or less.
+fn is_truncation(word: &str) -> bool {
+    let mut types = word.rsplit('.').take(2).map(|ty| {
+        let bits = ty.strip_prefix(['u', 's', 'b'])?;
+        bits.parse::<u32>().ok()
+    });
+    matches!((types.next(), types.next()), (Some(Some(from)), Some(Some(to))) if 2 * to <= from)
 }
 
 /// Whether the results of an operation may be undefined though its sources are not.
@@ -63,8 +80,8 @@ fn shuffles(op: &Op) -> bool {
 }
 
 /// Whether a function needs a table: `exposed` are virtual registers that may be read before they are written.
-pub fn is_needed(ops: &[Op], exposed: &[u32]) -> bool {
-    !exposed.is_empty() || ops.iter().any(shuffles)
+pub fn is_needed(ops: &[Op], exposed: &[u32], always: bool) -> bool {
+    always || !exposed.is_empty() || ops.iter().any(shuffles)
 }
 
 /// The table of a function whose operations have numbers of virtual registers yet; `slots` and `rows` are what becomes
@@ -87,7 +104,7 @@ pub fn table(
         // The carry flag has a slot of its own, and is not looked at.
         _ => GIVEN,
     };
-    let mut table = Table::new(predicates + rows.predicates);
+    let mut table = Table::new(predicates + rows.predicates, wide..predicates, names.parameter_bytes);
     let mut written = vec![false; registers.len()];
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for (at, op) in ops.iter_mut().enumerate() {

@@ -315,7 +315,12 @@ impl<'a> Builder<'_, 'a> {
             Action::StackSave => self.stack_save(form, operands),
             Action::StackRestore => self.stack_restore(form, operands),
             Action::Texture => self.texture(form, operands),
-            Action::Cluster => self.cluster(form, operands),
+            Action::Cluster => {
+                if form.has("aligned") {
+                    self.step(Step::Group(GroupOp::WholeWarp))?;
+                }
+                self.cluster(form, operands)
+            }
             Action::Multimem => self.multimem(form, operands),
             Action::Asynchronous => self.asynchronous(form, operands),
             Action::Matrix => self.matrix(form, operands),
@@ -453,7 +458,8 @@ impl<'a> Builder<'_, 'a> {
             Registers { virtuals: &mut self.virtuals, constants: &mut constants, start: &mut start },
         );
         let mut ops = std::mem::take(&mut self.ops);
-        let (rows, zeroed, table) = allocate(&mut ops, &self.virtuals, constants, || self.names(own));
+        let (rows, zeroed, table) =
+            allocate(&mut ops, &self.virtuals, constants, (self.session.all_tables, || self.names(own)));
         self.ops = ops;
         // Lanes that see each other's registers may see those of lanes that have not written them.
         start.zeroed = (!self.ops.iter().any(sees_lanes)).then_some(zeroed);

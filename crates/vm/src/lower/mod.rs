@@ -41,7 +41,7 @@ pub(crate) use slots::guard;
 pub use form::Select;
 
 use crate::ops;
-use crate::program::{NONE, Program};
+use crate::program::{Code, NONE, Program};
 use form::Forms;
 use softwarp_check::checked::FuncId;
 use softwarp_check::{Checked, Settled};
@@ -96,13 +96,22 @@ pub fn lower_with(
         of_function: vec![NONE; image.functions.len()],
         reached: Vec::new(),
         calls_indirectly: false,
+        all_tables: false,
         unsupported: Vec::new(),
     };
     session.reach(kernel);
-    let mut codes = Vec::new();
+    let mut codes: Vec<Code> = Vec::new();
     while let Some(&function) = session.reached.get(codes.len()) {
         let code = function::lower(&mut session, function);
         codes.push(code);
+    }
+    // What one function leaves undefined, another may use.
+    let undefined = |code: &Code| code.registers.as_ref().is_some_and(|table| !table.origins.is_empty());
+    if codes.len() > 1 && session.unsupported.is_empty() && codes.iter().any(undefined) {
+        session.all_tables = true;
+        for code in codes.iter_mut().filter(|code| code.registers.is_none()) {
+            *code = function::lower(&mut session, code.function);
+        }
     }
     let Session { of_function, mut unsupported, .. } = session;
     if unsupported.is_empty() {
@@ -144,6 +153,8 @@ struct Session<'a> {
     /// The functions that are reached, in the order of their codes.
     reached: Vec<FunctionId>,
     calls_indirectly: bool,
+    /// Every function has a table of its registers.
+    all_tables: bool,
     unsupported: Vec<Unsupported>,
 }
 

@@ -19,6 +19,10 @@ pub const GIVEN: u32 = 1;
 pub struct Table {
     /// How many rows there are.
     pub rows: u32,
+    /// Those of them that are of 64-bit words.
+    pub wide: std::ops::Range<u32>,
+    /// Bytes of the parameters, return values and arguments, which are followed, too.
+    pub parameter_bytes: u64,
     /// Registers that may be read before they are written.
     pub origins: Vec<Origin>,
     /// Rows that are undefined at the start, and the register of each: an index into `origins`.
@@ -49,6 +53,12 @@ pub enum Effect {
     All,
     /// `selp`: the last source chooses between the other two.
     Select,
+    /// `mov`: registers are copied, packed into another, or taken out of it.
+    Move,
+    /// Arithmetic on pairs: the halves of the result come from the halves of the sources.
+    Halves,
+    /// The low half of the source is all that matters.
+    Low,
     /// As [`Effect::Any`], but defined if both sources are the same register: compilers write zero so.
     Difference,
 }
@@ -76,9 +86,9 @@ pub struct Uses<'a> {
 }
 
 impl Table {
-    /// A function with so many rows, before its operations are known.
-    pub fn new(rows: u32) -> Table {
-        Table { rows, ..Table::default() }
+    /// A function with so many rows, these of them of 64-bit words, before its operations are known.
+    pub fn new(rows: u32, wide: std::ops::Range<u32>, parameter_bytes: u64) -> Table {
+        Table { rows, wide, parameter_bytes, ..Table::default() }
     }
 
     /// Appends an operation: its guard's row, and those that it reads and writes.

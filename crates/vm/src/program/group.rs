@@ -38,6 +38,8 @@ pub enum GroupOp {
     Proxy,
     /// Nothing, by all warps of a warpgroup: `setmaxnreg`
     WholeGroup,
+    /// Nothing, by all lanes of a warp that have not exited: before what says `.aligned`
+    WholeWarp,
 }
 
 /// What goes into groups.

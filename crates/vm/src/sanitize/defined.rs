@@ -9,26 +9,32 @@
 //! share one are never live together, and one that may be read before it is written has its row to itself from the start
 //! of the function on ([`crate::lower::allocate`](crate::lower)).
 //!
-//! Not followed: values that go through memory or through parameters of functions count as defined when they are
-//! loaded, and bits of a register are not told apart.
+//! The halves of a register are told apart, since compilers pack and unpack values; parameters and results of functions
+//! are followed, a word at a time.
+//!
+//! Not followed: values that go through memory count as defined when they are loaded, and single bits of a register are
+//! not told apart.
 
 use super::RegisterUse;
 use crate::lanes::{Frame, LANES, lanes};
 use crate::program::defined::{CONSTANT, Effect, GIVEN, Table, Uses};
 use crate::program::matrix::MatrixOp;
-use crate::program::{Memory, NONE, Op, Operands, Step, WarpOp, WarpOpKind};
-
-/// Marks an operation, not a register, as what made a row undefined.
-const SHUFFLE: u32 = 1 << 31;
+use crate::program::{Access, Inst, Memory, NONE, Op, Operands, Step, WarpOp, WarpOpKind};
 
 /// What made a value undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// A register that was not written: an index into the origins of the function's table.
-    Register(u32),
-    /// A shuffle, by its operation.
-    Shuffle(u32),
+    /// A register that was not written: the function's code, and an index into the origins of its table.
+    Register(u32, u32),
+    /// A shuffle: the function's code, and the operation.
+    Shuffle(u32, u32),
 }
+
+/// What stands where nothing is undefined.
+const NOTHING: Cause = Cause::Register(u32::MAX, 0);
+
+/// Lanes for which the low and the high half of a row are undefined.
+type Halves = [u32; 2];
 
 /// An undefined register, used where it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,45 +47,77 @@ pub(crate) struct Misuse {
 /// The registers of a call: which are undefined.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
-    /// Lanes for which each row is undefined.
-    undefined: Vec<u32>,
+    code: u32,
+    undefined: Vec<Halves>,
     /// What each row comes from.
-    causes: Vec<u32>,
+    causes: Vec<Cause>,
+    /// The lanes for which each word of the parameters is undefined, and what it comes from.
+    parameters: Vec<(u32, Cause)>,
     /// Whether any lane of any row may be undefined.
     any: bool,
 }
 
 impl Shadow {
     /// A call begins.
-    pub(crate) fn start(&mut self, table: Option<&Table>) {
+    pub(crate) fn start(&mut self, code: u32, table: Option<&Table>) {
+        self.code = code;
         self.undefined.clear();
         self.causes.clear();
+        self.parameters.clear();
         self.any = false;
         let Some(table) = table else { return };
-        self.undefined.resize(table.rows as usize, 0);
-        self.causes.resize(table.rows as usize, 0);
+        self.undefined.resize(table.rows as usize, [0; 2]);
+        self.causes.resize(table.rows as usize, NOTHING);
+        self.parameters.resize(table.parameter_bytes.div_ceil(4) as usize, (0, NOTHING));
         for &(row, origin) in &table.start {
-            self.undefined[row as usize] = u32::MAX;
-            self.causes[row as usize] = origin;
+            self.undefined[row as usize] = [u32::MAX; 2];
+            self.causes[row as usize] = Cause::Register(code, origin);
             self.any = true;
         }
     }
 
+    /// Copies what is known of parameters of some lanes from another call: from, to, how many bytes.
+    pub(crate) fn pass(&mut self, other: &Shadow, (from, to, bytes): (u64, u64, u64), lanes: u32) {
+        for word in 0..bytes.div_ceil(4) {
+            let &(undefined, cause) = match other.parameters.get((from / 4 + word) as usize) {
+                Some(known) => known,
+                None => &(0, NOTHING),
+            };
+            if let Some(known) = self.parameters.get_mut((to / 4 + word) as usize) {
+                known.0 = known.0 & !lanes | undefined & lanes;
+                if undefined & lanes != 0 {
+                    known.1 = cause;
+                    self.any = true;
+                }
+            }
+        }
+    }
+
+    fn halves(&self, row: u32) -> Halves {
+        self.undefined.get(row as usize).copied().unwrap_or([0; 2])
+    }
+
     fn of(&self, row: u32) -> u32 {
-        self.undefined.get(row as usize).copied().unwrap_or(0)
+        let [low, high] = self.halves(row);
+        low | high
     }
 
     /// What made one of some rows undefined for one of some lanes.
-    fn cause(&self, rows: &[u32], lanes: u32) -> u32 {
+    fn cause(&self, rows: &[u32], lanes: u32) -> Cause {
         let row = rows.iter().find(|&&row| self.of(row) & lanes != 0);
-        row.and_then(|&row| self.causes.get(row as usize).copied()).unwrap_or(0)
+        row.and_then(|&row| self.causes.get(row as usize).copied()).unwrap_or(NOTHING)
     }
 
-    fn set(&mut self, row: u32, undefined: u32, lanes: u32, cause: u32) {
+    fn set(&mut self, row: u32, undefined: u32, lanes: u32, cause: Cause) {
+        self.set_halves(row, [undefined; 2], lanes, cause);
+    }
+
+    fn set_halves(&mut self, row: u32, undefined: Halves, lanes: u32, cause: Cause) {
         if row <= GIVEN {
             return;
         }
-        if let Some(bits) = self.undefined.get_mut(row as usize) {
+        let Some(halves) = self.undefined.get_mut(row as usize) else { return };
+        for (bits, undefined) in halves.iter_mut().zip(undefined) {
             *bits = *bits & !lanes | undefined & lanes;
             if undefined & lanes != 0 {
                 self.causes[row as usize] = cause;
@@ -92,12 +130,8 @@ impl Shadow {
     fn misused(&mut self, rows: &[u32], taking: u32, usage: RegisterUse) -> Option<Misuse> {
         let &row = rows.iter().find(|&&row| self.of(row) & taking != 0)?;
         let lanes = self.of(row) & taking;
-        let cause = self.causes.get(row as usize).copied().unwrap_or(0);
-        self.undefined[row as usize] = 0;
-        let cause = match cause & SHUFFLE {
-            0 => Cause::Register(cause),
-            _ => Cause::Shuffle(cause & !SHUFFLE),
-        };
+        let cause = self.causes.get(row as usize).copied().unwrap_or(NOTHING);
+        self.undefined[row as usize] = [0; 2];
         Some(Misuse { cause, usage, lanes })
     }
 
@@ -120,8 +154,7 @@ impl Shadow {
         let step = match op {
             Op::Branch(..) => return misused,
             Op::Alu(inst) => {
-                let predicate = inst.s[2];
-                self.compute(&uses, taking, || frame.predicate(predicate));
+                self.compute(&uses, (inst, table), frame, taking);
                 return misused;
             }
             Op::Other(_, step) => &**step,
@@ -129,31 +162,52 @@ impl Shadow {
         misused.or_else(|| self.other(&uses, step, frame, taking))
     }
 
-    /// What comes of arithmetic. `chosen` says for which lanes a predicate holds.
-    fn compute(&mut self, uses: &Uses<'_>, taking: u32, chosen: impl Fn() -> u32) {
+    /// What comes of arithmetic.
+    fn compute(&mut self, uses: &Uses<'_>, (inst, table): (&Inst, &Table), frame: &Frame, taking: u32) {
+        let whole = |undefined: u32| [undefined; 2];
+        let any = |rows: &[u32]| rows.iter().fold(0, |any, &row| any | self.of(row));
         let undefined = match (uses.effect, uses.reads) {
             (Effect::Select, &[a, b, p]) => {
-                let holds = chosen();
-                self.of(p) | self.of(a) & holds | self.of(b) & !holds
+                let holds = frame.predicate(inst.s[2]);
+                let (a, b, p) = (self.halves(a), self.halves(b), self.of(p));
+                [0, 1].map(|half| p | a[half] & holds | b[half] & !holds)
             }
-            (Effect::Difference, &[a, b]) if a == b => 0,
+            (Effect::Difference, &[a, b]) if a == b => [0; 2],
             (Effect::All, reads) => {
                 let mut registers = reads.iter().filter(|&&row| row != CONSTANT).peekable();
                 match registers.peek() {
-                    None => 0,
-                    Some(_) => registers.fold(u32::MAX, |all, &row| all & self.of(row)),
+                    None => [0; 2],
+                    Some(_) => whole(registers.fold(u32::MAX, |all, &row| all & self.of(row))),
                 }
             }
-            (_, reads) => reads.iter().fold(0, |any, &row| any | self.of(row)),
+            (Effect::Move, &[a]) => match inst.extra {
+                0 => self.halves(a),
+                // An extraction: the first bit, and how many.
+                extra => {
+                    let half = if table.wide.contains(&a) { 32 } else { 16 };
+                    whole(self.halves(a)[usize::from(extra & 0xff >= half)])
+                }
+            },
+            (Effect::Move, pieces) => {
+                let (low, high) = pieces.split_at(pieces.len() / 2);
+                [any(low), any(high)]
+            }
+            (Effect::Halves, reads) => reads.iter().fold([0; 2], |any, &row| {
+                let halves = self.halves(row);
+                [any[0] | halves[0], any[1] | halves[1]]
+            }),
+            (Effect::Low, &[a]) => whole(self.halves(a)[0]),
+            (_, reads) => whole(any(reads)),
         };
-        let cause = if undefined == 0 { 0 } else { self.cause(uses.reads, undefined) };
+        let lanes = (undefined[0] | undefined[1]) & taking;
+        let cause = if lanes == 0 { NOTHING } else { self.cause(uses.reads, lanes) };
         for &row in uses.writes {
-            self.set(row, undefined, taking, cause);
+            self.set_halves(row, undefined, taking, cause);
         }
     }
 
     fn define(&mut self, uses: &Uses<'_>, taking: u32) {
-        uses.writes.iter().for_each(|&row| self.set(row, 0, taking, 0));
+        uses.writes.iter().for_each(|&row| self.set(row, 0, taking, NOTHING));
     }
 
     /// Everything that is no arithmetic.
@@ -201,6 +255,48 @@ impl Shadow {
         misused
     }
 
+    /// Parameters are written: what is undefined remains so.
+    fn store_parameters(&mut self, uses: &Uses<'_>, access: &Access, taking: u32) -> Option<Misuse> {
+        if access.address.base != NONE {
+            return None;
+        }
+        let mut at = access.address.offset as u64;
+        for &row in uses.reads {
+            let (undefined, cause) = (self.of(row), self.cause(&[row], u32::MAX));
+            for word in at / 4..(at + u64::from(access.bytes)).div_ceil(4) {
+                if let Some(known) = self.parameters.get_mut(word as usize) {
+                    // Of words that are written in part, any part counts.
+                    let before = if access.bytes < 4 { known.0 } else { known.0 & !taking };
+                    known.0 = before | undefined & taking;
+                    if undefined & taking != 0 {
+                        known.1 = cause;
+                    }
+                }
+            }
+            at += u64::from(access.bytes);
+        }
+        None
+    }
+
+    /// Parameters are read.
+    fn load_parameters(&mut self, uses: &Uses<'_>, access: &Access, taking: u32) -> Option<Misuse> {
+        let mut at = access.address.offset as u64;
+        let words = access.address.base == NONE && access.bytes >= 4;
+        let rows = usize::from(access.bytes > 8) + 1;
+        for registers in uses.writes.chunks(rows) {
+            let range = at / 4..(at + u64::from(access.bytes)).div_ceil(4);
+            let known = range.filter_map(|word| self.parameters.get(word as usize)).filter(|_| words);
+            let (mut undefined, mut cause) = (0, NOTHING);
+            for &(lanes, of) in known {
+                undefined |= lanes;
+                cause = if lanes != 0 { of } else { cause };
+            }
+            registers.iter().for_each(|&row| self.set(row, undefined, taking, cause));
+            at += u64::from(access.bytes);
+        }
+        None
+    }
+
     /// The lanes whose generic address may be in their own memory.
     fn in_local(&self, frame: &Frame, base: u32, wide: bool) -> u32 {
         if base == NONE {
@@ -244,7 +340,8 @@ impl Shadow {
         let absent = absent.fold(0, |lanes, lane| lanes | 1 << lane);
         let copied = lanes(mask).filter(|&lane| before >> source(lane) & 1 == 1);
         let copied = copied.fold(0, |lanes, lane| lanes | 1u32 << lane) & !absent;
-        let cause = if absent != 0 { SHUFFLE | at as u32 } else { self.cause(&[a], before) };
+        let shuffle = Cause::Shuffle(self.code, at as u32);
+        let cause = if absent != 0 { shuffle } else { self.cause(&[a], before) };
         // The row, then the predicate, which says only whether the lane was in range.
         for (index, &row) in uses.writes.iter().enumerate() {
             self.set(row, if has_row && index == 0 { absent | copied } else { 0 }, mask, cause);
@@ -306,12 +403,12 @@ impl Shadow {
 
     fn product(&mut self, factors: &[u32], sums: &[u32], writes: &[u32], taking: u32) {
         let missing = factors.iter().find(|&&row| taking != 0 && self.of(row) & taking == taking).copied();
-        let sums: Vec<(u32, u32)> =
+        let sums: Vec<(u32, Cause)> =
             sums.iter().map(|&row| (self.of(row), self.cause(&[row], taking))).collect();
         for (index, &row) in writes.iter().enumerate() {
             let (undefined, cause) = match missing {
                 Some(factor) => (taking, self.cause(&[factor], taking)),
-                None => sums.get(index).copied().unwrap_or((0, 0)),
+                None => sums.get(index).copied().unwrap_or((0, NOTHING)),
             };
             self.set(row, undefined, taking, cause);
         }

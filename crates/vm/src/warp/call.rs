@@ -8,8 +8,8 @@ use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::lanes::{LANES, lanes};
 use crate::memory::private::Private;
 use crate::program::{Call, Callee, Memory, NONE, Op, Provided, Step};
-use crate::sanitize::Actor;
 use crate::sanitize::bounds::TAG_SHIFT;
+use crate::sanitize::{Actor, Sanitizer};
 
 /// The most that the registers of a warp's calls may take: an endless recursion ends here.
 const MOST_WEIGHT: u64 = 256 << 20;
@@ -82,6 +82,10 @@ impl Warp {
         for &range in &to.inputs {
             copy(&parameters, &mut activation.parameters, range, taking);
         }
+        if launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
+            self.pass_shadow(split.call, callee, &to.inputs, taking);
+        }
+        let activation = &mut self.calls[callee as usize];
         activation.caller = Some((split.call, split.pc + 1));
         activation.depth = split.depth + 1;
         activation.lanes = taking;
@@ -89,6 +93,15 @@ impl Warp {
         self.calls[split.call as usize].parameters = parameters;
         *split = Split { pc: 0, call: callee, depth: split.depth + 1, ..*split };
         Ok(false)
+    }
+
+    /// What is undefined in parameters or results is so for the other side of a call, too.
+    fn pass_shadow(&mut self, from: u32, to: u32, ranges: &[(u64, u64, u64)], lanes: u32) {
+        let shadow = std::mem::take(&mut self.calls[from as usize].shadow);
+        for &range in ranges {
+            self.calls[to as usize].shadow.pass(&shadow, range, lanes);
+        }
+        self.calls[from as usize].shadow = shadow;
     }
 
     /// The lanes of an indirect call that pass its guard and call something else.
@@ -113,6 +126,9 @@ impl Warp {
         {
             for &range in &call.outputs {
                 copy(&parameters, &mut self.calls[caller as usize].parameters, range, leaving);
+            }
+            if env.launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
+                self.pass_shadow(callee as u32, caller, &call.outputs, leaving);
             }
         }
         self.calls[callee].parameters = parameters;

@@ -317,7 +317,7 @@ impl Warp {
         let body = &launch.program.codes[code as usize];
         let new = self.calls[call as usize].start(body, code, window);
         if launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
-            self.calls[call as usize].shadow.start(body.registers.as_deref());
+            self.calls[call as usize].shadow.start(code, body.registers.as_deref());
         }
         self.weight += Activation::weight(body);
         (call, new)

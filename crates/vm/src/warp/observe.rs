@@ -59,7 +59,7 @@ pub(super) fn observe_defined(launch: &Launch<'_>, seen: &Seen<'_>, frame: &Fram
     if let Some(misuse) = shadow.step(table, seen.pc, op, frame, seen.mask) {
         let (code, pc) = (seen.number as u32, seen.pc as u32);
         let actor = Actor { cta: seen.cta, warp: seen.warp, lanes: seen.mask, code, pc };
-        sanitizer.undefined(launch, &actor, misuse, &table.origins);
+        sanitizer.undefined(launch, &actor, misuse);
     }
 }
 
@@ -97,6 +97,7 @@ impl Warp {
                 self.observe_multimem(env, (sanitizer, &actor), split, op, operands);
             }
             Step::Fence => sanitizer.fence(launch, &actor),
+            Step::Group(GroupOp::WholeWarp) if taking != self.live => sanitizer.whole_warp(launch, &actor),
             Step::Group(GroupOp::WholeGroup) => sanitizer.whole_group(launch, &actor),
             Step::Group(op) => sanitizer.group(launch, &actor, *op),
             Step::Cluster(ClusterOp::Arrive, _) => sanitizer.cluster_barrier(launch, &actor, true),

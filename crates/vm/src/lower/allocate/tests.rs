@@ -234,7 +234,7 @@ fn a_chain_of_values_takes_one_row() {
     let registers = vec![Virtual::Narrow; 100];
     let mut ops: Vec<Op> = (1..100).map(|n| alu(n, &[n - 1])).collect();
     // The first is read before it is written, so it is live from the start, and zero.
-    let (rows, ..) = allocate(&mut ops, &registers, (0, 0), Names::default);
+    let (rows, ..) = allocate(&mut ops, &registers, (0, 0), (false, Names::default));
     assert_eq!(rows, Rows { narrow: 1, wide: 0, predicates: 1 });
 }
 
@@ -253,7 +253,7 @@ fn what_a_loop_carries_keeps_its_row_through_the_loop() {
     ];
     let mut registers = registers;
     registers.push(Virtual::Predicate);
-    let (rows, ..) = allocate(&mut ops, &registers, (0, 0), Names::default);
+    let (rows, ..) = allocate(&mut ops, &registers, (0, 0), (false, Names::default));
     assert_eq!(rows, Rows { narrow: 3, wide: 0, predicates: 2 });
 }
 
@@ -266,7 +266,7 @@ fn a_write_under_a_guard_keeps_what_was_there() {
     }
     // 1 is zero in lanes that do not pass, so nothing may be in its row before.
     let mut ops = vec![alu(0, &[]), alu(0, &[0]), guarded, alu(0, &[1])];
-    let (rows, ..) = allocate(&mut ops, &registers, (0, 0), Names::default);
+    let (rows, ..) = allocate(&mut ops, &registers, (0, 0), (false, Names::default));
     assert_eq!(rows.narrow, 2);
 }
 
@@ -274,7 +274,7 @@ fn a_write_under_a_guard_keeps_what_was_there() {
 fn pairs_are_two_rows_that_follow_one_another() {
     let registers = vec![Virtual::Wide, Virtual::Pair, Virtual::High, Virtual::Wide];
     let mut ops = vec![alu(0, &[]), alu(1, &[0]), alu(2, &[0]), alu(3, &[1, 2])];
-    let (rows, ..) = allocate(&mut ops, &registers, (0, 5), Names::default);
+    let (rows, ..) = allocate(&mut ops, &registers, (0, 5), (false, Names::default));
     assert_eq!(rows.wide, 5 + 1 + 2);
     let Op::Alu(last) = &ops[3] else { panic!("arithmetic") };
     assert_eq!(last.s[1], last.s[0] + 1);

@@ -28,7 +28,7 @@ impl Sanitizer<'_> {
             GroupOp::Commit(queue) => clocks.commit(warp, queue),
             GroupOp::Wait { queue, pending, reads, all } => clocks.wait(warp, queue, pending, reads, all),
             GroupOp::Proxy => clocks.proxy(warp),
-            GroupOp::Registers | GroupOp::WholeGroup => {}
+            GroupOp::Registers | GroupOp::WholeGroup | GroupOp::WholeWarp => {}
         }
     }
 

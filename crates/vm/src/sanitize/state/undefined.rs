@@ -5,7 +5,6 @@ use crate::fault::Place;
 use crate::grid::Launch;
 use crate::lanes::LANES;
 use crate::memory::global::lock;
-use crate::program::defined::Origin;
 use crate::sanitize::defined::{Cause, Misuse};
 use crate::sanitize::{Finding, FindingKind, Site};
 
@@ -20,21 +19,30 @@ impl Sanitizer<'_> {
     }
 
     /// A register is used that is undefined.
-    pub(crate) fn undefined(&self, launch: &Launch<'_>, actor: &Actor, misuse: Misuse, origins: &[Origin]) {
+    pub(crate) fn undefined(&self, launch: &Launch<'_>, actor: &Actor, misuse: Misuse) {
         let lane = misuse.lanes.trailing_zeros() as usize % LANES;
         let at = self.site_of(launch, actor, lane);
         let thread = actor.warp * LANES as u32 + lane as u32;
         let kernel = launch.name.into();
         let (key, kind, other) = match misuse.cause {
-            Cause::Register(index) if self.wants.init => {
-                let Some(origin) = origins.get(index as usize) else { return };
-                let place = Place { span: origin.span, ..at.place.clone() };
+            Cause::Register(code, index) if self.wants.init => {
+                let Some(of) = launch.program.codes.get(code as usize) else { return };
+                let table = of.registers.as_deref();
+                let Some(origin) = table.and_then(|table| table.origins.get(index as usize)) else { return };
+                let function = launch.image.function(of.function);
+                let place = Place {
+                    function: of.function,
+                    function_name: function.name.to_string(),
+                    unit: function.unit,
+                    span: origin.span,
+                    ..at.place.clone()
+                };
                 let (register, never) = (origin.name.clone(), origin.never);
                 let kind = FindingKind::UndefinedRegister { register, usage: misuse.usage, never };
-                ((REGISTER, actor.code, index, 0), kind, Some(Site { place, location: None }))
+                ((REGISTER, code, index, 0), kind, Some(Site { place, location: None }))
             }
-            Cause::Shuffle(pc) if self.wants.sync => {
-                let op = self.op(&Actor { pc, ..*actor });
+            Cause::Shuffle(code, pc) if self.wants.sync => {
+                let op = self.op(&Actor { code, pc, ..*actor });
                 let other = self.site(launch, op, actor.cta, thread, misuse.lanes);
                 ((SHUFFLE, op, 0, 0), FindingKind::UndefinedShuffle, Some(other))
             }
