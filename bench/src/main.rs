@@ -7,6 +7,8 @@
 //! conversion does. softwarp finds the machine's features by itself; the rivals need a build with
 //! `RUSTFLAGS="-C target-cpu=native"`. `compare.py` beside this runs both builds and adds the Python rivals.
 
+#![forbid(unsafe_code)]
+
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use minifloat::{F4E2M1FN, F8E4M3FN, F8E5M2};

@@ -2,6 +2,8 @@
 //!
 //! usage: `layout`
 
+#![forbid(unsafe_code)]
+
 use softwarp_check::{Options, resolve};
 use softwarp_image::{Unit, lay_out};
 use softwarp_syntax::parse;

@@ -6,6 +6,8 @@
 //! launched; here the longest alone, and all of them. Those with instructions that are not executed are counted,
 //! and their time too.
 
+#![forbid(unsafe_code)]
+
 use softwarp_check::{Options, settle};
 use softwarp_image::{FunctionId, Unit, lay_out};
 use softwarp_syntax::parse;

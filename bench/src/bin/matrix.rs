@@ -8,6 +8,8 @@
 //! so that results are compared up to that. Every contestant in turn, many times, and its best time counts. Then what
 //! each form of matrix instruction takes.
 
+#![forbid(unsafe_code)]
+
 #[path = "../matrix_forms.rs"]
 mod forms;
 

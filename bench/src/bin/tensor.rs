@@ -5,6 +5,8 @@
 //! Tiles of 64 KiB between buffers that stay in the cache, on one thread; every contestant of a row in turn, over
 //! and over, and its best time counts.
 
+#![forbid(unsafe_code)]
+
 use softwarp_tensor::copy::{load, store};
 use softwarp_tensor::map::Shape;
 use softwarp_tensor::reduce::Operation;

@@ -9,6 +9,8 @@
 //! counts. Results are compared, but for the last bit: texture units and fused sums round once. "by columns" is what one would
 //! write for a CPU: it computes what columns have in common only once, and rounds weights otherwise.
 
+#![forbid(unsafe_code)]
+
 use rayon::prelude::*;
 use softwarp_tensor::object::encode;
 use softwarp_tensor::{Arch, Description, Element, Map};

@@ -8,6 +8,8 @@
 //! [`Options::strict`] the manual wins and the warning is an error. The short rows of initialisers, which both
 //! allow and read differently, keep their warning then and are read as the manual does.
 
+#![forbid(unsafe_code)]
+
 pub mod checked;
 pub mod codes;
 pub mod constant;

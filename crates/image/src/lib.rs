@@ -8,6 +8,8 @@
 //!
 //! Nothing here is as large as a declared size: an array of a gigabyte is one row, and its bytes are runs.
 
+#![forbid(unsafe_code)]
+
 pub mod codes;
 pub mod contents;
 pub mod image;

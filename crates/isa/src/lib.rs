@@ -23,6 +23,8 @@
 //! );
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod availability;
 pub mod cvt;
 pub mod instruction;

@@ -12,6 +12,7 @@
 //! not count for the scale; a NaN makes its block's scale NaN, and with it the whole block when it is read
 //! back. Blocks do not cross rows.
 
+use crate::environment::with_standard_floats;
 use crate::slice::packed_len;
 use crate::{Conversion, Format, Kernel, Saturation, Vectorise, vectorised};
 use rayon::prelude::*;
@@ -125,6 +126,10 @@ impl Kernels {
 
 /// Quantises rows of `row` elements each; elements after the last whole row are left out.
 pub fn quantize(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
+    with_standard_floats(|| quantize_here(format, x, row))
+}
+
+fn quantize_here(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
     let mut quantized = Quantized { format, codes: Vec::new(), scales: Vec::new(), tensor_scale: 1.0 };
     let (Some(kernels), true) = (Kernels::new(format), row > 0) else { return quantized };
     let rows = x.len() / row;
@@ -145,9 +150,11 @@ pub fn quantize(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
         .for_each(|((x, codes), scales)| {
             let blocks =
                 x.chunks(format.block()).zip(codes.chunks_mut(packed_len(format.element(), format.block())));
-            for ((x, codes), scale) in blocks.zip(scales) {
-                *scale = quantize_block(format, &kernels, tensor_scale, x, codes);
-            }
+            with_standard_floats(|| {
+                for ((x, codes), scale) in blocks.zip(scales) {
+                    *scale = quantize_block(format, &kernels, tensor_scale, x, codes);
+                }
+            });
         });
     quantized
 }
@@ -197,17 +204,22 @@ pub fn dequantize(quantized: &Quantized, elements: usize, row: usize) -> Vec<f32
         .for_each(|((out, codes), scales)| {
             let block_codes = packed_len(format.element(), format.block());
             let blocks = out.chunks_mut(format.block()).zip(codes.chunks(block_codes)).zip(scales);
-            for ((out, codes), &scale) in blocks {
-                let scale =
-                    f32::from_bits(kernels.scale_up.one(scale.into(), 0) as u32) * quantized.tensor_scale;
-                let mut values = [[0u8; 4]; 32];
-                kernels.up.run_packed(codes, &[], values.as_flattened_mut());
-                for (out, value) in out.iter_mut().zip(values) {
-                    *out = f32::from_le_bytes(value) * scale;
+            with_standard_floats(|| {
+                for ((out, codes), &scale) in blocks {
+                    dequantize_block(&kernels, quantized.tensor_scale, codes, scale, out);
                 }
-            }
+            });
         });
     out
+}
+
+fn dequantize_block(kernels: &Kernels, tensor_scale: f32, codes: &[u8], scale: u8, out: &mut [f32]) {
+    let scale = f32::from_bits(kernels.scale_up.one(scale.into(), 0) as u32) * tensor_scale;
+    let mut values = [[0u8; 4]; 32];
+    kernels.up.run_packed(codes, &[], values.as_flattened_mut());
+    for (out, value) in out.iter_mut().zip(values) {
+        *out = f32::from_le_bytes(value) * scale;
+    }
 }
 
 /// The bits of the largest finite magnitude, and whether there is a NaN.

@@ -1,9 +1,9 @@
 //! The conversion loop, compiled once per CPU feature set, and the choice between them.
 //!
-//! This is the only place of the crate with `unsafe`: calling a function that was compiled for CPU
-//! features is sound only on a CPU that has them. [`Level::best`] asks the CPU, and [`Level::current`]
-//! never exceeds that answer, whatever the environment says.
+//! `unsafe` is here because calling a function that was compiled for CPU features is sound only on a CPU that has
+//! them. [`Level::best`] asks the CPU, and [`Level::current`] never exceeds that answer, whatever the environment says.
 
+use crate::environment::with_standard_floats;
 use crate::kernel::convert_elements;
 use crate::stream::Cached;
 #[cfg(target_arch = "x86_64")]
@@ -92,7 +92,7 @@ pub trait Vectorise {
     fn run(self) -> Self::Output;
 }
 
-/// Runs `work` compiled for the current level's features.
+/// Runs `work` compiled for the current level's features, in the floating-point environment of the caller.
 #[cfg(target_arch = "x86_64")]
 pub fn vectorised<W: Vectorise>(work: W) -> W::Output {
     #[target_feature(enable = "avx2,bmi1,bmi2")]
@@ -139,7 +139,7 @@ impl Clones {
         let convert = self.0[level.min(Level::best()) as usize];
         // SAFETY: `convert` was compiled for a level that is at most `Level::best()`, and the features of
         // that level were detected on this CPU; lower levels' features are contained in it.
-        unsafe { convert(src, aux, dst) }
+        with_standard_floats(|| unsafe { convert(src, aux, dst) });
     }
 }
 

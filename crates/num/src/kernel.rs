@@ -6,7 +6,7 @@
 
 use crate::body::{self, Path};
 use crate::clones::{Clones, clones};
-use crate::stream::{LARGE, LINE, Stores, lines, soon_read, soon_written};
+use crate::stream::{Fenced, LARGE, LINE, Stores, lines, soon_read, soon_written};
 use crate::{Conversion, Format, Rounding, Saturation, Scaling};
 
 /// The compiled loops for one conversion.
@@ -136,6 +136,7 @@ fn convert_past_caches<const CODE: u32, S: Stores>(
     let c = const { Conversion::from_code(CODE) };
     let aux_step = STRIDE * const { aux_bytes(Conversion::from_code(CODE)) };
     let (src_step, line_step) = (stride_bytes(c.src, spread), stride_bytes(c.dst, false) / LINE);
+    let stores = Fenced::new(stores);
     let (before, lines) = lines(dst);
     let head = before.len() / c.dst.bytes();
     let (src_head, aux_head) = (head * src_step / STRIDE, head * aux_step / STRIDE);
@@ -160,7 +161,7 @@ fn convert_past_caches<const CODE: u32, S: Stores>(
             stores.store(&results, &mut lines[stride * line_step..][..line_step]);
         }
     }
-    stores.finish();
+    drop(stores);
     head + whole * STRIDE
 }
 

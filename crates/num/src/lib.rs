@@ -21,8 +21,11 @@
 //! # assert_eq!(Format::E4m3.encode(-0.1, Rounding::NearestEven, Saturation::Finite), Some(0x9d));
 //! ```
 //!
-//! This crate knows nothing of PTX text, reads and writes no files, and has `unsafe` in two modules only
-//! (`clones`, `stream`).
+//! Results do not depend on the floating-point environment that a host program has set: conversions run in
+//! [the standard one](with_standard_floats) and restore the host's.
+//!
+//! This crate knows nothing of PTX text, reads and writes no files, and has `unsafe` in three modules only
+//! (`clones`, `environment`, `stream`).
 
 pub mod block;
 mod body;
@@ -30,6 +33,7 @@ mod carrier;
 mod clones;
 mod conversion;
 mod cvt;
+mod environment;
 mod format;
 mod kernel;
 pub mod slice;
@@ -39,6 +43,7 @@ mod value;
 pub use clones::{LEVEL_VARIABLE, Level, Vectorise, vectorised};
 pub use conversion::{Conversion, Rounding, Saturation, Scaling};
 pub use cvt::{Cvt, Extra, extend, pack};
+pub use environment::with_standard_floats;
 pub use format::{Format, Kind, Packed, Spec, TopCodes};
 pub use kernel::Kernel;
 pub use value::Class;

@@ -6,10 +6,10 @@
 //! written than read, and too much to stay cached, storing whole lines past the caches avoids that reading
 //! altogether.
 //!
-//! With [`crate::clones`], one of the two places in this crate with `unsafe`: these instructions are reached
-//! through intrinsics on raw pointers. Prefetches have no architectural effect and read nothing, whatever the
-//! address. Stores past the caches need a feature of the CPU, of which a [`PastCaches`] is the proof, and
-//! write only through borrowed lines.
+//! `unsafe` is here because these instructions are reached through intrinsics on raw pointers. Prefetches have no
+//! architectural effect and read nothing, whatever the address. Stores past the caches need a feature of the CPU, of
+//! which a [`PastCaches`] is the proof, and write only through borrowed lines. They are weakly ordered; [`Fenced`] puts
+//! a fence behind them before anybody else can see the lines, also when the work between panics.
 
 /// Bytes that memory is asked for ahead of its use, in each stream; by measurement.
 const AHEAD: usize = 1024;
@@ -72,6 +72,35 @@ pub(crate) trait Stores: Copy {
 
     /// Makes what was stored visible to other threads before anything that is written later.
     fn finish(self);
+}
+
+/// Stores that are [finished](Stores::finish) when this goes.
+pub(crate) struct Fenced<S: Stores>(S);
+
+impl<S: Stores> Fenced<S> {
+    #[inline(always)]
+    pub(crate) fn new(stores: S) -> Fenced<S> {
+        Fenced(stores)
+    }
+
+    /// As [`Stores::store`].
+    #[inline(always)]
+    pub(crate) fn store(&self, from: &[u8], to: &mut [Line]) {
+        self.0.store(from, to);
+    }
+
+    /// As [`Stores::look_up`].
+    #[inline(always)]
+    pub(crate) fn look_up(&self, table: &[u32; 16], codes: &[u8], to: &mut [Line]) {
+        self.0.look_up(table, codes, to);
+    }
+}
+
+impl<S: Stores> Drop for Fenced<S> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.finish();
+    }
 }
 
 /// Ordinary stores.

@@ -4,6 +4,7 @@
 //! to 32 bits decode through the conversion body itself.
 
 use crate::body::{self, int_range, int_value};
+use crate::environment::with_standard_floats;
 use crate::{Conversion, Format, Kind, Rounding, Saturation, TopCodes};
 
 /// What kind of number a code is.
@@ -23,6 +24,11 @@ impl Format {
     /// The value of a code as an f64: exact for every format but 64-bit integers beyond 2^53, which are
     /// rounded to nearest. Bits above the code are ignored.
     pub fn decode(self, code: u64) -> f64 {
+        with_standard_floats(|| self.decode_here(code))
+    }
+
+    #[inline(always)]
+    fn decode_here(self, code: u64) -> f64 {
         match (self, self.spec().kind) {
             (Format::F64, _) => f64::from_bits(code),
             (Format::U64, _) => code as f64,
@@ -37,6 +43,10 @@ impl Format {
     /// Without saturation a value out of range becomes infinity, or NaN where there is none; formats that
     /// have neither, and integers, saturate in any case.
     pub fn encode(self, value: f64, rounding: Rounding, saturation: Saturation) -> Option<u64> {
+        with_standard_floats(|| self.encode_here(value, rounding, saturation))
+    }
+
+    fn encode_here(self, value: f64, rounding: Rounding, saturation: Saturation) -> Option<u64> {
         let c = Conversion { rounding, saturation, ..Conversion::new(Format::F64, self) };
         let rounds = !matches!(rounding, Rounding::Stochastic | Rounding::NearestAway);
         if !rounds || matches!(saturation, Saturation::Clamp) {
@@ -66,6 +76,10 @@ impl Format {
 
     /// What kind of number a code is.
     pub fn classify(self, code: u64) -> Class {
+        with_standard_floats(|| self.classify_here(code))
+    }
+
+    fn classify_here(self, code: u64) -> Class {
         let value = self.decode(code);
         if value.is_nan() {
             Class::Nan

@@ -9,6 +9,8 @@
 //! [`vm`] runs kernels, [`machine`] is the way to it from Rust, and [`run`] from launch files. The command line is a
 //! thin layer over this library.
 
+#![forbid(unsafe_code)]
+
 pub mod arrays;
 pub mod blocks;
 pub mod codes;

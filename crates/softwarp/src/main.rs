@@ -1,5 +1,7 @@
 //! The `softwarp` command.
 
+#![forbid(unsafe_code)]
+
 mod cli;
 
 fn main() -> std::process::ExitCode {

@@ -1,5 +1,8 @@
-//! Keeps the arrows between the crates pointing down (docs/ARCHITECTURE.md).
+//! Holds the workspace to what docs/ARCHITECTURE.md says: which crate uses which, where `unsafe` is, and which licences
+//! dependencies have.
 
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The floors of the house, the lowest first. A crate may use those below it, and no others of ours.
@@ -18,15 +21,20 @@ fn floor(package: &str) -> Option<usize> {
     FLOORS.iter().position(|floor| floor.contains(&package))
 }
 
-#[test]
-fn arrows_between_crates_go_down() {
+fn metadata(arguments: &[&str]) -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .args(["metadata", "--format-version", "1", "--offline"])
+        .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo metadata runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("metadata is JSON");
+    serde_json::from_slice(&output.stdout).expect("metadata is JSON")
+}
+
+#[test]
+fn arrows_between_crates_go_down() {
+    let metadata = metadata(&["--no-deps"]);
     let packages = metadata["packages"].as_array().expect("packages");
     assert!(packages.len() >= 3);
     for package in packages {
@@ -40,4 +48,123 @@ fn arrows_between_crates_go_down() {
             }
         }
     }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// All Rust files of the workspace, from its root.
+fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if entry.is_dir() && name != "target" && !name.starts_with('.') {
+            sources(&entry, into);
+        } else if name.ends_with(".rs") {
+            into.push(entry);
+        }
+    }
+}
+
+/// Whether a file has the keyword in its code. (No string of these files spells it.)
+fn has_unsafe(text: &str) -> bool {
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).any(|word| word == "unsafe")
+}
+
+/// The table "Where `unsafe` is" of docs/ARCHITECTURE.md lists every file that has some, and no other.
+#[test]
+fn unsafe_is_where_the_architecture_says() {
+    let root = root();
+    let page = std::fs::read_to_string(root.join("docs/ARCHITECTURE.md")).expect("the page");
+    let (_, section) = page.split_once("## Where `unsafe` is").expect("the section");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let named: BTreeSet<String> = rows.map(|(file, _)| file.to_owned()).collect();
+    let mut files = Vec::new();
+    ["crates", "bench", "fuzz"].iter().for_each(|folder| sources(&root.join(folder), &mut files));
+    assert!(files.len() > 300);
+    let found: BTreeSet<String> = files
+        .iter()
+        .filter(|file| has_unsafe(&std::fs::read_to_string(file).expect("text")))
+        .map(|file| file.strip_prefix(&root).expect("inside").to_string_lossy().replace('\\', "/"))
+        .filter(|file| file != "crates/softwarp/tests/architecture.rs")
+        .collect();
+    let stale: Vec<_> = named.difference(&found).collect();
+    let missing: Vec<_> = found.difference(&named).collect();
+    assert!(stale.is_empty() && missing.is_empty(), "not unsafe: {stale:?}; not named: {missing:?}");
+}
+
+/// A crate without `unsafe` says so to the compiler.
+#[test]
+fn crates_without_unsafe_forbid_it() {
+    for name in ["check", "image", "isa", "softwarp", "syntax", "tensor"] {
+        let file = root().join("crates").join(name).join("src/lib.rs");
+        let text = std::fs::read_to_string(file).expect("text");
+        assert!(text.contains("\n#![forbid(unsafe_code)]\n"), "{name}");
+    }
+}
+
+/// Licences under which code may be linked into what is MIT or Apache-2.0.
+const ALLOWED: &[&str] = &[
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "0BSD",
+    "ISC",
+    "Zlib",
+    "Unlicense",
+    "Unicode-3.0",
+];
+
+/// Packages with other licences that only the bench is measured against; nothing of them is in softwarp.
+const BENCH_ONLY: &[&str] = &["minifloat"];
+
+/// Whether an expression of licences can be kept with those that are allowed.
+fn may_be_used(licence: &str) -> bool {
+    let licence = licence.replace('/', " OR ");
+    let any = |part: &str| {
+        part.trim_matches(['(', ')', ' ']).split(" OR ").any(|one| ALLOWED.contains(&one.trim()))
+    };
+    licence.split(" AND ").all(any)
+}
+
+#[test]
+fn licences_of_dependencies_are_allowed() {
+    assert!(may_be_used("(MIT OR Apache-2.0) AND Unicode-3.0") && may_be_used("GPL-3.0 OR MIT"));
+    assert!(!may_be_used("GPL-3.0") && !may_be_used("MIT AND GPL-3.0"));
+    let metadata = metadata(&["--filter-platform", &platform()]);
+    let packages = metadata["packages"].as_array().expect("packages");
+    assert!(packages.len() > 50);
+    for package in packages {
+        let (name, licence) = (&package["name"], &package["license"]);
+        let (name, licence) = (name.as_str().expect("a name"), licence.as_str().unwrap_or_default());
+        let ours = name.starts_with("softwarp");
+        let allowed = may_be_used(licence) || BENCH_ONLY.contains(&name);
+        assert!(allowed, "{name} is under {licence:?}");
+        let source = package["source"].as_str().unwrap_or_default();
+        let public = source == "registry+https://github.com/rust-lang/crates.io-index";
+        assert!(ours || public, "{name} comes from {source:?}");
+    }
+    // What is for the bench only is used by nothing else.
+    let names: HashMap<&str, &str> = packages
+        .iter()
+        .map(|package| (package["id"].as_str().expect("an id"), package["name"].as_str().expect("a name")))
+        .collect();
+    for node in metadata["resolve"]["nodes"].as_array().expect("nodes") {
+        let user = names[node["id"].as_str().expect("an id")];
+        for dependency in node["dependencies"].as_array().expect("dependencies") {
+            let used = names[dependency.as_str().expect("an id")];
+            assert!(!BENCH_ONLY.contains(&used) || user == "softwarp-bench", "{user} uses {used}");
+        }
+    }
+}
+
+/// The platform that this test was built for, as Cargo names it.
+fn platform() -> String {
+    let output = Command::new("rustc").arg("-vV").output().expect("rustc runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host").to_owned()
 }

@@ -5,6 +5,7 @@ mod called;
 use called::{Ran, call};
 use serde_json::{Value as Json, json};
 use softwarp::npy::{Array, DType};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -292,15 +293,23 @@ fn a_kernel_that_never_ends_is_stopped_by_its_limits() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_stops_a_launch_and_leaves_what_was_done() {
-    let text = ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %p;\nld.param.u64 %p, [p];\n\
-                st.global.u8 [%p], 7;\nL: bra L;\n}\n";
+    // It says that it has begun: after that, it is in its loop or about to be.
+    let text = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n\
+        .global .align 1 .b8 text[7] = {98, 101, 103, 117, 110, 10, 0};\n\
+        .visible .entry k(.param .u64 p)\n{\n.reg .b64 %p, %f;\nld.param.u64 %p, [p];\nst.global.u8 [%p], 7;\n\
+        mov.u64 %f, text;\ncvta.global.u64 %f, %f;\n{\n.param .b64 f;\n.param .b64 a;\n.param .b32 r;\n\
+        st.param.b64 [f], %f;\nst.param.b64 [a], 0;\ncall.uni (r), vprintf, (f, a);\n}\nL: bra L;\n}\n";
     let folder = folder(&[("k.ptx", text)]);
-    let child = command(folder.path(), &["k.ptx", "--arg", "buffer:p=zero:1", "--dump", "p", "--time", "60"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    std::thread::sleep(Duration::from_millis(500));
+    let mut child =
+        command(folder.path(), &["k.ptx", "--arg", "buffer:p=zero:1", "--dump", "p", "--time", "60"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+    let mut said = String::new();
+    let stderr = child.stderr.as_mut().expect("piped");
+    BufReader::new(stderr).read_line(&mut said).expect("a line");
+    assert_eq!(said, "begun\n");
     let began = Instant::now();
     let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(told.success());

@@ -1,7 +1,8 @@
 //! The page that `softwarp tensor draw --html` writes, in a browser: its walk is the original's, cell by cell, at every
 //! position; and what is under the pointer is marked in both memories.
 //!
-//! Needs Chromium (Debian: `apt-get install chromium`); without it these tests say so and pass.
+//! Needs Chromium (Debian: `apt-get install chromium`). Without it these tests say so and pass; where `CI` is set, they
+//! fail.
 
 use serde_json::{Value as Json, json};
 use softwarp::tensor::{Arch, Direction, Map, Mode};
@@ -18,6 +19,7 @@ fn browser() -> Option<&'static str> {
         version.is_ok_and(|status| status.success())
     });
     if found.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "CI is set, and there is no Chromium");
         println!("skipped: there is no Chromium here");
     }
     found

@@ -2,6 +2,8 @@
 //!
 //! Reading never fails and never panics: it returns what was understood and everything that was wrong.
 
+#![forbid(unsafe_code)]
+
 pub mod codes;
 pub mod diagnostic;
 pub mod span;

@@ -7,6 +7,8 @@
 //!
 //! Knows nothing of PTX text.
 
+#![forbid(unsafe_code)]
+
 pub mod copy;
 pub mod map;
 pub mod object;

@@ -5,7 +5,7 @@
 //! maximum prefer a number to a NaN, and -0 is below +0.
 
 use crate::types::Element;
-use softwarp_num::{Conversion, Format};
+use softwarp_num::{Conversion, Format, with_standard_floats};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -80,9 +80,12 @@ impl Operation {
 
     /// Reduces whole elements of `source` into `destination`; changes nothing if it does not take the type.
     pub fn apply(self, element: Element, destination: &mut [u8], source: &[u8]) {
-        if !self.takes(element) {
-            return;
+        if self.takes(element) {
+            with_standard_floats(|| self.apply_here(element, destination, source));
         }
+    }
+
+    fn apply_here(self, element: Element, destination: &mut [u8], source: &[u8]) {
         if self == Operation::Add
             && let Some(format) = small_float(element)
         {

@@ -21,6 +21,7 @@ use crate::stats::{Counts, OpCount, Progress, Tracer, Watch};
 use crate::texture::Textures;
 use softwarp_image::window::{CTA_SHARED, reserved_shared};
 use softwarp_image::{FunctionId, Image, Windows};
+use softwarp_num::with_standard_floats;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -220,9 +221,9 @@ impl Launch<'_> {
         let workers = self.threads.min(usize::try_from(self.units()).unwrap_or(usize::MAX)).max(1);
         rayon::in_place_scope(|scope| {
             for _ in 1..workers {
-                scope.spawn(|_| crew.work(self));
+                scope.spawn(|_| with_standard_floats(|| crew.work(self)));
             }
-            crew.work(self);
+            with_standard_floats(|| crew.work(self));
         });
         let fault = lock(&crew.fault).take().map(|(_, fault)| fault);
         let (counts, operations) = std::mem::take(&mut *lock(&crew.done));
