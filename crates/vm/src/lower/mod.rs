@@ -96,6 +96,7 @@ pub fn lower_with(
         of_function: vec![NONE; image.functions.len()],
         reached: Vec::new(),
         calls_indirectly: false,
+        edges: 0,
         unsupported: Vec::new(),
     };
     session.reach(kernel);
@@ -144,6 +145,8 @@ struct Session<'a> {
     /// The functions that are reached, in the order of their codes.
     reached: Vec<FunctionId>,
     calls_indirectly: bool,
+    /// Targets of all `brx.idx` so far.
+    edges: usize,
     unsupported: Vec<Unsupported>,
 }
 
