@@ -1,6 +1,7 @@
 //! Programs of random instructions from the table, on random addresses, textures, tensors and mbarriers, are loaded and
 //! run in grids, clusters and cooperative launches: nothing panics, hangs or takes memory without bound, and the loop
-//! that is watched does what the plain one does.
+//! that is watched does what the plain one does. Some of them loop or call themselves for ever: limits on steps, time and
+//! memory hold for them, whatever else they do.
 #![no_main]
 
 #[path = "run/launched.rs"]
@@ -42,8 +43,18 @@ const BEGIN: &str = "ld.param.u64 %A0, [pa];\nld.param.u64 %A1, [pb];\nmad.wide.
     setp.eq.u32 %Q, %T, 0;\n@%Q mbarrier.init.shared.b64 [bars], 3;\n@%Q mbarrier.init.shared.b64 [bars+8], 1;\n\
     bar.sync 0;\n";
 
+/// How a program ends.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Returns,
+    /// The kernel begins again and again.
+    Loops,
+    /// The function calls itself twice, and never returns.
+    Recurs,
+}
+
 /// The text of a program. Samplers are of their own, or the textures'.
-fn text(registers: &BTreeSet<&str>, bodies: [&[String]; 2], independent: bool) -> String {
+fn text(registers: &BTreeSet<&str>, bodies: [&[String]; 2], independent: bool, end: End) -> String {
     let mode = if independent { ", texmode_independent" } else { "" };
     let mut text = format!(".version 8.6\n.target sm_90a{mode}\n{DECLARED}");
     for geometry in GEOMETRIES {
@@ -59,14 +70,23 @@ fn text(registers: &BTreeSet<&str>, bodies: [&[String]; 2], independent: bool) -
         "mov.b64 %P0, %p;\nmov.b64 %A0, %p;\nmov.b64 %A1, %p;\nmov.u32 %r, %n;\n".to_owned(),
         format!("{BEGIN}{}", maps.collect::<String>()),
     ];
-    for ((head, begin), body) in heads.into_iter().zip(begins).zip(bodies) {
-        let _ = write!(text, "{head}\n{{\n{PROLOGUE}{begin}");
+    let ends = match end {
+        End::Returns => [String::new(), String::new()],
+        End::Loops => [String::new(), "bra FOREVER;\n".to_owned()],
+        End::Recurs => [
+            "call (%r), f, (%p, %n);\ncall (%r), f, (%p, %r);\n".to_owned(),
+            "call (%R), f, (%A0, %R);\nbra FOREVER;\n".to_owned(),
+        ],
+    };
+    for (((head, begin), body), end) in heads.into_iter().zip(begins).zip(bodies).zip(ends) {
+        let _ = write!(text, "{head}\n{{\n{PROLOGUE}{begin}FOREVER:\n");
         for name in registers {
             let _ = writeln!(text, ".reg .{name} %{name}_<264>;");
         }
         for line in body {
             let _ = writeln!(text, "{line}");
         }
+        text.push_str(&end);
         text.push_str("ret;\n}\n");
     }
     text
@@ -97,16 +117,25 @@ fuzz_target!(|data: &[u8]| {
     let function = writer.body(0, &mut (MOST / 4), false);
     let kernel = writer.body(0, &mut MOST.clone(), true);
     let mut bodies = [function, kernel];
+    let end = match flags >> 6 {
+        0 | 1 => End::Returns,
+        2 => End::Loops,
+        _ => End::Recurs,
+    };
     // What the checker and the machine do not take goes, and the rest is tried again.
     for _ in 0..8 {
-        let source = text(&writer.registers, [&bodies[0], &bodies[1]], flags & 8 != 0);
+        let source = text(&writer.registers, [&bodies[0], &bodies[1]], flags & 8 != 0, end);
         let places: Vec<usize> = match Device::load(&[&source], LoadOptions::default()) {
             Ok(mut device) => match device.program("k") {
                 Ok(_) => {
                     if std::env::var_os("SHOW").is_some() {
                         eprintln!("{source}");
                     }
-                    Launched::new(flags, shape).compare(&source);
+                    let launched = Launched::new(flags, shape);
+                    match end {
+                        End::Returns => launched.compare(&source),
+                        End::Loops | End::Recurs => launched.limited(&source),
+                    }
                     return;
                 }
                 Err(LaunchError::Unsupported(list)) => {

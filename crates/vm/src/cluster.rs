@@ -7,6 +7,7 @@
 //! **The barrier** counts threads. It completes when all threads of the cluster that have not exited have arrived,
 //! and begins anew at once; phases are numbered, and whoever waits does so for the end of one.
 
+use crate::account::Charge;
 use crate::cta::{Cta, Turn};
 use crate::fault::{Fault, FaultKind, Waiting};
 use crate::grid::Launch;
@@ -14,6 +15,7 @@ use crate::lanes::LANES;
 use crate::memory::RESERVED;
 use crate::memory::cell::Cells;
 use crate::stats::Watch;
+use crate::warp::cost::zeroing;
 use std::cell::Cell;
 
 /// How many turns each CTA gets while they only poll, before another cluster gets its turn.
@@ -140,39 +142,53 @@ pub(crate) struct Cluster {
     /// By rank.
     ctas: Vec<Cta>,
     common: Common,
+    /// What it takes of the host's memory, besides the registers and stacks of its warps.
+    held: Charge,
 }
 
 impl Cluster {
-    /// Room for a cluster of a launch; `None` if the host has none.
-    pub(crate) fn new(launch: &Launch<'_>) -> Option<Cluster> {
+    /// Room for a cluster of a launch.
+    pub(crate) fn new(launch: &Launch<'_>) -> Result<Cluster, FaultKind> {
         let ranks = 0..launch.cluster_ctas();
+        let what = "shared memory and warps of CTAs";
+        let each = launch.shared_bytes + Cta::fixed_bytes(launch);
+        let bytes = each.saturating_mul(launch.cluster_ctas().into());
+        let held = launch.account.charge(bytes);
+        let held = held.map_err(|refused| FaultKind::out_of_memory(what, refused))?;
         let memory = || {
             let (cells, reserved) = (Cells::new(launch.shared_bytes)?, Cells::new(RESERVED)?);
             Some(Shared { cells, reserved, ended: Cell::new(false) })
         };
-        let shared = ranks.clone().map(|_| memory()).collect::<Option<Vec<_>>>()?;
+        let shared = ranks.clone().map(|_| memory()).collect::<Option<Vec<_>>>();
+        let shared = shared.ok_or_else(|| launch.no_memory(what, bytes))?;
         let ctas = ranks.map(|rank| Cta::new(launch, rank)).collect();
-        Some(Cluster { ctas, common: Common { shared, barrier: Barrier::new(launch) } })
+        Ok(Cluster { ctas, common: Common { shared, barrier: Barrier::new(launch) }, held })
     }
 
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        let shared: u64 = self.common.shared.iter().map(|one| one.cells.len()).sum();
-        shared + self.ctas.iter().map(Cta::bytes).sum::<u64>()
+        self.held.bytes() + self.ctas.iter().map(Cta::bytes).sum::<u64>()
     }
 
     /// Begins the cluster with a number in the grid.
-    pub(crate) fn start(&mut self, launch: &Launch<'_>, index: u64, watch: &mut Watch) {
+    pub(crate) fn start(
+        &mut self,
+        launch: &Launch<'_>,
+        index: u64,
+        watch: &mut Watch,
+    ) -> Result<(), FaultKind> {
         self.common.barrier.restart(launch);
         for shared in &mut self.common.shared {
             // What another CTA left in shared memory is not for this one to see.
             shared.cells.clear();
             shared.reserved.clear();
             shared.ended.set(false);
+            watch.work(zeroing(launch.shared_bytes));
         }
         for (rank, cta) in (0..).zip(&mut self.ctas) {
-            cta.start(launch, &mut self.common, launch.cta(index, rank), watch);
+            cta.start(launch, &mut self.common, launch.cta(index, rank), watch)?;
         }
+        Ok(())
     }
 
     /// Runs it until it ends or has been busy for long.
@@ -181,12 +197,15 @@ impl Cluster {
         launch: &Launch<'_>,
         watch: &mut Watch,
     ) -> Result<Turn, Box<Fault>> {
-        let Cluster { ctas, common } = self;
+        let Cluster { ctas, common, .. } = self;
         let patience = if ctas.len() == 1 { 1 } else { PATIENCE };
         let (mut turns, mut idle) = (0, 0);
         loop {
             let (mut running, mut busy, mut moved) = (false, false, false);
-            for (rank, cta) in ctas.iter_mut().enumerate() {
+            let first = watch.random.as_mut().map_or(0, |random| random.below(ctas.len()));
+            for index in 0..ctas.len() {
+                let rank = (first + index) % ctas.len();
+                let cta = &mut ctas[rank];
                 if common.shared[rank].ended.get() {
                     continue;
                 }

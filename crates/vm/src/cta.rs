@@ -5,9 +5,10 @@
 //! A barrier without a count waits for all threads of the CTA that have not exited.
 
 use crate::cluster::Common;
-use crate::fault::{Fault, Waiting};
+use crate::fault::{Fault, FaultKind, Waiting};
 use crate::grid::Launch;
 use crate::lanes::{LANES, lanes};
+use crate::memory::RESERVED;
 use crate::memory::cell::Piece;
 use crate::stats::Watch;
 use crate::warp::{Env, HINTS, PIECES, Products, Progress, Warp};
@@ -252,7 +253,14 @@ impl Cta {
         }
     }
 
-    /// Bytes that it takes besides shared memory.
+    /// Bytes that one takes besides shared memory, registers and stacks.
+    pub(crate) fn fixed_bytes(launch: &Launch<'_>) -> u64 {
+        let warps = u64::from(launch.block_threads().div_ceil(LANES as u32));
+        let barriers = size_of::<Barriers>() + BARRIERS as usize * size_of::<State>();
+        (size_of::<Cta>() + barriers) as u64 + RESERVED + warps * (size_of::<Warp>() as u64 + 1024)
+    }
+
+    /// Bytes that the registers and stacks of its warps take.
     pub(crate) fn bytes(&self) -> u64 {
         self.warps.iter().map(Warp::bytes).sum::<u64>()
     }
@@ -282,7 +290,7 @@ impl Cta {
         common: &mut Common,
         place: [u32; 3],
         watch: &mut Watch,
-    ) {
+    ) -> Result<(), FaultKind> {
         self.place = place;
         self.phase = common.barrier.phase();
         self.barriers.restart((0..self.warps.len()).map(|warp| launch.lanes(warp)));
@@ -291,8 +299,9 @@ impl Cta {
         }
         let (warps, _, mut env) = self.parts(launch, common, watch);
         for (index, warp) in warps.iter_mut().enumerate() {
-            warp.start(&mut env, launch.lanes(index));
+            warp.start(&mut env, launch.lanes(index))?;
         }
+        Ok(())
     }
 
     /// Runs it until it ends, waits or has been busy for long.
@@ -306,10 +315,13 @@ impl Cta {
         let mut idle_rounds = 0;
         let mut rounds = 0;
         let mut any_moved = pass(warps, phase, &mut env);
+        let most_rounds = env.watch.random.as_mut().map_or(ROUNDS, |random| 1 + random.below(8) as u32);
         loop {
             rounds += 1;
             let (mut moved, mut paused, mut running) = (false, false, 0);
+            let order = env.watch.random.as_mut().map(|random| random.order::<WARPS>(warps.len()));
             for index in 0..warps.len() {
+                let index = order.map_or(index, |order| usize::from(order[index]));
                 if warps[index].live() == 0 {
                     continue;
                 }
@@ -343,7 +355,8 @@ impl Cta {
             }
             if moved || warps.iter().any(|warp| warp.live() != 0 && warp.is_ready()) {
                 idle_rounds = if moved { 0 } else { idle_rounds + 1 };
-                if idle_rounds >= PATIENCE || rounds >= ROUNDS {
+                let long = idle_rounds >= PATIENCE || rounds >= most_rounds;
+                if long && warps.iter().any(|warp| warp.live() != 0) {
                     return Ok(Turn::Busy);
                 }
                 continue;

@@ -15,6 +15,7 @@
 
 mod launch;
 
+use crate::account::Account;
 pub use crate::launch::{ClusterError, Launch, LaunchError, Report};
 use crate::lower::{Lowering, lower};
 use crate::memory::cell::Cells;
@@ -40,6 +41,8 @@ pub struct LoadOptions {
     /// Variables lie apart, with red zones between them: for launches with [`sanitize::Sanitize::bounds`]. Their
     /// addresses are not those that they have otherwise.
     pub red_zones: bool,
+    /// The most bytes of host memory that the device and its launches may hold; [`Account::default_limit`] without it.
+    pub memory: Option<u64>,
 }
 
 /// Why modules were not loaded.
@@ -86,6 +89,7 @@ pub struct Device {
     units: Vec<Loaded>,
     image: Image,
     windows: Windows,
+    account: Account,
     global: Global,
     constant: Constant,
     programs: HashMap<FunctionId, Arc<Program>>,
@@ -129,13 +133,15 @@ impl Device {
             softwarp_image::Options { red_zones: options.red_zones, ..softwarp_image::Options::default() };
         let image = lay_out(&linked, layout).map_err(LoadError::Unlinked)?;
         let windows = Windows::for_target(image.header.address_bits, image.header.arch);
-        let global = Global::new(&windows, image.global.bytes).map_err(LoadError::Memory)?;
+        let account = Account::new(options.memory.unwrap_or_else(Account::default_limit));
+        let global = Global::new(&windows, image.global.bytes, &account).map_err(LoadError::Memory)?;
         let constant = Constant::new(&image).map_err(LoadError::Memory)?;
         let textures = Textures::of(&image, &windows);
         let device = Device {
             units,
             image,
             windows,
+            account,
             global,
             constant,
             programs: HashMap::new(),
@@ -177,6 +183,11 @@ impl Device {
             StateSpace::Const => Some((&self.constant.cells, u64::from(object.bank) * BANK_BYTES + offset)),
             _ => None,
         }
+    }
+
+    /// Host memory that it holds, and how much it may.
+    pub fn account(&self) -> &Account {
+        &self.account
     }
 
     /// The modules, laid out.

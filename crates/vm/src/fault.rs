@@ -1,5 +1,6 @@
 //! What stops a launch: bad accesses, traps, deadlocks, limits; and everything needed to say where.
 
+use crate::account::Refused;
 use crate::mbarrier::Misuse;
 use crate::program::Memory;
 use crate::texture::Geometry;
@@ -95,8 +96,17 @@ pub enum FaultKind {
     BadFree(u64),
     /// A texture, sampler or surface that cannot be used so.
     Texture(Box<BadTexture>),
-    /// The host has no memory for what the launch needs.
-    OutOfMemory,
+    /// The host has no memory for what the launch needs, or may not give so much.
+    OutOfMemory {
+        /// What needs it.
+        what: &'static str,
+        /// How many bytes.
+        bytes: u64,
+        /// Bytes that are in use.
+        used: u64,
+        /// Bytes that may be in use.
+        most: u64,
+    },
     /// More instructions than the launch was allowed.
     StepLimit,
     /// More time than the launch was allowed.
@@ -318,6 +328,19 @@ impl Trouble {
 
 pub(crate) type Tried<T> = Result<T, Box<Trouble>>;
 
+impl FaultKind {
+    /// What the account of host memory refused to something.
+    pub(crate) fn out_of_memory(what: &'static str, refused: Refused) -> FaultKind {
+        let Refused { bytes, used, most } = refused;
+        FaultKind::OutOfMemory { what, bytes, used, most }
+    }
+
+    /// Whether it concerns the launch as a whole: one of its limits, or a request to stop.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, FaultKind::StepLimit | FaultKind::TimeLimit | FaultKind::Cancelled)
+    }
+}
+
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.kind)?;
@@ -377,7 +400,11 @@ impl std::fmt::Display for FaultKind {
             }
             FaultKind::BadFree(address) => write!(f, "free of 0x{address:x}, which malloc did not give"),
             FaultKind::Texture(bad) => write!(f, "{bad}"),
-            FaultKind::OutOfMemory => write!(f, "the host has no memory left for this launch"),
+            FaultKind::OutOfMemory { what, bytes, used, most } => write!(
+                f,
+                "out of host memory: {what} need{} {bytes} bytes more, and {used} of at most {most} are in use",
+                if what.ends_with('s') { "" } else { "s" }
+            ),
             FaultKind::StepLimit => write!(f, "stopped: the limit on instructions was reached"),
             FaultKind::TimeLimit => write!(f, "stopped: the time limit was reached"),
             FaultKind::Cancelled => write!(f, "stopped on request"),

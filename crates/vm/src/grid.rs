@@ -7,6 +7,7 @@
 //! **Faults.** The first cluster in the order of the grid that fails decides what is reported, as far as clusters
 //! end without waiting for one another: after a fault, those before it still run.
 
+use crate::account::{Account, Refused};
 use crate::cluster::{Cluster, Shared};
 use crate::cta::Turn;
 use crate::fault::{Fault, FaultKind};
@@ -17,6 +18,7 @@ use crate::memory::constant::Constant;
 use crate::memory::global::{Global, lock};
 use crate::program::Program;
 use crate::sanitize::Sanitizer;
+use crate::schedule::shuffled;
 use crate::stats::{Counts, OpCount, Progress, Tracer, Watch};
 use crate::texture::Textures;
 use softwarp_image::window::{CTA_SHARED, reserved_shared};
@@ -76,6 +78,14 @@ pub(crate) struct Launch<'a> {
     pub(crate) sanitizer: Option<&'a Sanitizer<'a>>,
     pub(crate) progress: &'a Progress,
     pub(crate) started: Instant,
+    /// Of a random schedule.
+    pub(crate) seed: Option<u64>,
+    /// Host memory of the device.
+    pub(crate) account: &'a Account,
+    /// What calls of all warps may take of it together.
+    pub(crate) stacks: Account,
+    /// Steps that were executed.
+    pub(crate) steps: AtomicU64,
     /// The next cluster that no thread has claimed.
     pub(crate) next: AtomicU64,
     /// CTAs that never began, since others took their work.
@@ -183,6 +193,11 @@ impl Launch<'_> {
         self.clusters().iter().map(|&size| u64::from(size)).product()
     }
 
+    /// The cluster that begins as the nth.
+    fn nth_unit(&self, index: u64) -> u64 {
+        self.seed.map_or(index, |seed| shuffled(seed, index, self.units()))
+    }
+
     /// `clusterlaunchcontrol.try_cancel`: takes a cluster that has not begun out of the grid; `%ctaid` of its first
     /// CTA.
     pub(crate) fn cancel_cluster(&self) -> Option<[u32; 3]> {
@@ -192,20 +207,35 @@ impl Launch<'_> {
         }
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         (index < units).then(|| {
+            let index = self.nth_unit(index);
             self.cancelled.fetch_add(self.cluster_ctas().into(), Ordering::Relaxed);
             self.progress.ctas_done.fetch_add(self.cluster_ctas().into(), Ordering::Relaxed);
             self.cta(index, 0)
         })
     }
 
-    /// `%globaltimer`
+    /// The host has no memory for something, though it may be used.
+    pub(crate) fn no_memory(&self, what: &'static str, bytes: u64) -> FaultKind {
+        let (used, most) = (self.account.used(), self.account.most());
+        FaultKind::OutOfMemory { what, bytes, used, most }
+    }
+
+    /// What a refusal to calls means: all stacks together are too large, or there is no memory at all.
+    pub(crate) fn stack_refused(&self, what: &'static str, refused: Refused) -> FaultKind {
+        match refused.most == self.stacks.most() {
+            true => FaultKind::StackOverflow,
+            false => FaultKind::out_of_memory(what, refused),
+        }
+    }
+
+    /// Time since the launch.
     pub(crate) fn nanoseconds(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Whether every operation is looked at.
     pub(crate) fn watched(&self) -> bool {
-        self.tracer.is_some() || self.count_operations || self.sanitizer.is_some()
+        self.tracer.is_some() || self.count_operations || self.sanitizer.is_some() || self.seed.is_some()
     }
 
     /// Runs it: what was executed, and what stopped it.
@@ -328,11 +358,18 @@ impl Crew {
         let mut prefer_new = prefer_new;
         loop {
             let failed = self.failed.load(Ordering::Relaxed);
-            if !prefer_new && let Some(found) = self.set_aside(failed) {
+            if let Some(random) = &mut watch.random {
+                // In any order, whatever failed first ends the launch.
+                if failed != u64::MAX {
+                    return None;
+                }
+                prefer_new = random.below(2) == 0;
+            }
+            if !prefer_new && let Some(found) = self.set_aside(failed, watch) {
                 return Some(found);
             }
             let new = self.new_cluster(launch, failed, worker, watch);
-            let found = new.or_else(|| self.set_aside(failed));
+            let found = new.or_else(|| self.set_aside(failed, watch));
             // What it has claimed, nobody else will begin: it waits for room.
             if found.is_some() || failed != u64::MAX || worker.claimed.is_empty() {
                 return found;
@@ -343,12 +380,19 @@ impl Crew {
     }
 
     /// A cluster that was set aside.
-    fn set_aside(&self, failed: u64) -> Option<(u64, Cluster)> {
+    fn set_aside(&self, failed: u64, watch: &mut Watch) -> Option<(u64, Cluster)> {
         // Nearly always there is none, and nothing to lock.
         if failed != u64::MAX || self.waiting.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let found = lock(&self.aside).pop_front()?;
+        let mut aside = lock(&self.aside);
+        let found = match &mut watch.random {
+            Some(random) => {
+                let index = random.below(aside.len());
+                aside.swap_remove_back(index)?
+            }
+            None => aside.pop_front()?,
+        };
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         Some(found)
     }
@@ -363,7 +407,8 @@ impl Crew {
         let size = lock(&self.aside).front().map_or(0, |(_, cluster)| cluster.bytes());
         let resident = waiting + launch.threads as u64;
         resident.saturating_mul(launch.cluster_ctas().into()) <= MOST_RESIDENT
-            && resident.saturating_mul(size) <= MOST_BYTES
+            && resident.saturating_mul(size) <= MOST_BYTES.min(launch.account.most() / 2)
+            && size <= launch.account.left()
     }
 
     fn new_cluster(
@@ -383,14 +428,34 @@ impl Crew {
             worker.appetite = appetite.clamp(1, MOST_CLAIMED);
             worker.claimed = self.claim(launch, worker.appetite);
         }
-        let index = worker.claimed.next().filter(|&index| index < failed)?;
-        let Some(mut cluster) = worker.spare.pop().or_else(|| Cluster::new(launch)) else {
-            let kernel = launch.name.to_string();
-            self.fail(index, Box::new(Fault { kind: FaultKind::OutOfMemory, kernel, place: None }));
-            return None;
+        let index = launch.nth_unit(worker.claimed.next().filter(|&index| index < failed)?);
+        match self.begin(launch, index, worker, watch) {
+            Ok(cluster) => Some((index, cluster)),
+            Err(fault) => {
+                self.fail(index, fault);
+                None
+            }
+        }
+    }
+
+    /// Begins a cluster, in the room that another has left if there is some.
+    fn begin(
+        &self,
+        launch: &Launch<'_>,
+        index: u64,
+        worker: &mut Worker,
+        watch: &mut Watch,
+    ) -> Result<Cluster, Box<Fault>> {
+        let stop = |kind| Box::new(Fault { kind, kernel: launch.name.to_string(), place: None });
+        let mut cluster = match worker.spare.pop() {
+            Some(cluster) => cluster,
+            None => Cluster::new(launch).map_err(stop)?,
         };
-        cluster.start(launch, index, watch);
-        Some((index, cluster))
+        cluster.start(launch, index, watch).map_err(stop)?;
+        watch.take_work();
+        // A grid of CTAs that do nothing is stopped, too.
+        watch.flush(launch)?;
+        Ok(cluster)
     }
 
     /// Claims clusters: so many at once where there are many left, and fewer toward the end, so that all threads end

@@ -4,6 +4,7 @@ use crate::fault::Fault;
 use crate::lower::Unsupported;
 use crate::memory::global::MemoryError;
 use crate::sanitize::{Finding, Sanitize};
+use crate::schedule::Schedule;
 use crate::stats::{Counts, OpCount, Progress, Tracer};
 use softwarp_image::FunctionId;
 use softwarp_isa::Target;
@@ -43,6 +44,8 @@ pub struct Launch<'a> {
     pub count_operations: bool,
     /// Says how far it is, to other threads.
     pub progress: Option<&'a Progress>,
+    /// The order in which threads run. With any but the fixed one, one thread of the host runs the launch.
+    pub schedule: Schedule,
     /// What to look for besides faults. With anything in it, one thread of the host runs the launch.
     pub sanitize: Sanitize,
 }
@@ -66,6 +69,7 @@ impl<'a> Launch<'a> {
             tracer: None,
             count_operations: false,
             progress: None,
+            schedule: Schedule::Fixed,
             sanitize: Sanitize::default(),
         }
     }
@@ -142,6 +146,13 @@ pub enum LaunchError {
     /// More shared memory than a CTA can have.
     Shared {
         /// What it needs.
+        bytes: u64,
+        /// What there is.
+        most: u64,
+    },
+    /// More local memory than a thread can have.
+    Local {
+        /// What the kernel's own variables need.
         bytes: u64,
         /// What there is.
         most: u64,
@@ -250,6 +261,9 @@ impl std::fmt::Display for LaunchError {
             }
             LaunchError::Shared { bytes, most } => {
                 write!(f, "{bytes} bytes of shared memory for each CTA: there are {most}")
+            }
+            LaunchError::Local { bytes, most } => {
+                write!(f, "{bytes} bytes of local memory for each thread: there are {most}")
             }
             LaunchError::ArgumentCount { parameters, given } => {
                 write!(f, "{given} arguments: the kernel has {parameters} parameters")

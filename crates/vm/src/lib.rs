@@ -3,6 +3,7 @@
 //! [`device`] is the way in. The modules that are hidden here are public for this workspace's own tests and benches and
 //! may change at any time; they are safe to use all the same.
 
+pub mod account;
 pub mod device;
 pub mod fault;
 #[doc(hidden)]
@@ -19,6 +20,7 @@ pub mod ops;
 #[doc(hidden)]
 pub mod program;
 pub mod sanitize;
+pub mod schedule;
 pub mod stats;
 pub mod texture;
 

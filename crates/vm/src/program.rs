@@ -224,6 +224,17 @@ pub enum Step {
 }
 
 impl Step {
+    /// Whether all lanes of a warp execute it together, and it does not wait for those that are missing by itself.
+    pub fn is_collective(&self) -> bool {
+        match self {
+            Step::Matrix(..) => true,
+            Step::Barrier(barrier) => barrier.aligned,
+            Step::Warp(op) => op.members == NONE,
+            Step::Cluster(op, _) => matches!(op, cluster::ClusterOp::Arrive | cluster::ClusterOp::Wait),
+            _ => false,
+        }
+    }
+
     /// Whether others may answer it: for who only looks whether an mbarrier is ready, and does no deed, nothing will
     /// change by itself. To look at a clock is one, since who does may give up.
     pub fn is_deed(&self) -> bool {

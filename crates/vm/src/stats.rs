@@ -3,10 +3,11 @@
 //! The plain loop counts runs of operations between jumps, which costs it nothing to speak of. Counts for each
 //! operation, and a [`Tracer`], are there when asked for: then a second instance of the loop runs.
 
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, Tried, Trouble};
 use crate::grid::Launch;
 use crate::lanes::Frame;
 use crate::program::{Code, Op, Program};
+use crate::schedule::Random;
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -94,11 +95,25 @@ pub struct OpCount {
     pub thread: u64,
 }
 
+/// After how much cost the limits are looked at again.
+const LOOK: i64 = 1 << 14;
+
+/// After how much work within one instruction.
+const LOOK_WITHIN: u64 = 1 << 14;
+
 /// What one thread of the host counts.
 pub(crate) struct Watch {
     pub(crate) total: Counts,
     since: Counts,
+    /// Work beyond one step for each instruction, since the limits were looked at.
+    work: u64,
+    /// The same of the operation that is executed.
+    of_operation: i64,
+    /// What slices cost since the limits were looked at.
+    cost: i64,
     clock: u64,
+    /// Of a random schedule.
+    pub(crate) random: Option<Random>,
     /// By function and operation.
     pub(crate) operations: Vec<Vec<OpCount>>,
 }
@@ -108,7 +123,8 @@ impl Watch {
         let codes = launch.program.codes.iter().filter(|_| launch.watched());
         let operations = codes.map(|code| vec![OpCount::default(); code.ops.len()]).collect();
         let zero = Counts::default();
-        Watch { total: zero, since: zero, clock: 0, operations }
+        let random = launch.seed.map(Random::new);
+        Watch { total: zero, since: zero, work: 0, of_operation: 0, cost: 0, clock: 0, random, operations }
     }
 
     #[inline(always)]
@@ -127,30 +143,72 @@ impl Watch {
         self.since.exchanges += 1;
     }
 
-    /// A clock that never stands still.
+    /// A clock that never stands still. With a random schedule, time is not the host's, so that a seed says all.
     pub(crate) fn clock(&mut self, launch: &Launch<'_>) -> u64 {
-        self.clock = (self.clock + 1).max(launch.nanoseconds());
+        self.clock = match self.random {
+            Some(_) => self.clock + 64,
+            None => (self.clock + 1).max(launch.nanoseconds()),
+        };
         self.clock
+    }
+
+    /// `%globaltimer`
+    pub(crate) fn nanoseconds(&mut self, launch: &Launch<'_>) -> u64 {
+        match self.random {
+            Some(_) => self.clock(launch),
+            None => launch.nanoseconds(),
+        }
+    }
+
+    /// A slice has cost so much.
+    #[inline]
+    pub(crate) fn spend(&mut self, cost: i64) {
+        self.cost += cost;
+    }
+
+    /// The operation that is executed does more than others: so many units of work, each of which is a step.
+    #[inline]
+    pub(crate) fn work(&mut self, units: u64) {
+        let units = units.min(u32::MAX.into());
+        self.work += units;
+        self.of_operation += units as i64;
+    }
+
+    /// What the operation did more than others.
+    #[inline]
+    pub(crate) fn take_work(&mut self) -> i64 {
+        std::mem::take(&mut self.of_operation)
+    }
+
+    /// The same as [`Watch::work`] in the middle of an operation that may do much more: it can be stopped there.
+    pub(crate) fn work_within(&mut self, launch: &Launch<'_>, units: u64) -> Tried<()> {
+        self.work(units);
+        if self.work < if launch.watched() { LOOK_WITHIN / 16 } else { LOOK_WITHIN } {
+            return Ok(());
+        }
+        self.flush_now(launch).map_err(|fault| Trouble::new(0, fault.kind))
     }
 
     /// Adds up what was counted, and sees whether the launch has to stop.
     #[inline]
     pub(crate) fn flush(&mut self, launch: &Launch<'_>) -> Result<(), Box<Fault>> {
         // Rarely, for very short slices.
-        if self.since.warp_instructions < 1 << 12 {
+        if self.cost < LOOK && self.work < LOOK_WITHIN {
             return Ok(());
         }
         self.flush_now(launch)
     }
 
     pub(crate) fn flush_now(&mut self, launch: &Launch<'_>) -> Result<(), Box<Fault>> {
-        let now = self.since.warp_instructions;
-        let before = launch.progress.warp_instructions.fetch_add(now, Ordering::Relaxed);
+        launch.progress.warp_instructions.fetch_add(self.since.warp_instructions, Ordering::Relaxed);
+        let now = self.since.warp_instructions + std::mem::take(&mut self.work);
+        let before = launch.steps.fetch_add(now, Ordering::Relaxed);
         self.total.merge(&self.since);
         self.since = Counts::default();
+        self.cost = 0;
         let kind = if launch.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             FaultKind::Cancelled
-        } else if launch.most_instructions.is_some_and(|most| before + now > most) {
+        } else if launch.most_instructions.is_some_and(|most| before.saturating_add(now) > most) {
             FaultKind::StepLimit
         } else if launch.most_time.is_some_and(|most| launch.started.elapsed() > most) {
             FaultKind::TimeLimit

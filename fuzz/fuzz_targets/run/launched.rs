@@ -4,15 +4,23 @@ use crate::writer::GEOMETRIES;
 use softwarp_tensor::{Arch, Description, Element, Map, object, packed_strides};
 use softwarp_vm::device::{Device, Launch, LoadOptions};
 use softwarp_vm::sanitize::Sanitize;
+use softwarp_vm::schedule::Schedule;
 use softwarp_vm::stats::Counts;
 use softwarp_vm::texture::array::ArrayDescription;
 use softwarp_vm::texture::format::Format;
 use softwarp_vm::texture::sampler::{AddressMode, Filter, Sampler};
 use softwarp_vm::texture::{Source, Texture};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes of each buffer.
 const BUFFER: u64 = 1024;
+
+/// Host memory that a device and its launch may take.
+const MEMORY: u64 = 256 << 20;
+
+/// A launch's time, and when it has taken too long.
+const TIME: Duration = Duration::from_millis(50);
+const LATE: Duration = Duration::from_secs(10);
 
 /// Textures' texels.
 const FORMATS: &[&str] = &["u8x4", "f32x1", "f16x2", "s16x4", "u32x1", "f32x4", "s8x1", "u16x2"];
@@ -49,6 +57,25 @@ impl Launched {
         }
         if self.flags & 4 != 0 && self.grid > 1 {
             let _ = self.once(source, Sanitize::default(), 2);
+        }
+    }
+
+    /// Runs a program that does not end, or calls itself, under limits on steps, time and memory, and sees that they
+    /// hold: the launch ends in time and with less memory than it may take, and not as if it had run to its end.
+    pub fn limited(&self, source: &str) {
+        let seed = u64::from(self.flags) << 8 | u64::from(self.grid);
+        for (sanitize, schedule) in [
+            (Sanitize::default(), Schedule::Fixed),
+            (Sanitize::ALL, Schedule::Fixed),
+            (Sanitize::default(), Schedule::Random(seed)),
+        ] {
+            let most_instructions = (self.flags & 1 != 0).then_some(5_000);
+            let limits =
+                Launch { sanitize, schedule, most_instructions, most_time: Some(TIME), ..Launch::default() };
+            let began = Instant::now();
+            let (outcome, _) = self.under(source, &limits);
+            assert!(began.elapsed() < LATE, "{:?} {sanitize:?} {schedule:?}\n{source}", began.elapsed());
+            assert!(outcome.is_err(), "{sanitize:?} {schedule:?}\n{source}");
         }
     }
 
@@ -136,7 +163,20 @@ impl Launched {
     }
 
     fn once(&self, source: &str, sanitize: Sanitize, threads: usize) -> (Result<Counts, String>, Vec<u8>) {
-        let mut device = Device::load(&[source], LoadOptions::default()).expect("it was loaded before");
+        let limits = Launch {
+            sanitize,
+            threads: Some(threads),
+            most_instructions: Some(20_000),
+            most_time: Some(Duration::from_secs(3)),
+            ..Launch::default()
+        };
+        self.under(source, &limits)
+    }
+
+    /// Launches a program as the limits say.
+    fn under(&self, source: &str, limits: &Launch<'_>) -> (Result<Counts, String>, Vec<u8>) {
+        let options = LoadOptions { memory: Some(MEMORY), ..LoadOptions::default() };
+        let mut device = Device::load(&[source], options).expect("it was loaded before");
         let a = device.allocate(BUFFER).expect("memory");
         let b = device.allocate_uninitialised(BUFFER).expect("memory");
         let both = device.multicast(&[a, b], BUFFER).expect("memory");
@@ -148,16 +188,17 @@ impl Launched {
         arguments.extend([both, texture, surface, sampler].map(|it| it.to_le_bytes().to_vec()));
         arguments.push(self.maps(a));
         let launch = Launch {
-            sanitize,
-            threads: Some(threads),
+            kernel: "k",
+            grid: [self.grid, 1, 1],
+            block: [self.block, 1, 1],
+            arguments: &arguments,
             dynamic_shared: 512,
             cluster: self.cluster,
             cooperative: self.cooperative,
-            most_instructions: Some(20_000),
-            most_time: Some(Duration::from_secs(3)),
-            ..Launch::new("k", [self.grid, 1, 1], [self.block, 1, 1], &arguments)
+            ..*limits
         };
         let outcome = device.launch(&launch).map(|report| report.counts).map_err(|error| error.to_string());
+        assert!(device.account().used() <= MEMORY, "{source}");
         let mut contents = vec![0; 2 * BUFFER as usize];
         let (first, second) = contents.split_at_mut(BUFFER as usize);
         device.read(a, first).expect("inside");

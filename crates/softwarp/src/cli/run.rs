@@ -2,6 +2,7 @@
 
 mod arguments;
 mod document;
+mod limits;
 mod report;
 mod sanitize;
 mod stop;
@@ -83,6 +84,15 @@ pub struct Args {
     /// Let a launch file name files outside of its folder
     #[arg(long)]
     allow_paths: bool,
+    /// The most memory of this computer to take, as in 512M or 4G; without it, half of what there is
+    #[arg(long, value_name = "BYTES")]
+    memory: Option<limits::Bytes>,
+    /// In which order threads run: fixed, or random:SEED, which is another for each seed
+    #[arg(long, value_name = "ORDER")]
+    schedule: Option<limits::Order>,
+    /// Run so many random orders, from the seed on, and stop at the first fault, finding or difference
+    #[arg(long, value_name = "N")]
+    repeat: Option<u32>,
     /// The GPU to be, as in sm_90a, instead of the module's .target
     #[arg(long, value_name = "SM")]
     arch: Option<String>,
@@ -169,49 +179,83 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
     let colour = args.color.wanted(&std::io::stderr());
     let texts: Vec<&str> = sources.iter().map(|source| source.text.as_str()).collect();
     let wanted = sanitize::wanted(&args.sanitize);
-    let loaded = Run::prepare(&file, &texts, LoadOptions { arch, red_zones: wanted.bounds });
-    let mut machine = loaded.map_err(|error| refused(&error, &sources, launch_file, colour))?;
-    let names = read_back(&file, &asked, args.check, &machine)?;
-
-    let tracer = trace::Follower::new(&args.trace, &sources);
-    let mut reports = Vec::new();
-    let mut findings = Vec::new();
-    for index in 0..file.launches.len() {
-        let progress = Progress::default();
-        let block = file.launches.get(index).map_or([1; 3], |launch| launch.block);
-        tracer.begin(index, block);
-        let options = Options {
-            // What is followed is told in one order.
-            threads: if args.trace.is_empty() { args.threads } else { Some(1) },
-            most_instructions: args.steps,
-            most_time,
-            cancel: Some(&CANCEL),
-            print: Some(&output::stderr),
-            tracer: (!args.trace.is_empty()).then_some(&tracer as _),
-            count_operations: args.stats,
-            progress: Some(&progress),
-            sanitize: wanted,
-            ..Options::default()
-        };
-        let outcome = watched(&progress, || machine.launch(&file, index, &options));
-        tracer.end();
-        findings.extend_from_slice(machine.device().findings());
-        match outcome {
-            Ok(report) => reports.push(report),
-            Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
-                reports.extend(machine.device().stopped().cloned());
-                let stats = args.stats.then(|| report::Stats::new(&reports));
-                let mut stopped = stop::stopped(&mut machine, &sources, &fault, &names, stats, colour);
-                sanitize::told(&mut stopped, args, &mut machine, &sources, &findings, colour);
-                return stopped.print(&machine);
-            }
-            Err(error) => return Err(refused(&error, &sources, launch_file, colour)),
+    let memory = args.memory.map(|limits::Bytes(bytes)| bytes);
+    let load = LoadOptions { arch, memory, red_zones: wanted.bounds };
+    let mut last = None;
+    for schedule in limits::schedules(args)? {
+        let machine = Run::prepare(&file, &texts, load);
+        let machine = machine.map_err(|error| refused(&error, &sources, launch_file, colour))?;
+        let options = Options { most_time, schedule, sanitize: wanted, ..Options::default() };
+        let attempt = Attempt { args, file: &file, asked: &asked, arrays: &given.arrays, sources: &sources };
+        let (mut result, machine) = attempt.run(machine, &options, launch_file, colour)?;
+        limits::add_seed(&mut result, schedule);
+        if result.fault.is_some() {
+            return result.print(&machine);
         }
+        last = Some((result, machine));
     }
-    findings.extend(machine.device().leaks());
-    let mut result = finish(args, &file, &machine, &asked, &given.arrays, names, &reports)?;
-    sanitize::told(&mut result, args, &mut machine, &sources, &findings, colour);
+    let (result, machine) = last.ok_or_else(|| Fault::call("there is nothing to run"))?;
     result.print(&machine)
+}
+
+/// What is the same for all orders that are tried.
+struct Attempt<'a> {
+    args: &'a Args,
+    file: &'a LaunchFile,
+    asked: &'a [Dump],
+    arrays: &'a BTreeMap<String, arguments::Shape>,
+    sources: &'a [Source],
+}
+
+impl Attempt<'_> {
+    /// Runs all launches on a machine, and reads back what was asked for.
+    fn run(
+        &self,
+        mut machine: Run,
+        options: &Options<'_>,
+        launch_file: Option<&str>,
+        colour: bool,
+    ) -> Result<(Document, Run), Fault> {
+        let Attempt { args, file, asked, arrays, sources } = *self;
+        let names = read_back(file, asked, args.check, &machine)?;
+        let tracer = trace::Follower::new(&args.trace, sources);
+        let mut reports = Vec::new();
+        let mut findings = Vec::new();
+        for index in 0..file.launches.len() {
+            let progress = Progress::default();
+            let block = file.launches.get(index).map_or([1; 3], |launch| launch.block);
+            tracer.begin(index, block);
+            let options = Options {
+                // What is followed is told in one order.
+                threads: if args.trace.is_empty() { args.threads } else { Some(1) },
+                most_instructions: args.steps,
+                cancel: Some(&CANCEL),
+                print: Some(&output::stderr),
+                tracer: (!args.trace.is_empty()).then_some(&tracer as _),
+                count_operations: args.stats,
+                progress: Some(&progress),
+                ..*options
+            };
+            let outcome = watched(&progress, || machine.launch(file, index, &options));
+            tracer.end();
+            findings.extend_from_slice(machine.device().findings());
+            match outcome {
+                Ok(report) => reports.push(report),
+                Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
+                    reports.extend(machine.device().stopped().cloned());
+                    let stats = args.stats.then(|| report::Stats::new(&reports));
+                    let mut stopped = stop::stopped(&mut machine, sources, &fault, &names, stats, colour);
+                    sanitize::told(&mut stopped, args, &mut machine, sources, &findings, colour);
+                    return Ok((stopped, machine));
+                }
+                Err(error) => return Err(refused(&error, sources, launch_file, colour)),
+            }
+        }
+        findings.extend(machine.device().leaks());
+        let mut result = finish(args, file, &machine, asked, arrays, names, &reports)?;
+        sanitize::told(&mut result, args, &mut machine, sources, &findings, colour);
+        Ok((result, machine))
+    }
 }
 
 /// What is to be run, and the PTX files.

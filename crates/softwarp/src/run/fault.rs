@@ -206,7 +206,7 @@ fn kind(kind: &FaultKind) -> &'static str {
             BadTexture::Misaligned { .. } => "surface_misaligned",
             BadTexture::Freed { .. } => "use_after_free",
         },
-        FaultKind::OutOfMemory => "out_of_memory",
+        FaultKind::OutOfMemory { .. } => "out_of_memory",
         FaultKind::StepLimit => "step_limit",
         FaultKind::TimeLimit => "time_limit",
         FaultKind::Cancelled => "cancelled",
@@ -255,5 +255,5 @@ pub(super) fn near(run: &Run, nearest: &Nearest) -> Json {
 
 /// Whether a launch was stopped for reasons outside the kernel: what it did so far is as it should be.
 pub fn was_cut_short(fault: &Fault) -> bool {
-    matches!(fault.kind, FaultKind::StepLimit | FaultKind::TimeLimit | FaultKind::Cancelled)
+    fault.kind.is_limit()
 }

@@ -8,6 +8,7 @@ use crate::memory::global::MemoryError;
 use crate::program::{Call, Callee, Op, Program, Provided, Step};
 use crate::sanitize::Sanitizer;
 use crate::sanitize::bounds::Bounds;
+use crate::schedule::Schedule;
 use crate::stats::{OpCount, Progress};
 use crate::tuning::Tuning;
 use softwarp_image::{Function, FunctionId};
@@ -26,8 +27,12 @@ const MOST_BLOCK: [u32; 3] = [1024, 1024, 64];
 /// The largest grid in each dimension.
 const MOST_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
 
-/// Bytes of local memory that a thread can have, as on the hardware.
-const MOST_STACK: u64 = 512 << 10;
+/// Bytes of local memory that a thread can have. Of 512 KiB, the driver keeps 576 bytes: kernels with more are refused
+/// at their launch (recorded on an H200, driver 580).
+const MOST_STACK: u64 = (512 << 10) - 576;
+
+/// Bytes of the host that the calls of all warps can take together.
+const MOST_STACKS: u64 = 1 << 30;
 
 /// CTAs that can be there at once: 32 on each multiprocessor of an H200.
 const MOST_COOPERATING: u64 = 32 * 132;
@@ -67,6 +72,10 @@ impl Device {
         if needed > most {
             return Err(LaunchError::Shared { bytes: needed, most });
         }
+        let local = self.local_bytes(program);
+        if local > MOST_STACK {
+            return Err(LaunchError::Local { bytes: local, most: MOST_STACK });
+        }
         let parameters = self.parameters(function, launch.arguments)?;
         let workspace = match launch.cooperative {
             true => self.workspace(grid)?,
@@ -77,7 +86,12 @@ impl Device {
         let started = Instant::now();
         let default = || std::thread::available_parallelism().map_or(1, usize::from);
         let looks = launch.sanitize.any();
-        let threads = if looks { 1 } else { launch.threads.unwrap_or_else(default).max(1) };
+        let seed = match launch.schedule {
+            Schedule::Fixed => None,
+            Schedule::Random(seed) => Some(seed),
+        };
+        let alone = looks || seed.is_some();
+        let threads = if alone { 1 } else { launch.threads.unwrap_or_else(default).max(1) };
         let sanitizer = looks.then(|| {
             let bounds = || Bounds::new(&self.image, &self.windows, program, id, shared_bytes);
             Sanitizer::new(launch.sanitize, program, &self.unwritten).with_bounds(bounds)
@@ -113,6 +127,10 @@ impl Device {
             sanitizer: sanitizer.as_ref(),
             progress: launch.progress.unwrap_or(&own),
             started,
+            seed,
+            account: &self.account,
+            stacks: self.account.part(MOST_STACKS.min(self.account.most() / 4)),
+            steps: AtomicU64::new(0),
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
         };
@@ -158,6 +176,14 @@ impl Device {
             return Err(LaunchError::Cooperative { given, most: MOST_COOPERATING });
         }
         self.global.allocate(8).map_err(LaunchError::Memory)
+    }
+
+    /// Bytes of local memory that a thread needs for the kernel's own variables and those of the module.
+    fn local_bytes(&self, program: &Program) -> u64 {
+        let Some(code) = program.codes.first() else { return 0 };
+        let alignment = self.image.function(code.function).frame.alignment.max(16);
+        let bytes = self.image.thread.bytes.checked_add(code.local_bytes);
+        bytes.and_then(|bytes| bytes.checked_next_multiple_of(alignment)).unwrap_or(u64::MAX)
     }
 
     /// What a kernel's directives ask of launches.

@@ -117,7 +117,8 @@ impl Walk {
     /// Another block begins.
     fn forget(&mut self) {
         self.last = None;
-        self.values.clear();
+        // To clear a map takes as long as it ever was large.
+        self.values = HashMap::new();
     }
 }
 
@@ -282,6 +283,10 @@ impl Builder<'_, '_> {
 
     /// The labels that control comes to from elsewhere.
     pub(super) fn targets(&self) -> HashSet<u32> {
+        // Of a list of targets, any label may be meant.
+        if self.statements.iter().any(|statement| matches!(statement, Statement::BranchTargets(_))) {
+            return (0..self.statements.len() as u32).collect();
+        }
         let mut targets = HashSet::new();
         for (index, statement) in (0..).zip(self.statements) {
             match statement {
@@ -292,8 +297,6 @@ impl Builder<'_, '_> {
                         }
                     }
                 }
-                // Any label may be meant.
-                Statement::BranchTargets(_) => targets.extend(0..self.statements.len() as u32),
                 _ => {}
             }
         }
@@ -322,14 +325,14 @@ impl Builder<'_, '_> {
             let index = index as u32;
             let Statement::Instruction(instruction) = statement else {
                 if targets.contains(&index) {
-                    next.clear();
+                    next = HashMap::new();
                     at_the_end = false;
                 }
                 continue;
             };
             let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
             if Role::of(opcode, &words) == Role::Other && !self.leads_on(index) {
-                next.clear();
+                next = HashMap::new();
                 let leaves = matches!(opcode, "exit" | "trap") || opcode == "ret" && self.entry;
                 at_the_end = leaves && instruction.guard.is_none();
             }

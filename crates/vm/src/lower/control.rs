@@ -7,6 +7,10 @@ use softwarp_isa::Type;
 use softwarp_syntax::tree::{Operand, Range, Statement, Symbol};
 use std::collections::HashMap;
 
+/// The most edges of the control flow that the tables of all `brx.idx` of a kernel may make. Each instruction has
+/// those of its whole table, so that a table of all labels makes a quadratic number of them.
+const MOST_EDGES: usize = 1 << 22;
+
 impl Builder<'_, '_> {
     /// `bra`
     pub fn branch(&mut self, operands: Range<Operand>) -> Lowered<()> {
@@ -22,6 +26,10 @@ impl Builder<'_, '_> {
         let Some(Statement::BranchTargets(names)) = self.statements.get(list as usize + 1) else {
             return because("with such a list of targets");
         };
+        self.session.edges += names.is.len();
+        if self.session.edges > MOST_EDGES {
+            return because(format!("with more than {MOST_EDGES} targets in all tables"));
+        }
         let mut targets = Vec::new();
         for name in &names.is {
             match self.label(list, name.symbol) {

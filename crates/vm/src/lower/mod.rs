@@ -97,6 +97,7 @@ pub fn lower_with(
         reached: Vec::new(),
         calls_indirectly: false,
         all_tables: false,
+        edges: 0,
         unsupported: Vec::new(),
     };
     session.reach(kernel);
@@ -155,6 +156,8 @@ struct Session<'a> {
     calls_indirectly: bool,
     /// Every function has a table of its registers.
     all_tables: bool,
+    /// Targets of all `brx.idx` so far.
+    edges: usize,
     unsupported: Vec<Unsupported>,
 }
 

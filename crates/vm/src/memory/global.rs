@@ -4,15 +4,13 @@
 //! address for as long as there is room, so that a later access can be told from one that never was right.
 
 use super::cell::Cells;
+use super::heap::Blocks;
+use crate::account::{Account, Charge, Refused};
 use softwarp_image::{Window, Windows};
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Alignment of allocations, as the driver has it.
 const ALIGNMENT: u64 = 256;
-
-/// Alignment of what `malloc` gives.
-const BLOCK_ALIGNMENT: u64 = 16;
 
 /// Something in global memory.
 #[derive(Debug)]
@@ -23,6 +21,8 @@ pub struct Allocation {
     pub bytes: u64,
     /// What it holds; nothing once it was freed.
     pub cells: Option<Cells>,
+    /// What it takes of the host's memory.
+    charge: Option<Charge>,
     /// What it is for.
     pub kind: AllocationKind,
 }
@@ -48,6 +48,8 @@ pub enum MemoryError {
         /// How many.
         bytes: u64,
     },
+    /// The limit on host memory does not allow it.
+    Limit(Refused),
     /// An address that is not, or not wholly, in an allocation.
     OutOfBounds {
         /// The address.
@@ -90,6 +92,7 @@ impl std::fmt::Display for MemoryError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             MemoryError::OutOfMemory { bytes } => write!(f, "no room for {bytes} bytes"),
+            MemoryError::Limit(refused) => write!(f, "no room for {refused}"),
             MemoryError::OutOfBounds { address, bytes } => {
                 write!(f, "{bytes} bytes at 0x{address:x} are not in an allocation")
             }
@@ -116,18 +119,29 @@ pub struct Global {
     window: Window,
     next: u64,
     most_guard: u64,
+    account: Account,
+    /// Where the heap of `malloc` begins.
+    heap: Option<u64>,
 }
 
 impl Global {
     /// None but what the modules' variables take.
-    pub fn new(windows: &Windows, variables: u64) -> Result<Global, MemoryError> {
-        let cells = Cells::new(variables).ok_or(MemoryError::OutOfMemory { bytes: variables })?;
+    pub fn new(windows: &Windows, variables: u64, account: &Account) -> Result<Global, MemoryError> {
+        let charge = Some(account.charge(variables).map_err(MemoryError::Limit)?);
+        let cells = Some(Cells::new(variables).ok_or(MemoryError::OutOfMemory { bytes: variables })?);
         let base = windows.globals.base;
-        let variables =
-            Allocation { base, bytes: variables, cells: Some(cells), kind: AllocationKind::Variables };
+        let variables = Allocation { base, bytes: variables, cells, charge, kind: AllocationKind::Variables };
         // Addresses of 32 bits are scarce.
         let most_guard = if windows.heap.base < 1 << 32 { 1 << 12 } else { 1 << 30 };
-        Ok(Global { allocations: vec![variables], window: windows.heap, next: windows.heap.base, most_guard })
+        let (window, account) = (windows.heap, account.clone());
+        Ok(Global {
+            allocations: vec![variables],
+            window,
+            next: window.base,
+            most_guard,
+            account,
+            heap: None,
+        })
     }
 
     /// Bytes between an allocation and the next: in proportion, so that an index that is off by a row is found.
@@ -160,14 +174,18 @@ impl Global {
     fn add(&mut self, bytes: u64, kind: AllocationKind) -> Result<u64, MemoryError> {
         let full = MemoryError::OutOfMemory { bytes };
         let base = self.place(bytes).ok_or(full.clone())?;
-        let cells = match kind {
-            AllocationKind::Multicast(_) => None,
-            _ => Some(Cells::new(bytes).ok_or(full)?),
+        let (cells, charge) = match kind {
+            AllocationKind::Multicast(_) => (None, None),
+            _ => {
+                // Whatever else an allocation takes.
+                let charge = self.account.charge(bytes.saturating_add(128)).map_err(MemoryError::Limit)?;
+                (Some(Cells::new(bytes).ok_or(full)?), Some(charge))
+            }
         };
         let past = (base + bytes + self.guard(bytes)).next_multiple_of(ALIGNMENT);
         self.next = self.next.max(past.min(self.window.base + self.window.size));
         let index = self.allocations.partition_point(|allocation| allocation.base < base);
-        self.allocations.insert(index, Allocation { base, bytes, cells, kind });
+        self.allocations.insert(index, Allocation { base, bytes, cells, charge, kind });
         Ok(base)
     }
 
@@ -204,15 +222,18 @@ impl Global {
             }
             _ => return Err(MemoryError::NotAllocated { address }),
         }
+        allocation.charge = None;
         allocation.cells.take().map(drop).ok_or(MemoryError::Freed { address })
     }
 
     /// Makes room for `malloc`, of so many bytes, if there is none yet: where it is.
     pub fn prepare_heap(&mut self, bytes: u64) -> Result<u64, MemoryError> {
-        if let Some((heap, _)) = self.heap() {
-            return Ok(heap.base);
+        if let Some(base) = self.heap {
+            return Ok(base);
         }
-        self.add(bytes, AllocationKind::Heap(Mutex::new(Blocks { room: bytes, ..Blocks::default() })))
+        let base = self.add(bytes, AllocationKind::Heap(Mutex::new(Blocks::new(bytes))))?;
+        self.heap = Some(base);
+        Ok(base)
     }
 
     /// All allocations, by address.
@@ -226,10 +247,11 @@ impl Global {
     }
 
     fn heap(&self) -> Option<(&Allocation, MutexGuard<'_, Blocks>)> {
-        self.allocations.iter().find_map(|allocation| match &allocation.kind {
+        let allocation = self.allocations.get(self.before(self.heap?)?)?;
+        match &allocation.kind {
             AllocationKind::Heap(blocks) => Some((allocation, lock(blocks))),
             _ => None,
-        })
+        }
     }
 
     /// `malloc`: zero if there is no room.
@@ -272,63 +294,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `malloc` gave: by offset, the bytes, and whether they are still in use.
-#[derive(Debug, Default)]
-pub struct Blocks {
-    blocks: BTreeMap<u64, (u64, bool)>,
-    next: u64,
-    room: u64,
-}
-
-impl Blocks {
-    fn take(&mut self, bytes: u64) -> Option<u64> {
-        // A gap behind each, so that the next block is not what lies past its end.
-        let needed = bytes.checked_next_multiple_of(BLOCK_ALIGNMENT)?.checked_add(BLOCK_ALIGNMENT)?;
-        if bytes == 0 {
-            return None;
-        }
-        let mut place = self.next;
-        if self.room.saturating_sub(place) < needed {
-            self.blocks.retain(|_, (_, live)| *live);
-            place = 0;
-            for (&offset, &(bytes, _)) in &self.blocks {
-                if offset - place >= needed {
-                    break;
-                }
-                place = offset + bytes.next_multiple_of(BLOCK_ALIGNMENT) + BLOCK_ALIGNMENT;
-            }
-            if self.room.saturating_sub(place) < needed {
-                return None;
-            }
-        }
-        self.next = self.next.max(place + needed);
-        self.blocks.insert(place, (bytes, true));
-        Some(place)
-    }
-
-    fn give_back(&mut self, offset: u64) -> bool {
-        match self.blocks.get_mut(&offset) {
-            Some((_, live @ true)) => {
-                *live = false;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// The block that begins at or before an offset: its offset, its bytes, whether it is in use.
-    pub(crate) fn before(&self, offset: u64) -> Option<(u64, u64, bool)> {
-        self.blocks.range(..=offset).next_back().map(|(&offset, &(bytes, live))| (offset, bytes, live))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn allocations_are_aligned_apart_and_found_by_any_of_their_addresses() {
-        let mut global = Global::new(&Windows::WIDE, 100).unwrap();
+        let mut global = Global::new(&Windows::WIDE, 100, &Account::new(1 << 40)).unwrap();
         let a = global.allocate(1000).unwrap();
         let b = global.allocate(10).unwrap();
         assert!(a.is_multiple_of(256) && b.is_multiple_of(256) && b >= a + 1000 + 4096);
@@ -345,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_was_freed_is_used_again_when_there_is_no_other_room() {
-        let mut global = Global::new(&Windows::NARROW, 0).unwrap();
+        let mut global = Global::new(&Windows::NARROW, 0, &Account::new(1 << 40)).unwrap();
         for _ in 0..50 {
             let a = global.allocate(1 << 28).unwrap();
             let b = global.allocate(1 << 28).unwrap();
@@ -357,7 +329,7 @@ mod tests {
 
     #[test]
     fn malloc_gives_blocks_until_there_is_no_room_and_again_after_free() {
-        let mut global = Global::new(&Windows::WIDE, 0).unwrap();
+        let mut global = Global::new(&Windows::WIDE, 0, &Account::new(1 << 40)).unwrap();
         assert_eq!(global.take(8), 0, "no heap yet");
         global.prepare_heap(256).unwrap();
         let blocks: Vec<u64> = (0..5).map(|_| global.take(40)).collect();

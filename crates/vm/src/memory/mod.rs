@@ -7,6 +7,7 @@
 pub mod cell;
 pub mod constant;
 pub mod global;
+pub mod heap;
 pub(crate) mod order;
 pub mod private;
 pub(crate) mod wide;

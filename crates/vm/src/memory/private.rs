@@ -22,17 +22,29 @@ impl Private {
         self.rows.is_empty()
     }
 
-    /// Makes sure that there are so many bytes; new ones are zero and come before the others, as a stack grows.
-    pub fn grow_down(&mut self, bytes: u64) {
+    /// How many bytes each lane would have if it grew to have at least so many: twice as many as before if it is more,
+    /// since all rows move, but not more than `most`.
+    pub(crate) fn grown(&self, bytes: u64, most: u64) -> u64 {
+        let bytes = bytes.next_multiple_of(4);
+        if bytes <= self.len() { self.len() } else { bytes.max((2 * self.len()).min(most)) }
+    }
+
+    /// Makes sure that there are so many bytes; new ones are zero and come before the others, as a stack grows. Says
+    /// whether the host had memory for it.
+    #[must_use]
+    pub fn grow_down(&mut self, bytes: u64) -> bool {
         let have = self.rows.len();
-        let rows = usize::try_from(bytes.div_ceil(4)).unwrap_or(usize::MAX);
+        let Ok(rows) = usize::try_from(bytes.div_ceil(4)) else { return false };
         if rows > have {
-            // At least twice as many, since all rows move.
-            let rows = rows.max(2 * have);
-            let mut grown = vec![Row([0; LANES]); rows];
-            grown[rows - have..].copy_from_slice(&self.rows);
+            let mut grown = Vec::new();
+            if grown.try_reserve_exact(rows).is_err() {
+                return false;
+            }
+            grown.resize(rows - have, Row([0; LANES]));
+            grown.extend_from_slice(&self.rows);
             self.rows = grown;
         }
+        true
     }
 
     /// Makes sure that there are so many bytes; new ones are zero.
@@ -41,6 +53,18 @@ impl Private {
         if rows > self.rows.len() {
             self.rows.resize(rows, Row([0; LANES]));
         }
+    }
+
+    /// Makes room for so many bytes. Says whether the host had memory for it.
+    #[must_use]
+    pub(crate) fn reserve(&mut self, bytes: u64) -> bool {
+        let rows = usize::try_from(bytes.div_ceil(4)).unwrap_or(usize::MAX);
+        self.rows.try_reserve_exact(rows.saturating_sub(self.rows.len())).is_ok()
+    }
+
+    /// Bytes of the host that it takes.
+    pub(crate) fn host_bytes(&self) -> u64 {
+        self.rows.capacity() as u64 * size_of::<Row<u32>>() as u64
     }
 
     /// Zeros, of exactly so many bytes.

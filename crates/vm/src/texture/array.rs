@@ -4,6 +4,7 @@
 
 use super::format::Format;
 use super::{Geometry, TextureError};
+use crate::account::{Account, Charge};
 use crate::memory::cell::Cells;
 
 /// Rows begin at multiples of this many bytes.
@@ -61,6 +62,8 @@ pub struct Array {
     pub levels: Vec<Level>,
     /// The texels.
     pub cells: Cells,
+    /// What they take of the host's memory.
+    _charge: Charge,
 }
 
 /// ```
@@ -169,8 +172,8 @@ impl ArrayDescription {
 }
 
 impl Array {
-    /// An array of zeros.
-    pub fn new(description: ArrayDescription) -> Result<Array, TextureError> {
+    /// An array of zeros, which an account of host memory is charged for.
+    pub fn new(description: ArrayDescription, account: &Account) -> Result<Array, TextureError> {
         description.check()?;
         let mut levels = Vec::new();
         let mut offset = 0u64;
@@ -184,8 +187,9 @@ impl Array {
             let bytes = slice.checked_mul(description.slices(level)).ok_or_else(|| full(u64::MAX))?;
             offset = offset.checked_add(bytes).ok_or_else(|| full(u64::MAX))?;
         }
+        let charge = account.charge(offset).map_err(TextureError::Limit)?;
         let cells = Cells::new(offset).ok_or_else(|| full(offset))?;
-        Ok(Array { description, levels, cells })
+        Ok(Array { description, levels, cells, _charge: charge })
     }
 
     /// Calls a function for each row of a level with its place and its place in tight data, until one fails.

@@ -149,7 +149,7 @@ fn mode(image: &Image) -> TextureMode {
 impl Device {
     /// Makes an array of zeros. It stays for as long as somebody holds it.
     pub fn create_array(&self, description: ArrayDescription) -> Result<Arc<Array>, TextureError> {
-        Array::new(description).map(Arc::new)
+        Array::new(description, self.account()).map(Arc::new)
     }
 
     /// The sampler that a `.texref` or `.samplerref` variable begins with: what its initialiser says.

@@ -221,7 +221,7 @@ mod tests {
             let size = [13, 7, 1];
             let shape =
                 ArrayDescription { format, geometry: Geometry::D2, size, layers: 1, levels: 1, samples: 1 };
-            let array = Array::new(shape).unwrap();
+            let array = Array::new(shape, &crate::account::Account::new(1 << 30)).unwrap();
             let data: Vec<u8> = (0..array.level_bytes(0)).map(|_| random() as u8).collect();
             array.write(0, &data).unwrap();
             for filter in [Filter::Point, Filter::Linear] {

@@ -19,6 +19,7 @@ pub mod sampler;
 pub mod short;
 pub mod surface;
 
+use crate::account::Refused;
 use array::Array;
 use sampler::Sampler;
 use softwarp_isa::Opaque;
@@ -243,6 +244,8 @@ pub enum TextureError {
     Cube { width: u32, height: u32, layers: u32 },
     /// There is no room for so many bytes.
     OutOfMemory { bytes: u64 },
+    /// The limit on host memory does not allow it.
+    Limit(Refused),
     /// A level that is not there.
     NoLevel { level: u32, levels: u32 },
     /// More data than an array has room for.
@@ -270,6 +273,7 @@ impl std::fmt::Display for TextureError {
                 )
             }
             TextureError::OutOfMemory { bytes } => write!(f, "no room for {bytes} bytes"),
+            TextureError::Limit(refused) => write!(f, "no room for {refused}"),
             TextureError::NoLevel { level, levels } => {
                 write!(f, "there is no level {level}: there are {levels}")
             }

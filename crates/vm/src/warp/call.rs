@@ -3,7 +3,7 @@
 
 use super::print::{Argument, format};
 use super::run::first;
-use super::{Activation, Env, Split, State, Warp};
+use super::{ACTIVATION, Activation, Env, Split, State, Warp, cost};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::lanes::{LANES, lanes};
 use crate::memory::private::Private;
@@ -11,8 +11,12 @@ use crate::program::{Call, Callee, Memory, NONE, Op, Provided, Step};
 use crate::sanitize::bounds::TAG_SHIFT;
 use crate::sanitize::{Actor, Sanitizer};
 
-/// The most that the registers of a warp's calls may take: an endless recursion ends here.
-const MOST_WEIGHT: u64 = 256 << 20;
+/// The most that the registers of a warp's calls may take: four times the local memory that its threads can have.
+const MOST_WEIGHT: u64 = 64 << 20;
+
+/// The most calls in one another. A GPU keeps at least the return address of a call in local memory, in steps of 16
+/// bytes: more calls do not fit into 512 KiB, whatever they do.
+const MOST_DEPTH: u32 = (512 << 10) / 16;
 
 /// The longest string that is read from memory.
 const LONGEST_STRING: usize = 1 << 16;
@@ -68,15 +72,14 @@ impl Warp {
             bottom = bottom.min(self.lowest);
         }
         let base = bottom.checked_sub(body.local_bytes).ok_or_else(overflow)? & !(alignment - 1);
-        if self.weight > MOST_WEIGHT {
-            return Err(overflow());
-        }
-        if top - base > launch.most_stack {
+        if self.weight > MOST_WEIGHT || split.depth >= MOST_DEPTH || top - base > launch.most_stack {
             return Err(overflow());
         }
         self.lowest = self.lowest.min(base);
-        self.local.grow_down(top - base);
-        let (callee, _) = self.activation(launch, code, env.spaces.window);
+        env.watch.work(cost::zeroing(Activation::weight(body)));
+        let grown = self.grow_stack(launch, top - base, false);
+        let begun = grown.and_then(|()| self.activation(launch, code, env.spaces.window));
+        let (callee, _) = begun.map_err(|kind| Trouble::new(first(taking), kind))?;
         let parameters = std::mem::take(&mut self.calls[split.call as usize].parameters);
         let activation = &mut self.calls[callee as usize];
         for &range in &to.inputs {
@@ -142,13 +145,14 @@ impl Warp {
         activation.lanes &= !leaving;
         if activation.lanes == 0 {
             let code = &env.launch.program.codes[activation.code as usize];
-            self.weight = self.weight.saturating_sub(Activation::weight(code));
+            self.weight = self.weight.saturating_sub(ACTIVATION + Activation::weight(code));
             self.free.push(call);
         }
     }
 
     /// `exit`
     pub(super) fn exit(&mut self, env: &mut Env<'_>, split: &mut Split, leaving: u32) {
+        env.watch.work(u64::from(split.depth) / 64);
         let mut call = Some(split.call);
         while let Some(index) = call {
             call = self.calls[index as usize].caller.map(|(caller, _)| caller);
@@ -182,8 +186,8 @@ impl Warp {
         activation.bottom = place;
         self.lowest = self.lowest.min(place);
         self.set_local(env, call, d, wide, place, taking);
-        self.local.grow_down(top - place);
-        Ok(())
+        let grown = self.grow_stack(env.launch, top - place, false);
+        grown.map_err(|kind| Trouble::new(first(taking), kind))
     }
 
     /// `stackrestore`: what lanes that went elsewhere still use stays.
@@ -218,6 +222,7 @@ impl Warp {
             let argument = |index: u64| memory.load(lane, 16 * index, width);
             match provided {
                 Provided::Malloc => {
+                    env.watch.work(4);
                     let block = env.spaces.global.take(argument(0));
                     if let Some(sanitizer) = env.launch.sanitizer {
                         sanitizer.allocated(&actor, lane, block, argument(0));
@@ -225,6 +230,7 @@ impl Warp {
                     memory.store(lane, 16, width, block);
                 }
                 Provided::Free => {
+                    env.watch.work(4);
                     let block = argument(0);
                     if block != 0 && !env.spaces.global.give_back(block) {
                         return Err(Trouble::new(lane, FaultKind::BadFree(block)));
@@ -235,15 +241,15 @@ impl Warp {
                 }
                 Provided::AssertFail => {
                     let kind = FaultKind::Assert {
-                        message: self.string(env, lane, argument(0))?,
-                        file: self.string(env, lane, argument(1))?,
+                        message: self.string(env, lane, argument(0), LONGEST_STRING)?,
+                        file: self.string(env, lane, argument(1), LONGEST_STRING)?,
                         line: memory.load(lane, 32, 4) as u32,
-                        function: self.string(env, lane, argument(3))?,
+                        function: self.string(env, lane, argument(3), LONGEST_STRING)?,
                     };
                     return Err(Trouble::new(lane, kind));
                 }
                 Provided::Vprintf => {
-                    let (text, from) = (self.string(env, lane, argument(0))?, argument(1));
+                    let (text, from) = (self.string(env, lane, argument(0), LONGEST_STRING)?, argument(1));
                     let mut at = 0u64;
                     let mut count = 0u64;
                     let mut next = |kind: Argument| {
@@ -253,7 +259,9 @@ impl Warp {
                         (at, count) = (at + bytes, count + 1);
                         Ok(word)
                     };
-                    let printed = format(&text, &mut next, &mut |address| self.string(env, lane, address))?;
+                    let mut string = |address, most: usize| self.string(env, lane, address, most);
+                    let printed = format(&text, &mut next, &mut string)?;
+                    env.watch.work_within(env.launch, 4 + (text.len() + printed.len()) as u64 / 32)?;
                     if let Some(print) = env.launch.print {
                         print(&printed);
                     }
@@ -294,10 +302,10 @@ impl Warp {
         Ok(u64::from_le_bytes(word))
     }
 
-    /// The string at a generic address, up to its zero.
-    fn string(&self, env: &Env<'_>, lane: usize, address: u64) -> Tried<String> {
+    /// The string at a generic address, up to its zero, of at most so many bytes.
+    fn string(&self, env: &Env<'_>, lane: usize, address: u64, most: usize) -> Tried<String> {
         let mut bytes = Vec::new();
-        while bytes.len() < LONGEST_STRING {
+        while bytes.len() < most.min(LONGEST_STRING) {
             match self.word(env, lane, address.wrapping_add(bytes.len() as u64), 1)? {
                 0 => break,
                 byte => bytes.push(byte as u8),

@@ -1,5 +1,6 @@
 //! The loop for what nearly all operations are. What it does not do, [`super::run`] does.
 
+use super::cost::{PRODUCT, TOUCH};
 use super::fast::At;
 use super::matrix::multiply;
 use super::meet::exchange_alone;
@@ -53,10 +54,11 @@ pub(super) fn hurry(
                 continue;
             }
             Entry::Load(direct) | Entry::Store(direct) => {
-                if (mask != ALL || !direct.run(frame, memories.pieces))
-                    && !touch(frame, code, memories, next(rest) - 1, mask)
-                {
-                    break next(rest) - 1;
+                if mask != ALL || !direct.run(frame, memories.pieces) {
+                    *budget -= TOUCH;
+                    if !touch(frame, code, memories, next(rest) - 1, mask) {
+                        break next(rest) - 1;
+                    }
                 }
                 continue;
             }
@@ -84,9 +86,11 @@ pub(super) fn hurry(
                 if mask != ALL || !product(frame, code, next(rest) - 1) {
                     break next(rest) - 1;
                 }
+                *budget -= PRODUCT;
                 continue;
             }
             Entry::Other => {
+                *budget -= TOUCH;
                 if !touch(frame, code, memories, next(rest) - 1, mask) {
                     break next(rest) - 1;
                 }
@@ -97,9 +101,11 @@ pub(super) fn hurry(
         if taken != mask && taken != 0 {
             break next(rest) - 1;
         }
-        done += u64::from(jump.counts[0].wrapping_sub(start));
+        // A basic block is paid for at its end.
+        let block = jump.counts[0].wrapping_sub(start);
+        done += u64::from(block);
+        *budget -= i64::from(block) + 1;
         start = jump.counts[0];
-        *budget -= 1;
         if taken != 0 {
             start = jump.counts[1];
             // Others may stand on the way, where this ends.
@@ -112,7 +118,9 @@ pub(super) fn hurry(
             break next(rest);
         }
     };
-    (stopped, done + u64::from(before(stopped).wrapping_sub(start)))
+    let rest = before(stopped).wrapping_sub(start);
+    *budget -= i64::from(rest);
+    (stopped, done + u64::from(rest))
 }
 
 /// A product of matrices by a whole warp. Says whether it was done.

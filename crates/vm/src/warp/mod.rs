@@ -18,6 +18,7 @@ mod atomic;
 mod bounds;
 mod call;
 mod cluster;
+pub(crate) mod cost;
 mod element;
 mod exchange;
 mod fast;
@@ -37,23 +38,28 @@ pub(crate) use fast::{Direct, Quick};
 pub(crate) use group::Products;
 pub(crate) use run::Progress;
 
+use crate::account::Charge;
 use crate::cluster::Barrier;
 use crate::cta::Barriers;
-use crate::fault::{Fault, Place, Trouble};
+use crate::fault::{Fault, FaultKind, Place, Trouble};
 use crate::grid::Launch;
 use crate::lanes::{Frame, LANES, Row};
 use crate::memory::Spaces;
 use crate::memory::cell::{Piece, Unit};
 use crate::memory::private::Private;
 use crate::program::plan::Given;
-use crate::program::{Code, WarpOpKind};
+use crate::program::{Code, Op, Step, WarpOpKind};
 use crate::sanitize::Sanitizer;
 use crate::sanitize::defined::Shadow;
+use crate::schedule::Random;
 use crate::stats::Watch;
 use std::cmp::Reverse;
 
 /// How many places remember which allocation was used last: a power of two.
 pub(crate) const HINTS: usize = 64;
+
+/// Bytes of the host that a call takes besides its registers and parameters, with what allocators add.
+const ACTIVATION: u64 = 512;
 
 /// How many pieces of memory are remembered: a power of two.
 pub(crate) const PIECES: usize = 32;
@@ -86,10 +92,19 @@ pub(crate) struct Split {
     age: u32,
     /// Slices that it used up since, without polling.
     tired: u32,
+    /// With a random schedule: it waits at an operation that a whole warp executes together, for others to come.
+    held: bool,
     state: State,
 }
 
 impl Split {
+    /// With a random schedule: whether it has to wait at an operation for other lanes of the warp, which may come.
+    fn holds(&mut self, others: &[Split], op: &Op) -> bool {
+        let collective = matches!(op, Op::Other(_, step) if step.is_collective());
+        self.held = !self.held && collective && others.iter().any(|other| other.state == State::Ready);
+        self.held
+    }
+
     /// At the end of a slice: lets others go first if it kept polling, or after a long time of whatever it does.
     fn tire(&mut self, polled: bool, others: bool) {
         const LONG: u32 = 16;
@@ -178,7 +193,10 @@ impl Activation {
         }
         match kept {
             true => frame.predicates.fill(0),
-            false => frame.predicates = vec![0; code.predicates.max(1) as usize],
+            false => {
+                frame.predicates.clear();
+                frame.predicates.resize(code.predicates.max(1) as usize, 0);
+            }
         }
         self.window = window;
         self.code = index;
@@ -190,9 +208,38 @@ impl Activation {
         self.frame.predicates.is_empty()
     }
 
-    /// Bytes that its registers take.
-    fn weight(code: &Code) -> u64 {
-        u64::from(code.narrow) * 128 + u64::from(code.wide) * 256 + code.parameter_bytes * 32
+    /// Bytes of registers and parameters that a call of a function begins with.
+    pub(crate) fn weight(code: &Code) -> u64 {
+        u64::from(code.narrow) * 128 + u64::from(code.wide) * 256 + code.parameter_bytes.saturating_mul(32)
+    }
+
+    /// Bytes of the host that it takes.
+    fn host_bytes(&self) -> u64 {
+        let Frame { narrow, wide, predicates } = &self.frame;
+        let rows = narrow.capacity() * 128 + wide.capacity() * 256 + predicates.capacity() * 4;
+        ACTIVATION + rows as u64 + self.parameters.host_bytes()
+    }
+
+    /// Bytes of the host that it would take for a call of a function.
+    fn needed(&self, code: &Code) -> u64 {
+        let Frame { narrow, wide, predicates } = &self.frame;
+        let rows = narrow.capacity().max(code.narrow as usize) * 128
+            + wide.capacity().max(code.wide as usize) * 256
+            + predicates.capacity().max(code.predicates.max(1) as usize) * 4;
+        let parameters = self.parameters.host_bytes().max(code.parameter_bytes.saturating_mul(32));
+        (ACTIVATION + rows as u64).saturating_add(parameters)
+    }
+
+    /// Makes room for a call of a function. Says whether the host had memory for it.
+    fn reserve(&mut self, code: &Code) -> bool {
+        fn reserve<T>(rows: &mut Vec<T>, count: u32) -> bool {
+            rows.try_reserve_exact((count as usize).saturating_sub(rows.len())).is_ok()
+        }
+        let Frame { narrow, wide, predicates } = &mut self.frame;
+        reserve(narrow, code.narrow)
+            && reserve(wide, code.wide)
+            && reserve(predicates, code.predicates.max(1))
+            && self.parameters.reserve(code.parameter_bytes)
     }
 }
 
@@ -213,8 +260,12 @@ pub(crate) struct Warp {
     local: Private,
     /// The lowest address that a frame has had.
     lowest: u64,
-    /// Bytes that the registers of all calls take.
+    /// Bytes that the registers of all calls take that are not over.
     weight: u64,
+    /// What the kernel's own registers and variables take of the host's memory.
+    held: Charge,
+    /// What calls take.
+    held_by_calls: Charge,
     /// Lanes have exited: others may wait for nobody else.
     recheck: bool,
     /// When this split ends, so does the slice.
@@ -248,6 +299,8 @@ impl Warp {
             local: Private::default(),
             lowest: u64::MAX,
             weight: 0,
+            held: launch.account.nothing(),
+            held_by_calls: launch.stacks.nothing(),
             recheck: false,
             yielded: false,
             scratch: matrix::Scratch::default(),
@@ -260,7 +313,7 @@ impl Warp {
     }
 
     /// Begins a kernel with the lanes that exist.
-    pub(crate) fn start(&mut self, env: &mut Env<'_>, mask: u32) {
+    pub(crate) fn start(&mut self, env: &mut Env<'_>, mask: u32) -> Result<(), FaultKind> {
         let launch = env.launch;
         self.live = mask;
         self.splits.clear();
@@ -269,8 +322,9 @@ impl Warp {
         self.weight = 0;
         (self.recheck, self.yielded, self.idle) = (false, false, 0);
         let top = env.spaces.windows.local.size;
-        let (call, new) = self.activation(launch, 0, env.spaces.window);
+        let (call, new) = self.activation(launch, 0, env.spaces.window)?;
         let code = &launch.program.codes[0];
+        env.watch.work(1 + cost::zeroing(Activation::weight(code)));
         if new {
             self.give(env, call as usize);
         }
@@ -286,8 +340,37 @@ impl Warp {
         (activation.caller, activation.depth, activation.lanes) = (None, 0, mask);
         (activation.base, activation.bottom) = (base, base);
         self.lowest = base;
-        self.local.grow_down(top - base);
-        self.splits.push(Split { pc: 0, mask, call, depth: 0, age: 0, tired: 0, state: State::Ready });
+        self.grow_stack(launch, top - base, true)?;
+        self.splits.push(Split {
+            pc: 0,
+            mask,
+            call,
+            depth: 0,
+            age: 0,
+            tired: 0,
+            held: false,
+            state: State::Ready,
+        });
+        Ok(())
+    }
+
+    /// Makes sure that the stack has so many bytes: of the kernel's own variables, or of calls.
+    fn grow_stack(&mut self, launch: &Launch<'_>, bytes: u64, own: bool) -> Result<(), FaultKind> {
+        if bytes <= self.local.len() {
+            return Ok(());
+        }
+        let grown = self.local.grown(bytes, launch.most_stack);
+        let more = (grown - self.local.len()).saturating_mul(LANES as u64);
+        let what = "variables in .local memory";
+        if own {
+            self.held.grow(more).map_err(|refused| FaultKind::out_of_memory(what, refused))?;
+        } else {
+            self.held_by_calls.grow(more).map_err(|refused| launch.stack_refused(what, refused))?;
+        }
+        match self.local.grow_down(grown) {
+            true => Ok(()),
+            false => Err(launch.no_memory(what, more)),
+        }
     }
 
     /// Fills the rows of a kernel that stay the same for a warp of a launch.
@@ -308,19 +391,57 @@ impl Warp {
     }
 
     /// A call that is about to begin, its frame made, in a CTA whose part of `.shared` begins there; and whether it has
-    /// nothing of an earlier one.
-    fn activation(&mut self, launch: &Launch<'_>, code: u32, window: u64) -> (u32, bool) {
-        let call = self.free.pop().unwrap_or_else(|| {
-            self.calls.push(Activation::default());
-            self.calls.len() as u32 - 1
-        });
+    /// nothing of an earlier one. The first is the kernel itself.
+    fn activation(&mut self, launch: &Launch<'_>, code: u32, window: u64) -> Result<(u32, bool), FaultKind> {
         let body = &launch.program.codes[code as usize];
-        let new = self.calls[call as usize].start(body, code, window);
-        if launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
-            self.calls[call as usize].shadow.start(code, body.registers.as_deref());
+        // Most often an earlier call of the same function has left its room.
+        if let Some(&call) = self.free.last()
+            && let activation = &self.calls[call as usize]
+            && activation.code == code
+            && !activation.is_new()
+        {
+            self.free.pop();
+            return Ok((call, self.begin(launch, call, code, window)));
         }
-        self.weight += Activation::weight(body);
-        (call, new)
+        let (call, held) = match self.free.last() {
+            Some(&call) => (call, self.calls[call as usize].host_bytes()),
+            None => (self.calls.len() as u32, 0),
+        };
+        let unused = Activation::default();
+        let needed = self.calls.get(call as usize).unwrap_or(&unused).needed(body);
+        let what = "registers of calls";
+        if needed > held {
+            let more = needed - held;
+            match call {
+                0 => self.held.grow(more).map_err(|refused| FaultKind::out_of_memory(what, refused))?,
+                _ => self.held_by_calls.grow(more).map_err(|refused| launch.stack_refused(what, refused))?,
+            }
+        }
+        if call as usize == self.calls.len() {
+            if self.calls.try_reserve(1).is_err() {
+                return Err(launch.no_memory(what, needed));
+            }
+            self.calls.push(unused);
+        } else {
+            self.free.pop();
+        }
+        let activation = &mut self.calls[call as usize];
+        if !activation.reserve(body) {
+            return Err(launch.no_memory(what, needed));
+        }
+        Ok((call, self.begin(launch, call, code, window)))
+    }
+
+    /// Begins a call, in room that it has; whether it has nothing of an earlier one.
+    fn begin(&mut self, launch: &Launch<'_>, call: u32, code: u32, window: u64) -> bool {
+        let body = &launch.program.codes[code as usize];
+        let activation = &mut self.calls[call as usize];
+        let new = activation.start(body, code, window);
+        if launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
+            activation.shadow.start(code, body.registers.as_deref());
+        }
+        self.weight += ACTIVATION + Activation::weight(body);
+        new
     }
 
     /// Lanes that have not exited.
@@ -330,7 +451,7 @@ impl Warp {
 
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.weight + self.local.len() * 32
+        self.held.bytes() + self.held_by_calls.bytes()
     }
 
     /// Whether there is one split, which can run.
@@ -340,11 +461,18 @@ impl Warp {
     }
 
     /// The split that runs next, taken out, with all others that stand there.
-    fn pick(&mut self) -> Option<Split> {
+    fn pick(&mut self, random: Option<&mut Random>) -> Option<Split> {
         let ready = |split: &Split| split.state == State::Ready;
         let order = |split: &Split| (split.age, Reverse(split.depth), split.pc, split.call);
         let first = self.splits.iter().filter(|split| ready(split)).min_by_key(|split| order(split))?;
         let mut picked = *first;
+        if let Some(random) = random {
+            let free = || self.splits.iter().filter(|split| ready(split) && !split.held);
+            let count = free().count();
+            if let Some(split) = free().nth(random.below(count.max(1))) {
+                picked = *split;
+            }
+        }
         picked.mask = 0;
         let together = |split: &Split| ready(split) && split.call == picked.call && split.pc == picked.pc;
         let (mut mask, mut age) = (0, 0);
@@ -383,9 +511,11 @@ impl Warp {
     }
 
     /// At the end of a slice: whether it did anything but wait.
-    fn rest(&mut self, yielded: bool) {
+    fn rest(&mut self, yielded: bool, random: bool) {
         self.idle = match (self.acted, yielded) {
             (false, true) => self.idle.saturating_add(self.waited.into()),
+            // A short slice may end before the wait.
+            (false, false) if random && !self.advanced => self.idle,
             _ => 0,
         };
     }
@@ -397,7 +527,7 @@ impl Warp {
 
     /// Lets the lanes go that wait at a barrier, with the result of its reduction, if it has one.
     pub(crate) fn release(&mut self, launch: &Launch<'_>, number: u32, result: crate::cta::Reduced) {
-        use crate::program::{BarrierOp, Op, Step};
+        use crate::program::BarrierOp;
         for split in self.splits.iter_mut().filter(|split| split.state == State::Barrier(number)) {
             let activation = &mut self.calls[split.call as usize];
             let op = launch.program.codes[activation.code as usize].ops.get(split.pc as usize);
@@ -466,7 +596,8 @@ impl Warp {
 
     /// A fault of a split, with its place.
     fn fault(&self, env: &Env<'_>, split: &Split, mask: u32, trouble: Trouble) -> Box<Fault> {
-        let place = self.place(env, split, mask, Some(trouble.lane));
-        Box::new(Fault { kind: trouble.kind, kernel: env.launch.name.to_string(), place: Some(place) })
+        let limit = trouble.kind.is_limit();
+        let place = (!limit).then(|| self.place(env, split, mask, Some(trouble.lane)));
+        Box::new(Fault { kind: trouble.kind, kernel: env.launch.name.to_string(), place })
     }
 }

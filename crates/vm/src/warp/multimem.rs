@@ -128,7 +128,8 @@ impl Warp {
         let Some(address) = operands.addresses.first() else { return Ok(Flow::Next) };
         let rows = addresses(activation, address);
         let frame = &mut activation.frame;
-        let (spaces, bytes, element, usage) = (&env.spaces, op.bytes(), op.element(), op.usage());
+        let Env { launch, spaces, watch, .. } = env;
+        let (bytes, element, usage) = (op.bytes(), op.element(), op.usage());
         if op.strong {
             fence(Ordering::SeqCst);
         }
@@ -136,6 +137,7 @@ impl Warp {
         for lane in lanes(taking) {
             let bad = |bad| Trouble::new(lane, FaultKind::Access(bad));
             let at = several(spaces, (address.memory, rows[lane]), (bytes, bytes), usage).map_err(bad)?;
+            watch.work_within(launch, at.len() as u64 / 4)?;
             let at = at.into_iter().map(|at| spaces.judge(Memory::Global, at, bytes, usage));
             found.push((lane, at.collect::<Result<Vec<_>, _>>().map_err(bad)?));
         }
@@ -154,9 +156,9 @@ impl Warp {
                         for (cells, at) in &places {
                             let at = (at + skip) as usize;
                             match element {
-                                2 => apply::<u16>(cells, at, env.launch.alone, f),
-                                4 => apply::<u32>(cells, at, env.launch.alone, f),
-                                _ => apply::<u64>(cells, at, env.launch.alone, f),
+                                2 => apply::<u16>(cells, at, launch.alone, f),
+                                4 => apply::<u32>(cells, at, launch.alone, f),
+                                _ => apply::<u64>(cells, at, launch.alone, f),
                             };
                         }
                     }

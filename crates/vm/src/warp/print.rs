@@ -39,15 +39,24 @@ struct Spec {
 /// The widest field: more is cut, since a width can be an argument.
 const WIDEST: usize = 4096;
 
-/// Formats; `next` gives the next argument, `string` what is at an address.
+/// The longest text that is made of one call, as large as CUDA's buffer for all of them is at first, and the most that
+/// conversions may read and write for it, whatever is left of that: the rest of the call is left out.
+const LONGEST: usize = 1 << 20;
+
+/// Formats; `next` gives the next argument, `string` what is at an address, of at most so many bytes.
 pub(super) fn format(
     text: &str,
     next: &mut dyn FnMut(Argument) -> Tried<u64>,
-    string: &mut dyn FnMut(u64) -> Tried<String>,
+    string: &mut dyn FnMut(u64, usize) -> Tried<String>,
 ) -> Tried<String> {
     let mut out = String::new();
+    // What was made and is not in the text: `%.0s` reads a string, and `%.4000g` writes zeros that it removes.
+    let mut lost = 0;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
+        if out.len() + lost > LONGEST {
+            break;
+        }
         if c != '%' {
             out.push(c);
             continue;
@@ -97,6 +106,7 @@ pub(super) fn format(
             out.push('%');
             break;
         };
+        lost += 8 + spec.precision.unwrap_or(0);
         let int = if spec.long { Argument::Long } else { Argument::Int };
         match conversion {
             '%' => out.push('%'),
@@ -135,8 +145,10 @@ pub(super) fn format(
             }
             's' => {
                 let address = next(Argument::Pointer)?;
-                let whole = if address == 0 { "(null)".to_owned() } else { string(address)? };
-                let cut: String = whole.chars().take(spec.precision.unwrap_or(usize::MAX)).collect();
+                let most = spec.precision.unwrap_or(usize::MAX);
+                let whole = if address == 0 { "(null)".to_owned() } else { string(address, most)? };
+                lost += whole.len();
+                let cut: String = whole.chars().take(most).collect();
                 pad(&mut out, &spec, "", &cut, false);
             }
             'p' => {
@@ -278,8 +290,26 @@ mod tests {
 
     fn print(text: &str, arguments: &[u64]) -> String {
         let mut rest = arguments.iter();
-        format(text, &mut |_| Ok(rest.next().copied().unwrap_or(0)), &mut |_| Ok("word".into()))
-            .unwrap_or_default()
+        format(text, &mut |_| Ok(rest.next().copied().unwrap_or(0)), &mut |_, most| {
+            Ok("word".chars().take(most).collect())
+        })
+        .unwrap_or_default()
+    }
+
+    #[test]
+    fn what_one_call_prints_and_reads_is_bounded() {
+        let wide = print(&"%4096d".repeat(10_000), &[]);
+        assert!(wide.len() > LONGEST && wide.len() < LONGEST + 2 * WIDEST);
+        // Each writes 4000 zeros, and removes them.
+        let removed = print(&"%.4000g".repeat(10_000), &[]);
+        assert!(removed.len() < LONGEST / 1000);
+        let mut read = 0;
+        let mut string = |_, most: usize| {
+            read += most.min(1 << 16);
+            Ok("x".repeat(most.min(1 << 16)))
+        };
+        format(&"%s%.0s%.1s".repeat(10_000), &mut |_| Ok(1), &mut string).unwrap_or_default();
+        assert!(read <= LONGEST + (1 << 17), "{read}");
     }
 
     #[test]

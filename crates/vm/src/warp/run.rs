@@ -1,5 +1,6 @@
 //! The loop: operations one after the other, and what each step does to the splits of a warp.
 
+use super::cost::{OBSERVED, OBSERVED_STEP, OBSERVED_WORK, POLL, SHORTEST, SLICE, STEP, TURN, WORK, work_of};
 use super::hurry::{Memories, hurry};
 use super::meet::exchange_alone;
 use super::observe::{observe_defined, observe_registers};
@@ -9,6 +10,7 @@ use crate::fault::{Fault, FaultKind, Tried, Trouble};
 use crate::lanes::{Frame, LANES, lanes};
 use crate::program::{Barrier, BarrierOp, NONE, Op, Step};
 use crate::sanitize::bounds::{TAG_SHIFT, tag};
+use crate::schedule::Random;
 use crate::stats::Seen;
 use std::sync::atomic::{Ordering, fence};
 
@@ -23,12 +25,6 @@ pub(crate) enum Progress {
     Done,
 }
 
-/// What a slice may cost: a jump is 1.
-pub(crate) const SLICE: i64 = 1 << 16;
-
-/// What an access costs that others may answer: so a slice is 256 rounds of a loop that polls.
-const POLL: i64 = SLICE / 256;
-
 /// What comes after a step.
 pub(super) enum Flow {
     /// The next operation, with the same lanes.
@@ -40,7 +36,21 @@ pub(super) enum Flow {
 impl Warp {
     /// Runs for a slice.
     pub(crate) fn run<const WATCHED: bool>(&mut self, env: &mut Env<'_>) -> Result<Progress, Box<Fault>> {
-        let mut budget = SLICE;
+        let slice = match &mut env.watch.random {
+            Some(random) => random.slice(SHORTEST, SLICE.ilog2()),
+            None => SLICE,
+        };
+        let mut budget = slice;
+        let progress = self.run_slice::<WATCHED>(env, &mut budget);
+        env.watch.spend(slice - budget + TURN);
+        progress
+    }
+
+    fn run_slice<const WATCHED: bool>(
+        &mut self,
+        env: &mut Env<'_>,
+        budget: &mut i64,
+    ) -> Result<Progress, Box<Fault>> {
         let mut polled = 0;
         (self.advanced, self.waited, self.acted) = (false, false, false);
         loop {
@@ -52,7 +62,7 @@ impl Warp {
             if self.is_together() {
                 split = self.splits[0];
                 self.splits.clear();
-            } else if let Some(picked) = self.pick() {
+            } else if let Some(picked) = self.pick(self.random_lanes(env)) {
                 split = picked;
             } else {
                 if self.live == 0 {
@@ -67,16 +77,16 @@ impl Warp {
                 }
                 return Ok(Progress::Blocked);
             }
-            if let Err(trouble) = self.run_split::<WATCHED>(env, &mut split, &mut budget, &mut polled) {
+            if let Err(trouble) = self.run_split::<WATCHED>(env, &mut split, budget, &mut polled) {
                 return Err(self.fault(env, &split, split.mask, *trouble));
             }
             if self.live == 0 {
                 return Ok(Progress::Done);
             }
             let yielded = std::mem::take(&mut self.yielded);
-            let spent = budget <= 0 || yielded;
+            let spent = *budget <= 0 || yielded;
             if spent {
-                self.rest(yielded);
+                self.rest(yielded, env.watch.random.is_some());
                 split.tire(yielded || polled * POLL >= SLICE / 4, self.any_ready());
             }
             if split.mask != 0 {
@@ -131,11 +141,18 @@ impl Warp {
                     split.pc = pc as u32;
                     // Past the last operation is the end of the function.
                     if pc >= code.ops.len() {
+                        *budget -= STEP;
                         self.leave(env, split, mask);
                     }
                     return Ok(());
                 };
                 if WATCHED {
+                    if *budget <= 0 || launch.seed.is_some() && split.holds(&self.splits, op) {
+                        count!(pc);
+                        split.pc = pc as u32;
+                        return Ok(());
+                    }
+                    *budget -= OBSERVED;
                     let seen = Seen { code, number, pc, mask, cta: env.cta, warp: self.index };
                     env.watch.before(launch, &seen, frame);
                     observe_registers(launch, &seen, frame);
@@ -148,6 +165,7 @@ impl Warp {
                             inst.kernel.run(frame, inst, lanes);
                         }
                         pc += 1;
+                        *budget -= 1;
                     }
                     Op::Branch(guard, target) => {
                         let taken = guard.lanes(frame, mask);
@@ -155,6 +173,7 @@ impl Warp {
                         *budget -= 1;
                         let target = *target as usize;
                         if taken != mask && taken != 0 {
+                            *budget -= STEP;
                             env.watch.diverged();
                             let (low, low_mask, high, high_mask) = if target <= pc {
                                 (target, taken, pc + 1, mask & !taken)
@@ -184,6 +203,8 @@ impl Warp {
                 continue;
             }
             split.pc = pc as u32;
+            *budget -= if WATCHED { OBSERVED_STEP } else { STEP };
+            env.watch.work(work_of(step, guard));
             if WATCHED {
                 self.observe(env, split, step, guard);
             }
@@ -266,7 +287,6 @@ impl Warp {
                 }
                 Step::Switch { index, targets } => {
                     self.switch(split, *index, targets, guard)?;
-                    *budget -= 1;
                     Flow::Gone
                 }
                 Step::Barrier(barrier) => self.barrier(env, split, barrier, guard)?,
@@ -283,6 +303,7 @@ impl Warp {
                 }
             };
             pc += 1;
+            *budget -= env.watch.take_work() * if WATCHED { OBSERVED_WORK } else { WORK };
             match flow {
                 Flow::Next if *budget > 0 => {
                     if WATCHED {
@@ -300,6 +321,12 @@ impl Warp {
                 }
             }
         }
+    }
+
+    /// What chooses among splits, if something does.
+    fn random_lanes<'a>(&self, env: &'a mut Env<'_>) -> Option<&'a mut Random> {
+        let independent = env.launch.image.header.arch.sm() >= 70;
+        env.watch.random.as_mut().filter(|_| independent)
     }
 
     /// Leaves behind the lanes that a guard holds back, to go on after the operation.

@@ -28,7 +28,7 @@ impl Warp {
             let value = match register {
                 Special::GridId => env.launch.number,
                 Special::Clock64 => env.watch.clock(env.launch),
-                Special::GlobalTimer => env.launch.nanoseconds(),
+                Special::GlobalTimer => env.watch.nanoseconds(env.launch),
                 _ => 0,
             };
             frame.set_row(d, [value; LANES], mask);
@@ -39,8 +39,11 @@ impl Warp {
             frame.set_predicate(d, if launch.clustered { u32::MAX } else { 0 }, mask);
             return;
         }
-        let clock =
-            if matches!(register, Special::Clock | Special::ClockHi) { env.watch.clock(launch) } else { 0 };
+        let clock = match register {
+            Special::Clock | Special::ClockHi => env.watch.clock(launch),
+            Special::GlobalTimerLo | Special::GlobalTimerHi => env.watch.nanoseconds(launch),
+            _ => 0,
+        };
         let lanes = |f: fn(u32) -> u32| -> [u32; LANES] { std::array::from_fn(|lane| f(lane as u32)) };
         let all = |value: u32| [value; LANES];
         let at = |list: [u32; 3], index: u8| list.get(usize::from(index)).copied().unwrap_or(0);
@@ -60,10 +63,8 @@ impl Warp {
             Special::LanemaskLe => lanes(|lane| (2u32 << lane).wrapping_sub(1)),
             Special::LanemaskGt => lanes(|lane| !(2u32 << lane).wrapping_sub(1)),
             Special::LanemaskGe => lanes(|lane| !((1 << lane) - 1)),
-            Special::Clock => all(clock as u32),
-            Special::ClockHi => all((clock >> 32) as u32),
-            Special::GlobalTimerLo => all(launch.nanoseconds() as u32),
-            Special::GlobalTimerHi => all((launch.nanoseconds() >> 32) as u32),
+            Special::Clock | Special::GlobalTimerLo => all(clock as u32),
+            Special::ClockHi | Special::GlobalTimerHi => all((clock >> 32) as u32),
             Special::TotalSmemSize => all(total_shared(&env.spaces) as u32),
             Special::AggrSmemSize => {
                 all((env.spaces.shared.len() - zones(&env.spaces) + env.spaces.shared_base()) as u32)

@@ -8,6 +8,7 @@ use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
 use crate::program::asynchronous::Bulk;
 use crate::program::{Memory, Operands};
+use crate::warp::cost::copying;
 use crate::warp::multimem::several;
 use crate::warp::{Env, Warp};
 use softwarp_tensor::Element;
@@ -19,7 +20,7 @@ const CHUNK: u64 = 16;
 impl Warp {
     pub(super) fn bulk(
         &mut self,
-        env: &Env<'_>,
+        env: &mut Env<'_>,
         call: usize,
         bulk: &Bulk,
         operands: &Operands,
@@ -30,7 +31,7 @@ impl Warp {
         let sizes = row(0);
         let (left, right) = if bulk.ignore_outside { (row(1), row(2)) } else { ([0; LANES], [0; LANES]) };
         let masks = row(if bulk.ignore_outside { 3 } else { 1 });
-        let spaces = &env.spaces;
+        let Env { launch, spaces, watch, .. } = env;
         let mut data = std::mem::take(&mut self.tensors.scratch);
         for lane in lanes(taking) {
             let bytes = u64::from(sizes[lane]);
@@ -45,7 +46,16 @@ impl Warp {
             for (to, _) in &targets {
                 to.need(spaces, lane, (bytes, CHUNK), Use::Write)?;
             }
+            // A size that no memory has takes no room of the host.
+            if !bulk.ignore_outside {
+                from[lane].need(spaces, lane, (bytes, CHUNK), Use::Read)?;
+            }
+            let each = if bulk.reduction.is_some() || bulk.masked { 16 } else { 1 };
+            watch.work_within(launch, copying(bytes) * (1 + each * targets.len() as u64))?;
             data.clear();
+            if data.try_reserve(bytes as usize).is_err() {
+                return Err(Trouble::new(lane, launch.no_memory("a bulk copy", bytes)));
+            }
             data.resize(bytes as usize, 0);
             let ignored = (u64::from(left[lane]), u64::from(right[lane]));
             read_but(spaces, from[lane], &mut data, ignored, lane)?;

@@ -8,6 +8,7 @@ use crate::memory::cell::Unit;
 use crate::program::Operands;
 use crate::program::asynchronous::{Choice, CopyAsync, ReduceAsync, StoreAsync};
 use crate::warp::atomic::{apply, combination};
+use crate::warp::cost::copying;
 use crate::warp::{Env, Warp};
 
 impl Warp {
@@ -131,7 +132,7 @@ impl Warp {
     /// `st.bulk`
     pub(super) fn store_zeros(
         &mut self,
-        env: &Env<'_>,
+        env: &mut Env<'_>,
         call: usize,
         operands: &Operands,
         taking: u32,
@@ -149,6 +150,7 @@ impl Warp {
                 );
             }
             let (cells, at) = to[lane].need(&env.spaces, lane, (bytes, 8), Use::Write)?;
+            env.watch.work_within(env.launch, copying(bytes))?;
             for word in 0..bytes / 8 {
                 0u64.store(cells, (at + 8 * word) as usize);
             }

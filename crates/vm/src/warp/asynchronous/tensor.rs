@@ -8,6 +8,7 @@ use crate::lanes::{LANES, lanes};
 use crate::memory::Spaces;
 use crate::program::asynchronous::{TensorCopy, TensorWay};
 use crate::program::{Memory, Operands};
+use crate::warp::cost::copying;
 use crate::warp::{Env, Warp};
 use softwarp_tensor::copy::{self, Outside};
 use softwarp_tensor::object::{self, SIZE};
@@ -133,14 +134,16 @@ pub(super) struct Asked {
 impl Warp {
     pub(super) fn tensor_copy(
         &mut self,
-        env: &Env<'_>,
+        env: &mut Env<'_>,
         call: usize,
         copy: &TensorCopy,
         operands: &Operands,
         taking: u32,
     ) -> Tried<()> {
         for asked in self.asked(env, call, copy, operands, taking) {
-            self.copy_tensor(env, copy, &asked)?;
+            let bytes = self.copy_tensor(env, copy, &asked)?;
+            // Rows of a box may be short.
+            env.watch.work_within(env.launch, 1 + 8 * copying(bytes))?;
         }
         self.advanced = true;
         Ok(())
@@ -198,7 +201,8 @@ impl Warp {
         self.tensors.map(&object, wide(copy.mode), arch(env)).map_err(refuse)
     }
 
-    fn copy_tensor(&mut self, env: &Env<'_>, copy: &TensorCopy, asked: &Asked) -> Tried<()> {
+    /// Copies what one thread asks for: how many bytes that are, in all places where they go.
+    fn copy_tensor(&mut self, env: &Env<'_>, copy: &TensorCopy, asked: &Asked) -> Tried<u64> {
         let &Asked { lane, mut request, .. } = asked;
         let spaces = &env.spaces;
         let refuse =
@@ -211,7 +215,7 @@ impl Warp {
         }
         if copy.way == TensorWay::Prefetch {
             request.shared = 0;
-            return Walk::new(&map, &request).map(drop).map_err(refuse);
+            return Walk::new(&map, &request).map(|_| 0).map_err(refuse);
         }
         let walk = Walk::new(&map, &request).map_err(refuse)?;
         let footprint = walk.footprint();
@@ -243,7 +247,7 @@ impl Warp {
                 }
             }
             _ => {
-                let Some((shared, _)) = asked.targets.first() else { return Ok(()) };
+                let Some((shared, _)) = asked.targets.first() else { return Ok(0) };
                 let (cells, at) = shared.need(spaces, lane, (footprint, 1), Use::Read)?;
                 cells.read(at, &mut room[start..]);
                 match request.direction {
@@ -264,7 +268,7 @@ impl Warp {
             }
         }
         self.tensors.scratch = scratch;
-        Ok(())
+        Ok(footprint * asked.targets.len() as u64)
     }
 
     /// `tensormap.replace`

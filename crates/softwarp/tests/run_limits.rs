@@ -1,0 +1,120 @@
+//! `softwarp run` under limits, and in other orders than the usual one.
+
+mod called;
+
+use called::{Ran, call};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+impl Ran {
+    /// What was printed.
+    fn json(&self) -> Json {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{}{}", self.stdout, self.stderr))
+    }
+}
+
+fn run(folder: &Path, args: &[&str]) -> Ran {
+    call(called::command(folder, &[&["run"], args].concat()), b"")
+}
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let text = match name.ends_with(".ptx") {
+            true => format!(".version 8.0\n.target sm_90\n.address_size 64\n{text}"),
+            false => (*text).to_owned(),
+        };
+        std::fs::write(folder.path().join(name), text).expect("it can be written");
+    }
+    folder
+}
+
+#[test]
+fn calls_without_number_and_without_end_are_stopped() {
+    let doubling: String =
+        (1..40).map(|i| format!(".func f{i}() {{ call f{0}; call f{0}; ret; }}\n", i - 1)).collect();
+    let text = format!(
+        ".func f0() {{ ret; }}\n{doubling}.visible .entry calls() {{ call f39; ret; }}\n\
+         .func g() {{ call g; ret; }}\n.visible .entry recursion() {{ call g; ret; }}\n"
+    );
+    let folder = folder(&[("k.ptx", &text)]);
+    for (args, kind) in [
+        (&["--kernel", "calls", "--steps", "1000"][..], "step_limit"),
+        (&["--kernel", "calls", "--time", "0.1"], "time_limit"),
+        (&["--kernel", "recursion"], "stack_overflow"),
+    ] {
+        let began = Instant::now();
+        let ran = run(folder.path(), &[&["k.ptx", "--block", "64"], args].concat());
+        assert_eq!((ran.code, &ran.json()["fault"]["kind"]), (1, &json!(kind)), "{}", ran.stderr);
+        assert!(began.elapsed() < Duration::from_secs(30));
+    }
+}
+
+#[test]
+fn local_memory_that_no_thread_has_is_refused() {
+    let text = ".visible .entry k() { .local .b8 a[16777216]; .reg .b64 %a; mov.u64 %a, a; st.local.u8 [%a], 1; ret; }";
+    let folder = folder(&[("k.ptx", text)]);
+    let ran = run(folder.path(), &["k.ptx", "--block", "1024"]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(ran.stderr, "error: 16777216 bytes of local memory for each thread: there are 523712\n");
+}
+
+#[test]
+fn memory_beyond_its_limit_is_a_fault_or_an_error() {
+    let text = ".visible .entry k(.param .u64 p) { .local .b8 a[65536]; .reg .b64 %a; mov.u64 %a, a; st.local.u8 [%a], 1; ret; }";
+    let folder = folder(&[("k.ptx", text)]);
+    let ran = run(folder.path(), &["k.ptx", "--arg", "buffer:x=zero:2000000", "--memory", "1M"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("`x`: no room for 2000128 more bytes of host memory"), "{}", ran.stderr);
+    let args = ["k.ptx", "--block", "1024", "--arg", "buffer:x=zero:16", "--memory", "16M"];
+    let ran = run(folder.path(), &args);
+    assert_eq!((ran.code, &ran.json()["fault"]["kind"]), (1, &json!("out_of_memory")));
+    assert!(ran.stderr.contains("variables in .local memory need"), "{}", ran.stderr);
+    let ran = run(folder.path(), &[&args[..6], &["1G"]].concat());
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    let ran = run(folder.path(), &["k.ptx", "--arg", "buffer:x=zero:16", "--memory", "much"]);
+    assert!(ran.code == 2 && ran.stderr.contains("512M or 4G"), "{}", ran.stderr);
+}
+
+const UNORDERED: &str = ".visible .entry k(.param .u64 p) { .reg .b64 %p; .reg .b32 %t, %v; .reg .pred %q;\n\
+    ld.param.u64 %p, [p]; mov.u32 %t, %tid.x; setp.ge.u32 %q, %t, 32; @%q bra READ;\n\
+    st.volatile.global.u32 [%p], 7; ret;\n\
+    READ: ld.volatile.global.u32 %v, [%p]; st.global.u32 [%p+4], %v; ret; }";
+
+const LAUNCH: &str = r#"{"launches": [{"kernel": "k", "grid": 1, "block": 64, "args": [{"buffer": "y"}]}],
+    "buffers": {"y": {"bytes": 8}}, "dump": ["y"], "expect": {"y": "0700000007000000"}}"#;
+
+#[test]
+fn a_bug_that_hides_in_one_order_shows_in_another() {
+    let folder = folder(&[("k.ptx", UNORDERED), ("k.json", LAUNCH)]);
+    let ran = run(folder.path(), &["k.json", "--check"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.json().get("seed").is_none());
+
+    let ran = run(folder.path(), &["k.json", "--check", "--repeat", "64"]);
+    assert_eq!((ran.code, &ran.json()["ok"]), (1, &json!(false)), "{}", ran.stderr);
+    let seed = ran.json()["seed"].as_u64().expect("a seed");
+    let schedule = format!("random:{seed}");
+    assert!(ran.stderr.contains(&format!("--schedule {schedule} gives the same again")), "{}", ran.stderr);
+    let again = run(folder.path(), &["k.json", "--check", "--schedule", &schedule]);
+    assert_eq!((again.code, &again.json()["seed"]), (1, &json!(seed)));
+    // From arguments alike, and from a seed on.
+    let args = ["k.ptx", "--block", "64", "--arg", "buffer:y=zero:8", "--dump", "y", "--schedule", &schedule];
+    let ran = run(folder.path(), &args);
+    assert_eq!((ran.code, &ran.json()["dumps"]["y"]), (0, &json!("0700000000000000")), "{}", ran.stderr);
+}
+
+#[test]
+fn schedules_that_say_nothing_are_refused() {
+    let folder = folder(&[("k.ptx", ".visible .entry k() { ret; }")]);
+    for (args, words) in [
+        (&["--schedule", "fast"][..], "it must be fixed, or random:SEED"),
+        (&["--repeat", "0"], "--repeat 0: there must be at least one run"),
+        (&["--repeat", "2", "--schedule", "fixed"], "--repeat: a fixed schedule is always the same"),
+    ] {
+        let ran = run(folder.path(), &[&["k.ptx"], args].concat());
+        assert_eq!(ran.code, 2, "{args:?}");
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    }
+}

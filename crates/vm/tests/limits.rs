@@ -1,0 +1,426 @@
+//! Limits of a launch: steps, time, requests to stop and host memory hold whatever a kernel does.
+//!
+//! Every kernel here runs for ever, or for years, or wants more memory than there is. Bounds on time are generous: what
+//! is tested is that a launch ends at all, and how.
+
+mod small;
+
+use flate2::read::GzDecoder;
+use small::HEADER;
+use softwarp_vm::device::{Device, Launch, LaunchError, LoadError, LoadOptions, Report};
+use softwarp_vm::fault::FaultKind;
+use softwarp_vm::memory::global::MemoryError;
+use softwarp_vm::sanitize::Sanitize;
+use softwarp_vm::schedule::Schedule;
+use softwarp_vm::stats::Progress;
+use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Long enough that a busy machine is no reason to fail; a limit that is not looked at fails all the same.
+const LATE: Duration = Duration::from_secs(30);
+
+const CALLS: &str = ".extern .func (.param .b64 r) malloc (.param .b64 n);
+    .extern .func free (.param .b64 p);
+    .extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n";
+
+fn load(declared: &str, body: &str) -> Device {
+    let source = format!(
+        "{HEADER}{declared}\n.visible .entry k(.param .u64 out)\n{{\n.reg .pred %p<4>; .reg .b32 %r<40>; \
+         .reg .b64 %d<8>; .reg .f64 %e<4>;\nld.param.u64 %d0, [out];\n{body}\n}}\n"
+    );
+    Device::load(&[&source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}\n{source}"))
+}
+
+/// Launches `k` with a buffer of 256 KiB.
+fn launch(
+    device: &mut Device,
+    grid: u32,
+    block: u32,
+    set: impl for<'a> FnOnce(Launch<'a>) -> Launch<'a>,
+) -> Result<Report, LaunchError> {
+    let out = device.allocate(1 << 18).expect("memory");
+    let arguments = [out.to_le_bytes().to_vec()];
+    device.launch(&set(Launch::new("k", [grid, 1, 1], [block, 1, 1], &arguments)))
+}
+
+fn kind(result: Result<Report, LaunchError>) -> FaultKind {
+    match result {
+        Err(LaunchError::Fault(fault)) => fault.kind,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Functions that call the one before twice: as many calls as a binary tree of this depth has nodes.
+fn doubling(count: usize) -> String {
+    let calls = (1..count).map(|i| format!(".func f{i}() {{ call f{0}; call f{0}; ret; }}\n", i - 1));
+    ".func f0() { ret; }\n".to_owned() + &calls.collect::<String>()
+}
+
+/// Functions that all call each other.
+fn mutual(count: usize) -> String {
+    let declared: String = (0..count).map(|i| format!(".func f{i}();\n")).collect();
+    let calls: String = (0..count).map(|i| format!("call f{i};\n")).collect();
+    declared + &(0..count).map(|i| format!(".func f{i}() {{\n{calls}ret; }}\n")).collect::<String>()
+}
+
+/// What runs for ever, or might as well: what it is, declarations, the body, and threads of a CTA.
+fn endless() -> Vec<(&'static str, String, String, u32)> {
+    let table: String = (0..64).map(|i| format!("L{i}: brx.idx %r0, T;\n")).collect();
+    let names: Vec<String> = (0..64).map(|i| format!("L{i}")).collect();
+    let parts: String = (0..31).map(|i| format!("setp.eq.u32 %p1, %r1, {i};\n@%p1 bra X{i};\n")).collect();
+    let meets: String = (0..31).map(|i| format!("X{i}: add.u32 %r2, %r1, {i};\nbra M;\n")).collect();
+    let malloc = "{ .param .b64 n; .param .b64 r; st.param.b64 [n], 16; call (r), malloc, (n); ld.param.b64 %d1, [r]; }";
+    let print = "{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d1; st.param.b64 [a], %d2; \
+                 call (r), vprintf, (f, a); }";
+    let format: String = "%4096d".bytes().chain([0]).map(|byte| format!("{byte},")).collect();
+    let format = format.trim_end_matches(',');
+    vec![
+        ("calls", doubling(50), "call f49;\nret;".into(), 64),
+        ("mutual calls", mutual(100), "call f0;\nret;".into(), 32),
+        (
+            "indirect calls",
+            ".func f() { ret; }".into(),
+            "mov.u64 %d1, f;\nP: .callprototype _ ();\nL: call %d1, (), P;\nbra L;".into(),
+            64,
+        ),
+        (
+            "tables",
+            String::new(),
+            format!("mov.u32 %r0, 0;\nT: .branchtargets {};\n{table}ret;", names.join(", ")),
+            32,
+        ),
+        ("divergence", String::new(), format!("mov.u32 %r1, %laneid;\nL:\n{parts}bra M;\n{meets}M: bra L;"), 32),
+        ("barriers", String::new(), "L: bar.sync 0;\nbra L;".into(), 1024),
+        ("sleep", String::new(), "L: nanosleep.u32 0xffffffff;\nbra L;".into(), 64),
+        (
+            "polling",
+            String::new(),
+            "L: ld.acquire.gpu.global.u32 %r0, [%d0];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra L;\nret;".into(),
+            64,
+        ),
+        ("malloc", CALLS.into(), format!("L: {malloc}\nbra L;"), 64),
+        (
+            "printf",
+            format!("{CALLS}.global .b8 text[7] = {{{format}}};"),
+            format!(
+                "mov.u64 %d1, text;\ncvta.global.u64 %d1, %d1;\nmov.u64 %d2, %d0;\nL: {print}\nbra L;"
+            ),
+            32,
+        ),
+        (
+            "a long block",
+            String::new(),
+            format!("mov.f64 %e0, 0d3ff0000000000001;\nL:\n{}bra L;", "div.rn.f64 %e1, %e0, %e0;\n".repeat(5000)),
+            32,
+        ),
+        (
+            "bulk copies",
+            ".shared .align 128 .b8 s[32768];".into(),
+            "mov.u32 %r0, s;\nL: cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], 32768;\nbra L;".into(),
+            32,
+        ),
+        (
+            "bulk reductions",
+            ".shared .align 128 .b8 s[32768];".into(),
+            "mov.u32 %r0, s;\nL: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%d0], [%r0], 32768;\nbra L;"
+                .into(),
+            32,
+        ),
+        (
+            "votes and shuffles",
+            String::new(),
+            "mov.u32 %r1, %laneid;\nL: shfl.sync.idx.b32 %r2, %r1, 3, 31, -1;\nvote.sync.ballot.b32 %r3, 1, -1;\n\
+             match.any.sync.b32 %r4, %r1, -1;\nbra L;"
+                .into(),
+            64,
+        ),
+        (
+            "products of matrices",
+            String::new(),
+            "L: mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r7}, {%r1, %r2, %r3, %r4};\nbra L;"
+                .into(),
+            64,
+        ),
+        ("atomics", String::new(), "L: red.global.add.u32 [%d0], 1;\nbra L;".into(), 64),
+        ("stack", String::new(), "L: stacksave.u64 %d1;\nalloca.u64 %d2, 64, 16;\nstackrestore.u64 %d1;\nbra L;".into(), 64),
+    ]
+}
+
+#[test]
+fn the_step_limit_ends_whatever_runs_for_ever() {
+    for (what, declared, body, block) in endless() {
+        let mut device = load(&declared, &body);
+        let began = Instant::now();
+        let result = launch(&mut device, 4, block, |launch| Launch {
+            most_instructions: Some(1000),
+            most_time: Some(2 * LATE),
+            ..launch
+        });
+        assert_eq!(kind(result), FaultKind::StepLimit, "{what}");
+        assert!(began.elapsed() < LATE, "{what}: {:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn the_time_limit_ends_whatever_runs_for_ever_watched_or_not() {
+    for (what, declared, body, block) in endless() {
+        for sanitize in [Sanitize::default(), Sanitize::ALL] {
+            let mut device = load(&declared, &body);
+            let began = Instant::now();
+            let result = launch(&mut device, 4, block, |launch| Launch {
+                most_time: Some(Duration::from_millis(50)),
+                threads: Some(2),
+                sanitize,
+                ..launch
+            });
+            assert_eq!(kind(result), FaultKind::TimeLimit, "{what}");
+            assert!(began.elapsed() < LATE, "{what}: {:?}", began.elapsed());
+        }
+    }
+}
+
+#[test]
+fn a_request_ends_whatever_runs_for_ever() {
+    for (what, declared, body, block) in endless() {
+        let mut device = load(&declared, &body);
+        let (cancel, progress) = (AtomicBool::new(false), Progress::default());
+        let out = device.allocate(1 << 18).expect("memory");
+        let arguments = [out.to_le_bytes().to_vec()];
+        let launch = Launch {
+            cancel: Some(&cancel),
+            progress: Some(&progress),
+            ..Launch::new("k", [1, 1, 1], [block, 1, 1], &arguments)
+        };
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while progress.ctas.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                cancel.store(true, Ordering::Relaxed);
+            });
+            assert_eq!(kind(device.launch(&launch)), FaultKind::Cancelled, "{what}");
+        });
+        assert!(began.elapsed() < LATE, "{what}: {:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn a_grid_of_ctas_that_do_nothing_is_stopped() {
+    let source = format!("{HEADER}.visible .entry k() {{ }}\n");
+    for (steps, time, stopped) in [
+        (Some(1000), None, FaultKind::StepLimit),
+        (None, Some(Duration::from_millis(50)), FaultKind::TimeLimit),
+    ] {
+        let mut device = Device::load(&[&source], LoadOptions::default()).expect("valid");
+        let began = Instant::now();
+        let result = device.launch(&Launch {
+            most_instructions: steps,
+            most_time: time,
+            ..Launch::new("k", [0x7fff_ffff, 65535, 65535], [1024, 1, 1], &[])
+        });
+        assert_eq!(kind(result), stopped);
+        assert!(began.elapsed() < LATE, "{:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn steps_count_work_and_not_instructions_alone() {
+    // Four instructions of a warp, of which one copies 32 times 32 KiB.
+    let body = "mov.u32 %r0, s;\ncp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], 32768;\nret;";
+    let mut device = load(".shared .align 128 .b8 s[32768];", body);
+    let steps = |device: &mut Device, most: u64| {
+        launch(device, 1, 32, |launch| Launch { most_instructions: Some(most), ..launch })
+    };
+    let report = steps(&mut device, 100_000).expect("it is little");
+    assert!(report.counts.warp_instructions <= 4);
+    assert_eq!(kind(steps(&mut device, 1000)), FaultKind::StepLimit);
+}
+
+#[test]
+fn recursion_without_end_is_a_stack_overflow() {
+    let plain = ".func f() { call f; ret; }";
+    let register = ".func f(.reg .u32 %a) { .reg .u32 %b; add.u32 %b, %a, 1; call f, (%b); ret; }";
+    let frame =
+        ".func f() { .local .b8 a[4096]; .reg .b64 %a; mov.u64 %a, a; st.local.u8 [%a], 1; call f; ret; }";
+    for (declared, body) in
+        [(plain, "call f;\nret;"), (register, "call f, (0);\nret;"), (frame, "call f;\nret;")]
+    {
+        let mut device = load(declared, body);
+        let before = device.account().used();
+        assert_eq!(kind(launch(&mut device, 1, 64, |launch| launch)), FaultKind::StackOverflow, "{declared}");
+        // Everything is given back but the buffer.
+        assert!(device.account().used() <= before + (1 << 18) + 256);
+    }
+}
+
+#[test]
+fn what_all_warps_hold_together_is_bounded() {
+    // Each lane recurses by itself, in 32 warps of each CTA.
+    let declared = ".func f(.reg .u32 %a) { .reg .u32 %b; .reg .pred %q; mov.u32 %b, %laneid; setp.eq.u32 %q, %a, %b; \
+                    @%q call f, (%b); call f, (%b); ret; }";
+    let source = format!(
+        "{HEADER}{declared}\n.visible .entry k() {{ .reg .u32 %l; mov.u32 %l, %laneid; call f, (%l); ret; }}"
+    );
+    let options = LoadOptions { memory: Some(64 << 20), ..LoadOptions::default() };
+    let mut device = Device::load(&[&source], options).expect("valid");
+    let result =
+        device.launch(&Launch { threads: Some(1), ..Launch::new("k", [4, 1, 1], [1024, 1, 1], &[]) });
+    assert_eq!(kind(result), FaultKind::StackOverflow);
+    assert!(device.account().used() < 1 << 20);
+}
+
+/// `golden/record/local_memory.py` recorded it on an H200 (driver 580).
+const LOCAL_MEMORY: &[u8] = include_bytes!("golden/local_memory.jsonl.gz");
+
+#[test]
+fn kernels_with_more_local_memory_than_a_thread_has_are_refused_as_by_the_driver() {
+    let mut text = String::new();
+    GzDecoder::new(LOCAL_MEMORY).read_to_string(&mut text).expect("text");
+    let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let (mut accepted, mut refused) = (0, 0);
+    for row in rows.filter(|row| row["kind"] == "local") {
+        let number = |key: &str| row[key].as_u64().expect("a number");
+        let (bytes, threads) = (number("bytes"), number("threads") as u32);
+        assert_eq!(row["load"], "CUDA_SUCCESS", "it is the launch that is refused");
+        // From 4 GiB on, the assembler counts anew, and the kernel runs with too little: that is not followed.
+        let fits = row["launch"] == "CUDA_SUCCESS" && bytes < 1 << 32;
+        let body = format!(
+            ".local .align 16 .b8 a[{bytes}];\nmov.u64 %d1, a;\nadd.u64 %d1, %d1, {};\nst.local.u32 [%d1], 7;\n\
+             ld.local.u32 %r0, [%d1];\nst.global.u32 [%d0], %r0;\nret;",
+            number("argument")
+        );
+        let mut device = load("", &body);
+        match launch(&mut device, 1, threads.min(64), |launch| launch) {
+            Ok(_) => assert!(fits, "{row}"),
+            Err(LaunchError::Local { bytes: wanted, most }) => {
+                assert!(!fits && wanted == bytes && most < bytes, "{row}");
+            }
+            other => panic!("{row}: {other:?}"),
+        }
+        accepted += u32::from(fits);
+        refused += u32::from(!fits);
+    }
+    assert_eq!((accepted, refused), (35, 51));
+}
+
+#[test]
+fn memory_beyond_the_limit_is_an_error_that_says_what_wanted_it() {
+    let source = format!("{HEADER}.global .b8 big[100000];\n.visible .entry k() {{ ret; }}");
+    let options = |memory| LoadOptions { memory: Some(memory), ..LoadOptions::default() };
+    let refused = Device::load(&[&source], options(1000));
+    assert!(matches!(refused, Err(LoadError::Memory(MemoryError::Limit(_)))), "{refused:?}");
+
+    let mut device = Device::load(&[&source], options(1 << 20)).expect("it fits");
+    let first = device.allocate(600_000).expect("it fits");
+    let error = device.allocate(600_000).expect_err("twice does not");
+    let MemoryError::Limit(limit) = error else { panic!("{error}") };
+    assert_eq!((limit.bytes >= 600_000, limit.most), (true, 1 << 20));
+    device.free(first).expect("it was there");
+    device.allocate(600_000).expect("it fits again");
+
+    // Registers and stacks of a CTA.
+    let body = ".local .b8 a[100000];\nmov.u64 %d1, a;\nst.local.u8 [%d1], 1;\nret;";
+    let source = format!("{HEADER}.visible .entry k() {{ .reg .b64 %d<2>; {body} }}");
+    let mut device = Device::load(&[&source], options(64 << 20)).expect("valid");
+    let result = device.launch(&Launch::new("k", [1, 1, 1], [1024, 1, 1], &[]));
+    let FaultKind::OutOfMemory { what, bytes, most, .. } = kind(result) else { panic!("no fault of memory") };
+    assert_eq!((what, most), ("variables in .local memory", 64 << 20));
+    assert!(bytes >= 3_200_000, "a warp has 32 threads: {bytes}");
+    device.launch(&Launch::new("k", [1, 1, 1], [64, 1, 1], &[])).expect("two warps fit");
+}
+
+#[test]
+fn a_bulk_copy_of_a_size_that_no_memory_has_takes_no_memory() {
+    let body = "mov.u32 %r0, s;\ncp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], 4294967280;\nret;";
+    let mut device = load(".shared .align 128 .b8 s[128];", body);
+    assert!(matches!(kind(launch(&mut device, 1, 1, |launch| launch)), FaultKind::Access(_)));
+}
+
+#[test]
+fn tables_of_targets_are_lowered_in_time_that_is_no_square() {
+    let count = 20_000;
+    let tables: String = (0..count).map(|i| format!("T{i}: .branchtargets L{i};\n")).collect();
+    let jumps: String = (0..count).map(|i| format!("L{i}: brx.idx %r0, T{i};\n")).collect();
+    let began = Instant::now();
+    let body = format!("mov.u32 %r0, 0;\nmad.hi.sat.s32 %r0, %r0, %r0, %r0;\n{tables}{jumps}ret;");
+    load("", &body).program("k").expect("it can be executed");
+    assert!(began.elapsed() < 2 * LATE, "{:?}", began.elapsed());
+
+    let names: Vec<String> = (0..count).map(|i| format!("L{i}")).collect();
+    let jumps: String = (0..count).map(|i| format!("L{i}: brx.idx %r0, T;\n")).collect();
+    let body = format!("mov.u32 %r0, 0;\nT: .branchtargets {};\n{jumps}ret;", names.join(", "));
+    let refused = load("", &body).program("k").map(drop);
+    let Err(LaunchError::Unsupported(list)) = refused else { panic!("{refused:?}") };
+    assert!(list[0].what.contains("targets in all tables"), "{}", list[0].what);
+}
+
+/// A kernel in which warp 1 reads what warp 0 writes, without a barrier.
+const UNORDERED: &str = "mov.u32 %r0, %tid.x;\nsetp.ge.u32 %p0, %r0, 32;\n@%p0 bra READ;\nst.volatile.global.u32 [%d0], 7;\nret;\n\
+                         READ: ld.volatile.global.u32 %r1, [%d0];\nst.global.u32 [%d0+4], %r1;\nret;";
+
+fn second_word(schedule: Schedule) -> u32 {
+    let mut device = load("", UNORDERED);
+    let out = device.allocate(8).expect("memory");
+    let arguments = [out.to_le_bytes().to_vec()];
+    device
+        .launch(&Launch { schedule, ..Launch::new("k", [1, 1, 1], [64, 1, 1], &arguments) })
+        .expect("it runs");
+    let mut bytes = [0; 4];
+    device.read(out + 4, &mut bytes).expect("inside");
+    u32::from_le_bytes(bytes)
+}
+
+#[test]
+fn random_schedules_differ_by_their_seeds_and_only_by_them() {
+    assert_eq!(second_word(Schedule::Fixed), 7);
+    let all: Vec<u32> = (0..32).map(|seed| second_word(Schedule::Random(seed))).collect();
+    assert!(all.contains(&0) && all.contains(&7), "{all:?}");
+    assert_eq!(all, (0..32).map(|seed| second_word(Schedule::Random(seed))).collect::<Vec<_>>());
+}
+
+#[test]
+fn random_schedules_vary_ctas_and_lanes() {
+    // The order in which CTAs and diverged lanes take numbers.
+    let ctas = "mov.u32 %r0, %ctaid.x;\natom.global.add.u32 %r1, [%d0], 1;\nmad.wide.u32 %d1, %r0, 4, %d0;\n\
+                st.global.u32 [%d1+4], %r1;\nret;";
+    let lanes = "mov.u32 %r0, %tid.x;\nsetp.lt.u32 %p0, %r0, 16;\n@%p0 bra LOW;\natom.global.add.u32 %r1, [%d0], 1;\nbra PUT;\n\
+                 LOW: atom.global.add.u32 %r1, [%d0], 1;\nPUT: mad.wide.u32 %d1, %r0, 4, %d0;\nst.global.u32 [%d1+4], %r1;\nret;";
+    for (body, grid, block, words) in [(ctas, 8, 1, 8), (lanes, 1, 32, 32)] {
+        let order = |seed| {
+            let mut device = load("", body);
+            let out = device.allocate(256).expect("memory");
+            let arguments = [out.to_le_bytes().to_vec()];
+            let launch = Launch::new("k", [grid, 1, 1], [block, 1, 1], &arguments);
+            device.launch(&Launch { schedule: Schedule::Random(seed), ..launch }).expect("it runs");
+            let mut bytes = vec![0; 4 * words];
+            device.read(out + 4, &mut bytes).expect("inside");
+            bytes
+        };
+        let orders: std::collections::HashSet<Vec<u8>> = (0..24).map(order).collect();
+        assert!(orders.len() > 1, "{body}");
+    }
+}
+
+#[test]
+fn random_schedules_keep_what_warps_execute_together() {
+    // Halves of a warp part and meet again at a product of matrices and at a barrier.
+    let body = "mov.u32 %r0, %tid.x;\nand.b32 %r20, %r0, 31;\nsetp.lt.u32 %p0, %r20, 16;\nmov.u32 %r5, 0x01010101;\nmov.u32 %r6, %r5;\n\
+                mov.u32 %r7, %r5;\n@%p0 bra LOW;\nmov.u32 %r1, 1;\nbra MEET;\nLOW: mov.u32 %r1, 1;\nadd.u32 %r21, %r1, %r1;\n\
+                MEET: mov.u32 %r2, %r1;\nmov.u32 %r3, %r1;\nmov.u32 %r4, %r1;\n\
+                mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1, %r2}, {%r5}, {%r6}, {%r3, %r4};\n\
+                bar.sync 0;\nmad.wide.u32 %d1, %r0, 4, %d0;\nst.global.u32 [%d1], %r1;\nret;";
+    for seed in 0..40 {
+        let mut device = load("", body);
+        let out = device.allocate(512).expect("memory");
+        let arguments = [out.to_le_bytes().to_vec()];
+        let launch = Launch::new("k", [1, 1, 1], [128, 1, 1], &arguments);
+        let report =
+            device.launch(&Launch { schedule: Schedule::Random(seed), sanitize: Sanitize::ALL, ..launch });
+        assert!(report.expect("it runs").findings.is_empty(), "{seed}");
+        let mut bytes = [0; 512];
+        device.read(out, &mut bytes).expect("inside");
+        assert!(bytes.chunks_exact(4).all(|word| word == [17, 0, 0, 0]), "{seed}: {bytes:?}");
+    }
+}
