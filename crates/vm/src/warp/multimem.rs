@@ -129,7 +129,7 @@ impl Warp {
         let rows = addresses(activation, address);
         let frame = &mut activation.frame;
         let (spaces, bytes, element, usage) = (&env.spaces, op.bytes(), op.element(), op.usage());
-        if op.strong {
+        if op.order.is_strong() {
             fence(Ordering::SeqCst);
         }
         let mut found = Vec::new();
@@ -173,7 +173,7 @@ impl Warp {
                 }
             }
         }
-        if op.strong {
+        if op.order.is_strong() {
             fence(Ordering::SeqCst);
         }
         Ok(Flow::Next)
@@ -200,18 +200,16 @@ impl Warp {
             let touch = Touch {
                 lane,
                 usage,
-                strong: op.strong,
+                order: op.order,
                 space: Memory::Global,
                 cta: env.cta,
                 address: at,
                 bytes,
                 data: None,
                 agent: Agent::Thread,
+                completes: None,
             };
             sanitizer.touch(env.launch, actor, &touch, &|| spaces.nearest(Memory::Global, at));
-            if op.strong {
-                sanitizer.strong(env.launch, actor, std::iter::once((Memory::Global, at)));
-            }
         }
     }
 }
