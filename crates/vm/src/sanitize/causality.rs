@@ -52,6 +52,8 @@ pub(super) struct Causality {
     /// The last of them that was asked for.
     last: Option<(u32, u32)>,
     messages: HashMap<Location, Messages>,
+    /// Some of them may be in shared memory.
+    in_shared: bool,
     mbarriers: HashMap<Location, Mbarrier>,
     /// The number of the next mbarrier.
     next_mbarrier: u32,
@@ -152,9 +154,12 @@ impl Causality {
         self.last = None;
         if let Some(number) = self.running.remove(&linear) {
             self.ctas[number as usize].state = None;
-            if self.messages.len() + self.mbarriers.len() > 0 {
-                let others = |location: &Location| location.0 != Some(number);
+            let others = |location: &Location| location.0 != Some(number);
+            if self.in_shared {
                 self.messages.retain(|location, _| others(location));
+                self.in_shared = self.messages.keys().any(|location| location.0.is_some());
+            }
+            if !self.mbarriers.is_empty() {
                 self.mbarriers.retain(|location, _| others(location));
             }
         }
@@ -477,6 +482,7 @@ impl Causality {
         if heads.is_empty() && !known || !known && self.messages.len() >= MOST_LOCATIONS {
             return;
         }
+        self.in_shared |= at.0.is_some();
         let here = self.messages.entry(at).or_default();
         if order.releases() {
             if let Some((_, head)) = heads.last() {
