@@ -15,12 +15,14 @@ pub mod matrix;
 mod meet;
 mod memory;
 pub mod multimem;
+mod order;
 pub mod plan;
 pub mod texture;
 
 pub use crate::ops::Kernel;
 pub use meet::{Barrier, BarrierOp, WarpOp, WarpOpKind};
 pub use memory::{Access, Address, Atomic, AtomicOp, Memory};
+pub use order::{Fence, Order, Scope, Semantics};
 
 use crate::lanes::Frame;
 use softwarp_image::FunctionId;
@@ -208,7 +210,7 @@ pub enum Step {
     /// `nanosleep`, and other hints to let others go first.
     Yield,
     /// `membar`, `fence`
-    Fence,
+    Fence(Fence),
     /// Groups of asynchronous operations, and fences for them.
     Group(group::GroupOp),
     /// Textures and surfaces.
@@ -240,7 +242,7 @@ impl Step {
     pub fn is_deed(&self) -> bool {
         match self {
             Step::Asynchronous(op, _) => !op.is_wait(),
-            Step::Load(access) | Step::Store(access) => access.strong,
+            Step::Load(access) | Step::Store(access) => access.order.is_strong(),
             Step::Call(call) => matches!(call.callee, Callee::Provided(_)),
             Step::Special { register, .. } => matches!(
                 register,
@@ -261,7 +263,7 @@ impl Step {
             | Step::Warp(_)
             | Step::Yield
             | Step::Group(_)
-            | Step::Fence => false,
+            | Step::Fence(_) => false,
             Step::Exit
             | Step::Trap
             | Step::Atomic(_)

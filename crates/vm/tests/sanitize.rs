@@ -2,7 +2,7 @@
 
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::{FaultKind, Problem, Use, What};
-use softwarp_vm::sanitize::{Finding, FindingKind, Sanitize};
+use softwarp_vm::sanitize::{Finding, FindingKind, Missing, Sanitize};
 use std::time::Duration;
 
 /// The text of a kernel from `bugs/`.
@@ -72,6 +72,11 @@ fn found(declared: &str, body: &str) -> Vec<Finding> {
 
 fn found_on(declared: &str, body: &str, grid: u32, block: u32) -> Vec<Finding> {
     launch(&kernel(declared, body), grid, block, &[(1 << 16, true)], Sanitize::ALL).0
+}
+
+/// A race between threads of a CTA.
+fn race(first: Use, second: Use, missing: Missing) -> FindingKind {
+    FindingKind::Race { first, second, across: false, missing }
 }
 
 /// The instruction of a site.
@@ -224,8 +229,8 @@ fn lanes_of_a_warp_race_without_a_barrier_of_the_warp() {
     };
     let racy = found(SHARED, &body(""));
     assert_eq!(racy.len(), 1, "{racy:#?}");
-    let race = FindingKind::Race { first: Use::Write, second: Use::Read, across: false };
-    assert_eq!((&racy[0].kind, racy[0].count), (&race, 64));
+    let expected = race(Use::Write, Use::Read, Missing::WarpBarrier);
+    assert_eq!((&racy[0].kind, racy[0].count), (&expected, 64));
     assert_eq!(found(SHARED, &body("bar.warp.sync -1;")), []);
     assert_eq!(found(SHARED, &body("bar.sync 0;")), []);
 }
@@ -239,13 +244,13 @@ fn atomic_operations_and_equal_values_do_not_race() {
     );
     let different = found(SHARED, "st.shared.u32 [s], %t;");
     assert_eq!(different.len(), 1);
-    assert_eq!(different[0].kind, FindingKind::Race { first: Use::Write, second: Use::Write, across: false });
+    assert_eq!(different[0].kind, race(Use::Write, Use::Write, Missing::WarpBarrier));
     let mixed = found(
         SHARED,
         "setp.eq.u32 %p1, %t, 0; @%p1 st.shared.u32 [s], 5; setp.eq.u32 %p1, %t, 63; @%p1 red.shared.add.u32 [s], 1;",
     );
     assert_eq!(mixed.len(), 1, "{mixed:#?}");
-    assert_eq!(mixed[0].kind, FindingKind::Race { first: Use::Write, second: Use::Atomic, across: false });
+    assert_eq!(mixed[0].kind, race(Use::Write, Use::Atomic, Missing::Everything));
 }
 
 #[test]
@@ -269,31 +274,174 @@ fn a_barrier_for_some_warps_orders_only_these() {
     assert_eq!(racy[0].at.place.warp, 2);
 }
 
+/// Two CTAs of one thread: the first writes `out[1024]` and sets the flag `out[2048]` with `set`, the second waits for it
+/// with `get` into `%r1`, and then reads what the first wrote. What is found, in words.
+fn message(set: &str, get: &str) -> Vec<String> {
+    let body = format!(
+        "setp.eq.u32 %p1, %c, 0; @!%p1 bra wait; st.global.u32 [%out+4096], 5; {set} ret;
+        wait: {get} setp.eq.u32 %p2, %r1, 0; @%p2 bra wait; {} ld.global.u32 %r2, [%out+4096];",
+        if get.contains("relaxed") || get.contains("volatile") { "fence.acq_rel.gpu;" } else { "" }
+    );
+    found_on("", &body, 2, 1).iter().map(ToString::to_string).collect()
+}
+
 #[test]
-fn ctas_race_unless_both_use_something_strong() {
-    let other = "xor.b32 %r1, %c, 1; mad.lo.u32 %r1, %r1, %r31, %t; mad.wide.u32 %d1, %r1, 4, %out;";
-    let racy = found_on("", &format!("st.global.u32 [%o], %t; {other} ld.global.u32 %r2, [%d1];"), 2, 32);
+fn a_flag_orders_ctas_if_it_is_released_and_acquired_with_scopes_that_include_both() {
+    let racy = found_on(
+        "",
+        "st.global.u32 [%o], %t; xor.b32 %r1, %c, 1; mad.lo.u32 %r1, %r1, %r31, %t; mad.wide.u32 %d1, %r1, 4, %out;
+        ld.global.u32 %r2, [%d1];",
+        2,
+        32,
+    );
     assert_eq!(racy.len(), 1, "{racy:#?}");
     assert!(matches!(racy[0].kind, FindingKind::Race { across: true, .. }));
     let other_cta = racy[0].other.as_ref().unwrap().place.cta;
     assert_eq!([other_cta[0], racy[0].at.place.cta[0]], [0, 1]);
-    // A message with a flag behind a fence.
-    let flag = "setp.eq.u32 %p1, %c, 0; @!%p1 bra wait;
-        st.global.u32 [%out+4096], 5; fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%out+8192], 1; ret;
-        wait: ld.acquire.gpu.global.u32 %r1, [%out+8192]; setp.eq.u32 %p2, %r1, 0; @%p2 bra wait;
-        ld.global.u32 %r2, [%out+4096];";
-    assert_eq!(found_on("", flag, 2, 1), []);
+
+    let get = "ld.acquire.gpu.global.u32 %r1, [%out+8192];";
+    for set in [
+        "st.release.gpu.global.u32 [%out+8192], 1;",
+        "fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%out+8192], 1;",
+        "membar.gl; st.volatile.global.u32 [%out+8192], 1;",
+        "fence.release.sys; red.relaxed.sys.global.add.u32 [%out+8192], 1;",
+        "atom.release.gpu.global.exch.b32 %r1, [%out+8192], 1;",
+        "st.release.gpu.global.u32 [%out+8192], 2; red.relaxed.gpu.global.add.u32 [%out+8192], 1;",
+    ] {
+        for get in [
+            get,
+            "ld.relaxed.gpu.global.u32 %r1, [%out+8192];",
+            "ld.volatile.global.u32 %r1, [%out+8192];",
+            "atom.acquire.gpu.global.or.b32 %r1, [%out+8192], 0;",
+        ] {
+            assert_eq!(message(set, get), [""; 0], "{set} {get}");
+        }
+    }
+    // No release, a fence behind the flag, one for the CTA only, a flag elsewhere, scopes that are too narrow.
+    for set in [
+        "st.relaxed.gpu.global.u32 [%out+8192], 1;",
+        "st.relaxed.gpu.global.u32 [%out+8192], 1; fence.acq_rel.gpu;",
+        "membar.cta; st.volatile.global.u32 [%out+8192], 1;",
+        "st.release.gpu.global.u32 [%out+9000], 1; st.relaxed.gpu.global.u32 [%out+8192], 1;",
+        "fence.acq_rel.gpu; st.relaxed.cta.global.u32 [%out+8192], 1;",
+        "st.release.cta.global.u32 [%out+8192], 1;",
+        "st.volatile.global.u32 [%out+8192], 1;",
+    ] {
+        let found = message(set, get);
+        assert!(!found.is_empty() && found.iter().all(|it| it.starts_with("race between threads of different CTAs")), "{set}: {found:?}");
+    }
+    for get in ["ld.acquire.cta.global.u32 %r1, [%out+8192];", "ld.global.u32 %r1, [%out+8192];"] {
+        assert!(!message("st.release.gpu.global.u32 [%out+8192], 1;", get).is_empty(), "{get}");
+    }
 }
 
 #[test]
-fn a_lock_orders_what_it_guards() {
-    let body = "setp.ne.u32 %p1, %t, 0; @%p1 bra ready; st.shared.u32 [s], 0; st.shared.u32 [s+4], 0; ready: bar.sync 0;
-        and.b32 %r1, %t, 31; setp.ne.u32 %p1, %r1, 0; @%p1 bra done;
-        again: atom.shared.cas.b32 %r1, [s], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra again;
-        ld.shared.u32 %r2, [s+4]; add.u32 %r2, %r2, 1; st.shared.u32 [s+4], %r2;
-        membar.cta; atom.shared.exch.b32 %r1, [s], 0;
-        done:";
-    assert_eq!(found_on(SHARED, body, 1, 128), []);
+fn an_acquire_is_of_the_thread_that_executes_it_until_a_barrier_hands_it_on() {
+    let body = |between: &str| {
+        format!(
+            "setp.eq.u32 %p1, %c, 0; @!%p1 bra second; setp.ne.u32 %p2, %t, 0; @%p2 ret;
+            st.global.u32 [%out+4096], 5; st.release.gpu.global.u32 [%out+8192], 1; ret;
+            second: setp.ne.u32 %p2, %t, 0; @%p2 bra ready;
+            wait: ld.acquire.gpu.global.u32 %r1, [%out+8192]; setp.eq.u32 %p3, %r1, 0; @%p3 bra wait;
+            ready: {between} ld.global.u32 %r2, [%out+4096];"
+        )
+    };
+    assert_eq!(found_on("", &body("bar.sync 0;"), 2, 64), []);
+    assert_eq!(found_on("", &body("bar.warp.sync -1;"), 2, 32), []);
+    // The other warp, or the other lanes, have no part in it.
+    for (between, block) in [("", 32), ("", 64), ("bar.warp.sync -1;", 64), ("shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;", 32)] {
+        let racy = found_on("", &body(between), 2, block);
+        assert_eq!(racy.len(), 1, "{between} {block}: {racy:#?}");
+        assert!(matches!(racy[0].kind, FindingKind::Race { across: true, .. }));
+    }
+}
+
+#[test]
+fn halves_of_a_warp_are_ordered_among_themselves_only() {
+    let body = |mask: &str, partner: u32| {
+        format!(
+            "{OWN_WORD} st.shared.u32 [%s], %t; and.b32 %r1, %t, 16; mov.u32 %r2, {mask}; shl.b32 %r2, %r2, %r1;
+            bar.warp.sync %r2; xor.b32 %r3, %t, {partner}; mad.lo.u32 %r3, %r3, 4, %r9; ld.shared.u32 %r4, [%r3];"
+        )
+    };
+    assert_eq!(found_on(SHARED, &body("0xffff", 1), 1, 32), []);
+    assert_eq!(found_on(SHARED, &body("0xffff", 16), 1, 32).len(), 1);
+}
+
+#[test]
+fn operations_among_lanes_do_not_order_memory() {
+    let body = |between: &str| {
+        format!("{OWN_WORD} st.shared.u32 [%s], %t; {between} xor.b32 %r1, %t, 1; mad.lo.u32 %r1, %r1, 4, %r9; ld.shared.u32 %r2, [%r1];")
+    };
+    for between in [
+        "shfl.sync.bfly.b32 %r5, %t, 1, 31, -1;",
+        "vote.sync.any.pred %p1, 1, -1;",
+        "match.any.sync.b32 %r5, %t, -1;",
+        "redux.sync.add.s32 %r5, %t, -1;",
+    ] {
+        assert_eq!(found_on(SHARED, &body(between), 1, 32).len(), 1, "{between}");
+        assert_eq!(found_on(SHARED, &body(&format!("{between} bar.warp.sync -1;")), 1, 32), []);
+    }
+}
+
+#[test]
+fn a_lock_orders_what_it_guards_if_it_acquires_and_releases() {
+    let body = |acquire: &str, release: &str| {
+        format!(
+            "setp.ne.u32 %p1, %t, 0; @%p1 bra ready; st.shared.u32 [s], 0; st.shared.u32 [s+4], 0; ready: bar.sync 0;
+            and.b32 %r1, %t, 31; setp.ne.u32 %p1, %r1, 0; @%p1 bra done;
+            again: atom.{acquire}shared.cas.b32 %r1, [s], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra again; {}
+            ld.shared.u32 %r2, [s+4]; add.u32 %r2, %r2, 1; st.shared.u32 [s+4], %r2;
+            {release} done:",
+            if acquire.is_empty() { "membar.cta;" } else { "" }
+        )
+    };
+    let released = "membar.cta; atom.shared.exch.b32 %r1, [s], 0;";
+    assert_eq!(found_on(SHARED, &body("", released), 1, 128), []);
+    assert_eq!(found_on(SHARED, &body("acquire.cta.", "st.release.cta.shared.u32 [s], 0;"), 1, 128), []);
+    let relaxed = found_on(SHARED, &body("relaxed.cta.", released), 1, 128);
+    assert!(!relaxed.is_empty(), "the lock is not acquired");
+    let relaxed = found_on(SHARED, &body("", "atom.shared.exch.b32 %r1, [s], 0;"), 1, 128);
+    assert!(!relaxed.is_empty(), "the lock is not released");
+}
+
+#[test]
+fn the_last_cta_needs_a_fence_on_both_sides_of_the_counter() {
+    // Each CTA writes a word and counts itself; the last one reads all.
+    let body = |before: &str, after: &str| {
+        format!(
+            "setp.ne.u32 %p1, %t, 0; @%p1 bra done; st.global.u32 [%o], %c; {before}
+            atom.global.inc.u32 %r1, [%out+8192], 3; {after} setp.ne.u32 %p2, %r1, 3; @%p2 bra done;
+            ld.global.u32 %r2, [%out]; ld.global.u32 %r2, [%out+4]; ld.global.u32 %r2, [%out+8]; done:"
+        )
+    };
+    assert_eq!(found_on("", &body("membar.gl;", "membar.gl;"), 4, 1), []);
+    assert!(!found_on("", &body("", "membar.gl;"), 4, 1).is_empty());
+    assert!(!found_on("", &body("membar.gl;", ""), 4, 1).is_empty());
+    assert!(!found_on("", &body("membar.cta;", "membar.gl;"), 4, 1).is_empty());
+}
+
+#[test]
+fn strong_accesses_race_if_a_scope_is_too_narrow_and_weak_ones_with_all() {
+    assert_eq!(found_on("", "red.global.add.u32 [%out], 1;", 2, 32), []);
+    assert!(!found_on("", "red.cta.global.add.u32 [%out], 1;", 2, 32).is_empty());
+    assert_eq!(found_on("", "red.cta.global.add.u32 [%out], 1;", 1, 64), []);
+    let read = "setp.eq.u32 %p1, %c, 0; @%p1 red.global.add.u32 [%out], 1; @!%p1 ld.global.u32 %r1, [%out];";
+    assert!(!found_on("", read, 2, 1).is_empty());
+    assert_eq!(found_on("", &read.replace("ld.global", "ld.relaxed.gpu.global"), 2, 1), []);
+    // Unrelated atomic operations order nothing.
+    let unrelated = "st.global.u32 [%out], %c; red.global.add.u32 [%out+64], 1;";
+    assert!(!found_on("", unrelated, 2, 1).is_empty());
+    let fences = "st.global.u32 [%out], %c; fence.sc.gpu;";
+    assert!(!found_on("", fences, 2, 1).is_empty());
+}
+
+#[test]
+fn a_first_guess_of_compare_and_swap_may_be_old() {
+    let body = "ld.global.u32 %r1, [%out]; again: add.u32 %r2, %r1, 1; mov.u32 %r3, %r1;
+        atom.global.cas.b32 %r1, [%out], %r3, %r2; setp.ne.u32 %p1, %r1, %r3; @%p1 bra again;";
+    assert_eq!(found_on("", body, 2, 64), []);
+    assert!(!found_on("", &body.replace("cas.b32 %r1, [%out], %r3,", "exch.b32 %r1, [%out],"), 2, 1).is_empty());
 }
 
 #[test]
@@ -356,11 +504,16 @@ fn atomic_operations_do_not_order_the_write_that_makes_their_place_ready() {
     assert_eq!(found(SHARED, &body("bar.sync 0;")), []);
     let racy = found(SHARED, &body(""));
     assert_eq!(racy.len(), 1, "{racy:#?}");
-    assert_eq!(racy[0].kind, FindingKind::Race { first: Use::Write, second: Use::Atomic, across: false });
-    // A flag elsewhere does.
-    let flag = "setp.eq.u32 %p1, %t, 0; @%p1 st.shared.u32 [s+64], 5; @%p1 st.volatile.shared.u32 [s], 1;
-        setp.ne.u32 %p1, %t, 63; @%p1 ret;
-        again: ld.volatile.shared.u32 %r1, [s]; setp.ne.u32 %p1, %r1, 1; @%p1 bra again;
-        red.shared.add.u32 [s+64], 1;";
-    assert_eq!(found(SHARED, flag), []);
+    assert_eq!(racy[0].kind, race(Use::Write, Use::Atomic, Missing::Everything));
+    // A flag elsewhere does, with fences.
+    let flag = |fence: &str| {
+        format!(
+            "setp.eq.u32 %p1, %t, 0; @%p1 st.shared.u32 [s+64], 5; {fence} @%p1 st.volatile.shared.u32 [s], 1;
+            setp.ne.u32 %p1, %t, 63; @%p1 ret;
+            again: ld.volatile.shared.u32 %r1, [s]; setp.ne.u32 %p1, %r1, 1; @%p1 bra again; {fence}
+            red.shared.add.u32 [s+64], 1;"
+        )
+    };
+    assert_eq!(found(SHARED, &flag("membar.cta;")), []);
+    assert_eq!(found(SHARED, &flag("")).len(), 1);
 }

@@ -275,3 +275,175 @@ fn registers_of_wgmma_are_written_before_a_fence() {
     let again = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%r5, %r5, %r5, %r5}, %d0, %p2, 1, 1, 0;";
     assert_eq!(registers(fence, &format!("{again} wgmma.commit_group.sync.aligned; {wait}")), []);
 }
+
+#[test]
+fn a_bulk_group_is_waited_for_by_the_thread_that_committed_it() {
+    let kernel = |waits: &str| {
+        let body = format!(
+            "@%p0 st.shared.u32 [tile], 1; fence.proxy.async; bar.sync 0;
+            @%p0 cp.async.bulk.global.shared::cta.bulk_group [%in], [tile], 16; @%p0 cp.async.bulk.commit_group;
+            {waits} bar.sync 0; setp.eq.u32 %p4, %t, 1; @%p4 st.shared.u32 [tile], 7;"
+        );
+        found(&body, 64)
+    };
+    assert_eq!(kernel("@%p0 cp.async.bulk.wait_group.read 0;"), []);
+    assert_eq!(kernel("cp.async.bulk.wait_group.read 0;"), []);
+    let expected = [unwaited(Read, Write, Until::BulkRead)];
+    assert_eq!(kernel("@!%p0 cp.async.bulk.wait_group.read 0;"), expected, "others wait");
+    // The same of cp.async.
+    let kernel = |waits: &str| {
+        let body = format!(
+            "@%p0 cp.async.ca.shared.global [tile], [%in], 4; @%p0 cp.async.commit_group; {waits} bar.sync 0;
+            ld.shared.u32 %r3, [tile]; st.global.u32 [%out], %r3;"
+        );
+        found(&body, 64)
+    };
+    assert_eq!(kernel("@%p0 cp.async.wait_group 0;"), []);
+    assert_eq!(kernel("@!%p0 cp.async.wait_group 0;"), [unwaited(Write, Read, Until::Copies)]);
+}
+
+#[test]
+fn what_a_thread_wrote_is_fenced_before_a_bulk_copy_overwrites_it() {
+    let kernel = |fence: &str| {
+        let body = format!(
+            "@%p0 st.shared.u32 [tile], 1; {fence} bar.sync 0;
+            @!%p0 bra ELSE; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;
+            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%in], 16, [bar]; ELSE: {}
+            ld.shared.u32 %r3, [tile]; st.global.u32 [%out], %r3;",
+            wait("W", 0)
+        );
+        found(&body, 32)
+    };
+    assert_eq!(kernel("fence.proxy.async;"), []);
+    assert_eq!(kernel("fence.proxy.async.shared::cta;"), []);
+    assert_eq!(kernel("fence.proxy.async.global;"), [MissingProxyFence]);
+    assert_eq!(kernel("fence.acq_rel.cta;"), [MissingProxyFence]);
+}
+
+#[test]
+fn an_mbarrier_is_initialised_before_others_use_it() {
+    let kernel = |between: &str| {
+        let body = format!(
+            ".shared .align 8 .b64 other; @%p0 mbarrier.init.shared.b64 [other], 64; {between}
+            mbarrier.arrive.shared.b64 %d1, [other];"
+        );
+        found(&body, 64)
+    };
+    assert_eq!(kernel("bar.sync 0;"), []);
+    let racy = kernel("");
+    assert!(!racy.is_empty() && racy.iter().all(|it| matches!(it, Race { .. })), "{racy:?}");
+    // A fence alone synchronises nobody.
+    assert!(!kernel("@%p0 fence.mbarrier_init.release.cluster;").is_empty());
+}
+
+#[test]
+fn arrivals_and_waits_order_unless_they_are_relaxed() {
+    let kernel = |arrive: &str, wait: &str, before: &str, after: &str| {
+        let body = format!(
+            "@!%p0 bra OTHERS; st.shared.u32 [tile], 1; {before} mbarrier.arrive{arrive}.shared::cta.b64 %d1, [bar]; bra END;
+            OTHERS: setp.ne.u32 %p4, %t, 32; @%p4 bra END;
+            W: mbarrier.try_wait.parity{wait}.shared::cta.b64 %p1, [bar], 0; @!%p1 bra W; {after}
+            ld.shared.u32 %r3, [tile]; st.global.u32 [%out], %r3; END:"
+        );
+        found(&body.replace(".version 8.6", ".version 8.8"), 64)
+    };
+    let races = |found: Vec<FindingKind>| !found.is_empty() && found.iter().all(|it| matches!(it, Race { .. }));
+    assert_eq!(kernel("", "", "", ""), []);
+    assert_eq!(kernel(".release.cta", ".acquire.cta", "", ""), []);
+    assert!(races(kernel(".relaxed.cta", "", "", "")));
+    assert!(races(kernel("", ".relaxed.cta", "", "")));
+    assert_eq!(kernel(".relaxed.cta", ".relaxed.cta", "fence.acq_rel.cta;", "fence.acq_rel.cta;"), []);
+}
+
+#[test]
+fn a_copy_completes_on_its_own_mbarrier_and_in_its_phase() {
+    let kernel = |waits: &str| {
+        let body = format!(
+            ".shared .align 8 .b64 second; @%p0 mbarrier.init.shared.b64 [second], 1; @%p0 fence.mbarrier_init.release.cluster; bar.sync 0;
+            @!%p0 bra ELSE;
+            mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;
+            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%in], 16, [bar];
+            mbarrier.arrive.expect_tx.shared.b64 _, [second], 16;
+            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+16], [%in+16], 16, [second];
+            ELSE: {waits} ld.shared.u32 %r3, [tile]; st.global.u32 [%out], %r3;"
+        );
+        found(&body, 32)
+    };
+    assert_eq!(kernel(&wait("W", 0)), []);
+    let expected = [unwaited(Write, Read, Until::Mbarrier)];
+    assert_eq!(kernel(&wait("W", 0).replace("[bar]", "[second]")), expected, "the other mbarrier");
+    assert_eq!(kernel(&wait("W", 1)), expected, "the phase before the first");
+}
+
+/// What is found in two CTAs of a cluster, of 32 threads each: `%peer` is the address of `tile` in the other, `%far` that
+/// of `bar`, and `%rank` the CTA.
+fn found_in_cluster(body: &str) -> Vec<FindingKind> {
+    let source = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64
+        .visible .entry k(.param .u64 out) .reqnctapercluster 2\n{{
+        .reg .pred %p<8>; .reg .b32 %r<16>, %t, %s, %rank, %peer, %far; .reg .b64 %d<8>, %out;
+        .shared .align 128 .b8 tile[4096]; .shared .align 8 .b64 bar;
+        ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %rank, %cluster_ctarank; setp.eq.u32 %p0, %t, 0;
+        mov.u32 %s, tile; xor.b32 %r0, %rank, 1; mapa.shared::cluster.u32 %peer, %s, %r0;
+        mov.u32 %r1, bar; mapa.shared::cluster.u32 %far, %r1, %r0; setp.eq.u32 %p5, %rank, 0;
+        {body}
+        ret;\n}}"
+    );
+    let load = Device::load(&[&source], LoadOptions::default());
+    let mut device = load.unwrap_or_else(|error| panic!("{error:?}"));
+    let output = device.allocate(4096).expect("memory");
+    let arguments = [output.to_le_bytes().to_vec()];
+    let sanitize = Sanitize { race: true, ..Sanitize::default() };
+    let launch = Launch {
+        sanitize,
+        cluster: Some([2, 1, 1]),
+        ..Launch::new("k", [2, 1, 1], [32, 1, 1], &arguments)
+    };
+    let report = device.launch(&launch).unwrap_or_else(|error| panic!("{error}"));
+    report.findings.into_iter().map(|finding| finding.kind).collect()
+}
+
+const CLUSTER: &str = "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;";
+
+#[test]
+fn the_barrier_of_the_cluster_orders_unless_it_is_relaxed() {
+    let kernel = |arrive: &str| {
+        found_in_cluster(&format!(
+            "@%p0 st.shared::cluster.u32 [%peer], 1; {arrive} barrier.cluster.wait; ld.shared.u32 %r3, [tile]; {CLUSTER}"
+        ))
+    };
+    assert_eq!(kernel("barrier.cluster.arrive;"), []);
+    assert_eq!(kernel("fence.acq_rel.cluster; barrier.cluster.arrive.relaxed;"), []);
+    let races = |found: Vec<FindingKind>| !found.is_empty() && found.iter().all(|it| matches!(it, Race { across: true, .. }));
+    assert!(races(kernel("barrier.cluster.arrive.relaxed;")));
+    assert!(races(kernel("fence.acq_rel.cta; barrier.cluster.arrive.relaxed;")));
+    assert!(races(kernel("fence.mbarrier_init.release.cluster; barrier.cluster.arrive.relaxed;")));
+}
+
+#[test]
+fn an_mbarrier_of_another_cta_is_initialised_before_it_is_used() {
+    let kernel = |between: &str| {
+        found_in_cluster(&format!(
+            "@%p0 mbarrier.init.shared.b64 [bar], 1; {between} @%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%far]; {CLUSTER}"
+        ))
+    };
+    let fence = "fence.mbarrier_init.release.cluster;";
+    assert_eq!(kernel(&format!("{fence} barrier.cluster.arrive.relaxed; barrier.cluster.wait;")), []);
+    assert_eq!(kernel(CLUSTER), []);
+    assert!(!kernel("barrier.cluster.arrive.relaxed; barrier.cluster.wait;").is_empty());
+    assert!(!kernel(&format!("{fence} bar.sync 0;")).is_empty());
+}
+
+#[test]
+fn st_async_is_waited_for_at_its_mbarrier() {
+    let kernel = |between: &str| {
+        found_in_cluster(&format!(
+            "@%p0 mbarrier.init.shared.b64 [bar], 1; @%p0 fence.mbarrier_init.release.cluster; {CLUSTER}
+            @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 4;
+            @%p0 st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%peer], %t, [%far];
+            {between} ld.shared.u32 %r3, [tile]; {CLUSTER}"
+        ))
+    };
+    assert_eq!(kernel(&wait("W", 0)), []);
+    assert_eq!(kernel(CLUSTER), [unwaited(Write, Read, Until::Mbarrier)]);
+}

@@ -63,10 +63,11 @@ pub fn json(run: &mut Run, sources: &[Source], finding: &Finding) -> Json {
         put("other", place(run, sources, &finding.kernel, &other.place).into());
     }
     match &finding.kind {
-        FindingKind::Race { first, second, across } => {
+        FindingKind::Race { first, second, across, missing } => {
             put("first", fault::usage(*first).into());
             put("second", fault::usage(*second).into());
             put("across_ctas", (*across).into());
+            put("missing", missing.word().into());
         }
         FindingKind::Unwaited { first, second, until } => {
             put("first", fault::usage(*first).into());

@@ -13,7 +13,8 @@ impl Builder<'_, '_> {
     pub fn cluster(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         match form.shape.opcode {
             "barrier" if form.has("arrive") => {
-                self.step(Step::Cluster(ClusterOp::Arrive, Operands::default()))
+                let relaxed = form.has("relaxed");
+                self.step(Step::Cluster(ClusterOp::Arrive { relaxed }, Operands::default()))
             }
             "barrier" if form.has("wait") => self.step(Step::Cluster(ClusterOp::Wait, Operands::default())),
             "mapa" => {

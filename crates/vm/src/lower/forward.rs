@@ -176,7 +176,7 @@ fn of_parameters(access: &Access, parameters: u64) -> Option<Given> {
     let bytes = u64::from(access.bytes);
     let offset = u64::try_from(address.offset).ok().filter(|offset| offset.is_multiple_of(bytes.max(1)))?;
     let inside = offset.checked_add(bytes).is_some_and(|end| end <= parameters);
-    if address.memory != Memory::Kernel || address.base != NONE || access.strong || !inside {
+    if address.memory != Memory::Kernel || address.base != NONE || access.order.is_strong() || !inside {
         return None;
     }
     let offset = u32::try_from(offset).ok()?;

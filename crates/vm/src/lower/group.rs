@@ -5,7 +5,7 @@ use super::function::{Builder, Lowered, Refusal};
 use super::slots::{Role, visit};
 use crate::program::group::{GroupOp, Named, Queue};
 use crate::program::matrix::MatrixOp;
-use crate::program::{NONE, Op, Step};
+use crate::program::{Fence, NONE, Op, Order, Scope, Semantics, Step};
 use softwarp_syntax::tree::{Operand, Range};
 
 impl Builder<'_, '_> {
@@ -27,10 +27,22 @@ impl Builder<'_, '_> {
 
     /// `membar`, `fence`
     pub fn fence(&mut self, form: &Form) -> Lowered<()> {
-        if form.has("proxy") && form.shape.words.iter().any(|word| word.starts_with("async")) {
-            self.step(Step::Group(GroupOp::Proxy))?;
+        let words = &form.shape.words;
+        let both = Order { semantics: Semantics::AcquireRelease, scope: Scope::Gpu };
+        let order = Order::of(words, both);
+        if form.has("proxy") {
+            let of = |space: &str| words.iter().any(|word| word.starts_with("async") && word.contains(space));
+            if of("") {
+                let [shared, global] = [of("shared"), of("global")];
+                let all = !shared && !global;
+                self.step(Step::Group(GroupOp::Proxy { shared: all || shared, global: all || global }))?;
+            }
+            // Those that go one way release or acquire; the others order nothing but the proxies of a thread.
+            if !(form.has("acquire") || form.has("release")) {
+                return Ok(());
+            }
         }
-        self.step(Step::Fence)
+        self.step(Step::Fence(Fence { order, mbarrier_init: form.has("mbarrier_init") }))
     }
 }
 

@@ -5,7 +5,7 @@
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal, because};
 use super::operand::signature;
-use crate::program::{Access, Address, Atomic, AtomicOp, Memory, NONE, Step};
+use crate::program::{Access, Address, Atomic, AtomicOp, Memory, NONE, Order, Scope, Step};
 use softwarp_check::Reference;
 use softwarp_check::checked::VarId;
 use softwarp_isa::instruction::Space;
@@ -99,14 +99,14 @@ impl Builder<'_, '_> {
 
     fn access(&mut self, form: &Form, address: u32, values: u32) -> Lowered<Access> {
         let ty = form.ty();
-        let strong = ["volatile", "relaxed", "acquire", "release", "mmio"].iter().any(|word| form.has(word));
+        let order = Order::of(&form.shape.words, Order::WEAK);
         let address = self.address(address, form.space())?;
         let bytes = (ty.register_type().bits() / 8) as u8;
         let registers = self.elements(values, ty)?;
         let Some(access) = Access::new(address, bytes, ty.class() == Class::Signed, registers) else {
             return because("with such a number of elements");
         };
-        Ok(Access { strong, ..access })
+        Ok(Access { order, ..access })
     }
 
     /// `ld`, `ldu`
@@ -150,7 +150,8 @@ impl Builder<'_, '_> {
         };
         let c = if op == AtomicOp::Cas { self.source(at + 2, ty)? } else { NONE };
         let address = self.address(at, form.space())?;
-        self.step(Step::Atomic(Atomic { address, op, ty, d, b, c, noftz: form.has("noftz") }))
+        let order = Order::of(&form.shape.words, Order::relaxed(Scope::Gpu));
+        self.step(Step::Atomic(Atomic { address, op, ty, d, b, c, order, noftz: form.has("noftz") }))
     }
 
     /// Whether a variable is a register.

@@ -3,7 +3,7 @@
 use super::form::{self, Form};
 use super::function::{Builder, Lowered, Refusal, because};
 use crate::program::multimem::{MultimemKind, MultimemOp};
-use crate::program::{AtomicOp, Operands, Step};
+use crate::program::{AtomicOp, Operands, Order, Scope, Step};
 use softwarp_isa::Type;
 use softwarp_syntax::tree::{Operand, Range};
 
@@ -37,10 +37,10 @@ impl Builder<'_, '_> {
         let (slots, widths): (Vec<u32>, Vec<u8>) = self.elements(value, ty)?.into_iter().unzip();
         let addresses = vec![self.address(at, form.space())?];
         let (reads, writes) = if loads { (Vec::new(), slots) } else { (slots, Vec::new()) };
-        let weak = form.has("weak") || !["relaxed", "acquire", "release"].iter().any(|word| form.has(word));
-        let strong = !weak || matches!(kind, MultimemKind::Reduce(_));
+        let implied = if matches!(kind, MultimemKind::Reduce(_)) { Order::relaxed(Scope::Sys) } else { Order::WEAK };
+        let order = Order::of(&form.shape.words, implied);
         let accumulates_f32 = form.has("acc::f32");
-        let op = MultimemOp { kind, ty, widths, accumulates_f32, strong };
+        let op = MultimemOp { kind, ty, widths, accumulates_f32, order };
         self.step(Step::Multimem(op, Operands { reads, writes, addresses }))
     }
 }

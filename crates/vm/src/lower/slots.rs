@@ -50,7 +50,7 @@ fn visit_step(step: &mut Step, see: &mut impl FnMut(&mut u32, Role)) {
         | Step::Trap
         | Step::Breakpoint
         | Step::Yield
-        | Step::Fence
+        | Step::Fence(_)
         | Step::Group(_)
         | Step::Call(Call { callee: Callee::Direct(_) | Callee::Provided(_), .. }) => {}
         Step::Call(Call { callee: Callee::Indirect { slot, .. }, .. }) => see(slot, Role::Read),

@@ -1,7 +1,7 @@
 //! Asynchronous copies and mbarriers (PTX ISA sections 9.7.9.12, 9.7.9.25, 9.7.9.28, 9.7.13.7, 9.7.13.15 and
 //! 9.7.13.16). What the slots in a step's operands are, in their order, is said at each.
 
-use super::AtomicOp;
+use super::{AtomicOp, Order};
 use softwarp_isa::Type;
 use softwarp_tensor::Mode;
 use softwarp_tensor::reduce::Operation;
@@ -75,12 +75,16 @@ pub enum MbarrierOp {
         expect: bool,
         /// `.noComplete`: on the hardware, lanes do this one after the other.
         single: bool,
+        /// How it orders memory.
+        order: Order,
     },
     /// `test_wait`, `try_wait`: reads a state or a parity; writes a predicate, and perhaps a second one and a report,
     /// which stay zero here.
     Wait {
         /// `.parity`
         parity: bool,
+        /// How it orders memory.
+        order: Order,
     },
     /// `check_layout`: writes a predicate.
     CheckLayout {

@@ -5,7 +5,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterOp {
     /// `barrier.cluster.arrive`
-    Arrive,
+    Arrive {
+        /// `.relaxed`: it orders nothing.
+        relaxed: bool,
+    },
     /// `barrier.cluster.wait`
     Wait,
     /// `mapa`: reads an address and a rank, and writes the same place of the CTA with that rank.

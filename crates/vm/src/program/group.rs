@@ -34,8 +34,13 @@ pub enum GroupOp {
     },
     /// `wgmma.fence`
     Registers,
-    /// `fence.proxy.async`
-    Proxy,
+    /// `fence.proxy.async`, for what is in these state spaces.
+    Proxy {
+        /// Shared memory.
+        shared: bool,
+        /// Global memory.
+        global: bool,
+    },
     /// Nothing, by all warps of a warpgroup: `setmaxnreg`
     WholeGroup,
     /// Nothing, by all lanes of a warp that have not exited: before what says `.aligned`

@@ -1,5 +1,6 @@
 //! Accesses to memory: loads, stores and atomic operations.
 
+use super::Order;
 use crate::warp::Quick;
 use softwarp_image::ObjectId;
 
@@ -59,21 +60,21 @@ pub struct Access {
     pub signed: bool,
     /// A register for each element: its slot ([`NONE`](super::NONE) for `_`) and its width in bits: 8, 16, 32, 64 or 128.
     pub registers: Vec<(u32, u8)>,
-    /// Whether it must be seen in order with others: `.volatile`, `.relaxed`, `.acquire`, `.release`.
-    pub strong: bool,
+    /// How it orders memory; if it is strong, it must be seen in order with others.
+    pub order: Order,
     /// How it is done where nothing is out of the ordinary.
     pub(crate) quick: Quick,
 }
 
 impl Access {
-    /// An access that need not be seen in order with others. `None` if an element has not 1, 2, 4, 8 or 16 bytes, or if
+    /// A weak access. `None` if an element has not 1, 2, 4, 8 or 16 bytes, or if
     /// the number of elements is not a power of two: PTX has no such access, and its size would be no alignment.
     pub fn new(address: Address, bytes: u8, signed: bool, registers: Vec<(u32, u8)>) -> Option<Access> {
         if !matches!(bytes, 1 | 2 | 4 | 8 | 16) || !registers.len().is_power_of_two() {
             return None;
         }
         let quick = Quick::of(&address, bytes, registers.len());
-        Some(Access { address, bytes, signed, registers, strong: false, quick })
+        Some(Access { address, bytes, signed, registers, order: Order::WEAK, quick })
     }
 }
 
@@ -111,6 +112,8 @@ pub struct Atomic {
     pub b: Vec<u32>,
     /// The slot of the second operand, of `cas`.
     pub c: u32,
+    /// How it orders memory.
+    pub order: Order,
     /// `.noftz`: subnormals stay.
     pub noftz: bool,
 }

@@ -1,6 +1,6 @@
 //! Steps on memory that several devices have together (PTX ISA section 9.7.9.14).
 
-use super::AtomicOp;
+use super::{AtomicOp, Order};
 use softwarp_isa::Type;
 
 /// What is done at a multimem address: the only one among the operands. Values are read or written, one for each
@@ -15,8 +15,8 @@ pub struct MultimemOp {
     pub widths: Vec<u8>,
     /// Sums are accumulated as `.f32` and rounded at the end.
     pub accumulates_f32: bool,
-    /// Whether it must be seen in order with others.
-    pub strong: bool,
+    /// How it orders memory; if it is strong, it must be seen in order with others.
+    pub order: Order,
 }
 
 /// What is done at a multimem address.

@@ -1,341 +1,316 @@
-//! What warps know of each other: the order of accesses in a CTA (PTX ISA chapter 8).
+//! Compressed vector clocks: what threads know of one another (PTX ISA section 8.9.5, base causality order).
 //!
-//! Each warp has a clock, and knows the clocks of others up to which it is ordered behind them. Barriers hand these on;
-//! so do fences to later fences, and atomic operations and other strong accesses to later ones at the same place,
-//! whether there are fences or not. Lanes of a warp are ordered by anything that orders warps, and by operations among
-//! lanes that name each other. That is more order than the memory model gives, never less: two accesses that are
-//! unordered here are a race.
+//! The accesses of a warp carry a clock, which advances whenever one of its lanes synchronises. A [`Knowledge`] says, for
+//! each warp of each CTA, up to which clock its accesses are ordered before what the holder does next. It is compressed
+//! along the hierarchy of threads: one number where all lanes of a warp are known up to the same clock, a number for each
+//! lane elsewhere, and nothing for CTAs that nobody has synchronised with. Lanes that know the same share one value, and
+//! so do messages that hand it on.
 //!
-//! **Asynchronous operations** are done by agents, which are like threads of their own: a warp has one for each way to
-//! wait, whose clock counts what the warp has issued. Who waits for a group, or at an mbarrier, knows that what was
-//! issued up to there is complete, and hands that on as it hands on its clock. An mbarrier gives what was known to those
-//! who arrived in phases that are complete.
+//! Besides what threads did themselves, there are planes for what was done for them: by asynchronous copies and products
+//! that they have waited for, and for writes that a proxy fence or `fence.mbarrier_init` covers.
 //!
-//! **Proxies.** Besides the clocks of others, a warp knows up to which of them there was a proxy fence since.
+//! What completes on an mbarrier is known by the mbarrier's phase.
 
-use super::race::Record;
-use crate::program::group::Queue;
-use std::collections::{HashMap, VecDeque};
+use crate::lanes::{LANES, lanes};
+use std::sync::Arc;
 
-/// The most places of strong accesses that are told apart.
-const MOST_PLACES: usize = 1 << 14;
+/// The most CTAs that a knowledge tells apart: whoever would know more counts as knowing everything.
+const MOST_CTAS: usize = 1 << 16;
 
-/// The most groups that are remembered.
-const MOST_GROUPS: usize = 256;
-
-/// The barrier of the cluster, behind those of the CTA.
-pub(super) const CLUSTER: u32 = crate::cta::BARRIERS;
-
-/// Barriers of a CTA, and of its cluster.
-const BARRIERS: usize = CLUSTER as usize + 1;
-
-/// Warps that multiply together.
-const WARPGROUP: usize = 4;
-
-/// Who accesses memory.
+/// What clocks are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Agent {
-    /// The thread itself.
+pub(super) enum Plane {
+    /// What threads did.
     Thread,
     /// `cp.async`
     Copy,
-    /// A bulk copy in a group, where it reads.
+    /// What bulk copies in groups read.
     Source,
-    /// A bulk copy in a group, where it writes.
+    /// What they wrote.
     Target,
-    /// A copy that completes on an mbarrier.
-    Counted,
     /// `wgmma.mma_async`
     Product,
-    /// The thread itself, by way of a texture: what it reads may be older than what is in memory.
-    Lookup,
+    /// Writes of threads to shared memory behind which there was a proxy fence.
+    FencedShared,
+    /// The same of global memory.
+    FencedGlobal,
+    /// `mbarrier.init` of threads, behind which there was `fence.mbarrier_init`.
+    Init,
 }
 
-/// How many agents there are.
-const AGENTS: usize = 6;
+/// How many planes there are.
+const PLANES: usize = 8;
 
-impl Agent {
-    /// Whether it reads what threads wrote only behind a proxy fence.
-    pub(super) fn has_own_proxy(self) -> bool {
-        matches!(self, Agent::Source | Agent::Counted | Agent::Product)
-    }
+/// Clocks of the lanes of a warp.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Clock {
+    /// Of all lanes.
+    all: u32,
+    /// Of each lane, where one of them is more.
+    each: Option<Arc<[u32; LANES]>>,
 }
 
-/// What happens at an mbarrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// It is new, or no more.
-    Begin,
-    /// Threads arrive.
-    Arrive,
-    /// What an agent of the warp was given last completes there.
-    Complete(Agent),
-    /// Both.
-    ArriveBehind(Agent),
-    /// Threads wait there, and need wait no longer.
-    Pass,
-}
-
-/// What is known of an mbarrier.
-#[derive(Debug)]
-struct Mbarrier {
-    /// Of the phase that is not complete.
-    parity: u32,
-    /// What those knew who arrived in it.
-    current: Vec<u32>,
-    /// What those knew who arrived before.
-    complete: Vec<u32>,
-}
-
-/// Which accesses of which warps are ordered. A list of clocks has one for each warp, then one for each of its agents
-/// in turn, then what is fenced of each warp.
-#[derive(Debug)]
-pub(super) struct Clocks {
-    warps: usize,
-    /// Of each warp, what it knows of each.
-    known: Vec<Vec<u32>>,
-    /// What whoever executed a fence knew.
-    fences: Vec<u32>,
-    /// What was known to those who told other CTAs.
-    told: Vec<u32>,
-    /// What whoever did something strong at a place knew; where there are too many, some share.
-    places: HashMap<u64, Vec<u32>>,
-    mbarriers: HashMap<u64, Mbarrier>,
-    barriers: [Vec<u32>; BARRIERS],
-    /// How much each agent of each warp was given.
-    issued: Vec<[u32; AGENTS]>,
-    /// Of each warp and queue, how much had been given to its agent when groups were committed.
-    groups: Vec<[VecDeque<u32>; 3]>,
-}
-
-impl Clocks {
-    pub(super) fn new(warps: usize) -> Clocks {
-        let nothing = vec![0; warps * (AGENTS + 1)];
-        let own = |warp: usize| {
-            let mut known = nothing.clone();
-            known[warp] = 1;
-            known
-        };
-        Clocks {
-            warps,
-            known: (0..warps).map(own).collect(),
-            fences: nothing.clone(),
-            told: nothing.clone(),
-            places: HashMap::new(),
-            mbarriers: HashMap::new(),
-            barriers: std::array::from_fn(|_| nothing.clone()),
-            issued: vec![[0; AGENTS]; warps],
-            groups: vec![Default::default(); warps],
-        }
+impl Clock {
+    #[inline]
+    pub(super) fn lane(&self, lane: usize) -> u32 {
+        self.each.as_ref().map_or(self.all, |each| self.all.max(each[lane]))
     }
 
-    /// Where a list has the clock of a warp's agent.
-    fn place_of(&self, agent: Agent, warp: usize) -> usize {
-        agent as usize * self.warps + warp
+    /// The least of all lanes.
+    #[inline]
+    pub(super) fn least(&self) -> u32 {
+        self.all
     }
 
-    /// The clock of a warp, or of one of its agents.
-    pub(super) fn now(&self, warp: usize, agent: Agent) -> u32 {
-        match agent {
-            Agent::Thread | Agent::Lookup => self.known[warp][warp],
-            agent => self.issued[warp][agent as usize],
-        }
-    }
-
-    /// What lanes did before is ordered before what others of their warp do from now on.
-    pub(super) fn tick(&mut self, warp: usize) {
-        self.known[warp][warp] = self.known[warp][warp].saturating_add(1);
-    }
-
-    /// A fence: ordered behind every fence before it.
-    pub(super) fn fence(&mut self, warp: usize) {
-        join(&mut self.fences, &self.known[warp]);
-        join(&mut self.known[warp], &self.fences);
-        self.tick(warp);
-    }
-
-    /// A proxy fence: all that is known is fenced.
-    pub(super) fn proxy(&mut self, warp: usize) {
-        let (known, fenced) = self.known[warp].split_at_mut(self.warps * AGENTS);
-        join(fenced, &known[..self.warps]);
-        self.tick(warp);
-    }
-
-    /// Something strong at a place: ordered behind everything strong there before it.
-    pub(super) fn strong(&mut self, warp: usize, place: u64) {
-        let length = self.fences.len();
-        let place = if self.places.len() < MOST_PLACES { place } else { place % MOST_PLACES as u64 };
-        let here = self.places.entry(place).or_insert_with(|| vec![0; length]);
-        join(here, &self.known[warp]);
-        join(&mut self.known[warp], here);
-    }
-
-    /// Lanes of a warp come to a barrier.
-    pub(super) fn arrive(&mut self, warp: usize, barrier: u32) {
-        if let Some(barrier) = self.barriers.get_mut(barrier as usize) {
-            join(barrier, &self.known[warp]);
-        }
-        self.tick(warp);
-    }
-
-    /// A barrier lets warps go.
-    pub(super) fn release(&mut self, barrier: u32, warps: impl Iterator<Item = usize>) {
-        let Some(barrier) = self.barriers.get_mut(barrier as usize) else { return };
-        for warp in warps {
-            if let Some(known) = self.known.get_mut(warp) {
-                join(known, barrier);
+    /// Raises the clocks of some lanes, which are all of the warp's that there are or not.
+    fn raise(&mut self, mask: u32, whole: bool, to: u32) {
+        if whole {
+            self.all = self.all.max(to);
+            if self.each.as_ref().is_some_and(|each| each.iter().all(|&one| one <= self.all)) {
+                self.each = None;
             }
-        }
-        barrier.fill(0);
-    }
-
-    /// A warp passes a barrier that it may have arrived at long before. Others may have arrived again since: that
-    /// is more order than there is, never less.
-    pub(super) fn pass(&mut self, warp: usize, barrier: u32) {
-        if let (Some(known), Some(barrier)) = (self.known.get_mut(warp), self.barriers.get(barrier as usize))
-        {
-            join(known, barrier);
-        }
-        self.tick(warp);
-    }
-
-    /// A warp gives something to its agents.
-    pub(super) fn issue(&mut self, warp: usize, agents: &[Agent]) {
-        for &agent in agents {
-            let issued = &mut self.issued[warp][agent as usize];
-            *issued = issued.saturating_add(1);
+        } else if to > self.all {
+            let each = Arc::make_mut(self.each.get_or_insert_with(|| Arc::new([0; LANES])));
+            lanes(mask).for_each(|lane| each[lane] = each[lane].max(to));
         }
     }
 
-    /// What was issued since the last time becomes a group.
-    pub(super) fn commit(&mut self, warp: usize, queue: Queue) {
-        let issued = self.issued[warp][agents(queue)[0] as usize];
-        let groups = &mut self.groups[warp][queue as usize];
-        groups.push_back(issued);
-        if groups.len() > MOST_GROUPS {
-            groups.pop_front();
-        }
-    }
-
-    /// A warp waits for its groups but the last ones; for what they read only, or also for what is in no group.
-    pub(super) fn wait(&mut self, warp: usize, queue: Queue, pending: u32, reads: bool, all: bool) {
-        let groups = &self.groups[warp][queue as usize];
-        let group = groups.len().checked_sub(1 + pending as usize).and_then(|index| groups.get(index));
-        let issued = self.issued[warp][agents(queue)[0] as usize];
-        let Some(complete) = (if all { Some(issued) } else { group.copied() }) else { return };
-        let agents = if reads { &agents(queue)[..1] } else { agents(queue) };
-        // A product of four warps is complete when it is for all of them, and they issue the same ones.
-        let (first, count) = match queue {
-            Queue::Products => (warp / WARPGROUP * WARPGROUP, WARPGROUP),
-            _ => (warp, 1),
-        };
-        for &agent in agents {
-            for other in (first..first + count).filter(|&other| other < self.warps) {
-                let place = self.place_of(agent, other);
-                let known = &mut self.known[warp][place];
-                *known = (*known).max(complete);
-            }
-        }
-    }
-
-    /// Something happens at an mbarrier whose phase has this parity, on behalf of a warp.
-    pub(super) fn mbarrier(&mut self, warp: usize, place: u64, parity: u32, event: Event) {
-        if event == Event::Begin {
-            self.mbarriers.remove(&place);
-            return self.tick(warp);
-        }
-        let nothing = || vec![0; self.fences.len()];
-        if self.mbarriers.len() >= MOST_PLACES && !self.mbarriers.contains_key(&place) {
-            // There are too many to tell them apart: whatever was issued counts as complete.
-            for agent in [Agent::Copy, Agent::Source, Agent::Target, Agent::Counted, Agent::Product] {
-                for other in 0..self.warps {
-                    let place = self.place_of(agent, other);
-                    self.known[warp][place] = self.issued[other][agent as usize];
+    fn join(&mut self, other: &Clock) {
+        self.all = self.all.max(other.all);
+        match (&mut self.each, &other.each) {
+            (_, None) => {}
+            (Some(mine), Some(theirs)) if Arc::ptr_eq(mine, theirs) => {}
+            (Some(mine), Some(theirs)) => {
+                for (mine, &theirs) in Arc::make_mut(mine).iter_mut().zip(theirs.iter()) {
+                    *mine = (*mine).max(theirs);
                 }
             }
-            return self.fence(warp);
+            (none, Some(theirs)) => *none = Some(Arc::clone(theirs)),
         }
-        let fresh = || Mbarrier { parity, current: nothing(), complete: nothing() };
-        let here = self.mbarriers.entry(place).or_insert_with(fresh);
-        here.roll(parity);
-        if matches!(event, Event::Arrive | Event::ArriveBehind(_)) {
-            join(&mut here.current, &self.known[warp]);
-        }
-        if let Event::Complete(agent) | Event::ArriveBehind(agent) = event {
-            let clock = &mut here.current[agent as usize * self.warps + warp];
-            *clock = (*clock).max(self.issued[warp][agent as usize]);
-        }
-        if event == Event::Pass {
-            join(&mut self.known[warp], &here.complete);
-        }
-        self.tick(warp);
-    }
-
-    /// A warp tells other CTAs something.
-    pub(super) fn tell(&mut self, warp: usize) {
-        join(&mut self.told, &self.known[warp]);
-        self.tick(warp);
-    }
-
-    /// Another CTA arrives at an mbarrier of this one. It may know all that it was told.
-    pub(super) fn arrive_from_afar(&mut self, place: u64, parity: u32) {
-        let nothing = || vec![0; self.told.len()];
-        if self.mbarriers.len() < MOST_PLACES || self.mbarriers.contains_key(&place) {
-            let fresh = || Mbarrier { parity, current: nothing(), complete: nothing() };
-            let here = self.mbarriers.entry(place).or_insert_with(fresh);
-            here.roll(parity);
-            join(&mut here.current, &self.told);
+        if self.each.as_ref().is_some_and(|each| each.iter().all(|&one| one <= self.all)) {
+            self.each = None;
         }
     }
 
-    /// Whether what a warp did at a time of its clock, or its agent, is ordered before what another thread of a warp
-    /// does now.
-    pub(super) fn ordered(&self, before: &Record, now: &Record) -> bool {
-        let [before_warp, warp] = [before, now].map(|record| usize::from(record.thread) / 32);
-        let Some(known) = self.known.get(warp) else { return true };
-        let agent = if before.agent == Agent::Lookup { Agent::Thread } else { before.agent };
-        if agent == Agent::Thread && before_warp == warp {
-            return known[warp] > before.clock;
+    fn covers(&self, other: &Clock) -> bool {
+        if self.all >= other.all && other.each.is_none() {
+            return true;
         }
-        known.get(self.place_of(agent, before_warp)).is_none_or(|&known| known >= before.clock)
-    }
-
-    /// Whether anybody has waited for what an agent did.
-    pub(super) fn waited(&self, before: &Record) -> bool {
-        let place = self.place_of(before.agent, usize::from(before.thread) / 32);
-        self.known.iter().any(|known| known.get(place).is_some_and(|&known| known >= before.clock))
-    }
-
-    /// Whether there is a proxy fence between what a thread did and what is done now.
-    pub(super) fn fenced(&self, before: &Record, now: &Record) -> bool {
-        let [before_warp, warp] = [before, now].map(|record| usize::from(record.thread) / 32);
-        let Some(known) = self.known.get(warp) else { return true };
-        known.get(AGENTS * self.warps + before_warp).is_none_or(|&fenced| fenced >= before.clock)
+        (0..LANES).all(|lane| self.lane(lane) >= other.lane(lane))
     }
 }
 
-impl Mbarrier {
-    /// If the phase has ended since, all who arrived in it are known to who waits.
-    fn roll(&mut self, parity: u32) {
-        if self.parity != parity {
-            self.parity = parity;
-            join(&mut self.complete, &self.current);
-            self.current.fill(0);
+/// What is known of a CTA: by plane and warp.
+#[derive(Clone, Debug, Default)]
+struct CtaClocks {
+    planes: [Option<Box<[Clock]>>; PLANES],
+}
+
+impl CtaClocks {
+    fn clock(&self, plane: Plane, warp: usize) -> Option<&Clock> {
+        self.planes[plane as usize].as_ref()?.get(warp)
+    }
+
+    fn plane(&mut self, plane: usize, warps: usize) -> &mut [Clock] {
+        self.planes[plane].get_or_insert_with(|| vec![Clock::default(); warps].into_boxed_slice())
+    }
+
+    fn join(&mut self, other: &CtaClocks) {
+        for (mine, theirs) in self.planes.iter_mut().zip(&other.planes) {
+            match (mine, theirs) {
+                (_, None) => {}
+                (Some(mine), Some(theirs)) => {
+                    mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.join(theirs));
+                }
+                (none, Some(theirs)) => *none = Some(theirs.clone()),
+            }
+        }
+    }
+
+    fn covers(&self, other: &CtaClocks) -> bool {
+        self.planes.iter().zip(&other.planes).all(|(mine, theirs)| match (mine, theirs) {
+            (_, None) => true,
+            (None, Some(theirs)) => theirs.iter().all(|clock| *clock == Clock::default()),
+            (Some(mine), Some(theirs)) => mine.iter().zip(theirs).all(|(mine, theirs)| mine.covers(theirs)),
+        })
+    }
+}
+
+/// What threads know of others.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Knowledge {
+    /// By the number of the CTA.
+    ctas: Vec<(u32, Arc<CtaClocks>)>,
+    /// Of mbarriers by their number: the last phase that is known to be complete.
+    phases: Vec<(u32, u32)>,
+    /// There was too much to know: all of it is known.
+    everything: bool,
+}
+
+impl Knowledge {
+    #[inline]
+    fn cta(&self, cta: u32) -> Option<&CtaClocks> {
+        match self.ctas.as_slice() {
+            [(only, clocks)] => (*only == cta).then_some(&**clocks),
+            list => list.binary_search_by_key(&cta, |entry| entry.0).ok().map(|at| &*list[at].1),
+        }
+    }
+
+    /// The clock of a warp.
+    #[inline]
+    pub(super) fn clock(&self, plane: Plane, cta: u32, warp: usize) -> Option<&Clock> {
+        self.cta(cta)?.clock(plane, warp)
+    }
+
+    /// Whether what a lane did up to a clock is known.
+    #[inline]
+    pub(super) fn knows(&self, plane: Plane, cta: u32, warp: usize, lane: usize, clock: u32) -> bool {
+        self.everything || self.clock(plane, cta, warp).is_some_and(|known| known.lane(lane) >= clock)
+    }
+
+    /// Whether what all lanes of a warp did up to a clock is known.
+    #[inline]
+    pub(super) fn knows_all(&self, plane: Plane, cta: u32, warp: usize, clock: u32) -> bool {
+        self.everything || self.clock(plane, cta, warp).is_some_and(|known| known.least() >= clock)
+    }
+
+    /// Whether a phase of an mbarrier is known to be complete.
+    pub(super) fn knows_phase(&self, mbarrier: u32, phase: u32) -> bool {
+        let found = self.phases.binary_search_by_key(&mbarrier, |entry| entry.0);
+        self.everything || found.is_ok_and(|at| self.phases[at].1 >= phase)
+    }
+
+    /// Learns that a phase of an mbarrier is complete.
+    pub(super) fn learn_phase(&mut self, mbarrier: u32, phase: u32) {
+        match self.phases.binary_search_by_key(&mbarrier, |entry| entry.0) {
+            Ok(at) => self.phases[at].1 = self.phases[at].1.max(phase),
+            Err(at) => self.phases.insert(at, (mbarrier, phase)),
+        }
+    }
+
+    /// Learns what some lanes of a warp did up to a clock; these are all of the warp's or not.
+    pub(super) fn learn(
+        &mut self,
+        plane: Plane,
+        (cta, warps): (u32, usize),
+        warp: usize,
+        (mask, whole): (u32, bool),
+        clock: u32,
+    ) {
+        let at = match self.ctas.binary_search_by_key(&cta, |entry| entry.0) {
+            Ok(at) => at,
+            Err(_) if self.ctas.len() >= MOST_CTAS => return self.everything = true,
+            Err(at) => {
+                self.ctas.insert(at, (cta, Arc::default()));
+                at
+            }
+        };
+        let clocks = Arc::make_mut(&mut self.ctas[at].1);
+        if let Some(known) = clocks.plane(plane as usize, warps).get_mut(warp) {
+            known.raise(mask, whole, clock);
+        }
+    }
+
+    /// All that is known of what threads did becomes known in another plane.
+    pub(super) fn copy_plane(&mut self, to: Plane) {
+        for (_, clocks) in &mut self.ctas {
+            if let Some(from) = clocks.planes[Plane::Thread as usize].clone() {
+                let into = Arc::make_mut(clocks).plane(to as usize, from.len());
+                into.iter_mut().zip(&from).for_each(|(into, from)| into.join(from));
+            }
+        }
+    }
+
+    fn covers(&self, other: &Knowledge) -> bool {
+        self.everything
+            || !other.everything
+                && self.ctas.len() >= other.ctas.len()
+                && other.phases.iter().all(|&(mbarrier, phase)| self.knows_phase(mbarrier, phase))
+                && other.ctas.iter().all(|(cta, theirs)| {
+                    self.cta(*cta).is_some_and(|mine| std::ptr::eq(mine, &**theirs) || mine.covers(theirs))
+                })
+    }
+
+    fn join_all(&mut self, other: &Knowledge) {
+        self.everything |= other.everything;
+        for &(mbarrier, phase) in &other.phases {
+            self.learn_phase(mbarrier, phase);
+        }
+        for (cta, theirs) in &other.ctas {
+            match self.ctas.binary_search_by_key(cta, |entry| entry.0) {
+                Ok(at) => {
+                    let mine = &mut self.ctas[at].1;
+                    if !Arc::ptr_eq(mine, theirs) && !mine.covers(theirs) {
+                        if theirs.covers(mine) {
+                            *mine = Arc::clone(theirs);
+                        } else {
+                            Arc::make_mut(mine).join(theirs);
+                        }
+                    }
+                }
+                Err(_) if self.ctas.len() >= MOST_CTAS => self.everything = true,
+                Err(at) => self.ctas.insert(at, (*cta, Arc::clone(theirs))),
+            }
         }
     }
 }
 
-/// The agents that a queue is for: what reads first.
-fn agents(queue: Queue) -> &'static [Agent] {
-    match queue {
-        Queue::Copies => &[Agent::Copy],
-        Queue::Bulk => &[Agent::Source, Agent::Target],
-        Queue::Products => &[Agent::Product],
+/// Adds what another knows. What is the same stays shared.
+pub(super) fn join(into: &mut Arc<Knowledge>, from: &Arc<Knowledge>) {
+    if Arc::ptr_eq(into, from) || into.covers(from) {
+        return;
+    }
+    if from.covers(into) {
+        *into = Arc::clone(from);
+    } else {
+        Arc::make_mut(into).join_all(from);
     }
 }
 
-fn join(into: &mut [u32], from: &[u32]) {
-    for (into, from) in into.iter_mut().zip(from) {
-        *into = (*into).max(*from);
+/// The same into what may be nothing yet.
+pub(super) fn join_option(into: &mut Option<Arc<Knowledge>>, from: &Arc<Knowledge>) {
+    match into {
+        Some(into) => join(into, from),
+        None => *into = Some(Arc::clone(from)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OF: (u32, usize) = (7, 2);
+
+    #[test]
+    fn lanes_are_told_apart_until_all_are_known() {
+        let mut known = Knowledge::default();
+        known.learn(Plane::Thread, OF, 1, (1 << 3, false), 5);
+        assert!(known.knows(Plane::Thread, 7, 1, 3, 5) && !known.knows(Plane::Thread, 7, 1, 4, 5));
+        assert!(!known.knows_all(Plane::Thread, 7, 1, 5) && !known.knows(Plane::Thread, 8, 1, 3, 5));
+        known.learn(Plane::Thread, OF, 1, (u32::MAX, true), 6);
+        assert!(known.knows_all(Plane::Thread, 7, 1, 6));
+        assert_eq!(known.clock(Plane::Thread, 7, 1), Some(&Clock { all: 6, each: None }));
+    }
+
+    #[test]
+    fn what_is_joined_covers_both_and_is_shared_where_one_side_is_all_of_it() {
+        let [mut one, mut other] = [(); 2].map(|()| Arc::new(Knowledge::default()));
+        Arc::make_mut(&mut one).learn(Plane::Thread, OF, 0, (u32::MAX, true), 3);
+        Arc::make_mut(&mut other).learn(Plane::Thread, (8, 2), 0, (1, false), 4);
+        Arc::make_mut(&mut other).learn_phase(2, 9);
+        let mut both = Arc::clone(&one);
+        join(&mut both, &other);
+        assert!(both.covers(&one) && both.covers(&other) && !one.covers(&other));
+        join(&mut one, &both);
+        assert!(Arc::ptr_eq(&one, &both));
+    }
+
+    #[test]
+    fn a_proxy_fence_covers_what_is_known_then() {
+        let mut known = Knowledge::default();
+        known.learn(Plane::Thread, OF, 0, (1, false), 4);
+        known.copy_plane(Plane::FencedShared);
+        known.learn(Plane::Thread, OF, 0, (1, false), 5);
+        assert!(known.knows(Plane::FencedShared, 7, 0, 0, 4) && !known.knows(Plane::FencedShared, 7, 0, 0, 5));
     }
 }

@@ -57,6 +57,8 @@ pub enum FindingKind {
         second: Use,
         /// The threads are in different CTAs.
         across: bool,
+        /// What would order them.
+        missing: Missing,
     },
     /// Memory that an asynchronous operation may still be using: nobody has waited for it (`race`).
     Unwaited {
@@ -221,6 +223,59 @@ impl RegisterUse {
     }
 }
 
+/// What is missing between two accesses that race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Anything: the threads have not synchronised at all since the earlier access.
+    Everything,
+    /// Something between lanes of a warp.
+    WarpBarrier,
+    /// Both are strong, and the scope of one does not include the other thread.
+    AccessScope,
+    /// What the later thread read was written without a release.
+    Release,
+    /// What it read was written with a release, and it did not acquire, or for another scope.
+    Acquire,
+    /// What was written and what was read had scopes that do not include both threads.
+    Scope,
+    /// Another thread of its CTA has synchronised, and nothing hands that on.
+    HandOn,
+}
+
+impl Missing {
+    /// In words, after what raced.
+    pub fn words(self) -> &'static str {
+        match self {
+            Missing::Everything => "with nothing between them",
+            Missing::WarpBarrier => "with nothing between them that orders lanes of a warp, as bar.warp.sync does",
+            Missing::AccessScope => "both strong, but a scope does not include the other thread",
+            Missing::Release => {
+                "with a flag between them that is written without a release: .release or a fence before it is missing"
+            }
+            Missing::Acquire => {
+                "with a flag between them that is read without an acquire that includes who released it: .acquire or a fence behind it is missing, or its scope is too narrow"
+            }
+            Missing::Scope => "with a flag between them whose accesses have scopes that do not include both threads",
+            Missing::HandOn => {
+                "with another thread of this CTA that has synchronised with the earlier one: a barrier behind that is missing"
+            }
+        }
+    }
+
+    /// A word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Missing::Everything => "synchronisation",
+            Missing::WarpBarrier => "warp_barrier",
+            Missing::AccessScope => "access_scope",
+            Missing::Release => "release",
+            Missing::Acquire => "acquire",
+            Missing::Scope => "scope",
+            Missing::HandOn => "barrier_after_acquire",
+        }
+    }
+}
+
 /// How an asynchronous operation is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -256,7 +311,7 @@ impl From<Agent> for Until {
             Agent::Source => Until::BulkRead,
             Agent::Target => Until::Bulk,
             Agent::Product => Until::Products,
-            Agent::Counted | Agent::Thread | Agent::Lookup => Until::Mbarrier,
+            Agent::Counted | Agent::Store | Agent::Thread | Agent::Lookup => Until::Mbarrier,
         }
     }
 }
@@ -316,9 +371,9 @@ impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.kind {
             FindingKind::Uninitialised => write!(f, "read of memory that was never written")?,
-            FindingKind::Race { first, second, across } => {
+            FindingKind::Race { first, second, across, missing } => {
                 let between = if *across { "threads of different CTAs" } else { "threads of a CTA" };
-                write!(f, "race between {between}: {}, with nothing between them", hazard(*first, *second))?;
+                write!(f, "race between {between}: {}, {}", hazard(*first, *second), missing.words())?;
             }
             FindingKind::Unwaited { first, second, until } => {
                 let does = |usage: Use| match usage {
@@ -334,7 +389,7 @@ impl std::fmt::Display for Finding {
             }
             FindingKind::MissingProxyFence => write!(
                 f,
-                "an asynchronous operation reads what a thread wrote: fence.proxy.async is missing between them"
+                "an asynchronous operation uses what a thread wrote: fence.proxy.async is missing between them"
             )?,
             FindingKind::UnwaitedRegister => write!(
                 f,

@@ -62,6 +62,11 @@ impl Unwritten {
         }
     }
 
+    /// Whether everything counts as written.
+    pub(super) fn is_empty(&self) -> bool {
+        self.allocations.is_empty()
+    }
+
     pub(crate) fn has(&self, base: u64) -> bool {
         self.allocations.contains_key(&base)
     }

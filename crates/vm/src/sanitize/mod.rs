@@ -8,8 +8,11 @@
 //! What is reported is certain. Where the order of two accesses cannot be told, they count as ordered.
 
 pub(crate) mod bounds;
+mod causality;
+mod channel;
 mod clock;
 pub(crate) mod defined;
+mod epoch;
 mod finding;
 pub(crate) mod init;
 mod race;
@@ -17,14 +20,42 @@ mod registers;
 mod state;
 mod sync;
 
-pub(crate) use clock::{Agent, Event};
-pub use finding::{Finding, FindingKind, RegisterUse, Site, Touched, Until};
+pub(crate) use causality::Event;
+pub use finding::{Finding, FindingKind, Missing, RegisterUse, Site, Touched, Until};
 pub(crate) use state::heap::Given;
-pub(crate) use state::{Actor, Sanitizer, Touch};
+pub(crate) use state::{Actor, Kind, Sanitizer, Tolerant, Touch, Touches};
 pub(crate) use sync::Coming;
 
 /// Texels of arrays have no addresses: to sanitizers, they have numbers from here on.
 pub const ARRAYS: u64 = 1 << 63;
+
+/// Who accesses memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Agent {
+    /// The thread itself.
+    Thread,
+    /// `cp.async`
+    Copy,
+    /// A bulk copy in a group, where it reads.
+    Source,
+    /// A bulk copy in a group, where it writes.
+    Target,
+    /// A copy that completes on an mbarrier.
+    Counted,
+    /// `wgmma.mma_async`
+    Product,
+    /// The thread itself, by way of a texture: what it reads may be older than what is in memory.
+    Lookup,
+    /// `st.async`, `red.async`: it completes on an mbarrier, and has no proxy of its own.
+    Store,
+}
+
+impl Agent {
+    /// Whether it uses what threads wrote only behind a proxy fence.
+    fn has_own_proxy(self) -> bool {
+        matches!(self, Agent::Source | Agent::Target | Agent::Counted | Agent::Product)
+    }
+}
 
 /// What to look for; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

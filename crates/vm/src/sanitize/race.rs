@@ -1,39 +1,29 @@
-//! Races: who used a piece of memory last, and whether that is ordered before who uses it now (PTX ISA chapter 8).
+//! Races: who used a piece of memory last, and whether that is ordered before who uses it now (PTX ISA section 8.7).
 //!
-//! [`super::clock`] has the order in a CTA. **Between CTAs**, both must have executed something strong since the earlier
-//! access; then they count as ordered. The cluster's barrier is strong: to arrive there and to leave it.
+//! Shadow memory in the manner of FastTrack: of each piece of four bytes (or fewer, where fewer are accessed) the last
+//! weak write, the last reads, and beside them what was strong or asynchronous. Two accesses that conflict race if they
+//! are neither ordered by [`Causality`] nor morally strong.
 //!
-//! Two writes of the same value are no race here, though they are to the model: compilers and people rely on it.
+//! Reads of one CTA are one record: which of its warps, and the oldest of their clocks. Readers of other CTAs are
+//! represented by one of them. So a race with one of many concurrent readers may be missed, never one with a writer.
+//!
+//! Two weak writes of the same value are no race here, though they are to the model: compilers and people rely on it.
 
-use super::clock::{Agent, Clocks};
+use super::Agent;
+use super::causality::{Causality, plane_of};
+use super::clock::{Knowledge, Plane};
+use super::epoch::{Epoch, Thread};
 use crate::fault::Use;
 use std::collections::HashMap;
 
-/// Bytes that are looked up together.
-const PAGE: u64 = 64;
+/// Bytes of memory that a page of the shadow is for.
+const PAGE: u64 = 1024;
 
-/// The most pages that are kept: what is used beyond them is not looked at.
-const MOST_PAGES: usize = 1 << 19;
+/// The most bytes that the shadow of global memory takes: what is used beyond them is not looked at.
+const MOST_BYTES: usize = 2 << 30;
 
-/// An access.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Record {
-    /// Which of the grid.
-    pub(super) cta: u32,
-    /// Which of the CTA.
-    pub(super) thread: u16,
-    pub(super) usage: Use,
-    /// Atomic, volatile, relaxed and stronger.
-    pub(super) strong: bool,
-    /// Who did it for the thread.
-    pub(super) agent: Agent,
-    /// Of its warp and agent.
-    pub(super) clock: u32,
-    /// How many strong operations there were before, in the whole launch.
-    pub(super) after: u32,
-    /// The operation.
-    pub(super) op: u32,
-}
+/// Pages that are found at once.
+const CACHED: usize = 64;
 
 /// What is wrong with an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,253 +32,428 @@ pub(super) enum Verdict {
     Unordered,
     /// The earlier one is asynchronous, and nobody waited for it.
     Unwaited,
-    /// It is asynchronous and reads what was written without a proxy fence.
+    /// It is asynchronous and uses what was written without a proxy fence.
     Unfenced,
     /// It reads by way of a texture what was written in the same launch.
     Stale,
 }
 
-/// The last accesses to some bytes: one or four.
+/// The last accesses to a piece of memory.
 #[derive(Clone, Copy, Debug, Default)]
-struct Piece {
-    write: Option<Record>,
-    /// What was written.
+struct Cell {
+    /// The last weak write.
+    write: Epoch,
+    /// The last weak read.
+    read: Epoch,
+    /// The warps of its CTA that read, its clock being the oldest of theirs.
+    readers: u32,
+    /// A read of another CTA.
+    other: Epoch,
+    /// What else there is: a place among the page's extras, from 1 on.
+    extra: u32,
+    /// What the weak write wrote.
     value: u32,
-    /// A write that was atomic or otherwise strong: these do not race with each other.
-    strong: Option<Record>,
-    reads: [Option<Record>; 2],
 }
 
-/// What decides about order.
-pub(super) struct Order<'a> {
-    /// Of the CTA that accesses.
-    pub(super) clocks: &'a Clocks,
-    /// Of each CTA that did something strong, how many such operations there were in the launch then.
-    pub(super) strong: &'a HashMap<u32, u32>,
-    /// Whether the memory is only the CTA's: then plain accesses also race with strong ones.
-    pub(super) shared: bool,
+/// Accesses that most pieces do not have.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extra {
+    /// The last strong write, and an earlier one that it did not observe.
+    strong: [Epoch; 2],
+    /// Strong reads.
+    reads: [Epoch; 2],
+    /// Reads of agents.
+    agents: [Epoch; 4],
 }
 
-impl Order<'_> {
-    fn conflict(&self, before: &Record, now: &Record) -> Option<Verdict> {
-        let reads = before.usage == Use::Read && now.usage == Use::Read;
-        let strong = if self.shared { before.strong && now.strong } else { before.strong || now.strong };
-        if reads || strong {
-            return None;
-        }
-        if before.cta == now.cta {
-            let ordered =
-                before.same_thread(now) || before.same_deed(now) || self.clocks.ordered(before, now);
-            return match before.agent {
-                _ if ordered => None,
-                Agent::Thread | Agent::Lookup => Some(Verdict::Unordered),
-                _ if self.clocks.waited(before) => Some(Verdict::Unordered),
-                _ => Some(Verdict::Unwaited),
-            };
-        }
-        let passed = |cta: u32| self.strong.get(&cta).is_some_and(|&at| at > before.after);
-        (!(passed(before.cta) && passed(now.cta))).then_some(Verdict::Unordered)
-    }
-
-    /// Whether an asynchronous read needs a proxy fence behind an earlier write, and there is none.
-    fn unfenced(&self, before: &Record, now: &Record) -> bool {
-        now.usage == Use::Read
-            && now.agent.has_own_proxy()
-            && before.agent == Agent::Thread
-            && before.cta == now.cta
-            && !self.clocks.fenced(before, now)
-    }
-
-    /// Whether an access need not be remembered when another comes.
-    fn settled(&self, before: &Option<Record>, now: &Record) -> bool {
-        before.is_none_or(|before| {
-            before.cta == now.cta && (before.same_thread(now) || self.clocks.ordered(&before, now))
-        })
-    }
-}
-
-impl Record {
-    /// Whether both are of one bulk copy or product: kernels issue the same one in all lanes of a warp.
-    fn same_deed(&self, now: &Record) -> bool {
-        !matches!(self.agent, Agent::Thread | Agent::Lookup | Agent::Copy)
-            && (self.agent, self.op, self.clock) == (now.agent, now.op, now.clock)
-            && self.thread / 32 == now.thread / 32
-    }
-
-    /// Whether a thread did both, and the first by itself.
-    fn same_thread(&self, now: &Record) -> bool {
-        matches!(self.agent, Agent::Thread | Agent::Lookup) && self.thread == now.thread
-    }
-}
-
-impl Piece {
-    /// Remembers an access; the earlier one that it races with, if there is one.
-    fn touch(&mut self, now: &Record, value: Option<u32>, order: &Order<'_>) -> Option<(Verdict, Record)> {
-        let races =
-            |before: &Option<Record>| before.and_then(|before| Some((order.conflict(&before, now)?, before)));
-        if now.agent == Agent::Lookup
-            && let Some(before) = self.write.or(self.strong)
-        {
-            return Some((Verdict::Stale, before));
-        }
-        let unfenced = self.write.filter(|write| order.unfenced(write, now));
-        let mut found = races(&self.write).or(unfenced.map(|write| (Verdict::Unfenced, write)));
-        if matches!(found, Some((Verdict::Unordered, _)))
-            && now.usage == Use::Write
-            && !now.strong
-            && value == Some(self.value)
-        {
-            found = None;
-        }
-        found = found.or_else(|| races(&self.strong));
-        if now.usage == Use::Read {
-            let [first, second] = &self.reads;
-            if order.settled(first, now) {
-                self.reads[0] = Some(*now);
-            } else if order.settled(second, now) || first.map(|it| it.cta) == second.map(|it| it.cta) {
-                self.reads[1] = Some(*now);
-            }
-            return found;
-        }
-        found = found.or_else(|| self.reads.iter().find_map(races));
-        if now.strong {
-            self.strong = Some(*now);
-        } else {
-            *self = Piece { write: Some(*now), value: value.unwrap_or(0), ..Piece::default() };
-        }
-        found
-    }
-}
-
-/// Pages begin in pieces of four bytes, and are cut into bytes once less is accessed.
+/// Pages begin in pieces of four bytes, and are cut into smaller ones once less is accessed.
 #[derive(Debug)]
 struct Page {
-    pieces: Vec<Piece>,
+    cells: Vec<Cell>,
+    extras: Vec<Extra>,
+    /// The binary logarithm of the bytes of a piece.
+    shift: u32,
+}
+
+/// An access that is checked: by one lane, or by the first of several that read the same place together.
+pub(super) struct Now<'a> {
+    pub(super) epoch: Epoch,
+    /// Several lanes do the same at once.
+    pub(super) several: bool,
+    pub(super) thread: Thread,
+    pub(super) known: &'a Knowledge,
+    pub(super) causality: &'a Causality,
+    /// It is in shared memory.
+    pub(super) shared: bool,
+    /// The warp that was looked up last, by its number among all, and a clock up to which all its lanes are known.
+    pub(super) memo: std::cell::Cell<(u32, u32)>,
+}
+
+impl Now<'_> {
+    /// Whether an earlier access is ordered before this one.
+    #[inline]
+    fn behind(&self, before: &Epoch) -> bool {
+        let (warp, clock) = self.memo.get();
+        before.is_own() && before.warp() == warp && before.clock <= clock || self.looks_behind(before)
+    }
+
+    fn looks_behind(&self, before: &Epoch) -> bool {
+        let of = before.thread(self.causality.warps);
+        let agent = before.agent();
+        if matches!(agent, Agent::Thread | Agent::Lookup) {
+            let Thread { cta, warp, lane } = of;
+            if let Some(known) = self.known.clock(Plane::Thread, cta, warp) {
+                self.memo.set((before.warp(), known.least()));
+            }
+            // Of several lanes at least one is another.
+            let own = before.same_thread(&self.epoch) && !before.several() && !self.several;
+            return own
+                || match before.several() {
+                    true => self.known.knows_all(Plane::Thread, cta, warp, before.clock),
+                    false => self.known.knows(Plane::Thread, cta, warp, lane, before.clock),
+                }
+                || before.is_init() && self.known.knows(Plane::Init, cta, warp, lane, before.clock);
+        }
+        if before.same_operation(&self.epoch) {
+            return true;
+        }
+        let Some(plane) = plane_of(agent) else {
+            return self.known.knows_phase(before.mbarrier(), before.clock);
+        };
+        self.known.knows(plane, of.cta, of.warp, of.lane, before.clock)
+            || of == self.thread && self.causality.has_waited(of, agent, before.clock)
+    }
+
+    /// What is wrong with this access behind an earlier one that conflicts with it.
+    fn conflict(&self, before: &Epoch) -> Option<(Verdict, Epoch)> {
+        if before.is_none() || self.behind(before) || self.causality.morally_strong(before, &self.epoch) {
+            return None;
+        }
+        if before.usage() == Use::Read && self.epoch.is_tolerant()
+            || self.epoch.usage() == Use::Read && before.is_tolerant()
+        {
+            return None;
+        }
+        let waited = || {
+            let of = before.thread(self.causality.warps);
+            let known = |known: &Knowledge| match plane_of(before.agent()) {
+                Some(plane) => known.knows(plane, of.cta, of.warp, of.lane, before.clock),
+                None => known.knows_phase(before.mbarrier(), before.clock),
+            };
+            self.causality.has_waited(of, before.agent(), before.clock) || self.causality.anybody(known)
+        };
+        let verdict = if before.is_own() || waited() { Verdict::Unordered } else { Verdict::Unwaited };
+        Some((verdict, *before))
+    }
+
+    /// Whether an asynchronous access needs a proxy fence behind an earlier write, and there is none.
+    fn unfenced(&self, before: &Epoch) -> bool {
+        if before.is_none() || !self.epoch.agent().has_own_proxy() || before.agent() != Agent::Thread {
+            return false;
+        }
+        let Thread { cta, warp, lane } = before.thread(self.causality.warps);
+        let plane = if self.shared { Plane::FencedShared } else { Plane::FencedGlobal };
+        !self.known.knows(plane, cta, warp, lane, before.clock)
+    }
+
+    /// Whether all that a record of reads stands for is ordered before this.
+    fn behind_readers(&self, cell: &Cell) -> bool {
+        let of = cell.read.thread(self.causality.warps);
+        let others = cell.readers & !(1 << of.warp);
+        self.behind(&cell.read)
+            && crate::lanes::lanes(others).all(|warp| {
+                // What lanes of the own warp read is not told apart: it counts as read by this one.
+                of.cta == self.thread.cta && warp == self.thread.warp
+                    || self.known.knows_all(Plane::Thread, of.cta, warp, cell.read.clock)
+            })
+    }
 }
 
 impl Page {
-    fn cut(&mut self) {
-        if self.pieces.len() == PAGE as usize {
-            return;
+    fn new() -> Page {
+        Page { cells: vec![Cell::default(); (PAGE / 4) as usize], extras: Vec::new(), shift: 2 }
+    }
+
+    /// Makes pieces as small as an access needs them.
+    fn cut(&mut self, shift: u32) {
+        let times = 1 << (self.shift - shift);
+        let extras = &mut self.extras;
+        let mut cut = Vec::with_capacity(self.cells.len() * times);
+        for cell in &self.cells {
+            for part in 0..times {
+                let mut cell = *cell;
+                cell.value = cell.value >> (8 * (part << shift)) & ((1 << (8 << shift)) - 1);
+                if part != 0 && cell.extra != 0 {
+                    let extra = extras[cell.extra as usize - 1];
+                    extras.push(extra);
+                    cell.extra = extras.len() as u32;
+                }
+                cut.push(cell);
+            }
         }
-        let byte = |at: usize| {
-            let piece = &self.pieces[at / 4];
-            Piece { value: piece.value >> (8 * (at % 4)) & 0xff, ..*piece }
-        };
-        self.pieces = (0..PAGE as usize).map(byte).collect();
+        (self.cells, self.shift) = (cut, shift);
+    }
+
+    fn extra(&mut self, at: usize) -> &mut Extra {
+        if self.cells[at].extra == 0 {
+            self.extras.push(Extra::default());
+            self.cells[at].extra = self.extras.len() as u32;
+        }
+        &mut self.extras[self.cells[at].extra as usize - 1]
+    }
+
+    fn peek(&self, at: usize) -> Option<&Extra> {
+        self.extras.get((self.cells[at].extra as usize).wrapping_sub(1))
+    }
+
+    /// Remembers an access to a piece, with what a weak write writes there; the earlier access that it races with, if
+    /// there is one.
+    #[inline]
+    fn touch(&mut self, at: usize, now: &Now<'_>, value: Option<u32>) -> Option<(Verdict, Epoch)> {
+        let epoch = &now.epoch;
+        let cell = &self.cells[at];
+        if epoch.usage() == Use::Read {
+            // Reads of the same warp of what nobody has written, without anything between.
+            if cell.read.warp() == epoch.warp()
+                && cell.read.clock == epoch.clock
+                && cell.write.is_none()
+                && cell.extra == 0
+                && epoch.is_plain()
+            {
+                let cell = &mut self.cells[at];
+                if now.several || cell.read.lane() != epoch.lane() {
+                    cell.read.set_several(true);
+                }
+                return None;
+            }
+            return self.read(at, now);
+        }
+        self.write(at, now, value)
+    }
+
+    fn write(&mut self, at: usize, now: &Now<'_>, value: Option<u32>) -> Option<(Verdict, Epoch)> {
+        let epoch = &now.epoch;
+        let cell = self.cells[at];
+        let extra = self.peek(at).copied().unwrap_or_default();
+        let mut found = now.conflict(&cell.write);
+        if found.is_none() && now.unfenced(&cell.write) {
+            found = Some((Verdict::Unfenced, cell.write));
+        }
+        let weak = epoch.strong().is_none();
+        if matches!(found, Some((Verdict::Unordered, _))) && weak && value == Some(cell.value) {
+            found = None;
+        }
+        found = found.or_else(|| self.strong_conflict(&extra, now));
+        if found.is_none()
+            && !cell.read.is_none()
+            && !epoch.is_tolerant()
+            && !now.behind_readers(&cell)
+        {
+            found = Some((Verdict::Unordered, cell.read));
+        }
+        found = found
+            .or_else(|| now.conflict(&cell.other))
+            .or_else(|| extra.reads.iter().find_map(|read| now.conflict(read)))
+            .or_else(|| extra.agents.iter().find_map(|read| now.conflict(read)));
+        if weak {
+            let value = value.unwrap_or(0);
+            self.cells[at] = Cell { write: *epoch, extra: cell.extra, value, ..Cell::default() };
+            if cell.extra != 0 {
+                *self.extra(at) = Extra::default();
+            }
+        } else {
+            let strong = &mut self.extra(at).strong;
+            // An atomic operation observes the write before it.
+            let observed = epoch.usage() == Use::Atomic && now.causality.morally_strong(&strong[0], epoch);
+            if !observed && !strong[0].is_none() && !now.behind(&strong[0]) {
+                strong[1] = strong[0];
+            }
+            strong[0] = *epoch;
+        }
+        found
+    }
+
+    /// The strong write that an access races with. Who is behind an atomic operation or a strong read of the same place is
+    /// behind what that observed, too (PTX ISA section 8.9.5).
+    fn strong_conflict(&self, extra: &Extra, now: &Now<'_>) -> Option<(Verdict, Epoch)> {
+        extra.strong.iter().find_map(|write| {
+            let found = now.conflict(write)?;
+            let seen = |read: &Epoch| {
+                !read.is_none() && now.causality.morally_strong(read, write) && now.behind(read)
+            };
+            (!extra.reads.iter().any(seen)).then_some(found)
+        })
+    }
+
+    fn read(&mut self, at: usize, now: &Now<'_>) -> Option<(Verdict, Epoch)> {
+        let epoch = &now.epoch;
+        let cell = self.cells[at];
+        let extra = if cell.extra == 0 { None } else { self.peek(at).copied() };
+        if epoch.agent() == Agent::Lookup {
+            let written = cell.write.some().or_else(|| extra.and_then(|extra| extra.strong[0].some()));
+            if let Some(before) = written {
+                return Some((Verdict::Stale, before));
+            }
+        }
+        let mut found = now.conflict(&cell.write);
+        if found.is_none() && now.unfenced(&cell.write) {
+            found = Some((Verdict::Unfenced, cell.write));
+        }
+        if let Some(extra) = &extra {
+            found = found.or_else(|| self.strong_conflict(extra, now));
+        }
+        if !epoch.is_own() {
+            remember(&mut self.extra(at).agents, now);
+        } else if epoch.strong().is_some() {
+            let reads = &mut self.extra(at).reads;
+            remember(reads, now);
+        } else {
+            self.remember_reader(at, now);
+        }
+        found
+    }
+
+    /// Remembers a weak read of a thread.
+    fn remember_reader(&mut self, at: usize, now: &Now<'_>) {
+        let cell = self.cells[at];
+        let before = cell.read.thread(now.causality.warps);
+        let mut epoch = now.epoch;
+        epoch.set_several(now.several);
+        let own = 1u32.checked_shl(now.thread.warp as u32).unwrap_or(0);
+        let mut after = Cell { read: epoch, readers: own, ..cell };
+        if !cell.read.is_none() && !now.behind_readers(&cell) {
+            if before.cta == now.thread.cta {
+                // The oldest of the clocks: so nothing is found that is not there.
+                after.read.clock = cell.read.clock.min(epoch.clock);
+                after.readers |= cell.readers;
+                if before.warp == now.thread.warp {
+                    let other = cell.read.lane() != epoch.lane();
+                    after.read.set_several(now.several || cell.read.several() || other);
+                }
+            } else {
+                after.other = cell.read;
+            }
+        }
+        self.cells[at] = after;
+    }
+}
+
+/// Remembers a read in place of one that is ordered before it, or of the oldest.
+fn remember(reads: &mut [Epoch], now: &Now<'_>) {
+    let epoch = now.epoch;
+    let same = |read: &Epoch| read.warp() == epoch.warp() && read.agent() == epoch.agent();
+    let settled = |read: &&mut Epoch| read.is_none() || now.behind(read) || !epoch.is_own() && same(read);
+    if let Some(place) = reads.iter_mut().find(settled) {
+        *place = epoch;
+    } else {
+        reads.rotate_left(1);
+        if let Some(last) = reads.last_mut() {
+            *last = epoch;
+        }
     }
 }
 
 /// The last accesses to a memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shadow {
-    pages: HashMap<u64, Page>,
+    pages: Vec<Page>,
+    places: HashMap<u64, u32>,
+    /// Pages found last, by the low bits of their numbers.
+    cache: Box<[(u64, u32); CACHED]>,
+    bytes: usize,
+}
+
+impl Default for Shadow {
+    fn default() -> Shadow {
+        Shadow {
+            pages: Vec::new(),
+            places: HashMap::new(),
+            cache: Box::new([(u64::MAX, 0); CACHED]),
+            bytes: 0,
+        }
+    }
 }
 
 impl Shadow {
-    /// Remembers an access to some bytes, aligned to their number, with what a write puts there; the earlier one
-    /// that it races with, if there is one.
+    #[inline]
+    fn page(&mut self, key: u64) -> Option<&mut Page> {
+        let cached = &mut self.cache[key as usize % CACHED];
+        if cached.0 == key {
+            return self.pages.get_mut(cached.1 as usize);
+        }
+        let at = match self.places.get(&key) {
+            Some(&at) => at,
+            None if self.bytes >= MOST_BYTES => return None,
+            None => {
+                self.bytes += PAGE as usize / 4 * size_of::<Cell>();
+                self.places.insert(key, self.pages.len() as u32);
+                self.pages.push(Page::new());
+                self.pages.len() as u32 - 1
+            }
+        };
+        *cached = (key, at);
+        self.pages.get_mut(at as usize)
+    }
+
+    /// Remembers an access to some bytes, with what a weak write writes there; the earlier one that it races with, if
+    /// there is one, and the last strong write there before it; an empty one if others than threads used it.
+    #[inline]
     pub(super) fn touch(
         &mut self,
         address: u64,
         bytes: u64,
-        now: &Record,
+        now: &Now<'_>,
         data: Option<&[u8]>,
-        order: &Order<'_>,
-    ) -> Option<(Verdict, Record)> {
-        let full = self.pages.len() >= MOST_PAGES;
+    ) -> (Option<(Verdict, Epoch)>, Option<Epoch>) {
         let mut found = None;
-        let mut done = 0;
-        while done < bytes {
-            let at = address.wrapping_add(done);
-            let key = at / PAGE;
-            let page = match self.pages.get_mut(&key) {
-                Some(page) => page,
-                None if full => return found,
-                None => self
-                    .pages
-                    .entry(key)
-                    .or_insert_with(|| Page { pieces: vec![Piece::default(); (PAGE / 4) as usize] }),
-            };
-            if !bytes.is_multiple_of(4) {
-                page.cut();
+        let mut strong = None;
+        let end = address.saturating_add(bytes);
+        let mut at = address;
+        let shift = (address | bytes).trailing_zeros().min(2);
+        while at < end {
+            let Some(page) = self.page(at / PAGE) else { return (found, strong) };
+            if page.shift > shift {
+                let before = page.cells.len();
+                page.cut(shift);
+                let more = page.cells.len() - before;
+                self.bytes += more * size_of::<Cell>();
+                continue;
             }
-            let size = PAGE / page.pieces.len() as u64;
-            let value = data.and_then(|data| data.get(done as usize..)).map(|data| {
-                data.iter().take(size as usize).rev().fold(0, |value, &byte| value << 8 | u32::from(byte))
-            });
-            if let Some(piece) = page.pieces.get_mut((at % PAGE / size) as usize) {
-                found = found.or(piece.touch(now, value, order));
+            let size = 1 << page.shift;
+            let last = end.min((at / PAGE + 1) * PAGE);
+            while at < last {
+                let index = (at % PAGE >> page.shift) as usize;
+                if let Some(extra) = page.peek(index) {
+                    strong = Some(extra.strong[0]);
+                }
+                let value = data.and_then(|data| data.get((at - address) as usize..)).map(|data| {
+                    data.iter().take(size as usize).rev().fold(0, |value, &byte| value << 8 | u32::from(byte))
+                });
+                let one = page.touch(index, now, value);
+                found = found.or(one);
+                at += size;
             }
-            done += size;
         }
-        found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(thread: u16, usage: Use, clocks: &Clocks) -> Record {
-        let clock = clocks.now(usize::from(thread) / 32, Agent::Thread);
-        Record {
-            cta: 0,
-            thread,
-            usage,
-            strong: false,
-            agent: Agent::Thread,
-            clock,
-            after: 0,
-            op: thread.into(),
-        }
+        (found, strong)
     }
 
-    #[test]
-    fn a_barrier_orders_those_who_come_to_it_and_nobody_else() {
-        let (mut clocks, mut shadow, strong) = (Clocks::new(3), Shadow::default(), HashMap::new());
-        let mut touch = |thread, usage, clocks: &Clocks| {
-            let order = Order { clocks, strong: &strong, shared: true };
-            shadow.touch(64, 4, &record(thread, usage, clocks), None, &order).map(|(_, record)| record.thread)
+    /// Nobody has accessed these bytes: they are new.
+    pub(super) fn forget(&mut self, address: u64, bytes: u64) {
+        let end = address.saturating_add(bytes);
+        let (first, last) = (address / PAGE, end.div_ceil(PAGE));
+        let keys: Vec<u64> = match last - first < self.places.len() as u64 {
+            true => (first..last).filter(|key| self.places.contains_key(key)).collect(),
+            false => self.places.keys().copied().filter(|key| (first..last).contains(key)).collect(),
         };
-        assert_eq!(touch(0, Use::Write, &clocks), None);
-        for warp in [0, 1] {
-            clocks.arrive(warp, 3);
+        for key in keys {
+            let Some(page) = self.page(key) else { continue };
+            let size = 1 << page.shift;
+            for (index, cell) in page.cells.iter_mut().enumerate() {
+                let at = key * PAGE + index as u64 * size;
+                if at >= address && at < end {
+                    *cell = Cell::default();
+                }
+            }
         }
-        clocks.release(3, [0, 1].into_iter());
-        assert_eq!(touch(32, Use::Read, &clocks), None, "warp 1 was there");
-        assert_eq!(touch(64, Use::Read, &clocks), Some(0), "warp 2 was not");
-        assert_eq!(touch(1, Use::Write, &clocks), Some(32));
-    }
-
-    #[test]
-    fn bytes_beside_each_other_are_different_places() {
-        let (clocks, mut shadow, strong) = (Clocks::new(2), Shadow::default(), HashMap::new());
-        let order = Order { clocks: &clocks, strong: &strong, shared: true };
-        for thread in 0..64 {
-            let now = record(thread, Use::Write, &clocks);
-            assert!(shadow.touch(thread.into(), 1, &now, Some(&[thread as u8]), &order).is_none());
-        }
-        let now = record(32, Use::Write, &clocks);
-        assert!(shadow.touch(3, 1, &now, Some(&[3]), &order).is_none(), "the same value");
-        assert_eq!(shadow.touch(4, 4, &now, Some(&[9; 4]), &order).map(|(_, record)| record.thread), Some(4));
-    }
-
-    #[test]
-    fn strong_accesses_order_ctas_if_both_do_them() {
-        let clocks = Clocks::new(1);
-        let mut shadow = Shadow::default();
-        let mut strong = HashMap::new();
-        let write = record(0, Use::Write, &clocks);
-        let read = Record { cta: 1, ..record(0, Use::Read, &clocks) };
-        let mut touch = |record: &Record, strong: &HashMap<u32, u32>| {
-            let order = Order { clocks: &clocks, strong, shared: false };
-            shadow.touch(0, 8, record, None, &order).is_some()
-        };
-        assert!(!touch(&write, &strong));
-        strong.insert(0, 1);
-        assert!(touch(&read, &strong));
-        strong.insert(1, 2);
-        assert!(!touch(&read, &strong));
     }
 }

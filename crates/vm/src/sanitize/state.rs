@@ -4,21 +4,22 @@ mod asynchronous;
 mod bounds;
 mod collective;
 pub(crate) mod heap;
+mod race;
 mod undefined;
 
+use super::Agent;
 use super::bounds::Bounds;
-use super::clock::{Agent, CLUSTER, Clocks};
+use super::causality::{Causality, Event};
 use super::init::{Stack, Unwritten, Written};
-use super::race::{Order, Record, Shadow, Verdict as Judgement};
+use super::race::Shadow;
 use super::registers::Registers;
 use super::sync::{Arrivals, Coming, Verdict};
-use super::{ARRAYS, Finding, FindingKind, Sanitize, Site, Touched};
-use crate::fault::{Fault, FaultKind, Nearest, Place, Use};
+use super::{ARRAYS, Finding, FindingKind, Sanitize, Site};
+use crate::fault::{Fault, FaultKind, Place, Use};
 use crate::grid::Launch;
 use crate::lanes::LANES;
 use crate::memory::global::lock;
-use crate::program::{Memory, Program};
-use softwarp_image::window::reserved_shared;
+use crate::program::{AtomicOp, Memory, Order, Program};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
@@ -30,6 +31,9 @@ const MOST_ARRAYS: u64 = (1 << 18) - 1;
 
 /// The most findings that are kept.
 const MOST: usize = 1000;
+
+/// Which finding it is: kind, operations, memory.
+type Key = (u8, u32, u32, u64);
 
 /// Looks at a launch. The lock is never waited for: one thread of the host runs it.
 #[derive(Debug)]
@@ -47,25 +51,23 @@ pub(crate) struct Sanitizer<'a> {
 struct State {
     findings: Vec<Finding>,
     /// Which finding it is: kind, operations, memory.
-    seen: HashMap<(u8, u32, u32, u64), usize>,
-    /// Those that run, by their number in the grid.
+    seen: HashMap<Key, usize>,
+    /// Those that run, by their place in the grid.
     ctas: HashMap<u32, Cta>,
+    causality: Causality,
+    /// The last accesses to global memory.
     global: Shadow,
+    /// The last accesses to the shared memory of CTAs that run, by their numbers.
+    shared: HashMap<u32, Shadow>,
     /// Blocks of `malloc` that are in use, by address.
     blocks: BTreeMap<u64, heap::Taken>,
     /// Arrays of texels by their addresses in the host, in the order in which they were used.
     arrays: HashMap<usize, u64>,
-    /// How many strong operations there were.
-    strong_operations: u32,
-    /// How many there were at the last of each CTA.
-    strong: HashMap<u32, u32>,
 }
 
 /// What is known of a CTA.
 #[derive(Debug)]
 struct Cta {
-    clocks: Clocks,
-    shared: Shadow,
     /// Of shared memory.
     written: Option<Written>,
     /// Of each warp.
@@ -94,7 +96,7 @@ pub(crate) struct Actor {
 pub(crate) struct Touch<'a> {
     pub(crate) lane: usize,
     pub(crate) usage: Use,
-    pub(crate) strong: bool,
+    pub(crate) order: Order,
     pub(crate) space: Memory,
     /// Whose shared memory it is, if it is that: `%ctaid`.
     pub(crate) cta: [u32; 3],
@@ -105,6 +107,56 @@ pub(crate) struct Touch<'a> {
     pub(crate) data: Option<&'a [u8]>,
     /// Who does it.
     pub(crate) agent: Agent,
+    /// The mbarrier that it completes on: whose shared memory it is in, the address there, and the parity of its phase.
+    pub(crate) completes: Option<([u32; 3], u64, u32)>,
+}
+
+/// The same access of several lanes.
+pub(crate) struct Touches<'a> {
+    pub(crate) lanes: u32,
+    pub(crate) usage: Use,
+    pub(crate) order: Order,
+    pub(crate) space: Memory,
+    /// Whose shared memory it is, if it is that: `%ctaid`.
+    pub(crate) cta: [u32; 3],
+    /// Of each lane, as in [`Touch`].
+    pub(crate) addresses: &'a [u64; LANES],
+    pub(crate) bytes: u64,
+    /// Into how many elements of the same size it is divided.
+    pub(crate) elements: u64,
+    pub(crate) kind: Kind<'a>,
+}
+
+/// What an access of several lanes is.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind<'a> {
+    Load,
+    /// What lanes store, into a buffer.
+    Store(&'a dyn Fn(usize, &mut [u8; 64]) -> Option<usize>),
+    /// `red` has no result.
+    Atomic { reduces: bool, tolerant: Tolerant },
+}
+
+/// Where weak reads of what an atomic operation changes are no race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tolerant {
+    Nowhere,
+    /// `min`, `max`, `and`, `or`: values that go one way only, which algorithms on graphs read while others lower them.
+    InGlobal,
+    /// `cas`: the first guess of a loop may be old, since the swap fails then.
+    Everywhere,
+}
+
+impl Tolerant {
+    pub(crate) fn of(op: AtomicOp) -> Tolerant {
+        match op {
+            AtomicOp::Cas => Tolerant::Everywhere,
+            AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or => Tolerant::InGlobal,
+            AtomicOp::Add | AtomicOp::Inc | AtomicOp::Dec | AtomicOp::Exch | AtomicOp::Xor => {
+                Tolerant::Nowhere
+            }
+        }
+    }
 }
 
 impl<'a> Sanitizer<'a> {
@@ -125,22 +177,35 @@ impl<'a> Sanitizer<'a> {
 
     /// A CTA begins, with these lanes in its warps.
     pub(crate) fn start(&self, launch: &Launch<'_>, cta: [u32; 3], warps: Vec<u32>) {
+        let linear = launch.linear(cta) as u32;
+        let mut state = lock(&self.state);
+        if self.wants.race {
+            let of: [u64; 3] = std::array::from_fn(|axis| u64::from(cta[axis] / launch.cluster[axis].max(1)));
+            let [x, y, _] = launch.clusters().map(u64::from);
+            let cluster = of[0] + x * (of[1] + y * of[2]);
+            state.causality.start(linear, cluster as u32, &warps);
+        }
         let written = if self.wants.init { Written::nothing(launch.shared_bytes) } else { None };
         let cta_state = Cta {
-            clocks: Clocks::new(warps.len()),
-            shared: Shadow::default(),
             written,
             stacks: warps.iter().map(|_| Stack::default()).collect(),
             registers: warps.iter().map(|_| Registers::default()).collect(),
             sequences: vec![collective::Sequence::default(); warps.len()],
             arrivals: Arrivals::new(warps),
         };
-        lock(&self.state).ctas.insert(launch.linear(cta) as u32, cta_state);
+        state.ctas.insert(linear, cta_state);
     }
 
     /// A CTA has ended.
     pub(crate) fn end(&self, launch: &Launch<'_>, cta: [u32; 3]) {
-        let ended = lock(&self.state).ctas.remove(&(launch.linear(cta) as u32));
+        let mut state = lock(&self.state);
+        let linear = launch.linear(cta) as u32;
+        let ended = state.ctas.remove(&linear);
+        if let Some(number) = state.causality.number(linear) {
+            state.shared.remove(&number);
+        }
+        state.causality.end(linear);
+        drop(state);
         if let Some(mut ended) = ended
             && self.wants.sync
         {
@@ -179,49 +244,6 @@ impl<'a> Sanitizer<'a> {
         self.site(launch, self.op(actor), actor.cta, thread, actor.lanes)
     }
 
-    /// Lanes arrive at the cluster's barrier, or are about to wait there.
-    pub(crate) fn cluster_barrier(&self, launch: &Launch<'_>, actor: &Actor, arrives: bool) {
-        let mut state = lock(&self.state);
-        if let Some(cta) = state.strong(launch.linear(actor.cta) as u32)
-            && arrives
-        {
-            cta.clocks.arrive(actor.warp as usize, CLUSTER);
-        }
-    }
-
-    /// The cluster's barrier lets lanes of a warp go.
-    pub(crate) fn cluster_passed(&self, launch: &Launch<'_>, cta: [u32; 3], warp: u32) {
-        let mut state = lock(&self.state);
-        if let Some(cta) = state.strong(launch.linear(cta) as u32) {
-            cta.clocks.pass(warp as usize, CLUSTER);
-        }
-    }
-
-    /// A fence.
-    pub(crate) fn fence(&self, launch: &Launch<'_>, actor: &Actor) {
-        let mut state = lock(&self.state);
-        if let Some(cta) = state.strong(launch.linear(actor.cta) as u32) {
-            cta.clocks.fence(actor.warp as usize);
-        }
-    }
-
-    /// Strong accesses were made at these places, which do not order what they themselves touch.
-    pub(crate) fn strong(
-        &self,
-        launch: &Launch<'_>,
-        actor: &Actor,
-        places: impl Iterator<Item = (Memory, u64)>,
-    ) {
-        let mut state = lock(&self.state);
-        let Some(cta) = state.strong(launch.linear(actor.cta) as u32) else { return };
-        for (space, address) in places {
-            // Elements of any size; shared memory and global memory are different places.
-            let place = address / 16 * 2 + u64::from(space.is_shared());
-            cta.clocks.strong(actor.warp as usize, place);
-        }
-        cta.clocks.tick(actor.warp as usize);
-    }
-
     /// The number of the first byte of an array of texels.
     pub(crate) fn array(&self, address: usize) -> u64 {
         let mut state = lock(&self.state);
@@ -230,93 +252,16 @@ impl<'a> Sanitizer<'a> {
         ARRAYS + (*state.arrays.entry(address).or_insert(next)).min(MOST_ARRAYS) * ARRAY
     }
 
-    /// An access of one lane. What the memory is called is asked for only when something is found.
-    pub(crate) fn touch(
-        &self,
-        launch: &Launch<'_>,
-        actor: &Actor,
-        touch: &Touch<'_>,
-        named: &dyn Fn() -> Option<Nearest>,
-    ) {
-        let mut state = lock(&self.state);
-        let state = &mut *state;
-        let linear = launch.linear(actor.cta) as u32;
-        let shared = touch.space == Memory::Shared;
-        let owner = if shared { launch.linear(touch.cta) as u32 } else { linear };
-        let mut found = Vec::new();
-        if self.wants.init
-            && let Some(cta) = state.ctas.get_mut(&owner)
-            && !self.initialised(cta, actor, touch)
-        {
-            found.push((FindingKind::Uninitialised, None));
-        }
-        // After so many strong operations that they can no longer be counted, everything counts as ordered.
-        if self.wants.race
-            && (shared || touch.space == Memory::Global)
-            && state.strong_operations < u32::MAX
-            // It is taken out, so that the clocks of another CTA can be looked at meanwhile.
-            && let Some(mut shadow) = state.shadow(shared.then_some(owner))
-            && let Some(cta) = state.ctas.get(&linear)
-        {
-            let now = Record {
-                cta: linear,
-                thread: (actor.warp * LANES as u32 + touch.lane as u32) as u16,
-                usage: touch.usage,
-                strong: touch.strong,
-                agent: touch.agent,
-                clock: cta.clocks.now(actor.warp as usize, touch.agent),
-                after: state.strong_operations,
-                op: self.op(actor),
-            };
-            let order = Order { clocks: &cta.clocks, strong: &state.strong, shared };
-            if let Some((verdict, before)) =
-                shadow.touch(touch.address, touch.bytes, &now, touch.data, &order)
-            {
-                let (first, second, across) = (before.usage, touch.usage, before.cta != linear);
-                let kind = match verdict {
-                    Judgement::Unordered => FindingKind::Race { first, second, across },
-                    Judgement::Unwaited => {
-                        FindingKind::Unwaited { first, second, until: before.agent.into() }
-                    }
-                    Judgement::Unfenced => FindingKind::MissingProxyFence,
-                    Judgement::Stale => FindingKind::StaleTexture,
-                };
-                found.push((kind, Some(before)));
-            }
-            state.put_back(shared.then_some(owner), shadow);
-        }
-        for (kind, before) in found {
-            let other = before.map(|before| {
-                let thread = u32::from(before.thread);
-                let at = launch.nth(before.cta.into());
-                self.site(launch, before.op, at, thread, 1 << (thread % LANES as u32))
-            });
-            let nearest = named();
-            let base = nearest.as_ref().map_or(0, |nearest| nearest.base);
-            // Whichever came first this time: it is the same race.
-            let (op, earlier) = (self.op(actor), before.map_or(u32::MAX, |it| it.op));
-            let number = match kind {
-                FindingKind::Unwaited { .. } => 6,
-                FindingKind::MissingProxyFence => 7,
-                FindingKind::StaleTexture => 8,
-                _ => u8::from(before.is_some()),
-            };
-            let key = (number, op.min(earlier), op.max(earlier), base);
-            // As the program has it.
-            let start = || launch.window(touch.cta) + reserved_shared(launch.image.header.arch);
-            let address = touch.address + if shared { start() } else { 0 };
-            let bytes = touch.bytes as u32;
-            let touched = Some(Touched { space: touch.space, address, bytes, nearest });
-            let at = self.site_of(launch, actor, touch.lane);
-            state.report(key, Finding { kind, kernel: launch.name.into(), at, other, touched, count: 1 });
-        }
-    }
-
     /// Whether what an access reads was written; it is from now on.
-    fn initialised(&self, cta: &mut Cta, actor: &Actor, touch: &Touch<'_>) -> bool {
-        let Touch { address, bytes, lane, .. } = *touch;
-        let (reads, writes) = (touch.usage != Use::Write, touch.usage != Use::Read);
-        match touch.space {
+    fn initialised(
+        &self,
+        cta: &mut Cta,
+        actor: &Actor,
+        usage: Use,
+        (space, lane, address, bytes): (Memory, usize, u64, u64),
+    ) -> bool {
+        let (reads, writes) = (usage != Use::Write, usage != Use::Read);
+        match space {
             Memory::Global => {
                 let all = !reads || self.unwritten.all(address, bytes);
                 if writes {
@@ -356,19 +301,21 @@ impl<'a> Sanitizer<'a> {
     /// Lanes exit.
     pub(crate) fn exited(&self, launch: &Launch<'_>, actor: &Actor) {
         let op = self.op(actor);
-        if let Some(cta) = lock(&self.state).ctas.get_mut(&(launch.linear(actor.cta) as u32)) {
+        let mut state = lock(&self.state);
+        let linear = launch.linear(actor.cta) as u32;
+        if let Some(cta) = state.ctas.get_mut(&linear) {
             cta.arrivals.exited(actor, op);
+        }
+        if let Some(number) = state.causality.number(linear) {
+            state.causality.exited(number, actor.warp as usize, actor.lanes);
         }
     }
 
     /// Lanes execute an operation among lanes, and name these.
     pub(crate) fn exchanged(&self, launch: &Launch<'_>, actor: &Actor, named: u32) {
-        let mut state = lock(&self.state);
-        if let Some(cta) = state.ctas.get_mut(&(launch.linear(actor.cta) as u32)) {
-            cta.clocks.tick(actor.warp as usize);
-        }
         let outside = actor.lanes & !named;
         if self.wants.sync && outside != 0 {
+            let mut state = lock(&self.state);
             let at = self.site_of(launch, actor, outside.trailing_zeros() as usize % LANES);
             let kind = FindingKind::NotNamed { named, came: actor.lanes };
             let kernel = launch.name.into();
@@ -392,8 +339,13 @@ impl<'a> Sanitizer<'a> {
     pub(crate) fn arrived(&self, launch: &Launch<'_>, actor: &Actor, coming: &Coming) {
         let op = self.op(actor);
         let mut state = lock(&self.state);
-        let Some(cta) = state.ctas.get_mut(&(launch.linear(actor.cta) as u32)) else { return };
-        cta.clocks.arrive(actor.warp as usize, coming.barrier);
+        let linear = launch.linear(actor.cta) as u32;
+        if self.wants.race
+            && let Some(number) = state.causality.number(linear)
+        {
+            state.causality.arrive(number, actor.warp as usize, actor.lanes, coming.barrier);
+        }
+        let Some(cta) = state.ctas.get_mut(&linear) else { return };
         let found = cta.arrivals.arrived(actor, op, coming);
         if self.wants.sync {
             self.verdicts(&mut state, launch, actor.cta, &found);
@@ -410,9 +362,13 @@ impl<'a> Sanitizer<'a> {
     /// A barrier lets lanes go.
     pub(crate) fn released(&self, launch: &Launch<'_>, place: [u32; 3], barrier: u32, waiting: &[u32]) {
         let mut state = lock(&self.state);
-        let Some(cta) = state.ctas.get_mut(&(launch.linear(place) as u32)) else { return };
-        let warps = waiting.iter().enumerate().filter(|(_, mask)| **mask != 0).map(|(warp, _)| warp);
-        cta.clocks.release(barrier, warps);
+        let linear = launch.linear(place) as u32;
+        if self.wants.race
+            && let Some(number) = state.causality.number(linear)
+        {
+            state.causality.release(number, barrier, waiting);
+        }
+        let Some(cta) = state.ctas.get_mut(&linear) else { return };
         let verdicts = cta.arrivals.released(barrier);
         if !self.wants.sync {
             return;
@@ -459,33 +415,7 @@ impl<'a> Sanitizer<'a> {
 }
 
 impl State {
-    /// A CTA does something strong.
-    fn strong(&mut self, cta: u32) -> Option<&mut Cta> {
-        self.strong_operations = self.strong_operations.saturating_add(1);
-        self.strong.insert(cta, self.strong_operations);
-        self.ctas.get_mut(&cta)
-    }
-
-    /// The last accesses to global memory, or to the shared memory of a CTA, for as long as they are needed.
-    fn shadow(&mut self, shared: Option<u32>) -> Option<Shadow> {
-        match shared {
-            None => Some(std::mem::take(&mut self.global)),
-            Some(cta) => self.ctas.get_mut(&cta).map(|cta| std::mem::take(&mut cta.shared)),
-        }
-    }
-
-    fn put_back(&mut self, shared: Option<u32>, shadow: Shadow) {
-        match shared {
-            None => self.global = shadow,
-            Some(cta) => {
-                if let Some(cta) = self.ctas.get_mut(&cta) {
-                    cta.shared = shadow;
-                }
-            }
-        }
-    }
-
-    fn report(&mut self, key: (u8, u32, u32, u64), finding: Finding) {
+    fn report(&mut self, key: Key, finding: Finding) {
         let next = self.findings.len();
         let index = *self.seen.entry(key).or_insert(next);
         if index < next {

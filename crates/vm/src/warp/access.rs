@@ -117,6 +117,15 @@ pub(super) fn grouped(
 }
 
 impl Group {
+    /// The lanes whose addresses are multiples of what they access.
+    pub(super) fn aligned(&self) -> u32 {
+        if self.shape.aligned {
+            return self.lanes;
+        }
+        let aligned = lanes(self.lanes).filter(|&lane| self.addresses[lane].is_multiple_of(self.bytes));
+        aligned.fold(0, |mask, lane| mask | 1 << lane)
+    }
+
     /// One lane's place, or what is wrong with it.
     pub(super) fn judge<'a>(&self, spaces: &Spaces<'a>, lane: usize, usage: Use) -> Tried<(&'a Cells, u64)> {
         spaces.judge(self.memory, self.addresses[lane], self.bytes, usage).map_err(|mut bad| {
@@ -202,7 +211,7 @@ impl Warp {
         if !access.load_quickly(&mut self.calls[call].frame, at) {
             self.load_slowly(env, call, access, taking)?;
         }
-        if access.strong {
+        if access.order.is_strong() {
             fence(Ordering::Acquire);
         }
         Ok(())
@@ -234,7 +243,7 @@ impl Warp {
                     1 => group.load::<u8>(spaces, skip)?,
                     _ => {
                         // Two words to the host: one to the program, if it says that others may write them.
-                        let _guard = access.strong.then(Cells::lock_pairs);
+                        let _guard = access.order.is_strong().then(Cells::lock_pairs);
                         let low = group.load::<u64>(spaces, skip)?;
                         let high = group.load::<u64>(spaces, skip + 8)?;
                         if slot != NONE {
@@ -260,7 +269,7 @@ impl Warp {
         pc: usize,
         taking: u32,
     ) -> Tried<()> {
-        if access.strong {
+        if access.order.is_strong() {
             fence(Ordering::Release);
         }
         let at = At { spaces: &env.spaces, taking, hint: &mut env.hints[pc % HINTS] };
@@ -296,7 +305,7 @@ impl Warp {
                     4 => group.store::<u32>(spaces, skip, &words(frame, slot, width))?,
                     8 => group.store::<u64>(spaces, skip, &words(frame, slot, width))?,
                     _ => {
-                        let _guard = access.strong.then(Cells::lock_pairs);
+                        let _guard = access.order.is_strong().then(Cells::lock_pairs);
                         group.store::<u64>(spaces, skip, &frame.row::<u64>(slot))?;
                         group.store::<u64>(spaces, skip + 8, &frame.row::<u64>(slot + 1))?;
                     }

@@ -1,14 +1,14 @@
 //! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.17 and 9.7.13.18).
 
 use super::access::addresses;
-use super::asynchronous::{Place, complete_tx};
+use super::asynchronous::{Place, complete_tx, completing};
 use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::lanes::{Frame, LANES, lanes};
 use crate::memory::cell::Unit;
 use crate::program::cluster::{ClusterOp, Pointer, Response};
-use crate::program::{Memory, NONE, Operands};
+use crate::program::{Memory, NONE, Operands, Order};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use softwarp_image::window::CTA_SHARED;
 
@@ -32,7 +32,7 @@ impl Warp {
         let read = |index: usize| operands.reads.get(index).copied().unwrap_or(NONE);
         let d = operands.writes.first().copied().unwrap_or(NONE);
         match *op {
-            ClusterOp::Arrive => {
+            ClusterOp::Arrive { .. } => {
                 let again = env.cluster.arrive(env.rank, self.index, taking);
                 if again != 0 {
                     return Err(Trouble::new(first(again), FaultKind::ArrivesTwice));
@@ -139,20 +139,23 @@ impl Warp {
         multicast: bool,
     ) {
         for lane in lanes(actor.lanes) {
-            for [Place { address: at, .. }, _] in self.answers(env, split, operands, multicast, lane) {
+            for [Place { address: at, .. }, mbarrier] in
+                self.answers(env, split, operands, multicast, lane)
+            {
                 let Ok((_, start)) = env.spaces.shared_of(at) else { continue };
                 let Some(address) = at.checked_sub(start) else { continue };
                 let cta = env.launch.sibling(env.cta, (start / CTA_SHARED) as u32);
                 let touch = Touch {
                     lane,
                     usage: Use::Write,
-                    strong: true,
+                    order: Order::WEAK,
                     space: Memory::Shared,
                     cta,
                     address,
                     bytes: RESPONSE,
                     data: None,
-                    agent: Agent::Thread,
+                    agent: Agent::Counted,
+                    completes: completing(env, mbarrier, lane),
                 };
                 sanitizer.touch(env.launch, actor, &touch, &|| env.spaces.nearest(Memory::Cluster, at));
             }
@@ -165,7 +168,8 @@ impl Warp {
         if waiting != taking
             && let Some(sanitizer) = env.launch.sanitizer
         {
-            sanitizer.cluster_passed(env.launch, env.cta, self.index);
+            let phase = env.cluster.phase().wrapping_sub(1);
+            sanitizer.cluster_passed(env.launch, env.cta, (self.index, taking & !waiting), phase);
         }
         if waiting == 0 {
             return Flow::Next;

@@ -169,7 +169,7 @@ fn touch(
         return true;
     }
     match &**step {
-        _ if access.strong => false,
+        _ if access.order.is_strong() => false,
         Step::Load(_) => access.load_quickly(frame, At { spaces, taking, hint }),
         _ => access.store_quickly(frame, At { spaces, taking, hint }),
     }

@@ -6,7 +6,7 @@ use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
 use crate::lanes::{Frame, LANES, lanes};
 use crate::program::{NONE, Op, Step, WarpOp, WarpOpKind};
-use crate::sanitize::Sanitizer;
+use crate::sanitize::{Actor, Sanitizer};
 use crate::sanitize::defined::is_shuffle;
 
 impl Warp {
@@ -80,6 +80,13 @@ impl Warp {
     /// Performs an operation for all splits that wait for it, wherever they stand.
     fn exchange_parked(&mut self, env: &mut Env<'_>, kind: WarpOpKind, named: u32, present: u32) {
         let launch = env.launch;
+        let waits = |split: &&Split| split.state == State::Exchange(kind, named);
+        // Whole warps meet for other instructions without order.
+        let whole = launch.sanitizer.is_some()
+            && self.splits.iter().find(waits).is_some_and(|split| {
+                let (code, pc) = (self.calls[split.call as usize].code, split.pc);
+                self.meets(env, &Actor { cta: env.cta, warp: self.index, lanes: split.mask, code, pc })
+            });
         let mut brought = BROUGHT_NOTHING;
         let mut first = true;
         for write in [false, true] {
@@ -107,6 +114,11 @@ impl Warp {
                     bring(&activation.frame, op, split.mask, first, &mut brought);
                     first = false;
                 }
+            }
+        }
+        if kind == WarpOpKind::Sync && !whole {
+            if let Some(sanitizer) = launch.sanitizer {
+                sanitizer.synced(launch, env.cta, self.index, present);
             }
         }
         env.watch.exchanged();

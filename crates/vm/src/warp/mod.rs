@@ -555,7 +555,7 @@ impl Warp {
                 && phase != env.cluster.phase()
             {
                 if let Some(sanitizer) = env.launch.sanitizer {
-                    sanitizer.cluster_passed(env.launch, env.cta, self.index);
+                    sanitizer.cluster_passed(env.launch, env.cta, (self.index, split.mask), phase);
                 }
                 split.pc += 1;
                 split.state = State::Ready;

@@ -130,7 +130,7 @@ impl Warp {
         let frame = &mut activation.frame;
         let Env { launch, spaces, watch, .. } = env;
         let (bytes, element, usage) = (op.bytes(), op.element(), op.usage());
-        if op.strong {
+        if op.order.is_strong() {
             fence(Ordering::SeqCst);
         }
         let mut found = Vec::new();
@@ -175,7 +175,7 @@ impl Warp {
                 }
             }
         }
-        if op.strong {
+        if op.order.is_strong() {
             fence(Ordering::SeqCst);
         }
         Ok(Flow::Next)
@@ -202,18 +202,16 @@ impl Warp {
             let touch = Touch {
                 lane,
                 usage,
-                strong: op.strong,
+                order: op.order,
                 space: Memory::Global,
                 cta: env.cta,
                 address: at,
                 bytes,
                 data: None,
                 agent: Agent::Thread,
+                completes: None,
             };
             sanitizer.touch(env.launch, actor, &touch, &|| spaces.nearest(Memory::Global, at));
-            if op.strong {
-                sanitizer.strong(env.launch, actor, std::iter::once((Memory::Global, at)));
-            }
         }
     }
 }

@@ -8,9 +8,9 @@ use crate::lanes::{Frame, LANES, lanes};
 use crate::program::cluster::ClusterOp;
 use crate::program::group::GroupOp;
 use crate::program::matrix::MatrixOp;
-use crate::program::{Access, Address, BarrierOp, Memory, NONE, Op, Step, WarpOpKind};
+use crate::program::{Access, Address, AtomicOp, BarrierOp, Memory, NONE, Op, Order, Step, WarpOpKind};
 use crate::sanitize::defined::Shadow;
-use crate::sanitize::{Actor, Agent, Coming, Sanitizer, Touch};
+use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Tolerant, Touches};
 use crate::stats::Seen;
 use softwarp_image::window::CTA_SHARED;
 
@@ -23,9 +23,18 @@ struct Used<'a> {
     /// Of each thread.
     bytes: u64,
     usage: Use,
-    strong: bool,
-    /// The store, if it is a plain one.
-    data: Option<&'a Access>,
+    order: Order,
+    /// Into how many elements it is divided.
+    elements: u64,
+    how: How<'a>,
+}
+
+/// What an instruction does with memory.
+#[derive(Clone, Copy)]
+enum How<'a> {
+    Load,
+    Store(&'a Access),
+    Atomic { reduces: bool, op: AtomicOp },
 }
 
 /// How the sanitizers know an address: the space, whose it is (`%ctaid`) and the place there. What is in shared memory
@@ -75,36 +84,41 @@ impl Warp {
         match step {
             Step::Load(access) | Step::Store(access) => {
                 let stores = matches!(step, Step::Store(_));
+                let elements = access.registers.len() as u64;
                 let used = Used {
                     address: &access.address,
-                    bytes: u64::from(access.bytes) * access.registers.len() as u64,
+                    bytes: u64::from(access.bytes) * elements,
                     usage: if stores { Use::Write } else { Use::Read },
-                    strong: access.strong,
-                    data: (stores && !access.strong).then_some(access),
+                    order: access.order,
+                    elements,
+                    how: if stores { How::Store(access) } else { How::Load },
                 };
                 let seen = (sanitizer, &actor);
                 self.observe_bounds(env, seen, split, used.address, used.bytes, used.usage);
                 self.observe_access(env, sanitizer, &actor, split, &used);
             }
             Step::Atomic(atomic) => {
-                let bytes = u64::from(atomic.ty.bits() / 8) * atomic.b.len() as u64;
-                let address = &atomic.address;
-                let used = Used { address, bytes, usage: Use::Atomic, strong: true, data: None };
+                let elements = atomic.b.len() as u64;
+                let bytes = u64::from(atomic.ty.bits() / 8) * elements;
+                let (address, usage, order) = (&atomic.address, Use::Atomic, atomic.order);
+                let how = How::Atomic { reduces: atomic.d.is_empty(), op: atomic.op };
+                let used = Used { address, bytes, usage, order, elements, how };
                 self.observe_bounds(env, (sanitizer, &actor), split, address, bytes, Use::Atomic);
                 self.observe_access(env, sanitizer, &actor, split, &used);
             }
             Step::Multimem(op, operands) => {
                 self.observe_multimem(env, (sanitizer, &actor), split, op, operands);
             }
-            Step::Fence => sanitizer.fence(launch, &actor),
+            Step::Fence(fence) => sanitizer.fence(launch, &actor, *fence),
             Step::Group(GroupOp::WholeWarp) if taking != self.live => sanitizer.whole_warp(launch, &actor),
             Step::Group(GroupOp::WholeGroup) => sanitizer.whole_group(launch, &actor),
             Step::Group(op) => sanitizer.group(launch, &actor, *op),
-            Step::Cluster(ClusterOp::Arrive, _) => sanitizer.cluster_barrier(launch, &actor, true),
+            Step::Cluster(ClusterOp::Arrive { relaxed }, _) => {
+                sanitizer.cluster_arrived(launch, &actor, *relaxed, env.cluster.phase());
+            }
             Step::Cluster(ClusterOp::TryCancel { multicast }, operands) => {
                 self.observe_cancel(env, (sanitizer, &actor), split, operands, *multicast);
             }
-            Step::Cluster(ClusterOp::Wait, _) => sanitizer.cluster_barrier(launch, &actor, false),
             Step::Warp(op) if op.members != NONE => {
                 let named = frame.row::<u32>(op.members);
                 // Lanes may name different ones.
@@ -116,6 +130,14 @@ impl Warp {
                     let some = Actor { lanes: mask, ..actor };
                     sanitizer.exchanged(launch, &some, names);
                     self.name_exited(env, sanitizer, &some, names);
+                    // All are here; otherwise they wait for one another.
+                    if op.op == WarpOpKind::Sync
+                        && mask == taking
+                        && names & self.live & !mask == 0
+                        && !self.meets(env, &some)
+                    {
+                        sanitizer.synced(launch, env.cta, self.index, mask);
+                    }
                     rest &= !mask;
                 }
             }
@@ -196,7 +218,7 @@ impl Warp {
     }
 
     /// Whether an operation is where lanes meet for an instruction of the whole warp, which looks at them itself.
-    fn meets(&self, env: &Env<'_>, actor: &Actor) -> bool {
+    pub(super) fn meets(&self, env: &Env<'_>, actor: &Actor) -> bool {
         let code = env.launch.program.codes.get(actor.code as usize);
         let step = |pc: u32| match code.and_then(|code| code.ops.get(pc as usize)) {
             Some(Op::Other(_, step)) => Some(&**step),
@@ -215,40 +237,48 @@ impl Warp {
         split: &Split,
         used: &Used<'_>,
     ) {
-        let &Used { address, bytes, usage, strong, data } = used;
-        if matches!(address.memory, Memory::Function | Memory::Kernel | Memory::Constant) {
+        let &Used { address, bytes, usage, order, elements, how } = used;
+        if matches!(address.memory, Memory::Function | Memory::Kernel | Memory::Constant)
+            || !(sanitizer.wants.init || sanitizer.wants.race)
+        {
             return;
         }
         let activation = &self.calls[split.call as usize];
         let spaces = &env.spaces;
+        let stored = |lane: usize, buffer: &mut [u8; MOST_BYTES]| match how {
+            How::Store(access) => written(&activation.frame, access, lane, buffer),
+            _ => None,
+        };
+        let kind = match how {
+            How::Load => Kind::Load,
+            How::Store(_) => Kind::Store(&stored),
+            How::Atomic { reduces, op } => Kind::Atomic { reduces, tolerant: Tolerant::of(op) },
+        };
         // What is wrong with an address is found when it is used.
         let _ =
             grouped(spaces, address.memory, addresses(activation, address), bytes, actor.lanes, |group| {
-                for lane in lanes(group.lanes) {
-                    let at = group.addresses[lane];
-                    if !at.is_multiple_of(bytes) {
+                let mut rest = group.aligned();
+                while rest != 0 {
+                    // Those whose memory is of the same CTA.
+                    let first = super::run::first(rest);
+                    let Some((space, cta, start)) = located(env, group.memory, group.addresses[first]) else {
+                        rest &= !(1 << first);
                         continue;
-                    }
-                    let Some((space, cta, start)) = located(env, group.memory, at) else { continue };
-                    let mut buffer = [0; MOST_BYTES];
-                    let data = data.and_then(|access| written(&activation.frame, access, lane, &mut buffer));
-                    let touch = Touch {
-                        lane,
-                        usage,
-                        strong,
-                        space,
-                        cta,
-                        address: start,
-                        bytes,
-                        data,
-                        agent: Agent::Thread,
                     };
-                    let named = || self.called(env, split, address, group.memory, at);
-                    sanitizer.touch(env.launch, actor, &touch, &named);
-                }
-                if strong {
-                    let places = lanes(group.lanes).map(|lane| (group.memory, group.addresses[lane]));
-                    sanitizer.strong(env.launch, actor, places);
+                    let before = group.addresses[first].wrapping_sub(start);
+                    let mut alike = rest;
+                    if group.memory.is_shared() && env.launch.cluster_ctas() > 1 {
+                        let there = |lane: usize| located(env, group.memory, group.addresses[lane]);
+                        let same = |lane: &usize| there(*lane).is_some_and(|(_, of, _)| of == cta);
+                        alike = lanes(rest).filter(same).fold(0, |mask, lane| mask | 1 << lane);
+                    }
+                    let addresses = &group.addresses.map(|address| address.wrapping_sub(before));
+                    let touches =
+                        Touches { lanes: alike, usage, order, space, cta, addresses, bytes, elements, kind };
+                    let named =
+                        |lane: usize| self.called(env, split, address, group.memory, group.addresses[lane]);
+                    sanitizer.touches(env.launch, actor, &touches, &named);
+                    rest &= !alike & !(1 << first);
                 }
                 Ok(())
             });
@@ -285,13 +315,8 @@ impl Warp {
     }
 }
 
-/// The bytes that a lane stores.
-fn written<'a>(
-    frame: &Frame,
-    access: &Access,
-    lane: usize,
-    buffer: &'a mut [u8; MOST_BYTES],
-) -> Option<&'a [u8]> {
+/// Puts the bytes that a lane stores into a buffer; how many they are.
+fn written(frame: &Frame, access: &Access, lane: usize, buffer: &mut [u8; MOST_BYTES]) -> Option<usize> {
     let size = usize::from(access.bytes);
     let mut filled = 0;
     for &(slot, width) in &access.registers {
@@ -313,5 +338,5 @@ fn written<'a>(
         }
         filled += size;
     }
-    buffer.get(..filled)
+    Some(filled)
 }

@@ -211,7 +211,7 @@ impl Warp {
             self.acted |= step.is_deed();
             let flow = match step {
                 Step::Load(access) => {
-                    if access.strong {
+                    if access.order.is_strong() {
                         (*budget, *polled) = (*budget - POLL, *polled + 1);
                     }
                     let done = self.load(env, call, access, pc, guard);
@@ -238,7 +238,7 @@ impl Warp {
                     self.set_local(env, call, *d, *wide, address, guard);
                     Flow::Next
                 }
-                Step::Fence => {
+                Step::Fence(_) => {
                     fence(Ordering::SeqCst);
                     Flow::Next
                 }

@@ -1,10 +1,13 @@
-//! Operations on mbarriers (PTX ISA section 9.7.13.15). How memory is ordered around them is not lowered: the machine
-//! orders everything.
+//! Operations on mbarriers (PTX ISA section 9.7.13.15). How memory is ordered around them is for the sanitizers only: the
+//! machine orders everything.
+//!
+//! Without a scope, the manual has `.cta`. Libraries arrive so at mbarriers of other CTAs of the cluster and rely on the
+//! order: here, no scope means `.cluster`.
 
 use crate::lower::form::Form;
 use crate::lower::function::{Builder, Lowered, Refusal, because};
 use crate::program::asynchronous::{AsyncOp, MbarrierOp};
-use crate::program::{NONE, Operands};
+use crate::program::{NONE, Operands, Order, Scope, Semantics};
 use softwarp_isa::Type;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
@@ -25,6 +28,7 @@ impl Builder<'_, '_> {
             self.deliver(d);
             return Ok(());
         }
+        let order = |semantics| Order::of(&form.shape.words, Order { semantics, scope: Scope::Cluster });
         let op = if has("init") {
             MbarrierOp::Init { second_layout: has("layout::v1") }
         } else if has("inval") {
@@ -32,12 +36,13 @@ impl Builder<'_, '_> {
         } else if has("check_layout") {
             MbarrierOp::CheckLayout { second: has("layout::v1") }
         } else if has("test_wait") || has("try_wait") {
-            MbarrierOp::Wait { parity: has("parity") }
+            MbarrierOp::Wait { parity: has("parity"), order: order(Semantics::Acquire) }
         } else if has("arrive") || has("arrive_drop") {
             MbarrierOp::Arrive {
                 drop: has("arrive_drop"),
                 expect: has("expect_tx"),
                 single: has("noComplete"),
+                order: order(Semantics::Release),
             }
         } else if has("expect_tx") {
             MbarrierOp::ExpectTx
@@ -82,7 +87,7 @@ impl Builder<'_, '_> {
         found.addresses.push(self.address(at, form.space())?);
         // Sources; how long to wait at most is a hint.
         match op {
-            MbarrierOp::Wait { parity } => {
+            MbarrierOp::Wait { parity, .. } => {
                 let ty = if parity { Type::U32 } else { Type::U64 };
                 found.reads.push(self.source(next()?, ty)?);
             }

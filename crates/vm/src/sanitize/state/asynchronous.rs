@@ -7,27 +7,38 @@ use crate::memory::global::lock;
 use crate::program::group::{GroupOp, Named};
 use crate::program::matrix::MatrixOp;
 use crate::program::{Op, Step};
-use crate::sanitize::clock::{Agent, Event};
+use crate::sanitize::Agent;
+use crate::sanitize::clock::Plane;
 use crate::sanitize::registers::Misuse;
 use crate::sanitize::{Finding, FindingKind};
 
 impl Sanitizer<'_> {
-    /// A warp gives something to its agents, and then touches memory for them.
-    pub(crate) fn issue(&self, launch: &Launch<'_>, actor: &Actor, agents: &[Agent]) {
-        if let Some(cta) = lock(&self.state).ctas.get_mut(&(launch.linear(actor.cta) as u32)) {
-            cta.clocks.issue(actor.warp as usize, agents);
+    /// A warp gives something to an agent, which then touches memory.
+    pub(crate) fn issue(&self, launch: &Launch<'_>, actor: &Actor, agent: Agent) {
+        let mut state = lock(&self.state);
+        if let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) {
+            state.causality.issue(number, actor.warp as usize, agent);
         }
     }
 
     /// Groups, and fences for what is asynchronous.
     pub(crate) fn group(&self, launch: &Launch<'_>, actor: &Actor, op: GroupOp) {
         let mut state = lock(&self.state);
-        let Some(cta) = state.ctas.get_mut(&(launch.linear(actor.cta) as u32)) else { return };
-        let (clocks, warp) = (&mut cta.clocks, actor.warp as usize);
+        let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) else { return };
+        let (causality, warp, lanes) = (&mut state.causality, actor.warp as usize, actor.lanes);
         match op {
-            GroupOp::Commit(queue) => clocks.commit(warp, queue),
-            GroupOp::Wait { queue, pending, reads, all } => clocks.wait(warp, queue, pending, reads, all),
-            GroupOp::Proxy => clocks.proxy(warp),
+            GroupOp::Commit(queue) => causality.commit(number, warp, lanes, queue),
+            GroupOp::Wait { queue, pending, reads, all } => {
+                causality.wait((number, warp, lanes), (queue, pending), reads, all);
+            }
+            GroupOp::Proxy { shared, global } => {
+                if shared {
+                    causality.proxy(number, warp, lanes, Plane::FencedShared);
+                }
+                if global {
+                    causality.proxy(number, warp, lanes, Plane::FencedGlobal);
+                }
+            }
             GroupOp::Registers | GroupOp::WholeGroup | GroupOp::WholeWarp => {}
         }
     }
@@ -58,25 +69,5 @@ impl Sanitizer<'_> {
         let key = (9, number, other.unwrap_or(u32::MAX), 0);
         let kernel = launch.name.into();
         state.report(key, Finding { kind, kernel, at, other: other_site, touched: None, count: 1 });
-    }
-
-    /// Something happens at an mbarrier of a CTA whose phase has this parity.
-    pub(crate) fn mbarrier(
-        &self,
-        launch: &Launch<'_>,
-        actor: &Actor,
-        (owner, address, parity): ([u32; 3], u64, u32),
-        event: Event,
-    ) {
-        let mut state = lock(&self.state);
-        let (own, owner) = (launch.linear(actor.cta) as u32, launch.linear(owner) as u32);
-        let Some(cta) = state.strong(own) else { return };
-        if own == owner {
-            return cta.clocks.mbarrier(actor.warp as usize, address, parity, event);
-        }
-        cta.clocks.tell(actor.warp as usize);
-        if let Some(owner) = state.ctas.get_mut(&owner) {
-            owner.clocks.arrive_from_afar(address, parity);
-        }
     }
 }

@@ -31,6 +31,9 @@ impl Sanitizer<'_> {
     /// `malloc` gave memory to a lane; none if the address is 0.
     pub(crate) fn allocated(&self, actor: &Actor, lane: usize, address: u64, bytes: u64) {
         self.unwritten.forget(address, bytes);
+        if self.wants.race && address != 0 {
+            lock(&self.state).global.forget(address, bytes);
+        }
         if self.wants.leak && address != 0 {
             let thread = actor.warp * LANES as u32 + lane as u32;
             let taken = Taken { op: self.op(actor), cta: actor.cta, thread, bytes };

@@ -9,7 +9,7 @@ use crate::mbarrier::{Mbarrier, Misuse};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
 use crate::program::asynchronous::MbarrierOp;
-use crate::program::{NONE, Operands};
+use crate::program::{NONE, Operands, Order};
 use crate::warp::{Env, Warp};
 
 /// An mbarrier's place in memory.
@@ -171,7 +171,7 @@ impl Warp {
             let object = Object::find(spaces, places[lead], lead)?;
             let before = object.load();
             match op {
-                MbarrierOp::Arrive { drop, expect, single: false } => {
+                MbarrierOp::Arrive { drop, expect, single: false, .. } => {
                     let total = lanes(same).fold(0u32, |sum, lane| sum.saturating_add(amounts[lane]));
                     let (arrivals, bytes) = if expect { (same.count_ones(), total) } else { (total, 0) };
                     let expecting = before.check().and_then(|before| before.expect(bytes));
@@ -229,7 +229,8 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         if noinc {
-            let arrive = MbarrierOp::Arrive { drop: false, expect: false, single: false };
+            let order = Order::WEAK;
+            let arrive = MbarrierOp::Arrive { drop: false, expect: false, single: false, order };
             return self.mbarrier(env, call, arrive, operands, taking);
         }
         let places = self.places(env, call, operands, 0, taking);

@@ -13,6 +13,7 @@ mod small;
 mod tensor;
 
 pub(crate) use mbarrier::complete_tx;
+pub(super) use observe::completing;
 pub(super) use place::Place;
 pub(super) use tensor::Tensors;
 
@@ -41,7 +42,7 @@ impl Warp {
     ) -> Tried<Flow> {
         let call = split.call as usize;
         match op {
-            AsyncOp::Mbarrier(MbarrierOp::Wait { parity }) => {
+            AsyncOp::Mbarrier(MbarrierOp::Wait { parity, .. }) => {
                 if !self.wait(env, call, operands, *parity, taking)? {
                     // As `nanosleep` does: others first.
                     (self.yielded, self.waited) = (true, true);

@@ -1,5 +1,5 @@
 //! Tells the sanitizers what asynchronous operations touch, and what happens at mbarriers. What is asynchronous is done
-//! by agents (`sanitize::clock`), which are done when somebody has waited for them.
+//! by agents (`sanitize::causality`), which are done when somebody has waited for them.
 
 use super::bulk::targets;
 use super::mbarrier::parity;
@@ -8,7 +8,7 @@ use super::tensor::walk;
 use crate::fault::Use;
 use crate::lanes::{LANES, lanes};
 use crate::program::asynchronous::{AsyncOp, MbarrierOp, TensorWay};
-use crate::program::{Memory, Operands};
+use crate::program::{Memory, Operands, Order, Scope};
 use crate::sanitize::{Actor, Agent, Event, Sanitizer, Touch};
 use crate::warp::bounds::observe_range;
 use crate::warp::observe::located;
@@ -22,8 +22,43 @@ struct Observer<'a, 'b> {
     actor: &'a Actor,
 }
 
+/// Who does something, and with which mbarrier it completes.
+#[derive(Clone, Copy)]
+struct By {
+    agent: Agent,
+    mbarrier: Option<Place>,
+}
+
+impl By {
+    const THREAD: By = By { agent: Agent::Thread, mbarrier: None };
+
+    /// An agent whose work is waited for in groups.
+    fn in_group(agent: Agent) -> By {
+        By { agent, mbarrier: None }
+    }
+
+    /// What completes on an mbarrier.
+    fn counted(mbarrier: Place) -> By {
+        By { agent: Agent::Counted, mbarrier: Some(mbarrier) }
+    }
+
+    /// `st.async` and `red.async`, which may complete on one.
+    fn storing(mbarrier: Option<Place>) -> By {
+        By { agent: if mbarrier.is_some() { Agent::Store } else { Agent::Thread }, mbarrier }
+    }
+}
+
+/// How mbarriers are accessed where nothing is said.
+const UNORDERED: Order = Order { semantics: crate::program::Semantics::Relaxed, scope: Scope::Cluster };
+
+/// How the sanitizers know the mbarrier that something completes on: whose it is, where, and the parity of its phase.
+pub(in crate::warp) fn completing(env: &Env<'_>, mbarrier: Place, lane: usize) -> Option<([u32; 3], u64, u32)> {
+    let (_, owner, start) = located(env, Memory::Shared, mbarrier.address)?;
+    Some((owner, start, parity(&env.spaces, mbarrier, lane)?))
+}
+
 impl Observer<'_, '_> {
-    fn touch(&self, lane: usize, place: Place, bytes: u64, usage: Use, strong: bool, agent: Agent) {
+    fn touch(&self, lane: usize, place: Place, bytes: u64, usage: Use, order: Order, by: By) {
         let (env, Place { memory, address, .. }) = (self.env, place);
         if memory != Memory::Global && !memory.is_shared() {
             return;
@@ -34,22 +69,38 @@ impl Observer<'_, '_> {
             return;
         }
         observe_range(env, (self.sanitizer, self.actor), lane, (memory, address), bytes, usage);
-        let touch = Touch { lane, usage, strong, space, cta, address: start, bytes, data: None, agent };
+        let completes = by.mbarrier.and_then(|mbarrier| completing(env, mbarrier, lane));
+        let (address_of, data, agent) = (start, None, by.agent);
+        let touch =
+            Touch { lane, usage, order, space, cta, address: address_of, bytes, data, agent, completes };
         self.sanitizer.touch(env.launch, self.actor, &touch, &|| env.spaces.nearest(memory, address));
     }
 
-    /// An operation on an mbarrier, which orders.
-    fn barrier(&self, lane: usize, place: Place, usage: Use, event: Event) {
-        self.touch(lane, place, 8, usage, true, Agent::Thread);
-        if let Some((_, owner, start)) = located(self.env, Memory::Shared, place.address) {
-            let parity = parity(&self.env.spaces, place, lane).unwrap_or(0);
-            self.sanitizer.mbarrier(self.env.launch, self.actor, (owner, start, parity), event);
+    /// An operation on an mbarrier.
+    fn barrier(&self, lane: usize, place: Place, order: Order, event: Event) {
+        let env = self.env;
+        // What is wrong with a place is found when it is used.
+        let is_right = place.span(&env.spaces, 8, 8, Use::Atomic).is_ok();
+        if let Some((_, owner, start)) = located(env, Memory::Shared, place.address)
+            && place.memory.is_shared()
+            && is_right
+        {
+            let parity = parity(&env.spaces, place, lane).unwrap_or(0);
+            let named = || env.spaces.nearest(place.memory, place.address);
+            let at = (owner, start, parity);
+            self.sanitizer.mbarrier(env.launch, self.actor, (lane, order), at, event, &named);
         }
     }
 
-    /// Whether a place is in the CTA's own shared memory: what completes there, its threads can wait for.
+    /// Whether a place is in the CTA's own shared memory.
     fn is_own(&self, place: Place) -> bool {
         located(self.env, Memory::Shared, place.address).is_some_and(|(_, owner, _)| owner == self.env.cta)
+    }
+
+    /// Who reads for a copy to several places that completes there on mbarriers: one of its own CTA, if there is one.
+    fn reads(&self, targets: &[(Place, Place)]) -> By {
+        let own = targets.iter().find(|(_, mbarrier)| self.is_own(*mbarrier)).or(targets.first());
+        own.map_or(By::THREAD, |(_, mbarrier)| By::counted(*mbarrier))
     }
 }
 
@@ -69,117 +120,126 @@ impl Warp {
             [0, 1, 2].map(|index| self.places(env, call, operands, index, actor.lanes));
         let row = |index| self.narrow(call, operands, index).unwrap_or([0; LANES]);
         let taking = actor.lanes;
-        let issue = |agents: &[Agent]| sanitizer.issue(env.launch, actor, agents);
+        let issue = |agent: Agent| sanitizer.issue(env.launch, actor, agent);
         match op {
             AsyncOp::PendingCount => {}
-            AsyncOp::Mbarrier(MbarrierOp::Init { .. } | MbarrierOp::Inval) => {
-                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], Use::Write, Event::Begin));
+            AsyncOp::Mbarrier(MbarrierOp::Init { .. }) => {
+                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], Order::WEAK, Event::Begin));
             }
-            AsyncOp::Mbarrier(MbarrierOp::Wait { parity }) => {
+            // Libraries invalidate them behind the last wait of a thread, while others may be leaving theirs.
+            AsyncOp::Mbarrier(MbarrierOp::Inval) => {
+                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], UNORDERED, Event::Begin));
+            }
+            AsyncOp::Mbarrier(MbarrierOp::Wait { parity, order }) => {
                 let over = self.over(env, call, operands, *parity, taking).unwrap_or(0);
                 for lane in lanes(taking) {
-                    let event =
-                        if over >> lane & 1 == 1 { Event::Pass } else { Event::Complete(Agent::Thread) };
-                    see.barrier(lane, first[lane], Use::Atomic, event);
+                    let event = if over >> lane & 1 == 1 { Event::Pass(*order) } else { Event::Use };
+                    see.barrier(lane, first[lane], *order, event);
                 }
             }
+            AsyncOp::Mbarrier(MbarrierOp::Arrive { order, .. }) => {
+                let event = Event::Arrive(*order);
+                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], *order, event));
+            }
             AsyncOp::Mbarrier(_) => {
-                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], Use::Atomic, Event::Arrive));
+                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], UNORDERED, Event::Use));
             }
             AsyncOp::CopyArrive { .. } => {
                 let event = Event::ArriveBehind(Agent::Copy);
-                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], Use::Atomic, event));
+                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], UNORDERED, event));
             }
             AsyncOp::Copy(copy) => {
                 let amounts = self.amounts(call, *copy, operands);
-                issue(&[Agent::Copy]);
+                issue(Agent::Copy);
+                let by = By::in_group(Agent::Copy);
                 for lane in lanes(taking) {
-                    see.touch(lane, second[lane], amounts[lane], Use::Read, false, Agent::Copy);
-                    see.touch(lane, first[lane], copy.bytes.into(), Use::Write, false, Agent::Copy);
+                    see.touch(lane, second[lane], amounts[lane], Use::Read, Order::WEAK, by);
+                    see.touch(lane, first[lane], copy.bytes.into(), Use::Write, Order::WEAK, by);
                 }
             }
             AsyncOp::Bulk(bulk) => {
                 let (sizes, masks) = (row(0), row(if bulk.ignore_outside { 3 } else { 1 }));
-                let (usage, strong) = match bulk.reduction {
-                    Some(_) => (Use::Atomic, true),
-                    None => (Use::Write, false),
+                let (usage, order) = match bulk.reduction {
+                    Some(_) => (Use::Atomic, Order::relaxed(Scope::Gpu)),
+                    None => (Use::Write, Order::WEAK),
                 };
-                issue(if bulk.mbarrier { &[Agent::Counted] } else { &[Agent::Source, Agent::Target] });
+                issue(Agent::Source);
                 for lane in lanes(taking) {
                     let bytes = u64::from(sizes[lane]);
                     // What is wrong with an address is found when it is used.
                     let one = (first[lane], third[lane]);
                     let targets = targets(&env.spaces, bulk, one, (bytes, masks[lane]), lane);
                     let targets = targets.unwrap_or_default();
-                    let own = targets.iter().any(|(_, barrier)| see.is_own(*barrier));
-                    let [source, target] = agents(bulk.mbarrier, own);
-                    see.touch(lane, second[lane], bytes, Use::Read, false, source);
+                    let source =
+                        if bulk.mbarrier { see.reads(&targets) } else { By::in_group(Agent::Source) };
+                    see.touch(lane, second[lane], bytes, Use::Read, Order::WEAK, source);
                     for (to, barrier) in targets {
-                        see.touch(lane, to, bytes, usage, strong, target);
+                        let target =
+                            if bulk.mbarrier { By::counted(barrier) } else { By::in_group(Agent::Target) };
                         if bulk.mbarrier {
-                            see.barrier(lane, barrier, Use::Atomic, Event::Complete(Agent::Counted));
+                            see.barrier(lane, barrier, UNORDERED, Event::Use);
                         }
+                        see.touch(lane, to, bytes, usage, order, target);
                     }
                 }
             }
             AsyncOp::Store(store) => {
                 let bytes = u64::from(store.bytes) * operands.reads.len() as u64;
-                issue(&[Agent::Counted]);
                 for lane in lanes(taking) {
-                    let own = store.mbarrier && see.is_own(second[lane]);
-                    let agent = if own { Agent::Counted } else { Agent::Thread };
-                    see.touch(lane, first[lane], bytes, Use::Write, false, agent);
+                    let by = By::storing(store.mbarrier.then_some(second[lane]));
                     if store.mbarrier {
-                        see.barrier(lane, second[lane], Use::Atomic, Event::Complete(Agent::Counted));
+                        see.barrier(lane, second[lane], UNORDERED, Event::Use);
                     }
+                    see.touch(lane, first[lane], bytes, Use::Write, Order::WEAK, by);
                 }
             }
             AsyncOp::Reduce(reduce) => {
                 for lane in lanes(taking) {
                     let bytes = u64::from(reduce.ty.bits() / 8);
-                    see.touch(lane, first[lane], bytes, Use::Atomic, true, Agent::Thread);
+                    let by = By::storing(reduce.mbarrier.then_some(second[lane]));
                     if reduce.mbarrier {
-                        see.barrier(lane, second[lane], Use::Atomic, Event::Arrive);
+                        see.barrier(lane, second[lane], UNORDERED, Event::Use);
                     }
+                    see.touch(lane, first[lane], bytes, Use::Atomic, Order::relaxed(Scope::Cluster), by);
                 }
             }
             AsyncOp::Zero => {
                 if let Some(&slot) = operands.reads.first() {
                     let sizes = self.calls[call].frame.row::<u64>(slot);
                     for lane in lanes(taking) {
-                        see.touch(lane, first[lane], sizes[lane], Use::Write, false, Agent::Thread);
+                        see.touch(lane, first[lane], sizes[lane], Use::Write, Order::WEAK, By::THREAD);
                     }
                 }
             }
             AsyncOp::Tensor(copy) => {
-                let (global, shared, strong) = match copy.way {
+                let (global, shared, order) = match copy.way {
                     TensorWay::Prefetch => return,
-                    TensorWay::Load => (Use::Read, Use::Write, false),
-                    TensorWay::Store => (Use::Write, Use::Read, false),
-                    TensorWay::Reduce(_) => (Use::Atomic, Use::Read, true),
+                    TensorWay::Load => (Use::Read, Use::Write, Order::WEAK),
+                    TensorWay::Store => (Use::Write, Use::Read, Order::WEAK),
+                    TensorWay::Reduce(_) => (Use::Atomic, Use::Read, Order::relaxed(Scope::Gpu)),
                 };
                 let loads = copy.way == TensorWay::Load;
-                issue(if loads { &[Agent::Counted] } else { &[Agent::Source, Agent::Target] });
+                issue(Agent::Source);
                 for asked in self.asked(env, call, copy, operands, taking) {
                     let Some((base, walk)) = walk(env, copy, &asked) else { continue };
-                    let own = asked.targets.iter().any(|(_, barrier)| see.is_own(*barrier));
-                    let [source, target] = agents(loads, own);
-                    let [of_global, of_shared] = if loads { [source, target] } else { [target, source] };
+                    let of_global =
+                        if loads { see.reads(&asked.targets) } else { By::in_group(Agent::Target) };
+                    if loads {
+                        for (_, barrier) in &asked.targets {
+                            see.barrier(asked.lane, *barrier, UNORDERED, Event::Use);
+                        }
+                    }
                     for run in walk {
                         let bytes = run.length.into();
                         let inside = run.shared.wrapping_sub(asked.request.shared);
                         if let Source::Global(offset) = run.source {
                             let place = Place::of(&env.spaces, Memory::Global, base.wrapping_add(offset));
-                            see.touch(asked.lane, place, bytes, global, strong, of_global);
+                            see.touch(asked.lane, place, bytes, global, order, of_global);
                         }
-                        for (to, _) in &asked.targets {
-                            see.touch(asked.lane, to.after(inside), bytes, shared, false, of_shared);
-                        }
-                    }
-                    if loads {
-                        for (_, barrier) in &asked.targets {
-                            let event = Event::Complete(Agent::Counted);
-                            see.barrier(asked.lane, *barrier, Use::Atomic, event);
+                        for (to, barrier) in &asked.targets {
+                            let by =
+                                if loads { By::counted(*barrier) } else { By::in_group(Agent::Source) };
+                            see.touch(asked.lane, to.after(inside), bytes, shared, Order::WEAK, by);
                         }
                     }
                 }
@@ -187,25 +247,15 @@ impl Warp {
             // All lanes do the same.
             AsyncOp::Replace { .. } => {
                 for lane in lanes(taking).take(1) {
-                    see.touch(lane, first[lane], 128, Use::Write, false, Agent::Thread);
+                    see.touch(lane, first[lane], 128, Use::Write, Order::WEAK, By::THREAD);
                 }
             }
             AsyncOp::CopyMap => {
                 for lane in lanes(taking).take(1) {
-                    see.touch(lane, second[lane], 128, Use::Read, false, Agent::Thread);
-                    see.touch(lane, first[lane], 128, Use::Write, false, Agent::Thread);
+                    see.touch(lane, second[lane], 128, Use::Read, Order::WEAK, By::THREAD);
+                    see.touch(lane, first[lane], 128, Use::Write, Order::WEAK, By::THREAD);
                 }
             }
         }
-    }
-}
-
-/// Who reads and who writes for a copy that completes on an mbarrier, the CTA's own or not, or in a group. What
-/// completes in another CTA, threads learn in ways that are not followed: there they count as doing it themselves.
-fn agents(mbarrier: bool, own: bool) -> [Agent; 2] {
-    match (mbarrier, own) {
-        (true, true) => [Agent::Counted; 2],
-        (true, false) => [Agent::Thread; 2],
-        (false, _) => [Agent::Source, Agent::Target],
     }
 }

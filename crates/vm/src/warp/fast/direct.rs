@@ -52,7 +52,7 @@ impl Direct {
             _ => return None,
         };
         let (slot, width) = *access.registers.first()?;
-        if access.strong || access.registers.len() != 1 || slot == NONE || address.base == NONE {
+        if access.order.is_strong() || access.registers.len() != 1 || slot == NONE || address.base == NONE {
             return None;
         }
         let both = match (address.wide, access.bytes, width) {

@@ -4,7 +4,7 @@ use super::{tiles, wgmma};
 use crate::fault::Use;
 use crate::lanes::{LANES, lanes};
 use crate::program::matrix::MatrixOp;
-use crate::program::{Memory, Operands};
+use crate::program::{Memory, Operands, Order};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use crate::warp::access::addresses;
 use crate::warp::bounds::observe_range;
@@ -40,9 +40,21 @@ impl Warp {
                 return;
             }
             observe_range(env, (sanitizer, actor), lane, (space, at), bytes, usage);
-            let strong = false;
+            let (order, completes) = (Order::WEAK, None);
             let agent = if matches!(op, MatrixOp::Wgmma(_)) { Agent::Product } else { Agent::Thread };
-            let touch = Touch { lane, usage, strong, space: kept, cta, address: start, bytes, data, agent };
+            let (space_of, address_of) = (kept, start);
+            let touch = Touch {
+                lane,
+                usage,
+                order,
+                space: space_of,
+                cta,
+                address: address_of,
+                bytes,
+                data,
+                agent,
+                completes,
+            };
             let named = || address.and_then(|address| self.called(env, split, address, space, at));
             sanitizer.touch(env.launch, actor, &touch, &named);
         };
@@ -73,7 +85,7 @@ impl Warp {
             }
             MatrixOp::Wgmma(op) => {
                 let lane = first(actor.lanes);
-                sanitizer.issue(env.launch, actor, &[Agent::Product]);
+                sanitizer.issue(env.launch, actor, Agent::Product);
                 wgmma::pieces(frame, op, operands, self.index as usize % 4, lane, |at| {
                     touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read, None);
                 });

@@ -7,7 +7,7 @@ use super::{each_texture, look, name};
 use crate::fault::{Nearest, Relative, Use, What};
 use crate::lanes::{LANES, lanes};
 use crate::program::texture::{SurfaceAccess, TextureOp};
-use crate::program::{Memory, Operands};
+use crate::program::{Memory, Operands, Order, Scope};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use crate::texture::Source;
 use crate::texture::sample::View;
@@ -54,7 +54,7 @@ impl Warp {
         let frame = &self.calls[split.call as usize].frame;
         let textures = env.launch.textures;
         let see = Observer { env, sanitizer, actor };
-        let (space, cta, strong) = (Memory::Global, env.cta, false);
+        let (space, cta, completes) = (Memory::Global, env.cta, None);
         match op {
             TextureOp::Lookup(op) => {
                 let _ = each_texture(frame, textures, &env.spaces, op, operands, actor.lanes, |looked| {
@@ -77,8 +77,19 @@ impl Warp {
                         look(frame, &view, op, reads, linear, 1 << lane, &mut results);
                         for at in seen.borrow_mut().drain(..) {
                             let (address, usage, agent) = (first.wrapping_add(at), Use::Read, Agent::Lookup);
-                            let touch =
-                                Touch { lane, usage, strong, space, cta, address, bytes, data: None, agent };
+                            let (order, data) = (Order::WEAK, None);
+                            let touch = Touch {
+                                lane,
+                                usage,
+                                order,
+                                space,
+                                cta,
+                                address,
+                                bytes,
+                                data,
+                                agent,
+                                completes,
+                            };
                             see.touch(looked.handle, base, &touch);
                         }
                     }
@@ -87,18 +98,18 @@ impl Warp {
             TextureOp::Surface(op) => {
                 let _ = each_array(frame, textures, op, operands, actor.lanes, |accessed| {
                     let base = sanitizer.array(Arc::as_ptr(accessed.array) as usize);
-                    let (usage, strong, bytes) = match op.access {
+                    let (usage, order, bytes) = match op.access {
                         SurfaceAccess::Load => {
-                            (Use::Read, false, u32::from(op.bytes) * u32::from(op.elements))
+                            (Use::Read, Order::WEAK, u32::from(op.bytes) * u32::from(op.elements))
                         }
                         SurfaceAccess::Store => {
-                            (Use::Write, false, u32::from(op.bytes) * u32::from(op.elements))
+                            (Use::Write, Order::WEAK, u32::from(op.bytes) * u32::from(op.elements))
                         }
                         SurfaceAccess::StoreFormatted => {
-                            (Use::Write, false, accessed.array.description.format.bytes())
+                            (Use::Write, Order::WEAK, accessed.array.description.format.bytes())
                         }
                         SurfaceAccess::Reduce(_, ty) | SurfaceAccess::ReduceFormatted(_, ty) => {
-                            (Use::Atomic, true, ty.bits() / 8)
+                            (Use::Atomic, Order::relaxed(Scope::Gpu), ty.bits() / 8)
                         }
                     };
                     let stores = op.access == SurfaceAccess::Store;
@@ -117,7 +128,18 @@ impl Warp {
                         let data = if stores { buffer.get(..bytes as usize) } else { None };
                         let (address, agent) = (base + spot as u64, Agent::Thread);
                         let bytes = bytes.into();
-                        let touch = Touch { lane, usage, strong, space, cta, address, bytes, data, agent };
+                        let touch = Touch {
+                            lane,
+                            usage,
+                            order,
+                            space,
+                            cta,
+                            address,
+                            bytes,
+                            data,
+                            agent,
+                            completes,
+                        };
                         see.touch(accessed.handle, Some(base), &touch);
                     }
                 });

@@ -1,0 +1,102 @@
+//! How an instruction orders memory: its semantics and its scope (PTX ISA sections 8.4, 8.5 and 8.8).
+//!
+//! The machine itself runs everything in an order that is stronger than any of these. The race sanitizer needs to know
+//! what the program may rely on.
+
+/// The semantics of a memory operation or a fence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Semantics {
+    /// It orders nothing, and must not race.
+    #[default]
+    Weak,
+    /// Strong, and orders nothing by itself.
+    Relaxed,
+    /// Strong; what follows is behind what it observes.
+    Acquire,
+    /// Strong; what precedes it is before who observes it.
+    Release,
+    /// Both.
+    AcquireRelease,
+}
+
+/// Which threads may synchronise with an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Those of the CTA.
+    Cta,
+    /// Those of the cluster.
+    Cluster,
+    /// Those of the device.
+    Gpu,
+    /// All.
+    #[default]
+    Sys,
+}
+
+/// The semantics and the scope of an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// What it orders.
+    pub semantics: Semantics,
+    /// Among whom; means nothing for weak operations.
+    pub scope: Scope,
+}
+
+impl Order {
+    /// A weak operation.
+    pub const WEAK: Order = Order { semantics: Semantics::Weak, scope: Scope::Sys };
+
+    /// A relaxed operation.
+    pub fn relaxed(scope: Scope) -> Order {
+        Order { semantics: Semantics::Relaxed, scope }
+    }
+
+    /// What the words of an instruction say; `implied` where they say nothing.
+    pub fn of(words: &[&str], implied: Order) -> Order {
+        let semantics = words.iter().find_map(|word| {
+            Some(match *word {
+                "weak" => Semantics::Weak,
+                "relaxed" | "volatile" | "mmio" => Semantics::Relaxed,
+                "acquire" => Semantics::Acquire,
+                "release" => Semantics::Release,
+                "acq_rel" | "sc" => Semantics::AcquireRelease,
+                _ => return None,
+            })
+        });
+        let scope = words.iter().find_map(|word| {
+            Some(match *word {
+                "cta" => Scope::Cta,
+                "cluster" => Scope::Cluster,
+                "gpu" | "gl" => Scope::Gpu,
+                "sys" => Scope::Sys,
+                _ => return None,
+            })
+        });
+        Order { semantics: semantics.unwrap_or(implied.semantics), scope: scope.unwrap_or(implied.scope) }
+    }
+
+    /// Whether it is strong.
+    #[inline]
+    pub fn is_strong(self) -> bool {
+        self.semantics != Semantics::Weak
+    }
+
+    /// Whether it is an acquire operation.
+    pub fn acquires(self) -> bool {
+        matches!(self.semantics, Semantics::Acquire | Semantics::AcquireRelease)
+    }
+
+    /// Whether it is a release operation.
+    pub fn releases(self) -> bool {
+        matches!(self.semantics, Semantics::Release | Semantics::AcquireRelease)
+    }
+}
+
+/// `membar` and `fence`, but for those between proxies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fence {
+    /// Its semantics and scope.
+    pub order: Order,
+    /// `.mbarrier_init`: it orders only what `mbarrier.init` wrote.
+    pub mbarrier_init: bool,
+}

@@ -1,0 +1,149 @@
+//! Agents: who does what is asynchronous, on behalf of the lanes of a warp (PTX ISA section 8.9.1.1).
+//!
+//! An agent's clock counts what the warp has given to it. Lanes put what they gave into groups, each lane into its own;
+//! who waits for its groups knows that what it gave up to there is complete, and hands that on with what it knows.
+
+use super::super::Agent;
+use super::super::clock::{Knowledge, Plane};
+use super::{Causality, Thread};
+use crate::lanes::{LANES, lanes};
+use crate::program::group::Queue;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The most groups of a warp that are remembered.
+const MOST_GROUPS: usize = 256;
+
+/// Warps that multiply together.
+const WARPGROUP: usize = 4;
+
+/// What lanes can wait for in groups of their own.
+const OWN: [Plane; 3] = [Plane::Copy, Plane::Source, Plane::Target];
+
+/// The agents of a warp.
+#[derive(Debug, Default)]
+pub(in super::super) struct Agents {
+    /// How much was given, by queue.
+    issued: [u32; 3],
+    /// By plane of [`OWN`] and lane: how much of it the lane knows to be complete.
+    complete: [[u32; LANES]; OWN.len()],
+    /// By queue: how much had been given when lanes committed a group, and which lanes.
+    groups: [VecDeque<(u32, u32)>; 3],
+}
+
+fn queue_of(agent: Agent) -> Queue {
+    match agent {
+        Agent::Copy => Queue::Copies,
+        Agent::Product => Queue::Products,
+        _ => Queue::Bulk,
+    }
+}
+
+impl Agents {
+    /// Lanes of a warp, all or not, hand on what they have waited for.
+    pub(super) fn hand_on(
+        &self,
+        into: &mut Knowledge,
+        of: (u32, usize),
+        warp: usize,
+        (mask, whole): (u32, bool),
+    ) {
+        for (plane, complete) in OWN.into_iter().zip(&self.complete) {
+            let first = complete[mask.trailing_zeros() as usize % LANES];
+            if lanes(mask).all(|lane| complete[lane] == first) {
+                if first != 0 {
+                    into.learn(plane, of, warp, (mask, whole), first);
+                }
+            } else {
+                lanes(mask).for_each(|lane| into.learn(plane, of, warp, (1 << lane, false), complete[lane]));
+            }
+        }
+    }
+}
+
+impl Causality {
+    fn agents(&mut self, cta: u32, warp: usize) -> Option<&mut Agents> {
+        Some(self.warp_mut(cta, warp)?.agents.get_or_insert_with(Box::default))
+    }
+
+    /// A warp gives something to an agent; how much that is now.
+    pub(in super::super) fn issue(&mut self, cta: u32, warp: usize, agent: Agent) {
+        if let Some(agents) = self.agents(cta, warp) {
+            let issued = &mut agents.issued[queue_of(agent) as usize];
+            *issued = issued.saturating_add(1);
+        }
+    }
+
+    /// How much an agent was given.
+    pub(in super::super) fn issued(&self, cta: u32, warp: usize, agent: Agent) -> u32 {
+        let agents = self.warp(cta, warp).and_then(|warp| warp.agents.as_ref());
+        agents.map_or(0, |agents| agents.issued[queue_of(agent) as usize])
+    }
+
+    /// Whether a lane has waited for what it gave to an agent.
+    pub(in super::super) fn has_waited(&self, thread: Thread, agent: Agent, issued: u32) -> bool {
+        let agents = self.warp(thread.cta, thread.warp).and_then(|warp| warp.agents.as_ref());
+        let plane = plane_of(agent).and_then(|plane| OWN.iter().position(|&own| own == plane));
+        agents.zip(plane).is_some_and(|(agents, plane)| agents.complete[plane][thread.lane] >= issued)
+    }
+
+    /// What lanes gave since the last time becomes a group of each.
+    pub(in super::super) fn commit(&mut self, cta: u32, warp: usize, mask: u32, queue: Queue) {
+        let Some(agents) = self.agents(cta, warp) else { return };
+        let issued = agents.issued[queue as usize];
+        let groups = &mut agents.groups[queue as usize];
+        groups.push_back((issued, mask));
+        if groups.len() > MOST_GROUPS {
+            groups.pop_front();
+        }
+    }
+
+    /// Lanes wait for their groups but the last ones; for what they read only, or also for what is in no group.
+    pub(in super::super) fn wait(
+        &mut self,
+        (cta, warp, mask): (u32, usize, u32),
+        (queue, pending): (Queue, u32),
+        reads: bool,
+        all: bool,
+    ) {
+        let of = (cta, self.warps);
+        let Some(agents) = self.agents(cta, warp) else { return };
+        let issued = agents.issued[queue as usize];
+        let complete: [u32; LANES] = std::array::from_fn(|lane| {
+            let mut groups = agents.groups[queue as usize].iter().rev().filter(|it| it.1 >> lane & 1 == 1);
+            let group = groups.nth(pending as usize).map_or(0, |group| group.0);
+            if all { issued } else { group }
+        });
+        let planes = match queue {
+            Queue::Copies => &OWN[..1],
+            Queue::Bulk if reads => &OWN[1..2],
+            Queue::Bulk => &OWN[1..],
+            Queue::Products => {
+                // A product of four warps is complete when it is for all of them, and they issue the same ones.
+                let first = warp / WARPGROUP * WARPGROUP;
+                let mut known = Knowledge::default();
+                let clock = lanes(mask).map(|lane| complete[lane]).max().unwrap_or(0);
+                for other in (first..first + WARPGROUP).filter(|&other| other < of.1) {
+                    known.learn(Plane::Product, of, other, (u32::MAX, true), clock);
+                }
+                return self.acquire(cta, warp, mask, &Arc::new(known));
+            }
+        };
+        for (plane, own) in OWN.iter().zip(&mut agents.complete).filter(|(plane, _)| planes.contains(plane)) {
+            debug_assert!(OWN.contains(plane));
+            lanes(mask).for_each(|lane| own[lane] = own[lane].max(complete[lane]));
+        }
+    }
+}
+
+/// The plane that says what an agent has done.
+pub(in super::super) fn plane_of(agent: Agent) -> Option<Plane> {
+    Some(match agent {
+        Agent::Thread | Agent::Lookup => Plane::Thread,
+        Agent::Copy => Plane::Copy,
+        Agent::Source => Plane::Source,
+        Agent::Target => Plane::Target,
+        Agent::Product => Plane::Product,
+        Agent::Counted | Agent::Store => return None,
+    })
+}
