@@ -13,6 +13,7 @@ pub mod codes;
 pub mod constant;
 pub mod names;
 
+mod abi;
 mod body;
 mod context;
 mod declaration;
@@ -23,6 +24,7 @@ mod initialiser;
 mod limits;
 mod opaque;
 mod specifiers;
+mod tuning;
 
 pub use body::{Reference, Settled, SettledGuard};
 pub use checked::Checked;
