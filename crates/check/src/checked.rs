@@ -17,8 +17,61 @@ pub struct VarId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FuncId(pub u32);
 
-/// Functions that the driver provides: they are declared `.extern` and defined by nobody.
-pub const PROVIDED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+/// Whether the driver provides a function of this name: it is declared and defined by no module. The assembler
+/// knows these names, and all that begin with `__cuda_syscall`.
+pub fn is_provided(name: &str) -> bool {
+    name.starts_with("__cuda_syscall") || PROVIDED.contains(&name)
+}
+
+/// The names, beside those of system calls: output, the heap and assertions, and what kernels use to launch kernels
+/// and graphs.
+const PROVIDED: &[&str] = &[
+    "__assertfail",
+    "__profile",
+    "cnpCtxSynchronize",
+    "cnpDeviceGetAttribute",
+    "cnpDeviceGetName",
+    "cnpEventCreate",
+    "cnpEventDestroy",
+    "cnpEventRecord",
+    "cnpFuncGetAttribute",
+    "cnpGetCacheConfig",
+    "cnpGetDevice",
+    "cnpGetDeviceCount",
+    "cnpGetLastError",
+    "cnpGetLimit",
+    "cnpGetParameterBuffer",
+    "cnpGetParameterBufferV2",
+    "cnpGetSharedMemConfig",
+    "cnpLaunchDevice",
+    "cnpLaunchDeviceV2",
+    "cnpSetLastError",
+    "cnpStreamCreate",
+    "cnpStreamDestroy",
+    "cnpStreamWaitEvent",
+    "cudaFabricOpErrorStatusCount",
+    "cudaFabricOpErrorStatusGet",
+    "cudaGraphKernelNodeSetEnabled",
+    "cudaGraphKernelNodeSetGridDim",
+    "cudaGraphKernelNodeSetParam",
+    "cudaGraphKernelNodeUpdatesApply",
+    "cudaGraphLaunch",
+    "cudaGraphSetConditional",
+    "cudaSubgridScheduleManageWarpSpecializedWorkspaceAndDependencies",
+    "cudaSubgridSynchronousWorkspaceAdvanceWorkset",
+    "cudaSubgridSynchronousWorkspaceCompleteAndFetchWorkItem",
+    "cudaSubgridSynchronousWorkspaceGetWorksetUserData",
+    "cudaSubgridSynchronousWorkspaceInitialize",
+    "cudaSubgridWarpSpecializedWorkspaceAdvanceWorkset",
+    "cudaSubgridWarpSpecializedWorkspaceCompleteWorkItem",
+    "cudaSubgridWarpSpecializedWorkspaceFetchWorkItem",
+    "cudaSubgridWarpSpecializedWorkspaceGetWorksetUserData",
+    "cudaSubgridWarpSpecializedWorkspaceInitialize",
+    "cudaSubgridWarpSpecializedWorkspaceWaitOnWorkItemDependencies",
+    "free",
+    "malloc",
+    "vprintf",
+];
 
 /// What the module says about itself (sections 11.1.1 to 11.1.4), settled: where a directive is missing or
 /// wrong, what the assembler would have assumed.

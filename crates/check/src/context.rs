@@ -5,7 +5,25 @@ use crate::checked::{Checked, FuncId, Header};
 use crate::names::{Entity, Found, Names};
 use softwarp_isa::{Target, Version};
 use softwarp_syntax::tree::Symbol;
-use softwarp_syntax::{Diagnostic, Module, Severity};
+use softwarp_syntax::{Diagnostic, Module, Severity, Span};
+
+/// The token that comes next from some byte on: comments and white space are skipped.
+pub fn next_token(source: &str, from: u32) -> Span {
+    let mut rest = source.get(from as usize..).unwrap_or("");
+    loop {
+        rest = rest.trim_start();
+        if let Some(comment) = rest.strip_prefix("//") {
+            rest = comment.split_once('\n').map_or("", |(_, rest)| rest);
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            rest = comment.split_once("*/").map_or("", |(_, rest)| rest);
+        } else {
+            break;
+        }
+    }
+    let start = (source.len() - rest.len()) as u32;
+    let length = rest.find(char::is_whitespace).unwrap_or(rest.len()) as u32;
+    Span::new(start, start + length)
+}
 
 /// The state of the walk.
 pub struct Context<'a> {

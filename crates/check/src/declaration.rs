@@ -8,8 +8,9 @@ use crate::gates::Feature;
 use crate::names::{Entity, Found};
 use crate::specifiers::{self, Position, Specified};
 use crate::{gates, initialiser};
+use softwarp_isa::special::SpecialRegister;
 use softwarp_isa::{Opaque, StateSpace, Type, Version};
-use softwarp_syntax::tree::{At, Declarator, DeclaredType, Expr, Linkage, Literal, Variables};
+use softwarp_syntax::tree::{At, Declarator, DeclaredType, Expr, Linkage, Literal, Symbol, Variables};
 use softwarp_syntax::{Diagnostic, Span};
 
 /// Parameters that are passed through memory can be aligned this much at most.
@@ -133,7 +134,14 @@ fn dimensions(context: &mut Context<'_>, declarator: &Declarator) -> (Vec<u64>, 
     (sizes, open)
 }
 
+/// Families of this many names and more are too large for the assembler.
+const CRASHING_COUNT: u64 = 1 << 28;
+
 fn family_count(context: &mut Context<'_>, count: At<u64>) -> u32 {
+    if (CRASHING_COUNT..=u64::from(u32::MAX)).contains(&count.is) {
+        let message = format!("a family of {} names: ptxas runs out of memory or never ends", count.is);
+        context.report(Diagnostic::new(codes::CRASH, count.span, message).with_help("declare fewer"));
+    }
     u32::try_from(count.is).unwrap_or_else(|_| {
         let message = format!("{} names do not fit 32 bits", count.is);
         context.report(Diagnostic::new(codes::FAMILY_COUNT, count.span, message));
@@ -374,7 +382,7 @@ fn check_parameter(context: &mut Context<'_>, variable: &Variable) {
     } else if !kernel && space == StateSpace::Param {
         context.require(&gates::FUNCTION_PARAM, span);
     }
-    if context.text(variable.name) == "_" {
+    if context.text(variable.name) == "_" && !kernel {
         let message = "a parameter needs a name of its own, and `_` is none";
         context.report(Diagnostic::new(codes::PARAMETER_NAME, span, message));
     }
@@ -475,6 +483,9 @@ fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator
 fn declare(context: &mut Context<'_>, variable: Variable) -> VarId {
     let id = VarId(context.checked.variables.len() as u32);
     let (symbol, span) = (variable.name, variable.span);
+    if variable.place == Place::Module && variable.count.is_none() {
+        predefined(context, symbol, span);
+    }
     let outcome = match variable.count {
         Some(count) => context.names.declare_family(symbol, count, Entity::Variable(id), span),
         None => context.names.declare(symbol, Entity::Variable(id), span),
@@ -489,6 +500,16 @@ fn declare(context: &mut Context<'_>, variable: Variable) -> VarId {
         context.checked.functions[function.0 as usize].locals.push(id);
     }
     id
+}
+
+/// Reports a special register's name at module scope, where the assembler has it declared already.
+pub fn predefined(context: &mut Context<'_>, symbol: Symbol, span: Span) {
+    let name = context.text(symbol);
+    if SpecialRegister::from_name(name).is_some() {
+        let message = format!("`{name}` is a special register, which is declared at module scope already");
+        let help = "give it another name; in a body, a declaration hides the special register";
+        context.report(Diagnostic::new(codes::PREDEFINED, span, message).with_help(help));
+    }
 }
 
 /// Declares the name of a judged parameter.

@@ -10,30 +10,33 @@ use crate::gates::{self, Feature};
 use crate::limits;
 use crate::names::{Entity, Found};
 use crate::specifiers;
+use crate::tuning;
 use softwarp_isa::{StateSpace, Version};
 use softwarp_syntax::tree::{self, Directive, Linkage, Name, Variables};
 use softwarp_syntax::{Diagnostic, Span};
 
 /// A directive between a function's parameters and its body, and since when there is one. Which stand with
 /// kernels and which with functions is grammar.
-const fn tuning(what: &'static str, since: Version, least_sm: u16) -> Feature {
+const fn since(what: &'static str, since: Version, least_sm: u16) -> Feature {
     Feature { what, since, least_sm }
 }
 
 #[rustfmt::skip]
 const TUNINGS: &[(&str, Feature)] = &[
-    ("maxnreg",              tuning("`.maxnreg`",              Version::new(1, 3), 0)),
-    ("maxntid",              tuning("`.maxntid`",              Version::new(1, 3), 0)),
-    ("reqntid",              tuning("`.reqntid`",              Version::new(2, 1), 0)),
-    ("minnctapersm",         tuning("`.minnctapersm`",         Version::new(2, 0), 0)),
-    ("maxnctapersm",         tuning("`.maxnctapersm`",         Version::new(1, 3), 0)),
-    ("reqnctapercluster",    tuning("`.reqnctapercluster`",    Version::new(7, 8), 90)),
-    ("explicitcluster",      tuning("`.explicitcluster`",      Version::new(7, 8), 90)),
-    ("maxclusterrank",       tuning("`.maxclusterrank`",       Version::new(7, 8), 90)),
-    ("blocksareclusters",    tuning("`.blocksareclusters`",    Version::new(9, 0), 90)),
-    ("noreturn",             tuning("`.noreturn`",             Version::new(6, 4), 30)),
-    ("abi_preserve",         tuning("`.abi_preserve`",         Version::new(9, 0), 80)),
-    ("abi_preserve_control", tuning("`.abi_preserve_control`", Version::new(9, 0), 80)),
+    ("maxnreg",              since("`.maxnreg`",              Version::new(1, 3), 0)),
+    ("maxntid",              since("`.maxntid`",              Version::new(1, 3), 0)),
+    ("reqntid",              since("`.reqntid`",              Version::new(2, 1), 0)),
+    ("minnctapersm",         since("`.minnctapersm`",         Version::new(2, 0), 0)),
+    ("maxnctapersm",         since("`.maxnctapersm`",         Version::new(1, 3), 0)),
+    ("reqnctapercluster",    since("`.reqnctapercluster`",    Version::new(7, 8), 90)),
+    ("explicitcluster",      since("`.explicitcluster`",      Version::new(7, 8), 90)),
+    ("maxclusterrank",       since("`.maxclusterrank`",       Version::new(7, 8), 90)),
+    ("blocksareclusters",    since("`.blocksareclusters`",    Version::new(9, 0), 90)),
+    ("local_maxnreg",        since("`.local_maxnreg`",        Version::new(8, 8), 0)),
+    ("minperctamemory",      since("`.minperctamemory`",      Version::new(9, 4), 80)),
+    ("noreturn",             since("`.noreturn`",             Version::new(6, 4), 30)),
+    ("abi_preserve",         since("`.abi_preserve`",         Version::new(9, 0), 80)),
+    ("abi_preserve_control", since("`.abi_preserve_control`", Version::new(9, 0), 80)),
 ];
 
 /// Judges a function: its head, what was said about it before, and its body. One that is declared inside a body
@@ -42,6 +45,9 @@ pub fn declare(context: &mut Context<'_>, function: &tree::Function, item: u32) 
     let name = function.name;
     if context.text(name.symbol).is_empty() {
         return;
+    }
+    if context.names.depth() == 0 {
+        declaration::predefined(context, name.symbol, noticed(function));
     }
     let known = context
         .names
@@ -74,6 +80,7 @@ pub fn declare(context: &mut Context<'_>, function: &tree::Function, item: u32) 
         }
         body::check(context, id, body);
         conflicting_definition(context, function, id, body.span);
+        tuning::check_together(context, &function.directives, body.span);
         limits::check_parameters(context, id, body.span);
         context.names.pop_scope();
     }
@@ -108,6 +115,7 @@ fn head(context: &mut Context<'_>, function: &tree::Function, item: u32) -> Func
             context.require(feature, span);
         }
     }
+    tuning::check(context, &function.directives);
     if noreturn && !returns.is_empty() {
         let name = context.text(function.name.symbol);
         let message = format!("`{name}` is `.noreturn`, and has return parameters");

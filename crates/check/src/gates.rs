@@ -49,6 +49,9 @@ mod table {
     pub const GENERIC_VALUE:      Feature = feature("`generic()`",                               3, 1, 0);
     pub const MASK:               Feature = feature("a mask in an initialiser",                  7, 1, 0);
     pub const INTEGER_MASK:       Feature = feature("a mask over an integer",                    7, 2, 0);
+    pub const CALL_PROTOTYPE:     Feature = feature("`.callprototype`",                          2, 1, 20);
+    pub const CALL_TARGETS:       Feature = feature("`.calltargets`",                            2, 1, 20);
+    pub const BRANCH_TARGETS:     Feature = feature("`.branchtargets`",                          6, 0, 30);
     pub const ALIAS:              Feature = feature("`.alias`",                                  6, 3, 30);
     pub const RELOCATABLE:        Feature = feature("assembling for the linker",                 3, 1, 0);
 }

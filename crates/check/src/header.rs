@@ -4,11 +4,11 @@
 use crate::Options;
 use crate::checked::Header;
 use crate::codes::declarations as codes;
-use crate::context::Context;
+use crate::context::{Context, next_token};
 use crate::gates;
 use softwarp_isa::{Target, Variant, Version, VersionError, nearest};
+use softwarp_syntax::Diagnostic;
 use softwarp_syntax::tree::{Directive, Item, Name};
-use softwarp_syntax::{Diagnostic, Span};
 
 /// Options of `.target` that are no architectures.
 const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
@@ -36,15 +36,24 @@ pub fn check(context: &mut Context<'_>) {
 
     match items.next_if(|item| matches!(item, Item::Version(_))) {
         Some(Item::Version(version)) => check_version(context, version),
-        _ => missing(context, ".version", "9.0"),
+        // What is wrong with it has been said.
+        _ if next_token(context.source, 0).text(context.source).starts_with(".version") => {}
+        _ => {
+            // The assembler notices behind the `.target` directives.
+            let targets = module.items.iter().take_while(|item| matches!(item, Item::Target(_)));
+            let end =
+                targets.last().map_or(0, |item| if let Item::Target(one) = item { one.span.end } else { 0 });
+            missing(context, ".version", "9.0", end);
+        }
     }
     let mut targets = 0;
     while let Some(Item::Target(target)) = items.next_if(|item| matches!(item, Item::Target(_))) {
-        check_target(context, target);
+        check_target(context, target, targets == 0);
         targets += 1;
     }
     if targets == 0 && context.checked.header.version_span.is_some() {
-        missing(context, ".target", "sm_90");
+        let end = context.checked.header.version_span.map_or(0, |span| span.end);
+        missing(context, ".target", "sm_90", end);
     }
     if let Some(Item::AddressSize(size)) = items.next_if(|item| matches!(item, Item::AddressSize(_))) {
         check_address_size(context, size);
@@ -62,30 +71,10 @@ fn newest() -> Target {
     Target::all().last().unwrap_or_else(|| unreachable!("the table of targets has rows"))
 }
 
-/// The first thing in the module that is not the header, to point at.
-fn first_other(context: &Context<'_>) -> Span {
-    let source = context.source;
-    let from = context.checked.header.version_span.map_or(0, |span| span.end as usize);
-    let mut rest = source.get(from..).unwrap_or("");
-    loop {
-        rest = rest.trim_start();
-        if let Some(comment) = rest.strip_prefix("//") {
-            rest = comment.split_once('\n').map_or("", |(_, rest)| rest);
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            rest = comment.split_once("*/").map_or("", |(_, rest)| rest);
-        } else {
-            break;
-        }
-    }
-    let start = (source.len() - rest.len()) as u32;
-    let length = rest.find(char::is_whitespace).unwrap_or(rest.len()) as u32;
-    Span::new(start, start + length)
-}
-
-fn missing(context: &mut Context<'_>, directive: &str, example: &str) {
+fn missing(context: &mut Context<'_>, directive: &str, example: &str, from: u32) {
     let place = if directive == ".version" { "a module begins with" } else { "after `.version` comes" };
-    let diagnostic =
-        Diagnostic::new(codes::MISSING_HEADER, first_other(context), format!("{place} `{directive}`"));
+    let span = next_token(context.source, from);
+    let diagnostic = Diagnostic::new(codes::MISSING_HEADER, span, format!("{place} `{directive}`"));
     context.report(diagnostic.with_help(format!("write `{directive} {example}` here")));
 }
 
@@ -113,25 +102,38 @@ fn check_version(context: &mut Context<'_>, directive: &Directive<(u32, u32)>) {
         header.version = version;
         return;
     }
-    let message = match version.major {
-        u8::MAX => format!("there is no PTX {major}.{minor}; the newest is {}", Version::LATEST),
-        _ => VersionError::Unknown(version).to_string(),
-    };
+    if (major, minor) > (u32::from(Version::LATEST.major), u32::from(Version::LATEST.minor)) {
+        let message =
+            format!("PTX {major}.{minor} is newer than {0}: the module is read as PTX {0}", Version::LATEST);
+        let help = format!("what PTX {major}.{minor} added is not known here, and refused if it is used");
+        context.report(Diagnostic::new(codes::NEWER_VERSION, directive.span, message).with_help(help));
+        return;
+    }
+    let message = VersionError::Unknown(version).to_string();
     let known = Version::all().filter(|known| *known < version).last();
     let help = format!("write `.version {}`", known.unwrap_or(Version::new(1, 0)));
     context.report(Diagnostic::new(codes::UNKNOWN_VERSION, directive.span, message).with_help(help));
 }
 
-fn check_target(context: &mut Context<'_>, directive: &Directive<Vec<Name>>) {
+/// A target whose name has more letters or zeros than it should: the assembler ignores them.
+fn loose_target(context: &mut Context<'_>, name: &Name, text: &str) -> Option<Target> {
+    let target = Target::from_loose_name(text)?;
+    let message = format!("there is no target `{text}`; the assembler reads it as {target}");
+    context.deviation(codes::LOOSE_TARGET, name.span, message);
+    Some(target)
+}
+
+/// Judges one `.target`; several can follow one another, and only the first must name an architecture.
+fn check_target(context: &mut Context<'_>, directive: &Directive<Vec<Name>>, first: bool) {
     context.checked.header.target_span = Some(directive.span);
     let mut texture_mode = None;
     for (index, name) in directive.is.iter().enumerate() {
         let text = context.text(name.symbol);
-        if let Some(target) = Target::from_name(text) {
+        if let Some(target) = Target::from_name(text).or_else(|| loose_target(context, name, text)) {
             context.checked.header.target = target;
             continue;
         }
-        if index == 0 && TARGET_OPTIONS.contains(&text) {
+        if index == 0 && first && TARGET_OPTIONS.contains(&text) {
             let message = format!("`.target` names an architecture first, then options such as `{text}`");
             context.report(Diagnostic::new(codes::TARGET_OPTION, name.span, message));
         }

@@ -15,6 +15,7 @@ pub mod codes;
 pub mod constant;
 pub mod names;
 
+mod abi;
 mod body;
 mod context;
 mod declaration;
@@ -25,6 +26,7 @@ mod initialiser;
 mod limits;
 mod opaque;
 mod specifiers;
+mod tuning;
 
 pub use body::{Reference, Settled, SettledGuard};
 pub use checked::Checked;

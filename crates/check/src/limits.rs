@@ -3,11 +3,12 @@
 //!
 //! The assembler reports most of it without a line.
 
-use crate::checked::{FuncId, Function, PROVIDED, Place, VarId, Variable};
+use crate::abi;
+use crate::checked::{FuncId, Function, Place, VarId, Variable, is_provided};
 use crate::codes::declarations as codes;
 use crate::context::Context;
 use crate::gates;
-use softwarp_isa::{Opaque, StateSpace, Type, Variant};
+use softwarp_isa::{Opaque, StateSpace, Variant};
 use softwarp_syntax::tree::Linkage;
 use softwarp_syntax::{Code, Diagnostic, Span};
 
@@ -31,7 +32,7 @@ pub fn check(context: &mut Context<'_>) {
     check_functions(context);
     check_variables(context);
     check_kernels(context);
-    check_narrow_parameters(context);
+    abi::check(context);
     check_constant_pointers(context);
 }
 
@@ -104,12 +105,22 @@ fn check_functions(context: &mut Context<'_>) {
         let is_extern = function.linkage == Some(Linkage::Extern);
         let message = match (function.defined, is_extern) {
             (true, _) => None,
+            (false, _) if is_provided(name) => {
+                if function.address_taken {
+                    let message =
+                        format!("`{name}` is a function of the driver's: it has no address to take");
+                    let help = "call it directly, from a function of this module if an address is needed";
+                    wrong.push(
+                        Diagnostic::new(codes::PROVIDED_ADDRESS, function.span, message).with_help(help),
+                    );
+                }
+                None
+            }
             (false, false) => {
                 Some((format!("`{name}` is declared and never defined"), "define it, or write `.extern`"))
             }
             (false, true) => {
-                let missing =
-                    function.referenced && !context.options.relocatable && !PROVIDED.contains(&name);
+                let missing = function.referenced && !context.options.relocatable;
                 missing.then(|| {
                     let message =
                         format!("`{name}` is in another module, and this one is assembled on its own");
@@ -282,41 +293,6 @@ fn check_constant_pointers(context: &mut Context<'_>) {
         );
         let diagnostic = Diagnostic::new(codes::CONSTANT_POINTERS, parameter.span, message);
         context.report(diagnostic.with_help("write `.ptr` without `.const`"));
-    }
-}
-
-/// With the ABI, what functions take and return has at least 32 bits, or a bit type. Functions that no kernel
-/// reaches are looked at only if the linker may need them.
-fn check_narrow_parameters(context: &mut Context<'_>) {
-    let checked = &context.checked;
-    let narrow = |&id: &VarId| {
-        let parameter = checked.variable(id);
-        let ty = parameter.value_type().filter(|_| !parameter.is_array() && parameter.vector == 1)?;
-        matches!(ty, Type::S8 | Type::U8 | Type::S16 | Type::U16 | Type::Pred).then_some(parameter)
-    };
-    let mut wrong = checked.functions.iter().enumerate().filter(|(_, function)| !function.entry).filter_map(
-        |(index, function)| {
-            let parameter = function.returns.iter().chain(&function.parameters).find_map(narrow)?;
-            Some((index, function, parameter))
-        },
-    );
-    let Some(first) = wrong.next() else { return };
-    let without_abi = checked.functions.iter().any(|function| function.returns.len() > 1)
-        || checked.variables.iter().any(|variable| {
-            variable.place == Place::Module && matches!(variable.space, StateSpace::Reg | StateSpace::Local)
-        });
-    if without_abi {
-        return;
-    }
-    let compiled = compiled_functions(context);
-    let found = std::iter::once(first).chain(wrong).find(|(index, ..)| compiled[*index]);
-    if let Some((_, function, parameter)) = found {
-        let (name, of) = (context.text(parameter.name), context.text(function.name));
-        let message =
-            format!("`{name}` of the function `{of}` has less than 32 bits, which the ABI does not pass");
-        let help = "declare it `.b32`, or `.b16` or `.b8`";
-        let diagnostic = Diagnostic::new(codes::NARROW_PARAMETER, parameter.span, message);
-        context.report(diagnostic.with_help(help));
     }
 }
 

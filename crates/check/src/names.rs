@@ -177,7 +177,12 @@ impl Names {
         }
         let mut next = self.families[prefix as usize];
         while let Some(family) = self.bindings.get(next as usize) {
-            if plain.is_some_and(|plain| plain.depth >= family.depth) {
+            let hides = |plain: Found| match plain.entity {
+                // A label hides only the families of outer scopes.
+                Entity::Label(_) => plain.depth > family.depth,
+                _ => plain.depth >= family.depth,
+            };
+            if plain.is_some_and(hides) {
                 break;
             }
             if family.count.is_some_and(|count| number < count) {

@@ -188,6 +188,10 @@ fn check_vector(context: &mut Context<'_>, result: &Specified) {
 /// Reports an alignment that is no power of two.
 fn check_alignment(context: &mut Context<'_>, value: At<u64>) {
     let At { is: alignment, span } = value;
+    if alignment == 1 << 31 {
+        let message = "an alignment of 2^31: ptxas crashes on it";
+        context.report(Diagnostic::new(codes::CRASH, span, message).with_help("write a smaller alignment"));
+    }
     if alignment.is_power_of_two() && alignment <= u64::from(u32::MAX) {
         return;
     }

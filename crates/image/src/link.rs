@@ -8,7 +8,7 @@
 
 use crate::image::Object;
 use crate::{Elsewhere, Finding, Options, Unit, agree, codes};
-use softwarp_check::checked::{Function, PROVIDED, Place, VarId, Variable};
+use softwarp_check::checked::{Function, Place, VarId, Variable, is_provided};
 use softwarp_check::unfit;
 use softwarp_isa::{StateSpace, Target};
 use softwarp_syntax::tree::Linkage;
@@ -364,7 +364,7 @@ impl<'a> Linker<'a, '_> {
     fn is_missing(&self, chosen: &Declaration<'a>) -> bool {
         match chosen.of {
             Named::Variable(_, variable) => !is_handle(variable),
-            Named::Function(..) => !PROVIDED.contains(&chosen.text(self.units)),
+            Named::Function(..) => !is_provided(chosen.text(self.units)),
         }
     }
 

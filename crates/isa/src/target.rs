@@ -83,6 +83,20 @@ impl Target {
         Target::all().find(|target| target.name().strip_prefix("sm_") == Some(digits))
     }
 
+    /// Finds the target that the assembler reads in a name it should not have. It takes the digits behind `sm_` as a
+    /// number (`sm_090`), the last letter as the variant if it is `a` or `f`, and ignores the rest: `sm_90b` is sm_90.
+    pub fn from_loose_name(name: &str) -> Option<Target> {
+        let rest = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let sm = rest[..digits].parse::<u16>().ok()?;
+        let variant = match rest[digits..].bytes().last() {
+            Some(b'a') => Variant::Architecture,
+            Some(b'f') => Variant::Family,
+            _ => Variant::Baseline,
+        };
+        Target::all().find(|target| target.sm() == sm && target.variant() == variant)
+    }
+
     /// The name: `sm_100a`.
     pub fn name(self) -> &'static str {
         self.row().name

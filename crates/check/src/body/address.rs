@@ -21,7 +21,7 @@ use softwarp_syntax::Span;
 use softwarp_syntax::tree::{ExprId, Operand, OperandKind, Range, Symbol};
 
 /// The version and the target from which modules may take the address of a texture, sampler or surface.
-const INDIRECT_TEXTURES: (Version, u16) = (Version::new(3, 1), 20);
+pub(super) const INDIRECT_TEXTURES: (Version, u16) = (Version::new(3, 1), 20);
 
 /// The version from which functions may take the address of their return parameters.
 const RETURN_ADDRESSES: Version = Version::new(5, 1);
@@ -161,6 +161,9 @@ impl Walk<'_, '_> {
             Meaning::Register { id, ty, lanes } => {
                 if lanes > 1 {
                     return misfit(at, Why::Sort(Sort::Vector));
+                }
+                if special == Special::Store && self.kernel && spaces.0.has(Space::Param) {
+                    self.notice(at, Remark::ParameterStore);
                 }
                 self.register_address(spaces, id, ty, at)
             }
@@ -353,7 +356,7 @@ impl Walk<'_, '_> {
                 misfit(at, Why::Sort(Sort::Constant))
             };
         };
-        let visible = self.memory.labels.visible(symbol);
+        let visible = self.is_label(symbol);
         if special != Special::IndexedBranch {
             return if visible { Ok(()) } else { misfit(at, Why::Undeclared(symbol)) };
         }

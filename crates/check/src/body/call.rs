@@ -10,7 +10,9 @@ use super::fit::kind_of;
 use super::labels::Marks;
 use super::meaning::Meaning;
 use crate::checked::{FuncId, Function, Place, VarId, Variable};
+use crate::codes::declarations as declared;
 use crate::codes::instructions as codes;
+use crate::gates;
 use softwarp_isa::instruction::LiteralKind;
 use softwarp_isa::{Class, StateSpace, Type};
 use softwarp_syntax::tree::{
@@ -27,6 +29,8 @@ struct Formal<'m> {
     bytes: u64,
     alignment: u64,
     array: bool,
+    /// Whether it is a vector register.
+    vector: bool,
 }
 
 /// What is called.
@@ -235,6 +239,7 @@ impl<'m> Walk<'_, 'm> {
             bytes: variable.bytes(),
             alignment: variable.alignment,
             array: variable.is_array(),
+            vector: variable.vector > 1,
         }
     }
 
@@ -284,12 +289,20 @@ impl<'m> Walk<'_, 'm> {
 
     /// A parameter as a prototype declares it: its words are the declaration's.
     fn formal_in_prototype(&self, variables: &Variables) -> Formal<'m> {
-        let mut formal =
-            Formal { name: "_", span: variables.span, ty: None, bytes: 0, alignment: 0, array: false };
+        let mut formal = Formal {
+            name: "_",
+            span: variables.span,
+            ty: None,
+            bytes: 0,
+            alignment: 0,
+            array: false,
+            vector: false,
+        };
         let mut aligned = 0;
         for specifier in variables.specifiers.of(&self.context.module.specifiers) {
             match specifier.is {
                 Specifier::Align(align) => aligned = align.is,
+                Specifier::Vector(_) => formal.vector = true,
                 Specifier::Type(DeclaredType::Value(ty)) => formal.ty = Some(ty),
                 _ => {}
             }
@@ -377,12 +390,13 @@ impl<'m> Walk<'_, 'm> {
         }
     }
 
-    /// The ABI passes no typed values of fewer than 32 bits. The assembler finds out as it comes to code that
-    /// runs, so this asks in kernels only.
+    /// The ABI passes no typed scalars of fewer than 32 bits. The assembler finds out as it comes to code that runs, so
+    /// this asks in kernels only; whether the module has the ABI is known at its end.
     fn narrow_parameter(&mut self, at: Span, formal: &Formal<'_>) {
         let narrow = matches!(formal.ty, Some(Type::U8 | Type::S8 | Type::U16 | Type::S16 | Type::Pred));
-        let (Some(ty), true, false) = (formal.ty, narrow && self.kernel, formal.array) else { return };
-        self.say(
+        let scalar = !formal.array && !formal.vector;
+        let (Some(ty), true, true) = (formal.ty, narrow && self.kernel, scalar) else { return };
+        self.say_if_abi(
             Diagnostic::new(
                 codes::CALL_NARROW,
                 at,
@@ -412,6 +426,50 @@ impl<'m> Walk<'_, 'm> {
                 if integer { "it is an integer constant" } else { "it is a float constant" },
             ));
         }
+    }
+
+    /// Judges the head of a `.callprototype`.
+    pub(super) fn check_prototype(&mut self, prototype: &Prototype) {
+        self.context.require(&gates::CALL_PROTOTYPE, prototype.span);
+        let space = |variables: &Variables| {
+            let specifiers = variables.specifiers.of(&self.context.module.specifiers).iter();
+            specifiers.clone().find_map(|specifier| match specifier.is {
+                Specifier::Space { space, .. } => Some(space),
+                _ => None,
+            })
+        };
+        let returns = prototype.returns.as_deref().unwrap_or_default();
+        let inputs = prototype.parameters.as_deref().unwrap_or_default();
+        let returned = |variables: &&Variables| space(variables) == Some(StateSpace::Param);
+        let elsewhere = |variables: &&Variables| {
+            space(variables).is_some_and(|space| !matches!(space, StateSpace::Param | StateSpace::Reg))
+        };
+        let in_memory = (returns.len() > 1).then(|| returns.iter().find(returned)).flatten();
+        let foreign = returns.iter().chain(inputs).find(elsewhere);
+        let noreturn = prototype
+            .directives
+            .iter()
+            .find(|directive| self.context.text(directive.is.word.symbol) == "noreturn");
+        let mut wrong = Vec::new();
+        if let Some(variables) = in_memory {
+            let message = "one of several return parameters is in `.param`; those are in `.reg`";
+            let diagnostic = Diagnostic::new(declared::SEVERAL_RETURNS, variables.span, message);
+            wrong.push(diagnostic.with_help("return one array of bytes, or write `.reg`"));
+        }
+        if let Some(variables) = foreign {
+            let message = "the parameters of functions are in `.param` or `.reg`";
+            wrong.push(
+                Diagnostic::new(declared::PARAMETER_SPACE, variables.span, message)
+                    .with_help("write `.param`"),
+            );
+        }
+        if let (Some(directive), false) = (noreturn, returns.is_empty()) {
+            let message = "a prototype that is `.noreturn` has return parameters";
+            let diagnostic = Diagnostic::new(declared::NORETURN, directive.span, message);
+            wrong.push(diagnostic.with_help("leave `.noreturn` away, or the return parameters"));
+        }
+        self.memory.several_results |= returns.len() > 1;
+        wrong.into_iter().for_each(|diagnostic| self.say(diagnostic));
     }
 
     /// A name in `.calltargets`.

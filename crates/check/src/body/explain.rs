@@ -70,6 +70,12 @@ pub(super) fn gate(
         Some(word) => format!("`.{word}` on `{}`", shape.opcode),
         None => format!("`{}`", spelling(shape)),
     };
+    if let Some(removal) = gate.and_then(|gate| gate.removal(version, target)) {
+        let message =
+            format!("{what} ended with {}; this module says PTX {version}, {target}", removal.in_words());
+        return Diagnostic::new(codes::UNAVAILABLE, instruction.mnemonic_span, message)
+            .with_help(removal.instead);
+    }
     let needs = gate.map_or_else(String::new, |gate| gate.in_words());
     Diagnostic::new(
         codes::UNAVAILABLE,
@@ -349,6 +355,9 @@ impl Words<'_, '_, '_> {
                 .about(codes::OPAQUE_ADDRESS, id, "is opaque; taking its address needs PTX 3.1, sm_20")
                 .with_help("raise `.version` or `.target`"),
             Why::Handle(of) => self.handle(of),
+            Why::IndirectHandle => self
+                .saying(codes::HANDLE, "is a register with a handle, which needs PTX 3.1, sm_20")
+                .with_help("name the variable, or raise `.version` or `.target`"),
             Why::Sampler => self
                 .saying(codes::SAMPLER, "names no sampler")
                 .with_help("with `texmode_independent`, write `[texture, sampler, {x}]`"),

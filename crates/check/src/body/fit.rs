@@ -109,6 +109,8 @@ pub(super) enum Why {
     OpaqueVersion(VarId),
     /// Not a handle of this kind.
     Handle(Opaque),
+    /// A handle in a register, in too old a module.
+    IndirectHandle,
     /// A sampler is missing.
     Sampler,
     NoArray(VarId),

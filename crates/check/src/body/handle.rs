@@ -6,11 +6,12 @@
 //! ignores whatever stands there.
 
 use super::Walk;
+use super::address::INDIRECT_TEXTURES;
 use super::fit::{Fits, Sort, Why, misfit};
 use super::meaning::Meaning;
 use super::plan::{Accepts, Spaces, Special, Want};
 use softwarp_isa::instruction::Space;
-use softwarp_isa::{Opaque, StateSpace, Type};
+use softwarp_isa::{Opaque, StateSpace, Type, Version};
 use softwarp_syntax::tree::{Operand, OperandKind};
 
 impl Walk<'_, '_> {
@@ -55,7 +56,14 @@ impl Walk<'_, '_> {
         let at = operand.span;
         let OperandKind::Name(symbol) = operand.kind else { return misfit(at, Why::Handle(of)) };
         match self.meaning(symbol) {
-            Meaning::Register { ty: Type::B64 | Type::U64 | Type::S64, lanes: 1, .. } => Ok(()),
+            Meaning::Register { ty: Type::B64 | Type::U64 | Type::S64, lanes: 1, .. }
+                if self.has_indirect() =>
+            {
+                Ok(())
+            }
+            Meaning::Register { ty: Type::B64 | Type::U64 | Type::S64, lanes: 1, .. } => {
+                misfit(at, Why::IndirectHandle)
+            }
             Meaning::Variable(id) => {
                 let variable = self.context.checked.variable(id);
                 let texture = variable.space == StateSpace::Tex && of == Opaque::Texref;
@@ -70,6 +78,12 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Whether handles can be in registers.
+    fn has_indirect(&self) -> bool {
+        let (version, sm) = INDIRECT_TEXTURES;
+        self.context.version() >= version && self.context.target().sm() >= sm
+    }
+
     fn coordinates(
         &mut self,
         of: Opaque,
@@ -81,6 +95,10 @@ impl Walk<'_, '_> {
             return self.layered(counts, element, parts.of(&self.context.module.operands), operand);
         }
         let want = Want::source("c", element);
+        // The first versions have four coordinates in braces, whatever the geometry.
+        if self.context.version() < Version::new(1, 2) && matches!(operand.kind, OperandKind::Vector(_)) {
+            return self.vector(&want, &[4], element, false, operand);
+        }
         // The assembler lets one register stand for all coordinates of a surface.
         let bare = counts.contains(&1) || of == Opaque::Surfref;
         self.vector(&want, counts, element, bare, operand)

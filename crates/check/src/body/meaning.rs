@@ -93,6 +93,11 @@ impl Specials {
         self.known.resize(module.symbols.len(), None);
     }
 
+    /// Whether a symbol is the name of a special register.
+    pub fn has(&mut self, module: &Module, symbol: Symbol) -> bool {
+        matches!(self.find(module, symbol), Known::Special(_))
+    }
+
     fn find(&mut self, module: &Module, symbol: Symbol) -> Known {
         let Some(slot) = self.known.get_mut(symbol.0 as usize) else { return Known::Nothing };
         *slot.get_or_insert_with(|| {

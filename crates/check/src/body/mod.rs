@@ -26,6 +26,7 @@ pub use settle::{Reference, Settled, SettledGuard};
 use crate::checked::FuncId;
 use crate::codes::instructions as codes;
 use crate::context::Context;
+use crate::gates;
 use crate::names::{Entity, Found};
 use labels::{Labels, Marks};
 use meaning::{Meaning, Specials};
@@ -33,7 +34,7 @@ use plan::{Plan, Plans, Special, Variant, Verdict};
 use remark::{Remark, Unreturned};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Resolution;
-use softwarp_syntax::tree::{Body, Guard, Instruction, Name, Operand, Statement};
+use softwarp_syntax::tree::{Body, Guard, Instruction, Name, Operand, Statement, Symbol};
 use softwarp_syntax::{Diagnostic, Span};
 
 /// What lasts from body to body.
@@ -49,6 +50,10 @@ pub(crate) struct Memory {
     /// Whether a call has returned into a variable, by the variable's number.
     returned: Vec<bool>,
     unreturned: Vec<Unreturned>,
+    /// What is wrong only if the module has the ABI.
+    pub if_abi: Vec<Diagnostic>,
+    /// Whether a prototype has several results.
+    pub several_results: bool,
     /// What the names mean, if that is asked for.
     pub settled: Option<Settled>,
 }
@@ -115,11 +120,13 @@ impl Walk<'_, '_> {
             }
             Statement::Variable(variables) => crate::declaration::declare_local(self.context, variables),
             Statement::BranchTargets(targets) => {
+                self.context.require(&gates::BRANCH_TARGETS, targets.span);
                 for &name in &targets.is {
                     self.branch_target(name);
                 }
             }
             Statement::CallTargets(targets) => {
+                self.context.require(&gates::CALL_TARGETS, targets.span);
                 for &name in &targets.is {
                     self.call_target(name);
                 }
@@ -130,11 +137,8 @@ impl Walk<'_, '_> {
                 crate::function::declare(self.context, function, item);
                 self.context.function = around;
             }
-            Statement::Function(_)
-            | Statement::Loc(_)
-            | Statement::Pragma(_)
-            | Statement::CallPrototype(_)
-            | Statement::Other(_) => {}
+            Statement::Function(_) | Statement::Loc(_) | Statement::Pragma(_) | Statement::Other(_) => {}
+            Statement::CallPrototype(prototype) => self.check_prototype(prototype),
         }
     }
 
@@ -152,6 +156,15 @@ impl Walk<'_, '_> {
             self.memory.said += 1;
             let diagnostic = self.on_the_assemblers_line(diagnostic);
             self.context.report(diagnostic);
+        }
+    }
+
+    /// Says it at the end, if the module turns out to have the ABI.
+    fn say_if_abi(&mut self, diagnostic: Diagnostic) {
+        if !self.has_said_enough() {
+            self.memory.said += 1;
+            let diagnostic = self.on_the_assemblers_line(diagnostic);
+            self.memory.if_abi.push(diagnostic);
         }
     }
 
@@ -180,9 +193,20 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Whether a name means a label here. One that is declared later is found only if nothing else has its name at
+    /// this point, be it a register of a family or a special register.
+    fn is_label(&mut self, symbol: Symbol) -> bool {
+        match self.context.names.lookup(symbol) {
+            Some(found) => matches!(found.entity, Entity::Label(_)),
+            None => {
+                self.memory.labels.visible(symbol) && !self.memory.specials.has(self.context.module, symbol)
+            }
+        }
+    }
+
     /// A name that must be one of a label to branch to.
     fn branch_target(&mut self, name: Name) {
-        if !self.memory.labels.visible(name.symbol) {
+        if !self.is_label(name.symbol) {
             let diagnostic = explain::no_label(self, name);
             self.say(diagnostic);
         }

@@ -470,7 +470,9 @@ impl Plans {
 /// Whether a form is shut only for its `.f64`, on a target without: the assembler lets it pass as `.f32`.
 fn is_demoted(context: &Context<'_>, shape: &Shape, signature: &Signature) -> bool {
     const FIRST_WITH_F64: u16 = 13;
-    if context.target().sm() >= FIRST_WITH_F64 || !shape.types.contains(&Type::F64) {
+    // There are no such roundings of `.f32` there.
+    let directed = shape.words.iter().any(|word| matches!(*word, "rm" | "rp"));
+    if context.target().sm() >= FIRST_WITH_F64 || !shape.types.contains(&Type::F64) || directed {
         return false;
     }
     let first = Target::all().find(|target| target.sm() == FIRST_WITH_F64);

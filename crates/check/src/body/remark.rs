@@ -3,7 +3,7 @@
 
 use super::{Memory, Walk};
 use crate::checked::{FuncId, VarId};
-use crate::codes::declarations::Deviation;
+use crate::codes::declarations::{CRASH, Deviation};
 use crate::codes::instructions as codes;
 use crate::context::Context;
 use softwarp_syntax::tree::{Operand, OperandKind};
@@ -22,6 +22,8 @@ pub(super) enum Remark {
     PlainLoad(VarId),
     /// A store to a `.unified` variable.
     UnifiedStore(VarId),
+    /// `st.param` through a register in a kernel.
+    ParameterStore,
     /// A load of a call's `.param` before any call returned into it.
     Unreturned(VarId),
 }
@@ -65,6 +67,11 @@ impl Walk<'_, '_> {
             ),
             Remark::UnifiedStore(id) => {
                 (codes::UNIFIED_ACCESS, id, "is `.unified`; the manual lets such variables only be read")
+            }
+            Remark::ParameterStore => {
+                let message = "`st.param` through a register in a kernel: ptxas crashes on it";
+                let diagnostic = Diagnostic::new(CRASH, at, message);
+                return self.say(diagnostic.with_help("name the `.param` variable of the call"));
             }
             Remark::Unreturned(id) => return self.unreturned(id, at),
         };

@@ -122,6 +122,11 @@ codes! {
          (section 11.1.2).",
         ".version 9.0\n.target sm_90, debug\n"
         => ".version 9.0\n.target sm_90\n";
+    NEWER_VERSION "W0103" "The module is written in a newer version of PTX",
+        "A newer toolkit wrote the module. It is read as the newest version known here; ptxas 13.4 refuses it. What \
+         the newer version added is an error where it is used.",
+        ".version 9.5\n.target sm_90\n"
+        => ".version 9.4\n.target sm_90\n";
     DUPLICATE "E0201" "A name is declared twice",
         "A name is declared once in a scope; an inner block is a scope of its own. A family such as `%r<4>` \
          has the names `%r0` to `%r3` (sections 4.4 and 5.4.6).",
@@ -150,6 +155,22 @@ codes! {
          assembled on its own cannot use `.extern` functions and arrays without size (section 10.6).",
         [ ".func f();\n" ]
         => [ ".func f()\n{\n    ret;\n}\n" ];
+    PROVIDED_ADDRESS "E0208" "A function of the driver's has no address",
+        "`vprintf`, `malloc`, `free`, `__assertfail` and the system calls are provided when the program is loaded. \
+         They can be called; their addresses cannot be taken.",
+        [ ".extern .func (.param .b64 p) malloc(.param .b64 n);\n.global .u64 p = malloc;\n" ]
+        => [ ".func f()\n{\n    ret;\n}\n.global .u64 p = f;\n" ];
+    NEEDS_ABI "E0210" "A module without the ABI does what needs it",
+        "With several results of a function, or `.reg` and `.local` variables at module scope, the assembler does \
+         without the ABI (section 10.1). Then nothing can be called through a pointer or in another module, no \
+         function has an address, and none that a kernel reaches can be recursive.",
+        [ ".func (.reg .b32 a, .reg .b32 b) two()\n{\n    ret;\n}\n.func f()\n{\n    call f;\n    ret;\n}\n.visible .entry k()\n{\n    call f;\n    ret;\n}\n" ]
+        => [ ".func (.reg .b32 a) one()\n{\n    ret;\n}\n.func f()\n{\n    call f;\n    ret;\n}\n.visible .entry k()\n{\n    call f;\n    ret;\n}\n" ];
+    PREDEFINED "E0209" "A special register's name at module scope",
+        "Special registers are declared at module scope, in every version (chapter 10): nothing else there can have \
+         such a name. In a body, a declaration hides them.",
+        [ ".global .u32 %laneid;\n" ]
+        => [ ".global .u32 laneid;\n" ];
     ALIAS "E0207" "An alias cannot be",
         "`.alias` gives a function of this module a second name, which has been declared with the same \
          parameters and has no body (section 11.8).",
@@ -292,6 +313,15 @@ codes! {
          such as `.b16` pass.",
         [ ".func f(.reg .u16 a)\n{\n    ret;\n}\n.visible .entry k()\n{\n    .reg .u16 x;\n    call f, (x);\n    ret;\n}\n" ]
         => [ ".func f(.reg .b32 a)\n{\n    ret;\n}\n.visible .entry k()\n{\n    .reg .b32 x;\n    call f, (x);\n    ret;\n}\n" ];
+    TUNING_NUMBER "E0333" "A tuning directive has a number that it cannot have",
+        "Numbers of blocks, threads and registers are positive and have 32 bits (section 11.4).",
+        [ ".visible .entry k() .maxntid 0\n{\n    ret;\n}\n" ]
+        => [ ".visible .entry k() .maxntid 256\n{\n    ret;\n}\n" ];
+    TUNING_CONFLICT "E0334" "Tuning directives do not go together",
+        "`.maxntid` excludes `.reqntid`, `.maxclusterrank` excludes `.reqnctapercluster`, and `.blocksareclusters` \
+         needs both `.reqntid` and `.reqnctapercluster` (section 11.4).",
+        [ ".visible .entry k() .maxntid 256 .reqntid 256\n{\n    ret;\n}\n" ]
+        => [ ".visible .entry k() .reqntid 256\n{\n    ret;\n}\n" ];
     NORETURN "E0332" "A function that returns something is not `.noreturn`",
         "`.noreturn` says that a function never goes back to its caller, so it has no return parameters \
          (section 11.4.6).",
@@ -306,6 +336,12 @@ codes! {
         "A variable is aligned at least to the size of its elements; less has no effect (section 5.4.5).",
         [ ".global .align 1 .u64 x;\n" ]
         => [ ".global .align 8 .u64 x;\n" ];
+    CRASH "W0307" "The assembler crashes on this",
+        "ptxas 13.4 ends with a segmentation fault, a division by zero or for want of memory, and says nothing about \
+         the module: `st.param` through a register in a kernel, a family of 2^28 registers or more, \
+         `.maxntid 4294967295`, an alignment of 2^31. Here it is read as the language has it.",
+        [ ".visible .entry k() .maxntid 4294967295\n{\n    ret;\n}\n" ]
+        => [ ".visible .entry k() .maxntid 1024\n{\n    ret;\n}\n" ];
     INITIALISER_TYPE "E0401" "The initial value does not fit the type",
         "Integers take integers, floating-point types take `1.0` or `0f3f800000`, bit types take both; arrays \
          and vectors take lists; addresses go into `.u32` and `.u64` (section 5.4.4).",
@@ -396,6 +432,11 @@ codes! {
 
     // What the assembler lets pass and the manual does not.
     {
+    LOOSE_TARGET "W0102" "E0192" "The target has letters that mean nothing",
+        "The assembler reads the number of a target and, as its last letter, `a` or `f`; it ignores what else there \
+         is: `sm_90b` is sm_90. The manual has no such targets.",
+        ".version 9.0\n.target sm_90b\n"
+        => ".version 9.0\n.target sm_90a\n";
     RENAMED_TARGET "W0101" "E0191" "The target has another name in this version",
         "sm_101 became sm_110 with PTX 9.0. The assembler takes both names; the manual only the new one.",
         ".version 9.0\n.target sm_101\n"

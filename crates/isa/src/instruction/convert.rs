@@ -4,9 +4,10 @@ use super::words::is_idle;
 use super::{
     Access, Fault, FaultKind, Fit, Forms, Gate, Kind, Resolution, Selector, Shape, Signature, Value, Wanted,
 };
-use crate::Type;
-use crate::cvt::{Form, FormError, Opcode, OperandName, ProblemKind};
+use crate::availability::{Availability, Targets};
+use crate::cvt::{Form, FormError, Modifier, Opcode, OperandName, ProblemKind};
 use crate::pattern::Operand;
+use crate::{Type, Version};
 
 /// What `cvt` and these words spell.
 pub(super) fn resolve(modifiers: &[&str]) -> Result<Resolution, Fault> {
@@ -35,9 +36,28 @@ fn shape(form: Form) -> Shape {
         signatures: vec![Signature {
             syntax: form.syntax_line(),
             operands: form.operands().iter().map(|operand| wanted(form, operand)).collect(),
-            gates: vec![Gate { word: None, any_of: form.availability(), removed: None }],
+            gates: gates(form),
         }],
     }
+}
+
+/// Where a form exists. The oldest modules have no `.ftz`, and PTX 1.4 has it only where `.f32` meets types of 16 and 32
+/// bits, or a narrower one is made of it.
+fn gates(form: Form) -> Vec<Gate> {
+    const PTX_14: &[Availability] = &[Availability { targets: Targets::All, since: Version::new(1, 4) }];
+    const PTX_15: &[Availability] = &[Availability { targets: Targets::All, since: Version::new(1, 5) }];
+    let mut gates = vec![Gate { word: None, any_of: form.availability(), removed: None }];
+    if form.modifiers().iter().any(|modifier| modifier == Modifier::Ftz) {
+        let wide = |ty: &Type| ty.is_int() && ty.bits() == 64;
+        let late = match form.types() {
+            [Type::F64, Type::F32] => true,
+            [Type::F32, from] => from.is_int() && from.bits() == 8,
+            [to, Type::F32] => wide(to),
+            _ => false,
+        };
+        gates.push(Gate { word: Some("ftz"), any_of: if late { PTX_15 } else { PTX_14 }, removed: None });
+    }
+    gates
 }
 
 fn wanted(form: Form, operand: &Operand<OperandName>) -> Wanted {

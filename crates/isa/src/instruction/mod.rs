@@ -81,15 +81,46 @@ pub struct Gate {
     pub word: Option<&'static str>,
     /// Any one of these suffices.
     pub any_of: &'static [Availability],
-    /// The version that removed it for sm_70 and newer, if one did.
-    pub removed: Option<Version>,
+    /// When it ended, if it did.
+    pub removed: Option<Removal>,
+}
+
+/// The end of a form, and what took its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// The version that is the first without it.
+    pub version: Version,
+    /// The first architecture that it ended on; 0 for all.
+    pub least_sm: u16,
+    /// What to do instead, as one line of help.
+    pub instead: &'static str,
+}
+
+impl Removal {
+    /// Whether a module of this version for this target is without it.
+    pub fn concerns(&self, version: Version, target: Target) -> bool {
+        target.sm() >= self.least_sm && version >= self.version
+    }
+
+    /// When and where, in words: `PTX 6.4 on sm_70 and newer`.
+    pub fn in_words(&self) -> String {
+        match self.least_sm {
+            0 => format!("PTX {}", self.version),
+            sm => format!("PTX {} on sm_{sm} and newer", self.version),
+        }
+    }
 }
 
 impl Gate {
     /// Whether a module of this version for this target may pass.
     pub fn is_open(&self, version: Version, target: Target) -> bool {
-        let gone = target.sm() >= 70 && self.removed.is_some_and(|removed| version >= removed);
-        !gone && self.any_of.iter().any(|one| one.targets.contain(target) && version >= one.since)
+        self.removal(version, target).is_none()
+            && self.any_of.iter().any(|one| one.targets.contain(target) && version >= one.since)
+    }
+
+    /// What ended it for a module of this version for this target.
+    pub fn removal(&self, version: Version, target: Target) -> Option<&Removal> {
+        self.removed.as_ref().filter(|removed| removed.concerns(version, target))
     }
 
     /// Where it is open, in words: `sm_89, PTX 8.1; sm_90 or newer, PTX 7.8`.

@@ -34,9 +34,9 @@
 
 use std::fmt;
 
+use super::Removal;
 use super::fit::Selector;
 use super::words::in_name;
-use crate::Version;
 use crate::availability::Availability;
 
 /// A row of the table.
@@ -46,8 +46,8 @@ pub struct Row {
     pub line: &'static str,
     /// Where its forms exist: any one of these suffices.
     pub availability: &'static [Availability],
-    /// The version that removed them, if one did.
-    pub removed: Option<Version>,
+    /// When they ended, if they did.
+    pub removed: Option<Removal>,
 }
 
 /// A row whose forms exist to this day.
@@ -56,7 +56,7 @@ pub(crate) const fn row(availability: &'static [Availability], line: &'static st
 }
 
 /// A row whose forms were removed.
-pub(crate) const fn old(removed: Version, availability: &'static [Availability], line: &'static str) -> Row {
+pub(crate) const fn old(removed: Removal, availability: &'static [Availability], line: &'static str) -> Row {
     Row { line, availability, removed: Some(removed) }
 }
 

@@ -4,7 +4,6 @@
 //! `.shared::cluster`) have their gates in `gates.rs`.
 
 use super::gates::*;
-use crate::Version;
 use crate::instruction::{Section, old, row};
 
 #[rustfmt::skip]
@@ -32,7 +31,7 @@ pub(super) const SECTION: Section = Section {
         row(SM_13, "mov.v2|v4.f64 d*v_, a*v"),
         // Packing and unpacking: the checker knows that {a, b} stands for one value here.
 
-        old(Version::new(6, 4), SM_30_30, "shfl.up|down|bfly|idx.b32 d{|p:pred_}, a, b, c"),
+        old(SHFL_64, SM_30_30, "shfl.up|down|bfly|idx.b32 d{|p:pred_}, a, b, c"),
         row(SM_30_60, "shfl.sync.up|down|bfly|idx.b32 d{|p:pred_}, a, b, c, mask:u32"),
         row(SM_20_20, "prmt.b32{.f4e|b4e|rc8|ecl|ecr|rc16} d, a, b, c"),
 

@@ -2,7 +2,7 @@
 //! eight bits and less: section 9.7.5.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::instruction::{Section, old, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {
@@ -29,13 +29,18 @@ pub(super) const SECTION: Section = Section {
         row(SM_20_20,  "fma.rnd{.ftz}{.sat}.f32   d, a, b, c"),
         row(SM_13_14,  "fma.rnd.f64               d, a, b, c"),
         row(SM_100_86, "fma.rnd{.ftz}.f32x2       d, a, b, c"),
-        row(ANY,       "mad.rnd{.ftz}{.sat}.f32   d, a, b, c"),
+        row(SM_20,     "mad.rnd{.ftz}{.sat}.f32   d, a, b, c"),
         row(SM_13,     "mad.rnd.f64               d, a, b, c"),
+        old(MAD_32, ANY,     "mad{.ftz}{.sat}.f32 d, a, b, c"),
+        old(MAD_14, SM_13,   "mad.f64             d, a, b, c"),
 
         row(ANY,       "div.approx{.ftz}.f32      d, a, b"),
         row(ANY,       "div.full{.ftz}.f32        d, a, b"),
         row(SM_20,     "div.rnd{.ftz}.f32         d, a, b"),
-        row(SM_13,     "div.rnd.f64               d, a, b"),
+        row(SM_13,     "div.rn.f64                d, a, b"),
+        row(SM_20,     "div.rz|rm|rp.f64          d, a, b"),
+        old(DIV_14, ANY,     "div.f32             d, a, b"),
+        old(DIV_14, SM_13,   "div.f64             d, a, b"),
         row(ANY,       "abs{.ftz}.f32             d, a"),
         row(SM_13,     "abs.f64                   d, a"),
         row(ANY,       "neg{.ftz}.f32             d, a"),
@@ -54,14 +59,25 @@ pub(super) const SECTION: Section = Section {
 
         row(ANY,       "rcp.approx{.ftz}.f32      d, a"),
         row(SM_20,     "rcp.rnd{.ftz}.f32         d, a"),
-        row(SM_13,     "rcp.rnd{.ftz}.f64         d, a"),
+        row(SM_13_14,  "rcp.rn{.ftz}.f64          d, a"),
+        row(SM_20,     "rcp.rz|rm|rp{.ftz}.f64    d, a"),
+        old(ROUND_14, ANY,   "rcp.f32             d, a"),
         row(SM_20_21,  "rcp.approx.ftz.f64        d, a"),
         row(ANY,       "sqrt.approx{.ftz}.f32     d, a"),
         row(SM_20,     "sqrt.rnd{.ftz}.f32        d, a"),
-        row(SM_13,     "sqrt.rnd.f64              d, a"),
+        row(SM_13,     "sqrt.rn.f64               d, a"),
+        row(SM_20,     "sqrt.rz|rm|rp.f64         d, a"),
+        old(ROUND_14, ANY,   "sqrt.f32            d, a"),
+        old(ROUND_14, SM_13, "sqrt.f64            d, a"),
         row(ANY,       "rsqrt.approx{.ftz}.f32    d, a"),
         row(SM_13,     "rsqrt.approx.f64          d, a"),
         row(SM_20_40,  "rsqrt.approx.ftz.f64      d, a"),
+        old(APPROX_14, ANY,  "rsqrt.f32           d, a"),
+        old(APPROX_14, SM_13, "rsqrt.f64          d, a"),
+        old(APPROX_14, ANY,  "sin.f32             d, a"),
+        old(APPROX_14, ANY,  "cos.f32             d, a"),
+        old(APPROX_14, ANY,  "lg2.f32             d, a"),
+        old(APPROX_14, ANY,  "ex2.f32             d, a"),
         row(ANY,       "sin.approx{.ftz}.f32      d, a"),
         row(ANY,       "cos.approx{.ftz}.f32      d, a"),
         row(ANY,       "lg2.approx{.ftz}.f32      d, a"),

@@ -3,7 +3,7 @@
 
 use crate::Version;
 use crate::availability::{Availability, Targets};
-use crate::instruction::Gate;
+use crate::instruction::{Gate, Removal, Space};
 
 /// One way to be available.
 pub(super) const fn since(targets: Targets, major: u8, minor: u8) -> Availability {
@@ -21,6 +21,10 @@ macro_rules! gates {
 }
 
 pub(super) const ANY: Gates = &[since(Targets::All, 1, 0)];
+pub(super) const ANY_11: Gates = &[since(Targets::All, 1, 1)];
+pub(super) const ANY_13: Gates = &[since(Targets::All, 1, 3)];
+pub(super) const ANY_14: Gates = &[since(Targets::All, 1, 4)];
+pub(super) const ANY_20: Gates = &[since(Targets::All, 2, 0)];
 pub(super) const ANY_12: Gates = &[since(Targets::All, 1, 2)];
 pub(super) const ANY_15: Gates = &[since(Targets::All, 1, 5)];
 pub(super) const ANY_42: Gates = &[since(Targets::All, 4, 2)];
@@ -59,7 +63,24 @@ pub(super) const TCGEN05_LD_RED: Gates = &[since(Targets::Families(&[103, 110]),
 pub(super) const TCGEN05_SCALE_D: Gates = &[since(Targets::Families(&[100]), 8, 6)];
 pub(super) const REDUX_F32: Gates = &[since(Targets::Families(&[100]), 8, 6)];
 
+/// Forms that ended.
+pub(super) const VOTE_64: Removal = ended(6, 4, 70, "write `vote.sync`, with a mask of the lanes that vote");
+pub(super) const SHFL_64: Removal =
+    ended(6, 4, 70, "write `shfl.sync`, with a mask of the lanes that take part");
+pub(super) const SATFINITE_65: Removal = ended(6, 5, 70, "leave `.satfinite` out");
+pub(super) const MAD_32: Removal = ended(3, 2, 20, "name a rounding, as in `mad.rn.f32`");
+pub(super) const MAD_14: Removal = ended(1, 4, 0, "name a rounding, as in `mad.rn.f64`");
+pub(super) const DIV_14: Removal =
+    ended(1, 4, 0, "name a rounding, as in `div.rn`, or for .f32 `div.approx` or `div.full`");
+pub(super) const ROUND_14: Removal = ended(1, 4, 0, "name a rounding, such as `.rn`, or for .f32 `.approx`");
+pub(super) const APPROX_14: Removal = ended(1, 4, 0, "write `.approx` before the type");
+
+const fn ended(major: u8, minor: u8, least_sm: u16, instead: &'static str) -> Removal {
+    Removal { version: Version::new(major, minor), least_sm, instead }
+}
+
 gates! {
+    SM_11 From 11 1 0;
     SM_11_12 From 11 1 2;
     SM_13 From 13 1 0;
     SM_13_14 From 13 1 4;
@@ -151,6 +172,14 @@ const WORDS: &[(&str, &str, Gates)] = &[
     ("ld st atom red", "relaxed acquire release acq_rel",                 SM_70_60),
     ("atom red",       "cta gpu sys",                                     SM_60_50),
     ("ld st",          "mmio",                                            SM_70_82),
+    ("st",             "param param::func",                               SM_20),
+    ("ld st",          "volatile",                                        ANY_11),
+    ("ld st",          "ca cg cs lu cv wb wt",                            SM_20),
+    ("atom red",       "shared+u64 shared+b64",                           SM_20),
+    ("add sub mul",    "rm+f32 rp+f32",                                   SM_20),
+    ("add sub mul mad abs neg min max set setp slct div rcp sqrt rsqrt sin cos lg2 ex2", "ftz", ANY_14),
+    ("div rcp sqrt rsqrt sin cos lg2 ex2", "approx full",                 ANY_14),
+    ("suld sust sured", "clamp zero",                                     ANY_20),
     ("ld",             "proxy::readonly",                                 SM_90_94),
     ("cp",             "cta_group::1 cta_group::2",                       CTA_GROUP),
     ("cp multimem",    "cp_mask",                                         SM_100_86),
@@ -180,9 +209,15 @@ const WORDS: &[(&str, &str, Gates)] = &[
     ("",               "param::entry param::func",                        ANY_83),
 ];
 
+/// Opcodes that reach memory by generic addresses if they name no state space.
+const GENERIC: &[&str] = &["ld", "st", "atom", "red"];
+
 /// The gates that a form's words bring.
 pub(crate) fn word_gates(opcode: &str, words: &[&'static str]) -> Vec<Gate> {
     let mut gates = Vec::new();
+    if GENERIC.contains(&opcode) && words.iter().all(|word| Space::from_name(word).is_none()) {
+        gates.push(Gate { word: None, any_of: SM_20, removed: None });
+    }
     for (opcodes, callers, any_of) in WORDS {
         if !opcodes.is_empty() && !opcodes.split(' ').any(|known| known == opcode) {
             continue;

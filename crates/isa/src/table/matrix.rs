@@ -1,7 +1,6 @@
 //! Warp-level matrix instructions (`mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`): PTX ISA section 9.7.14.
 
 use super::gates::*;
-use crate::Version;
 use crate::instruction::{Section, old, row};
 
 #[rustfmt::skip]
@@ -141,21 +140,21 @@ pub(super) const SECTION: Section = Section {
         row(SM_75_63, "wmma.load.c.sync.aligned.row|col.m8n8k128{.global|shared|shared::cta}.s32 d*2:s32_, [a]{, stride:u32}"),
         row(SM_75_63, "wmma.store.d.sync.aligned.row|col.m8n8k128{.global|shared|shared::cta}.s32 [a], b*2:s32{, stride:u32}"),
         row(SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f16.f16 d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
-        old(Version::new(6, 5), SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f16.f16.satfinite d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
+        old(SATFINITE_65, SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f16.f16.satfinite d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
         row(SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f16.f32 d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*8:f32"),
-        old(Version::new(6, 5), SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f16.f32.satfinite d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*8:f32"),
+        old(SATFINITE_65, SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f16.f32.satfinite d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*8:f32"),
         row(SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f32.f16 d*8:f32_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
-        old(Version::new(6, 5), SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f32.f16.satfinite d*8:f32_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
+        old(SATFINITE_65, SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f32.f16.satfinite d*8:f32_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
         row(SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f32.f32 d*8:f32_, a*8:f16x2, b*8:f16x2, c*8:f32"),
-        old(Version::new(6, 5), SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f32.f32.satfinite d*8:f32_, a*8:f16x2, b*8:f16x2, c*8:f32"),
+        old(SATFINITE_65, SM_70_60, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f32.f32.satfinite d*8:f32_, a*8:f16x2, b*8:f16x2, c*8:f32"),
         row(SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f16.f16 d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
-        old(Version::new(6, 5), SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f16.f16.satfinite d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
+        old(SATFINITE_65, SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f16.f16.satfinite d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
         row(SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f16.f32 d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*8:f32"),
-        old(Version::new(6, 5), SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f16.f32.satfinite d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*8:f32"),
+        old(SATFINITE_65, SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f16.f32.satfinite d*4:f16x2_, a*8:f16x2, b*8:f16x2, c*8:f32"),
         row(SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f32.f16 d*8:f32_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
-        old(Version::new(6, 5), SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f32.f16.satfinite d*8:f32_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
+        old(SATFINITE_65, SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f32.f16.satfinite d*8:f32_, a*8:f16x2, b*8:f16x2, c*4:f16x2"),
         row(SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f32.f32 d*8:f32_, a*8:f16x2, b*8:f16x2, c*8:f32"),
-        old(Version::new(6, 5), SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f32.f32.satfinite d*8:f32_, a*8:f16x2, b*8:f16x2, c*8:f32"),
+        old(SATFINITE_65, SM_70_61, "wmma.mma.sync.aligned.row|col.row|col.m32n8k16|m8n32k16.f32.f32.satfinite d*8:f32_, a*8:f16x2, b*8:f16x2, c*8:f32"),
         row(SM_72_63, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.s32.u8.u8.s32{.satfinite} d*8:s32_, a*2:f16x2, b*2:f16x2, c*8:s32"),
         row(SM_72_63, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.s32.s8.s8.s32{.satfinite} d*8:s32_, a*2:f16x2, b*2:f16x2, c*8:s32"),
         row(SM_80_70, "wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f32.bf16.bf16.f32 d*8:f32_, a*4:b32=, b*4:b32=, c*8:f32"),

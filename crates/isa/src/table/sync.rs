@@ -1,7 +1,6 @@
 //! Barriers, fences, votes and other communication within a CTA or cluster: PTX ISA section 9.7.13.
 
 use super::gates::*;
-use crate::Version;
 use crate::instruction::{Section, old, row};
 
 #[rustfmt::skip]
@@ -30,7 +29,7 @@ pub(super) const SECTION: Section = Section {
         row(SM_90_78, "barrier.cluster.wait{.aligned}"),
         row(SM_90_80, "barrier.cluster.wait.acquire{.aligned}"),
 
-        row(ANY,      "membar.cta|gl"),
+        row(ANY_14,   "membar.cta|gl"),
         row(SM_20_20, "membar.sys"),
         row(SM_60_75, "membar.proxy.alias"),
         row(SM_70_60, "fence{.sc|acq_rel}.scope"),
@@ -46,8 +45,8 @@ pub(super) const SECTION: Section = Section {
         row(SM_90_86, "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster"),
         row(SM_90_86, "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster"),
 
-        old(Version::new(6, 4), SM_11_12, "vote.mode.pred  p:pred, a:pred"),
-        old(Version::new(6, 4), SM_20_20, "vote.ballot.b32 d:b32, a:pred"),
+        old(VOTE_64, SM_11_12, "vote.mode.pred  p:pred, a:pred"),
+        old(VOTE_64, SM_20_20, "vote.ballot.b32 d:b32, a:pred"),
         row(SM_30_60, "vote.sync.mode.pred                p:pred, a:pred, mask:u32"),
         row(SM_30_60, "vote.sync.ballot.b32               d, a:pred, mask:b32"),
         row(SM_70_60, "match.any.sync.b32|b64             d:u32, a, mask:u32"),

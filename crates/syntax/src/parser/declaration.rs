@@ -102,13 +102,33 @@ impl Parser<'_> {
         let first = self.module.declarators.len();
         if !self.at(Mark::Semicolon) {
             self.declarator(place)?;
-            while self.eat(Mark::Comma) {
+            while self.eat(Mark::Comma) || self.lacks_comma() {
                 self.declarator(place)?;
             }
         }
         let declarators = Range::new(first as u32, (self.module.declarators.len() - first) as u32);
-        self.semicolon("`,`, `=`, `[` or `;`")?;
+        self.end_statement("`,`, `=`, `[` or `;`")?;
         Ok(Variables { specifiers, declarators, span: self.since(start) })
+    }
+
+    /// Whether a name follows another on the same line, without a comma: reported, and read as if it were there.
+    fn lacks_comma(&mut self) -> bool {
+        if self.token != Token::Word || self.begins_line() || super::is_reserved(self.text()) {
+            return false;
+        }
+        let _ = self.unexpected(codes::EXPECTED, "`,`, `=`, `[` or `;`");
+        true
+    }
+
+    /// Reads a declaration in a body from its second word on; the first was this state space.
+    pub(super) fn variables_in(&mut self, word: Span, space: Option<StateSpace>) -> Read<Variables> {
+        let first = self.module.specifiers.len();
+        if let Some(space) = space {
+            self.specify(Specifier::Space { space, bank: None }, word);
+        }
+        let mut variables = self.variables(word.start, None, Place::Body)?;
+        variables.specifiers = Range::new(first as u32, variables.specifiers.len + 1);
+        Ok(variables)
     }
 
     /// Reads one parameter.
@@ -132,9 +152,7 @@ impl Parser<'_> {
     fn specifiers(&mut self, first: usize, place: Place) -> Read<()> {
         loop {
             let span = self.span;
-            let Some(word) = self.dotted() else {
-                return Err(self.unexpected(codes::TYPE, "a type, such as `.b32`"));
-            };
+            let Some(word) = self.dotted() else { break };
             let is = match word {
                 "align" => {
                     self.bump();
@@ -178,6 +196,11 @@ impl Parser<'_> {
                 if reported {
                     return Ok(());
                 }
+                if let Some(ty) = self.undotted_type() {
+                    self.specify(Specifier::Type(DeclaredType::Value(ty)), span);
+                    self.bump();
+                    return Ok(());
+                }
                 return Err(self.unexpected(codes::TYPE, "a type, such as `.b32`"));
             };
             let known = declared(word)
@@ -207,6 +230,19 @@ impl Parser<'_> {
             self.specify(Specifier::Unknown(symbol), span);
             self.bump();
         }
+    }
+
+    /// A type without its dot, with a name behind it: reported, and read as if the dot were there.
+    fn undotted_type(&mut self) -> Option<Type> {
+        let ty = (self.token == Token::Word).then(|| declared(self.text())).flatten()?;
+        let rest = self.source.get(self.span.end as usize..).unwrap_or("").trim_start();
+        if !rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '%' | '$' | '_')) {
+            return None;
+        }
+        let message = format!("expected a type, such as `.b32`, found `{ty}`");
+        let diagnostic = crate::Diagnostic::new(codes::TYPE, self.span, message);
+        self.report(diagnostic.with_help(format!("write `.{ty}`")));
+        Some(ty)
     }
 
     /// Reports a word where a type should be.

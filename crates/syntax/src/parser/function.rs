@@ -61,10 +61,18 @@ impl Parser<'_> {
             };
             // If the head is unreadable that has been said, and this goes unsaid.
             let _ = self.unexpected(codes::EXPECTED, expected);
-            self.skip_head();
+            if readable && may_have_body && self.token == Token::Word && self.begins_line() {
+                // Only the brace is missing.
+                function.body = Some(self.opened_body(self.span));
+            } else {
+                self.skip_head();
+            }
         }
         if opens || !ends && may_have_body && self.at(Mark::OpenBrace) {
             function.body = Some(self.body());
+        } else if !ends && function.body.is_none() {
+            // What is wrong has been said; that there is no body need not be.
+            function.body = Some(Body { statements: Vec::new(), span: self.since(self.last) });
         }
         function.span = self.since(start);
         Ok(function)
@@ -186,6 +194,11 @@ impl Parser<'_> {
     fn body(&mut self) -> Body {
         let open = self.span;
         self.bump();
+        self.opened_body(open)
+    }
+
+    /// Reads what stands behind a body's opening brace.
+    fn opened_body(&mut self, open: Span) -> Body {
         let mut statements = self.statements(open);
         statements.shrink_to_fit();
         Body { statements, span: self.since(open.start) }
@@ -208,7 +221,7 @@ impl Parser<'_> {
             prototype.parameters = Some(self.parameters()?);
         }
         self.performance(&mut prototype.directives, false)?;
-        self.semicolon("`;`")?;
+        self.end_statement("`;`")?;
         prototype.span = self.since(start);
         Ok(prototype)
     }

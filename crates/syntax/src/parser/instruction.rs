@@ -7,6 +7,7 @@ use super::{Parser, Read, Traits};
 use crate::lexer::{Mark, Token};
 use crate::tree::{Guard, Instruction, Mnemonic, MnemonicId, Statement, Symbol};
 use crate::{Span, codes};
+use softwarp_isa::StateSpace;
 
 /// Words that are directives to the assembler wherever they stand, so that they cannot be modifiers. The
 /// manual does not have all of them.
@@ -72,7 +73,7 @@ impl Parser<'_> {
         let text = self.text();
         self.bump();
         if self.at(Mark::Colon) {
-            if text == "_" || text == super::WARP_SIZE {
+            if super::is_reserved(text) {
                 return Err(self.fail(codes::NAME, start, format!("`{text}` cannot be a label")));
             }
             let symbol = self.intern(text);
@@ -80,7 +81,21 @@ impl Parser<'_> {
             self.bump();
             return Ok(());
         }
+        if self.token == Token::Dotted && StateSpace::from_name(text).is_some() {
+            return self.undotted_declaration(statements, start);
+        }
         self.operation(statements, start.start, None, start)
+    }
+
+    /// `reg .b32 a;`: a declaration whose first word lacks its dot. It is read as if the dot were there.
+    #[cold]
+    fn undotted_declaration(&mut self, statements: &mut Vec<Statement>, word: Span) -> Read<()> {
+        let text = word.text(self.source);
+        let message = format!("`{text}` is not an instruction: a declaration begins with `.{text}`");
+        let _ = self.fail(codes::STATEMENT, word, message);
+        let variables = self.variables_in(word, StateSpace::from_name(text))?;
+        statements.push(Statement::Variable(variables));
+        Ok(())
     }
 
     /// `@p` or `@!p`, and an instruction.
@@ -90,7 +105,7 @@ impl Parser<'_> {
         let negated = self.eat(Mark::Exclamation);
         let name = self.name("a predicate")?;
         let guard = Some(Guard { name, negated });
-        if self.token != Token::Word || matches!(self.text(), "_" | super::WARP_SIZE) {
+        if self.token != Token::Word || super::is_reserved(self.text()) {
             return Err(self.unexpected(codes::STATEMENT, "an instruction behind its guard"));
         }
         self.instruction(statements, start, guard)
@@ -117,7 +132,7 @@ impl Parser<'_> {
         mut mnemonic_span: Span,
     ) -> Read<()> {
         let text = mnemonic_span.text(self.source);
-        if text == "_" || text == super::WARP_SIZE {
+        if super::is_reserved(text) {
             return Err(self.fail(codes::NAME, mnemonic_span, format!("`{text}` is no instruction")));
         }
         let scattered = self.token == Token::Dotted;
@@ -134,7 +149,7 @@ impl Parser<'_> {
         }
         read?;
         let operands = self.take_operands(mark);
-        self.semicolon("`,` or `;`")?;
+        self.end_statement("`,` or `;`")?;
         let span = self.since(start);
         statements.push(Statement::Instruction(Instruction {
             guard,

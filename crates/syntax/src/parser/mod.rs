@@ -169,10 +169,15 @@ impl<'a> Parser<'a> {
         if self.eat(mark) { Ok(()) } else { Err(self.unexpected(codes::EXPECTED, expected)) }
     }
 
-    /// Moves past the semicolon that ends a statement.
+    /// Moves past the semicolon that ends a statement. If it is missing at the end of a line, that is reported, and the statement counts as
+    /// it stands: what it declares is declared, and reading goes on with the next line.
     #[inline]
-    fn semicolon(&mut self, expected: &str) -> Read<()> {
-        if self.eat(Mark::Semicolon) { Ok(()) } else { Err(self.no_semicolon(expected)) }
+    fn end_statement(&mut self, expected: &str) -> Read<()> {
+        if self.eat(Mark::Semicolon) {
+            return Ok(());
+        }
+        let skip = self.no_semicolon(expected);
+        if self.begins_line() { Ok(()) } else { Err(skip) }
     }
 
     /// Reports that a statement goes on where it should end.
@@ -216,9 +221,9 @@ impl<'a> Parser<'a> {
         Span::new(start, self.last.max(start))
     }
 
-    /// Reads a name: any word but the sink and the one predefined constant.
+    /// Reads a name: any word but the sink, the one predefined constant and the words of `.loc`.
     fn name(&mut self, expected: &str) -> Read<Name> {
-        if self.token != Token::Word || matches!(self.text(), "_" | WARP_SIZE) {
+        if self.token != Token::Word || is_reserved(self.text()) {
             return Err(self.unexpected(codes::NAME, expected));
         }
         Ok(self.word())
@@ -249,6 +254,16 @@ impl<'a> Parser<'a> {
         let span = self.span;
         self.bump();
         Ok(At { is: value, span })
+    }
+
+    /// Reads one integer of 32 bits.
+    fn short_number(&mut self, expected: &str) -> Read<At<u64>> {
+        let number = self.number(expected)?;
+        if u32::try_from(number.is).is_err() {
+            let message = format!("{} does not fit 32 bits", number.is);
+            let _ = self.fail(codes::NUMBER, number.span, message);
+        }
+        Ok(number)
     }
 
     /// Reads one to `most` integers with commas between them.
@@ -391,6 +406,11 @@ impl<'a> Parser<'a> {
             module::BEGIN_ITEMS.contains(&word) || softwarp_isa::StateSpace::from_name(word).is_some()
         })
     }
+}
+
+/// Whether a word can name nothing: the sink, the warp's size, and two words of `.loc`.
+fn is_reserved(word: &str) -> bool {
+    matches!(word, "_" | WARP_SIZE | "function_name" | "inlined_at")
 }
 
 /// The one constant that has a name.

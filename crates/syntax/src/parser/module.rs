@@ -93,12 +93,16 @@ impl Parser<'_> {
         let item = match word {
             "version" => {
                 self.header_once(|item| matches!(item, Item::Version(_)));
+                let word = self.span;
                 self.bump();
-                let version = self.version()?;
+                let version = self.version(word)?;
                 Item::Version(Directive { is: version, span: self.since(start) })
             }
             "target" => {
-                self.header_once(|item| matches!(item, Item::Target(_)));
+                // Several may follow one another.
+                if !matches!(self.module.items.last(), Some(Item::Target(_))) {
+                    self.header_once(|item| matches!(item, Item::Target(_)));
+                }
                 self.bump();
                 let names = self.names("a target, such as `sm_90`")?;
                 Item::Target(Directive { is: names, span: self.since(start) })
@@ -191,9 +195,14 @@ impl Parser<'_> {
         }
     }
 
-    /// `9.0`
-    fn version(&mut self) -> Read<(u32, u32)> {
+    /// `9.0`, on the line of `.version` and without a comment between: the assembler reads both as one token.
+    fn version(&mut self, word: Span) -> Read<(u32, u32)> {
         let text = self.text();
+        let between = self.source.get(word.end as usize..self.span.start as usize).unwrap_or("");
+        if !between.bytes().all(|byte| matches!(byte, b' ' | b'\t')) {
+            let message = "the version must stand on the same line as `.version`, with blanks between them";
+            return Err(self.fail(codes::HEADER, word, message));
+        }
         let halves = text.split_once('.').filter(|_| self.token == Token::Decimal);
         let version = halves.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         let Some(version) = version else {
@@ -218,13 +227,13 @@ impl Parser<'_> {
         let alias = self.name("the alias's name")?;
         self.expect(Mark::Comma, "`,`")?;
         let function = self.name("a function's name")?;
-        self.semicolon("`;`")?;
+        self.end_statement("`;`")?;
         Ok((alias, function))
     }
 
     /// `1 "x.cu", 123, 456`
     fn file(&mut self) -> Read<FileDirective> {
-        let index = self.number("the file's number")?.is;
+        let index = self.short_number("the file's number")?.is;
         if self.token != Token::Text {
             return Err(self.unexpected(codes::EXPECTED, "the file's name in quotes"));
         }
@@ -253,7 +262,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.semicolon("`;`")?;
+        self.end_statement("`;`")?;
         Ok(texts)
     }
 
@@ -288,17 +297,30 @@ impl Parser<'_> {
                     self.bump();
                     self.expect(Mark::Colon, "`:` behind a label")?;
                 }
-                Token::Dotted if matches!(self.text(), ".b8" | ".b16" | ".b32" | ".b64") => {
+                Token::Dotted => {
+                    let bits = match self.text() {
+                        ".b8" => 8,
+                        ".b16" => 16,
+                        ".b32" => 32,
+                        ".b64" => 64,
+                        _ => return Err(self.no_section_data()),
+                    };
                     self.bump();
-                    self.section_data()?;
+                    self.section_data(bits)?;
                 }
-                _ => return Err(self.unexpected(codes::EXPECTED, "`.b8`, `.b16`, `.b32`, `.b64` or a label")),
+                _ => return Err(self.no_section_data()),
             }
         }
     }
 
-    /// `1, -2`, or `label+4`, or `label-label`, or `.debug_info+4`
-    fn section_data(&mut self) -> Read<()> {
+    #[cold]
+    fn no_section_data(&mut self) -> super::Skip {
+        self.unexpected(codes::EXPECTED, "`.b8`, `.b16`, `.b32`, `.b64` or a label")
+    }
+
+    /// `1, -2`, or `label+4`, or `label-label`, or `.debug_info+4`. What is wrong with a number or label is
+    /// noticed at the token after it, which could have gone on.
+    fn section_data(&mut self, bits: u32) -> Read<()> {
         match self.token {
             Token::Word | Token::Dotted => {
                 let may_subtract = self.token == Token::Word;
@@ -308,10 +330,25 @@ impl Parser<'_> {
                 } else if may_subtract && self.eat(Mark::Minus) {
                     self.name("a label")?;
                 }
+                if bits < 32 {
+                    let message = format!("an address does not fit `.b{bits}`: it takes `.b32` or `.b64`");
+                    let _ = self.fail(codes::NUMBER, self.span, message);
+                }
             }
             _ => loop {
-                self.eat(Mark::Minus);
-                self.number("an integer or a label")?;
+                let negative = self.eat(Mark::Minus);
+                if self.token != Token::Int {
+                    return Err(self.unexpected(codes::NUMBER, "an integer or a label"));
+                }
+                let magnitude = self.number("an integer or a label")?.is;
+                self.statement = self.statement.max(self.span.start);
+                let most = if negative { 1u64 << (bits - 1) } else { u64::MAX >> (64 - bits) };
+                let kept = if negative || bits == 64 { magnitude } else { magnitude & u64::from(u32::MAX) };
+                if bits < 64 && kept > most {
+                    let sign = if negative { "-" } else { "" };
+                    let message = format!("{sign}{magnitude} does not fit `.b{bits}`");
+                    let _ = self.fail(codes::NUMBER, self.span, message);
+                }
                 if !self.eat(Mark::Comma) {
                     break;
                 }

@@ -72,12 +72,29 @@ impl Parser<'_> {
     }
 
     fn ends_body(&self) -> bool {
-        self.at_dotted("entry")
-            || self.begins_line() && matches!(self.text(), ".visible" | ".weak") && self.before_entry()
+        self.at_dotted("entry") || self.begins_line() && (self.before_entry() || self.defines_function())
     }
 
-    /// Whether `.entry` follows the next token.
+    /// Whether the next token begins the definition of a function: what stands in a body is a declaration only.
+    fn defines_function(&self) -> bool {
+        let mut rest = self.source.get(self.span.start as usize..).unwrap_or("");
+        if let Some((word, behind)) = rest.split_once(char::is_whitespace)
+            && matches!(word, ".visible" | ".weak" | ".extern")
+        {
+            rest = behind.trim_start();
+        }
+        let Some(head) = rest.strip_prefix(".func").filter(|head| head.starts_with([' ', '\t', '\n', '(']))
+        else {
+            return false;
+        };
+        head.bytes().find(|byte| matches!(byte, b'{' | b'}' | b';')) == Some(b'{')
+    }
+
+    /// Whether the next token is a linkage and `.entry` follows it.
     fn before_entry(&self) -> bool {
+        if !matches!(self.text(), ".visible" | ".weak") {
+            return false;
+        }
         let rest = self.source.get(self.span.end as usize..).unwrap_or("");
         rest.trim_start().starts_with(".entry")
     }
@@ -101,7 +118,7 @@ impl Parser<'_> {
             "branchtargets" | "calltargets" => {
                 self.bump();
                 let names = self.names("a name")?;
-                self.semicolon("`,` or `;`")?;
+                self.end_statement("`,` or `;`")?;
                 let targets = Box::new(Directive { is: names, span: self.since(start) });
                 Ok(if word == "branchtargets" {
                     Statement::BranchTargets(targets)
@@ -145,7 +162,7 @@ impl Parser<'_> {
     fn location(&mut self) -> Read<()> {
         self.bump();
         for expected in ["the file's number", "a line", "a column"] {
-            self.number(expected)?;
+            self.short_number(expected)?;
         }
         if !self.eat(Mark::Comma) {
             return Ok(());
@@ -162,7 +179,7 @@ impl Parser<'_> {
         self.expect(Mark::Comma, "`,` and `inlined_at`")?;
         self.keyword("inlined_at")?;
         for expected in ["the file's number", "a line", "a column"] {
-            self.number(expected)?;
+            self.short_number(expected)?;
         }
         Ok(())
     }

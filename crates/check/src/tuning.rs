@@ -1,0 +1,109 @@
+//! The numbers of a function's tuning directives, and which of the directives go together (PTX ISA section 11.4).
+//!
+//! Lines are the assembler's: a directive that could take another number is judged at the token after it.
+
+use crate::codes::declarations as codes;
+use crate::context::{Context, next_token};
+use softwarp_isa::Version;
+use softwarp_syntax::tree::{At, Directive, Performance};
+use softwarp_syntax::{Diagnostic, Span};
+
+/// Directives whose numbers cannot be 0.
+const POSITIVE: &[&str] = &["maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "local_maxnreg"];
+
+/// Directives with up to three numbers.
+const THREE: &[&str] = &["maxntid", "reqntid", "reqnctapercluster"];
+
+/// Judges each directive before a body.
+pub fn check(context: &mut Context<'_>, directives: &[Directive<Performance>]) {
+    for (index, directive) in directives.iter().enumerate() {
+        let word = context.text(directive.is.word.symbol);
+        let arguments = &directive.is.arguments;
+        for argument in arguments {
+            check_size(context, word, *argument);
+        }
+        if word == "maxnctapersm" {
+            let help = "write `.minnctapersm`";
+            context.require_before("`.maxnctapersm`", Version::new(2, 1), directive.is.word.span, help);
+        }
+        let zero = arguments.iter().find(|argument| argument.is as u32 == 0);
+        if let (Some(zero), true) = (zero, POSITIVE.contains(&word)) {
+            let message = format!("`.{word}` needs positive numbers, and this is 0");
+            let mut diagnostic =
+                Diagnostic::new(codes::TUNING_NUMBER, judged_at(context, directive), message);
+            diagnostic = diagnostic.with_help(format!("write a number from 1 on, or leave `.{word}` out"));
+            context.report(diagnostic.with_related(zero.span, "the number"));
+        }
+        let crashes = arguments.iter().find(|argument| argument.is == u64::from(u32::MAX));
+        if let (Some(number), "maxntid" | "reqntid") = (crashes, word) {
+            let message = format!("`.{word} {}`: ptxas crashes on it", number.is);
+            let diagnostic = Diagnostic::new(codes::CRASH, number.span, message);
+            context.report(diagnostic.with_help("a block has at most 1024 threads"));
+        }
+        let module = context.module;
+        let before = |other: &str| {
+            let earlier = directives[..index].iter();
+            earlier.rev().find(|one| module.name(one.is.word.symbol) == other).map(|one| one.span)
+        };
+        let other = match word {
+            "reqnctapercluster" => before("maxclusterrank").map(|span| ("maxclusterrank", span)),
+            "maxclusterrank" => before("reqnctapercluster").map(|span| ("reqnctapercluster", span)),
+            _ => None,
+        };
+        if let Some((other, span)) = other {
+            let at = judged_at(context, directive);
+            conflict(context, at, word, other, span);
+        }
+        if let ("abi_preserve" | "abi_preserve_control", Some(first)) = (word, before(word)) {
+            let message = format!("`.{word}` stands twice");
+            let diagnostic = Diagnostic::new(codes::TUNING_CONFLICT, directive.is.word.span, message);
+            context.report(diagnostic.with_related(first, "the first").with_help("leave one of them out"));
+        }
+    }
+}
+
+/// Judges the directives of a kernel together. The assembler does at the end of its body.
+pub fn check_together(context: &mut Context<'_>, directives: &[Directive<Performance>], body: Span) {
+    let module = context.module;
+    let find = |word: &str| {
+        directives.iter().find(|one| module.name(one.is.word.symbol) == word).map(|one| one.span)
+    };
+    let end = Span::new(body.end.saturating_sub(1), body.end);
+    let (most, exact) = (find("maxntid"), find("reqntid"));
+    let lone = find("blocksareclusters").filter(|_| exact.is_none() || find("reqnctapercluster").is_none());
+    if let (Some(most), Some(_)) = (most, exact) {
+        conflict(context, end, "reqntid", "maxntid", most);
+    }
+    if let Some(span) = lone {
+        let message = "`.blocksareclusters` needs `.reqntid` and `.reqnctapercluster` beside it";
+        let diagnostic =
+            Diagnostic::new(codes::TUNING_CONFLICT, end, message).with_related(span, "it stands here");
+        context.report(diagnostic.with_help("say how large a block and a cluster are, or leave it out"));
+    }
+}
+
+fn conflict(context: &mut Context<'_>, at: Span, word: &str, other: &str, span: Span) {
+    let message = format!("`.{word}` and `.{other}` exclude one another");
+    let diagnostic = Diagnostic::new(codes::TUNING_CONFLICT, at, message);
+    context.report(
+        diagnostic.with_related(span, format!("`.{other}` stands here")).with_help("leave one of them out"),
+    );
+}
+
+/// Numbers have 32 bits; of one with more than 64 the assembler has lost the upper bits before it looks.
+fn check_size(context: &mut Context<'_>, word: &str, argument: At<u64>) {
+    if u32::try_from(argument.is).is_err() {
+        let message = format!("`.{word} {}` does not fit 32 bits", argument.is);
+        let diagnostic = Diagnostic::new(codes::TUNING_NUMBER, argument.span, message);
+        context.report(diagnostic.with_help("the largest number is 4294967295"));
+    }
+}
+
+/// Where the assembler judges a directive: at its last number, or one token later if more numbers could follow.
+fn judged_at(context: &Context<'_>, directive: &Directive<Performance>) -> Span {
+    let arguments = &directive.is.arguments;
+    if THREE.contains(&context.text(directive.is.word.symbol)) && arguments.len() < 3 {
+        return next_token(context.source, directive.span.end);
+    }
+    arguments.last().map_or(directive.is.word.span, |last| last.span)
+}
