@@ -9,10 +9,14 @@ use crate::lanes::{LANES, lanes};
 use crate::memory::private::Private;
 use crate::program::{Call, Callee, Memory, NONE, Op, Provided, Step};
 use crate::sanitize::bounds::TAG_SHIFT;
+use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Sanitizer};
 
 /// The most that the registers of a warp's calls may take: an endless recursion ends here.
 const MOST_WEIGHT: u64 = 256 << 20;
+
+/// Bytes of a thread's memory in which frames of calls that are over are not used again, where that is looked at.
+const QUARANTINE: u64 = 32 << 10;
 
 /// The longest string that is read from memory.
 const LONGEST_STRING: usize = 1 << 16;
@@ -63,7 +67,7 @@ impl Warp {
         let alignment = env.spaces.image.function(body.function).frame.alignment.max(16);
         let top = env.spaces.windows.local.size;
         let mut bottom = self.calls[split.call as usize].bottom;
-        if launch.tags() && self.lowest > top - launch.most_stack / 4 {
+        if launch.tags() && self.lowest > top - QUARANTINE {
             // Frames of calls that are over are not used again at once.
             bottom = bottom.min(self.lowest);
         }
@@ -263,6 +267,7 @@ impl Warp {
         }
         for &range in &to.outputs {
             copy(&memory, &mut self.calls[call].parameters, range, taking);
+            self.calls[call].shadow.pass(&Shadow::default(), range, taking);
         }
         Ok(())
     }
