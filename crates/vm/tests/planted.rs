@@ -129,3 +129,26 @@ fn bounds() {
 fn heap() {
     replay(include_str!("planted/heap.ptx"));
 }
+
+#[test]
+fn a_block_may_be_freed_by_a_later_launch() {
+    let source = ".version 8.6\n.target sm_90\n.address_size 64\n.global .u64 kept;
+        .extern .func (.param .b64 r) malloc(.param .b64 n);
+        .extern .func free(.param .b64 p);
+        .visible .entry take() { .reg .b64 %d; .param .b64 a; .param .b64 r;
+            st.param.b64 [a], 24; call.uni (r), malloc, (a); ld.param.b64 %d, [r]; st.global.u64 [kept], %d; ret; }
+        .visible .entry give() { .reg .b64 %d; .param .b64 a;
+            ld.global.u64 %d, [kept]; st.param.b64 [a], %d; call.uni free, (a); ret; }";
+    let options = LoadOptions { red_zones: true, ..LoadOptions::default() };
+    let mut device = Device::load(&[source], options).unwrap();
+    let launch = |device: &mut Device, kernel: &str| {
+        let launch = Launch { sanitize: Sanitize::ALL, ..Launch::new(kernel, [1; 3], [1; 3], &[]) };
+        assert!(device.launch(&launch).unwrap().findings.is_empty());
+        device.leaks()
+    };
+    let leaks = launch(&mut device, "take");
+    assert_eq!(leaks.len(), 1, "{leaks:?}");
+    assert_eq!(leaks[0].kind.word(), "leak");
+    assert!(leaks[0].at.place.span.text(source).starts_with("call.uni (r), malloc"));
+    assert_eq!(launch(&mut device, "give"), []);
+}

@@ -16,6 +16,7 @@
 //! not told apart.
 
 use super::RegisterUse;
+use super::bounds::TAGGED;
 use crate::lanes::{Frame, LANES, lanes};
 use crate::program::defined::{CONSTANT, Effect, GIVEN, Table, Uses};
 use crate::program::matrix::MatrixOp;
@@ -216,7 +217,13 @@ impl Shadow {
         // The base of an address comes first, if there is one.
         let address = |base: u32| reads.split_at(usize::from(base != NONE).min(reads.len()));
         let misused = match step {
+            Step::Load(access) if access.address.memory == Memory::Function => {
+                return self.load_parameters(uses, access, taking);
+            }
             Step::Load(access) => self.misused(address(access.address.base).0, taking, RegisterUse::Address),
+            Step::Store(access) if access.address.memory == Memory::Function => {
+                return self.store_parameters(uses, access, taking);
+            }
             Step::Store(access) => {
                 let (base, data) = address(access.address.base);
                 let wrong = self.misused(base, taking, RegisterUse::Address);
@@ -266,7 +273,8 @@ impl Shadow {
             for word in at / 4..(at + u64::from(access.bytes)).div_ceil(4) {
                 if let Some(known) = self.parameters.get_mut(word as usize) {
                     // Of words that are written in part, any part counts.
-                    let before = if access.bytes < 4 { known.0 } else { known.0 & !taking };
+                    let part = access.bytes < 4 && !at.is_multiple_of(4);
+                    let before = if part { known.0 } else { known.0 & !taking };
                     known.0 = before | undefined & taking;
                     if undefined & taking != 0 {
                         known.1 = cause;
@@ -304,7 +312,10 @@ impl Shadow {
         }
         let windows = softwarp_image::Windows::for_address_bits(if wide { 64 } else { 32 });
         let row = if wide { frame.row::<u64>(base) } else { frame.row::<u32>(base).map(u64::from) };
-        (0..LANES).fold(0, |mask, lane| mask | u32::from(windows.local.contains(row[lane])) << lane)
+        // With tags, the window is larger.
+        let size = if wide { TAGGED } else { windows.local.size };
+        let inside = |lane: usize| row[lane].wrapping_sub(windows.local.base) < size;
+        (0..LANES).fold(0, |mask, lane| mask | u32::from(inside(lane)) << lane)
     }
 
     /// An operation among lanes; shuffles are looked at when they are done.

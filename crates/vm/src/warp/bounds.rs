@@ -11,6 +11,7 @@ use crate::sanitize::bounds::{Bounds, TAG_SHIFT, TAGGED, tag};
 use crate::sanitize::{Actor, FindingKind, Sanitizer, Touched};
 use softwarp_image::ObjectId;
 use softwarp_image::image::BANK_BYTES;
+use softwarp_isa::StateSpace;
 
 impl Warp {
     /// An instruction is about to use so many bytes of memory at an address.
@@ -78,6 +79,8 @@ impl Warp {
         let object = spaces.image.object(id);
         let activation = &self.calls[split.call as usize];
         let base = match memory {
+            // Parameters may lie there, too.
+            Memory::Frame if object.space != StateSpace::Local => return None,
             Memory::Frame => activation.base.wrapping_add(object.offset?),
             Memory::Shared | Memory::Cluster => {
                 let offset = match object.is_dynamic_shared() {
@@ -203,8 +206,9 @@ fn judge_range(env: &Env<'_>, bounds: &Bounds, (memory, at): (Memory, u64), byte
         Memory::Constant if at < BANK_BYTES => (&bounds.constant, at),
         Memory::Kernel => (&bounds.parameters, at),
         Memory::Shared | Memory::Cluster => match located(env, memory, at) {
-            Some((_, _, start)) => (&bounds.shared, start),
-            None => return Judged::Unknown,
+            // Past the end it is a fault, or the system's.
+            Some((_, _, start)) if start < env.launch.shared_bytes => (&bounds.shared, start),
+            _ => return Judged::Unknown,
         },
         _ => return Judged::Unknown,
     };

@@ -9,6 +9,7 @@ use crate::lanes::{LANES, lanes};
 use crate::memory::private::Private;
 use crate::program::{Call, Callee, Memory, NONE, Op, Provided, Step};
 use crate::sanitize::bounds::TAG_SHIFT;
+use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Sanitizer};
 
 /// The most that the registers of a warp's calls may take: four times the local memory that its threads can have.
@@ -17,6 +18,9 @@ const MOST_WEIGHT: u64 = 64 << 20;
 /// The most calls in one another. A GPU keeps at least the return address of a call in local memory, in steps of 16
 /// bytes: more calls do not fit into 512 KiB, whatever they do.
 const MOST_DEPTH: u32 = (512 << 10) / 16;
+
+/// Bytes of a thread's memory in which frames of calls that are over are not used again, where that is looked at.
+const QUARANTINE: u64 = 32 << 10;
 
 /// The longest string that is read from memory.
 const LONGEST_STRING: usize = 1 << 16;
@@ -67,7 +71,7 @@ impl Warp {
         let alignment = env.spaces.image.function(body.function).frame.alignment.max(16);
         let top = env.spaces.windows.local.size;
         let mut bottom = self.calls[split.call as usize].bottom;
-        if launch.tags() && self.lowest > top - launch.most_stack / 4 {
+        if launch.tags() && self.lowest > top - QUARANTINE {
             // Frames of calls that are over are not used again at once.
             bottom = bottom.min(self.lowest);
         }
@@ -271,6 +275,7 @@ impl Warp {
         }
         for &range in &to.outputs {
             copy(&memory, &mut self.calls[call].parameters, range, taking);
+            self.calls[call].shadow.pass(&Shadow::default(), range, taking);
         }
         Ok(())
     }
