@@ -88,6 +88,7 @@ fn fits(wanted: &Wanted, operand: &str) -> bool {
     match &wanted.kind {
         Kind::Any | Kind::Call => true,
         Kind::Label => operand == "L0",
+        Kind::Sink => operand == "_",
         Kind::Value(value) => value_fits(value, operand),
         Kind::Pair(first, second) => match split(operand, '|')[..] {
             [one] => second.optional && fits(first, one),
@@ -98,7 +99,7 @@ fn fits(wanted: &Wanted, operand: &str) -> bool {
             Some(parts) => {
                 counts.contains(&(parts.len() as u8)) && parts.iter().all(|part| value_fits(element, part))
             }
-            None => *bare && value_fits(element, operand),
+            None => *bare && operand != "_" && value_fits(element, operand),
         },
         Kind::Immediate(range) => match operand.parse::<i64>() {
             Ok(number) => range.is_none_or(|(least, most)| (least..=most).contains(&number)),

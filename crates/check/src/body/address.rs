@@ -12,6 +12,7 @@ use super::labels::Marks;
 use super::meaning::Meaning;
 use super::plan::{Accepts, Spaces, Special, Want};
 use super::remark::Remark;
+use super::rule::{AddressRule, Width};
 use crate::checked::{Place, VarId};
 use crate::names::Entity;
 use softwarp_isa::instruction::{LiteralKind, Space};
@@ -26,9 +27,20 @@ const INDIRECT_TEXTURES: (Version, u16) = (Version::new(3, 1), 20);
 const RETURN_ADDRESSES: Version = Version::new(5, 1);
 
 impl Walk<'_, '_> {
-    /// `[a]`, in one of these spaces; the flag says whether 32 bits of it would be too few.
-    pub(super) fn address(&mut self, special: Special, spaces: (Spaces, bool), operand: &Operand) -> Fits {
+    /// `[a]`, in one of these spaces.
+    pub(super) fn address(
+        &mut self,
+        special: Special,
+        spaces: (Spaces, AddressRule),
+        operand: &Operand,
+    ) -> Fits {
         let at = operand.span;
+        if spaces.1.unchecked && matches!(operand.kind, OperandKind::Address(_)) {
+            return self.names_exist(operand);
+        }
+        if spaces.1.bare && matches!(operand.kind, OperandKind::Name(_) | OperandKind::Offset(..)) {
+            return self.bare_address(special, spaces, operand);
+        }
         let inner = match operand.kind {
             OperandKind::Unified(inner) => inner.of(&self.context.module.operands).first(),
             _ => None,
@@ -46,6 +58,18 @@ impl Walk<'_, '_> {
         };
         self.address_part(special, spaces, part)?;
         if inner.is_some() { self.unified(special, part) } else { Ok(()) }
+    }
+
+    /// An address without its brackets: a register of any type, or a variable.
+    fn bare_address(&mut self, special: Special, spaces: (Spaces, AddressRule), operand: &Operand) -> Fits {
+        if let OperandKind::Name(symbol) = operand.kind {
+            match self.meaning(symbol) {
+                Meaning::Register { ty, lanes: 1, .. } if ty != Type::Pred => return Ok(()),
+                Meaning::Special(_) => return misfit(operand.span, Why::Special),
+                _ => {}
+            }
+        }
+        self.address_part(special, spaces, operand)
     }
 
     /// `[x].unified`: a variable there must have that attribute.
@@ -73,7 +97,12 @@ impl Walk<'_, '_> {
     }
 
     /// What stands in the brackets of an address.
-    pub(super) fn address_part(&mut self, special: Special, spaces: (Spaces, bool), part: &Operand) -> Fits {
+    pub(super) fn address_part(
+        &mut self,
+        special: Special,
+        spaces: (Spaces, AddressRule),
+        part: &Operand,
+    ) -> Fits {
         let at = part.span;
         match part.kind {
             OperandKind::Name(symbol) => self.named_address(special, spaces, symbol, at),
@@ -88,7 +117,7 @@ impl Walk<'_, '_> {
     fn offset_address(
         &mut self,
         special: Special,
-        spaces: (Spaces, bool),
+        spaces: (Spaces, AddressRule),
         base: Range<Operand>,
         offset: ExprId,
     ) -> Fits {
@@ -114,14 +143,20 @@ impl Walk<'_, '_> {
         };
         if kind != LiteralKind::Integer {
             misfit(part.span, Why::FloatOffset)
-        } else if spaces.has(Space::Local) || spaces.has(Space::Tensor) || spaces.is_empty() {
+        } else if spaces.has(Space::Local) || spaces.is_empty() {
             Ok(())
         } else {
             misfit(part.span, Why::ImmediateAddress)
         }
     }
 
-    fn named_address(&mut self, special: Special, spaces: (Spaces, bool), symbol: Symbol, at: Span) -> Fits {
+    fn named_address(
+        &mut self,
+        special: Special,
+        spaces: (Spaces, AddressRule),
+        symbol: Symbol,
+        at: Span,
+    ) -> Fits {
         match self.meaning(symbol) {
             Meaning::Register { id, ty, lanes } => {
                 if lanes > 1 {
@@ -129,8 +164,19 @@ impl Walk<'_, '_> {
                 }
                 self.register_address(spaces, id, ty, at)
             }
+            Meaning::Variable(id)
+                if spaces.1.shared_only && self.context.checked.variable(id).space != StateSpace::Shared =>
+            {
+                misfit(at, Why::Space { id, spaces: Spaces::one(Space::Shared) })
+            }
             Meaning::Variable(id) => self.variable_address(special, spaces.0, id, at),
-            Meaning::Special(register) if register.components == 1 => Ok(()),
+            Meaning::Special(_) if spaces.1.no_special => misfit(at, Why::Special),
+            Meaning::Special(register) if register.components == 1 => {
+                match spaces.1.width == Width::Long && register.ty.bits() != 64 {
+                    true => misfit(at, Why::Special),
+                    false => Ok(()),
+                }
+            }
             Meaning::Special(_) => misfit(at, Why::Sort(Sort::Vector)),
             Meaning::WarpSize if spaces.0.has(Space::Local) => Ok(()),
             Meaning::WarpSize => misfit(at, Why::ImmediateAddress),
@@ -140,12 +186,26 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn register_address(&mut self, (spaces, wide): (Spaces, bool), id: VarId, ty: Type, at: Span) -> Fits {
+    fn register_address(
+        &mut self,
+        (spaces, rule): (Spaces, AddressRule),
+        id: VarId,
+        ty: Type,
+        at: Span,
+    ) -> Fits {
         let integer = ty.is_int() || ty.class() == Class::Bits;
-        if !integer || ty == Type::B128 {
-            return misfit(at, Why::AddressType { id, ty });
+        let width = match rule.width {
+            Width::Any => ty != Type::B128,
+            Width::NotSixteen => ty != Type::B128 && ty.bits() != 16,
+            Width::WordOrLong => matches!(ty.bits(), 32 | 64),
+            Width::Long => ty.bits() == 64,
+            Width::Word => ty.bits() == 32,
+            Width::Bits => ty == Type::B32,
+        };
+        if !integer || !width {
+            return misfit(at, Why::AddressType { id, ty, width: rule.width });
         }
-        if ty.bits() == 32 && wide {
+        if ty.bits() == 32 && rule.wide {
             return misfit(at, Why::NarrowAddress);
         }
         if self.kernel && spaces.has(Space::ParamFunc) {
@@ -309,6 +369,7 @@ impl Walk<'_, '_> {
 fn reaches(space: Space, variable: StateSpace) -> bool {
     match space.of_variables() {
         Some(own) => own == variable,
+        None if space == Space::Tensor => false,
         None => matches!(variable, StateSpace::Global | StateSpace::Shared | StateSpace::Local),
     }
 }

@@ -8,6 +8,7 @@ use super::fit::{Misfit, Sort, Why};
 use super::meaning::Meaning;
 use super::plan::{Accepts, Spaces, Variant, Want, What};
 use super::ranges::Bounds;
+use super::rule::Width;
 use crate::checked::VarId;
 use crate::codes::instructions as codes;
 use crate::context::Context;
@@ -275,6 +276,12 @@ impl Words<'_, '_, '_> {
             Why::Negated => self
                 .saying(codes::NEGATION, "cannot be negated")
                 .with_help("negate into another register first, with `not` or `neg`"),
+            Why::InvertedFloat => self
+                .saying(codes::IMMEDIATE, "is a float with `!` or `~`, which are of integers")
+                .with_help("write the number itself, or its bits as an integer"),
+            Why::OnlySink => self
+                .saying(codes::SINK, "can only be the sink `_`: this form returns nothing")
+                .with_help("write `_`"),
             Why::Sink => self
                 .saying(codes::SINK, "cannot be the sink `_`")
                 .with_help("name a register: `_` is for results that nobody wants"),
@@ -297,10 +304,16 @@ impl Words<'_, '_, '_> {
                 )
                 .with_help("raise `.version` or `.target`, if what runs the module has them"),
             Why::Space { id, spaces } => self.space(id, spaces),
-            Why::AddressType { id, ty } => self
-                .saying(codes::ADDRESS_TYPE, format!("is a .{ty} register, which cannot hold an address"))
+            Why::AddressType { id, ty, width } => self
+                .saying(
+                    codes::ADDRESS_TYPE,
+                    format!("is a .{ty} register, which cannot hold an address here"),
+                )
                 .with_related(self.span_of(id), format!("`{}` is declared .{ty} here", self.name_of(id)))
-                .with_help("put the address into a .u64 register"),
+                .with_help(match width {
+                    Width::Word | Width::Bits => "an address of tensor memory is in a .b32 register",
+                    _ => "put the address into a .u64 register",
+                }),
             Why::NarrowAddress => narrow_address(self.at),
             Why::ImmediateAddress => self
                 .saying(codes::IMMEDIATE_ADDRESS, "is a constant: only local memory has such addresses")
@@ -410,6 +423,7 @@ impl Words<'_, '_, '_> {
             What::Tensor { .. } => "a tensor map and coordinates in brackets are wanted",
             What::Immediate(_) => "a constant is wanted",
             What::Label => "a label is wanted",
+            What::Sink => "the sink `_` is wanted",
             What::Any => "something else is wanted",
         };
         let is = sort.name();

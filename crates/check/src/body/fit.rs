@@ -7,13 +7,14 @@ use super::Walk;
 use super::meaning::{self, Meaning};
 use super::plan::{Accepts, Plans, Spaces, Special, Want, What};
 use super::ranges::Bounds;
+use super::rule::Width;
 use crate::checked::VarId;
 use crate::constant;
 use softwarp_isa::instruction::LiteralKind;
 use softwarp_isa::special::SpecialRegister;
 use softwarp_isa::{Class, Opaque, Type};
 use softwarp_syntax::Span;
-use softwarp_syntax::tree::{Expr, ExprId, Literal, Operand, OperandKind, Symbol};
+use softwarp_syntax::tree::{Expr, ExprId, Literal, Operand, OperandKind, Symbol, UnaryOp};
 
 /// The value of `WARP_SZ`.
 const WARP_SIZE: u64 = 32;
@@ -67,7 +68,11 @@ pub(super) enum Why {
         lanes: u8,
     },
     Negated,
+    /// `!1.5`
+    InvertedFloat,
     Sink,
+    /// Something else than the sink.
+    OnlySink,
     Special,
     ReadOnly,
     /// A special register that the module's version or target does not have.
@@ -80,6 +85,7 @@ pub(super) enum Why {
     AddressType {
         id: VarId,
         ty: Type,
+        width: Width,
     },
     /// A 32-bit address of global memory.
     NarrowAddress,
@@ -162,7 +168,7 @@ impl Walk<'_, '_> {
                 self.value(special, want, accepts, operand)?;
                 self.within(want, operand)
             }
-            What::Address(spaces, wide) => self.address(special, (spaces, wide), operand),
+            What::Address(spaces, rule) => self.address(special, (spaces, rule), operand),
             What::Vector { counts, element, bare } => {
                 self.vector(want, plans.counts(counts), element, bare, operand)
             }
@@ -183,6 +189,10 @@ impl Walk<'_, '_> {
                 self.within(want, operand)
             }
             What::Label => self.label_operand(special, operand),
+            What::Sink => match operand.kind {
+                OperandKind::Sink | OperandKind::Error => Ok(()),
+                _ => misfit(operand.span, Why::OnlySink),
+            },
             What::Any => self.names_exist(operand),
         }
     }
@@ -224,6 +234,9 @@ impl Walk<'_, '_> {
             OperandKind::Member(base, member) => self.member(want, accepts, (base, member), at),
             OperandKind::Expr(id) => {
                 let kind = self.kind_of_expression(id);
+                if kind != LiteralKind::Integer && self.inverts(id) {
+                    return misfit(at, Why::InvertedFloat);
+                }
                 constant_of(want, accepts, kind, at)
             }
             OperandKind::Sink if accepts.has(Accepts::SINK) => Ok(()),
@@ -235,8 +248,14 @@ impl Walk<'_, '_> {
                 }
                 self.value(special, want, accepts, inner)
             }
-            OperandKind::Negated(_) => misfit(at, Why::Negated),
+            OperandKind::Negated(inner) => match inner.of(&self.context.module.operands) {
+                [inner] if accepts.has(Accepts::MINUS) && is_register(inner) => {
+                    self.value(special, want, accepts, inner)
+                }
+                _ => misfit(at, Why::Negated),
+            },
             OperandKind::Vector(parts) => match parts.of(&self.context.module.operands) {
+                [one] if accepts.has(Accepts::BRACED) && !want.writes && self.is_special(one) => Ok(()),
                 [one] if accepts.has(Accepts::BRACED) && is_simple(one) => {
                     self.value(special, want, accepts, one)
                 }
@@ -290,8 +309,12 @@ impl Walk<'_, '_> {
 
     /// `v.x`, `%tid.x`
     fn member(&mut self, want: &Want, accepts: Accepts, (base, member): (Symbol, Symbol), at: Span) -> Fits {
-        let element = meaning::element(self.context.text(member));
+        let text = self.context.text(member);
+        let element = meaning::element(text);
+        let selected = accepts.selector.accepts(text);
         match self.meaning(base) {
+            Meaning::Register { ty, lanes: 1, .. } if selected && accepts.register(ty) => Ok(()),
+            Meaning::Register { id, ty, lanes: 1 } if selected => misfit(at, Why::Type { id, ty }),
             Meaning::Register { id, ty, lanes } => match element {
                 Some(element) if element < lanes && lanes > 1 => {
                     if accepts.register(ty) {
@@ -384,6 +407,16 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Whether an operand is a special register of one word.
+    fn is_special(&mut self, operand: &Operand) -> bool {
+        let (OperandKind::Name(symbol) | OperandKind::Member(symbol, _)) = operand.kind else { return false };
+        let scalar = matches!(operand.kind, OperandKind::Name(_));
+        match self.meaning(symbol) {
+            Meaning::Special(register) => (register.components == 1) == scalar,
+            _ => false,
+        }
+    }
+
     /// A constant from a range.
     fn immediate(&mut self, range: Option<(i64, i64)>, operand: &Operand) -> Fits {
         let at = operand.span;
@@ -391,12 +424,17 @@ impl Walk<'_, '_> {
             OperandKind::Literal(Literal::Int { value, .. }) => value as i64,
             OperandKind::Literal(literal) => return misfit(at, Why::Constant(kind_of(literal))),
             OperandKind::Expr(id) => match self.kind_of_expression(id) {
-                LiteralKind::Integer => return Ok(()),
+                LiteralKind::Integer => {
+                    match constant::evaluate(self.context, id).and_then(constant::Value::int) {
+                        Some(value) => value as i64,
+                        None => return Ok(()),
+                    }
+                }
                 kind => return misfit(at, Why::Constant(kind)),
             },
             OperandKind::Error => return Ok(()),
             OperandKind::Name(symbol) => match self.meaning(symbol) {
-                Meaning::WarpSize => return Ok(()),
+                Meaning::WarpSize => WARP_SIZE as i64,
                 Meaning::Unknown => return misfit(at, Why::Undeclared(symbol)),
                 _ => return misfit(at, Why::Sort(Sort::Register)),
             },
@@ -423,6 +461,21 @@ impl Walk<'_, '_> {
             Some(value) => misfit(operand.span, Why::Bounds { value, bounds }),
             None => Ok(()),
         }
+    }
+
+    /// Whether an expression has a `!` or `~`, which are of integers.
+    fn inverts(&self, id: ExprId) -> bool {
+        let mut rest = vec![id];
+        while let Some(id) = rest.pop() {
+            match self.context.module.expression(id).is {
+                Expr::Unary(UnaryOp::Not | UnaryOp::Complement, _) => return true,
+                Expr::Unary(_, inner) | Expr::Paren(inner) => rest.push(inner),
+                Expr::Binary(_, left, right) => rest.extend([left, right]),
+                Expr::Conditional(_, then, otherwise) => rest.extend([then, otherwise]),
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Whether a constant expression is a float or an integer.
@@ -474,6 +527,11 @@ fn is_simple(operand: &Operand) -> bool {
         operand.kind,
         OperandKind::Name(_) | OperandKind::Member(..) | OperandKind::Literal(_) | OperandKind::Expr(_)
     )
+}
+
+/// Whether an operand is a register by its form, or part of one.
+fn is_register(operand: &Operand) -> bool {
+    matches!(operand.kind, OperandKind::Name(_) | OperandKind::Member(..))
 }
 
 /// Whether an operator gives a number of its operands' kind; comparisons give integers.

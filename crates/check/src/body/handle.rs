@@ -8,7 +8,8 @@
 use super::Walk;
 use super::fit::{Fits, Sort, Why, misfit};
 use super::meaning::Meaning;
-use super::plan::{Accepts, Special, Want};
+use super::plan::{Accepts, Spaces, Special, Want};
+use softwarp_isa::instruction::Space;
 use softwarp_isa::{Opaque, StateSpace, Type};
 use softwarp_syntax::tree::{Operand, OperandKind};
 
@@ -44,7 +45,7 @@ impl Walk<'_, '_> {
             None => {}
         }
         match (coordinates, place) {
-            (Some((counts, element)), Some(place)) => self.coordinates(counts, element, array, place),
+            (Some((counts, element)), Some(place)) => self.coordinates(of, (counts, element), array, place),
             _ => Ok(()),
         }
     }
@@ -69,12 +70,20 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn coordinates(&mut self, counts: &[u8], element: Accepts, array: bool, operand: &Operand) -> Fits {
+    fn coordinates(
+        &mut self,
+        of: Opaque,
+        (counts, element): (&[u8], Accepts),
+        array: bool,
+        operand: &Operand,
+    ) -> Fits {
         if array && let OperandKind::Vector(parts) = operand.kind {
             return self.layered(counts, element, parts.of(&self.context.module.operands), operand);
         }
         let want = Want::source("c", element);
-        self.vector(&want, counts, element, counts.contains(&1), operand)
+        // The assembler lets one register stand for all coordinates of a surface.
+        let bare = counts.contains(&1) || of == Opaque::Surfref;
+        self.vector(&want, counts, element, bare, operand)
     }
 
     /// `{index, x, y}`: the layer of an array, and coordinates that can be of another type.
@@ -90,28 +99,47 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// `[tensor-map, {x, y}]`: the map's address is generic, and its coordinates are 32-bit integers.
+    /// `[tensor-map, {x, y}]`: the map is in global memory, or its address in a register, whatever the register's type;
+    /// the coordinates are 32-bit integers in braces.
     pub(super) fn tensor(&mut self, dimensions: u8, operand: &Operand) -> Fits {
         let at = operand.span;
         let OperandKind::Address(parts) = operand.kind else {
             let error = matches!(operand.kind, OperandKind::Error);
             return if error { Ok(()) } else { misfit(at, Why::Sort(Sort::Register)) };
         };
-        let parts = parts.of(&self.context.module.operands);
-        if parts.len() != 2 {
+        let [map, coordinates] = parts.of(&self.context.module.operands) else {
             return misfit(at, Why::Sort(Sort::Address));
+        };
+        self.tensor_map(map)?;
+        let want = Want::source("tensorCoords", Accepts::INDEX);
+        match coordinates.kind {
+            OperandKind::Vector(_) => self.vector(&want, &[dimensions], Accepts::INDEX, false, coordinates),
+            OperandKind::Error => Ok(()),
+            _ => misfit(coordinates.span, Why::Size { found: 1 }),
         }
-        if let [_, Operand { kind: OperandKind::Vector(coordinates), span }] = parts
-            && dimensions > 0
-            && coordinates.len != u32::from(dimensions)
-        {
-            return misfit(*span, Why::Size { found: coordinates.len as usize });
+    }
+
+    fn tensor_map(&mut self, map: &Operand) -> Fits {
+        let symbol = match map.kind {
+            OperandKind::Name(symbol) => symbol,
+            OperandKind::Offset(base, _) => match base.of(&self.context.module.operands) {
+                [Operand { kind: OperandKind::Name(symbol), .. }] => *symbol,
+                _ => return misfit(map.span, Why::ImmediateAddress),
+            },
+            OperandKind::Error => return Ok(()),
+            _ => return misfit(map.span, Why::ImmediateAddress),
+        };
+        match self.meaning(symbol) {
+            Meaning::Register { .. } => Ok(()),
+            Meaning::Variable(id) => match self.context.checked.variable(id).space {
+                StateSpace::Global => Ok(()),
+                _ => misfit(map.span, Why::Space { id, spaces: Spaces::one(Space::Global) }),
+            },
+            Meaning::Special(_) => misfit(map.span, Why::Special),
+            Meaning::Unknown => misfit(map.span, Why::Undeclared(symbol)),
+            Meaning::Function(_) => misfit(map.span, Why::Sort(Sort::Function)),
+            Meaning::Label(_) => misfit(map.span, Why::Sort(Sort::Label)),
+            Meaning::WarpSize => misfit(map.span, Why::ImmediateAddress),
         }
-        if let [map, coordinates @ Operand { kind: OperandKind::Vector(_), .. }] = parts {
-            self.names_exist(map)?;
-            let want = Want::source("tensorCoords", Accepts::INDEX);
-            return self.vector(&want, &[1, 2, 3, 4, 5], Accepts::INDEX, false, coordinates);
-        }
-        self.names_exist(operand)
     }
 }

@@ -16,6 +16,7 @@ mod meaning;
 mod plan;
 mod ranges;
 mod remark;
+mod rule;
 mod settle;
 mod vector;
 

@@ -5,10 +5,11 @@
 //! form with optional operands becomes one [`Variant`] for every way of leaving some out.
 
 use super::ranges::{self, Bounds};
+use super::rule::{self, AddressRule};
 use crate::context::Context;
 use softwarp_isa::instruction::{self, Access};
 use softwarp_isa::instruction::{
-    Fault, Fit, Kind, LiteralKind, Resolution, Shape, Signature, Space, Value, Wanted,
+    Fault, Fit, Kind, LiteralKind, Resolution, Selector, Shape, Signature, Space, Value, Wanted,
 };
 use softwarp_isa::{Class, Opaque, Target, Type};
 use softwarp_syntax::Module;
@@ -136,8 +137,8 @@ pub(super) enum What {
         element: Accepts,
         bare: bool,
     },
-    /// An address in one of these spaces; whether 32 bits of it would ask for the 32-bit ABI.
-    Address(Spaces, bool),
+    /// An address in one of these spaces.
+    Address(Spaces, AddressRule),
     Handle {
         of: Opaque,
         coordinates: Option<(&'static [u8], Accepts)>,
@@ -151,6 +152,8 @@ pub(super) enum What {
     },
     Immediate(Option<(i64, i64)>),
     Label,
+    /// `_`
+    Sink,
     Any,
 }
 
@@ -163,6 +166,8 @@ pub(super) struct Accepts {
     pub ty: Type,
     /// The space that a variable must be in for its address to stand: that which the instruction names.
     pub space: Option<Space>,
+    /// Which part of the register can be named.
+    pub selector: Selector,
 }
 
 impl Accepts {
@@ -181,6 +186,8 @@ impl Accepts {
     pub const FUNCTION: u16 = 512;
     /// The manual fixes the operand's type, whatever the mnemonic's types are.
     pub const FIXED: u16 = 1024;
+    /// `-a`
+    pub const MINUS: u16 = 2048;
 
     /// 32-bit integers: indices and coordinates of the instructions that fix their type.
     pub const INDEX: Accepts = Accepts {
@@ -188,6 +195,7 @@ impl Accepts {
         forms: Accepts::INTEGER,
         ty: Type::S32,
         space: None,
+        selector: Selector::No,
     };
 
     fn new(value: &Value, shape: &Shape, special: Special) -> Accepts {
@@ -209,7 +217,8 @@ impl Accepts {
             | flag(value.forms.negated, Accepts::NEGATED)
             | flag(value.forms.sink, Accepts::SINK)
             | flag(packs, Accepts::PACKED)
-            | flag(VECTOR_OPCODES.contains(&shape.opcode), Accepts::BRACED);
+            | flag(value.forms.minus, Accepts::MINUS)
+            | flag(takes_braces(shape), Accepts::BRACED);
         let fixed = matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized);
         let converts = special == Special::Address && value.forms.address;
         let moves_predicate = special == Special::Mov && value.ty == Type::Pred;
@@ -221,7 +230,7 @@ impl Accepts {
             (Special::Address, _) => shape.spaces.first().copied(),
             _ => None,
         };
-        Accepts { registers, forms, ty: value.ty, space }
+        Accepts { registers, forms, ty: value.ty, space, selector: value.forms.selector }
     }
 
     /// Whether a register of this type may stand.
@@ -247,7 +256,7 @@ impl Accepts {
     /// The same, and what one of a vector's elements may be beside: the assembler lets integers of the size
     /// stand where a float is wanted.
     fn as_element(mut self) -> Accepts {
-        if self.ty.class() == Class::Float && self.ty.is_fundamental() {
+        if self.ty.class() == Class::Float && self.ty.is_fundamental() && self.ty != Type::F16x2 {
             for ty in register_types().filter(|ty| ty.is_int() && ty.bits() == self.ty.bits()) {
                 self.registers |= bit(ty);
             }
@@ -433,16 +442,14 @@ impl Plans {
             Kind::Vector { counts, element, bare } => {
                 self.counts.push(counts.clone());
                 let mut element = Accepts::new(element, shape, special);
-                if LOOSE_VECTORS.contains(&shape.opcode) {
+                let result = wanted.access == Access::Write;
+                if LOOSE_VECTORS.contains(&shape.opcode) || (result && LOOSE_RESULTS.contains(&shape.opcode))
+                {
                     element = element.as_element();
                 }
                 What::Vector { counts: self.counts.len() as u32 - 1, element, bare: *bare }
             }
-            Kind::Address(spaces) => {
-                let all_wide = spaces.iter().all(|space| matches!(space, Space::Generic | Space::Global));
-                let strict = WIDE_ADDRESSES.contains(&shape.opcode) && all_wide;
-                What::Address(Spaces::new(spaces), strict)
-            }
+            Kind::Address(spaces) => What::Address(Spaces::new(spaces), rule::of(shape, wanted.name, spaces)),
             Kind::Handle { of, coordinates } => What::Handle {
                 of: *of,
                 coordinates: coordinates.map(|all| (all.counts, Accepts::new(&all.element, shape, special))),
@@ -452,8 +459,7 @@ impl Plans {
             Kind::Tensor { dimensions } => What::Tensor { dimensions: *dimensions },
             Kind::Immediate(range) => What::Immediate(*range),
             Kind::Label => What::Label,
-            // The table has no word for the label of a `.branchtargets`.
-            Kind::Any if special == Special::IndexedBranch => What::Label,
+            Kind::Sink => What::Sink,
             Kind::Call | Kind::Any => What::Any,
         };
         let writes = matches!(wanted.access, Access::Write | Access::ReadWrite);
@@ -471,15 +477,21 @@ fn is_demoted(context: &Context<'_>, shape: &Shape, signature: &Signature) -> bo
     first.is_some_and(|target| signature.shut_gate(context.version(), target).is_none())
 }
 
-/// Opcodes of which a 32-bit address of global or generic memory turns on the 32-bit ABI.
-const WIDE_ADDRESSES: [&str; 9] =
-    ["ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu", "discard", "applypriority"];
-
 /// Opcodes that have vectors in some forms: in the others `{a}` may stand for `a`.
 const VECTOR_OPCODES: [&str; 6] = ["ld", "ldu", "st", "suld", "sust", "sured"];
 
+/// Whether `{a}` may stand for `a`: in floating-point forms of `multimem` too, which have vectors.
+fn takes_braces(shape: &Shape) -> bool {
+    let floats = || shape.types.iter().any(|ty| matches!(ty.class(), Class::Float | Class::Fixed));
+    VECTOR_OPCODES.contains(&shape.opcode)
+        || (shape.opcode == "multimem" && !shape.words.contains(&"red") && floats())
+}
+
 /// Opcodes whose vectors of floats may be vectors of integers, as far as the assembler minds.
-const LOOSE_VECTORS: [&str; 5] = ["ld", "ldu", "st", "tex", "tld4"];
+const LOOSE_VECTORS: [&str; 4] = ["ld", "ldu", "st", "multimem"];
+
+/// Opcodes of which the same is true of results only.
+const LOOSE_RESULTS: [&str; 2] = ["tex", "tld4"];
 
 const ARRAY_GEOMETRIES: [&str; 4] = ["a1d", "a2d", "acube", "a2dms"];
 

@@ -54,7 +54,10 @@ impl Walk<'_, '_> {
                     sized(usize::from(lanes))?;
                     if accepts.register(ty) { Ok(()) } else { misfit(at, Why::Type { id, ty }) }
                 }
+                Meaning::Special(_) if !accepts.has(Accepts::SPECIAL) => misfit(at, Why::Special),
                 Meaning::Special(register) if register.components > 1 && !want.writes => {
+                    // The fourth element of %tid and the like is zero.
+                    sized(4)?;
                     if reads(accepts, register) {
                         Ok(())
                     } else {
@@ -66,6 +69,7 @@ impl Walk<'_, '_> {
                 _ => misfit(at, Why::Size { found: 1 }),
             },
             OperandKind::Error => Ok(()),
+            OperandKind::Sink => misfit(at, Why::Sink),
             _ if bare => self.value(Special::No, want, accepts, operand),
             _ => misfit(at, Why::Size { found: 1 }),
         }
@@ -117,7 +121,7 @@ impl Walk<'_, '_> {
             OperandKind::Name(symbol) => match self.meaning(symbol) {
                 Meaning::Register { id, ty, lanes: 1 } => Ok(Element::Register(ty, Some(id))),
                 Meaning::Special(register) if register.components == 1 => {
-                    Ok(Element::Register(register.ty, None))
+                    Ok(Element::Register(untyped(register.ty), None))
                 }
                 Meaning::WarpSize => Ok(Element::Constant(LiteralKind::Integer)),
                 Meaning::Unknown => wrong(Why::Undeclared(symbol)),
@@ -130,7 +134,7 @@ impl Walk<'_, '_> {
                 let element = meaning::element(self.context.text(member));
                 let (ty, id, lanes) = match self.meaning(base) {
                     Meaning::Register { id, ty, lanes } => (ty, Some(id), lanes),
-                    Meaning::Special(register) => (register.ty, None, register.components),
+                    Meaning::Special(register) => (untyped(register.ty), None, register.components),
                     Meaning::Unknown => return wrong(Why::Undeclared(base)),
                     _ => return wrong(Why::Sort(Sort::Variable)),
                 };
@@ -147,6 +151,15 @@ impl Walk<'_, '_> {
             OperandKind::Paren(_) => wrong(Why::Sort(Sort::List)),
             OperandKind::Offset(..) | OperandKind::Index(_) => wrong(Why::Sort(Sort::Variable)),
         }
+    }
+}
+
+/// What a special register is among a vector's elements: bits of its size.
+fn untyped(ty: Type) -> Type {
+    match ty.bits() {
+        64 => Type::B64,
+        32 => Type::B32,
+        _ => ty,
     }
 }
 

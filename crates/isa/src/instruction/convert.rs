@@ -1,14 +1,16 @@
 //! `cvt` and `cvt.pack` as shapes: their table is [`crate::cvt`].
 
-use super::words::is_repetition;
-use super::{Access, Fault, FaultKind, Fit, Forms, Gate, Kind, Resolution, Shape, Signature, Value, Wanted};
+use super::words::is_idle;
+use super::{
+    Access, Fault, FaultKind, Fit, Forms, Gate, Kind, Resolution, Selector, Shape, Signature, Value, Wanted,
+};
 use crate::Type;
 use crate::cvt::{Form, FormError, Opcode, OperandName, ProblemKind};
 use crate::pattern::Operand;
 
 /// What `cvt` and these words spell.
 pub(super) fn resolve(modifiers: &[&str]) -> Result<Resolution, Fault> {
-    let kept: Vec<usize> = (0..modifiers.len()).filter(|&at| !is_repetition(modifiers, at)).collect();
+    let kept: Vec<usize> = (0..modifiers.len()).filter(|&at| !is_idle("cvt", modifiers, at)).collect();
     let words: Vec<&str> = kept.iter().map(|&at| modifiers[at]).collect();
     match Form::parse(&words.join(".")) {
         Ok(form) => Ok(Resolution::Shape(Box::new(shape(form)))),
@@ -65,6 +67,8 @@ fn value(form: Form, name: OperandName, access: Access) -> Value {
             special,
             negated: false,
             sink: false,
+            minus: false,
+            selector: Selector::No,
         },
     }
 }

@@ -51,6 +51,49 @@ pub struct Forms {
     pub negated: bool,
     /// `_`
     pub sink: bool,
+    /// `-a`: operands of `vmad`.
+    pub minus: bool,
+    /// `a.b0`: a part of a register, in video instructions.
+    pub selector: Selector,
+}
+
+/// Which parts of a 32-bit register an operand of a video instruction can name (PTX ISA section 9.7.18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selector {
+    /// None.
+    No,
+    /// `.b0` to `.b3`, `.h0`, `.h1`: one byte or half of a scalar operand.
+    Scalar,
+    /// `.h10`: two halves of the two sources, each by its number from 0 to 3.
+    Halves,
+    /// `.b3210`: four bytes of the two sources, each by its number from 0 to 7.
+    Bytes,
+    /// `.h0`, `.h1`, `.h10`: the halves of a destination that are written.
+    HalvesWritten,
+    /// `.b0` to `.b3210`: the bytes of a destination that are written, highest first.
+    BytesWritten,
+}
+
+impl Selector {
+    /// Whether a word after the register's dot is such a selector.
+    pub fn accepts(self, word: &str) -> bool {
+        let parts = |letter: char, least: usize, most: usize, below: u8, falling: bool| {
+            word.strip_prefix(letter).is_some_and(|digits| {
+                let digits = digits.as_bytes();
+                (least..=most).contains(&digits.len())
+                    && digits.iter().all(|digit| (b'0'..b'0' + below).contains(digit))
+                    && (!falling || digits.windows(2).all(|pair| pair[0] > pair[1]))
+            })
+        };
+        match self {
+            Selector::No => false,
+            Selector::Scalar => parts('b', 1, 1, 4, false) || parts('h', 1, 1, 2, false),
+            Selector::Halves => parts('h', 2, 2, 4, false),
+            Selector::Bytes => parts('b', 4, 4, 8, false),
+            Selector::HalvesWritten => parts('h', 1, 2, 2, true),
+            Selector::BytesWritten => parts('b', 1, 4, 4, true),
+        }
+    }
 }
 
 /// A value operand: its type, and what may stand for it.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use super::row::{self, Count, Parsed, Presence, Row, Section, Ty};
-use super::words::{Order, in_name, is_repetition, order};
+use super::words::{Order, in_name, is_idle, order};
 use super::{
     Access, Coordinates, Fault, FaultKind, Fit, Forms, Gate, Kind, Known, Resolution, Shape, Signature,
     Space, Value, Wanted, convert, diagnose,
@@ -154,7 +154,7 @@ struct Given<'a> {
 
 impl<'a> Given<'a> {
     fn new(opcode: &str, words: &[&'a str]) -> Given<'a> {
-        let read = |at: usize| (!is_repetition(words, at)).then(|| (words[at], order(words[at])));
+        let read = |at: usize| (!is_idle(opcode, words, at)).then(|| (words[at], order(words[at])));
         Given { named: in_name(opcode, words), words: (0..words.len()).map(read).collect() }
     }
 
@@ -259,8 +259,8 @@ fn wanted(operand: &row::Operand, shape: &Shape) -> Wanted {
         row::Shape::Tensor => plain("tensorMap", tensor(shape)),
         row::Shape::Immediate(name, range) => plain(name, Kind::Immediate(*range)),
         row::Shape::Label => plain("label", Kind::Label),
+        row::Shape::Sink => Wanted { access: Access::Write, ..plain("_", Kind::Sink) },
         row::Shape::Call => plain("call", Kind::Call),
-        row::Shape::Any(name) => plain(name, Kind::Any),
     }
 }
 
@@ -274,12 +274,25 @@ fn wanted_value(value: &row::Value, shape: &Shape, optional: bool) -> Wanted {
         None => Kind::Any,
         Some(element) => match &value.count {
             None => Kind::Value(element),
-            Some(Count::Fixed(counts)) => {
-                Kind::Vector { bare: counts.contains(&1), counts: counts.clone(), element }
+            Some(Count::Fixed { counts, bare }) => {
+                Kind::Vector { bare: *bare, counts: counts.clone(), element }
             }
             Some(Count::Columns { per }) => {
                 let count = columns(&shape.words).map_or(0, |columns| columns / u16::from(*per));
                 Kind::Vector { bare: false, counts: vec![u8::try_from(count).unwrap_or(0)], element }
+            }
+            Some(Count::Free) if shape.vector == 1 => {
+                Kind::Vector { bare: true, counts: vec![1, 2, 4], element }
+            }
+            Some(Count::Free) => Kind::Vector { bare: false, counts: vec![shape.vector], element },
+            Some(Count::Im2col) => {
+                Kind::Vector { bare: false, counts: vec![im2col_count(&shape.words)], element }
+            }
+            Some(Count::Offsets) => {
+                Kind::Vector { bare: true, counts: offset_counts(&shape.words).to_vec(), element }
+            }
+            Some(Count::Gradients) => {
+                Kind::Vector { bare: false, counts: vec![gradient_count(&shape.words)], element }
             }
             Some(Count::Words { times, always }) => match shape.vector.saturating_mul(*times) {
                 // Of a vector some elements may be thrown away, but not a single value.
@@ -320,6 +333,8 @@ fn instantiate(value: &row::Value, shape: &Shape, access: Access) -> Option<Valu
             special: value.address && shape.opcode == "mov" && ty.class() != Class::Float,
             negated: source && ty == Type::Pred,
             sink: value.sink,
+            minus: value.minus,
+            selector: value.selector,
         },
     })
 }
@@ -371,14 +386,51 @@ fn coordinate_counts(words: &[&str]) -> &'static [u8] {
     }
 }
 
-fn tensor(shape: &Shape) -> Kind {
-    let dimensions = shape.words.iter().find_map(|word| match *word {
+/// How many offsets in texels a geometry takes: longer vectors pass, too.
+fn offset_counts(words: &[&str]) -> &'static [u8] {
+    match gradient_count(words) {
+        1 => &[1, 2, 4],
+        2 => &[2, 4],
+        _ => &[4],
+    }
+}
+
+/// How many directions a geometry has, layers and samples aside; three are written as four.
+fn gradient_count(words: &[&str]) -> u8 {
+    let directions = words.iter().find_map(|word| match *word {
+        "1d" | "a1d" => Some(1),
+        "2d" | "a2d" | "2dms" | "a2dms" => Some(2),
+        _ => None,
+    });
+    directions.unwrap_or(4)
+}
+
+/// The dimensions that a tensor copy names.
+fn dimensions(words: &[&str]) -> Option<u8> {
+    words.iter().find_map(|word| match *word {
         "1d" => Some(1),
         "2d" => Some(2),
         "3d" => Some(3),
         "4d" => Some(4),
         "5d" => Some(5),
         _ => None,
-    });
-    dimensions.map_or(Kind::Any, |dimensions| Kind::Tensor { dimensions })
+    })
+}
+
+/// How many offsets an im2col mode takes: one for each dimension but the channels and the images; the modes along W
+/// take two, the offset and the halo.
+fn im2col_count(words: &[&str]) -> u8 {
+    if words.iter().any(|word| word.starts_with("im2col::w")) {
+        2
+    } else {
+        dimensions(words).map_or(1, |dimensions| dimensions.saturating_sub(2))
+    }
+}
+
+/// Four rows of a tensor of two dimensions are a column and four rows.
+fn tensor(shape: &Shape) -> Kind {
+    if shape.words.iter().any(|word| matches!(*word, "tile::gather4" | "tile::scatter4")) {
+        return Kind::Tensor { dimensions: 5 };
+    }
+    dimensions(&shape.words).map_or(Kind::Any, |dimensions| Kind::Tensor { dimensions })
 }

@@ -20,7 +20,7 @@ mod row;
 mod words;
 
 pub use fault::{Fault, FaultKind};
-pub use fit::{Fit, Forms, LiteralKind, Value};
+pub use fit::{Fit, Forms, LiteralKind, Selector, Value};
 pub use matching::{known, nearest_opcode, opcodes, resolve, spell, unparsed_rows};
 pub use row::{Row, Section};
 pub(crate) use row::{old, row};
@@ -188,6 +188,8 @@ pub enum Kind {
     Immediate(Option<(i64, i64)>),
     /// A label of the function.
     Label,
+    /// The sink `_`, and nothing else.
+    Sink,
     /// `call`'s operands, which have a syntax of their own: the checker knows it.
     Call,
     /// Something that the table does not describe: anything may stand.

@@ -13,24 +13,28 @@
 //! An operand is `name*count:type` and marks:
 //!
 //! - A name of `d`, `p` or `q` (or beginning with one and a digit) is a destination, any other a source.
-//!   `+d` is both. `%a` is a register only; `#a` a constant only, with its range as `#a:0..15`; `?a` is
-//!   anything at all.
+//!   `+d` is both. `%a` is a register only; `#a` a constant only, with its range as `#a:0..15`.
 //! - The type is `1`, `2`, …: the first or second type word of the mnemonic; `wide`: twice the first's width;
 //!   or the name of a type. Without one it is the first type word.
 //! - The count makes a vector: `*4`; `*v`: as many as `.v4` or `.x4` say, and no vector where neither stands;
-//!   `*2v`: twice as many; `*1/2`: either; `*n4`: a fourth of N in the shape `m64n128k16`. `*v!` is a vector even of
-//!   one, with its braces.
+//!   `*2v`: twice as many; `*1/2`: either, `*1!` with braces; `*n4`: a fourth of N in the shape `m64n128k16`. `*v!` is a vector even of
+//!   one, with its braces. `*v?` is a vector of any size
+//!   where no such word stands. `*i` are the offsets of an im2col copy; `*o` and `*g` are the offsets and derivatives of a texture's geometry.
 //! - Marks after the type: `~` wider registers too, `=` that very type, `_` the sink `_` may stand, `&` a
 //!   variable's address too (and with `mov` a special register, but not as a float), `^` an address-sized register.
+//! - `@s` at the end: a byte or half of the register may be named (`a.b0`); `@h` and `@b` two halves or four bytes
+//!   of a SIMD video instruction's sources, `@hw` and `@bw` those of its destination that are written; with `-`, a
+//!   minus sign may stand.
 //! - `d|p` is a pair of destinations, `d{|p}` one whose second may be missing. `{, c}` may be missing;
 //!   `{, c?word}` stands exactly when that word does.
 //! - `[a]` is an address in the mnemonic's first state space, `[b:2]` in its second, `[b:shared::cta]` in that
 //!   one; without such a word, generic. `[tex c:2]`, `[surf c:s32]` are handles with coordinates, as many as
 //!   the geometry word says; `[tex]`, `[surf]` and `[sampler]` are without; `[tensor]` is a tensor with coordinates.
-//! - `label` and `call` are what they say.
+//! - `label` and `call` are what they say; `_` is the sink and nothing else.
 
 use std::fmt;
 
+use super::fit::Selector;
 use super::words::in_name;
 use crate::Version;
 use crate::availability::Availability;
@@ -109,8 +113,8 @@ pub(super) enum Shape {
     Tensor,
     Immediate(&'static str, Option<(i64, i64)>),
     Label,
+    Sink,
     Call,
-    Any(&'static str),
 }
 
 /// A value operand as the row writes it.
@@ -126,6 +130,8 @@ pub(super) struct Value {
     pub sink: bool,
     pub address: bool,
     pub address_sized: bool,
+    pub minus: bool,
+    pub selector: Selector,
 }
 
 impl Value {
@@ -139,12 +145,20 @@ impl Value {
 /// How many elements a vector has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Count {
-    /// Any of these.
-    Fixed(Vec<u8>),
+    /// Any of these; and whether a single value may stand without braces.
+    Fixed { counts: Vec<u8>, bare: bool },
     /// That many times what `.v4` or `.x4` say; and whether one is a vector too.
     Words { times: u8, always: bool },
+    /// What `.v4` says; without such a word a vector of any size, or no vector.
+    Free,
     /// The N of the shape `m64n128k16`, divided by this.
     Columns { per: u8 },
+    /// As many offsets in texels as the texture's geometry has.
+    Offsets,
+    /// As many offsets as a tensor copy in an im2col mode has.
+    Im2col,
+    /// As many derivatives as the texture's geometry has directions.
+    Gradients,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,14 +300,12 @@ fn operand_end(text: &str) -> usize {
 fn parse_operand(text: &'static str) -> Option<Shape> {
     match text {
         "label" => return Some(Shape::Label),
+        "_" => return Some(Shape::Sink),
         "call" => return Some(Shape::Call),
         _ => {}
     }
     if let Some(inner) = text.strip_prefix('[') {
         return parse_address(inner.strip_suffix(']')?);
-    }
-    if let Some(name) = text.strip_prefix('?') {
-        return Some(Shape::Any(name));
     }
     if let Some(inner) = text.strip_prefix('#') {
         let Some((name, range)) = inner.split_once(':') else { return Some(Shape::Immediate(inner, None)) };
@@ -331,6 +343,9 @@ fn parse_address(inner: &'static str) -> Option<Shape> {
 fn parse_value(text: &'static str) -> Option<Value> {
     let (register_only, text) = text.strip_prefix('%').map_or((false, text), |text| (true, text));
     let (read_write, text) = text.strip_prefix('+').map_or((false, text), |text| (true, text));
+    let (text, part) = text.split_once('@').unwrap_or((text, ""));
+    let (part, minus) = part.strip_suffix('-').map_or((part, false), |part| (part, true));
+    let selector = parse_selector(part)?;
     let marks_at = text.find(['~', '=', '_', '&', '^']).unwrap_or(text.len());
     let (text, marks) = text.split_at(marks_at);
     let (text, ty) = match text.split_once(':') {
@@ -353,6 +368,20 @@ fn parse_value(text: &'static str) -> Option<Value> {
         sink: mark('_'),
         address: mark('&'),
         address_sized: mark('^'),
+        minus,
+        selector,
+    })
+}
+
+fn parse_selector(text: &str) -> Option<Selector> {
+    Some(match text {
+        "" => Selector::No,
+        "s" => Selector::Scalar,
+        "h" => Selector::Halves,
+        "b" => Selector::Bytes,
+        "hw" => Selector::HalvesWritten,
+        "bw" => Selector::BytesWritten,
+        _ => return None,
     })
 }
 
@@ -368,10 +397,18 @@ fn parse_count(text: &str) -> Option<Count> {
     if let Some(per) = text.strip_prefix('n') {
         return per.parse().ok().filter(|per| *per > 0).map(|per| Count::Columns { per });
     }
+    match text {
+        "v?" => return Some(Count::Free),
+        "i" => return Some(Count::Im2col),
+        "o" => return Some(Count::Offsets),
+        "g" => return Some(Count::Gradients),
+        _ => {}
+    }
     let (text, always) = text.strip_suffix('!').map_or((text, false), |text| (text, true));
     if let Some(times) = text.strip_suffix('v') {
         let times = if times.is_empty() { 1 } else { times.parse().ok()? };
         return Some(Count::Words { times, always });
     }
-    text.split('/').map(|count| count.parse().ok()).collect::<Option<Vec<u8>>>().map(Count::Fixed)
+    let counts = text.split('/').map(|count| count.parse().ok()).collect::<Option<Vec<u8>>>()?;
+    Some(Count::Fixed { bare: counts.contains(&1) && !always, counts })
 }

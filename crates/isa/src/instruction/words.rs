@@ -155,9 +155,17 @@ pub(super) fn names_word(opcode: &str, word: &str) -> bool {
 /// Words that may stand several times to no effect.
 const REPEATABLE: &[&str] = &["NaN", "approx", "cc", "relu", "sat", "shiftamt", "sync", "uni"];
 
-/// Whether the word at this place only repeats an earlier one that may be repeated.
-pub(super) fn is_repetition(words: &[&str], at: usize) -> bool {
-    REPEATABLE.contains(&words[at]) && words[..at].contains(&words[at])
+/// Opcodes with which the assembler passes over a `.pred` beside the other types.
+const PRED_IGNORED: &[&str] = &[
+    "abs", "add", "atom", "cos", "cvt", "ex2", "fma", "ldmatrix", "lg2", "max", "min", "multimem", "neg",
+    "rcp", "red", "rsqrt", "set", "setp", "sin", "sqrt", "sub", "tanh",
+];
+
+/// Whether the word at this place says nothing: it repeats an earlier one that may be repeated, or the assembler
+/// passes over it with this opcode.
+pub(super) fn is_idle(opcode: &str, words: &[&str], at: usize) -> bool {
+    (REPEATABLE.contains(&words[at]) && words[..at].contains(&words[at]))
+        || (words[at] == "pred" && PRED_IGNORED.contains(&opcode))
 }
 
 /// The kinds of word whose order among themselves counts.

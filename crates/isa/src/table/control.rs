@@ -8,7 +8,7 @@ pub(super) const SECTION: Section = Section {
     sets: &[],
     rows: &[
         row(ANY,      "bra{.uni}                label"),
-        row(SM_30_60, "brx.idx{.uni}            a:u32, ?tlist"),
+        row(SM_30_60, "brx.idx{.uni}            a:u32, label"),
         row(ANY,      "call{.uni}               call"),
         row(ANY,      "ret{.uni}"),
         row(ANY,      "exit"),

@@ -40,6 +40,7 @@ pub(super) const SM_90A: Gates = &[since(Targets::Architectures(&[90]), 8, 0)];
 pub(super) const TENSORMAP: Gates =
     &[since(Targets::Architectures(&[90]), 8, 3), since(Targets::Families(&[100, 110, 120]), 8, 6)];
 pub(super) const MULTICAST_ALL: Gates = &[since(Targets::Families(&[100, 110, 120]), 8, 6)];
+pub(super) const MULTIMEM_F8: Gates = &[since(Targets::Families(&[100, 110, 120]), 8, 6)];
 pub(super) const LDMATRIX_B8: Gates = &[since(Targets::Families(&[100, 110, 120]), 8, 6)];
 pub(super) const LDMATRIX_S4: Gates =
     &[since(Targets::Architectures(&[90]), 9, 4), since(Targets::Families(&[100, 110, 120]), 9, 4)];
@@ -56,7 +57,6 @@ pub(super) const TCGEN05_A: Gates = &[since(Targets::Architectures(&[100, 101, 1
 pub(super) const TCGEN05_I8: Gates = &[since(Targets::Architectures(&[100, 101, 110]), 8, 6)];
 pub(super) const TCGEN05_LD_RED: Gates = &[since(Targets::Families(&[103, 110]), 8, 8)];
 pub(super) const TCGEN05_SCALE_D: Gates = &[since(Targets::Families(&[100]), 8, 6)];
-pub(super) const TCGEN05_SPCOMPRESS: Gates = &[since(Targets::Architectures(&[107]), 9, 4)];
 pub(super) const REDUX_F32: Gates = &[since(Targets::Families(&[100]), 8, 6)];
 
 gates! {

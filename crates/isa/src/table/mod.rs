@@ -70,7 +70,8 @@ pub(crate) const SETS: &[(&str, &str)] = &[
 pub(crate) const UNTABLED: &[&str] = &["fabric", "spcompress", "spdecompress"];
 
 /// The same for forms with a word that begins like this.
-pub(crate) const UNTABLED_WORDS: &[(&str, &str)] = &[("cp", "override")];
+pub(crate) const UNTABLED_WORDS: &[(&str, &str)] =
+    &[("applypriority", "override"), ("cp", "override"), ("tcgen05", "compressed")];
 
 /// Words that the assembler knows, in any place, beyond those of the rows.
 const OTHER_WORDS: &[&str] = &[];

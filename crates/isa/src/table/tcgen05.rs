@@ -31,8 +31,6 @@ pub(super) const SECTION: Section = Section {
         row(TCGEN05_LD_RED, "tcgen05.ld.red.sync.aligned.16x32bx2.reduced.min|max{.abs}{.NaN}.f32 d*v!:b32, d1:b32, [taddr:tmem], #immHalfSplitoff"),
         row(TCGEN05_LD_RED, "tcgen05.ld.red.sync.aligned.32x32b.reduced.min|max.u32|s32 d*v!:b32, d1:b32, [taddr:tmem]"),
         row(TCGEN05_LD_RED, "tcgen05.ld.red.sync.aligned.16x32bx2.reduced.min|max.u32|s32 d*v!:b32, d1:b32, [taddr:tmem], #immHalfSplitoff"),
-        row(TCGEN05_SPCOMPRESS, "tcgen05.ld.spcompress.sync.aligned.32x32b.compressed.min|max.sp::2:4{.abs}.f32.b2 ?mdata, ?cdata, [taddr:tmem]"),
-        row(TCGEN05_SPCOMPRESS, "tcgen05.ld.red.spcompress.sync.aligned.32x32b.compressed.min|max.sp::2:4{.abs}{.NaN}.f32.b2 ?mdata, ?cdata, d1:b32, [taddr:tmem]"),
         row(TCGEN05, "tcgen05.st.sync.aligned.32x32b|16x64b.upto128{.unpack::16b}.b32 [taddr:tmem], r*v!:b32"),
         row(TCGEN05, "tcgen05.st.sync.aligned.16x128b.upto64{.unpack::16b}.b32 [taddr:tmem], r*2v!:b32"),
         row(TCGEN05, "tcgen05.st.sync.aligned.16x256b.upto32{.unpack::16b}.b32 [taddr:tmem], r*4v!:b32"),
