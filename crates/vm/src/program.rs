@@ -19,8 +19,8 @@ mod order;
 pub mod plan;
 pub mod texture;
 
-pub use meet::{Barrier, BarrierOp, WarpOp, WarpOpKind};
 pub use crate::ops::Kernel;
+pub use meet::{Barrier, BarrierOp, WarpOp, WarpOpKind};
 pub use memory::{Access, Address, Atomic, AtomicOp, Memory};
 pub use order::{Fence, Order, Scope, Semantics};
 

@@ -244,11 +244,7 @@ impl Page {
             found = None;
         }
         found = found.or_else(|| self.strong_conflict(&extra, now));
-        if found.is_none()
-            && !cell.read.is_none()
-            && !epoch.is_tolerant()
-            && !now.behind_readers(&cell)
-        {
+        if found.is_none() && !cell.read.is_none() && !epoch.is_tolerant() && !now.behind_readers(&cell) {
             found = Some((Verdict::Unordered, cell.read));
         }
         found = found
