@@ -87,6 +87,11 @@ impl Channel {
     pub(super) fn is_empty(&self) -> bool {
         self.ctas.is_empty()
     }
+
+    /// How many CTAs and clusters have sent something that is kept.
+    pub(super) fn len(&self) -> usize {
+        self.ctas.len() + self.clusters.len()
+    }
 }
 
 fn find(list: &[(u32, Arc<Knowledge>)], key: u32) -> Option<Arc<Knowledge>> {

@@ -16,6 +16,9 @@ pub(super) struct Thread {
 /// Bits of a lane.
 const LANE_BITS: u32 = LANES.trailing_zeros();
 
+/// The most CTAs of a launch that are told apart: each takes memory, also when it has ended.
+const MOST_CTAS: usize = 1 << 24;
+
 /// Bits for the warps of a CTA.
 fn warp_bits(warps: usize) -> u32 {
     warps.next_power_of_two().trailing_zeros()
@@ -24,7 +27,7 @@ fn warp_bits(warps: usize) -> u32 {
 impl Thread {
     /// Whether threads of the CTA with a number can be told apart from all others.
     pub(super) fn can_be(cta: usize, warps: usize) -> bool {
-        cta < (1 << (32 - LANE_BITS - warp_bits(warps))) - 1
+        cta < ((1 << (32 - LANE_BITS - warp_bits(warps))) - 1).min(MOST_CTAS)
     }
 
     fn packed(self, warps: usize) -> u32 {
