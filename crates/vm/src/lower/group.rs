@@ -31,8 +31,8 @@ impl Builder<'_, '_> {
         let both = Order { semantics: Semantics::AcquireRelease, scope: Scope::Gpu };
         let order = Order::of(words, both);
         if form.has("proxy") {
-            let of = |space: &str| words.iter().any(|word| word.starts_with("async") && word.contains(space));
-            if of("") {
+            if words.iter().any(|word| word.starts_with("async")) {
+                let of = |space: &str| words.iter().any(|word| word.starts_with(space));
                 let [shared, global] = [of("shared"), of("global")];
                 let all = !shared && !global;
                 self.step(Step::Group(GroupOp::Proxy { shared: all || shared, global: all || global }))?;

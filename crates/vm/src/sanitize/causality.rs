@@ -31,6 +31,12 @@ use mbarrier::Mbarrier;
 /// The most locations of messages; beyond them, who writes there sends nothing and nobody is told of races there.
 const MOST_LOCATIONS: usize = 1 << 18;
 
+/// After how many messages it is counted how many are still there.
+const COUNTED: u32 = 1 << 18;
+
+/// The most messages that are kept, by who sent them: beyond them, everything counts as ordered.
+const MOST_MESSAGES: usize = 1 << 20;
+
 /// How many strong reads of a lane are told apart that no acquire has followed.
 const MOST_PENDING: usize = 4;
 
@@ -54,6 +60,10 @@ pub(super) struct Causality {
     messages: HashMap<Location, Messages>,
     /// Some of them may be in shared memory.
     in_shared: bool,
+    /// How many were sent since they were counted.
+    sent: u32,
+    /// There were too many.
+    pub(super) exhausted: bool,
     mbarriers: HashMap<Location, Mbarrier>,
     /// The number of the next mbarrier.
     next_mbarrier: u32,
@@ -131,6 +141,10 @@ impl Causality {
     pub(super) fn start(&mut self, linear: u32, cluster: u32, warps: &[u32]) {
         self.warps = warps.len().max(1);
         let number = self.ctas.len();
+        // Beyond what can be numbered, nothing is looked at.
+        if !Thread::can_be(number, self.warps) {
+            return;
+        }
         let nothing = Arc::new(Knowledge::default());
         let warp = |&lanes: &u32| Warp {
             lanes,
@@ -140,11 +154,9 @@ impl Causality {
             fences: None,
             agents: None,
         };
-        // Beyond what can be numbered, nothing is looked at.
-        let state = Thread::can_be(number, self.warps).then(|| {
-            self.running.insert(linear, number as u32);
-            Box::new(Cta { clock: 1, warps: warps.iter().map(warp).collect(), barriers: Default::default() })
-        });
+        let warps = warps.iter().map(warp).collect();
+        let state = Some(Box::new(Cta { clock: 1, warps, barriers: Default::default() }));
+        self.running.insert(linear, number as u32);
         self.last = None;
         self.ctas.push(Begun { linear, cluster, state });
     }
@@ -460,8 +472,8 @@ impl Causality {
         let Strong { order, reads, writes, reduction } = strong;
         let place = (cta, self.cluster(cta));
         let here = if self.messages.is_empty() { None } else { self.messages.get(&at) };
-        let observed = reads
-            && here.is_some_and(|here| here.last.is_none_or(|last| self.morally_strong(&last, now)));
+        let observed =
+            reads && here.is_some_and(|here| here.last.is_none_or(|last| self.morally_strong(&last, now)));
         if observed && !reduction {
             let received = here.map(|here| here.channel.receive(place)).unwrap_or_default();
             self.receive(thread, at, order, received);
@@ -501,10 +513,16 @@ impl Causality {
         }
         for (scope, head) in &heads {
             here.channel.send(place, *scope, head);
+            self.sent += 1;
         }
         here.last = Some(*now);
         if here.channel.is_empty() && here.releases.is_empty() {
             self.messages.remove(&at);
+        }
+        if self.sent >= COUNTED {
+            self.sent = 0;
+            let kept: usize = self.messages.values().map(|here| here.channel.len()).sum();
+            self.exhausted |= kept > MOST_MESSAGES;
         }
         if order.releases() {
             self.tick(cta, warp);

@@ -87,6 +87,11 @@ impl Channel {
     pub(super) fn is_empty(&self) -> bool {
         self.ctas.is_empty()
     }
+
+    /// How many CTAs and clusters have sent something that is kept.
+    pub(super) fn len(&self) -> usize {
+        self.ctas.len() + self.clusters.len()
+    }
 }
 
 fn find(list: &[(u32, Arc<Knowledge>)], key: u32) -> Option<Arc<Knowledge>> {
@@ -118,7 +123,10 @@ mod tests {
         };
         let (same_cta, same_cluster, elsewhere) = ((0, 0), (1, 0), (2, 1));
         assert!(received(Scope::Cta, Scope::Cta, same_cta));
-        assert!(!received(Scope::Cta, Scope::Gpu, same_cluster) && !received(Scope::Gpu, Scope::Cta, same_cluster));
+        assert!(
+            !received(Scope::Cta, Scope::Gpu, same_cluster)
+                && !received(Scope::Gpu, Scope::Cta, same_cluster)
+        );
         assert!(received(Scope::Cluster, Scope::Gpu, same_cluster));
         assert!(!received(Scope::Cluster, Scope::Sys, elsewhere));
         assert!(!received(Scope::Gpu, Scope::Cluster, elsewhere));

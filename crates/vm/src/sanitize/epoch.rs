@@ -16,6 +16,9 @@ pub(super) struct Thread {
 /// Bits of a lane.
 const LANE_BITS: u32 = LANES.trailing_zeros();
 
+/// The most CTAs of a launch that are told apart: each takes memory, also when it has ended.
+const MOST_CTAS: usize = 1 << 24;
+
 /// Bits for the warps of a CTA.
 fn warp_bits(warps: usize) -> u32 {
     warps.next_power_of_two().trailing_zeros()
@@ -24,7 +27,7 @@ fn warp_bits(warps: usize) -> u32 {
 impl Thread {
     /// Whether threads of the CTA with a number can be told apart from all others.
     pub(super) fn can_be(cta: usize, warps: usize) -> bool {
-        cta < (1 << (32 - LANE_BITS - warp_bits(warps))) - 1
+        cta < ((1 << (32 - LANE_BITS - warp_bits(warps))) - 1).min(MOST_CTAS)
     }
 
     fn packed(self, warps: usize) -> u32 {
@@ -226,9 +229,13 @@ mod tests {
     fn an_access_keeps_all_that_it_is_made_of() {
         let thread = Thread { cta: 12345, warp: 6, lane: 31 };
         let order = Order { semantics: Semantics::Release, scope: Scope::Cluster };
-        let epoch = Epoch::new((thread, 7), (9, 77), Use::Atomic, order, Agent::Counted).of_mbarrier(MOST_MBARRIERS - 1);
+        let epoch = Epoch::new((thread, 7), (9, 77), Use::Atomic, order, Agent::Counted)
+            .of_mbarrier(MOST_MBARRIERS - 1);
         assert_eq!(epoch.thread(7), thread);
-        assert_eq!((epoch.usage(), epoch.strong(), epoch.agent()), (Use::Atomic, Some(Scope::Cluster), Agent::Counted));
+        assert_eq!(
+            (epoch.usage(), epoch.strong(), epoch.agent()),
+            (Use::Atomic, Some(Scope::Cluster), Agent::Counted)
+        );
         assert_eq!((epoch.mbarrier(), epoch.clock, epoch.op), (MOST_MBARRIERS - 1, 9, 77));
         assert!(!epoch.several() && !epoch.is_init() && !epoch.is_none());
         assert_eq!(epoch.of_lane(2).thread(7), Thread { lane: 2, ..thread });

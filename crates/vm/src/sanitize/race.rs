@@ -129,6 +129,9 @@ impl Now<'_> {
         if before.is_none() || self.behind(before) || self.causality.morally_strong(before, &self.epoch) {
             return None;
         }
+        if self.causality.exhausted {
+            return None;
+        }
         if before.usage() == Use::Read && self.epoch.is_tolerant()
             || self.epoch.usage() == Use::Read && before.is_tolerant()
         {
@@ -160,7 +163,8 @@ impl Now<'_> {
     fn behind_readers(&self, cell: &Cell) -> bool {
         let of = cell.read.thread(self.causality.warps);
         let others = cell.readers & !(1 << of.warp);
-        self.behind(&cell.read)
+        self.causality.exhausted
+            || self.behind(&cell.read)
             && crate::lanes::lanes(others).all(|warp| {
                 // What lanes of the own warp read is not told apart: it counts as read by this one.
                 of.cta == self.thread.cta && warp == self.thread.warp
@@ -244,11 +248,7 @@ impl Page {
             found = None;
         }
         found = found.or_else(|| self.strong_conflict(&extra, now));
-        if found.is_none()
-            && !cell.read.is_none()
-            && !epoch.is_tolerant()
-            && !now.behind_readers(&cell)
-        {
+        if found.is_none() && !cell.read.is_none() && !epoch.is_tolerant() && !now.behind_readers(&cell) {
             found = Some((Verdict::Unordered, cell.read));
         }
         found = found

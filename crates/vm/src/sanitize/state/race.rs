@@ -133,7 +133,15 @@ impl Sanitizer<'_> {
             {
                 epoch = epoch.of_tolerant();
             }
-            let mut now = Now { memo: Cell::new((u32::MAX, 0)), epoch, several: false, thread, known, causality, shared };
+            let mut now = Now {
+                memo: Cell::new((u32::MAX, 0)),
+                epoch,
+                several: false,
+                thread,
+                known,
+                causality,
+                shared,
+            };
             let mut list = lanes(alike).peekable();
             while let Some(lane) = list.next() {
                 let address = addresses[lane];
@@ -208,7 +216,9 @@ impl Sanitizer<'_> {
             return;
         }
         let warp = actor.warp as usize;
-        let Some((number, location)) = self.place(state, launch, actor, (space, cta, address)) else { return };
+        let Some((number, location)) = self.place(state, launch, actor, (space, cta, address)) else {
+            return;
+        };
         let completes = touch.completes.and_then(|(cta, address, parity)| {
             let (_, at) = self.place(state, launch, actor, (Memory::Shared, cta, address))?;
             state.causality.phase(at, parity)
@@ -231,7 +241,15 @@ impl Sanitizer<'_> {
         if let Some((mbarrier, _)) = completes {
             epoch = epoch.of_mbarrier(mbarrier);
         }
-        let now = Now { memo: Cell::new((u32::MAX, 0)), epoch, several: false, thread, known, causality, shared: location.0.is_some() };
+        let now = Now {
+            memo: Cell::new((u32::MAX, 0)),
+            epoch,
+            several: false,
+            thread,
+            known,
+            causality,
+            shared: location.0.is_some(),
+        };
         let (race, strong) = shadow.touch(address, bytes, &now, touch.data);
         if order.is_strong() && agent == Agent::Thread {
             let (reads, writes) = (usage != Use::Write, usage != Use::Read);
@@ -294,7 +312,15 @@ impl Sanitizer<'_> {
         if event == super::Event::Begin {
             epoch = epoch.of_init();
         }
-        let now = Now { memo: Cell::new((u32::MAX, 0)), epoch, several: false, thread, known, causality, shared: true };
+        let now = Now {
+            memo: Cell::new((u32::MAX, 0)),
+            epoch,
+            several: false,
+            thread,
+            known,
+            causality,
+            shared: true,
+        };
         let race = shadow.touch(address, 8, &now, None).0;
         causality.mbarrier(thread, location, parity, event);
         if let Some((verdict, before)) = race {
@@ -355,9 +381,7 @@ impl Sanitizer<'_> {
                 let missing = state.causality.missing(&before, &now);
                 (1, FindingKind::Race { first, second, across, missing })
             }
-            Verdict::Unwaited => {
-                (6, FindingKind::Unwaited { first, second, until: before.agent().into() })
-            }
+            Verdict::Unwaited => (6, FindingKind::Unwaited { first, second, until: before.agent().into() }),
             Verdict::Unfenced => (7, FindingKind::MissingProxyFence),
             Verdict::Stale => (8, FindingKind::StaleTexture),
         };
