@@ -265,9 +265,10 @@ fn a_load_a_store_and_a_reduction_move_the_bytes_of_files() {
     assert!(fail(&["--store", "--input", &path("short.bin"), "--output", &path("x")]).contains("reads 64"));
     let bytes = softwarp::npy::Array::new(softwarp::npy::DType::new('u', 1), vec![128], tensor_bytes);
     std::fs::write(path("bytes.npy"), bytes.to_bytes()).expect("written");
-    assert!(fail(&["--input", &path("bytes.npy")]).contains("holds |u1"));
+    assert!(fail(&["--input", &path("bytes.npy"), "--output", &path("x")]).contains("holds |u1"));
     assert!(fail(&["--output", &path("x")]).contains("--input"));
-    assert!(fail(&["--input", &path("nothing")]).contains("cannot read"));
+    assert!(fail(&["--input", &path("g.bin")]).contains("--output"));
+    assert!(fail(&["--input", &path("nothing"), "--output", &path("x")]).contains("cannot read"));
     assert!(!Path::new(&path("x")).exists());
 }
 

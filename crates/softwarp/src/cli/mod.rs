@@ -182,7 +182,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
             end(print(&error.to_string()).err().map_or(0, |fault| fault.tell().code()))
         }
         _ => {
-            complain(&one_line(&error.to_string()));
+            // Negative numbers were given with a typeset minus: see `keep_negative`.
+            complain(&one_line(&error.to_string()).replace('\u{2212}', "-"));
             end(2)
         }
     }
