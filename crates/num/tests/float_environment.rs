@@ -135,15 +135,24 @@ fn a_panic_restores_it() {
     }
 }
 
+/// A sum that is rounded, and a product that is subnormal.
+fn sum_and_product() -> [u32; 2] {
+    let number = std::hint::black_box::<f32>;
+    [number(1.0) + number(1e-10), number(1e-20) * number(1e-20)].map(f32::to_bits)
+}
+
+/// Otherwise the other tests would say nothing: the first environment rounds up, the fourth flushes subnormals.
+#[test]
+fn the_environments_are_odd() {
+    assert_eq!(sum_and_product(), [0x3f80_0000, 0x0001_16c2]);
+    assert_eq!(within(ODD[0], sum_and_product), [0x3f80_0001, 0x0001_16c3]);
+    assert_eq!(within(ODD[3], sum_and_product), [0x3f80_0000, 0]);
+}
+
 #[test]
 fn inside_it_arithmetic_is_the_standard_s() {
     for &word in ODD {
-        let (sum, product) = within(word, || {
-            with_standard_floats(|| {
-                let black_box = std::hint::black_box::<f32>;
-                (black_box(1.0) + black_box(1e-10), black_box(1e-20) * black_box(1e-20))
-            })
-        });
-        assert_eq!((sum.to_bits(), product.to_bits()), (0x3f80_0000, 0x0001_16c2), "{word:#x}");
+        let results = within(word, || with_standard_floats(sum_and_product));
+        assert_eq!(results, [0x3f80_0000, 0x0001_16c2], "{word:#x}");
     }
 }
