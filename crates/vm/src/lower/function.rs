@@ -317,7 +317,7 @@ impl<'a> Builder<'_, 'a> {
             Action::Texture => self.texture(form, operands),
             Action::Cluster => {
                 if form.has("aligned") {
-                    self.step(Step::Group(GroupOp::WholeWarp))?;
+                    self.together(Step::Group(GroupOp::WholeWarp))?;
                 }
                 self.cluster(form, operands)
             }

@@ -227,7 +227,11 @@ impl<'a> Spaces<'a> {
     /// A variable that an instruction named, relative to an address in its space.
     pub(crate) fn named(&self, id: ObjectId, base: u64, address: u64) -> Nearest {
         let object = self.image.object(id);
-        let bytes = object.total();
+        let bytes = match object.is_dynamic_shared() {
+            // It has all that the launch gives.
+            true => (self.shared_base() + self.shared.len()).saturating_sub(base % CTA_SHARED),
+            false => object.total(),
+        };
         let at = Relative::of(address, base, bytes);
         Nearest { what: What::Variable(object.name.to_string()), base, bytes, at, freed: false }
     }

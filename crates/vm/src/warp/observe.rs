@@ -226,7 +226,8 @@ impl Warp {
         };
         let meets = matches!(step(actor.pc), Some(Step::Warp(op)) if op.op == WarpOpKind::Sync);
         let next = step(actor.pc + 1);
-        meets && matches!(next, Some(Step::Matrix(..) | Step::Group(GroupOp::WholeGroup)))
+        meets
+            && matches!(next, Some(Step::Matrix(..) | Step::Group(GroupOp::WholeGroup | GroupOp::WholeWarp)))
     }
 
     fn observe_access(
