@@ -34,12 +34,20 @@ pub fn declare_at_module_scope(context: &mut Context<'_>, variables: &Variables)
 /// Judges and declares variables in a body.
 pub fn declare_local(context: &mut Context<'_>, variables: &Variables) {
     let specified = specifiers::read(context, variables, Position::Body);
+    // Before there were parameter lists, kernels declared their parameters in their bodies.
+    let kernel = context.function.filter(|&id| context.checked.function(id).entry);
+    let old = context.version() < gates::PARAMETER_LIST.since && specified.space == Some(StateSpace::Param);
+    let parameter_of = kernel.filter(|_| old);
+    let place = if parameter_of.is_some() { Place::KernelParameter } else { Place::Local };
     for declarator in variables.declarators.of(&context.module.declarators) {
-        let variable = settle(context, declarator, &specified, Place::Local);
+        let variable = settle(context, declarator, &specified, place);
         check_element(context, &variable, specified.ty_span);
         check_parameter_alignment(context, &variable, specified.alignment);
         check_local(context, &variable);
-        finish(context, variable, declarator);
+        let id = finish(context, variable, declarator);
+        if let Some(kernel) = parameter_of {
+            context.checked.functions[kernel.0 as usize].parameters.push(id);
+        }
     }
 }
 
@@ -424,7 +432,7 @@ fn check_attributes(context: &mut Context<'_>, variable: &Variable, span: Span) 
 }
 
 /// Declares a judged variable and judges its initialiser.
-fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator) {
+fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator) -> VarId {
     let name = context.text(variable.name);
     let is_extern = variable.linkage == Some(Linkage::Extern);
     let span = variable.span;
@@ -477,6 +485,7 @@ fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator
         };
         context.report(Diagnostic::new(codes::INCOMPLETE, span, message).with_help(help));
     }
+    id
 }
 
 /// Declares a name in the innermost scope; at module scope a variable can be declared more than once.
