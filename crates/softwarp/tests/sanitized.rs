@@ -26,7 +26,10 @@ const FILES: &[&str] = &[
 /// Programs with findings, by how their names begin, and why the findings are right.
 const FINDINGS: &[(&str, &str)] = &[
     ("cuda_atomics", "atomic operations for the CTA only, by several CTAs at one place"),
-    ("cuda_gemm_cp_async", "shared memory is cleared by st.shared and read by wgmma, without fence.proxy.async"),
+    (
+        "cuda_gemm_cp_async",
+        "shared memory is cleared by st.shared and read by wgmma, without fence.proxy.async",
+    ),
     ("sred_", "lanes wait at an mbarrier that lane 0 initialises, without a barrier"),
     ("cluster_size_", "all lanes store their numbers to one place"),
     ("triton/atomics_i32_39_sm90", "atomic operations for the CTA only, by several CTAs at one place"),

@@ -25,8 +25,7 @@ fn products_are_fused_into_sums_where_the_assembler_does_it() {
 
 /// Kernels whose lanes store sums that differ in the last bit to one place, where what remains is up to the hardware; and
 /// one with atomic operations for the CTA only, by several CTAs at one place.
-const RACING: &[&str] =
-    &["triton/paged_39_sm90", "triton/welford_39_sm90", "triton/atomics_i32_39_sm90"];
+const RACING: &[&str] = &["triton/paged_39_sm90", "triton/welford_39_sm90", "triton/atomics_i32_39_sm90"];
 
 #[test]
 fn the_sanitizers_find_nothing_in_kernels_of_triton_but_the_races_that_are_there() {

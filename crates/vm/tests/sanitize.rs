@@ -328,7 +328,11 @@ fn a_flag_orders_ctas_if_it_is_released_and_acquired_with_scopes_that_include_bo
         "st.volatile.global.u32 [%out+8192], 1;",
     ] {
         let found = message(set, get);
-        assert!(!found.is_empty() && found.iter().all(|it| it.starts_with("race between threads of different CTAs")), "{set}: {found:?}");
+        assert!(
+            !found.is_empty()
+                && found.iter().all(|it| it.starts_with("race between threads of different CTAs")),
+            "{set}: {found:?}"
+        );
     }
     for get in ["ld.acquire.cta.global.u32 %r1, [%out+8192];", "ld.global.u32 %r1, [%out+8192];"] {
         assert!(!message("st.release.gpu.global.u32 [%out+8192], 1;", get).is_empty(), "{get}");
@@ -349,7 +353,9 @@ fn an_acquire_is_of_the_thread_that_executes_it_until_a_barrier_hands_it_on() {
     assert_eq!(found_on("", &body("bar.sync 0;"), 2, 64), []);
     assert_eq!(found_on("", &body("bar.warp.sync -1;"), 2, 32), []);
     // The other warp, or the other lanes, have no part in it.
-    for (between, block) in [("", 32), ("", 64), ("bar.warp.sync -1;", 64), ("shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;", 32)] {
+    for (between, block) in
+        [("", 32), ("", 64), ("bar.warp.sync -1;", 64), ("shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;", 32)]
+    {
         let racy = found_on("", &body(between), 2, block);
         assert_eq!(racy.len(), 1, "{between} {block}: {racy:#?}");
         assert!(matches!(racy[0].kind, FindingKind::Race { across: true, .. }));
@@ -371,7 +377,9 @@ fn halves_of_a_warp_are_ordered_among_themselves_only() {
 #[test]
 fn operations_among_lanes_do_not_order_memory() {
     let body = |between: &str| {
-        format!("{OWN_WORD} st.shared.u32 [%s], %t; {between} xor.b32 %r1, %t, 1; mad.lo.u32 %r1, %r1, 4, %r9; ld.shared.u32 %r2, [%r1];")
+        format!(
+            "{OWN_WORD} st.shared.u32 [%s], %t; {between} xor.b32 %r1, %t, 1; mad.lo.u32 %r1, %r1, 4, %r9; ld.shared.u32 %r2, [%r1];"
+        )
     };
     for between in [
         "shfl.sync.bfly.b32 %r5, %t, 1, 31, -1;",
@@ -441,7 +449,9 @@ fn a_first_guess_of_compare_and_swap_may_be_old() {
     let body = "ld.global.u32 %r1, [%out]; again: add.u32 %r2, %r1, 1; mov.u32 %r3, %r1;
         atom.global.cas.b32 %r1, [%out], %r3, %r2; setp.ne.u32 %p1, %r1, %r3; @%p1 bra again;";
     assert_eq!(found_on("", body, 2, 64), []);
-    assert!(!found_on("", &body.replace("cas.b32 %r1, [%out], %r3,", "exch.b32 %r1, [%out],"), 2, 1).is_empty());
+    assert!(
+        !found_on("", &body.replace("cas.b32 %r1, [%out], %r3,", "exch.b32 %r1, [%out],"), 2, 1).is_empty()
+    );
 }
 
 #[test]

@@ -347,7 +347,8 @@ fn arrivals_and_waits_order_unless_they_are_relaxed() {
         );
         found(&body.replace(".version 8.6", ".version 8.8"), 64)
     };
-    let races = |found: Vec<FindingKind>| !found.is_empty() && found.iter().all(|it| matches!(it, Race { .. }));
+    let races =
+        |found: Vec<FindingKind>| !found.is_empty() && found.iter().all(|it| matches!(it, Race { .. }));
     assert_eq!(kernel("", "", "", ""), []);
     assert_eq!(kernel(".release.cta", ".acquire.cta", "", ""), []);
     assert!(races(kernel(".relaxed.cta", "", "", "")));
@@ -394,11 +395,8 @@ fn found_in_cluster(body: &str) -> Vec<FindingKind> {
     let output = device.allocate(4096).expect("memory");
     let arguments = [output.to_le_bytes().to_vec()];
     let sanitize = Sanitize { race: true, ..Sanitize::default() };
-    let launch = Launch {
-        sanitize,
-        cluster: Some([2, 1, 1]),
-        ..Launch::new("k", [2, 1, 1], [32, 1, 1], &arguments)
-    };
+    let launch =
+        Launch { sanitize, cluster: Some([2, 1, 1]), ..Launch::new("k", [2, 1, 1], [32, 1, 1], &arguments) };
     let report = device.launch(&launch).unwrap_or_else(|error| panic!("{error}"));
     report.findings.into_iter().map(|finding| finding.kind).collect()
 }
@@ -414,7 +412,9 @@ fn the_barrier_of_the_cluster_orders_unless_it_is_relaxed() {
     };
     assert_eq!(kernel("barrier.cluster.arrive;"), []);
     assert_eq!(kernel("fence.acq_rel.cluster; barrier.cluster.arrive.relaxed;"), []);
-    let races = |found: Vec<FindingKind>| !found.is_empty() && found.iter().all(|it| matches!(it, Race { across: true, .. }));
+    let races = |found: Vec<FindingKind>| {
+        !found.is_empty() && found.iter().all(|it| matches!(it, Race { across: true, .. }))
+    };
     assert!(races(kernel("barrier.cluster.arrive.relaxed;")));
     assert!(races(kernel("fence.acq_rel.cta; barrier.cluster.arrive.relaxed;")));
     assert!(races(kernel("fence.mbarrier_init.release.cluster; barrier.cluster.arrive.relaxed;")));

@@ -37,7 +37,8 @@ impl Builder<'_, '_> {
         let (slots, widths): (Vec<u32>, Vec<u8>) = self.elements(value, ty)?.into_iter().unzip();
         let addresses = vec![self.address(at, form.space())?];
         let (reads, writes) = if loads { (Vec::new(), slots) } else { (slots, Vec::new()) };
-        let implied = if matches!(kind, MultimemKind::Reduce(_)) { Order::relaxed(Scope::Sys) } else { Order::WEAK };
+        let implied =
+            if matches!(kind, MultimemKind::Reduce(_)) { Order::relaxed(Scope::Sys) } else { Order::WEAK };
         let order = Order::of(&form.shape.words, implied);
         let accumulates_f32 = form.has("acc::f32");
         let op = MultimemOp { kind, ty, widths, accumulates_f32, order };

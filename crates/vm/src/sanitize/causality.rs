@@ -460,8 +460,8 @@ impl Causality {
         let Strong { order, reads, writes, reduction } = strong;
         let place = (cta, self.cluster(cta));
         let here = if self.messages.is_empty() { None } else { self.messages.get(&at) };
-        let observed = reads
-            && here.is_some_and(|here| here.last.is_none_or(|last| self.morally_strong(&last, now)));
+        let observed =
+            reads && here.is_some_and(|here| here.last.is_none_or(|last| self.morally_strong(&last, now)));
         if observed && !reduction {
             let received = here.map(|here| here.channel.receive(place)).unwrap_or_default();
             self.receive(thread, at, order, received);

@@ -118,7 +118,10 @@ mod tests {
         };
         let (same_cta, same_cluster, elsewhere) = ((0, 0), (1, 0), (2, 1));
         assert!(received(Scope::Cta, Scope::Cta, same_cta));
-        assert!(!received(Scope::Cta, Scope::Gpu, same_cluster) && !received(Scope::Gpu, Scope::Cta, same_cluster));
+        assert!(
+            !received(Scope::Cta, Scope::Gpu, same_cluster)
+                && !received(Scope::Gpu, Scope::Cta, same_cluster)
+        );
         assert!(received(Scope::Cluster, Scope::Gpu, same_cluster));
         assert!(!received(Scope::Cluster, Scope::Sys, elsewhere));
         assert!(!received(Scope::Gpu, Scope::Cluster, elsewhere));

@@ -311,6 +311,8 @@ mod tests {
         known.learn(Plane::Thread, OF, 0, (1, false), 4);
         known.copy_plane(Plane::FencedShared);
         known.learn(Plane::Thread, OF, 0, (1, false), 5);
-        assert!(known.knows(Plane::FencedShared, 7, 0, 0, 4) && !known.knows(Plane::FencedShared, 7, 0, 0, 5));
+        assert!(
+            known.knows(Plane::FencedShared, 7, 0, 0, 4) && !known.knows(Plane::FencedShared, 7, 0, 0, 5)
+        );
     }
 }

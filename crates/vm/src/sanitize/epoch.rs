@@ -226,9 +226,13 @@ mod tests {
     fn an_access_keeps_all_that_it_is_made_of() {
         let thread = Thread { cta: 12345, warp: 6, lane: 31 };
         let order = Order { semantics: Semantics::Release, scope: Scope::Cluster };
-        let epoch = Epoch::new((thread, 7), (9, 77), Use::Atomic, order, Agent::Counted).of_mbarrier(MOST_MBARRIERS - 1);
+        let epoch = Epoch::new((thread, 7), (9, 77), Use::Atomic, order, Agent::Counted)
+            .of_mbarrier(MOST_MBARRIERS - 1);
         assert_eq!(epoch.thread(7), thread);
-        assert_eq!((epoch.usage(), epoch.strong(), epoch.agent()), (Use::Atomic, Some(Scope::Cluster), Agent::Counted));
+        assert_eq!(
+            (epoch.usage(), epoch.strong(), epoch.agent()),
+            (Use::Atomic, Some(Scope::Cluster), Agent::Counted)
+        );
         assert_eq!((epoch.mbarrier(), epoch.clock, epoch.op), (MOST_MBARRIERS - 1, 9, 77));
         assert!(!epoch.several() && !epoch.is_init() && !epoch.is_none());
         assert_eq!(epoch.of_lane(2).thread(7), Thread { lane: 2, ..thread });

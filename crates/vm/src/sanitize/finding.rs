@@ -247,7 +247,9 @@ impl Missing {
     pub fn words(self) -> &'static str {
         match self {
             Missing::Everything => "with nothing between them",
-            Missing::WarpBarrier => "with nothing between them that orders lanes of a warp, as bar.warp.sync does",
+            Missing::WarpBarrier => {
+                "with nothing between them that orders lanes of a warp, as bar.warp.sync does"
+            }
             Missing::AccessScope => "both strong, but a scope does not include the other thread",
             Missing::Release => {
                 "with a flag between them that is written without a release: .release or a fence before it is missing"
@@ -255,7 +257,9 @@ impl Missing {
             Missing::Acquire => {
                 "with a flag between them that is read without an acquire that includes who released it: .acquire or a fence behind it is missing, or its scope is too narrow"
             }
-            Missing::Scope => "with a flag between them whose accesses have scopes that do not include both threads",
+            Missing::Scope => {
+                "with a flag between them whose accesses have scopes that do not include both threads"
+            }
             Missing::HandOn => {
                 "with another thread of this CTA that has synchronised with the earlier one: a barrier behind that is missing"
             }

@@ -134,7 +134,10 @@ pub(crate) enum Kind<'a> {
     /// What lanes store, into a buffer.
     Store(&'a dyn Fn(usize, &mut [u8; 64]) -> Option<usize>),
     /// `red` has no result.
-    Atomic { reduces: bool, tolerant: Tolerant },
+    Atomic {
+        reduces: bool,
+        tolerant: Tolerant,
+    },
 }
 
 /// Where weak reads of what an atomic operation changes are no race.

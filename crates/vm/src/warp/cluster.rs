@@ -139,9 +139,7 @@ impl Warp {
         multicast: bool,
     ) {
         for lane in lanes(actor.lanes) {
-            for [Place { address: at, .. }, mbarrier] in
-                self.answers(env, split, operands, multicast, lane)
-            {
+            for [Place { address: at, .. }, mbarrier] in self.answers(env, split, operands, multicast, lane) {
                 let Ok((_, start)) = env.spaces.shared_of(at) else { continue };
                 let Some(address) = at.checked_sub(start) else { continue };
                 let cta = env.launch.sibling(env.cta, (start / CTA_SHARED) as u32);

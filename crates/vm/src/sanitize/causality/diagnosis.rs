@@ -43,7 +43,8 @@ impl Causality {
         if before.is_own() && others.flat_map(groups).any(|(_, known)| knows(known)) {
             return Missing::HandOn;
         }
-        let lanes = || cta.warps.iter().filter_map(|warp| warp.fences.as_ref()).flat_map(|lanes| lanes.iter());
+        let lanes =
+            || cta.warps.iter().filter_map(|warp| warp.fences.as_ref()).flat_map(|lanes| lanes.iter());
         let pending = |lane: &Lane| {
             let received = |(_, it): &(_, Received)| it.within(Scope::Sys).any(|known| knows(known));
             lane.pending.iter().any(received)

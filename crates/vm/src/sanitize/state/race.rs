@@ -114,6 +114,7 @@ impl Sanitizer<'_> {
             Some(owner) => shared.entry(owner).or_default(),
             None => global,
         };
+        let shadow = shadow.charged_to(launch.account);
         let warp = actor.warp as usize;
         let (clock, warps) = (causality.now(number, warp), causality.warps);
         let mut found: Vec<Found> = Vec::new();
@@ -133,7 +134,15 @@ impl Sanitizer<'_> {
             {
                 epoch = epoch.of_tolerant();
             }
-            let mut now = Now { memo: Cell::new((u32::MAX, 0)), epoch, several: false, thread, known, causality, shared };
+            let mut now = Now {
+                memo: Cell::new((u32::MAX, 0)),
+                epoch,
+                several: false,
+                thread,
+                known,
+                causality,
+                shared,
+            };
             let mut list = lanes(alike).peekable();
             while let Some(lane) = list.next() {
                 let address = addresses[lane];
@@ -208,7 +217,9 @@ impl Sanitizer<'_> {
             return;
         }
         let warp = actor.warp as usize;
-        let Some((number, location)) = self.place(state, launch, actor, (space, cta, address)) else { return };
+        let Some((number, location)) = self.place(state, launch, actor, (space, cta, address)) else {
+            return;
+        };
         let completes = touch.completes.and_then(|(cta, address, parity)| {
             let (_, at) = self.place(state, launch, actor, (Memory::Shared, cta, address))?;
             state.causality.phase(at, parity)
@@ -218,6 +229,7 @@ impl Sanitizer<'_> {
             Some(owner) => shared.entry(owner).or_default(),
             None => global,
         };
+        let shadow = shadow.charged_to(launch.account);
         let clock = match agent {
             Agent::Thread | Agent::Lookup => causality.now(number, warp),
             // Without a number for its mbarrier, it cannot be followed.
@@ -231,7 +243,15 @@ impl Sanitizer<'_> {
         if let Some((mbarrier, _)) = completes {
             epoch = epoch.of_mbarrier(mbarrier);
         }
-        let now = Now { memo: Cell::new((u32::MAX, 0)), epoch, several: false, thread, known, causality, shared: location.0.is_some() };
+        let now = Now {
+            memo: Cell::new((u32::MAX, 0)),
+            epoch,
+            several: false,
+            thread,
+            known,
+            causality,
+            shared: location.0.is_some(),
+        };
         let (race, strong) = shadow.touch(address, bytes, &now, touch.data);
         if order.is_strong() && agent == Agent::Thread {
             let (reads, writes) = (usage != Use::Write, usage != Use::Read);
@@ -286,6 +306,7 @@ impl Sanitizer<'_> {
         let Some((number, location)) = self.place(state, launch, actor, place) else { return };
         let State { causality, shared, .. } = state;
         let Some(shadow) = location.0.map(|owner| shared.entry(owner).or_default()) else { return };
+        let shadow = shadow.charged_to(launch.account);
         let Some(known) = causality.known(number, warp, lane) else { return };
         let thread = Thread { cta: number, warp, lane };
         let clock = causality.now(number, warp);
@@ -294,7 +315,15 @@ impl Sanitizer<'_> {
         if event == super::Event::Begin {
             epoch = epoch.of_init();
         }
-        let now = Now { memo: Cell::new((u32::MAX, 0)), epoch, several: false, thread, known, causality, shared: true };
+        let now = Now {
+            memo: Cell::new((u32::MAX, 0)),
+            epoch,
+            several: false,
+            thread,
+            known,
+            causality,
+            shared: true,
+        };
         let race = shadow.touch(address, 8, &now, None).0;
         causality.mbarrier(thread, location, parity, event);
         if let Some((verdict, before)) = race {
@@ -355,9 +384,7 @@ impl Sanitizer<'_> {
                 let missing = state.causality.missing(&before, &now);
                 (1, FindingKind::Race { first, second, across, missing })
             }
-            Verdict::Unwaited => {
-                (6, FindingKind::Unwaited { first, second, until: before.agent().into() })
-            }
+            Verdict::Unwaited => (6, FindingKind::Unwaited { first, second, until: before.agent().into() }),
             Verdict::Unfenced => (7, FindingKind::MissingProxyFence),
             Verdict::Stale => (8, FindingKind::StaleTexture),
         };

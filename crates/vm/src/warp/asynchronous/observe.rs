@@ -52,7 +52,11 @@ impl By {
 const UNORDERED: Order = Order { semantics: crate::program::Semantics::Relaxed, scope: Scope::Cluster };
 
 /// How the sanitizers know the mbarrier that something completes on: whose it is, where, and the parity of its phase.
-pub(in crate::warp) fn completing(env: &Env<'_>, mbarrier: Place, lane: usize) -> Option<([u32; 3], u64, u32)> {
+pub(in crate::warp) fn completing(
+    env: &Env<'_>,
+    mbarrier: Place,
+    lane: usize,
+) -> Option<([u32; 3], u64, u32)> {
     let (_, owner, start) = located(env, Memory::Shared, mbarrier.address)?;
     Some((owner, start, parity(&env.spaces, mbarrier, lane)?))
 }
@@ -237,8 +241,7 @@ impl Warp {
                             see.touch(asked.lane, place, bytes, global, order, of_global);
                         }
                         for (to, barrier) in &asked.targets {
-                            let by =
-                                if loads { By::counted(*barrier) } else { By::in_group(Agent::Source) };
+                            let by = if loads { By::counted(*barrier) } else { By::in_group(Agent::Source) };
                             see.touch(asked.lane, to.after(inside), bytes, shared, Order::WEAK, by);
                         }
                     }

@@ -128,18 +128,8 @@ impl Warp {
                         let data = if stores { buffer.get(..bytes as usize) } else { None };
                         let (address, agent) = (base + spot as u64, Agent::Thread);
                         let bytes = bytes.into();
-                        let touch = Touch {
-                            lane,
-                            usage,
-                            order,
-                            space,
-                            cta,
-                            address,
-                            bytes,
-                            data,
-                            agent,
-                            completes,
-                        };
+                        let touch =
+                            Touch { lane, usage, order, space, cta, address, bytes, data, agent, completes };
                         see.touch(accessed.handle, Some(base), &touch);
                     }
                 });
