@@ -232,7 +232,9 @@ impl Step {
             Step::Matrix(..) => true,
             Step::Barrier(barrier) => barrier.aligned,
             Step::Warp(op) => op.members == NONE,
-            Step::Cluster(op, _) => matches!(op, cluster::ClusterOp::Arrive { .. } | cluster::ClusterOp::Wait),
+            Step::Cluster(op, _) => {
+                matches!(op, cluster::ClusterOp::Arrive { .. } | cluster::ClusterOp::Wait)
+            }
             _ => false,
         }
     }

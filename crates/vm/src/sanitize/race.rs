@@ -13,6 +13,7 @@ use super::Agent;
 use super::causality::{Causality, plane_of};
 use super::clock::{Knowledge, Plane};
 use super::epoch::{Epoch, Thread};
+use crate::account::{Account, Charge};
 use crate::fault::Use;
 use std::collections::HashMap;
 
@@ -361,6 +362,8 @@ pub(super) struct Shadow {
     /// Pages found last, by the low bits of their numbers.
     cache: Box<[(u64, u32); CACHED]>,
     bytes: usize,
+    /// What it takes of the host's memory.
+    charge: Option<Charge>,
 }
 
 impl Default for Shadow {
@@ -370,11 +373,18 @@ impl Default for Shadow {
             places: HashMap::new(),
             cache: Box::new([(u64::MAX, 0); CACHED]),
             bytes: 0,
+            charge: None,
         }
     }
 }
 
 impl Shadow {
+    /// The same, with an account of host memory that it is charged to from now on.
+    pub(super) fn charged_to(&mut self, account: &Account) -> &mut Shadow {
+        self.charge.get_or_insert_with(|| account.nothing());
+        self
+    }
+
     #[inline]
     fn page(&mut self, key: u64) -> Option<&mut Page> {
         let cached = &mut self.cache[key as usize % CACHED];
@@ -385,7 +395,12 @@ impl Shadow {
             Some(&at) => at,
             None if self.bytes >= MOST_BYTES => return None,
             None => {
-                self.bytes += PAGE as usize / 4 * size_of::<Cell>();
+                let bytes = PAGE as usize / 4 * size_of::<Cell>();
+                // Beyond the limit of memory, what is used is not looked at.
+                if self.charge.as_mut().is_some_and(|charge| charge.grow(bytes as u64).is_err()) {
+                    return None;
+                }
+                self.bytes += bytes;
                 self.places.insert(key, self.pages.len() as u32);
                 self.pages.push(Page::new());
                 self.pages.len() as u32 - 1

@@ -114,6 +114,7 @@ impl Sanitizer<'_> {
             Some(owner) => shared.entry(owner).or_default(),
             None => global,
         };
+        let shadow = shadow.charged_to(launch.account);
         let warp = actor.warp as usize;
         let (clock, warps) = (causality.now(number, warp), causality.warps);
         let mut found: Vec<Found> = Vec::new();
@@ -228,6 +229,7 @@ impl Sanitizer<'_> {
             Some(owner) => shared.entry(owner).or_default(),
             None => global,
         };
+        let shadow = shadow.charged_to(launch.account);
         let clock = match agent {
             Agent::Thread | Agent::Lookup => causality.now(number, warp),
             // Without a number for its mbarrier, it cannot be followed.
@@ -304,6 +306,7 @@ impl Sanitizer<'_> {
         let Some((number, location)) = self.place(state, launch, actor, place) else { return };
         let State { causality, shared, .. } = state;
         let Some(shadow) = location.0.map(|owner| shared.entry(owner).or_default()) else { return };
+        let shadow = shadow.charged_to(launch.account);
         let Some(known) = causality.known(number, warp, lane) else { return };
         let thread = Thread { cta: number, warp, lane };
         let clock = causality.now(number, warp);
