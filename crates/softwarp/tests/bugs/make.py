@@ -84,8 +84,8 @@ CASES = {
         0: "clean", 1: "race|sync|fault", 2: "race|sync|fault", 3: "sync|fault|race", 4: "sync|fault|race", 5: "race|sync|fault"}),
     "memory": ([1], [64], ["in", "out", 1], {"in": iota(256), "out": none(256)}, {"dynamic_smem": 256}, {
         0: "clean", 1: "fault|bounds", 2: "fault|bounds", 3: "fault|bounds|init", 4: "fault|bounds", 5: "fault|bounds",
-        6: "fault|bounds", 7: "fault|bounds", 8: "fault", 9: "fault", 10: "leak", 11: "init", 12: "local|fault|init|bounds",
-        13: "local|fault|init|bounds", 14: "fault", 15: "bounds|fault", 16: "init", 17: "init", 18: "init", 19: "fault",
+        6: "fault|bounds", 7: "fault|bounds", 8: "fault", 9: "fault", 10: "leak", 11: "init", 12: "fault|init|bounds",
+        13: "fault|init|bounds", 14: "fault", 15: "bounds|fault", 16: "init", 17: "init", 18: "init", 19: "fault",
         20: "fault", 21: "bounds|fault", 22: "fault", 23: "fault|bounds", 24: "fault|bounds", 25: "fault|bounds",
         26: "clean", 27: "fault"}),
     "cub": ([1], [64], ["in", "out"], {"in": iota(512), "out": none(256)}, {}, {
@@ -98,14 +98,22 @@ CASES = {
     "between": ([3], [32], ["data", "out", 1], {"data": zero(512), "out": zero(512)}, {}, {
         0: "clean", 1: "race", 2: "race", 3: "clean", 4: "race", 5: "race", 6: "race", 7: "clean", 8: "race", 9: "race",
         10: "clean", 11: "race", 12: "clean"}),
+    "threadfence": ([4], [64], ["in", "out", 4], {"in": iota(1024), "out": none(16)}, {}, {
+        0: "clean", 1: "race", 2: "race|sync|init|fault"}),
+    # Several lists of arguments are several launches.
+    "heap": ([1], [64], [["out", 0], ["out", 1], ["out", 2]], {"out": none(256)}, {}, {
+        0: "clean", 1: "leak", 2: "fault|bounds", 3: "leak"}),
 }
 
 
 def launch(grid, block, arguments, buffers, more):
-    one = {"kernel": "k", "grid": (grid + [1, 1])[:3], "block": (block + [1, 1])[:3]}
-    one.update(more)
-    one["args"] = [{"buffer": name} if isinstance(name, str) else {"s32": name} for name in arguments]
-    return {"launches": [one], "buffers": buffers}
+    launches = []
+    for each in arguments if isinstance(arguments[0], list) else [arguments]:
+        one = {"kernel": "k", "grid": (grid + [1, 1])[:3], "block": (block + [1, 1])[:3]}
+        one.update(more)
+        one["args"] = [{"buffer": name} if isinstance(name, str) else {"s32": name} for name in each]
+        launches.append(one)
+    return {"launches": launches, "buffers": buffers}
 
 
 def items(text):

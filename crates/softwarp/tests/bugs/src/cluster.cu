@@ -40,7 +40,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) k(const int* in, int* out)
 #else
     cluster.sync();
 #endif
-    int v = in[64 * rank + t] & 127;
+    int v = (in[64 * rank + t] + 40) & 127;
     atomicAdd(cluster.map_shared_rank(s, v >> 6) + (v & 63), 1);
     cluster.sync();
     out[64 * rank + t] = s[t];
