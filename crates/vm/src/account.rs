@@ -1,8 +1,9 @@
 //! The account of host memory that a device and its launches hold, against a limit.
 //!
 //! Every allocation whose size a kernel or a launch file controls is charged here before it is made: buffers,
-//! variables, shared memory, registers and stacks of calls, arrays of texels, the shadow memory of sanitizers. What
-//! does not fit is an error and never an abort of the process. Small structures of a fixed size are not counted.
+//! variables, shared memory, registers and stacks of calls, arrays of texels. What does not fit is an error and never an
+//! abort of the process. Not counted: structures of a fixed size, and the shadow memory of sanitizers, which has bounds
+//! of its own.
 //!
 //! The default limit is half of what the machine has, or half of what its control group may use (Linux: `MemTotal`
 //! in `/proc/meminfo`, `memory.max` of cgroup v2, `memory.limit_in_bytes` of v1). Elsewhere it is 4 GiB.
