@@ -29,7 +29,7 @@ pub fn try_lay(text: &str, options: Options) -> Result<Image, Vec<Finding>> {
     let source = read(text, options);
     assert!(source.errors.is_empty(), "{:?}\n{text}", source.errors);
     let unit = Unit { module: &source.module, checked: &source.checked };
-    lay_out(&[unit], softwarp_image::Options { relocatable: options.relocatable })
+    lay_out(&[unit], softwarp_image::Options { relocatable: options.relocatable, red_zones: false })
 }
 
 /// The image of a module that fits memory.
