@@ -1,16 +1,10 @@
 //! The account of host memory that a device and its launches hold, against a limit.
 //!
 //! Every allocation whose size a kernel or a launch file controls is charged here before it is made: buffers,
-<<<<<<< HEAD
 //! variables, shared memory, registers and stacks of calls, arrays of texels, the shadow memory of the race
 //! sanitizer (which looks at no more memory beyond the limit). What does not fit is an error and never an abort of the
 //! process. Not counted: structures of a fixed size, and the bits of the `init` sanitizer, an eighth of what they are
 //! for.
-=======
-//! variables, shared memory, registers and stacks of calls, arrays of texels. What does not fit is an error and never an
-//! abort of the process. Not counted: structures of a fixed size, and the shadow memory of sanitizers, which has bounds
-//! of its own.
->>>>>>> limits
 //!
 //! The default limit is half of what the machine has, or half of what its control group may use (Linux: `MemTotal`
 //! in `/proc/meminfo`, `memory.max` of cgroup v2, `memory.limit_in_bytes` of v1). Elsewhere it is 4 GiB.
