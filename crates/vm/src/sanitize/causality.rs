@@ -15,6 +15,7 @@
 use super::channel::{Channel, Received};
 use super::clock::{Knowledge, Plane, join, join_option};
 use super::epoch::{Epoch, Thread};
+use crate::fault::Use;
 use crate::lanes::{LANES, lanes};
 use crate::program::{Fence, Order, Scope};
 use std::collections::HashMap;
@@ -476,6 +477,12 @@ impl Causality {
             reads && here.is_some_and(|here| here.last.is_none_or(|last| self.morally_strong(&last, now)));
         if observed && !reduction {
             let received = here.map(|here| here.channel.receive(place)).unwrap_or_default();
+            // Code that counts CTAs has a fence before the atomic operation and none behind it.
+            if writes && let Some(scope) = self.counts_behind_fence(thread, now) {
+                for learned in received.within(scope) {
+                    self.acquire(cta, warp, 1 << lane, learned);
+                }
+            }
             self.receive(thread, at, order, received);
         }
         if reads && order.acquires() && !reduction {
@@ -527,6 +534,15 @@ impl Causality {
         if order.releases() {
             self.tick(cta, warp);
         }
+    }
+
+    /// The scope of the last fence for the device that a lane executed, if an access is an atomic operation that may count
+    /// CTAs.
+    fn counts_behind_fence(&self, thread: Thread, now: &Epoch) -> Option<Scope> {
+        let fences = self.warp(thread.cta, thread.warp)?.fences.as_ref()?;
+        let released = &fences[thread.lane].released;
+        let wide = [Scope::Gpu, Scope::Sys].into_iter().find(|&scope| released[scope as usize].is_some());
+        wide.filter(|_| now.usage() == Use::Atomic && !now.is_tolerant())
     }
 
     /// A weak write: who reads what it wrote observes nothing.

@@ -117,6 +117,11 @@ impl Sanitizer<'_> {
         let shadow = shadow.charged_to(launch.account);
         let warp = actor.warp as usize;
         let (clock, warps) = (causality.now(number, warp), causality.warps);
+        let tolerant = match touches.kind {
+            Kind::Atomic { tolerant: Tolerant::Everywhere, .. } => true,
+            Kind::Atomic { tolerant: Tolerant::InGlobal, .. } => owner.is_none(),
+            _ => false,
+        };
         let mut found: Vec<Found> = Vec::new();
         let mut strong_before = [None; LANES];
         let mut rest = touches.lanes;
@@ -129,9 +134,7 @@ impl Sanitizer<'_> {
             let mut epoch = Epoch::new((thread, warps), (clock, op), usage, order, Agent::Thread);
             epoch = epoch.of_size(bytes / touches.elements.max(1));
             let shared = owner.is_some();
-            if let Kind::Atomic { tolerant, .. } = touches.kind
-                && (tolerant == Tolerant::Everywhere || tolerant == Tolerant::InGlobal && !shared)
-            {
+            if tolerant {
                 epoch = epoch.of_tolerant();
             }
             let mut now = Now {
@@ -177,7 +180,10 @@ impl Sanitizer<'_> {
             };
             let strong = Strong { order, reads, writes, reduction };
             let now = Epoch::new((thread(0), warps), (clock, op), usage, order, Agent::Thread);
-            let now = now.of_size(bytes / touches.elements.max(1));
+            let mut now = now.of_size(bytes / touches.elements.max(1));
+            if tolerant {
+                now = now.of_tolerant();
+            }
             for lane in lanes(touches.lanes) {
                 if let (true, Some(write)) = (reads, strong_before[lane].and_then(Epoch::some)) {
                     causality.observed(thread(lane), &write, &now.of_lane(lane));
