@@ -61,6 +61,15 @@ fn test(line: &Value) -> Test {
     }
 }
 
+/// The order of CTAs, and of threads in a CTA.
+#[derive(Clone, Copy)]
+enum Order {
+    Forwards,
+    Backwards,
+    /// The last one first.
+    Turned,
+}
+
 /// Where the threads of a test run.
 struct Layout {
     /// Threads of the launch for each thread of the test: 32, or 1 where several are in a warp.
@@ -73,8 +82,8 @@ struct Layout {
     slots: Vec<u32>,
 }
 
-/// Puts the threads into CTAs; a GPU of the test is a cluster here if `clusters`.
-fn layout(test: &Test, step: u32, backwards: bool, clusters: bool) -> Layout {
+/// Puts the threads into CTAs in this order; a GPU of the test is a cluster here if `clusters`.
+fn layout(test: &Test, step: u32, order: Order, clusters: bool) -> Layout {
     let gpus: BTreeSet<u64> = test.threads.iter().map(|&(gpu, _)| gpu).collect();
     let ctas = |gpu: u64| -> Vec<u64> {
         let all: BTreeSet<u64> =
@@ -84,7 +93,11 @@ fn layout(test: &Test, step: u32, backwards: bool, clusters: bool) -> Layout {
     let most = gpus.iter().map(|&gpu| ctas(gpu).len()).max().unwrap_or(1) as u32;
     let members = |place: (u64, u64)| test.threads.iter().filter(|&&other| other == place).count();
     let width = test.threads.iter().map(|&place| members(place)).max().unwrap_or(1) as u32;
-    let turn = |at: usize, count: usize| if backwards { count - 1 - at } else { at };
+    let turn = |at: usize, count: usize| match order {
+        Order::Forwards => at,
+        Order::Backwards => count - 1 - at,
+        Order::Turned => (at + 1) % count,
+    };
     let slots = test
         .threads
         .iter()
@@ -104,16 +117,16 @@ fn layout(test: &Test, step: u32, backwards: bool, clusters: bool) -> Layout {
 
 fn layouts(test: &Test) -> Vec<Layout> {
     let gpus: BTreeSet<u64> = test.threads.iter().map(|&(gpu, _)| gpu).collect();
-    let mut all = vec![layout(test, 32, false, true)];
-    if gpus.len() == 1 {
-        all.extend([layout(test, 32, false, false), layout(test, 32, true, false)]);
-        if !test.whole_warps {
-            all.extend([layout(test, 1, false, false), layout(test, 1, true, false)]);
-        }
-    } else {
-        all.push(layout(test, 32, true, true));
-        if !test.whole_warps {
-            all.push(layout(test, 1, false, true));
+    let mut all = vec![layout(test, 32, Order::Forwards, true)];
+    let several = gpus.len() > 1;
+    if !several {
+        all.extend([layout(test, 32, Order::Forwards, false), layout(test, 32, Order::Turned, false)]);
+    }
+    all.push(layout(test, 32, Order::Backwards, several));
+    if !test.whole_warps {
+        all.push(layout(test, 1, Order::Forwards, several));
+        if !several {
+            all.push(layout(test, 1, Order::Backwards, false));
         }
     }
     all
@@ -138,7 +151,7 @@ struct Ran {
     end: Option<(Vec<u32>, Vec<u32>)>,
 }
 
-fn run(test: &Test, ptx: &str, layout: &Layout, delays: &[u32]) -> Ran {
+fn run(test: &Test, ptx: &str, layout: &Layout, delays: &[u32], most: u64) -> Ran {
     let mut device = Device::load(&[ptx], LoadOptions::default())
         .unwrap_or_else(|error| panic!("{}: {error:?}\n{ptx}", test.name));
     let memory = device.allocate(16 * test.memory.len().max(1) as u64).expect("memory");
@@ -154,7 +167,7 @@ fn run(test: &Test, ptx: &str, layout: &Layout, delays: &[u32]) -> Ran {
     let launch = Launch {
         cluster: layout.cluster.map(|size| [size, 1, 1]),
         sanitize: Sanitize { race: true, ..Sanitize::default() },
-        most_instructions: Some(8_000),
+        most_instructions: Some(most),
         most_time: Some(Duration::from_secs(60)),
         ..Launch::new("litmus", [layout.grid, 1, 1], [layout.width * layout.step, 1, 1], &arguments)
     };
@@ -207,24 +220,30 @@ fn holds(test: &Test, condition: &Value, registers: &[u32], memory: &[u32]) -> b
 fn verdict(test: &Test) -> (bool, Option<&'static str>) {
     let narrowed = test.ptx.replace(".gpu.", ".cluster.").replace(".gpu;", ".cluster;");
     let (mut found, mut ended) = (false, false);
-    'runs: for layout in layouts(test) {
-        let ptx = if layout.cluster.is_some() { &narrowed } else { &test.ptx };
-        for delays in delays(test.threads.len()) {
-            let ran = run(test, ptx, &layout, &delays);
-            found |= ran.race;
-            if let Some((registers, memory)) = ran.end {
-                ended = true;
-                if let Some(condition) = &test.forbidden {
-                    assert!(
-                        !holds(test, condition, &registers, &memory),
-                        "{}: forbidden: registers {registers:?}, memory {memory:?}",
-                        test.name
-                    );
+    // A loop that waits may use up a short run before the others have had their turn.
+    'runs: for most in [8_000, 1_000_000] {
+        for layout in layouts(test) {
+            let ptx = if layout.cluster.is_some() { &narrowed } else { &test.ptx };
+            for delays in delays(test.threads.len()) {
+                let ran = run(test, ptx, &layout, &delays, most);
+                found |= ran.race;
+                if let Some((registers, memory)) = ran.end {
+                    ended = true;
+                    if let Some(condition) = &test.forbidden {
+                        assert!(
+                            !holds(test, condition, &registers, &memory),
+                            "{}: forbidden: registers {registers:?}, memory {memory:?}",
+                            test.name
+                        );
+                    }
+                }
+                if found && test.forbidden.is_none() {
+                    break 'runs;
                 }
             }
-            if found && test.forbidden.is_none() {
-                break 'runs;
-            }
+        }
+        if found || !test.race {
+            break;
         }
     }
     let wrong = match (test.race, found) {
