@@ -34,12 +34,20 @@ pub fn declare_at_module_scope(context: &mut Context<'_>, variables: &Variables)
 /// Judges and declares variables in a body.
 pub fn declare_local(context: &mut Context<'_>, variables: &Variables) {
     let specified = specifiers::read(context, variables, Position::Body);
+    // Before there were parameter lists, kernels declared their parameters in their bodies.
+    let kernel = context.function.filter(|&id| context.checked.function(id).entry);
+    let old = context.version() < gates::PARAMETER_LIST.since && specified.space == Some(StateSpace::Param);
+    let parameter_of = kernel.filter(|_| old);
+    let place = if parameter_of.is_some() { Place::KernelParameter } else { Place::Local };
     for declarator in variables.declarators.of(&context.module.declarators) {
-        let variable = settle(context, declarator, &specified, Place::Local);
+        let variable = settle(context, declarator, &specified, place);
         check_element(context, &variable, specified.ty_span);
         check_parameter_alignment(context, &variable, specified.alignment);
         check_local(context, &variable);
-        finish(context, variable, declarator);
+        let id = finish(context, variable, declarator);
+        if let Some(kernel) = parameter_of {
+            context.checked.functions[kernel.0 as usize].parameters.push(id);
+        }
     }
 }
 
@@ -58,7 +66,7 @@ pub fn parameter(
     let specified = specifiers::read(context, variables, position);
     let declarator = variables.declarators.of(&context.module.declarators).first()?;
     let variable = settle(context, declarator, &specified, place);
-    check_parameter(context, &variable);
+    check_parameter(context, &variable, variables.span);
     if defined {
         check_element(context, &variable, specified.ty_span);
         check_type_in_space(context, &variable);
@@ -367,14 +375,17 @@ fn check_local(context: &mut Context<'_>, variable: &Variable) {
 }
 
 /// What a parameter may be, its type in its space aside.
-fn check_parameter(context: &mut Context<'_>, variable: &Variable) {
+fn check_parameter(context: &mut Context<'_>, variable: &Variable, whole: Span) {
     let name = context.text(variable.name);
     let (span, space) = (variable.span, variable.space);
     let kernel = variable.place == Place::KernelParameter;
     if kernel && space != StateSpace::Param {
         let message =
             format!("the kernel's parameter `{name}` is in `{space}`; those of kernels are in `.param`");
-        context.report(Diagnostic::new(codes::PARAMETER_SPACE, span, message).with_help("write `.param`"));
+        // The assembler notices at the token behind it.
+        let at = crate::context::next_token(context.source, whole.end);
+        let diagnostic = Diagnostic::new(codes::PARAMETER_SPACE, at, message);
+        context.report(diagnostic.with_related(span, "it is declared here").with_help("write `.param`"));
     } else if !matches!(space, StateSpace::Param | StateSpace::Reg) {
         let message =
             format!("the parameter `{name}` is in `{space}`; those of functions are in `.param` or `.reg`");
@@ -424,7 +435,7 @@ fn check_attributes(context: &mut Context<'_>, variable: &Variable, span: Span) 
 }
 
 /// Declares a judged variable and judges its initialiser.
-fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator) {
+fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator) -> VarId {
     let name = context.text(variable.name);
     let is_extern = variable.linkage == Some(Linkage::Extern);
     let span = variable.span;
@@ -477,6 +488,7 @@ fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator
         };
         context.report(Diagnostic::new(codes::INCOMPLETE, span, message).with_help(help));
     }
+    id
 }
 
 /// Declares a name in the innermost scope; at module scope a variable can be declared more than once.

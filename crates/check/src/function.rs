@@ -6,38 +6,14 @@ use crate::checked::{Attributes, FuncId, Function, Place, VarId, Variable};
 use crate::codes::declarations as codes;
 use crate::context::Context;
 use crate::declaration;
-use crate::gates::{self, Feature};
+use crate::gates;
 use crate::limits;
 use crate::names::{Entity, Found};
 use crate::specifiers;
 use crate::tuning;
-use softwarp_isa::{StateSpace, Version};
+use softwarp_isa::StateSpace;
 use softwarp_syntax::tree::{self, Directive, Linkage, Name, Variables};
 use softwarp_syntax::{Diagnostic, Span};
-
-/// A directive between a function's parameters and its body, and since when there is one. Which stand with
-/// kernels and which with functions is grammar.
-const fn since(what: &'static str, since: Version, least_sm: u16) -> Feature {
-    Feature { what, since, least_sm }
-}
-
-#[rustfmt::skip]
-const TUNINGS: &[(&str, Feature)] = &[
-    ("maxnreg",              since("`.maxnreg`",              Version::new(1, 3), 0)),
-    ("maxntid",              since("`.maxntid`",              Version::new(1, 3), 0)),
-    ("reqntid",              since("`.reqntid`",              Version::new(2, 1), 0)),
-    ("minnctapersm",         since("`.minnctapersm`",         Version::new(2, 0), 0)),
-    ("maxnctapersm",         since("`.maxnctapersm`",         Version::new(1, 3), 0)),
-    ("reqnctapercluster",    since("`.reqnctapercluster`",    Version::new(7, 8), 90)),
-    ("explicitcluster",      since("`.explicitcluster`",      Version::new(7, 8), 90)),
-    ("maxclusterrank",       since("`.maxclusterrank`",       Version::new(7, 8), 90)),
-    ("blocksareclusters",    since("`.blocksareclusters`",    Version::new(9, 0), 90)),
-    ("local_maxnreg",        since("`.local_maxnreg`",        Version::new(8, 8), 0)),
-    ("minperctamemory",      since("`.minperctamemory`",      Version::new(9, 4), 80)),
-    ("noreturn",             since("`.noreturn`",             Version::new(6, 4), 30)),
-    ("abi_preserve",         since("`.abi_preserve`",         Version::new(9, 0), 80)),
-    ("abi_preserve_control", since("`.abi_preserve_control`", Version::new(9, 0), 80)),
-];
 
 /// Judges a function: its head, what was said about it before, and its body. One that is declared inside a body
 /// is known there only, unless it was before.
@@ -108,12 +84,7 @@ fn head(context: &mut Context<'_>, function: &tree::Function, item: u32) -> Func
     check_open_parameters(context, &inputs);
     let mut noreturn = false;
     for directive in &function.directives {
-        let Name { symbol, span } = directive.is.word;
-        let word = context.text(symbol);
-        noreturn |= word == "noreturn";
-        if let Some((_, feature)) = TUNINGS.iter().find(|(known, _)| *known == word) {
-            context.require(feature, span);
-        }
+        noreturn |= context.text(directive.is.word.symbol) == "noreturn";
     }
     tuning::check(context, &function.directives);
     if noreturn && !returns.is_empty() {

@@ -100,6 +100,11 @@ fn check_constants(context: &mut Context<'_>) {
 /// Functions that were declared and never defined.
 fn check_functions(context: &mut Context<'_>) {
     let mut wrong = Vec::new();
+    for (id, diagnostic) in std::mem::take(&mut context.body.if_undefined) {
+        if !context.checked.function(id).defined {
+            wrong.push(diagnostic);
+        }
+    }
     for function in &context.checked.functions {
         let name = context.text(function.name);
         let is_extern = function.linkage == Some(Linkage::Extern);

@@ -4,9 +4,34 @@
 
 use crate::codes::declarations as codes;
 use crate::context::{Context, next_token};
+use crate::gates::Feature;
 use softwarp_isa::Version;
 use softwarp_syntax::tree::{At, Directive, Performance};
 use softwarp_syntax::{Diagnostic, Span};
+
+/// A directive between a function's parameters and its body, and since when there is one. Which stand with
+/// kernels and which with functions is grammar.
+const fn since(what: &'static str, since: Version, least_sm: u16) -> Feature {
+    Feature { what, since, least_sm }
+}
+
+#[rustfmt::skip]
+const TUNINGS: &[(&str, Feature)] = &[
+    ("maxnreg",              since("`.maxnreg`",              Version::new(1, 3), 0)),
+    ("maxntid",              since("`.maxntid`",              Version::new(1, 3), 0)),
+    ("reqntid",              since("`.reqntid`",              Version::new(2, 1), 0)),
+    ("minnctapersm",         since("`.minnctapersm`",         Version::new(2, 0), 0)),
+    ("maxnctapersm",         since("`.maxnctapersm`",         Version::new(1, 3), 0)),
+    ("reqnctapercluster",    since("`.reqnctapercluster`",    Version::new(7, 8), 90)),
+    ("explicitcluster",      since("`.explicitcluster`",      Version::new(7, 8), 90)),
+    ("maxclusterrank",       since("`.maxclusterrank`",       Version::new(7, 8), 90)),
+    ("blocksareclusters",    since("`.blocksareclusters`",    Version::new(9, 0), 90)),
+    ("local_maxnreg",        since("`.local_maxnreg`",        Version::new(8, 8), 0)),
+    ("minperctamemory",      since("`.minperctamemory`",      Version::new(9, 4), 80)),
+    ("noreturn",             since("`.noreturn`",             Version::new(6, 4), 30)),
+    ("abi_preserve",         since("`.abi_preserve`",         Version::new(9, 0), 80)),
+    ("abi_preserve_control", since("`.abi_preserve_control`", Version::new(9, 0), 80)),
+];
 
 /// Directives whose numbers cannot be 0.
 const POSITIVE: &[&str] = &["maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "local_maxnreg"];
@@ -19,6 +44,11 @@ pub fn check(context: &mut Context<'_>, directives: &[Directive<Performance>]) {
     for (index, directive) in directives.iter().enumerate() {
         let word = context.text(directive.is.word.symbol);
         let arguments = &directive.is.arguments;
+        if let Some((_, feature)) = TUNINGS.iter().find(|(known, _)| *known == word) {
+            let at =
+                if THREE.contains(&word) { judged_at(context, directive) } else { directive.is.word.span };
+            context.require(feature, at);
+        }
         for argument in arguments {
             check_size(context, word, *argument);
         }

@@ -83,7 +83,7 @@ const ROWS: &[SpecialRegister] = &[
     one("%pm3",               U32, since!(All, 1, 3)),
     many(8, "", one("%pm",    U32, since!(From(20), 3, 0))),
     many(8, "_64", one("%pm", U64, since!(From(50), 4, 0))),
-    many(32, "", one("%envreg", B32, since!(All, 2, 1))),
+    many(32, "", one("%envreg", B32, since!(All, 1, 0))),
     one("%globaltimer",       U64, since!(From(30), 3, 1)),
     one("%globaltimer_lo",    U32, since!(From(30), 3, 1)),
     one("%globaltimer_hi",    U32, since!(From(30), 3, 1)),

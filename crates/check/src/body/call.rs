@@ -29,6 +29,8 @@ struct Formal<'m> {
     bytes: u64,
     alignment: u64,
     array: bool,
+    /// Whether it is an array without a size.
+    open: bool,
     /// Whether it is a vector register.
     vector: bool,
 }
@@ -162,7 +164,10 @@ impl<'m> Walk<'_, 'm> {
             Meaning::Function(_) if prototype.is_some() => {
                 not_callable("a function", "leave the prototype out, or call through a register")
             }
-            Meaning::Function(id) => return Some(Callee::Function(id)),
+            Meaning::Function(id) => {
+                self.check_provided(id, target.span);
+                return Some(Callee::Function(id));
+            }
             Meaning::Register { ty, lanes: 1, .. }
                 if (ty.is_int() || ty.class() == Class::Bits) && matches!(ty.bits(), 32 | 64) =>
             {
@@ -200,6 +205,20 @@ impl<'m> Walk<'_, 'm> {
         None
     }
 
+    /// A function that newer architectures no longer have, unless the module defines it further down.
+    fn check_provided(&mut self, id: FuncId, at: Span) {
+        let function = self.context.checked.function(id);
+        let ended = self.context.text(function.name) == "cudaDeviceSynchronize"
+            && self.context.checked.header.arch.sm() >= 90;
+        if ended && !function.defined && !self.has_said_enough() {
+            let message = "`cudaDeviceSynchronize` cannot be called from kernels on sm_90 and newer";
+            let diagnostic = Diagnostic::new(declared::UNRESOLVED, at, message)
+                .with_help("end the kernel, and launch what depends on its children after it");
+            let diagnostic = self.on_the_assemblers_line(diagnostic);
+            self.memory.if_undefined.push((id, diagnostic));
+        }
+    }
+
     /// How many parameters there are.
     fn count(&self, callee: Callee, which: Which) -> usize {
         match callee {
@@ -235,10 +254,11 @@ impl<'m> Walk<'_, 'm> {
         Formal {
             name: self.context.text(variable.name),
             span: variable.span,
-            ty: variable.value_type(),
+            ty: variable.value_type().map(|ty| whole(ty, variable.vector)),
             bytes: variable.bytes(),
             alignment: variable.alignment,
             array: variable.is_array(),
+            open: variable.open,
             vector: variable.vector > 1,
         }
     }
@@ -296,17 +316,21 @@ impl<'m> Walk<'_, 'm> {
             bytes: 0,
             alignment: 0,
             array: false,
+            open: false,
             vector: false,
         };
+        let mut lanes = 1;
         let mut aligned = 0;
         for specifier in variables.specifiers.of(&self.context.module.specifiers) {
             match specifier.is {
                 Specifier::Align(align) => aligned = align.is,
-                Specifier::Vector(_) => formal.vector = true,
+                Specifier::Vector(size) => lanes = u8::try_from(size).unwrap_or(1),
                 Specifier::Type(DeclaredType::Value(ty)) => formal.ty = Some(ty),
                 _ => {}
             }
         }
+        formal.vector = lanes > 1;
+        formal.ty = formal.ty.map(|ty| whole(ty, lanes));
         let element = formal.ty.map_or(8, |ty| u64::from(ty.register_type().bits() / 8));
         formal.bytes = element;
         formal.alignment = aligned.max(element);
@@ -315,6 +339,7 @@ impl<'m> Walk<'_, 'm> {
             for dimension in declarator.dimensions.iter() {
                 formal.array = true;
                 let size = dimension.is.and_then(|id| self.literal(id)).unwrap_or(0);
+                formal.open |= size == 0;
                 formal.bytes = formal.bytes.saturating_mul(size);
             }
         }
@@ -344,7 +369,7 @@ impl<'m> Walk<'_, 'm> {
             OperandKind::Name(symbol) => match self.meaning(symbol) {
                 Meaning::Register { ty, lanes, .. } => {
                     let bytes = u64::from(ty.register_type().bits() / 8) * u64::from(lanes);
-                    (Some(ty), bytes, bytes, false)
+                    (Some(whole(ty, lanes)), bytes, bytes, false)
                 }
                 Meaning::Variable(id) if self.context.checked.variable(id).space == StateSpace::Param => {
                     let variable = self.context.checked.variable(id);
@@ -364,14 +389,21 @@ impl<'m> Walk<'_, 'm> {
                 return self.say(mismatch(formal, at, "it is neither a register, a `.param` nor a constant"));
             }
         };
-        let (Some(ty), Some(wanted)) = (ty, formal.ty) else { return };
+        let (Some(ty), Some(wanted)) = (ty, formal.ty) else {
+            if ty.is_some() != formal.ty.is_some() {
+                self.say(mismatch(formal, at, "one of the two is opaque"));
+            }
+            return;
+        };
         let fits = if array || formal.array {
-            array == formal.array && bytes == formal.bytes
+            array == formal.array
+                && (formal.open || bytes == formal.bytes)
+                && elements_go_together(wanted, ty)
         } else {
             goes_with(wanted, ty)
         };
         if !fits {
-            let is = if array { format!("an array of {bytes} bytes") } else { format!(".{ty}") };
+            let is = if array { format!("an array of {bytes} bytes, .{ty}") } else { format!(".{ty}") };
             return self.say(mismatch(formal, at, &format!("it is {is}")));
         }
         if alignment != formal.alignment && alignment != 0 {
@@ -415,11 +447,13 @@ impl<'m> Walk<'_, 'm> {
         let integer = kind == LiteralKind::Integer;
         let fits = match ty.class() {
             Class::Bits => true,
-            Class::Float => !integer,
+            Class::Float => integer == (ty == Type::F16x2),
             Class::Pred => false,
             _ => integer,
         };
-        if !fits || formal.array {
+        // Constants have 64 bits, which a vector must have to be one.
+        let unfit_vector = formal.vector && ty.bits() != 64;
+        if !fits || formal.array || unfit_vector {
             self.say(mismatch(
                 formal,
                 at,
@@ -497,9 +531,27 @@ fn goes_with(wanted: Type, given: Type) -> bool {
         || (given == Type::F16x2 && wanted.bits() == 32 && (wanted.is_int() || wanted.class() == Class::Bits))
 }
 
+/// Whether an array of one type goes with a parameter that is one of another: bits go with everything.
+fn elements_go_together(wanted: Type, given: Type) -> bool {
+    wanted == given || wanted.class() == Class::Bits || given.class() == Class::Bits
+}
+
+/// A register's type for a call: a vector is passed as so many bits.
+fn whole(ty: Type, lanes: u8) -> Type {
+    match u32::from(lanes) * ty.register_type().bits() {
+        _ if lanes <= 1 => ty,
+        16 => Type::B16,
+        32 => Type::B32,
+        64 => Type::B64,
+        _ => Type::B128,
+    }
+}
+
 fn mismatch(formal: &Formal<'_>, at: Span, is: &str) -> Diagnostic {
     let wanted = match (formal.ty, formal.array) {
-        (_, true) => format!("an array of {} bytes", formal.bytes),
+        (Some(ty), true) if formal.open => format!("an array of .{ty}"),
+        (Some(ty), true) => format!("an array of {} bytes, .{ty}", formal.bytes),
+        (None, true) => format!("an array of {} bytes", formal.bytes),
         (Some(ty), false) => format!(".{ty}"),
         (None, false) => "opaque".to_owned(),
     };

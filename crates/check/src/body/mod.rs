@@ -34,7 +34,7 @@ use plan::{Plan, Plans, Special, Variant, Verdict};
 use remark::{Remark, Unreturned};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Resolution;
-use softwarp_syntax::tree::{Body, Guard, Instruction, Name, Operand, Statement, Symbol};
+use softwarp_syntax::tree::{Body, Guard, Instruction, Name, Operand, OperandKind, Statement, Symbol};
 use softwarp_syntax::{Diagnostic, Span};
 
 /// What lasts from body to body.
@@ -52,6 +52,8 @@ pub(crate) struct Memory {
     unreturned: Vec<Unreturned>,
     /// What is wrong only if the module has the ABI.
     pub if_abi: Vec<Diagnostic>,
+    /// What is wrong if a function is not defined further down.
+    pub if_undefined: Vec<(FuncId, Diagnostic)>,
     /// Whether a prototype has several results.
     pub several_results: bool,
     /// What the names mean, if that is asked for.
@@ -304,7 +306,26 @@ impl Walk<'_, '_> {
                 return Some((n, misfit));
             }
         }
-        None
+        match operands {
+            // Packed into a value, or unpacked from one; not both.
+            [to, from]
+                if special == Special::Mov
+                    && !matches!(plans.want(variant, 0).what, plan::What::Vector { .. }) =>
+            {
+                (self.is_vector(to) && self.is_vector(from))
+                    .then(|| (1, fit::Misfit { at: from.span, why: fit::Why::Sort(fit::Sort::Vector) }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether an operand is a vector, in braces or as a register.
+    fn is_vector(&mut self, operand: &Operand) -> bool {
+        match operand.kind {
+            OperandKind::Vector(_) => true,
+            OperandKind::Name(symbol) => matches!(self.meaning(symbol), Meaning::Register { lanes: 2.., .. }),
+            _ => false,
+        }
     }
 
     /// Says why an instruction fits none of its form's operand lists.

@@ -27,8 +27,13 @@ pub(super) const SECTION: Section = Section {
         row(ANY, "mov.pred|any d, a&"),
         row(SM_13, "mov.f64 d, a&"),
         row(SM_70_83, "mov.b128 d, a"),
-        row(ANY, "mov.v2|v4.any d*v_, a*v"),
-        row(SM_13, "mov.v2|v4.f64 d*v_, a*v"),
+        // Vectors, element by element, or one value for all elements.
+        row(ANY, "mov.v2|v4.b16|u16|s16|b32|u32|s32|f32 d*v_, a*v&"),
+        row(ANY, "mov.v2|v4.b16|u16|s16|b32|u32|s32|f32 d*v_, a"),
+        row(ANY, "mov.v2.b64|u64|s64 d*v_, a*v&"),
+        row(ANY, "mov.v2.b64|u64|s64 d*v_, a"),
+        row(SM_13, "mov.v2.f64 d*v_, a*v"),
+        row(SM_13, "mov.v2.f64 d*v_, a"),
         // Packing and unpacking: the checker knows that {a, b} stands for one value here.
 
         old(SHFL_64, SM_30_30, "shfl.up|down|bfly|idx.b32 d{|p:pred_}, a, b, c"),

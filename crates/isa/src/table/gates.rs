@@ -24,6 +24,7 @@ pub(super) const ANY: Gates = &[since(Targets::All, 1, 0)];
 pub(super) const ANY_11: Gates = &[since(Targets::All, 1, 1)];
 pub(super) const ANY_13: Gates = &[since(Targets::All, 1, 3)];
 pub(super) const ANY_14: Gates = &[since(Targets::All, 1, 4)];
+pub(super) const ANY_30: Gates = &[since(Targets::All, 3, 0)];
 pub(super) const ANY_20: Gates = &[since(Targets::All, 2, 0)];
 pub(super) const ANY_12: Gates = &[since(Targets::All, 1, 2)];
 pub(super) const ANY_15: Gates = &[since(Targets::All, 1, 5)];
@@ -81,6 +82,8 @@ const fn ended(major: u8, minor: u8, least_sm: u16, instead: &'static str) -> Re
 
 gates! {
     SM_11 From 11 1 0;
+    SM_12 From 12 1 0;
+    SM_12_12 From 12 1 2;
     SM_11_12 From 11 1 2;
     SM_13 From 13 1 0;
     SM_13_14 From 13 1 4;
@@ -176,6 +179,7 @@ const WORDS: &[(&str, &str, Gates)] = &[
     ("ld st",          "volatile",                                        ANY_11),
     ("ld st",          "ca cg cs lu cv wb wt",                            SM_20),
     ("atom red",       "shared+u64 shared+b64",                           SM_20),
+    ("atom red",       "shared u64 b64",                                  SM_12),
     ("add sub mul",    "rm+f32 rp+f32",                                   SM_20),
     ("add sub mul mad abs neg min max set setp slct div rcp sqrt rsqrt sin cos lg2 ex2", "ftz", ANY_14),
     ("div rcp sqrt rsqrt sin cos lg2 ex2", "approx full",                 ANY_14),

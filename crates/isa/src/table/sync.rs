@@ -45,7 +45,7 @@ pub(super) const SECTION: Section = Section {
         row(SM_90_86, "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster"),
         row(SM_90_86, "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster"),
 
-        old(VOTE_64, SM_11_12, "vote.mode.pred  p:pred, a:pred"),
+        old(VOTE_64, SM_12_12, "vote.mode.pred  p:pred, a:pred"),
         old(VOTE_64, SM_20_20, "vote.ballot.b32 d:b32, a:pred"),
         row(SM_30_60, "vote.sync.mode.pred                p:pred, a:pred, mask:u32"),
         row(SM_30_60, "vote.sync.ballot.b32               d, a:pred, mask:b32"),

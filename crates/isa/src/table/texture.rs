@@ -18,7 +18,7 @@ pub(super) const SECTION: Section = Section {
     rows: &[
         row(ANY, "tex.flat.v4.dtype.s32|f32 d*4:1_{|p:pred_}, [tex c:2]{, offset*o:s32}{, dref:2}"),
         row(ANY, "tex.3d.v4.dtype.s32|f32 d*4:1_{|p:pred_}, [tex c:2]{, offset*o:s32}"),
-        row(SM_20_30, "tex.cube.v4.dtype.f32 d*4:1_{|p:pred_}, [tex c:2]{, dref:2}"),
+        row(ANY_30, "tex.cube.v4.dtype.f32 d*4:1_{|p:pred_}, [tex c:2]{, dref:2}"),
         row(SM_30_32, "tex.ms.v4.dtype.s32 d*4:1_{|p:pred_}, [tex c:2]{, offset*o:s32}"),
         row(SM_53_42, "tex.flat.v4.f16.s32|f32 d*4:1_{|p:pred_}, [tex c:2]{, offset*o:s32}{, dref:2}"),
         row(SM_53_42, "tex.3d.v4.f16.s32|f32 d*4:1_{|p:pred_}, [tex c:2]{, offset*o:s32}"),
