@@ -66,7 +66,7 @@ pub fn parameter(
     let specified = specifiers::read(context, variables, position);
     let declarator = variables.declarators.of(&context.module.declarators).first()?;
     let variable = settle(context, declarator, &specified, place);
-    check_parameter(context, &variable);
+    check_parameter(context, &variable, variables.span);
     if defined {
         check_element(context, &variable, specified.ty_span);
         check_type_in_space(context, &variable);
@@ -375,14 +375,17 @@ fn check_local(context: &mut Context<'_>, variable: &Variable) {
 }
 
 /// What a parameter may be, its type in its space aside.
-fn check_parameter(context: &mut Context<'_>, variable: &Variable) {
+fn check_parameter(context: &mut Context<'_>, variable: &Variable, whole: Span) {
     let name = context.text(variable.name);
     let (span, space) = (variable.span, variable.space);
     let kernel = variable.place == Place::KernelParameter;
     if kernel && space != StateSpace::Param {
         let message =
             format!("the kernel's parameter `{name}` is in `{space}`; those of kernels are in `.param`");
-        context.report(Diagnostic::new(codes::PARAMETER_SPACE, span, message).with_help("write `.param`"));
+        // The assembler notices at the token behind it.
+        let at = crate::context::next_token(context.source, whole.end);
+        let diagnostic = Diagnostic::new(codes::PARAMETER_SPACE, at, message);
+        context.report(diagnostic.with_related(span, "it is declared here").with_help("write `.param`"));
     } else if !matches!(space, StateSpace::Param | StateSpace::Reg) {
         let message =
             format!("the parameter `{name}` is in `{space}`; those of functions are in `.param` or `.reg`");

@@ -389,7 +389,12 @@ impl<'m> Walk<'_, 'm> {
                 return self.say(mismatch(formal, at, "it is neither a register, a `.param` nor a constant"));
             }
         };
-        let (Some(ty), Some(wanted)) = (ty, formal.ty) else { return };
+        let (Some(ty), Some(wanted)) = (ty, formal.ty) else {
+            if ty.is_some() != formal.ty.is_some() {
+                self.say(mismatch(formal, at, "one of the two is opaque"));
+            }
+            return;
+        };
         let fits = if array || formal.array {
             array == formal.array
                 && (formal.open || bytes == formal.bytes)
