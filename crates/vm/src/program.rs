@@ -18,8 +18,8 @@ pub mod multimem;
 pub mod plan;
 pub mod texture;
 
-pub use meet::{Barrier, BarrierOp, WarpOp, WarpOpKind};
 pub use crate::ops::Kernel;
+pub use meet::{Barrier, BarrierOp, WarpOp, WarpOpKind};
 pub use memory::{Access, Address, Atomic, AtomicOp, Memory};
 
 use crate::lanes::Frame;
