@@ -1,10 +1,34 @@
 //! Every row of the instruction table parses, in release builds too: one that does not would be passed over in silence.
 
-use softwarp_isa::instruction::unparsed_rows;
+use softwarp_isa::instruction::{Kind, Resolution, opcodes, resolve, spell, unparsed_rows};
 
 #[test]
 fn every_row_of_the_table_parses() {
     let (rows, errors) = unparsed_rows();
     assert!(rows > 1_000, "the table has only {rows} rows");
     assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// Forms by chance from every opcode's rows: each operand of each says what may stand for it.
+#[test]
+fn no_operand_is_unchecked() {
+    let mut state = 7u32;
+    let mut forms = 0;
+    for opcode in opcodes() {
+        for _ in 0..200 {
+            let chance = |count: usize| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 8) as usize % count
+            };
+            let Some(mnemonic) = spell(opcode, chance) else { continue };
+            let words: Vec<&str> = mnemonic.split('.').skip(1).collect();
+            let Ok(Resolution::Shape(shape)) = resolve(opcode, &words) else { continue };
+            forms += 1;
+            for signature in &shape.signatures {
+                let any = signature.operands.iter().find(|operand| matches!(operand.kind, Kind::Any));
+                assert!(any.is_none(), "{mnemonic}: {}", signature.syntax);
+            }
+        }
+    }
+    assert!(forms > 5_000, "only {forms} forms");
 }

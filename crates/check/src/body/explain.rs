@@ -12,9 +12,9 @@ use super::rule::Width;
 use crate::checked::VarId;
 use crate::codes::instructions as codes;
 use crate::context::Context;
-use softwarp_isa::instruction::{Fault, FaultKind, LiteralKind, Shape};
+use softwarp_isa::instruction::{Fault, FaultKind, LiteralKind, Shape, Signature};
 use softwarp_isa::special::SpecialRegister;
-use softwarp_isa::{Class, Opaque, Type, Version};
+use softwarp_isa::{Class, Opaque, Target, Type, Version};
 use softwarp_syntax::tree::{Instruction, Name, Operand, Symbol};
 use softwarp_syntax::{Code, Diagnostic, Span};
 use std::fmt::Display;
@@ -62,10 +62,8 @@ pub(super) fn gate(
     variant: Variant,
 ) -> Diagnostic {
     let (version, target) = (context.version(), context.target());
-    let gate = shape
-        .signatures
-        .get(variant.signature as usize)
-        .and_then(|signature| signature.shut_gate(version, target));
+    let signature = shape.signatures.get(variant.signature as usize);
+    let gate = signature.and_then(|signature| signature.shut_gate(version, target));
     let what = match gate.and_then(|gate| gate.word) {
         Some(word) => format!("`.{word}` on `{}`", shape.opcode),
         None => format!("`{}`", spelling(shape)),
@@ -82,7 +80,21 @@ pub(super) fn gate(
         instruction.mnemonic_span,
         format!("{what} needs {needs}; this module says PTX {version}, {target}"),
     )
-    .with_help("raise `.version` or `.target`, if what runs the module has them")
+    .with_help(match signature.and_then(|signature| suffixed(signature, version, target)) {
+        Some(suffixed) => format!("write `.target {suffixed}`: only targets with a suffix have it"),
+        None => "raise `.version` or `.target`, if what runs the module has them".to_owned(),
+    })
+}
+
+/// The same GPU with the suffix `f` or `a`, if that is all that a form lacks.
+fn suffixed(signature: &Signature, version: Version, target: Target) -> Option<Target> {
+    let newest = Version::new(u8::MAX, 0);
+    let has = |version: Version| {
+        Target::all().find(|other| {
+            other.sm() == target.sm() && *other != target && signature.shut_gate(version, *other).is_none()
+        })
+    };
+    has(version).or_else(|| has(newest))
 }
 
 /// `.const[2]`, if the module cannot have it: there were banks of constant memory from PTX 1.5 to 2.1.
@@ -133,14 +145,14 @@ pub(super) fn count(
     );
     let diagnostic = Diagnostic::new(codes::OPERAND_COUNT, at, message);
     match shape.signatures.first() {
-        Some(signature) => diagnostic.with_help(format!("its syntax is `{}`", squeeze(signature.syntax))),
+        Some(signature) => diagnostic.with_help(format!("its syntax is `{}`", form(shape, signature))),
         None => diagnostic,
     }
 }
 
-/// A syntax line without the padding of its table.
-fn squeeze(syntax: &str) -> String {
-    syntax.split_whitespace().collect::<Vec<_>>().join(" ")
+/// A form as the manual would write it: `ld.global.u32 d, [a]`.
+fn form(shape: &Shape, signature: &Signature) -> String {
+    format!("{} {}", spelling(shape), signature.in_words()).trim_end().to_owned()
 }
 
 /// A name that means nothing.
@@ -452,7 +464,7 @@ impl Words<'_, '_, '_> {
             }
             (What::Address(..), Sort::Register) => "put it in brackets: `[a]`".to_owned(),
             _ => match self.shape.signatures.get(self.variant.signature as usize) {
-                Some(signature) => format!("its syntax is `{}`", squeeze(signature.syntax)),
+                Some(signature) => format!("its syntax is `{}`", form(self.shape, signature)),
                 None => return diagnostic,
             },
         };
@@ -467,7 +479,7 @@ impl Words<'_, '_, '_> {
             // Which half of a pair it is, the syntax line shows.
             _ => {
                 let signature = self.shape.signatures.get(self.variant.signature as usize);
-                let syntax = signature.map_or_else(String::new, |signature| squeeze(signature.syntax));
+                let syntax = signature.map_or_else(String::new, |signature| form(self.shape, signature));
                 return self
                     .saying(codes::OPERAND_TYPE, format!("has a .{ty} register, `{name}`, that does not fit"))
                     .with_related(self.span_of(id), format!("`{name}` is declared .{ty} here"))

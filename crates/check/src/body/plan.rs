@@ -485,12 +485,12 @@ const VECTOR_OPCODES: [&str; 6] = ["ld", "ldu", "st", "suld", "sust", "sured"];
 /// Whether `{a}` may stand for `a`: in floating-point forms of `multimem` too, which have vectors.
 fn takes_braces(shape: &Shape) -> bool {
     let floats = || shape.types.iter().any(|ty| matches!(ty.class(), Class::Float | Class::Fixed));
-    VECTOR_OPCODES.contains(&shape.opcode)
+    VECTOR_OPCODES.contains(&shape.opcode) && !shape.words.contains(&"async")
         || (shape.opcode == "multimem" && !shape.words.contains(&"red") && floats())
 }
 
 /// Opcodes whose vectors of floats may be vectors of integers, as far as the assembler minds.
-const LOOSE_VECTORS: [&str; 4] = ["ld", "ldu", "st", "multimem"];
+const LOOSE_VECTORS: [&str; 6] = ["ld", "ldu", "st", "atom", "red", "multimem"];
 
 /// Opcodes of which the same is true of results only.
 const LOOSE_RESULTS: [&str; 2] = ["tex", "tld4"];

@@ -61,6 +61,7 @@ pub(super) fn of(shape: &Shape, operand: &str, spaces: &[Space]) -> AddressRule 
         "tcgen05" if spaces == [Space::Tensor] && has("mma") => Width::Bits,
         "tcgen05" if spaces == [Space::Tensor] => Width::Word,
         "tcgen05" | "wmma" => Width::WordOrLong,
+        "ldmatrix" | "stmatrix" if !has("m8n8") => Width::WordOrLong,
         "prefetch" if has("tensormap") => Width::WordOrLong,
         "st" | "red" if asynchronous && (generic || operand != "mbar") => Width::WordOrLong,
         "multimem" if asynchronous && !has("bulk") => Width::WordOrLong,

@@ -140,12 +140,7 @@ impl Signature {
         let mut text = String::new();
         for (index, operand) in self.operands.iter().enumerate() {
             let separator = if index == 0 { "" } else { ", " };
-            let name = match &operand.kind {
-                Kind::Address(_) | Kind::Handle { .. } | Kind::Tensor { .. } => format!("[{}]", operand.name),
-                Kind::Pair(first, second) if second.optional => format!("{}{{|{}}}", first.name, second.name),
-                Kind::Pair(first, second) => format!("{}|{}", first.name, second.name),
-                _ => operand.name.to_owned(),
-            };
+            let name = operand.in_words();
             match operand.optional {
                 true => text.push_str(&format!("{{{separator}{name}}}")),
                 false => text.push_str(&format!("{separator}{name}")),
@@ -183,6 +178,40 @@ pub struct Wanted {
     pub optional: bool,
     /// What may stand there.
     pub kind: Kind,
+}
+
+impl Wanted {
+    /// The operand as the manual would write it: `[a]`, `{d0, d1}`, `d|p`.
+    pub fn in_words(&self) -> String {
+        let name = self.name;
+        match &self.kind {
+            Kind::Address(_) => format!("[{name}]"),
+            Kind::Handle { coordinates: None, .. } => format!("[{name}]"),
+            Kind::Handle { coordinates: Some(all), .. } => {
+                format!("[{name}, {}]", braced("c", all.counts.first().copied().unwrap_or(1)))
+            }
+            Kind::Tensor { dimensions } => format!("[{name}, {}]", braced("c", *dimensions)),
+            Kind::Vector { counts, .. } => braced(name, counts.first().copied().unwrap_or(1)),
+            Kind::Pair(first, second) if second.optional => {
+                format!("{}{{|{}}}", first.in_words(), second.in_words())
+            }
+            Kind::Pair(first, second) => format!("{}|{}", first.in_words(), second.in_words()),
+            Kind::Sink => "_".to_owned(),
+            Kind::Call => "(returns), function, (arguments)".to_owned(),
+            Kind::Value(_) | Kind::Immediate(_) | Kind::Label | Kind::Any => name.to_owned(),
+        }
+    }
+}
+
+/// A vector of that many elements: `{a0, a1}`, `{a0, …, a7}`.
+fn braced(name: &str, count: u8) -> String {
+    match count {
+        0..=4 => {
+            let all: Vec<String> = (0..count).map(|n| format!("{name}{n}")).collect();
+            format!("{{{}}}", all.join(", "))
+        }
+        _ => format!("{{{name}0, …, {name}{}}}", count - 1),
+    }
 }
 
 /// What may stand for an operand.
