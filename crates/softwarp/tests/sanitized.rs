@@ -1,6 +1,7 @@
 //! The race sanitizer looks at every recorded program. An H200 computed with each of them what was recorded, so that they are
 //! correct, but for the races that are listed here.
 
+#[allow(dead_code, reason = "these programs are run here, not compared")]
 mod recorded;
 
 use rayon::prelude::*;

@@ -325,7 +325,7 @@ fn accesses_know_their_memory_and_widths() {
     assert_eq!((at(4).bytes, at(4).registers[0].1), (16, 128));
     assert_eq!((at(5).address.wide, at(5).registers[0].1), (false, 32));
     assert_eq!(at(2).registers[1].0, NONE);
-    assert!(at(2).strong && !at(0).strong && !at(6).strong);
+    assert!(at(2).order.is_strong() && !at(0).order.is_strong() && !at(6).order.is_strong());
     assert_eq!(code.local_bytes, 16);
 }
 

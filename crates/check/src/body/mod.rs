@@ -313,7 +313,7 @@ impl Walk<'_, '_> {
                     && !matches!(plans.want(variant, 0).what, plan::What::Vector { .. }) =>
             {
                 (self.is_vector(to) && self.is_vector(from))
-                    .then(|| (1, fit::Misfit { at: from.span, why: fit::Why::Sort(fit::Sort::Vector) }))
+                    .then_some((1, fit::Misfit { at: from.span, why: fit::Why::Sort(fit::Sort::Vector) }))
             }
             _ => None,
         }
