@@ -50,7 +50,7 @@ impl Random {
 
     /// A number below another.
     pub(crate) fn below(&mut self, most: usize) -> usize {
-        (u128::from(self.next()) * most as u128 >> 64) as usize
+        ((u128::from(self.next()) * most as u128) >> 64) as usize
     }
 
     /// What a slice may cost, between two powers of two: short ones are as likely as long ones.
@@ -75,7 +75,7 @@ pub(crate) fn shuffled(seed: u64, index: u64, count: u64) -> u64 {
     let size = (count - base).min(WINDOW);
     let key = mix(seed ^ mix(base + 1));
     // A bijection of the whole window; what falls outside of a shorter one goes on (cycle walking).
-    let (factor, term) = (key % WINDOW | 1, key >> 32);
+    let (factor, term) = ((key % WINDOW) | 1, key >> 32);
     let step = |place: u64| place.wrapping_mul(factor).wrapping_add(term) % WINDOW;
     let mut place = step(index - base);
     while place >= size {

@@ -629,6 +629,7 @@ fn a_program_made_by_hand_runs() {
         local_bytes: 0,
         parameter_bytes: 0,
         named: Vec::new(),
+        registers: None,
     };
     let program = Program { codes: vec![code], of_function: vec![0] };
     let out = device.allocate(128).expect("memory");

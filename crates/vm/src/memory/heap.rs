@@ -48,25 +48,25 @@ impl Blocks {
     /// Takes so many bytes: where they begin.
     pub(super) fn take(&mut self, bytes: u64) -> Option<u64> {
         let needed = Self::extent(bytes).filter(|_| bytes != 0)?;
-        let place = match self.from_end(needed).or_else(|| self.from_gaps(needed)) {
+        let place = match self.take_end(needed).or_else(|| self.take_gap(needed)) {
             Some(place) => place,
             None if self.freed.is_empty() => return None,
             None => {
                 self.merge_freed();
-                self.from_gaps(needed).or_else(|| self.from_end(needed))?
+                self.take_gap(needed).or_else(|| self.take_end(needed))?
             }
         };
         self.blocks.insert(place, (bytes, true));
         Some(place)
     }
 
-    fn from_end(&mut self, needed: u64) -> Option<u64> {
+    fn take_end(&mut self, needed: u64) -> Option<u64> {
         let place = self.next;
         (self.room - place >= needed).then(|| self.next += needed)?;
         Some(place)
     }
 
-    fn from_gaps(&mut self, needed: u64) -> Option<u64> {
+    fn take_gap(&mut self, needed: u64) -> Option<u64> {
         let &(bytes, place) = self.by_size.range((needed, 0)..).next()?;
         self.by_size.remove(&(bytes, place));
         self.gaps.remove(&place);

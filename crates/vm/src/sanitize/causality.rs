@@ -69,8 +69,11 @@ pub(super) struct Causality {
     /// The number of the next mbarrier.
     next_mbarrier: u32,
     /// By cluster: what was brought to its barrier in a phase.
-    clusters: HashMap<u32, [(u32, Option<Arc<Knowledge>>); 2]>,
+    clusters: HashMap<u32, [PhaseKnowledge; 2]>,
 }
+
+/// A phase of a cluster's barrier, and what was brought to it.
+type PhaseKnowledge = (u32, Option<Arc<Knowledge>>);
 
 /// A CTA that has begun.
 #[derive(Debug)]
@@ -498,7 +501,7 @@ impl Causality {
         }
         let mut heads = self.heads(thread, order);
         let known = self.messages.contains_key(&at);
-        if heads.is_empty() && !known || !known && self.messages.len() >= MOST_LOCATIONS {
+        if !known && (heads.is_empty() || self.messages.len() >= MOST_LOCATIONS) {
             return;
         }
         self.in_shared |= at.0.is_some();

@@ -437,7 +437,7 @@ impl Shadow {
             let size = 1 << page.shift;
             let last = end.min((at / PAGE + 1) * PAGE);
             while at < last {
-                let index = (at % PAGE >> page.shift) as usize;
+                let index = ((at % PAGE) >> page.shift) as usize;
                 if let Some(extra) = page.peek(index) {
                     strong = Some(extra.strong[0]);
                 }

@@ -116,10 +116,11 @@ impl Warp {
                 }
             }
         }
-        if kind == WarpOpKind::Sync && !whole {
-            if let Some(sanitizer) = launch.sanitizer {
-                sanitizer.synced(launch, env.cta, self.index, present);
-            }
+        if kind == WarpOpKind::Sync
+            && !whole
+            && let Some(sanitizer) = launch.sanitizer
+        {
+            sanitizer.synced(launch, env.cta, self.index, present);
         }
         env.watch.exchanged();
     }

@@ -44,7 +44,7 @@ enum Number {
     ExitedLanes = 20,
     PartialWarp = 21,
     PartialWarpgroup = 22,
-    BarrierNumber = 23,
+    BarrierId = 23,
     BarrierCount = 24,
 }
 
@@ -131,7 +131,7 @@ impl Sanitizer<'_> {
             let Some(first) = lanes.next() else { continue };
             if let Some(second) = lanes.find(|&other| other != first) {
                 let kind = FindingKind::DivergentBarrierOperand { count, first, second };
-                let number = if count { Number::BarrierCount } else { Number::BarrierNumber };
+                let number = if count { Number::BarrierCount } else { Number::BarrierId };
                 self.about(launch, actor, number, kind);
             }
         }
