@@ -17,7 +17,8 @@ fn numbers() -> Vec<f32> {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         f32::from_bits(state)
     });
-    let telling = [1.0 + f32::EPSILON, 0.1, -0.1, 1e-40, -1e-40, 3e-39, 6e-8, 65519.9, 448.1, f32::from_bits(1)];
+    let telling =
+        [1.0 + f32::EPSILON, 0.1, -0.1, 1e-40, -1e-40, 3e-39, 6e-8, 65519.9, 448.1, f32::from_bits(1)];
     telling.into_iter().chain(random.filter(|x| !x.is_nan())).take(1 << 12).collect()
 }
 

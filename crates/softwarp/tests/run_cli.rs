@@ -97,14 +97,14 @@ fn a_right_result_checks_and_a_wrong_one_does_not() {
     file["ptx"] = examples().join("saxpy.ptx").to_string_lossy().into_owned().into();
     file["expect"]["y"] = "00000000000040410000c041000010420000404200007042000090420000a942".into();
     std::fs::write(folder.path().join("l.json"), file.to_string()).expect("written");
-    let ran = run(folder.path(), &["l.json", "--check"]);
+    let ran = run(folder.path(), &["l.json", "--check", "--allow-paths"]);
     let difference = "1 of 8 elements differ, first element 7: 0x42a80000, expected 0x42a90000";
     assert_eq!((ran.code, ran.json()), (1, json!({"ok": false, "differences": {"y": difference}})));
     assert!(ran.stderr.contains(&format!("y: {difference}\n")), "{}", ran.stderr);
 
     file["compare"] = json!({"f32_rel": 0.01});
     std::fs::write(folder.path().join("l.json"), file.to_string()).expect("written");
-    assert_eq!(run(folder.path(), &["l.json", "--check"]).code, 0);
+    assert_eq!(run(folder.path(), &["l.json", "--check", "--allow-paths"]).code, 0);
 }
 
 #[test]

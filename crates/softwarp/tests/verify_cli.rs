@@ -62,7 +62,9 @@ fn launch_files_with_a_module_elsewhere_are_run() {
 /// Each of these is alone in a folder with a test that passes.
 #[test]
 fn what_looks_like_a_test_and_is_not_run_is_an_error() {
-    let row = |launch: &str| format!(r#"{{"name": "x", "ptx": {KERNEL:?}, "launch": {launch}}}"#);
+    let row = |launch: &str| {
+        format!(r#"{{"name": "x", "ptx": {KERNEL:?}, "launch": {}}}"#, launch.replace('\n', " "))
+    };
     for (name, text, why) in [
         ("x.json", "{not json".to_owned(), "not JSON"),
         ("x.json", String::new(), "not JSON"),

@@ -333,7 +333,8 @@ fn memory_beyond_the_limit_is_an_error_that_says_what_wanted_it() {
 
 #[test]
 fn a_bulk_copy_of_a_size_that_no_memory_has_takes_no_memory() {
-    let body = "mov.u32 %r0, s;\ncp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], 4294967280;\nret;";
+    let body = "mov.u32 %r0, s;\nmov.u32 %r1, 4294967280;\n\
+        cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], %r1;\nret;";
     let mut device = load(".shared .align 128 .b8 s[128];", body);
     assert!(matches!(kind(launch(&mut device, 1, 1, |launch| launch)), FaultKind::Access(_)));
 }

@@ -528,7 +528,15 @@ fn hints_are_no_operations() {
         "prefetch.global.L2 [%rd1];\ngriddepcontrol.wait;\npmevent 3;\nmembar.gl;\n\
             nanosleep.u32 20;\ncreatepolicy.fractional.L2::evict_first.b64 %rd1, 1.0;",
     );
-    assert_eq!(words(&code), ["Fence", "Yield", "alu", "Return"]);
+    assert_eq!(
+        words(&code),
+        [
+            "Fence(Fence { order: Order { semantics: AcquireRelease, scope: Gpu }, mbarrier_init: false })",
+            "Yield",
+            "alu",
+            "Return"
+        ]
+    );
 }
 
 #[test]

@@ -189,6 +189,11 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Whether addresses of global memory have 64 bits. Before `.address_size` (PTX 2.3), they have 32.
+    fn has_wide_addresses(&self) -> bool {
+        self.context.version() >= Version::new(2, 3)
+    }
+
     fn register_address(
         &mut self,
         (spaces, rule): (Spaces, AddressRule),
@@ -208,7 +213,7 @@ impl Walk<'_, '_> {
         if !integer || !width {
             return misfit(at, Why::AddressType { id, ty, width: rule.width });
         }
-        if ty.bits() == 32 && rule.wide {
+        if ty.bits() == 32 && rule.wide && self.has_wide_addresses() {
             return misfit(at, Why::NarrowAddress);
         }
         if self.kernel && spaces.has(Space::ParamFunc) {
@@ -300,7 +305,7 @@ impl Walk<'_, '_> {
         }
         if special == Special::Mov {
             return match (variable.space, value.bits()) {
-                (StateSpace::Global, 32) => misfit(at, Why::NarrowAddress),
+                (StateSpace::Global, 32) if self.has_wide_addresses() => misfit(at, Why::NarrowAddress),
                 _ => Ok(()),
             };
         }

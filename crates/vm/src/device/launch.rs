@@ -5,6 +5,7 @@ use crate::grid;
 use crate::launch::{Launch, LaunchError, Report};
 use crate::memory::cell::Cells;
 use crate::memory::global::MemoryError;
+use crate::memory::heap::{GAP, WIDE_GAP};
 use crate::program::{Call, Callee, Op, Program, Provided, Step};
 use crate::sanitize::Sanitizer;
 use crate::sanitize::bounds::Bounds;
@@ -59,7 +60,8 @@ impl Device {
             .map_err(LaunchError::Cluster)?;
         check_size(grid, launch.block)?;
         if uses_heap(program) {
-            let base = self.global.prepare_heap(HEAP).map_err(LaunchError::Memory)?;
+            let gap = if self.image.red_zones { WIDE_GAP } else { GAP };
+            let base = self.global.prepare_heap(HEAP, gap).map_err(LaunchError::Memory)?;
             if launch.sanitize.init && !self.unwritten.has(base) {
                 self.unwritten.add(base, HEAP);
             }

@@ -226,12 +226,12 @@ impl Global {
         allocation.cells.take().map(drop).ok_or(MemoryError::Freed { address })
     }
 
-    /// Makes room for `malloc`, of so many bytes, if there is none yet: where it is.
-    pub fn prepare_heap(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+    /// Makes room for `malloc`, of so many bytes and with gaps between blocks, if there is none yet: where it is.
+    pub(crate) fn prepare_heap(&mut self, bytes: u64, gap: u64) -> Result<u64, MemoryError> {
         if let Some(base) = self.heap {
             return Ok(base);
         }
-        let base = self.add(bytes, AllocationKind::Heap(Mutex::new(Blocks::new(bytes))))?;
+        let base = self.add(bytes, AllocationKind::Heap(Mutex::new(Blocks::new(bytes, gap))))?;
         self.heap = Some(base);
         Ok(base)
     }
@@ -297,6 +297,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::heap::GAP;
 
     #[test]
     fn allocations_are_aligned_apart_and_found_by_any_of_their_addresses() {
@@ -331,7 +332,7 @@ mod tests {
     fn malloc_gives_blocks_until_there_is_no_room_and_again_after_free() {
         let mut global = Global::new(&Windows::WIDE, 0, &Account::new(1 << 40)).unwrap();
         assert_eq!(global.take(8), 0, "no heap yet");
-        global.prepare_heap(256).unwrap();
+        global.prepare_heap(256, GAP).unwrap();
         let blocks: Vec<u64> = (0..5).map(|_| global.take(40)).collect();
         assert!(blocks[..4].iter().all(|&block| block != 0 && block.is_multiple_of(16)), "{blocks:x?}");
         assert_eq!(blocks[4], 0);

@@ -11,6 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Alignment of blocks.
 const ALIGNMENT: u64 = 16;
 
+/// Bytes between blocks.
+pub(crate) const GAP: u64 = 16;
+
+/// The same where accesses past the end of a block are looked for.
+pub(crate) const WIDE_GAP: u64 = 256;
+
 /// What `malloc` gave, and what it can give.
 #[derive(Debug)]
 pub struct Blocks {
@@ -25,11 +31,13 @@ pub struct Blocks {
     /// Everything from here on is free.
     next: u64,
     room: u64,
+    /// Bytes between blocks.
+    gap: u64,
 }
 
 impl Blocks {
-    /// A heap of so many bytes.
-    pub(super) fn new(room: u64) -> Blocks {
+    /// A heap of so many bytes, with a gap behind each block.
+    pub(super) fn new(room: u64, gap: u64) -> Blocks {
         Blocks {
             blocks: BTreeMap::new(),
             freed: Vec::new(),
@@ -37,17 +45,18 @@ impl Blocks {
             by_size: BTreeSet::new(),
             next: 0,
             room,
+            gap,
         }
     }
 
     /// What a block takes: a gap behind it, so that the next block is not what lies past its end.
-    fn extent(bytes: u64) -> Option<u64> {
-        bytes.checked_next_multiple_of(ALIGNMENT)?.checked_add(ALIGNMENT)
+    fn extent(&self, bytes: u64) -> Option<u64> {
+        bytes.checked_next_multiple_of(ALIGNMENT)?.checked_add(self.gap)
     }
 
     /// Takes so many bytes: where they begin.
     pub(super) fn take(&mut self, bytes: u64) -> Option<u64> {
-        let needed = Self::extent(bytes).filter(|_| bytes != 0)?;
+        let needed = self.extent(bytes).filter(|_| bytes != 0)?;
         let place = match self.take_end(needed).or_else(|| self.take_gap(needed)) {
             Some(place) => place,
             None if self.freed.is_empty() => return None,
@@ -91,7 +100,7 @@ impl Blocks {
     fn merge_freed(&mut self) {
         for offset in std::mem::take(&mut self.freed) {
             let Some((bytes, _)) = self.blocks.remove(&offset) else { continue };
-            let (mut place, mut bytes) = (offset, Self::extent(bytes).unwrap_or(0));
+            let (mut place, mut bytes) = (offset, self.extent(bytes).unwrap_or(0));
             if let Some((&before, &size)) = self.gaps.range(..place).next_back()
                 && before + size == place
             {
@@ -131,7 +140,7 @@ mod tests {
 
     #[test]
     fn blocks_never_overlap_and_all_room_comes_back() {
-        let mut heap = Blocks::new(1 << 16);
+        let mut heap = Blocks::new(1 << 16, GAP);
         let mut live: Vec<(u64, u64)> = Vec::new();
         let mut state = 1u64;
         let mut random = |below: u64| {
@@ -164,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_full_heap_refuses_without_looking_at_every_block() {
-        let mut heap = Blocks::new(8 << 20);
+        let mut heap = Blocks::new(8 << 20, GAP);
         let mut count = 0;
         while heap.take(16).is_some() {
             count += 1;

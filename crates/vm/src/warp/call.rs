@@ -195,12 +195,16 @@ impl Warp {
     }
 
     /// `stackrestore`: what lanes that went elsewhere still use stays.
-    pub(super) fn stack_restore(&mut self, call: usize, a: u32, wide: bool, taking: u32) {
+    pub(super) fn stack_restore(&mut self, call: usize, a: u32, wide: bool, taking: u32, tagged: bool) {
         let activation = &mut self.calls[call];
         let frame = &activation.frame;
         let row = if wide { frame.row::<u64>(a) } else { frame.row::<u32>(a).map(u64::from) };
         if taking == activation.lanes {
-            let to = row[first(taking)] & ((1 << TAG_SHIFT) - 1);
+            let mut to = row[first(taking)];
+            if tagged {
+                // The top of the window has the first bit of a tag: an empty stack ends there.
+                to = (to.wrapping_sub(1) & ((1 << TAG_SHIFT) - 1)) + 1;
+            }
             activation.bottom = to.clamp(activation.bottom, activation.base);
         }
     }

@@ -110,7 +110,9 @@ impl Warp {
                 self.observe_multimem(env, (sanitizer, &actor), split, op, operands);
             }
             Step::Fence(fence) => sanitizer.fence(launch, &actor, *fence),
-            Step::Group(GroupOp::WholeWarp) if taking != self.live => sanitizer.whole_warp(launch, &actor),
+            Step::Group(GroupOp::WholeWarp) if taking != launch.lanes(self.index as usize) => {
+                sanitizer.whole_warp(launch, &actor)
+            }
             Step::Group(GroupOp::WholeGroup) => sanitizer.whole_group(launch, &actor),
             Step::Group(op) => sanitizer.group(launch, &actor, *op),
             Step::Cluster(ClusterOp::Arrive { relaxed }, _) => {

@@ -261,7 +261,7 @@ impl Warp {
                     Flow::Next
                 }
                 Step::StackRestore { a, wide } => {
-                    self.stack_restore(call, *a, *wide, guard);
+                    self.stack_restore(call, *a, *wide, guard, env.spaces.tagged);
                     Flow::Next
                 }
                 Step::Warp(op) if op.members == NONE => {
