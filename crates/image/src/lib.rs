@@ -45,7 +45,7 @@ pub struct Unit<'a> {
 pub struct Options {
     /// The result will be linked with others: names may remain without a definition (`ptxas -c`).
     pub relocatable: bool,
-    /// Unused bytes lie between variables ([`place`]), so that an access past the end of one is in none of them. The
+    /// Unused bytes lie between variables (see `place.rs`), so that an access past the end of one is in none of them. The
     /// addresses are then not those that the assembler gives.
     pub red_zones: bool,
 }

@@ -82,8 +82,8 @@ fn what_looks_like_a_test_and_is_not_run_is_an_error() {
             row(&launch(RIGHT)).replace("\"name\"", "\"expect\": {}, \"name\""),
             "there is no key `expect`",
         ),
-        ("x.jsonl.gz", "not gzip".to_owned(), "invalid gzip header"),
-        ("x.json.gz", "not gzip".to_owned(), "invalid gzip header"),
+        ("x.jsonl.gz", "this is not gzip".to_owned(), "invalid gzip header"),
+        ("x.json.gz", "this is not gzip".to_owned(), "invalid gzip header"),
         ("x.JSON", "{".to_owned(), "not JSON"),
     ] {
         let files = folder(&[("ok.json", &launch(RIGHT)), ("ok.ptx", KERNEL), (name, &text)]);
