@@ -12,7 +12,10 @@ fuzz_target!(|source: &str| {
             resolve(&parsed.module, source, Options { relocatable, strict, ..Options::default() });
         let unit = Unit { module: &parsed.module, checked: &checked };
         for units in [&[unit][..], &[unit, unit]] {
-            let Ok(image) = lay_out(units, softwarp_image::Options { relocatable }) else { continue };
+            let Ok(image) = lay_out(units, softwarp_image::Options { relocatable, red_zones: !relocatable })
+            else {
+                continue;
+            };
             for id in (0..image.objects.len() as u32).map(softwarp_image::ObjectId) {
                 image.initial(&Windows::WIDE, id);
             }
