@@ -267,8 +267,7 @@ impl Causality {
         let mut handed = Arc::clone(&groups.next()?.1);
         groups.for_each(|(_, known)| join(&mut handed, known));
         let into = Arc::make_mut(&mut handed);
-        // Lanes that have exited do nothing more.
-        let whole = state.lanes & !state.exited & !mask == 0;
+        let whole = state.lanes & !mask == 0;
         into.learn(Plane::Thread, of, warp, (mask, whole), state.now);
         if let Some(agents) = &state.agents {
             agents.hand_on(into, of, warp, (mask, whole));
@@ -391,7 +390,7 @@ impl Causality {
     pub(super) fn proxy(&mut self, cta: u32, warp: usize, mask: u32, plane: Plane) {
         let of = (cta, self.warps);
         if let Some(state) = self.warp_mut(cta, warp) {
-            let whole = state.lanes & !state.exited & !mask == 0;
+            let whole = state.lanes & !mask == 0;
             for (alike, known) in state.groups.clone().into_iter().filter(|(lanes, _)| lanes & mask != 0) {
                 let mut known = known;
                 let fenced = Arc::make_mut(&mut known);
