@@ -21,7 +21,7 @@ use softwarp_syntax::tree::Linkage;
 const MOST_STEPS: usize = 50_000_000;
 
 /// The most bytes of red zones in shared memory, if there are so few variables that they can be had: addresses in the
-/// descriptors of matrices have 18 bits, and the largest shared memory leaves so many of them.
+/// descriptors of matrices have 18 bits, and shared memory is smaller than the range of these bits.
 const MOST_ZONES: u64 = 16 << 10;
 
 /// Settles stacks and shared memory.

@@ -83,10 +83,10 @@ pub fn check_shape(shape: &[usize]) -> Result<(), BlocksError> {
 /// The most bytes that an array of a compressed archive takes when it is unpacked, if the archive is small.
 const MOST_UNPACKED: u64 = 1 << 30;
 
-/// No archive that was written without compression is unpacked to more than so many times its length.
+/// The highest ratio of unpacked to packed bytes that is accepted for an archive written without compression.
 const MOST_GROWTH: u64 = 64;
 
-/// The most bytes that the array of an archive of so many bytes takes when it is unpacked. Compression makes a few bytes
+/// The maximum unpacked size of the array in an archive, given the archive's length in bytes. Compression makes a few bytes
 /// of any size: what is unpacked must be in proportion to what there is.
 pub fn most_unpacked(archive_bytes: u64) -> u64 {
     archive_bytes.saturating_mul(MOST_GROWTH).max(MOST_UNPACKED)

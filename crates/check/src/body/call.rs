@@ -536,7 +536,7 @@ fn elements_go_together(wanted: Type, given: Type) -> bool {
     wanted == given || wanted.class() == Class::Bits || given.class() == Class::Bits
 }
 
-/// A register's type for a call: a vector is passed as so many bits.
+/// A register's type for a call: a vector is passed as untyped bits of the same total width.
 fn whole(ty: Type, lanes: u8) -> Type {
     match u32::from(lanes) * ty.register_type().bits() {
         _ if lanes <= 1 => ty,

@@ -90,7 +90,7 @@ pub struct Args {
     /// In which order threads run: fixed, or random:SEED, which is another for each seed
     #[arg(long, value_name = "ORDER")]
     schedule: Option<limits::Order>,
-    /// Run so many random orders, from the seed on, and stop at the first fault, finding or difference
+    /// Run N random schedules with consecutive seeds, and stop at the first fault, finding or difference
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
     /// The GPU to be, as in sm_90a, instead of the module's .target

@@ -24,7 +24,7 @@ pub struct Args {
     /// Hold approximate functions to the recorded bits, not only to the manual's bounds
     #[arg(long)]
     exact: bool,
-    /// Stop a program after so many seconds
+    /// Time limit for each program, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     time: Duration,
     /// Stop a launch after so many instructions of warps
