@@ -20,8 +20,8 @@ use softwarp_syntax::tree::Linkage;
 /// everything, which is wasteful but never wrong.
 const MOST_STEPS: usize = 50_000_000;
 
-/// The most bytes of red zones in shared memory, if there are so few variables that they can be had: addresses in the
-/// descriptors of matrices have 18 bits, and shared memory is smaller than the range of these bits.
+/// The most bytes of red zones in shared memory. Matrix descriptors hold 18-bit addresses (256 KiB), and a CTA can use
+/// up to 227 KiB of shared memory: zones of this size keep every variable within reach of a descriptor.
 const MOST_ZONES: u64 = 16 << 10;
 
 /// Settles stacks and shared memory.
