@@ -77,7 +77,6 @@ fn endless() -> Vec<(&'static str, String, String, u32)> {
     let format = format.trim_end_matches(',');
     vec![
         ("calls", doubling(50), "call f49;\nret;".into(), 64),
-        ("mutual calls", mutual(100), "call f0;\nret;".into(), 32),
         (
             "indirect calls",
             ".func f() { ret; }".into(),
@@ -159,6 +158,18 @@ fn the_step_limit_ends_whatever_runs_for_ever() {
         });
         assert_eq!(kind(result), FaultKind::StepLimit, "{what}");
         assert!(began.elapsed() < LATE, "{what}: {:?}", began.elapsed());
+    }
+}
+
+/// Recursion is deep before it is long: the stack ends it where no limit does, and no clock decides which.
+#[test]
+fn functions_that_all_call_each_other_end() {
+    for (most_instructions, expected) in [(Some(1000), FaultKind::StepLimit), (None, FaultKind::StackOverflow)] {
+        let mut device = load(&mutual(100), "call f0;\nret;");
+        let began = Instant::now();
+        let result = launch(&mut device, 4, 32, |launch| Launch { most_instructions, ..launch });
+        assert_eq!(kind(result), expected);
+        assert!(began.elapsed() < LATE, "{:?}", began.elapsed());
     }
 }
 
