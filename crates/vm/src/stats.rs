@@ -96,7 +96,7 @@ pub struct OpCount {
 }
 
 /// After how much cost the limits are looked at again.
-const LOOK: i64 = 1 << 14;
+pub(crate) const LOOK: i64 = 1 << 14;
 
 /// After how much work within one instruction.
 const LOOK_WITHIN: u64 = 1 << 14;
@@ -111,6 +111,8 @@ pub(crate) struct Watch {
     of_operation: i64,
     /// What slices cost since the limits were looked at.
     cost: i64,
+    /// The same of parts of a slice.
+    within_slice: i64,
     clock: u64,
     /// Of a random schedule.
     pub(crate) random: Option<Random>,
@@ -124,7 +126,17 @@ impl Watch {
         let operations = codes.map(|code| vec![OpCount::default(); code.ops.len()]).collect();
         let zero = Counts::default();
         let random = launch.seed.map(Random::new);
-        Watch { total: zero, since: zero, work: 0, of_operation: 0, cost: 0, clock: 0, random, operations }
+        Watch {
+            total: zero,
+            since: zero,
+            work: 0,
+            of_operation: 0,
+            cost: 0,
+            within_slice: 0,
+            clock: 0,
+            random,
+            operations,
+        }
     }
 
     #[inline(always)]
@@ -189,6 +201,16 @@ impl Watch {
         self.flush_now(launch).map_err(|fault| Trouble::new(0, fault.kind))
     }
 
+    /// A part of a slice has cost so much: looks at the limits now and then.
+    #[inline]
+    pub(crate) fn spend_within(&mut self, launch: &Launch<'_>, cost: i64) -> Tried<()> {
+        self.within_slice += cost;
+        if self.within_slice < LOOK {
+            return Ok(());
+        }
+        self.flush_now(launch).map_err(|fault| Trouble::new(0, fault.kind))
+    }
+
     /// Adds up what was counted, and sees whether the launch has to stop.
     #[inline]
     pub(crate) fn flush(&mut self, launch: &Launch<'_>) -> Result<(), Box<Fault>> {
@@ -205,7 +227,7 @@ impl Watch {
         let before = launch.steps.fetch_add(now, Ordering::Relaxed);
         self.total.merge(&self.since);
         self.since = Counts::default();
-        self.cost = 0;
+        (self.cost, self.within_slice) = (0, 0);
         let kind = if launch.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             FaultKind::Cancelled
         } else if launch.most_instructions.is_some_and(|most| before.saturating_add(now) > most) {

@@ -3,8 +3,10 @@
 //! Every kernel here runs for ever, or for years, or wants more memory than there is. Bounds on time are generous: what
 //! is tested is that a launch ends at all, and how.
 
+mod endless;
 mod small;
 
+use endless::{Endless, endless};
 use flate2::read::GzDecoder;
 use small::HEADER;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadError, LoadOptions, Report};
@@ -19,10 +21,6 @@ use std::time::{Duration, Instant};
 
 /// Long enough that a busy machine is no reason to fail; a limit that is not looked at fails all the same.
 const LATE: Duration = Duration::from_secs(30);
-
-const CALLS: &str = ".extern .func (.param .b64 r) malloc (.param .b64 n);
-    .extern .func free (.param .b64 p);
-    .extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n";
 
 fn load(declared: &str, body: &str) -> Device {
     let source = format!(
@@ -44,17 +42,11 @@ fn launch(
     device.launch(&set(Launch::new("k", [grid, 1, 1], [block, 1, 1], &arguments)))
 }
 
-fn kind(result: Result<Report, LaunchError>) -> FaultKind {
+fn kind(what: &str, result: Result<Report, LaunchError>) -> FaultKind {
     match result {
         Err(LaunchError::Fault(fault)) => fault.kind,
-        other => panic!("{other:?}"),
+        other => panic!("{what}: {other:?}"),
     }
-}
-
-/// Functions that call the one before twice: as many calls as a binary tree of this depth has nodes.
-fn doubling(count: usize) -> String {
-    let calls = (1..count).map(|i| format!(".func f{i}() {{ call f{0}; call f{0}; ret; }}\n", i - 1));
-    ".func f0() { ret; }\n".to_owned() + &calls.collect::<String>()
 }
 
 /// Functions that all call each other.
@@ -64,156 +56,64 @@ fn mutual(count: usize) -> String {
     declared + &(0..count).map(|i| format!(".func f{i}() {{\n{calls}ret; }}\n")).collect::<String>()
 }
 
-/// What runs for ever, or might as well: what it is, declarations, the body, and threads of a CTA.
-fn endless() -> Vec<(&'static str, String, String, u32)> {
-    let table: String = (0..64).map(|i| format!("L{i}: brx.idx %r0, T;\n")).collect();
-    let names: Vec<String> = (0..64).map(|i| format!("L{i}")).collect();
-    let parts: String = (0..31).map(|i| format!("setp.eq.u32 %p1, %r1, {i};\n@%p1 bra X{i};\n")).collect();
-    let meets: String = (0..31).map(|i| format!("X{i}: add.u32 %r2, %r1, {i};\nbra M;\n")).collect();
-    let malloc = "{ .param .b64 n; .param .b64 r; st.param.b64 [n], 16; call (r), malloc, (n); ld.param.b64 %d1, [r]; }";
-    let print = "{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d1; st.param.b64 [a], %d2; \
-                 call (r), vprintf, (f, a); }";
-    let format: String = "%4096d".bytes().chain([0]).map(|byte| format!("{byte},")).collect();
-    let format = format.trim_end_matches(',');
-    vec![
-        ("calls", doubling(50), "call f49;\nret;".into(), 64),
-        (
-            "indirect calls",
-            ".func f() { ret; }".into(),
-            "mov.u64 %d1, f;\nP: .callprototype _ ();\nL: call %d1, (), P;\nbra L;".into(),
-            64,
-        ),
-        (
-            "tables",
-            String::new(),
-            format!("mov.u32 %r0, 0;\nT: .branchtargets {};\n{table}ret;", names.join(", ")),
-            32,
-        ),
-        ("divergence", String::new(), format!("mov.u32 %r1, %laneid;\nL:\n{parts}bra M;\n{meets}M: bra L;"), 32),
-        ("barriers", String::new(), "L: bar.sync 0;\nbra L;".into(), 1024),
-        ("sleep", String::new(), "L: nanosleep.u32 0xffffffff;\nbra L;".into(), 64),
-        (
-            "polling",
-            String::new(),
-            "L: ld.acquire.gpu.global.u32 %r0, [%d0];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra L;\nret;".into(),
-            64,
-        ),
-        ("malloc", CALLS.into(), format!("L: {malloc}\nbra L;"), 64),
-        (
-            "printf",
-            format!("{CALLS}.global .b8 text[7] = {{{format}}};"),
-            format!(
-                "mov.u64 %d1, text;\ncvta.global.u64 %d1, %d1;\nmov.u64 %d2, %d0;\nL: {print}\nbra L;"
-            ),
-            32,
-        ),
-        (
-            "a long block",
-            String::new(),
-            format!("mov.f64 %e0, 0d3ff0000000000001;\nL:\n{}bra L;", "div.rn.f64 %e1, %e0, %e0;\n".repeat(5000)),
-            32,
-        ),
-        (
-            "bulk copies",
-            ".shared .align 128 .b8 s[32768];".into(),
-            "mov.u32 %r0, s;\nL: cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], 32768;\nbra L;".into(),
-            32,
-        ),
-        (
-            "bulk reductions",
-            ".shared .align 128 .b8 s[32768];".into(),
-            "mov.u32 %r0, s;\nL: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%d0], [%r0], 32768;\nbra L;"
-                .into(),
-            32,
-        ),
-        (
-            "votes and shuffles",
-            String::new(),
-            "mov.u32 %r1, %laneid;\nL: shfl.sync.idx.b32 %r2, %r1, 3, 31, -1;\nvote.sync.ballot.b32 %r3, 1, -1;\n\
-             match.any.sync.b32 %r4, %r1, -1;\nbra L;"
-                .into(),
-            64,
-        ),
-        (
-            "products of matrices",
-            String::new(),
-            "L: mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r7}, {%r1, %r2, %r3, %r4};\nbra L;"
-                .into(),
-            64,
-        ),
-        ("atomics", String::new(), "L: red.global.add.u32 [%d0], 1;\nbra L;".into(), 64),
-        ("stack", String::new(), "L: stacksave.u64 %d1;\nalloca.u64 %d2, 64, 16;\nstackrestore.u64 %d1;\nbra L;".into(), 64),
-    ]
+/// How a launch of what runs for ever ended.
+fn ended(one: &Endless, limits: Launch<'_>) -> FaultKind {
+    let mut device = one.load();
+    let arguments = one.arguments(&mut device);
+    let began = Instant::now();
+    let result = device.launch(&one.launch(&arguments, limits));
+    assert!(began.elapsed() < LATE, "{}: {:?}", one.what, began.elapsed());
+    kind(one.what, result)
 }
 
 #[test]
 fn the_step_limit_ends_whatever_runs_for_ever() {
-    for (what, declared, body, block) in endless() {
-        let mut device = load(&declared, &body);
-        let began = Instant::now();
-        let result = launch(&mut device, 4, block, |launch| Launch {
-            most_instructions: Some(1000),
-            most_time: Some(2 * LATE),
-            ..launch
-        });
-        assert_eq!(kind(result), FaultKind::StepLimit, "{what}");
-        assert!(began.elapsed() < LATE, "{what}: {:?}", began.elapsed());
+    for one in endless() {
+        let most_time = Some(2 * LATE);
+        let kind = ended(&one, Launch { most_instructions: Some(1000), most_time, ..Launch::default() });
+        assert_eq!(kind, FaultKind::StepLimit, "{}", one.what);
     }
 }
 
 /// Recursion is deep before it is long: the stack ends it where no limit does, and no clock decides which.
 #[test]
 fn functions_that_all_call_each_other_end() {
-    for (most_instructions, expected) in [(Some(1000), FaultKind::StepLimit), (None, FaultKind::StackOverflow)] {
+    for (most_instructions, expected) in
+        [(Some(1000), FaultKind::StepLimit), (None, FaultKind::StackOverflow)]
+    {
         let mut device = load(&mutual(100), "call f0;\nret;");
         let began = Instant::now();
         let result = launch(&mut device, 4, 32, |launch| Launch { most_instructions, ..launch });
-        assert_eq!(kind(result), expected);
+        assert_eq!(kind("k", result), expected);
         assert!(began.elapsed() < LATE, "{:?}", began.elapsed());
     }
 }
 
 #[test]
 fn the_time_limit_ends_whatever_runs_for_ever_watched_or_not() {
-    for (what, declared, body, block) in endless() {
+    for one in endless() {
         for sanitize in [Sanitize::default(), Sanitize::ALL] {
-            let mut device = load(&declared, &body);
-            let began = Instant::now();
-            let result = launch(&mut device, 4, block, |launch| Launch {
-                most_time: Some(Duration::from_millis(50)),
-                threads: Some(2),
-                sanitize,
-                ..launch
-            });
-            assert_eq!(kind(result), FaultKind::TimeLimit, "{what}");
-            assert!(began.elapsed() < LATE, "{what}: {:?}", began.elapsed());
+            let most_time = Some(Duration::from_millis(50));
+            let kind = ended(&one, Launch { most_time, threads: Some(2), sanitize, ..Launch::default() });
+            assert_eq!(kind, FaultKind::TimeLimit, "{} {sanitize:?}", one.what);
         }
     }
 }
 
 #[test]
 fn a_request_ends_whatever_runs_for_ever() {
-    for (what, declared, body, block) in endless() {
-        let mut device = load(&declared, &body);
+    for one in endless() {
         let (cancel, progress) = (AtomicBool::new(false), Progress::default());
-        let out = device.allocate(1 << 18).expect("memory");
-        let arguments = [out.to_le_bytes().to_vec()];
-        let launch = Launch {
-            cancel: Some(&cancel),
-            progress: Some(&progress),
-            ..Launch::new("k", [1, 1, 1], [block, 1, 1], &arguments)
-        };
-        let began = Instant::now();
-        std::thread::scope(|scope| {
+        let kind = std::thread::scope(|scope| {
             scope.spawn(|| {
                 while progress.ctas.load(Ordering::Relaxed) == 0 {
                     std::thread::yield_now();
                 }
                 cancel.store(true, Ordering::Relaxed);
             });
-            assert_eq!(kind(device.launch(&launch)), FaultKind::Cancelled, "{what}");
+            ended(&one, Launch { cancel: Some(&cancel), progress: Some(&progress), ..Launch::default() })
         });
-        assert!(began.elapsed() < LATE, "{what}: {:?}", began.elapsed());
+        assert_eq!(kind, FaultKind::Cancelled, "{}", one.what);
     }
 }
 
@@ -231,7 +131,7 @@ fn a_grid_of_ctas_that_do_nothing_is_stopped() {
             most_time: time,
             ..Launch::new("k", [0x7fff_ffff, 65535, 65535], [1024, 1, 1], &[])
         });
-        assert_eq!(kind(result), stopped);
+        assert_eq!(kind("k", result), stopped);
         assert!(began.elapsed() < LATE, "{:?}", began.elapsed());
     }
 }
@@ -246,7 +146,21 @@ fn steps_count_work_and_not_instructions_alone() {
     };
     let report = steps(&mut device, 100_000).expect("it is little");
     assert!(report.counts.warp_instructions <= 4);
-    assert_eq!(kind(steps(&mut device, 1000)), FaultKind::StepLimit);
+    assert_eq!(kind("k", steps(&mut device, 1000)), FaultKind::StepLimit);
+}
+
+#[test]
+fn limits_hold_in_the_midst_of_a_long_basic_block() {
+    let body = "add.u32 %r0, %r0, 1;\n".repeat(100_000) + "st.global.u32 [%d0], 1;\nret;";
+    let mut device = load("", &body);
+    let out = device.allocate(4).expect("memory");
+    let arguments = [out.to_le_bytes().to_vec()];
+    let launch = Launch::new("k", [1, 1, 1], [32, 1, 1], &arguments);
+    let result = device.launch(&Launch { most_instructions: Some(1000), ..launch });
+    assert_eq!(kind("a long block", result), FaultKind::StepLimit);
+    let mut word = [0; 4];
+    device.read(out, &mut word).expect("inside");
+    assert_eq!(u32::from_le_bytes(word), 0, "the block did not run to its end");
 }
 
 #[test]
@@ -260,7 +174,11 @@ fn recursion_without_end_is_a_stack_overflow() {
     {
         let mut device = load(declared, body);
         let before = device.account().used();
-        assert_eq!(kind(launch(&mut device, 1, 64, |launch| launch)), FaultKind::StackOverflow, "{declared}");
+        assert_eq!(
+            kind("k", launch(&mut device, 1, 64, |launch| launch)),
+            FaultKind::StackOverflow,
+            "{declared}"
+        );
         // Everything is given back but the buffer.
         assert!(device.account().used() <= before + (1 << 18) + 256);
     }
@@ -278,7 +196,7 @@ fn what_all_warps_hold_together_is_bounded() {
     let mut device = Device::load(&[&source], options).expect("valid");
     let result =
         device.launch(&Launch { threads: Some(1), ..Launch::new("k", [4, 1, 1], [1024, 1, 1], &[]) });
-    assert_eq!(kind(result), FaultKind::StackOverflow);
+    assert_eq!(kind("k", result), FaultKind::StackOverflow);
     assert!(device.account().used() < 1 << 20);
 }
 
@@ -336,7 +254,9 @@ fn memory_beyond_the_limit_is_an_error_that_says_what_wanted_it() {
     let source = format!("{HEADER}.visible .entry k() {{ .reg .b64 %d<2>; {body} }}");
     let mut device = Device::load(&[&source], options(64 << 20)).expect("valid");
     let result = device.launch(&Launch::new("k", [1, 1, 1], [1024, 1, 1], &[]));
-    let FaultKind::OutOfMemory { what, bytes, most, .. } = kind(result) else { panic!("no fault of memory") };
+    let FaultKind::OutOfMemory { what, bytes, most, .. } = kind("k", result) else {
+        panic!("no fault of memory")
+    };
     assert_eq!((what, most), ("variables in .local memory", 64 << 20));
     assert!(bytes >= 3_200_000, "a warp has 32 threads: {bytes}");
     device.launch(&Launch::new("k", [1, 1, 1], [64, 1, 1], &[])).expect("two warps fit");
@@ -347,7 +267,7 @@ fn a_bulk_copy_of_a_size_that_no_memory_has_takes_no_memory() {
     let body = "mov.u32 %r0, s;\nmov.u32 %r1, 4294967280;\n\
         cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], %r1;\nret;";
     let mut device = load(".shared .align 128 .b8 s[128];", body);
-    assert!(matches!(kind(launch(&mut device, 1, 1, |launch| launch)), FaultKind::Access(_)));
+    assert!(matches!(kind("k", launch(&mut device, 1, 1, |launch| launch)), FaultKind::Access(_)));
 }
 
 #[test]

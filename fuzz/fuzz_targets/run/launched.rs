@@ -68,7 +68,8 @@ impl Launched {
     }
 
     /// Runs a program that does not end, or calls itself, under limits on steps, time and memory, and sees that they
-    /// hold: the launch ends in time and with less memory than it may take, and not as if it had run to its end.
+    /// hold: the launch ends in time and with less memory than it may take, and not as if it had run to its end, unless
+    /// the program has instructions that end threads or calls besides those at the ends of its two bodies.
     pub fn limited(&self, source: &str) {
         let seed = u64::from(self.flags) << 8 | u64::from(self.grid);
         for (sanitize, schedule) in [
@@ -82,7 +83,8 @@ impl Launched {
             let began = Instant::now();
             let (outcome, _) = self.under(source, &limits);
             assert!(began.elapsed() < LATE, "{:?} {sanitize:?} {schedule:?}\n{source}", began.elapsed());
-            assert!(outcome.is_err(), "{sanitize:?} {schedule:?}\n{source}");
+            let may_end = source.contains("exit;") || source.matches("ret;").count() > 2;
+            assert!(may_end || outcome.is_err(), "{sanitize:?} {schedule:?}\n{source}");
         }
     }
 

@@ -8,6 +8,9 @@ use crate::program::plan::{Entry, Jump, Plan};
 use crate::program::{Guard, Inst, NONE, Op, Step, WarpOpKind};
 use crate::warp::Direct;
 
+/// How many entries follow one another without a branch, where limits are looked at, or a pause.
+const LONGEST: u32 = 1024;
+
 impl Plan {
     /// The plan of operations that are as they will be executed, with how many instructions begin before each.
     pub fn new(ops: &[Op], instructions: &[u32]) -> Plan {
@@ -32,11 +35,18 @@ pub fn plan(ops: &[Op], instructions: &[u32], forwarded: &Forwarded, parts: &[(u
     // Whether the entry at hand has begun.
     let mut open = false;
     let mut accesses = 0;
+    let mut since_branch = 0;
     for (at, op) in ops.iter().enumerate() {
         if open && targets[at] {
             plan.entries.push(Entry::Nothing);
             open = false;
         }
+        if !open && since_branch >= LONGEST {
+            plan.starts.push(at as u32);
+            plan.entries.push(Entry::Pause);
+            since_branch = 0;
+        }
+        since_branch = if matches!(op, Op::Branch(..)) { 0 } else { since_branch + 1 };
         // A branch goes with the arithmetic before it.
         if let (Op::Branch(guard, target), false, false) = (op, open, targets[at])
             && let Some(last @ &mut Entry::Plain(inst)) = plan.entries.last_mut()

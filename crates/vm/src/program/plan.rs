@@ -15,6 +15,7 @@ pub struct Plan {
     pub(crate) entries: Vec<Entry>,
     /// The first operation that each entry stands for, and the end. An entry stops, if it does, at the last of its
     /// operations; what those before it do, it has done, or nobody sees. Targets of branches begin an entry.
+    /// An [`Entry::Pause`] has the first operation of the entry behind it.
     pub(crate) starts: Vec<u32>,
     /// Which entry each operation is part of, and the end.
     pub(crate) of: Vec<u32>,
@@ -41,6 +42,8 @@ pub(crate) enum Entry {
     Multiply,
     /// Nothing that anybody sees.
     Nothing,
+    /// The loop stops here, so that limits are looked at in the midst of a long basic block. It stands for no operation.
+    Pause,
     /// Anything else.
     Other,
 }

@@ -87,7 +87,7 @@ impl Warp {
         let parameters = std::mem::take(&mut self.calls[split.call as usize].parameters);
         let activation = &mut self.calls[callee as usize];
         for &range in &to.inputs {
-            copy(&parameters, &mut activation.parameters, range, taking);
+            env.watch.work(copy(&parameters, &mut activation.parameters, range, taking));
         }
         if launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
             self.pass_shadow(split.call, callee, &to.inputs, taking);
@@ -132,7 +132,8 @@ impl Warp {
             && let Step::Call(call) = &**step
         {
             for &range in &call.outputs {
-                copy(&parameters, &mut self.calls[caller as usize].parameters, range, leaving);
+                let work = copy(&parameters, &mut self.calls[caller as usize].parameters, range, leaving);
+                env.watch.work(work);
             }
             if env.launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
                 self.pass_shadow(callee as u32, caller, &call.outputs, leaving);
@@ -268,8 +269,9 @@ impl Warp {
                         Ok(word)
                     };
                     let mut string = |address, most: usize| self.string(env, lane, address, most);
-                    let printed = format(&text, &mut next, &mut string)?;
-                    env.watch.work_within(env.launch, 4 + (text.len() + printed.len()) as u64 / 32)?;
+                    let (printed, lost) = format(&text, &mut next, &mut string)?;
+                    let bytes = text.len() + printed.len() + lost;
+                    env.watch.work_within(env.launch, 4 + bytes as u64 / 32)?;
                     if let Some(print) = env.launch.print {
                         print(&printed);
                     }
@@ -325,8 +327,8 @@ impl Warp {
 }
 
 /// Copies bytes of some lanes: from, to, how many. What one of the sides has not is left out: a call through a
-/// pointer may be of another function than its prototype says.
-fn copy(source: &Private, target: &mut Private, (from, to, bytes): (u64, u64, u64), mask: u32) {
+/// pointer may be of another function than its prototype says. Returns the work that this was.
+fn copy(source: &Private, target: &mut Private, (from, to, bytes): (u64, u64, u64), mask: u32) -> u64 {
     let bytes = bytes.min(source.len().saturating_sub(from)).min(target.len().saturating_sub(to));
     if (from | to).is_multiple_of(4) && bytes.is_multiple_of(4) {
         for at in (0..bytes).step_by(4) {
@@ -336,11 +338,13 @@ fn copy(source: &Private, target: &mut Private, (from, to, bytes): (u64, u64, u6
                 into[lane] = if mask >> lane & 1 == 1 { row[lane] } else { into[lane] };
             }
         }
-        return;
+        return cost::zeroing(bytes * LANES as u64);
     }
     for lane in lanes(mask) {
         for at in 0..bytes {
             target.store(lane, to + at, 1, source.load(lane, from + at, 1));
         }
     }
+    // Bytes one by one.
+    32 * cost::copying(bytes * u64::from(mask.count_ones()))
 }

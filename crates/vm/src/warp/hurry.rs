@@ -75,6 +75,7 @@ pub(super) fn hurry(
                 continue;
             }
             Entry::Nothing => continue,
+            Entry::Pause => break next(rest),
             Entry::Meet => {
                 if mask != ALL {
                     break next(rest) - 1;

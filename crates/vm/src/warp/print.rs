@@ -43,12 +43,13 @@ const WIDEST: usize = 4096;
 /// conversions may read and write for it, whatever is left of that: the rest of the call is left out.
 const LONGEST: usize = 1 << 20;
 
-/// Formats; `next` gives the next argument, `string` what is at an address, of at most so many bytes.
+/// Formats; `next` gives the next argument, `string` the string at an address, of at most a number of bytes. Returns the
+/// text, and how many bytes were read and written that are not in it.
 pub(super) fn format(
     text: &str,
     next: &mut dyn FnMut(Argument) -> Tried<u64>,
     string: &mut dyn FnMut(u64, usize) -> Tried<String>,
-) -> Tried<String> {
+) -> Tried<(String, usize)> {
     let mut out = String::new();
     // What was made and is not in the text: `%.0s` reads a string, and `%.4000g` writes zeros that it removes.
     let mut lost = 0;
@@ -174,7 +175,7 @@ pub(super) fn format(
             }
         }
     }
-    Ok(out)
+    Ok((out, lost))
 }
 
 impl Spec {
@@ -294,6 +295,7 @@ mod tests {
             Ok("word".chars().take(most).collect())
         })
         .unwrap_or_default()
+        .0
     }
 
     #[test]

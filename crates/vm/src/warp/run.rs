@@ -11,7 +11,7 @@ use crate::lanes::{Frame, LANES, lanes};
 use crate::program::{Barrier, BarrierOp, NONE, Op, Step};
 use crate::sanitize::bounds::{TAG_SHIFT, tag};
 use crate::schedule::Random;
-use crate::stats::Seen;
+use crate::stats::{LOOK, Seen};
 use std::sync::atomic::{Ordering, fence};
 
 /// How a warp's slice ended.
@@ -121,19 +121,23 @@ impl Warp {
                 env.watch.count(code.instructions_between(start, $end), mask);
             };
         }
-        loop {
+        'operations: loop {
             let Activation { frame, shadow, .. } = &mut self.calls[call];
             if !WATCHED {
                 count!(pc);
                 let Env { spaces, hints, pieces, watch, .. } = &mut *env;
                 let mut memories = Memories { spaces, hints, pieces, watch };
-                let (to, done) = hurry(frame, code, &mut memories, (pc, ops.len(), mask), budget);
+                // A slice may take long: limits are looked at within it.
+                let part = (*budget).min(LOOK);
+                let mut left = part;
+                let (to, done) = hurry(frame, code, &mut memories, (pc, ops.len(), mask), &mut left);
+                *budget -= part - left;
                 env.watch.count(done, mask);
-                (pc, start) = (to, to);
+                (pc, start, split.pc) = (to, to, to as u32);
                 if *budget <= 0 {
-                    split.pc = pc as u32;
                     return Ok(());
                 }
+                env.watch.spend_within(launch, part - left)?;
             }
             let (guard, step) = loop {
                 let Some(op) = ops.get(pc) else {
@@ -166,6 +170,9 @@ impl Warp {
                         }
                         pc += 1;
                         *budget -= 1;
+                        if !WATCHED {
+                            continue 'operations;
+                        }
                     }
                     Op::Branch(guard, target) => {
                         let taken = guard.lanes(frame, mask);
