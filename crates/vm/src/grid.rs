@@ -228,6 +228,14 @@ impl Launch<'_> {
         }
     }
 
+    /// Whether the launch has to stop: by request, by its time, or by its steps and some that are not counted yet.
+    pub(crate) fn is_over(&self, steps: u64) -> bool {
+        let done = self.steps.load(Ordering::Relaxed).saturating_add(steps);
+        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+            || self.most_instructions.is_some_and(|most| done > most)
+            || self.most_time.is_some_and(|most| self.started.elapsed() > most)
+    }
+
     /// Time since the launch.
     pub(crate) fn nanoseconds(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)

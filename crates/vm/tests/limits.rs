@@ -117,6 +117,33 @@ fn a_request_ends_whatever_runs_for_ever() {
     }
 }
 
+/// An address may stand for very many places, whoever looks on.
+#[test]
+fn limits_hold_while_one_instruction_writes_to_65536_places() {
+    let copy = "multimem.cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], 32768;";
+    let source = format!(
+        ".version 9.1\n.target sm_100a\n.address_size 64\n.shared .align 128 .b8 s[32768];\n\
+         .visible .entry k(.param .u64 all) {{ .reg .b32 %r0; .reg .b64 %d0; ld.param.u64 %d0, [all]; mov.u32 %r0, s;\n\
+         L: {copy}\nbra L; }}"
+    );
+    for sanitize in [Sanitize::default(), Sanitize::ALL] {
+        for (most_instructions, most_time, stopped) in [
+            (None, Some(Duration::from_millis(50)), FaultKind::TimeLimit),
+            (Some(1000), None, FaultKind::StepLimit),
+        ] {
+            let mut device = Device::load(&[&source], LoadOptions::default()).expect("valid");
+            let place = device.allocate(32768).expect("memory");
+            let all = device.multicast(&vec![place; 65536], 32768).expect("it is there");
+            let arguments = [all.to_le_bytes().to_vec()];
+            let launch = Launch::new("k", [1, 1, 1], [32, 1, 1], &arguments);
+            let began = Instant::now();
+            let result = device.launch(&Launch { most_instructions, most_time, sanitize, ..launch });
+            assert_eq!(kind(copy, result), stopped, "{sanitize:?}");
+            assert!(began.elapsed() < LATE, "{sanitize:?}: {:?}", began.elapsed());
+        }
+    }
+}
+
 #[test]
 fn a_grid_of_ctas_that_do_nothing_is_stopped() {
     let source = format!("{HEADER}.visible .entry k() {{ }}\n");

@@ -5,6 +5,7 @@
 
 use super::access::addresses;
 use super::atomic::{apply, combination};
+use super::observe::Meter;
 use super::run::Flow;
 use super::{Env, Split, Warp};
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
@@ -198,7 +199,11 @@ impl Warp {
                 several(spaces, (address.memory, rows[lane]), (bytes, bytes), usage).unwrap_or_default();
             places.into_iter().map(move |at| (lane, at))
         });
+        let meter = Meter::new(env.launch);
         for (lane, at) in all {
+            if meter.is_over(bytes) {
+                return;
+            }
             let touch = Touch {
                 lane,
                 usage,

@@ -13,6 +13,7 @@ use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Tolerant, Touches};
 use crate::stats::Seen;
 use softwarp_image::window::CTA_SHARED;
+use std::cell::Cell;
 
 /// The most bytes that one thread accesses with an instruction.
 const MOST_BYTES: usize = 64;
@@ -35,6 +36,42 @@ enum How<'a> {
     Load,
     Store(&'a Access),
     Atomic { reduces: bool, op: AtomicOp },
+}
+
+/// Ends the observation of an instruction that touches much memory when the launch has to stop. The instruction itself
+/// then meets the same limit: it is charged more steps for the same bytes.
+pub(super) struct Meter<'a> {
+    launch: &'a Launch<'a>,
+    bytes: Cell<u64>,
+    /// Bytes, and some for each touch, since the limits were looked at.
+    since: Cell<u64>,
+    over: Cell<bool>,
+}
+
+impl<'a> Meter<'a> {
+    /// After how many bytes the limits are looked at.
+    const LOOK: u64 = 1 << 18;
+
+    /// What a touch costs besides its bytes.
+    const TOUCH: u64 = 64;
+
+    /// Bytes that are a step.
+    const STEP: u64 = 1024;
+
+    pub(super) fn new(launch: &'a Launch<'a>) -> Meter<'a> {
+        Meter { launch, bytes: Cell::new(0), since: Cell::new(0), over: Cell::new(false) }
+    }
+
+    /// Bytes are about to be touched: whether the launch has to stop instead.
+    pub(super) fn is_over(&self, bytes: u64) -> bool {
+        self.bytes.set(self.bytes.get().saturating_add(bytes));
+        self.since.set(self.since.get().saturating_add(bytes).saturating_add(Self::TOUCH));
+        if self.since.get() >= Self::LOOK {
+            self.since.set(0);
+            self.over.set(self.launch.is_over(self.bytes.get() / Self::STEP));
+        }
+        self.over.get()
+    }
 }
 
 /// How the sanitizers know an address: the space, whose it is (`%ctaid`) and the place there. What is in shared memory

@@ -51,7 +51,7 @@ impl Warp {
                 from[lane].need(spaces, lane, (bytes, CHUNK), Use::Read)?;
             }
             let each = if bulk.reduction.is_some() || bulk.masked { 16 } else { 1 };
-            watch.work_within(launch, copying(bytes) * (1 + each * targets.len() as u64))?;
+            watch.work_within(launch, copying(bytes))?;
             data.clear();
             if data.try_reserve(bytes as usize).is_err() {
                 return Err(Trouble::new(lane, launch.no_memory("a bulk copy", bytes)));
@@ -60,6 +60,7 @@ impl Warp {
             let ignored = (u64::from(left[lane]), u64::from(right[lane]));
             read_but(spaces, from[lane], &mut data, ignored, lane)?;
             for (to, barrier) in targets {
+                watch.work_within(launch, each * copying(bytes))?;
                 let (cells, at) = to.need(spaces, lane, (bytes, CHUNK), Use::Write)?;
                 match bulk.reduction {
                     Some((operation, element)) => reduce(cells, at, operation, element, &data),

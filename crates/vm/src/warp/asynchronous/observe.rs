@@ -11,7 +11,7 @@ use crate::program::asynchronous::{AsyncOp, MbarrierOp, TensorWay};
 use crate::program::{Memory, Operands, Order, Scope};
 use crate::sanitize::{Actor, Agent, Event, Sanitizer, Touch};
 use crate::warp::bounds::observe_range;
-use crate::warp::observe::located;
+use crate::warp::observe::{Meter, located};
 use crate::warp::{Env, Split, Warp};
 use softwarp_tensor::Source;
 
@@ -20,6 +20,7 @@ struct Observer<'a, 'b> {
     env: &'a Env<'b>,
     sanitizer: &'a Sanitizer<'a>,
     actor: &'a Actor,
+    meter: Meter<'a>,
 }
 
 /// Who does something, and with which mbarrier it completes.
@@ -64,7 +65,7 @@ pub(in crate::warp) fn completing(
 impl Observer<'_, '_> {
     fn touch(&self, lane: usize, place: Place, bytes: u64, usage: Use, order: Order, by: By) {
         let (env, Place { memory, address, .. }) = (self.env, place);
-        if memory != Memory::Global && !memory.is_shared() {
+        if memory != Memory::Global && !memory.is_shared() || self.meter.is_over(bytes) {
             return;
         }
         let Some((space, cta, start)) = located(env, memory, address) else { return };
@@ -119,7 +120,7 @@ impl Warp {
         split: &Split,
     ) {
         let call = split.call as usize;
-        let see = Observer { env, sanitizer, actor };
+        let see = Observer { env, sanitizer, actor, meter: Meter::new(env.launch) };
         let [first, second, third] =
             [0, 1, 2].map(|index| self.places(env, call, operands, index, actor.lanes));
         let row = |index| self.narrow(call, operands, index).unwrap_or([0; LANES]);
