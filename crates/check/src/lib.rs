@@ -18,6 +18,7 @@ pub mod names;
 mod abi;
 mod body;
 mod context;
+mod debugging;
 mod declaration;
 mod function;
 mod gates;
@@ -36,6 +37,7 @@ use context::Context;
 use softwarp_isa::{Target, Version};
 use softwarp_syntax::tree::{ExprId, Item};
 use softwarp_syntax::{Diagnostic, Module};
+use std::collections::HashMap;
 
 /// How to judge.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,11 +83,20 @@ pub fn evaluate(module: &Module, root: ExprId, source: &str) -> (Option<constant
 fn walk<'m>(mut context: Context<'m>) -> Context<'m> {
     let module = context.module;
     header::check(&mut context);
+    let mut files = HashMap::new();
     for (index, item) in module.items.iter().enumerate() {
         match item {
             Item::Variable(variables) => declaration::declare_at_module_scope(&mut context, variables),
             Item::Function(function) => function::declare(&mut context, function, index as u32),
             Item::Alias(alias) => function::alias(&mut context, alias),
+            Item::File(file) => {
+                if let Some(first) = files.insert(file.is.index, file.span) {
+                    debugging::twice(&mut context, file, first);
+                }
+            }
+            Item::Pragma(pragma) => {
+                pragma.is.iter().for_each(|text| debugging::outside_body(&mut context, *text));
+            }
             Item::Other(dwarf) => {
                 let help = "write `.section .debug_info { … }`";
                 context.require_before("`@@DWARF`", Version::new(2, 0), dwarf.span, help);

@@ -31,22 +31,29 @@ const TUNINGS: &[(&str, Feature)] = &[
     ("noreturn",             since("`.noreturn`",             Version::new(6, 4), 30)),
     ("abi_preserve",         since("`.abi_preserve`",         Version::new(9, 0), 80)),
     ("abi_preserve_control", since("`.abi_preserve_control`", Version::new(9, 0), 80)),
+    ("language",             since("`.language`",             Version::new(9, 2), 0)),
 ];
+
+/// Directives whose numbers have a limit: there are as many registers, predicates or languages.
+const LIMITED: &[(&str, u64)] = &[("abi_preserve", 239), ("abi_preserve_control", 11), ("language", 10)];
 
 /// Directives whose numbers cannot be 0.
 const POSITIVE: &[&str] = &["maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "local_maxnreg"];
 
-/// Directives with up to three numbers.
-const THREE: &[&str] = &["maxntid", "reqntid", "reqnctapercluster"];
+/// Directives with several numbers: three at most, and any number of languages.
+const LISTS: &[&str] = &["maxntid", "reqntid", "reqnctapercluster", "language"];
 
 /// Judges each directive before a body.
 pub fn check(context: &mut Context<'_>, directives: &[Directive<Performance>]) {
     for (index, directive) in directives.iter().enumerate() {
         let word = context.text(directive.is.word.symbol);
         let arguments = &directive.is.arguments;
+        if word == "pragma" {
+            check_pragma(context, directive);
+        }
         if let Some((_, feature)) = TUNINGS.iter().find(|(known, _)| *known == word) {
             let at =
-                if THREE.contains(&word) { judged_at(context, directive) } else { directive.is.word.span };
+                if LISTS.contains(&word) { judged_at(context, directive) } else { directive.is.word.span };
             context.require(feature, at);
         }
         for argument in arguments {
@@ -70,6 +77,7 @@ pub fn check(context: &mut Context<'_>, directives: &[Directive<Performance>]) {
             let diagnostic = Diagnostic::new(codes::CRASH, number.span, message);
             context.report(diagnostic.with_help("a block has at most 1024 threads"));
         }
+        check_most(context, word, arguments);
         let module = context.module;
         let before = |other: &str| {
             let earlier = directives[..index].iter();
@@ -129,10 +137,36 @@ fn check_size(context: &mut Context<'_>, word: &str, argument: At<u64>) {
     }
 }
 
+/// Judges numbers that have a limit of their own.
+fn check_most(context: &mut Context<'_>, word: &str, arguments: &[At<u64>]) {
+    let Some((_, most)) = LIMITED.iter().find(|(known, _)| *known == word) else { return };
+    for argument in arguments.iter().filter(|argument| argument.is > *most) {
+        let message = format!("`.{word} {}` is beyond {most}", argument.is);
+        let diagnostic = Diagnostic::new(codes::TUNING_NUMBER, argument.span, message);
+        context.report(diagnostic.with_help(format!("write a number from 0 to {most}")));
+    }
+}
+
+/// Judges the strings of a `.pragma` before a kernel's body.
+fn check_pragma(context: &mut Context<'_>, directive: &Directive<Performance>) {
+    let source = context.source;
+    let mut from = directive.is.word.span.end;
+    let mut rest = Span::new(from, directive.span.end).text(source);
+    while let Some((before, inner)) = rest.split_once('"')
+        && let Some((text, behind)) = inner.split_once('"')
+    {
+        let start = from + before.len() as u32;
+        let end = start + text.len() as u32 + 2;
+        crate::debugging::outside_body(context, Span::new(start, end));
+        (from, rest) = (end, behind);
+    }
+}
+
 /// Where the assembler judges a directive: at its last number, or one token later if more numbers could follow.
 fn judged_at(context: &Context<'_>, directive: &Directive<Performance>) -> Span {
     let arguments = &directive.is.arguments;
-    if THREE.contains(&context.text(directive.is.word.symbol)) && arguments.len() < 3 {
+    let word = context.text(directive.is.word.symbol);
+    if LISTS.contains(&word) && (arguments.len() < 3 || word == "language") {
         return next_token(context.source, directive.span.end);
     }
     arguments.last().map_or(directive.is.word.span, |last| last.span)

@@ -94,6 +94,82 @@ fn constants_and_special_registers_stand_where_the_assembler_lets_them() {
 }
 
 #[test]
+fn words_of_other_instructions_are_passed_over_once() {
+    for odd in ["add.rank.u32 %r1, %r1, %r1;", "add.finite.b8x16.b8x16.u32 %r1, %r1, %r1;", "ret.box_dim;"] {
+        accepted("sm_90", odd);
+    }
+    accepted("sm_90", "add.texref.f32 %f1, %f1, %f1;");
+    accepted("sm_90", "cvt.rn.satfinite.satfinite.f16.f32 %h1, %f1;");
+    refused("sm_90", "add.rank.box_dim.u32 %r1, %r1, %r1;");
+    refused("sm_90", "add.finite.normal.u32 %r1, %r1, %r1;");
+    refused("sm_90", "mov.texref.u32 %r1, %r1;");
+    refused("sm_90", "add.rn.rn.f32 %f1, %f1, %f1;");
+}
+
+#[test]
+fn fragments_that_functions_take_have_no_special_registers() {
+    let store = "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [g], {%f1, %f2, %f3, %f4, %f5, %f6, %f7";
+    accepted("sm_90", &format!("{store}, %f8}}, 16;"));
+    refused("sm_90", &format!("{store}, %laneid}}, 16;"));
+    let nibbles = "mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%r1, %r2}, {%laneid}, {%r3}, {%r1, %r2};";
+    accepted("sm_89", nibbles);
+    refused("sm_90", nibbles);
+    let bytes = "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%r1, %r2, %r3, %r4}, {%r1, %r2}";
+    accepted("sm_90", &format!("{bytes}, {{%r3}}, {{0, 0, 0, 0}};"));
+    refused("sm_90", &format!("{bytes}, {{5}}, {{%r1, %r2, %r3, %r4}};"));
+}
+
+#[test]
+fn scales_of_block_scaled_products_are_named_within_bounds() {
+    let scaled = |kind: &str, ids: &str| {
+        format!(
+            "mma.sync.aligned.{kind} {{%f1, %f2, %f3, %f4}}, {{%r1, %r2, %r3, %r4}}, {{%r5, %r6}}, \
+             {{%f1, %f2, %f3, %f4}}, %r1, {ids};"
+        )
+    };
+    let one = "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0";
+    accepted("sm_120a", &scaled(one, "{3, 1}, %r2, {3, 3}"));
+    refused("sm_120a", &scaled(one, "{4, 1}, %r2, {3, 3}"));
+    refused("sm_120a", &scaled(one, "{3, 2}, %r2, {3, 3}"));
+    let two = "m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
+    accepted("sm_120a", &scaled(two, "{2, 1}, %r2, {0, 3}"));
+    refused("sm_120a", &scaled(two, "{1, 1}, %r2, {0, 3}"));
+}
+
+#[test]
+fn columns_of_tensor_memory_are_a_power_of_two() {
+    let columns =
+        |count: &str| format!("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], {count};");
+    for right in ["32", "64", "512", "%r1"] {
+        accepted("sm_100a", &columns(right));
+    }
+    for wrong in ["0", "16", "96", "1024", "-32"] {
+        refused("sm_100a", &columns(wrong));
+    }
+}
+
+#[test]
+fn offsets_and_elements_are_no_operands_of_video_instructions() {
+    accepted("sm_90", "vadd4.s32.s32.s32 %r1, %r2, %r3, %r4;");
+    refused("sm_90", "vadd4.s32.s32.s32 %r1, %r2+4, %r3, %r4;");
+    refused("sm_90", "vadd4.s32.s32.s32 %r1, k, %r3, %r4;");
+    refused("sm_90", "vadd.s32.s32.s32 %r1, %r2+4, %r3;");
+    accepted("sm_90", "vadd.s32.s32.s32.add %r1, %r2, %r3, %r4+4;");
+}
+
+#[test]
+fn addresses_are_in_registers_and_spaces_that_the_instruction_reaches() {
+    accepted("sm_90", "prefetchu.L1 [g];");
+    refused("sm_90", "prefetchu.L1 [s];");
+    refused("sm_90", "prefetchu.L1 [%clock64];");
+    refused("sm_90a", "tensormap.replace.tile.rank.global.b1024.b32 [%h1], %r1;");
+    accepted("sm_90", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%h1];");
+    refused("sm_90", "ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%h1];");
+    accepted("sm_90", "mbarrier.test_wait.b64 %p1, [s], %rd1+4;");
+    refused("sm_90", "mbarrier.test_wait.b64 %p1, [s], g+4;");
+}
+
+#[test]
 fn help_is_in_the_manuals_words() {
     let found = errors("sm_90", "ld.global.v2.u32 %r1;");
     let help = found[0].help.clone().unwrap_or_default();

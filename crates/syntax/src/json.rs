@@ -348,6 +348,11 @@ impl<'a> Writer<'a> {
             }
             Statement::Function(function) => w.function(function),
             Statement::Other(at) => w.other(at),
+            Statement::Alias(at) => {
+                w.kind("alias");
+                w.list("names", [&at.is.0, &at.is.1], Writer::name);
+                w.span(at.span);
+            }
         });
     }
 

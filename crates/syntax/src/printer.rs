@@ -129,6 +129,7 @@ impl Printer<'_> {
             Statement::BranchTargets(at) | Statement::CallTargets(at) => self.line(at.span, Style::Words),
             Statement::CallPrototype(prototype) => self.line(prototype.span, Style::Words),
             Statement::Function(function) => self.line(function.span, Style::Words),
+            Statement::Alias(at) => self.line(at.span, Style::Words),
             Statement::Other(at) => self.line(at.span, Style::Words),
         }
     }

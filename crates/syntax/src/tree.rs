@@ -407,7 +407,9 @@ pub enum Statement {
     CallPrototype(Box<Prototype>),
     /// A function declared inside a body: `.func f ();`
     Function(Box<Function>),
-    /// Any other directive (`.alias` inside a body).
+    /// `.alias a, b;` inside a body.
+    Alias(Box<Directive<(Name, Name)>>),
+    /// A directive that cannot stand in a body.
     Other(Box<Directive<Symbol>>),
 }
 

@@ -168,9 +168,15 @@ impl Walk<'_, '_> {
                 self.register_address(spaces, id, ty, at)
             }
             Meaning::Variable(id)
-                if spaces.1.shared_only && self.context.checked.variable(id).space != StateSpace::Shared =>
+                if spaces.1.only.is_some_and(|only| self.context.checked.variable(id).space != only) =>
             {
-                misfit(at, Why::Space { id, spaces: Spaces::one(Space::Shared) })
+                let global = spaces.1.only == Some(StateSpace::Global);
+                let only = if global { Space::Global } else { Space::Shared };
+                misfit(at, Why::Space { id, spaces: Spaces::one(only) })
+            }
+            Meaning::Variable(id) if spaces.1.opaque && self.is_module_handle(id) => {
+                self.notice(at, Remark::OpaqueMemory(id));
+                Ok(())
             }
             Meaning::Variable(id) => self.variable_address(special, spaces.0, id, at),
             Meaning::Special(_) if spaces.1.no_special => misfit(at, Why::Special),
@@ -187,6 +193,12 @@ impl Walk<'_, '_> {
             Meaning::Label(_) => misfit(at, Why::Sort(Sort::Label)),
             Meaning::Unknown => misfit(at, Why::Undeclared(symbol)),
         }
+    }
+
+    /// Whether a variable is an opaque one at module scope.
+    fn is_module_handle(&self, id: VarId) -> bool {
+        let variable = self.context.checked.variable(id);
+        variable.opaque().is_some() && variable.space == StateSpace::Global
     }
 
     /// Whether addresses of global memory have 64 bits. Before `.address_size` (PTX 2.3), they have 32.
@@ -363,7 +375,11 @@ impl Walk<'_, '_> {
         };
         let visible = self.is_label(symbol);
         if special != Special::IndexedBranch {
-            return if visible { Ok(()) } else { misfit(at, Why::Undeclared(symbol)) };
+            return match visible {
+                true if self.marks_code(symbol) => Ok(()),
+                true => misfit(at, Why::NoCode(symbol)),
+                false => misfit(at, Why::Undeclared(symbol)),
+            };
         }
         match self.context.names.lookup(symbol).map(|found| found.entity) {
             Some(Entity::Label(number)) if self.memory.labels.marks(number) == Marks::BranchTargets => Ok(()),

@@ -179,6 +179,13 @@ pub(super) fn undeclared_in(walk: &Walk<'_, '_>, misfit: &Misfit) -> Diagnostic 
     }
 }
 
+/// A branch to the label of a list of targets or of a prototype.
+pub(super) fn no_code(walk: &Walk<'_, '_>, name: Name) -> Diagnostic {
+    let text = walk.context.text(name.symbol);
+    let message = format!("`{text}` is the label of a list or prototype, not of code");
+    Diagnostic::new(codes::NOT_A_LABEL, name.span, message).with_help("name a label before an instruction")
+}
+
 /// A branch to something that is no label of the function.
 pub(super) fn no_label(walk: &Walk<'_, '_>, name: Name) -> Diagnostic {
     let text = walk.context.text(name.symbol);
@@ -382,6 +389,13 @@ impl Words<'_, '_, '_> {
             Why::NoTable => self
                 .saying(codes::NOT_A_LABEL, "is not the label of a list of targets above it")
                 .with_help("write `T: .branchtargets A, B;` before the branch, and `T` here"),
+            Why::NoCode(symbol) => no_code(self.walk, Name { symbol, span: self.at }),
+            Why::PredicateUnavailable { version, sm } => self
+                .saying(
+                    codes::UNAVAILABLE,
+                    format!("has a predicate beside it, which needs PTX {version}, sm_{sm}"),
+                )
+                .with_help("leave the predicate away, or raise `.version` or `.target`"),
             Why::Bounds { value, bounds } => self.bounds(value, bounds),
             Why::FunctionOffset => self
                 .saying(codes::FUNCTION_OFFSET, "is an offset from a function's address")

@@ -12,7 +12,7 @@ use crate::checked::VarId;
 use crate::constant;
 use softwarp_isa::instruction::LiteralKind;
 use softwarp_isa::special::SpecialRegister;
-use softwarp_isa::{Class, Opaque, Type};
+use softwarp_isa::{Class, Opaque, Type, Version};
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Expr, ExprId, Literal, Operand, OperandKind, Symbol, UnaryOp};
 
@@ -67,6 +67,11 @@ pub(super) enum Why {
     Member {
         lanes: u8,
     },
+    /// The predicate beside a result needs a newer version or target.
+    PredicateUnavailable {
+        version: Version,
+        sm: u16,
+    },
     Negated,
     /// `!1.5`
     InvertedFloat,
@@ -119,6 +124,8 @@ pub(super) enum Why {
     FunctionOffset,
     /// Not the label of a `.branchtargets` above.
     NoTable,
+    /// The label of a list of targets or a prototype.
+    NoCode(Symbol),
     /// A constant that the operation cannot have.
     Bounds {
         value: i64,
@@ -168,27 +175,34 @@ impl Walk<'_, '_> {
         match want.what {
             What::Value(accepts) => {
                 self.value(special, want, accepts, operand)?;
-                self.within(want, operand)
+                self.within(want.bounds, operand)
             }
             What::Address(spaces, rule) => self.address(special, (spaces, rule), operand),
             What::Vector { counts, element, bare } => {
-                self.vector(want, plans.counts(counts), element, bare, operand)
+                self.vector(want, plans.counts(counts), element, bare, operand)?;
+                self.elements_within(want, operand)?;
+                self.within(want.bounds, operand)
             }
-            What::Pair { parts, second_optional } => {
+            What::Pair { parts, second_optional, since } => {
+                if let (OperandKind::Pair(_), Some((version, sm))) = (operand.kind, since)
+                    && (self.context.version() < version || self.context.target().sm() < sm)
+                {
+                    return misfit(operand.span, Why::PredicateUnavailable { version, sm });
+                }
                 self.pair(plans, special, parts, second_optional, operand)
             }
-            What::Handle { of, coordinates, array, of_sampler } => {
+            What::Handle { of, coordinates, array, cube, of_sampler } => {
                 let of = if of_sampler && self.context.checked.header.independent_textures {
                     Opaque::Samplerref
                 } else {
                     of
                 };
-                self.handle(of, coordinates, array, operand)
+                self.handle(of, coordinates, (array, cube), operand)
             }
             What::Tensor { dimensions } => self.tensor(dimensions, operand),
             What::Immediate(range) => {
                 self.immediate(range, operand)?;
-                self.within(want, operand)
+                self.within(want.bounds, operand)
             }
             What::Label => self.label_operand(special, operand),
             What::Sink => match operand.kind {
@@ -317,16 +331,14 @@ impl Walk<'_, '_> {
         match self.meaning(base) {
             Meaning::Register { ty, lanes: 1, .. } if selected && accepts.register(ty) => Ok(()),
             Meaning::Register { id, ty, lanes: 1 } if selected => misfit(at, Why::Type { id, ty }),
-            Meaning::Register { id, ty, lanes } => match element {
-                Some(element) if element < lanes && lanes > 1 => {
-                    if accepts.register(ty) {
-                        Ok(())
-                    } else {
-                        misfit(at, Why::Type { id, ty })
+            Meaning::Register { id, ty, lanes } => {
+                match element {
+                    Some(element) if element < lanes && lanes > 1 && !accepts.video => {
+                        if accepts.register(ty) { Ok(()) } else { misfit(at, Why::Type { id, ty }) }
                     }
+                    _ => misfit(at, Why::Member { lanes }),
                 }
-                _ => misfit(at, Why::Member { lanes }),
-            },
+            }
             Meaning::Special(register) => match element {
                 Some(element) if element < register.components && register.components > 1 => {
                     self.special_value(want, accepts, register, at)
@@ -371,7 +383,7 @@ impl Walk<'_, '_> {
         if self.kind_of_expression(offset) != LiteralKind::Integer {
             return misfit(self.context.module.expression(offset).span, Why::FloatOffset);
         }
-        if want.writes {
+        if want.writes || accepts.has(Accepts::NO_OFFSET) {
             return misfit(at, Why::Sort(Sort::Constant));
         }
         let OperandKind::Name(symbol) = base.kind else {
@@ -394,6 +406,9 @@ impl Walk<'_, '_> {
                 Ok(())
             }
             Meaning::Special(_) if accepts.has(Accepts::PACKED) => Ok(()),
+            Meaning::Variable(_) if accepts.has(Accepts::NO_VARIABLE) => {
+                misfit(at, Why::Sort(Sort::Variable))
+            }
             Meaning::Variable(id) if integers => {
                 let opaque = self.context.checked.variable(id).opaque().is_some();
                 let addressed = special == Special::Address || (special == Special::Mov && !opaque);
@@ -410,7 +425,7 @@ impl Walk<'_, '_> {
     }
 
     /// Whether an operand is a special register of one word.
-    fn is_special(&mut self, operand: &Operand) -> bool {
+    pub(super) fn is_special(&mut self, operand: &Operand) -> bool {
         let (OperandKind::Name(symbol) | OperandKind::Member(symbol, _)) = operand.kind else { return false };
         let scalar = matches!(operand.kind, OperandKind::Name(_));
         match self.meaning(symbol) {
@@ -450,9 +465,19 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Whether the constants in a vector are within the bounds of its elements.
+    fn elements_within(&mut self, want: &Want, operand: &Operand) -> Fits {
+        let OperandKind::Vector(parts) = operand.kind else { return Ok(()) };
+        let parts = parts.of(&self.context.module.operands);
+        for (bounds, part) in want.elements.iter().zip(parts) {
+            self.within(Some(bounds), part)?;
+        }
+        Ok(())
+    }
+
     /// Whether a constant is within the bounds that the operand has, if it has some.
-    fn within(&mut self, want: &Want, operand: &Operand) -> Fits {
-        let Some(bounds) = want.bounds else { return Ok(()) };
+    fn within(&mut self, bounds: Option<&'static Bounds>, operand: &Operand) -> Fits {
+        let Some(bounds) = bounds else { return Ok(()) };
         let value = match operand.kind {
             OperandKind::Literal(Literal::Int { value, .. }) => Some(value),
             OperandKind::Expr(id) => constant::evaluate(self.context, id).and_then(constant::Value::int),

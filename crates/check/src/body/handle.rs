@@ -3,7 +3,7 @@
 //!
 //! A handle is the name of an opaque variable or parameter, or a 64-bit register with its address. Samplers
 //! must be named where textures and samplers are separate (`texmode_independent`); elsewhere the assembler
-//! ignores whatever stands there.
+//! ignores the handle that stands there.
 
 use super::Walk;
 use super::address::INDIRECT_TEXTURES;
@@ -20,7 +20,7 @@ impl Walk<'_, '_> {
         &mut self,
         of: Opaque,
         coordinates: Option<(&'static [u8], Accepts)>,
-        array: bool,
+        (array, cube): (bool, bool),
         operand: &Operand,
     ) -> Fits {
         let at = operand.span;
@@ -41,7 +41,8 @@ impl Walk<'_, '_> {
         self.opaque(of, handle)?;
         match sampler {
             Some(sampler) if independent => self.opaque(Opaque::Samplerref, sampler)?,
-            Some(sampler) => self.names_exist(sampler)?,
+            Some(_) if cube => return misfit(at, Why::Sort(Sort::List)),
+            Some(sampler) => self.any_handle(sampler)?,
             None if independent && coordinates.is_some() => return misfit(at, Why::Sampler),
             None => {}
         }
@@ -78,6 +79,17 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// A sampler where textures have their own: the assembler ignores it, but wants a handle.
+    fn any_handle(&mut self, operand: &Operand) -> Fits {
+        let OperandKind::Name(symbol) = operand.kind else {
+            return misfit(operand.span, Why::Handle(Opaque::Samplerref));
+        };
+        match self.meaning(symbol) {
+            Meaning::Variable(id) if self.context.checked.variable(id).opaque().is_some() => Ok(()),
+            _ => self.opaque(Opaque::Samplerref, operand),
+        }
+    }
+
     /// Whether handles can be in registers.
     fn has_indirect(&self) -> bool {
         let (version, sm) = INDIRECT_TEXTURES;
@@ -91,6 +103,17 @@ impl Walk<'_, '_> {
         array: bool,
         operand: &Operand,
     ) -> Fits {
+        let place = matches!(operand.kind, OperandKind::Name(_) | OperandKind::Member(..));
+        let vector = matches!(operand.kind, OperandKind::Vector(_));
+        if !place && !vector && !matches!(operand.kind, OperandKind::Error) {
+            return misfit(operand.span, Why::Sort(Sort::Constant));
+        }
+        // Integers may stand for the coordinates of a texture, in a vector and not for a single one.
+        let lanes = match operand.kind {
+            OperandKind::Name(symbol) => matches!(self.meaning(symbol), Meaning::Register { lanes: 2.., .. }),
+            _ => vector,
+        };
+        let element = if lanes { element.with_integers() } else { element };
         if array && let OperandKind::Vector(parts) = operand.kind {
             return self.layered(counts, element, parts.of(&self.context.module.operands), operand);
         }
@@ -99,8 +122,8 @@ impl Walk<'_, '_> {
         if self.context.version() < Version::new(1, 2) && matches!(operand.kind, OperandKind::Vector(_)) {
             return self.vector(&want, &[4], element, false, operand);
         }
-        // The assembler lets one register stand for all coordinates of a surface.
-        let bare = counts.contains(&1) || of == Opaque::Surfref;
+        // The assembler lets one register stand for all coordinates.
+        let bare = counts.contains(&1) || of == Opaque::Surfref || !array;
         self.vector(&want, counts, element, bare, operand)
     }
 
@@ -109,12 +132,12 @@ impl Walk<'_, '_> {
         if !counts.iter().any(|&count| usize::from(count) == parts.len()) {
             return misfit(operand.span, Why::Size { found: parts.len() });
         }
-        for (n, part) in parts.iter().enumerate() {
-            let accepts = if n == 0 { Accepts::INDEX } else { element };
-            let want = Want::source("c", accepts);
-            self.value(Special::No, &want, accepts, part)?;
+        let [index, rest @ ..] = parts else { return Ok(()) };
+        if !self.is_special(index) {
+            let want = Want::source("c", Accepts::INDEX);
+            self.value(Special::No, &want, Accepts::INDEX, index)?;
         }
-        Ok(())
+        self.braced(&Want::source("c", element), element, rest, operand.span)
     }
 
     /// `[tensor-map, {x, y}]`: the map is in global memory, or its address in a register, whatever the register's type;

@@ -9,6 +9,7 @@ mod address;
 mod call;
 mod explain;
 mod fit;
+mod fragment;
 mod handle;
 mod labels;
 mod line;
@@ -139,6 +140,7 @@ impl Walk<'_, '_> {
                 crate::function::declare(self.context, function, item);
                 self.context.function = around;
             }
+            Statement::Alias(alias) => crate::function::alias(self.context, alias),
             Statement::Function(_) | Statement::Loc(_) | Statement::Pragma(_) | Statement::Other(_) => {}
             Statement::CallPrototype(prototype) => self.check_prototype(prototype),
         }
@@ -206,9 +208,24 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Whether a label marks code, and not the targets or the prototype of a branch or call. A list of targets may name
+    /// its own label, which the assembler does not know yet.
+    fn marks_code(&self, symbol: Symbol) -> bool {
+        let Some(label) = self.memory.labels.statement(symbol) else { return true };
+        let at = label as usize + 1;
+        let list = matches!(
+            self.statements.get(at),
+            Some(Statement::BranchTargets(_) | Statement::CallTargets(_) | Statement::CallPrototype(_))
+        );
+        !list || at == self.at
+    }
+
     /// A name that must be one of a label to branch to.
     fn branch_target(&mut self, name: Name) {
-        if !self.is_label(name.symbol) {
+        if self.is_label(name.symbol) && !self.marks_code(name.symbol) {
+            let diagnostic = explain::no_code(self, name);
+            self.say(diagnostic);
+        } else if !self.is_label(name.symbol) {
             let diagnostic = explain::no_label(self, name);
             self.say(diagnostic);
         }

@@ -4,6 +4,7 @@
 //! PTX ISA chapter 9 through `softwarp_isa::instruction`; which registers fit is section 5.2.1 and 9.4.1. A
 //! form with optional operands becomes one [`Variant`] for every way of leaving some out.
 
+use super::fragment;
 use super::ranges::{self, Bounds};
 use super::rule::{self, AddressRule};
 use crate::context::Context;
@@ -11,7 +12,7 @@ use softwarp_isa::instruction::{self, Access};
 use softwarp_isa::instruction::{
     Fault, Fit, Kind, LiteralKind, Resolution, Selector, Shape, Signature, Space, Value, Wanted,
 };
-use softwarp_isa::{Class, Opaque, Target, Type};
+use softwarp_isa::{Class, Opaque, Target, Type, Version};
 use softwarp_syntax::Module;
 use softwarp_syntax::tree::MnemonicId;
 
@@ -113,12 +114,14 @@ pub(super) struct Want {
     pub what: What,
     /// Which constants may stand, if not all.
     pub bounds: Option<&'static Bounds>,
+    /// The same for each element of a vector; none where all may stand.
+    pub elements: &'static [Bounds],
 }
 
 impl Want {
     /// A source of that kind.
     pub fn source(name: &'static str, accepts: Accepts) -> Want {
-        Want { name, writes: false, what: What::Value(accepts), bounds: None }
+        Want { name, writes: false, what: What::Value(accepts), bounds: None, elements: &[] }
     }
 }
 
@@ -130,6 +133,8 @@ pub(super) enum What {
     Pair {
         parts: u32,
         second_optional: bool,
+        /// The version and architecture that have the second, where they are others than the form's.
+        since: Option<(Version, u16)>,
     },
     Vector {
         /// In the pool of counts.
@@ -144,6 +149,8 @@ pub(super) enum What {
         coordinates: Option<(&'static [u8], Accepts)>,
         /// The geometry is that of an array, and the first coordinate an index into it.
         array: bool,
+        /// The geometry is that of a cube: in the unified mode it has no sampler.
+        cube: bool,
         /// Asks about a sampler (`txq.filter_mode`).
         of_sampler: bool,
     },
@@ -162,32 +169,46 @@ pub(super) enum What {
 pub(super) struct Accepts {
     /// Bit `n` is the type with number `n`.
     registers: u32,
-    forms: u16,
+    forms: u32,
     pub ty: Type,
     /// The space that a variable must be in for its address to stand: that which the instruction names.
     pub space: Option<Space>,
     /// Which part of the register can be named.
     pub selector: Selector,
+    /// It is an operand of a video instruction: what follows its dot is such a part, never an element.
+    pub video: bool,
 }
 
 impl Accepts {
-    pub const INTEGER: u16 = 1;
-    pub const F32: u16 = 2;
-    pub const F64: u16 = 4;
-    pub const ADDRESS: u16 = 8;
-    pub const SPECIAL: u16 = 16;
-    pub const NEGATED: u16 = 32;
-    pub const SINK: u16 = 64;
+    pub const INTEGER: u32 = 1;
+    pub const F32: u32 = 2;
+    pub const F64: u32 = 4;
+    pub const ADDRESS: u32 = 8;
+    pub const SPECIAL: u32 = 16;
+    pub const NEGATED: u32 = 32;
+    pub const SINK: u32 = 64;
     /// `{a, b}` packed into one value, or unpacked from one.
-    pub const PACKED: u16 = 128;
+    pub const PACKED: u32 = 128;
     /// `{a}` is as good as `a`.
-    pub const BRACED: u16 = 256;
+    pub const BRACED: u32 = 256;
     /// The name of a function: the assembler minds its type only where the manual fixes the operand's.
-    pub const FUNCTION: u16 = 512;
+    pub const FUNCTION: u32 = 512;
     /// The manual fixes the operand's type, whatever the mnemonic's types are.
-    pub const FIXED: u16 = 1024;
+    pub const FIXED: u32 = 1024;
     /// `-a`
-    pub const MINUS: u16 = 2048;
+    pub const MINUS: u32 = 2048;
+    /// Special registers are no elements of the vector.
+    pub const NO_SPECIAL: u32 = 4096;
+    /// `a+4` is not taken for a value.
+    pub const NO_OFFSET: u32 = 8192;
+    /// Each element of the vector is a register that fits by itself.
+    pub const EACH: u32 = 16384;
+    /// Elements of vector registers are no elements of the vector.
+    pub const PLAIN: u32 = 32768;
+    /// `x+4` of a variable is not taken for a value.
+    pub const NO_VARIABLE: u32 = 65536;
+    /// Predicates are no elements of the vector.
+    pub const NO_PREDICATE: u32 = 131072;
 
     /// 32-bit integers: indices and coordinates of the instructions that fix their type.
     pub const INDEX: Accepts = Accepts {
@@ -196,6 +217,7 @@ impl Accepts {
         ty: Type::S32,
         space: None,
         selector: Selector::No,
+        video: false,
     };
 
     fn new(value: &Value, shape: &Shape, special: Special) -> Accepts {
@@ -218,19 +240,29 @@ impl Accepts {
             | flag(value.forms.sink, Accepts::SINK)
             | flag(packs, Accepts::PACKED)
             | flag(value.forms.minus, Accepts::MINUS)
-            | flag(takes_braces(shape), Accepts::BRACED);
-        let fixed = matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized);
+            | flag(takes_braces(shape) && value.fit != Fit::Fixed, Accepts::BRACED);
+        // The assembler does not mind the types of the packed operands of `dp4a`.
+        let packed = matches!(shape.opcode, "dp2a" | "dp4a") && value.ty == Type::B32;
+        let converted = matches!(value.fit, Fit::Convert(..)) && !value.ty.is_fundamental();
+        let fixed = matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized) && !packed || converted;
+        // The address of a variable and an offset make a number of 32 bits there.
+        let no_variable = fixed && value.fit != Fit::AddressSized && value.ty.bits() != 32
+            || converted
+            || shape.opcode == "createpolicy" && value.ty.bits() == 64;
         let converts = special == Special::Address && value.forms.address;
         let moves_predicate = special == Special::Mov && value.ty == Type::Pred;
         let forms = forms
-            | flag(!fixed && !converts && !moves_predicate, Accepts::FUNCTION)
+            | flag(!fixed && !converts && !moves_predicate && !is_simd_video(shape), Accepts::FUNCTION)
+            | flag(value.forms.selector != Selector::No || is_simd_video(shape), Accepts::NO_OFFSET)
+            | flag(no_variable && special != Special::Address, Accepts::NO_VARIABLE)
             | flag(fixed && special != Special::Address, Accepts::FIXED);
         let space = match (special, shape.opcode) {
             (Special::Address, "mapa" | "getctarank") => Some(Space::Shared),
             (Special::Address, _) => shape.spaces.first().copied(),
             _ => None,
         };
-        Accepts { registers, forms, ty: value.ty, space, selector: value.forms.selector }
+        let video = VIDEO_OPCODES.contains(&shape.opcode.trim_end_matches(['2', '4']));
+        Accepts { registers, forms, ty: value.ty, space, selector: value.forms.selector, video }
     }
 
     /// Whether a register of this type may stand.
@@ -239,7 +271,7 @@ impl Accepts {
     }
 
     /// Whether all of these may stand.
-    pub fn has(self, forms: u16) -> bool {
+    pub fn has(self, forms: u32) -> bool {
         self.forms & forms == forms
     }
 
@@ -255,15 +287,51 @@ impl Accepts {
 
     /// The same, and what one of a vector's elements may be beside: the assembler lets integers of the size
     /// stand where a float is wanted.
-    fn as_element(mut self) -> Accepts {
+    fn as_element(self) -> Accepts {
+        let mut loose = self.with_integers();
+        if loose.registers != self.registers && self.ty.bits() == 32 {
+            loose.registers |= bit(Type::F16x2);
+        }
+        loose
+    }
+
+    /// The same, and integers of the size where a float is wanted.
+    pub fn with_integers(mut self) -> Accepts {
         if self.ty.class() == Class::Float && self.ty.is_fundamental() && self.ty != Type::F16x2 {
             for ty in register_types().filter(|ty| ty.is_int() && ty.bits() == self.ty.bits()) {
                 self.registers |= bit(ty);
             }
-            if self.ty.bits() == 32 {
-                self.registers |= bit(Type::F16x2);
-            }
         }
+        self
+    }
+
+    /// The same, and predicates: the assembler counts them as 32 bits in places.
+    pub fn with_predicates(mut self) -> Accepts {
+        self.registers |= bit(Type::Pred);
+        self
+    }
+
+    /// Registers of these types only.
+    pub fn only(mut self, types: &[Type]) -> Accepts {
+        self.registers = types.iter().fold(0, |all, &ty| all | bit(ty));
+        self
+    }
+
+    /// The same without registers of a type.
+    pub fn without_type(mut self, ty: Type) -> Accepts {
+        self.registers &= !bit(ty);
+        self
+    }
+
+    /// The same with these forms.
+    pub fn with(mut self, forms: u32) -> Accepts {
+        self.forms |= forms;
+        self
+    }
+
+    /// The same without these forms.
+    pub fn without(mut self, forms: u32) -> Accepts {
+        self.forms &= !forms;
         self
     }
 }
@@ -386,7 +454,7 @@ impl Plans {
                     if !open && is_demoted(context, &shape, signature) {
                         (open, demoted) = (true, true);
                     }
-                    self.lay_out(&shape, (n as u32, signature, open), special);
+                    self.lay_out(&shape, (n as u32, signature, open), (special, context.target()));
                 }
                 Verdict::Form
             }
@@ -408,7 +476,7 @@ impl Plans {
     }
 
     /// Writes down a signature once for every choice among its optional operands, fullest first.
-    fn lay_out(&mut self, shape: &Shape, of: (u32, &Signature, bool), special: Special) {
+    fn lay_out(&mut self, shape: &Shape, of: (u32, &Signature, bool), case: (Special, Target)) {
         let (number, signature, open) = of;
         let optional = signature.operands.iter().filter(|operand| operand.optional).count() as u32;
         for left_out in 0..1u32 << optional.min(MOST_OPTIONAL) {
@@ -420,7 +488,7 @@ impl Plans {
                     left_out >> (seen - 1) & 1 != 0
                 };
                 if !skipped {
-                    wants.push(self.want_of(shape, operand, special));
+                    wants.push(self.want_of(shape, operand, case));
                 }
             }
             let (first, len) = (self.wants.len() as u32, wants.len() as u32);
@@ -429,15 +497,24 @@ impl Plans {
         }
     }
 
-    fn want_of(&mut self, shape: &Shape, wanted: &Wanted, special: Special) -> Want {
+    fn want_of(&mut self, shape: &Shape, wanted: &Wanted, case: (Special, Target)) -> Want {
+        let (special, target) = case;
         let what = match &wanted.kind {
-            Kind::Value(value) => What::Value(Accepts::new(value, shape, special)),
+            // The depth that `tex` compares with is checked as if its type were fixed.
+            Kind::Value(value) if wanted.name == "dref" => What::Value(
+                Accepts::new(value, shape, special).without(Accepts::FUNCTION).with(Accepts::FIXED),
+            ),
+            Kind::Value(value) => {
+                What::Value(fragment::value(shape, wanted.name, Accepts::new(value, shape, special)))
+            }
             Kind::Pair(first, second) => {
                 let second_optional = second.optional;
-                let parts = [self.want_of(shape, first, special), self.want_of(shape, second, special)];
+                let parts = [self.want_of(shape, first, case), self.want_of(shape, second, case)];
                 let place = self.wants.len() as u32;
                 self.wants.extend(parts);
-                What::Pair { parts: place, second_optional }
+                let texture = matches!(shape.opcode, "tex" | "tld4");
+                let since = texture.then_some((Version::new(7, 1), 60));
+                What::Pair { parts: place, second_optional, since }
             }
             Kind::Vector { counts, element, bare } => {
                 self.counts.push(counts.clone());
@@ -447,13 +524,21 @@ impl Plans {
                 {
                     element = element.as_element();
                 }
-                What::Vector { counts: self.counts.len() as u32 - 1, element, bare: *bare }
+                element = fragment::accepts(shape, wanted.name, target, element);
+                if calls_for_gradients(shape, wanted.name) {
+                    element = element.with(Accepts::NO_SPECIAL);
+                }
+                // The assembler lets one register stand for all that a surface stores.
+                let bare = *bare || (shape.opcode == "sust" && shape.vector > 1);
+                What::Vector { counts: self.counts.len() as u32 - 1, element, bare }
             }
             Kind::Address(spaces) => What::Address(Spaces::new(spaces), rule::of(shape, wanted.name, spaces)),
             Kind::Handle { of, coordinates } => What::Handle {
                 of: *of,
                 coordinates: coordinates.map(|all| (all.counts, Accepts::new(&all.element, shape, special))),
                 array: shape.words.iter().any(|word| ARRAY_GEOMETRIES.contains(word)),
+                cube: shape.words.iter().any(|word| matches!(*word, "cube" | "acube"))
+                    && !shape.words.contains(&"level"),
                 of_sampler: shape.words.iter().any(|word| SAMPLER_QUERIES.contains(word)),
             },
             Kind::Tensor { dimensions } => What::Tensor { dimensions: *dimensions },
@@ -463,7 +548,8 @@ impl Plans {
             Kind::Call | Kind::Any => What::Any,
         };
         let writes = matches!(wanted.access, Access::Write | Access::ReadWrite);
-        Want { name: wanted.name, writes, what, bounds: ranges::of(shape, wanted.name) }
+        let elements = ranges::of_elements(shape, wanted.name);
+        Want { name: wanted.name, writes, what, bounds: ranges::of(shape, wanted.name), elements }
     }
 }
 
@@ -479,13 +565,34 @@ fn is_demoted(context: &Context<'_>, shape: &Shape, signature: &Signature) -> bo
     first.is_some_and(|target| signature.shut_gate(context.version(), target).is_none())
 }
 
+/// The video instructions; the SIMD ones have a digit more.
+const VIDEO_OPCODES: [&str; 10] =
+    ["vadd", "vsub", "vabsdiff", "vmin", "vmax", "vavrg", "vshl", "vshr", "vmad", "vset"];
+
+/// Whether this is a SIMD video instruction, such as `vadd4`: its sources are plain registers.
+fn is_simd_video(shape: &Shape) -> bool {
+    let scalar = shape.opcode.trim_end_matches(['2', '4']);
+    scalar != shape.opcode && VIDEO_OPCODES.contains(&scalar)
+}
+
+/// Whether the derivatives of a texture's coordinates are moved one by one, which takes no special registers.
+fn calls_for_gradients(shape: &Shape, operand: &str) -> bool {
+    let solid = shape.words.iter().any(|word| matches!(*word, "3d" | "cube" | "acube"));
+    solid && matches!(operand, "dPdx" | "dPdy")
+}
+
 /// Opcodes that have vectors in some forms: in the others `{a}` may stand for `a`.
-const VECTOR_OPCODES: [&str; 6] = ["ld", "ldu", "st", "suld", "sust", "sured"];
+const VECTOR_OPCODES: [&str; 5] = ["ld", "ldu", "st", "suld", "sust"];
 
 /// Whether `{a}` may stand for `a`: in floating-point forms of `multimem` too, which have vectors.
 fn takes_braces(shape: &Shape) -> bool {
     let floats = || shape.types.iter().any(|ty| matches!(ty.class(), Class::Float | Class::Fixed));
     VECTOR_OPCODES.contains(&shape.opcode) && !shape.words.contains(&"async")
+        || shape
+            .types
+            .iter()
+            .any(|ty| matches!(ty, Type::E4m3x4 | Type::E5m2x4 | Type::E3m2x4 | Type::E2m3x4))
+            && matches!(shape.opcode, "add" | "sub" | "mul" | "fma")
         || (shape.opcode == "multimem" && !shape.words.contains(&"red") && floats())
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Bounds {
     pub not_zero: bool,
     /// Only the low 32 bits count.
     low_word: bool,
+    /// Only powers of two.
+    pub power: bool,
 }
 
 impl Bounds {
@@ -23,13 +25,14 @@ impl Bounds {
     pub fn broken_by(&self, value: i64) -> Option<i64> {
         let value = if self.low_word { i64::from(value as u32) } else { value };
         let multiple = value % self.multiple == 0 && !(self.not_zero && value == 0);
-        let fits = multiple && (self.least..=self.most).contains(&value);
+        let power = !self.power || value.count_ones() == 1;
+        let fits = multiple && power && (self.least..=self.most).contains(&value);
         (!fits).then_some(value)
     }
 }
 
 const fn range(least: i64, most: i64) -> Bounds {
-    Bounds { least, most, multiple: 1, not_zero: false, low_word: false }
+    Bounds { least, most, multiple: 1, not_zero: false, low_word: false, power: false }
 }
 
 /// Opcodes, a word that the mnemonic must have (any mnemonic without one), operands as the manual names them,
@@ -52,7 +55,9 @@ static ROWS: &[Row] = &[
     (&["pmevent"],           "mask",              &["a"],      range(0, 0xffff)),
     (&["setmaxnreg"],        "",                  &["count"],  Bounds { multiple: 8, ..range(24, 256) }),
     (&["cp", "multimem"],    "bulk",              &["size"],   Bounds { multiple: 16, ..range(0, 0xf_fff0) }),
+    (&["cp"],                "async",             &["src-size"], range(0, 16)),
     (&["st"],                "bulk",              &["size"],   Bounds { multiple: 8, ..range(0, 0x100_0000) }),
+    (&["tcgen05"],           "",                  &["nCols"],  Bounds { multiple: 32, power: true, low_word: true, ..range(32, 512) }),
     (&["wgmma"],             "mma_async",         &["imm-scale-a", "imm-scale-b"], Bounds { not_zero: true, ..range(-1, 1) }),
     (&["wgmma"],             "mma_async",         &["imm-trans-a", "imm-trans-b", "scale-d"], range(0, 1)),
     (&["wgmma"],             "wait_group",        &["n"],      range(0, i64::MAX)),
@@ -71,6 +76,32 @@ pub(super) fn of(shape: &Shape, operand: &str) -> Option<&'static Bounds> {
             && (word.is_empty() || shape.words.contains(word))
     });
     row.map(|(.., bounds)| bounds)
+}
+
+/// The elements of the scale selectors of `mma`: the byte that holds the first scale, and the thread of each group of four.
+static SCALE_IDS: [[[Bounds; 2]; 2]; 3] = [
+    [[range(0, 3), range(0, 1)], [range(0, 3), range(0, 3)]],
+    [
+        [Bounds { multiple: 2, ..range(0, 2) }, range(0, 1)],
+        [Bounds { multiple: 2, ..range(0, 2) }, range(0, 3)],
+    ],
+    [[range(0, 0), range(0, 1)], [range(0, 0), range(0, 3)]],
+];
+
+/// The bounds of the elements of a vector, where they have some (PTX ISA section 9.7.14.3).
+pub(super) fn of_elements(shape: &Shape, operand: &str) -> &'static [Bounds] {
+    let which = match operand {
+        "id-a" => 0,
+        "id-b" => 1,
+        _ => return &[],
+    };
+    let has = |word: &str| shape.words.contains(&word);
+    let scales = match (has("scale_vec::4X"), has("kind::mxf8f6f4")) {
+        (true, _) => 2,
+        (_, true) => 0,
+        _ => 1,
+    };
+    &SCALE_IDS[scales][which]
 }
 
 #[cfg(test)]

@@ -22,6 +22,10 @@ pub(super) enum Remark {
     PlainLoad(VarId),
     /// A store to a `.unified` variable.
     UnifiedStore(VarId),
+    /// An opaque variable accessed as memory, where the assembler does not look.
+    OpaqueMemory(VarId),
+    /// One value where the manual has a vector, or a vector where it has one value.
+    OtherShape,
     /// `st.param` through a register in a kernel.
     ParameterStore,
     /// A load of a call's `.param` before any call returned into it.
@@ -67,6 +71,18 @@ impl Walk<'_, '_> {
             ),
             Remark::UnifiedStore(id) => {
                 (codes::UNIFIED_ACCESS, id, "is `.unified`; the manual lets such variables only be read")
+            }
+            Remark::OpaqueMemory(id) => (
+                codes::ODD_OPERAND,
+                id,
+                "is opaque and here accessed as memory; the manual has no such access",
+            ),
+            Remark::OtherShape => {
+                let message =
+                    "this operand has another number of values than the manual wants; the assembler takes it";
+                return self.deviation(codes::ODD_OPERAND, at, message.to_owned(), |diagnostic| {
+                    diagnostic.with_help("write as many values as the instruction's syntax shows")
+                });
             }
             Remark::ParameterStore => {
                 let message = "`st.param` through a register in a kernel: ptxas crashes on it";

@@ -5,6 +5,7 @@
 //! makes calls of want the width of the address, and a few instructions want one type. All of this was measured.
 
 use softwarp_isa::instruction::{Shape, Space};
+use softwarp_isa::{Class, StateSpace};
 
 /// Rules for the address operands of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,8 +16,10 @@ pub(super) struct AddressRule {
     pub width: Width,
     /// Special registers cannot stand.
     pub no_special: bool,
-    /// Variables must be in shared memory, though the address is generic.
-    pub shared_only: bool,
+    /// Variables must be in this space, though the address is generic.
+    pub only: Option<StateSpace>,
+    /// The assembler lets opaque variables stand.
+    pub opaque: bool,
     /// The brackets may be missing.
     pub bare: bool,
     /// Nothing but the names is looked at.
@@ -51,38 +54,52 @@ pub(super) fn of(shape: &Shape, operand: &str, spaces: &[Space]) -> AddressRule 
     let generic = spaces == [Space::Generic];
     let asynchronous = has("async");
     let integers = || {
-        shape.vector == 1
-            && shape
-                .types
-                .iter()
-                .all(|ty| !matches!(ty.class(), softwarp_isa::Class::Float | softwarp_isa::Class::Fixed))
+        shape.vector == 1 && shape.types.iter().all(|ty| !matches!(ty.class(), Class::Float | Class::Fixed))
     };
     let width = match shape.opcode {
         "tcgen05" if spaces == [Space::Tensor] && has("mma") => Width::Bits,
         "tcgen05" if spaces == [Space::Tensor] => Width::Word,
         "tcgen05" | "wmma" => Width::WordOrLong,
-        "ldmatrix" | "stmatrix" if !has("m8n8") => Width::WordOrLong,
+        "ldmatrix" | "stmatrix" if generic => Width::WordOrLong,
+        "tensormap" if has("tile") => Width::WordOrLong,
         "prefetch" if has("tensormap") => Width::WordOrLong,
         "st" | "red" if asynchronous && (generic || operand != "mbar") => Width::WordOrLong,
         "multimem" if asynchronous && !has("bulk") => Width::WordOrLong,
-        "multimem" if (has("red") || has("st")) && !has("bulk") && integers() => Width::Long,
+        "multimem" if has("red") && !has("bulk") && integers() => Width::Long,
         "cp" if generic && has("arrive") => Width::WordOrLong,
         "cp" if has("bulk") && !has("tensor") && !has("reduce") && operand == "mbar" => Width::NotSixteen,
         _ => Width::Any,
     };
     let all_wide = spaces.iter().all(|space| matches!(space, Space::Generic | Space::Global));
-    let reads_many = shape.opcode == "multimem" && has("ld_reduce") && generic;
+    let stores_many = has("st") && !asynchronous && integers();
+    let reads_many =
+        shape.opcode == "multimem" && ((has("ld_reduce") && generic) || (stores_many && all_wide));
     let checked_barrier = shape.opcode == "mbarrier" && !has("check_layout");
     AddressRule {
         wide: all_wide && !asynchronous && !has("tensormap") && WIDE_ADDRESSES.contains(&shape.opcode)
             || reads_many,
         width,
         no_special: checked_barrier
+            || shape.opcode == "prefetchu"
             || (shape.opcode == "tcgen05" && (spaces == [Space::Tensor] || (has("alloc") && !generic))),
-        shared_only: checked_barrier && generic,
+        only: match shape.opcode {
+            "prefetchu" => Some(StateSpace::Global),
+            _ if checked_barrier && generic => Some(StateSpace::Shared),
+            _ => None,
+        },
+        opaque: (width != Width::WordOrLong || shape.opcode == "tensormap")
+            && width != Width::Word
+            && width != Width::Bits
+            && !matches!(shape.opcode, "ld" | "ldu" | "mbarrier" | "atom")
+            && !(matches!(shape.opcode, "st" | "multimem") && has_store(shape) && operand != "mbar"),
         bare: shape.opcode == "cp"
             && has("tensor")
-            && spaces.iter().all(|space| space.of_variables() == Some(softwarp_isa::StateSpace::Shared)),
+            && spaces.iter().all(|space| space.of_variables() == Some(StateSpace::Shared)),
         unchecked: shape.opcode == "fence",
     }
+}
+
+/// Whether a form stores registers.
+fn has_store(shape: &Shape) -> bool {
+    shape.opcode == "st" || shape.words.contains(&"st")
 }

@@ -7,6 +7,7 @@ use super::Walk;
 use super::fit::{Fits, Misfit, Sort, Why, constant_of, kind_of, misfit, packs, reads};
 use super::meaning::{self, Meaning};
 use super::plan::{Accepts, Special, Want};
+use super::remark::Remark;
 use crate::checked::VarId;
 use softwarp_isa::instruction::LiteralKind;
 use softwarp_isa::{Class, Type};
@@ -41,13 +42,7 @@ impl Walk<'_, '_> {
             OperandKind::Vector(parts) => {
                 let parts = parts.of(&self.context.module.operands);
                 sized(parts.len())?;
-                match self.element_type(want, parts)? {
-                    Element::Register(ty, _) if accepts.register(ty) => Ok(()),
-                    Element::Register(ty, Some(id)) => misfit(at, Why::Type { id, ty }),
-                    Element::Register(ty, None) => misfit(at, Why::SpecialType { ty }),
-                    Element::Constant(kind) => constant_of(want, accepts, kind, at),
-                    Element::Sink => misfit(at, Why::Sink),
-                }
+                self.braced(want, accepts, parts, at)
             }
             OperandKind::Name(symbol) => match self.meaning(symbol) {
                 Meaning::Register { id, ty, lanes } if lanes > 1 => {
@@ -64,15 +59,60 @@ impl Walk<'_, '_> {
                         misfit(at, Why::SpecialType { ty: register.ty })
                     }
                 }
-                _ if bare => self.value(Special::No, want, accepts, operand),
+                _ if bare => self.bare(want, counts, accepts, operand),
                 Meaning::Unknown => misfit(at, Why::Undeclared(symbol)),
                 _ => misfit(at, Why::Size { found: 1 }),
             },
             OperandKind::Error => Ok(()),
             OperandKind::Sink => misfit(at, Why::Sink),
-            _ if bare => self.value(Special::No, want, accepts, operand),
+            _ if bare => self.bare(want, counts, accepts, operand),
             _ => misfit(at, Why::Size { found: 1 }),
         }
+    }
+
+    /// One value without braces.
+    fn bare(&mut self, want: &Want, counts: &[u8], accepts: Accepts, operand: &Operand) -> Fits {
+        if !counts.contains(&1) {
+            self.notice(operand.span, Remark::OtherShape);
+        }
+        self.value(Special::No, want, accepts, operand)
+    }
+
+    /// The elements of a vector in braces.
+    pub(super) fn braced(&mut self, want: &Want, accepts: Accepts, parts: &[Operand], at: Span) -> Fits {
+        match self.element_type(want, parts)? {
+            Element::Register(ty, _) if accepts.register(ty) => {}
+            Element::Register(ty, Some(id)) => return misfit(at, Why::Type { id, ty }),
+            Element::Register(ty, None) => return misfit(at, Why::SpecialType { ty }),
+            Element::Constant(kind) => constant_of(want, accepts, kind, at)?,
+            Element::Sink => return misfit(at, Why::Sink),
+        }
+        if ![Accepts::NO_SPECIAL, Accepts::EACH, Accepts::PLAIN, Accepts::NO_PREDICATE]
+            .into_iter()
+            .any(|form| accepts.has(form))
+        {
+            return Ok(());
+        }
+        for part in parts {
+            let each = accepts.has(Accepts::EACH);
+            if accepts.has(Accepts::PLAIN) && matches!(part.kind, OperandKind::Member(..)) {
+                return misfit(part.span, Why::Special);
+            }
+            match self.element(part)? {
+                Element::Register(ty @ Type::Pred, Some(id)) if accepts.has(Accepts::NO_PREDICATE) => {
+                    return misfit(part.span, Why::Type { id, ty });
+                }
+                Element::Register(_, None) if accepts.has(Accepts::NO_SPECIAL) => {
+                    return misfit(part.span, Why::Special);
+                }
+                Element::Register(ty, Some(id)) if each && !accepts.register(ty) => {
+                    return misfit(part.span, Why::Type { id, ty });
+                }
+                Element::Constant(_) if each => return misfit(part.span, Why::Sort(Sort::Constant)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// `{a, b}` packed into a value of bits, or unpacked from it.
@@ -140,6 +180,10 @@ impl Walk<'_, '_> {
                 };
                 match element {
                     Some(element) if lanes > 1 && element < lanes => Ok(Element::Register(ty, id)),
+                    // The assembler passes over the parts of registers that video instructions have.
+                    _ if lanes == 1 && id.is_some() && is_part(self.context.text(member)) => {
+                        Ok(Element::Register(ty, id))
+                    }
                     _ => wrong(Why::Member { lanes }),
                 }
             }
@@ -152,6 +196,16 @@ impl Walk<'_, '_> {
             OperandKind::Offset(..) | OperandKind::Index(_) => wrong(Why::Sort(Sort::Variable)),
         }
     }
+}
+
+/// Whether this names bytes or halves of a register, as operands of video instructions do: `b0`, `h10`, `b3210`.
+fn is_part(text: &str) -> bool {
+    let digits = |letter: char, most: usize| {
+        text.strip_prefix(letter).is_some_and(|digits| {
+            (1..=most).contains(&digits.len()) && digits.bytes().all(|digit| (b'0'..b'4').contains(&digit))
+        })
+    };
+    digits('b', 4) || digits('h', 2)
 }
 
 /// What a special register is among a vector's elements: bits of its size.

@@ -327,6 +327,15 @@ codes! {
          (section 11.4.6).",
         [ ".func (.param .b32 a) f() .noreturn\n{\n    trap;\n}\n" ]
         => [ ".func f() .noreturn\n{\n    trap;\n}\n" ];
+    FILE_TWICE "E0341" "Two files have one number",
+        "`.file` gives a source file the number that `.loc` names it by. No two have the same (section 11.5.2).",
+        [ ".file 1 \"a.cu\"\n.file 1 \"b.cu\"\n.visible .entry k()\n{\n    ret;\n}\n" ]
+        => [ ".file 1 \"a.cu\"\n.file 2 \"b.cu\"\n.visible .entry k()\n{\n    ret;\n}\n" ];
+    PRAGMA_PLACE "E0342" "A pragma stands outside of a body",
+        "Some pragmas are about the code around them: `used_bytes_mask`, `enable_smem_spilling`, `frequency`. They stand \
+         in the body of a kernel or function (sections 11.4.7 and 12).",
+        [ ".pragma \"enable_smem_spilling\";\n.visible .entry k()\n{\n    ret;\n}\n" ]
+        => [ ".visible .entry k()\n{\n    .pragma \"enable_smem_spilling\";\n    ret;\n}\n" ];
     NO_ABI "W0305" "A variable at module scope turns the ABI off",
         "Before PTX 3.0, `.reg` and `.local` variables could stand at module scope. Such a module is \
          assembled without the ABI: there is no stack, and no recursion (sections 5.1.1 and 5.1.5).",

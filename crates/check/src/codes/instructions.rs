@@ -302,6 +302,12 @@ codes! {
          instructions of it (PTX ISA 11.1.2)."
         odd ".version 2.3\n.target sm_12\n.address_size 64\n\n.entry k()\n{\n    .reg .f64 d;\n    add.f64 d, d, d;\n    exit;\n}\n";
         mended ".version 2.3\n.target sm_13\n.address_size 64\n\n.entry k()\n{\n    .reg .f64 d;\n    add.f64 d, d, d;\n    exit;\n}\n";
+    ODD_OPERAND "W0602" "E0692" "an operand that the manual does not have"
+        "The assembler does not look closely at some operands: it takes one register for the vector that `sust` stores, \
+         vectors for the level of detail of `tex`, and opaque variables as addresses of `red`, `cp` and others. The \
+         manual has no such forms, and what they would do is not said (PTX ISA 5.3, 9.7.10, 9.7.11)."
+        odd kernel!(".global .surfref s;\n", "    .reg .b32 r;\n    sust.b.1d.v2.b8.zero [s, {r}], r;\n");
+        mended kernel!(".global .surfref s;\n", "    .reg .b32 r;\n    sust.b.1d.v2.b8.zero [s, {r}], {r, r};\n");
     ENTRY_PARAMETER "W0701" "E0791" "`.param::entry` of a function's parameter"
         "`.param::entry` means the parameters of a kernel. The manual refuses it for those of a function; the \
          assembler does not mind (PTX ISA 5.1.6)."

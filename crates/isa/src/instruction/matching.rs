@@ -292,7 +292,7 @@ fn wanted_value(value: &row::Value, shape: &Shape, optional: bool) -> Wanted {
                 Kind::Vector { bare: true, counts: offset_counts(&shape.words).to_vec(), element }
             }
             Some(Count::Gradients) => {
-                Kind::Vector { bare: false, counts: vec![gradient_count(&shape.words)], element }
+                Kind::Vector { bare: false, counts: gradient_counts(&shape.words), element }
             }
             Some(Count::Words { times, always }) => match shape.vector.saturating_mul(*times) {
                 // Of a vector some elements may be thrown away, but not a single value.
@@ -403,6 +403,14 @@ fn gradient_count(words: &[&str]) -> u8 {
         _ => None,
     });
     directions.unwrap_or(4)
+}
+
+/// How many derivatives may stand: as many as there are directions; of cubes the assembler does not count them.
+fn gradient_counts(words: &[&str]) -> Vec<u8> {
+    match words.iter().any(|word| matches!(*word, "cube" | "acube")) {
+        true => vec![1, 2, 4],
+        false => vec![gradient_count(words)],
+    }
 }
 
 /// The dimensions that a tensor copy names.

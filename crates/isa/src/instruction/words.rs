@@ -153,19 +153,72 @@ pub(super) fn names_word(opcode: &str, word: &str) -> bool {
 }
 
 /// Words that may stand several times to no effect.
-const REPEATABLE: &[&str] = &["NaN", "approx", "cc", "relu", "sat", "shiftamt", "sync", "uni"];
+const REPEATABLE: &[&str] = &["NaN", "approx", "cc", "relu", "sat", "satfinite", "shiftamt", "sync", "uni"];
 
-/// Opcodes with which the assembler passes over a `.pred` beside the other types.
-const PRED_IGNORED: &[&str] = &[
-    "abs", "add", "atom", "cos", "cvt", "ex2", "fma", "ldmatrix", "lg2", "max", "min", "multimem", "neg",
-    "rcp", "red", "rsqrt", "set", "setp", "sin", "sqrt", "sub", "tanh",
+/// Types that the assembler passes over beside the others, with these opcodes and some forms of others.
+const IGNORED_TYPES: &[&str] = &["pred", "texref", "samplerref", "surfref"];
+const TYPE_IGNORED: &[&str] = &[
+    "abs", "add", "atom", "cos", "cvt", "ex2", "fma", "ldmatrix", "lg2", "max", "min", "neg", "rcp", "rsqrt",
+    "set", "setp", "sin", "sqrt", "sub", "tanh",
 ];
+
+/// Words of one instruction that the assembler passes over with any other, one of a kind: its opcode, and the words.
+const FOREIGN: &[(&str, &[&str])] = &[
+    (
+        "tensormap",
+        &[
+            "box_dim",
+            "element_stride",
+            "elemtype",
+            "fill_mode",
+            "global_address",
+            "global_dim",
+            "global_stride",
+            "interleave_layout",
+            "rank",
+            "swizzle_atomicity",
+            "swizzle_mode",
+        ],
+    ),
+    ("testp", &["finite", "infinite", "normal", "notanumber", "number", "subnormal"]),
+];
+
+/// Formats of packed data, which `ldmatrix` and `tcgen05.cp` have; others pass over them, however many.
+const FORMATS: &[&str] = &["b8x16", "b6x16_p32", "b4x16_p64"];
 
 /// Whether the word at this place says nothing: it repeats an earlier one that may be repeated, or the assembler
 /// passes over it with this opcode.
 pub(super) fn is_idle(opcode: &str, words: &[&str], at: usize) -> bool {
-    (REPEATABLE.contains(&words[at]) && words[..at].contains(&words[at]))
-        || (words[at] == "pred" && PRED_IGNORED.contains(&opcode))
+    let word = words[at];
+    let repeats = REPEATABLE.contains(&word) && words[..at].contains(&word);
+    let alone = |kind: &[&str]| words.iter().filter(|word| kind.contains(word)).count() == 1;
+    let foreign = |(owner, kind): &(&str, &[&str])| *owner != opcode && kind.contains(&word) && alone(kind);
+    let typed = || match opcode {
+        "cp" => words.contains(&"reduce"),
+        "mul" => !matches!(words.first(), Some(&"lo" | &"hi" | &"wide")),
+        "multimem" => !words.contains(&"cp") || words.contains(&"reduce"),
+        "red" => words.first() != Some(&"async"),
+        "wmma" => words.first() == Some(&"mma"),
+        "wgmma" => words.first() == Some(&"mma_async"),
+        _ => TYPE_IGNORED.contains(&opcode),
+    };
+    let moves_tiles = match opcode {
+        "ldmatrix" | "stmatrix" | "movmatrix" => true,
+        "tcgen05" => matches!(words.first(), Some(&"cp" | &"ld" | &"st")),
+        "wgmma" => words.first() == Some(&"mma_async"),
+        _ => false,
+    };
+    let with_formats = opcode == "ldmatrix" || (opcode == "tcgen05" && words.first() == Some(&"cp"));
+    repeats
+        || (IGNORED_TYPES.contains(&word) && typed())
+        || FOREIGN.iter().any(foreign)
+        || (FORMATS.contains(&word) && !with_formats)
+        || (matches!(word, "row" | "col") && moves_tiles)
+        || (word == "uni" && matches!(opcode, "tex" | "tld4"))
+        || (matches!(word, "all" | "any")
+            && opcode == "bar"
+            && words.first() == Some(&"sync")
+            && alone(&["all", "any"]))
 }
 
 /// The kinds of word whose order among themselves counts.

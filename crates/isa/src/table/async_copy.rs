@@ -13,8 +13,8 @@ pub(super) const SECTION: Section = Section {
         // cp.async: the fourth operand is the number of bytes to read, or a predicate that says to read none.
         row(SM_80_70, "cp.async.ca.shared|shared::cta.global{.L2::cache_hint}{.prefetch_size} [dst], [src:2], #cp-size:4..16{, src-size:u32}{, cache-policy:u64?L2::cache_hint}"),
         row(SM_80_70, "cp.async.cg.shared|shared::cta.global{.L2::cache_hint}{.prefetch_size} [dst], [src:2], #cp-size:16..16{, src-size:u32}{, cache-policy:u64?L2::cache_hint}"),
-        row(SM_80_70, "cp.async.ca.shared|shared::cta.global{.L2::cache_hint}{.prefetch_size} [dst], [src:2], #cp-size:4..16, ignore-src:pred{, cache-policy:u64?L2::cache_hint}"),
-        row(SM_80_70, "cp.async.cg.shared|shared::cta.global{.L2::cache_hint}{.prefetch_size} [dst], [src:2], #cp-size:16..16, ignore-src:pred{, cache-policy:u64?L2::cache_hint}"),
+        row(SM_80_70, "cp.async.ca.shared|shared::cta.global{.L2::cache_hint}{.prefetch_size} [dst], [src:2], #cp-size:4..16, %ignore-src:pred{, cache-policy:u64?L2::cache_hint}"),
+        row(SM_80_70, "cp.async.cg.shared|shared::cta.global{.L2::cache_hint}{.prefetch_size} [dst], [src:2], #cp-size:16..16, %ignore-src:pred{, cache-policy:u64?L2::cache_hint}"),
         row(SM_80_70, "cp.async.commit_group"),
         row(SM_80_70, "cp.async.wait_group #n"),
         row(SM_80_70, "cp.async.wait_all"),

@@ -74,10 +74,10 @@ pub(super) const SECTION: Section = Section {
         row(SM_90_81, "red{.rsem}{.scope}{.global}.add|min|max.noftz{.L2::cache_hint}.v2|v4|v8.f16s [a], b*v{, cache-policy:u64?L2::cache_hint}"),
         row(SM_90_81, "red{.rsem}{.scope}{.global}.add|min|max.noftz{.L2::cache_hint}.v2|v4.f16x2s [a], b*v{, cache-policy:u64?L2::cache_hint}"),
 
-        row(SM_90_81, "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.inc|dec.u32 [a], b, [mbar]"),
-        row(SM_90_81, "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.min|max.u32|s32 [a], b, [mbar]"),
-        row(SM_90_81, "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.and|or|xor.b32 [a], b, [mbar]"),
-        row(SM_90_81, "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.add.u32|s32|u64|s64 [a], b, [mbar]"),
+        row(SM_90_81, "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.inc|dec.u32 [a], b{, [mbar]}"),
+        row(SM_90_81, "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.min|max.u32|s32 [a], b{, [mbar]}"),
+        row(SM_90_81, "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.and|or|xor.b32 [a], b{, [mbar]}"),
+        row(SM_90_81, "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.add.u32|s32|u64|s64 [a], b{, [mbar]}"),
         row(SM_100_87, "red.async{.mmio}.release.gpu|sys{.global}.add.u32|s32|u64|s64 [a], b"),
     ],
 };

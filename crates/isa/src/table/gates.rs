@@ -192,7 +192,7 @@ const WORDS: &[(&str, &str, Gates)] = &[
     ("cp",             "multicast::cluster::32b",                         FAMILY_107),
     ("cp",             "mbarrier::report::disabled mbarrier::report::validity::per_16bytes::80000000 mbarrier::report::validity::per_16bytes::8000 mbarrier::report::validity::per_16bytes::80 mbarrier::report::validity::per_16bytes::8 mbarrier::report::validity::per_element::ff", FAMILY_107),
     ("wmma",           "aligned",                                         SM_70_63),
-    ("suld sust sured", "3d a1d a2d",                                     SM_20_30),
+    ("suld sust sured", "3d a1d a2d 4d 5d",                                     SM_20_30),
     ("suq txq",        "channel_data_type channel_order",                 ANY_21),
     ("suq",            "array_size",                                      ANY_41),
     ("suq",            "memory_layout",                                   ANY_42),

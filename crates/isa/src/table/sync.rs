@@ -38,6 +38,7 @@ pub(super) const SECTION: Section = Section {
         row(SM_90_86, "fence.release.sync_restrict::shared::cta.cluster"),
         row(SM_90_80, "fence.mbarrier_init.release.cluster"),
         row(SM_70_75, "fence.proxy.alias"),
+        row(SM_90_94, "fence.proxy.alias.acquire|release.sys"),
         row(SM_90_80, "fence.proxy.async{.global|shared::cta|shared::cluster}"),
         row(SM_100_93, "fence.proxy.generic::fabric|fabric::generic|fabric::fabric.alias.acquire|release.sys"),
         row(SM_90_83, "fence.proxy.tensormap::generic.release.scope"),

@@ -18,10 +18,15 @@ const OF_KERNELS: &[(&str, usize)] = &[
     ("maxclusterrank", 1),
     ("explicitcluster", 0),
     ("blocksareclusters", 0),
+    ("language", MOST_LANGUAGES),
 ];
 
+/// More languages than these are not worth to be read.
+const MOST_LANGUAGES: usize = 64;
+
 /// The same for functions and prototypes. `.noreturn` comes first.
-const OF_FUNCTIONS: &[(&str, usize)] = &[("noreturn", 0), ("abi_preserve", 1), ("abi_preserve_control", 1)];
+const OF_FUNCTIONS: &[(&str, usize)] =
+    &[("noreturn", 0), ("abi_preserve", 1), ("abi_preserve_control", 1), ("language", MOST_LANGUAGES)];
 
 impl Parser<'_> {
     /// Reads a function from its `.entry` or `.func` on.

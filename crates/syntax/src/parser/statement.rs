@@ -128,9 +128,8 @@ impl Parser<'_> {
             }
             "callprototype" => Ok(Statement::CallPrototype(Box::new(self.prototype()?))),
             "alias" => {
-                let symbol = self.intern(word);
-                self.alias()?;
-                Ok(Statement::Other(Box::new(Directive { is: symbol, span: self.since(start) })))
+                let names = self.alias()?;
+                Ok(Statement::Alias(Box::new(Directive { is: names, span: self.since(start) })))
             }
             "func" => Ok(Statement::Function(Box::new(self.nested_function(start, Vec::new())?))),
             "extern" | "visible" | "weak" => {

@@ -153,6 +153,11 @@ impl Builder<'_, '_> {
         } {
             let Some(operand) = places.next() else { return Err(Refusal::Form) };
             let count = if detail == Detail::Level { 1 } else { lookup.gradients() };
+            let vector =
+                matches!(self.operand(operand).kind, OperandKind::Vector(_)) || self.lanes(operand) > 1;
+            if detail == Detail::Level && vector {
+                return because("with a vector for the level of detail");
+            }
             self.first_parts(operand, Type::B32, count, &mut reads)?;
         }
         // A scalar is what a depth texture is compared with. There are no such textures, and of others an H200
@@ -268,6 +273,10 @@ impl Builder<'_, '_> {
                 stored.len()
             }
         };
+        let vector = usize::from(form.shape.vector);
+        if vector > 1 && elements != vector {
+            return because("with one value for a vector");
+        }
         let bytes = (ty.bits() / 8) as u8;
         let op = SurfaceOp { access, geometry, surface, clamp, bytes, elements: elements as u8 };
         if !matches!(elements, 1 | 2 | 4) || u32::from(bytes) * elements as u32 > 16 {

@@ -92,6 +92,9 @@ impl Builder<'_, '_> {
     fn store_async(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let (at, ty, space) = (operands.start, form.ty(), form.space());
         let mbarrier = operands.len == 3;
+        if form.has("mbarrier::complete_tx::bytes") && !mbarrier {
+            return because("without its mbarrier");
+        }
         let mut addresses = vec![self.address(at, space)?];
         if mbarrier {
             addresses.push(self.address(at + 2, space)?);
@@ -117,6 +120,9 @@ impl Builder<'_, '_> {
         let (at, ty, space) = (operands.start, form.ty(), form.space());
         let Some(op) = atomic(&form.shape) else { return Err(Refusal::Form) };
         let mbarrier = operands.len == 3;
+        if form.has("mbarrier::complete_tx::bytes") && !mbarrier {
+            return because("without its mbarrier");
+        }
         let mut addresses = vec![self.address(at, space)?];
         if mbarrier {
             addresses.push(self.address(at + 2, space)?);

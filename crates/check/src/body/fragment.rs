@@ -1,0 +1,90 @@
+//! The fragments of `mma` and `wmma`: what may stand in them beyond the rules for vectors (PTX ISA section 9.7.14).
+//!
+//! Some forms have no hardware on a target, and the assembler calls a function or adds an instruction for them. Those
+//! take no special registers, and some only the very type. Constants may stand for the accumulators, but integers alone
+//! are no fragment of the multiplicands. All of this was measured.
+
+use super::plan::Accepts;
+use softwarp_isa::instruction::Shape;
+use softwarp_isa::{Target, Type};
+
+/// What the elements of an operand may be.
+pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Accepts) -> Accepts {
+    match shape.opcode {
+        "mma" | "wmma" => {}
+        "ldmatrix" => return accepts.with_predicates(),
+        "stmatrix" => return accepts.without(Accepts::INTEGER),
+        "tcgen05" => return accepts.with(Accepts::NO_PREDICATE),
+        _ => return accepts,
+    }
+    let multiplicand = matches!(operand, "a" | "b") && !shape.words.contains(&"store");
+    let accumulator = operand == "c";
+    let mut accepts = accepts;
+    let result = operand == "d" && !shape.words.contains(&"load");
+    if calls_function(shape, target) && !result {
+        accepts = accepts.with(Accepts::NO_SPECIAL | Accepts::PLAIN | Accepts::NO_PREDICATE);
+    }
+    let metadata = operand == "e";
+    if (multiplicand || metadata) && !calls_function(shape, target) {
+        accepts = accepts.without(Accepts::INTEGER);
+        if accepts.ty == Type::B32 {
+            accepts = accepts.with_predicates();
+        }
+    }
+    match accepts.ty {
+        Type::F64 => accepts = accepts.with_integers(),
+        Type::F32 if accumulator => accepts = accepts.without(Accepts::F64),
+        _ => {}
+    }
+    if accepts.ty == Type::F64 && accumulator {
+        accepts = accepts.with(Accepts::INTEGER);
+    }
+    if converts_bytes(shape, target) {
+        if multiplicand {
+            accepts = accepts.with(Accepts::NO_PREDICATE);
+        } else if !metadata {
+            let half = shape.types.first() == Some(&Type::F16);
+            let own = if half { Type::F16x2 } else { Type::F32 };
+            accepts = accepts.only(&[Type::B32, own]).with(Accepts::EACH);
+            accepts = if half { accepts.with(Accepts::NO_SPECIAL) } else { accepts };
+        }
+    }
+    accepts
+}
+
+/// The same for single values of matrix instructions.
+pub(super) fn value(shape: &Shape, operand: &str, accepts: Accepts) -> Accepts {
+    let has = |word: &str| shape.words.contains(&word);
+    match (shape.opcode, operand) {
+        ("movmatrix", _) => accepts.with_predicates(),
+        ("wgmma", "sp-meta") => accepts.without(Accepts::INTEGER),
+        ("tcgen05", "idesc") => accepts.with(Accepts::NO_OFFSET),
+        ("wgmma", "a-desc" | "b-desc") => accepts.with(Accepts::NO_VARIABLE).without(Accepts::F64),
+        ("tcgen05", "a-desc" | "b-desc" | "s-desc") => accepts.with(Accepts::NO_VARIABLE),
+        // The assembler subtracts one from these.
+        ("tensormap", "b") if ["box_dim", "global_dim", "element_stride"].into_iter().any(has) => {
+            accepts.without_type(Type::F32)
+        }
+        ("cvt", "rbits") => accepts.with(Accepts::FIXED | Accepts::NO_VARIABLE),
+        _ => accepts,
+    }
+}
+
+/// Whether the assembler calls a function for a form, whose arguments are registers.
+fn calls_function(shape: &Shape, target: Target) -> bool {
+    let has = |word: &str| shape.words.contains(&word);
+    let narrow = ["u4", "s4", "b1"].into_iter().any(has);
+    match shape.opcode {
+        "wmma" => has("store") || has("load") || narrow,
+        _ if has("m8n8k4") && shape.types.first() != Some(&Type::F64) => target.sm() >= 80,
+        _ => narrow && target.sm() >= 90,
+    }
+}
+
+/// Whether 8-bit floats are converted to half precision first, and added to accumulators of it by an instruction of its
+/// own: targets from sm_90 on, but for those that have such products.
+fn converts_bytes(shape: &Shape, target: Target) -> bool {
+    let bytes = shape.types.iter().any(|ty| matches!(ty, Type::E4m3 | Type::E5m2));
+    let kind = shape.words.iter().any(|word| word.starts_with("kind::"));
+    shape.opcode == "mma" && bytes && !kind && (90..120).contains(&target.sm())
+}
