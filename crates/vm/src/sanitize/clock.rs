@@ -56,6 +56,12 @@ impl Clock {
         self.each.as_ref().map_or(self.all, |each| self.all.max(each[lane]))
     }
 
+    /// Whether it is the same for all lanes.
+    #[inline]
+    pub(super) fn is_uniform(&self) -> bool {
+        self.each.is_none()
+    }
+
     /// The least of all lanes.
     #[inline]
     pub(super) fn least(&self) -> u32 {

@@ -99,6 +99,12 @@ impl Epoch {
         Thread { cta: warp >> bits, warp: (warp & ((1 << bits) - 1)) as usize, lane: self.lane() }
     }
 
+    /// The number of its CTA.
+    #[inline]
+    pub(super) fn cta(&self, warps: usize) -> u32 {
+        self.warp() >> warp_bits(warps)
+    }
+
     #[inline]
     pub(super) fn lane(&self) -> usize {
         (self.who % LANES as u32) as usize

@@ -47,6 +47,16 @@ impl Written {
     }
 }
 
+/// What is known of a range of addresses in global memory.
+pub(super) enum Part<'a> {
+    /// It counts as written.
+    Written,
+    /// It is in one allocation, which begins at an address.
+    Of(&'a Written, u64),
+    /// Some of it is in such an allocation.
+    Mixed,
+}
+
 /// Allocations of global memory that began without contents, by their first address. What is not here counts as
 /// written.
 #[derive(Debug, Default)]
@@ -84,6 +94,18 @@ impl Unwritten {
         let (base, written) = self.allocations.range(..=address).next_back()?;
         let at = address - base;
         (at < written.bytes).then_some((written, at))
+    }
+
+    /// What is known of a range of addresses.
+    pub(super) fn part(&self, from: u64, to: u64) -> Part<'_> {
+        if let Some((written, at)) = self.find(from) {
+            let inside = to - from <= written.bytes - at;
+            return if inside { Part::Of(written, from - at) } else { Part::Mixed };
+        }
+        match self.allocations.range(from..to).next() {
+            Some(_) => Part::Mixed,
+            None => Part::Written,
+        }
     }
 
     pub(crate) fn write(&self, address: u64, bytes: u64) {

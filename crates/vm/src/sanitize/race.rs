@@ -15,6 +15,7 @@ use super::clock::{Knowledge, Plane};
 use super::epoch::{Epoch, Thread};
 use crate::account::{Account, Charge};
 use crate::fault::Use;
+use crate::lanes::{ALL, LANES};
 use std::collections::HashMap;
 
 /// Bytes of memory that a page of the shadow is for.
@@ -82,15 +83,26 @@ pub(super) struct Now<'a> {
     /// Several lanes do the same at once.
     pub(super) several: bool,
     pub(super) thread: Thread,
-    pub(super) known: &'a Knowledge,
-    pub(super) causality: &'a Causality,
+    known: &'a Knowledge,
+    causality: &'a Causality,
     /// It is in shared memory.
-    pub(super) shared: bool,
+    shared: bool,
     /// The warp that was looked up last, by its number among all, and a clock up to which all its lanes are known.
-    pub(super) memo: std::cell::Cell<(u32, u32)>,
+    memo: std::cell::Cell<(u32, u32)>,
 }
 
-impl Now<'_> {
+impl<'a> Now<'a> {
+    pub(super) fn new(
+        epoch: Epoch,
+        thread: Thread,
+        known: &'a Knowledge,
+        causality: &'a Causality,
+        shared: bool,
+    ) -> Now<'a> {
+        let memo = std::cell::Cell::new((u32::MAX, 0));
+        Now { epoch, several: false, thread, known, causality, shared, memo }
+    }
+
     /// Whether an earlier access is ordered before this one.
     #[inline]
     fn behind(&self, before: &Epoch) -> bool {
@@ -160,6 +172,26 @@ impl Now<'_> {
         !self.known.knows(plane, cta, warp, lane, before.clock)
     }
 
+    /// Whether all reads that a record stands for are ordered before this access, where the answer is the same for all
+    /// lanes that know the same; nothing where it depends on the lane.
+    fn warp_behind_readers(&self, read: &Epoch, readers: u32) -> Option<bool> {
+        let Thread { cta, warp, .. } = read.thread(self.causality.warps);
+        let clock = self.known.clock(Plane::Thread, cta, warp);
+        if clock.is_some_and(|clock| !clock.is_uniform()) {
+            return None;
+        }
+        let own_cta = cta == self.thread.cta;
+        if !self.causality.exhausted && !self.known.knows_all(Plane::Thread, cta, warp, read.clock) {
+            // A thread is behind its own reads.
+            return (!own_cta || warp != self.thread.warp).then_some(false);
+        }
+        let others = readers & !(1 << warp);
+        let known = |warp: usize| {
+            own_cta && warp == self.thread.warp || self.known.knows_all(Plane::Thread, cta, warp, read.clock)
+        };
+        Some(self.causality.exhausted || crate::lanes::lanes(others).all(known))
+    }
+
     /// Whether all that a record of reads stands for is ordered before this.
     fn behind_readers(&self, cell: &Cell) -> bool {
         let of = cell.read.thread(self.causality.warps);
@@ -174,13 +206,72 @@ impl Now<'_> {
     }
 }
 
+/// What was found out for one lane and holds for the others of its warp that know the same. The words that the lanes of a
+/// warp access together have mostly been accessed by the same warp before, at the same clock.
+#[derive(Debug)]
+struct Memo {
+    /// A warp by its number among all, and the clock up to which all of its lanes are known.
+    writer: (u32, u32),
+    /// A record of reads: warp, clock, whether of several lanes, and warps.
+    readers: (u32, u32, bool, u32),
+    /// Whether these are ordered before.
+    behind: bool,
+    /// The bit of the own warp among readers.
+    own: u32,
+}
+
+impl Memo {
+    fn new(now: &Now<'_>) -> Memo {
+        // No warp has the highest number.
+        let own = 1u32.checked_shl(now.thread.warp as u32).unwrap_or(0);
+        Memo { writer: (u32::MAX, 0), readers: (u32::MAX, 0, false, 0), behind: false, own }
+    }
+
+    /// Whether a weak write is surely ordered before this access.
+    #[inline(always)]
+    fn behind_write(&mut self, write: &Epoch, now: &Now<'_>) -> bool {
+        if write.is_none() {
+            return true;
+        }
+        if !write.is_plain() {
+            return false;
+        }
+        if write.warp() == self.writer.0 && write.clock <= self.writer.1 {
+            return true;
+        }
+        if write.same_thread(&now.epoch) && !write.several() && !now.several {
+            return true;
+        }
+        self.look_up_writer(write, now)
+    }
+
+    fn look_up_writer(&mut self, write: &Epoch, now: &Now<'_>) -> bool {
+        let of = write.thread(now.causality.warps);
+        let Some(known) = now.known.clock(Plane::Thread, of.cta, of.warp) else { return false };
+        self.writer = (write.warp(), known.least());
+        write.clock <= known.least()
+    }
+
+    /// Whether a record of reads is ordered before this access, if that does not depend on the lane.
+    #[inline(always)]
+    fn behind_readers(&mut self, read: &Epoch, readers: u32, now: &Now<'_>) -> Option<bool> {
+        let key = (read.warp(), read.clock, read.several(), readers);
+        if key != self.readers {
+            self.behind = now.warp_behind_readers(read, readers)?;
+            self.readers = key;
+        }
+        Some(self.behind)
+    }
+}
+
 impl Page {
     fn new() -> Page {
         Page { cells: vec![Cell::default(); (PAGE / 4) as usize], extras: Vec::new(), shift: 2 }
     }
 
-    /// Makes pieces as small as an access needs them.
-    fn cut(&mut self, shift: u32) {
+    /// Makes pieces as small as an access needs them; how many more bytes that takes.
+    fn cut(&mut self, shift: u32) -> usize {
+        let before = self.cells.len();
         let times = 1 << (self.shift - shift);
         let extras = &mut self.extras;
         let mut cut = Vec::with_capacity(self.cells.len() * times);
@@ -197,6 +288,7 @@ impl Page {
             }
         }
         (self.cells, self.shift) = (cut, shift);
+        (self.cells.len() - before) * size_of::<Cell>()
     }
 
     fn extra(&mut self, at: usize) -> &mut Extra {
@@ -234,6 +326,58 @@ impl Page {
             return self.read(at, now);
         }
         self.write(at, now, value)
+    }
+
+    /// The same of a weak read or write of a thread, one of several of its warp.
+    #[inline(always)]
+    fn touch_weakly<const WRITES: bool>(
+        &mut self,
+        at: usize,
+        now: &Now<'_>,
+        value: Option<u32>,
+        memo: &mut Memo,
+    ) -> Option<(Verdict, Epoch)> {
+        let Some(cell) = self.cells.get_mut(at) else { return None };
+        let epoch = now.epoch;
+        if cell.extra == 0 && memo.behind_write(&cell.write, now) {
+            if WRITES {
+                let only_own = || cell.read.same_thread(&epoch) && !cell.read.several() && cell.readers == memo.own;
+                let quiet = cell.read.is_none()
+                    || only_own()
+                    || memo.behind_readers(&cell.read, cell.readers, now) == Some(true);
+                if quiet && cell.other.is_none() {
+                    *cell = Cell { write: epoch, value: value.unwrap_or(0), ..Cell::default() };
+                    return None;
+                }
+            } else {
+                let read = cell.read;
+                if read.warp() == epoch.warp() && read.clock == epoch.clock {
+                    let several = now.several || read.lane() != epoch.lane();
+                    cell.read.set_several(several || read.several());
+                    return None;
+                }
+                let behind = match read.is_none() {
+                    true => Some(true),
+                    false => memo.behind_readers(&read, cell.readers, now),
+                };
+                if let Some(behind) = behind {
+                    cell.read = epoch;
+                    cell.read.set_several(now.several);
+                    if behind {
+                        cell.readers = memo.own;
+                    } else if read.cta(now.causality.warps) == now.thread.cta {
+                        // The oldest of the clocks, as in `remember_reader`.
+                        cell.read.clock = read.clock.min(epoch.clock);
+                        cell.readers |= memo.own;
+                    } else {
+                        cell.readers = memo.own;
+                        cell.other = read;
+                    }
+                    return None;
+                }
+            }
+        }
+        self.touch(at, now, value)
     }
 
     fn write(&mut self, at: usize, now: &Now<'_>, value: Option<u32>) -> Option<(Verdict, Epoch)> {
@@ -387,9 +531,16 @@ impl Shadow {
 
     #[inline]
     fn page(&mut self, key: u64) -> Option<&mut Page> {
+        let at = self.place(key)?;
+        self.pages.get_mut(at)
+    }
+
+    /// Which page has a number.
+    #[inline]
+    fn place(&mut self, key: u64) -> Option<usize> {
         let cached = &mut self.cache[key as usize % CACHED];
         if cached.0 == key {
-            return self.pages.get_mut(cached.1 as usize);
+            return Some(cached.1 as usize);
         }
         let at = match self.places.get(&key) {
             Some(&at) => at,
@@ -407,7 +558,7 @@ impl Shadow {
             }
         };
         *cached = (key, at);
-        self.pages.get_mut(at as usize)
+        Some(at as usize)
     }
 
     /// Remembers an access to some bytes, with what a weak write writes there; the earlier one that it races with, if
@@ -428,10 +579,7 @@ impl Shadow {
         while at < end {
             let Some(page) = self.page(at / PAGE) else { return (found, strong) };
             if page.shift > shift {
-                let before = page.cells.len();
-                page.cut(shift);
-                let more = page.cells.len() - before;
-                self.bytes += more * size_of::<Cell>();
+                self.bytes += page.cut(shift);
                 continue;
             }
             let size = 1 << page.shift;
@@ -450,6 +598,68 @@ impl Shadow {
             }
         }
         (found, strong)
+    }
+
+    /// Weak reads or writes of lanes that know the same, each of as many bytes; `now` is the first of them. Of writes, the
+    /// words that lanes write, one row after the other. Says which lanes race with which earlier access, and of writes
+    /// which lanes overwrite what a strong operation wrote.
+    pub(super) fn touch_lanes<const WRITES: bool>(
+        &mut self,
+        (mask, addresses): (u32, &[u64; LANES]),
+        bytes: u64,
+        now: &mut Now<'_>,
+        words: Option<&[[u32; LANES]]>,
+        mut found: impl FnMut(usize, Verdict, Epoch),
+    ) -> u32 {
+        let first = now.epoch;
+        let mut memo = Memo::new(now);
+        let mut overwritten = 0;
+        let mut last = (u64::MAX, 0);
+        let mut rest = mask;
+        // Both halves of the warp read the same.
+        let halves = !WRITES && mask == ALL && addresses[..LANES / 2] == addresses[LANES / 2..];
+        if halves {
+            rest = ALL >> (LANES / 2);
+        }
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize % LANES;
+            let address = addresses[lane];
+            rest &= rest - 1;
+            (now.epoch, now.thread.lane, now.several) = (first.of_lane(lane), lane, false);
+            if !WRITES {
+                // Neighbours that read the same are one read of several lanes.
+                while rest != 0 && addresses[rest.trailing_zeros() as usize % LANES] == address {
+                    rest &= rest - 1;
+                    now.several = true;
+                }
+            }
+            now.several |= halves;
+            if last.0 != address / PAGE {
+                let Some(at) = self.place(address / PAGE) else { continue };
+                last = (address / PAGE, at);
+            }
+            let Some(page) = self.pages.get_mut(last.1) else { continue };
+            let shift = (address | bytes).trailing_zeros().min(2);
+            if page.shift > shift {
+                self.bytes += page.cut(shift);
+            }
+            let size = page.shift;
+            let index = (address % PAGE >> size) as usize;
+            for part in 0..(bytes >> size) as usize {
+                if WRITES && page.cells.get(index + part).is_some_and(|cell| cell.extra != 0) {
+                    overwritten |= 1 << lane;
+                }
+                let value = words.and_then(|words| {
+                    let at = part << size;
+                    let word = words.get(at / 4)?[lane] >> (8 * (at % 4));
+                    Some(if size < 2 { word & ((1 << (8 << size)) - 1) } else { word })
+                });
+                if let Some((verdict, before)) = page.touch_weakly::<WRITES>(index + part, now, value, &mut memo) {
+                    found(lane, verdict, before);
+                }
+            }
+        }
+        overwritten
     }
 
     /// Nobody has accessed these bytes: they are new.

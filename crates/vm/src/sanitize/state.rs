@@ -10,14 +10,14 @@ mod undefined;
 use super::Agent;
 use super::bounds::Bounds;
 use super::causality::{Causality, Event};
-use super::init::{Stack, Unwritten, Written};
+use super::init::{Part, Stack, Unwritten, Written};
 use super::race::Shadow;
 use super::registers::Registers;
 use super::sync::{Arrivals, Coming, Verdict};
 use super::{ARRAYS, Finding, FindingKind, Sanitize, Site};
 use crate::fault::{Fault, FaultKind, Place, Use};
 use crate::grid::Launch;
-use crate::lanes::LANES;
+use crate::lanes::{ALL, LANES, lanes};
 use crate::memory::global::lock;
 use crate::program::{AtomicOp, Memory, Order, Program};
 use std::collections::{BTreeMap, HashMap};
@@ -28,6 +28,9 @@ const ARRAY: u64 = 1 << 44;
 
 /// The most arrays that are told apart.
 const MOST_ARRAYS: u64 = (1 << 18) - 1;
+
+/// The most bytes from the first to the last that lanes access for which it is looked whether all of them were written.
+const MOST_SPAN: u64 = 2048;
 
 /// The most findings that are kept.
 const MOST: usize = 1000;
@@ -127,12 +130,30 @@ pub(crate) struct Touches<'a> {
     pub(crate) kind: Kind<'a>,
 }
 
+impl Touches<'_> {
+    /// The lowest address, and the first past all.
+    fn span(&self) -> (u64, u64) {
+        let mut span = (u64::MAX, 0);
+        for lane in lanes(self.lanes) {
+            span = (span.0.min(self.addresses[lane]), span.1.max(self.addresses[lane]));
+        }
+        (span.0, span.1.saturating_add(self.bytes).max(span.0))
+    }
+
+    /// Whether a whole warp accesses elements side by side.
+    fn is_dense(&self) -> bool {
+        let first = self.addresses[0];
+        let next = |(lane, &at): (u64, &u64)| at == first.wrapping_add(lane * self.bytes);
+        self.lanes == ALL && (0..).zip(self.addresses).all(next)
+    }
+}
+
 /// What an access of several lanes is.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind<'a> {
     Load,
-    /// What lanes store, into a buffer.
-    Store(&'a dyn Fn(usize, &mut [u8; 64]) -> Option<usize>),
+    /// What lanes store, if it is known: the words of all lanes, one row after the other. The last may be part of a word.
+    Store(Option<&'a [[u32; LANES]]>),
     /// `red` has no result.
     Atomic {
         reduces: bool,
@@ -290,6 +311,44 @@ impl<'a> Sanitizer<'a> {
             }
             _ => true,
         }
+    }
+
+    /// Of lanes that access memory, those that read what was not written; it is from now on.
+    fn uninitialised(&self, state: &mut State, launch: &Launch<'_>, actor: &Actor, touches: &Touches<'_>) -> u32 {
+        let &Touches { space, addresses, bytes, usage, .. } = touches;
+        let place = if space == Memory::Shared { touches.cta } else { actor.cta };
+        let (low, past) = touches.span();
+        let in_global = match space {
+            Memory::Global => Some(self.unwritten.part(low, past)),
+            _ => None,
+        };
+        if let Some(Part::Written) = in_global {
+            return 0;
+        }
+        let Some(cta) = state.ctas.get_mut(&(launch.linear(place) as u32)) else { return 0 };
+        let whole = match in_global {
+            Some(Part::Of(written, base)) => Some((written, base)),
+            Some(_) => None,
+            None => cta.written.as_ref().filter(|_| space == Memory::Shared).map(|written| (written, 0)),
+        };
+        // Nearly always, all of it was written, or all is written now.
+        if let Some((written, base)) = whole
+            && past - low <= MOST_SPAN
+        {
+            if written.all(low - base, past - low) {
+                return 0;
+            }
+            if usage == Use::Write && touches.is_dense() {
+                written.write(low - base, past - low);
+                return 0;
+            }
+        }
+        let mut unwritten = 0;
+        for lane in lanes(touches.lanes) {
+            let written = self.initialised(cta, actor, usage, (space, lane, addresses[lane], bytes));
+            unwritten |= u32::from(!written) << lane;
+        }
+        unwritten
     }
 
     /// Lanes leave a call, whose variables were in this range.

@@ -1,6 +1,6 @@
 //! Tells the sanitizer of bounds which addresses a warp is about to use: [`crate::sanitize::bounds`].
 
-use super::access::{addresses, grouped};
+use super::access::Group;
 use super::observe::located;
 use super::run::first;
 use super::{Env, Split, Warp};
@@ -14,56 +14,72 @@ use softwarp_image::image::BANK_BYTES;
 use softwarp_isa::StateSpace;
 
 impl Warp {
-    /// An instruction is about to use so many bytes of memory at an address.
-    pub(super) fn observe_bounds(
+    /// An instruction is about to use so many bytes of memory at these addresses: what they are to be held against, if
+    /// that is wanted and the instruction itself does not say that they are wrong.
+    pub(super) fn bounds_to_look_at<'a>(
         &self,
         env: &Env<'_>,
-        (sanitizer, actor): (&Sanitizer<'_>, &Actor),
+        (sanitizer, actor): (&'a Sanitizer<'_>, &Actor),
         split: &Split,
         address: &Address,
-        bytes: u64,
+        (raw, bytes): (&[u64; LANES], u64),
         usage: Use,
-    ) {
-        let Some(bounds) = &sanitizer.bounds else { return };
-        let activation = &self.calls[split.call as usize];
-        let raw = addresses(activation, address);
+    ) -> Option<&'a Bounds> {
+        let bounds = sanitizer.bounds.as_ref()?;
         if let (NONE, Some(id)) = (address.base, address.named) {
             let at = raw[first(actor.lanes)];
             if let Some(nearest) = self.outside(env, split, (id, address.memory), at, bytes) {
                 let touched = touched(address.memory, at, bytes, Some(nearest));
                 sanitizer.out_of_bounds(env.launch, actor, FindingKind::OutOfBounds { usage }, touched);
-                return;
+                return None;
             }
         }
         if env.spaces.tagged && matches!(address.memory, Memory::Generic | Memory::Local) {
-            self.observe_tags(env, (sanitizer, actor), address.memory, &raw, bytes);
+            self.observe_tags(env, (sanitizer, actor), address.memory, raw, bytes);
         }
-        if address.memory == Memory::Function {
-            return;
+        (address.memory != Memory::Function).then_some(bounds)
+    }
+
+    /// Lanes are about to use so many bytes each in the same state space.
+    pub(super) fn observe_bounds(
+        &self,
+        env: &Env<'_>,
+        (sanitizer, actor): (&Sanitizer<'_>, &Actor),
+        split: &Split,
+        (bounds, group): (&Bounds, &Group),
+        bytes: u64,
+        usage: Use,
+    ) {
+        let judge = |at: u64| self.judge_bounds(env, bounds, split, (group.memory, at), bytes);
+        // Nearly always, all lanes are in the same variable. Those that do not take part have the address of one that does.
+        let low = group.addresses.iter().fold(u64::MAX, |low, &at| low.min(at));
+        let high = group.addresses.iter().fold(0, |high, &at| high.max(at));
+        let inside = |start: u64, end: u64, low: u64, high: u64| {
+            start <= low && high.checked_add(bytes).is_some_and(|past| past <= end)
+        };
+        let mut last = (1, 0);
+        if let Judged::Inside(start, end) = judge(low) {
+            if inside(start, end, low, high) {
+                return;
+            }
+            last = (start, end);
         }
-        let judged = grouped(&env.spaces, address.memory, raw, bytes, actor.lanes, |group| {
-            // Nearly always, all lanes are in the same variable.
-            let mut last = (1, 0);
-            for lane in lanes(group.lanes) {
-                let at = group.addresses[lane];
-                if last.0 <= at && at.checked_add(bytes).is_some_and(|end| end <= last.1) {
-                    continue;
-                }
-                match self.judge_bounds(env, bounds, split, (group.memory, at), bytes) {
-                    Judged::Inside(start, end) => last = (start, end),
-                    Judged::Unknown => {}
-                    Judged::Wrong(kind, nearest) => {
-                        let actor = Actor { lanes: 1 << lane, ..*actor };
-                        let kind = kind.unwrap_or(FindingKind::OutOfBounds { usage });
-                        let touched = touched(group.memory, at, bytes, nearest);
-                        sanitizer.out_of_bounds(env.launch, &actor, kind, touched);
-                    }
+        for lane in lanes(group.lanes) {
+            let at = group.addresses[lane];
+            if inside(last.0, last.1, at, at) {
+                continue;
+            }
+            match judge(at) {
+                Judged::Inside(start, end) => last = (start, end),
+                Judged::Unknown => {}
+                Judged::Wrong(kind, nearest) => {
+                    let actor = Actor { lanes: 1 << lane, ..*actor };
+                    let kind = kind.unwrap_or(FindingKind::OutOfBounds { usage });
+                    let touched = touched(group.memory, at, bytes, nearest);
+                    sanitizer.out_of_bounds(env.launch, &actor, kind, touched);
                 }
             }
-            Ok(())
-        });
-        // What cannot be an address at all is found when it is used.
-        drop(judged);
+        }
     }
 
     /// Where an instruction leaves the variable that it names.

@@ -1,6 +1,6 @@
 //! Tells the sanitizers what a warp is about to do. Only the loop that is watched comes here.
 
-use super::access::{addresses, grouped};
+use super::access::{Group, addresses, grouped};
 use super::{Env, Split, Warp};
 use crate::fault::{Nearest, Relative, Use, What};
 use crate::grid::Launch;
@@ -15,8 +15,8 @@ use crate::stats::Seen;
 use softwarp_image::window::CTA_SHARED;
 use std::cell::Cell;
 
-/// The most bytes that one thread accesses with an instruction.
-const MOST_BYTES: usize = 64;
+/// The most words that one thread stores with an instruction.
+const MOST_WORDS: usize = 16;
 
 /// How an instruction uses memory.
 struct Used<'a> {
@@ -130,9 +130,7 @@ impl Warp {
                     elements,
                     how: if stores { How::Store(access) } else { How::Load },
                 };
-                let seen = (sanitizer, &actor);
-                self.observe_bounds(env, seen, split, used.address, used.bytes, used.usage);
-                self.observe_access(env, sanitizer, &actor, split, &used);
+                self.observe_memory(env, (sanitizer, &actor), split, &used);
             }
             Step::Atomic(atomic) => {
                 let elements = atomic.b.len() as u64;
@@ -140,8 +138,7 @@ impl Warp {
                 let (address, usage, order) = (&atomic.address, Use::Atomic, atomic.order);
                 let how = How::Atomic { reduces: atomic.d.is_empty(), op: atomic.op };
                 let used = Used { address, bytes, usage, order, elements, how };
-                self.observe_bounds(env, (sanitizer, &actor), split, address, bytes, Use::Atomic);
-                self.observe_access(env, sanitizer, &actor, split, &used);
+                self.observe_memory(env, (sanitizer, &actor), split, &used);
             }
             Step::Multimem(op, operands) => {
                 self.observe_multimem(env, (sanitizer, &actor), split, op, operands);
@@ -269,59 +266,83 @@ impl Warp {
             && matches!(next, Some(Step::Matrix(..) | Step::Group(GroupOp::WholeGroup | GroupOp::WholeWarp)))
     }
 
-    fn observe_access(
+    /// An instruction is about to use memory: its bounds are looked at, whether it was written, and who used it before.
+    fn observe_memory(
         &self,
         env: &Env<'_>,
-        sanitizer: &Sanitizer<'_>,
-        actor: &Actor,
+        (sanitizer, actor): (&Sanitizer<'_>, &Actor),
         split: &Split,
         used: &Used<'_>,
     ) {
-        let &Used { address, bytes, usage, order, elements, how } = used;
-        if matches!(address.memory, Memory::Function | Memory::Kernel | Memory::Constant)
-            || !(sanitizer.wants.init || sanitizer.wants.race)
-        {
+        let &Used { address, bytes, usage, .. } = used;
+        let wants = sanitizer.wants;
+        let threads_own = matches!(address.memory, Memory::Function | Memory::Kernel | Memory::Constant);
+        let accesses = !threads_own && (wants.init || wants.race);
+        let raw = addresses(&self.calls[split.call as usize], address);
+        let seen = (sanitizer, actor);
+        let bounds = self.bounds_to_look_at(env, seen, split, address, (&raw, bytes), usage);
+        if !accesses && bounds.is_none() {
             return;
         }
-        let activation = &self.calls[split.call as usize];
-        let spaces = &env.spaces;
-        let stored = |lane: usize, buffer: &mut [u8; MOST_BYTES]| match how {
-            How::Store(access) => written(&activation.frame, access, lane, buffer),
-            _ => None,
-        };
+        // What is wrong with an address is found when it is used.
+        let _ = grouped(&env.spaces, address.memory, raw, bytes, actor.lanes, |group| {
+            if let Some(bounds) = bounds {
+                self.observe_bounds(env, seen, split, (bounds, group), bytes, usage);
+            }
+            if accesses {
+                self.observe_access(env, seen, split, used, group);
+            }
+            Ok(())
+        });
+    }
+
+    /// Lanes are about to use memory of the same state space.
+    fn observe_access(
+        &self,
+        env: &Env<'_>,
+        (sanitizer, actor): (&Sanitizer<'_>, &Actor),
+        split: &Split,
+        used: &Used<'_>,
+        group: &Group,
+    ) {
+        let &Used { address, bytes, usage, order, elements, how } = used;
+        let mut rows = None;
         let kind = match how {
             How::Load => Kind::Load,
-            How::Store(_) => Kind::Store(&stored),
+            How::Store(access) if sanitizer.wants.race => {
+                let frame = &self.calls[split.call as usize].frame;
+                Kind::Store(stored(frame, access, rows.insert([[0; LANES]; MOST_WORDS])))
+            }
+            How::Store(_) => Kind::Store(None),
             How::Atomic { reduces, op } => Kind::Atomic { reduces, tolerant: Tolerant::of(op) },
         };
-        // What is wrong with an address is found when it is used.
-        let _ =
-            grouped(spaces, address.memory, addresses(activation, address), bytes, actor.lanes, |group| {
-                let mut rest = group.aligned();
-                while rest != 0 {
-                    // Those whose memory is of the same CTA.
-                    let first = super::run::first(rest);
-                    let Some((space, cta, start)) = located(env, group.memory, group.addresses[first]) else {
-                        rest &= !(1 << first);
-                        continue;
-                    };
-                    let before = group.addresses[first].wrapping_sub(start);
-                    let mut alike = rest;
-                    if group.memory.is_shared() && env.launch.cluster_ctas() > 1 {
-                        let there = |lane: usize| located(env, group.memory, group.addresses[lane]);
-                        let same = |lane: &usize| there(*lane).is_some_and(|(_, of, _)| of == cta);
-                        alike = lanes(rest).filter(same).fold(0, |mask, lane| mask | 1 << lane);
-                    }
-                    let addresses = &group.addresses.map(|address| address.wrapping_sub(before));
-                    let touches =
-                        Touches { lanes: alike, usage, order, space, cta, addresses, bytes, elements, kind };
-                    let named =
-                        |lane: usize| self.called(env, split, address, group.memory, group.addresses[lane]);
-                    sanitizer.touches(env.launch, actor, &touches, &named);
-                    rest &= !alike & !(1 << first);
-                }
-                Ok(())
-            });
+        let mut rest = group.aligned();
+        while rest != 0 {
+            // Those whose memory is of the same CTA.
+            let first = super::run::first(rest);
+            let Some((space, cta, start)) = located(env, group.memory, group.addresses[first]) else {
+                rest &= !(1 << first);
+                continue;
+            };
+            let before = group.addresses[first].wrapping_sub(start);
+            let mut alike = rest;
+            if group.memory.is_shared() && env.launch.cluster_ctas() > 1 {
+                let there = |lane: usize| located(env, group.memory, group.addresses[lane]);
+                let same = |lane: &usize| there(*lane).is_some_and(|(_, of, _)| of == cta);
+                alike = lanes(rest).filter(same).fold(0, |mask, lane| mask | 1 << lane);
+            }
+            let moved;
+            let addresses = if before == 0 {
+                &group.addresses
+            } else {
+                moved = group.addresses.map(|address| address.wrapping_sub(before));
+                &moved
+            };
+            let touches = Touches { lanes: alike, usage, order, space, cta, addresses, bytes, elements, kind };
+            let named = |lane: usize| self.called(env, split, address, group.memory, group.addresses[lane]);
+            sanitizer.touches(env.launch, actor, &touches, &named);
+            rest &= !alike & !(1 << first);
+        }
     }
 
     /// What an address is called.
@@ -355,28 +376,38 @@ impl Warp {
     }
 }
 
-/// Puts the bytes that a lane stores into a buffer; how many they are.
-fn written(frame: &Frame, access: &Access, lane: usize, buffer: &mut [u8; MOST_BYTES]) -> Option<usize> {
+/// The words that lanes store, one row after the other; the last may be part of a word. Nothing if they are not known.
+fn stored<'a>(
+    frame: &Frame,
+    access: &Access,
+    rows: &'a mut [[u32; LANES]; MOST_WORDS],
+) -> Option<&'a [[u32; LANES]]> {
     let size = usize::from(access.bytes);
-    let mut filled = 0;
-    for &(slot, width) in &access.registers {
-        let word = |slot: u32| frame.row::<u64>(slot)[lane].to_le_bytes();
-        let into = buffer.get_mut(filled..filled + size)?;
+    let bytes = size * access.registers.len();
+    let low = |row: [u64; LANES]| row.map(|value| value as u32);
+    let high = |row: [u64; LANES]| row.map(|value| (value >> 32) as u32);
+    for (index, &(slot, width)) in access.registers.iter().enumerate() {
+        let at = index * size;
+        let into = rows.get_mut(at / 4..(at + size).div_ceil(4))?;
         if slot == NONE {
             return None;
         }
-        match (size, width) {
-            (16, _) => {
-                into[..8].copy_from_slice(&word(slot));
-                into[8..].copy_from_slice(&word(slot + 1));
+        match (into, width) {
+            ([one], _) => {
+                let row = if width < 64 { frame.row::<u32>(slot) } else { low(frame.row(slot)) };
+                let kept = if size < 4 { (1 << (8 * size)) - 1 } else { u32::MAX };
+                for (into, word) in one.iter_mut().zip(row) {
+                    *into |= (word & kept) << (8 * (at % 4));
+                }
             }
-            (_, 64..) => into.copy_from_slice(&word(slot)[..size]),
-            _ => {
-                let word = u64::from(frame.row::<u32>(slot)[lane]).to_le_bytes();
-                into.copy_from_slice(&word[..size]);
+            ([first, _], ..64) => *first = frame.row(slot),
+            (wide, _) => {
+                for (pair, slot) in wide.chunks_exact_mut(2).zip(slot..) {
+                    let row = frame.row::<u64>(slot);
+                    (pair[0], pair[1]) = (low(row), high(row));
+                }
             }
         }
-        filled += size;
     }
-    Some(filled)
+    rows.get(..bytes.div_ceil(4))
 }

@@ -12,7 +12,6 @@ use crate::sanitize::epoch::{Epoch, Thread};
 use crate::sanitize::race::{Now, Verdict};
 use crate::sanitize::{Finding, FindingKind, Touched};
 use softwarp_image::window::reserved_shared;
-use std::cell::Cell;
 
 /// A race that was found.
 struct Found {
@@ -84,14 +83,7 @@ impl Sanitizer<'_> {
         let &Touches { usage, order, space, cta, bytes, addresses, .. } = touches;
         // Most launches have no global memory that nobody has written.
         if self.wants.init && !(space == Memory::Global && self.unwritten.is_empty()) {
-            let owner = launch.linear(if space == Memory::Shared { cta } else { actor.cta }) as u32;
-            let mut unwritten = 0;
-            if let Some(cta) = state.ctas.get_mut(&owner) {
-                for lane in lanes(touches.lanes) {
-                    let written = self.initialised(cta, actor, usage, (space, lane, addresses[lane], bytes));
-                    unwritten |= u32::from(!written) << lane;
-                }
-            }
+            let unwritten = self.uninitialised(state, launch, actor, touches);
             for lane in lanes(unwritten) {
                 let spot = Spot { usage, space, cta, address: addresses[lane], bytes };
                 self.tell_unwritten(state, launch, actor, lane, spot, named(lane));
@@ -124,6 +116,8 @@ impl Sanitizer<'_> {
         };
         let mut found: Vec<Found> = Vec::new();
         let mut strong_before = [None; LANES];
+        let mut overwritten = 0;
+        let weak = !order.is_strong() && usage != Use::Atomic;
         let mut rest = touches.lanes;
         while rest != 0 {
             let first = rest.trailing_zeros() as usize % LANES;
@@ -133,40 +127,30 @@ impl Sanitizer<'_> {
             let thread = Thread { cta: number, warp, lane: first };
             let mut epoch = Epoch::new((thread, warps), (clock, op), usage, order, Agent::Thread);
             epoch = epoch.of_size(bytes / touches.elements.max(1));
-            let shared = owner.is_some();
             if tolerant {
                 epoch = epoch.of_tolerant();
             }
-            let mut now = Now {
-                memo: Cell::new((u32::MAX, 0)),
-                epoch,
-                several: false,
-                thread,
-                known,
-                causality,
-                shared,
+            let mut now = Now::new(epoch, thread, known, causality, owner.is_some());
+            let mut note = |lane: usize, verdict, before: Epoch| {
+                // Of several lanes that read the same, one that is not who wrote it.
+                let is_other = |&other: &usize| !before.same_thread(&epoch.of_lane(other));
+                let same = lanes(touches.lanes).filter(|&other| addresses[other] == addresses[lane]);
+                let lane = same.filter(is_other).find(|&other| other >= lane).unwrap_or(lane);
+                found.push(Found { lane, verdict, before, now: epoch.of_lane(lane) });
             };
-            let mut list = lanes(alike).peekable();
-            while let Some(lane) = list.next() {
-                let address = addresses[lane];
-                (now.epoch, now.thread.lane, now.several) = (epoch.of_lane(lane), lane, false);
-                if usage == Use::Read && !order.is_strong() {
-                    // Neighbours that read the same are one read of several lanes.
-                    while list.next_if(|&next| addresses[next] == address).is_some() {
-                        now.several = true;
-                    }
-                }
-                let (race, strong) = match touches.kind {
-                    Kind::Store(data) if !order.is_strong() => {
-                        let mut buffer = [0; 64];
-                        let length = data(lane, &mut buffer);
-                        let data = length.and_then(|length| buffer.get(..length));
-                        shadow.touch(address, bytes, &now, data)
-                    }
-                    _ => shadow.touch(address, bytes, &now, None),
+            if weak {
+                let those = (alike, addresses);
+                overwritten |= match touches.kind {
+                    Kind::Store(words) => shadow.touch_lanes::<true>(those, bytes, &mut now, words, note),
+                    _ => shadow.touch_lanes::<false>(those, bytes, &mut now, None, note),
                 };
+                continue;
+            }
+            for lane in lanes(alike) {
+                (now.epoch, now.thread.lane) = (epoch.of_lane(lane), lane);
+                let (race, strong) = shadow.touch(addresses[lane], bytes, &now, None);
                 if let Some((verdict, before)) = race {
-                    found.push(Found { lane, verdict, before, now: now.epoch });
+                    note(lane, verdict, before);
                 }
                 strong_before[lane] = strong;
             }
@@ -193,9 +177,8 @@ impl Sanitizer<'_> {
                     causality.strong(thread(lane), (owner, at), &now.of_lane(lane), strong);
                 }
             }
-        } else if usage == Use::Write {
-            let overwritten = lanes(touches.lanes).filter(|&lane| strong_before[lane].is_some());
-            overwritten.for_each(|lane| causality.weak((owner, addresses[lane])));
+        } else {
+            lanes(overwritten).for_each(|lane| causality.weak((owner, addresses[lane])));
         }
         for found in found {
             let lane = found.lane;
@@ -249,15 +232,7 @@ impl Sanitizer<'_> {
         if let Some((mbarrier, _)) = completes {
             epoch = epoch.of_mbarrier(mbarrier);
         }
-        let now = Now {
-            memo: Cell::new((u32::MAX, 0)),
-            epoch,
-            several: false,
-            thread,
-            known,
-            causality,
-            shared: location.0.is_some(),
-        };
+        let now = Now::new(epoch, thread, known, causality, location.0.is_some());
         let (race, strong) = shadow.touch(address, bytes, &now, touch.data);
         if order.is_strong() && agent == Agent::Thread {
             let (reads, writes) = (usage != Use::Write, usage != Use::Read);
@@ -321,15 +296,7 @@ impl Sanitizer<'_> {
         if event == super::Event::Begin {
             epoch = epoch.of_init();
         }
-        let now = Now {
-            memo: Cell::new((u32::MAX, 0)),
-            epoch,
-            several: false,
-            thread,
-            known,
-            causality,
-            shared: true,
-        };
+        let now = Now::new(epoch, thread, known, causality, true);
         let race = shadow.touch(address, 8, &now, None).0;
         causality.mbarrier(thread, location, parity, event);
         if let Some((verdict, before)) = race {
