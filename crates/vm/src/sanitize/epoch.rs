@@ -82,6 +82,12 @@ impl Epoch {
         Epoch { who: self.who & !(LANES as u32 - 1) | lane as u32, ..self }
     }
 
+    /// The same of a lane that is so much higher, if it is an access.
+    #[inline]
+    pub(super) fn of_later_lane(self, more: usize) -> Epoch {
+        if self.is_none() { self } else { self.of_lane((self.lane() + more) % LANES) }
+    }
+
     #[inline]
     pub(super) fn is_none(&self) -> bool {
         self.who == u32::MAX

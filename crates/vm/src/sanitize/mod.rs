@@ -23,7 +23,7 @@ mod sync;
 pub(crate) use causality::Event;
 pub use finding::{Finding, FindingKind, Missing, RegisterUse, Site, Touched, Until};
 pub(crate) use state::heap::Given;
-pub(crate) use state::{Actor, Kind, Sanitizer, Tolerant, Touch, Touches};
+pub(crate) use state::{Actor, Kind, Sanitizer, Span, Tolerant, Touch, Touches};
 pub(crate) use sync::Coming;
 
 /// Texels of arrays have no addresses: to sanitizers, they have numbers from here on.

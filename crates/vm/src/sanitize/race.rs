@@ -4,6 +4,9 @@
 //! weak write, the last reads, and beside them what was strong or asynchronous. Two accesses that conflict race if they
 //! are neither ordered by [`Causality`] nor morally strong.
 //!
+//! What the lanes of half a warp access side by side is one record for sixteen pieces, until some of them are accessed
+//! otherwise.
+//!
 //! Reads of one CTA are one record: which of its warps, and the oldest of their clocks. Readers of other CTAs are
 //! represented by one of them. So a race with one of many concurrent readers may be missed, never one with a writer.
 //!
@@ -15,11 +18,17 @@ use super::clock::{Knowledge, Plane};
 use super::epoch::{Epoch, Thread};
 use crate::account::{Account, Charge};
 use crate::fault::Use;
-use crate::lanes::{ALL, LANES};
 use std::collections::HashMap;
+
+mod warp;
+
+pub(super) use warp::Lanes;
 
 /// Bytes of memory that a page of the shadow is for.
 const PAGE: u64 = 1024;
+
+/// Pieces of four bytes that may have a common cell.
+const ROW: usize = 16;
 
 /// The most bytes that the shadow of global memory takes: what is used beyond them is not looked at.
 const MOST_BYTES: usize = 2 << 30;
@@ -53,8 +62,14 @@ struct Cell {
     other: Epoch,
     /// What else there is: a place among the page's extras, from 1 on.
     extra: u32,
-    /// What the weak write wrote.
-    value: u32,
+}
+
+impl Cell {
+    /// The same of lanes that are so much higher.
+    fn of_later_lanes(self, more: usize) -> Cell {
+        let [write, read, other] = [self.write, self.read, self.other].map(|it| it.of_later_lane(more));
+        Cell { write, read, other, ..self }
+    }
 }
 
 /// Accesses that most pieces do not have.
@@ -72,6 +87,10 @@ struct Extra {
 #[derive(Debug)]
 struct Page {
     cells: Vec<Cell>,
+    /// What weak writes wrote; empty before the first.
+    values: Vec<u32>,
+    /// A bit for each [`ROW`] of pieces of four bytes: its first cell stands for all of them, each accessed by the next lane.
+    rows: u16,
     extras: Vec<Extra>,
     /// The binary logarithm of the bytes of a piece.
     shift: u32,
@@ -172,26 +191,6 @@ impl<'a> Now<'a> {
         !self.known.knows(plane, cta, warp, lane, before.clock)
     }
 
-    /// Whether all reads that a record stands for are ordered before this access, where the answer is the same for all
-    /// lanes that know the same; nothing where it depends on the lane.
-    fn warp_behind_readers(&self, read: &Epoch, readers: u32) -> Option<bool> {
-        let Thread { cta, warp, .. } = read.thread(self.causality.warps);
-        let clock = self.known.clock(Plane::Thread, cta, warp);
-        if clock.is_some_and(|clock| !clock.is_uniform()) {
-            return None;
-        }
-        let own_cta = cta == self.thread.cta;
-        if !self.causality.exhausted && !self.known.knows_all(Plane::Thread, cta, warp, read.clock) {
-            // A thread is behind its own reads.
-            return (!own_cta || warp != self.thread.warp).then_some(false);
-        }
-        let others = readers & !(1 << warp);
-        let known = |warp: usize| {
-            own_cta && warp == self.thread.warp || self.known.knows_all(Plane::Thread, cta, warp, read.clock)
-        };
-        Some(self.causality.exhausted || crate::lanes::lanes(others).all(known))
-    }
-
     /// Whether all that a record of reads stands for is ordered before this.
     fn behind_readers(&self, cell: &Cell) -> bool {
         let of = cell.read.thread(self.causality.warps);
@@ -206,79 +205,48 @@ impl<'a> Now<'a> {
     }
 }
 
-/// What was found out for one lane and holds for the others of its warp that know the same. The words that the lanes of a
-/// warp access together have mostly been accessed by the same warp before, at the same clock.
-#[derive(Debug)]
-struct Memo {
-    /// A warp by its number among all, and the clock up to which all of its lanes are known.
-    writer: (u32, u32),
-    /// A record of reads: warp, clock, whether of several lanes, and warps.
-    readers: (u32, u32, bool, u32),
-    /// Whether these are ordered before.
-    behind: bool,
-    /// The bit of the own warp among readers.
-    own: u32,
-}
-
-impl Memo {
-    fn new(now: &Now<'_>) -> Memo {
-        // No warp has the highest number.
-        let own = 1u32.checked_shl(now.thread.warp as u32).unwrap_or(0);
-        Memo { writer: (u32::MAX, 0), readers: (u32::MAX, 0, false, 0), behind: false, own }
-    }
-
-    /// Whether a weak write is surely ordered before this access.
-    #[inline(always)]
-    fn behind_write(&mut self, write: &Epoch, now: &Now<'_>) -> bool {
-        if write.is_none() {
-            return true;
-        }
-        if !write.is_plain() {
-            return false;
-        }
-        if write.warp() == self.writer.0 && write.clock <= self.writer.1 {
-            return true;
-        }
-        if write.same_thread(&now.epoch) && !write.several() && !now.several {
-            return true;
-        }
-        self.look_up_writer(write, now)
-    }
-
-    fn look_up_writer(&mut self, write: &Epoch, now: &Now<'_>) -> bool {
-        let of = write.thread(now.causality.warps);
-        let Some(known) = now.known.clock(Plane::Thread, of.cta, of.warp) else { return false };
-        self.writer = (write.warp(), known.least());
-        write.clock <= known.least()
-    }
-
-    /// Whether a record of reads is ordered before this access, if that does not depend on the lane.
-    #[inline(always)]
-    fn behind_readers(&mut self, read: &Epoch, readers: u32, now: &Now<'_>) -> Option<bool> {
-        let key = (read.warp(), read.clock, read.several(), readers);
-        if key != self.readers {
-            self.behind = now.warp_behind_readers(read, readers)?;
-            self.readers = key;
-        }
-        Some(self.behind)
-    }
-}
-
 impl Page {
     fn new() -> Page {
-        Page { cells: vec![Cell::default(); (PAGE / 4) as usize], extras: Vec::new(), shift: 2 }
+        let cells = vec![Cell::default(); (PAGE / 4) as usize];
+        Page { cells, values: Vec::new(), rows: u16::MAX, extras: Vec::new(), shift: 2 }
+    }
+
+    /// Gives each piece of a row a cell of its own.
+    #[inline]
+    fn spread(&mut self, at: usize) {
+        // Without rows, pieces may be smaller.
+        if self.rows != 0 && self.rows >> (at / ROW) & 1 == 1 {
+            self.rows &= !(1 << (at / ROW));
+            if let Some([first, others @ ..]) = self.cells.get_mut(at / ROW * ROW..(at / ROW + 1) * ROW) {
+                for (other, more) in others.iter_mut().zip(1..) {
+                    *other = first.of_later_lanes(more);
+                }
+            }
+        }
+    }
+
+    /// Remembers what a weak write writes to a piece.
+    #[inline]
+    fn set_value(&mut self, at: usize, value: u32) {
+        if self.values.is_empty() {
+            self.values.resize(self.cells.len(), 0);
+        }
+        self.values[at] = value;
     }
 
     /// Makes pieces as small as an access needs them; how many more bytes that takes.
     fn cut(&mut self, shift: u32) -> usize {
         let before = self.cells.len();
+        (0..self.cells.len()).step_by(ROW).for_each(|row| self.spread(row));
         let times = 1 << (self.shift - shift);
+        let kept = (1 << (8 << shift)) - 1;
+        let parts = |value: u32| (0..times).map(move |part| value >> (8 * (part << shift)) & kept);
+        self.values = self.values.iter().copied().flat_map(parts).collect();
         let extras = &mut self.extras;
-        let mut cut = Vec::with_capacity(self.cells.len() * times);
+        let mut cut = Vec::with_capacity(self.cells.len() * times as usize);
         for cell in &self.cells {
             for part in 0..times {
                 let mut cell = *cell;
-                cell.value = cell.value >> (8 * (part << shift)) & ((1 << (8 << shift)) - 1);
                 if part != 0 && cell.extra != 0 {
                     let extra = extras[cell.extra as usize - 1];
                     extras.push(extra);
@@ -288,7 +256,7 @@ impl Page {
             }
         }
         (self.cells, self.shift) = (cut, shift);
-        (self.cells.len() - before) * size_of::<Cell>()
+        (self.cells.len() - before) * (size_of::<Cell>() + size_of::<u32>())
     }
 
     fn extra(&mut self, at: usize) -> &mut Extra {
@@ -328,58 +296,6 @@ impl Page {
         self.write(at, now, value)
     }
 
-    /// The same of a weak read or write of a thread, one of several of its warp.
-    #[inline(always)]
-    fn touch_weakly<const WRITES: bool>(
-        &mut self,
-        at: usize,
-        now: &Now<'_>,
-        value: Option<u32>,
-        memo: &mut Memo,
-    ) -> Option<(Verdict, Epoch)> {
-        let Some(cell) = self.cells.get_mut(at) else { return None };
-        let epoch = now.epoch;
-        if cell.extra == 0 && memo.behind_write(&cell.write, now) {
-            if WRITES {
-                let only_own = || cell.read.same_thread(&epoch) && !cell.read.several() && cell.readers == memo.own;
-                let quiet = cell.read.is_none()
-                    || only_own()
-                    || memo.behind_readers(&cell.read, cell.readers, now) == Some(true);
-                if quiet && cell.other.is_none() {
-                    *cell = Cell { write: epoch, value: value.unwrap_or(0), ..Cell::default() };
-                    return None;
-                }
-            } else {
-                let read = cell.read;
-                if read.warp() == epoch.warp() && read.clock == epoch.clock {
-                    let several = now.several || read.lane() != epoch.lane();
-                    cell.read.set_several(several || read.several());
-                    return None;
-                }
-                let behind = match read.is_none() {
-                    true => Some(true),
-                    false => memo.behind_readers(&read, cell.readers, now),
-                };
-                if let Some(behind) = behind {
-                    cell.read = epoch;
-                    cell.read.set_several(now.several);
-                    if behind {
-                        cell.readers = memo.own;
-                    } else if read.cta(now.causality.warps) == now.thread.cta {
-                        // The oldest of the clocks, as in `remember_reader`.
-                        cell.read.clock = read.clock.min(epoch.clock);
-                        cell.readers |= memo.own;
-                    } else {
-                        cell.readers = memo.own;
-                        cell.other = read;
-                    }
-                    return None;
-                }
-            }
-        }
-        self.touch(at, now, value)
-    }
-
     fn write(&mut self, at: usize, now: &Now<'_>, value: Option<u32>) -> Option<(Verdict, Epoch)> {
         let epoch = &now.epoch;
         let cell = self.cells[at];
@@ -389,7 +305,8 @@ impl Page {
             found = Some((Verdict::Unfenced, cell.write));
         }
         let weak = epoch.strong().is_none();
-        if matches!(found, Some((Verdict::Unordered, _))) && weak && value == Some(cell.value) {
+        let same = value.is_some() && value == self.values.get(at).copied();
+        if matches!(found, Some((Verdict::Unordered, _))) && weak && same {
             found = None;
         }
         found = found.or_else(|| self.strong_conflict(&extra, now));
@@ -401,8 +318,8 @@ impl Page {
             .or_else(|| extra.reads.iter().find_map(|read| now.conflict(read)))
             .or_else(|| extra.agents.iter().find_map(|read| now.conflict(read)));
         if weak {
-            let value = value.unwrap_or(0);
-            self.cells[at] = Cell { write: *epoch, extra: cell.extra, value, ..Cell::default() };
+            self.set_value(at, value.unwrap_or(0));
+            self.cells[at] = Cell { write: *epoch, extra: cell.extra, ..Cell::default() };
             if cell.extra != 0 {
                 *self.extra(at) = Extra::default();
             }
@@ -546,7 +463,7 @@ impl Shadow {
             Some(&at) => at,
             None if self.bytes >= MOST_BYTES => return None,
             None => {
-                let bytes = PAGE as usize / 4 * size_of::<Cell>();
+                let bytes = PAGE as usize / 4 * (size_of::<Cell>() + size_of::<u32>());
                 // Beyond the limit of memory, what is used is not looked at.
                 if self.charge.as_mut().is_some_and(|charge| charge.grow(bytes as u64).is_err()) {
                     return None;
@@ -586,6 +503,7 @@ impl Shadow {
             let last = end.min((at / PAGE + 1) * PAGE);
             while at < last {
                 let index = ((at % PAGE) >> page.shift) as usize;
+                page.spread(index);
                 if let Some(extra) = page.peek(index) {
                     strong = Some(extra.strong[0]);
                 }
@@ -600,68 +518,6 @@ impl Shadow {
         (found, strong)
     }
 
-    /// Weak reads or writes of lanes that know the same, each of as many bytes; `now` is the first of them. Of writes, the
-    /// words that lanes write, one row after the other. Says which lanes race with which earlier access, and of writes
-    /// which lanes overwrite what a strong operation wrote.
-    pub(super) fn touch_lanes<const WRITES: bool>(
-        &mut self,
-        (mask, addresses): (u32, &[u64; LANES]),
-        bytes: u64,
-        now: &mut Now<'_>,
-        words: Option<&[[u32; LANES]]>,
-        mut found: impl FnMut(usize, Verdict, Epoch),
-    ) -> u32 {
-        let first = now.epoch;
-        let mut memo = Memo::new(now);
-        let mut overwritten = 0;
-        let mut last = (u64::MAX, 0);
-        let mut rest = mask;
-        // Both halves of the warp read the same.
-        let halves = !WRITES && mask == ALL && addresses[..LANES / 2] == addresses[LANES / 2..];
-        if halves {
-            rest = ALL >> (LANES / 2);
-        }
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize % LANES;
-            let address = addresses[lane];
-            rest &= rest - 1;
-            (now.epoch, now.thread.lane, now.several) = (first.of_lane(lane), lane, false);
-            if !WRITES {
-                // Neighbours that read the same are one read of several lanes.
-                while rest != 0 && addresses[rest.trailing_zeros() as usize % LANES] == address {
-                    rest &= rest - 1;
-                    now.several = true;
-                }
-            }
-            now.several |= halves;
-            if last.0 != address / PAGE {
-                let Some(at) = self.place(address / PAGE) else { continue };
-                last = (address / PAGE, at);
-            }
-            let Some(page) = self.pages.get_mut(last.1) else { continue };
-            let shift = (address | bytes).trailing_zeros().min(2);
-            if page.shift > shift {
-                self.bytes += page.cut(shift);
-            }
-            let size = page.shift;
-            let index = (address % PAGE >> size) as usize;
-            for part in 0..(bytes >> size) as usize {
-                if WRITES && page.cells.get(index + part).is_some_and(|cell| cell.extra != 0) {
-                    overwritten |= 1 << lane;
-                }
-                let value = words.and_then(|words| {
-                    let at = part << size;
-                    let word = words.get(at / 4)?[lane] >> (8 * (at % 4));
-                    Some(if size < 2 { word & ((1 << (8 << size)) - 1) } else { word })
-                });
-                if let Some((verdict, before)) = page.touch_weakly::<WRITES>(index + part, now, value, &mut memo) {
-                    found(lane, verdict, before);
-                }
-            }
-        }
-        overwritten
-    }
-
     /// Nobody has accessed these bytes: they are new.
     pub(super) fn forget(&mut self, address: u64, bytes: u64) {
         let end = address.saturating_add(bytes);
@@ -673,6 +529,7 @@ impl Shadow {
         for key in keys {
             let Some(page) = self.page(key) else { continue };
             let size = 1 << page.shift;
+            (0..page.cells.len()).step_by(ROW).for_each(|row| page.spread(row));
             for (index, cell) in page.cells.iter_mut().enumerate() {
                 let at = key * PAGE + index as u64 * size;
                 if at >= address && at < end {

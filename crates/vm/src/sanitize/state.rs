@@ -124,27 +124,30 @@ pub(crate) struct Touches<'a> {
     pub(crate) cta: [u32; 3],
     /// Of each lane, as in [`Touch`].
     pub(crate) addresses: &'a [u64; LANES],
+    /// Of these and perhaps of more.
+    pub(crate) span: Span,
     pub(crate) bytes: u64,
     /// Into how many elements of the same size it is divided.
     pub(crate) elements: u64,
     pub(crate) kind: Kind<'a>,
 }
 
-impl Touches<'_> {
-    /// The lowest address, and the first past all.
-    fn span(&self) -> (u64, u64) {
-        let mut span = (u64::MAX, 0);
-        for lane in lanes(self.lanes) {
-            span = (span.0.min(self.addresses[lane]), span.1.max(self.addresses[lane]));
-        }
-        (span.0, span.1.saturating_add(self.bytes).max(span.0))
-    }
+/// Where the addresses of lanes lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    /// The lowest and the highest.
+    pub(crate) low: u64,
+    pub(crate) high: u64,
+    /// Whether the elements of each half of the warp lie side by side.
+    pub(crate) side_by_side: [bool; 2],
+}
 
+impl Touches<'_> {
     /// Whether a whole warp accesses elements side by side.
     fn is_dense(&self) -> bool {
-        let first = self.addresses[0];
-        let next = |(lane, &at): (u64, &u64)| at == first.wrapping_add(lane * self.bytes);
-        self.lanes == ALL && (0..).zip(self.addresses).all(next)
+        let half = LANES as u64 / 2 * self.bytes;
+        let next = self.addresses[0].checked_add(half) == Some(self.addresses[LANES / 2]);
+        self.lanes == ALL && self.span.side_by_side == [true; 2] && next
     }
 }
 
@@ -314,10 +317,16 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Of lanes that access memory, those that read what was not written; it is from now on.
-    fn uninitialised(&self, state: &mut State, launch: &Launch<'_>, actor: &Actor, touches: &Touches<'_>) -> u32 {
+    fn uninitialised(
+        &self,
+        state: &mut State,
+        launch: &Launch<'_>,
+        actor: &Actor,
+        touches: &Touches<'_>,
+    ) -> u32 {
         let &Touches { space, addresses, bytes, usage, .. } = touches;
         let place = if space == Memory::Shared { touches.cta } else { actor.cta };
-        let (low, past) = touches.span();
+        let (low, past) = (touches.span.low, touches.span.high.saturating_add(bytes));
         let in_global = match space {
             Memory::Global => Some(self.unwritten.part(low, past)),
             _ => None,

@@ -13,6 +13,7 @@ use crate::memory::cell::{Cells, Unit};
 use crate::memory::order;
 use crate::memory::private::Private;
 use crate::program::{Access, Address, Memory, NONE};
+use crate::sanitize::Span;
 use crate::sanitize::bounds::{TAG_SHIFT, TAGGED};
 use softwarp_num::{Vectorise, vectorised};
 use std::sync::atomic::{Ordering, fence};
@@ -35,6 +36,34 @@ pub(super) struct Group {
 struct Shape {
     aligned: bool,
     uniform: bool,
+}
+
+/// Where addresses lie; compiled for CPU features.
+struct Measure<'a> {
+    addresses: &'a [u64; LANES],
+    bytes: u64,
+}
+
+impl Vectorise for Measure<'_> {
+    type Output = Span;
+
+    #[inline(always)]
+    fn run(self) -> Span {
+        let (mut low, mut high) = (u64::MAX, 0);
+        for &address in self.addresses {
+            low = low.min(address);
+            high = high.max(address);
+        }
+        let side_by_side = [0, LANES / 2].map(|half| {
+            let mut differ = 0;
+            for lane in 0..LANES / 2 {
+                let next = self.addresses[half].wrapping_add(lane as u64 * self.bytes);
+                differ |= self.addresses[half + lane] ^ next;
+            }
+            differ == 0
+        });
+        Span { low, high, side_by_side }
+    }
 }
 
 /// Looks at addresses; compiled for CPU features.
@@ -117,6 +146,11 @@ pub(super) fn grouped(
 }
 
 impl Group {
+    /// Where the addresses lie.
+    pub(super) fn span(&self) -> Span {
+        vectorised(Measure { addresses: &self.addresses, bytes: self.bytes })
+    }
+
     /// The lanes whose addresses are multiples of what they access.
     pub(super) fn aligned(&self) -> u32 {
         if self.shape.aligned {

@@ -8,7 +8,7 @@ use crate::fault::{Nearest, Relative, Use, What};
 use crate::lanes::{LANES, lanes};
 use crate::program::{Address, Memory, NONE};
 use crate::sanitize::bounds::{Bounds, TAG_SHIFT, TAGGED, tag};
-use crate::sanitize::{Actor, FindingKind, Sanitizer, Touched};
+use crate::sanitize::{Actor, FindingKind, Sanitizer, Span, Touched};
 use softwarp_image::ObjectId;
 use softwarp_image::image::BANK_BYTES;
 use softwarp_isa::StateSpace;
@@ -46,14 +46,13 @@ impl Warp {
         env: &Env<'_>,
         (sanitizer, actor): (&Sanitizer<'_>, &Actor),
         split: &Split,
-        (bounds, group): (&Bounds, &Group),
+        (bounds, group, span): (&Bounds, &Group, Span),
         bytes: u64,
         usage: Use,
     ) {
         let judge = |at: u64| self.judge_bounds(env, bounds, split, (group.memory, at), bytes);
         // Nearly always, all lanes are in the same variable. Those that do not take part have the address of one that does.
-        let low = group.addresses.iter().fold(u64::MAX, |low, &at| low.min(at));
-        let high = group.addresses.iter().fold(0, |high, &at| high.max(at));
+        let Span { low, high, .. } = span;
         let inside = |start: u64, end: u64, low: u64, high: u64| {
             start <= low && high.checked_add(bytes).is_some_and(|past| past <= end)
         };

@@ -10,7 +10,7 @@ use crate::program::group::GroupOp;
 use crate::program::matrix::MatrixOp;
 use crate::program::{Access, Address, AtomicOp, BarrierOp, Memory, NONE, Op, Order, Step, WarpOpKind};
 use crate::sanitize::defined::Shadow;
-use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Tolerant, Touches};
+use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Span, Tolerant, Touches};
 use crate::stats::Seen;
 use softwarp_image::window::CTA_SHARED;
 use std::cell::Cell;
@@ -286,11 +286,12 @@ impl Warp {
         }
         // What is wrong with an address is found when it is used.
         let _ = grouped(&env.spaces, address.memory, raw, bytes, actor.lanes, |group| {
+            let span = group.span();
             if let Some(bounds) = bounds {
-                self.observe_bounds(env, seen, split, (bounds, group), bytes, usage);
+                self.observe_bounds(env, seen, split, (bounds, group, span), bytes, usage);
             }
             if accesses {
-                self.observe_access(env, seen, split, used, group);
+                self.observe_access(env, seen, split, used, (group, span));
             }
             Ok(())
         });
@@ -303,7 +304,7 @@ impl Warp {
         (sanitizer, actor): (&Sanitizer<'_>, &Actor),
         split: &Split,
         used: &Used<'_>,
-        group: &Group,
+        (group, span): (&Group, Span),
     ) {
         let &Used { address, bytes, usage, order, elements, how } = used;
         let mut rows = None;
@@ -331,6 +332,11 @@ impl Warp {
                 let same = |lane: &usize| there(*lane).is_some_and(|(_, of, _)| of == cta);
                 alike = lanes(rest).filter(same).fold(0, |mask, lane| mask | 1 << lane);
             }
+            let (low, high) = (span.low.wrapping_sub(before), span.high.wrapping_sub(before));
+            let span = match alike == group.lanes && low <= high {
+                true => Span { low, high, ..span },
+                false => Span { low: 0, high: u64::MAX, side_by_side: [false; 2] },
+            };
             let moved;
             let addresses = if before == 0 {
                 &group.addresses
@@ -338,7 +344,8 @@ impl Warp {
                 moved = group.addresses.map(|address| address.wrapping_sub(before));
                 &moved
             };
-            let touches = Touches { lanes: alike, usage, order, space, cta, addresses, bytes, elements, kind };
+            let touches =
+                Touches { lanes: alike, usage, order, space, cta, addresses, span, bytes, elements, kind };
             let named = |lane: usize| self.called(env, split, address, group.memory, group.addresses[lane]);
             sanitizer.touches(env.launch, actor, &touches, &named);
             rest &= !alike & !(1 << first);

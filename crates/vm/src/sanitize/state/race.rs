@@ -9,7 +9,7 @@ use crate::program::{Fence, Memory, Order};
 use crate::sanitize::Agent;
 use crate::sanitize::causality::{Location, Strong};
 use crate::sanitize::epoch::{Epoch, Thread};
-use crate::sanitize::race::{Now, Verdict};
+use crate::sanitize::race::{Lanes, Now, Verdict};
 use crate::sanitize::{Finding, FindingKind, Touched};
 use softwarp_image::window::reserved_shared;
 
@@ -115,7 +115,8 @@ impl Sanitizer<'_> {
             _ => false,
         };
         let mut found: Vec<Found> = Vec::new();
-        let mut strong_before = [None; LANES];
+        // The last strong write before the access of each lane.
+        let mut strong_before: Vec<(usize, Epoch)> = Vec::new();
         let mut overwritten = 0;
         let weak = !order.is_strong() && usage != Use::Atomic;
         let mut rest = touches.lanes;
@@ -139,10 +140,13 @@ impl Sanitizer<'_> {
                 found.push(Found { lane, verdict, before, now: epoch.of_lane(lane) });
             };
             if weak {
-                let those = (alike, addresses);
+                let side_by_side = touches.span.side_by_side;
+                let those = Lanes { mask: alike, addresses, bytes, side_by_side, words: None };
                 overwritten |= match touches.kind {
-                    Kind::Store(words) => shadow.touch_lanes::<true>(those, bytes, &mut now, words, note),
-                    _ => shadow.touch_lanes::<false>(those, bytes, &mut now, None, note),
+                    Kind::Store(words) => {
+                        shadow.touch_lanes::<true>(Lanes { words, ..those }, &mut now, note)
+                    }
+                    _ => shadow.touch_lanes::<false>(those, &mut now, note),
                 };
                 continue;
             }
@@ -152,7 +156,7 @@ impl Sanitizer<'_> {
                 if let Some((verdict, before)) = race {
                     note(lane, verdict, before);
                 }
-                strong_before[lane] = strong;
+                strong_before.extend(strong.and_then(Epoch::some).map(|write| (lane, write)));
             }
         }
         let thread = |lane| Thread { cta: number, warp, lane };
@@ -169,8 +173,8 @@ impl Sanitizer<'_> {
                 now = now.of_tolerant();
             }
             for lane in lanes(touches.lanes) {
-                if let (true, Some(write)) = (reads, strong_before[lane].and_then(Epoch::some)) {
-                    causality.observed(thread(lane), &write, &now.of_lane(lane));
+                if reads && let Some((_, write)) = strong_before.iter().find(|(of, _)| *of == lane) {
+                    causality.observed(thread(lane), write, &now.of_lane(lane));
                 }
                 for element in 0..touches.elements {
                     let at = addresses[lane] + element * (bytes / touches.elements.max(1));
