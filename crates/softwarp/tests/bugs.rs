@@ -1,5 +1,5 @@
 //! Planted bugs and correct controls (`bugs/README.md`): the sanitizers find every bug at its place, and nothing in a
-//! control.
+//! control; with the fixed schedule, and with random ones.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -8,10 +8,13 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What is still wrong, a line each: `missed NAME`, `false NAME` or `words NAME`.
+/// What is still wrong, a line each: `missed NAME`, `false NAME` or `words NAME`; `random-missed` and so on where it is
+/// right with the fixed schedule and wrong with random ones.
 const DIFFERENCES: &str = include_str!("bugs/differences.txt");
 /// What is looked for.
 const SANITIZERS: &str = "all";
+/// Random schedules that controls must be clean with; a bug must be found with one of them.
+const SEEDS: [&str; 2] = ["random:1", "random:2"];
 /// The least numbers of cases: a folder that was lost is no success.
 const LEAST_BUGS: usize = 240;
 const LEAST_CONTROLS: usize = 90;
@@ -48,9 +51,21 @@ impl Case {
         self.file.file_stem().expect("a name").to_string_lossy().into_owned()
     }
 
-    /// What is wrong with what is found, if anything.
-    fn wrong(&self) -> Option<&'static str> {
-        let found = found(&self.file.with_extension("json"));
+    /// What is wrong with what is found, if anything: with the fixed schedule or with random ones.
+    fn wrong(&self) -> Option<String> {
+        if let Some(what) = self.wrong_with("fixed") {
+            return Some(what.to_owned());
+        }
+        let mut wrong = SEEDS.iter().map(|seed| self.wrong_with(seed));
+        let what = match self.expected.is_empty() {
+            true => wrong.find_map(|what| what),
+            false => wrong.try_fold(None, |_, what| what.map(Some)).flatten(),
+        };
+        what.map(|what| format!("random-{what}"))
+    }
+
+    fn wrong_with(&self, schedule: &str) -> Option<&'static str> {
+        let found = found(&self.file.with_extension("json"), schedule);
         if self.expected.is_empty() {
             return (!found.is_empty()).then_some("false");
         }
@@ -76,11 +91,11 @@ struct Found {
 }
 
 /// Runs a launch file with all sanitizers.
-fn found(file: &Path) -> Vec<Found> {
+fn found(file: &Path, schedule: &str) -> Vec<Found> {
     let output = Command::new(env!("CARGO_BIN_EXE_softwarp"))
         .arg("run")
         .arg(file)
-        .args(["--sanitize", SANITIZERS, "--time", "60"])
+        .args(["--sanitize", SANITIZERS, "--schedule", schedule, "--time", "60"])
         .output()
         .expect("it runs");
     let text = String::from_utf8_lossy(&output.stdout);

@@ -98,6 +98,7 @@ pub struct Device {
     /// What nobody has written, as far as launches were looked at.
     unwritten: Unwritten,
     findings: Vec<sanitize::Finding>,
+    not_looked_at: Vec<sanitize::NotLookedAt>,
     /// Blocks that launches took from `malloc` and did not give back.
     given: Vec<sanitize::Given>,
     stopped: Option<Report>,
@@ -149,6 +150,7 @@ impl Device {
             launches: 0,
             unwritten: Unwritten::default(),
             findings: Vec::new(),
+            not_looked_at: Vec::new(),
             given: Vec::new(),
             stopped: None,
         };
@@ -226,6 +228,11 @@ impl Device {
     /// What the sanitizers found in the last launch, whether it came to its end or was stopped.
     pub fn findings(&self) -> &[sanitize::Finding] {
         &self.findings
+    }
+
+    /// What they did not look at in the last launch, since they had reached a limit.
+    pub fn not_looked_at(&self) -> &[sanitize::NotLookedAt] {
+        &self.not_looked_at
     }
 
     /// Makes so many addresses that each stand for the same place in several pieces of global memory, which begin at

@@ -476,15 +476,22 @@ impl std::fmt::Display for BadAccess {
             Relative::After(0) => write!(f, ": right behind ")?,
             Relative::After(bytes) => write!(f, ": {bytes} bytes behind ")?,
         }
-        match &nearest.what {
-            What::Variable(name) => write!(f, "`{name}`")?,
-            What::Allocation => write!(f, "the allocation at 0x{:x}", nearest.base)?,
-            What::Heap => write!(f, "the block that malloc gave at 0x{:x}", nearest.base)?,
-            What::Shared => write!(f, "the CTA's shared memory")?,
-            What::Stack => write!(f, "the thread's stack")?,
-            What::Parameters => write!(f, "the parameters")?,
-        }
+        nearest.write_name(f)?;
         write!(f, ", which has {} bytes", nearest.bytes)
+    }
+}
+
+impl Nearest {
+    /// What the variable or allocation is called, in words.
+    pub(crate) fn write_name(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.what {
+            What::Variable(name) => write!(f, "`{name}`"),
+            What::Allocation => write!(f, "the allocation at 0x{:x}", self.base),
+            What::Heap => write!(f, "the block that malloc gave at 0x{:x}", self.base),
+            What::Shared => write!(f, "the CTA's shared memory"),
+            What::Stack => write!(f, "the thread's stack"),
+            What::Parameters => write!(f, "the parameters"),
+        }
     }
 }
 

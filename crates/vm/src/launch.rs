@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::lower::Unsupported;
 use crate::memory::global::MemoryError;
-use crate::sanitize::{Finding, Sanitize};
+use crate::sanitize::{Finding, NotLookedAt, Sanitize};
 use crate::schedule::Schedule;
 use crate::stats::{Counts, OpCount, Progress, Tracer};
 use softwarp_image::FunctionId;
@@ -97,6 +97,8 @@ pub struct Report {
     pub operations: Vec<(FunctionId, Vec<OpCount>)>,
     /// If asked for: what the sanitizers found.
     pub findings: Vec<Finding>,
+    /// What the sanitizers did not look at, if they reached a limit.
+    pub not_looked_at: Vec<NotLookedAt>,
 }
 
 /// Why a launch did not run to its end.

@@ -2,21 +2,29 @@
 //!
 //! A test that has a data race is reported by the race sanitizer in at least one of its runs; one that has none is
 //! never reported; and no run ends in a state that the model forbids. The runs vary where the threads are (warps of a
-//! CTA, lanes of a warp, order of the CTAs, CTAs of a cluster) and the order in which they begin.
+//! CTA, lanes of a warp, order of the CTAs, CTAs of a cluster) and the order in which they begin. Some runs have a random
+//! schedule.
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::sanitize::{FindingKind, Sanitize};
+use softwarp_vm::schedule::Schedule;
 use std::collections::BTreeSet;
 use std::io::Read as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 static RECORDED: &[u8] = include_bytes!("golden/litmus.jsonl.gz");
 /// Tests whose verdict still differs, a line each: `missed NAME` or `false NAME`.
 const DIFFERENCES: &str = include_str!("litmus/differences.txt");
+/// Instructions of warps that most tests need at most.
+const SHORT: u64 = 8_000;
 /// How long a thread waits for each that begins before it: turns of a loop.
 const DELAY: u32 = 60;
+/// Random schedules that each layout is run with besides.
+const SEEDS: [u64; 3] = [1, 2, 3];
 /// How many tests need not end in any run.
 const MOST_ENDLESS: usize = 30;
 
@@ -151,7 +159,7 @@ struct Ran {
     end: Option<(Vec<u32>, Vec<u32>)>,
 }
 
-fn run(test: &Test, ptx: &str, layout: &Layout, delays: &[u32], most: u64) -> Ran {
+fn run(test: &Test, ptx: &str, layout: &Layout, (delays, schedule): (&[u32], Schedule), most: u64) -> Ran {
     let mut device = Device::load(&[ptx], LoadOptions::default())
         .unwrap_or_else(|error| panic!("{}: {error:?}\n{ptx}", test.name));
     let memory = device.allocate(16 * test.memory.len().max(1) as u64).expect("memory");
@@ -169,6 +177,7 @@ fn run(test: &Test, ptx: &str, layout: &Layout, delays: &[u32], most: u64) -> Ra
         sanitize: Sanitize { race: true, ..Sanitize::default() },
         most_instructions: Some(most),
         most_time: Some(Duration::from_secs(60)),
+        schedule,
         ..Launch::new("litmus", [layout.grid, 1, 1], [layout.width * layout.step, 1, 1], &arguments)
     };
     let ended = match device.launch(&launch) {
@@ -221,11 +230,15 @@ fn verdict(test: &Test) -> (bool, Option<&'static str>) {
     let narrowed = test.ptx.replace(".gpu.", ".cluster.").replace(".gpu;", ".cluster;");
     let (mut found, mut ended) = (false, false);
     // A loop that waits may use up a short run before the others have had their turn.
-    'runs: for most in [8_000, 1_000_000] {
+    'runs: for most in [SHORT, 1_000_000] {
         for layout in layouts(test) {
             let ptx = if layout.cluster.is_some() { &narrowed } else { &test.ptx };
-            for delays in delays(test.threads.len()) {
-                let ran = run(test, ptx, &layout, &delays, most);
+            let fixed = delays(test.threads.len()).into_iter().map(|delays| (delays, Schedule::Fixed));
+            // A random schedule gives each thread its turn: long runs have nothing new.
+            let seeds = SEEDS.iter().filter(|_| most == SHORT);
+            let random = seeds.map(|&seed| (vec![0; test.threads.len()], Schedule::Random(seed)));
+            for (delays, schedule) in fixed.chain(random) {
+                let ran = run(test, ptx, &layout, (&delays, schedule), most);
                 found |= ran.race;
                 if let Some((registers, memory)) = ran.end {
                     ended = true;
@@ -264,7 +277,18 @@ fn litmus_tests_get_the_verdict_of_the_memory_model() {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(str::to_owned)
         .collect();
-    let verdicts: Vec<_> = tests.iter().map(|test| (&test.name, verdict(test))).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut verdicts = Vec::new();
+        while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+            verdicts.push((&test.name, verdict(test)));
+        }
+        verdicts
+    };
+    let verdicts: Vec<_> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
+    });
     // Tests of forward progress may wait for what never happens; nearly all others end.
     let endless = verdicts.iter().filter(|(_, (ended, _))| !ended).count();
     assert!(endless <= MOST_ENDLESS, "{endless} tests never came to their end");

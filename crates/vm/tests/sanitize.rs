@@ -2,7 +2,7 @@
 
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::{FaultKind, Problem, Use, What};
-use softwarp_vm::sanitize::{Finding, FindingKind, Missing, Sanitize};
+use softwarp_vm::sanitize::{Finding, FindingKind, Missing, NotLookedAt, Sanitize};
 use std::time::Duration;
 
 /// The text of a kernel from `bugs/`.
@@ -533,4 +533,96 @@ fn atomic_operations_do_not_order_the_write_that_makes_their_place_ready() {
     };
     assert_eq!(found(SHARED, &flag("membar.cta;")), []);
     assert_eq!(found(SHARED, &flag("")).len(), 1);
+}
+
+/// What two warps do with shared memory, first the one and then the other, and between them.
+fn warps(first: &str, between: &str, second: &str) -> usize {
+    let body = format!(
+        "mov.u32 %s, s; and.b32 %r1, %t, 31; mad.lo.u32 %s, %r1, 4, %s; shr.u32 %r2, %t, 5;
+        setp.eq.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r2, 1; xor.b32 %r3, %s, 64; sub.u32 %r4, 0, %s;
+        {first} {between} {second}"
+    );
+    found(SHARED, &body).iter().filter(|one| matches!(one.kind, FindingKind::Race { .. })).count()
+}
+
+#[test]
+fn rows_of_words_that_warps_access_side_by_side_race_as_single_words_do() {
+    let accesses = [
+        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 st.shared.u32 [%s], %t;"),
+        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u32 %r9, [%s];"),
+        ("@%p1 ld.shared.u32 %r9, [%s];", "@%p2 st.shared.u32 [%s], %t;"),
+        // The halves of the second warp change places, or it is one word further.
+        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u32 %r9, [%r3];"),
+        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u32 %r9, [%s+4];"),
+        ("@%p1 ld.shared.u32 %r9, [%s+4];", "@%p2 st.shared.u32 [%s], %t;"),
+        // One word of a row, and bytes of it.
+        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u32 %r9, [s+68];"),
+        ("@%p1 ld.shared.u32 %r9, [s+68];", "@%p2 st.shared.u32 [%s], %t;"),
+        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u8 %h1, [%s+3];"),
+        ("@%p1 ld.shared.u8 %h1, [%s+3];", "@%p2 st.shared.u32 [%s], %t;"),
+        // A vector of words each.
+        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.v2.u32 {%r9, %r10}, [s+64];"),
+    ];
+    // The memory is written before all this.
+    let begin = "@%p1 st.shared.u32 [%s], 0; @%p1 st.shared.u32 [%s+128], 0; bar.sync 0;";
+    for (first, second) in accesses {
+        let first = format!("{begin} {first}");
+        assert_eq!(warps(&first, "bar.sync 0;", second), 0, "{first} {second}");
+        assert_eq!(warps(&first, "", second), 1, "{first} {second}");
+        // Whoever comes first.
+        assert_eq!(warps(begin, second, &first[begin.len()..]), 1, "{second} {first}");
+    }
+}
+
+#[test]
+fn lanes_race_with_other_lanes_in_rows_of_words() {
+    let begin = "@%p1 st.shared.u32 [%s], 0; @%p1 st.shared.u32 [%s+128], 0; bar.sync 0;";
+    let write = "@%p1 st.shared.u32 [%s], %t;";
+    for (read, races) in [
+        ("@%p1 ld.shared.u32 %r9, [%s];", 0),
+        ("@%p1 ld.shared.u32 %r9, [%r3];", 1),
+        ("@%p1 ld.shared.u32 %r9, [%s+4];", 1),
+        ("@%p1 ld.shared.u32 %r9, [s+12];", 1),
+        ("and.b32 %r3, %s, 63; mov.u32 %r5, s; add.u32 %r3, %r3, %r5; @%p1 ld.shared.u32 %r9, [%r3];", 1),
+    ] {
+        assert_eq!(warps(&format!("{begin} {write}"), "", read), races, "{read}");
+        assert_eq!(warps(&format!("{begin} {write}"), "bar.warp.sync 0xffffffff;", read), 0, "{read}");
+        assert_eq!(warps(&format!("{begin} {read}"), "", write), races, "{read}");
+    }
+}
+
+#[test]
+fn the_same_value_is_no_race_in_rows_of_words_either() {
+    let [same, other] = ["5", "%t"].map(|value| format!("@%p2 st.shared.u32 [%s], {value};"));
+    assert_eq!(warps("@%p1 st.shared.u32 [%s], 5;", "", &same), 0);
+    assert_eq!(warps("@%p1 st.shared.u32 [%s], 5;", "", &other), 1);
+    // In parts of words, too: bytes of values that were stored whole.
+    let byte =
+        |value: &str| format!("mov.u32 %r6, {value}; cvt.u16.u32 %h1, %r6; @%p2 st.shared.u8 [%s+1], %h1;");
+    assert_eq!(warps("@%p1 st.shared.u32 [%s], 0x00000500;", "", &byte("5")), 0);
+    assert_eq!(warps("@%p1 st.shared.u32 [%s], 0x00000500;", "", &byte("6")), 1);
+}
+
+#[test]
+fn what_there_is_no_shadow_memory_for_is_told() {
+    let source = kernel("", "st.global.u32 [%o], %t;");
+    let (bytes, block) = (2u64 << 20, 256);
+    let mut told = Vec::new();
+    for memory in [None, Some(16 << 20)] {
+        let options = LoadOptions { memory, ..LoadOptions::default() };
+        let mut device = Device::load(&[&source], options).unwrap_or_else(|error| panic!("{error:?}"));
+        let arguments = [device.allocate(bytes).expect("memory").to_le_bytes().to_vec()];
+        let grid = [(bytes / 4) as u32 / block, 1, 1];
+        let sanitize = Sanitize { race: true, ..Sanitize::default() };
+        let launch = Launch { sanitize, ..Launch::new("k", grid, [block, 1, 1], &arguments) };
+        let report = device.launch(&launch).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(report.findings, []);
+        assert_eq!(report.not_looked_at, device.not_looked_at());
+        told.push(report.not_looked_at);
+    }
+    assert_eq!(told[0], []);
+    let [NotLookedAt::Accesses { count, bytes: room }] = told[1][..] else { panic!("{told:?}") };
+    // Fifteen bytes for each, of what the buffer leaves.
+    assert!((1..bytes / 4).contains(&count) && (8 << 20..=14 << 20).contains(&room), "{count} {room}");
+    assert!(told[1][0].to_string().contains("accesses were not looked at"), "{}", told[1][0]);
 }

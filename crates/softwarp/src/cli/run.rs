@@ -116,7 +116,8 @@ instead: an array if it ends in .npy, else bytes. A buffer that began as an arra
 shape; else TYPE says what it holds (f32, u16, ...), and without one it is bytes.
 A fault prints {\"ok\": false, \"fault\": {...}}, with kind, message, file, line, instruction, cta, thread
 and more, and shows itself on standard error; exit code 1. What kernels print goes to standard error.
-With --sanitize there is also \"findings\": [...]; a run with findings goes on, and has \"ok\": false.
+With --sanitize there is also \"findings\": [...]; a run with findings goes on, and has \"ok\": false. What was
+beyond a limit of the sanitizers is in \"not_looked_at\": [...].
 
 A launch file is JSON; docs/running.md has the format.
 
@@ -220,7 +221,7 @@ impl Attempt<'_> {
         let names = read_back(file, asked, args.check, &machine)?;
         let tracer = trace::Follower::new(&args.trace, sources);
         let mut reports = Vec::new();
-        let mut findings = Vec::new();
+        let (mut findings, mut not_looked_at) = (Vec::new(), Vec::new());
         for index in 0..file.launches.len() {
             let progress = Progress::default();
             let block = file.launches.get(index).map_or([1; 3], |launch| launch.block);
@@ -239,13 +240,15 @@ impl Attempt<'_> {
             let outcome = watched(&progress, || machine.launch(file, index, &options));
             tracer.end();
             findings.extend_from_slice(machine.device().findings());
+            not_looked_at.extend_from_slice(machine.device().not_looked_at());
             match outcome {
                 Ok(report) => reports.push(report),
                 Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
                     reports.extend(machine.device().stopped().cloned());
                     let stats = args.stats.then(|| report::Stats::new(&reports));
                     let mut stopped = stop::stopped(&mut machine, sources, &fault, &names, stats, colour);
-                    sanitize::told(&mut stopped, args, &mut machine, sources, &findings, colour);
+                    let found = (&*findings, &*not_looked_at);
+                    sanitize::told(&mut stopped, args, &mut machine, sources, found, colour);
                     return Ok((stopped, machine));
                 }
                 Err(error) => return Err(refused(&error, sources, launch_file, colour)),
@@ -253,7 +256,7 @@ impl Attempt<'_> {
         }
         findings.extend(machine.device().leaks());
         let mut result = finish(args, file, &machine, asked, arrays, names, &reports)?;
-        sanitize::told(&mut result, args, &mut machine, sources, &findings, colour);
+        sanitize::told(&mut result, args, &mut machine, sources, (&findings, &not_looked_at), colour);
         Ok((result, machine))
     }
 }

@@ -150,7 +150,7 @@ impl Device {
         if let Some(sanitizer) = &sanitizer {
             self.given.extend(sanitizer.given(&running));
         }
-        self.findings = sanitizer.map(Sanitizer::findings).unwrap_or_default();
+        (self.findings, self.not_looked_at) = sanitizer.map(Sanitizer::findings).unwrap_or_default();
         if workspace != 0 {
             self.global.free(workspace).map_err(LaunchError::Memory)?;
         }
@@ -161,11 +161,11 @@ impl Device {
         let functions = program.codes.iter().map(|code| code.function);
         let operations: Vec<_> = functions.zip(operations).collect();
         let mnemonics = self.mnemonics(program, &operations);
-        let findings = self.findings.clone();
+        let (findings, not_looked_at) = (self.findings.clone(), self.not_looked_at.clone());
         if fault.is_some() && launch.count_operations {
             counts.recount(program, &operations);
         }
-        let report = Report { ctas, counts, elapsed, mnemonics, operations, findings };
+        let report = Report { ctas, counts, elapsed, mnemonics, operations, findings, not_looked_at };
         let Some(fault) = fault else { return Ok(report) };
         self.stopped = Some(report);
         Err(LaunchError::Fault(fault))

@@ -65,6 +65,10 @@ pub(super) struct Causality {
     sent: u32,
     /// There were too many.
     pub(super) exhausted: bool,
+    /// CTAs that have no number.
+    pub(super) unnumbered: u64,
+    /// Strong writes that sent nothing, since there were too many locations.
+    pub(super) unsent: u64,
     mbarriers: HashMap<Location, Mbarrier>,
     /// The number of the next mbarrier.
     next_mbarrier: u32,
@@ -147,6 +151,7 @@ impl Causality {
         let number = self.ctas.len();
         // Beyond what can be numbered, nothing is looked at.
         if !Thread::can_be(number, self.warps) {
+            self.unnumbered += 1;
             return;
         }
         let nothing = Arc::new(Knowledge::default());
@@ -501,6 +506,7 @@ impl Causality {
         let mut heads = self.heads(thread, order);
         let known = self.messages.contains_key(&at);
         if !known && (heads.is_empty() || self.messages.len() >= MOST_LOCATIONS) {
+            self.unsent += u64::from(!heads.is_empty());
             return;
         }
         self.in_shared |= at.0.is_some();

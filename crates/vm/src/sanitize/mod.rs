@@ -21,7 +21,7 @@ mod state;
 mod sync;
 
 pub(crate) use causality::Event;
-pub use finding::{Finding, FindingKind, Missing, RegisterUse, Site, Touched, Until};
+pub use finding::{Finding, FindingKind, Missing, NotLookedAt, RegisterUse, Site, Touched, Until};
 pub(crate) use state::heap::Given;
 pub(crate) use state::{Actor, Kind, Sanitizer, Span, Tolerant, Touch, Touches};
 pub(crate) use sync::Coming;

@@ -27,6 +27,9 @@ pub(super) use warp::Lanes;
 /// Bytes of memory that a page of the shadow is for.
 const PAGE: u64 = 1024;
 
+/// Bytes of the shadow for a piece of memory.
+const PIECE: usize = size_of::<Cell>() + size_of::<u32>();
+
 /// Pieces of four bytes that may have a common cell.
 const ROW: usize = 16;
 
@@ -234,9 +237,8 @@ impl Page {
         self.values[at] = value;
     }
 
-    /// Makes pieces as small as an access needs them; how many more bytes that takes.
-    fn cut(&mut self, shift: u32) -> usize {
-        let before = self.cells.len();
+    /// Makes pieces smaller.
+    fn cut(&mut self, shift: u32) {
         (0..self.cells.len()).step_by(ROW).for_each(|row| self.spread(row));
         let times = 1 << (self.shift - shift);
         let kept = (1 << (8 << shift)) - 1;
@@ -256,7 +258,6 @@ impl Page {
             }
         }
         (self.cells, self.shift) = (cut, shift);
-        (self.cells.len() - before) * (size_of::<Cell>() + size_of::<u32>())
     }
 
     fn extra(&mut self, at: usize) -> &mut Extra {
@@ -425,6 +426,8 @@ pub(super) struct Shadow {
     bytes: usize,
     /// What it takes of the host's memory.
     charge: Option<Charge>,
+    /// Accesses that were not looked at, since there was no room for what they touch.
+    missed: u64,
 }
 
 impl Default for Shadow {
@@ -435,6 +438,7 @@ impl Default for Shadow {
             cache: Box::new([(u64::MAX, 0); CACHED]),
             bytes: 0,
             charge: None,
+            missed: 0,
         }
     }
 }
@@ -455,27 +459,54 @@ impl Shadow {
     /// Which page has a number.
     #[inline]
     fn place(&mut self, key: u64) -> Option<usize> {
-        let cached = &mut self.cache[key as usize % CACHED];
+        let cached = self.cache[key as usize % CACHED];
         if cached.0 == key {
             return Some(cached.1 as usize);
         }
         let at = match self.places.get(&key) {
             Some(&at) => at,
-            None if self.bytes >= MOST_BYTES => return None,
             None => {
-                let bytes = PAGE as usize / 4 * (size_of::<Cell>() + size_of::<u32>());
-                // Beyond the limit of memory, what is used is not looked at.
-                if self.charge.as_mut().is_some_and(|charge| charge.grow(bytes as u64).is_err()) {
+                let bytes = PAGE as usize / 4 * PIECE;
+                if !self.reserve(bytes) {
                     return None;
                 }
-                self.bytes += bytes;
                 self.places.insert(key, self.pages.len() as u32);
                 self.pages.push(Page::new());
                 self.pages.len() as u32 - 1
             }
         };
-        *cached = (key, at);
+        self.cache[key as usize % CACHED] = (key, at);
         Some(at as usize)
+    }
+
+    /// Takes memory, if there is some: what there is none for is not looked at.
+    fn reserve(&mut self, bytes: usize) -> bool {
+        let fits = self.bytes.saturating_add(bytes) <= MOST_BYTES
+            && self.charge.as_mut().is_none_or(|charge| charge.grow(bytes as u64).is_ok());
+        match fits {
+            true => self.bytes += bytes,
+            false => self.missed += 1,
+        }
+        fits
+    }
+
+    /// Makes the pieces of a page as small as an access needs them. Says whether there is memory for that.
+    #[cold]
+    fn cut(&mut self, page: usize, shift: u32) -> bool {
+        let Some(pieces) = self.pages.get(page).map(|page| page.cells.len() << (page.shift - shift)) else {
+            return false;
+        };
+        let more = pieces - self.pages[page].cells.len();
+        let fits = self.reserve(more * PIECE);
+        if fits {
+            self.pages[page].cut(shift);
+        }
+        fits
+    }
+
+    /// How many accesses were not looked at for want of memory, and how many bytes it has.
+    pub(super) fn missed(&self) -> (u64, u64) {
+        (self.missed, self.bytes as u64)
     }
 
     /// Remembers an access to some bytes, with what a weak write writes there; the earlier one that it races with, if
@@ -494,11 +525,11 @@ impl Shadow {
         let mut at = address;
         let shift = (address | bytes).trailing_zeros().min(2);
         while at < end {
-            let Some(page) = self.page(at / PAGE) else { return (found, strong) };
-            if page.shift > shift {
-                self.bytes += page.cut(shift);
-                continue;
+            let Some(place) = self.place(at / PAGE) else { return (found, strong) };
+            if self.pages[place].shift > shift && !self.cut(place, shift) {
+                return (found, strong);
             }
+            let page = &mut self.pages[place];
             let size = 1 << page.shift;
             let last = end.min((at / PAGE + 1) * PAGE);
             while at < last {

@@ -14,7 +14,7 @@ use super::init::{Part, Stack, Unwritten, Written};
 use super::race::Shadow;
 use super::registers::Registers;
 use super::sync::{Arrivals, Coming, Verdict};
-use super::{ARRAYS, Finding, FindingKind, Sanitize, Site};
+use super::{ARRAYS, Finding, FindingKind, NotLookedAt, Sanitize, Site};
 use crate::fault::{Fault, FaultKind, Place, Use};
 use crate::grid::Launch;
 use crate::lanes::{ALL, LANES, lanes};
@@ -62,6 +62,10 @@ struct State {
     global: Shadow,
     /// The last accesses to the shared memory of CTAs that run, by their numbers.
     shared: HashMap<u32, Shadow>,
+    /// Of CTAs that have ended: accesses to shared memory that were not looked at, and the bytes that there were for it.
+    missed: (u64, u64),
+    /// Findings that were not kept.
+    dropped: u64,
     /// Blocks of `malloc` that are in use, by address.
     blocks: BTreeMap<u64, heap::Taken>,
     /// Arrays of texels by their addresses in the host, in the order in which they were used.
@@ -197,9 +201,11 @@ impl<'a> Sanitizer<'a> {
         Sanitizer { wants, unwritten, bounds: None, bases: bases.collect(), state: Mutex::default() }
     }
 
-    /// What was found.
-    pub(crate) fn findings(self) -> Vec<Finding> {
-        self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).findings
+    /// What was found, and what was not looked at.
+    pub(crate) fn findings(self) -> (Vec<Finding>, Vec<NotLookedAt>) {
+        let state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let limits = state.limits();
+        (state.findings, limits)
     }
 
     /// A CTA begins, with these lanes in its warps.
@@ -228,8 +234,11 @@ impl<'a> Sanitizer<'a> {
         let mut state = lock(&self.state);
         let linear = launch.linear(cta) as u32;
         let ended = state.ctas.remove(&linear);
-        if let Some(number) = state.causality.number(linear) {
-            state.shared.remove(&number);
+        if let Some(number) = state.causality.number(linear)
+            && let Some(shadow) = state.shared.remove(&number)
+        {
+            let ((before, most), (count, bytes)) = (state.missed, shadow.missed());
+            state.missed = (before + count, most.max(bytes));
         }
         state.causality.end(linear);
         drop(state);
@@ -493,6 +502,27 @@ impl State {
             self.findings[index].count += 1;
         } else if next < MOST {
             self.findings.push(finding);
+        } else {
+            self.dropped += 1;
         }
+    }
+
+    /// What was not looked at.
+    fn limits(&self) -> Vec<NotLookedAt> {
+        let mut accesses = self.missed;
+        for shadow in self.shared.values().chain([&self.global]) {
+            let (count, bytes) = shadow.missed();
+            accesses = (accesses.0 + count, accesses.1.max(bytes));
+        }
+        let (count, bytes) = accesses;
+        let counted = [
+            NotLookedAt::Accesses { count, bytes },
+            NotLookedAt::Ctas { count: self.causality.unnumbered },
+            NotLookedAt::Locations { count: self.causality.unsent },
+            NotLookedAt::Findings { count: self.dropped },
+        ];
+        let mut limits: Vec<_> = counted.into_iter().filter(|it| it.count() != Some(0)).collect();
+        limits.extend(self.causality.exhausted.then_some(NotLookedAt::Messages));
+        limits
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use softwarp::render;
 use softwarp::run::{Run, finding};
 use softwarp::source::Source;
-use softwarp::vm::sanitize::{Finding, Sanitize};
+use softwarp::vm::sanitize::{Finding, NotLookedAt, Sanitize};
 
 /// What to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -45,7 +45,7 @@ pub fn told(
     args: &Args,
     machine: &mut Run,
     sources: &[Source],
-    findings: &[Finding],
+    (findings, not_looked_at): (&[Finding], &[NotLookedAt]),
     colour: bool,
 ) {
     if args.sanitize.is_empty() {
@@ -58,6 +58,14 @@ pub fn told(
     }
     let list: Vec<Json> = findings.iter().map(|one| finding::json(machine, sources, one)).collect();
     result.add("findings", list.into());
+    if !not_looked_at.is_empty() {
+        not_looked_at.iter().for_each(|one| remark(&format!("note: {one}")));
+        let list = not_looked_at.iter().map(|one| {
+            let (what, count) = (one.word(), one.count());
+            serde_json::json!({ "what": what, "count": count, "message": one.to_string() })
+        });
+        result.add("not_looked_at", list.collect::<Vec<Json>>().into());
+    }
     if !findings.is_empty() {
         result.ok = false;
         remark(&count((findings.len(), "finding")));

@@ -239,11 +239,11 @@ impl Shadow {
                 let Some(at) = self.place(address / PAGE) else { continue };
                 last = (address / PAGE, at);
             }
-            let Some(page) = self.pages.get_mut(last.1) else { continue };
             let shift = (address | those.bytes).trailing_zeros().min(2);
-            if page.shift > shift {
-                self.bytes += page.cut(shift);
+            if self.pages.get(last.1).is_none_or(|page| page.shift > shift) && !self.cut(last.1, shift) {
+                continue;
             }
+            let Some(page) = self.pages.get_mut(last.1) else { continue };
             let size = page.shift;
             let first = (address % PAGE >> size) as usize;
             for part in 0..(those.bytes >> size) as usize {
