@@ -611,6 +611,26 @@ JOIN:
 ";
 
 #[test]
+fn what_the_sanitizers_have_no_memory_for_is_told() {
+    let kernel = ".visible .entry k(.param .u64 p)
+        { .reg .b32 %t<4>; .reg .b64 %p<3>; ld.param.u64 %p1, [p]; mov.u32 %t1, %ctaid.x; mov.u32 %t2, %tid.x;
+        mad.lo.u32 %t3, %t1, 256, %t2; mad.wide.u32 %p2, %t3, 4, %p1; st.global.u32 [%p2], %t3; ret; }";
+    let folder = folder(&[("k.ptx", kernel)]);
+    let args =
+        ["k.ptx", "--grid", "2048", "--block", "256", "--arg", "buffer:y=zero:2097152", "--sanitize", "race"];
+    let all = run(folder.path(), &[&args[..], &["--dump", "y=y.bin"]].concat());
+    assert_eq!((all.code, &all.json()["not_looked_at"]), (0, &Json::Null), "{}", all.stderr);
+    let some = run(folder.path(), &[&args[..], &["--dump", "y=y.bin", "--memory", "16M"]].concat());
+    let told = some.json();
+    assert_eq!((some.code, &told["ok"], &told["findings"]), (0, &json!(true), &json!([])), "{}", some.stderr);
+    let one = &told["not_looked_at"][0];
+    assert_eq!(one["what"], "accesses", "{told}");
+    assert!(one["count"].as_u64().is_some_and(|count| count > 0), "{told}");
+    let note = format!("note: {}", one["message"].as_str().expect("a message"));
+    assert!(some.stderr.contains(&note), "{}", some.stderr);
+}
+
+#[test]
 fn sanitizers_find_what_a_gpu_lets_pass() {
     let folder = folder(&[("careless.ptx", CARELESS)]);
     let careless = |kernel: &str, more: &[&str]| {

@@ -15,13 +15,15 @@ pub(crate) mod defined;
 mod epoch;
 mod finding;
 pub(crate) mod init;
+mod limits;
 mod race;
 mod registers;
 mod state;
 mod sync;
 
 pub(crate) use causality::Event;
-pub use finding::{Finding, FindingKind, Missing, NotLookedAt, RegisterUse, Site, Touched, Until};
+pub use finding::{Finding, FindingKind, Missing, RegisterUse, Site, Touched, Until};
+pub use limits::NotLookedAt;
 pub(crate) use state::heap::Given;
 pub(crate) use state::{Actor, Kind, Sanitizer, Span, Tolerant, Touch, Touches};
 pub(crate) use sync::Coming;

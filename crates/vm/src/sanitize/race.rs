@@ -37,7 +37,7 @@ const ROW: usize = 16;
 const MOST_BYTES: usize = 2 << 30;
 
 /// Pages that are found at once.
-const CACHED: usize = 64;
+const CACHED: usize = 256;
 
 /// What is wrong with an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -421,7 +421,7 @@ fn remember(reads: &mut [Epoch], now: &Now<'_>) {
 pub(super) struct Shadow {
     pages: Vec<Page>,
     places: HashMap<u64, u32>,
-    /// Pages found last, by the low bits of their numbers.
+    /// Pages found last, by a hash of their numbers.
     cache: Box<[(u64, u32); CACHED]>,
     bytes: usize,
     /// What it takes of the host's memory.
@@ -459,7 +459,9 @@ impl Shadow {
     /// Which page has a number.
     #[inline]
     fn place(&mut self, key: u64) -> Option<usize> {
-        let cached = self.cache[key as usize % CACHED];
+        // Multiplicative hashing: lanes of a warp are often a power of two apart.
+        let slot = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % CACHED;
+        let cached = self.cache[slot];
         if cached.0 == key {
             return Some(cached.1 as usize);
         }
@@ -475,7 +477,7 @@ impl Shadow {
                 self.pages.len() as u32 - 1
             }
         };
-        self.cache[key as usize % CACHED] = (key, at);
+        self.cache[slot] = (key, at);
         Some(at as usize)
     }
 

@@ -245,7 +245,7 @@ impl Shadow {
             }
             let Some(page) = self.pages.get_mut(last.1) else { continue };
             let size = page.shift;
-            let first = (address % PAGE >> size) as usize;
+            let first = ((address % PAGE) >> size) as usize;
             for part in 0..(those.bytes >> size) as usize {
                 let index = first + part;
                 page.spread(index);
