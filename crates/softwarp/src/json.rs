@@ -108,18 +108,23 @@ const REMARKS: &[&str] = &[
 ];
 
 /// Whether a key is for people: a word of [`REMARKS`], or one that begins with `_`, `$`, `#` or `//`.
-fn is_remark(key: &str) -> bool {
+pub fn is_remark(key: &str) -> bool {
     REMARKS.contains(&key) || key.starts_with(['_', '$', '#']) || key.starts_with("//")
 }
 
 /// What to say about the first key of an object that is none of those `known`, and no remark.
 pub fn unknown(object: &Map<String, Value>, known: &[&str]) -> Option<String> {
     let key = object.keys().find(|key| !known.contains(&key.as_str()) && !is_remark(key))?;
-    let meant = match nearest(key, known.iter().copied()).or_else(|| alike(key, known)) {
+    let meant = match near(key, known) {
         Some(word) => format!("did you mean `{word}`?"),
         None => format!("it can have {}", known.join(", ")),
     };
     Some(format!("there is no key `{}`: {meant}", shown(key)))
+}
+
+/// The known key that is nearest to one.
+pub fn near<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    nearest(key, known.iter().copied()).or_else(|| alike(key, known))
 }
 
 /// The known key with the longest beginning in common, of three characters at least: `dynamic_shared` is `dynamic_smem`.

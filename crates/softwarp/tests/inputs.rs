@@ -1,8 +1,10 @@
 //! Files that are hostile, or that say nothing: what is read has bounds, and nothing is passed over in silence.
 
 mod called;
+mod files;
 
 use called::{Ran, call, command};
+use files::{KERNEL, folder};
 use softwarp::npy::{Array, DType, Header};
 use std::io::Write;
 use std::path::Path;
@@ -11,42 +13,15 @@ fn softwarp(folder: &Path, args: &[&str]) -> Ran {
     call(command(folder, args), b"")
 }
 
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        std::fs::write(path, text).expect("written");
-    }
-    folder
+/// A launch file that reads its buffer back, and has more members.
+fn launch(more: &str) -> String {
+    files::launch(&format!(r#", "dump": ["y"]{more}"#))
 }
 
 #[track_caller]
 fn refused(ran: &Ran, code: i32, part: &str) {
     assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{}", ran.stderr);
     assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains(part), "{}", ran.stderr);
-}
-
-const KERNEL: &str = "\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 p)
-{
-    .reg .b64 %p;
-    ld.param.u64 %p, [p];
-    st.global.u32 [%p], 7;
-    ret;
-}
-.visible .entry forever() { L: bra L; }
-";
-
-/// A launch file of [`KERNEL`] with something more in it.
-fn launch(more: &str) -> String {
-    format!(
-        r#"{{"launches": [{{"kernel": "k", "grid": 1, "block": 1, "args": [{{"buffer": "y"}}]}}],
-            "buffers": {{"y": {{"bytes": 4}}}}, "dump": ["y"]{more}}}"#
-    )
 }
 
 #[cfg(target_os = "linux")]

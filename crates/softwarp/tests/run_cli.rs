@@ -1,8 +1,10 @@
 //! `softwarp run` as its users meet it.
 
 mod called;
+mod files;
 
 use called::{Ran, call};
+use files::with_headers as folder;
 use serde_json::{Value as Json, json};
 use softwarp::npy::{Array, DType};
 use std::io::{BufRead, BufReader};
@@ -38,16 +40,6 @@ fn examples() -> std::path::PathBuf {
 }
 
 /// Files, in whose folder the command is run.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in files {
-        let header =
-            if name.ends_with(".ptx") { ".version 8.0\n.target sm_90\n.address_size 64\n" } else { "" };
-        std::fs::write(folder.path().join(name), format!("{header}{text}")).expect("written");
-    }
-    folder
-}
-
 const KERNELS: &str = "\
 .visible .global .u32 counter = 5;
 .visible .entry forever() { L: bra L; }

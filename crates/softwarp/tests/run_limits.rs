@@ -1,8 +1,10 @@
 //! `softwarp run` under limits, and in other orders than the usual one.
 
 mod called;
+mod files;
 
 use called::{Ran, call};
+use files::with_headers as folder;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,18 +18,6 @@ impl Ran {
 
 fn run(folder: &Path, args: &[&str]) -> Ran {
     call(called::command(folder, &[&["run"], args].concat()), b"")
-}
-
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in files {
-        let text = match name.ends_with(".ptx") {
-            true => format!(".version 8.0\n.target sm_90\n.address_size 64\n{text}"),
-            false => (*text).to_owned(),
-        };
-        std::fs::write(folder.path().join(name), text).expect("it can be written");
-    }
-    folder
 }
 
 #[test]
@@ -75,6 +65,21 @@ fn memory_beyond_its_limit_is_a_fault_or_an_error() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let ran = run(folder.path(), &["k.ptx", "--arg", "buffer:x=zero:16", "--memory", "much"]);
     assert!(ran.code == 2 && ran.stderr.contains("512M or 4G"), "{}", ran.stderr);
+}
+
+#[test]
+fn copies_that_are_compared_count_and_dumps_go_out_in_pieces() {
+    let text = ".visible .entry k(.param .u64 p) { ret; }";
+    let launch = r#"{"launches": [{"kernel": "k", "grid": 1, "block": 1, "args": [{"buffer": "y"}]}],
+        "buffers": {"y": {"bytes": 700000}}, "dump": ["y", "y"], "expect": {"y": "00"}}"#;
+    let folder = folder(&[("k.ptx", text), ("k.json", launch)]);
+    let ran = run(folder.path(), &["k.json", "--memory", "1M"]);
+    assert_eq!((ran.code, ran.stdout.matches("00000000").count() >= 100), (0, true), "{}", ran.stderr);
+    let ran = run(folder.path(), &["k.json", "--memory", "1M", "--check"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("`y`: no room for 700000 more bytes of host memory"), "{}", ran.stderr);
+    let ran = run(folder.path(), &["k.json", "--memory", "2M", "--check"]);
+    assert!(ran.stderr.contains("y: 700000 bytes, expected 1"), "{}", ran.stderr);
 }
 
 const UNORDERED: &str = ".visible .entry k(.param .u64 p) { .reg .b64 %p; .reg .b32 %t, %v; .reg .pred %q;\n\

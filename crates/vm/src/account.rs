@@ -1,10 +1,11 @@
 //! The account of host memory that a device and its launches hold, against a limit.
 //!
 //! Every allocation whose size a kernel or a launch file controls is charged here before it is made: buffers,
-//! variables, shared memory, registers and stacks of calls, arrays of texels, the shadow memory of the race
+//! variables, shared memory, registers and stacks of calls, arrays of texels, the bits of the `init` sanitizer for
+//! global and shared memory, copies of buffers that are read back as a whole, and the shadow memory of the race
 //! sanitizer (which looks at no more memory beyond the limit). What does not fit is an error and never an abort of the
-//! process. Not counted: structures of a fixed size, and the bits of the `init` sanitizer, an eighth of what they are
-//! for.
+//! process. Not counted: structures of a fixed size; tables of the `init` sanitizer for `.local` memory and registers, at
+//! most as large as what they are for.
 //!
 //! The default limit is half of what the machine has, or half of what its control group may use (Linux: `MemTotal`
 //! in `/proc/meminfo`, `memory.max` of cgroup v2, `memory.limit_in_bytes` of v1). Elsewhere it is 4 GiB.

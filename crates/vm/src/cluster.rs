@@ -14,6 +14,7 @@ use crate::grid::Launch;
 use crate::lanes::LANES;
 use crate::memory::RESERVED;
 use crate::memory::cell::Cells;
+use crate::sanitize::init::Written;
 use crate::stats::Watch;
 use crate::warp::cost::zeroing;
 use std::cell::Cell;
@@ -151,7 +152,10 @@ impl Cluster {
     pub(crate) fn new(launch: &Launch<'_>) -> Result<Cluster, FaultKind> {
         let ranks = 0..launch.cluster_ctas();
         let what = "shared memory and warps of CTAs";
-        let each = launch.shared_bytes + Cta::fixed_bytes(launch);
+        // The `init` sanitizer has a bit for each byte.
+        let looked_at = launch.sanitizer.is_some_and(|sanitizer| sanitizer.wants.init);
+        let bits = if looked_at { Written::size(launch.shared_bytes) } else { 0 };
+        let each = launch.shared_bytes + bits + Cta::fixed_bytes(launch);
         let bytes = each.saturating_mul(launch.cluster_ctas().into());
         let held = launch.account.charge(bytes);
         let held = held.map_err(|refused| FaultKind::out_of_memory(what, refused))?;

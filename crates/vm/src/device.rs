@@ -215,7 +215,11 @@ impl Device {
     /// The same, but a launch that is sanitized takes reads of what nobody has written there for mistakes.
     pub fn allocate_uninitialised(&mut self, bytes: u64) -> Result<u64, MemoryError> {
         let address = self.global.allocate(bytes)?;
-        self.unwritten.add(address, bytes);
+        let account = self.account().clone();
+        if let Err(error) = self.unwritten.add(&account, address, bytes) {
+            self.global.free(address)?;
+            return Err(error);
+        }
         Ok(address)
     }
 

@@ -290,6 +290,25 @@ fn memory_beyond_the_limit_is_an_error_that_says_what_wanted_it() {
 }
 
 #[test]
+fn the_bits_of_the_init_sanitizer_count() {
+    let source =
+        format!("{HEADER}.visible .entry k() {{ .shared .b8 s[40000]; .reg .b32 %r; mov.u32 %r, s; ret; }}");
+    let options = LoadOptions { memory: Some(1 << 20), ..LoadOptions::default() };
+    let mut device = Device::load(&[&source], options).expect("it fits");
+    // An eighth more does not fit.
+    let error = device.allocate_uninitialised(950_000).expect_err("bits");
+    let MemoryError::Limit(limit) = error else { panic!("{error}") };
+    assert_eq!(limit.bytes, 950_000_u64.div_ceil(64) * 8);
+    let before = device.account().used();
+    let other = device.allocate(950_000).expect("it fits without");
+    device.free(other).expect("it was there");
+    let other = device.allocate_uninitialised(800_000).expect("it fits with its bits");
+    assert!(device.account().used() >= before + 900_000);
+    device.free(other).expect("it was there");
+    assert_eq!(device.account().used(), before);
+}
+
+#[test]
 fn a_bulk_copy_of_a_size_that_no_memory_has_takes_no_memory() {
     let body = "mov.u32 %r0, s;\nmov.u32 %r1, 4294967280;\n\
         cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], %r1;\nret;";

@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json};
 use softwarp::input::{InputError, MOST_JSON, confined};
 use softwarp::render::{self, Event};
 use softwarp::run::file::LaunchFile;
-use softwarp::run::{Options, Run, RunError, differences};
+use softwarp::run::{Options, Run, RunError};
 use softwarp::source::Source;
 use softwarp::vm::device::{LaunchError, LoadError, LoadOptions, Report};
 use softwarp::vm::stats::Progress;
@@ -359,12 +359,7 @@ fn finish(
         result.add_dumps(names);
     }
     if args.check {
-        let names = file.expect.iter().map(|(name, _)| name);
-        let got: Vec<(String, Vec<u8>)> = names
-            .map(|name| Ok((name.clone(), machine.read(name)?)))
-            .collect::<Result<_, RunError>>()
-            .map_err(wrong)?;
-        let found = differences(file, &got);
+        let found = machine.differences(file).map_err(wrong)?;
         let words: Map<String, Json> =
             found.iter().map(|(name, difference)| (name.clone(), difference.to_string().into())).collect();
         result.ok = found.is_empty();

@@ -40,8 +40,8 @@ pub struct Args {
 
 const HELP: &str = "\
 Rows and programs that differ are printed, those that cannot be read or that the machine refuses to load
-with the reason, and last the count; exit 1 if there are any. Every launch file must say what to expect. JSON
-files that are no tests are listed as skipped.
+with the reason, and last the count; exit 1 if there are any. Every launch file must say what to expect, and
+every row of a .jsonl file must be of a kind that is replayed. Other .json files are listed as skipped.
 
 Example:
   softwarp verify crates/softwarp/tests/golden --full";

@@ -12,6 +12,7 @@ use crate::json;
 use crate::tensor::Description;
 use serde_json::{Map, Value as Json};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 /// The most buffers, launches and the like that a file can have.
 const MOST: usize = 1 << 16;
@@ -339,7 +340,8 @@ impl LaunchFile {
     pub fn dumped(&self) -> impl Iterator<Item = &String> {
         let globals = self.globals.iter().filter(|global| global.dump).map(|global| &global.name);
         let surfaces = self.surfaces.iter().filter(|surface| surface.dump).map(|surface| &surface.name);
-        self.dump.iter().chain(globals.chain(surfaces).filter(|name| !self.dump.contains(name)))
+        let mut seen = BTreeSet::new();
+        self.dump.iter().chain(globals).chain(surfaces).filter(move |name| seen.insert(*name))
     }
 }
 

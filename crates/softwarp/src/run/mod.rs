@@ -251,6 +251,9 @@ impl Run {
             return self.device.machine().read_variable(name).map_err(failed);
         };
         let out_of_memory = || failed(MemoryError::OutOfMemory { bytes: buffer.bytes });
+        // There must be room for it; who holds several charges them together.
+        let account = self.device.machine().account();
+        account.charge(buffer.bytes).map_err(|refused| failed(MemoryError::Limit(refused)))?;
         let size = usize::try_from(buffer.bytes).map_err(|_| out_of_memory())?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|_| out_of_memory())?;
@@ -284,9 +287,27 @@ impl Run {
             || self.bound.array(name).is_some()
     }
 
-    /// What the file wants to be read back.
+    /// What the file wants to be read back. All of it must fit into the host memory that is left.
     pub fn dumps(&self, file: &LaunchFile) -> Result<Vec<(String, Vec<u8>)>, RunError> {
-        file.dumped().map(|name| Ok((name.clone(), self.read(name)?))).collect()
+        let mut held = self.device.machine().account().nothing();
+        let mut dumps = Vec::new();
+        for name in file.dumped() {
+            let bytes = self.read(name)?;
+            let error = |refused| RunError::Memory { of: name.clone(), error: MemoryError::Limit(refused) };
+            held.grow(bytes.len() as u64).map_err(error)?;
+            dumps.push((name.clone(), bytes));
+        }
+        Ok(dumps)
+    }
+
+    /// How memory differs now from what the file expects, by name. One buffer is copied at a time.
+    pub fn differences(&self, file: &LaunchFile) -> Result<Vec<(String, Difference)>, RunError> {
+        let mut differing = Vec::new();
+        for (name, expected) in &file.expect {
+            let difference = file.compare.difference(name, &self.read(name)?, expected);
+            differing.extend(difference.map(|difference| (name.clone(), difference)));
+        }
+        Ok(differing)
     }
 }
 

@@ -66,7 +66,7 @@ pub enum GoldenError {
     Input(PathBuf, InputError),
     /// A line is not a row of the file's kind.
     Line(PathBuf, usize, String),
-    /// The first row is of no kind that is replayed.
+    /// A JSON file that is no test.
     Kind(PathBuf),
     /// Nothing to replay was found.
     Nothing(Vec<PathBuf>),
@@ -78,7 +78,11 @@ impl std::fmt::Display for GoldenError {
             GoldenError::Input(path, error) => write!(f, "{}: {error}", path.display()),
             GoldenError::Line(path, line, why) => write!(f, "{}:{line}: {why}", path.display()),
             GoldenError::Kind(path) => {
-                write!(f, "{}: not a golden file: no row of a kind that is replayed", path.display())
+                write!(
+                    f,
+                    "{}: not a golden file: it is neither a launch file nor a row that is replayed",
+                    path.display()
+                )
             }
             GoldenError::Nothing(paths) => {
                 let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
@@ -108,7 +112,7 @@ fn hex_rows<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Vec<u64>>, 
 pub struct Collected {
     /// The golden files.
     pub found: Vec<Golden>,
-    /// Files in a folder that are of no kind that is replayed.
+    /// JSON files in a folder that are no tests.
     pub skipped: Vec<PathBuf>,
     /// Files in a folder that should be replayed, and cannot be read.
     pub unread: Vec<Unread>,
@@ -212,18 +216,29 @@ const KINDS: &[&[&str]] = &[
     &["field", "before", "after"],
 ];
 
-/// What to say about a row that would be of a kind, were it not for one misspelt key.
-fn misspelt(row: &Json) -> Option<String> {
-    let row = row.as_object()?;
+/// What to say about a row that is of no kind: the key that is misspelt, or a key that no kind has, and the keys of
+/// all kinds.
+fn of_no_kind(row: &Json) -> String {
+    let Some(row) = row.as_object() else { return "a row must be an object".to_owned() };
     for kind in KINDS {
         let missing: Vec<&str> = kind.iter().copied().filter(|key| !row.contains_key(*key)).collect();
         if let &[missing] = missing.as_slice()
             && let Some(key) = row.keys().find(|key| nearest(key, [missing]).is_some())
         {
-            return Some(format!("there is no key `{}`: did you mean `{missing}`?", json::shown(key)));
+            return format!("there is no key `{}`: did you mean `{missing}`?", json::shown(key));
         }
     }
-    None
+    let known: BTreeSet<&str> = KINDS.iter().copied().flatten().copied().collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let kinds: Vec<String> = KINDS.iter().map(|keys| keys.join(", ")).collect();
+    let kinds = format!("a row has {}", kinds.join("; or "));
+    match row.keys().find(|key| !known.contains(&key.as_str()) && !json::is_remark(key)) {
+        Some(key) => match json::near(key, &known) {
+            Some(near) => format!("there is no key `{}`: did you mean `{near}`? {kinds}", json::shown(key)),
+            None => format!("there is no key `{}`: {kinds}", json::shown(key)),
+        },
+        None => format!("keys are missing: {kinds}"),
+    }
 }
 
 fn read(path: &Path, settings: &Settings) -> Result<Golden, GoldenError> {
@@ -255,14 +270,14 @@ fn read(path: &Path, settings: &Settings) -> Result<Golden, GoldenError> {
     } else if keys.get("rows").is_some() && keys.get("form").is_some() {
         Content::Samples(rows.typed(&["form", "rows"])?)
     } else if super::tensor::is_known(&keys) {
-        Content::Tensor(rows.values()?)
+        Content::Tensor(rows.each(|row| match super::tensor::is_known(&row) {
+            true => Ok(row),
+            false => Err(of_no_kind(&row)),
+        })?)
     } else if programs::is_known(&keys) {
         Content::Programs(rows.typed(&["name", "ptx", "launch"])?)
     } else {
-        return Err(match misspelt(&keys) {
-            Some(why) => line_error(1, why),
-            None => GoldenError::Kind(path.to_owned()),
-        });
+        return Err(line_error(1, of_no_kind(&keys)));
     }))
 }
 
@@ -281,10 +296,6 @@ impl<L: Iterator<Item = Result<String, InputError>>> Rows<'_, L> {
             rows.push(row.map_err(|why| GoldenError::Line(self.path.to_owned(), number, why))?);
         }
         Ok(rows)
-    }
-
-    fn values(self) -> Result<Vec<Json>, GoldenError> {
-        self.each(Ok)
     }
 
     /// Rows that have these keys, and remarks.

@@ -63,7 +63,8 @@ impl Device {
             let gap = if self.image.red_zones { WIDE_GAP } else { GAP };
             let base = self.global.prepare_heap(HEAP, gap).map_err(LaunchError::Memory)?;
             if launch.sanitize.init && !self.unwritten.has(base) {
-                self.unwritten.add(base, HEAP);
+                let account = self.account().clone();
+                self.unwritten.add(&account, base, HEAP).map_err(LaunchError::Memory)?;
             }
         }
         let function = self.image.function(id);

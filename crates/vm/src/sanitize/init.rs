@@ -1,7 +1,9 @@
 //! Which bytes of memory somebody has written.
 
+use crate::account::{Account, Charge};
 use crate::lanes::{LANES, lanes};
 use crate::memory::cell::{Cells, Unit};
+use crate::memory::global::MemoryError;
 use std::collections::{BTreeMap, HashMap};
 
 /// A bit for each byte of a memory: it was written.
@@ -12,9 +14,14 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Bytes of the host that the bits of a memory take: an eighth.
+    pub(crate) fn size(bytes: u64) -> u64 {
+        bytes.div_ceil(64).saturating_mul(8)
+    }
+
     /// Nothing is; `None` if the host has no memory for it.
     pub(crate) fn nothing(bytes: u64) -> Option<Written> {
-        Some(Written { bits: Cells::new(bytes.div_ceil(64).checked_mul(8)?)?, bytes })
+        Some(Written { bits: Cells::new(Written::size(bytes))?, bytes })
     }
 
     /// Calls a function for the words of bits that a range has bits in, with a mask of these.
@@ -62,14 +69,18 @@ pub(super) enum Part<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Unwritten {
     allocations: BTreeMap<u64, Written>,
+    /// Of the bits.
+    charges: BTreeMap<u64, Charge>,
 }
 
 impl Unwritten {
-    /// An allocation that holds nothing. Without memory for this, it counts as written.
-    pub(crate) fn add(&mut self, base: u64, bytes: u64) {
-        if let Some(written) = Written::nothing(bytes) {
-            self.allocations.insert(base, written);
-        }
+    /// An allocation that holds nothing. The account is charged for its bits.
+    pub(crate) fn add(&mut self, account: &Account, base: u64, bytes: u64) -> Result<(), MemoryError> {
+        let charge = account.charge(Written::size(bytes)).map_err(MemoryError::Limit)?;
+        let written = Written::nothing(bytes).ok_or(MemoryError::OutOfMemory { bytes })?;
+        self.allocations.insert(base, written);
+        self.charges.insert(base, charge);
+        Ok(())
     }
 
     /// Whether everything counts as written.
@@ -83,11 +94,13 @@ impl Unwritten {
 
     pub(crate) fn remove(&mut self, base: u64) {
         self.allocations.remove(&base);
+        self.charges.remove(&base);
     }
 
     /// Everything counts as written from now on.
     pub(crate) fn clear(&mut self) {
         self.allocations.clear();
+        self.charges.clear();
     }
 
     fn find(&self, address: u64) -> Option<(&Written, u64)> {

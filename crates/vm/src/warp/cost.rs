@@ -50,9 +50,9 @@ const COPIED: u64 = 512;
 /// Bytes of registers set to zero that are one unit of work.
 const ZEROED: u64 = 4096;
 
-/// Work to copy so many bytes.
+/// Work to copy so many bytes; few bytes are work, too.
 pub(crate) fn copying(bytes: u64) -> u64 {
-    bytes / COPIED
+    bytes.div_ceil(COPIED)
 }
 
 /// Work to begin with so many bytes of zeros.

@@ -347,6 +347,11 @@ fn copies() -> Vec<Endless> {
              cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16 [%d0], [%r0], 32768;",
         ),
         Endless::repeats(
+            "short bulk reductions",
+            "",
+            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16 [%d0], [%r0], 80;",
+        ),
+        Endless::repeats(
             "bulk prefetches",
             "",
             "cp.async.bulk.prefetch.L2.global [%d0], 262144;\nprefetch.global.L2 [%d0];",

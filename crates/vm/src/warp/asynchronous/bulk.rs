@@ -60,7 +60,7 @@ impl Warp {
             let ignored = (u64::from(left[lane]), u64::from(right[lane]));
             read_but(spaces, from[lane], &mut data, ignored, lane)?;
             for (to, barrier) in targets {
-                watch.work_within(launch, each * copying(bytes))?;
+                watch.work_within(launch, copying(each * bytes))?;
                 let (cells, at) = to.need(spaces, lane, (bytes, CHUNK), Use::Write)?;
                 match bulk.reduction {
                     Some((operation, element)) => reduce(cells, at, operation, element, &data),

@@ -1,0 +1,52 @@
+//! Folders of files for tests, and a kernel with its launch file.
+#![allow(dead_code)] // Not every test needs all of it.
+
+/// `k` writes 7 to a buffer; `forever` never ends.
+pub const KERNEL: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .b64 %p;
+    ld.param.u64 %p, [p];
+    st.global.u32 [%p], 7;
+    ret;
+}
+.visible .entry forever(.param .u64 p) { L: bra L; }
+";
+
+/// A launch file of `k` in [`KERNEL`] with buffer `y`, and more members.
+pub fn launch(more: &str) -> String {
+    format!(
+        r#"{{"launches": [{{"kernel": "k", "grid": 1, "block": 1, "args": [{{"buffer": "y"}}]}}],
+            "buffers": {{"y": {{"bytes": 4}}}}{more}}}"#
+    )
+}
+
+/// A temporary folder with files, by their paths in it.
+pub fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, text).expect("written");
+    }
+    folder
+}
+
+/// The same; a header is put before PTX.
+pub fn with_headers(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let header = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    let texts: Vec<String> = files
+        .iter()
+        .map(
+            |(name, text)| {
+                if name.ends_with(".ptx") { format!("{header}{text}") } else { (*text).to_owned() }
+            },
+        )
+        .collect();
+    let named: Vec<(&str, &str)> =
+        files.iter().zip(&texts).map(|((name, _), text)| (*name, text.as_str())).collect();
+    folder(&named)
+}
