@@ -75,10 +75,10 @@ pub struct Args {
     /// How many threads of this computer take part; all cores without it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Stop a launch after so many instructions of warps
+    /// Stop a launch after N steps: instructions of warps, and more for costly ones
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Stop a launch after so many seconds
+    /// Stop a launch after this time
     #[arg(long, value_name = "SECONDS")]
     time: Option<f64>,
     /// Let a launch file name files outside of its folder
@@ -104,7 +104,7 @@ pub struct Args {
 const HELP: &str = "\
 Arguments of the kernel, in the order of its parameters:
   buffer:x=@x.npy        memory that holds an array (or, of any other file, its bytes), by address
-  buffer:y=zero:4096     so many bytes of zeros; also none:BYTES (never written), iota32:BYTES (words
+  buffer:y=zero:4096     4096 bytes of zeros; also none:BYTES (never written), iota32:BYTES (words
                          0, 1, 2, ...), splitmix32:SEED:BYTES (random words) and hex:DIGITS
   buffer:x  buffer:x+16  a buffer that was given before, and an address inside it
   constant:c=@c.npy      the same in constant memory, by its address there (.ptr .const)

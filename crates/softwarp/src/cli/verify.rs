@@ -27,7 +27,7 @@ pub struct Args {
     /// Time limit for each program, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     time: Duration,
-    /// Stop a launch after so many instructions of warps
+    /// Stop a launch after N steps: instructions of warps, and more for costly ones
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
     /// Let files refer to others outside of their folder, and follow links out of folders

@@ -66,7 +66,7 @@ pub enum GoldenError {
     Input(PathBuf, InputError),
     /// A line is not a row of the file's kind.
     Line(PathBuf, usize, String),
-    /// A JSON file that is no test.
+    /// A JSON file that is no test, or a recording that only another test replays.
     Kind(PathBuf),
     /// Nothing to replay was found.
     Nothing(Vec<PathBuf>),
@@ -216,6 +216,10 @@ const KINDS: &[&[&str]] = &[
     &["field", "before", "after"],
 ];
 
+/// The keys of rows that a test of a crate replays and `verify` does not: reductions of every pair of some values. Files
+/// of them are listed as skipped.
+const ELSEWHERE: &[&str] = &["element", "reduce", "result"];
+
 /// What to say about a row that is of no kind: the key that is misspelt, or a key that no kind has, and the keys of
 /// all kinds.
 fn of_no_kind(row: &Json) -> String {
@@ -276,6 +280,8 @@ fn read(path: &Path, settings: &Settings) -> Result<Golden, GoldenError> {
         })?)
     } else if programs::is_known(&keys) {
         Content::Programs(rows.typed(&["name", "ptx", "launch"])?)
+    } else if ELSEWHERE.iter().all(|key| keys.get(*key).is_some()) {
+        return Err(GoldenError::Kind(path.to_owned()));
     } else {
         return Err(line_error(1, of_no_kind(&keys)));
     }))
