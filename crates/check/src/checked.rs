@@ -386,6 +386,8 @@ pub struct Function {
     pub attributes: Attributes,
     /// `.noreturn`
     pub noreturn: bool,
+    /// The numbers of `.abi_preserve` and `.abi_preserve_control`.
+    pub preserved: [Option<u64>; 2],
     /// Whether a body was seen.
     pub defined: bool,
     /// Variables of the body.

@@ -86,6 +86,11 @@ fn head(context: &mut Context<'_>, function: &tree::Function, item: u32) -> Func
     for directive in &function.directives {
         noreturn |= context.text(directive.is.word.symbol) == "noreturn";
     }
+    let preserved = ["abi_preserve", "abi_preserve_control"].map(|word| {
+        let mut stand = function.directives.iter();
+        let found = stand.find(|directive| context.text(directive.is.word.symbol) == word);
+        found.and_then(|directive| directive.is.arguments.first()).map(|number| number.is)
+    });
     tuning::check(context, &function.directives);
     if noreturn && !returns.is_empty() {
         let name = context.text(function.name.symbol);
@@ -101,6 +106,7 @@ fn head(context: &mut Context<'_>, function: &tree::Function, item: u32) -> Func
         returns,
         attributes,
         noreturn,
+        preserved,
         defined,
         locals: Vec::new(),
         uses: Vec::new(),
@@ -219,6 +225,16 @@ fn redeclare(
     } else if let Some(difference) = prototypes_differ(context, known, &judged) {
         wrong.push((codes::PROTOTYPE, format!("`{name}` is declared with {difference} before")));
     }
+    let mut directives = |what: &str, differ: bool| {
+        if differ {
+            wrong.push((
+                codes::REDECLARATION,
+                format!("`{name}` is declared with and without the same `{what}`"),
+            ));
+        }
+    };
+    directives(".noreturn", known.noreturn != judged.noreturn);
+    directives(".abi_preserve", known.preserved != judged.preserved);
     let silent = judged.linkage.is_none() && known.linkage != Some(Linkage::Extern);
     if judged.linkage != known.linkage && !silent {
         let (now, before) = (linkage_word(judged.linkage), linkage_word(known.linkage));
@@ -325,7 +341,9 @@ pub fn alias(context: &mut Context<'_>, directive: &Directive<(Name, Name)>) {
     let (Some(alias_id), Some(id)) = (find(alias), find(function)) else { return };
     let (name, of) = (context.text(alias.symbol), context.text(function.symbol));
     let (a, f) = (context.checked.function(alias_id), context.checked.function(id));
-    let message = if f.entry {
+    let message = if alias_id == id {
+        format!("`{name}` would be an alias of itself")
+    } else if f.entry {
         format!("`{of}` is a kernel, which has no aliases")
     } else if a.defined {
         format!("`{name}` is defined as a function of its own")

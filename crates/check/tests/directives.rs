@@ -62,6 +62,22 @@ fn numbers_of_languages_and_preserved_registers_have_limits() {
 }
 
 #[test]
+fn targets_inside_bodies_are_passed_over() {
+    assert_eq!(in_kernel(".target sm_90"), []);
+    assert_eq!(in_kernel(".target nosuch"), [6]);
+    assert_eq!(in_kernel(".version 9.0"), [6]);
+}
+
+#[test]
+fn declarations_of_a_function_agree_on_what_it_preserves() {
+    let kernel = ".entry k() { ret; }";
+    assert_eq!(lines("9.4", &format!(".func x() .noreturn;\n.func x() .noreturn {{ ret; }}\n{kernel}")), []);
+    assert_eq!(lines("9.4", &format!(".func x() .noreturn;\n.func x() {{ ret; }}\n{kernel}")), [5]);
+    assert_eq!(lines("9.4", &format!(".func x();\n.func x() .abi_preserve 5 {{ ret; }}\n{kernel}")), [5]);
+    assert_eq!(lines("9.4", &format!(".func f();\n.alias f, f;\n{kernel}")), [4, 5]);
+}
+
+#[test]
 fn aliases_inside_bodies_are_aliases() {
     let module = |alias: &str| format!(".func f() {{ ret; }}\n.func g();\n.entry k()\n{{\n{alias}\nret;\n}}");
     assert_eq!(lines("9.4", &module(".alias g, f;")), []);

@@ -188,8 +188,12 @@ fn listed() -> BTreeSet<String> {
 #[test]
 fn verdicts_and_lines_agree_with_the_assembler() {
     let mut text = String::new();
-    let packed = include_bytes!("golden/operands.jsonl.gz");
-    GzDecoder::new(packed.as_slice()).read_to_string(&mut text).expect("a recording");
+    for packed in [
+        include_bytes!("golden/operands.jsonl.gz").as_slice(),
+        include_bytes!("golden/stratified.jsonl.gz").as_slice(),
+    ] {
+        GzDecoder::new(packed).read_to_string(&mut text).expect("a recording");
+    }
     let mut differences = BTreeSet::new();
     let mut cases = 0;
     for line in text.lines() {
@@ -210,6 +214,6 @@ fn verdicts_and_lines_agree_with_the_assembler() {
             differences.insert(row["id"].as_str().unwrap_or_default().to_owned());
         }
     }
-    assert!(cases > 500, "only {cases} cases");
+    assert!(cases > 3000, "only {cases} cases");
     assert_eq!(differences, listed(), "of {cases} cases");
 }

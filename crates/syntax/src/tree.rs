@@ -409,7 +409,7 @@ pub enum Statement {
     Function(Box<Function>),
     /// `.alias a, b;` inside a body.
     Alias(Box<Directive<(Name, Name)>>),
-    /// A directive that cannot stand in a body.
+    /// A `.target`, which the assembler passes over, or a directive that cannot stand in a body.
     Other(Box<Directive<Symbol>>),
 }
 

@@ -25,9 +25,14 @@ pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Acc
         accepts = accepts.with(Accepts::NO_SPECIAL | Accepts::PLAIN | Accepts::NO_PREDICATE);
     }
     let metadata = operand == "e";
+    if metadata {
+        accepts = accepts.without(Accepts::INTEGER);
+    }
     if (multiplicand || metadata) && !calls_function(shape, target) {
         accepts = accepts.without(Accepts::INTEGER);
-        if accepts.ty == Type::B32 {
+        if shape.words.contains(&"m8n8k16") {
+            accepts = accepts.only(&[Type::B32, Type::S32, Type::U32]).without(Accepts::F32);
+        } else if accepts.ty == Type::B32 && !converts_bytes(shape, target) {
             accepts = accepts.with_predicates();
         }
     }
@@ -45,8 +50,7 @@ pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Acc
         } else if !metadata {
             let half = shape.types.first() == Some(&Type::F16);
             let own = if half { Type::F16x2 } else { Type::F32 };
-            accepts = accepts.only(&[Type::B32, own]).with(Accepts::EACH);
-            accepts = if half { accepts.with(Accepts::NO_SPECIAL) } else { accepts };
+            accepts = accepts.only(&[Type::B32, own]).with(Accepts::EACH | Accepts::NO_SPECIAL);
         }
     }
     accepts
@@ -85,6 +89,5 @@ fn calls_function(shape: &Shape, target: Target) -> bool {
 /// own: targets from sm_90 on, but for those that have such products.
 fn converts_bytes(shape: &Shape, target: Target) -> bool {
     let bytes = shape.types.iter().any(|ty| matches!(ty, Type::E4m3 | Type::E5m2));
-    let kind = shape.words.iter().any(|word| word.starts_with("kind::"));
-    shape.opcode == "mma" && bytes && !kind && (90..120).contains(&target.sm())
+    shape.opcode == "mma" && bytes && (90..120).contains(&target.sm())
 }

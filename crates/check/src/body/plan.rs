@@ -247,7 +247,7 @@ impl Accepts {
         let fixed = matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized) && !packed || converted;
         // The address of a variable and an offset make a number of 32 bits there.
         let no_variable = fixed && value.fit != Fit::AddressSized && value.ty.bits() != 32
-            || converted
+            || !value.ty.is_fundamental()
             || shape.opcode == "createpolicy" && value.ty.bits() == 64;
         let converts = special == Special::Address && value.forms.address;
         let moves_predicate = special == Special::Mov && value.ty == Type::Pred;
@@ -520,16 +520,19 @@ impl Plans {
                 self.counts.push(counts.clone());
                 let mut element = Accepts::new(element, shape, special);
                 let result = wanted.access == Access::Write;
-                if LOOSE_VECTORS.contains(&shape.opcode) || (result && LOOSE_RESULTS.contains(&shape.opcode))
-                {
+                if LOOSE_VECTORS.contains(&shape.opcode) {
                     element = element.as_element();
+                } else if result && LOOSE_RESULTS.contains(&shape.opcode) {
+                    element = element.with_integers();
                 }
                 element = fragment::accepts(shape, wanted.name, target, element);
                 if calls_for_gradients(shape, wanted.name) {
                     element = element.with(Accepts::NO_SPECIAL);
                 }
-                // The assembler lets one register stand for all that a surface stores.
-                let bare = *bare || (shape.opcode == "sust" && shape.vector > 1);
+                // The assembler lets one register stand for all that a surface or `st.async` stores.
+                let stores =
+                    shape.opcode == "sust" || (shape.opcode == "st" && shape.words.contains(&"async"));
+                let bare = *bare || (stores && shape.vector > 1);
                 What::Vector { counts: self.counts.len() as u32 - 1, element, bare }
             }
             Kind::Address(spaces) => What::Address(Spaces::new(spaces), rule::of(shape, wanted.name, spaces)),

@@ -56,6 +56,7 @@ static ROWS: &[Row] = &[
     (&["setmaxnreg"],        "",                  &["count"],  Bounds { multiple: 8, ..range(24, 256) }),
     (&["cp", "multimem"],    "bulk",              &["size"],   Bounds { multiple: 16, ..range(0, 0xf_fff0) }),
     (&["cp"],                "async",             &["src-size"], range(0, 16)),
+    (&["alloca"],            "",                  &["align"],  Bounds { power: true, ..range(1, 0x8000_0000) }),
     (&["st"],                "bulk",              &["size"],   Bounds { multiple: 8, ..range(0, 0x100_0000) }),
     (&["tcgen05"],           "",                  &["nCols"],  Bounds { multiple: 32, power: true, low_word: true, ..range(32, 512) }),
     (&["wgmma"],             "mma_async",         &["imm-scale-a", "imm-scale-b"], Bounds { not_zero: true, ..range(-1, 1) }),

@@ -4,8 +4,8 @@
 //! The manual wants 32 or 64 bits. The assembler takes registers of any width for most instructions; those that it
 //! makes calls of want the width of the address, and a few instructions want one type. All of this was measured.
 
+use softwarp_isa::StateSpace;
 use softwarp_isa::instruction::{Shape, Space};
-use softwarp_isa::{Class, StateSpace};
 
 /// Rules for the address operands of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,9 +53,6 @@ pub(super) fn of(shape: &Shape, operand: &str, spaces: &[Space]) -> AddressRule 
     let has = |word: &str| shape.words.contains(&word);
     let generic = spaces == [Space::Generic];
     let asynchronous = has("async");
-    let integers = || {
-        shape.vector == 1 && shape.types.iter().all(|ty| !matches!(ty.class(), Class::Float | Class::Fixed))
-    };
     let width = match shape.opcode {
         "tcgen05" if spaces == [Space::Tensor] && has("mma") => Width::Bits,
         "tcgen05" if spaces == [Space::Tensor] => Width::Word,
@@ -65,19 +62,19 @@ pub(super) fn of(shape: &Shape, operand: &str, spaces: &[Space]) -> AddressRule 
         "prefetch" if has("tensormap") => Width::WordOrLong,
         "st" | "red" if asynchronous && (generic || operand != "mbar") => Width::WordOrLong,
         "multimem" if asynchronous && !has("bulk") => Width::WordOrLong,
-        "multimem" if has("red") && !has("bulk") && integers() => Width::Long,
+        "multimem" if has("red") && !has("bulk") && shape.vector == 1 => Width::Long,
         "cp" if generic && has("arrive") => Width::WordOrLong,
         "cp" if has("bulk") && !has("tensor") && !has("reduce") && operand == "mbar" => Width::NotSixteen,
         _ => Width::Any,
     };
     let all_wide = spaces.iter().all(|space| matches!(space, Space::Generic | Space::Global));
-    let stores_many = has("st") && !asynchronous && integers();
     let reads_many =
-        shape.opcode == "multimem" && ((has("ld_reduce") && generic) || (stores_many && all_wide));
+        shape.opcode == "multimem" && (has("ld_reduce") || has("st")) && !has("bulk") && all_wide;
     let checked_barrier = shape.opcode == "mbarrier" && !has("check_layout");
     AddressRule {
-        wide: all_wide && !asynchronous && !has("tensormap") && WIDE_ADDRESSES.contains(&shape.opcode)
-            || reads_many,
+        wide: all_wide
+            && !asynchronous
+            && ((!has("tensormap") && WIDE_ADDRESSES.contains(&shape.opcode)) || reads_many),
         width,
         no_special: checked_barrier
             || shape.opcode == "prefetchu"

@@ -192,7 +192,10 @@ pub(super) fn is_idle(opcode: &str, words: &[&str], at: usize) -> bool {
     let word = words[at];
     let repeats = REPEATABLE.contains(&word) && words[..at].contains(&word);
     let alone = |kind: &[&str]| words.iter().filter(|word| kind.contains(word)).count() == 1;
-    let foreign = |(owner, kind): &(&str, &[&str])| *owner != opcode && kind.contains(&word) && alone(kind);
+    let foreign = |(owner, kind): &(&str, &[&str])| {
+        let owned = *owner == opcode && words.first() != Some(&"cp_fenceproxy");
+        !owned && kind.contains(&word) && alone(kind)
+    };
     let typed = || match opcode {
         "cp" => words.contains(&"reduce"),
         "mul" => !matches!(words.first(), Some(&"lo" | &"hi" | &"wide")),
@@ -212,6 +215,11 @@ pub(super) fn is_idle(opcode: &str, words: &[&str], at: usize) -> bool {
     repeats
         || (IGNORED_TYPES.contains(&word) && typed())
         || FOREIGN.iter().any(foreign)
+        || (opcode == "fence"
+            && words.first() == Some(&"proxy")
+            && Space::from_name(word).is_some()
+            && words.contains(&"release")
+            && !words.contains(&"async"))
         || (FORMATS.contains(&word) && !with_formats)
         || (matches!(word, "row" | "col") && moves_tiles)
         || (word == "uni" && matches!(opcode, "tex" | "tld4"))

@@ -7,7 +7,10 @@ use crate::tree::{At, Directive, Statement};
 use crate::{Diagnostic, Span, codes};
 
 /// Words that can stand at module scope only, and take no semicolon.
-const NOT_IN_BODIES: &[&str] = &["version", "target", "address_size", "file", "section"];
+const NOT_IN_BODIES: &[&str] = &["version", "address_size", "file", "section"];
+
+/// What `.target` can name beside architectures.
+const TARGET_OPTIONS: &[&str] = &["debug", "map_f64_to_f32", "texmode_independent", "texmode_unified"];
 
 impl Parser<'_> {
     /// Reads statements up to and with the brace that closes the body.
@@ -136,6 +139,19 @@ impl Parser<'_> {
                 let linkages = linkage(word).map(|is| At { is, span: self.span }).into_iter().collect();
                 self.bump();
                 Ok(Statement::Function(Box::new(self.nested_function(start, linkages)?)))
+            }
+            // The assembler passes over it, wherever it stands.
+            "target" => {
+                let symbol = self.intern(word);
+                self.bump();
+                for name in self.names("a target, such as `sm_90`")? {
+                    let text = name.span.text(self.source);
+                    if softwarp_isa::Target::from_name(text).is_none() && !TARGET_OPTIONS.contains(&text) {
+                        let message = format!("there is no target `{text}`");
+                        let _ = self.fail(codes::STATEMENT, name.span, message);
+                    }
+                }
+                Ok(Statement::Other(Box::new(Directive { is: symbol, span: self.since(start) })))
             }
             _ if NOT_IN_BODIES.contains(&word) => {
                 let _ = self.fail(
