@@ -1,14 +1,15 @@
 //! The conversion body: one element in, one element out, without a branch that depends on the data.
 //!
-//! PTX ISA, `cvt` in 9.7 and section 6.5. Every function here takes the [`Conversion`] as a value and is
-//! inlined where that value is a constant, so the choices on it disappear and what remains is a straight
-//! line that vectorises. There is no second implementation: single values, slices and every CPU
-//! feature set run this code.
+//! PTX ISA, `cvt` in 9.7 and section 6.5. Every function here takes formats and the kind of rounding as values and is
+//! inlined where they are constants, so the choices on them disappear and what remains is a straight line that
+//! vectorises. All other modifiers are numbers ([`Parameters`]), constant or not. There is no second implementation:
+//! single values, slices, loops of one conversion and of many, and every CPU feature set run this code.
 //!
-//! A conversion goes through a working format (see [`crate::carrier`]): decode the source to it, exactly;
+//! A conversion goes through a working format (see [`crate::working`]): decode the source to it, exactly;
 //! round, clamp and encode from it, once.
 
-use crate::carrier::Carrier;
+use crate::parameters::Parameters;
+use crate::working::Working;
 use crate::{Conversion, Format, Kind, Rounding, Saturation, Scaling, TopCodes};
 
 /// Which way through the body a conversion takes. Known at compile time for each kernel, so that only
@@ -66,21 +67,41 @@ pub(crate) const fn path(c: Conversion) -> Path {
     }
 }
 
-/// Converts one element along `path`. `aux` is the element's random bits or scale, if it takes any.
+/// Converts one element along `path`, with the conversion's parameters. `aux` is the element's random bits or scale, if
+/// it takes any.
 #[inline(always)]
-pub(crate) fn element(path: Path, c: Conversion, x: u64, aux: u32) -> u64 {
+pub(crate) fn element(path: Path, c: Conversion, p: &Parameters, x: u64, aux: u32) -> u64 {
     match path {
-        Path::IntToInt => int_to_int(c, x),
-        Path::IntToFloat => int_to_float(c, x),
-        Path::FloatToInt => float_to_int(c, x),
+        Path::IntToInt => clamp_int(p, int_value(c.src, x)),
+        Path::IntToFloat => int_to_float(c, p, x),
+        Path::FloatToInt => float_to_int(c, p, x),
         Path::Move => x,
-        Path::By32 => encode(c, decode(c.src, x as u32)).into(),
-        Path::By64 => encode(c, rescale(c, x, aux)),
-        Path::Widen => widen(c, x),
-        Path::Integral => integral(c, x),
-        Path::Stochastic => stochastic(c, x as u32, aux).into(),
-        Path::ToExponent => to_exponent(c, decode(c.src, x as u32)).into(),
-        Path::ToFixed => to_fixed(c, x, aux).into(),
+        Path::By32 => encode(c.dst, c.rounding, p, decode(c.src, x as u32)).into(),
+        Path::By64 => encode(c.dst, c.rounding, p, to_working64(c, p, x, aux)),
+        Path::Widen => match c.src {
+            Format::F64 => clamped(p, x),
+            _ => clamped(p, widen(p, decode(c.src, x as u32))),
+        },
+        Path::Integral => match c.src {
+            Format::F64 => integral64(c.rounding, p, x),
+            _ => {
+                let rounded = integral32(c.rounding, p, decode(c.src, x as u32));
+                encode(c.dst, Rounding::NearestEven, p, rounded).into()
+            }
+        },
+        Path::Stochastic => stochastic(c.dst, p, x as u32, aux).into(),
+        Path::ToExponent => to_exponent(p, decode(c.src, x as u32)).into(),
+        Path::ToFixed => to_fixed(c.dst, c.rounding, p, to_working64(c, p, x, aux)).into(),
+    }
+}
+
+/// The binary64 that a scaled conversion, or one from f64, encodes.
+#[inline(always)]
+fn to_working64(c: Conversion, p: &Parameters, x: u64, scale: u32) -> u64 {
+    match (c.src, c.scaling) {
+        (Format::F64, _) => x,
+        (_, Scaling::None) => to_binary64(decode(c.src, x as u32)),
+        _ => rescale(p, decode(c.src, x as u32), scale),
     }
 }
 
@@ -125,86 +146,57 @@ pub(crate) fn decode(format: Format, code: u32) -> u32 {
 
 /// A binary32 as a binary64. NaNs keep sign and payload and become quiet.
 #[inline(always)]
-fn to_binary64(x: u32) -> u64 {
+pub(crate) fn to_binary64(x: u32) -> u64 {
     let value = f64::from(f32::from_bits(x)).to_bits();
     let nan = u64::from(x >> 31) << 63 | 0x7ff8_0000_0000_0000 | u64::from(x & 0x7f_ffff) << 29;
     if x & 0x7fff_ffff > 0x7f80_0000 { nan } else { value }
 }
 
-/// The binary64 that a scaled conversion, or one from f64, encodes.
+/// A decoded value as a binary64 times or divided by a scale.
 #[inline(always)]
-fn rescale(c: Conversion, x: u64, scale: u32) -> u64 {
-    if matches!(c.src, Format::F64) {
-        return x;
-    }
-    let value = to_binary64(flushed(c, decode(c.src, x as u32)));
-    if matches!(c.scaling, Scaling::None) {
-        return value;
-    }
+pub(crate) fn rescale(p: &Parameters, x: u32, scale: u32) -> u64 {
+    let value = to_binary64(flushed(p, x));
     // 2^±(scale-127) is always a normal binary64, and so is the exact product.
-    let power = match c.scaling {
-        Scaling::Multiply => 1023 - 127 + u64::from(scale),
-        _ => 1023 + 127 - u64::from(scale),
-    };
+    let power = p.scale + (u64::from(scale) ^ p.divides) - p.divides;
     let scaled = (f64::from_bits(value) * f64::from_bits(power << 52)).to_bits();
     if scale == 0xff { 0x7fff_ffff_ffff_ffff } else { scaled }
 }
 
-/// With `DivideFlushed`, inputs that are subnormal in the source format become zero.
+/// Small magnitudes become zero, where the conversion says so.
 #[inline(always)]
-fn flushed(c: Conversion, x: u32) -> u32 {
-    let least_exponent = match (c.scaling, c.src.spec().kind) {
-        (Scaling::DivideFlushed, Kind::Float { bias, .. }) => 128 - bias as u32,
-        _ => return x,
-    };
-    if x & 0x7fff_ffff < least_exponent << 23 { x & 0x8000_0000 } else { x }
+fn flushed(p: &Parameters, x: u32) -> u32 {
+    if x & 0x7fff_ffff < p.flush_input as u32 { x & 0x8000_0000 } else { x }
 }
 
 // ---- encode -------------------------------------------------------------------------------------------
 
-/// Rounds the working value `x` to the destination, a floating format of at most 32 bits.
+/// Rounds the working value `x` to a floating format of at most 32 bits. The directed roundings are one: the parameters
+/// say in which direction.
 #[inline(always)]
-fn encode<W: Carrier>(c: Conversion, x: W) -> W {
-    let Kind::Float { exponent, mantissa, bias, top, signed, padding } = c.dst.spec().kind else {
+pub(crate) fn encode<W: Working>(dst: Format, rounding: Rounding, p: &Parameters, x: W) -> W {
+    let Kind::Float { exponent, mantissa, bias, signed, padding, .. } = dst.spec().kind else {
         return x; // No other kind takes this path.
     };
     let (exponent, mantissa) = (u32::from(exponent), u32::from(mantissa));
-    let zero = W::word(0);
-    let one = W::word(1);
-    let infinity_code = W::word(((1 << exponent) - 1) << mantissa);
+    let (zero, one) = (W::word(0), W::word(1));
 
-    let mut sign = if signed { x >> (W::BITS - 1) } else { zero };
+    let top = x >> (W::BITS - 1);
+    let sign = if signed { top & W::word(p.sign) } else { zero };
     let mut magnitude = x & W::MAGNITUDE;
     let nan = magnitude > W::INFINITY;
-
-    if c.ftz && matches!(c.src, Format::F32) && magnitude < W::word(1) << W::MANTISSA {
-        magnitude = zero;
-    }
-    if matches!(c.saturation, Saturation::Clamp) {
-        magnitude = if nan | (sign != zero) { zero } else { magnitude.min(W::ONE) };
-        sign = zero;
-    }
-    if matches!((c.dst, c.rounding), (Format::Tf32, Rounding::NearestAway)) {
-        return encode_tf32_away(c, sign, magnitude);
+    magnitude = if magnitude < W::word(p.flush) { zero } else { magnitude };
+    magnitude = if x > W::word(p.zero_above) { zero } else { magnitude };
+    if matches!(rounding, Rounding::NearestAway) {
+        return encode_tf32_away(p, sign, magnitude);
     }
 
-    // Out of range. The code after the largest finite one is infinity, or NaN where there is none, and as a
-    // number it is what that code would be if it were finite: clamping the value to it, or to the largest
-    // finite one, is the same as clamping the result.
-    let above = c.dst.magnitude_above_finite();
-    let inward = match c.rounding {
+    let inward = match rounding {
         Rounding::TowardZero => true,
-        Rounding::Down => sign == zero,
-        Rounding::Up => sign != zero,
+        Rounding::Down | Rounding::Up => sign ^ W::word(p.downward) != zero,
         _ => false,
     };
-    let (finite, over) = (value_of::<W>(c.dst, above - 1), value_of::<W>(c.dst, above));
-    magnitude = if matches!(c.saturation, Saturation::Finite) || matches!(top, TopCodes::Finite) {
-        magnitude.min(finite)
-    } else {
-        let limit = if inward & (magnitude != W::INFINITY) { finite } else { over };
-        magnitude.min(limit)
-    };
+    let toward_zero = inward & (magnitude != W::INFINITY);
+    magnitude = magnitude.min(if toward_zero { W::word(p.limit_inward) } else { W::word(p.limit) });
 
     let drop = W::MANTISSA - mantissa;
     let mut code = if W::BITS == 32 && exponent == 8 {
@@ -212,7 +204,7 @@ fn encode<W: Carrier>(c: Conversion, x: W) -> W {
         if drop == 0 {
             magnitude
         } else {
-            let increment = increment(c, sign, (magnitude >> drop) & one, W::word((1 << drop) - 1));
+            let increment = increment(rounding, inward, (magnitude >> drop) & one, W::word((1 << drop) - 1));
             (magnitude + increment) >> drop
         }
     } else {
@@ -224,7 +216,7 @@ fn encode<W: Carrier>(c: Conversion, x: W) -> W {
         let power = binade + (W::word(u64::from(drop)) << W::MANTISSA);
         let sum = magnitude.float_add(power);
         let rounded = sum.float_sub(power);
-        let significand = match c.rounding {
+        let significand = match rounding {
             Rounding::TowardZero => sum - flag(magnitude.float_less(rounded)),
             Rounding::Up | Rounding::Down if inward => sum - flag(magnitude.float_less(rounded)),
             Rounding::Up | Rounding::Down => sum + flag(rounded.float_less(magnitude)),
@@ -233,89 +225,41 @@ fn encode<W: Carrier>(c: Conversion, x: W) -> W {
         significand + (binade >> drop) - W::word(least << mantissa)
     };
 
-    if c.ftz && matches!(c.dst, Format::F32) && code < W::word(1) << mantissa {
-        code = zero;
-    }
-    if c.relu {
-        code = if sign != zero { zero } else { code };
-        sign = zero;
-    }
-    if c.positive_zero {
-        sign = if code == zero { zero } else { sign };
+    if matches!(dst, Format::F32) {
+        code = if code < W::word(p.flush_result) { zero } else { code };
     }
     let mut result = code;
     if signed {
+        let sign = if code < W::word(p.signless_below) { zero } else { sign };
         result = result | sign << (exponent + mantissa);
     }
-    if !matches!(c.saturation, Saturation::Clamp) {
-        result = if nan { nan_result(c, x, mantissa, infinity_code) } else { result };
-    }
+    let payload = (x >> drop) & W::word(p.nan_payload);
+    let nan_sign = top << (dst.bits() - 1) & W::word(p.nan_sign);
+    result = if nan { W::word(p.nan) | payload | nan_sign } else { result };
     result << u32::from(padding)
 }
 
 /// One or nothing.
 #[inline(always)]
-fn flag<W: Carrier>(set: bool) -> W {
+fn flag<W: Working>(set: bool) -> W {
     W::word(u64::from(set))
 }
 
 /// The working format's exponent field for the least normal number of a format with this bias.
 #[inline(always)]
-const fn least_exponent<W: Carrier>(bias: i16) -> u64 {
+const fn least_exponent<W: Working>(bias: i16) -> u64 {
     (W::BIAS - bias as i32 + 1) as u64
-}
-
-/// The working value of a positive normal code, read as a number even if it stands for something else.
-#[inline(always)]
-fn value_of<W: Carrier>(format: Format, code: u64) -> W {
-    let Kind::Float { mantissa, bias, .. } = format.spec().kind else { return W::word(0) };
-    let field = least_exponent::<W>(bias) - 1 + (code >> mantissa);
-    let fraction = code & ((1 << mantissa) - 1);
-    W::word(field << W::MANTISSA | fraction << (W::MANTISSA - u32::from(mantissa)))
 }
 
 /// What to add to the significand before its low bits (all ones in `low`) are cut off; `last` is the bit
 /// that will be the result's last.
 #[inline(always)]
-fn increment<W: Carrier>(c: Conversion, sign: W, last: W, low: W) -> W {
-    let zero = W::word(0);
-    match c.rounding {
+fn increment<W: Working>(rounding: Rounding, inward: bool, last: W, low: W) -> W {
+    match rounding {
         Rounding::NearestEven => (low >> 1) + last,
         Rounding::NearestAway => (low >> 1) + W::word(1),
-        Rounding::Up => {
-            if sign == zero {
-                low
-            } else {
-                zero
-            }
-        }
-        Rounding::Down => {
-            if sign == zero {
-                zero
-            } else {
-                low
-            }
-        }
-        Rounding::TowardZero | Rounding::Stochastic => zero,
-    }
-}
-
-/// The code for a NaN: from f64 its sign and the upper part of its payload, made quiet; else the
-/// destination's canonical one, or its largest number where it has no NaN.
-#[inline(always)]
-fn nan_result<W: Carrier>(c: Conversion, x: W, mantissa: u32, infinity_code: W) -> W {
-    match (c.src, c.dst) {
-        (Format::F64, Format::F16 | Format::Bf16 | Format::F32) => {
-            let payload = (x >> (W::MANTISSA - mantissa)) & W::word((1 << mantissa) - 1);
-            let sign = x >> (W::BITS - 1) << (c.dst.bits() - 1);
-            sign | infinity_code | W::word(1 << (mantissa - 1)) | payload
-        }
-        (Format::Bf16, Format::F32) if !c.ftz => x,
-        _ => {
-            let magnitude = c.dst.mask() >> u32::from(c.dst.is_signed());
-            let padding = if matches!(c.dst, Format::Tf32) { 13 } else { 0 };
-            W::word(magnitude >> padding)
-        }
+        Rounding::Up | Rounding::Down if !inward => low,
+        _ => W::word(0),
     }
 }
 
@@ -323,47 +267,35 @@ fn nan_result<W: Carrier>(c: Conversion, x: W, mantissa: u32, infinity_code: W) 
 /// are cut, of NaNs too, so that the NaN 7f800001 becomes infinity. `.satfinite` then takes one unit
 /// off everything from infinity up, NaNs included.
 #[inline(always)]
-fn encode_tf32_away<W: Carrier>(c: Conversion, sign: W, magnitude: W) -> W {
+fn encode_tf32_away<W: Working>(p: &Parameters, sign: W, magnitude: W) -> W {
     let rounded = if magnitude < W::INFINITY { magnitude + W::word(0x1000) } else { magnitude };
-    let mut result = rounded & !W::word(0x1fff);
-    if matches!(c.saturation, Saturation::Finite) {
-        result = if result >= W::INFINITY { result - W::word(0x2000) } else { result };
-    }
+    let result = rounded & !W::word(0x1fff);
+    let unit = W::INFINITY - W::word(p.limit);
+    let result = if result >= W::INFINITY { result - unit } else { result };
     result | sign << 31
 }
 
-/// To f64, which holds every other format.
+/// A decoded value as a binary64, which holds every other format.
 #[inline(always)]
-fn widen(c: Conversion, x: u64) -> u64 {
-    if matches!(c.src, Format::F64) {
-        return clamped(c, x);
-    }
-    let mut narrow = decode(c.src, x as u32);
-    let magnitude = narrow & 0x7fff_ffff;
-    if c.ftz {
-        narrow = if magnitude < 0x0080_0000 { narrow & 0x8000_0000 } else { narrow };
-        narrow = if magnitude > 0x7f80_0000 { 0x7fff_ffff } else { narrow };
-    }
-    clamped(c, to_binary64(narrow))
+pub(crate) fn widen(p: &Parameters, x: u32) -> u64 {
+    let magnitude = x & 0x7fff_ffff;
+    let flushed = flushed(p, x);
+    to_binary64(if magnitude > p.nan_above as u32 { 0x7fff_ffff } else { flushed })
 }
 
 /// `.sat` on a floating value that is already in its own format.
 #[inline(always)]
-fn clamped<W: Carrier>(c: Conversion, x: W) -> W {
-    if !matches!(c.saturation, Saturation::Clamp) {
-        return x;
-    }
+pub(crate) fn clamped(p: &Parameters, x: u64) -> u64 {
     // As unsigned numbers, negative values are above every positive one, NaNs included.
-    let positive = x <= W::INFINITY;
-    if positive { x.min(W::ONE) } else { W::word(0) }
+    if x > p.zero_above { 0 } else { x.min(p.limit) }
 }
 
 /// `cvt.rs`: the random bits are added at the top of the discarded ones, and a carry rounds away from zero.
 #[inline(always)]
-fn stochastic(c: Conversion, x: u32, random: u32) -> u32 {
-    let Kind::Float { exponent, mantissa, bias, .. } = c.dst.spec().kind else { return x };
+pub(crate) fn stochastic(dst: Format, p: &Parameters, x: u32, random: u32) -> u32 {
+    let Kind::Float { exponent, mantissa, bias, .. } = dst.spec().kind else { return x };
     let (exponent, mantissa) = (u32::from(exponent), u32::from(mantissa));
-    let sign = x >> 31;
+    let sign = (x >> 31) & p.sign as u32;
     let magnitude = x & 0x7fff_ffff;
     let field = magnitude >> 23;
     let least = (127 - bias as i32 + 1) as u32;
@@ -372,16 +304,14 @@ fn stochastic(c: Conversion, x: u32, random: u32) -> u32 {
     let field = field.max(1);
     // With more than 24 + 16 bits gone no random bits can make a carry.
     let gone = (23 - mantissa + least.minus_or_zero(field)).min(48);
-    let random_bits = random_bits(c.dst);
+    let random_bits = random_bits(dst);
     let random = u64::from(random) & ((1 << random_bits) - 1);
     let sum = u64::from(significand) + ((random << gone) >> random_bits);
     let rounded = (sum >> gone) as u32 + (field.minus_or_zero(least) << mantissa);
 
-    let above = c.dst.magnitude_above_finite() as u32;
-    let limit = if matches!(c.saturation, Saturation::Finite) { above - 1 } else { above };
-    let code = rounded.min(limit);
-    let code = if c.relu && sign != 0 { 0 } else { code | sign << (exponent + mantissa) };
-    if magnitude > 0x7f80_0000 { (c.dst.mask() >> 1) as u32 } else { code }
+    let code = rounded.min(p.limit as u32);
+    let code = if x > p.zero_above as u32 { 0 } else { code | sign << (exponent + mantissa) };
+    if magnitude > 0x7f80_0000 { (dst.mask() >> 1) as u32 } else { code }
 }
 
 /// How many random bits an element of this format takes under `.rs`.
@@ -391,72 +321,66 @@ pub(crate) const fn random_bits(dst: Format) -> u32 {
 
 /// To ue8m0: the exponent of the magnitude, one more if rounding up and anything lies below it.
 #[inline(always)]
-fn to_exponent(c: Conversion, x: u32) -> u32 {
+pub(crate) fn to_exponent(p: &Parameters, x: u32) -> u32 {
     let magnitude = x & 0x7fff_ffff;
     let field = magnitude >> 23;
     let fraction = magnitude & 0x7f_ffff;
     // Code 0 is 2^-127, which binary32 writes with an exponent field of 0 and half a fraction.
     let exact_up_to = if field == 0 { 0x40_0000 } else { 0 };
-    let up = matches!(c.rounding, Rounding::Up) && fraction > exact_up_to;
+    let up = fraction > (exact_up_to | p.flush as u32);
     let code = field + u32::from(up);
-    let limit = if matches!(c.saturation, Saturation::Finite) { 0xfe } else { 0xff };
-    if magnitude > 0x7f80_0000 { 0xff } else { code.min(limit) }
+    if magnitude > 0x7f80_0000 { 0xff } else { code.min(p.limit as u32) }
 }
 
-/// To fixed point: as many units as fit, rounded and clamped.
+/// From binary64 to fixed point: as many units as fit, rounded and clamped.
 #[inline(always)]
-fn to_fixed(c: Conversion, x: u64, scale: u32) -> u32 {
-    let Kind::Fixed { fraction } = c.dst.spec().kind else { return 0 };
-    let value = f64::from_bits(rescale(Conversion { dst: Format::F64, ..c }, x, scale));
-    let units = (value * (1 << fraction) as f64).to_bits().float_round(c.rounding);
-    let clamped = (f64::from_bits(units) as i32).clamp(-128, 127);
-    let positive = if c.relu { clamped.max(0) } else { clamped };
-    if value.is_nan() { 0x7f } else { positive as u8 as u32 }
+pub(crate) fn to_fixed(dst: Format, rounding: Rounding, p: &Parameters, x: u64) -> u32 {
+    let Kind::Fixed { fraction } = dst.spec().kind else { return 0 };
+    let value = f64::from_bits(x);
+    let units = (value * (1 << fraction) as f64).to_bits().float_round(rounding);
+    let clamped = (f64::from_bits(units) as i32).clamp(p.low as i32, p.high as i32);
+    if value.is_nan() { 0x7f } else { clamped as u8 as u32 }
 }
 
 // ---- integers -----------------------------------------------------------------------------------------
 
-/// A floating value rounded to an integral one in its own format.
+/// A decoded value rounded to an integral one; NaNs become the canonical one.
 #[inline(always)]
-fn integral(c: Conversion, x: u64) -> u64 {
-    if matches!(c.src, Format::F64) {
-        let rounded = x.float_round(c.rounding);
-        let nan = x & u64::MAGNITUDE > u64::INFINITY;
-        let quiet = x | 0x0008_0000_0000_0000;
-        return clamped(c, if nan { quiet } else { rounded });
-    }
-    let mut value = decode(c.src, x as u32);
-    let magnitude = value & u32::MAGNITUDE;
-    if c.ftz && magnitude < 0x0080_0000 {
-        value &= 0x8000_0000;
-    }
-    let rounded = value.float_round(c.rounding);
-    let canonical = if magnitude > u32::INFINITY { 0x7fff_ffff } else { rounded };
-    let plain = Conversion { rounding: Rounding::NearestEven, ftz: false, ..c };
-    encode(plain, canonical).into()
+pub(crate) fn integral32(rounding: Rounding, p: &Parameters, x: u32) -> u32 {
+    let rounded = flushed(p, x).float_round(rounding);
+    if x & u32::MAGNITUDE > u32::INFINITY { 0x7fff_ffff } else { rounded }
+}
+
+/// An f64 rounded to an integral one; NaNs become quiet.
+#[inline(always)]
+pub(crate) fn integral64(rounding: Rounding, p: &Parameters, x: u64) -> u64 {
+    let rounded = x.float_round(rounding);
+    let nan = x & u64::MAGNITUDE > u64::INFINITY;
+    let quiet = x | 0x0008_0000_0000_0000;
+    clamped(p, if nan { quiet } else { rounded })
 }
 
 #[inline(always)]
-fn float_to_int(c: Conversion, x: u64) -> u64 {
+fn float_to_int(c: Conversion, p: &Parameters, x: u64) -> u64 {
     if matches!(c.src, Format::F64) {
-        return to_int(c, x);
+        return to_int(c.rounding, p, x);
     }
     let narrow = decode(c.src, x as u32);
-    if c.dst.bits() == 64 { to_int(c, to_binary64(narrow)) } else { to_int(c, narrow).into() }
+    if c.dst.bits() == 64 {
+        to_int(c.rounding, p, to_binary64(narrow))
+    } else {
+        to_int(c.rounding, p, narrow).into()
+    }
 }
 
-/// Rounds the working value `x` to an integer of at most the carrier's width, clamped to its range.
+/// Rounds the working value `x` to an integer of at most its width, clamped to the integer's range.
 #[inline(always)]
-fn to_int<W: Carrier>(c: Conversion, x: W) -> W {
+pub(crate) fn to_int<W: Working>(rounding: Rounding, p: &Parameters, x: W) -> W {
     let (zero, one) = (W::word(0), W::word(1));
     let sign = x >> (W::BITS - 1);
     let mut magnitude = x & W::MAGNITUDE;
     let nan = magnitude > W::INFINITY;
-    if c.ftz {
-        // Only f32 inputs are flushed, and only directed roundings can tell.
-        let least = W::word((W::BIAS - 127 + 1) as u64) << W::MANTISSA;
-        magnitude = if magnitude < least { zero } else { magnitude };
-    }
+    magnitude = if magnitude < W::word(p.flush) { zero } else { magnitude };
 
     // The binary point lies `gone` bits up in the significand, or `missing` bits below it.
     let field = magnitude >> W::MANTISSA;
@@ -464,24 +388,20 @@ fn to_int<W: Carrier>(c: Conversion, x: W) -> W {
     let gone = integral.minus_or_zero(field).min(W::word(u64::from(W::MANTISSA) + 2));
     let missing = field.minus_or_zero(integral).min(W::word(u64::from(W::BITS - 1 - W::MANTISSA)));
     let implicit = one << W::MANTISSA;
-    let directed = matches!(c.rounding, Rounding::Up | Rounding::Down);
+    let directed = matches!(rounding, Rounding::Up | Rounding::Down);
     let leading = if directed && magnitude == zero { zero } else { implicit };
     let significand = (magnitude & (implicit - one)) | leading;
     let last = significand.shr_by(gone) & one;
     let low = one.shl_by(gone) - one;
     // With no bit gone there is nothing to round, though the last bit may be odd.
-    let increment = increment(c, sign, last, low) & low;
+    let inward = sign ^ W::word(p.downward) != zero;
+    let increment = increment(rounding, inward, last, low) & low;
     let n = (significand + increment).shr_by(gone).shl_by(missing);
     let n = if field >= W::word(W::BIAS as u64 + u64::from(W::BITS)) { W::MAX } else { n };
 
-    let positive = W::word(c.dst.mask() >> u32::from(c.dst.is_signed()));
-    let negative = if c.dst.is_signed() { positive + one } else { zero };
-    let n = n.min(if sign == zero { positive } else { negative });
-    let code = if sign == zero { n } else { n.negated() & W::word(c.dst.mask()) };
-    // Hardware marks NaN with the top bit where f64 or a 64-bit integer takes part.
-    let marked = c.dst.bits() == 64 || matches!(c.src, Format::F64);
-    let nan_code = if marked { W::word(1 << (c.dst.bits() - 1)) } else { zero };
-    if nan { nan_code } else { code }
+    let n = n.min(if sign == zero { W::word(p.positive) } else { W::word(p.negative) });
+    let code = if sign == zero { n } else { n.negated() & W::word(p.mask) };
+    if nan { W::word(p.nan) } else { code }
 }
 
 /// The least and the greatest number of an integer format (u64's greatest does not fit and is given as
@@ -502,66 +422,63 @@ pub(crate) fn int_value(format: Format, x: u64) -> i64 {
     if format.is_signed() { (x << unused) as i64 >> unused } else { (x & format.mask()) as i64 }
 }
 
+/// An integer clamped to the destination's range, if the conversion saturates; what is above the destination's bits is
+/// no part of the result.
 #[inline(always)]
-fn int_to_int(c: Conversion, x: u64) -> u64 {
-    let value = int_value(c.src, x);
-    if !matches!(c.saturation, Saturation::Clamp) {
-        return value as u64 & c.dst.mask();
-    }
-    let (low, high) = int_range(c.dst);
-    let clamped = match (c.src, c.dst) {
-        (Format::U64, Format::U64) => x,
-        (Format::U64, _) => x.min(high as u64),
-        (_, Format::U64) => value.max(0) as u64,
-        _ => value.clamp(low, high) as u64,
-    };
-    clamped & c.dst.mask()
+pub(crate) fn clamp_int(p: &Parameters, value: i64) -> u64 {
+    ((value ^ p.flip as i64).clamp(p.low, p.high) ^ p.flip as i64) as u64
 }
 
 #[inline(always)]
-fn int_to_float(c: Conversion, x: u64) -> u64 {
-    let value = int_value(c.src, x);
-    let as_float = Conversion { src: Format::F64, ..c };
+fn int_to_float(c: Conversion, p: &Parameters, x: u64) -> u64 {
     match (c.src, c.dst) {
         (Format::U8 | Format::S8 | Format::U16 | Format::S16, Format::F64) => {
-            clamped(c, f64::from(value as i32).to_bits())
+            clamped(p, to_binary64(small_int(c.src, x)))
         }
         (Format::U8 | Format::S8 | Format::U16 | Format::S16, _) => {
-            let as_float = Conversion { src: Format::F32, ftz: false, ..c };
-            encode(as_float, (value as i32 as f32).to_bits()).into()
+            encode(c.dst, c.rounding, p, small_int(c.src, x)).into()
         }
-        (Format::U32, Format::F64) => clamped(c, f64::from(x as u32).to_bits()),
-        (Format::S32, Format::F64) => clamped(c, f64::from(x as i32).to_bits()),
-        (Format::U32, _) => encode(as_float, f64::from(x as u32).to_bits()),
-        (Format::S32, _) => encode(as_float, f64::from(x as i32).to_bits()),
+        (Format::U32 | Format::S32, Format::F64) => clamped(p, folded_int(c.src, x)),
+        (_, Format::F64) => clamped(p, round_u64(c.rounding, p, x)),
+        _ => encode(c.dst, c.rounding, p, folded_int(c.src, x)),
+    }
+}
+
+/// The binary32 of an integer of at most 16 bits.
+#[inline(always)]
+pub(crate) fn small_int(src: Format, x: u64) -> u32 {
+    (int_value(src, x) as i32 as f32).to_bits()
+}
+
+/// The binary64 of an integer of 32 bits; of one with 64 bits, a binary64 that rounds to the same number of a format of
+/// at most 32 bits.
+#[inline(always)]
+pub(crate) fn folded_int(src: Format, x: u64) -> u64 {
+    match src {
+        Format::U32 => f64::from(x as u32).to_bits(),
+        Format::S32 => f64::from(x as i32).to_bits(),
         _ => {
-            let negative = c.src.is_signed() && value < 0;
+            let negative = src.is_signed() && (x as i64) < 0;
             let magnitude = if negative { x.wrapping_neg() } else { x };
-            let sign = u64::from(negative) << 63;
-            if matches!(c.dst, Format::F64) {
-                clamped(c, round_u64(c.rounding, negative, magnitude) | sign)
-            } else {
-                // Eleven bits more than f64 holds: fold them into one sticky bit, far below any rounding.
-                let sticky = u64::from(magnitude & 0x7ff != 0) << 11;
-                let folded = if magnitude >> 53 != 0 { magnitude & !0x7ff | sticky } else { magnitude };
-                encode(as_float, (folded as f64).to_bits() | sign)
-            }
+            // Eleven bits more than f64 holds: fold them into one sticky bit, far below any rounding.
+            let sticky = u64::from(magnitude & 0x7ff != 0) << 11;
+            let folded = if magnitude >> 53 != 0 { magnitude & !0x7ff | sticky } else { magnitude };
+            (folded as f64).to_bits() | u64::from(negative) << 63
         }
     }
 }
 
-/// The binary64 nearest to a 64-bit magnitude in the direction asked for.
+/// The binary64 nearest to a 64-bit integer in the direction asked for.
 #[inline(always)]
-fn round_u64(rounding: Rounding, negative: bool, magnitude: u64) -> u64 {
+pub(crate) fn round_u64(rounding: Rounding, p: &Parameters, x: u64) -> u64 {
+    let sign = x & p.source_sign;
+    let magnitude = if sign != 0 { x.wrapping_neg() } else { x };
     if matches!(rounding, Rounding::NearestEven) {
-        return (magnitude as f64).to_bits();
+        return (magnitude as f64).to_bits() | sign;
     }
     let excess = 11u32.saturating_sub(magnitude.leading_zeros());
     let cut = magnitude >> excess << excess;
-    let away = match rounding {
-        Rounding::Up => !negative,
-        Rounding::Down => negative,
-        _ => false,
-    };
-    (cut as f64).to_bits() + u64::from(away && cut != magnitude)
+    let directed = matches!(rounding, Rounding::Up | Rounding::Down);
+    let away = directed && sign >> 63 == p.downward;
+    ((cut as f64).to_bits() + u64::from(away && cut != magnitude)) | sign
 }

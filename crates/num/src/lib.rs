@@ -25,25 +25,31 @@
 //! [the standard one](with_standard_floats) and restore the host's.
 //!
 //! This crate knows nothing of PTX text, reads and writes no files, and has `unsafe` in three modules only
-//! (`clones`, `environment`, `stream`).
+//! (`levels`, `environment`, `stream`).
 
 pub mod block;
 mod body;
-mod carrier;
-mod clones;
 mod conversion;
 mod cvt;
+mod dedicated;
 mod environment;
 mod format;
+mod forms;
 mod kernel;
+mod levels;
+mod parameters;
 pub mod slice;
+mod stages;
 mod stream;
 mod value;
+mod working;
 
-pub use clones::{LEVEL_VARIABLE, Level, Vectorise, vectorised};
 pub use conversion::{Conversion, Rounding, Saturation, Scaling};
 pub use cvt::{Cvt, Extra, extend, pack};
 pub use environment::with_standard_floats;
 pub use format::{Format, Kind, Packed, Spec, TopCodes};
 pub use kernel::Kernel;
+pub use levels::{
+    Avx2, Avx512, Baseline, Cpu, LEVEL_VARIABLE, Level, Levels, Vectorise, vectorised, vectorised_rare,
+};
 pub use value::Class;

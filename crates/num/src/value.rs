@@ -5,6 +5,7 @@
 
 use crate::body::{self, int_range, int_value};
 use crate::environment::with_standard_floats;
+use crate::parameters::Parameters;
 use crate::{Conversion, Format, Kind, Rounding, Saturation, TopCodes};
 
 /// What kind of number a code is.
@@ -70,7 +71,7 @@ impl Format {
                 let saturated = matches!(saturation, Saturation::Finite) && value.is_infinite();
                 Some(if saturated { f64::MAX.copysign(value) } else { value }.to_bits())
             }
-            _ => Some(body::element(body::path(c), c, value.to_bits(), 0)),
+            _ => Some(body::element(body::path(c), c, &Parameters::of(c), value.to_bits(), 0)),
         }
     }
 

@@ -95,6 +95,33 @@ fn unsafe_is_where_the_architecture_says() {
     assert!(stale.is_empty() && missing.is_empty(), "not unsafe: {stale:?}; not named: {missing:?}");
 }
 
+/// The features of the levels are spelled in `levels.rs`; functions in intrinsics name those of them that they need.
+#[test]
+fn functions_are_compiled_for_features_of_the_levels() {
+    let root = root();
+    let levels = std::fs::read_to_string(root.join("crates/num/src/levels.rs")).expect("text");
+    let (_, list) = levels.split_once("macro_rules! level_features {").expect("the macro");
+    let list = list.split("\n}\n").next().unwrap_or_default();
+    let known: BTreeSet<&str> = list.split('"').skip(1).step_by(2).collect();
+    assert!(known.contains("avx2") && known.contains("avx512f"), "{known:?}");
+    let mut files = Vec::new();
+    sources(&root.join("crates"), &mut files);
+    let mut found = 0;
+    for file in files.iter().filter(|file| !file.ends_with("softwarp/tests/architecture.rs")) {
+        let text = std::fs::read_to_string(file).expect("text");
+        for attribute in text.split("target_feature(enable = \"").skip(1) {
+            let features = attribute.split('"').next().unwrap_or_default();
+            found += 1;
+            assert!(
+                features.split(',').all(|feature| known.contains(feature)),
+                "{}: {features}",
+                file.display()
+            );
+        }
+    }
+    assert!(found > 10, "{found} functions");
+}
+
 /// A crate without `unsafe` says so to the compiler.
 #[test]
 fn crates_without_unsafe_forbid_it() {

@@ -7,7 +7,7 @@ mod wide;
 use super::float::fragment::{Row, Sums};
 use super::lines::{Line, Places, ROWS as LINES};
 #[cfg(target_arch = "x86_64")]
-use softwarp_num::Level;
+use softwarp_num::Avx512;
 use softwarp_num::{Vectorise, vectorised};
 
 /// Integers of up to 8 bits.
@@ -75,9 +75,8 @@ pub fn panel(
 ) -> bool {
     let fits = (b.len(), d.len()) == (product.n, product.n / 8) && (c.is_empty() || c.len() == 4 * d.len());
     #[cfg(target_arch = "x86_64")]
-    if fits && Level::current() == Level::Avx512 {
-        // SAFETY: the current level is at most the best, whose features were detected on this CPU.
-        return unsafe { wide::multiply(product, a, b, places, c, d) };
+    if let (true, Some(cpu)) = (fits, Avx512::current()) {
+        return wide::multiply(cpu, product, a, b, places, c, d);
     }
     let _ = (a, places, fits);
     false

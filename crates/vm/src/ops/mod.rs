@@ -4,13 +4,11 @@
 //! [`Kernels`] by `kernel!`; each file has those of one section of the manual, and a `select` that finds the
 //! one for a form. A form without one is not executed: loading the kernel says so.
 //!
-//! `unsafe` is here only in what `kernel!` expands to: it makes [`Kernels`] of functions that it compiles for the
-//! features of each level. How they are called is in `loops.rs`.
+//! What `kernel!` makes of a loop, and how it is run, is in `loops.rs`.
 
 use crate::lanes::{Frame, LANES};
 use crate::program::{Inst, NONE};
 use softwarp_isa::instruction::Shape;
-use softwarp_num::Level;
 
 pub mod approx;
 pub mod ballot;
@@ -36,6 +34,7 @@ pub mod single;
 pub mod video;
 mod wide_round;
 
+pub(crate) use loops::Ballot;
 pub use loops::{Kernel, Kernels};
 
 use ballot::Holds;
@@ -76,48 +75,35 @@ pub fn select_levels(shape: &Shape) -> Option<(Kernels, u32)> {
     SELECTORS.iter().find_map(|select| select(shape))
 }
 
-/// The level in use. Kernels of the higher ones also use fused multiply-add.
-pub fn level() -> Level {
-    #[cfg(target_arch = "x86_64")]
-    if !is_x86_feature_detected!("fma") || !is_x86_feature_detected!("f16c") {
-        return Level::Baseline;
-    }
-    Level::current()
+/// The level in use.
+#[cfg(test)]
+pub(crate) fn level() -> softwarp_num::Level {
+    softwarp_num::Level::current()
 }
 
 /// Compiles a loop for each level: `kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u32, b: u32| a & b))`.
 ///
 /// With a fourth name, that one turns [`Holds`] into a mask of lanes, with the level's own instructions:
 /// `kernel!(|frame, inst, mask, ballot| { let lanes = ballot(&holds(frame, inst, |a: u32, b: u32| a < b)); … })`.
+///
+/// `kernel!(rare |…| …)` compiles it for the baseline and AVX2 alone: for operations that programs seldom have.
 macro_rules! kernel {
-    (|$frame:ident, $inst:ident, $mask:ident| $body:expr) => {
-        $crate::ops::kernel!(|$frame, $inst, $mask, _ballot| $body)
+    ($($rare:ident)? |$frame:ident, $inst:ident, $mask:ident| $body:expr) => {
+        $crate::ops::kernel!($($rare)? |$frame, $inst, $mask, _ballot| $body)
     };
-    (|$frame:ident, $inst:ident, $mask:ident, $ballot:ident| $body:expr) => {{
+    ($($rare:ident)? |$frame:ident, $inst:ident, $mask:ident, $ballot:ident| $body:expr) => {{
         use $crate::lanes::Frame;
-        use $crate::ops::ballot;
+        use $crate::ops::{Ballot, Kernel, ballot::Holds};
         use $crate::program::Inst;
         #[inline(always)]
-        fn body($frame: &mut Frame, $inst: &Inst, $mask: u32, $ballot: impl Fn(&ballot::Holds) -> u32) {
+        fn body<C: Ballot>(cpu: C, $frame: &mut Frame, $inst: &Inst, $mask: u32) {
+            let $ballot = |holds: &Holds| cpu.ballot(holds);
             $body
         }
-        fn baseline(frame: &mut Frame, inst: &Inst, mask: u32) {
-            body(frame, inst, mask, ballot::baseline)
+        softwarp_num::multiversion! {
+            $($rare)? fn loops[][](frame: &mut Frame, inst: &Inst, mask: u32): Kernel = body;
         }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,bmi1,bmi2,fma,f16c")]
-        fn avx2(frame: &mut Frame, inst: &Inst, mask: u32) {
-            body(frame, inst, mask, |holds: &ballot::Holds| ballot::avx2(holds))
-        }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,bmi1,bmi2,fma,f16c,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-        fn avx512(frame: &mut Frame, inst: &Inst, mask: u32) {
-            body(frame, inst, mask, |holds: &ballot::Holds| ballot::avx512(holds))
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        use {baseline as avx2, baseline as avx512};
-        // SAFETY: the features above are those of the levels, in this order, and FMA and F16C.
-        const { unsafe { $crate::ops::Kernels::new([baseline, avx2, avx512]) } }
+        const { loops() }
     }};
 }
 pub(crate) use kernel;

@@ -7,8 +7,8 @@
 //!
 //! The most common kind of all has its own file (`direct.rs`).
 //!
-//! `unsafe` is here for calls of what is compiled for CPU features: [`Quick::of`] gives out functions of the level
-//! that was detected, and within one of them everything is of its level.
+//! Functions are compiled for each level ([`softwarp_num::multiversion!`]). `unsafe` is here for calls of a level's
+//! instructions within them: the token of the level ([`RowCpu`]) says that the CPU has them.
 
 mod direct;
 
@@ -20,9 +20,8 @@ use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Places, Size, Unit};
 use crate::memory::order;
 use crate::memory::wide::{self, Baseline, Cpu, From};
-use crate::ops::level;
 use crate::program::{Access, Address, Memory, NONE};
-use softwarp_num::Level;
+use softwarp_num::multiversion;
 
 /// What an access needs besides registers: memory, the lanes that take part, and where memory was used last.
 pub(crate) struct At<'a, 'b> {
@@ -31,9 +30,27 @@ pub(crate) struct At<'a, 'b> {
     pub(crate) hint: &'a mut u32,
 }
 
+/// A token whose level has instructions on rows.
+pub(super) trait RowCpu: softwarp_num::Cpu {
+    /// The level's instructions.
+    type Cpu: Cpu;
+}
+
+impl RowCpu for softwarp_num::Baseline {
+    type Cpu = Baseline;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl RowCpu for softwarp_num::Avx2 {
+    type Cpu = wide::Avx2;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl RowCpu for softwarp_num::Avx512 {
+    type Cpu = wide::Avx512;
+}
+
 /// How an access is done where nothing is out of the ordinary. Each says whether it was.
-///
-/// All are unsafe to call for the CPU features they may need: [`Quick::of`] gives out those of the CPU's level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quick {
     /// Lanes at one place, in a row, or in two halves that are.
@@ -44,27 +61,29 @@ pub(crate) struct Quick {
 }
 
 // What [`At`] has is passed piece by piece, in registers.
-type Load = unsafe fn(&mut Frame, &Access, &Spaces<'_>, u32, &mut u32) -> bool;
-type Store = unsafe fn(&Frame, &Access, &Spaces<'_>, u32, &mut u32) -> bool;
+multiversion! {
+    /// A load.
+    struct Load(frame: &mut Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool;
+}
+multiversion! {
+    /// A store.
+    struct Store(frame: &Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool;
+}
 
 impl Access {
     /// Loads, if nothing is out of the ordinary.
     #[inline(always)]
     pub(super) fn load_quickly(&self, frame: &mut Frame, at: At<'_, '_>) -> bool {
         let At { spaces, taking, hint } = at;
-        // SAFETY: an access is made with functions of the level that was detected.
-        unsafe {
-            (self.quick.near)(frame, self, spaces, taking, hint)
-                || (self.quick.apart)(frame, self, spaces, taking, hint)
-        }
+        self.quick.near.run(frame, self, spaces, taking, hint)
+            || self.quick.apart.run(frame, self, spaces, taking, hint)
     }
 
     /// Stores, if nothing is out of the ordinary.
     #[inline(always)]
     pub(super) fn store_quickly(&self, frame: &Frame, at: At<'_, '_>) -> bool {
         let At { spaces, taking, hint } = at;
-        // SAFETY: an access is made with functions of the level that was detected.
-        unsafe { (self.quick.store)(frame, self, spaces, taking, hint) }
+        self.quick.store.run(frame, self, spaces, taking, hint)
     }
 }
 
@@ -96,7 +115,6 @@ sources! {
     Global: Some((Memory::Global, Rows::Wide)),
     Shared: Some((Memory::Shared, Rows::Narrow)),
     Generic: Some((Memory::Generic, Rows::Wide)),
-    Parameter: Some((Memory::Kernel, Rows::None)),
     Any: None,
 }
 
@@ -111,78 +129,48 @@ fn registers<S: Source>(access: &Access) -> &[(u32, u8)] {
 }
 
 impl Quick {
-    /// The functions for an access at an address, with so many elements of so many bytes.
+    /// The functions for an access at an address, with so many elements of so many bytes. Common accesses have functions
+    /// of their own; the others share those that look at the address.
     pub(crate) fn of(address: &Address, bytes: u8, elements: usize) -> Quick {
-        match (address.memory, address.base == NONE, address.wide, elements) {
+        match (address.memory, address.base == NONE, address.wide, elements, bytes) {
             // Memory of a thread's own is not found this way, nor are banks of different sizes.
             (Memory::Frame | Memory::Local | Memory::Function | Memory::Constant, ..) => Quick::NEVER,
-            (Memory::Kernel, true, _, 1) => Quick::sized::<Parameter>(bytes),
-            (Memory::Global, false, true, 1) => Quick::sized::<Global>(bytes),
-            (Memory::Shared, false, false, 1) => Quick::sized::<Shared>(bytes),
-            (Memory::Generic, false, true, 1) => Quick::sized::<Generic>(bytes),
-            _ => Quick::sized::<Any>(bytes),
-        }
-    }
-
-    const NEVER: Quick =
-        Quick { near: |_, _, _, _, _| false, apart: |_, _, _, _, _| false, store: |_, _, _, _, _| false };
-
-    fn sized<S: Source>(bytes: u8) -> Quick {
-        match bytes {
-            1 => Quick::levelled::<S, u8>(),
-            2 => Quick::levelled::<S, u16>(),
-            4 => Quick::levelled::<S, u32>(),
-            8 => Quick::levelled::<S, u64>(),
+            (Memory::Global, false, true, 1, 4) => Quick::new::<Global, u32>(),
+            (Memory::Global, false, true, 1, 8) => Quick::new::<Global, u64>(),
+            (Memory::Shared, false, false, 1, 4) => Quick::new::<Shared, u32>(),
+            (Memory::Shared, false, false, 1, 8) => Quick::new::<Shared, u64>(),
+            (Memory::Generic, false, true, 1, 4) => Quick::new::<Generic, u32>(),
+            (Memory::Generic, false, true, 1, 8) => Quick::new::<Generic, u64>(),
+            (.., 1) => Quick::new::<Any, u8>(),
+            (.., 2) => Quick::new::<Any, u16>(),
+            (.., 4) => Quick::new::<Any, u32>(),
+            (.., 8) => Quick::new::<Any, u64>(),
             _ => Quick::NEVER,
         }
     }
 
-    fn levelled<S: Source, T: Unit>() -> Quick {
-        macro_rules! at_level {
-            ($cpu:ty $(, $features:literal)?) => {{
-                $(#[target_feature(enable = $features)])?
-                fn near<S: Source, T: Unit>(
-                    frame: &mut Frame,
-                    access: &Access,
-                    spaces: &Spaces<'_>,
-                    taking: u32,
-                    hint: &mut u32,
-                ) -> bool {
-                    load_near::<S, $cpu, T>(frame, access, At { spaces, taking, hint })
-                }
-                $(#[target_feature(enable = $features)])?
-                fn apart<S: Source, T: Unit>(
-                    frame: &mut Frame,
-                    access: &Access,
-                    spaces: &Spaces<'_>,
-                    taking: u32,
-                    hint: &mut u32,
-                ) -> bool {
-                    load_apart::<S, $cpu, T>(frame, access, At { spaces, taking, hint })
-                }
-                $(#[target_feature(enable = $features)])?
-                fn stored<S: Source, T: Unit>(
-                    frame: &Frame,
-                    access: &Access,
-                    spaces: &Spaces<'_>,
-                    taking: u32,
-                    hint: &mut u32,
-                ) -> bool {
-                    store::<S, $cpu, T>(frame, access, At { spaces, taking, hint })
-                }
-                Quick { near: near::<S, T>, apart: apart::<S, T>, store: stored::<S, T> }
-            }};
-        }
-        match level() {
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => {
-                at_level!(wide::Avx512, "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
-            }
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => at_level!(wide::Avx2, "avx2,bmi1,bmi2"),
-            _ => at_level!(Baseline),
-        }
+    const NEVER: Quick = Quick {
+        near: Load::of(|_, _, _, _, _| false),
+        apart: Load::of(|_, _, _, _, _| false),
+        store: Store::of(|_, _, _, _, _| false),
+    };
+
+    fn new<S: Source, T: Unit>() -> Quick {
+        Quick { near: near::<S, T>().best(), apart: apart::<S, T>().best(), store: stores::<S, T>().best() }
     }
+}
+
+multiversion! {
+    fn near[S: Source, T: Unit][S, T]
+        (frame: &mut Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool: Load = load_near;
+}
+multiversion! {
+    fn apart[S: Source, T: Unit][S, T]
+        (frame: &mut Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool: Load = load_apart;
+}
+multiversion! {
+    fn stores[S: Source, T: Unit][S, T]
+        (frame: &Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool: Store = store;
 }
 
 /// The places of all lanes in a piece of memory, if they have a pattern.
@@ -366,16 +354,20 @@ fn access_bytes<S: Source, T: Unit>(access: &Access) -> u64 {
 }
 
 #[inline(always)]
-fn load_near<S: Source, C: Cpu, T: Unit>(frame: &mut Frame, access: &Access, at: At<'_, '_>) -> bool {
-    let taking = at.taking;
+fn load_near<C: RowCpu, S: Source, T: Unit>(
+    _: C,
+    frame: &mut Frame,
+    access: &Access,
+    spaces: &Spaces<'_>,
+    taking: u32,
+    hint: &mut u32,
+) -> bool {
+    let at = At { spaces, taking, hint };
     let registers = registers::<S>(access);
     let bytes = access_bytes::<S, T>(access);
-    let Some((cells, near)) = find_near::<S, C>(frame, &access.address, bytes, at) else { return false };
+    let Some((cells, near)) = find_near::<S, C::Cpu>(frame, &access.address, bytes, at) else { return false };
+    let mut row = [T::default(); LANES];
     match (near, registers) {
-        (Near::Same(at), &[register]) => {
-            let value = T::load(cells, at as usize);
-            put(frame, access.signed, register, &[value; LANES], taking);
-        }
         (Near::Same(at), _) => {
             for (index, &register) in registers.iter().enumerate() {
                 let value = T::load(cells, at as usize + index * T::BYTES);
@@ -385,31 +377,30 @@ fn load_near<S: Source, C: Cpu, T: Unit>(frame: &mut Frame, access: &Access, at:
         // Straight to the register, where nothing is to be done on the way.
         (Near::Row(at), &[(slot, 32)]) if T::BYTES == 4 && slot != NONE => {
             // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.read_row::<C, u32>(at, &mut frame.narrow[slot as usize].0) }
+            unsafe { cells.read_row::<C::Cpu, u32>(at, &mut frame.narrow[slot as usize].0) }
         }
         (Near::Row(at), &[(slot, 64)]) if T::BYTES == 8 && slot != NONE => {
             // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.read_row::<C, u64>(at, &mut frame.wide[slot as usize].0) }
+            unsafe { cells.read_row::<C::Cpu, u64>(at, &mut frame.wide[slot as usize].0) }
         }
         (Near::Row(at), &[register]) => {
-            let mut row = [T::default(); LANES];
             // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.read_row::<C, T>(at, &mut row) };
+            unsafe { cells.read_row::<C::Cpu, T>(at, &mut row) };
             put(frame, access.signed, register, &row, taking);
         }
-        (Near::SameHalves(halves), &[register]) => {
-            let [first, second] = halves.map(|at| T::load(cells, at as usize));
-            let mut row = [first; LANES];
-            row[LANES / 2..].fill(second);
-            put(frame, access.signed, register, &row, taking);
-        }
-        (Near::RowHalves([first, second]), &[register]) => {
-            let mut row = [T::default(); LANES];
+        (near, &[register]) => {
             let (low, high) = row.split_at_mut(LANES / 2);
-            // SAFETY: the CPU has the level: see the head of the file.
-            unsafe {
-                cells.read_row::<C, T>(first, low);
-                cells.read_row::<C, T>(second, high);
+            match near {
+                Near::SameHalves([first, second]) => {
+                    low.fill(T::load(cells, first as usize));
+                    high.fill(T::load(cells, second as usize));
+                }
+                // SAFETY: the CPU has the level: see the head of the file.
+                Near::RowHalves([first, second]) => unsafe {
+                    cells.read_row::<C::Cpu, T>(first, low);
+                    cells.read_row::<C::Cpu, T>(second, high);
+                },
+                Near::Same(_) | Near::Row(_) => return false,
             }
             put(frame, access.signed, register, &row, taking);
         }
@@ -419,12 +410,20 @@ fn load_near<S: Source, C: Cpu, T: Unit>(frame: &mut Frame, access: &Access, at:
 }
 
 #[inline(always)]
-fn load_apart<S: Source, C: Cpu, T: Unit>(frame: &mut Frame, access: &Access, at: At<'_, '_>) -> bool {
-    let taking = at.taking;
+fn load_apart<C: RowCpu, S: Source, T: Unit>(
+    _: C,
+    frame: &mut Frame,
+    access: &Access,
+    spaces: &Spaces<'_>,
+    taking: u32,
+    hint: &mut u32,
+) -> bool {
+    let at = At { spaces, taking, hint };
     let mut rest = registers::<S>(access);
     let bytes = access_bytes::<S, T>(access);
     let mut each = [0; LANES];
-    let Some(places) = find_each::<S, C>(frame, &access.address, bytes, at, &mut each) else { return false };
+    let found = find_each::<S, C::Cpu>(frame, &access.address, bytes, at, &mut each);
+    let Some(places) = found else { return false };
     let mut skip = 0;
     while let Some(&register) = rest.first() {
         // Two registers with one read of each lane.
@@ -432,7 +431,7 @@ fn load_apart<S: Source, C: Cpu, T: Unit>(frame: &mut Frame, access: &Access, at
             && let Some(&second) = rest.get(1)
         {
             // SAFETY: the CPU has the level: see the head of the file.
-            let row = unsafe { places.gather::<C, u64>(skip) };
+            let row = unsafe { places.gather::<C::Cpu, u64>(skip) };
             let (mut low, mut high) = ([T::default(); LANES], [T::default(); LANES]);
             for lane in 0..LANES {
                 (low[lane], high[lane]) = (T::from_word(row[lane]), T::from_word(row[lane] >> 32));
@@ -443,7 +442,7 @@ fn load_apart<S: Source, C: Cpu, T: Unit>(frame: &mut Frame, access: &Access, at
             continue;
         }
         // SAFETY: the CPU has the level: see the head of the file.
-        let row = unsafe { places.gather::<C, T>(skip) };
+        let row = unsafe { places.gather::<C::Cpu, T>(skip) };
         put(frame, access.signed, register, &row, taking);
         (rest, skip) = (&rest[1..], skip + T::BYTES as u64);
     }
@@ -451,23 +450,29 @@ fn load_apart<S: Source, C: Cpu, T: Unit>(frame: &mut Frame, access: &Access, at
 }
 
 #[inline(always)]
-fn store<S: Source, C: Cpu, T: Unit>(frame: &Frame, access: &Access, at: At<'_, '_>) -> bool {
-    let At { spaces, taking, hint } = at;
+fn store<C: RowCpu, S: Source, T: Unit>(
+    _: C,
+    frame: &Frame,
+    access: &Access,
+    spaces: &Spaces<'_>,
+    taking: u32,
+    hint: &mut u32,
+) -> bool {
     let registers = registers::<S>(access);
     let bytes = access_bytes::<S, T>(access);
     // A kernel's parameters are not to be written, and the general way says so.
     let checked = matches!(S::IS, None | Some((Memory::Generic | Memory::Kernel, _)));
     let refused = |cells: &Cells| checked && std::ptr::eq(cells, spaces.parameters);
-    let near = find_near::<S, C>(frame, &access.address, bytes, At { spaces, taking, hint: &mut *hint });
+    let near = find_near::<S, C::Cpu>(frame, &access.address, bytes, At { spaces, taking, hint: &mut *hint });
     match (near, registers) {
         (Some((cells, _)), _) if refused(cells) => return false,
         (Some((cells, Near::Row(at))), &[(slot, ..=32)]) if T::BYTES == 4 => {
             // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.write_row::<C, u32>(at, &frame.narrow[slot as usize].0) };
+            unsafe { cells.write_row::<C::Cpu, u32>(at, &frame.narrow[slot as usize].0) };
         }
         (Some((cells, Near::Row(at))), &[(slot, 64)]) if T::BYTES == 8 => {
             // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.write_row::<C, u64>(at, &frame.wide[slot as usize].0) };
+            unsafe { cells.write_row::<C::Cpu, u64>(at, &frame.wide[slot as usize].0) };
         }
         (Some((cells, Near::Same(at))), _) => {
             let last = order::winner(bytes, taking);
@@ -478,7 +483,7 @@ fn store<S: Source, C: Cpu, T: Unit>(frame: &Frame, access: &Access, at: At<'_, 
         _ => {
             let mut each = [0; LANES];
             let at = At { spaces, taking, hint };
-            let places = find_each::<S, C>(frame, &access.address, bytes, at, &mut each);
+            let places = find_each::<S, C::Cpu>(frame, &access.address, bytes, at, &mut each);
             let Some(places) = places.filter(|places| !refused(places.cells())) else { return false };
             for (index, &register) in registers.iter().enumerate() {
                 places.scatter((index * T::BYTES) as u64, &elements::<T>(frame, register), taking);

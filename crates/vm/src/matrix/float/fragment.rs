@@ -9,8 +9,8 @@ use super::lanes::{Addends, Factors, Words, half_of_sum, sums, value_of_half};
 use super::rules::{Order, Rule};
 use crate::lanes::LANES;
 #[cfg(target_arch = "x86_64")]
-use softwarp_num::Level;
-use softwarp_num::{Format, Vectorise, vectorised};
+use softwarp_num::Avx512;
+use softwarp_num::{Format, Vectorise, vectorised, vectorised_rare};
 
 /// A register of all lanes.
 pub type Row = [u32; LANES];
@@ -32,11 +32,10 @@ impl Sums {
 /// only two registers, and D then only its first two.
 pub fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sums) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if Level::current() == Level::Avx512 {
-        // SAFETY: the current level is at most the best, whose features were detected on this CPU.
-        if unsafe { super::wide::multiply(factors, a, b, c, d) } {
-            return true;
-        }
+    if let Some(cpu) = Avx512::current()
+        && super::wide::multiply(cpu, factors, a, b, c, d)
+    {
+        return true;
     }
     portable(factors, a, b, c, d)
 }
@@ -50,9 +49,8 @@ pub fn multiply_rows(
     writes: &[u32],
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if Level::current() == Level::Avx512 {
-        // SAFETY: the current level is at most the best, whose features were detected on this CPU.
-        return unsafe { super::wide::multiply_rows(factors, rows, reads, writes) };
+    if let Some(cpu) = Avx512::current() {
+        return super::wide::multiply_rows(cpu, factors, rows, reads, writes);
     }
     let _ = (factors, rows, reads, writes);
     false
@@ -69,7 +67,8 @@ pub fn portable(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sum
             vectorised(Multiply::<8, 2> { words, a: &[[a0, a1]], b: &[b0], c, d })
         }
         (Format::F16 | Format::Bf16, &[a0, a1, a2, a3], &[b0, b1]) => {
-            vectorised(Multiply::<16, 4> { words, a: &[[a0, a1], [a2, a3]], b: &[b0, b1], c, d })
+            // AVX-512 has its own way, above.
+            vectorised_rare(Multiply::<16, 4> { words, a: &[[a0, a1], [a2, a3]], b: &[b0, b1], c, d })
         }
         (Format::Tf32, &[a0, a1], &[b0]) => {
             vectorised(Multiply::<4, 1> { words, a: &[[a0, a1]], b: &[b0], c, d })

@@ -13,8 +13,8 @@ use super::rules::{Order, Rule};
 use crate::matrix::FloatProduct;
 use crate::matrix::lines::{Line, Places, ROWS};
 #[cfg(target_arch = "x86_64")]
-use softwarp_num::Level;
-use softwarp_num::{Format, Vectorise, vectorised};
+use softwarp_num::Avx512;
+use softwarp_num::{Avx2, Format, Vectorise};
 
 /// The most products of a sum: those of FP8.
 const LONGEST: usize = 32;
@@ -63,20 +63,32 @@ pub fn multiply(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
         return false;
     }
     #[cfg(target_arch = "x86_64")]
-    if Level::current() == Level::Avx512 {
-        // SAFETY: the current level is at most the best, whose features were detected on this CPU.
-        return unsafe { super::wide_panel::multiply(panel, c, d) };
+    if let Some(cpu) = Avx512::current() {
+        return super::wide_panel::multiply(cpu, panel, c, d);
     }
     portable(panel, c, d)
 }
 
 /// [`multiply`] in loops for any CPU.
 fn portable(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
+    // They take long to compile: with SSE2 alone, one serves all lengths.
+    if cfg!(target_arch = "x86_64") && Avx2::current().is_none() {
+        return Loops::<64> { panel, c, d }.run();
+    }
     match panel.length {
-        0..=8 => vectorised(Loops::<8> { panel, c, d }),
-        9..=16 => vectorised(Loops::<16> { panel, c, d }),
-        17..=32 => vectorised(Loops::<32> { panel, c, d }),
-        _ => vectorised(Loops::<64> { panel, c, d }),
+        0..=8 => sized(Loops::<8> { panel, c, d }),
+        9..=16 => sized(Loops::<16> { panel, c, d }),
+        17..=32 => sized(Loops::<32> { panel, c, d }),
+        _ => sized(Loops::<64> { panel, c, d }),
+    }
+}
+
+/// Runs the loops with AVX2, which is known to be there, or at the only level of another architecture.
+#[inline(always)]
+fn sized<const K: usize>(loops: Loops<'_, K>) -> bool {
+    match Avx2::current() {
+        Some(cpu) => cpu.run(loops),
+        None => !cfg!(target_arch = "x86_64") && loops.run(),
     }
 }
 

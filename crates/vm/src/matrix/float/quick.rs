@@ -8,7 +8,7 @@ use super::fragment::widened;
 use super::lanes::{Addends, Factors, Words, fits, half_of_sum, sums, value_of_half};
 use super::rules::Rule;
 use crate::matrix::FloatProduct;
-use softwarp_num::{Format, Vectorise, vectorised};
+use softwarp_num::{Avx2, Avx512, Format, Vectorise, vectorised};
 
 /// How many columns are worked on together.
 const WIDTH: usize = 16;
@@ -37,10 +37,25 @@ pub fn together(
     {
         return None;
     }
+    // They take long to compile: with SSE2 alone, one serves all lengths.
+    if cfg!(target_arch = "x86_64") && Avx2::current().is_none() {
+        return Together::<LONGEST> { product, rule, a, b, c, d }.run();
+    }
     match product.k {
-        ..=8 => vectorised(Together::<8> { product, rule, a, b, c, d }),
-        9..=16 => vectorised(Together::<16> { product, rule, a, b, c, d }),
-        _ => vectorised(Together::<LONGEST> { product, rule, a, b, c, d }),
+        ..=8 => sized(Together::<8> { product, rule, a, b, c, d }),
+        9..=16 => sized(Together::<16> { product, rule, a, b, c, d }),
+        _ => sized(Together::<LONGEST> { product, rule, a, b, c, d }),
+    }
+}
+
+/// Runs the loop at AVX2 or above, which is known to be there, or at the only level of another architecture.
+#[inline(always)]
+fn sized<const K: usize>(together: Together<'_, K>) -> Option<()> {
+    match (Avx512::current(), Avx2::current()) {
+        (Some(cpu), _) => cpu.run(together),
+        (_, Some(cpu)) => cpu.run(together),
+        _ if cfg!(target_arch = "x86_64") => None,
+        _ => together.run(),
     }
 }
 

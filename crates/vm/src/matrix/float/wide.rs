@@ -13,16 +13,13 @@
 
 use super::fragment::{Row, Sums};
 use crate::lanes;
-use softwarp_num::Format;
+use softwarp_num::{Avx512, Format};
 use std::arch::x86_64::*;
 
 /// What [`super::fragment::multiply`] does. Returns false also if a sum leaves 32 bits: then
 /// [`super::fragment::portable`] may still have the answer.
-///
-/// # Safety
-/// The CPU must have the features of [`softwarp_num::Level::Avx512`].
-pub unsafe fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sums) -> bool {
-    // SAFETY: the features are those that the caller answers for.
+pub fn multiply(_: Avx512, factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sums) -> bool {
+    // SAFETY: the token says that the CPU has the features.
     unsafe {
         match (a, b) {
             (&[a0, a1], &[b0]) => shaped([[a0, a1]], [b0], factors, c, d),
@@ -33,16 +30,14 @@ pub unsafe fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &
 }
 
 /// What [`super::fragment::multiply_rows`] does.
-///
-/// # Safety
-/// As of [`multiply`].
-pub unsafe fn multiply_rows(
+pub fn multiply_rows(
+    _: Avx512,
     factors: Format,
     rows: &mut [lanes::Row<u32>],
     reads: &[u32],
     writes: &[u32],
 ) -> bool {
-    // SAFETY: the features are those that the caller answers for.
+    // SAFETY: the token says that the CPU has the features.
     unsafe { in_rows(factors, rows, reads, writes) }
 }
 

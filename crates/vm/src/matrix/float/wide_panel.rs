@@ -19,7 +19,7 @@ use super::panel::Panel;
 use super::rules::{Order, Rule};
 use crate::matrix::lines::{Line, ROWS};
 use crate::matrix::vectors::{self, ORDER, WIDTH};
-use softwarp_num::Format;
+use softwarp_num::{Avx512, Format};
 use std::arch::x86_64::*;
 
 /// The exponent field in f32 of the least ordinary addend, 2^−100.
@@ -36,12 +36,9 @@ const PRODUCT: i32 = FACTORS[0] * 2 - 127;
 const MORE: i32 = PRODUCT + FACTORS[1] - FACTORS[0];
 
 /// What [`super::panel::multiply`] does.
-///
-/// # Safety
-/// The CPU must have the features of [`softwarp_num::Level::Avx512`].
-pub unsafe fn multiply(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
+pub fn multiply(_: Avx512, panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
     let narrow = panel.product.d == Format::F16;
-    // SAFETY: the features are those that the caller answers for.
+    // SAFETY: the token says that the CPU has the features.
     unsafe {
         match (panel.length, panel.places.is_some(), narrow) {
             (..=8, false, false) => product::<8, 8, false>(panel, c, d),

@@ -9,13 +9,12 @@ use super::{Factors, Int, IntegerProduct};
 use crate::matrix::float::fragment::{Row, Sums};
 use crate::matrix::lines::{Line, Places, ROWS};
 use crate::matrix::vectors::{self, ORDER, WIDTH};
+use softwarp_num::Avx512;
 use std::arch::x86_64::*;
 
 /// What [`super::panel`] does.
-///
-/// # Safety
-/// The CPU must have the features of [`softwarp_num::Level::Avx512`].
-pub unsafe fn multiply(
+pub fn multiply(
+    _: Avx512,
     product: &IntegerProduct,
     a: &[Line; ROWS],
     b: &[Line],
@@ -26,7 +25,7 @@ pub unsafe fn multiply(
     let Factors::Integers(of_a, of_b) = product.factors else { return false };
     let whole = if places.is_some() { 2 * product.k } else { product.k };
     let work = Work { of_a, of_b, saturate: product.saturate, stored: product.k, a, b, places, c };
-    // SAFETY: the features are those that the caller answers for.
+    // SAFETY: the token says that the CPU has the features.
     unsafe {
         match whole {
             0..=32 => work.run::<16>(d),

@@ -1,25 +1,21 @@
 //! Loads and stores of the most common kind: all lanes take part, with one element each, as wide as its register.
 //!
-//! `unsafe` is here for calls of what is compiled for CPU features: [`Direct::load`] and [`Direct::store`] take
-//! functions of the level that was detected, and within one of them everything is of its level.
+//! `unsafe` is here for calls of a level's instructions within functions that are compiled for it, as in `fast.rs`.
 
 use super::super::PIECES;
-use super::{alone, view};
+use super::{RowCpu, alone, view};
 use crate::lanes::{Frame, LANES, Word};
 use crate::memory::Spaces;
 use crate::memory::cell::{Piece, Unit};
-use crate::memory::wide::{self, Baseline, Cpu};
-use crate::ops::level;
+use crate::memory::wide::{self, Cpu};
 use crate::program::{Access, Address, Memory, NONE};
-use softwarp_num::Level;
+use softwarp_num::multiversion;
 
 /// An access, with all that it needs. It is done if each half of the warp is at one place or in a row, within the
 /// piece of memory where the access was before; which makes no difference between state spaces.
-///
-/// Unsafe to call for the CPU features it may need: those of the CPU's level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Direct {
-    run: unsafe fn(&mut Frame, &Direct, &Piece<'_>) -> bool,
+    run: Run,
     /// The slot of the addresses.
     base: u32,
     /// The slot of the elements.
@@ -68,8 +64,7 @@ impl Direct {
     /// Does it, if it is as it was before. Says whether it was.
     #[inline(always)]
     pub(in crate::warp) fn run(&self, frame: &mut Frame, pieces: &[Piece<'_>; PIECES]) -> bool {
-        // SAFETY: it is made with functions of the level that was detected.
-        unsafe { (self.run)(frame, self, &pieces[self.piece as usize % PIECES]) }
+        self.run.run(frame, self, &pieces[self.piece as usize % PIECES])
     }
 
     /// Looks where memory is, and does it, if that is all that was missing.
@@ -88,44 +83,28 @@ impl Direct {
     }
 }
 
-type Run = unsafe fn(&mut Frame, &Direct, &Piece<'_>) -> bool;
+multiversion! {
+    /// Does an access, if it is as it was before. Says whether it was.
+    struct Run(frame: &mut Frame, direct: &Direct, piece: &Piece<'_>) -> bool;
+}
 
 /// The functions that load and store elements, with addresses in rows of such words.
 fn runs<W: wide::Address, T: Unit + Word>() -> [Run; 2] {
-    macro_rules! at_level {
-        ($cpu:ty $(, $features:literal)?) => {{
-            $(#[target_feature(enable = $features)])?
-            fn load<W: wide::Address, T: Unit + Word>(
-                frame: &mut Frame,
-                direct: &Direct,
-                piece: &Piece<'_>,
-            ) -> bool {
-                load_directly::<$cpu, W, T>(frame, direct, piece)
-            }
-            $(#[target_feature(enable = $features)])?
-            fn store<W: wide::Address, T: Unit + Word>(
-                frame: &mut Frame,
-                direct: &Direct,
-                piece: &Piece<'_>,
-            ) -> bool {
-                store_directly::<$cpu, W, T>(frame, direct, piece)
-            }
-            [load::<W, T>, store::<W, T>]
-        }};
-    }
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => {
-            at_level!(wide::Avx512, "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
-        }
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => at_level!(wide::Avx2, "avx2,bmi1,bmi2"),
-        _ => at_level!(Baseline),
-    }
+    [loads::<W, T>().best(), stores::<W, T>().best()]
+}
+
+multiversion! {
+    fn loads[W: wide::Address, T: Unit + Word][W, T]
+        (frame: &mut Frame, direct: &Direct, piece: &Piece<'_>) -> bool: Run = load_directly;
+}
+multiversion! {
+    fn stores[W: wide::Address, T: Unit + Word][W, T]
+        (frame: &mut Frame, direct: &Direct, piece: &Piece<'_>) -> bool: Run = store_directly;
 }
 
 #[inline(always)]
-fn load_directly<C: Cpu, W: wide::Address, T: Unit + Word>(
+fn load_directly<C: RowCpu, W: wide::Address, T: Unit + Word>(
+    _: C,
     frame: &mut Frame,
     direct: &Direct,
     piece: &Piece<'_>,
@@ -135,7 +114,7 @@ fn load_directly<C: Cpu, W: wide::Address, T: Unit + Word>(
     let starts = leads.map(|lead| lead.plus(direct.offset).into());
     if alone(row, 1) == leads[0] {
         // SAFETY: the CPU has the level: see the head of the file.
-        let same = unsafe { C::halves(row, leads, 0) };
+        let same = unsafe { C::Cpu::halves(row, leads, 0) };
         let Some(values) = piece.elements::<T>(starts).filter(|_| same) else { return false };
         let (low, high) = T::rows_mut(frame)[direct.slot as usize].0.split_at_mut(LANES / 2);
         low.fill(values[0]);
@@ -144,13 +123,14 @@ fn load_directly<C: Cpu, W: wide::Address, T: Unit + Word>(
     }
     // SAFETY: the CPU has the level: see the head of the file.
     unsafe {
-        C::halves(row, leads, T::BYTES as u64)
-            && piece.read_halves::<C, T>(starts, &mut T::rows_mut(frame)[direct.slot as usize].0)
+        C::Cpu::halves(row, leads, T::BYTES as u64)
+            && piece.read_halves::<C::Cpu, T>(starts, &mut T::rows_mut(frame)[direct.slot as usize].0)
     }
 }
 
 #[inline(always)]
-fn store_directly<C: Cpu, W: wide::Address, T: Unit + Word>(
+fn store_directly<C: RowCpu, W: wide::Address, T: Unit + Word>(
+    _: C,
     frame: &mut Frame,
     direct: &Direct,
     piece: &Piece<'_>,
@@ -160,8 +140,8 @@ fn store_directly<C: Cpu, W: wide::Address, T: Unit + Word>(
     let starts = leads.map(|lead| lead.plus(direct.offset).into());
     // SAFETY: the CPU has the level: see the head of the file.
     unsafe {
-        C::halves(row, leads, T::BYTES as u64)
-            && piece.write_halves::<C, T>(starts, &T::rows(frame)[direct.slot as usize].0)
+        C::Cpu::halves(row, leads, T::BYTES as u64)
+            && piece.write_halves::<C::Cpu, T>(starts, &T::rows(frame)[direct.slot as usize].0)
     }
 }
 

@@ -1,19 +1,20 @@
 //! The two working formats of the conversion body: binary32 in a `u32`, binary64 in a `u64`.
 //!
 //! Every format of at most 32 bits has an exact image in binary32, everything else the conversions meet
-//! in binary64. The body is written once over [`Carrier`]; 32-bit lanes are twice as many per vector.
+//! in binary64. The body is written once over [`Working`]; 32-bit lanes are twice as many per vector.
 
 use crate::Rounding;
-use std::ops::{Add, BitAnd, BitOr, Not, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Not, Shl, Shr, Sub};
 
-/// A word that holds an IEEE binary format, with the operations the body needs. All of them vectorise.
-pub(crate) trait Carrier:
+/// A working format: a word that holds an IEEE binary format, with the operations the body needs. All of them vectorise.
+pub(crate) trait Working:
     Copy
     + Ord
     + Add<Output = Self>
     + Sub<Output = Self>
     + BitAnd<Output = Self>
     + BitOr<Output = Self>
+    + BitXor<Output = Self>
     + Not<Output = Self>
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
@@ -26,8 +27,6 @@ pub(crate) trait Carrier:
     const BIAS: i32;
     /// The pattern of +infinity.
     const INFINITY: Self;
-    /// The pattern of 1.0.
-    const ONE: Self;
     /// All ones.
     const MAX: Self;
     /// All bits but the sign.
@@ -52,14 +51,13 @@ pub(crate) trait Carrier:
     fn minus_or_zero(self, other: Self) -> Self;
 }
 
-macro_rules! carrier {
+macro_rules! working {
     ($word:ty, $float:ty, $mantissa:literal, $bias:literal) => {
-        impl Carrier for $word {
+        impl Working for $word {
             const BITS: u32 = <$word>::BITS;
             const MANTISSA: u32 = $mantissa;
             const BIAS: i32 = $bias;
             const INFINITY: $word = <$float>::INFINITY.to_bits();
-            const ONE: $word = (1.0 as $float).to_bits();
             const MAX: $word = <$word>::MAX;
             const MAGNITUDE: $word = <$word>::MAX >> 1;
 
@@ -111,5 +109,5 @@ macro_rules! carrier {
     };
 }
 
-carrier!(u32, f32, 23, 127);
-carrier!(u64, f64, 52, 1023);
+working!(u32, f32, 23, 127);
+working!(u64, f64, 52, 1023);
