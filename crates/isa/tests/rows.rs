@@ -1,12 +1,23 @@
 //! Every row of the instruction table parses, in release builds too: one that does not would be passed over in silence.
 
-use softwarp_isa::instruction::{Kind, Resolution, opcodes, resolve, spell, unparsed_rows};
+use softwarp_isa::instruction::{
+    Kind, Known, Opcode, Resolution, known, opcodes, resolve, spell, unparsed_rows,
+};
 
 #[test]
 fn every_row_of_the_table_parses() {
     let (rows, errors) = unparsed_rows();
     assert!(rows > 1_000, "the table has only {rows} rows");
     assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// An opcode is a value only if the table has it: `cvt` has a table of its own.
+#[test]
+fn every_opcode_has_rows() {
+    for opcode in Opcode::ALL {
+        let tabled = known(opcode.name()) == Some(Known::Tabled) && *opcode != Opcode::Cvt;
+        assert_eq!(spell(opcode.name(), |_| 0).is_some(), tabled, "{opcode}");
+    }
 }
 
 /// Forms by chance from every opcode's rows: each operand of each says what may stand for it.

@@ -16,7 +16,7 @@ fn nothing(_: &mut Frame, _: &Inst, _: u32) {}
 /// A loop for everything but what no loop will ever do.
 fn select(shape: &Shape) -> Option<(Kernel, u32)> {
     let refused = ["tex", "mma", "tcgen05", "cp", "mbarrier", "mapa", "ldmatrix", "barrier", "istypep"];
-    (!refused.contains(&shape.opcode)).then_some((Kernel::of(nothing), 5))
+    (!refused.contains(&shape.opcode.name())).then_some((Kernel::of(nothing), 5))
 }
 
 const HEAD: &str = ".version 8.6\n.target sm_90\n.address_size 64\n";

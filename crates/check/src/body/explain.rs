@@ -115,12 +115,7 @@ pub(super) fn bank(context: &Context<'_>, instruction: &Instruction, bank: u64) 
 
 /// The mnemonic, as the manual orders it.
 fn spelling(shape: &Shape) -> String {
-    let mut text = shape.opcode.to_owned();
-    for word in &shape.words {
-        text.push('.');
-        text.push_str(word);
-    }
-    text
+    shape.mnemonic()
 }
 
 /// A number of operands that no form of the mnemonic has.
@@ -508,15 +503,14 @@ impl Words<'_, '_, '_> {
 
     /// Another type for the instruction if the register's is one it has, else one for the register.
     fn type_help(&self, accepts: Accepts, name: &str, ty: Type) -> String {
-        let mut words = self.shape.words.clone();
+        let mut words: Vec<&str> = self.shape.words.iter().map(|word| word.name()).collect();
         if let [own] = self.shape.types[..]
             && self.walk.has_said_little()
             && accepts.ty == own
             && let Some(word) = words.iter_mut().find(|word| **word == own.name())
         {
             *word = ty.name();
-            let modifiers: Vec<&str> = words.clone();
-            if softwarp_isa::instruction::resolve(self.shape.opcode, &modifiers).is_ok() {
+            if softwarp_isa::instruction::resolve(self.shape.opcode.name(), &words).is_ok() {
                 return format!(
                     "use `{}.{}`, or declare `{name}` as .{}",
                     self.shape.opcode,

@@ -5,22 +5,22 @@
 //! are no fragment of the multiplicands. All of this was measured.
 
 use super::plan::Accepts;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode, Shape};
 use softwarp_isa::{Target, Type};
 
 /// What the elements of an operand may be.
 pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Accepts) -> Accepts {
     match shape.opcode {
-        "mma" | "wmma" => {}
-        "ldmatrix" => return accepts.with_predicates(),
-        "stmatrix" => return accepts.without(Accepts::INTEGER),
-        "tcgen05" => return accepts.with(Accepts::NO_PREDICATE),
+        Opcode::Mma | Opcode::Wmma => {}
+        Opcode::Ldmatrix => return accepts.with_predicates(),
+        Opcode::Stmatrix => return accepts.without(Accepts::INTEGER),
+        Opcode::Tcgen05 => return accepts.with(Accepts::NO_PREDICATE),
         _ => return accepts,
     }
-    let multiplicand = matches!(operand, "a" | "b") && !shape.words.contains(&"store");
+    let multiplicand = matches!(operand, "a" | "b") && !shape.has(Modifier::Store);
     let accumulator = operand == "c";
     let mut accepts = accepts;
-    let result = operand == "d" && !shape.words.contains(&"load");
+    let result = operand == "d" && !shape.has(Modifier::Load);
     if calls_function(shape, target) && !result {
         accepts = accepts.with(Accepts::NO_SPECIAL | Accepts::PLAIN | Accepts::NO_PREDICATE);
     }
@@ -30,7 +30,7 @@ pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Acc
     }
     if (multiplicand || metadata) && !calls_function(shape, target) {
         accepts = accepts.without(Accepts::INTEGER);
-        if shape.words.contains(&"m8n8k16") {
+        if shape.matrix().is_some_and(|matrix| matrix.name == "m8n8k16") {
             accepts = accepts.only(&[Type::B32, Type::S32, Type::U32]).without(Accepts::F32);
         } else if accepts.ty == Type::B32 && !converts_bytes(shape, target) {
             accepts = accepts.with_predicates();
@@ -58,29 +58,35 @@ pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Acc
 
 /// The same for single values of matrix instructions.
 pub(super) fn value(shape: &Shape, operand: &str, accepts: Accepts) -> Accepts {
-    let has = |word: &str| shape.words.contains(&word);
+    let has = |modifier| shape.has(modifier);
     match (shape.opcode, operand) {
-        ("movmatrix", _) => accepts.with_predicates(),
-        ("wgmma", "sp-meta") => accepts.without(Accepts::INTEGER),
-        ("tcgen05", "idesc") => accepts.with(Accepts::NO_OFFSET),
-        ("wgmma", "a-desc" | "b-desc") => accepts.with(Accepts::NO_VARIABLE).without(Accepts::F64),
-        ("tcgen05", "a-desc" | "b-desc" | "s-desc") => accepts.with(Accepts::NO_VARIABLE),
+        (Opcode::Movmatrix, _) => accepts.with_predicates(),
+        (Opcode::Wgmma, "sp-meta") => accepts.without(Accepts::INTEGER),
+        (Opcode::Tcgen05, "idesc") => accepts.with(Accepts::NO_OFFSET),
+        (Opcode::Wgmma, "a-desc" | "b-desc") => accepts.with(Accepts::NO_VARIABLE).without(Accepts::F64),
+        (Opcode::Tcgen05, "a-desc" | "b-desc" | "s-desc") => accepts.with(Accepts::NO_VARIABLE),
         // The assembler subtracts one from these.
-        ("tensormap", "b") if ["box_dim", "global_dim", "element_stride"].into_iter().any(has) => {
+        (Opcode::Tensormap, "b")
+            if [Modifier::BoxDim, Modifier::GlobalDim, Modifier::ElementStride].into_iter().any(has) =>
+        {
             accepts.without_type(Type::F32)
         }
-        ("cvt", "rbits") => accepts.with(Accepts::FIXED | Accepts::NO_VARIABLE),
+        (Opcode::Cvt, "rbits") => accepts.with(Accepts::FIXED | Accepts::NO_VARIABLE),
         _ => accepts,
     }
 }
 
 /// Whether the assembler calls a function for a form, whose arguments are registers.
 fn calls_function(shape: &Shape, target: Target) -> bool {
-    let has = |word: &str| shape.words.contains(&word);
-    let narrow = ["u4", "s4", "b1"].into_iter().any(has);
+    let has = |modifier| shape.has(modifier);
+    let narrow = has(Modifier::B1) || shape.types.iter().any(|ty| matches!(ty, Type::U4 | Type::S4));
     match shape.opcode {
-        "wmma" => has("store") || has("load") || narrow,
-        _ if has("m8n8k4") && shape.types.first() != Some(&Type::F64) => target.sm() >= 80,
+        Opcode::Wmma => has(Modifier::Store) || has(Modifier::Load) || narrow,
+        _ if shape.matrix().is_some_and(|matrix| matrix.name == "m8n8k4")
+            && shape.types.first() != Some(&Type::F64) =>
+        {
+            target.sm() >= 80
+        }
         _ => narrow && target.sm() >= 90,
     }
 }
@@ -89,5 +95,5 @@ fn calls_function(shape: &Shape, target: Target) -> bool {
 /// own: targets from sm_90 on, but for those that have such products.
 fn converts_bytes(shape: &Shape, target: Target) -> bool {
     let bytes = shape.types.iter().any(|ty| matches!(ty, Type::E4m3 | Type::E5m2));
-    shape.opcode == "mma" && bytes && (90..120).contains(&target.sm())
+    shape.opcode == Opcode::Mma && bytes && (90..120).contains(&target.sm())
 }

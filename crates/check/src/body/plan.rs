@@ -8,7 +8,7 @@ use super::fragment;
 use super::ranges::{self, Bounds};
 use super::rule::{self, AddressRule};
 use crate::context::Context;
-use softwarp_isa::instruction::{self, Access};
+use softwarp_isa::instruction::{self, Access, Modifier, Opcode};
 use softwarp_isa::instruction::{
     Fault, Fit, Kind, LiteralKind, Resolution, Selector, Shape, Signature, Space, Value, Wanted,
 };
@@ -229,12 +229,12 @@ impl Accepts {
         let flag = |holds: bool, flag| if holds { flag } else { 0 };
         let packs = special == Special::Mov && value.ty.class() == Class::Bits;
         let takes_addresses = value.forms.address || special == Special::Mov;
-        let reads_special = matches!(shape.opcode, "mov" | "cvt")
+        let reads_special = matches!(shape.opcode, Opcode::Mov | Opcode::Cvt)
             && shape.types.iter().all(|ty| !matches!(ty.class(), Class::Float | Class::Fixed));
         let forms = literal(LiteralKind::Integer, Accepts::INTEGER)
             | literal(LiteralKind::F32, Accepts::F32)
             | literal(LiteralKind::F64, Accepts::F64)
-            | flag(takes_addresses && !shape.words.contains(&"to"), Accepts::ADDRESS)
+            | flag(takes_addresses && !shape.has(Modifier::To), Accepts::ADDRESS)
             | flag(value.forms.special && reads_special, Accepts::SPECIAL)
             | flag(value.forms.negated, Accepts::NEGATED)
             | flag(value.forms.sink, Accepts::SINK)
@@ -242,13 +242,13 @@ impl Accepts {
             | flag(value.forms.minus, Accepts::MINUS)
             | flag(takes_braces(shape) && value.fit != Fit::Fixed, Accepts::BRACED);
         // The assembler does not mind the types of the packed operands of `dp4a`.
-        let packed = matches!(shape.opcode, "dp2a" | "dp4a") && value.ty == Type::B32;
+        let packed = matches!(shape.opcode, Opcode::Dp2a | Opcode::Dp4a) && value.ty == Type::B32;
         let converted = matches!(value.fit, Fit::Convert(..)) && !value.ty.is_fundamental();
         let fixed = matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized) && !packed || converted;
         // The address of a variable and an offset make a number of 32 bits there.
         let no_variable = fixed && value.fit != Fit::AddressSized && value.ty.bits() != 32
             || !value.ty.is_fundamental()
-            || shape.opcode == "createpolicy" && value.ty.bits() == 64;
+            || shape.opcode == Opcode::Createpolicy && value.ty.bits() == 64;
         let converts = special == Special::Address && value.forms.address;
         let moves_predicate = special == Special::Mov && value.ty == Type::Pred;
         let forms = forms
@@ -257,11 +257,11 @@ impl Accepts {
             | flag(no_variable && special != Special::Address, Accepts::NO_VARIABLE)
             | flag(fixed && special != Special::Address, Accepts::FIXED);
         let space = match (special, shape.opcode) {
-            (Special::Address, "mapa" | "getctarank") => Some(Space::Shared),
+            (Special::Address, Opcode::Mapa | Opcode::Getctarank) => Some(Space::Shared),
             (Special::Address, _) => shape.spaces.first().copied(),
             _ => None,
         };
-        let video = VIDEO_OPCODES.contains(&shape.opcode.trim_end_matches(['2', '4']));
+        let video = shape.opcode.video_elements().is_some();
         Accepts { registers, forms, ty: value.ty, space, selector: value.forms.selector, video }
     }
 
@@ -448,7 +448,7 @@ impl Plans {
             Err(fault) => Verdict::Fault(Box::new(fault)),
             Ok(Resolution::Shape(shape)) => {
                 special = Special::of(&shape);
-                narrow = shape.opcode == "cvta" && shape.types == [Type::U32];
+                narrow = shape.opcode == Opcode::Cvta && shape.types == [Type::U32];
                 for (n, signature) in shape.signatures.iter().enumerate() {
                     let mut open = signature.shut_gate(context.version(), context.target()).is_none();
                     if !open && is_demoted(context, &shape, signature) {
@@ -512,7 +512,7 @@ impl Plans {
                 let parts = [self.want_of(shape, first, case), self.want_of(shape, second, case)];
                 let place = self.wants.len() as u32;
                 self.wants.extend(parts);
-                let texture = matches!(shape.opcode, "tex" | "tld4");
+                let texture = matches!(shape.opcode, Opcode::Tex | Opcode::Tld4);
                 let since = texture.then_some((Version::new(7, 1), 60));
                 What::Pair { parts: place, second_optional, since }
             }
@@ -530,8 +530,8 @@ impl Plans {
                     element = element.with(Accepts::NO_SPECIAL);
                 }
                 // The assembler lets one register stand for all that a surface or `st.async` stores.
-                let stores =
-                    shape.opcode == "sust" || (shape.opcode == "st" && shape.words.contains(&"async"));
+                let stores = shape.opcode == Opcode::Sust
+                    || (shape.opcode == Opcode::St && shape.has(Modifier::Async));
                 let bare = *bare || (stores && shape.vector > 1);
                 What::Vector { counts: self.counts.len() as u32 - 1, element, bare }
             }
@@ -539,10 +539,10 @@ impl Plans {
             Kind::Handle { of, coordinates } => What::Handle {
                 of: *of,
                 coordinates: coordinates.map(|all| (all.counts, Accepts::new(&all.element, shape, special))),
-                array: shape.words.iter().any(|word| ARRAY_GEOMETRIES.contains(word)),
-                cube: shape.words.iter().any(|word| matches!(*word, "cube" | "acube"))
-                    && !shape.words.contains(&"level"),
-                of_sampler: shape.words.iter().any(|word| SAMPLER_QUERIES.contains(word)),
+                array: shape.modifiers.iter().any(|word| ARRAY_GEOMETRIES.contains(word)),
+                cube: (shape.has(Modifier::Cube) || shape.has(Modifier::Acube))
+                    && !shape.has(Modifier::Level),
+                of_sampler: shape.modifiers.iter().any(|word| SAMPLER_QUERIES.contains(word)),
             },
             Kind::Tensor { dimensions } => What::Tensor { dimensions: *dimensions },
             Kind::Immediate(range) => What::Immediate(*range),
@@ -560,7 +560,7 @@ impl Plans {
 fn is_demoted(context: &Context<'_>, shape: &Shape, signature: &Signature) -> bool {
     const FIRST_WITH_F64: u16 = 13;
     // There are no such roundings of `.f32` there.
-    let directed = shape.words.iter().any(|word| matches!(*word, "rm" | "rp"));
+    let directed = shape.has(Modifier::Rm) || shape.has(Modifier::Rp);
     if context.target().sm() >= FIRST_WITH_F64 || !shape.types.contains(&Type::F64) || directed {
         return false;
     }
@@ -568,59 +568,61 @@ fn is_demoted(context: &Context<'_>, shape: &Shape, signature: &Signature) -> bo
     first.is_some_and(|target| signature.shut_gate(context.version(), target).is_none())
 }
 
-/// The video instructions; the SIMD ones have a digit more.
-const VIDEO_OPCODES: [&str; 10] =
-    ["vadd", "vsub", "vabsdiff", "vmin", "vmax", "vavrg", "vshl", "vshr", "vmad", "vset"];
-
 /// Whether this is a SIMD video instruction, such as `vadd4`: its sources are plain registers.
 fn is_simd_video(shape: &Shape) -> bool {
-    let scalar = shape.opcode.trim_end_matches(['2', '4']);
-    scalar != shape.opcode && VIDEO_OPCODES.contains(&scalar)
+    shape.opcode.video_elements().is_some_and(|elements| elements > 1)
 }
 
 /// Whether the derivatives of a texture's coordinates are moved one by one, which takes no special registers.
 fn calls_for_gradients(shape: &Shape, operand: &str) -> bool {
-    let solid = shape.words.iter().any(|word| matches!(*word, "3d" | "cube" | "acube"));
+    let solid =
+        shape.modifiers.iter().any(|word| matches!(word, Modifier::D3 | Modifier::Cube | Modifier::Acube));
     solid && matches!(operand, "dPdx" | "dPdy")
 }
 
 /// Opcodes that have vectors in some forms: in the others `{a}` may stand for `a`.
-const VECTOR_OPCODES: [&str; 5] = ["ld", "ldu", "st", "suld", "sust"];
+const VECTOR_OPCODES: [Opcode; 5] = [Opcode::Ld, Opcode::Ldu, Opcode::St, Opcode::Suld, Opcode::Sust];
 
 /// Whether `{a}` may stand for `a`: in floating-point forms of `multimem` too, which have vectors.
 fn takes_braces(shape: &Shape) -> bool {
     let floats = || shape.types.iter().any(|ty| matches!(ty.class(), Class::Float | Class::Fixed));
-    VECTOR_OPCODES.contains(&shape.opcode) && !shape.words.contains(&"async")
+    VECTOR_OPCODES.contains(&shape.opcode) && !shape.has(Modifier::Async)
         || shape
             .types
             .iter()
             .any(|ty| matches!(ty, Type::E4m3x4 | Type::E5m2x4 | Type::E3m2x4 | Type::E2m3x4))
-            && matches!(shape.opcode, "add" | "sub" | "mul" | "fma")
-        || (shape.opcode == "multimem" && !shape.words.contains(&"red") && floats())
+            && matches!(shape.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma)
+        || (shape.opcode == Opcode::Multimem && !shape.has(Modifier::Red) && floats())
 }
 
 /// Opcodes whose vectors of floats may be vectors of integers, as far as the assembler minds.
-const LOOSE_VECTORS: [&str; 6] = ["ld", "ldu", "st", "atom", "red", "multimem"];
+const LOOSE_VECTORS: [Opcode; 6] =
+    [Opcode::Ld, Opcode::Ldu, Opcode::St, Opcode::Atom, Opcode::Red, Opcode::Multimem];
 
 /// Opcodes of which the same is true of results only.
-const LOOSE_RESULTS: [&str; 2] = ["tex", "tld4"];
+const LOOSE_RESULTS: [Opcode; 2] = [Opcode::Tex, Opcode::Tld4];
 
-const ARRAY_GEOMETRIES: [&str; 4] = ["a1d", "a2d", "acube", "a2dms"];
+const ARRAY_GEOMETRIES: [Modifier; 4] = [Modifier::A1d, Modifier::A2d, Modifier::Acube, Modifier::A2dms];
 
 /// What `txq` asks of the sampler, where textures and samplers are separate (section 9.7.10.3).
-const SAMPLER_QUERIES: [&str; 5] =
-    ["filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2", "force_unnormalized_coords"];
+const SAMPLER_QUERIES: [Modifier; 5] = [
+    Modifier::FilterMode,
+    Modifier::AddrMode0,
+    Modifier::AddrMode1,
+    Modifier::AddrMode2,
+    Modifier::ForceUnnormalizedCoords,
+];
 
 impl Special {
     fn of(shape: &Shape) -> Special {
         match shape.opcode {
-            "ld" | "ldu" => Special::Load,
-            "st" => Special::Store,
-            "atom" | "red" => Special::Update,
-            "mov" => Special::Mov,
-            "cvta" | "mapa" | "getctarank" => Special::Address,
-            "call" => Special::Call,
-            "brx" => Special::IndexedBranch,
+            Opcode::Ld | Opcode::Ldu => Special::Load,
+            Opcode::St => Special::Store,
+            Opcode::Atom | Opcode::Red => Special::Update,
+            Opcode::Mov => Special::Mov,
+            Opcode::Cvta | Opcode::Mapa | Opcode::Getctarank => Special::Address,
+            Opcode::Call => Special::Call,
+            Opcode::Brx => Special::IndexedBranch,
             _ => Special::No,
         }
     }

@@ -4,7 +4,7 @@
 //! Ranges of operands that are always constants are in the instruction table; here are those that it has no
 //! words for.
 
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode, Shape};
 
 /// The values that a constant can have.
 #[derive(Clone, Copy, Debug)]
@@ -37,36 +37,36 @@ const fn range(least: i64, most: i64) -> Bounds {
 
 /// Opcodes, a word that the mnemonic must have (any mnemonic without one), operands as the manual names them,
 /// and their bounds. The first row that fits counts.
-type Row = (&'static [&'static str], &'static str, &'static [&'static str], Bounds);
+type Row = (&'static [Opcode], Option<Modifier>, &'static [&'static str], Bounds);
 
-const BARRIERS: &[&str] = &["bar", "barrier"];
+const BARRIERS: &[Opcode] = &[Opcode::Bar, Opcode::Barrier];
 const ALL: Bounds = range(i64::MIN, i64::MAX);
 
 #[rustfmt::skip]
 static ROWS: &[Row] = &[
-    (BARRIERS,               "",                  &["a"],      Bounds { low_word: true, ..range(0, 15) }),
-    (BARRIERS,               "arrive",            &["b"],      Bounds { multiple: 32, not_zero: true, ..ALL }),
-    (BARRIERS,               "",                  &["b"],      Bounds { multiple: 32, ..ALL }),
-    (&["mbarrier"],          "init",              &["count"],  range(1, 0xf_ffff)),
-    (&["mbarrier"],          "",                  &["count"],  range(1, i64::MAX)),
-    (&["mbarrier"],          "",                  &["parity"], range(0, 1)),
-    (&["bfe"],               "",                  &["b", "c"], range(0, 255)),
-    (&["bfi"],               "",                  &["c", "e"], range(0, 255)),
-    (&["pmevent"],           "mask",              &["a"],      range(0, 0xffff)),
-    (&["setmaxnreg"],        "",                  &["count"],  Bounds { multiple: 8, ..range(24, 256) }),
-    (&["cp", "multimem"],    "bulk",              &["size"],   Bounds { multiple: 16, ..range(0, 0xf_fff0) }),
-    (&["cp"],                "async",             &["src-size"], range(0, 16)),
-    (&["alloca"],            "",                  &["align"],  Bounds { power: true, ..range(1, 0x8000_0000) }),
-    (&["st"],                "bulk",              &["size"],   Bounds { multiple: 8, ..range(0, 0x100_0000) }),
-    (&["tcgen05"],           "",                  &["nCols"],  Bounds { multiple: 32, power: true, low_word: true, ..range(32, 512) }),
-    (&["wgmma"],             "mma_async",         &["imm-scale-a", "imm-scale-b"], Bounds { not_zero: true, ..range(-1, 1) }),
-    (&["wgmma"],             "mma_async",         &["imm-trans-a", "imm-trans-b", "scale-d"], range(0, 1)),
-    (&["wgmma"],             "wait_group",        &["n"],      range(0, i64::MAX)),
-    (&["tensormap"],         "",                  &["ord"],    range(0, 4)),
-    (&["tensormap"],         "elemtype",          &["b"],      range(0, 12)),
-    (&["tensormap"],         "interleave_layout", &["b"],      range(0, 2)),
-    (&["tensormap"],         "swizzle_mode",      &["b"],      range(0, 3)),
-    (&["tensormap"],         "fill_mode",         &["b"],      range(0, 1)),
+    (BARRIERS,               None,                  &["a"],      Bounds { low_word: true, ..range(0, 15) }),
+    (BARRIERS,               Some(Modifier::Arrive),            &["b"],      Bounds { multiple: 32, not_zero: true, ..ALL }),
+    (BARRIERS,               None,                  &["b"],      Bounds { multiple: 32, ..ALL }),
+    (&[Opcode::Mbarrier],          Some(Modifier::Init),              &["count"],  range(1, 0xf_ffff)),
+    (&[Opcode::Mbarrier],          None,                  &["count"],  range(1, i64::MAX)),
+    (&[Opcode::Mbarrier],          None,                  &["parity"], range(0, 1)),
+    (&[Opcode::Bfe],               None,                  &["b", "c"], range(0, 255)),
+    (&[Opcode::Bfi],               None,                  &["c", "e"], range(0, 255)),
+    (&[Opcode::Pmevent],           Some(Modifier::Mask),              &["a"],      range(0, 0xffff)),
+    (&[Opcode::Setmaxnreg],        None,                  &["count"],  Bounds { multiple: 8, ..range(24, 256) }),
+    (&[Opcode::Cp, Opcode::Multimem],    Some(Modifier::Bulk),              &["size"],   Bounds { multiple: 16, ..range(0, 0xf_fff0) }),
+    (&[Opcode::Cp],                Some(Modifier::Async),             &["src-size"], range(0, 16)),
+    (&[Opcode::Alloca],            None,                  &["align"],  Bounds { power: true, ..range(1, 0x8000_0000) }),
+    (&[Opcode::St],                Some(Modifier::Bulk),              &["size"],   Bounds { multiple: 8, ..range(0, 0x100_0000) }),
+    (&[Opcode::Tcgen05],           None,                  &["nCols"],  Bounds { multiple: 32, power: true, low_word: true, ..range(32, 512) }),
+    (&[Opcode::Wgmma],             Some(Modifier::MmaAsync),         &["imm-scale-a", "imm-scale-b"], Bounds { not_zero: true, ..range(-1, 1) }),
+    (&[Opcode::Wgmma],             Some(Modifier::MmaAsync),         &["imm-trans-a", "imm-trans-b", "scale-d"], range(0, 1)),
+    (&[Opcode::Wgmma],             Some(Modifier::WaitGroup),        &["n"],      range(0, i64::MAX)),
+    (&[Opcode::Tensormap],         None,                  &["ord"],    range(0, 4)),
+    (&[Opcode::Tensormap],         Some(Modifier::Elemtype),          &["b"],      range(0, 12)),
+    (&[Opcode::Tensormap],         Some(Modifier::InterleaveLayout), &["b"],      range(0, 2)),
+    (&[Opcode::Tensormap],         Some(Modifier::SwizzleMode),      &["b"],      range(0, 3)),
+    (&[Opcode::Tensormap],         Some(Modifier::FillMode),         &["b"],      range(0, 1)),
 ];
 
 /// The bounds of an operand of this form.
@@ -74,7 +74,7 @@ pub(super) fn of(shape: &Shape, operand: &str) -> Option<&'static Bounds> {
     let row = ROWS.iter().find(|(opcodes, word, operands, _)| {
         opcodes.contains(&shape.opcode)
             && operands.contains(&operand)
-            && (word.is_empty() || shape.words.contains(word))
+            && word.is_none_or(|word| shape.has(word))
     });
     row.map(|(.., bounds)| bounds)
 }
@@ -96,8 +96,8 @@ pub(super) fn of_elements(shape: &Shape, operand: &str) -> &'static [Bounds] {
         "id-b" => 1,
         _ => return &[],
     };
-    let has = |word: &str| shape.words.contains(&word);
-    let scales = match (has("scale_vec::4X"), has("kind::mxf8f6f4")) {
+    let has = |modifier| shape.has(modifier);
+    let scales = match (has(Modifier::ScaleVec4X), has(Modifier::KindMxf8f6f4)) {
         (true, _) => 2,
         (_, true) => 0,
         _ => 1,

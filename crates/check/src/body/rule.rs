@@ -5,7 +5,7 @@
 //! makes calls of want the width of the address, and a few instructions want one type. All of this was measured.
 
 use softwarp_isa::StateSpace;
-use softwarp_isa::instruction::{Shape, Space};
+use softwarp_isa::instruction::{Modifier, Opcode, Shape, Space};
 
 /// Rules for the address operands of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,58 +45,80 @@ pub(super) enum Width {
 }
 
 /// Opcodes of which a 32-bit address of global or generic memory turns on the 32-bit ABI.
-const WIDE_ADDRESSES: [&str; 10] =
-    ["ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu", "discard", "applypriority", "mbarrier"];
+const WIDE_ADDRESSES: [Opcode; 10] = [
+    Opcode::Ld,
+    Opcode::Ldu,
+    Opcode::St,
+    Opcode::Atom,
+    Opcode::Red,
+    Opcode::Prefetch,
+    Opcode::Prefetchu,
+    Opcode::Discard,
+    Opcode::Applypriority,
+    Opcode::Mbarrier,
+];
 
 /// The rule for an operand that is an address in one of these spaces.
 pub(super) fn of(shape: &Shape, operand: &str, spaces: &[Space]) -> AddressRule {
-    let has = |word: &str| shape.words.contains(&word);
+    let has = |modifier| shape.has(modifier);
     let generic = spaces == [Space::Generic];
-    let asynchronous = has("async");
+    let asynchronous = has(Modifier::Async);
     let width = match shape.opcode {
-        "tcgen05" if spaces == [Space::Tensor] && has("mma") => Width::Bits,
-        "tcgen05" if spaces == [Space::Tensor] => Width::Word,
-        "tcgen05" | "wmma" => Width::WordOrLong,
-        "ldmatrix" | "stmatrix" if generic => Width::WordOrLong,
-        "tensormap" if has("tile") => Width::WordOrLong,
-        "prefetch" if has("tensormap") => Width::WordOrLong,
-        "st" | "red" if asynchronous && (generic || operand != "mbar") => Width::WordOrLong,
-        "multimem" if asynchronous && !has("bulk") => Width::WordOrLong,
-        "multimem" if has("red") && !has("bulk") && shape.vector == 1 => Width::Long,
-        "cp" if generic && has("arrive") => Width::WordOrLong,
-        "cp" if has("bulk") && !has("tensor") && !has("reduce") && operand == "mbar" => Width::NotSixteen,
+        Opcode::Tcgen05 if spaces == [Space::Tensor] && has(Modifier::Mma) => Width::Bits,
+        Opcode::Tcgen05 if spaces == [Space::Tensor] => Width::Word,
+        Opcode::Tcgen05 | Opcode::Wmma => Width::WordOrLong,
+        Opcode::Ldmatrix | Opcode::Stmatrix if generic => Width::WordOrLong,
+        Opcode::Tensormap if has(Modifier::Tile) => Width::WordOrLong,
+        Opcode::Prefetch if has(Modifier::Tensormap) => Width::WordOrLong,
+        Opcode::St | Opcode::Red if asynchronous && (generic || operand != "mbar") => Width::WordOrLong,
+        Opcode::Multimem if asynchronous && !has(Modifier::Bulk) => Width::WordOrLong,
+        Opcode::Multimem if has(Modifier::Red) && !has(Modifier::Bulk) && shape.vector == 1 => Width::Long,
+        Opcode::Cp if generic && has(Modifier::Arrive) => Width::WordOrLong,
+        Opcode::Cp
+            if has(Modifier::Bulk)
+                && !has(Modifier::Tensor)
+                && !has(Modifier::Reduce)
+                && operand == "mbar" =>
+        {
+            Width::NotSixteen
+        }
         _ => Width::Any,
     };
     let all_wide = spaces.iter().all(|space| matches!(space, Space::Generic | Space::Global));
-    let reads_many =
-        shape.opcode == "multimem" && (has("ld_reduce") || has("st")) && !has("bulk") && all_wide;
-    let checked_barrier = shape.opcode == "mbarrier" && !has("check_layout");
+    let reads_many = shape.opcode == Opcode::Multimem
+        && (has(Modifier::LdReduce) || has(Modifier::St))
+        && !has(Modifier::Bulk)
+        && all_wide;
+    let checked_barrier = shape.opcode == Opcode::Mbarrier && !has(Modifier::CheckLayout);
     AddressRule {
         wide: all_wide
             && !asynchronous
-            && ((!has("tensormap") && WIDE_ADDRESSES.contains(&shape.opcode)) || reads_many),
+            && ((!has(Modifier::Tensormap) && WIDE_ADDRESSES.contains(&shape.opcode)) || reads_many),
         width,
         no_special: checked_barrier
-            || shape.opcode == "prefetchu"
-            || (shape.opcode == "tcgen05" && (spaces == [Space::Tensor] || (has("alloc") && !generic))),
+            || shape.opcode == Opcode::Prefetchu
+            || (shape.opcode == Opcode::Tcgen05
+                && (spaces == [Space::Tensor] || (has(Modifier::Alloc) && !generic))),
         only: match shape.opcode {
-            "prefetchu" => Some(StateSpace::Global),
+            Opcode::Prefetchu => Some(StateSpace::Global),
             _ if checked_barrier && generic => Some(StateSpace::Shared),
             _ => None,
         },
-        opaque: (width != Width::WordOrLong || shape.opcode == "tensormap")
+        opaque: (width != Width::WordOrLong || shape.opcode == Opcode::Tensormap)
             && width != Width::Word
             && width != Width::Bits
-            && !matches!(shape.opcode, "ld" | "ldu" | "mbarrier" | "atom")
-            && !(matches!(shape.opcode, "st" | "multimem") && has_store(shape) && operand != "mbar"),
-        bare: shape.opcode == "cp"
-            && has("tensor")
+            && !matches!(shape.opcode, Opcode::Ld | Opcode::Ldu | Opcode::Mbarrier | Opcode::Atom)
+            && !(matches!(shape.opcode, Opcode::St | Opcode::Multimem)
+                && has_store(shape)
+                && operand != "mbar"),
+        bare: shape.opcode == Opcode::Cp
+            && has(Modifier::Tensor)
             && spaces.iter().all(|space| space.of_variables() == Some(StateSpace::Shared)),
-        unchecked: shape.opcode == "fence",
+        unchecked: shape.opcode == Opcode::Fence,
     }
 }
 
 /// Whether a form stores registers.
 fn has_store(shape: &Shape) -> bool {
-    shape.opcode == "st" || shape.words.contains(&"st")
+    shape.opcode == Opcode::St || shape.has(Modifier::St)
 }

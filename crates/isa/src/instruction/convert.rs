@@ -24,21 +24,17 @@ pub(super) fn resolve(modifiers: &[&str]) -> Result<Resolution, Fault> {
 }
 
 fn shape(form: Form) -> Shape {
-    let pack = (form.opcode() == Opcode::CvtPack).then_some("pack");
-    let modifiers = form.modifiers().iter().map(|modifier| modifier.name());
-    let types = form.types().iter().map(|ty| ty.name());
-    Shape {
-        opcode: "cvt",
-        words: pack.into_iter().chain(modifiers).chain(types).collect(),
-        types: form.types().to_vec(),
-        spaces: Vec::new(),
-        vector: 1,
-        signatures: vec![Signature {
-            syntax: form.syntax_line(),
-            operands: form.operands().iter().map(|operand| wanted(form, operand)).collect(),
-            gates: gates(form),
-        }],
-    }
+    let pack = (form.opcode() == Opcode::CvtPack).then_some(super::Modifier::Pack);
+    let modifiers =
+        form.modifiers().iter().filter_map(|modifier| super::Modifier::from_name(modifier.name()));
+    let types = form.types().iter().map(|&ty| super::Modifier::Type(ty));
+    let words = pack.into_iter().chain(modifiers).chain(types).collect();
+    let signature = Signature {
+        syntax: form.syntax_line(),
+        operands: form.operands().iter().map(|operand| wanted(form, operand)).collect(),
+        gates: gates(form),
+    };
+    Shape { signatures: vec![signature], ..Shape::new(super::Opcode::Cvt, words) }
 }
 
 /// Where a form exists. The oldest modules have no `.ftz`, and PTX 1.4 has it only where `.f32` meets types of 16 and 32

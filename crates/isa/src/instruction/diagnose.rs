@@ -4,7 +4,7 @@
 
 use super::row::{Parsed, Slot};
 use super::words::{Order, names_word, order};
-use super::{Fault, FaultKind};
+use super::{Fault, FaultKind, Opcode};
 use crate::nearest::nearest;
 use crate::table;
 
@@ -26,7 +26,7 @@ impl Attempt<'_> {
 }
 
 /// Why none of the rows covers the words.
-pub(super) fn fault(opcode: &'static str, rows: &[Parsed], words: &[&str]) -> Fault {
+pub(super) fn fault(opcode: Opcode, rows: &[Parsed], words: &[&str]) -> Fault {
     if let Some(fault) = foreign_word(opcode, rows, words) {
         return fault;
     }
@@ -41,16 +41,16 @@ pub(super) fn fault(opcode: &'static str, rows: &[Parsed], words: &[&str]) -> Fa
             let text = words[word].to_owned();
             let kind = if words[..word].contains(&words[word]) {
                 FaultKind::Duplicate { word: text }
-            } else if names_word(opcode, &text) && missing.is_some() {
+            } else if names_word(opcode.name(), &text) && missing.is_some() {
                 FaultKind::Misplaced { word: text }
             } else {
-                let choices = missing.map_or(Vec::new(), |&slot| best.row.slots[slot].choices.clone());
+                let choices = missing.map_or(Vec::new(), |&slot| names(&best.row.slots[slot]));
                 FaultKind::Combination { word: text, choices }
             };
             (kind, vec![word])
         }
         (None, Some(&slot)) => {
-            let choices = best.row.slots[slot].choices.clone();
+            let choices = names(&best.row.slots[slot]);
             let what = what(&choices);
             (FaultKind::Missing { choices, what }, Vec::new())
         }
@@ -61,6 +61,11 @@ pub(super) fn fault(opcode: &'static str, rows: &[Parsed], words: &[&str]) -> Fa
         }
     };
     Fault { kind, words: at, nearest }
+}
+
+/// The words that may stand in a slot.
+fn names(slot: &Slot) -> Vec<&'static str> {
+    slot.choices.iter().map(|word| word.name()).collect()
 }
 
 /// What a set of words is called.
@@ -80,12 +85,12 @@ fn what(choices: &[&str]) -> &'static str {
 }
 
 /// A word that no row of the opcode has.
-fn foreign_word(opcode: &'static str, rows: &[Parsed], words: &[&str]) -> Option<Fault> {
+fn foreign_word(opcode: Opcode, rows: &[Parsed], words: &[&str]) -> Option<Fault> {
     let slots = || rows.iter().flat_map(|row| &row.slots);
-    let has = |word: &str| slots().any(|slot: &Slot| slot.choices.contains(&word));
+    let has = |word: &str| slots().any(|slot: &Slot| slot.choice(word).is_some());
     let at = words.iter().position(|word| !has(word))?;
     let word = words[at].to_owned();
-    let own = || slots().flat_map(|slot| slot.choices.iter().copied());
+    let own = || slots().flat_map(|slot| slot.choices.iter().map(|word| word.name()));
     let meant = nearest(&word, own());
     let corrected = meant.and_then(|meant| {
         let mut words = words.to_vec();
@@ -94,7 +99,7 @@ fn foreign_word(opcode: &'static str, rows: &[Parsed], words: &[&str]) -> Option
         Some(spelling(opcode, &best, &words))
     });
     let kind = if table::is_word(&word) {
-        FaultKind::NotWithOpcode { opcode, word }
+        FaultKind::NotWithOpcode { opcode: opcode.name(), word }
     } else {
         let nearest = meant.or_else(|| nearest(&word, table::all_words()));
         FaultKind::UnknownModifier { word, nearest }
@@ -116,7 +121,7 @@ fn attempt<'r>(row: &'r Parsed, words: &[&str]) -> Attempt<'r> {
     for (index, slot) in row.slots.iter().enumerate() {
         let fits = |&at: &usize| {
             let placed = index >= named || at == index;
-            left[at] && placed && slot.choices.contains(&words[at])
+            left[at] && placed && slot.choice(words[at]).is_some()
         };
         if let Some(at) = (0..words.len()).find(fits) {
             left[at] = false;
@@ -130,13 +135,13 @@ fn attempt<'r>(row: &'r Parsed, words: &[&str]) -> Attempt<'r> {
 }
 
 /// The spelling that the row would have wanted.
-fn spelling(opcode: &str, attempt: &Attempt<'_>, words: &[&str]) -> String {
-    let mut text = opcode.to_owned();
+fn spelling(opcode: Opcode, attempt: &Attempt<'_>, words: &[&str]) -> String {
+    let mut text = opcode.name().to_owned();
     for (slot, filled) in attempt.row.slots.iter().zip(&attempt.filled) {
         let word = match filled {
             Some(at) => Some(words[*at]),
             None if slot.optional => None,
-            None => slot.choices.first().copied(),
+            None => slot.choices.first().map(|word| word.name()),
         };
         if let Some(word) = word {
             text.push('.');

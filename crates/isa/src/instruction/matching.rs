@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
+use super::Modifier::{
+    A1d, A2d, A2dms, Acube, Cube, D1, D2, D2Ms, D3, Im2colW, Im2colW128, TileGather4, TileScatter4,
+};
 use super::row::{self, Count, Parsed, Presence, Row, Section, Ty};
 use super::words::{Order, in_name, is_idle, order};
 use super::{
-    Access, Coordinates, Fault, FaultKind, Fit, Forms, Gate, Kind, Known, Resolution, Shape, Signature,
-    Space, Value, Wanted, convert, diagnose,
+    Access, Coordinates, Fault, FaultKind, Fit, Forms, Gate, Kind, Known, Modifier, Opcode, Resolution,
+    Shape, Signature, Space, Value, Wanted, convert, diagnose,
 };
 use crate::nearest::nearest;
 use crate::table::{self, SECTIONS, UNTABLED, UNTABLED_WORDS};
@@ -19,13 +22,13 @@ struct Entry {
     parsed: OnceLock<Vec<Parsed>>,
 }
 
-static INDEX: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
-    let mut index: HashMap<&'static str, Entry> = HashMap::new();
+static INDEX: LazyLock<HashMap<Opcode, Entry>> = LazyLock::new(|| {
+    let mut index: HashMap<Opcode, Entry> = HashMap::new();
     for section in SECTIONS {
         for row in section.rows {
-            let entry = index
-                .entry(row::opcode(row.line))
-                .or_insert_with(|| Entry { rows: Vec::new(), parsed: OnceLock::new() });
+            let Some(opcode) = Opcode::from_name(row::opcode(row.line)) else { continue };
+            let entry =
+                index.entry(opcode).or_insert_with(|| Entry { rows: Vec::new(), parsed: OnceLock::new() });
             entry.rows.push((section, row));
         }
     }
@@ -34,12 +37,12 @@ static INDEX: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
 
 /// Every opcode.
 pub fn opcodes() -> impl Iterator<Item = &'static str> {
-    INDEX.keys().copied().chain(UNTABLED.iter().copied()).chain(["cvt"])
+    Opcode::ALL.iter().map(|opcode| opcode.name())
 }
 
 /// The rows of an opcode.
-pub(super) fn rows(opcode: &str) -> &'static [Parsed] {
-    let Some(entry) = INDEX.get(opcode) else { return &[] };
+pub(super) fn rows(opcode: Opcode) -> &'static [Parsed] {
+    let Some(entry) = INDEX.get(&opcode) else { return &[] };
     entry.parsed.get_or_init(|| {
         let read = |(section, row): &(&'static Section, &'static Row)| parsed(section, row).ok();
         entry.rows.iter().filter_map(read).collect()
@@ -60,19 +63,16 @@ pub fn unparsed_rows() -> (usize, Vec<String>) {
 
 /// Whether there is such an instruction.
 pub fn known(opcode: &str) -> Option<Known> {
-    if opcode == "cvt" || INDEX.contains_key(opcode) {
-        Some(Known::Tabled)
-    } else if UNTABLED.contains(&opcode) {
-        Some(Known::Untabled)
-    } else {
-        None
-    }
+    Opcode::from_name(opcode).map(|opcode| match UNTABLED.contains(&opcode) {
+        true => Known::Untabled,
+        false => Known::Tabled,
+    })
 }
 
 /// A mnemonic of an opcode, made by choices: the function is given a number of possibilities, more than none, and
 /// says which. Words that exclude one another may stand together in it: [`resolve`] says whether it is legal.
 pub fn spell(opcode: &str, mut choose: impl FnMut(usize) -> usize) -> Option<String> {
-    let rows = rows(opcode);
+    let rows = rows(Opcode::from_name(opcode)?);
     let row = rows.get(choose(rows.len().max(1)))?;
     let mut mnemonic = opcode.to_owned();
     for slot in &row.slots {
@@ -80,7 +80,7 @@ pub fn spell(opcode: &str, mut choose: impl FnMut(usize) -> usize) -> Option<Str
         let word = slot.choices.get(choose(slot.choices.len() + usize::from(slot.optional)));
         if let Some(word) = word.or(slot.choices.first().filter(|_| !slot.optional)) {
             mnemonic.push('.');
-            mnemonic.push_str(word);
+            mnemonic.push_str(word.name());
         }
     }
     Some(mnemonic)
@@ -103,34 +103,24 @@ pub fn resolve(opcode: &str, modifiers: &[&str]) -> Result<Resolution, Fault> {
         let kind = FaultKind::Duplicate { word: (*word).to_owned() };
         return Err(Fault { kind, words: vec![MOST_WORDS], nearest: None });
     }
-    if opcode == "cvt" {
-        return convert::resolve(modifiers);
-    }
-    let Some((&opcode, _)) = INDEX.get_key_value(opcode) else {
-        if UNTABLED.contains(&opcode) {
-            return Ok(Resolution::Untabled);
-        }
+    let Some(opcode) = Opcode::from_name(opcode) else {
         let kind = FaultKind::UnknownOpcode { opcode: opcode.to_owned(), nearest: nearest_opcode(opcode) };
         return Err(Fault { kind, words: Vec::new(), nearest: None });
     };
-    let new = |(with, begins): &(&str, &str)| {
+    if opcode == Opcode::Cvt {
+        return convert::resolve(modifiers);
+    }
+    let new = |(with, begins): &(Opcode, &str)| {
         *with == opcode && modifiers.iter().any(|word| word.starts_with(begins))
     };
-    if UNTABLED_WORDS.iter().any(new) {
+    if UNTABLED.contains(&opcode) || UNTABLED_WORDS.iter().any(new) {
         return Ok(Resolution::Untabled);
     }
     let given = Given::new(opcode, modifiers);
     let mut found: Option<Shape> = None;
     for row in rows(opcode) {
         let Some(words) = given.spelled_by(row) else { continue };
-        let shape = found.get_or_insert_with(|| Shape {
-            opcode,
-            types: words.iter().filter_map(|word| Type::from_name(word)).collect(),
-            spaces: words.iter().filter_map(|word| Space::from_name(word)).collect(),
-            vector: words.iter().find_map(|word| vector(word)).unwrap_or(1),
-            words,
-            signatures: Vec::new(),
-        });
+        let shape = found.get_or_insert_with(|| Shape::new(opcode, words));
         let signature = signature(row, shape);
         let again =
             |known: &Signature| known.operands == signature.operands && known.gates == signature.gates;
@@ -153,13 +143,13 @@ struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    fn new(opcode: &str, words: &[&'a str]) -> Given<'a> {
-        let read = |at: usize| (!is_idle(opcode, words, at)).then(|| (words[at], order(words[at])));
-        Given { named: in_name(opcode, words), words: (0..words.len()).map(read).collect() }
+    fn new(opcode: Opcode, words: &[&'a str]) -> Given<'a> {
+        let read = |at: usize| (!is_idle(opcode.name(), words, at)).then(|| (words[at], order(words[at])));
+        Given { named: in_name(opcode.name(), words), words: (0..words.len()).map(read).collect() }
     }
 
     /// The words in the row's order, if the row covers them.
-    fn spelled_by(&self, row: &Parsed) -> Option<Vec<&'static str>> {
+    fn spelled_by(&self, row: &Parsed) -> Option<Vec<Modifier>> {
         if self.named != row.named {
             return None;
         }
@@ -167,7 +157,7 @@ impl<'a> Given<'a> {
         let mut taken = Vec::with_capacity(given.len());
         for (slot, word) in row.slots.iter().zip(&mut given).take(self.named) {
             let (word, _) = word.take()?;
-            taken.push(*slot.choices.iter().find(|choice| **choice == word)?);
+            taken.push(slot.choice(word)?);
         }
         fill(&row.slots[self.named..], &mut given, &mut taken).then_some(taken)
     }
@@ -175,7 +165,7 @@ impl<'a> Given<'a> {
 
 /// Puts the remaining words into the remaining slots. A slot takes the first word that fits it, of types and
 /// spaces only the first that is left; it is tried without one last.
-fn fill(slots: &[row::Slot], given: &mut [Option<(&str, Order)>], taken: &mut Vec<&'static str>) -> bool {
+fn fill(slots: &[row::Slot], given: &mut [Option<(&str, Order)>], taken: &mut Vec<Modifier>) -> bool {
     let Some((slot, rest)) = slots.split_first() else { return given.iter().all(Option::is_none) };
     if given.iter().flatten().count() > slots.len() {
         return false;
@@ -192,7 +182,7 @@ fn fill(slots: &[row::Slot], given: &mut [Option<(&str, Order)>], taken: &mut Ve
         if passed {
             continue;
         }
-        let Some(choice) = slot.choices.iter().find(|choice| **choice == word) else { continue };
+        let Some(choice) = slot.choice(word) else { continue };
         given[at] = None;
         taken.push(choice);
         if fill(rest, given, taken) {
@@ -205,31 +195,13 @@ fn fill(slots: &[row::Slot], given: &mut [Option<(&str, Order)>], taken: &mut Ve
     slot.optional && fill(rest, given, taken)
 }
 
-/// The N of a shape such as `m64n128k16`.
-fn columns(words: &[&str]) -> Option<u16> {
-    words.iter().find_map(|word| {
-        let (_, rest) = word.strip_prefix('m')?.split_once('n')?;
-        rest.split_once('k')?.0.parse().ok()
-    })
-}
-
-/// What a word says about how many registers there are.
-fn vector(word: &str) -> Option<u8> {
-    match word {
-        "v2" => Some(2),
-        "v4" => Some(4),
-        "v8" => Some(8),
-        _ => word.strip_prefix('x')?.parse().ok(),
-    }
-}
-
 fn signature(row: &Parsed, shape: &Shape) -> Signature {
     let stands = |operand: &&row::Operand| match operand.presence {
         Presence::With(word) => shape.words.contains(&word),
         Presence::Always | Presence::Optional => true,
     };
     let whole = Gate { word: None, any_of: row.row.availability, removed: row.row.removed };
-    let gates = std::iter::once(whole).chain(table::word_gates(shape.opcode, &shape.words));
+    let gates = std::iter::once(whole).chain(table::word_gates(shape));
     Signature {
         syntax: row.row.line,
         operands: row.operands.iter().filter(stands).map(|operand| wanted(operand, shape)).collect(),
@@ -278,22 +250,18 @@ fn wanted_value(value: &row::Value, shape: &Shape, optional: bool) -> Wanted {
                 Kind::Vector { bare: *bare, counts: counts.clone(), element }
             }
             Some(Count::Columns { per }) => {
-                let count = columns(&shape.words).map_or(0, |columns| columns / u16::from(*per));
+                let count = shape.matrix().map_or(0, |matrix| matrix.n / u16::from(*per));
                 Kind::Vector { bare: false, counts: vec![u8::try_from(count).unwrap_or(0)], element }
             }
             Some(Count::Free) if shape.vector == 1 => {
                 Kind::Vector { bare: true, counts: vec![1, 2, 4], element }
             }
             Some(Count::Free) => Kind::Vector { bare: false, counts: vec![shape.vector], element },
-            Some(Count::Im2col) => {
-                Kind::Vector { bare: false, counts: vec![im2col_count(&shape.words)], element }
-            }
+            Some(Count::Im2col) => Kind::Vector { bare: false, counts: vec![im2col_count(shape)], element },
             Some(Count::Offsets) => {
-                Kind::Vector { bare: true, counts: offset_counts(&shape.words).to_vec(), element }
+                Kind::Vector { bare: true, counts: offset_counts(shape).to_vec(), element }
             }
-            Some(Count::Gradients) => {
-                Kind::Vector { bare: false, counts: gradient_counts(&shape.words), element }
-            }
+            Some(Count::Gradients) => Kind::Vector { bare: false, counts: gradient_counts(shape), element },
             Some(Count::Words { times, always }) => match shape.vector.saturating_mul(*times) {
                 // Of a vector some elements may be thrown away, but not a single value.
                 1 if !always => {
@@ -330,7 +298,7 @@ fn instantiate(value: &row::Value, shape: &Shape, access: Access) -> Option<Valu
             register: true,
             immediate: source && writable && !value.register_only,
             address: value.address,
-            special: value.address && shape.opcode == "mov" && ty.class() != Class::Float,
+            special: value.address && shape.opcode == Opcode::Mov && ty.class() != Class::Float,
             negated: source && ty == Type::Pred,
             sink: value.sink,
             minus: value.minus,
@@ -363,20 +331,20 @@ fn address(space: Option<&str>, shape: &Shape) -> Vec<Space> {
 fn handle(of: Opaque, at: Option<&row::Value>, shape: &Shape) -> Kind {
     let coordinates = at.and_then(|value| {
         let element = instantiate(value, shape, Access::Read)?;
-        let array = shape.words.iter().any(|word| matches!(*word, "a1d" | "a2d" | "acube" | "a2dms"));
+        let array = shape.modifiers.iter().any(|word| matches!(word, A1d | A2d | Acube | A2dms));
         let index = Value { ty: Type::U32, fit: Fit::Fixed, ..element };
         let index = (array && of == Opaque::Texref).then_some(index);
-        Some(Coordinates { counts: coordinate_counts(&shape.words), element, index })
+        Some(Coordinates { counts: coordinate_counts(shape), element, index })
     });
     Kind::Handle { of, coordinates }
 }
 
 /// How many coordinates a geometry takes. The assembler lets longer vectors pass; there are none of three.
-fn coordinate_counts(words: &[&str]) -> &'static [u8] {
-    let geometry = words.iter().find_map(|word| match *word {
-        "1d" => Some(1),
-        "2d" | "a1d" => Some(2),
-        "3d" | "a2d" | "2dms" | "a2dms" | "cube" | "acube" => Some(4),
+fn coordinate_counts(shape: &Shape) -> &'static [u8] {
+    let geometry = shape.modifiers.iter().find_map(|word| match word {
+        D1 => Some(1),
+        D2 | A1d => Some(2),
+        D3 | A2d | D2Ms | A2dms | Cube | Acube => Some(4),
         _ => None,
     });
     match geometry {
@@ -387,8 +355,8 @@ fn coordinate_counts(words: &[&str]) -> &'static [u8] {
 }
 
 /// How many offsets in texels a geometry takes: longer vectors pass, too.
-fn offset_counts(words: &[&str]) -> &'static [u8] {
-    match gradient_count(words) {
+fn offset_counts(shape: &Shape) -> &'static [u8] {
+    match gradient_count(shape) {
         1 => &[1, 2, 4],
         2 => &[2, 4],
         _ => &[4],
@@ -396,49 +364,36 @@ fn offset_counts(words: &[&str]) -> &'static [u8] {
 }
 
 /// How many directions a geometry has, layers and samples aside; three are written as four.
-fn gradient_count(words: &[&str]) -> u8 {
-    let directions = words.iter().find_map(|word| match *word {
-        "1d" | "a1d" => Some(1),
-        "2d" | "a2d" | "2dms" | "a2dms" => Some(2),
+fn gradient_count(shape: &Shape) -> u8 {
+    let directions = shape.modifiers.iter().find_map(|word| match word {
+        D1 | A1d => Some(1),
+        D2 | A2d | D2Ms | A2dms => Some(2),
         _ => None,
     });
     directions.unwrap_or(4)
 }
 
 /// How many derivatives may stand: as many as there are directions; of cubes the assembler does not count them.
-fn gradient_counts(words: &[&str]) -> Vec<u8> {
-    match words.iter().any(|word| matches!(*word, "cube" | "acube")) {
+fn gradient_counts(shape: &Shape) -> Vec<u8> {
+    match shape.has(Cube) || shape.has(Acube) {
         true => vec![1, 2, 4],
-        false => vec![gradient_count(words)],
+        false => vec![gradient_count(shape)],
     }
-}
-
-/// The dimensions that a tensor copy names.
-fn dimensions(words: &[&str]) -> Option<u8> {
-    words.iter().find_map(|word| match *word {
-        "1d" => Some(1),
-        "2d" => Some(2),
-        "3d" => Some(3),
-        "4d" => Some(4),
-        "5d" => Some(5),
-        _ => None,
-    })
 }
 
 /// How many offsets an im2col mode takes: one for each dimension but the channels and the images; the modes along W
 /// take two, the offset and the halo.
-fn im2col_count(words: &[&str]) -> u8 {
-    if words.iter().any(|word| word.starts_with("im2col::w")) {
-        2
-    } else {
-        dimensions(words).map_or(1, |dimensions| dimensions.saturating_sub(2))
+fn im2col_count(shape: &Shape) -> u8 {
+    match shape.has(Im2colW) || shape.has(Im2colW128) {
+        true => 2,
+        false => shape.dimensions().map_or(1, |dimensions| dimensions.saturating_sub(2)),
     }
 }
 
 /// Four rows of a tensor of two dimensions are a column and four rows.
 fn tensor(shape: &Shape) -> Kind {
-    if shape.words.iter().any(|word| matches!(*word, "tile::gather4" | "tile::scatter4")) {
+    if shape.has(TileGather4) || shape.has(TileScatter4) {
         return Kind::Tensor { dimensions: 5 };
     }
-    dimensions(&shape.words).map_or(Kind::Any, |dimensions| Kind::Tensor { dimensions })
+    shape.dimensions().map_or(Kind::Any, |dimensions| Kind::Tensor { dimensions })
 }

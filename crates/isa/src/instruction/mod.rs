@@ -16,12 +16,16 @@ mod diagnose;
 mod fault;
 mod fit;
 mod matching;
+mod modifier;
+mod opcode;
 mod row;
 mod words;
 
 pub use fault::{Fault, FaultKind};
 pub use fit::{Fit, Forms, LiteralKind, Selector, Value};
 pub use matching::{known, nearest_opcode, opcodes, resolve, spell, unparsed_rows};
+pub use modifier::{MatrixShape, Modifier};
+pub use opcode::Opcode;
 pub use row::{Row, Section};
 pub(crate) use row::{old, row};
 
@@ -50,17 +54,69 @@ pub enum Resolution {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     /// The first word: `ld`.
-    pub opcode: &'static str,
-    /// The other words, in the manual's order.
-    pub words: Vec<&'static str>,
-    /// Those of the words that are types, in order.
+    pub opcode: Opcode,
+    /// All other words, in the manual's order: for messages.
+    pub words: Vec<Modifier>,
+    /// Those of the words that are neither types nor state spaces, in order.
+    pub modifiers: Vec<Modifier>,
+    /// Those that are types, in order.
     pub types: Vec<Type>,
-    /// Those of the words that are state spaces, in order.
+    /// Those that are state spaces, in order.
     pub spaces: Vec<Space>,
     /// 2, 4 or 8 with `.v2`, `.v4`, `.v8`, or the number of registers of `.x4` and the like; else 1.
     pub vector: u8,
     /// The operand lists it may have: usually one. An instruction is right if it fits any of them.
     pub signatures: Vec<Signature>,
+}
+
+impl Shape {
+    pub(crate) fn new(opcode: Opcode, words: Vec<Modifier>) -> Shape {
+        let plain = |word: &Modifier| !matches!(word, Modifier::Type(_) | Modifier::Space(_));
+        Shape {
+            opcode,
+            modifiers: words.iter().copied().filter(plain).collect(),
+            types: words.iter().filter_map(|word| word.ty()).collect(),
+            spaces: words.iter().filter_map(|word| word.space()).collect(),
+            vector: words.iter().find_map(|word| word.registers()).unwrap_or(1),
+            words,
+            signatures: Vec::new(),
+        }
+    }
+
+    /// Whether a modifier stands.
+    pub fn has(&self, modifier: Modifier) -> bool {
+        self.modifiers.contains(&modifier)
+    }
+
+    /// The shape of a matrix operation.
+    pub fn matrix(&self) -> Option<MatrixShape> {
+        self.modifiers.iter().find_map(|modifier| match modifier {
+            Modifier::Shape(shape) => Some(*shape),
+            _ => None,
+        })
+    }
+
+    /// The dimensions that a tensor copy names: 2 for `.2d`.
+    pub fn dimensions(&self) -> Option<u8> {
+        self.modifiers.iter().find_map(|modifier| match modifier {
+            Modifier::D1 => Some(1),
+            Modifier::D2 => Some(2),
+            Modifier::D3 => Some(3),
+            Modifier::D4 => Some(4),
+            Modifier::D5 => Some(5),
+            _ => None,
+        })
+    }
+
+    /// The mnemonic, as the manual would write it: `ld.global.f32`.
+    pub fn mnemonic(&self) -> String {
+        let mut text = self.opcode.name().to_owned();
+        for word in &self.words {
+            text.push('.');
+            text.push_str(word.name());
+        }
+        text
+    }
 }
 
 /// One operand list of a form, and where the form exists with it.

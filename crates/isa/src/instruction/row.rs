@@ -34,9 +34,9 @@
 
 use std::fmt;
 
-use super::Removal;
 use super::fit::Selector;
 use super::words::in_name;
+use super::{Modifier, Opcode, Removal};
 use crate::availability::Availability;
 
 /// A row of the table.
@@ -72,8 +72,15 @@ pub struct Section {
 /// One place for a word: any of these, or none if it is optional.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
-    pub choices: Vec<&'static str>,
+    pub choices: Vec<Modifier>,
     pub optional: bool,
+}
+
+impl Slot {
+    /// The choice with this name.
+    pub fn choice(&self, word: &str) -> Option<Modifier> {
+        self.choices.iter().copied().find(|choice| choice.name() == word)
+    }
 }
 
 /// A row, read.
@@ -98,7 +105,7 @@ pub(super) struct Operand {
 pub(super) enum Presence {
     Always,
     Optional,
-    With(&'static str),
+    With(Modifier),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -196,9 +203,11 @@ pub(super) fn parse(row: &Row, sets: &[&'static [(&'static str, &'static str)]])
     let error = |at| RowError { line, at };
     let (head, operands) = line.split_once(' ').unwrap_or((line, ""));
     let opcode = opcode(line);
+    Opcode::from_name(opcode).ok_or(error(opcode))?;
     let slots = parse_words(&head[opcode.len()..], sets).map_err(error)?;
     let required = slots.iter().take_while(|slot| !slot.optional);
-    let firsts: Vec<&str> = required.filter_map(|slot| slot.choices.first().copied()).collect();
+    let firsts: Vec<&str> =
+        required.filter_map(|slot| slot.choices.first()).map(|word| word.name()).collect();
     Ok(Parsed {
         named: in_name(opcode, &firsts),
         slots,
@@ -207,7 +216,7 @@ pub(super) fn parse(row: &Row, sets: &[&'static [(&'static str, &'static str)]])
     })
 }
 
-fn choices(names: &'static str, sets: &[&'static [(&'static str, &'static str)]]) -> Vec<&'static str> {
+fn choices(names: &'static str, sets: &[&'static [(&'static str, &'static str)]]) -> Option<Vec<Modifier>> {
     let mut words = Vec::new();
     for name in names.split('|') {
         let set = sets.iter().flat_map(|sets| sets.iter()).find(|(known, _)| *known == name);
@@ -216,7 +225,7 @@ fn choices(names: &'static str, sets: &[&'static [(&'static str, &'static str)]]
             None => words.push(name),
         }
     }
-    words
+    words.into_iter().map(Modifier::from_name).collect()
 }
 
 fn parse_words(
@@ -236,7 +245,7 @@ fn parse_words(
         if names.is_empty() {
             return Err(rest);
         }
-        slots.push(Slot { choices: choices(names, sets), optional });
+        slots.push(Slot { choices: choices(names, sets).ok_or(names)?, optional });
         rest = after;
     }
     Ok(slots)
@@ -257,7 +266,7 @@ fn parse_operands(mut rest: &'static str) -> Result<Vec<Operand>, &'static str> 
             _ => (text, None),
         };
         let presence = match word {
-            Some(word) => Presence::With(word),
+            Some(word) => Presence::With(Modifier::from_name(word).ok_or(word)?),
             None if optional => Presence::Optional,
             None => Presence::Always,
         };

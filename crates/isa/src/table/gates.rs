@@ -3,7 +3,7 @@
 
 use crate::Version;
 use crate::availability::{Availability, Targets};
-use crate::instruction::{Gate, Removal, Space};
+use crate::instruction::{Gate, Opcode, Removal, Shape};
 
 /// One way to be available.
 pub(super) const fn since(targets: Targets, major: u8, minor: u8) -> Availability {
@@ -214,21 +214,22 @@ const WORDS: &[(&str, &str, Gates)] = &[
 ];
 
 /// Opcodes that reach memory by generic addresses if they name no state space.
-const GENERIC: &[&str] = &["ld", "st", "atom", "red"];
+const GENERIC: &[Opcode] = &[Opcode::Ld, Opcode::St, Opcode::Atom, Opcode::Red];
 
 /// The gates that a form's words bring.
-pub(crate) fn word_gates(opcode: &str, words: &[&'static str]) -> Vec<Gate> {
+pub(crate) fn word_gates(shape: &Shape) -> Vec<Gate> {
     let mut gates = Vec::new();
-    if GENERIC.contains(&opcode) && words.iter().all(|word| Space::from_name(word).is_none()) {
+    if GENERIC.contains(&shape.opcode) && shape.spaces.is_empty() {
         gates.push(Gate { word: None, any_of: SM_20, removed: None });
     }
     for (opcodes, callers, any_of) in WORDS {
-        if !opcodes.is_empty() && !opcodes.split(' ').any(|known| known == opcode) {
+        if !opcodes.is_empty() && !opcodes.split(' ').any(|known| known == shape.opcode.name()) {
             continue;
         }
         for caller in callers.split(' ') {
             let (word, other) = caller.split_once('+').unwrap_or((caller, caller));
-            let both = words.contains(&word) && words.contains(&other);
+            let stands = |name: &str| shape.words.iter().any(|word| word.name() == name);
+            let both = stands(word) && stands(other);
             gates.extend(both.then_some(Gate { word: Some(word), any_of, removed: None }));
         }
     }

@@ -30,7 +30,7 @@ use std::sync::LazyLock;
 
 use crate::Type;
 use crate::cvt::Modifier;
-use crate::instruction::Section;
+use crate::instruction::{Opcode, Section};
 
 pub(crate) use gates::word_gates;
 
@@ -67,11 +67,11 @@ pub(crate) const SETS: &[(&str, &str)] = &[
 ];
 
 /// Opcodes of the manual that have no rows: nothing is said about their forms.
-pub(crate) const UNTABLED: &[&str] = &["fabric", "spcompress", "spdecompress"];
+pub(crate) const UNTABLED: &[Opcode] = &[Opcode::Fabric, Opcode::Spcompress, Opcode::Spdecompress];
 
 /// The same for forms with a word that begins like this.
-pub(crate) const UNTABLED_WORDS: &[(&str, &str)] =
-    &[("applypriority", "override"), ("cp", "override"), ("tcgen05", "compressed")];
+pub(crate) const UNTABLED_WORDS: &[(Opcode, &str)] =
+    &[(Opcode::Applypriority, "override"), (Opcode::Cp, "override"), (Opcode::Tcgen05, "compressed")];
 
 /// Words that the assembler knows, in any place, beyond those of the rows.
 const OTHER_WORDS: &[&str] = &[];

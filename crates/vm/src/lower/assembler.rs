@@ -12,11 +12,15 @@
 //! no difference. What was folded before (a constant times a constant; low halves that are shifts, copies or
 //! negations) and what nobody reads is not met.
 
+use super::form::Form;
 use super::function::Builder;
 use softwarp_check::Reference;
 use softwarp_check::checked::VarId;
-use softwarp_syntax::tree::{Instruction, Mnemonic, Operand, OperandKind, Range, Statement};
+use softwarp_isa::Type;
+use softwarp_isa::instruction::{Modifier, Opcode, Shape};
+use softwarp_syntax::tree::{Instruction, MnemonicId, Operand, OperandKind, Range, Statement};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// A register: of a family which member, and of a vector which element.
 pub(super) type Name = (VarId, Option<u32>, u8);
@@ -55,26 +59,33 @@ enum Role {
 }
 
 impl Role {
-    fn of(opcode: &str, words: &[&str]) -> Role {
-        match (opcode, words) {
-            ("mul", ["lo", "s32" | "u32"]) => Role::Low,
-            ("mad", ["lo", "s32" | "u32"]) => Role::LowAndSum,
-            ("mul" | "mad", ["hi", "s32" | "u32"]) | ("mad", ["hi", "sat", "s32"]) => Role::High,
-            ("mad", ["wide", "s32" | "u32"]) => Role::Both,
-            ("mul", ["lo" | "hi" | "wide", "s16" | "u16"]) | ("mad", ["hi", "s16" | "u16"]) => Role::Other,
-            ("mul24", _) | ("mad24", ["hi", ..]) | ("mad", [_, "cc", ..]) | ("madc", ["hi", ..]) => {
-                Role::Other
-            }
-            ("div" | "rem" | "rcp" | "sqrt", words)
-                if !words.iter().any(|w| matches!(*w, "approx" | "full")) =>
-            {
-                Role::Other
-            }
-            ("bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt", _) => Role::Other,
-            ("membar" | "fence" | "pmevent", _) => Role::Other,
+    fn of(shape: &Shape) -> Role {
+        use Modifier::{Approx, Cc, Full, Hi, Lo, Sat, Wide};
+        use Opcode::{
+            Bra, Brkpt, Brx, Call, Div, Exit, Fence, Mad, Mad24, Madc, Membar, Mul, Mul24, Pmevent, Rcp, Rem,
+            Ret, Sqrt, Trap,
+        };
+        use Type::{S16, S32, U16, U32};
+        match (shape.opcode, shape.modifiers.as_slice(), shape.types.as_slice()) {
+            (Mul, [Lo], [S32 | U32]) => Role::Low,
+            (Mad, [Lo], [S32 | U32]) => Role::LowAndSum,
+            (Mul | Mad, [Hi], [S32 | U32]) | (Mad, [Hi, Sat], [S32]) => Role::High,
+            (Mad, [Wide], [S32 | U32]) => Role::Both,
+            (Mul, [Lo | Hi | Wide], [S16 | U16]) | (Mad, [Hi], [S16 | U16]) => Role::Other,
+            (Mul24, ..) | (Mad24 | Madc, [Hi, ..], _) | (Mad, [_, Cc, ..], _) => Role::Other,
+            (Div | Rem | Rcp | Sqrt, ..) if !shape.has(Approx) && !shape.has(Full) => Role::Other,
+            (Bra | Brx | Call | Ret | Exit | Trap | Brkpt, ..) => Role::Other,
+            (Membar | Fence | Pmevent, ..) => Role::Other,
             _ => Role::Nothing,
         }
     }
+}
+
+/// Whether it is `mad.hi.sat.s32`.
+fn is_saturating(shape: &Shape) -> bool {
+    shape.opcode == Opcode::Mad
+        && shape.modifiers == [Modifier::Hi, Modifier::Sat]
+        && shape.types == [Type::S32]
 }
 
 /// A half of a product that was met: which, its factors, and the statement if it saturates.
@@ -149,7 +160,8 @@ fn folds(factors: [Value; 2]) -> bool {
 impl Builder<'_, '_> {
     /// The statements of the function whose saturation is forgotten.
     pub fn forgotten_saturations(&self) -> HashSet<u32> {
-        if !self.of.module.mnemonics.iter().any(|mnemonic| self.is_saturating(mnemonic)) {
+        let mut mnemonics = (0..self.of.module.mnemonics.len() as u32).map(MnemonicId);
+        if !mnemonics.any(|mnemonic| self.form(mnemonic).is_some_and(|form| is_saturating(&form.shape))) {
             return HashSet::new();
         }
         let targets = self.targets();
@@ -168,20 +180,15 @@ impl Builder<'_, '_> {
         walk.forgotten
     }
 
-    pub(super) fn words(&self, mnemonic: &Mnemonic) -> (&str, Vec<&str>) {
-        let words = mnemonic.modifiers.iter().map(|&word| self.of.module.name(word)).collect();
-        (self.of.module.name(mnemonic.opcode), words)
-    }
-
-    fn is_saturating(&self, mnemonic: &Mnemonic) -> bool {
-        let (opcode, words) = self.words(mnemonic);
-        opcode == "mad" && words == ["hi", "sat", "s32"]
+    /// What a mnemonic spells, if the instruction table has it.
+    pub(super) fn form(&self, mnemonic: MnemonicId) -> Option<Rc<Form>> {
+        let names = &self.session.names[self.unit as usize];
+        names.forms.find(self.of.module, mnemonic, self.session.select)
     }
 
     fn walk(&self, walk: &mut Walk, unread: bool, index: u32, instruction: &Instruction) {
-        let mnemonic = self.of.module.mnemonic(instruction.mnemonic);
-        let (opcode, words) = self.words(mnemonic);
-        let role = Role::of(opcode, &words);
+        let Some(form) = self.form(instruction.mnemonic) else { return };
+        let role = Role::of(&form.shape);
         let places = self.places(instruction.operands);
         let source = |walk: &mut Walk, n: u32| self.factor(walk, places.start + n);
         let halves = match role {
@@ -205,22 +212,22 @@ impl Builder<'_, '_> {
                     false => walk.meet(Half::Low, factors, None),
                 }
             }
-            let signed = words.last() == Some(&"s32");
+            let signed = form.shape.types.last() == Some(&Type::S32);
             if halves[1] && stays_high(factors, signed) {
-                walk.meet(Half::High, factors, self.is_saturating(mnemonic).then_some(index));
+                walk.meet(Half::High, factors, is_saturating(&form.shape).then_some(index));
             }
         }
-        self.write(walk, instruction, opcode, &words);
+        self.write(walk, instruction, &form.shape);
     }
 
     /// Notes what an instruction leaves in its destinations, which stand first.
-    fn write(&self, walk: &mut Walk, instruction: &Instruction, opcode: &str, words: &[&str]) {
+    fn write(&self, walk: &mut Walk, instruction: &Instruction, shape: &Shape) {
         let places = self.places(instruction.operands);
-        let held = match (opcode, words, instruction.guard) {
-            ("mov", ["b32" | "u32" | "s32"], None) if places.len() == 2 => {
+        let held = match (shape.opcode, shape.types.as_slice(), instruction.guard) {
+            (Opcode::Mov, [Type::B32 | Type::U32 | Type::S32], None) if places.len() == 2 => {
                 self.factor(walk, places.start + 1)
             }
-            ("neg", ["s32"], _) => Value::Negated(walk.number()),
+            (Opcode::Neg, [Type::S32], _) => Value::Negated(walk.number()),
             _ => Value::Number(walk.number()),
         };
         if let Some(name) = self.name(places.start) {
@@ -330,10 +337,14 @@ impl Builder<'_, '_> {
                 }
                 continue;
             };
-            let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
-            if Role::of(opcode, &words) == Role::Other && !self.leads_on(index) {
+            let Some(form) = self.form(instruction.mnemonic) else { continue };
+            if Role::of(&form.shape) == Role::Other && !self.leads_on(index) {
                 next = HashMap::new();
-                let leaves = matches!(opcode, "exit" | "trap") || opcode == "ret" && self.entry;
+                let leaves = match form.shape.opcode {
+                    Opcode::Exit | Opcode::Trap => true,
+                    Opcode::Ret => self.entry,
+                    _ => false,
+                };
                 at_the_end = leaves && instruction.guard.is_none();
             }
             if let Some(name) = self.name(instruction.operands.start) {

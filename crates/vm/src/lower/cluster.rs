@@ -6,34 +6,39 @@ use crate::program::cluster::{ClusterOp, Pointer};
 use crate::program::{Operands, Step};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Space;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, Range};
 
 impl Builder<'_, '_> {
     /// CTAs of a cluster.
     pub fn cluster(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         match form.shape.opcode {
-            "barrier" if form.has("arrive") => {
-                let relaxed = form.has("relaxed");
+            Opcode::Barrier if form.has(Modifier::Arrive) => {
+                let relaxed = form.has(Modifier::Relaxed);
                 self.step(Step::Cluster(ClusterOp::Arrive { relaxed }, Operands::default()))
             }
-            "barrier" if form.has("wait") => self.step(Step::Cluster(ClusterOp::Wait, Operands::default())),
-            "mapa" => {
+            Opcode::Barrier if form.has(Modifier::Wait) => {
+                self.step(Step::Cluster(ClusterOp::Wait, Operands::default()))
+            }
+            Opcode::Mapa => {
                 let a = self.source(operands.start + 1, form.ty())?;
                 let rank = self.source(operands.start + 2, Type::U32)?;
                 self.cluster_value(ClusterOp::Map(pointer(form)), operands.start, form.ty(), vec![a, rank])
             }
-            "getctarank" => {
+            Opcode::Getctarank => {
                 let a = self.source(operands.start + 1, form.ty())?;
                 self.cluster_value(ClusterOp::Rank(pointer(form)), operands.start, Type::U32, vec![a])
             }
-            "clusterlaunchcontrol" if form.has("try_cancel") => {
+            Opcode::Clusterlaunchcontrol if form.has(Modifier::TryCancel) => {
                 let response = self.address(operands.start, form.space())?;
                 let mbarrier = self.address(operands.start + 1, form.space())?;
-                let op = ClusterOp::TryCancel { multicast: form.has("multicast::cluster::all") };
+                let op = ClusterOp::TryCancel { multicast: form.has(Modifier::MulticastClusterAll) };
                 let addresses = vec![response, mbarrier];
                 self.step(Step::Cluster(op, Operands { addresses, ..Operands::default() }))
             }
-            "clusterlaunchcontrol" if form.has("query_cancel") => self.query_cancel(form, operands),
+            Opcode::Clusterlaunchcontrol if form.has(Modifier::QueryCancel) => {
+                self.query_cancel(form, operands)
+            }
             _ => Err(Refusal::Form),
         }
     }
@@ -42,14 +47,14 @@ impl Builder<'_, '_> {
         let response = self.source(operands.start + 1, Type::B128)?;
         let reads = vec![response, response + 1];
         let dimension = match () {
-            () if form.has("is_canceled") => {
+            () if form.has(Modifier::IsCanceled) => {
                 return self.cluster_value(ClusterOp::IsCancelled, operands.start, Type::Pred, reads);
             }
-            () if form.has("get_first_ctaid::y") => 1,
-            () if form.has("get_first_ctaid::z") => 2,
+            () if form.has(Modifier::GetFirstCtaidY) => 1,
+            () if form.has(Modifier::GetFirstCtaidZ) => 2,
             () => 0,
         };
-        if !form.has("get_first_ctaid") {
+        if !form.has(Modifier::GetFirstCtaid) {
             return self.cluster_value(ClusterOp::FirstCta(dimension), operands.start, Type::B32, reads);
         }
         let elements = self.elements(operands.start, Type::B32)?;

@@ -27,7 +27,8 @@ use super::operand::constant_bits;
 use softwarp_check::Reference;
 use softwarp_check::constant::Value;
 use softwarp_isa::Type;
-use softwarp_syntax::tree::{Instruction, Mnemonic, OperandKind, Statement};
+use softwarp_isa::instruction::{Modifier, Opcode, Shape, Space};
+use softwarp_syntax::tree::{Instruction, MnemonicId, OperandKind, Statement};
 use std::collections::{HashMap, HashSet};
 
 /// The most statements that are looked at for a later read of a register; then there is one.
@@ -81,35 +82,50 @@ enum Role {
 /// What a product and a sum must have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
-    ty: &'static str,
+    ty: Type,
     ftz: bool,
 }
 
 impl Kind {
-    /// The type behind `.ftz` and, of sums, `.sat`: all that may stand before it.
-    fn of(words: &[&str], saturates: bool) -> Option<Kind> {
-        let (last, before) = words.split_last()?;
-        let ty = ["f32", "f64", "f16", "f16x2", "bf16", "bf16x2"].into_iter().find(|ty| ty == last)?;
-        let known = |word: &&str| *word == "ftz" || *word == "sat" && saturates;
-        before.iter().all(known).then_some(Kind { ty, ftz: before.contains(&"ftz") })
+    /// A product or a sum of floating-point numbers without a rounding; of sums `.sat` may stand.
+    fn of(shape: &Shape, saturates: bool) -> Option<Kind> {
+        let &[ty] = shape.types.as_slice() else { return None };
+        let known = |modifier: &Modifier| match modifier {
+            Modifier::Ftz | Modifier::Approx | Modifier::Full => true,
+            Modifier::Sat => saturates,
+            _ => false,
+        };
+        let kind = Kind { ty, ftz: shape.has(Modifier::Ftz) };
+        (is_float(ty) && shape.modifiers.iter().all(known)).then_some(kind)
     }
 }
 
+/// Whether products and sums of the type are contracted.
+fn is_float(ty: Type) -> bool {
+    matches!(ty, Type::F32 | Type::F64 | Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2)
+}
+
 impl Role {
-    fn of(opcode: &str, words: &[&str]) -> Role {
-        let fast = words.iter().any(|word| matches!(*word, "approx" | "full"));
-        let has = |wanted: &str| words.contains(&wanted);
-        match opcode {
-            "mul" => Kind::of(words, false).map_or(Role::Other, Role::Product),
-            "add" | "sub" => Kind::of(words, true).map_or(Role::Other, Role::Sum),
-            "div" if fast => Kind::of(&words[1..], false).map_or(Role::Other, Role::Product),
-            "mov" if matches!(words, ["b16" | "b32" | "b64" | "u32" | "f32" | "f64"]) => Role::Copy,
-            "neg" if matches!(words, ["f32" | "f64" | "f16" | "f16x2" | "bf16" | "bf16x2"]) => Role::Negation,
-            "div" | "rem" if has("u32") => Role::Other,
-            "div" | "rem" | "rcp" | "sqrt" if !fast => Role::End,
-            "rsqrt" if has("f64") => Role::End,
-            "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "membar" => Role::End,
-            "fence" if !has("proxy") && !has("mbarrier_init") => Role::End,
+    fn of(shape: &Shape) -> Role {
+        use Opcode::{
+            Add, Bra, Brkpt, Brx, Call, Div, Exit, Fence, Membar, Mov, Mul, Neg, Rcp, Rem, Ret, Rsqrt, Sqrt,
+            Sub, Trap,
+        };
+        use Type::{B16, B32, B64, F32, F64, U32};
+        let has = |modifier| shape.has(modifier);
+        let fast = has(Modifier::Approx) || has(Modifier::Full);
+        let plain = if shape.modifiers.is_empty() { shape.types.as_slice() } else { &[] };
+        match shape.opcode {
+            Mul => Kind::of(shape, false).map_or(Role::Other, Role::Product),
+            Add | Sub => Kind::of(shape, true).map_or(Role::Other, Role::Sum),
+            Div if fast => Kind::of(shape, false).map_or(Role::Other, Role::Product),
+            Mov if matches!(plain, [B16 | B32 | B64 | U32 | F32 | F64]) => Role::Copy,
+            Neg if matches!(plain, &[ty] if is_float(ty)) => Role::Negation,
+            Div | Rem if shape.types.contains(&U32) => Role::Other,
+            Div | Rem | Rcp | Sqrt if !fast => Role::End,
+            Rsqrt if shape.types.contains(&F64) => Role::End,
+            Bra | Brx | Call | Ret | Exit | Trap | Brkpt | Membar => Role::End,
+            Fence if !has(Modifier::Proxy) && !has(Modifier::MbarrierInit) => Role::End,
             _ => Role::Effect,
         }
     }
@@ -212,7 +228,8 @@ impl Walk {
 impl Builder<'_, '_> {
     /// The products and sums of the function that become one.
     pub fn contractions(&mut self) -> Contractions {
-        let roles: Vec<Role> = self.of.module.mnemonics.iter().map(|mnemonic| self.role(mnemonic)).collect();
+        let roles: Vec<Role> =
+            (0..self.of.module.mnemonics.len() as u32).map(|id| self.role(MnemonicId(id))).collect();
         let is_product = |role: &Role| matches!(role, Role::Product(_));
         let is_sum = |role: &Role| matches!(role, Role::Sum(_));
         if self.of.checked.header.debug || !roles.iter().any(is_product) || !roles.iter().any(is_sum) {
@@ -286,15 +303,13 @@ impl Builder<'_, '_> {
         name.is_none_or(|(id, ..)| self.variable(id).value_type() == Some(Type::Pred))
     }
 
-    fn role(&self, mnemonic: &Mnemonic) -> Role {
-        let (opcode, words) = self.words(mnemonic);
-        Role::of(opcode, &words)
+    fn role(&self, mnemonic: MnemonicId) -> Role {
+        self.form(mnemonic).map_or(Role::Effect, |form| Role::of(&form.shape))
     }
 
     /// Whether an instruction does nothing but compute.
-    fn is_register_only(&mut self, instruction: &Instruction) -> bool {
-        let names = &mut self.session.names[self.unit as usize];
-        let form = names.forms.find(self.of.module, instruction.mnemonic, self.session.select);
+    fn is_register_only(&self, instruction: &Instruction) -> bool {
+        let form = self.form(instruction.mnemonic);
         form.is_some_and(|form| matches!(form.action, Action::Alu(..) | Action::Video(..) | Action::Move))
     }
 
@@ -347,10 +362,10 @@ impl Builder<'_, '_> {
 
     /// Whether a product stays one: times one it is a copy, or a negation, and one by something is a reciprocal.
     fn is_multiplication(&self, instruction: &Instruction, fixed: &HashMap<Name, Fixed>) -> bool {
-        let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
-        let (ty, ones): (_, &[u64]) = match words.last() {
-            Some(&"f64") => (Type::F64, &[0x3ff0_0000_0000_0000, 0xbff0_0000_0000_0000]),
-            Some(&"f32") => (Type::F32, &[0x3f80_0000, 0xbf80_0000]),
+        let Some(form) = self.form(instruction.mnemonic) else { return false };
+        let (ty, ones): (_, &[u64]) = match form.shape.types.last() {
+            Some(Type::F64) => (Type::F64, &[0x3ff0_0000_0000_0000, 0xbff0_0000_0000_0000]),
+            Some(Type::F32) => (Type::F32, &[0x3f80_0000, 0xbf80_0000]),
             _ => (Type::F32, &[]),
         };
         let constant = |n: u32| match self.fixed_operand(instruction.operands.start + n, ty, fixed)? {
@@ -359,15 +374,15 @@ impl Builder<'_, '_> {
         };
         let is_one = |n: u32| constant(n).is_some_and(|bits| ones.contains(&bits));
         let folds = constant(1).is_some() && constant(2).is_some();
-        !folds && !is_one(1) && (opcode == "div" || !is_one(2))
+        !folds && !is_one(1) && (form.shape.opcode == Opcode::Div || !is_one(2))
     }
 
     /// Whether an instruction multiplies by what is the same in all blocks.
     fn is_by_fixed(&self, instruction: &Instruction, fixed: &HashMap<Name, Fixed>) -> bool {
-        let (opcode, _) = self.words(self.of.module.mnemonic(instruction.mnemonic));
+        let multiplies = self.form(instruction.mnemonic).is_some_and(|form| form.shape.opcode == Opcode::Mul);
         let is_fixed =
             |n: u32| self.fixed_operand(instruction.operands.start + n, Type::F32, fixed).is_some();
-        opcode == "mul" && (is_fixed(1) || is_fixed(2))
+        multiplies && (is_fixed(1) || is_fixed(2))
     }
 
     /// What an operand is, as a number of a type, if it is the same in all blocks.
@@ -388,13 +403,12 @@ impl Builder<'_, '_> {
             if instruction.guard.is_some() {
                 continue;
             }
-            let (opcode, words) = self.words(self.of.module.mnemonic(instruction.mnemonic));
-            let found = match (opcode, &words[..]) {
-                ("mov", [ty]) => {
-                    let ty = Type::from_name(ty).unwrap_or(Type::F32);
-                    self.fixed_operand(instruction.operands.start + 1, ty, &fixed)
-                }
-                ("ld", ["param", _]) if self.entry => Some(Fixed::Parameter),
+            let Some(form) = self.form(instruction.mnemonic) else { continue };
+            let Shape { opcode, modifiers, types, spaces, .. } = &form.shape;
+            let found = match (opcode, &types[..], &spaces[..]) {
+                _ if !modifiers.is_empty() => None,
+                (Opcode::Mov, &[ty], []) => self.fixed_operand(instruction.operands.start + 1, ty, &fixed),
+                (Opcode::Ld, [_], [Space::Param]) if self.entry => Some(Fixed::Parameter),
                 _ => None,
             };
             if let Some(found) = found
@@ -472,11 +486,11 @@ impl Builder<'_, '_> {
                     continue;
                 }
             };
-            let (opcode, _) = self.words(self.of.module.mnemonic(instruction.mnemonic));
+            let opcode = self.form(instruction.mnemonic).map(|form| form.shape.opcode);
             let guarded = instruction.guard.is_some();
             if index != end {
                 let read = reads.get(&name).is_some_and(|reads| reads.binary_search(&index).is_ok());
-                if read || opcode == "brx" {
+                if read || opcode == Some(Opcode::Brx) {
                     return true;
                 }
                 if !guarded && self.name(instruction.operands.start) == Some(name) {
@@ -488,7 +502,8 @@ impl Builder<'_, '_> {
                     ahead.push(label);
                 }
             }
-            if guarded || !matches!(opcode, "bra" | "brx" | "ret" | "exit" | "trap") {
+            use Opcode::{Bra, Brx, Exit, Ret, Trap};
+            if guarded || !matches!(opcode, Some(Bra | Brx | Ret | Exit | Trap)) {
                 ahead.push(index + 1);
             }
         }

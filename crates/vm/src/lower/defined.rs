@@ -1,11 +1,15 @@
 //! The table of registers of a function ([`crate::program::defined`]), made where registers get their rows.
 
 use super::allocate::Virtual;
+use super::form::Form;
 use super::function::Builder;
 use super::slots::{Role, guard, visit};
 use crate::program::defined::{CONSTANT, Effect, GIVEN, Origin, Table};
 use crate::program::{Guard, NONE, Op, Step, WarpOpKind};
+use softwarp_isa::Type;
+use softwarp_isa::instruction::{Opcode, Shape};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// What is known of a register by its virtual register.
 #[derive(Default)]
@@ -39,36 +43,32 @@ impl Builder<'_, '_> {
             }
             names.insert(register.id, (name, variable.span));
         }
-        let effects = self.spans().iter().map(|span| effect(self.text(*span))).collect();
+        let effect = |form: Option<Rc<Form>>| form.map_or(Effect::Any, |form| effect(&form.shape));
+        let effects = self.sources().map(effect).collect();
         Names { names, effects, constants, parameter_bytes: self.parameter_bytes }
     }
 }
 
 /// What an instruction makes of undefined registers.
-fn effect(text: &str) -> Effect {
-    let mut words = text.split(|c: char| c.is_whitespace() || c == ';');
-    let word = words.find(|word| !word.is_empty() && !word.starts_with('@') && !word.starts_with('%'));
-    let word = word.unwrap_or("");
-    match word.split('.').next().unwrap_or("") {
-        "selp" => Effect::Select,
-        "xor" | "sub" => Effect::Difference,
-        "mov" => Effect::Move,
-        "and" | "or" | "lop3" | "bfi" | "prmt" | "shf" | "slct" | "bmsk" | "szext" => Effect::All,
-        "cvt" if is_truncation(word) => Effect::Low,
+fn effect(shape: &Shape) -> Effect {
+    use Opcode::{And, Bfi, Bmsk, Cvt, Lop3, Mov, Or, Prmt, Selp, Shf, Slct, Sub, Szext, Xor};
+    let is_pair = |ty: Option<&Type>| ty.is_some_and(|ty| ty.lanes() == 2);
+    match shape.opcode {
+        Selp => Effect::Select,
+        Xor | Sub => Effect::Difference,
+        Mov => Effect::Move,
+        And | Or | Lop3 | Bfi | Prmt | Shf | Slct | Bmsk | Szext => Effect::All,
+        Cvt if is_truncation(&shape.types) => Effect::Low,
         // Two numbers become the halves of one register.
-        "cvt" if word.contains("x2.") => Effect::All,
-        _ if word.ends_with("x2") => Effect::Halves,
+        Cvt if is_pair(shape.types.first()) => Effect::All,
+        _ if is_pair(shape.types.last()) => Effect::Halves,
         _ => Effect::Any,
     }
 }
 
 /// Whether a conversion takes the low half of an integer, or less.
-fn is_truncation(word: &str) -> bool {
-    let mut types = word.rsplit('.').take(2).map(|ty| {
-        let bits = ty.strip_prefix(['u', 's', 'b'])?;
-        bits.parse::<u32>().ok()
-    });
-    matches!((types.next(), types.next()), (Some(Some(from)), Some(Some(to))) if 2 * to <= from)
+fn is_truncation(types: &[Type]) -> bool {
+    matches!(types, &[to, from] if to.is_int() && from.is_int() && 2 * to.bits() <= from.bits())
 }
 
 /// Whether the results of an operation may be undefined though its sources are not.

@@ -2,9 +2,10 @@
 
 use crate::program::{AtomicOp, BarrierOp, Kernel, WarpOpKind};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::{self, Resolution, Shape, Space};
+use softwarp_isa::instruction::{self, Modifier, Opcode, Resolution, Shape, Space};
 use softwarp_syntax::Module;
 use softwarp_syntax::tree::MnemonicId;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// How the loop for a form is found: [`crate::ops::select`], but for tests.
@@ -20,15 +21,16 @@ pub struct Form {
 }
 
 impl Form {
-    /// Whether a word is among the modifiers.
-    pub fn has(&self, word: &str) -> bool {
-        self.shape.words.contains(&word)
+    /// Whether a modifier stands.
+    pub fn has(&self, modifier: Modifier) -> bool {
+        self.shape.has(modifier)
     }
 
-    /// The same without a word.
-    pub fn without(&self, word: &str, select: Select) -> Form {
+    /// The same without a modifier.
+    pub fn without(&self, modifier: Modifier, select: Select) -> Form {
         let mut shape = self.shape.clone();
-        shape.words.retain(|one| *one != word);
+        shape.words.retain(|one| *one != modifier);
+        shape.modifiers.retain(|one| *one != modifier);
         let action = action(&shape, select);
         Form { shape, action }
     }
@@ -118,14 +120,15 @@ pub enum Action {
 /// The mnemonics of a module.
 #[derive(Debug, Default)]
 pub struct Forms {
-    known: Vec<Option<Option<Rc<Form>>>>,
+    known: RefCell<Vec<Option<Option<Rc<Form>>>>>,
 }
 
 impl Forms {
     /// What a mnemonic is; `None` if it spells nothing that the instruction table has.
-    pub fn find(&mut self, module: &Module, id: MnemonicId, select: Select) -> Option<Rc<Form>> {
-        self.known.resize(module.mnemonics.len(), None);
-        let slot = self.known.get_mut(id.0 as usize)?;
+    pub fn find(&self, module: &Module, id: MnemonicId, select: Select) -> Option<Rc<Form>> {
+        let mut known = self.known.borrow_mut();
+        known.resize(module.mnemonics.len(), None);
+        let slot = known.get_mut(id.0 as usize)?;
         slot.get_or_insert_with(|| look_up(module, id, select).map(Rc::new)).clone()
     }
 }
@@ -159,50 +162,67 @@ fn look_up(module: &Module, id: MnemonicId, select: Select) -> Option<Form> {
 }
 
 fn action(shape: &Shape, select: Select) -> Action {
-    let has = |word: &str| shape.words.contains(&word);
+    let has = |modifier| shape.has(modifier);
     match shape.opcode {
-        "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => Action::Texture,
-        "mapa" | "getctarank" | "clusterlaunchcontrol" => Action::Cluster,
-        "barrier" if has("cluster") => Action::Cluster,
-        "multimem" => Action::Multimem,
-        "mbarrier" | "cp" | "tensormap" => Action::Asynchronous,
-        "st" | "red" if has("async") || has("bulk") => Action::Asynchronous,
-        "prefetch" if has("tensormap") => Action::Asynchronous,
-        "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" | "wgmma" => Action::Matrix,
-        "mov" => Action::Move,
-        "ld" | "ldu" => Action::Load,
-        "st" if !has("async") && !has("bulk") => Action::Store,
-        "atom" => atomic(shape).map_or(Action::Refused, Action::Atom),
-        "red" if !has("async") => atomic(shape).map_or(Action::Refused, Action::Red),
-        "bra" => Action::Branch,
-        "brx" => Action::Switch,
-        "call" => Action::Call,
-        "ret" => Action::Return,
-        "exit" => Action::Exit,
-        "trap" => Action::Trap,
-        "brkpt" => Action::Breakpoint,
-        "bar" if has("warp") => Action::Warp(WarpOpKind::Sync),
-        "bar" | "barrier" if !has("cluster") => barrier(shape).map_or(Action::Refused, Action::Barrier),
-        "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => {
+        Opcode::Tex
+        | Opcode::Tld4
+        | Opcode::Txq
+        | Opcode::Suld
+        | Opcode::Sust
+        | Opcode::Sured
+        | Opcode::Suq
+        | Opcode::Istypep => Action::Texture,
+        Opcode::Mapa | Opcode::Getctarank | Opcode::Clusterlaunchcontrol => Action::Cluster,
+        Opcode::Barrier if has(Modifier::Cluster) => Action::Cluster,
+        Opcode::Multimem => Action::Multimem,
+        Opcode::Mbarrier | Opcode::Cp | Opcode::Tensormap => Action::Asynchronous,
+        Opcode::St | Opcode::Red if has(Modifier::Async) || has(Modifier::Bulk) => Action::Asynchronous,
+        Opcode::Prefetch if has(Modifier::Tensormap) => Action::Asynchronous,
+        Opcode::Ldmatrix
+        | Opcode::Stmatrix
+        | Opcode::Movmatrix
+        | Opcode::Mma
+        | Opcode::Wmma
+        | Opcode::Wgmma => Action::Matrix,
+        Opcode::Mov => Action::Move,
+        Opcode::Ld | Opcode::Ldu => Action::Load,
+        Opcode::St if !has(Modifier::Async) && !has(Modifier::Bulk) => Action::Store,
+        Opcode::Atom => atomic(shape).map_or(Action::Refused, Action::Atom),
+        Opcode::Red if !has(Modifier::Async) => atomic(shape).map_or(Action::Refused, Action::Red),
+        Opcode::Bra => Action::Branch,
+        Opcode::Brx => Action::Switch,
+        Opcode::Call => Action::Call,
+        Opcode::Ret => Action::Return,
+        Opcode::Exit => Action::Exit,
+        Opcode::Trap => Action::Trap,
+        Opcode::Brkpt => Action::Breakpoint,
+        Opcode::Bar if has(Modifier::Warp) => Action::Warp(WarpOpKind::Sync),
+        Opcode::Bar | Opcode::Barrier if !has(Modifier::Cluster) => {
+            barrier(shape).map_or(Action::Refused, Action::Barrier)
+        }
+        Opcode::Shfl | Opcode::Vote | Opcode::Match | Opcode::Redux | Opcode::Activemask | Opcode::Elect => {
             warp(shape).map_or(Action::Refused, Action::Warp)
         }
-        "membar" | "fence" => Action::Fence,
-        "nanosleep" => Action::Yield,
-        "applypriority" if has("async") => Action::Refused,
-        "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol" | "pmevent" => {
-            Action::Nothing
-        }
-        "setmaxnreg" => Action::WholeGroup,
-        "createpolicy" => Action::Zero,
-        "cvta" if has("to") => Action::FromGeneric,
-        "cvta" => Action::ToGeneric,
-        "isspacep" => Action::IsSpace,
-        "alloca" => Action::Alloca,
-        "stacksave" => Action::StackSave,
-        "stackrestore" => Action::StackRestore,
+        Opcode::Membar | Opcode::Fence => Action::Fence,
+        Opcode::Nanosleep => Action::Yield,
+        Opcode::Applypriority if has(Modifier::Async) => Action::Refused,
+        Opcode::Prefetch
+        | Opcode::Prefetchu
+        | Opcode::Discard
+        | Opcode::Applypriority
+        | Opcode::Griddepcontrol
+        | Opcode::Pmevent => Action::Nothing,
+        Opcode::Setmaxnreg => Action::WholeGroup,
+        Opcode::Createpolicy => Action::Zero,
+        Opcode::Cvta if has(Modifier::To) => Action::FromGeneric,
+        Opcode::Cvta => Action::ToGeneric,
+        Opcode::Isspacep => Action::IsSpace,
+        Opcode::Alloca => Action::Alloca,
+        Opcode::Stacksave => Action::StackSave,
+        Opcode::Stackrestore => Action::StackRestore,
         opcode => match select(shape) {
             None => Action::Refused,
-            Some((kernel, extra)) if opcode.starts_with('v') => Action::Video(kernel, extra),
+            Some((kernel, extra)) if opcode.video_elements().is_some() => Action::Video(kernel, extra),
             Some((kernel, extra)) => Action::Alu(kernel, extra),
         },
     }
@@ -210,31 +230,31 @@ fn action(shape: &Shape, select: Select) -> Action {
 
 /// What an atomic operation or a reduction does.
 pub(super) fn atomic(shape: &Shape) -> Option<AtomicOp> {
-    shape.words.iter().find_map(|word| {
+    shape.modifiers.iter().find_map(|word| {
         Some(match *word {
-            "and" => AtomicOp::And,
-            "or" => AtomicOp::Or,
-            "xor" => AtomicOp::Xor,
-            "exch" => AtomicOp::Exch,
-            "cas" => AtomicOp::Cas,
-            "add" => AtomicOp::Add,
-            "inc" => AtomicOp::Inc,
-            "dec" => AtomicOp::Dec,
-            "min" => AtomicOp::Min,
-            "max" => AtomicOp::Max,
+            Modifier::And => AtomicOp::And,
+            Modifier::Or => AtomicOp::Or,
+            Modifier::Xor => AtomicOp::Xor,
+            Modifier::Exch => AtomicOp::Exch,
+            Modifier::Cas => AtomicOp::Cas,
+            Modifier::Add => AtomicOp::Add,
+            Modifier::Inc => AtomicOp::Inc,
+            Modifier::Dec => AtomicOp::Dec,
+            Modifier::Min => AtomicOp::Min,
+            Modifier::Max => AtomicOp::Max,
             _ => return None,
         })
     })
 }
 
 fn barrier(shape: &Shape) -> Option<BarrierOp> {
-    shape.words.iter().find_map(|word| {
+    shape.modifiers.iter().find_map(|word| {
         Some(match *word {
-            "sync" => BarrierOp::Sync,
-            "arrive" => BarrierOp::Arrive,
-            "popc" => BarrierOp::Popc,
-            "and" => BarrierOp::And,
-            "or" => BarrierOp::Or,
+            Modifier::Sync => BarrierOp::Sync,
+            Modifier::Arrive => BarrierOp::Arrive,
+            Modifier::Popc => BarrierOp::Popc,
+            Modifier::And => BarrierOp::And,
+            Modifier::Or => BarrierOp::Or,
             _ => return None,
         })
     })
@@ -242,36 +262,37 @@ fn barrier(shape: &Shape) -> Option<BarrierOp> {
 
 fn warp(shape: &Shape) -> Option<WarpOpKind> {
     use WarpOpKind as Is;
-    let has = |word: &str| shape.words.contains(&word);
+    let has = |modifier| shape.has(modifier);
     let wide = shape.types.first() == Some(&Type::B64);
-    let mode = |word: &&&str| !matches!(**word, "sync");
-    let mode = shape.words.iter().find(mode).copied().unwrap_or("");
+    let mode = shape.modifiers.iter().copied().find(|&word| word != Modifier::Sync);
     Some(match (shape.opcode, mode, shape.types.first().copied()) {
-        ("shfl", "up", _) => Is::ShflUp,
-        ("shfl", "down", _) => Is::ShflDown,
-        ("shfl", "bfly", _) => Is::ShflBfly,
-        ("shfl", "idx", _) => Is::ShflIdx,
-        ("vote", "all", _) => Is::VoteAll,
-        ("vote", "any", _) => Is::VoteAny,
-        ("vote", "uni", _) => Is::VoteUni,
-        ("vote", "ballot", _) => Is::VoteBallot,
-        ("match", "any", _) if wide => Is::MatchAny64,
-        ("match", "any", _) => Is::MatchAny32,
-        ("match", "all", _) if wide => Is::MatchAll64,
-        ("match", "all", _) => Is::MatchAll32,
-        ("redux", "min" | "max", Some(Type::F32)) => {
-            Is::ReduxF32 { max: mode == "max", abs: has("abs"), nan: has("NaN") }
-        }
-        ("redux", "add", _) => Is::ReduxAdd,
-        ("redux", "min", Some(Type::S32)) => Is::ReduxMinS32,
-        ("redux", "min", _) => Is::ReduxMinU32,
-        ("redux", "max", Some(Type::S32)) => Is::ReduxMaxS32,
-        ("redux", "max", _) => Is::ReduxMaxU32,
-        ("redux", "and", _) => Is::ReduxAnd,
-        ("redux", "or", _) => Is::ReduxOr,
-        ("redux", "xor", _) => Is::ReduxXor,
-        ("activemask", ..) => Is::ActiveMask,
-        ("elect", ..) => Is::Elect,
+        (Opcode::Shfl, Some(Modifier::Up), _) => Is::ShflUp,
+        (Opcode::Shfl, Some(Modifier::Down), _) => Is::ShflDown,
+        (Opcode::Shfl, Some(Modifier::Bfly), _) => Is::ShflBfly,
+        (Opcode::Shfl, Some(Modifier::Idx), _) => Is::ShflIdx,
+        (Opcode::Vote, Some(Modifier::All), _) => Is::VoteAll,
+        (Opcode::Vote, Some(Modifier::Any), _) => Is::VoteAny,
+        (Opcode::Vote, Some(Modifier::Uni), _) => Is::VoteUni,
+        (Opcode::Vote, Some(Modifier::Ballot), _) => Is::VoteBallot,
+        (Opcode::Match, Some(Modifier::Any), _) if wide => Is::MatchAny64,
+        (Opcode::Match, Some(Modifier::Any), _) => Is::MatchAny32,
+        (Opcode::Match, Some(Modifier::All), _) if wide => Is::MatchAll64,
+        (Opcode::Match, Some(Modifier::All), _) => Is::MatchAll32,
+        (Opcode::Redux, Some(Modifier::Min | Modifier::Max), Some(Type::F32)) => Is::ReduxF32 {
+            max: mode == Some(Modifier::Max),
+            abs: has(Modifier::Abs),
+            nan: has(Modifier::PropagateNan),
+        },
+        (Opcode::Redux, Some(Modifier::Add), _) => Is::ReduxAdd,
+        (Opcode::Redux, Some(Modifier::Min), Some(Type::S32)) => Is::ReduxMinS32,
+        (Opcode::Redux, Some(Modifier::Min), _) => Is::ReduxMinU32,
+        (Opcode::Redux, Some(Modifier::Max), Some(Type::S32)) => Is::ReduxMaxS32,
+        (Opcode::Redux, Some(Modifier::Max), _) => Is::ReduxMaxU32,
+        (Opcode::Redux, Some(Modifier::And), _) => Is::ReduxAnd,
+        (Opcode::Redux, Some(Modifier::Or), _) => Is::ReduxOr,
+        (Opcode::Redux, Some(Modifier::Xor), _) => Is::ReduxXor,
+        (Opcode::Activemask, ..) => Is::ActiveMask,
+        (Opcode::Elect, ..) => Is::Elect,
         _ => return None,
     })
 }

@@ -15,10 +15,12 @@ use crate::program::{Code, Guard, Inst, Kernel, Location, NONE, Op, Step};
 use softwarp_check::Reference;
 use softwarp_check::checked::{FuncId, VarId, Variable};
 use softwarp_image::FunctionId;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::Span;
-use softwarp_syntax::tree::{Instruction, Item, Statement};
+use softwarp_syntax::tree::{Instruction, Item, MnemonicId, Statement};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::rc::Rc;
 
 /// Why an instruction cannot be executed, or what it was lowered to.
 pub(super) type Lowered<T> = Result<T, Refusal>;
@@ -100,6 +102,10 @@ pub(super) struct Builder<'s, 'a> {
     pub scopes: Option<Scopes>,
     ops: Vec<Op>,
     spans: Vec<Span>,
+    /// The mnemonic that each operation is lowered from, if it is of an instruction.
+    mnemonics: Vec<Option<MnemonicId>>,
+    /// That of the operations to come.
+    mnemonic: Option<MnemonicId>,
     /// How many instructions begin before each operation.
     instructions: Vec<u32>,
     /// How many have begun.
@@ -168,6 +174,8 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Code {
         scopes: None,
         ops: Vec::new(),
         spans: Vec::new(),
+        mnemonics: Vec::new(),
+        mnemonic: None,
         instructions: Vec::new(),
         begun: 0,
         begins: false,
@@ -236,10 +244,12 @@ impl<'a> Builder<'_, 'a> {
 
     fn instruction(&mut self, predicate: Reference, instruction: &Instruction) {
         self.span = instruction.span;
+        self.mnemonic = Some(instruction.mnemonic);
         self.begins = true;
         let lowered = self.guarded(predicate, instruction);
         self.guard = Guard::ALWAYS;
         self.begins = false;
+        self.mnemonic = None;
         let Err(refusal) = lowered else { return };
         let mnemonic = form::text(self.of.module, instruction.mnemonic);
         let what = match refusal {
@@ -262,11 +272,9 @@ impl<'a> Builder<'_, 'a> {
             let slot = self.register(id, member, 0)?.id;
             self.guard = Guard { slot, negated: guard.negated };
         }
-        let names = &mut self.session.names[self.unit as usize];
-        let form = names.forms.find(self.of.module, instruction.mnemonic, self.session.select);
-        let Some(form) = form else { return Err(Refusal::Form) };
+        let form = self.form(instruction.mnemonic).ok_or(Refusal::Form)?;
         if self.saturation_forgotten {
-            return self.act(&form.without("sat", self.session.select), instruction);
+            return self.act(&form.without(Modifier::Sat, self.session.select), instruction);
         }
         self.act(&form, instruction)
     }
@@ -316,7 +324,7 @@ impl<'a> Builder<'_, 'a> {
             Action::StackRestore => self.stack_restore(form, operands),
             Action::Texture => self.texture(form, operands),
             Action::Cluster => {
-                if form.has("aligned") {
+                if form.has(Modifier::Aligned) {
                     self.together(Step::Group(GroupOp::WholeWarp))?;
                 }
                 self.cluster(form, operands)
@@ -346,6 +354,7 @@ impl<'a> Builder<'_, 'a> {
     pub fn push(&mut self, op: Op) {
         self.ops.push(op);
         self.spans.push(self.span);
+        self.mnemonics.push(self.mnemonic);
         self.instructions.push(self.begun);
         self.begun += u32::from(std::mem::take(&mut self.begins));
     }
@@ -389,14 +398,9 @@ impl<'a> Builder<'_, 'a> {
         lowered
     }
 
-    /// Where each operation stands.
-    pub fn spans(&self) -> &[Span] {
-        &self.spans
-    }
-
-    /// A part of the text.
-    pub fn text(&self, span: Span) -> &'a str {
-        self.of.source.get(span.start as usize..span.end as usize).unwrap_or("")
+    /// What each operation is lowered from, if it is of an instruction.
+    pub fn sources(&self) -> impl Iterator<Item = Option<Rc<Form>>> {
+        self.mnemonics.iter().map(|mnemonic| self.form((*mnemonic)?))
     }
 
     /// A variable that lives in memory, if it is not a register.
@@ -410,6 +414,7 @@ impl<'a> Builder<'_, 'a> {
             // What it would branch to comes next.
             self.ops.pop();
             self.spans.pop();
+            self.mnemonics.pop();
             self.begun = self.instructions.pop().unwrap_or(0);
             self.begins = true;
         }
@@ -444,12 +449,9 @@ impl<'a> Builder<'_, 'a> {
         let mut constants = (self.narrow_constants.len() as u32, self.wide_constants.len() as u32);
         let mut start = Start::default();
         let parameters = self.session.image.function(function).parameter_extent.bytes;
-        let (text, spans) = (self.of.source, &self.spans);
-        let is_move = |at: usize| {
-            let span = spans.get(at).and_then(|span| text.get(span.start as usize..span.end as usize));
-            span.is_some_and(|text| text.starts_with("mov."))
-        };
-        let named = super::group::named(&mut self.ops, is_move);
+        let moves = |form: Option<Rc<Form>>| form.is_some_and(|form| form.shape.opcode == Opcode::Mov);
+        let moves: Vec<bool> = self.sources().map(moves).collect();
+        let named = super::group::named(&mut self.ops, |at| moves.get(at) == Some(&true));
         let own = self.virtuals.len() as u32;
         let forwarded = forward(
             &mut self.ops,

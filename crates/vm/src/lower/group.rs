@@ -6,20 +6,22 @@ use super::slots::{Role, visit};
 use crate::program::group::{GroupOp, Named, Queue};
 use crate::program::matrix::MatrixOp;
 use crate::program::{Fence, NONE, Op, Order, Scope, Semantics, Step};
+use softwarp_isa::StateSpace;
+use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, Range};
 
 impl Builder<'_, '_> {
     /// `commit_group`, `wait_group`, `wait_all`
     pub fn group(&mut self, form: &Form, queue: Queue, operands: Range<Operand>) -> Lowered<()> {
-        let has = |word: &str| form.has(word);
+        let has = |modifier| form.has(modifier);
         let op = match () {
-            () if has("commit_group") => GroupOp::Commit(queue),
-            () if has("fence") => GroupOp::Registers,
+            () if has(Modifier::CommitGroup) => GroupOp::Commit(queue),
+            () if has(Modifier::Fence) => GroupOp::Registers,
             () => {
-                let all = has("wait_all");
+                let all = has(Modifier::WaitAll);
                 let pending = if all { 0 } else { self.immediate(operands.start)? };
                 let pending = u32::try_from(pending).map_err(|_| Refusal::Form)?;
-                GroupOp::Wait { queue, pending, reads: has("read"), all }
+                GroupOp::Wait { queue, pending, reads: has(Modifier::Read), all }
             }
         };
         self.step(Step::Group(op))
@@ -27,22 +29,23 @@ impl Builder<'_, '_> {
 
     /// `membar`, `fence`
     pub fn fence(&mut self, form: &Form) -> Lowered<()> {
-        let words = &form.shape.words;
+        let modifiers = &form.shape.modifiers;
         let both = Order { semantics: Semantics::AcquireRelease, scope: Scope::Gpu };
-        let order = Order::of(words, both);
-        if form.has("proxy") {
-            if words.iter().any(|word| word.starts_with("async")) {
-                let of = |space: &str| words.iter().any(|word| word.starts_with(space));
-                let [shared, global] = [of("shared"), of("global")];
+        let order = Order::of(modifiers, both);
+        if form.has(Modifier::Proxy) {
+            if modifiers.iter().any(|word| matches!(word, Modifier::Async | Modifier::AsyncGeneric)) {
+                let spaces = &form.shape.spaces;
+                let of = |space| spaces.iter().any(|one| one.of_variables() == Some(space));
+                let [shared, global] = [of(StateSpace::Shared), of(StateSpace::Global)];
                 let all = !shared && !global;
                 self.step(Step::Group(GroupOp::Proxy { shared: all || shared, global: all || global }))?;
             }
             // Those that go one way release or acquire; the others order nothing but the proxies of a thread.
-            if !(form.has("acquire") || form.has("release")) {
+            if !(form.has(Modifier::Acquire) || form.has(Modifier::Release)) {
                 return Ok(());
             }
         }
-        self.step(Step::Fence(Fence { order, mbarrier_init: form.has("mbarrier_init") }))
+        self.step(Step::Fence(Fence { order, mbarrier_init: form.has(Modifier::MbarrierInit) }))
     }
 }
 

@@ -13,21 +13,22 @@ use crate::program::group::Queue;
 use crate::program::matrix::{MatrixOp, Packing, TileKind, Tiles};
 use crate::program::{NONE, Operands, Step, WarpOp, WarpOpKind};
 use softwarp_isa::Type;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::{Format, Rounding};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
 impl Builder<'_, '_> {
     /// Matrix instructions.
     pub fn matrix(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        match (form.shape.opcode, form.shape.words.first().copied()) {
-            ("ldmatrix", _) => self.tiles(form, operands, true),
-            ("stmatrix", _) => self.tiles(form, operands, false),
-            ("movmatrix", _) => self.transpose(operands),
-            ("mma", _) => self.mma(form, operands),
-            ("wmma", Some("load" | "store")) => self.wmma_access(form, operands),
-            ("wmma", _) => self.wmma(form, operands),
-            ("wgmma", Some("mma_async")) => self.wgmma(form, operands),
-            ("wgmma", Some("fence" | "commit_group" | "wait_group")) => {
+        match (form.shape.opcode, form.shape.modifiers.first().copied()) {
+            (Opcode::Ldmatrix, _) => self.tiles(form, operands, true),
+            (Opcode::Stmatrix, _) => self.tiles(form, operands, false),
+            (Opcode::Movmatrix, _) => self.transpose(operands),
+            (Opcode::Mma, _) => self.mma(form, operands),
+            (Opcode::Wmma, Some(Modifier::Load | Modifier::Store)) => self.wmma_access(form, operands),
+            (Opcode::Wmma, _) => self.wmma(form, operands),
+            (Opcode::Wgmma, Some(Modifier::MmaAsync)) => self.wgmma(form, operands),
+            (Opcode::Wgmma, Some(Modifier::Fence | Modifier::CommitGroup | Modifier::WaitGroup)) => {
                 self.group(form, Queue::Products, operands)
             }
             _ => Err(Refusal::Form),
@@ -72,15 +73,16 @@ impl Builder<'_, '_> {
     /// `ldmatrix`, `stmatrix`
     fn tiles(&mut self, form: &Form, operands: Range<Operand>, loads: bool) -> Lowered<()> {
         let packing = match () {
-            () if form.has("b6x16_p32") => Packing::Six,
-            () if form.has("b4x16_p64") => Packing::Four,
+            () if form.has(Modifier::B6x16P32) => Packing::Six,
+            () if form.has(Modifier::B4x16P64) => Packing::Four,
             // No document says how rows of these lie.
-            () if form.has("s4") => return Err(Refusal::Form),
+            () if form.shape.types.contains(&Type::S4) => return Err(Refusal::Form),
             () => Packing::Bytes,
         };
+        let shape = form.shape.matrix().map(|shape| (shape.m, shape.n));
         let kind = match () {
-            () if form.has("m8n8") => TileKind::Halves { transposed: form.has("trans") },
-            () if form.has("m8n16") => TileKind::Wide(packing),
+            () if shape == Some((8, 8)) => TileKind::Halves { transposed: form.has(Modifier::Trans) },
+            () if shape == Some((8, 16)) => TileKind::Wide(packing),
             () => TileKind::Bytes(packing),
         };
         let tiles = Tiles { count: u32::from(form.shape.vector), kind };
@@ -118,9 +120,9 @@ fn format(ty: Type) -> Lowered<Format> {
 /// The rounding that a form says.
 fn rounding(form: &Form) -> Rounding {
     match () {
-        () if form.has("rz") => Rounding::TowardZero,
-        () if form.has("rm") => Rounding::Down,
-        () if form.has("rp") => Rounding::Up,
+        () if form.has(Modifier::Rz) => Rounding::TowardZero,
+        () if form.has(Modifier::Rm) => Rounding::Down,
+        () if form.has(Modifier::Rp) => Rounding::Up,
         () => Rounding::NearestEven,
     }
 }

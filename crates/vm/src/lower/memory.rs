@@ -8,6 +8,7 @@ use super::operand::signature;
 use crate::program::{Access, Address, Atomic, AtomicOp, Memory, NONE, Order, Scope, Step};
 use softwarp_check::Reference;
 use softwarp_check::checked::VarId;
+use softwarp_isa::instruction::Modifier;
 use softwarp_isa::instruction::Space;
 use softwarp_isa::{Class, StateSpace, Type};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
@@ -99,7 +100,7 @@ impl Builder<'_, '_> {
 
     fn access(&mut self, form: &Form, address: u32, values: u32) -> Lowered<Access> {
         let ty = form.ty();
-        let order = Order::of(&form.shape.words, Order::WEAK);
+        let order = Order::of(&form.shape.modifiers, Order::WEAK);
         let address = self.address(address, form.space())?;
         let bytes = (ty.register_type().bits() / 8) as u8;
         let registers = self.elements(values, ty)?;
@@ -150,8 +151,8 @@ impl Builder<'_, '_> {
         };
         let c = if op == AtomicOp::Cas { self.source(at + 2, ty)? } else { NONE };
         let address = self.address(at, form.space())?;
-        let order = Order::of(&form.shape.words, Order::relaxed(Scope::Gpu));
-        self.step(Step::Atomic(Atomic { address, op, ty, d, b, c, order, noftz: form.has("noftz") }))
+        let order = Order::of(&form.shape.modifiers, Order::relaxed(Scope::Gpu));
+        self.step(Step::Atomic(Atomic { address, op, ty, d, b, c, order, noftz: form.has(Modifier::Noftz) }))
     }
 
     /// Whether a variable is a register.

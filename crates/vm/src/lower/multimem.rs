@@ -5,12 +5,13 @@ use super::function::{Builder, Lowered, Refusal, because};
 use crate::program::multimem::{MultimemKind, MultimemOp};
 use crate::program::{AtomicOp, Operands, Order, Scope, Step};
 use softwarp_isa::Type;
+use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, Range};
 
 impl Builder<'_, '_> {
     /// `multimem`
     pub fn multimem(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        if form.has("cp") {
+        if form.has(Modifier::Cp) {
             return self.asynchronous(form, operands);
         }
         let ty = form.ty();
@@ -26,9 +27,9 @@ impl Builder<'_, '_> {
             Ok(op)
         };
         let kind = match () {
-            () if form.has("ld_reduce") => MultimemKind::LoadReduce(reduction()?),
-            () if form.has("red") => MultimemKind::Reduce(reduction()?),
-            () if form.has("st") => MultimemKind::Store,
+            () if form.has(Modifier::LdReduce) => MultimemKind::LoadReduce(reduction()?),
+            () if form.has(Modifier::Red) => MultimemKind::Reduce(reduction()?),
+            () if form.has(Modifier::St) => MultimemKind::Store,
             () => return Err(Refusal::Form),
         };
         let loads = matches!(kind, MultimemKind::LoadReduce(_));
@@ -39,8 +40,8 @@ impl Builder<'_, '_> {
         let (reads, writes) = if loads { (Vec::new(), slots) } else { (slots, Vec::new()) };
         let implied =
             if matches!(kind, MultimemKind::Reduce(_)) { Order::relaxed(Scope::Sys) } else { Order::WEAK };
-        let order = Order::of(&form.shape.words, implied);
-        let accumulates_f32 = form.has("acc::f32");
+        let order = Order::of(&form.shape.modifiers, implied);
+        let accumulates_f32 = form.has(Modifier::AccF32);
         let op = MultimemOp { kind, ty, widths, accumulates_f32, order };
         self.step(Step::Multimem(op, Operands { reads, writes, addresses }))
     }

@@ -10,6 +10,7 @@ use crate::program::{Access, Address, Memory, NONE, Op, Step};
 use softwarp_check::Reference;
 use softwarp_check::checked::{Place, VarId, Variable};
 use softwarp_isa::StateSpace;
+use softwarp_isa::instruction::Opcode;
 use softwarp_syntax::tree::{OperandKind, Statement};
 
 /// Where the values that travel between functions lie in the per-thread parameter memory.
@@ -62,15 +63,14 @@ impl Builder<'_, '_> {
 
     /// Parameters and return values whose addresses the body takes.
     fn addresses_taken(&self) -> Vec<VarId> {
-        let module = self.of.module;
         let mut taken = Vec::new();
         if self.homes.is_empty() {
             return taken;
         }
         for statement in self.statements {
             let Statement::Instruction(instruction) = statement else { continue };
-            let opcode = module.name(module.mnemonic(instruction.mnemonic).opcode);
-            if !matches!(opcode, "mov" | "cvta") {
+            let opcode = self.form(instruction.mnemonic).map(|form| form.shape.opcode);
+            if !matches!(opcode, Some(Opcode::Mov | Opcode::Cvta)) {
                 continue;
             }
             for index in self.places(instruction.operands) {

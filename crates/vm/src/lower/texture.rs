@@ -9,6 +9,7 @@ use crate::texture::Geometry;
 use crate::texture::bind::handle_of;
 use crate::texture::surface::Clamp;
 use softwarp_check::Reference;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_isa::space::opaque::Member;
 use softwarp_isa::{Opaque, StateSpace, Type};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
@@ -17,10 +18,10 @@ impl Builder<'_, '_> {
     /// Textures and surfaces.
     pub fn texture(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         match form.shape.opcode {
-            "tex" | "tld4" => self.lookup(form, operands),
-            "txq" => self.query(form, operands, Opaque::Texref),
-            "suq" => self.query(form, operands, Opaque::Surfref),
-            "istypep" => self.is_type(form, operands),
+            Opcode::Tex | Opcode::Tld4 => self.lookup(form, operands),
+            Opcode::Txq => self.query(form, operands, Opaque::Texref),
+            Opcode::Suq => self.query(form, operands, Opaque::Surfref),
+            Opcode::Istypep => self.is_type(form, operands),
             _ => self.surface(form, operands),
         }
     }
@@ -115,11 +116,12 @@ impl Builder<'_, '_> {
             Type::F16x2 => (Values::Pairs, Type::B32),
             _ => (Values::Words, Type::B32),
         };
-        let channels = ["r", "g", "b", "a"];
-        let gather = channels.iter().position(|channel| form.shape.opcode == "tld4" && form.has(channel));
+        let channels = [Modifier::R, Modifier::G, Modifier::B, Modifier::A];
+        let gather =
+            channels.iter().position(|&channel| form.shape.opcode == Opcode::Tld4 && form.has(channel));
         let detail = match () {
-            () if form.has("level") => Detail::Level,
-            () if form.has("grad") => Detail::Gradient,
+            () if form.has(Modifier::Level) => Detail::Level,
+            () if form.has(Modifier::Grad) => Detail::Gradient,
             () => Detail::Base,
         };
         let parts = self.bracketed(at)?;
@@ -186,7 +188,7 @@ impl Builder<'_, '_> {
     fn query(&mut self, form: &Form, operands: Range<Operand>, of: Opaque) -> Lowered<()> {
         let mut places = self.places(operands);
         let (Some(d), Some(at)) = (places.next(), places.next()) else { return Err(Refusal::Form) };
-        let Some(member) = form.shape.words.iter().find_map(|word| Member::from_name(word)) else {
+        let Some(member) = form.shape.words.iter().find_map(|word| Member::from_name(word.name())) else {
             return Err(Refusal::Form);
         };
         let samples = matches!(
@@ -204,7 +206,7 @@ impl Builder<'_, '_> {
         let parts = self.bracketed(at)?;
         let mut reads = Vec::new();
         let handle = self.handle(parts.start, &mut reads)?;
-        let level = form.has("level");
+        let level = form.has(Modifier::Level);
         if level {
             let Some(operand) = places.next() else { return Err(Refusal::Form) };
             self.first_parts(operand, Type::B32, 1, &mut reads)?;
@@ -214,7 +216,7 @@ impl Builder<'_, '_> {
     }
 
     fn is_type(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let Some(opaque) = form.shape.words.iter().find_map(|word| Opaque::from_name(word)) else {
+        let Some(opaque) = form.shape.words.iter().find_map(|word| Opaque::from_name(word.name())) else {
             return Err(Refusal::Form);
         };
         let reads = vec![self.source(operands.start + 1, Type::U64)?];
@@ -223,7 +225,7 @@ impl Builder<'_, '_> {
     }
 
     fn surface(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let loads = form.shape.opcode == "suld";
+        let loads = form.shape.opcode == Opcode::Suld;
         let (at, data) = match loads {
             true => (operands.start + 1, operands.start),
             false => (operands.start, operands.start + 1),
@@ -233,18 +235,18 @@ impl Builder<'_, '_> {
         }
         let geometry = geometry(form)?;
         let clamp = match () {
-            () if form.has("trap") => Clamp::Trap,
-            () if form.has("clamp") => Clamp::Clamp,
+            () if form.has(Modifier::Trap) => Clamp::Trap,
+            () if form.has(Modifier::Clamp) => Clamp::Clamp,
             () => Clamp::Zero,
         };
         let ty = form.ty();
-        let formatted = form.has("p");
+        let formatted = form.has(Modifier::P);
         let access = match form.shape.opcode {
-            "suld" => SurfaceAccess::Load,
-            "sust" if formatted => SurfaceAccess::StoreFormatted,
-            "sust" => SurfaceAccess::Store,
+            Opcode::Suld => SurfaceAccess::Load,
+            Opcode::Sust if formatted => SurfaceAccess::StoreFormatted,
+            Opcode::Sust => SurfaceAccess::Store,
             _ => {
-                let Some(op) = form.shape.words.iter().find_map(|word| reduction(word)) else {
+                let Some(op) = form.shape.modifiers.iter().find_map(|&word| reduction(word)) else {
                     return Err(Refusal::Form);
                 };
                 match formatted {
@@ -287,16 +289,16 @@ impl Builder<'_, '_> {
 }
 
 fn geometry(form: &Form) -> Lowered<Geometry> {
-    form.shape.words.iter().find_map(|word| Geometry::from_name(word)).ok_or(Refusal::Form)
+    form.shape.words.iter().find_map(|word| Geometry::from_name(word.name())).ok_or(Refusal::Form)
 }
 
-fn reduction(word: &str) -> Option<AtomicOp> {
-    Some(match word {
-        "add" => AtomicOp::Add,
-        "min" => AtomicOp::Min,
-        "max" => AtomicOp::Max,
-        "and" => AtomicOp::And,
-        "or" => AtomicOp::Or,
+fn reduction(modifier: Modifier) -> Option<AtomicOp> {
+    Some(match modifier {
+        Modifier::Add => AtomicOp::Add,
+        Modifier::Min => AtomicOp::Min,
+        Modifier::Max => AtomicOp::Max,
+        Modifier::And => AtomicOp::And,
+        Modifier::Or => AtomicOp::Or,
         _ => return None,
     })
 }

@@ -24,11 +24,7 @@ impl<'a> Builder<'_, 'a> {
     ) -> Lowered<()> {
         let mut gathered = Gathered::new(extra);
         let mut selectors = [None; 3];
-        let elements = match form.shape.opcode.as_bytes().last() {
-            Some(b'2') => 2,
-            Some(b'4') => 4,
-            _ => 1,
-        };
+        let elements = form.shape.opcode.video_elements().unwrap_or(1);
         for (n, index) in self.places(operands).enumerate() {
             let (index, negated) = match self.operand(index).kind {
                 OperandKind::Negated(parts) => (parts.start, true),

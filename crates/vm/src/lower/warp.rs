@@ -4,6 +4,7 @@ use super::form::Form;
 use super::function::{Builder, Lowered, Refusal};
 use crate::program::{Barrier, BarrierOp, Guard, NONE, Step, WarpOp, WarpOpKind};
 use softwarp_isa::Type;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
 impl Builder<'_, '_> {
@@ -17,7 +18,7 @@ impl Builder<'_, '_> {
             count: NONE,
             predicate: Guard::ALWAYS,
             d: NONE,
-            aligned: form.shape.opcode == "bar" || form.has("aligned"),
+            aligned: form.shape.opcode == Opcode::Bar || form.has(Modifier::Aligned),
         };
         if reduces {
             let (Some(d), Some(predicate)) = (places.next(), places.next_back()) else {

@@ -10,6 +10,7 @@
 //! hold. The manual leaves the fragments of `wmma` open; these are an H200's, and they are of this kind, too.
 
 use crate::lanes::LANES;
+use softwarp_isa::instruction::MatrixShape;
 
 /// How the registers of a warp hold a matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,11 +170,9 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
-    /// `m16n8k16`
-    pub fn parse(word: &str) -> Option<Dimensions> {
-        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
-        let (n, k) = rest.split_once('k')?;
-        Some(Dimensions { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
+    /// Those of a shape that has a depth: `m16n8k16`.
+    pub fn of(shape: MatrixShape) -> Option<Dimensions> {
+        Some(Dimensions { m: shape.m.into(), n: shape.n.into(), k: shape.k?.into() })
     }
 }
 

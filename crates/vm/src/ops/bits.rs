@@ -6,35 +6,44 @@ use crate::lanes::LANES;
 use crate::program::Inst;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. `extra` of the dot products has a bit for each of a and b that is signed, and for `dp2a.hi`
 /// a third.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
     let ty = *shape.types.first()?;
-    let kernels = match (shape.opcode, shape.words.as_slice()) {
-        ("popc", ["b32"]) => each!(|a: u32| a.count_ones()),
-        ("popc", ["b64"]) => each!(|a: u64| a.count_ones()),
-        ("clz", ["b32"]) => each!(|a: u32| a.leading_zeros()),
-        ("clz", ["b64"]) => each!(|a: u64| a.leading_zeros()),
-        ("brev", ["b32"]) => each!(|a: u32| a.reverse_bits()),
-        ("brev", ["b64"]) => each!(|a: u64| a.reverse_bits()),
+    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+        (Opcode::Popc, [], Type::B32) => each!(|a: u32| a.count_ones()),
+        (Opcode::Popc, [], Type::B64) => each!(|a: u64| a.count_ones()),
+        (Opcode::Clz, [], Type::B32) => each!(|a: u32| a.leading_zeros()),
+        (Opcode::Clz, [], Type::B64) => each!(|a: u64| a.leading_zeros()),
+        (Opcode::Brev, [], Type::B32) => each!(|a: u32| a.reverse_bits()),
+        (Opcode::Brev, [], Type::B64) => each!(|a: u64| a.reverse_bits()),
         // Without a bit that differs from the sign there are as many zeros as bits: the position is then -1.
-        ("bfind", ["u32"]) => each!(|a: u32| 31u32.wrapping_sub(a.leading_zeros())),
-        ("bfind", ["u64"]) => each!(|a: u64| 63u32.wrapping_sub(a.leading_zeros())),
-        ("bfind", ["s32"]) => each!(|a: i32| 31u32.wrapping_sub((a ^ a >> 31).leading_zeros())),
-        ("bfind", ["s64"]) => each!(|a: i64| 63u32.wrapping_sub((a ^ a >> 63).leading_zeros())),
-        ("bfind", ["shiftamt", "u32"]) => each!(|a: u32| or_nothing(a.leading_zeros(), 32)),
-        ("bfind", ["shiftamt", "u64"]) => each!(|a: u64| or_nothing(a.leading_zeros(), 64)),
-        ("bfind", ["shiftamt", "s32"]) => each!(|a: i32| or_nothing((a ^ a >> 31).leading_zeros(), 32)),
-        ("bfind", ["shiftamt", "s64"]) => each!(|a: i64| or_nothing((a ^ a >> 63).leading_zeros(), 64)),
-        ("fns", ["b32"]) => each!(|bits: u32, base: u32, offset: i32| nth_set(bits, base, offset)),
-        ("bfe", ["u32"]) => each!(|a: u32, b: u32, c: u32| extract(a.into(), byte(b), byte(c), 32) as u32),
-        ("bfe", ["u64"]) => each!(|a: u64, b: u32, c: u32| extract(a, b, c, 64)),
-        ("bfe", ["s32"]) => {
+        (Opcode::Bfind, [], Type::U32) => each!(|a: u32| 31u32.wrapping_sub(a.leading_zeros())),
+        (Opcode::Bfind, [], Type::U64) => each!(|a: u64| 63u32.wrapping_sub(a.leading_zeros())),
+        (Opcode::Bfind, [], Type::S32) => each!(|a: i32| 31u32.wrapping_sub((a ^ a >> 31).leading_zeros())),
+        (Opcode::Bfind, [], Type::S64) => each!(|a: i64| 63u32.wrapping_sub((a ^ a >> 63).leading_zeros())),
+        (Opcode::Bfind, [Modifier::Shiftamt], Type::U32) => each!(|a: u32| or_nothing(a.leading_zeros(), 32)),
+        (Opcode::Bfind, [Modifier::Shiftamt], Type::U64) => each!(|a: u64| or_nothing(a.leading_zeros(), 64)),
+        (Opcode::Bfind, [Modifier::Shiftamt], Type::S32) => {
+            each!(|a: i32| or_nothing((a ^ a >> 31).leading_zeros(), 32))
+        }
+        (Opcode::Bfind, [Modifier::Shiftamt], Type::S64) => {
+            each!(|a: i64| or_nothing((a ^ a >> 63).leading_zeros(), 64))
+        }
+        (Opcode::Fns, [], Type::B32) => {
+            each!(|bits: u32, base: u32, offset: i32| nth_set(bits, base, offset))
+        }
+        (Opcode::Bfe, [], Type::U32) => {
+            each!(|a: u32, b: u32, c: u32| extract(a.into(), byte(b), byte(c), 32) as u32)
+        }
+        (Opcode::Bfe, [], Type::U64) => each!(|a: u64, b: u32, c: u32| extract(a, b, c, 64)),
+        (Opcode::Bfe, [], Type::S32) => {
             each!(|a: i32, b: u32, c: u32| signed_extract(a.into(), byte(b), byte(c), 32) as i32)
         }
-        ("bfe", ["s64"]) => each!(|a: i64, b: u32, c: u32| signed_extract(a, b, c, 64)),
-        ("bfi", ["b32"]) => kernel!(|frame, inst, mask| {
+        (Opcode::Bfe, [], Type::S64) => each!(|a: i64, b: u32, c: u32| signed_extract(a, b, c, 64)),
+        (Opcode::Bfi, [], Type::B32) => kernel!(|frame, inst, mask| {
             let (a, b) = (frame.row::<u32>(inst.s[0]), frame.row::<u32>(inst.s[1]));
             let (position, length) = (frame.row::<u32>(inst.s[2]), frame.row::<u32>(inst.s[3]));
             let mut d = [0; LANES];
@@ -44,7 +53,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             }
             frame.set_row(inst.d[0], d, mask)
         }),
-        ("bfi", ["b64"]) => kernel!(|frame, inst, mask| {
+        (Opcode::Bfi, [], Type::B64) => kernel!(|frame, inst, mask| {
             let (a, b) = (frame.row::<u64>(inst.s[0]), frame.row::<u64>(inst.s[1]));
             let (position, length) = (frame.row::<u32>(inst.s[2]), frame.row::<u32>(inst.s[3]));
             let mut d = [0; LANES];
@@ -53,21 +62,23 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             }
             frame.set_row(inst.d[0], d, mask)
         }),
-        ("szext", ["clamp", "u32"]) => each!(|a: u32, b: u32| a & low_ones(b)),
-        ("szext", ["wrap", "u32"]) => each!(|a: u32, b: u32| a & low_ones(b & 31)),
-        ("szext", ["clamp", "s32"]) => each!(|a: u32, b: u32| sign_extended(a, b)),
-        ("szext", ["wrap", "s32"]) => each!(|a: u32, b: u32| sign_extended(a, b & 31)),
-        ("bmsk", ["clamp", "b32"]) => each!(|a: u32, b: u32| shifted(low_ones(b), a)),
-        ("bmsk", ["wrap", "b32"]) => each!(|a: u32, b: u32| low_ones(b & 31) << (a & 31)),
-        ("clmad", ["lo", "u64"]) => each!(|a: u64, b: u64, c: u64| carryless_product(a, b) as u64 ^ c),
-        ("clmad", ["hi", "u64"]) => {
+        (Opcode::Szext, [Modifier::Clamp], Type::U32) => each!(|a: u32, b: u32| a & low_ones(b)),
+        (Opcode::Szext, [Modifier::Wrap], Type::U32) => each!(|a: u32, b: u32| a & low_ones(b & 31)),
+        (Opcode::Szext, [Modifier::Clamp], Type::S32) => each!(|a: u32, b: u32| sign_extended(a, b)),
+        (Opcode::Szext, [Modifier::Wrap], Type::S32) => each!(|a: u32, b: u32| sign_extended(a, b & 31)),
+        (Opcode::Bmsk, [Modifier::Clamp], Type::B32) => each!(|a: u32, b: u32| shifted(low_ones(b), a)),
+        (Opcode::Bmsk, [Modifier::Wrap], Type::B32) => each!(|a: u32, b: u32| low_ones(b & 31) << (a & 31)),
+        (Opcode::Clmad, [Modifier::Lo], Type::U64) => {
+            each!(|a: u64, b: u64, c: u64| carryless_product(a, b) as u64 ^ c)
+        }
+        (Opcode::Clmad, [Modifier::Hi], Type::U64) => {
             each!(|a: u64, b: u64, c: u64| (carryless_product(a, b) >> 64) as u64 ^ c)
         }
-        ("dp4a" | "dp2a", words) => {
+        (Opcode::Dp4a | Opcode::Dp2a, modifiers, _) => {
             let signs = u32::from(ty == Type::S32) | u32::from(*shape.types.get(1)? == Type::S32) << 1;
-            return Some(match words {
-                ["lo", ..] => (dp2a(), signs),
-                ["hi", ..] => (dp2a(), signs | 4),
+            return Some(match modifiers {
+                [Modifier::Lo] => (dp2a(), signs),
+                [Modifier::Hi] => (dp2a(), signs | 4),
                 _ => (dp4a(), signs),
             });
         }

@@ -9,30 +9,31 @@ use crate::lanes::{Frame, LANES, has_lane};
 use crate::program::Inst;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. Of `setp`, `d` is p and q (which may be missing) and the third source the predicate that the
 /// result is combined with, if there is one; of `set`, likewise but for `d`.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let (&operator, rest) = shape.words.split_first()?;
+    let (&operator, rest) = shape.modifiers.split_first()?;
     let (comparison, negated) = match operator {
-        "eq" => (Comparison::Equal, false),
-        "ne" => (Comparison::Equal, true),
-        "lt" | "lo" => (Comparison::Less, false),
-        "ge" | "hs" => (Comparison::Less, true),
-        "le" | "ls" => (Comparison::LessOrEqual, false),
-        "gt" | "hi" => (Comparison::LessOrEqual, true),
+        Modifier::Eq => (Comparison::Equal, false),
+        Modifier::Ne => (Comparison::Equal, true),
+        Modifier::Lt | Modifier::Lo => (Comparison::Less, false),
+        Modifier::Ge | Modifier::Hs => (Comparison::Less, true),
+        Modifier::Le | Modifier::Ls => (Comparison::LessOrEqual, false),
+        Modifier::Gt | Modifier::Hi => (Comparison::LessOrEqual, true),
         _ => return None,
     };
     let combine = match rest.first() {
-        Some(&"and") => Combine::And,
-        Some(&"or") => Combine::Or,
-        Some(&"xor") => Combine::Xor,
+        Some(&Modifier::And) => Combine::And,
+        Some(&Modifier::Or) => Combine::Or,
+        Some(&Modifier::Xor) => Combine::Xor,
         _ => Combine::Nothing,
     };
     let finish = |truth| Finish { negated, combine, truth }.packed();
     match (shape.opcode, shape.types.as_slice()) {
-        ("setp", &[ty]) => Some((setp(comparison, ty)?, finish(Truth::Ones))),
-        ("set", &[to, ty]) => Some((set(comparison, ty)?, finish(Truth::of(to)?))),
+        (Opcode::Setp, &[ty]) => Some((setp(comparison, ty)?, finish(Truth::Ones))),
+        (Opcode::Set, &[to, ty]) => Some((set(comparison, ty)?, finish(Truth::of(to)?))),
         _ => None,
     }
 }

@@ -15,18 +15,19 @@ use crate::program::Inst;
 use softwarp_isa::Type;
 use softwarp_isa::cvt::{Form, OperandName, Semantics};
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::{Cvt, Extra, Kernel, pack};
 use std::sync::LazyLock;
 
 /// The loop for a form.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    if shape.opcode != "cvt" {
+    if shape.opcode != Opcode::Cvt {
         return None;
     }
     if let Some(kernels) = common(shape) {
         return Some((kernels, 0));
     }
-    let form = Form::parse(&shape.words.join(".")).ok()?;
+    let form = Form::parse(&shape.words.iter().map(|word| word.name()).collect::<Vec<_>>().join(".")).ok()?;
     let place = FORMS.iter().position(|ready| ready.form == form)?;
     FORMS[place].can_run().then_some(())?;
     Some((kernel!(|frame, inst, mask| convert(frame, inst, mask)), u32::try_from(place).ok()?))
@@ -35,12 +36,8 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
 /// The loops of the commonest conversions: one register to one, without modifiers that change much.
 fn common(shape: &Shape) -> Option<Kernels> {
     use Type::{Bf16, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
-    let (modifiers, types) = shape.words.split_at(shape.words.len().checked_sub(2)?);
     let &[to, from] = shape.types.as_slice() else { return None };
-    if types != [to.name(), from.name()] {
-        return None;
-    }
-    Some(match (modifiers, to, from) {
+    Some(match (shape.modifiers.as_slice(), to, from) {
         // To as many bits or fewer, the low bits stay.
         (&[], U8 | S8, U8 | S8 | U16 | S16 | U32 | S32) => each!(|a: u32| a & 0xff),
         (&[], U16 | S16, U16 | S16 | U32 | S32) => each!(|a: u32| a & 0xffff),
@@ -63,17 +60,17 @@ fn common(shape: &Shape) -> Option<Kernels> {
         (&[], U64 | S64, U32) => each!(|a: u32| u64::from(a)),
         (&[], U64 | S64, S32) => each!(|a: i32| i64::from(a)),
 
-        (&["rn"], F32, S32) => each!(|a: i32| a as f32),
-        (&["rn"], F32, U32) => each!(|a: u32| a as f32),
-        (&["rn"], F64, S32) => each!(|a: i32| f64::from(a)),
-        (&["rn"], F64, U32) => each!(|a: u32| f64::from(a)),
-        (&["rzi"], S32, F32) => each!(|a: f32| if a.is_nan() { 0 } else { a as i32 }),
-        (&["rzi"], U32, F32) => each!(|a: f32| a as u32),
+        (&[Modifier::Rn], F32, S32) => each!(|a: i32| a as f32),
+        (&[Modifier::Rn], F32, U32) => each!(|a: u32| a as f32),
+        (&[Modifier::Rn], F64, S32) => each!(|a: i32| f64::from(a)),
+        (&[Modifier::Rn], F64, U32) => each!(|a: u32| f64::from(a)),
+        (&[Modifier::Rzi], S32, F32) => each!(|a: f32| if a.is_nan() { 0 } else { a as i32 }),
+        (&[Modifier::Rzi], U32, F32) => each!(|a: f32| a as u32),
 
-        (&["rn"], F32, F64) => each!(|a: f64| narrowed(a)),
+        (&[Modifier::Rn], F32, F64) => each!(|a: f64| narrowed(a)),
         (&[], F64, F32) => each!(|a: f32| widened(a)),
-        (&["rn"], F16, F32) => each!(|a: f32| Binary16::narrow(a)),
-        (&["rn"], Bf16, F32) => each!(|a: f32| Bfloat::narrow(a)),
+        (&[Modifier::Rn], F16, F32) => each!(|a: f32| Binary16::narrow(a)),
+        (&[Modifier::Rn], Bf16, F32) => each!(|a: f32| Bfloat::narrow(a)),
         (&[], F32, F16) => each!(|a: u16| single::bits(Binary16::widen(a))),
         (&[], F32, Bf16) => each!(|a: u16| Bfloat::widen(a)),
         _ => return None,

@@ -11,6 +11,7 @@ use super::{Kernels, kernel};
 use crate::lanes::LANES;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::Rounding;
 
 /// The NaN that operations make of numbers.
@@ -33,34 +34,38 @@ impl Lane for f64 {
 
 /// The loop for a form.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    if shape.types != [Type::F64] || shape.words.contains(&"approx") {
+    if shape.types != [Type::F64] || shape.has(Modifier::Approx) {
         return None;
     }
     let mode = Mode::of_words(shape);
     let nearest = mode == Mode::PLAIN;
     let kernels = match (shape.opcode, nearest) {
-        ("add", true) => each!(|a: f64, b: f64| bits(a + b, [b, a])),
-        ("sub", true) => each!(|a: f64, b: f64| bits(a - b, [b, a])),
-        ("mul", true) => each!(|a: f64, b: f64| bits(a * b, [b, a])),
-        ("fma" | "mad", true) => each!(|a: f64, b: f64, c: f64| bits(a.mul_add(b, c), [b, c, a])),
-        ("div", true) => each!(|a: f64, b: f64| bits(a / b, [a, b])),
-        ("rcp", true) => each!(|a: f64| bits(1.0 / a, [a])),
-        ("sqrt", true) => each!(|a: f64| bits(a.sqrt(), [a])),
-        ("add", false) => moded!(|mode, a: f64, b: f64| bits(exact::fma(a, 1.0, b, mode.rounding), [b, a])),
-        ("sub", false) => moded!(|mode, a: f64, b: f64| bits(exact::fma(a, 1.0, -b, mode.rounding), [b, a])),
-        ("mul", false) => moded!(|mode, a: f64, b: f64| bits(exact::mul(a, b, mode.rounding), [b, a])),
-        ("fma" | "mad", false) => {
+        (Opcode::Add, true) => each!(|a: f64, b: f64| bits(a + b, [b, a])),
+        (Opcode::Sub, true) => each!(|a: f64, b: f64| bits(a - b, [b, a])),
+        (Opcode::Mul, true) => each!(|a: f64, b: f64| bits(a * b, [b, a])),
+        (Opcode::Fma | Opcode::Mad, true) => each!(|a: f64, b: f64, c: f64| bits(a.mul_add(b, c), [b, c, a])),
+        (Opcode::Div, true) => each!(|a: f64, b: f64| bits(a / b, [a, b])),
+        (Opcode::Rcp, true) => each!(|a: f64| bits(1.0 / a, [a])),
+        (Opcode::Sqrt, true) => each!(|a: f64| bits(a.sqrt(), [a])),
+        (Opcode::Add, false) => {
+            moded!(|mode, a: f64, b: f64| bits(exact::fma(a, 1.0, b, mode.rounding), [b, a]))
+        }
+        (Opcode::Sub, false) => {
+            moded!(|mode, a: f64, b: f64| bits(exact::fma(a, 1.0, -b, mode.rounding), [b, a]))
+        }
+        (Opcode::Mul, false) => moded!(|mode, a: f64, b: f64| bits(exact::mul(a, b, mode.rounding), [b, a])),
+        (Opcode::Fma | Opcode::Mad, false) => {
             moded!(|mode, a: f64, b: f64, c: f64| bits(exact::fma(a, b, c, mode.rounding), [b, c, a]))
         }
-        ("div", false) => moded!(|mode, a: f64, b: f64| bits(exact::div(a, b, mode.rounding), [a, b])),
-        ("rcp", false) => moded!(|mode, a: f64| bits(exact::div(1.0, a, mode.rounding), [a])),
-        ("sqrt", false) => moded!(|mode, a: f64| bits(exact::sqrt(a, mode.rounding), [a])),
-        ("abs", _) => each!(|a: f64| bits(a.abs(), [a])),
-        ("neg", _) => each!(|a: f64| bits(-a, [a])),
-        ("min", _) => each!(|a: f64, b: f64| choose(a, b, false)),
-        ("max", _) => each!(|a: f64, b: f64| choose(a, b, true)),
-        ("copysign", _) => each!(|a: u64, b: u64| a & 1 << 63 | b & u64::MAX >> 1),
-        ("testp", _) => kernel!(|frame, inst, mask, ballot| {
+        (Opcode::Div, false) => moded!(|mode, a: f64, b: f64| bits(exact::div(a, b, mode.rounding), [a, b])),
+        (Opcode::Rcp, false) => moded!(|mode, a: f64| bits(exact::div(1.0, a, mode.rounding), [a])),
+        (Opcode::Sqrt, false) => moded!(|mode, a: f64| bits(exact::sqrt(a, mode.rounding), [a])),
+        (Opcode::Abs, _) => each!(|a: f64| bits(a.abs(), [a])),
+        (Opcode::Neg, _) => each!(|a: f64| bits(-a, [a])),
+        (Opcode::Min, _) => each!(|a: f64, b: f64| choose(a, b, false)),
+        (Opcode::Max, _) => each!(|a: f64, b: f64| choose(a, b, true)),
+        (Opcode::Copysign, _) => each!(|a: u64, b: u64| a & 1 << 63 | b & u64::MAX >> 1),
+        (Opcode::Testp, _) => kernel!(|frame, inst, mask, ballot| {
             let a = frame.row::<u64>(inst.s[0]);
             let property = Property::of(inst);
             let mut holds = [0; LANES];
@@ -71,7 +76,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         }),
         _ => return None,
     };
-    let extra = if shape.opcode == "testp" { Property::of_words(shape) as u32 } else { mode.packed() };
+    let extra = if shape.opcode == Opcode::Testp { Property::of_words(shape) as u32 } else { mode.packed() };
     Some((kernels, extra))
 }
 

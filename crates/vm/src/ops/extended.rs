@@ -10,6 +10,7 @@ use crate::lanes::{ALL, CARRY, Frame, LANES, has_lane};
 use crate::program::Inst;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// `extra`: the carry is an operand.
 const CARRY_IN: u32 = 1;
@@ -20,36 +21,39 @@ const ONE_IN: u32 = 4;
 
 /// The loop for a form. What it does with the carry is in `extra`.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let words = shape.words.as_slice();
-    let writes = words.contains(&"cc");
-    let reads = matches!(shape.opcode, "addc" | "subc" | "madc");
+    let writes = shape.has(Modifier::Cc);
+    let reads = matches!(shape.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
     if !writes && !reads {
         return None;
     }
     let ty = *shape.types.first()?;
     let wide = matches!(ty, Type::U64 | Type::S64);
-    let kernels = match (shape.opcode, words, wide) {
-        ("addc", ["sat", "s32"], _) => carried!(|a: i32, b: i32, _c: i32, carry| {
+    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty, wide) {
+        (Opcode::Addc, [Modifier::Sat], Type::S32, _) => carried!(|a: i32, b: i32, _c: i32, carry| {
             (clamp(i64::from(a) + i64::from(b) + i64::from(carry)), false)
         }),
-        ("subc", ["sat", "s32"], _) => carried!(|a: i32, b: i32, _c: i32, carry| {
+        (Opcode::Subc, [Modifier::Sat], Type::S32, _) => carried!(|a: i32, b: i32, _c: i32, carry| {
             (clamp(i64::from(a) + i64::from(!b) + i64::from(carry)), false)
         }),
-        ("add" | "addc", _, false) => carried!(|a: u32, b: u32, _c: u32, carry| a.carrying_sum(b, carry)),
-        ("add" | "addc", _, true) => carried!(|a: u64, b: u64, _c: u64, carry| a.carrying_sum(b, carry)),
-        ("sub" | "subc", _, false) => {
+        (Opcode::Add | Opcode::Addc, _, _, false) => {
+            carried!(|a: u32, b: u32, _c: u32, carry| a.carrying_sum(b, carry))
+        }
+        (Opcode::Add | Opcode::Addc, _, _, true) => {
+            carried!(|a: u64, b: u64, _c: u64, carry| a.carrying_sum(b, carry))
+        }
+        (Opcode::Sub | Opcode::Subc, _, _, false) => {
             carried!(|a: u32, b: u32, _c: u32, carry| a.carrying_sum(!b, carry))
         }
-        ("sub" | "subc", _, true) => {
+        (Opcode::Sub | Opcode::Subc, _, _, true) => {
             carried!(|a: u64, b: u64, _c: u64, carry| a.carrying_sum(!b, carry))
         }
-        ("mad" | "madc", ["lo", ..], false) => {
+        (Opcode::Mad | Opcode::Madc, [Modifier::Lo, ..], _, false) => {
             carried!(|a: u32, b: u32, c: u32, carry| a.wrapping_mul(b).carrying_sum(c, carry))
         }
-        ("mad" | "madc", ["lo", ..], true) => {
+        (Opcode::Mad | Opcode::Madc, [Modifier::Lo, ..], _, true) => {
             carried!(|a: u64, b: u64, c: u64, carry| a.wrapping_mul(b).carrying_sum(c, carry))
         }
-        ("mad" | "madc", ["hi", ..], _) => match ty {
+        (Opcode::Mad | Opcode::Madc, [Modifier::Hi, ..], _, _) => match ty {
             Type::U32 => carried!(|a: u32, b: u32, c: u32, carry| a.multiply_high(b).carrying_sum(c, carry)),
             Type::U64 => carried!(|a: u64, b: u64, c: u64, carry| a.multiply_high(b).carrying_sum(c, carry)),
             Type::S32 => carried!(|a: i32, b: i32, c: i32, carry| {
@@ -64,7 +68,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
     };
     let carry_in = match shape.opcode {
         _ if reads => CARRY_IN,
-        "sub" => ONE_IN,
+        Opcode::Sub => ONE_IN,
         _ => 0,
     };
     let carry_out = if writes { CARRY_OUT } else { 0 };

@@ -13,19 +13,20 @@ use crate::lanes::{Frame, LANES};
 use crate::program::{Inst, NONE};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::Rounding;
 
 /// The loops of arithmetic in f32 with operands in a half precision.
 macro_rules! mixed {
     ($half:ident, $opcode:expr) => {
         match $opcode {
-            "add" => {
+            Opcode::Add => {
                 moded!(|mode, a: u16, c: f32| output(single::add($half::widen(a), c, mode.rounding), mode))
             }
-            "sub" => {
+            Opcode::Sub => {
                 moded!(|mode, a: u16, c: f32| output(single::add($half::widen(a), -c, mode.rounding), mode))
             }
-            "fma" => moded!(|mode, a: u16, b: u16, c: f32| {
+            Opcode::Fma => moded!(|mode, a: u16, b: u16, c: f32| {
                 output(single::fma($half::widen(a), $half::widen(b), c, mode.rounding), mode)
             }),
             _ => return None,
@@ -35,18 +36,18 @@ macro_rules! mixed {
 
 /// The loop for a form.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let has = |word: &str| shape.words.contains(&word);
+    let has = |modifier| shape.has(modifier);
     let mode = Mode::of_words(shape);
     let kernels = match shape.types.as_slice() {
-        [Type::F32] if has("approx") || has("full") => return None,
-        [Type::F32] if matches!(shape.opcode, "min" | "max") => return min_max(shape),
+        [Type::F32] if has(Modifier::Approx) || has(Modifier::Full) => return None,
+        [Type::F32] if matches!(shape.opcode, Opcode::Min | Opcode::Max) => return min_max(shape),
         [Type::F32] => single_kernels(shape, mode)?,
         [Type::F32x2] => paired_kernels(shape.opcode)?,
         [Type::F32, Type::F16] => mixed!(Binary16, shape.opcode),
         [Type::F32, Type::Bf16] => mixed!(Bfloat, shape.opcode),
         _ => return None,
     };
-    let extra = if shape.opcode == "testp" { Property::of_words(shape) as u32 } else { mode.packed() };
+    let extra = if shape.opcode == Opcode::Testp { Property::of_words(shape) as u32 } else { mode.packed() };
     Some((kernels, extra))
 }
 
@@ -115,19 +116,19 @@ macro_rules! products {
 
 fn single_kernels(shape: &Shape, mode: Mode) -> Option<Kernels> {
     Some(match shape.opcode {
-        "add" => roundings!(mode, |a, b| a + b, |rounding| single::add(a, b, rounding)),
-        "sub" => roundings!(mode, |a, b| a - b, |rounding| single::add(a, -b, rounding)),
-        "mul" => products!(mode, |a, b| a * b, |rounding, up| single::mul(a * up, b, rounding)),
-        "fma" | "mad" => products!(mode, |a, b, c| a.mul_add(b, c), |rounding, up| {
+        Opcode::Add => roundings!(mode, |a, b| a + b, |rounding| single::add(a, b, rounding)),
+        Opcode::Sub => roundings!(mode, |a, b| a - b, |rounding| single::add(a, -b, rounding)),
+        Opcode::Mul => products!(mode, |a, b| a * b, |rounding, up| single::mul(a * up, b, rounding)),
+        Opcode::Fma | Opcode::Mad => products!(mode, |a, b, c| a.mul_add(b, c), |rounding, up| {
             single::fma(a * up, b, c * up, rounding)
         }),
-        "div" => products!(mode, |a, b| a / b, |rounding, up| single::div(a * up, b, rounding)),
-        "rcp" => products!(mode, |a| 1.0 / a, |rounding, up| single::div(up, a, rounding)),
-        "sqrt" => roundings!(mode, |a| a.sqrt(), |rounding| single::sqrt(a, rounding)),
-        "abs" => moded!(|mode, a: f32| output(a.abs(), mode)),
-        "neg" => moded!(|mode, a: f32| output(-a, mode)),
-        "copysign" => each!(|a: u32, b: u32| a & 0x8000_0000 | b & 0x7fff_ffff),
-        "testp" => kernel!(|frame, inst, mask, ballot| {
+        Opcode::Div => products!(mode, |a, b| a / b, |rounding, up| single::div(a * up, b, rounding)),
+        Opcode::Rcp => products!(mode, |a| 1.0 / a, |rounding, up| single::div(up, a, rounding)),
+        Opcode::Sqrt => roundings!(mode, |a| a.sqrt(), |rounding| single::sqrt(a, rounding)),
+        Opcode::Abs => moded!(|mode, a: f32| output(a.abs(), mode)),
+        Opcode::Neg => moded!(|mode, a: f32| output(-a, mode)),
+        Opcode::Copysign => each!(|a: u32, b: u32| a & 0x8000_0000 | b & 0x7fff_ffff),
+        Opcode::Testp => kernel!(|frame, inst, mask, ballot| {
             let a = frame.row::<u32>(inst.s[0]);
             let property = Property::of(inst);
             let mut holds = [0; LANES];
@@ -152,18 +153,18 @@ pub(super) enum Property {
 }
 
 impl Property {
-    const ALL: [(&str, Property); 6] = [
-        ("finite", Property::Finite),
-        ("infinite", Property::Infinite),
-        ("number", Property::Number),
-        ("notanumber", Property::NotANumber),
-        ("normal", Property::Normal),
-        ("subnormal", Property::Subnormal),
+    const ALL: [(Modifier, Property); 6] = [
+        (Modifier::Finite, Property::Finite),
+        (Modifier::Infinite, Property::Infinite),
+        (Modifier::Number, Property::Number),
+        (Modifier::Notanumber, Property::NotANumber),
+        (Modifier::Normal, Property::Normal),
+        (Modifier::Subnormal, Property::Subnormal),
     ];
 
     /// What a form says; one that says nothing asks for normal numbers, as the hardware has it.
     pub(super) fn of_words(shape: &Shape) -> Property {
-        let named = |(word, _): &&(&str, Property)| shape.words.contains(word);
+        let named = |(word, _): &&(Modifier, Property)| shape.has(*word);
         Property::ALL.iter().find(named).map_or(Property::Normal, |&(_, property)| property)
     }
 
@@ -190,12 +191,12 @@ impl Property {
 
 /// `min` and `max`. What `extra` holds is [`Ends`].
 fn min_max(shape: &Shape) -> Option<(Kernels, u32)> {
-    let has = |word: &str| shape.words.contains(&word);
+    let has = |modifier| shape.has(modifier);
     let ends = Ends {
-        choice: Choice { max: shape.opcode == "max", nan: has("NaN") },
-        ftz: has("ftz"),
-        abs: has("abs"),
-        xorsign: has("xorsign"),
+        choice: Choice { max: shape.opcode == Opcode::Max, nan: has(Modifier::PropagateNan) },
+        ftz: has(Modifier::Ftz),
+        abs: has(Modifier::Abs),
+        xorsign: has(Modifier::Xorsign),
     };
     let plain = !(ends.choice.nan || ends.ftz || ends.abs);
     let kernels = match (plain, ends.choice.max) {
@@ -258,18 +259,18 @@ impl Ends {
 }
 
 /// Two f32 in one register.
-fn paired_kernels(opcode: &str) -> Option<Kernels> {
+fn paired_kernels(opcode: Opcode) -> Option<Kernels> {
     Some(match opcode {
-        "add" => {
+        Opcode::Add => {
             moded!(|mode, a: u64, b: u64| paired(a, b, 0, mode, |a, b, _| single::add(a, b, mode.rounding)))
         }
-        "sub" => {
+        Opcode::Sub => {
             moded!(|mode, a: u64, b: u64| paired(a, b, 0, mode, |a, b, _| single::add(a, -b, mode.rounding)))
         }
-        "mul" => {
+        Opcode::Mul => {
             moded!(|mode, a: u64, b: u64| paired(a, b, 0, mode, |a, b, _| single::mul(a, b, mode.rounding)))
         }
-        "fma" => moded!(|mode, a: u64, b: u64, c: u64| {
+        Opcode::Fma => moded!(|mode, a: u64, b: u64, c: u64| {
             paired(a, b, c, mode, |a, b, c| single::fma(a, b, c, mode.rounding))
         }),
         _ => return None,

@@ -11,6 +11,7 @@ use crate::lanes::{Frame, LANES};
 use crate::program::Inst;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 const LESS: u32 = 1;
 const EQUAL: u32 = 2;
@@ -18,22 +19,22 @@ const GREATER: u32 = 4;
 const UNORDERED: u32 = 8;
 
 /// The relations in which an operator holds.
-fn relations(operator: &str) -> Option<u32> {
+fn relations(operator: Modifier) -> Option<u32> {
     Some(match operator {
-        "eq" => EQUAL,
-        "ne" => LESS | GREATER,
-        "lt" => LESS,
-        "le" => LESS | EQUAL,
-        "gt" => GREATER,
-        "ge" => GREATER | EQUAL,
-        "equ" => EQUAL | UNORDERED,
-        "neu" => LESS | GREATER | UNORDERED,
-        "ltu" => LESS | UNORDERED,
-        "leu" => LESS | EQUAL | UNORDERED,
-        "gtu" => GREATER | UNORDERED,
-        "geu" => GREATER | EQUAL | UNORDERED,
-        "num" => LESS | EQUAL | GREATER,
-        "nan" => UNORDERED,
+        Modifier::Eq => EQUAL,
+        Modifier::Ne => LESS | GREATER,
+        Modifier::Lt => LESS,
+        Modifier::Le => LESS | EQUAL,
+        Modifier::Gt => GREATER,
+        Modifier::Ge => GREATER | EQUAL,
+        Modifier::Equ => EQUAL | UNORDERED,
+        Modifier::Neu => LESS | GREATER | UNORDERED,
+        Modifier::Ltu => LESS | UNORDERED,
+        Modifier::Leu => LESS | EQUAL | UNORDERED,
+        Modifier::Gtu => GREATER | UNORDERED,
+        Modifier::Geu => GREATER | EQUAL | UNORDERED,
+        Modifier::Num => LESS | EQUAL | GREATER,
+        Modifier::Nan => UNORDERED,
         _ => return None,
     })
 }
@@ -65,20 +66,20 @@ macro_rules! common {
 
 /// The loop for a form. `extra` is a [`Finish`] and, from bit 8, the relations and a bit for `.ftz`.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let relations = relations(shape.words.first()?)?;
-    let combine = match shape.words.get(1) {
-        Some(&"and") => Combine::And,
-        Some(&"or") => Combine::Or,
-        Some(&"xor") => Combine::Xor,
+    let relations = relations(*shape.modifiers.first()?)?;
+    let combine = match shape.modifiers.get(1) {
+        Some(&Modifier::And) => Combine::And,
+        Some(&Modifier::Or) => Combine::Or,
+        Some(&Modifier::Xor) => Combine::Xor,
         _ => Combine::Nothing,
     };
-    let ftz = shape.words.contains(&"ftz");
+    let ftz = shape.has(Modifier::Ftz);
     let (kernels, truth) = match (shape.opcode, shape.types.as_slice()) {
-        ("setp", &[Type::F32]) if !ftz => (common!(f32, relations), Truth::Ones),
-        ("setp", &[Type::F64]) => (common!(f64, relations), Truth::Ones),
-        ("setp", &[ty]) => (any_setp(ty)?, Truth::Ones),
-        ("set", &[to, ty @ (Type::F16x2 | Type::Bf16x2)]) => (any_set(ty)?, pair_truth(to)?),
-        ("set", &[to, ty]) => (any_set(ty)?, Truth::of(to)?),
+        (Opcode::Setp, &[Type::F32]) if !ftz => (common!(f32, relations), Truth::Ones),
+        (Opcode::Setp, &[Type::F64]) => (common!(f64, relations), Truth::Ones),
+        (Opcode::Setp, &[ty]) => (any_setp(ty)?, Truth::Ones),
+        (Opcode::Set, &[to, ty @ (Type::F16x2 | Type::Bf16x2)]) => (any_set(ty)?, pair_truth(to)?),
+        (Opcode::Set, &[to, ty]) => (any_set(ty)?, Truth::of(to)?),
         _ => return None,
     };
     let finish = Finish { negated: false, combine, truth };

@@ -8,6 +8,7 @@ use crate::lanes::{Frame, LANES};
 use crate::program::{Inst, Kernel, NONE};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// What a form is, if two of a kind can be fused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +35,13 @@ impl Part {
         if !matches!(ty, Type::U32 | Type::S32 | Type::B32 | Type::U64 | Type::S64 | Type::B64) {
             return None;
         }
-        match (shape.opcode, shape.words.as_slice()) {
-            ("add", [_]) => Some(Part::Add(ty.bits())),
-            ("setp", [operator, _]) => {
+        match (shape.opcode, shape.modifiers.as_slice(), ty) {
+            (Opcode::Add, [], _) => Some(Part::Add(ty.bits())),
+            (Opcode::Setp, [operator], _) => {
                 let comparison = match *operator {
-                    "eq" | "ne" => Comparison::Equal,
-                    "lt" | "lo" | "ge" | "hs" => Comparison::Less,
-                    "le" | "ls" | "gt" | "hi" => Comparison::LessOrEqual,
+                    Modifier::Eq | Modifier::Ne => Comparison::Equal,
+                    Modifier::Lt | Modifier::Lo | Modifier::Ge | Modifier::Hs => Comparison::Less,
+                    Modifier::Le | Modifier::Ls | Modifier::Gt | Modifier::Hi => Comparison::LessOrEqual,
                     _ => return None,
                 };
                 Some(Part::Compare(comparison, ty))

@@ -10,6 +10,7 @@ use super::{Kernels, kernel};
 use crate::program::Inst;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// A format of 16 bits.
 pub trait Half: Copy {
@@ -115,15 +116,15 @@ impl Half for Bfloat {
 /// The loop for a form.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
     let [ty] = *shape.types.as_slice() else { return None };
-    let has = |word: &str| shape.words.contains(&word);
-    if has("approx") {
+    let has = |modifier| shape.has(modifier);
+    if has(Modifier::Approx) {
         return None;
     }
-    if matches!(shape.opcode, "min" | "max") {
+    if matches!(shape.opcode, Opcode::Min | Opcode::Max) {
         let ends = Ends {
-            choice: Choice { max: shape.opcode == "max", nan: has("NaN") },
-            ftz: has("ftz"),
-            xorsign: has("xorsign"),
+            choice: Choice { max: shape.opcode == Opcode::Max, nan: has(Modifier::PropagateNan) },
+            ftz: has(Modifier::Ftz),
+            xorsign: has(Modifier::Xorsign),
         };
         return Some((min_max(ty)?, ends.packed()));
     }
@@ -162,17 +163,17 @@ macro_rules! halves {
 }
 pub(super) use halves;
 
-fn arithmetic(opcode: &str, ty: Type) -> Option<Kernels> {
+fn arithmetic(opcode: Opcode, ty: Type) -> Option<Kernels> {
     Some(match opcode {
-        "add" => halves!(ty, |mode, a, b| finish::<H>(wide::<H>(a, mode) + wide::<H>(b, mode), mode)),
-        "sub" => halves!(ty, |mode, a, b| finish::<H>(wide::<H>(a, mode) - wide::<H>(b, mode), mode)),
-        "mul" => halves!(ty, |mode, a, b| finish::<H>(wide::<H>(a, mode) * wide::<H>(b, mode), mode)),
-        "fma" => halves!(ty, |mode, a, b, c| {
+        Opcode::Add => halves!(ty, |mode, a, b| finish::<H>(wide::<H>(a, mode) + wide::<H>(b, mode), mode)),
+        Opcode::Sub => halves!(ty, |mode, a, b| finish::<H>(wide::<H>(a, mode) - wide::<H>(b, mode), mode)),
+        Opcode::Mul => halves!(ty, |mode, a, b| finish::<H>(wide::<H>(a, mode) * wide::<H>(b, mode), mode)),
+        Opcode::Fma => halves!(ty, |mode, a, b, c| {
             let sum = fma_to_odd(wide::<H>(a, mode), wide::<H>(b, mode), wide::<H>(c, mode));
             if mode.oob && (is_out_of_bounds(a) || is_out_of_bounds(b)) { 0 } else { finish::<H>(sum, mode) }
         }),
-        "abs" => halves!(ty, |mode, a| canonical::<H>(flushed::<H>(a & 0x7fff, mode.ftz))),
-        "neg" => halves!(ty, |mode, a| canonical::<H>(flushed::<H>(a ^ 0x8000, mode.ftz))),
+        Opcode::Abs => halves!(ty, |mode, a| canonical::<H>(flushed::<H>(a & 0x7fff, mode.ftz))),
+        Opcode::Neg => halves!(ty, |mode, a| canonical::<H>(flushed::<H>(a ^ 0x8000, mode.ftz))),
         _ => return None,
     })
 }

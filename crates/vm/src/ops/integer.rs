@@ -7,29 +7,30 @@ use super::Kernels;
 use super::lane::{each, integers, widths};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
     let ty = *shape.types.first()?;
-    let kernels = match (shape.opcode, shape.words.as_slice()) {
-        ("add", [_]) => widths!(ty, |a, b| a.wrapping_add(b)),
-        ("sub", [_]) => widths!(ty, |a, b| a.wrapping_sub(b)),
-        ("add", ["sat", "s32"]) => each!(|a: i32, b: i32| a.saturating_add(b)),
-        ("add", ["sat", "u32"]) => each!(|a: u32, b: u32| a.saturating_add(b)),
-        ("sub", ["sat", "s32"]) => each!(|a: i32, b: i32| a.saturating_sub(b)),
+    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+        (Opcode::Add, [], _) => widths!(ty, |a, b| a.wrapping_add(b)),
+        (Opcode::Sub, [], _) => widths!(ty, |a, b| a.wrapping_sub(b)),
+        (Opcode::Add, [Modifier::Sat], Type::S32) => each!(|a: i32, b: i32| a.saturating_add(b)),
+        (Opcode::Add, [Modifier::Sat], Type::U32) => each!(|a: u32, b: u32| a.saturating_add(b)),
+        (Opcode::Sub, [Modifier::Sat], Type::S32) => each!(|a: i32, b: i32| a.saturating_sub(b)),
 
-        ("mul", ["lo", _]) => widths!(ty, |a, b| a.wrapping_mul(b)),
-        ("mul", ["hi", _]) => integers!(ty, |a, b| a.multiply_high(b)),
-        ("mul", ["wide", "u16"]) => each!(|a: u16, b: u16| u32::from(a) * u32::from(b)),
-        ("mul", ["wide", "s16"]) => each!(|a: i16, b: i16| i32::from(a) * i32::from(b)),
-        ("mul", ["wide", "u32"]) => each!(|a: u32, b: u32| u64::from(a) * u64::from(b)),
-        ("mul", ["wide", "s32"]) => each!(|a: i32, b: i32| i64::from(a) * i64::from(b)),
-        ("mad", ["lo", _]) => widths!(ty, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
-        ("mad", ["hi", _]) => integers!(ty, |a, b, c| a.multiply_high(b).wrapping_add(c)),
-        ("mad", ["hi", "sat", "s32"]) => {
+        (Opcode::Mul, [Modifier::Lo], _) => widths!(ty, |a, b| a.wrapping_mul(b)),
+        (Opcode::Mul, [Modifier::Hi], _) => integers!(ty, |a, b| a.multiply_high(b)),
+        (Opcode::Mul, [Modifier::Wide], Type::U16) => each!(|a: u16, b: u16| u32::from(a) * u32::from(b)),
+        (Opcode::Mul, [Modifier::Wide], Type::S16) => each!(|a: i16, b: i16| i32::from(a) * i32::from(b)),
+        (Opcode::Mul, [Modifier::Wide], Type::U32) => each!(|a: u32, b: u32| u64::from(a) * u64::from(b)),
+        (Opcode::Mul, [Modifier::Wide], Type::S32) => each!(|a: i32, b: i32| i64::from(a) * i64::from(b)),
+        (Opcode::Mad, [Modifier::Lo], _) => widths!(ty, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
+        (Opcode::Mad, [Modifier::Hi], _) => integers!(ty, |a, b, c| a.multiply_high(b).wrapping_add(c)),
+        (Opcode::Mad, [Modifier::Hi, Modifier::Sat], Type::S32) => {
             each!(|a: i32, b: i32, c: i32| a.multiply_high(b).saturating_add(c))
         }
-        ("mad", ["wide", _]) => match ty {
+        (Opcode::Mad, [Modifier::Wide], _) => match ty {
             Type::U16 => each!(|a: u16, b: u16, c: u32| (u32::from(a) * u32::from(b)).wrapping_add(c)),
             Type::S16 => each!(|a: i16, b: i16, c: i32| (i32::from(a) * i32::from(b)).wrapping_add(c)),
             Type::U32 => each!(|a: u32, b: u32, c: u64| (u64::from(a) * u64::from(b)).wrapping_add(c)),
@@ -37,40 +38,44 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             _ => return None,
         },
 
-        ("mul24", ["lo", "u32"]) => each!(|a: u32, b: u32| product24(a, b) as u32),
-        ("mul24", ["lo", "s32"]) => each!(|a: i32, b: i32| signed_product24(a, b) as i32),
-        ("mul24", ["hi", "u32"]) => each!(|a: u32, b: u32| (product24(a, b) >> 16) as u32),
-        ("mul24", ["hi", "s32"]) => each!(|a: i32, b: i32| (signed_product24(a, b) >> 16) as i32),
-        ("mad24", ["lo", "u32"]) => each!(|a: u32, b: u32, c: u32| (product24(a, b) as u32).wrapping_add(c)),
-        ("mad24", ["lo", "s32"]) => {
+        (Opcode::Mul24, [Modifier::Lo], Type::U32) => each!(|a: u32, b: u32| product24(a, b) as u32),
+        (Opcode::Mul24, [Modifier::Lo], Type::S32) => each!(|a: i32, b: i32| signed_product24(a, b) as i32),
+        (Opcode::Mul24, [Modifier::Hi], Type::U32) => each!(|a: u32, b: u32| (product24(a, b) >> 16) as u32),
+        (Opcode::Mul24, [Modifier::Hi], Type::S32) => {
+            each!(|a: i32, b: i32| (signed_product24(a, b) >> 16) as i32)
+        }
+        (Opcode::Mad24, [Modifier::Lo], Type::U32) => {
+            each!(|a: u32, b: u32, c: u32| (product24(a, b) as u32).wrapping_add(c))
+        }
+        (Opcode::Mad24, [Modifier::Lo], Type::S32) => {
             each!(|a: i32, b: i32, c: i32| (signed_product24(a, b) as i32).wrapping_add(c))
         }
-        ("mad24", ["hi", "u32"]) => {
+        (Opcode::Mad24, [Modifier::Hi], Type::U32) => {
             each!(|a: u32, b: u32, c: u32| ((product24(a, b) >> 16) as u32).wrapping_add(c))
         }
-        ("mad24", ["hi", "s32"]) => {
+        (Opcode::Mad24, [Modifier::Hi], Type::S32) => {
             each!(|a: i32, b: i32, c: i32| ((signed_product24(a, b) >> 16) as i32).wrapping_add(c))
         }
-        ("mad24", ["hi", "sat", "s32"]) => {
+        (Opcode::Mad24, [Modifier::Hi, Modifier::Sat], Type::S32) => {
             each!(|a: i32, b: i32, c: i32| ((signed_product24(a, b) >> 16) as i32).saturating_add(c))
         }
 
-        ("sad", [_]) => integers!(ty, |a, b, c| {
+        (Opcode::Sad, [], _) => integers!(ty, |a, b, c| {
             c.wrapping_add(if a < b { b.wrapping_sub(a) } else { a.wrapping_sub(b) })
         }),
-        ("div", [_]) => integers!(ty, |a, b| a.quotient(b)),
-        ("rem", [_]) => integers!(ty, |a, b| a.remainder(b)),
-        ("abs", [_]) => match ty {
+        (Opcode::Div, [], _) => integers!(ty, |a, b| a.quotient(b)),
+        (Opcode::Rem, [], _) => integers!(ty, |a, b| a.remainder(b)),
+        (Opcode::Abs, [], _) => match ty {
             Type::S16 => each!(|a: i16| a.wrapping_abs()),
             Type::S32 => each!(|a: i32| a.wrapping_abs()),
             Type::S64 => each!(|a: i64| a.wrapping_abs()),
             _ => return None,
         },
-        ("neg", [_]) => widths!(ty, |a| a.wrapping_neg()),
-        ("min", [_]) => integers!(ty, |a, b| a.min(b)),
-        ("max", [_]) => integers!(ty, |a, b| a.max(b)),
-        ("min", ["relu", "s32"]) => each!(|a: i32, b: i32| a.min(b).max(0)),
-        ("max", ["relu", "s32"]) => each!(|a: i32, b: i32| a.max(b).max(0)),
+        (Opcode::Neg, [], _) => widths!(ty, |a| a.wrapping_neg()),
+        (Opcode::Min, [], _) => integers!(ty, |a, b| a.min(b)),
+        (Opcode::Max, [], _) => integers!(ty, |a, b| a.max(b)),
+        (Opcode::Min, [Modifier::Relu], Type::S32) => each!(|a: i32, b: i32| a.min(b).max(0)),
+        (Opcode::Max, [Modifier::Relu], Type::S32) => each!(|a: i32, b: i32| a.max(b).max(0)),
         _ => return None,
     };
     Some((kernels, 0))

@@ -6,32 +6,33 @@ use super::{Kernels, kernel};
 use crate::lanes::LANES;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. `extra` of `lop3` with a predicate is 1 for `.and`, 0 for `.or`; its upper half is `immLut`.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
     let ty = *shape.types.first()?;
-    let kernels = match (shape.opcode, shape.words.as_slice()) {
-        ("and", ["pred"]) => predicates!(|a, b| a & b),
-        ("or", ["pred"]) => predicates!(|a, b| a | b),
-        ("xor", ["pred"]) => predicates!(|a, b| a ^ b),
-        ("not", ["pred"]) => {
+    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+        (Opcode::And, [], Type::Pred) => predicates!(|a, b| a & b),
+        (Opcode::Or, [], Type::Pred) => predicates!(|a, b| a | b),
+        (Opcode::Xor, [], Type::Pred) => predicates!(|a, b| a ^ b),
+        (Opcode::Not, [], Type::Pred) => {
             kernel!(|frame, inst, mask| frame.set_predicate(inst.d[0], !frame.predicate(inst.s[0]), mask))
         }
         // Zeros above 16 bits stay zeros but in `not`.
-        ("and", [_]) => words!(ty, |a, b| a & b),
-        ("or", [_]) => words!(ty, |a, b| a | b),
-        ("xor", [_]) => words!(ty, |a, b| a ^ b),
-        ("not", [_]) => widths!(ty, |a| !a),
-        ("cnot", [_]) => match ty {
+        (Opcode::And, [], _) => words!(ty, |a, b| a & b),
+        (Opcode::Or, [], _) => words!(ty, |a, b| a | b),
+        (Opcode::Xor, [], _) => words!(ty, |a, b| a ^ b),
+        (Opcode::Not, [], _) => widths!(ty, |a| !a),
+        (Opcode::Cnot, [], _) => match ty {
             Type::B16 | Type::B32 => each!(|a: u32| u32::from(a == 0)),
             Type::B64 => each!(|a: u64| u64::from(a == 0)),
             _ => return None,
         },
-        ("lop3", ["b32"]) => kernel!(|frame, inst, mask| {
+        (Opcode::Lop3, [], Type::B32) => kernel!(|frame, inst, mask| {
             let lut = inst.extra >> 16;
             super::ternary(frame, inst, mask, |a: u32, b: u32, c: u32| lookup(lut, a, b, c))
         }),
-        ("lop3", [op, "b32"]) => {
+        (Opcode::Lop3, [op], Type::B32) => {
             let kernels = kernel!(|frame, inst, mask, ballot| {
                 let (a, b) = (frame.row::<u32>(inst.s[0]), frame.row::<u32>(inst.s[1]));
                 let (c, lut) = (frame.row::<u32>(inst.s[2]), inst.extra >> 16);
@@ -45,19 +46,27 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
                 let result = if inst.extra & 1 == 1 { nonzero & e } else { nonzero | e };
                 super::set_second(frame, inst, result, mask);
             });
-            return Some((kernels, u32::from(*op == "and")));
+            return Some((kernels, u32::from(*op == Modifier::And)));
         }
-        ("shf", ["l", "wrap", "b32"]) => each!(|a: u32, b: u32, c: u32| funnel_left(a, b, c & 31)),
-        ("shf", ["l", "clamp", "b32"]) => each!(|a: u32, b: u32, c: u32| funnel_left(a, b, c.min(32))),
-        ("shf", ["r", "wrap", "b32"]) => each!(|a: u32, b: u32, c: u32| funnel_right(a, b, c & 31)),
-        ("shf", ["r", "clamp", "b32"]) => each!(|a: u32, b: u32, c: u32| funnel_right(a, b, c.min(32))),
-        ("shl", [_]) => match ty {
+        (Opcode::Shf, [Modifier::L, Modifier::Wrap], Type::B32) => {
+            each!(|a: u32, b: u32, c: u32| funnel_left(a, b, c & 31))
+        }
+        (Opcode::Shf, [Modifier::L, Modifier::Clamp], Type::B32) => {
+            each!(|a: u32, b: u32, c: u32| funnel_left(a, b, c.min(32)))
+        }
+        (Opcode::Shf, [Modifier::R, Modifier::Wrap], Type::B32) => {
+            each!(|a: u32, b: u32, c: u32| funnel_right(a, b, c & 31))
+        }
+        (Opcode::Shf, [Modifier::R, Modifier::Clamp], Type::B32) => {
+            each!(|a: u32, b: u32, c: u32| funnel_right(a, b, c.min(32)))
+        }
+        (Opcode::Shl, [], _) => match ty {
             Type::B16 => each!(|a: u16, b: u32| if b < 16 { a << b } else { 0 }),
             Type::B32 => each!(|a: u32, b: u32| if b < 32 { a << b } else { 0 }),
             Type::B64 => each!(|a: u64, b: u32| if b < 64 { a << b } else { 0 }),
             _ => return None,
         },
-        ("shr", [_]) => match ty {
+        (Opcode::Shr, [], _) => match ty {
             Type::B16 | Type::U16 | Type::B32 | Type::U32 => {
                 each!(|a: u32, b: u32| if b < 32 { a >> b } else { 0 })
             }

@@ -9,6 +9,7 @@ use super::half::{Bfloat, Binary16, Half, flushed};
 use super::mode::{Mode, moded};
 use super::single::{self, input, output};
 use softwarp_isa::Type;
+use softwarp_isa::instruction::Opcode;
 use softwarp_isa::instruction::Shape;
 use softwarp_num::Rounding;
 
@@ -16,24 +17,24 @@ use softwarp_num::Rounding;
 macro_rules! with {
     ($half:ident, $opcode:expr, $widens:expr) => {
         match ($opcode, $widens) {
-            ("add", true) => moded!(|mode, a: u32, c: u64| {
+            (Opcode::Add, true) => moded!(|mode, a: u32, c: u64| {
                 wide(|n| output(single::add(half::<$half>(a, n), float(c, n), mode.rounding), mode))
             }),
-            ("sub", true) => moded!(|mode, a: u32, c: u64| {
+            (Opcode::Sub, true) => moded!(|mode, a: u32, c: u64| {
                 wide(|n| output(single::add(half::<$half>(a, n), -float(c, n), mode.rounding), mode))
             }),
-            ("fma", true) => moded!(|mode, a: u32, b: u64, c: u64| {
+            (Opcode::Fma, true) => moded!(|mode, a: u32, b: u64, c: u64| {
                 wide(|n| {
                     output(single::fma(half::<$half>(a, n), float(b, n), float(c, n), mode.rounding), mode)
                 })
             }),
-            ("add", false) => moded!(|mode, a: u64, c: u64| {
+            (Opcode::Add, false) => moded!(|mode, a: u64, c: u64| {
                 narrow::<$half>(a, c, mode, |a, c| single::add(a, c, Rounding::TowardZero))
             }),
-            ("sub", false) => moded!(|mode, a: u64, c: u64| {
+            (Opcode::Sub, false) => moded!(|mode, a: u64, c: u64| {
                 narrow::<$half>(a, c, mode, |a, c| single::add(a, -c, Rounding::TowardZero))
             }),
-            ("mul", false) => moded!(|mode, a: u64, c: u64| {
+            (Opcode::Mul, false) => moded!(|mode, a: u64, c: u64| {
                 narrow::<$half>(a, c, mode, |a, c| single::mul(a, c, Rounding::TowardZero))
             }),
             _ => return None,

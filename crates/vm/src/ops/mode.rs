@@ -1,6 +1,7 @@
 //! The modifiers of floating-point arithmetic, as `extra` carries them: rounding, `.ftz`, `.sat`, `.relu`, `.oob`.
 
 use crate::program::Inst;
+use softwarp_isa::instruction::Modifier;
 use softwarp_isa::instruction::Shape;
 use softwarp_num::Rounding;
 
@@ -29,14 +30,20 @@ impl Mode {
 
     /// What the words of a form say.
     pub fn of_words(shape: &Shape) -> Mode {
-        let has = |word: &str| shape.words.contains(&word);
-        let rounding = match (has("rz"), has("rm"), has("rp")) {
+        let has = |modifier| shape.has(modifier);
+        let rounding = match (has(Modifier::Rz), has(Modifier::Rm), has(Modifier::Rp)) {
             (true, _, _) => Rounding::TowardZero,
             (_, true, _) => Rounding::Down,
             (_, _, true) => Rounding::Up,
             _ => Rounding::NearestEven,
         };
-        Mode { rounding, ftz: has("ftz"), sat: has("sat"), relu: has("relu"), oob: has("oob") }
+        Mode {
+            rounding,
+            ftz: has(Modifier::Ftz),
+            sat: has(Modifier::Sat),
+            relu: has(Modifier::Relu),
+            oob: has(Modifier::Oob),
+        }
     }
 
     /// As it is in `extra`.

@@ -4,44 +4,55 @@ use super::lane::each;
 use super::{Kernels, binary, kernel};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. `extra` of `set` is 1 where the opposite of what it asks for is compared.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
     let ty = *shape.types.first()?;
-    let kernels = match (shape.opcode, shape.words.as_slice()) {
-        ("add", [_]) => match ty {
+    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+        (Opcode::Add, [], _) => match ty {
             Type::U16x2 | Type::S16x2 => each!(|a: u32, b: u32| pairs(a, b, u16::wrapping_add)),
             Type::U8x4 | Type::S8x4 => each!(|a: u32, b: u32| quads(a, b, u8::wrapping_add)),
             _ => return None,
         },
-        ("sub", [_]) => match ty {
+        (Opcode::Sub, [], _) => match ty {
             Type::U8x4 | Type::S8x4 => each!(|a: u32, b: u32| quads(a, b, u8::wrapping_sub)),
             _ => return None,
         },
-        ("add", ["sat", _]) => elements!(ty, |a, b| a.saturating_add(b)),
-        ("sub", ["sat", _]) => elements!(ty, |a, b| a.saturating_sub(b)),
-        ("min", [_]) => elements!(ty, |a, b| a.min(b)),
-        ("max", [_]) => elements!(ty, |a, b| a.max(b)),
-        ("min", ["relu", "s16x2"]) => each!(|a: u32, b: u32| pairs(a, b, |a: i16, b: i16| a.min(b).max(0))),
-        ("max", ["relu", "s16x2"]) => each!(|a: u32, b: u32| pairs(a, b, |a: i16, b: i16| a.max(b).max(0))),
-        ("min", ["relu", "s8x4"]) => each!(|a: u32, b: u32| quads(a, b, |a: i8, b: i8| a.min(b).max(0))),
-        ("max", ["relu", "s8x4"]) => each!(|a: u32, b: u32| quads(a, b, |a: i8, b: i8| a.max(b).max(0))),
-        ("neg", ["s8x4"]) => each!(|a: u32| quads(0, a, u8::wrapping_sub)),
-        ("set", [operator, _]) => return set(operator, ty),
+        (Opcode::Add, [Modifier::Sat], _) => elements!(ty, |a, b| a.saturating_add(b)),
+        (Opcode::Sub, [Modifier::Sat], _) => elements!(ty, |a, b| a.saturating_sub(b)),
+        (Opcode::Min, [], _) => elements!(ty, |a, b| a.min(b)),
+        (Opcode::Max, [], _) => elements!(ty, |a, b| a.max(b)),
+        (Opcode::Min, [Modifier::Relu], Type::S16x2) => {
+            each!(|a: u32, b: u32| pairs(a, b, |a: i16, b: i16| a.min(b).max(0)))
+        }
+        (Opcode::Max, [Modifier::Relu], Type::S16x2) => {
+            each!(|a: u32, b: u32| pairs(a, b, |a: i16, b: i16| a.max(b).max(0)))
+        }
+        (Opcode::Min, [Modifier::Relu], Type::S8x4) => {
+            each!(|a: u32, b: u32| quads(a, b, |a: i8, b: i8| a.min(b).max(0)))
+        }
+        (Opcode::Max, [Modifier::Relu], Type::S8x4) => {
+            each!(|a: u32, b: u32| quads(a, b, |a: i8, b: i8| a.max(b).max(0)))
+        }
+        (Opcode::Neg, [], Type::S8x4) => each!(|a: u32| quads(0, a, u8::wrapping_sub)),
+        (Opcode::Set, [operator], _) if shape.types.len() == 1 => return set(*operator, ty),
         _ => return None,
     };
     Some((kernels, 0))
 }
 
 /// True is all ones of an element.
-fn set(operator: &str, ty: Type) -> Option<(Kernels, u32)> {
+fn set(operator: Modifier, ty: Type) -> Option<(Kernels, u32)> {
     let (kernels, negated) = match operator {
-        "eq" | "ne" => (elements!(ty, |a, b| ones(a, a == b), inverted), operator == "ne"),
-        "lt" | "lo" | "ge" | "hs" => {
-            (elements!(ty, |a, b| ones(a, a < b), inverted), matches!(operator, "ge" | "hs"))
+        Modifier::Eq | Modifier::Ne => {
+            (elements!(ty, |a, b| ones(a, a == b), inverted), operator == Modifier::Ne)
         }
-        "le" | "ls" | "gt" | "hi" => {
-            (elements!(ty, |a, b| ones(a, a <= b), inverted), matches!(operator, "gt" | "hi"))
+        Modifier::Lt | Modifier::Lo | Modifier::Ge | Modifier::Hs => {
+            (elements!(ty, |a, b| ones(a, a < b), inverted), matches!(operator, Modifier::Ge | Modifier::Hs))
+        }
+        Modifier::Le | Modifier::Ls | Modifier::Gt | Modifier::Hi => {
+            (elements!(ty, |a, b| ones(a, a <= b), inverted), matches!(operator, Modifier::Gt | Modifier::Hi))
         }
         _ => return None,
     };

@@ -1,13 +1,16 @@
 //! Permutation of bytes (PTX ISA section 9.7.9: `prmt`). `mov` is lowered to copies.
 
 use super::{Kernels, kernel, ternary};
+use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. `extra` is 0, or the number from 1 of a mode in `MODES`.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let mode = match (shape.opcode, shape.words.as_slice()) {
-        ("prmt", ["b32"]) => 0,
-        ("prmt", ["b32", mode]) => 1 + MODES.iter().position(|(name, _)| name == mode)? as u32,
+    let ty = *shape.types.first()?;
+    let mode = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+        (Opcode::Prmt, [], Type::B32) => 0,
+        (Opcode::Prmt, [mode], Type::B32) => 1 + MODES.iter().position(|(name, _)| name == mode)? as u32,
         _ => return None,
     };
     let kernels = kernel!(|frame, inst, mask| {
@@ -22,13 +25,13 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
 }
 
 /// The modes, and the selector that each makes of the two low bits of `c`.
-const MODES: [(&str, [u32; 4]); 6] = [
-    ("f4e", [0x3210, 0x4321, 0x5432, 0x6543]),
-    ("b4e", [0x5670, 0x6701, 0x7012, 0x0123]),
-    ("rc8", [0x0000, 0x1111, 0x2222, 0x3333]),
-    ("ecl", [0x3210, 0x3211, 0x3222, 0x3333]),
-    ("ecr", [0x0000, 0x1110, 0x2210, 0x3210]),
-    ("rc16", [0x1010, 0x3232, 0x1010, 0x3232]),
+const MODES: [(Modifier, [u32; 4]); 6] = [
+    (Modifier::F4e, [0x3210, 0x4321, 0x5432, 0x6543]),
+    (Modifier::B4e, [0x5670, 0x6701, 0x7012, 0x0123]),
+    (Modifier::Rc8, [0x0000, 0x1111, 0x2222, 0x3333]),
+    (Modifier::Ecl, [0x3210, 0x3211, 0x3222, 0x3333]),
+    (Modifier::Ecr, [0x0000, 0x1110, 0x2210, 0x3210]),
+    (Modifier::Rc16, [0x1010, 0x3232, 0x1010, 0x3232]),
 ];
 
 /// Four bytes of `b:a`, each chosen by three bits of the selector; with the fourth, its sign in all bits.

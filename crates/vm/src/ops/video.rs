@@ -20,16 +20,47 @@ use crate::lanes::{Frame, LANES};
 use crate::program::{Inst, NONE};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let name = shape.opcode.strip_prefix('v')?;
-    let (name, kernels) = match (name.strip_suffix('2'), name.strip_suffix('4')) {
-        (Some(name), _) => (name, kernel!(|frame, inst, mask| packed::<2>(frame, inst, mask))),
-        (_, Some(name)) => (name, kernel!(|frame, inst, mask| packed::<4>(frame, inst, mask))),
-        _ => (name, kernel!(|frame, inst, mask| scalar(frame, inst, mask))),
+    let kernels = match shape.opcode.video_elements()? {
+        2 => kernel!(|frame, inst, mask| packed::<2>(frame, inst, mask)),
+        4 => kernel!(|frame, inst, mask| packed::<4>(frame, inst, mask)),
+        _ => kernel!(|frame, inst, mask| scalar(frame, inst, mask)),
     };
-    Some((kernels, Plan::of(name, shape)?.encoded()))
+    Some((kernels, Plan::of(operation(shape)?, shape)?.encoded()))
+}
+
+fn operation(shape: &Shape) -> Option<Operation> {
+    use Opcode::*;
+    Some(match shape.opcode {
+        Vadd | Vadd2 | Vadd4 => Operation::Add,
+        Vsub | Vsub2 | Vsub4 => Operation::Sub,
+        Vabsdiff | Vabsdiff2 | Vabsdiff4 => Operation::AbsDiff,
+        Vmin | Vmin2 | Vmin4 => Operation::Min,
+        Vmax | Vmax2 | Vmax4 => Operation::Max,
+        Vavrg2 | Vavrg4 => Operation::Average,
+        Vshl => Operation::ShiftLeft,
+        Vshr => Operation::ShiftRight,
+        Vmad => Operation::MultiplyAdd,
+        Vset | Vset2 | Vset4 => return comparison(shape),
+        _ => return None,
+    })
+}
+
+fn comparison(shape: &Shape) -> Option<Operation> {
+    shape.modifiers.iter().find_map(|modifier| {
+        Some(match modifier {
+            Modifier::Eq => Equal,
+            Modifier::Ne => NotEqual,
+            Modifier::Lt => Less,
+            Modifier::Le => LessOrEqual,
+            Modifier::Gt => Greater,
+            Modifier::Ge => GreaterOrEqual,
+            _ => return None,
+        })
+    })
 }
 
 /// The word of constants of an instruction on pairs or quads, from what is written after d, a and b without its
@@ -120,25 +151,8 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(name: &str, shape: &Shape) -> Option<Plan> {
-        let has = |word: &str| shape.words.contains(&word);
-        let operation = match name {
-            "add" => Add,
-            "sub" => Sub,
-            "absdiff" => AbsDiff,
-            "min" => Min,
-            "max" => Max,
-            "avrg" => Average,
-            "shl" => ShiftLeft,
-            "shr" => ShiftRight,
-            "mad" => MultiplyAdd,
-            "set" => {
-                let named = [Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual];
-                let words = ["eq", "ne", "lt", "le", "gt", "ge"];
-                named.into_iter().zip(words).find(|(_, word)| has(word))?.0
-            }
-            _ => return None,
-        };
+    fn of(operation: Operation, shape: &Shape) -> Option<Plan> {
+        let has = |modifier| shape.has(modifier);
         // Comparisons have no type of their result: a's is that of c.
         let (d, a, b) = match *shape.types.as_slice() {
             [d, a, b] => (d, a, b),
@@ -146,19 +160,19 @@ impl Plan {
             _ => return None,
         };
         // `.add` and the like are the secondary operation: the first is in the opcode.
-        let secondary = [("add", Add), ("min", Min), ("max", Max)];
+        let secondary = [(Modifier::Add, Add), (Modifier::Min, Min), (Modifier::Max, Max)];
         Some(Plan {
             operation,
             signed_d: d == Type::S32,
             signed_a: a == Type::S32,
             signed_b: b == Type::S32,
-            saturate: has("sat"),
-            secondary: secondary.into_iter().find(|(word, _)| has(word)).map(|(_, operation)| operation),
-            wrap: has("wrap"),
-            plus_one: has("po"),
-            scale: [("shr7", 7), ("shr15", 15)]
+            saturate: has(Modifier::Sat),
+            secondary: secondary.into_iter().find(|(word, _)| has(*word)).map(|(_, operation)| operation),
+            wrap: has(Modifier::Wrap),
+            plus_one: has(Modifier::Po),
+            scale: [(Modifier::Shr7, 7), (Modifier::Shr15, 15)]
                 .into_iter()
-                .find(|(word, _)| has(word))
+                .find(|(word, _)| has(*word))
                 .map_or(0, |(_, by)| by),
         })
     }

@@ -3,6 +3,7 @@
 //! The machine itself runs everything in an order that is stronger than any of these. The race sanitizer needs to know
 //! what the program may rely on.
 
+use softwarp_isa::instruction::Modifier;
 /// The semantics of a memory operation or a fence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Semantics {
@@ -51,24 +52,24 @@ impl Order {
         Order { semantics: Semantics::Relaxed, scope }
     }
 
-    /// What the words of an instruction say; `implied` where they say nothing.
-    pub fn of(words: &[&str], implied: Order) -> Order {
-        let semantics = words.iter().find_map(|word| {
+    /// What the modifiers of an instruction say; `implied` where they say nothing.
+    pub fn of(modifiers: &[Modifier], implied: Order) -> Order {
+        let semantics = modifiers.iter().find_map(|word| {
             Some(match *word {
-                "weak" => Semantics::Weak,
-                "relaxed" | "volatile" | "mmio" => Semantics::Relaxed,
-                "acquire" => Semantics::Acquire,
-                "release" => Semantics::Release,
-                "acq_rel" | "sc" => Semantics::AcquireRelease,
+                Modifier::Weak => Semantics::Weak,
+                Modifier::Relaxed | Modifier::Volatile | Modifier::Mmio => Semantics::Relaxed,
+                Modifier::Acquire => Semantics::Acquire,
+                Modifier::Release => Semantics::Release,
+                Modifier::AcqRel | Modifier::Sc => Semantics::AcquireRelease,
                 _ => return None,
             })
         });
-        let scope = words.iter().find_map(|word| {
+        let scope = modifiers.iter().find_map(|word| {
             Some(match *word {
-                "cta" => Scope::Cta,
-                "cluster" => Scope::Cluster,
-                "gpu" | "gl" => Scope::Gpu,
-                "sys" => Scope::Sys,
+                Modifier::Cta => Scope::Cta,
+                Modifier::Cluster => Scope::Cluster,
+                Modifier::Gpu | Modifier::Gl => Scope::Gpu,
+                Modifier::Sys => Scope::Sys,
                 _ => return None,
             })
         });

@@ -6,6 +6,7 @@ use crate::program::Operands;
 use crate::program::asynchronous::{AsyncOp, Bulk};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Space;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, Range};
 use softwarp_tensor::Element;
 use softwarp_tensor::reduce::Operation;
@@ -28,12 +29,12 @@ fn element(ty: Type) -> Option<Element> {
 
 impl Builder<'_, '_> {
     pub(super) fn bulk(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let has = |word: &str| form.has(word);
-        if form.shape.words.iter().any(|word| word.starts_with("mbarrier::report::validity")) {
+        let has = |modifier| form.has(modifier);
+        if form.shape.modifiers.iter().any(|word| word.reports_validity()) {
             return because("with a report of what is valid");
         }
-        let operation = form.shape.words.iter().find_map(|word| Operation::from_name(word));
-        let reduction = match (has("reduce"), operation) {
+        let operation = form.shape.words.iter().find_map(|word| Operation::from_name(word.name()));
+        let reduction = match (has(Modifier::Reduce), operation) {
             (false, _) => None,
             (true, Some(operation)) => {
                 let Some(element) = element(form.ty()) else { return Err(Refusal::Form) };
@@ -43,11 +44,11 @@ impl Builder<'_, '_> {
         };
         let op = Bulk {
             reduction,
-            mbarrier: has("mbarrier::complete_tx::bytes"),
-            multicast: form.shape.words.iter().any(|word| word.starts_with("multicast::cluster")),
-            multimem: form.shape.opcode == "multimem",
-            masked: has("cp_mask"),
-            ignore_outside: has("ignore_oob"),
+            mbarrier: has(Modifier::MbarrierCompleteTxBytes),
+            multicast: form.shape.modifiers.iter().any(|word| word.is_multicast()),
+            multimem: form.shape.opcode == Opcode::Multimem,
+            masked: has(Modifier::CpMask),
+            ignore_outside: has(Modifier::IgnoreOob),
         };
         let mut places = self.places(operands);
         let mut next = || places.next().ok_or(Refusal::Form);
@@ -66,10 +67,10 @@ impl Builder<'_, '_> {
             found.addresses.push(self.address(next()?, space)?);
         }
         if op.multicast {
-            let ty = if has("multicast::cluster::32b") { Type::U32 } else { Type::U16 };
+            let ty = if has(Modifier::MulticastCluster32b) { Type::U32 } else { Type::U16 };
             found.reads.push(self.source(next()?, ty)?);
         }
-        if has("L2::cache_hint") {
+        if has(Modifier::L2CacheHint) {
             next()?;
         }
         if op.masked {

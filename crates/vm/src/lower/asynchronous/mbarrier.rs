@@ -9,18 +9,19 @@ use crate::lower::function::{Builder, Lowered, Refusal, because};
 use crate::program::asynchronous::{AsyncOp, MbarrierOp};
 use crate::program::{NONE, Operands, Order, Scope, Semantics};
 use softwarp_isa::Type;
+use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
 impl Builder<'_, '_> {
     pub(super) fn mbarrier(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let has = |word: &str| form.has(word);
-        if has("multicast::cluster::32b") {
+        let has = |modifier| form.has(modifier);
+        if has(Modifier::MulticastCluster32b) {
             return because("in several CTAs at once");
         }
         let mut places = self.places(operands);
         let mut next = || places.next().ok_or(Refusal::Form);
         let mut found = Operands::default();
-        if has("pending_count") {
+        if has(Modifier::PendingCount) {
             let d = self.destination(next()?, Type::U32)?;
             found.reads = vec![self.source(next()?, Type::U64)?];
             found.writes = vec![d.slot];
@@ -28,25 +29,25 @@ impl Builder<'_, '_> {
             self.deliver(d);
             return Ok(());
         }
-        let order = |semantics| Order::of(&form.shape.words, Order { semantics, scope: Scope::Cluster });
-        let op = if has("init") {
-            MbarrierOp::Init { second_layout: has("layout::v1") }
-        } else if has("inval") {
+        let order = |semantics| Order::of(&form.shape.modifiers, Order { semantics, scope: Scope::Cluster });
+        let op = if has(Modifier::Init) {
+            MbarrierOp::Init { second_layout: has(Modifier::LayoutV1) }
+        } else if has(Modifier::Inval) {
             MbarrierOp::Inval
-        } else if has("check_layout") {
-            MbarrierOp::CheckLayout { second: has("layout::v1") }
-        } else if has("test_wait") || has("try_wait") {
-            MbarrierOp::Wait { parity: has("parity"), order: order(Semantics::Acquire) }
-        } else if has("arrive") || has("arrive_drop") {
+        } else if has(Modifier::CheckLayout) {
+            MbarrierOp::CheckLayout { second: has(Modifier::LayoutV1) }
+        } else if has(Modifier::TestWait) || has(Modifier::TryWait) {
+            MbarrierOp::Wait { parity: has(Modifier::Parity), order: order(Semantics::Acquire) }
+        } else if has(Modifier::Arrive) || has(Modifier::ArriveDrop) {
             MbarrierOp::Arrive {
-                drop: has("arrive_drop"),
-                expect: has("expect_tx"),
-                single: has("noComplete"),
+                drop: has(Modifier::ArriveDrop),
+                expect: has(Modifier::ExpectTx),
+                single: has(Modifier::NoComplete),
                 order: order(Semantics::Release),
             }
-        } else if has("expect_tx") {
+        } else if has(Modifier::ExpectTx) {
             MbarrierOp::ExpectTx
-        } else if has("complete_tx") {
+        } else if has(Modifier::CompleteTx) {
             MbarrierOp::CompleteTx
         } else {
             return Err(Refusal::Form);

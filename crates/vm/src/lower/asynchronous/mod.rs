@@ -15,32 +15,33 @@ use crate::program::group::Queue;
 use crate::program::{NONE, Operands, Step};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Space;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
 impl Builder<'_, '_> {
     /// Asynchronous copies and mbarriers.
     pub fn asynchronous(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let has = |word: &str| form.has(word);
+        let has = |modifier| form.has(modifier);
         match form.shape.opcode {
-            "mbarrier" => self.mbarrier(form, operands),
-            "prefetch" => Ok(()),
-            "st" if has("bulk") => self.store_zeros(form, operands),
-            "st" => self.store_async(form, operands),
-            "red" => self.reduce_async(form, operands),
-            "tensormap" if has("replace") => self.replace(form, operands),
-            "tensormap" => self.copy_map(form, operands),
-            _ if has("commit_group") || has("wait_group") || has("wait_all") => {
-                let queue = if has("bulk") { Queue::Bulk } else { Queue::Copies };
+            Opcode::Mbarrier => self.mbarrier(form, operands),
+            Opcode::Prefetch => Ok(()),
+            Opcode::St if has(Modifier::Bulk) => self.store_zeros(form, operands),
+            Opcode::St => self.store_async(form, operands),
+            Opcode::Red => self.reduce_async(form, operands),
+            Opcode::Tensormap if has(Modifier::Replace) => self.replace(form, operands),
+            Opcode::Tensormap => self.copy_map(form, operands),
+            _ if has(Modifier::CommitGroup) || has(Modifier::WaitGroup) || has(Modifier::WaitAll) => {
+                let queue = if has(Modifier::Bulk) { Queue::Bulk } else { Queue::Copies };
                 self.group(form, queue, operands)
             }
-            _ if has("mbarrier") => {
+            _ if has(Modifier::Mbarrier) => {
                 let addresses = vec![self.address(operands.start, form.space())?];
-                let op = AsyncOp::CopyArrive { noinc: has("noinc") };
+                let op = AsyncOp::CopyArrive { noinc: has(Modifier::Noinc) };
                 self.issue(op, Operands { addresses, ..Operands::default() })
             }
-            _ if has("tensor") => self.tensor_copy(form, operands),
-            _ if has("bulk") && has("prefetch") => Ok(()),
-            _ if has("bulk") => self.bulk(form, operands),
+            _ if has(Modifier::Tensor) => self.tensor_copy(form, operands),
+            _ if has(Modifier::Bulk) && has(Modifier::Prefetch) => Ok(()),
+            _ if has(Modifier::Bulk) => self.bulk(form, operands),
             _ => self.copy_async(form, operands),
         }
     }
@@ -64,7 +65,7 @@ impl Builder<'_, '_> {
             return Err(Refusal::Form);
         };
         let mut reads = Vec::new();
-        let choice = match operands.len - u32::from(form.has("L2::cache_hint")) {
+        let choice = match operands.len - u32::from(form.has(Modifier::L2CacheHint)) {
             3 => Choice::All,
             4 if self.is_predicate(at + 3)? => {
                 let (slot, negated) = self.predicate(at + 3)?;
@@ -92,7 +93,7 @@ impl Builder<'_, '_> {
     fn store_async(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let (at, ty, space) = (operands.start, form.ty(), form.space());
         let mbarrier = operands.len == 3;
-        if form.has("mbarrier::complete_tx::bytes") && !mbarrier {
+        if form.has(Modifier::MbarrierCompleteTxBytes) && !mbarrier {
             return because("without its mbarrier");
         }
         let mut addresses = vec![self.address(at, space)?];
@@ -120,7 +121,7 @@ impl Builder<'_, '_> {
         let (at, ty, space) = (operands.start, form.ty(), form.space());
         let Some(op) = atomic(&form.shape) else { return Err(Refusal::Form) };
         let mbarrier = operands.len == 3;
-        if form.has("mbarrier::complete_tx::bytes") && !mbarrier {
+        if form.has(Modifier::MbarrierCompleteTxBytes) && !mbarrier {
             return because("without its mbarrier");
         }
         let mut addresses = vec![self.address(at, space)?];

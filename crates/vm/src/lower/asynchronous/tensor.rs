@@ -5,6 +5,7 @@ use crate::lower::function::{Builder, Lowered, Refusal, because};
 use crate::program::asynchronous::{AsyncOp, TensorCopy, TensorWay};
 use crate::program::{Address, Operands};
 use softwarp_isa::Type;
+use softwarp_isa::instruction::Modifier;
 use softwarp_isa::instruction::Space;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 use softwarp_tensor::Mode;
@@ -13,28 +14,28 @@ use softwarp_tensor::replace::Field;
 
 impl Builder<'_, '_> {
     pub(super) fn tensor_copy(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let has = |word: &str| form.has(word);
+        let has = |modifier| form.has(modifier);
         let words = || form.shape.words.iter();
-        if words().any(|word| word.starts_with("mbarrier::report::validity")) {
+        if words().any(|word| word.reports_validity()) {
             return because("with a report of what is valid");
         }
-        if has("im2col_no_offs::w") {
+        if has(Modifier::Im2colNoOffsW) {
             return because("along W");
         }
-        let rank = words().find_map(|word| word.strip_suffix('d').and_then(|rank| rank.parse::<u8>().ok()));
+        let rank = form.shape.dimensions();
         let Some(rank) = rank else { return Err(Refusal::Form) };
-        let mode = words().find_map(|word| Mode::from_name(word)).unwrap_or(Mode::Tile);
-        let way = if has("prefetch") {
+        let mode = words().find_map(|word| Mode::from_name(word.name())).unwrap_or(Mode::Tile);
+        let way = if has(Modifier::Prefetch) {
             TensorWay::Prefetch
-        } else if has("reduce") {
-            let operation = words().find_map(|word| Operation::from_name(word));
+        } else if has(Modifier::Reduce) {
+            let operation = words().find_map(|word| Operation::from_name(word.name()));
             TensorWay::Reduce(operation.ok_or(Refusal::Form)?)
         } else if form.space() == Space::Global {
             TensorWay::Store
         } else {
             TensorWay::Load
         };
-        let multicast = words().any(|word| word.starts_with("multicast::cluster"));
+        let multicast = words().any(|word| word.is_multicast());
         let mut places = self.places(operands);
         let mut next = || places.next().ok_or(Refusal::Form);
         let mut found = Operands::default();
@@ -66,7 +67,7 @@ impl Builder<'_, '_> {
             }
         }
         if multicast {
-            let ty = if has("multicast::cluster::32b") { Type::U32 } else { Type::U16 };
+            let ty = if has(Modifier::MulticastCluster32b) { Type::U32 } else { Type::U16 };
             found.reads.push(self.source(next()?, ty)?);
         }
         let coordinates = coordinates.len as u8;
@@ -91,7 +92,7 @@ impl Builder<'_, '_> {
 
     /// `tensormap.replace`
     pub(super) fn replace(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let Some(field) = form.shape.words.iter().find_map(|word| Field::from_name(word)) else {
+        let Some(field) = form.shape.words.iter().find_map(|word| Field::from_name(word.name())) else {
             return Err(Refusal::Form);
         };
         let addresses = vec![self.address(operands.start, form.space())?];

@@ -7,6 +7,7 @@ use super::super::operand::{Destination, Gathered};
 use crate::program::Kernel;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{self, Resolution};
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
 impl Builder<'_, '_> {
@@ -17,8 +18,8 @@ impl Builder<'_, '_> {
         }
         let ty = form.ty();
         let sources = [self.source(operands.start + 1, ty)?, self.source(operands.start + 2, ty)?];
-        let factors = if form.shape.opcode == "div" {
-            let extra = u32::from(form.has("ftz")) | u32::from(form.has("full")) << 1;
+        let factors = if form.shape.opcode == Opcode::Div {
+            let extra = u32::from(form.has(Modifier::Ftz)) | u32::from(form.has(Modifier::Full)) << 1;
             [Simple::Dividend, Simple::Reciprocal].map(|part| {
                 let slot = self.fresh(32);
                 self.simple(part, slot, &sources, extra);
@@ -50,11 +51,12 @@ impl Builder<'_, '_> {
             return Ok(false);
         };
         let ty = form.ty();
-        let subtracts = form.shape.opcode == "sub";
-        let mut words = vec!["rn"];
-        words.extend(form.shape.words.iter().filter(|word| matches!(**word, "ftz" | "sat")));
-        words.push(ty.name());
-        let (kernel, extra) = self.loop_of("fma", &words)?;
+        let subtracts = form.shape.opcode == Opcode::Sub;
+        let kept = form.shape.modifiers.iter().filter(|word| matches!(word, Modifier::Ftz | Modifier::Sat));
+        let mut words = vec![Modifier::Rn];
+        words.extend(kept);
+        words.push(Modifier::Type(ty));
+        let (kernel, extra) = self.loop_of(Opcode::Fma, &words)?;
         let mut addend = self.source(operands.start + if taken.second { 1 } else { 2 }, ty)?;
         let destination = self.destination(operands.start, ty)?;
         if taken.negated != (subtracts && taken.second) {
@@ -73,7 +75,7 @@ impl Builder<'_, '_> {
     }
 
     fn negated(&mut self, slot: u32, ty: Type) -> Lowered<u32> {
-        let (kernel, extra) = self.loop_of("neg", &[ty.name()])?;
+        let (kernel, extra) = self.loop_of(Opcode::Neg, &[Modifier::Type(ty)])?;
         let result = self.fresh(ty.bits());
         let mut gathered = Gathered::new(extra);
         gathered.write(Destination::plain(result))?;
@@ -82,8 +84,9 @@ impl Builder<'_, '_> {
         Ok(result)
     }
 
-    fn loop_of(&self, opcode: &str, words: &[&str]) -> Lowered<(Kernel, u32)> {
-        match instruction::resolve(opcode, words) {
+    fn loop_of(&self, opcode: Opcode, words: &[Modifier]) -> Lowered<(Kernel, u32)> {
+        let words: Vec<&str> = words.iter().map(|word| word.name()).collect();
+        match instruction::resolve(opcode.name(), &words) {
             Ok(Resolution::Shape(shape)) => (self.session.select)(&shape).ok_or(Refusal::Form),
             _ => Err(Refusal::Form),
         }

@@ -9,6 +9,7 @@ use crate::matrix::sparse::Sparsity;
 use crate::matrix::{BlockScale, FloatProduct, Unit};
 use crate::program::Operands;
 use crate::program::matrix::{MatrixOp, Mma, Product};
+use softwarp_isa::instruction::Modifier;
 use softwarp_isa::{Class, Type};
 use softwarp_num::Format;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
@@ -28,7 +29,9 @@ impl Types {
         match self.factors {
             None => 32,
             // Factors of fewer than 8 bits have bytes of their own, if they may be of several types.
-            Some([a, _]) if form.has("kind::f8f6f4") || form.has("kind::mxf8f6f4") => a.bits().max(8),
+            Some([a, _]) if form.has(Modifier::KindF8f6f4) || form.has(Modifier::KindMxf8f6f4) => {
+                a.bits().max(8)
+            }
             Some([a, _]) => a.bits(),
         }
     }
@@ -36,7 +39,7 @@ impl Types {
 
 /// The shape that a form says.
 pub(super) fn dimensions(form: &Form) -> Lowered<Dimensions> {
-    form.shape.words.iter().find_map(|word| Dimensions::parse(word)).ok_or(Refusal::Form)
+    form.shape.matrix().and_then(Dimensions::of).ok_or(Refusal::Form)
 }
 
 /// What is computed, by one unit of so many rows. `stored` is how many products make an element.
@@ -50,7 +53,7 @@ pub(super) fn product(
     // The rows of a sparse matrix are multiplied one by one.
     let m = if sparse { 1 } else { m };
     let Some([a, b]) = types.factors else {
-        let factors = if form.has("xor") { Factors::Xor } else { Factors::And };
+        let factors = if form.has(Modifier::Xor) { Factors::Xor } else { Factors::And };
         return Ok(Product::Integer(IntegerProduct { factors, saturate: false, m, n, k: stored }));
     };
     if types.d == Type::F64 {
@@ -59,10 +62,10 @@ pub(super) fn product(
     if a.is_int() {
         let int = |ty: Type| Int { bits: ty.bits(), signed: ty.class() == Class::Signed };
         let factors = Factors::Integers(int(a), int(b));
-        let saturate = form.has("satfinite");
+        let saturate = form.has(Modifier::Satfinite);
         return Ok(Product::Integer(IntegerProduct { factors, saturate, m, n, k: stored }));
     }
-    if form.has("satfinite") {
+    if form.has(Modifier::Satfinite) {
         return because("with `.satfinite` of floating-point numbers");
     }
     let scale = match form.shape.types.get(4) {
@@ -76,8 +79,8 @@ pub(super) fn product(
 /// How many scales a row of A has.
 fn scales(form: &Form) -> usize {
     match () {
-        () if form.has("scale_vec::4X") => 4,
-        () if form.has("scale_vec::2X") || form.has("kind::mxf4") => 2,
+        () if form.has(Modifier::ScaleVec4X) => 4,
+        () if form.has(Modifier::ScaleVec2X) || form.has(Modifier::KindMxf4) => 2,
         () => 1,
     }
 }
@@ -105,7 +108,7 @@ impl Builder<'_, '_> {
         }
         let bits = types.factor_bits(form);
         let widths = Widths { factor: bits, c: types.c.bits(), d: types.d.bits() };
-        let sparse = match form.has("sp") || form.has("sp::ordered_metadata") {
+        let sparse = match form.has(Modifier::Sp) || form.has(Modifier::SpOrderedMetadata) {
             false => None,
             true => {
                 let selector = self.immediate(operands.start + 5)?;
@@ -122,10 +125,10 @@ impl Builder<'_, '_> {
         let layout = if shape == (Dimensions { m: 8, n: 8, k: 4 }) && halves {
             let majors: Vec<bool> = form
                 .shape
-                .words
+                .modifiers
                 .iter()
-                .filter(|word| matches!(**word, "row" | "col"))
-                .map(|word| *word == "row")
+                .filter(|word| matches!(word, Modifier::Row | Modifier::Col))
+                .map(|word| *word == Modifier::Row)
                 .collect();
             let [a, b] = majors[..] else { return Err(Refusal::Form) };
             layout::quad_pairs([a, b], widths)
@@ -134,7 +137,7 @@ impl Builder<'_, '_> {
         };
         let product = product(form, &types, Unit::Mma, (shape.m, shape.n, stored), sparse.is_some())?;
         let within = types.factors.map_or([(0, u32::MAX); 2], |both| both.map(|ty| within(ty, bits)));
-        let scaled = form.has("block_scale");
+        let scaled = form.has(Modifier::BlockScale);
         let mma = Mma { product, layout, sparse, within, scales: scaled.then(|| scales(form)) };
         let first = operands.start;
         let mut all = self.mma_registers(&mma, &types, first)?;

@@ -14,6 +14,7 @@ use crate::matrix::sparse::Sparsity;
 use crate::program::Operands;
 use crate::program::matrix::{MatrixOp, Product, Wgmma};
 use softwarp_isa::Type;
+use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
 /// Rows of D that a warp computes.
@@ -34,7 +35,7 @@ impl Builder<'_, '_> {
         let mut next = || places.next().ok_or(Refusal::Form);
 
         let (d, a, b) = (next()?, next()?, next()?);
-        let sparse = match form.has("sp") {
+        let sparse = match form.has(Modifier::Sp) {
             false => None,
             true => {
                 let (metadata, selector) = (next()?, next()?);

@@ -9,6 +9,7 @@ use crate::matrix::layout::{self, Dimensions, Layout, Widths};
 use crate::program::Operands;
 use crate::program::matrix::{MatrixOp, Memory, Mma};
 use softwarp_isa::Type;
+use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, Range};
 
 /// The fragments of a shape whose factors have a type (`None`: bits), which may be `f16`.
@@ -21,16 +22,16 @@ impl Builder<'_, '_> {
     /// `wmma.load`, `wmma.store`
     pub(super) fn wmma_access(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let shape = dimensions(form)?;
-        let loads = form.has("load");
+        let loads = form.has(Modifier::Load);
         let ty = form.shape.types.first().copied();
         let bits = ty.map_or(32, Type::bits);
         let layout = fragments(shape, ty, Widths { factor: bits, c: bits, d: bits });
         let unit = if ty.is_none() { 32 } else { 1 };
         // Lines of A are its rows, of B its columns; of C and D rows, or columns if they are turned over.
-        let (k, by_rows) = (shape.k / unit, form.has("row"));
-        let (fragment, length, lines_are_rows, rows, columns) = match form.shape.words.get(1) {
-            Some(&"a") => (layout.a, k, true, shape.m, shape.k),
-            Some(&"b") => (layout.b, k, false, shape.k, shape.n),
+        let (k, by_rows) = (shape.k / unit, form.has(Modifier::Row));
+        let (fragment, length, lines_are_rows, rows, columns) = match form.shape.modifiers.get(1) {
+            Some(&Modifier::A) => (layout.a, k, true, shape.m, shape.k),
+            Some(&Modifier::B) => (layout.b, k, false, shape.k, shape.n),
             _ if layout.turned => (layout.c, shape.m, false, shape.m, shape.n),
             _ => (layout.c, shape.n, true, shape.m, shape.n),
         };
@@ -61,7 +62,7 @@ impl Builder<'_, '_> {
     pub(super) fn wmma(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let types = match form.shape.types[..] {
             [d, a, b, c] => Types { d, factors: Some([a, b]), c },
-            [d, c] if form.has("b1") => Types { d, factors: None, c },
+            [d, c] if form.has(Modifier::B1) => Types { d, factors: None, c },
             [d, c] => Types { d, factors: Some([Type::F16; 2]), c },
             _ => return Err(Refusal::Form),
         };
