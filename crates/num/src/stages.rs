@@ -25,7 +25,7 @@ const PIECE: usize = 8 * BLOCK;
 const STREAMS: usize = 4;
 
 multiversion! {
-    /// A loop: reads and writes so many blocks, with auxiliary input if it takes any. A working value is the four or
+    /// A loop over a number of blocks, with auxiliary input if it takes any. A working value is the four or
     /// eight bytes of a binary32, a binary64 or a 64-bit integer.
     struct Stage(p: &Parameters, blocks: usize, from: &[u8], aux: &[u8], to: &mut [u8]);
 }
@@ -179,7 +179,7 @@ fn store<const B: usize>(x: u64) -> [u8; B] {
     std::array::from_fn(|n| bytes[n])
 }
 
-/// The elements of so many blocks, each of `B` bytes.
+/// The elements of a number of blocks, each of `B` bytes.
 #[inline(always)]
 fn elements<const B: usize>(bytes: &[u8], blocks: usize) -> &[[[u8; B]; BLOCK]] {
     &bytes.as_chunks::<B>().0.as_chunks::<BLOCK>().0[..blocks]
@@ -201,8 +201,8 @@ const fn rounding_of(rounding: u8) -> Rounding {
     Rounding::ALL[rounding as usize]
 }
 
-/// Loops, by what they make of an element `x` (and of its auxiliary input, of which they take so many bytes). They read
-/// elements of so many bytes and write elements of so many, or of `B`.
+/// Loops, by what they make of an element `x` and of its auxiliary input. The numbers are the bytes of an element that
+/// is read, of one that is written (or `B`), and of its auxiliary input.
 macro_rules! loops {
     ($(
         $name:ident as $compiled:ident[$($parameter:ident)*], $from:tt to $to:tt $(with $aux:tt)?

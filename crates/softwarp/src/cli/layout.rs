@@ -59,8 +59,8 @@ Where they apply, variables also have:
   handle_bytes  of textures, samplers and surfaces, whose size is 0: what their handles take
   members     of handles, by name, null if not given; for an array, a list of the elements that
               were given any
-  init_zeros  of a variable of more than 16 MiB: init ends with the last byte that was written, and
-              so many follow; they are zero, except for
+  init_zeros  of a variable of more than 16 MiB: init ends with the last byte that was written; this
+              is the number of bytes that follow. They are zero, except for
   init_runs   what was written far out (offset, bytes), where init would otherwise be more than
               16 MiB longer than what was written
   file        with several files; functions and kernels have it too

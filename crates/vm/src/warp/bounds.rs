@@ -14,7 +14,7 @@ use softwarp_image::image::BANK_BYTES;
 use softwarp_isa::StateSpace;
 
 impl Warp {
-    /// An instruction is about to use so many bytes of memory at these addresses: what they are to be held against, if
+    /// An instruction is about to access `bytes` of memory at these addresses: what they are to be held against, if
     /// that is wanted and the instruction itself does not say that they are wrong.
     pub(super) fn bounds_to_look_at<'a>(
         &self,
@@ -40,7 +40,7 @@ impl Warp {
         (address.memory != Memory::Function).then_some(bounds)
     }
 
-    /// Lanes are about to use so many bytes each in the same state space.
+    /// Lanes are about to access `bytes` each in the same state space.
     pub(super) fn observe_bounds(
         &self,
         env: &Env<'_>,
@@ -194,7 +194,7 @@ impl Warp {
     }
 }
 
-/// A lane is about to use so many bytes of global or shared memory, by an instruction that is no plain load or store.
+/// A lane is about to access `bytes` of global or shared memory, by an instruction that is no plain load or store.
 pub(in crate::warp) fn observe_range(
     env: &Env<'_>,
     (sanitizer, actor): (&Sanitizer<'_>, &Actor),

@@ -50,12 +50,12 @@ const COPIED: u64 = 512;
 /// Bytes of registers set to zero that are one unit of work.
 const ZEROED: u64 = 4096;
 
-/// Work to copy so many bytes; few bytes are work, too.
+/// Work to copy a number of bytes; few bytes are work, too.
 pub(crate) fn copying(bytes: u64) -> u64 {
     bytes.div_ceil(COPIED)
 }
 
-/// Work to begin with so many bytes of zeros.
+/// Work to fill a number of bytes with zeros.
 pub(crate) fn zeroing(bytes: u64) -> u64 {
     bytes / ZEROED
 }
