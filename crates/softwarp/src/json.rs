@@ -107,7 +107,7 @@ const REMARKS: &[&str] = &[
     "title",
 ];
 
-/// Whether a key is for people: a word of [`REMARKS`], or one that begins with `_`, `$`, `#` or `//`.
+/// Whether a key is for people: a word of `REMARKS`, or one that begins with `_`, `$`, `#` or `//`.
 pub fn is_remark(key: &str) -> bool {
     REMARKS.contains(&key) || key.starts_with(['_', '$', '#']) || key.starts_with("//")
 }
