@@ -15,12 +15,13 @@ pub mod contents;
 pub mod image;
 pub mod window;
 
-mod agree;
-mod build;
+mod call_graph;
+mod compatibility;
+mod declaration;
+mod layout;
 mod link;
 mod opaque;
 mod place;
-mod reach;
 mod relocate;
 
 pub use contents::Contents;
@@ -94,7 +95,7 @@ impl Finding {
 pub fn lay_out(units: &[Unit<'_>], options: Options) -> Result<Image, Vec<Finding>> {
     let mut linked = link::link(units, options)?;
     let warnings = std::mem::take(&mut linked.warnings);
-    match build::build(units, &linked, options.red_zones) {
+    match layout::build(units, &linked, options.red_zones) {
         Ok(image) => Ok(Image { warnings, ..image }),
         Err(errors) => Err(warnings.into_iter().chain(errors).collect()),
     }

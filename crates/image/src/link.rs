@@ -2,17 +2,17 @@
 //!
 //! A name without linkage is its module's own. Of all others with the same text one is chosen: a `.visible`
 //! definition before a `.weak` one, that before a `.common` one, of which the largest counts. Every other
-//! declaration then means the chosen one, and has to agree with it, which `agree.rs` judges. Handles of
+//! declaration then means the chosen one, and has to agree with it, which `compatibility.rs` judges. Handles of
 //! textures, samplers and surfaces are bound by their names when the program is loaded: all of a name are one,
 //! whatever their linkage.
 
+use crate::declaration::{Declaration, Named, Standing, is_handle};
 use crate::image::Object;
-use crate::{Elsewhere, Finding, Options, Unit, agree, codes};
+use crate::{Elsewhere, Finding, Options, Unit, codes, compatibility};
 use softwarp_check::checked::{Function, Place, VarId, Variable, is_provided};
 use softwarp_check::unfit;
 use softwarp_isa::{StateSpace, Target};
-use softwarp_syntax::tree::Linkage;
-use softwarp_syntax::{Diagnostic, Severity, Span};
+use softwarp_syntax::{Diagnostic, Severity};
 use std::collections::HashMap;
 
 /// How many of the places that matter are shown.
@@ -47,122 +47,6 @@ impl Linked {
     pub(crate) fn is_elsewhere(&self, object: &Object) -> bool {
         self.relocatable && !(object.open && object.bank > 0)
     }
-}
-
-/// How much a declaration weighs when one of several is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Standing {
-    /// Not seen by other modules.
-    Private,
-    /// A function that is defined elsewhere and that nothing uses: the assembler forgets it.
-    Idle,
-    /// Defined elsewhere.
-    Declared,
-    /// Memory that all modules share. With an initial value it is a definition like others.
-    Common,
-    /// Counts if there is none that is stronger.
-    Weak,
-    /// There is one in the program.
-    Strong,
-}
-
-/// A name at module scope that other modules may share.
-#[derive(Clone, Copy)]
-pub(crate) struct Declaration<'a> {
-    /// The module.
-    pub(crate) unit: u32,
-    /// What has the name.
-    pub(crate) of: Named<'a>,
-    /// How much it weighs.
-    pub(crate) standing: Standing,
-    /// The name as a number: equal texts, equal numbers.
-    name: u32,
-}
-
-/// What a name is of, and its index in its module.
-#[derive(Clone, Copy)]
-pub(crate) enum Named<'a> {
-    Variable(u32, &'a Variable),
-    Function(u32, &'a Function),
-}
-
-impl Named<'_> {
-    fn span(self) -> Span {
-        match self {
-            Named::Variable(_, variable) => variable.span,
-            Named::Function(_, function) => function.span,
-        }
-    }
-
-    fn standing(self) -> Standing {
-        match self {
-            Named::Variable(_, variable) if is_handle(variable) => match variable.linkage {
-                Some(Linkage::Extern) => Standing::Declared,
-                _ => Standing::Weak,
-            },
-            Named::Variable(_, variable) => match variable.linkage {
-                None => Standing::Private,
-                Some(Linkage::Extern) => Standing::Declared,
-                Some(Linkage::Common) if variable.initialiser.is_none() => Standing::Common,
-                Some(Linkage::Weak) => Standing::Weak,
-                Some(Linkage::Common | Linkage::Visible) => Standing::Strong,
-            },
-            Named::Function(_, function) => match function.linkage {
-                None => Standing::Private,
-                _ if !function.defined && !is_used(function) => Standing::Idle,
-                _ if !function.defined => Standing::Declared,
-                Some(Linkage::Weak) => Standing::Weak,
-                Some(_) => Standing::Strong,
-            },
-        }
-    }
-}
-
-impl<'a> Declaration<'a> {
-    /// Among equal standings: the largest of commons, and of mere declarations the one that says most.
-    fn rank(&self) -> (Standing, u64) {
-        let says = match (self.standing, self.of) {
-            (Standing::Common, Named::Variable(_, variable)) => variable.size().unwrap_or(u64::MAX),
-            (Standing::Declared, Named::Variable(_, variable)) if variable.open => {
-                u64::from(!self.is_provided_memory())
-            }
-            (Standing::Declared, _) => 2,
-            _ => 0,
-        };
-        (self.standing, says)
-    }
-
-    /// Memory that no module defines: an array of `.shared` that gets its size at launch, and a bank of
-    /// constants. Each module has its own declaration of it.
-    fn is_provided_memory(&self) -> bool {
-        match self.of {
-            Named::Variable(_, of) => of.open && (of.space == StateSpace::Shared || of.bank.is_some()),
-            Named::Function(..) => false,
-        }
-    }
-
-    pub(crate) fn span(&self) -> Span {
-        self.of.span()
-    }
-
-    /// The name.
-    pub(crate) fn text(&self, units: &[Unit<'a>]) -> &'a str {
-        let symbol = match self.of {
-            Named::Variable(_, variable) => variable.name,
-            Named::Function(_, function) => function.name,
-        };
-        units[self.unit as usize].module.name(symbol)
-    }
-}
-
-/// A texture, sampler or surface. Arrays of them are not bound by name.
-pub(crate) fn is_handle(variable: &Variable) -> bool {
-    variable.opaque().is_some() && !variable.is_array()
-}
-
-/// Whether anything calls a function or takes its address.
-fn is_used(function: &Function) -> bool {
-    function.referenced || function.address_taken
 }
 
 /// Finds the definition of every name. Errors come with the warnings that were found beside them.
@@ -335,7 +219,7 @@ impl<'a> Linker<'a, '_> {
 
     /// Makes a declaration mean the chosen one, if they agree.
     fn join(&mut self, chosen: &Declaration<'a>, other: &Declaration<'a>) {
-        let found = agree::compare(self.units, chosen, other);
+        let found = compatibility::compare(self.units, chosen, other);
         let refused = found.iter().any(|finding| finding.diagnostic.severity() == Severity::Error);
         self.findings.extend(found);
         if refused {

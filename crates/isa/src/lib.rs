@@ -35,7 +35,9 @@ pub mod target;
 pub mod types;
 pub mod version;
 
+mod mnemonic;
 mod nearest;
+mod row;
 mod table;
 
 pub use availability::{Availability, Targets};

@@ -201,6 +201,15 @@ impl Scaling {
     pub const ALL: [Scaling; 4] = [Scaling::None, Scaling::Divide, Scaling::DivideFlushed, Scaling::Multiply];
 }
 
+/// Bytes of auxiliary input per element.
+pub(crate) const fn aux_bytes(c: Conversion) -> usize {
+    match (c.rounding, c.scaling) {
+        (Rounding::Stochastic, _) => 2,
+        (_, Scaling::None) => 0,
+        _ => 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

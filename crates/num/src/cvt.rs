@@ -3,7 +3,7 @@
 //! PTX ISA, `cvt` and `cvt.pack` in 9.7: which part of which register each element comes from, which
 //! random bits or scale it gets, and where it goes.
 
-use crate::body::{int_range, int_value};
+use crate::path::{int_range, int_value};
 use crate::{Conversion, Format, Kernel, Packed, Rounding, Scaling};
 
 /// What a `cvt` instruction does with its registers: one [`Conversion`] per element, and where the

@@ -4,10 +4,11 @@
 //! compiled loops, one per level, and those with stores past the caches or packed codes one more each; all other
 //! conversions share loops ([`crate::stages`]).
 
-use crate::body::{self, Path};
-use crate::kernel::aux_bytes;
+use crate::body;
+use crate::conversion::aux_bytes;
 use crate::multiversion;
 use crate::parameters::Parameters;
+use crate::path::{Path, path};
 use crate::stages::{gather_nibbles, spread_nibbles};
 use crate::stream::{Fenced, LARGE, LINE, Stores, lines, soon_read, soon_written};
 use crate::{Conversion, Format, Rounding, Saturation, Scaling};
@@ -171,7 +172,7 @@ fn convert_bytes<const CODE: u32>(src: &[u8], aux: &[u8], dst: &mut [u8]) {
 #[inline(always)]
 fn element<const CODE: u32>(c: Conversion, x: u64, aux: u32) -> u64 {
     let p = const { &Parameters::of(Conversion::from_code(CODE)) };
-    match const { body::path(Conversion::from_code(CODE)) } {
+    match const { path(Conversion::from_code(CODE)) } {
         Path::IntToInt => body::element(Path::IntToInt, c, p, x, aux),
         Path::IntToFloat => body::element(Path::IntToFloat, c, p, x, aux),
         Path::FloatToInt => body::element(Path::FloatToInt, c, p, x, aux),

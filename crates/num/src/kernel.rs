@@ -1,10 +1,11 @@
 //! From a conversion, a value known at run time, to the compiled loops that perform it.
 
+use crate::Conversion;
+use crate::conversion::aux_bytes;
 use crate::dedicated::Dedicated;
 use crate::environment::with_standard_floats;
 use crate::forms::exists;
 use crate::stages::Staged;
-use crate::{Conversion, Rounding, Scaling};
 
 /// The compiled loops for one conversion.
 ///
@@ -76,15 +77,6 @@ impl Kernel {
             &mut out[..bytes],
         );
         u64::from_le_bytes(out)
-    }
-}
-
-/// Bytes of auxiliary input per element.
-pub(crate) const fn aux_bytes(c: Conversion) -> usize {
-    match (c.rounding, c.scaling) {
-        (Rounding::Stochastic, _) => 2,
-        (_, Scaling::None) => 0,
-        _ => 1,
     }
 }
 

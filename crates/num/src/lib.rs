@@ -38,6 +38,7 @@ mod forms;
 mod kernel;
 mod levels;
 mod parameters;
+mod path;
 pub mod slice;
 mod stages;
 mod stream;

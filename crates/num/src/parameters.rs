@@ -5,7 +5,7 @@
 //! it. A loop that is compiled for one conversion has the parameters as constants, too, and those without effect
 //! disappear. A loop that several conversions share reads them at run time.
 
-use crate::body::{Path, path};
+use crate::path::{Path, path};
 use crate::{Conversion, Format, Kind, Rounding, Saturation, Scaling, TopCodes};
 
 /// See the [module](self). "Working" is the working format that the path takes: binary32 or binary64. Without a
@@ -187,7 +187,7 @@ impl Parameters {
         if !matches!(c.saturation, Saturation::Clamp) {
             return self;
         }
-        let (low, high) = crate::body::int_range(c.dst);
+        let (low, high) = crate::path::int_range(c.dst);
         match (c.src, c.dst) {
             (Format::U64, Format::U64) => self,
             (Format::U64, _) => Parameters { flip: SIGN, high: high ^ i64::MIN, ..self },

@@ -8,10 +8,11 @@
 //! Loops work on blocks of [`BLOCK`] elements, so that they need no code for a rest. Binary32, binary64 and 64-bit
 //! sources are working values already.
 
-use crate::body::{self, Path, path};
+use crate::body;
 use crate::levels::{Cpu, Levels};
 use crate::multiversion;
 use crate::parameters::Parameters;
+use crate::path::{Path, int_value, path};
 use crate::stream::{soon_read, soon_written};
 use crate::{Conversion, Format, Rounding, Scaling};
 
@@ -249,7 +250,7 @@ loops! {
     // From codes to working values.
     decode as decoders[SRC], B to 4 = |_p, x| body::decode(const { format_of(SRC) }, x as u32).into();
     decode_int as int_decoders[SRC], B to 4 = |_p, x| body::small_int(const { format_of(SRC) }, x).into();
-    extend as extenders[SRC], B to 8 = |_p, x| body::int_value(const { format_of(SRC) }, x) as u64;
+    extend as extenders[SRC], B to 8 = |_p, x| int_value(const { format_of(SRC) }, x) as u64;
     fold as folders[SRC], B to 8 = |_p, x| body::folded_int(const { format_of(SRC) }, x);
 
     // From working values to others.

@@ -3,9 +3,10 @@
 //! PTX ISA 5.2.3. Everything follows from the format's [`Spec`](crate::Spec) row; floating formats of up
 //! to 32 bits decode through the conversion body itself.
 
-use crate::body::{self, int_range, int_value};
+use crate::body;
 use crate::environment::with_standard_floats;
 use crate::parameters::Parameters;
+use crate::path::{int_range, int_value, path};
 use crate::{Conversion, Format, Kind, Rounding, Saturation, TopCodes};
 
 /// What kind of number a code is.
@@ -71,7 +72,7 @@ impl Format {
                 let saturated = matches!(saturation, Saturation::Finite) && value.is_infinite();
                 Some(if saturated { f64::MAX.copysign(value) } else { value }.to_bits())
             }
-            _ => Some(body::element(body::path(c), c, &Parameters::of(c), value.to_bits(), 0)),
+            _ => Some(body::element(path(c), c, &Parameters::of(c), value.to_bits(), 0)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 /// The rules of tensor maps, whose examples are map files.
 static TENSOR_MAPS: LazyLock<Vec<Explained>> = LazyLock::new(|| {
-    let rules = crate::tensor::rules::codes::ALL.iter().chain(crate::tensors::CODES);
+    let rules = crate::tensor::codes::ALL.iter().chain(crate::tensors::CODES);
     let row = |rule: &crate::tensor::Explained| Explained {
         code: Code(rule.code),
         title: rule.title,

@@ -26,6 +26,7 @@ pub mod npz;
 pub mod render;
 pub mod run;
 pub mod source;
+pub mod splitmix;
 pub mod tensors;
 pub mod verify;
 pub mod xml;

@@ -1,7 +1,7 @@
 //! Holds the workspace to what docs/ARCHITECTURE.md says: which crate uses which, where `unsafe` is, and which licences
 //! dependencies have.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -194,4 +194,118 @@ fn platform() -> String {
     let output = Command::new("rustc").arg("-vV").output().expect("rustc runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host").to_owned()
+}
+
+/// Crates whose top modules still import each other in circles, with how many modules each circle has. A circle that
+/// grows, or one that is gone, fails.
+const CIRCLES: &[(&str, usize)] = &[("check", 13), ("vm", 16)];
+
+/// The names that follow `crate::`: of `crate::a::b` a, of `crate::{a::b, c}` a and c.
+fn imported(code: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (at, start) in code.match_indices("crate::") {
+        let rest = &code[at + start.len()..];
+        let name = |text: &str| {
+            text.len() - text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len()
+        };
+        let Some(inner) = rest.strip_prefix('{') else {
+            names.push(&rest[..name(rest)]);
+            continue;
+        };
+        let (mut depth, mut begins) = (1, true);
+        for (at, byte) in inner.bytes().enumerate() {
+            match byte {
+                b'{' => depth += 1,
+                b'}' => depth -= 1,
+                b',' if depth == 1 => begins = true,
+                byte if byte.is_ascii_whitespace() => {}
+                _ if begins && depth == 1 => {
+                    names.push(&inner[at..at + name(&inner[at..])]);
+                    begins = false;
+                }
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    names
+}
+
+/// The code of a file: without comments, and without the tests at its end.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// The top modules of a crate, with those that each imports.
+fn imports(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut files = Vec::new();
+    sources(source, &mut files);
+    let top = |file: &Path| {
+        let first = file.strip_prefix(source).expect("inside").components().next().expect("a part");
+        first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
+    };
+    let root = std::fs::read_to_string(source.join("lib.rs")).expect("lib.rs");
+    let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in files.iter().filter(|file| !file.ends_with("tests.rs")) {
+        let module = top(file);
+        if module != "lib" && module != "main" {
+            let text = std::fs::read_to_string(file).expect("text");
+            let names = imported(&code(&text)).into_iter().map(|name| home(&root, name)).collect::<Vec<_>>();
+            graph.entry(module).or_default().extend(names);
+        }
+    }
+    let modules: BTreeSet<String> = graph.keys().cloned().collect();
+    for (module, uses) in &mut graph {
+        uses.retain(|one| one != module && modules.contains(one));
+    }
+    graph
+}
+
+/// The module that a name of the crate's root comes from: itself, or the one that `lib.rs` exports it from.
+fn home(root: &str, name: &str) -> String {
+    let exports = root.split("use ").skip(1).filter_map(|one| one.split(';').next()?.split_once("::"));
+    let word = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+    let found = exports.into_iter().find(|(_, names)| word(names));
+    found.map_or(name, |(module, _)| module.trim_start_matches("crate::")).to_owned()
+}
+
+/// What can be reached from a module by imports.
+fn reached<'a>(graph: &'a BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut ahead: Vec<&'a str> = graph[from].iter().map(String::as_str).collect();
+    while let Some(module) = ahead.pop() {
+        if found.insert(module) {
+            ahead.extend(graph[module].iter().map(String::as_str));
+        }
+    }
+    found
+}
+
+#[test]
+fn modules_import_each_other_in_one_direction() {
+    let crates = root().join("crates");
+    let mut circles = Vec::new();
+    for entry in std::fs::read_dir(&crates).expect("crates").map(|entry| entry.expect("an entry").path()) {
+        let name = entry.file_name().expect("a name").to_string_lossy().into_owned();
+        let graph = imports(&entry.join("src"));
+        assert!(graph.len() > 5, "{name} has only {} modules", graph.len());
+        let in_circle: Vec<&str> = graph
+            .keys()
+            .map(String::as_str)
+            .filter(|module| reached(&graph, module).contains(module))
+            .collect();
+        let listed = CIRCLES.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+        assert_eq!(in_circle.len(), listed, "{name}: {in_circle:?} import each other");
+        circles.extend((listed > 0).then_some(name));
+    }
+    assert_eq!(circles.len(), CIRCLES.len());
+}
+
+#[test]
+fn imports_are_found_in_groups_and_paths() {
+    let code = "use crate::{a::{self, x}, b};\nlet y = crate::c::d();\nuse crate::e;";
+    assert_eq!(imported(code), ["a", "b", "c", "e"]);
 }

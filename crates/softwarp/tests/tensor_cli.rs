@@ -4,7 +4,7 @@ mod called;
 
 use called::{Ran, call, command};
 use serde_json::{Value as Json, json};
-use softwarp::tensor::rules::codes;
+use softwarp::tensor::codes;
 use std::path::{Path, PathBuf};
 
 impl Ran {

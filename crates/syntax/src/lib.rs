@@ -15,6 +15,7 @@ mod literal;
 mod parser;
 mod printer;
 mod symbols;
+mod token;
 
 pub use diagnostic::{Code, Diagnostic, Explained, Related, Severity};
 pub use json::json;
@@ -60,6 +61,6 @@ pub fn tokens(source: &str) -> impl Iterator<Item = Span> {
     std::iter::from_fn(move || {
         let (token, span) = lexer.next();
         lexer.problems.clear();
-        (token != lexer::Token::End).then_some(span)
+        (token != token::Token::End).then_some(span)
     })
 }

@@ -1,6 +1,6 @@
 //! What numbers are worth (PTX ISA section 4.5).
 
-use crate::lexer::Token;
+use crate::token::Token;
 use crate::tree::Literal;
 
 /// Integers of at most this many characters fit 64 bits, in every notation.

@@ -4,7 +4,8 @@
 //! so that nothing is lost or changed. Comments stay where they are: at the end of their line, or on lines of
 //! their own. Preprocessor lines and the contents of sections are kept as they are.
 
-use crate::lexer::{Lexer, Mark, Token};
+use crate::lexer::Lexer;
+use crate::token::{Mark, Token};
 use crate::tree::{Body, Function, Item, Statement, Variables};
 use crate::{Parsed, Span};
 

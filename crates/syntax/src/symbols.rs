@@ -8,8 +8,14 @@
 //! integers and strings", 2015); long ones the standard library's SipHash. Numbers of symbols depend on the order of
 //! the text alone, never on the key.
 
-use crate::tree::Symbol;
 use std::hash::{BuildHasher, RandomState};
+
+/// An interned word or name; [`Module::name`](crate::Module::name) has its text.
+///
+/// Equal texts have equal symbols. The text is as written, dots not included for modifiers and directives,
+/// the leading `%` or `$` included for names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Symbol(pub u32);
 
 /// The texts of symbols.
 #[derive(Debug, Default)]

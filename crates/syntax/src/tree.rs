@@ -12,13 +12,6 @@ use crate::Span;
 use softwarp_isa::{Opaque, StateSpace, Type};
 use std::marker::PhantomData;
 
-/// An interned word or name; [`Module::name`] has its text.
-///
-/// Equal texts have equal symbols. The text is as written, dots not included for modifiers and directives,
-/// the leading `%` or `$` included for names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Symbol(pub u32);
-
 /// An interned mnemonic: an index into [`Module::mnemonics`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MnemonicId(pub u32);
@@ -118,8 +111,7 @@ impl Module {
     }
 }
 
-/// The texts of symbols. Made by the parser; see `symbols.rs`.
-pub use crate::symbols::Symbols;
+pub use crate::symbols::{Symbol, Symbols};
 
 /// An opcode and its modifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod codes;
 pub mod copy;
 pub mod map;
 pub mod object;
@@ -19,7 +20,13 @@ pub mod swizzle;
 pub mod types;
 pub mod walk;
 
+mod arch;
+mod finding;
+
+pub use arch::Arch;
+pub use codes::{Explained, explain};
+pub use finding::{Finding, Severity};
 pub use map::{Access, Description, Map, packed_strides};
-pub use rules::{Arch, Explained, Finding, Severity, explain, judge};
+pub use rules::judge;
 pub use types::{Element, Fill, Interleave, Promotion, Swizzle, WideMode};
 pub use walk::{Cell, Direction, Fault, Mode, Packing, Request, Run, Source, Walk};

@@ -1,7 +1,5 @@
 //! A tensor map, as asked for and as legal.
 
-use crate::object;
-use crate::rules::{self, Arch, Finding};
 use crate::types::{Element, Fill, Interleave, Promotion, Swizzle, WideMode};
 
 /// The most dimensions.
@@ -209,15 +207,6 @@ pub struct Columns {
 }
 
 impl Map {
-    /// The map of a description, or all that is wrong with it.
-    pub fn new(description: &Description, arch: Arch) -> Result<Map, Vec<Finding>> {
-        let findings = rules::judge(description, arch);
-        if findings.iter().any(|finding| finding.severity == rules::Severity::Error) {
-            return Err(findings);
-        }
-        Ok(Map::settle(description))
-    }
-
     /// Bytes of an element that is at least a byte; of an interleaved tensor, of a slice. Packed elements have no
     /// such size: see [`Element::bits`].
     pub fn unit_bytes(&self) -> u32 {
@@ -225,11 +214,6 @@ impl Map {
             Interleave::None => self.element.bits() / 8,
             slice => slice.bytes(),
         }
-    }
-
-    /// The map of a 128-byte object, or all that is wrong with it.
-    pub fn from_object(bytes: &[u8; object::SIZE], arch: Arch) -> Result<Map, Vec<Finding>> {
-        Map::new(&object::decode(bytes)?.description, arch)
     }
 
     /// The description of which this is the map.

@@ -23,8 +23,9 @@
 //! for us, so the alignment at 48 is for them what the manual says, and other bits may be set. The assembler keeps
 //! bit 21 of word 08 untouched; what it means is not known.
 
+use crate::codes;
+use crate::finding::Finding;
 use crate::map::{Access, Columns, Description, MOST_DIMENSIONS, Map, Shape};
-use crate::rules::{Finding, codes};
 use crate::types::{Element, Fill, Interleave, Promotion, Swizzle};
 
 /// Bytes of an object.

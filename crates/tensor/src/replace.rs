@@ -12,9 +12,9 @@
 
 use std::fmt;
 
+use crate::arch::Arch;
 use crate::map::MOST_DIMENSIONS;
 use crate::object::{self, Bits, SIZE};
-use crate::rules::Arch;
 use crate::types::{Element, Fill, Interleave, Swizzle};
 
 /// A field that can be replaced.

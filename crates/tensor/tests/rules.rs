@@ -4,11 +4,11 @@ mod support;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use softwarp_tensor::rules::{codes, explain};
 use softwarp_tensor::{
     Access, Arch, Description, Element, Fill, Finding, Interleave, Map, Promotion, Severity, Swizzle,
     WideMode, judge, packed_strides,
 };
+use softwarp_tensor::{codes, explain};
 use support::{bytes, described, target};
 
 /// All that is to be said about a map in JSON.

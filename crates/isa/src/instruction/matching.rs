@@ -6,13 +6,14 @@ use std::sync::{LazyLock, OnceLock};
 use super::Modifier::{
     A1d, A2d, A2dms, Acube, Cube, D1, D2, D2Ms, D3, Im2colW, Im2colW128, TileGather4, TileScatter4,
 };
-use super::row::{self, Count, Parsed, Presence, Row, Section, Ty};
+use super::row::{self, Count, Parsed, Presence, Ty};
 use super::words::{Order, in_name, is_idle, order};
 use super::{
     Access, Coordinates, Fault, FaultKind, Fit, Forms, Gate, Kind, Known, Modifier, Opcode, Resolution,
     Shape, Signature, Space, Value, Wanted, convert, diagnose,
 };
 use crate::nearest::nearest;
+use crate::row::{Row, Section};
 use crate::table::{self, SECTIONS, UNTABLED, UNTABLED_WORDS};
 use crate::{Class, Opaque, Type};
 
@@ -201,7 +202,7 @@ fn signature(row: &Parsed, shape: &Shape) -> Signature {
         Presence::Always | Presence::Optional => true,
     };
     let whole = Gate { word: None, any_of: row.row.availability, removed: row.row.removed };
-    let gates = std::iter::once(whole).chain(table::word_gates(shape));
+    let gates = std::iter::once(whole).chain(table::word_gates(shape.opcode, &shape.words));
     Signature {
         syntax: row.row.line,
         operands: row.operands.iter().filter(stands).map(|operand| wanted(operand, shape)).collect(),

@@ -16,21 +16,16 @@ mod diagnose;
 mod fault;
 mod fit;
 mod matching;
-mod modifier;
-mod opcode;
 mod row;
 mod words;
 
+pub use crate::mnemonic::{MatrixShape, Modifier, Opcode, Space};
+pub use crate::row::{Gate, Removal, Row, Section};
 pub use fault::{Fault, FaultKind};
 pub use fit::{Fit, Forms, LiteralKind, Selector, Value};
 pub use matching::{known, nearest_opcode, opcodes, resolve, spell, unparsed_rows};
-pub use modifier::{MatrixShape, Modifier};
-pub use opcode::Opcode;
-pub use row::{Row, Section};
-pub(crate) use row::{old, row};
 
-use crate::availability::{self, Availability};
-use crate::{Opaque, StateSpace, Target, Type, Version};
+use crate::{Opaque, Target, Type, Version};
 
 /// Whether an opcode is in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,61 +123,6 @@ pub struct Signature {
     pub operands: Vec<Wanted>,
     /// Where it exists: all of these gates must be open.
     pub gates: Vec<Gate>,
-}
-
-/// One condition on the module's version and target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gate {
-    /// The word that brings it; `None` if the form as a whole does.
-    pub word: Option<&'static str>,
-    /// Any one of these suffices.
-    pub any_of: &'static [Availability],
-    /// When it ended, if it did.
-    pub removed: Option<Removal>,
-}
-
-/// The end of a form, and what took its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Removal {
-    /// The version that is the first without it.
-    pub version: Version,
-    /// The first architecture that it ended on; 0 for all.
-    pub least_sm: u16,
-    /// What to do instead, as one line of help.
-    pub instead: &'static str,
-}
-
-impl Removal {
-    /// Whether a module of this version for this target is without it.
-    pub fn concerns(&self, version: Version, target: Target) -> bool {
-        target.sm() >= self.least_sm && version >= self.version
-    }
-
-    /// When and where, in words: `PTX 6.4 on sm_70 and newer`.
-    pub fn in_words(&self) -> String {
-        match self.least_sm {
-            0 => format!("PTX {}", self.version),
-            sm => format!("PTX {} on sm_{sm} and newer", self.version),
-        }
-    }
-}
-
-impl Gate {
-    /// Whether a module of this version for this target may pass.
-    pub fn is_open(&self, version: Version, target: Target) -> bool {
-        self.removal(version, target).is_none()
-            && self.any_of.iter().any(|one| one.targets.contain(target) && version >= one.since)
-    }
-
-    /// What ended it for a module of this version for this target.
-    pub fn removal(&self, version: Version, target: Target) -> Option<&Removal> {
-        self.removed.as_ref().filter(|removed| removed.concerns(version, target))
-    }
-
-    /// Where it is open, in words: `sm_89, PTX 8.1; sm_90 or newer, PTX 7.8`.
-    pub fn in_words(&self) -> String {
-        availability::in_words(self.any_of)
-    }
 }
 
 impl Signature {
@@ -321,71 +261,4 @@ pub struct Coordinates {
     pub element: Value,
     /// What the first may be instead, where it is the index into an array of textures.
     pub index: Option<Value>,
-}
-
-/// A state space as an instruction names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // The names are PTX's.
-pub enum Space {
-    /// None: a generic address.
-    Generic,
-    Const,
-    Global,
-    Local,
-    Param,
-    ParamEntry,
-    ParamFunc,
-    Shared,
-    SharedCta,
-    SharedCluster,
-    /// Tensor memory, which only `tcgen05` reaches: its addresses are 32-bit values.
-    Tensor,
-}
-
-impl Space {
-    /// Finds one by its word, without its dot: `shared::cta`.
-    pub fn from_name(name: &str) -> Option<Space> {
-        Some(match name {
-            "const" => Space::Const,
-            "global" => Space::Global,
-            "local" => Space::Local,
-            "param" => Space::Param,
-            "param::entry" => Space::ParamEntry,
-            "param::func" => Space::ParamFunc,
-            "shared" => Space::Shared,
-            "shared::cta" => Space::SharedCta,
-            "shared::cluster" => Space::SharedCluster,
-            _ => return None,
-        })
-    }
-
-    /// The word, without its dot; empty for generic addresses.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Space::Generic => "",
-            Space::Const => "const",
-            Space::Global => "global",
-            Space::Local => "local",
-            Space::Param => "param",
-            Space::ParamEntry => "param::entry",
-            Space::ParamFunc => "param::func",
-            Space::Shared => "shared",
-            Space::SharedCta => "shared::cta",
-            Space::SharedCluster => "shared::cluster",
-            Space::Tensor => "tmem",
-        }
-    }
-
-    /// The state space that variables there are declared in; `None` for generic addresses and tensor
-    /// memory.
-    pub const fn of_variables(self) -> Option<StateSpace> {
-        match self {
-            Space::Generic | Space::Tensor => None,
-            Space::Const => Some(StateSpace::Const),
-            Space::Global => Some(StateSpace::Global),
-            Space::Local => Some(StateSpace::Local),
-            Space::Param | Space::ParamEntry | Space::ParamFunc => Some(StateSpace::Param),
-            Space::Shared | Space::SharedCta | Space::SharedCluster => Some(StateSpace::Shared),
-        }
-    }
 }

@@ -36,38 +36,8 @@ use std::fmt;
 
 use super::fit::Selector;
 use super::words::in_name;
-use super::{Modifier, Opcode, Removal};
-use crate::availability::Availability;
-
-/// A row of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// The syntax line.
-    pub line: &'static str,
-    /// Where its forms exist: any one of these suffices.
-    pub availability: &'static [Availability],
-    /// When they ended, if they did.
-    pub removed: Option<Removal>,
-}
-
-/// A row whose forms exist to this day.
-pub(crate) const fn row(availability: &'static [Availability], line: &'static str) -> Row {
-    Row { line, availability, removed: None }
-}
-
-/// A row whose forms were removed.
-pub(crate) const fn old(removed: Removal, availability: &'static [Availability], line: &'static str) -> Row {
-    Row { line, availability, removed: Some(removed) }
-}
-
-/// The rows of a section of the manual, and the names of sets in them.
-#[derive(Clone, Copy, Debug)]
-pub struct Section {
-    /// Names of sets, each with its members separated by spaces.
-    pub sets: &'static [(&'static str, &'static str)],
-    /// The rows.
-    pub rows: &'static [Row],
-}
+use super::{Modifier, Opcode};
+use crate::row::Row;
 
 /// One place for a word: any of these, or none if it is optional.
 #[derive(Clone, Debug, PartialEq, Eq)]

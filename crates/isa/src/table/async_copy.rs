@@ -1,7 +1,7 @@
 //! Asynchronous copies without tensors: PTX ISA sections 9.7.9.25.2 to 9.7.9.25.4.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

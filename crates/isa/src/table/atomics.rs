@@ -1,7 +1,7 @@
 //! Atomic operations and reductions: PTX ISA sections 9.7.13.5 to 9.7.13.7.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -1,7 +1,7 @@
 //! Comparison and selection: PTX ISA sections 9.7.6 and 9.7.7.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

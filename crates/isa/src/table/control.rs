@@ -1,7 +1,7 @@
 //! Control flow: PTX ISA section 9.7.12, and the stack manipulation of 9.7.17 and miscellany of 9.7.19.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -4,7 +4,7 @@
 //! `.shared::cluster`) have their gates in `gates.rs`.
 
 use super::gates::*;
-use crate::instruction::{Section, old, row};
+use crate::row::{Section, old, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

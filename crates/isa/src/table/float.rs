@@ -2,7 +2,7 @@
 //! eight bits and less: section 9.7.5.
 
 use super::gates::*;
-use crate::instruction::{Section, old, row};
+use crate::row::{Section, old, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -3,7 +3,8 @@
 
 use crate::Version;
 use crate::availability::{Availability, Targets};
-use crate::instruction::{Gate, Opcode, Removal, Shape};
+use crate::mnemonic::{Modifier, Opcode};
+use crate::row::{Gate, Removal};
 
 /// One way to be available.
 pub(super) const fn since(targets: Targets, major: u8, minor: u8) -> Availability {
@@ -217,18 +218,18 @@ const WORDS: &[(&str, &str, Gates)] = &[
 const GENERIC: &[Opcode] = &[Opcode::Ld, Opcode::St, Opcode::Atom, Opcode::Red];
 
 /// The gates that a form's words bring.
-pub(crate) fn word_gates(shape: &Shape) -> Vec<Gate> {
+pub(crate) fn word_gates(opcode: Opcode, words: &[Modifier]) -> Vec<Gate> {
     let mut gates = Vec::new();
-    if GENERIC.contains(&shape.opcode) && shape.spaces.is_empty() {
+    if GENERIC.contains(&opcode) && words.iter().all(|word| word.space().is_none()) {
         gates.push(Gate { word: None, any_of: SM_20, removed: None });
     }
     for (opcodes, callers, any_of) in WORDS {
-        if !opcodes.is_empty() && !opcodes.split(' ').any(|known| known == shape.opcode.name()) {
+        if !opcodes.is_empty() && !opcodes.split(' ').any(|known| known == opcode.name()) {
             continue;
         }
         for caller in callers.split(' ') {
             let (word, other) = caller.split_once('+').unwrap_or((caller, caller));
-            let stands = |name: &str| shape.words.iter().any(|word| word.name() == name);
+            let stands = |name: &str| words.iter().any(|word| word.name() == name);
             let both = stands(word) && stands(other);
             gates.extend(both.then_some(Gate { word: Some(word), any_of, removed: None }));
         }

@@ -1,7 +1,7 @@
 //! Half-precision arithmetic: PTX ISA section 9.7.4.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

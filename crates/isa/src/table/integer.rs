@@ -1,7 +1,7 @@
 //! Integer and extended-precision arithmetic: PTX ISA sections 9.7.1 and 9.7.2.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

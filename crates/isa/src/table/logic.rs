@@ -1,7 +1,7 @@
 //! Logic and shifts: PTX ISA section 9.7.8.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -1,7 +1,7 @@
 //! Warp-level matrix instructions (`mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`): PTX ISA section 9.7.14.
 
 use super::gates::*;
-use crate::instruction::{Section, old, row};
+use crate::row::{Section, old, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -1,7 +1,7 @@
 //! `mbarrier` objects and cluster launch control: PTX ISA sections 9.7.13.15, 9.7.13.17 and 9.7.13.18.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -30,7 +30,8 @@ use std::sync::LazyLock;
 
 use crate::Type;
 use crate::cvt::Modifier;
-use crate::instruction::{Opcode, Section};
+use crate::mnemonic::Opcode;
+use crate::row::Section;
 
 pub(crate) use gates::word_gates;
 

@@ -1,7 +1,7 @@
 //! Barriers, fences, votes and other communication within a CTA or cluster: PTX ISA section 9.7.13.
 
 use super::gates::*;
-use crate::instruction::{Section, old, row};
+use crate::row::{Section, old, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

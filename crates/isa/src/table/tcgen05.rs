@@ -1,7 +1,7 @@
 //! Fifth-generation tensor core instructions: PTX ISA section 9.7.16.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -1,7 +1,7 @@
 //! Tensor copies and tensor maps: PTX ISA sections 9.7.9.25.5, 9.7.9.28 and 9.7.13.16.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -1,7 +1,7 @@
 //! Textures: PTX ISA section 9.7.10.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -1,7 +1,7 @@
 //! Video instructions: PTX ISA section 9.7.18.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

@@ -1,7 +1,7 @@
 //! Asynchronous warpgroup-level matrix instructions: PTX ISA section 9.7.15.
 
 use super::gates::*;
-use crate::instruction::{Section, row};
+use crate::row::{Section, row};
 
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {

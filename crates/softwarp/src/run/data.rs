@@ -1,6 +1,6 @@
 //! Bytes in launch files, and what buffers begin with.
 
-use crate::verify::space::mix;
+use crate::splitmix::mix;
 use base64::Engine;
 use serde_json::Value as Json;
 use std::io::Read;

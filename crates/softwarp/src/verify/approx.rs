@@ -7,8 +7,9 @@
 
 use super::beside;
 use super::golden::SumRow;
-use super::space::{CHUNKS, mix};
+use super::space::CHUNKS;
 use super::{ChunkDifference, Depth, Failure, RowDifference, TASK, chunks};
+use crate::splitmix::mix;
 use crate::vm::device::{Device, Launch, LoadOptions};
 use rayon::prelude::*;
 use std::path::Path;

@@ -5,6 +5,7 @@
 //! `b = i * 2654435761 + 0x9E3779B9`; for 64-bit sources a sample drawn from `i` ([`wide`]).
 //! A chunk's sum is, modulo 2^64, that of `mix(out ^ mix(i))` over its indices.
 
+use crate::splitmix::mix;
 use softwarp_num::{Cvt, Kernel, Vectorise, vectorised};
 
 /// Chunks of a space.
@@ -12,15 +13,6 @@ pub const CHUNKS: u64 = 64;
 
 /// Indices handled at once: what they need stays in the first-level cache.
 const BLOCK: usize = 1024;
-
-/// The output step of splitmix64.
-#[inline(always)]
-pub fn mix(z: u64) -> u64 {
-    let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
 
 /// The second source of the index `i`, where there are two.
 #[inline(always)]

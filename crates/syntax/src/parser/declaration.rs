@@ -4,7 +4,7 @@
 //! vector's length; the type; the names.
 
 use super::{Parser, Read, Skip};
-use crate::lexer::{Mark, Token};
+use crate::token::{Mark, Token};
 use crate::tree::{
     At, Declarator, DeclaredType, Expr, ExprId, Item, Linkage, Name, Range, Specifier, Variables,
 };

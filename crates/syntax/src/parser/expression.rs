@@ -5,7 +5,7 @@
 
 use super::{MAX_DEPTH, Parser, Read, WARP_SIZE};
 use crate::codes;
-use crate::lexer::{Mark, Token};
+use crate::token::{Mark, Token};
 use crate::tree::{BinaryOp, Expr, ExprId, Literal, Range, UnaryOp};
 use crate::{Span, literal};
 use softwarp_isa::Type;

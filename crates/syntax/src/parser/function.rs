@@ -1,7 +1,7 @@
 //! Kernels and functions (PTX ISA sections 11.2 and 11.4, 11.7, 11.8), and the prototypes of calls (11.3.3).
 
 use super::{Parser, Read};
-use crate::lexer::{Mark, Token};
+use crate::token::{Mark, Token};
 use crate::tree::{At, Body, Directive, Function, Linkage, Name, Performance, Prototype, Variables};
 use crate::{Span, codes};
 

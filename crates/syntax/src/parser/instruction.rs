@@ -4,7 +4,7 @@
 //! that is new is split into words.
 
 use super::{Parser, Read, Traits};
-use crate::lexer::{Mark, Token};
+use crate::token::{Mark, Token};
 use crate::tree::{Guard, Instruction, Mnemonic, MnemonicId, Statement, Symbol};
 use crate::{Span, codes};
 use softwarp_isa::StateSpace;

@@ -14,7 +14,8 @@ mod module;
 mod operand;
 mod statement;
 
-use crate::lexer::{Lexer, Mark, Token};
+use crate::lexer::Lexer;
+use crate::token::{Mark, Token};
 use crate::tree::{At, Expr, ExprId, Module, Name, Operand, Range, Symbol};
 use crate::{Code, Diagnostic, Parsed, ParsedExpression, Span, codes, literal};
 

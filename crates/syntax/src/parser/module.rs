@@ -1,7 +1,7 @@
 //! What stands at module scope (PTX ISA sections 11.1, 11.2.3, 11.5).
 
 use super::{Parser, Read};
-use crate::lexer::{Mark, Token};
+use crate::token::{Mark, Token};
 use crate::tree::{Directive, FileDirective, Item, Name, Section, Symbol};
 use crate::{Diagnostic, Span, codes};
 

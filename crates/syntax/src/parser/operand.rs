@@ -4,7 +4,7 @@
 //! offset, and vectors do not nest.
 
 use super::{Parser, Read, WARP_SIZE};
-use crate::lexer::{Mark, Token};
+use crate::token::{Mark, Token};
 use crate::tree::{Expr, Literal, Operand, OperandKind, Range, UnaryOp};
 use crate::{codes, literal};
 

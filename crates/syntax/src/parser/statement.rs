@@ -2,7 +2,7 @@
 
 use super::declaration::{Place, linkage};
 use super::{MAX_BLOCKS, Parser, Read};
-use crate::lexer::{Mark, Token};
+use crate::token::{Mark, Token};
 use crate::tree::{At, Directive, Statement};
 use crate::{Diagnostic, Span, codes};
 

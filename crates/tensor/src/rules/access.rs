@@ -1,6 +1,7 @@
 //! Rules about what a copy moves: the box, traversal strides, columns of pixels, and what they take in shared memory.
 
-use super::{Judge, codes};
+use super::Judge;
+use crate::codes;
 use crate::map::{Access, MOST_DIMENSIONS};
 use crate::object::corner_width;
 use crate::types::Interleave;

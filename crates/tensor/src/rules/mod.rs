@@ -6,62 +6,29 @@
 //! perhaps not what was meant; they are judged only where there is no error, since they reckon with the numbers.
 
 mod access;
-mod arch;
-pub mod codes;
 mod modes;
 mod suspicion;
 mod tensor;
 
-pub use arch::Arch;
-pub use codes::{Explained, explain};
-
+use crate::arch::Arch;
+use crate::codes::{self, Explained};
+use crate::finding::{Finding, Severity};
 use crate::map::{Description, Map};
+use crate::object;
 
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Severity {
-    /// Legal, and perhaps not what was meant.
-    Warning,
-    /// The driver refuses such a map, or the target cannot use it.
-    Error,
-}
-
-impl Severity {
-    /// `warning` or `error`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Severity::Warning => "warning",
-            Severity::Error => "error",
+impl Map {
+    /// The map of a description, or all that is wrong with it.
+    pub fn new(description: &Description, arch: Arch) -> Result<Map, Vec<Finding>> {
+        let findings = judge(description, arch);
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(findings);
         }
-    }
-}
-
-/// Something to say about a map.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Stable name: `E1003`, `W1002`; [`explain`] has its page.
-    pub code: &'static str,
-    /// How bad it is.
-    pub severity: Severity,
-    /// The rule, in a few words.
-    pub rule: &'static str,
-    /// What is wrong, with the numbers involved.
-    pub message: String,
-    /// What would be right.
-    pub fix: Option<String>,
-}
-
-impl Finding {
-    pub(crate) fn new(rule: &Explained, message: String, fix: Option<String>) -> Finding {
-        let severity = if rule.code.starts_with('W') { Severity::Warning } else { Severity::Error };
-        Finding { code: rule.code, severity, rule: rule.title, message, fix }
+        Ok(Map::settle(description))
     }
 
-    /// For an option that is none of its list: `unlisted("swizzle", "9", ["none", "32B", …])`.
-    pub fn unlisted<'a>(option: &str, given: &str, choices: impl IntoIterator<Item = &'a str>) -> Finding {
-        let choices: Vec<&str> = choices.into_iter().collect();
-        let message = format!("there is no {option} `{given}`");
-        Finding::new(&codes::UNLISTED, message, Some(format!("one of {}", choices.join(", "))))
+    /// The map of a 128-byte object, or all that is wrong with it.
+    pub fn from_object(bytes: &[u8; object::SIZE], arch: Arch) -> Result<Map, Vec<Finding>> {
+        Map::new(&object::decode(bytes)?.description, arch)
     }
 }
 

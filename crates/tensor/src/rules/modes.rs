@@ -1,6 +1,7 @@
 //! Rules about the options and which of them go together, by target.
 
-use super::{Judge, codes};
+use super::Judge;
+use crate::codes;
 use crate::map::Access;
 use crate::types::{Element, Fill, Interleave, Swizzle, WideMode};
 

@@ -1,7 +1,8 @@
 //! Maps that are legal and perhaps not what was meant.
 
+use super::Judge;
 use super::tensor::ADDRESS_BITS;
-use super::{Judge, codes};
+use crate::codes;
 use crate::map::{Map, Shape};
 use crate::types::{Element, Interleave, Swizzle};
 

@@ -1,6 +1,7 @@
 //! Rules about the tensor in global memory: rank, lists, address, dimensions, strides.
 
-use super::{Judge, codes};
+use super::Judge;
+use crate::codes;
 use crate::map::{Access, MOST_DIMENSIONS};
 use crate::types::{Element, Interleave};
 

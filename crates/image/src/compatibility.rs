@@ -4,7 +4,7 @@
 //! alignments or initial values. Where these differ the program links and means something else than one of its
 //! modules thinks: a warning.
 
-use crate::link::{Declaration, Named, Standing, is_handle};
+use crate::declaration::{Declaration, Named, Standing, is_handle};
 use crate::{Finding, Unit, codes};
 use softwarp_check::checked::{Checked, Function, Initialiser, Run, Variable};
 use softwarp_isa::Type;

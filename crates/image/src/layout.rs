@@ -9,7 +9,7 @@ use crate::image::{
 use crate::link::Linked;
 use crate::place::{Cursor, RedZones};
 use crate::window::parameter_start;
-use crate::{Finding, Unit, codes, reach};
+use crate::{Finding, Unit, call_graph, codes};
 use softwarp_check::checked::{self, Addressee, FuncId, Place, VarId, Variable};
 use softwarp_isa::{StateSpace, Target as Arch};
 use softwarp_syntax::Diagnostic;
@@ -43,7 +43,7 @@ pub fn build(units: &[Unit<'_>], linked: &Linked, red_zones: bool) -> Result<Ima
     };
     let mut findings = builder.findings;
     place_functions(&mut image, &mut findings);
-    reach::settle(units, linked, &mut image, &mut findings);
+    call_graph::settle(units, linked, &mut image, &mut findings);
     if findings.is_empty() { Ok(image) } else { Err(findings) }
 }
 

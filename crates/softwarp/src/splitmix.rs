@@ -1,0 +1,10 @@
+//! Numbers that look random and are the same on every machine: splitmix64.
+
+/// The output step of splitmix64.
+#[inline(always)]
+pub fn mix(z: u64) -> u64 {
+    let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
