@@ -147,7 +147,7 @@ tokens! {
     Avx512;
 }
 
-/// One function for each level, as a type that [`multiversion!`] declares.
+/// One function for each level, as a type that `multiversion!` declares.
 #[derive(Clone, Copy, Debug)]
 pub struct Levels<F>([F; Level::ALL.len()]);
 
