@@ -53,6 +53,9 @@ mod table {
     pub const CALL_TARGETS:       Feature = feature("`.calltargets`",                            2, 1, 20);
     pub const BRANCH_TARGETS:     Feature = feature("`.branchtargets`",                          6, 0, 30);
     pub const ALIAS:              Feature = feature("`.alias`",                                  6, 3, 30);
+    pub const SMEM_SPILLING:      Feature = feature("the pragma `enable_smem_spilling`",         8, 7, 75);
+    pub const FREQUENCY:          Feature = feature("the pragma `frequency`",                    9, 0, 0);
+    pub const USED_BYTES_MASK:    Feature = feature("the pragma `used_bytes_mask`",              8, 3, 50);
     pub const RELOCATABLE:        Feature = feature("assembling for the linker",                 3, 1, 0);
 }
 pub use table::*;

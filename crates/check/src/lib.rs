@@ -26,6 +26,7 @@ mod header;
 mod initialiser;
 mod limits;
 mod opaque;
+mod pragma;
 mod specifiers;
 mod tuning;
 
@@ -94,9 +95,7 @@ fn walk<'m>(mut context: Context<'m>) -> Context<'m> {
                     debugging::twice(&mut context, file, first);
                 }
             }
-            Item::Pragma(pragma) => {
-                pragma.is.iter().for_each(|text| debugging::outside_body(&mut context, *text));
-            }
+            Item::Pragma(pragma) => pragma::check(&mut context, pragma.span, pragma::Place::Module),
             Item::Other(dwarf) => {
                 let help = "write `.section .debug_info { … }`";
                 context.require_before("`@@DWARF`", Version::new(2, 0), dwarf.span, help);

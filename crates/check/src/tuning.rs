@@ -5,6 +5,7 @@
 use crate::codes::declarations as codes;
 use crate::context::{Context, next_token};
 use crate::gates::Feature;
+use crate::pragma;
 use softwarp_isa::Version;
 use softwarp_syntax::tree::{At, Directive, Performance};
 use softwarp_syntax::{Diagnostic, Span};
@@ -49,7 +50,7 @@ pub fn check(context: &mut Context<'_>, directives: &[Directive<Performance>]) {
         let word = context.text(directive.is.word.symbol);
         let arguments = &directive.is.arguments;
         if word == "pragma" {
-            check_pragma(context, directive);
+            pragma::check(context, directive.span, pragma::Place::Head);
         }
         if let Some((_, feature)) = TUNINGS.iter().find(|(known, _)| *known == word) {
             let at =
@@ -144,21 +145,6 @@ fn check_most(context: &mut Context<'_>, word: &str, arguments: &[At<u64>]) {
         let message = format!("`.{word} {}` is beyond {most}", argument.is);
         let diagnostic = Diagnostic::new(codes::TUNING_NUMBER, argument.span, message);
         context.report(diagnostic.with_help(format!("write a number from 0 to {most}")));
-    }
-}
-
-/// Judges the strings of a `.pragma` before a kernel's body.
-fn check_pragma(context: &mut Context<'_>, directive: &Directive<Performance>) {
-    let source = context.source;
-    let mut from = directive.is.word.span.end;
-    let mut rest = Span::new(from, directive.span.end).text(source);
-    while let Some((before, inner)) = rest.split_once('"')
-        && let Some((text, behind)) = inner.split_once('"')
-    {
-        let start = from + before.len() as u32;
-        let end = start + text.len() as u32 + 2;
-        crate::debugging::outside_body(context, Span::new(start, end));
-        (from, rest) = (end, behind);
     }
 }
 

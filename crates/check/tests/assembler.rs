@@ -1,4 +1,4 @@
-//! Our verdicts against the assembler's, on its recorded ones: 11,700 modules and what ptxas 13.4 said.
+//! Our verdicts against the assembler's, on its recorded ones: 12,000 modules and what ptxas 13.4 said.
 //!
 //! `cargo test -p softwarp-check --test assembler -- --nocapture` prints the score. `SOFTWARP_FAMILY=init_`
 //! restricts it to families whose names begin so and prints every difference with its module. Differences
@@ -51,6 +51,7 @@ fn cases() -> Vec<Case> {
         include_bytes!("golden/ptxas.jsonl.gz").as_slice(),
         include_bytes!("golden/modules.jsonl.gz").as_slice(),
         include_bytes!("golden/generated.jsonl.gz").as_slice(),
+        include_bytes!("golden/pragmas.jsonl.gz").as_slice(),
     ] {
         GzDecoder::new(packed).read_to_string(&mut text).expect("a recording");
     }

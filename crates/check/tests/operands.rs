@@ -191,6 +191,7 @@ fn verdicts_and_lines_agree_with_the_assembler() {
     for packed in [
         include_bytes!("golden/operands.jsonl.gz").as_slice(),
         include_bytes!("golden/stratified.jsonl.gz").as_slice(),
+        include_bytes!("golden/newest.jsonl.gz").as_slice(),
     ] {
         GzDecoder::new(packed).read_to_string(&mut text).expect("a recording");
     }

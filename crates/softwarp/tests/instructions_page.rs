@@ -10,7 +10,7 @@ mod made;
 
 use rayon::prelude::*;
 use serde_json::Value as Json;
-use softwarp::isa::instruction::{Known, known, opcodes};
+use softwarp::isa::instruction::{known, opcodes};
 use softwarp::syntax::parse;
 use softwarp::verify::programs::{Program, Verdict, judge};
 use softwarp::vm::device::{Device, LoadOptions};
@@ -213,11 +213,11 @@ fn page() -> String {
     text += &format!(
         "{} opcodes: {} checked, {some} executed ({whole} of them in all spellings tried), {verified} verified on hardware.\n\n",
         table.len(),
-        table.keys().filter(|opcode| known(opcode) == Some(Known::Tabled)).count(),
+        table.keys().filter(|opcode| known(opcode)).count(),
     );
     text += "| opcode | checked | executed | verified on hardware |\n|---|---|---|---|\n";
     for (opcode, row) in &table {
-        let checked = if known(opcode) == Some(Known::Tabled) { "yes" } else { "no" };
+        let checked = if known(opcode) { "yes" } else { "no" };
         let executed = match (row.executed, row.tried) {
             (0, 0) if row.programs > 0 => "yes".to_owned(),
             (0, _) => "no".to_owned(),

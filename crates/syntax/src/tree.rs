@@ -474,7 +474,8 @@ pub enum OperandKind {
     Vector(Range<Operand>),
     /// `(a, b)`, in `call`
     Paren(Range<Operand>),
-    /// `[a]`, `[a+4]`, `[a, {x, y}]`, `[tensorMap, {x, y}]`, `[tex, sampler, {x}]`: its parts, separated by
+    /// `[a]`, `[a+4]`, `[a, {x, y}]`, `[tensorMap, {x, y}]`, `[tex, sampler, {x}]`,
+    /// `[tensorMap, address, {sizes}, {strides}, upper, {x, y}]`: its parts, separated by
     /// commas. A part with an offset is an [`OperandKind::Offset`].
     Address(Range<Operand>),
     /// `a+4`, `a+-4`, `a-4`: the base as the one part, and the offset.

@@ -1,7 +1,7 @@
 //! Writes programs from the instruction table.
 
 use softwarp_isa::instruction::{
-    Coordinates, Kind, Resolution, Signature, Space, Value, Wanted, opcodes, resolve, spell,
+    Coordinates, Kind, Overrides, Signature, Space, Value, Wanted, opcodes, resolve, spell,
 };
 use softwarp_isa::{Class, Opaque, Type};
 use std::collections::BTreeSet;
@@ -259,7 +259,7 @@ impl Writer<'_> {
             }
             Kind::Address(spaces) => self.address(spaces, wide),
             Kind::Handle { of, coordinates } => self.handle(*of, *coordinates)?,
-            Kind::Tensor { dimensions } => self.tensor(*dimensions),
+            Kind::Tensor { dimensions, overrides: Overrides::None } => self.tensor(*dimensions),
             Kind::Immediate(range) => {
                 let (low, high) = range.unwrap_or((0, 255));
                 (low + self.choices.below((high - low + 1).clamp(1, 256) as usize) as i64).to_string()
@@ -277,7 +277,7 @@ impl Writer<'_> {
             _ => spell(opcode, |count| self.choices.below(count))?,
         };
         let words: Vec<&str> = mnemonic.split('.').skip(1).collect();
-        let Ok(Resolution::Shape(shape)) = resolve(opcode, &words) else { return None };
+        let Ok(shape) = resolve(opcode, &words) else { return None };
         let signatures: Vec<&Signature> = shape.signatures.iter().collect();
         let signature = *signatures.get(self.choices.below(signatures.len()))?;
         self.mnemonic.clone_from(&mnemonic);

@@ -451,6 +451,8 @@ impl Words<'_, '_, '_> {
             What::Address(..) => "an address in brackets is wanted",
             What::Handle { .. } => "a handle in brackets is wanted",
             What::Tensor { .. } => "a tensor map and coordinates in brackets are wanted",
+            What::Fabric { counter: false, .. } => "an endpoint and an offset in brackets are wanted",
+            What::Fabric { counter: true, .. } => "an endpoint and two offsets in brackets are wanted",
             What::Immediate(_) => "a constant is wanted",
             What::Label => "a label is wanted",
             What::Sink => "the sink `_` is wanted",

@@ -199,7 +199,8 @@ impl Walk<'_, '_> {
                 };
                 self.handle(of, coordinates, (array, cube), operand)
             }
-            What::Tensor { dimensions } => self.tensor(dimensions, operand),
+            What::Tensor { dimensions, overrides } => self.tensor(dimensions, overrides, operand),
+            What::Fabric { endpoint, offset, counter } => self.fabric(endpoint, offset, counter, operand),
             What::Immediate(range) => {
                 self.immediate(range, operand)?;
                 self.within(want.bounds, operand)

@@ -14,6 +14,9 @@ pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Acc
         Opcode::Mma | Opcode::Wmma => {}
         Opcode::Ldmatrix => return accepts.with_predicates(),
         Opcode::Stmatrix => return accepts.without(Accepts::INTEGER),
+        Opcode::Spcompress | Opcode::Spdecompress => {
+            return accepts.with(Accepts::NO_SPECIAL | Accepts::NO_PREDICATE);
+        }
         Opcode::Tcgen05 => return accepts.with(Accepts::NO_PREDICATE),
         _ => return accepts,
     }

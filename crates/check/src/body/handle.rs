@@ -10,8 +10,9 @@ use super::address::INDIRECT_TEXTURES;
 use super::fit::{Fits, Sort, Why, misfit};
 use super::meaning::Meaning;
 use super::plan::{Accepts, Spaces, Special, Want};
-use softwarp_isa::instruction::Space;
+use softwarp_isa::instruction::{Overrides, Space};
 use softwarp_isa::{Opaque, StateSpace, Type, Version};
+use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Operand, OperandKind};
 
 impl Walk<'_, '_> {
@@ -142,22 +143,92 @@ impl Walk<'_, '_> {
 
     /// `[tensor-map, {x, y}]`: the map is in global memory, or its address in a register, whatever the register's type;
     /// the coordinates are 32-bit integers in braces.
-    pub(super) fn tensor(&mut self, dimensions: u8, operand: &Operand) -> Fits {
+    pub(super) fn tensor(&mut self, dimensions: u8, overrides: Overrides, operand: &Operand) -> Fits {
         let at = operand.span;
         let OperandKind::Address(parts) = operand.kind else {
             let error = matches!(operand.kind, OperandKind::Error);
             return if error { Ok(()) } else { misfit(at, Why::Sort(Sort::Register)) };
         };
-        let [map, coordinates] = parts.of(&self.context.module.operands) else {
+        let [map, between @ .., coordinates] = parts.of(&self.context.module.operands) else {
             return misfit(at, Why::Sort(Sort::Address));
         };
         self.tensor_map(map)?;
+        if !matches!(coordinates.kind, OperandKind::Vector(_) | OperandKind::Error) {
+            return misfit(coordinates.span, Why::Size { found: 1 });
+        }
+        self.overrides(dimensions, overrides, at, between)?;
         let want = Want::source("tensorCoords", Accepts::INDEX);
         match coordinates.kind {
             OperandKind::Vector(_) => self.vector(&want, &[dimensions], Accepts::INDEX, false, coordinates),
             OperandKind::Error => Ok(()),
             _ => misfit(coordinates.span, Why::Size { found: 1 }),
         }
+    }
+
+    /// What stands between a tensor map and the coordinates.
+    fn overrides(&mut self, dimensions: u8, overrides: Overrides, at: Span, parts: &[Operand]) -> Fits {
+        let (address, sizes) = match (overrides, parts) {
+            (Overrides::None, []) => return Ok(()),
+            (Overrides::Address, [address]) => (address, None),
+            (Overrides::Size, [address, sizes]) => (address, Some((sizes, None))),
+            (Overrides::Strides, [address, sizes, strides, upper]) => {
+                (address, Some((sizes, Some((strides, upper)))))
+            }
+            _ => return misfit(at, Why::Sort(Sort::Address)),
+        };
+        let mut value = |name, accepts, operand: &Operand| match operand.kind {
+            OperandKind::Name(_) | OperandKind::Error => {
+                self.value(Special::No, &Want::source(name, accepts), accepts, operand)
+            }
+            _ => misfit(operand.span, Why::Sort(Sort::Vector)),
+        };
+        value("gAddrToOverride", Accepts::REPLACED_ADDRESS, address)?;
+        if let Some((_, Some((_, upper)))) = sizes {
+            value("tensorUpperStrideToOverride", Accepts::REPLACED_UPPER, upper)?;
+        }
+        let mut vector = |name, accepts, count, operand: &Operand| match operand.kind {
+            OperandKind::Vector(_) => {
+                self.vector(&Want::source(name, accepts), &[count], accepts, false, operand)
+            }
+            OperandKind::Error => Ok(()),
+            _ => misfit(operand.span, Why::Size { found: 1 }),
+        };
+        if let Some((sizes, strides)) = sizes {
+            vector("tensorSizeToOverride", Accepts::REPLACED_SIZE, dimensions, sizes)?;
+            if let Some((strides, _)) = strides {
+                let count = dimensions.saturating_sub(1);
+                vector("tensorLowerStrideToOverride", Accepts::REPLACED_STRIDE, count, strides)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `[endpoint, offset]` or `[endpoint, offset, counter]`: registers.
+    pub(super) fn fabric(
+        &mut self,
+        endpoint: Accepts,
+        offset: Accepts,
+        counter: bool,
+        operand: &Operand,
+    ) -> Fits {
+        let at = operand.span;
+        let OperandKind::Address(parts) = operand.kind else {
+            let error = matches!(operand.kind, OperandKind::Error);
+            return if error { Ok(()) } else { misfit(at, Why::Sort(Sort::Register)) };
+        };
+        let parts = parts.of(&self.context.module.operands);
+        if parts.len() != if counter { 3 } else { 2 } {
+            return misfit(at, Why::Sort(Sort::Address));
+        }
+        for (index, part) in parts.iter().enumerate() {
+            let (name, accepts) = if index == 0 { ("leId", endpoint) } else { ("offset", offset) };
+            match part.kind {
+                OperandKind::Name(_) | OperandKind::Error => {}
+                _ => return misfit(part.span, Why::Sort(Sort::Constant)),
+            }
+            self.value(Special::No, &Want::source(name, accepts), accepts, part)?;
+        }
+        Ok(())
     }
 
     fn tensor_map(&mut self, map: &Operand) -> Fits {

@@ -29,12 +29,12 @@ use crate::codes::instructions as codes;
 use crate::context::Context;
 use crate::gates;
 use crate::names::{Entity, Found};
+use crate::pragma::{self, Place};
 use labels::{Labels, Marks};
 use meaning::{Meaning, Specials};
 use plan::{Plan, Plans, Special, Variant, Verdict};
 use remark::{Remark, Unreturned};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Resolution;
 use softwarp_syntax::tree::{Body, Guard, Instruction, Name, Operand, OperandKind, Statement, Symbol};
 use softwarp_syntax::{Diagnostic, Span};
 
@@ -44,8 +44,6 @@ pub(crate) struct Memory {
     plans: Plans,
     labels: Labels,
     specials: Specials,
-    /// Opcodes about which it has been said that their forms are not checked.
-    unchecked: Vec<softwarp_syntax::tree::Symbol>,
     /// Diagnostics made so far.
     said: usize,
     /// Whether a call has returned into a variable, by the variable's number.
@@ -141,7 +139,11 @@ impl Walk<'_, '_> {
                 self.context.function = around;
             }
             Statement::Alias(alias) => crate::function::alias(self.context, alias),
-            Statement::Function(_) | Statement::Loc(_) | Statement::Pragma(_) | Statement::Other(_) => {}
+            Statement::Pragma(span) => {
+                let place = if self.kernel { Place::Kernel } else { Place::Function };
+                pragma::check(self.context, *span, place);
+            }
+            Statement::Function(_) | Statement::Loc(_) | Statement::Other(_) => {}
             Statement::CallPrototype(prototype) => self.check_prototype(prototype),
         }
     }
@@ -278,7 +280,6 @@ impl Walk<'_, '_> {
                     self.say(diagnostic);
                 }
             }
-            Verdict::Untabled => self.unchecked(instruction, operands),
             Verdict::Fault(fault) => {
                 let diagnostic = explain::fault(self.context, instruction, fault);
                 self.say(diagnostic);
@@ -351,7 +352,7 @@ impl Walk<'_, '_> {
         if self.has_said_enough() {
             return;
         }
-        let (Ok(Resolution::Shape(shape)), _) = plan::shape(self.context.module, instruction.mnemonic) else {
+        let (Ok(shape), _) = plan::shape(self.context.module, instruction.mnemonic) else {
             return;
         };
         let shape = &*shape;
@@ -380,31 +381,6 @@ impl Walk<'_, '_> {
             let want = plans.want(variant, n);
             let diagnostic = explain::misfit(self, shape, variant, (n, &want), &misfit);
             self.say(diagnostic);
-        }
-    }
-
-    /// An instruction whose forms are not in the table: its names must still be declared.
-    fn unchecked(&mut self, instruction: &Instruction, operands: &[Operand]) {
-        let opcode = self.context.module.mnemonic(instruction.mnemonic).opcode;
-        if !self.memory.unchecked.contains(&opcode) {
-            self.memory.unchecked.push(opcode);
-            let text = self.context.text(opcode);
-            self.say(
-                Diagnostic::new(
-                    codes::UNCHECKED,
-                    instruction.mnemonic_span,
-                    format!(
-                        "the forms of `{text}` are not in the table: only names in its operands are checked"
-                    ),
-                )
-                .with_help("nothing to do; other instructions are checked as usual"),
-            );
-        }
-        for operand in operands {
-            if let Err(misfit) = self.names_exist(operand) {
-                let diagnostic = explain::undeclared_in(self, &misfit);
-                self.say(diagnostic);
-            }
         }
     }
 }

@@ -10,7 +10,7 @@ use super::rule::{self, AddressRule};
 use crate::context::Context;
 use softwarp_isa::instruction::{self, Access, Modifier, Opcode};
 use softwarp_isa::instruction::{
-    Fault, Fit, Kind, LiteralKind, Resolution, Selector, Shape, Signature, Space, Value, Wanted,
+    Fault, Fit, Kind, LiteralKind, Overrides, Selector, Shape, Signature, Space, Value, Wanted,
 };
 use softwarp_isa::{Class, Opaque, Target, Type, Version};
 use softwarp_syntax::Module;
@@ -53,15 +53,13 @@ pub(super) struct Plan {
 pub(super) enum Verdict {
     /// It is a form; [`shape`] has it in full.
     Form,
-    /// Nothing.
-    Untabled,
     /// It is none, and why.
     Fault(Box<Fault>),
 }
 
 /// What the table says of a mnemonic, in full. The walk keeps only what it needs of it, so that a module of
 /// nothing but different mnemonics takes no more memory than others.
-pub(super) fn shape(module: &Module, id: MnemonicId) -> (Result<Resolution, Fault>, Option<u64>) {
+pub(super) fn shape(module: &Module, id: MnemonicId) -> (Result<Box<Shape>, Fault>, Option<u64>) {
     let mnemonic = module.mnemonic(id);
     let mut modifiers: Vec<&str> = mnemonic.modifiers.iter().map(|&word| module.name(word)).collect();
     let bank = modifiers.iter_mut().find_map(|word| {
@@ -156,6 +154,13 @@ pub(super) enum What {
     },
     Tensor {
         dimensions: u8,
+        overrides: Overrides,
+    },
+    /// An endpoint, an offset in it and perhaps that of a counter.
+    Fabric {
+        endpoint: Accepts,
+        offset: Accepts,
+        counter: bool,
     },
     Immediate(Option<(i64, i64)>),
     Label,
@@ -218,6 +223,41 @@ impl Accepts {
         space: None,
         selector: Selector::No,
         video: false,
+    };
+
+    /// 64-bit integers in registers: addresses that stand for those of a tensor map.
+    pub const REPLACED_ADDRESS: Accepts = Accepts {
+        registers: bit(Type::S64) | bit(Type::U64) | bit(Type::B64),
+        forms: 0,
+        ty: Type::U64,
+        ..Accepts::INDEX
+    };
+
+    /// Sizes of a tensor: integers of 8 or 16 bits.
+    pub const REPLACED_SIZE: Accepts = Accepts {
+        registers: bit(Type::S8)
+            | bit(Type::U8)
+            | bit(Type::B8)
+            | bit(Type::S16)
+            | bit(Type::U16)
+            | bit(Type::B16),
+        ty: Type::B16,
+        ..Accepts::INDEX
+    };
+
+    /// Lower bits of the strides of a tensor.
+    pub const REPLACED_STRIDE: Accepts = Accepts {
+        registers: bit(Type::S32) | bit(Type::U32) | bit(Type::B32) | bit(Type::F32),
+        ty: Type::B32,
+        ..Accepts::INDEX
+    };
+
+    /// Upper bits of the strides, in one register.
+    pub const REPLACED_UPPER: Accepts = Accepts {
+        registers: bit(Type::S16) | bit(Type::U16) | bit(Type::B16),
+        forms: 0,
+        ty: Type::B16,
+        ..Accepts::INDEX
     };
 
     fn new(value: &Value, shape: &Shape, special: Special) -> Accepts {
@@ -444,9 +484,8 @@ impl Plans {
         let first = self.variants.len() as u32;
         let (mut special, mut narrow, mut demoted) = (Special::No, false, false);
         let verdict = match resolution {
-            Ok(Resolution::Untabled) => Verdict::Untabled,
             Err(fault) => Verdict::Fault(Box::new(fault)),
-            Ok(Resolution::Shape(shape)) => {
+            Ok(shape) => {
                 special = Special::of(&shape);
                 narrow = shape.opcode == Opcode::Cvta && shape.types == [Type::U32];
                 for (n, signature) in shape.signatures.iter().enumerate() {
@@ -504,6 +543,9 @@ impl Plans {
             Kind::Value(value) if wanted.name == "dref" => What::Value(
                 Accepts::new(value, shape, special).without(Accepts::FUNCTION).with(Accepts::FIXED),
             ),
+            Kind::Value(value) if shape.opcode == Opcode::Cvt => {
+                What::Value(converted(shape, Accepts::new(value, shape, special)))
+            }
             Kind::Value(value) => {
                 What::Value(fragment::value(shape, wanted.name, Accepts::new(value, shape, special)))
             }
@@ -544,7 +586,14 @@ impl Plans {
                     && !shape.has(Modifier::Level),
                 of_sampler: shape.modifiers.iter().any(|word| SAMPLER_QUERIES.contains(word)),
             },
-            Kind::Tensor { dimensions } => What::Tensor { dimensions: *dimensions },
+            Kind::Fabric { endpoint, offset, counter } => What::Fabric {
+                endpoint: Accepts::new(endpoint, shape, special),
+                offset: Accepts::new(offset, shape, special),
+                counter: *counter,
+            },
+            Kind::Tensor { dimensions, overrides } => {
+                What::Tensor { dimensions: *dimensions, overrides: *overrides }
+            }
             Kind::Immediate(range) => What::Immediate(*range),
             Kind::Label => What::Label,
             Kind::Sink => What::Sink,
@@ -553,6 +602,19 @@ impl Plans {
         let writes = matches!(wanted.access, Access::Write | Access::ReadWrite);
         let elements = ranges::of_elements(shape, wanted.name);
         Want { name: wanted.name, writes, what, bounds: ranges::of(shape, wanted.name), elements }
+    }
+}
+
+/// Operands that the assembler moves into a register before it converts them: with `.rna`, and between `.f32` and `.f64`
+/// with `.ftz`. It moves neither decimal constants nor wide registers.
+fn converted(shape: &Shape, accepts: Accepts) -> Accepts {
+    let has = |ty| shape.types.contains(&ty);
+    if shape.has(Modifier::Rna) && has(Type::Tf32) {
+        accepts.without(Accepts::F64)
+    } else if shape.has(Modifier::Ftz) && has(Type::F32) && has(Type::F64) {
+        Accepts { registers: accepts.registers & !bit(Type::B128), ..accepts }
+    } else {
+        accepts
     }
 }
 

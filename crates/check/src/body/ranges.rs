@@ -62,6 +62,7 @@ static ROWS: &[Row] = &[
     (&[Opcode::Wgmma],             Some(Modifier::MmaAsync),         &["imm-scale-a", "imm-scale-b"], Bounds { not_zero: true, ..range(-1, 1) }),
     (&[Opcode::Wgmma],             Some(Modifier::MmaAsync),         &["imm-trans-a", "imm-trans-b", "scale-d"], range(0, 1)),
     (&[Opcode::Wgmma],             Some(Modifier::WaitGroup),        &["n"],      range(0, i64::MAX)),
+    (&[Opcode::Fabric],            None,                  &["membermask"], range(0xffff_ffff, 0xffff_ffff)),
     (&[Opcode::Tensormap],         None,                  &["ord"],    range(0, 4)),
     (&[Opcode::Tensormap],         Some(Modifier::Elemtype),          &["b"],      range(0, 12)),
     (&[Opcode::Tensormap],         Some(Modifier::InterleaveLayout), &["b"],      range(0, 2)),

@@ -331,11 +331,21 @@ codes! {
         "`.file` gives a source file the number that `.loc` names it by. No two have the same (section 11.5.2).",
         [ ".file 1 \"a.cu\"\n.file 1 \"b.cu\"\n.visible .entry k()\n{\n    ret;\n}\n" ]
         => [ ".file 1 \"a.cu\"\n.file 2 \"b.cu\"\n.visible .entry k()\n{\n    ret;\n}\n" ];
-    PRAGMA_PLACE "E0342" "A pragma stands outside of a body",
-        "Some pragmas are about the code around them: `used_bytes_mask`, `enable_smem_spilling`, `frequency`. They stand \
-         in the body of a kernel or function (sections 11.4.7 and 12).",
+    PRAGMA_PLACE "E0342" "A pragma stands where it cannot",
+        "Some pragmas are about the code around them: `used_bytes_mask` and `frequency` stand in the body of a kernel or \
+         function, `enable_smem_spilling` in that of a kernel. `abi_param_reg` stands in no kernel (sections 11.4.7 and 12).",
         [ ".pragma \"enable_smem_spilling\";\n.visible .entry k()\n{\n    ret;\n}\n" ]
         => [ ".visible .entry k()\n{\n    .pragma \"enable_smem_spilling\";\n    ret;\n}\n" ];
+    PRAGMA_UNKNOWN "E0343" "A module has no such pragma",
+        "Before the functions of a module only pragmas that the assembler knows may stand. In a body, others are ignored \
+         (section 11.4.7).",
+        [ ".pragma \"unroll\";\n.visible .entry k()\n{\n    ret;\n}\n" ]
+        => [ ".visible .entry k()\n{\n    .pragma \"nounroll\";\n    ret;\n}\n" ];
+    PRAGMA_VALUE "E0344" "A pragma has an argument that it cannot have",
+        "`frequency` has a positive number, `used_bytes_mask` a mask, `abi_param_reg` a number of registers (sections \
+         11.4.7 and 12).",
+        [ ".visible .entry k()\n{\n    .pragma \"frequency 0\";\n    ret;\n}\n" ]
+        => [ ".visible .entry k()\n{\n    .pragma \"frequency 10\";\n    ret;\n}\n" ];
     NO_ABI "W0305" "A variable at module scope turns the ABI off",
         "Before PTX 3.0, `.reg` and `.local` variables could stand at module scope. Such a module is \
          assembled without the ABI: there is no stack, and no recursion (sections 5.1.1 and 5.1.5).",

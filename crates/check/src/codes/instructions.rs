@@ -288,12 +288,6 @@ codes! {
          it to stand above every `ld.param` of it, in functions that it makes code for (PTX ISA 5.1.6.4)."
         wrong kernel!("    .reg .u32 r;\n    .param .u32 p;\n    ld.param.u32 r, [p];\n");
         right kernel!(".func (.param .u32 o) f() { st.param.u32 [o], 1; ret; }\n", "    .reg .u32 r;\n    .param .u32 p;\n    call (p), f;\n    ld.param.u32 r, [p];\n");
-    UNCHECKED "W0501" "the forms of an instruction are not checked yet"
-        "softwarp knows that there is such an instruction, but its table does not have the forms of it. Names in \
-         its operands are checked; modifiers, types and operand counts are not."
-        wrong concat!(".version 9.4\n.target sm_107a\n.address_size 64\n\n.visible .entry k()\n{\n    .reg .b32 meta, kept, a, b, how;\n",
-            "    spcompress.b8.b4.sp::2:4.x1 {meta}, {kept}, {a, b}, how;\n    ret;\n}\n");
-        right kernel!("");
 
     // What the assembler lets pass and the manual does not.
     {

@@ -1,20 +1,18 @@
 //! `cvt` and `cvt.pack` as shapes: their table is [`crate::cvt`].
 
 use super::words::is_idle;
-use super::{
-    Access, Fault, FaultKind, Fit, Forms, Gate, Kind, Resolution, Selector, Shape, Signature, Value, Wanted,
-};
+use super::{Access, Fault, FaultKind, Fit, Forms, Gate, Kind, Selector, Shape, Signature, Value, Wanted};
 use crate::availability::{Availability, Targets};
 use crate::cvt::{Form, FormError, Modifier, Opcode, OperandName, ProblemKind};
 use crate::pattern::Operand;
 use crate::{Type, Version};
 
 /// What `cvt` and these words spell.
-pub(super) fn resolve(modifiers: &[&str]) -> Result<Resolution, Fault> {
+pub(super) fn resolve(modifiers: &[&str]) -> Result<Box<Shape>, Fault> {
     let kept: Vec<usize> = (0..modifiers.len()).filter(|&at| !is_idle("cvt", modifiers, at)).collect();
     let words: Vec<&str> = kept.iter().map(|&at| modifiers[at]).collect();
     match Form::parse(&words.join(".")) {
-        Ok(form) => Ok(Resolution::Shape(Box::new(shape(form)))),
+        Ok(form) => Ok(Box::new(shape(form))),
         Err(error) => {
             let mut fault = fault(&error, &words);
             fault.words = fault.words.iter().filter_map(|&word| kept.get(word).copied()).collect();

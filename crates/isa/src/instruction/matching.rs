@@ -4,17 +4,18 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use super::Modifier::{
-    A1d, A2d, A2dms, Acube, Cube, D1, D2, D2Ms, D3, Im2colW, Im2colW128, TileGather4, TileScatter4,
+    A1d, A2d, A2dms, Acube, B2, Cube, D1, D2, D2Ms, D3, Im2colW, Im2colW128, OverrideGlobalAddress,
+    OverrideGlobalDim, OverrideGlobalDimStride, TileGather4, TileScatter4,
 };
-use super::row::{self, Count, Parsed, Presence, Ty};
+use super::row::{self, Count, Parsed, Presence, Sparse, Ty};
 use super::words::{Order, in_name, is_idle, order};
 use super::{
-    Access, Coordinates, Fault, FaultKind, Fit, Forms, Gate, Kind, Known, Modifier, Opcode, Resolution,
+    Access, Coordinates, Fault, FaultKind, Fit, Forms, Gate, Kind, Modifier, Opcode, Overrides, Selector,
     Shape, Signature, Space, Value, Wanted, convert, diagnose,
 };
 use crate::nearest::nearest;
 use crate::row::{Row, Section};
-use crate::table::{self, SECTIONS, UNTABLED, UNTABLED_WORDS};
+use crate::table::{self, SECTIONS};
 use crate::{Class, Opaque, Type};
 
 /// The rows of an opcode, each with the sets of its section; read when first asked for.
@@ -63,11 +64,8 @@ pub fn unparsed_rows() -> (usize, Vec<String>) {
 }
 
 /// Whether there is such an instruction.
-pub fn known(opcode: &str) -> Option<Known> {
-    Opcode::from_name(opcode).map(|opcode| match UNTABLED.contains(&opcode) {
-        true => Known::Untabled,
-        false => Known::Tabled,
-    })
+pub fn known(opcode: &str) -> bool {
+    Opcode::from_name(opcode).is_some()
 }
 
 /// A mnemonic of an opcode, made by choices: the function is given a number of possibilities, more than none, and
@@ -99,7 +97,7 @@ const MOST_WORDS: usize = 40;
 
 /// What an opcode and the words after it spell. Words are without their dots, in any order that the
 /// assembler takes.
-pub fn resolve(opcode: &str, modifiers: &[&str]) -> Result<Resolution, Fault> {
+pub fn resolve(opcode: &str, modifiers: &[&str]) -> Result<Box<Shape>, Fault> {
     if let Some(word) = modifiers.get(MOST_WORDS) {
         let kind = FaultKind::Duplicate { word: (*word).to_owned() };
         return Err(Fault { kind, words: vec![MOST_WORDS], nearest: None });
@@ -110,12 +108,6 @@ pub fn resolve(opcode: &str, modifiers: &[&str]) -> Result<Resolution, Fault> {
     };
     if opcode == Opcode::Cvt {
         return convert::resolve(modifiers);
-    }
-    let new = |(with, begins): &(Opcode, &str)| {
-        *with == opcode && modifiers.iter().any(|word| word.starts_with(begins))
-    };
-    if UNTABLED.contains(&opcode) || UNTABLED_WORDS.iter().any(new) {
-        return Ok(Resolution::Untabled);
     }
     let given = Given::new(opcode, modifiers);
     let mut found: Option<Shape> = None;
@@ -130,7 +122,7 @@ pub fn resolve(opcode: &str, modifiers: &[&str]) -> Result<Resolution, Fault> {
         }
     }
     match found {
-        Some(shape) => Ok(Resolution::Shape(Box::new(shape))),
+        Some(shape) => Ok(Box::new(shape)),
         None => Err(diagnose::fault(opcode, rows(opcode), modifiers)),
     }
 }
@@ -230,6 +222,7 @@ fn wanted(operand: &row::Operand, shape: &Shape) -> Wanted {
         row::Shape::Surface(at) => plain("surf", handle(Opaque::Surfref, at.as_ref(), shape)),
         row::Shape::Sampler => plain("sampler", handle(Opaque::Samplerref, None, shape)),
         row::Shape::Tensor => plain("tensorMap", tensor(shape)),
+        row::Shape::Fabric(counter) => plain("leId", fabric(*counter)),
         row::Shape::Immediate(name, range) => plain(name, Kind::Immediate(*range)),
         row::Shape::Label => plain("label", Kind::Label),
         row::Shape::Sink => Wanted { access: Access::Write, ..plain("_", Kind::Sink) },
@@ -261,6 +254,9 @@ fn wanted_value(value: &row::Value, shape: &Shape, optional: bool) -> Wanted {
             Some(Count::Im2col) => Kind::Vector { bare: false, counts: vec![im2col_count(shape)], element },
             Some(Count::Offsets) => {
                 Kind::Vector { bare: true, counts: offset_counts(shape).to_vec(), element }
+            }
+            Some(Count::Sparse(part)) => {
+                Kind::Vector { bare: false, counts: vec![sparse_count(*part, shape)], element }
             }
             Some(Count::Gradients) => Kind::Vector { bare: false, counts: gradient_counts(shape), element },
             Some(Count::Words { times, always }) => match shape.vector.saturating_mul(*times) {
@@ -391,10 +387,58 @@ fn im2col_count(shape: &Shape) -> u8 {
     }
 }
 
+/// An endpoint and offsets in it: registers of 32 and 64 bits.
+fn fabric(counter: bool) -> Kind {
+    let register = |ty| Value {
+        ty,
+        fit: Fit::Fixed,
+        forms: Forms {
+            register: true,
+            immediate: false,
+            address: false,
+            special: false,
+            negated: false,
+            sink: false,
+            minus: false,
+            selector: Selector::No,
+        },
+    };
+    Kind::Fabric { endpoint: register(Type::U32), offset: register(Type::U64), counter }
+}
+
+/// How many words of 32 bits an operand of structured sparsity has: the elements, or their indices, of `.x4` groups.
+/// `spcompress` counts words of compressed elements instead of groups, and `tcgen05.ld` words of dense ones.
+fn sparse_count(part: Sparse, shape: &Shape) -> u8 {
+    let (kept, of) = shape.modifiers.iter().find_map(|word| word.sparsity()).unwrap_or((1, 1));
+    let element = shape.types.first().map_or(0, |ty| ty.bits());
+    let index = if shape.has(B2) { 2 } else { 4 };
+    let times = u32::from(shape.vector);
+    let groups = match shape.opcode {
+        Opcode::Spcompress => times * 32 / (element * kept).max(1),
+        Opcode::Tcgen05 => times * 32 / (element * of).max(1),
+        _ => times,
+    };
+    let bits = match part {
+        Sparse::Metadata => groups * kept * index,
+        Sparse::Compressed => groups * kept * element,
+        Sparse::Dense => groups * of * element,
+    };
+    u8::try_from(bits.div_ceil(32)).unwrap_or(0)
+}
+
 /// Four rows of a tensor of two dimensions are a column and four rows.
 fn tensor(shape: &Shape) -> Kind {
+    let overrides = if shape.has(OverrideGlobalDim) {
+        Overrides::Size
+    } else if shape.has(OverrideGlobalDimStride) {
+        Overrides::Strides
+    } else if shape.has(OverrideGlobalAddress) {
+        Overrides::Address
+    } else {
+        Overrides::None
+    };
     if shape.has(TileGather4) || shape.has(TileScatter4) {
-        return Kind::Tensor { dimensions: 5 };
+        return Kind::Tensor { dimensions: 5, overrides };
     }
-    shape.dimensions().map_or(Kind::Any, |dimensions| Kind::Tensor { dimensions })
+    shape.dimensions().map_or(Kind::Any, |dimensions| Kind::Tensor { dimensions, overrides })
 }

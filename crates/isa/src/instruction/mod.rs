@@ -27,24 +27,6 @@ pub use matching::{known, nearest_opcode, opcodes, resolve, spell, unparsed_rows
 
 use crate::{Opaque, Target, Type, Version};
 
-/// Whether an opcode is in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
-    /// It has rows, and its forms are checked.
-    Tabled,
-    /// It exists, but its forms are not tabled, and nothing can be said about a spelling of it.
-    Untabled,
-}
-
-/// What a mnemonic spells.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Resolution {
-    /// A form of the table.
-    Shape(Box<Shape>),
-    /// Some form of an opcode that is not tabled: nothing to check.
-    Untabled,
-}
-
 /// A form: what a legal mnemonic says, operands aside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
@@ -186,7 +168,21 @@ impl Wanted {
             Kind::Handle { coordinates: Some(all), .. } => {
                 format!("[{name}, {}]", braced("c", all.counts.first().copied().unwrap_or(1)))
             }
-            Kind::Tensor { dimensions } => format!("[{name}, {}]", braced("c", *dimensions)),
+            Kind::Tensor { dimensions, overrides } => {
+                let between = match overrides {
+                    Overrides::None => String::new(),
+                    Overrides::Address => "gAddr, ".to_owned(),
+                    Overrides::Size => format!("gAddr, {}, ", braced("size", *dimensions)),
+                    Overrides::Strides => format!(
+                        "gAddr, {}, {}, upper, ",
+                        braced("size", *dimensions),
+                        braced("stride", dimensions.saturating_sub(1))
+                    ),
+                };
+                format!("[{name}, {between}{}]", braced("c", *dimensions))
+            }
+            Kind::Fabric { counter: false, .. } => format!("[{name}, offset]"),
+            Kind::Fabric { counter: true, .. } => format!("[{name}, offset, counter]"),
             Kind::Vector { counts, .. } => braced(name, counts.first().copied().unwrap_or(1)),
             Kind::Pair(first, second) if second.optional => {
                 format!("{}{{|{}}}", first.in_words(), second.in_words())
@@ -239,6 +235,17 @@ pub enum Kind {
     Tensor {
         /// How many coordinates.
         dimensions: u8,
+        /// What else stands between them.
+        overrides: Overrides,
+    },
+    /// `[endpoint, offset]` and `[endpoint, offset, counter]`
+    Fabric {
+        /// The number of the endpoint.
+        endpoint: Value,
+        /// The offset of the data, and of the counter.
+        offset: Value,
+        /// Whether a counter stands.
+        counter: bool,
     },
     /// A constant (or constant expression), from this range if the assembler minds.
     Immediate(Option<(i64, i64)>),
@@ -250,6 +257,19 @@ pub enum Kind {
     Call,
     /// Something that the table does not describe: anything may stand.
     Any,
+}
+
+/// What a tensor copy takes instead of the tensor map's values (`.override::…`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overrides {
+    /// Nothing.
+    None,
+    /// The address: `[map, address, {x}]`.
+    Address,
+    /// The address and the size of a tensor of one dimension: `[map, address, {size}, {x}]`.
+    Size,
+    /// The address, sizes and strides, whose upper bits are in one register: `[map, address, {s, s}, {t}, u, {x, y}]`.
+    Strides,
 }
 
 /// The coordinates in a texture or surface address: a vector, or one value where 1 is among the counts.

@@ -19,7 +19,8 @@
 //! - The count makes a vector: `*4`; `*v`: as many as `.v4` or `.x4` say, and no vector where neither stands;
 //!   `*2v`: twice as many; `*1/2`: either, `*1!` with braces; `*n4`: a fourth of N in the shape `m64n128k16`. `*v!` is a vector even of
 //!   one, with its braces. `*v?` is a vector of any size
-//!   where no such word stands. `*i` are the offsets of an im2col copy; `*o` and `*g` are the offsets and derivatives of a texture's geometry.
+//!   where no such word stands. `*i` are the offsets of an im2col copy; `*sm`, `*sc` and `*sd` are the metadata, the compressed and the dense
+//!   elements of structured sparsity; `*o` and `*g` are the offsets and derivatives of a texture's geometry.
 //! - Marks after the type: `~` wider registers too, `=` that very type, `_` the sink `_` may stand, `&` a
 //!   variable's address too (and with `mov` a special register, but not as a float), `^` an address-sized register.
 //! - `@s` at the end: a byte or half of the register may be named (`a.b0`); `@h` and `@b` two halves or four bytes
@@ -29,7 +30,8 @@
 //!   `{, c?word}` stands exactly when that word does.
 //! - `[a]` is an address in the mnemonic's first state space, `[b:2]` in its second, `[b:shared::cta]` in that
 //!   one; without such a word, generic. `[tex c:2]`, `[surf c:s32]` are handles with coordinates, as many as
-//!   the geometry word says; `[tex]`, `[surf]` and `[sampler]` are without; `[tensor]` is a tensor with coordinates.
+//!   the geometry word says; `[tex]`, `[surf]` and `[sampler]` are without; `[tensor]` is a tensor with coordinates;
+//!   `[fabric]` is an endpoint with an offset, `[fabric::counted]` with that of a counter too.
 //! - `label` and `call` are what they say; `_` is the sink and nothing else.
 
 use std::fmt;
@@ -88,6 +90,8 @@ pub(super) enum Shape {
     Surface(Option<Value>),
     Sampler,
     Tensor,
+    /// Whether a counter follows.
+    Fabric(bool),
     Immediate(&'static str, Option<(i64, i64)>),
     Label,
     Sink,
@@ -136,6 +140,16 @@ pub(super) enum Count {
     Im2col,
     /// As many derivatives as the texture's geometry has directions.
     Gradients,
+    /// As many words as structured sparsity needs.
+    Sparse(Sparse),
+}
+
+/// The operands of structured sparsity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sparse {
+    Metadata,
+    Compressed,
+    Dense,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,6 +326,8 @@ fn parse_address(inner: &'static str) -> Option<Shape> {
         "surf" => Shape::Surface(coordinates),
         "sampler" => Shape::Sampler,
         "tensor" => Shape::Tensor,
+        "fabric" => Shape::Fabric(false),
+        "fabric::counted" => Shape::Fabric(true),
         _ => match what.split_once(':') {
             Some((name, space)) => Shape::Address(name, Some(space)),
             None => Shape::Address(what, None),
@@ -381,6 +397,9 @@ fn parse_count(text: &str) -> Option<Count> {
         "i" => return Some(Count::Im2col),
         "o" => return Some(Count::Offsets),
         "g" => return Some(Count::Gradients),
+        "sm" => return Some(Count::Sparse(Sparse::Metadata)),
+        "sc" => return Some(Count::Sparse(Sparse::Compressed)),
+        "sd" => return Some(Count::Sparse(Sparse::Dense)),
         _ => {}
     }
     let (text, always) = text.strip_suffix('!').map_or((text, false), |text| (text, true));

@@ -52,6 +52,8 @@ pub(super) const LDMATRIX_S4: Gates =
     &[since(Targets::Architectures(&[90]), 9, 4), since(Targets::Families(&[100, 110, 120]), 9, 4)];
 pub(super) const FAMILY_120: Gates = &[since(Targets::Families(&[120]), 8, 7)];
 pub(super) const FAMILY_107: Gates = &[since(Targets::Families(&[107]), 9, 4)];
+pub(super) const SPARSE: Gates = &[since(Targets::Architectures(&[107]), 9, 4)];
+pub(super) const FABRIC_F8: Gates = &[since(Targets::Families(&[100, 110, 120]), 9, 3)];
 pub(super) const ALTERNATE_FLOATS: Gates = &[since(Targets::Architectures(&[100, 103]), 9, 4)];
 pub(super) const BULK_RELAXED: Gates =
     &[since(Targets::Architectures(&[90]), 9, 3), since(Targets::Families(&[100, 110]), 9, 3)];
@@ -192,6 +194,7 @@ const WORDS: &[(&str, &str, Gates)] = &[
     ("cp",             "multicast::cluster::16b",                         SM_90_94),
     ("cp",             "multicast::cluster::32b",                         FAMILY_107),
     ("cp",             "mbarrier::report::disabled mbarrier::report::validity::per_16bytes::80000000 mbarrier::report::validity::per_16bytes::8000 mbarrier::report::validity::per_16bytes::80 mbarrier::report::validity::per_16bytes::8 mbarrier::report::validity::per_element::ff", FAMILY_107),
+    ("cp applypriority", "override::global_address",                      FAMILY_107),
     ("wmma",           "aligned",                                         SM_70_63),
     ("suld sust sured", "3d a1d a2d 4d 5d",                                     SM_20_30),
     ("suq txq",        "channel_data_type channel_order",                 ANY_21),

@@ -11,12 +11,14 @@ mod atomics;
 mod compare;
 mod control;
 mod data_movement;
+mod fabric;
 mod float;
 mod half;
 mod integer;
 mod logic;
 mod matrix;
 mod mbarrier;
+mod sparse;
 mod surface;
 mod sync;
 mod tcgen05;
@@ -30,7 +32,6 @@ use std::sync::LazyLock;
 
 use crate::Type;
 use crate::cvt::Modifier;
-use crate::mnemonic::Opcode;
 use crate::row::Section;
 
 pub(crate) use gates::word_gates;
@@ -55,6 +56,8 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &wgmma::SECTION,
     &tcgen05::SECTION,
     &video::SECTION,
+    &fabric::SECTION,
+    &sparse::SECTION,
 ];
 
 /// Sets that every section may use.
@@ -66,13 +69,6 @@ pub(crate) const SETS: &[(&str, &str)] = &[
     ("bits", "b16 b32 b64"),
     ("boolop", "and or xor"),
 ];
-
-/// Opcodes of the manual that have no rows: nothing is said about their forms.
-pub(crate) const UNTABLED: &[Opcode] = &[Opcode::Fabric, Opcode::Spcompress, Opcode::Spdecompress];
-
-/// The same for forms with a word that begins like this.
-pub(crate) const UNTABLED_WORDS: &[(Opcode, &str)] =
-    &[(Opcode::Applypriority, "override"), (Opcode::Cp, "override"), (Opcode::Tcgen05, "compressed")];
 
 /// Words that the assembler knows, in any place, beyond those of the rows.
 const OTHER_WORDS: &[&str] = &[];

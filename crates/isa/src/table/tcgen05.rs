@@ -31,6 +31,8 @@ pub(super) const SECTION: Section = Section {
         row(TCGEN05_LD_RED, "tcgen05.ld.red.sync.aligned.16x32bx2.reduced.min|max{.abs}{.NaN}.f32 d*v!:b32, d1:b32, [taddr:tmem], #immHalfSplitoff"),
         row(TCGEN05_LD_RED, "tcgen05.ld.red.sync.aligned.32x32b.reduced.min|max.u32|s32 d*v!:b32, d1:b32, [taddr:tmem]"),
         row(TCGEN05_LD_RED, "tcgen05.ld.red.sync.aligned.16x32bx2.reduced.min|max.u32|s32 d*v!:b32, d1:b32, [taddr:tmem], #immHalfSplitoff"),
+        row(SPARSE, "tcgen05.ld.spcompress.sync.aligned.32x32b.x4|x8|x16|x32|x64|x128.min|max.sp::2:4{.abs}.f32.b2 d*sm:b32, d1*sc:b32, [taddr:tmem]"),
+        row(SPARSE, "tcgen05.ld.red.spcompress.sync.aligned.32x32b.x4|x8|x16|x32|x64|x128.min|max.sp::2:4{.abs}{.NaN}.f32.b2 d*sm:b32, d1*sc:b32, d2:b32, [taddr:tmem]"),
         row(TCGEN05, "tcgen05.st.sync.aligned.32x32b|16x64b.upto128{.unpack::16b}.b32 [taddr:tmem], r*v!:b32"),
         row(TCGEN05, "tcgen05.st.sync.aligned.16x128b.upto64{.unpack::16b}.b32 [taddr:tmem], r*2v!:b32"),
         row(TCGEN05, "tcgen05.st.sync.aligned.16x256b.upto32{.unpack::16b}.b32 [taddr:tmem], r*4v!:b32"),

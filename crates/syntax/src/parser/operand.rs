@@ -249,15 +249,21 @@ impl Parser<'_> {
         Ok(address)
     }
 
-    /// `, sampler, {x, y}` behind the first name of an address: names, and last a vector.
+    /// `, sampler, {x, y}` behind the first name of an address: names, and last a vector. Behind two names, what
+    /// overrides a tensor map's values may follow: more vectors, and names between them.
     #[inline]
     fn coordinates(&mut self) -> Read<()> {
+        let mut names = 1;
         while self.eat(Mark::Comma) {
             if self.at(Mark::OpenBrace) {
                 let vector = self.vector()?;
                 self.operands.push(vector);
-                return Ok(());
+                if names < 2 {
+                    return Ok(());
+                }
+                continue;
             }
+            names += 1;
             let name = self.name("a name or a vector")?;
             self.operands.push(Operand { kind: OperandKind::Name(name.symbol), span: name.span });
         }

@@ -2,7 +2,7 @@
 
 use crate::program::{AtomicOp, BarrierOp, Kernel, WarpOpKind};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::{self, Modifier, Opcode, Resolution, Shape, Space};
+use softwarp_isa::instruction::{self, Modifier, Opcode, Shape, Space};
 use softwarp_syntax::Module;
 use softwarp_syntax::tree::MnemonicId;
 use std::cell::RefCell;
@@ -153,7 +153,7 @@ fn look_up(module: &Module, id: MnemonicId, select: Select) -> Option<Form> {
         .map(|word| if word.starts_with("const[") { "const" } else { word })
         .collect();
     match instruction::resolve(module.name(mnemonic.opcode), &words) {
-        Ok(Resolution::Shape(shape)) => {
+        Ok(shape) => {
             let action = action(&shape, select);
             Some(Form { shape: *shape, action })
         }

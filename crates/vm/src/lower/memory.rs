@@ -110,8 +110,24 @@ impl Builder<'_, '_> {
         Ok(Access { order, ..access })
     }
 
+    /// Refuses special registers as what is loaded into: the assembler takes them as elements of a vector, and what becomes
+    /// of the value is not said.
+    fn only_registers(&mut self, index: u32) -> Lowered<()> {
+        let places = match self.operand(index).kind {
+            OperandKind::Vector(parts) => self.places(parts),
+            _ => index..index + 1,
+        };
+        for place in places {
+            if matches!(self.reference(place), Reference::Special(..)) {
+                return because("into a special register");
+            }
+        }
+        Ok(())
+    }
+
     /// `ld`, `ldu`
     pub fn load(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        self.only_registers(operands.start)?;
         let access = self.access(form, operands.start + 1, operands.start)?;
         self.step(Step::Load(access))
     }

@@ -1,6 +1,6 @@
 //! Runs one form on rows of values, with the loops of all levels that the CPU has.
 
-use softwarp_isa::instruction::{Resolution, Shape, resolve};
+use softwarp_isa::instruction::{Shape, resolve};
 use softwarp_vm::lanes::{ALL, Frame, LANES, Row};
 use softwarp_vm::ops::select_levels;
 use softwarp_vm::program::{Guard, Inst, Kernel, NONE};
@@ -79,7 +79,7 @@ fn shape(form: &str) -> Shape {
     let mut words = form.split('.');
     let opcode = words.next().unwrap_or_default();
     match resolve(opcode, &words.collect::<Vec<_>>()) {
-        Ok(Resolution::Shape(shape)) => *shape,
+        Ok(shape) => *shape,
         other => panic!("{form}: {other:?}"),
     }
 }

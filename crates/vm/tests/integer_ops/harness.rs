@@ -1,7 +1,7 @@
 //! Runs one form over many values and holds every lane against a reference.
 
 use softwarp_isa::Type;
-use softwarp_isa::instruction::{Resolution, Shape, resolve};
+use softwarp_isa::instruction::{Shape, resolve};
 use softwarp_vm::lanes::{ALL, CARRY, Frame, LANES, Row};
 use softwarp_vm::ops::select_levels;
 use softwarp_vm::program::{Guard, Inst, NONE};
@@ -11,7 +11,7 @@ pub fn shape(mnemonic: &str) -> Shape {
     let mut words = mnemonic.split('.');
     let opcode = words.next().unwrap_or_default();
     match resolve(opcode, &words.collect::<Vec<_>>()) {
-        Ok(Resolution::Shape(shape)) => *shape,
+        Ok(shape) => *shape,
         other => panic!("{mnemonic}: {other:?}"),
     }
 }

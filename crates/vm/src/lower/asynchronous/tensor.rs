@@ -19,6 +19,9 @@ impl Builder<'_, '_> {
         if words().any(|word| word.reports_validity()) {
             return because("with a report of what is valid");
         }
+        if has(Modifier::OverrideGlobalAddress) {
+            return because("with values that override the tensor map's");
+        }
         if has(Modifier::Im2colNoOffsW) {
             return because("along W");
         }

@@ -6,7 +6,7 @@ use super::super::kernels::Simple;
 use super::super::operand::{Destination, Gathered};
 use crate::program::Kernel;
 use softwarp_isa::Type;
-use softwarp_isa::instruction::{self, Resolution};
+use softwarp_isa::instruction;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
@@ -87,7 +87,7 @@ impl Builder<'_, '_> {
     fn loop_of(&self, opcode: Opcode, words: &[Modifier]) -> Lowered<(Kernel, u32)> {
         let words: Vec<&str> = words.iter().map(|word| word.name()).collect();
         match instruction::resolve(opcode.name(), &words) {
-            Ok(Resolution::Shape(shape)) => (self.session.select)(&shape).ok_or(Refusal::Form),
+            Ok(shape) => (self.session.select)(&shape).ok_or(Refusal::Form),
             _ => Err(Refusal::Form),
         }
     }
