@@ -167,6 +167,25 @@ fn everything_that_is_not_executed_is_named_with_its_line() {
     assert_eq!(said, wanted);
 }
 
+/// Forms that the assembler takes, and of which nobody says what they do.
+#[test]
+fn forms_without_a_meaning_are_refused_with_the_reason() {
+    let registers = ".reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;";
+    let copy = "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group.override::global_address";
+    for (instruction, reason) in [
+        ("ld.global.v2.u32 {%tid.x, %r1}, [%rd1];".to_owned(), "into a special register"),
+        ("suld.b.1d.b32.trap {%r1, %r2}, [%rd1, {%r3}];".to_owned(), "with a vector, but without `.v2`"),
+        ("sust.b.1d.b16.trap [%rd1, {%r3}], {%h1, %h2};".to_owned(), "with a vector, but without `.v2`"),
+        (format!("{copy} [%rd1, %rd2, {{%r1}}], [%r2];"), "that override the tensor map's"),
+    ] {
+        let text = format!(".entry k()\n{{\n{registers}\n{instruction}\nret;\n}}\n");
+        let head = ".version 9.4\n.target sm_107f\n.address_size 64\n";
+        let (program, ..) = lower_below(head, &text);
+        let refused = program.expect_err(&instruction);
+        assert!(refused.iter().all(|one| one.what.contains(reason)), "{instruction}: {refused:?}");
+    }
+}
+
 #[test]
 fn only_what_the_kernel_reaches_is_lowered_and_refused() {
     let text = ".func other() { cp.async.commit_group; ret; }\n.func used() { ret; }\n\

@@ -279,6 +279,10 @@ impl Builder<'_, '_> {
         if vector > 1 && elements != vector {
             return because("with one value for a vector");
         }
+        // What the assembler makes of these is not said.
+        if vector == 1 && elements != 1 {
+            return because("with a vector, but without `.v2` or `.v4`");
+        }
         let bytes = (ty.bits() / 8) as u8;
         let op = SurfaceOp { access, geometry, surface, clamp, bytes, elements: elements as u8 };
         if !matches!(elements, 1 | 2 | 4) || u32::from(bytes) * elements as u32 > 16 {
