@@ -494,15 +494,17 @@ fn recorded_results_are_replayed() {
     let ten = ["[\"3f800000\", \"3c01\"]"; 10].join(", ");
     write("bad.jsonl", &row(&ten));
     write("other.jsonl", "{\"colour\": \"blue\"}\n");
+    write("verdicts.jsonl", "{\"form\": \"cvt.u8.u8\", \"accepted\": true}\n");
     let ran = softwarp_in(folder, &["verify", "."]);
     refused(&ran, 1, "1 row differs");
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    assert!(lines[0].starts_with("./bad.jsonl: rn.f16.f32: 0x3f800000"), "{}", lines[0]);
-    assert!(lines[0].contains(" gives 0x3c00, expected 0x3c01"), "{}", lines[0]);
-    assert!(lines[0].ends_with(" … and 2 more"), "{}", lines[0]);
-    assert!(lines[1].starts_with("not read ./other.jsonl: "), "{}", lines[1]);
-    assert!(lines[1].contains("there is no key `colour`"), "{}", lines[1]);
-    assert_eq!(lines[2], "1 passed, 1 failed, 1 not read");
+    assert_eq!(lines[0], "skipped ./verdicts.jsonl: nothing in it is replayed");
+    assert!(lines[1].starts_with("./bad.jsonl: rn.f16.f32: 0x3f800000"), "{}", lines[1]);
+    assert!(lines[1].contains(" gives 0x3c00, expected 0x3c01"), "{}", lines[1]);
+    assert!(lines[1].ends_with(" … and 2 more"), "{}", lines[1]);
+    assert!(lines[2].starts_with("not read ./other.jsonl: "), "{}", lines[2]);
+    assert!(lines[2].contains("there is no key `colour`"), "{}", lines[2]);
+    assert_eq!(lines[3], "1 passed, 1 failed, 1 not read");
 
     let ran = softwarp_in(folder, &["verify", "bad.jsonl", "--json"]);
     refused(&ran, 1, "1 row differs");

@@ -216,9 +216,23 @@ const KINDS: &[&[&str]] = &[
     &["field", "before", "after"],
 ];
 
-/// The keys of rows that a test of a crate replays and `verify` does not: reductions of every pair of some values. Files
-/// of them are listed as skipped.
-const ELSEWHERE: &[&str] = &["element", "reduce", "result"];
+/// The keys of recordings that `verify` does not replay. Files of them are listed as skipped.
+const ELSEWHERE: &[&[&str]] = &[
+    // Reductions of every pair of some values, which a test of `tensor` replays.
+    &["element", "reduce", "result"],
+    // Verdicts of the assembler on forms of `cvt`, which tests of `isa` replay.
+    &["form", "accepted"],
+    &["form", "accepted_reg_types"],
+    &["form", "min_ptx_by_target"],
+    // Verdicts on modules, which tests of `check` replay.
+    &["ptx", "mode", "ok"],
+    // Answers of the driver and the runtime.
+    &["what", "rc"],
+    &["name", "steps"],
+    &["api", "code", "string"],
+    &["module", "kernel", "what"],
+    &["symbol", "exported"],
+];
 
 /// What to say about a row that is of no kind: the key that is misspelt, or a key that no kind has, and the keys of
 /// all kinds.
@@ -280,7 +294,7 @@ fn read(path: &Path, settings: &Settings) -> Result<Golden, GoldenError> {
         })?)
     } else if programs::is_known(&keys) {
         Content::Programs(rows.typed(&["name", "ptx", "launch"])?)
-    } else if ELSEWHERE.iter().all(|key| keys.get(*key).is_some()) {
+    } else if ELSEWHERE.iter().any(|kind| kind.iter().all(|key| keys.get(*key).is_some())) {
         return Err(GoldenError::Kind(path.to_owned()));
     } else {
         return Err(line_error(1, of_no_kind(&keys)));
