@@ -288,7 +288,7 @@ pub struct Initialiser {
 }
 
 impl Initialiser {
-    /// Drops what goes past the end of a variable of so many bytes.
+    /// Drops what goes past the end of a variable of a given number of bytes.
     pub(crate) fn clip(&mut self, size: u64) {
         self.runs.retain(|run| run.at < size);
         if let Some(run) = self.runs.last_mut() {

@@ -195,7 +195,7 @@ impl Names {
 
     /// The name in scope that this one looks most like, as it would be written.
     pub fn nearest(&self, module: &Module, name: &str) -> Option<String> {
-        // Help should not cost more than the work: so many names, so many times.
+        // Bounds on the search for similar names: how many are compared, and how often.
         const MOST: usize = 4096;
         const MOST_SEARCHES: u32 = 64;
         if self.searches.replace(self.searches.get().saturating_add(1)) >= MOST_SEARCHES {

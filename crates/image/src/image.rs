@@ -249,7 +249,7 @@ pub struct Relocation {
 }
 
 impl Function {
-    /// Bytes of `.local` memory that a call of it takes at most if recursions go so many rounds deep.
+    /// Bytes of `.local` memory that a call of it takes at most if recursions go a given number of rounds deep.
     pub fn stack_at(&self, rounds: u64) -> u64 {
         self.stack.saturating_add(self.recursion.saturating_mul(rounds.saturating_sub(1)))
     }

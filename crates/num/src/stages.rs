@@ -117,7 +117,7 @@ impl Staged {
         }
     }
 
-    /// So many blocks, with room for their working values.
+    /// A given number of blocks, with room for their working values.
     #[inline(always)]
     fn convert<const BYTES: usize>(
         &self,

@@ -1,4 +1,4 @@
-//! Strict JSON: an object with one key twice is refused, and so are keys that nobody reads.
+//! Strict JSON: repeated keys and unknown keys are errors.
 //!
 //! [`parse`] reads text into [`serde_json::Value`], which would keep the last of two values of one key. [`unknown`]
 //! finds the keys of an object that are not among those that its reader knows, with the nearest that is.

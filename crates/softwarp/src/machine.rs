@@ -134,7 +134,7 @@ impl Device {
         &mut self.machine
     }
 
-    /// Memory for so many elements: zeros.
+    /// Memory for a given number of elements: zeros.
     pub fn zeros<T: Element>(&mut self, length: usize) -> Result<Buffer<T>, Error> {
         let bytes = (length as u64).saturating_mul(T::BYTES as u64);
         Ok(Buffer { address: self.machine.allocate(bytes)?, length, of: PhantomData })

@@ -10,7 +10,7 @@ use annotate_snippets::{
     Annotation, AnnotationKind, Element, Level, Renderer, Snippet, Title, normalize_untrusted_str,
 };
 
-/// Places at most so many lines apart are shown in one piece.
+/// Places at most a given number of lines apart are shown in one piece.
 const APART: u32 = 3;
 /// How many bytes of a long line are shown, and how many of them before the place in question.
 const WIDE: usize = 200;

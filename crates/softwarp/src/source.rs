@@ -120,7 +120,7 @@ fn mend(bytes: &[u8]) -> (String, Option<u32>) {
     (text, first)
 }
 
-/// How many characters there are before every so many bytes; empty if all are one byte.
+/// How many characters there are before every few bytes; empty if all are one byte.
 #[derive(Debug)]
 struct Columns {
     before: Vec<u32>,

@@ -6,7 +6,7 @@ use recorded::{assert_agree, programs};
 use softwarp::run::{Options, differences, file::LaunchFile, run};
 use std::path::Path;
 
-/// The programs whose names begin so, of which there are so many, compute what was recorded.
+/// The programs whose names begin with a prefix compute what was recorded, and there are as many as expected.
 fn agree(beginning: &str, count: usize) {
     let mut programs = programs("matrix.jsonl.gz");
     programs.retain(|program| program.name.starts_with(beginning));

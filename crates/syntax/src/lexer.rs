@@ -430,7 +430,7 @@ fn run(bytes: &[u8], test: impl Fn(&u8) -> bool) -> usize {
     bytes.iter().position(|byte| !test(byte)).unwrap_or(bytes.len())
 }
 
-/// Whether some text begins with so many hexadecimal digits.
+/// Whether some text begins with a given number of hexadecimal digits.
 fn has_digits(text: &[u8], count: usize) -> bool {
     text.get(..count).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }

@@ -433,7 +433,7 @@ proptest! {
     }
 }
 
-/// Numbers of up to so many bits, the largest among them.
+/// Numbers of up to a given number of bits, the largest among them.
 fn wide(bits: u32) -> impl Strategy<Value = u64> {
     (0..=bits, any::<u64>()).prop_map(|(bits, number)| number & ((1 << bits) - 1))
 }

@@ -107,7 +107,7 @@ impl Account {
         Charge { account: self.clone(), bytes: 0 }
     }
 
-    /// Charges so many bytes, until the charge is dropped.
+    /// Charges a given number of bytes, until the charge is dropped.
     pub fn charge(&self, bytes: u64) -> Result<Charge, Refused> {
         self.add(bytes)?;
         Ok(Charge { account: self.clone(), bytes })

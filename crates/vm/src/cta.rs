@@ -367,7 +367,7 @@ impl Cta {
         }
     }
 
-    /// Whether all threads wait at barriers or have polled mbarriers for so many slices, and done nothing else.
+    /// Whether all threads wait at barriers or have polled mbarriers for that many slices, and done nothing else.
     pub(crate) fn only_polls(&self, slices: u32) -> bool {
         self.warps.iter().all(|warp| warp.live() == 0 || !warp.is_ready() || warp.idle() >= slices)
     }

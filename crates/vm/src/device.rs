@@ -239,7 +239,7 @@ impl Device {
         &self.not_looked_at
     }
 
-    /// Makes so many addresses that each stand for the same place in several pieces of global memory, which begin at
+    /// Makes a given number of addresses that each stand for the same place in several pieces of global memory, which begin at
     /// these: for `multimem` instructions, and for nothing else. On GPUs the pieces are on as many devices.
     pub fn multicast(&mut self, parts: &[u64], bytes: u64) -> Result<u64, MemoryError> {
         self.global.add_multicast(parts, bytes)
@@ -280,7 +280,7 @@ impl Device {
         &mut self.textures
     }
 
-    /// Whether so many bytes at an address are in an allocation.
+    /// Whether a given number of bytes at an address are in an allocation.
     pub(crate) fn has(&self, address: u64, bytes: u64) -> bool {
         self.global.range(address, bytes).is_ok()
     }

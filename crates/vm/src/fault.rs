@@ -96,7 +96,7 @@ pub enum FaultKind {
     BadFree(u64),
     /// A texture, sampler or surface that cannot be used so.
     Texture(Box<BadTexture>),
-    /// The host has no memory for what the launch needs, or may not give so much.
+    /// The launch needs more host memory than there is, or than its limit allows.
     OutOfMemory {
         /// What needs it.
         what: &'static str,
@@ -231,11 +231,11 @@ pub enum What {
 /// Where an address is relative to a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relative {
-    /// So many bytes before its first.
+    /// A given number of bytes before its first.
     Before(u64),
-    /// So many bytes past its first.
+    /// A given number of bytes past its first.
     Inside(u64),
-    /// So many bytes past its last; 0 is right behind it.
+    /// A given number of bytes past its last; 0 is right behind it.
     After(u64),
 }
 

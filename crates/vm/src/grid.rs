@@ -466,7 +466,7 @@ impl Crew {
         Ok(cluster)
     }
 
-    /// Claims clusters: so many at once where there are many left, and fewer toward the end, so that all threads end
+    /// Claims clusters: that many at once where there are many left, and fewer toward the end, so that all threads end
     /// at about the same time.
     fn claim(&self, launch: &Launch<'_>, appetite: u64) -> Range<u64> {
         let last = launch.units();

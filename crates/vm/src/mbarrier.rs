@@ -78,7 +78,7 @@ fn with(word: u64, at: u32, bits: u32, value: u64) -> u64 {
 }
 
 impl Mbarrier {
-    /// One whose phases expect so many arrivals.
+    /// One whose phases expect that many arrivals.
     pub fn new(count: u32, second_layout: bool) -> Result<Mbarrier, Misuse> {
         if !(1..=MOST).contains(&count) {
             return Err(Misuse::Count(count));
@@ -143,7 +143,7 @@ impl Mbarrier {
         self.add(bytes, 1)
     }
 
-    /// So many bytes have come.
+    /// A given number of bytes have come.
     pub fn complete(self, bytes: u32) -> Result<Mbarrier, Misuse> {
         self.add(bytes, -1)
     }
@@ -160,7 +160,7 @@ impl Mbarrier {
         Ok(if bytes == 0 { after } else { after.turned() })
     }
 
-    /// So many threads arrive; with `drop`, later phases expect as many less.
+    /// A given number of threads arrive; with `drop`, later phases expect as many less.
     pub fn arrive(self, count: u32, drop: bool) -> Result<Mbarrier, Misuse> {
         let (pending, expected) = (self.check()?.pending(), self.expected());
         if count > pending || drop && count > expected {

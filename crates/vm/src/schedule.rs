@@ -69,7 +69,7 @@ impl Random {
     }
 }
 
-/// Which of so many takes the place of another: each does once, among its neighbours.
+/// A random permutation of `count` elements that moves each only among its neighbours.
 pub(crate) fn shuffled(seed: u64, index: u64, count: u64) -> u64 {
     let base = index / WINDOW * WINDOW;
     let size = (count - base).min(WINDOW);

@@ -178,7 +178,7 @@ impl Watch {
         self.cost += cost;
     }
 
-    /// The operation that is executed does more than others: so many units of work, each of which is a step.
+    /// The operation that is executed does more than others: that many units of work, each of which is a step.
     #[inline]
     pub(crate) fn work(&mut self, units: u64) {
         let units = units.min(u32::MAX.into());

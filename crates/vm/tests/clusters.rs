@@ -31,7 +31,7 @@ fn module(header: &str, directives: &str, body: &str) -> Device {
 
 type Shape = (u32, u32, Option<u32>);
 
-/// Launches `k` with so many CTAs of so many threads in clusters of so many, and an `out` of a word for each thread.
+/// Launches `k` with a given grid, block and cluster size, and an `out` of a word for each thread.
 fn try_run(device: &mut Device, (grid, block, cluster): Shape) -> Result<(Vec<u32>, Report), LaunchError> {
     let out = device.allocate(u64::from(grid * block) * 4).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];

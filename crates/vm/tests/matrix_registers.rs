@@ -77,7 +77,7 @@ fn code(random: &mut Random, format: Format, kind: Kind) -> u32 {
     sign | field << mantissa | bits
 }
 
-/// Numbers for a matrix whose lines have so many elements.
+/// Numbers for a matrix whose lines have a given number of elements.
 fn codes(random: &mut Random, format: Format, kind: Kind, lines: usize, length: usize) -> Vec<u32> {
     let mut codes: Vec<u32> = (0..lines * length).map(|_| code(random, format, kind)).collect();
     if kind == Kind::Cancelling {
@@ -101,7 +101,7 @@ fn packed(bits: u32, codes: &[u32]) -> Line {
     line
 }
 
-/// The registers of C or D with so many columns: of f16, two for every eight, else four.
+/// The registers of C or D with a given number of columns: of f16, two for every eight, else four.
 fn registers_of(matrix: &[u32], n: usize, narrow: bool) -> Vec<Row> {
     let each = if narrow { 2 } else { 4 };
     let register = |at: usize| -> Row {

@@ -59,7 +59,7 @@ pub(crate) struct Memory {
     pub settled: Option<Settled>,
 }
 
-/// After so many diagnostics about bodies the rest are not made: nobody reads them, and they would take more
+/// After that many diagnostics about bodies the rest are not made: nobody reads them, and they would take more
 /// memory than the module.
 const MOST_SAID: usize = 1000;
 

@@ -159,7 +159,7 @@ fn around(src: Format, value: &Exact) -> [u64; 4] {
 }
 
 /// Values of the destination that are worth looking at the surroundings of: all of them where they are
-/// few, else every so many, and always those at the ends.
+/// few, else every few, and always those at the ends.
 fn landmarks(dst: Format) -> Vec<Exact> {
     let finite = |code| match number(dst, code) {
         Number::Finite { value, .. } => Some(value),

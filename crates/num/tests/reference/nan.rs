@@ -28,7 +28,7 @@ fn instead(format: Format) -> u64 {
 
 /// How a pair of formats treats NaN.
 enum Rule {
-    /// All bits as they are, moved up by so many.
+    /// All bits as they are, moved up by that many.
     Keep(u32),
     /// Sign and as much of the payload as fits, with the quiet bit set.
     Quieten,

@@ -109,7 +109,7 @@ impl<'w, W: Write> Fields<'w, W> {
     }
 }
 
-/// What a row is about: a variable, a member of a family, or so many members from one on.
+/// What a row is about: a variable, a member of a family, or a given number of members from one on.
 #[derive(Clone, Copy)]
 enum Row {
     Whole,

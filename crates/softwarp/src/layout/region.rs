@@ -132,7 +132,7 @@ impl Region {
         (!objects.is_empty()).then_some(Region { kind, extent, objects })
     }
 
-    /// Its parts in order, at most so many members of each family.
+    /// Its parts in order, at most a given number of members of each family.
     pub fn pieces(&self, image: &Image, members: u32) -> Vec<Piece> {
         pieces(image, &self.objects, members)
     }

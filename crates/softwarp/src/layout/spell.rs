@@ -145,7 +145,7 @@ pub fn is_array(object: &Object) -> bool {
     object.open || !object.dimensions.is_empty()
 }
 
-/// As much of a text as fits so many characters, with a sign if that is not all; nothing rather than one letter.
+/// As much of a text as fits a given number of characters, with a sign if that is not all; nothing rather than one letter.
 pub fn shortened(text: &str, room: usize) -> String {
     match text.chars().nth(room).is_none() {
         true => text.to_owned(),

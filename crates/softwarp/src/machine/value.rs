@@ -61,7 +61,7 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// A struct of so many bytes, with members at these places and zeros elsewhere.
+    /// A struct of a given number of bytes, with members at these places and zeros elsewhere.
     ///
     /// ```
     /// use softwarp::machine::Argument;

@@ -11,7 +11,7 @@ pub enum Rule {
     /// Bit by bit.
     #[default]
     Exact,
-    /// Values of f32 with at most so many others between them, less one.
+    /// Values of f32 with at most a given number of others between them, less one.
     Ulp(u64),
     /// `|x − y| ≤ absolute + relative · |y|`, where `y` was recorded; NaN equals NaN.
     Near {

@@ -24,7 +24,7 @@ pub enum Init {
 }
 
 impl Init {
-    /// Writes what a buffer of so many bytes begins with, in pieces: where, and what. What is not written is zero.
+    /// Writes what a buffer of a given number of bytes begins with, in pieces: where, and what. What is not written is zero.
     pub fn write<E>(&self, bytes: u64, mut put: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<(), E> {
         match self {
             Init::Zero | Init::None => Ok(()),
@@ -55,7 +55,7 @@ fn words<E>(
     Ok(())
 }
 
-/// Reads data: digits, `{"hex": digits}` or `{"zlib": base64}`. At most so many bytes.
+/// Reads data: digits, `{"hex": digits}` or `{"zlib": base64}`. At most a given number of bytes.
 pub fn decode(json: &Json, most: u64) -> Result<Vec<u8>, String> {
     let bytes = match json {
         Json::String(digits) => hex(digits)?,

@@ -128,7 +128,7 @@ pub enum Argument {
     Texture(String),
     /// The handle of a surface.
     Surface(String),
-    /// A struct of so many bytes: where each member begins, and what it is. Other bytes are zero.
+    /// A struct of a given number of bytes: where each member begins, and what it is. Other bytes are zero.
     Packed(u64, Vec<(u64, Argument)>),
     /// A tensor map, its address that of a buffer with an offset.
     TensorMap(Box<Description>, String, i64),
@@ -368,7 +368,7 @@ fn words(at: &At<'_>) -> Read<Option<Init>> {
     })
 }
 
-/// What memory holds at first, of at most so many bytes: a word, a seed or data.
+/// What memory holds at first, of at most a given number of bytes: a word, a seed or data.
 pub(super) fn init(at: &At<'_>, most: u64) -> Read<Init> {
     if let Some(init) = words(at)? {
         return Ok(init);

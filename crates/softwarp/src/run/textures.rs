@@ -296,7 +296,7 @@ impl Bound {
     }
 }
 
-/// What a level holds, as bytes; of at most so many.
+/// What a level holds, as bytes; of at most that many.
 fn bytes(init: &Init, most: u64) -> Result<Vec<u8>, TextureError> {
     let mut data = Vec::new();
     init.write(most, |at, piece| {

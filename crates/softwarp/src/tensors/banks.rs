@@ -24,7 +24,7 @@ pub enum Pattern {
     Column,
     /// 16 bytes of each of eight rows, as `ldmatrix` reads a matrix.
     Ldmatrix,
-    /// Four bytes each, so many bytes apart.
+    /// Four bytes each, a given number of bytes apart.
     Stride(u32),
 }
 

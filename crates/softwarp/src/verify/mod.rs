@@ -234,7 +234,7 @@ pub fn verify_with(
     Ok(report)
 }
 
-/// What a file beside another one holds, of at most so many bytes; `None` if there is none.
+/// What a file beside another one holds, of at most a given number of bytes; `None` if there is none.
 fn beside(file: &Path, name: &str, limit: u64) -> Result<Option<Vec<u8>>, InputError> {
     let folder = file.parent().unwrap_or(Path::new(""));
     let bytes = input::confined(folder, Path::new(name), false).and_then(|path| input::read(&path, limit));

@@ -12,7 +12,7 @@ pub fn programs(file: &str) -> Vec<Program> {
     lines.map(|line| serde_json::from_str(&line.expect("text")).expect("a program")).collect()
 }
 
-/// There are so many programs, and all compute what was recorded.
+/// There are a given number of programs, and all compute what was recorded.
 pub fn assert_agree(programs: &[Program], count: usize) {
     assert_eq!(programs.len(), count);
     let verdicts = programs.iter().map(|program| (&program.name, judge(program)));

@@ -9,7 +9,7 @@ use crate::walk::{Packing, Plan, Strip};
 pub(super) enum Way {
     /// Its rows are the same in both memories.
     Rows,
-    /// Its rows are blocks of so many bytes, at most a line, whose cells are exchanged.
+    /// Its rows are blocks of a given number of bytes, at most a line, whose cells are exchanged.
     Blocks(u32),
 }
 

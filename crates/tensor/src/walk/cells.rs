@@ -53,7 +53,7 @@ impl Cells {
         Cells { plan: *plan, order, grain, at: None, band_row: 0, row: 0, unit: 0, column: 0 }
     }
 
-    /// How many elements so many units have.
+    /// How many elements that many units have.
     fn elements(&self, units: u32) -> u32 {
         if self.plan.interleaved {
             return 1;

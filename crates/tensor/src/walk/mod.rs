@@ -129,7 +129,7 @@ pub struct Request {
 /// What is at the global end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// Bytes of the tensor, from so many past its address. (What would be past 2^64 is at the last address.)
+    /// Bytes of the tensor, from that many past its address. (What would be past 2^64 is at the last address.)
     Global(u64),
     /// Nothing, since it is out of bounds: a load fills, a store skips.
     Fill,
@@ -152,7 +152,7 @@ pub struct Run {
 pub enum Packing {
     /// The same bytes in both.
     Plain,
-    /// So many bytes, which in shared memory have padding behind them that nobody writes.
+    /// A given number of bytes, which in shared memory have padding behind them that nobody writes.
     Padded(u32),
     /// Sixteen 6-bit elements in 12 bytes of global memory; in shared memory a byte each, 6 bits low.
     SixBits,

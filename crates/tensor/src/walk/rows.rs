@@ -236,7 +236,7 @@ impl Plan {
         self.units * self.shared_unit == self.pitch && self.row_bytes() == step
     }
 
-    /// What is left of a piece after so many units.
+    /// What is left of a piece after that many units.
     pub fn after(&self, piece: Piece, units: u32) -> Option<Piece> {
         let left = piece.units.checked_sub(units).filter(|left| *left > 0)?;
         let (units, global, shared) = (u64::from(units), self.global_unit.into(), self.shared_unit.into());

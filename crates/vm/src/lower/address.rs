@@ -87,7 +87,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The address of a variable in its own state space, in a row of so many bits.
+    /// The address of a variable in its own state space, in a row of a given number of bits.
     pub fn variable_address(
         &mut self,
         id: VarId,

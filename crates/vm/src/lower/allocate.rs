@@ -292,7 +292,7 @@ fn mentions(ops: &mut [Op], registers: &[Virtual], flow: &Flow) -> Mentions {
     Mentions { hulls, exposed, written: Lists::new(registers.len(), &written) }
 }
 
-/// So many blocks are walked for all registers together before the walk gives up.
+/// A given number of blocks are walked for all registers together before the walk gives up.
 const MOST_STEPS: usize = 1 << 22;
 
 fn hulls(ops: &mut [Op], registers: &[Virtual]) -> Vec<Hull> {

@@ -23,7 +23,7 @@ pub enum Simple {
     Extract32,
     /// Some bits of a row of 64-bit words, in one of 32-bit words: [`bits`].
     Extract64,
-    /// Up to four rows of 32-bit words, each so many bits (`extra`), into one; the first is lowest.
+    /// Up to four rows of 32-bit words, each a given number of bits (`extra`), into one; the first is lowest.
     Pack32,
     /// The same into a row of 64-bit words.
     Pack64,
@@ -50,7 +50,7 @@ pub enum Simple {
     Inside,
 }
 
-/// `extra` of an extraction: so many bits from this one on.
+/// `extra` of an extraction: a given number of bits from this one on.
 pub fn bits(shift: u32, count: u32) -> u32 {
     shift | count << 8
 }

@@ -71,7 +71,7 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// Copies a register of so many bits.
+    /// Copies a register of a given number of bits.
     pub fn copy(&mut self, d: u32, source: u32, bits: u32) {
         match bits {
             1 => self.simple(Simple::MovePredicate, d, &[source], 0),
@@ -191,7 +191,7 @@ enum Piece {
     Register(Register),
 }
 
-/// The type of a piece of so many bits.
+/// The type of a piece of a given number of bits.
 fn piece(bits: u32) -> Lowered<Type> {
     Ok(match bits {
         8 => Type::B8,

@@ -394,7 +394,7 @@ impl Gathered {
     }
 }
 
-/// The operand list of a form that has so many operands.
+/// The operand list of a form that has that many operands.
 pub(super) fn signature(signatures: &[Signature], count: usize) -> Lowered<&Signature> {
     let all = signatures.iter().find(|signature| signature.operands.len() == count);
     all.ok_or(Refusal::Form)

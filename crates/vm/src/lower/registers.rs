@@ -7,7 +7,7 @@ use softwarp_check::checked::VarId;
 use softwarp_isa::Type;
 
 impl Builder<'_, '_> {
-    /// A virtual register of so many bits.
+    /// A virtual register of a given number of bits.
     pub fn fresh(&mut self, bits: u32) -> u32 {
         let id = self.virtuals.len() as u32;
         match bits {
@@ -68,7 +68,7 @@ impl Builder<'_, '_> {
         id
     }
 
-    /// An address in `.shared`, as it is in the first CTA of a cluster, in a row of so many bits. Each CTA has its
+    /// An address in `.shared`, as it is in the first CTA of a cluster, in a row of a given number of bits. Each CTA has its
     /// own, so it is no constant that another could share.
     pub fn shared_address(&mut self, address: u64, bits: u32) -> u32 {
         if !matches!(bits, 32 | 64) {
@@ -94,7 +94,7 @@ impl Builder<'_, '_> {
         id
     }
 
-    /// A row of constants of so many bits; of 128, with zeros above.
+    /// A row of constants of a given number of bits; of 128, with zeros above.
     pub fn constant(&mut self, value: u64, bits: u32) -> u32 {
         match bits {
             ..=32 => self.narrow_constant((value & (u64::MAX >> (64 - bits.clamp(1, 32)))) as u32),

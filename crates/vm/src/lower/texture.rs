@@ -66,7 +66,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// So many of them: those behind are ignored.
+    /// Their number: those beyond it are ignored.
     fn first_parts(&mut self, index: u32, ty: Type, count: usize, reads: &mut Vec<u32>) -> Lowered<()> {
         let parts = self.parts(index, ty)?;
         match parts.get(..count) {

@@ -33,7 +33,7 @@ impl Descriptor {
     }
 
     /// The address of a piece of 16 bytes. If `k` runs fastest: of a row (a column, of B), the piece that begins after
-    /// so many bytes of its `k`. Else: of a `k`, the piece that begins after so many bytes of its rows.
+    /// a given number of bytes of its `k`. Else: of a `k`, the piece that begins after a given number of bytes of its rows.
     #[inline(always)]
     pub fn place(&self, k_major: bool, line: u64, bytes: u64) -> u64 {
         // Powers of two: shifts, since this is asked of every piece.

@@ -41,7 +41,7 @@ enum Order {
 pub type Origin = (usize, usize);
 
 impl Fragment {
-    /// A layout in groups of four lanes, of a matrix whose rows have so many elements. Neighbouring lanes are `step`
+    /// A layout in groups of four lanes, of a matrix whose rows have a given number of elements. Neighbouring lanes are `step`
     /// elements apart.
     pub fn grouped(bits: u32, length: usize, size: usize, step: usize, origins: &[Origin]) -> Fragment {
         let lanes = std::array::from_fn(|lane| (lane / 4 * length + lane % 4 * step) as u16);
@@ -84,7 +84,7 @@ impl Fragment {
         }
     }
 
-    /// The same for elements of so many bits: so many in a register, and in those of a group.
+    /// The same for elements of a given number of bits: that many in a register, and in those of a group.
     #[inline(always)]
     fn gather_bits<'a, const BITS: u32, const EACH: usize, const RUN: usize>(
         &self,

@@ -27,7 +27,7 @@ impl Line {
         self.0.as_chunks_mut::<4>().0[piece % 4] = words;
     }
 
-    /// The first elements of so many bits.
+    /// The first elements of a given number of bits.
     pub fn elements(&self, bits: u32, into: &mut [u32]) {
         let (each, mask) = (32 / bits as usize, u32::MAX >> (32 - bits));
         for (word, elements) in self.0.iter().zip(into.chunks_mut(each)) {

@@ -19,7 +19,7 @@ pub struct Sparsity {
 }
 
 impl Sparsity {
-    /// Of elements of so many bits (4 only where they are packed), in rows of so many; `None` if no selector is like
+    /// Of elements of a given number of bits (4 only where they are packed), in rows of that many; `None` if no selector is like
     /// that.
     pub fn new(bits: u32, length: usize, selector: usize) -> Option<Sparsity> {
         let chunk = match bits {

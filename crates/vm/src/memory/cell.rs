@@ -40,7 +40,7 @@ impl std::fmt::Debug for Cells {
 pub(crate) struct Size(u64);
 
 impl Size {
-    /// So many bytes; `None` if that is not a power of two.
+    /// A given number of bytes; `None` if that is not a power of two.
     #[inline(always)]
     pub(crate) const fn new(bytes: u64) -> Option<Size> {
         if bytes.is_power_of_two() { Some(Size(bytes)) } else { None }
@@ -172,7 +172,7 @@ fn place<A: AtomicInteger>(cells: &Cells, at: usize) -> &A {
 const ROW_WORDS: usize = 16;
 
 impl Cells {
-    /// So many bytes of zeros; `None` if the host has not so many.
+    /// A given number of bytes of zeros; `None` if the host has not that many.
     pub fn new(bytes: u64) -> Option<Cells> {
         let bytes = usize::try_from(bytes).ok()?;
         let count = (bytes / 8).checked_add(2)?;
@@ -209,7 +209,7 @@ impl Cells {
         unsafe { std::slice::from_raw_parts(self.start().cast(), 2 * self.words.len()) }
     }
 
-    /// Whether so many elements can begin at a place.
+    /// Whether a given number of elements can begin at a place.
     #[inline(always)]
     fn has<T: Unit>(&self, at: usize, count: usize) -> bool {
         let bytes = T::BYTES * count;
@@ -354,7 +354,7 @@ impl<'a> Piece<'a> {
         Piece { base, cells: Some(cells) }
     }
 
-    /// Where so many elements begin at each of two addresses, if all are inside and these are aligned.
+    /// Where a given number of elements begin at each of two addresses, if all are inside and these are aligned.
     #[inline(always)]
     fn places<T: Unit>(&self, addresses: [u64; 2], count: usize) -> Option<[*const u8; 2]> {
         let cells = self.cells?;

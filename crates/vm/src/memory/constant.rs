@@ -70,7 +70,7 @@ impl Constant {
         Err(MemoryError::OutOfMemory { bytes })
     }
 
-    /// Whether so many bytes at an address are one variable's or one buffer's memory. (Variables of the module are
+    /// Whether a given number of bytes at an address are one variable's or one buffer's memory. (Variables of the module are
     /// not told apart.)
     pub fn holds(&self, address: u64, bytes: u64) -> bool {
         let bank = usize::try_from(address / BANK_BYTES).ok().and_then(|bank| self.banks.get(bank));

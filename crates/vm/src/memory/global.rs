@@ -43,7 +43,7 @@ pub enum AllocationKind {
 /// Why the host's request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryError {
-    /// There is no room for so many bytes.
+    /// There is no room for a given number of bytes.
     OutOfMemory {
         /// How many.
         bytes: u64,
@@ -149,7 +149,7 @@ impl Global {
         bytes.clamp(1 << 12, self.most_guard)
     }
 
-    /// Where so many bytes can be.
+    /// Where a given number of bytes can be.
     fn place(&mut self, bytes: u64) -> Option<u64> {
         let needed = bytes.checked_add(self.guard(bytes))?.checked_add(ALIGNMENT)?;
         let end = self.window.base + self.window.size;
@@ -200,7 +200,7 @@ impl Global {
         self.add(bytes, AllocationKind::Multicast(parts.to_vec()))
     }
 
-    /// The addresses that a multicast address stands for, if it is one, with so many bytes from it on.
+    /// The addresses that a multicast address stands for, if it is one, with a given number of bytes from it on.
     pub(crate) fn multicast(&self, address: u64, bytes: u64) -> Option<Vec<u64>> {
         let allocation = &self.allocations[self.before(address)?];
         let AllocationKind::Multicast(parts) = &allocation.kind else { return None };
@@ -226,7 +226,7 @@ impl Global {
         allocation.cells.take().map(drop).ok_or(MemoryError::Freed { address })
     }
 
-    /// Makes room for `malloc`, of so many bytes and with gaps between blocks, if there is none yet: where it is.
+    /// Makes room for `malloc`, of a given number of bytes and with gaps between blocks, if there is none yet: where it is.
     pub(crate) fn prepare_heap(&mut self, bytes: u64, gap: u64) -> Result<u64, MemoryError> {
         if let Some(base) = self.heap {
             return Ok(base);

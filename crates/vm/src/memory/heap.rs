@@ -36,7 +36,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// A heap of so many bytes, with a gap behind each block.
+    /// A heap of a given number of bytes, with a gap behind each block.
     pub(super) fn new(room: u64, gap: u64) -> Blocks {
         Blocks {
             blocks: BTreeMap::new(),
@@ -54,7 +54,7 @@ impl Blocks {
         bytes.checked_next_multiple_of(ALIGNMENT)?.checked_add(self.gap)
     }
 
-    /// Takes so many bytes: where they begin.
+    /// Takes a given number of bytes: where they begin.
     pub(super) fn take(&mut self, bytes: u64) -> Option<u64> {
         let needed = self.extent(bytes).filter(|_| bytes != 0)?;
         let place = match self.take_end(needed).or_else(|| self.take_gap(needed)) {

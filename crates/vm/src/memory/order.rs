@@ -12,21 +12,21 @@ use crate::lanes::LANES;
 /// Bytes that are stored at a time.
 const TOGETHER: u64 = 128;
 
-/// How many lanes, each with so many bytes, are stored together.
+/// How many lanes, each with a given number of bytes, are stored together.
 #[inline(always)]
 pub(crate) fn together(bytes: u64) -> usize {
     let most = (TOGETHER / bytes.max(1)).clamp(1, LANES as u64);
     most as usize
 }
 
-/// All lanes, in an order in which the one that wins is the last at its place; each has so many bytes, a power of two.
+/// All lanes, in an order in which the one that wins is the last at its place; each has a given number of bytes, a power of two.
 #[inline(always)]
 pub(crate) fn storing(bytes: u64) -> impl Iterator<Item = usize> + Clone {
     let backwards = together(bytes) - 1;
     (0..LANES).map(move |at| at ^ backwards)
 }
 
-/// Of lanes that all store to one place, so many bytes each, the one that wins. There is at least one.
+/// Of lanes that all store to one place, a given number of bytes each, the one that wins. There is at least one.
 #[inline(always)]
 pub(crate) fn winner(bytes: u64, taking: u32) -> usize {
     let highest = LANES - 1 - taking.leading_zeros() as usize % LANES;

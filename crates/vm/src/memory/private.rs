@@ -22,14 +22,14 @@ impl Private {
         self.rows.is_empty()
     }
 
-    /// How many bytes each lane would have if it grew to have at least so many: twice as many as before if it is more,
+    /// How many bytes each lane would have if it grew to have at least that many: twice as many as before if it is more,
     /// since all rows move, but not more than `most`.
     pub(crate) fn grown(&self, bytes: u64, most: u64) -> u64 {
         let bytes = bytes.next_multiple_of(4);
         if bytes <= self.len() { self.len() } else { bytes.max((2 * self.len()).min(most)) }
     }
 
-    /// Makes sure that there are so many bytes; new ones are zero and come before the others, as a stack grows. Says
+    /// Makes sure that there are a given number of bytes; new ones are zero and come before the others, as a stack grows. Says
     /// whether the host had memory for it.
     #[must_use]
     pub fn grow_down(&mut self, bytes: u64) -> bool {
@@ -47,7 +47,7 @@ impl Private {
         true
     }
 
-    /// Makes sure that there are so many bytes; new ones are zero.
+    /// Makes sure that there are a given number of bytes; new ones are zero.
     pub fn grow(&mut self, bytes: u64) {
         let rows = usize::try_from(bytes.div_ceil(4)).unwrap_or(usize::MAX);
         if rows > self.rows.len() {
@@ -55,7 +55,7 @@ impl Private {
         }
     }
 
-    /// Makes room for so many bytes. Says whether the host had memory for it.
+    /// Makes room for a given number of bytes. Says whether the host had memory for it.
     #[must_use]
     pub(crate) fn reserve(&mut self, bytes: u64) -> bool {
         let rows = usize::try_from(bytes.div_ceil(4)).unwrap_or(usize::MAX);
@@ -67,7 +67,7 @@ impl Private {
         self.rows.capacity() as u64 * size_of::<Row<u32>>() as u64
     }
 
-    /// Zeros, of exactly so many bytes.
+    /// Zeros, of exactly a given number of bytes.
     pub fn reset(&mut self, bytes: u64) {
         self.rows.clear();
         self.grow(bytes);

@@ -79,7 +79,7 @@ pub(crate) trait Cpu {
         unsafe { Self::ballot(&right) == ALL }
     }
 
-    /// Copies so many elements, a multiple of 16, by vector moves. Each element is moved whole if both sides of it are
+    /// Copies a given number of elements, a multiple of 16, by vector moves. Each element is moved whole if both sides of it are
     /// aligned.
     ///
     /// # Safety
@@ -347,7 +347,7 @@ impl Cpu for Avx512 {
 #[target_feature(enable = "avx512f")]
 fn eight<W: Address>(row: &[W; LANES], n: usize) -> __m512i {
     let words = row[8 * n..8 * n + 8].as_ptr();
-    // SAFETY: so many words are there, and they may be at any address.
+    // SAFETY: a given number of words are there, and they may be at any address.
     unsafe {
         match size_of::<W>() {
             8 => _mm512_loadu_si512(words.cast()),

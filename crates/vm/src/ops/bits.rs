@@ -119,7 +119,7 @@ fn nth_set(bits: u32, base: u32, offset: i32) -> u32 {
     if offset < 0 { 31 - place } else { place }
 }
 
-/// So many ones, at most 32, lowest first.
+/// A given number of ones, at most 32, lowest first.
 #[inline(always)]
 fn low_ones(count: u32) -> u32 {
     shifted(1, count).wrapping_sub(1)
@@ -131,7 +131,7 @@ fn shifted(a: u32, by: u32) -> u32 {
     if by < 32 { a << by } else { 0 }
 }
 
-/// The low bits as a signed number: so many, at most 32.
+/// The low bits as a signed number: that many, at most 32.
 #[inline(always)]
 fn sign_extended(a: u32, count: u32) -> u32 {
     let unused = 32 - count.min(32);
@@ -139,7 +139,7 @@ fn sign_extended(a: u32, count: u32) -> u32 {
     if count == 0 { 0 } else { extended }
 }
 
-/// A field of a value of so many bits; what lies beyond its top is zero.
+/// A field of a value of a given number of bits; what lies beyond its top is zero.
 #[inline(always)]
 fn extract(a: u64, position: u32, length: u32, width: u32) -> u64 {
     let field = if position < width { a >> position } else { 0 };

@@ -13,7 +13,7 @@ use softwarp_isa::instruction::{Modifier, Opcode};
 /// What a form is, if two of a kind can be fused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// `add`, of so many bits.
+    /// `add`, of a given number of bits.
     Add(u32),
     /// `setp` with one result and nothing combined.
     Compare(Comparison, Type),

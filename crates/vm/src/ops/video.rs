@@ -307,7 +307,7 @@ fn extended(word: u32, bits: u32, signed: bool) -> i128 {
     if signed { i128::from(top as i32 >> (32 - bits)) } else { i128::from(top >> (32 - bits)) }
 }
 
-/// The nearest number that a type of so many bits has.
+/// The nearest number that a type of a given number of bits has.
 fn clamped(value: i128, bits: u32, signed: bool) -> i128 {
     let ends = if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
     value.clamp(ends.0, ends.1)

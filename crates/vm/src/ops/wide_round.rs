@@ -40,7 +40,7 @@ impl Exact {
             return signed(0.0);
         }
         let length = 128 - self.magnitude.leading_zeros() as i32;
-        // So many low bits do not fit.
+        // A given number of low bits do not fit.
         let cut = (length - 53).max(LEAST - self.exponent);
         if cut <= 0 {
             // Exact; the magnitude has at most 53 bits.

@@ -86,7 +86,7 @@ pub struct Uses<'a> {
 }
 
 impl Table {
-    /// A function with so many rows, these of them of 64-bit words, before its operations are known.
+    /// A function with a given number of rows, these of them of 64-bit words, before its operations are known.
     pub fn new(rows: u32, wide: std::ops::Range<u32>, parameter_bytes: u64) -> Table {
         Table { rows, wide, parameter_bytes, ..Table::default() }
     }

@@ -41,7 +41,7 @@ impl Ranges {
         Ranges(list)
     }
 
-    /// The variable that so many bytes at an address are in. Arrays of `.shared` without a size lie over one another.
+    /// The variable that a given number of bytes at an address are in. Arrays of `.shared` without a size lie over one another.
     pub(crate) fn find(&self, at: u64, bytes: u64) -> Option<&Range> {
         let after = self.0.partition_point(|range| range.0 <= at);
         let end = at.checked_add(bytes)?;
@@ -76,7 +76,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Those of a kernel, in a launch that gives a CTA so many bytes of shared memory.
+    /// Those of a kernel, in a launch that gives a CTA a given number of bytes of shared memory.
     pub(crate) fn new(
         image: &Image,
         windows: &softwarp_image::Windows,

@@ -204,7 +204,7 @@ impl Epoch {
         Epoch { flags: self.flags | TOLERANT, ..self }
     }
 
-    /// The same with elements of so many bytes.
+    /// The same with elements of a given number of bytes.
     pub(super) fn of_size(self, bytes: u64) -> Epoch {
         Epoch { flags: self.flags | (bytes.trailing_zeros().min(4) + 1) << SIZE, ..self }
     }

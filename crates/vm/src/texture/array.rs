@@ -103,7 +103,7 @@ impl ArrayDescription {
         ArrayDescription { layers: 6, ..ArrayDescription::of(format, Geometry::Cube, [width, width, 1]) }
     }
 
-    /// So many of it, one behind the other; of cubes, so many faces.
+    /// An array of `layers` of it; of cubes, `layers` counts faces.
     pub fn layered(self, layers: u32) -> ArrayDescription {
         let geometry = match self.geometry {
             Geometry::D1 => Geometry::A1,
@@ -115,12 +115,12 @@ impl ArrayDescription {
         ArrayDescription { geometry, layers, ..self }
     }
 
-    /// With so many levels, each half as large as the one before.
+    /// With that many levels, each half as large as the one before.
     pub fn mipmapped(self, levels: u32) -> ArrayDescription {
         ArrayDescription { levels, ..self }
     }
 
-    /// With so many samples of each texel.
+    /// With that many samples of each texel.
     pub fn multisampled(self, samples: u32) -> ArrayDescription {
         let geometry = match self.geometry {
             Geometry::D2 => Geometry::D2Ms,

@@ -214,7 +214,7 @@ pub fn byte_means(texels: &[[u32; LANES]; 4], byte: usize, weights: &[[u32; LANE
     means
 }
 
-/// Rounds a double to so many digits fewer, halves away from zero.
+/// Rounds a double to a given number of digits fewer, halves away from zero.
 #[inline(always)]
 fn away(value: f64, digits: u32) -> f64 {
     let half = 1u64 << (digits - 1);

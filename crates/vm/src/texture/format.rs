@@ -103,7 +103,7 @@ impl Channel {
     }
 }
 
-/// A texel: so many channels of a type.
+/// A texel: that many channels of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
     /// Their type.

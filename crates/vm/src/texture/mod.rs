@@ -112,7 +112,7 @@ impl Geometry {
 pub enum Source {
     /// In an array.
     Array(Arc<Array>),
-    /// In global memory, one row of so many texels.
+    /// In global memory, one row of a given number of texels.
     Linear {
         /// The first one's address.
         address: u64,
@@ -242,7 +242,7 @@ pub enum TextureError {
     Size { what: &'static str, given: u32, most: u32 },
     /// A cube that is none.
     Cube { width: u32, height: u32, layers: u32 },
-    /// There is no room for so many bytes.
+    /// There is no room for a given number of bytes.
     OutOfMemory { bytes: u64 },
     /// The limit on host memory does not allow it.
     Limit(Refused),

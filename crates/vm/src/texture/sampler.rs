@@ -95,7 +95,7 @@ pub struct Neighbours {
 }
 
 impl Axis {
-    /// A dimension of so many texels.
+    /// A dimension of a given number of texels.
     pub fn new(size: u32, mode: AddressMode, normalized: bool) -> Axis {
         let mode = match mode {
             AddressMode::Wrap | AddressMode::Mirror if !normalized => AddressMode::Clamp,
@@ -163,13 +163,13 @@ impl Axis {
         })
     }
 
-    /// The texel that a coordinate is in, so many texels on.
+    /// The texel that a coordinate is in, a given number of texels on.
     #[inline(always)]
     pub fn point(&self, coordinate: f32, offset: i32) -> Option<u32> {
         self.texel(self.whole(coordinate) + offset)
     }
 
-    /// The texels whose centres are around a coordinate, so many texels on.
+    /// The texels whose centres are around a coordinate, a given number of texels on.
     #[inline(always)]
     pub fn linear(&self, coordinate: f32, offset: i32) -> Neighbours {
         let position = self.position(coordinate);

@@ -26,7 +26,7 @@ pub enum Spot {
 }
 
 impl Array {
-    /// The place of an access of so many bytes: x in bytes, y, and the slice.
+    /// The place of an access of a given number of bytes: x in bytes, y, and the slice.
     #[inline(always)]
     pub fn spot(&self, x: i32, y: i32, slice: i32, bytes: u32, clamp: Clamp) -> Spot {
         let Some(level) = self.levels.first() else { return Spot::Outside };

@@ -313,7 +313,7 @@ impl Warp {
         Ok(u64::from_le_bytes(word))
     }
 
-    /// The string at a generic address, up to its zero, of at most so many bytes.
+    /// The string at a generic address, up to its zero, of at most a given number of bytes.
     fn string(&self, env: &Env<'_>, lane: usize, address: u64, most: usize) -> Tried<String> {
         let mut bytes = Vec::new();
         while bytes.len() < most.min(LONGEST_STRING) {

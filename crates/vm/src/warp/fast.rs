@@ -129,7 +129,7 @@ fn registers<S: Source>(access: &Access) -> &[(u32, u8)] {
 }
 
 impl Quick {
-    /// The functions for an access at an address, with so many elements of so many bytes. Common accesses have functions
+    /// The functions for an access at an address, with a given number of elements of a given number of bytes. Common accesses have functions
     /// of their own; the others share those that look at the address.
     pub(crate) fn of(address: &Address, bytes: u8, elements: usize) -> Quick {
         match (address.memory, address.base == NONE, address.wide, elements, bytes) {
@@ -257,7 +257,7 @@ fn find_each<'a, 'b, S: Source, C: Cpu>(
     }
 }
 
-/// A place, if so many bytes from it on are there, and it is aligned to the access.
+/// A place, if a given number of bytes from it on are there, and it is aligned to the access.
 #[inline(always)]
 fn inside(cells: &Cells, at: u64, bytes: u64, alignment: u64) -> Option<u64> {
     let last = cells.len().checked_sub(bytes)?;

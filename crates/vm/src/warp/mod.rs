@@ -354,7 +354,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Makes sure that the stack has so many bytes: of the kernel's own variables, or of calls.
+    /// Makes sure that the stack has a given number of bytes: of the kernel's own variables, or of calls.
     fn grow_stack(&mut self, launch: &Launch<'_>, bytes: u64, own: bool) -> Result<(), FaultKind> {
         if bytes <= self.local.len() {
             return Ok(());

@@ -67,7 +67,7 @@ fn sum(format: Format, words: impl Iterator<Item = u64>) -> u64 {
     rounded[0] & 0xffff | (rounded[1] & 0xffff) << 16
 }
 
-/// The places that an address stands for, in global memory, with so many bytes from each on.
+/// The places that an address stands for, in global memory, with a given number of bytes from each on.
 pub(super) fn several(
     spaces: &Spaces<'_>,
     (memory, address): (Memory, u64),

@@ -12,7 +12,7 @@ pub(super) enum Argument {
 }
 
 impl Argument {
-    /// Its bytes, where an address has so many. `long` is as on 64-bit Linux.
+    /// Its bytes, where an address has that many. `long` is as on 64-bit Linux.
     pub(super) fn bytes(self, address: u64) -> u64 {
         match self {
             Argument::Int => 4,
@@ -255,7 +255,7 @@ fn exponential(value: f64, precision: usize) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// The decimal exponent after rounding to so many places.
+/// The decimal exponent after rounding to a given number of places.
 fn decimal_exponent(value: f64, places: usize) -> i64 {
     let text = format!("{value:.places$e}");
     text.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0)

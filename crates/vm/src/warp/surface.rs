@@ -213,7 +213,7 @@ fn narrow(cells: &Cells, at: usize, bytes: u8) -> u32 {
     }
 }
 
-/// A row of words of so many bytes.
+/// A row of words of a given number of bytes.
 pub(super) fn words(frame: &Frame, slot: u32, bytes: u8) -> [u64; LANES] {
     match bytes {
         8 => frame.row::<u64>(slot),

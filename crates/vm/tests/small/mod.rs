@@ -46,7 +46,7 @@ pub fn words(device: &Device, address: u64, count: usize) -> Vec<u32> {
     bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// What `k` leaves in `out`, of so many words: the same on one thread and on two.
+/// What `k` leaves in `out`, of a given number of words: the same on one thread and on two.
 pub fn run(declared: &str, body: &str, shape: (u32, u32), count: usize) -> Vec<u32> {
     let results = [1, 2].map(|threads| {
         let mut device = device(declared, body);

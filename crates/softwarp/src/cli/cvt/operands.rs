@@ -83,7 +83,7 @@ const PATTERN: u64 = 0x3c3c_3c3c_3c3c_3c3c;
 fn bind(form: Form, literals: &[Literal]) -> Result<Vec<Bound>, String> {
     let names = sources(form);
     let lanes = usize::from(form.atype().lanes());
-    // Only `a` can be packed; then it is one register, or so many elements.
+    // Only `a` can be packed; then it is one register, or a given number of elements.
     let spread = literals.len() == names.len() + lanes - 1;
     if literals.len() != names.len() && !spread {
         return Err(miscounted(form, &names, lanes, literals.len()));

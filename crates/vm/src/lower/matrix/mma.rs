@@ -42,7 +42,7 @@ pub(super) fn dimensions(form: &Form) -> Lowered<Dimensions> {
     form.shape.matrix().and_then(Dimensions::of).ok_or(Refusal::Form)
 }
 
-/// What is computed, by one unit of so many rows. `stored` is how many products make an element.
+/// What is computed, by one unit of a given number of rows. `stored` is how many products make an element.
 pub(super) fn product(
     form: &Form,
     types: &Types,

@@ -25,7 +25,7 @@ const ADDENDS: RangeInclusive<i32> = -100..=100;
 /// The exponent of zero: whatever is added to it, no product's is less.
 const OF_ZERO: i32 = -1000;
 
-/// Whether sums of so many products by a rule fit 32 bits: each is less than 4 in the largest's scale.
+/// Whether sums of that many products by a rule fit 32 bits: each is less than 4 in the largest's scale.
 pub fn fits(rule: Rule, products: usize) -> bool {
     rule.fraction <= 25 && products <= 1 << (29 - rule.fraction)
 }
@@ -227,7 +227,7 @@ pub fn sums<const N: usize, const K: usize, const M: usize, const J: usize>(
     codes
 }
 
-/// A number of units cut toward zero to so many bits of f32's mantissa.
+/// A number of units cut toward zero to a given number of bits of f32's mantissa.
 #[inline(always)]
 fn to_f32(units: u32, unit: f32, mantissa: u32) -> u32 {
     let kept = units & (u32::MAX << (31 - mantissa)) >> units.leading_zeros().min(31);

@@ -134,7 +134,7 @@ impl Sum {
         Sum::Finite { units, exponent }
     }
 
-    /// Cut toward zero to f32, with only so many bits of its mantissa. Zero is positive; what is too large becomes
+    /// Cut toward zero to f32, with only a given number of bits of its mantissa. Zero is positive; what is too large becomes
     /// infinity.
     pub fn to_f32(self, mantissa: u32) -> u32 {
         let (units, exponent) = match self {

@@ -59,7 +59,7 @@ fn sized<const K: usize>(together: Together<'_, K>) -> Option<()> {
     }
 }
 
-/// Sums of at most so many products.
+/// Sums of at most that many products.
 struct Together<'a, const K: usize> {
     product: &'a FloatProduct,
     rule: Rule,

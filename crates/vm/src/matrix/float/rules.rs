@@ -19,7 +19,7 @@ pub enum Order {
     /// Without tensor cores, in f32, every operation rounded to nearest. For results in f32: fused, in the order of
     /// `k` from zero, then C is added. For f16: C, plus the first two products, plus the last two.
     Ordinary,
-    /// Products are added exactly in groups of so many, and multiplied by the group's scales; C and the groups are
+    /// Products are added exactly in groups of that many, and multiplied by the group's scales; C and the groups are
     /// one sum.
     Blocks {
         /// How many products make a group.

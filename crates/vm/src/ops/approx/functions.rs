@@ -185,7 +185,7 @@ pub fn cosine(x: f32, ftz: bool) -> u32 {
     of_quadrants(x, 1, ftz)
 }
 
-/// The sine after so many quarter turns.
+/// The sine after that many quarter turns.
 #[inline(always)]
 fn of_quadrants(x: f32, ahead: u32, ftz: bool) -> u32 {
     let turns = crate::ops::single::mul(input(x, ftz).abs(), 0.159_154_94, Rounding::TowardZero);

@@ -43,7 +43,7 @@ fn square(x: u32) -> u32 {
     sum
 }
 
-/// The f32 below a positive number in fixed point with so many fraction bits, which has at most 53 bits.
+/// The f32 below a positive number in fixed point with that many fraction bits, which has at most 53 bits.
 #[inline(always)]
 pub fn cut(fixed: u64, fraction: u32) -> f32 {
     let exact = fixed as f64 * f64::from_bits(u64::from(1023 - fraction) << 52);

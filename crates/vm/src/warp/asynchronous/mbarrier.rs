@@ -50,7 +50,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// So many bytes have come to what an mbarrier awaits.
+/// A given number of bytes have come to what an mbarrier awaits.
 pub(crate) fn complete_tx(spaces: &Spaces<'_>, place: Place, bytes: u32, lane: usize) -> Tried<()> {
     let object = Object::find(spaces, place, lane)?;
     // A copy may be larger than one operation can name.

@@ -88,7 +88,7 @@ impl Warp {
         waits.collect()
     }
 
-    /// A source of at most 32 bits; `None` if there are not so many.
+    /// A source of at most 32 bits; `None` if there are not that many.
     fn narrow(&self, call: usize, operands: &Operands, index: usize) -> Option<[u32; LANES]> {
         let slot = *operands.reads.get(index)?;
         Some(self.calls[call].frame.row(slot))

@@ -47,13 +47,13 @@ impl Place {
         }
     }
 
-    /// So many bytes further on.
+    /// A given number of bytes further on.
     pub fn after(self, bytes: u64) -> Place {
         let generic = self.generic.map(|address| address.wrapping_add(bytes));
         Place { address: self.address.wrapping_add(bytes), generic, ..self }
     }
 
-    /// The cells of so many bytes from here on, and where in them they begin.
+    /// The cells of a given number of bytes from here on, and where in them they begin.
     pub fn span<'a>(
         self,
         spaces: &Spaces<'a>,
