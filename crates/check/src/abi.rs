@@ -4,16 +4,16 @@
 //! variables at module scope. Then values of any type are passed in registers; but there are no calls through
 //! pointers, no functions of other modules, no addresses of functions, and no recursion in what a kernel reaches.
 
+use crate::call_graph::compiled_functions;
 use crate::checked::{FuncId, Place, VarId};
 use crate::codes::declarations as codes;
 use crate::context::Context;
-use crate::limits::compiled_functions;
 use softwarp_isa::{StateSpace, Type};
 use softwarp_syntax::{Diagnostic, Span};
 
 /// Judges the module's functions and calls, after everything in it.
 pub fn check(context: &mut Context<'_>) {
-    let if_abi = std::mem::take(&mut context.body.if_abi);
+    let if_abi = std::mem::take(&mut context.deferred.if_abi);
     match reason(context) {
         None => {
             if_abi.into_iter().for_each(|diagnostic| context.report(diagnostic));
@@ -34,7 +34,7 @@ fn reason(context: &Context<'_>) -> Option<(&'static str, Option<Span>)> {
     };
     match several {
         Some(function) => Some(("this function has several results", Some(function.span))),
-        None if context.body.several_results => Some(("a prototype has several results", None)),
+        None if context.deferred.several_results => Some(("a prototype has several results", None)),
         None => global().map(|variable| ("this variable is at module scope", Some(variable.span))),
     }
 }

@@ -1,8 +1,8 @@
 //! What the parts of the checker share while they walk over a module.
 
-use crate::Options;
-use crate::checked::{Checked, FuncId, Header};
+use crate::checked::{Checked, FuncId, Header, VarId};
 use crate::names::{Entity, Found, Names};
+use crate::options::Options;
 use softwarp_isa::{Target, Version};
 use softwarp_syntax::tree::Symbol;
 use softwarp_syntax::{Diagnostic, Module, Severity, Span};
@@ -41,8 +41,32 @@ pub struct Context<'a> {
     pub diagnostics: Vec<Diagnostic>,
     /// The function that the walk is in.
     pub function: Option<FuncId>,
-    /// What the walks over bodies keep from one to the next.
-    pub(crate) body: crate::body::Memory,
+    /// What bodies have left for the end of the module.
+    pub deferred: Deferred,
+}
+
+/// Findings in function bodies that only the end of the module can decide.
+#[derive(Debug, Default)]
+pub struct Deferred {
+    /// Wrong only if the module has the ABI.
+    pub if_abi: Vec<Diagnostic>,
+    /// Wrong if the function is not defined further down.
+    pub if_undefined: Vec<(FuncId, Diagnostic)>,
+    /// Wrong if the assembler generates code for the function.
+    pub unreturned: Vec<Unreturned>,
+    /// Whether a prototype has several results.
+    pub several_results: bool,
+}
+
+/// A load of a call's `.param` variable that no call before it returned into.
+#[derive(Clone, Copy, Debug)]
+pub struct Unreturned {
+    /// The function that the load is in.
+    pub function: FuncId,
+    /// The variable that it reads.
+    pub variable: VarId,
+    /// Where it stands.
+    pub at: Span,
 }
 
 impl<'a> Context<'a> {
@@ -58,7 +82,7 @@ impl<'a> Context<'a> {
             names,
             diagnostics: Vec::new(),
             function: None,
-            body: Default::default(),
+            deferred: Deferred::default(),
         }
     }
 

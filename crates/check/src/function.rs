@@ -1,13 +1,11 @@
 //! Kernels and functions (PTX ISA sections 10.1, 11.2, 11.4 and 11.6): their heads, what repeated declarations
 //! must agree on, and aliases.
 
-use crate::body;
 use crate::checked::{Attributes, FuncId, Function, Place, VarId, Variable};
 use crate::codes::declarations as codes;
 use crate::context::Context;
 use crate::declaration;
 use crate::gates;
-use crate::limits;
 use crate::names::{Entity, Found};
 use crate::specifiers;
 use crate::tuning;
@@ -15,12 +13,12 @@ use softwarp_isa::StateSpace;
 use softwarp_syntax::tree::{self, Directive, Linkage, Name, Variables};
 use softwarp_syntax::{Diagnostic, Span};
 
-/// Judges a function: its head, what was said about it before, and its body. One that is declared inside a body
-/// is known there only, unless it was before.
-pub fn declare(context: &mut Context<'_>, function: &tree::Function, item: u32) {
+/// Judges a function's head, and whether it agrees with earlier declarations. A function that is declared inside a
+/// body is known there only, unless it was before. `None` if the function has no name.
+pub fn declare(context: &mut Context<'_>, function: &tree::Function, item: u32) -> Option<FuncId> {
     let name = function.name;
     if context.text(name.symbol).is_empty() {
-        return;
+        return None;
     }
     if context.names.depth() == 0 {
         declaration::predefined(context, name.symbol, noticed(function));
@@ -47,20 +45,23 @@ pub fn declare(context: &mut Context<'_>, function: &tree::Function, item: u32) 
         }
         Some(found) => redeclare(context, function, id, judged, found),
     }
-    if let Some(body) = &function.body {
-        context.names.push_scope();
-        let judged = context.checked.function(id);
-        let parameters: Vec<VarId> = judged.returns.iter().chain(&judged.parameters).copied().collect();
-        for id in parameters {
-            declaration::declare_parameter(context, id);
-        }
-        body::check(context, id, body);
-        conflicting_definition(context, function, id, body.span);
-        tuning::check_together(context, &function.directives, body.span);
-        limits::check_parameters(context, id, body.span);
-        context.names.pop_scope();
-    }
     context.function = around;
+    Some(id)
+}
+
+/// Declares a function's parameters in the scope of its body.
+pub fn declare_parameters(context: &mut Context<'_>, id: FuncId) {
+    let judged = context.checked.function(id);
+    let parameters: Vec<VarId> = judged.returns.iter().chain(&judged.parameters).copied().collect();
+    for id in parameters {
+        declaration::declare_parameter(context, id);
+    }
+}
+
+/// Judges what the assembler notices at the end of a function's body.
+pub fn check_at_end(context: &mut Context<'_>, function: &tree::Function, id: FuncId, body: Span) {
+    conflicting_definition(context, function, id, body);
+    tuning::check_together(context, &function.directives, body);
 }
 
 /// Judges everything before the body.

@@ -1,11 +1,11 @@
 //! The directives a module begins with: `.version`, `.target`, `.address_size` (PTX ISA sections 11.1.1 to
 //! 11.1.3), and what the rest of the checker assumes where they are missing or wrong.
 
-use crate::Options;
 use crate::checked::Header;
 use crate::codes::declarations as codes;
 use crate::context::{Context, next_token};
 use crate::gates;
+use crate::options::Options;
 use softwarp_isa::{Target, Variant, Version, VersionError, nearest};
 use softwarp_syntax::Diagnostic;
 use softwarp_syntax::tree::{Directive, Item, Name};

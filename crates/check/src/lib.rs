@@ -17,6 +17,7 @@ pub mod names;
 
 mod abi;
 mod body;
+mod call_graph;
 mod context;
 mod debugging;
 mod declaration;
@@ -25,7 +26,9 @@ mod gates;
 mod header;
 mod initialiser;
 mod limits;
+mod module;
 mod opaque;
+mod options;
 mod pragma;
 mod specifiers;
 mod tuning;
@@ -33,23 +36,11 @@ mod tuning;
 pub use body::{Reference, Settled, SettledGuard};
 pub use checked::Checked;
 pub use header::unfit;
+pub use options::Options;
 
 use context::Context;
-use softwarp_isa::{Target, Version};
-use softwarp_syntax::tree::{ExprId, Item};
+use softwarp_syntax::tree::ExprId;
 use softwarp_syntax::{Diagnostic, Module};
-use std::collections::HashMap;
-
-/// How to judge.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
-    /// The GPU to assemble for; the module's `.target` without it.
-    pub arch: Option<Target>,
-    /// Whether the result will be linked with others (`ptxas -c`).
-    pub relocatable: bool,
-    /// Follow the manual where the assembler lets more pass.
-    pub strict: bool,
-}
 
 /// Judges a module. Diagnostics come in the order of the text.
 pub fn check(module: &Module, source: &str, options: Options) -> Vec<Diagnostic> {
@@ -59,16 +50,17 @@ pub fn check(module: &Module, source: &str, options: Options) -> Vec<Diagnostic>
 /// Judges a module and says what it means. Without errors among the diagnostics, the checked module can be
 /// relied on; with them, it is what could be made out.
 pub fn resolve(module: &Module, source: &str, options: Options) -> (Checked, Vec<Diagnostic>) {
-    let context = walk(Context::new(module, source, options, header::assumed(options)));
+    let mut context = Context::new(module, source, options, header::assumed(options));
+    module::check(&mut context, &mut body::Memory::default());
     (context.checked, context.diagnostics)
 }
 
 /// The same, and what every name in the operands of instructions means.
 pub fn settle(module: &Module, source: &str, options: Options) -> (Checked, Settled, Vec<Diagnostic>) {
     let mut context = Context::new(module, source, options, header::assumed(options));
-    context.body.settled = Some(Settled::default());
-    let context = walk(context);
-    (context.checked, context.body.settled.unwrap_or_default(), context.diagnostics)
+    let mut memory = body::Memory::recording_references();
+    module::check(&mut context, &mut memory);
+    (context.checked, memory.settled.unwrap_or_default(), context.diagnostics)
 }
 
 /// Evaluates an expression that [`softwarp_syntax::parse_expression`] has read. Without a value, the diagnostics
@@ -79,32 +71,4 @@ pub fn evaluate(module: &Module, root: ExprId, source: &str) -> (Option<constant
     let value = constant::evaluate_initial(&mut context, root);
     context.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     (value, context.diagnostics)
-}
-
-fn walk<'m>(mut context: Context<'m>) -> Context<'m> {
-    let module = context.module;
-    header::check(&mut context);
-    let mut files = HashMap::new();
-    for (index, item) in module.items.iter().enumerate() {
-        match item {
-            Item::Variable(variables) => declaration::declare_at_module_scope(&mut context, variables),
-            Item::Function(function) => function::declare(&mut context, function, index as u32),
-            Item::Alias(alias) => function::alias(&mut context, alias),
-            Item::File(file) => {
-                if let Some(first) = files.insert(file.is.index, file.span) {
-                    debugging::twice(&mut context, file, first);
-                }
-            }
-            Item::Pragma(pragma) => pragma::check(&mut context, pragma.span, pragma::Place::Module),
-            Item::Other(dwarf) => {
-                let help = "write `.section .debug_info { … }`";
-                context.require_before("`@@DWARF`", Version::new(2, 0), dwarf.span, help);
-            }
-            _ => {}
-        }
-    }
-    limits::check(&mut context);
-    body::check_unreturned(&mut context);
-    context.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
-    context
 }

@@ -4,9 +4,11 @@
 //! The assembler reports most of it without a line.
 
 use crate::abi;
-use crate::checked::{FuncId, Function, Place, VarId, Variable, is_provided};
+use crate::call_graph::{Reachable, compiled_functions};
+use crate::checked::{FuncId, Place, Variable, is_provided};
 use crate::codes::declarations as codes;
-use crate::context::Context;
+use crate::codes::instructions::UNRETURNED;
+use crate::context::{Context, Unreturned};
 use crate::gates;
 use softwarp_isa::{Opaque, StateSpace, Variant};
 use softwarp_syntax::tree::Linkage;
@@ -34,6 +36,7 @@ pub fn check(context: &mut Context<'_>) {
     check_kernels(context);
     abi::check(context);
     check_constant_pointers(context);
+    check_unreturned(context);
 }
 
 /// Reports a kernel with too many parameters. The assembler notices at the end of its body.
@@ -100,7 +103,7 @@ fn check_constants(context: &mut Context<'_>) {
 /// Functions that were declared and never defined.
 fn check_functions(context: &mut Context<'_>) {
     let mut wrong = Vec::new();
-    for (id, diagnostic) in std::mem::take(&mut context.body.if_undefined) {
+    for (id, diagnostic) in std::mem::take(&mut context.deferred.if_undefined) {
         if !context.checked.function(id).defined {
             wrong.push(diagnostic);
         }
@@ -242,14 +245,13 @@ fn check_kernels(context: &mut Context<'_>) {
         return;
     }
     let mut wrong = Vec::new();
-    let mut seen_functions = vec![u32::MAX; context.checked.functions.len()];
-    let mut seen_variables = vec![u32::MAX; context.checked.variables.len()];
+    let mut reachable = Reachable::new(context);
     let kernels = context.checked.functions.iter().enumerate().filter(|(_, function)| function.entry);
     // Walking the calls of each kernel is quadratic in the worst case; past this many kernels nobody reads on.
     const MOST_KERNELS: usize = 256;
     for (kernel, function) in kernels.take(MOST_KERNELS) {
         let mut usage = Usage::default();
-        for id in reachable(context, kernel as u32, &mut seen_functions, &mut seen_variables) {
+        for id in reachable.variables(context, FuncId(kernel as u32)) {
             usage.add(context.checked.variable(id));
         }
         if let Some((code, what, help)) = usage.too_much(context) {
@@ -258,26 +260,6 @@ fn check_kernels(context: &mut Context<'_>) {
         }
     }
     wrong.into_iter().for_each(|diagnostic| context.report(diagnostic));
-}
-
-/// The variables that a kernel and what it calls have, in the order of their declarations.
-fn reachable(context: &Context<'_>, kernel: u32, functions: &mut [u32], variables: &mut [u32]) -> Vec<VarId> {
-    let mut found = Vec::new();
-    let mut open = vec![FuncId(kernel)];
-    while let Some(id) = open.pop() {
-        if std::mem::replace(&mut functions[id.0 as usize], kernel) == kernel {
-            continue;
-        }
-        let function = context.checked.function(id);
-        open.extend(&function.calls);
-        for &id in function.locals.iter().chain(&function.uses) {
-            if std::mem::replace(&mut variables[id.0 as usize], kernel) != kernel {
-                found.push(id);
-            }
-        }
-    }
-    found.sort_unstable();
-    found
 }
 
 /// Pointers to constant buffers as parameters, and generic pointers to constants: not both in one module.
@@ -301,19 +283,26 @@ fn check_constant_pointers(context: &mut Context<'_>) {
     }
 }
 
-/// Which functions the assembler makes code for, or calls to.
-pub(crate) fn compiled_functions(context: &Context<'_>) -> Vec<bool> {
-    let functions = &context.checked.functions;
-    let root = |(index, function): (usize, &Function)| {
-        let root = function.entry || context.options.relocatable && function.defined;
-        root.then_some(FuncId(index as u32))
-    };
-    let mut open: Vec<FuncId> = functions.iter().enumerate().filter_map(root).collect();
-    let mut compiled = vec![false; functions.len()];
-    while let Some(id) = open.pop() {
-        if !std::mem::replace(&mut compiled[id.0 as usize], true) {
-            open.extend(&context.checked.function(id).calls);
+/// Reports loads of `.param` variables that no call returned into, in functions that the assembler makes code
+/// for.
+fn check_unreturned(context: &mut Context<'_>) {
+    let unreturned = std::mem::take(&mut context.deferred.unreturned);
+    if unreturned.is_empty() {
+        return;
+    }
+    let compiled = compiled_functions(context);
+    for Unreturned { function, variable, at } in unreturned {
+        if compiled.get(function.0 as usize).copied().unwrap_or(false) {
+            let variable = context.checked.variable(variable);
+            let name = context.text(variable.name);
+            let diagnostic = Diagnostic::new(
+                UNRETURNED,
+                at,
+                format!("`{name}` is read, but no call above this returns into it"),
+            )
+            .with_related(variable.span, format!("`{name}` is declared here"))
+            .with_help("read a `.param` of a body only after `call (it), …`; use `.local` for variables");
+            context.report(diagnostic);
         }
     }
-    compiled
 }

@@ -215,7 +215,7 @@ impl<'m> Walk<'_, 'm> {
             let diagnostic = Diagnostic::new(declared::UNRESOLVED, at, message)
                 .with_help("end the kernel, and launch what depends on its children after it");
             let diagnostic = self.on_the_assemblers_line(diagnostic);
-            self.memory.if_undefined.push((id, diagnostic));
+            self.context.deferred.if_undefined.push((id, diagnostic));
         }
     }
 
@@ -502,7 +502,7 @@ impl<'m> Walk<'_, 'm> {
             let diagnostic = Diagnostic::new(declared::NORETURN, directive.span, message);
             wrong.push(diagnostic.with_help("leave `.noreturn` away, or the return parameters"));
         }
-        self.memory.several_results |= returns.len() > 1;
+        self.context.deferred.several_results |= returns.len() > 1;
         wrong.into_iter().for_each(|diagnostic| self.say(diagnostic));
     }
 

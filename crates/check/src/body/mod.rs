@@ -21,19 +21,20 @@ mod rule;
 mod settle;
 mod vector;
 
-pub(crate) use remark::check_unreturned;
 pub use settle::{Reference, Settled, SettledGuard};
 
 use crate::checked::FuncId;
 use crate::codes::instructions as codes;
 use crate::context::Context;
+use crate::declaration;
+use crate::function;
 use crate::gates;
 use crate::names::{Entity, Found};
 use crate::pragma::{self, Place};
 use labels::{Labels, Marks};
 use meaning::{Meaning, Specials};
 use plan::{Plan, Plans, Special, Variant, Verdict};
-use remark::{Remark, Unreturned};
+use remark::Remark;
 use softwarp_isa::Type;
 use softwarp_syntax::tree::{Body, Guard, Instruction, Name, Operand, OperandKind, Statement, Symbol};
 use softwarp_syntax::{Diagnostic, Span};
@@ -44,19 +45,19 @@ pub(crate) struct Memory {
     plans: Plans,
     labels: Labels,
     specials: Specials,
-    /// Diagnostics made so far.
+    /// How many diagnostics about bodies have been made.
     said: usize,
     /// Whether a call has returned into a variable, by the variable's number.
     returned: Vec<bool>,
-    unreturned: Vec<Unreturned>,
-    /// What is wrong only if the module has the ABI.
-    pub if_abi: Vec<Diagnostic>,
-    /// What is wrong if a function is not defined further down.
-    pub if_undefined: Vec<(FuncId, Diagnostic)>,
-    /// Whether a prototype has several results.
-    pub several_results: bool,
     /// What the names mean, if that is asked for.
     pub settled: Option<Settled>,
+}
+
+impl Memory {
+    /// At the start of a module, to record what the names mean.
+    pub fn recording_references() -> Memory {
+        Memory { settled: Some(Settled::default()), ..Memory::default() }
+    }
 }
 
 /// After that many diagnostics about bodies the rest are not made: nobody reads them, and they would take more
@@ -64,8 +65,7 @@ pub(crate) struct Memory {
 const MOST_SAID: usize = 1000;
 
 /// Judges a body. The scope of the function is open, and its parameters are declared in it.
-pub(crate) fn check(context: &mut Context<'_>, function: FuncId, body: &Body) {
-    let mut memory = std::mem::take(&mut context.body);
+pub(crate) fn check(context: &mut Context<'_>, memory: &mut Memory, function: FuncId, body: &Body) {
     memory.plans.prepare(context.module);
     memory.specials.prepare(context.module);
     memory.labels.begin(context.module.symbols.len(), &body.statements);
@@ -76,9 +76,8 @@ pub(crate) fn check(context: &mut Context<'_>, function: FuncId, body: &Body) {
     for (index, statement) in body.statements.iter().enumerate() {
         walk.statement(&mut plans, index, statement);
     }
-    let Walk { context, mut memory, .. } = walk;
     memory.labels.end();
-    context.body = Memory { plans, ..memory };
+    memory.plans = plans;
 }
 
 /// An operand, by its position, that is not what is wanted.
@@ -88,7 +87,7 @@ type Misplaced = (usize, fit::Misfit);
 struct Walk<'w, 'm> {
     context: &'w mut Context<'m>,
     /// What lasts from body to body, but for the plans, which are read while the walk goes on.
-    memory: Memory,
+    memory: &'w mut Memory,
     /// Whether the function is an `.entry`.
     kernel: bool,
     statements: &'w [Statement],
@@ -119,7 +118,7 @@ impl Walk<'_, '_> {
                 self.memory.labels.leave();
                 self.context.names.pop_scope();
             }
-            Statement::Variable(variables) => crate::declaration::declare_local(self.context, variables),
+            Statement::Variable(variables) => declaration::declare_local(self.context, variables),
             Statement::BranchTargets(targets) => {
                 self.context.require(&gates::BRANCH_TARGETS, targets.span);
                 for &name in &targets.is {
@@ -135,10 +134,9 @@ impl Walk<'_, '_> {
             Statement::Function(function) if function.body.is_none() => {
                 let around = self.context.function;
                 let item = around.map_or(0, |id| self.context.checked.function(id).item);
-                crate::function::declare(self.context, function, item);
-                self.context.function = around;
+                function::declare(self.context, function, item);
             }
-            Statement::Alias(alias) => crate::function::alias(self.context, alias),
+            Statement::Alias(alias) => function::alias(self.context, alias),
             Statement::Pragma(span) => {
                 let place = if self.kernel { Place::Kernel } else { Place::Function };
                 pragma::check(self.context, *span, place);
@@ -170,7 +168,7 @@ impl Walk<'_, '_> {
         if !self.has_said_enough() {
             self.memory.said += 1;
             let diagnostic = self.on_the_assemblers_line(diagnostic);
-            self.memory.if_abi.push(diagnostic);
+            self.context.deferred.if_abi.push(diagnostic);
         }
     }
 

@@ -1,11 +1,11 @@
 //! What there is to say about an instruction though it fits: where the assembler lets pass what the manual
 //! does not (PTX ISA sections 5.1.3, 5.1.6, 5.3, 5.4.8), and what only the whole module shows.
 
-use super::{Memory, Walk};
-use crate::checked::{FuncId, VarId};
+use super::Walk;
+use crate::checked::VarId;
 use crate::codes::declarations::{CRASH, Deviation};
 use crate::codes::instructions as codes;
-use crate::context::Context;
+use crate::context::Unreturned;
 use softwarp_syntax::tree::{Operand, OperandKind};
 use softwarp_syntax::{Diagnostic, Span};
 
@@ -30,14 +30,6 @@ pub(super) enum Remark {
     ParameterStore,
     /// A load of a call's `.param` before any call returned into it.
     Unreturned(VarId),
-}
-
-/// A load of a `.param` that no call before it returned into.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Unreturned {
-    function: FuncId,
-    variable: VarId,
-    at: Span,
 }
 
 impl Walk<'_, '_> {
@@ -114,8 +106,8 @@ impl Walk<'_, '_> {
     /// One for each function is enough: the assembler stops there.
     fn unreturned(&mut self, variable: VarId, at: Span) {
         let Some(function) = self.context.function else { return };
-        if self.memory.unreturned.last().is_none_or(|last| last.function != function) {
-            self.memory.unreturned.push(Unreturned { function, variable, at });
+        if self.context.deferred.unreturned.last().is_none_or(|last| last.function != function) {
+            self.context.deferred.unreturned.push(Unreturned { function, variable, at });
         }
     }
 
@@ -137,30 +129,5 @@ impl Walk<'_, '_> {
     /// Whether a call before this point returned into a variable.
     pub(super) fn is_returned(&self, VarId(id): VarId) -> bool {
         self.memory.returned.get(id as usize).copied().unwrap_or(false)
-    }
-}
-
-/// Reports loads of `.param` variables that no call returned into, in functions that the assembler makes code
-/// for.
-pub(crate) fn check_unreturned(context: &mut Context<'_>) {
-    let Memory { unreturned, .. } = &mut context.body;
-    let unreturned = std::mem::take(unreturned);
-    if unreturned.is_empty() {
-        return;
-    }
-    let compiled = crate::limits::compiled_functions(context);
-    for Unreturned { function, variable, at } in unreturned {
-        if compiled.get(function.0 as usize).copied().unwrap_or(false) {
-            let variable = context.checked.variable(variable);
-            let name = context.text(variable.name);
-            let diagnostic = Diagnostic::new(
-                codes::UNRETURNED,
-                at,
-                format!("`{name}` is read, but no call above this returns into it"),
-            )
-            .with_related(variable.span, format!("`{name}` is declared here"))
-            .with_help("read a `.param` of a body only after `call (it), …`; use `.local` for variables");
-            context.report(diagnostic);
-        }
     }
 }
