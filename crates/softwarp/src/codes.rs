@@ -1,11 +1,12 @@
-//! Every code that a diagnostic can have, over all crates.
+//! Every code that a diagnostic can have, over all crates, with its explanation.
 
 use crate::syntax::{Code, Explained};
 use std::sync::LazyLock;
 
-/// The rules of tensor maps, whose examples are map files.
-static TENSOR_MAPS: LazyLock<Vec<Explained>> = LazyLock::new(|| {
-    let rules = crate::tensor::codes::ALL.iter().chain(crate::tensors::CODES);
+static TENSOR_MAPS: LazyLock<Vec<Explained>> = LazyLock::new(|| of_tensor_maps(crate::tensor::codes::ALL));
+
+/// Rules of tensor maps in the form of all others. Their examples are map files.
+pub fn of_tensor_maps(rules: &[crate::tensor::Explained]) -> Vec<Explained> {
     let row = |rule: &crate::tensor::Explained| Explained {
         code: Code(rule.code),
         title: rule.title,
@@ -13,8 +14,8 @@ static TENSOR_MAPS: LazyLock<Vec<Explained>> = LazyLock::new(|| {
         wrong: rule.wrong,
         right: "",
     };
-    rules.map(row).collect()
-});
+    rules.iter().map(row).collect()
+}
 
 /// All of them, in order.
 pub fn all() -> Vec<&'static Explained> {

@@ -53,7 +53,7 @@ pub use error::Error;
 pub use value::{Argument, Buffer, Element, Handle, Size};
 
 use crate::check::Options;
-use crate::render;
+use crate::plain;
 use crate::source::Source;
 use crate::syntax::{Diagnostic, Severity};
 use crate::tensor::{Arch, Description, Map};
@@ -109,7 +109,7 @@ impl Device {
             LoadError::Invalid(found) => {
                 let text = |(unit, diagnostic): &(u32, Diagnostic)| {
                     let module = modules.get(*unit as usize)?;
-                    Some(render::text(&module.source, diagnostic, false))
+                    Some(plain::text(&module.source, diagnostic))
                 };
                 let text = found.iter().filter_map(text).collect();
                 Error::Invalid { text, errors: found.into_iter().map(|(_, diagnostic)| diagnostic).collect() }

@@ -1,5 +1,5 @@
 //! Clusters of CTAs, multicast memory and launch control: what recordings of an H200 do not show, or what stops a
-//! launch there. (`softwarp/tests/clusters.rs` replays the recordings.)
+//! launch there. (`cli/tests/clusters.rs` replays the recordings.)
 
 use softwarp_vm::device::{ClusterError, Device, Launch, LaunchError, LoadOptions, Report};
 use softwarp_vm::fault::{Fault, FaultKind, Problem};

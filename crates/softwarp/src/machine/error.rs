@@ -1,7 +1,7 @@
 //! Why something failed that a program asked of a machine.
 
 use crate::image::Finding;
-use crate::render;
+use crate::plain;
 use crate::source::Source;
 use crate::syntax::Diagnostic;
 use crate::tensor;
@@ -40,7 +40,7 @@ pub enum Error {
 
 impl Error {
     pub(super) fn invalid(source: &Source, errors: Vec<Diagnostic>) -> Error {
-        let text = errors.iter().map(|one| render::text(source, one, false)).collect();
+        let text = errors.iter().map(|one| plain::text(source, one)).collect();
         Error::Invalid { errors, text }
     }
 }

@@ -1,0 +1,37 @@
+//! `softwarp ast`: what the parser made of a PTX file.
+
+use super::{Fault, Printed, remark, sources};
+use softwarp::syntax::{Severity, json, parse};
+use std::path::PathBuf;
+
+/// Print the tree of a PTX file as JSON
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// The file; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Print JSON: the only format so far, so that this must be given
+    #[arg(long, required = true)]
+    json: bool,
+}
+
+const HELP: &str = "\
+Places in the file are pairs of bytes: the first, and one past the last. What could not be read is left out
+of the tree and its errors go to standard error, with exit code 1.
+
+Example:
+  softwarp ast --json kernel.ptx";
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, Fault> {
+    let source = sources::read(&args.file)?;
+    let parsed = parse(&source.text);
+    let mut refused = source.flaw().is_some();
+    for diagnostic in source.flaw().into_iter().chain(&parsed.diagnostics) {
+        refused |= diagnostic.severity() == Severity::Error;
+        remark(crate::render::text(&source, diagnostic, false).trim_end());
+    }
+    let text = json(&source.text, &parsed.module);
+    Ok(Printed { text: format!("{}\n", text.trim_end()), fault: refused.then_some(Fault::Told(1)) })
+}

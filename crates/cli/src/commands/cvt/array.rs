@@ -1,0 +1,151 @@
+//! `softwarp cvt --input`: a whole array, a slab at a time.
+
+use super::{Args, Fault, Printed};
+use crate::arrays::{self, Plan};
+use crate::commands::files::{self, Input, Output};
+use crate::commands::progress::Progress;
+use crate::literal::Literal;
+use crate::npy::Reader;
+use serde_json::json;
+use softwarp::isa::{Form, Semantics};
+use softwarp::num::{Cvt, Format};
+use std::io::Write;
+use std::path::Path;
+
+/// Elements converted at a time: 64 MiB of f32. Even, so that slabs of 4-bit codes begin on a byte.
+const SLAB: u64 = 16 << 20;
+
+/// Where each element's scale or random bits come from.
+enum Auxiliary {
+    None,
+    Seed(u64),
+    Scale(u8),
+    File(Reader<Input>, Format, String),
+}
+
+/// Converts the array in `input` into a new one at `output`.
+pub fn run(form: Form, args: &Args, input: &Path, output: &Path) -> Result<Printed, Fault> {
+    let Semantics::Cvt(cvt) = form.semantics() else {
+        return Err(Fault::Call(format!("{form} takes no arrays: give its operands as values")));
+    };
+    let kernel = cvt.kernel().ok_or_else(|| Fault::Call(format!("{form} is not implemented")))?;
+    let (src, dst) = (cvt.element.src, cvt.element.dst);
+    check_options(form, cvt, args)?;
+
+    let mut reader = open(input)?;
+    let plan = arrays::plan(cvt, &reader.header).map_err(|error| Fault::input(input.display(), error))?;
+    let mut auxiliary = auxiliary(args, &plan)?;
+    let mut out = Output::create(output)?;
+    let progress = Progress::new(plan.elements, "elements");
+    out.file.write_all(&plan.output.to_bytes()).map_err(|error| out.fault(error))?;
+
+    let (mut from, mut extra, mut to) = (Vec::new(), Vec::new(), Vec::new());
+    let mut done = 0;
+    while done < plan.elements {
+        let elements = SLAB.min(plan.elements - done);
+        let bytes = |format| arrays::bytes(format, elements).unwrap_or(u64::MAX);
+        reader.next(bytes(src), &mut from).map_err(|error| Fault::input(input.display(), error))?;
+        auxiliary.fill(done, elements, &mut extra)?;
+        to.resize(bytes(dst) as usize, 0);
+        arrays::convert_packed(&kernel, &from, &extra, &mut to);
+        out.file.write_all(&to).map_err(|error| out.fault(error))?;
+        done += elements;
+        progress.at(done);
+    }
+    out.keep()?;
+    let seconds = progress.finish().as_secs_f64();
+    let moved =
+        arrays::bytes(src, plan.elements).unwrap_or(0) + arrays::bytes(dst, plan.elements).unwrap_or(0);
+    Ok(report(form, args, &plan, moved, seconds))
+}
+
+fn report(form: Form, args: &Args, plan: &Plan, bytes: u64, seconds: f64) -> Printed {
+    let rate = bytes as f64 / seconds.max(1e-9) / 1e9;
+    if args.json {
+        let shape = &plan.output.shape;
+        let dtype = plan.output.dtype.to_string();
+        let report = json!({
+            "form": form.to_string(), "elements": plan.elements, "shape": shape, "dtype": dtype,
+            "bytes": bytes, "seconds": seconds,
+        });
+        return crate::commands::json(&report).into();
+    }
+    let digits = if seconds < 0.1 { 6 } else { 3 };
+    crate::commands::remark(&format!(
+        "{} elements in {seconds:.digits$} s, {rate:.2} GB/s read and written",
+        plan.elements
+    ));
+    Printed::default()
+}
+
+fn open(path: &Path) -> Result<Reader<Input>, Fault> {
+    let input = files::open_for_pieces(path)?;
+    let length = input.length();
+    Reader::new(input, length).map_err(|error| Fault::input(path.display(), error))
+}
+
+/// Checks that the form gets the auxiliary input it takes and no other.
+fn check_options(form: Form, cvt: Cvt, args: &Args) -> Result<(), Fault> {
+    let random = args.seed.is_some() || args.rbits.is_some();
+    let scaled = args.scale.is_some() || args.scales.is_some();
+    let wanted = arrays::auxiliary(cvt);
+    match wanted {
+        Some(Format::U16) if !random => {
+            Err(Fault::Call(format!("{form} takes random bits: give --seed or --rbits")))
+        }
+        Some(Format::Ue8m0) if !scaled => {
+            Err(Fault::Call(format!("{form} takes scales: give --scale or --scales")))
+        }
+        _ if random && wanted != Some(Format::U16) => {
+            Err(Fault::Call(format!("{form} takes no random bits: --seed and --rbits are for .rs")))
+        }
+        _ if scaled && wanted != Some(Format::Ue8m0) => {
+            Err(Fault::Call(format!("{form} takes no scales: --scale and --scales are for .scaled::…")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn auxiliary(args: &Args, plan: &Plan) -> Result<Auxiliary, Fault> {
+    if let Some(seed) = args.seed {
+        return Ok(Auxiliary::Seed(seed));
+    }
+    if let Some(text) = &args.scale {
+        let in_option = |error: &dyn std::fmt::Display| Fault::Call(format!("--scale: {error}"));
+        let literal = Literal::parse(text).map_err(|error| in_option(&error))?;
+        let encoded = literal.encode(Format::Ue8m0).map_err(|error| in_option(&error))?;
+        if !encoded.exact {
+            let why = format!("{} is not a power of two; a ue8m0 code is written as in 0x7f", literal.text());
+            return Err(in_option(&why));
+        }
+        return Ok(Auxiliary::Scale(encoded.code as u8));
+    }
+    let (path, format) = match (&args.rbits, &args.scales) {
+        (Some(path), _) => (path, Format::U16),
+        (None, Some(path)) => (path, Format::Ue8m0),
+        (None, None) => return Ok(Auxiliary::None),
+    };
+    let reader = open(path)?;
+    arrays::check_auxiliary(plan, &reader.header, format)
+        .map_err(|error| Fault::input(path.display(), error))?;
+    Ok(Auxiliary::File(reader, format, path.display().to_string()))
+}
+
+impl Auxiliary {
+    /// Puts what elements `first`, `first + 1`, … get into `buffer`, which it replaces.
+    fn fill(&mut self, first: u64, elements: u64, buffer: &mut Vec<u8>) -> Result<(), Fault> {
+        match self {
+            Auxiliary::None => buffer.clear(),
+            Auxiliary::Seed(seed) => arrays::random_bits(*seed, first, elements as usize, buffer),
+            Auxiliary::Scale(code) => {
+                buffer.clear();
+                buffer.resize(elements as usize, *code);
+            }
+            Auxiliary::File(reader, format, name) => {
+                let bytes = arrays::bytes(*format, elements).unwrap_or(u64::MAX);
+                reader.next(bytes, buffer).map_err(|error| Fault::input(name, error))?;
+            }
+        }
+        Ok(())
+    }
+}

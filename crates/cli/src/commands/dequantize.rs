@@ -1,0 +1,41 @@
+//! `softwarp dequantize`: a block-scaled array back to f32.
+
+use super::files::{self, Output};
+use super::{Fault, Printed};
+use crate::blocks;
+use crate::input::MOST_DATA;
+use crate::npy::{DType, Header};
+use crate::npz::Archive;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Turn a block-scaled array back into f32
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  softwarp dequantize weights.npz restored.npy")]
+pub struct Args {
+    /// The .npz file that `softwarp quantize` wrote; `-` is standard input
+    input: PathBuf,
+    /// The .npy array to write, of <f4
+    output: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, Fault> {
+    let name = args.input.display();
+    let input = files::open(&args.input, MOST_DATA)?;
+    let most = files::limit(blocks::most_unpacked(input.length()));
+    let mut archive = Archive::new(input).map_err(|error| Fault::input(&name, error))?;
+    let (quantized, shape) = blocks::read(&mut archive, most).map_err(|error| Fault::input(&name, error))?;
+    let mut out = Output::create(&args.output)?;
+    let header = Header::new(DType::new('f', 4), shape.clone()).to_bytes();
+    out.file.write_all(&header).map_err(|error| out.fault(error))?;
+    let mut bytes = Vec::new();
+    let written = blocks::unpack(&quantized, &shape, |values| {
+        bytes.clear();
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        out.file.write_all(&bytes)
+    });
+    written.map_err(|error| out.fault(error))?;
+    out.keep()?;
+    Ok(Printed::default())
+}

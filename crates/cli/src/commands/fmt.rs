@@ -1,0 +1,81 @@
+//! `softwarp fmt`: PTX files in one layout.
+
+use super::files::Output;
+use super::{Fault, Printed, remark, sources};
+use softwarp::source::Source;
+use softwarp::syntax::{Diagnostic, Severity, format, parse};
+use std::path::PathBuf;
+
+/// Lay PTX files out in one way: indentation, spaces and line ends; comments stay
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// The files, which are rewritten in place; `-` is standard input, to standard output
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Rewrite nothing: list the files that would change, and exit 1 if there are any
+    #[arg(long)]
+    check: bool,
+}
+
+const HELP: &str = "\
+A file with syntax errors is left as it is, and its errors are shown.
+
+Examples:
+  softwarp fmt kernel.ptx
+  softwarp fmt --check build/*.ptx
+  nvcc -ptx -o - kernel.cu | softwarp fmt -";
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, Fault> {
+    sources::only_one_standard_input(&args.files)?;
+    let (mut text, mut code) = (String::new(), 0);
+    for path in &args.files {
+        let source = match sources::read(path) {
+            Ok(source) => source,
+            Err(fault) => {
+                code = code.max(fault.tell().code());
+                continue;
+            }
+        };
+        let formatted = match formatted(&source) {
+            Ok(formatted) => formatted,
+            Err(errors) => {
+                remark(errors.trim_end());
+                code =
+                    code.max(Fault::input(&source.name, "not formatted, since it has errors").tell().code());
+                continue;
+            }
+        };
+        let changed = formatted != source.text;
+        if args.check {
+            if changed {
+                text.push_str(&format!("{}\n", source.name));
+                code = code.max(1);
+            }
+        } else if sources::is_standard_input(path) {
+            text.push_str(&formatted);
+        } else if changed {
+            Output::write(path, formatted.as_bytes())?;
+        }
+    }
+    Ok(Printed { text, fault: (code > 0).then_some(Fault::Told(code)) })
+}
+
+/// The text in its layout, or the errors that stand in the way.
+fn formatted(source: &Source) -> Result<String, String> {
+    let parsed = parse(&source.text);
+    let errors: Vec<&Diagnostic> = source
+        .flaw()
+        .into_iter()
+        .chain(&parsed.diagnostics)
+        .filter(|diagnostic| diagnostic.severity() == Severity::Error)
+        .collect();
+    match errors.as_slice() {
+        [] => Ok(format(&source.text, &parsed)),
+        errors => Err(errors.iter().take(SHOWN).map(|one| crate::render::text(source, one, false)).collect()),
+    }
+}
+
+/// How many errors of a file are shown.
+const SHOWN: usize = 20;

@@ -1,0 +1,173 @@
+//! `softwarp layout`: where the variables of PTX files are in memory, and what they hold before a kernel runs.
+
+use super::files::Output;
+use super::judging::{Colour, Judging, SHOWN, count, errors, summary};
+use super::{Fault, Printed, output, remark, sources};
+use crate::layout::{View, json, svg, table};
+use rayon::prelude::*;
+use softwarp::check::Options;
+use softwarp::image::{self, Image, Unit, Windows, lay_out};
+use softwarp::source::{Judged, Source};
+use softwarp::syntax::Severity;
+use std::io;
+use std::path::PathBuf;
+
+/// Show where the variables of PTX files are in memory, and what they hold at first
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// The files, which are linked if there are several; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    judging: Judging,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Draw a map of the memory into this file instead of printing tables; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Place the state spaces too: tell absolute addresses, and put them into the bytes
+    #[arg(long)]
+    bases: bool,
+    /// Colours in errors: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: Colour,
+}
+
+const HELP: &str = "\
+Offsets count from the start of what a variable lives in: its state space (of .const, its bank),
+for .local the frame of its function, for .param the parameters. Several files are linked as the
+linker would. Errors go to standard error as `softwarp check` shows them, with exit code 1.
+
+JSON fields:
+  version, target, address_size
+  variables: name, space, function (or null), type, dims, align, size, offset (null for registers
+    and for what is defined elsewhere), init (all bytes in hexadecimal, zero where addresses go;
+    null if nothing was given), relocations (offset, width, symbol, addend, kind: generic, offset
+    or function, byte: null, or which byte of the address is stored; offsets of constants are
+    settled and in init unless --relocatable), linkage (or null), attributes
+  kernels: name, params (name, offset, size, align, ptr: null, or space and align), param_bytes,
+    align, shared_static, shared_dynamic_offset (or null), local_bytes (the stack, callees
+    included), recursive, stack_per_round
+  functions: name, linkage, defined, returns, params, param_bytes, return_bytes, frame_bytes,
+    local_bytes, recursive
+Where they apply, variables also have:
+  bank        of .const, unless it is 0
+  count       how many members of a family a row stands for: all if they are registers; of others,
+              the first 65536 have rows of their own
+  handle_bytes  of textures, samplers and surfaces, whose size is 0: what their handles take
+  members     of handles, by name, null if not given; for an array, a list of the elements that
+              were given any
+  init_zeros  of a variable of more than 16 MiB: init ends with the last byte that was written; this
+              is the number of bytes that follow. They are zero, except for
+  init_runs   what was written far out (offset, bytes), where init would otherwise be more than
+              16 MiB longer than what was written
+  file        with several files; functions and kernels have it too
+  address     with --bases, or null; functions and kernels have it too. init then has addresses
+              in place
+
+Examples:
+  softwarp layout kernel.ptx
+  softwarp layout --json a.ptx b.ptx
+  softwarp layout --svg map.svg kernel.ptx
+  nvcc -ptx -o - kernel.cu | softwarp layout --bases -";
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, Fault> {
+    let options = args.judging.options()?;
+    sources::only_one_standard_input(&args.files)?;
+    let to_stdout = args.svg.as_deref().is_some_and(sources::is_standard_input);
+    if to_stdout && args.json {
+        return Err(Fault::call("--json and --svg - cannot both write to standard output"));
+    }
+    let sources = read(&args.files)?;
+    let colour = args.color.wanted(&io::stderr());
+    let judged = judge(&sources, options, colour)?;
+    let image = laid_out(&sources, &judged, options, colour)?;
+    let files: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+    let windows = args.bases.then(|| Windows::for_target(image.header.address_bits, image.header.arch));
+    let view = View { image: &image, files: &files, windows: windows.as_ref() };
+    if let Some(path) = &args.svg {
+        let drawing = svg::draw(&view);
+        if to_stdout {
+            return Ok(drawing.into());
+        }
+        Output::write(path, drawing.as_bytes())?;
+    }
+    let mut printed = Printed::default();
+    if args.json {
+        // As it goes: JSON can be much longer than the files.
+        output::stdout(|mut out| json::write(&view, &mut out))?;
+    } else if args.svg.is_none() {
+        printed = table::table(&view).into();
+    }
+    // The process ends here. Giving every name and row back first would take a tenth of the time.
+    std::mem::forget((image, judged));
+    Ok(printed)
+}
+
+/// All files, or every reason why one cannot be read.
+fn read(files: &[PathBuf]) -> Result<Vec<Source>, Fault> {
+    let (mut sources, mut code) = (Vec::new(), 0);
+    for file in files {
+        match sources::read(file) {
+            Ok(source) => sources.push(source),
+            Err(fault) => code = code.max(fault.tell().code()),
+        }
+    }
+    if code > 0 { Err(Fault::Told(code)) } else { Ok(sources) }
+}
+
+/// What the files mean, unless there are errors, which are shown. Of warnings only the number is told: they are
+/// for `softwarp check`.
+fn judge(sources: &[Source], options: Options, colour: bool) -> Result<Vec<Judged>, Fault> {
+    // What one file lacks, another may have.
+    let options = Options { relocatable: options.relocatable || sources.len() > 1, ..options };
+    let judged: Vec<Judged> = match sources {
+        [source] => vec![source.judge(options)],
+        sources => sources.par_iter().map(|source| source.judge(options)).collect(),
+    };
+    let (mut refused, mut warnings) = (false, 0);
+    for (source, judged) in sources.iter().zip(&judged) {
+        let errors: Vec<_> = errors(&judged.diagnostics).collect();
+        warnings += judged.diagnostics.len() - errors.len();
+        for error in errors.iter().take(SHOWN) {
+            remark(crate::render::text(source, error, colour).trim_end_matches('\n'));
+            remark("");
+        }
+        if !errors.is_empty() {
+            refused = true;
+            remark(&summary(errors.len(), 0, &source.name));
+        }
+    }
+    if refused {
+        return Err(Fault::Told(1));
+    }
+    if warnings > 0 {
+        let pronoun = if warnings == 1 { "it" } else { "them" };
+        remark(&format!("{}; `softwarp check` shows {pronoun}", count((warnings, "warning"))));
+    }
+    Ok(judged)
+}
+
+fn laid_out(sources: &[Source], judged: &[Judged], options: Options, colour: bool) -> Result<Image, Fault> {
+    let units: Vec<Unit<'_>> =
+        judged.iter().map(|judged| Unit { module: &judged.module, checked: &judged.checked }).collect();
+    let outcome = lay_out(&units, image::Options { relocatable: options.relocatable, red_zones: false });
+    // Warnings about modules together are shown: no other command has them.
+    let findings = match &outcome {
+        Ok(image) => &image.warnings,
+        Err(findings) => findings,
+    };
+    for finding in findings.iter().take(SHOWN) {
+        remark(crate::render::finding(sources, finding, colour).trim_end_matches('\n'));
+        remark("");
+    }
+    outcome.map_err(|findings| {
+        let errors = findings.iter().filter(|one| one.diagnostic.severity() == Severity::Error).count();
+        let files: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        remark(&summary(errors, findings.len() - errors, &files.join(", ")));
+        Fault::Told(1)
+    })
+}

@@ -1,0 +1,260 @@
+//! The command line: arguments, dispatch, and what goes wrong.
+//!
+//! One file per command. Each computes first and renders then, into one string that is written at the end, or as it
+//! goes where that can be long ([`output`]); errors are one line on standard error. Exit codes: 0 success, 1 the input
+//! is at fault, 2 a usage error, or a file or stream cannot be read or written.
+
+mod ast;
+mod check;
+mod constant;
+mod cvt;
+mod dequantize;
+mod explain;
+mod files;
+mod fmt;
+mod formats;
+mod judging;
+mod layout;
+mod output;
+mod progress;
+mod quantize;
+mod run;
+mod sources;
+mod tensor;
+mod verify;
+
+use crate::columns::columns;
+use crate::explain::Value;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use softwarp::num::Format;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// PTX in software, exact to the bit: check modules, convert numbers.
+#[derive(Debug, Parser)]
+#[command(
+    name = "softwarp",
+    version,
+    after_help = "Examples:\n  softwarp check kernel.ptx\n  softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300\n\n\
+                  Exit codes: 0 success, 1 the input is at fault, 2 usage error, or a file or stream cannot be read or\n\
+                  written."
+)]
+struct Cli {
+    /// The longest file or stream that is read, in bytes, or with K, M or G; without it, 1G for PTX, 256M for
+    /// JSON, 4G for data
+    #[arg(long, global = true, value_name = "SIZE", value_parser = files::size)]
+    max_input: Option<u64>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Args),
+    Layout(layout::Args),
+    Run(run::Args),
+    Fmt(fmt::Args),
+    Ast(ast::Args),
+    Explain(explain::Args),
+    Cvt(cvt::Args),
+    Const(constant::Args),
+    Tensor(tensor::Args),
+    Quantize(quantize::Args),
+    Dequantize(dequantize::Args),
+    Formats(formats::Args),
+    Verify(verify::Args),
+}
+
+/// Why a command failed: one line, and whose fault it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Fault {
+    /// The content of a file, or what was asked about.
+    Input(String),
+    /// The arguments.
+    Call(String),
+    /// One of these, and everything about it has been said.
+    Told(u8),
+}
+
+impl Fault {
+    fn input(name: impl std::fmt::Display, why: impl std::fmt::Display) -> Fault {
+        Fault::Input(format!("{name}: {why}"))
+    }
+
+    fn call(why: impl std::fmt::Display) -> Fault {
+        Fault::Call(why.to_string())
+    }
+
+    /// What is still to say.
+    fn line(&self) -> Option<&str> {
+        match self {
+            Fault::Input(line) | Fault::Call(line) => Some(line),
+            Fault::Told(_) => None,
+        }
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Fault::Input(_) => 1,
+            Fault::Call(_) => 2,
+            Fault::Told(code) => *code,
+        }
+    }
+
+    /// Says what there is to say now, so that the command can go on.
+    fn tell(&self) -> Fault {
+        self.line().iter().for_each(|line| complain(line));
+        Fault::Told(self.code())
+    }
+}
+
+/// What a command prints, and its verdict if that was asked for and is bad.
+#[derive(Debug, Default)]
+struct Printed {
+    text: String,
+    fault: Option<Fault>,
+}
+
+impl From<String> for Printed {
+    fn from(text: String) -> Printed {
+        Printed { text, fault: None }
+    }
+}
+
+/// Runs the command that the process was called with.
+pub fn main() -> ExitCode {
+    let cli = match parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    files::set_limit(cli.max_input);
+    let outcome = match cli.command {
+        Command::Check(args) => check::run(&args),
+        Command::Layout(args) => layout::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Fmt(args) => fmt::run(&args),
+        Command::Ast(args) => ast::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Cvt(args) => cvt::run(&args),
+        Command::Const(args) => constant::run(&args),
+        Command::Tensor(args) => tensor::run(&args),
+        Command::Quantize(args) => quantize::run(&args),
+        Command::Dequantize(args) => dequantize::run(&args),
+        Command::Formats(args) => formats::run(&args),
+        Command::Verify(args) => verify::run(&args),
+    };
+    let printed = outcome.unwrap_or_else(|fault| Printed { text: String::new(), fault: Some(fault) });
+    let faults = [print(&printed.text).err(), printed.fault];
+    end(faults.iter().flatten().map(|fault| fault.tell().code()).max().unwrap_or(0))
+}
+
+/// The exit code, unless what was said on standard error was lost.
+fn end(code: u8) -> ExitCode {
+    ExitCode::from(if output::stderr_is_whole() { code } else { code.max(2) })
+}
+
+fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let matches = Cli::command().try_get_matches_from(args.map(keep_negative))?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// clap takes `-inf`, and some negative numbers, for flags. A typeset minus, which a number may have too,
+/// makes them words like any other.
+fn keep_negative(arg: OsString) -> OsString {
+    let number = |word: &str| {
+        let lower = word.to_ascii_lowercase();
+        ["inf", "infinity", "nan"].contains(&lower.as_str())
+            || lower.starts_with(|first: char| first == '.' || first.is_ascii_digit())
+    };
+    match arg.to_str().and_then(|text| text.strip_prefix('-')) {
+        Some(word) if number(word) => format!("\u{2212}{word}").into(),
+        _ => arg,
+    }
+}
+
+/// Prints help or the version where that was asked for, else the error on one line.
+fn refuse(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            end(print(&error.to_string()).err().map_or(0, |fault| fault.tell().code()))
+        }
+        _ => {
+            // Negative numbers were given with a typeset minus: see `keep_negative`.
+            complain(&one_line(&error.to_string()).replace('\u{2212}', "-"));
+            end(2)
+        }
+    }
+}
+
+/// clap's message without its usage: the first paragraph on one line, and its tip if it has one.
+fn one_line(message: &str) -> String {
+    let words = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut paragraphs = message.split("\n\n").map(words);
+    let first = paragraphs.next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(&first).to_owned();
+    match paragraphs.find(|paragraph| paragraph.starts_with("tip: ")) {
+        Some(tip) => format!("{first}; {tip}"),
+        None => first,
+    }
+}
+
+/// Writes to standard output.
+fn print(text: &str) -> Result<(), Fault> {
+    if text.is_empty() { Ok(()) } else { output::stdout(|out| out.write_all(text.as_bytes())) }
+}
+
+fn complain(line: &str) {
+    output::stderr(&format!("error: {line}\n"));
+}
+
+/// A remark on standard error that is no error.
+fn remark(line: &str) {
+    output::stderr(&format!("{line}\n"));
+}
+
+/// JSON, indented, with a line end.
+fn json(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// A number as JSON has it; infinities and NaN, which it lacks, as strings.
+fn json_number(x: f64) -> serde_json::Value {
+    match x {
+        _ if x.is_nan() => "nan".into(),
+        _ if x.is_infinite() => (if x > 0.0 { "inf" } else { "-inf" }).into(),
+        _ => x.into(),
+    }
+}
+
+/// The value of a code as JSON has it.
+fn json_value(format: Format, code: u64) -> serde_json::Value {
+    match Value::of(format, code) {
+        Value::Float(x) => json_number(x),
+        Value::Int(n) => match (u64::try_from(n), i64::try_from(n)) {
+            (Ok(n), _) => n.into(),
+            (_, Ok(n)) => n.into(),
+            _ => serde_json::Value::Null,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_an_example() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("softwarp "), "{}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! `softwarp tensor`: tensor maps judged, made and read; tensor copies performed, shown and drawn.
+
+mod copy;
+mod draw;
+mod object;
+mod show;
+
+use super::files::read;
+use super::judging::count;
+use super::{Fault, Printed, remark, sources};
+use crate::tensors::file::{self, MapFile};
+use crate::tensors::request::{self, Asked, Copy, Refusal};
+use serde_json::{Value as Json, json};
+use softwarp::isa::{Target, nearest};
+use softwarp::tensor::reduce::Operation;
+use softwarp::tensor::{Arch, Description, Direction, Finding, Map, Mode, Severity};
+use std::path::PathBuf;
+
+/// Judge, make, read, perform and draw tensor maps and tensor copies
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const HELP: &str = "\
+A map is a JSON file; `-` is standard input. Names, or the driver's numbers:
+  {\"kind\": \"tiled\", \"type\": \"f16\", \"dims\": [64, 64], \"box\": [64, 8], \"swizzle\": \"128B\"}
+kind     tiled (box), im2col (lower, upper, channels, pixels) or wide (wide: w or w128, and those)
+type     u8 … u64, s32, s64, f16, bf16, f32, f64, f32.ftz, tf32, tf32.ftz, b4x16, b4x16_p64, b6x16_p32
+dims     elements, the fastest dimension first; strides: bytes, from dimension 1 (without it, dense)
+others   address (0), element_strides (1), interleave, swizzle, promotion, fill (none), target (sm_90)
+Or {\"object\": HEX}, or a file of the 128 bytes that the driver makes.
+
+Examples:
+  softwarp tensor check map.json
+  softwarp tensor encode map.json --c
+  softwarp tensor copy map.json --at 0,8
+  softwarp tensor draw map.json --at 0,8 --svg copy.svg --html copy.html";
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Check(CheckArgs),
+    Encode(object::EncodeArgs),
+    Decode(object::DecodeArgs),
+    Copy(copy::Args),
+    Show(show::Args),
+    Draw(draw::Args),
+}
+
+/// Say everything that is wrong with a map, and what would be right
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  softwarp tensor check map.json --target sm_100")]
+struct CheckArgs {
+    #[command(flatten)]
+    map: MapArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, Fault> {
+    match &args.command {
+        Command::Check(args) => check(args),
+        Command::Encode(args) => object::encode(args),
+        Command::Decode(args) => object::decode(args),
+        Command::Copy(args) => copy::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Draw(args) => draw::run(args),
+    }
+}
+
+/// A map, and the target that it is for.
+#[derive(Debug, clap::Args)]
+struct MapArgs {
+    /// The map: a JSON file, or the 128 bytes; `-` is standard input
+    #[arg(value_name = "MAP")]
+    file: PathBuf,
+    /// The target, unless the file names one [default: sm_90]
+    #[arg(long, value_name = "SM")]
+    target: Option<String>,
+}
+
+impl MapArgs {
+    fn name(&self) -> String {
+        sources::name(&self.file)
+    }
+
+    fn read(&self) -> Result<(MapFile, Arch), Fault> {
+        let given = self.target.as_deref().map(target).transpose()?;
+        let file = file::read(&read(&self.file, file::LONGEST)?);
+        let arch = given.or(file.target).unwrap_or(Arch::SM_90);
+        Ok((file, arch))
+    }
+
+    /// The map, or what is wrong with it on standard error.
+    fn legal(&self) -> Result<(Description, Map, Arch), Fault> {
+        let (file, arch) = self.read()?;
+        let findings = file.judge(arch);
+        let refused = MapFile::is_refused(&findings);
+        let shown = findings.iter().filter(|one| !refused || one.severity == Severity::Error);
+        for finding in shown {
+            remark(in_words(finding).trim_end());
+        }
+        let map =
+            file.description.as_ref().filter(|_| !refused).map(|description| Map::new(description, arch));
+        match (file.description.clone(), map) {
+            (Some(description), Some(Ok(map))) => Ok((description, map, arch)),
+            _ => {
+                remark(&summary(&findings, &self.name(), arch));
+                Err(Fault::Told(1))
+            }
+        }
+    }
+}
+
+fn target(name: &str) -> Result<Arch, Fault> {
+    Arch::from_name(name).ok_or_else(|| {
+        let meant = nearest(name, Target::all().map(Target::name));
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
+        let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
+        Fault::Call(format!("`{shown}` is not a target{meant}"))
+    })
+}
+
+fn check(args: &CheckArgs) -> Result<Printed, Fault> {
+    let (file, arch) = args.map.read()?;
+    let findings = file.judge(arch);
+    let refused = MapFile::is_refused(&findings);
+    let map = file.description.as_ref().and_then(|description| Map::new(description, arch).ok());
+    let fault = refused.then_some(Fault::Told(1));
+    if args.json {
+        let json = json!({
+            "file": args.map.name(), "target": arch.to_string(), "legal": !refused,
+            "findings": findings.iter().map(in_json).collect::<Vec<Json>>(),
+            "copied_bytes": map.filter(|_| !refused).map(|map| map.copied_bytes()),
+        });
+        return Ok(Printed { text: super::json(&json), fault });
+    }
+    let mut text: String = findings.iter().map(in_words).collect();
+    text += &summary(&findings, &args.map.name(), arch);
+    text.push('\n');
+    if let Some(map) = map.filter(|_| !refused) {
+        text += &format!("a copy completes {} bytes on its mbarrier\n", map.copied_bytes());
+    }
+    Ok(Printed { text, fault })
+}
+
+/// `error[E1013]: strides[0] = 1000 is not a multiple of 16`, the rule, and what would be right.
+fn in_words(finding: &Finding) -> String {
+    let mut text = format!("{}[{}]: {}\n", finding.severity.name(), finding.code, finding.message);
+    text += &format!("  rule: {}\n", finding.rule);
+    if let Some(fix) = &finding.fix {
+        text += &format!("  fix: {fix}\n");
+    }
+    text + "\n"
+}
+
+fn in_json(finding: &Finding) -> Json {
+    json!({
+        "code": finding.code, "severity": finding.severity.name(), "message": finding.message,
+        "rule": finding.rule, "fix": finding.fix,
+    })
+}
+
+/// "map.json is legal on sm_90", "2 errors, 1 warning in map.json (sm_90)"
+fn summary(findings: &[Finding], name: &str, arch: Arch) -> String {
+    let errors = findings.iter().filter(|one| one.severity == Severity::Error).count();
+    let warnings = findings.len() - errors;
+    let counts: Vec<String> =
+        [(errors, "error"), (warnings, "warning")].into_iter().filter(|(n, _)| *n > 0).map(count).collect();
+    match errors {
+        0 if warnings == 0 => format!("{name} is legal on {arch}"),
+        0 => format!("{name} is legal on {arch}, with {}", counts.join(", ")),
+        _ => format!("{} in {name} ({arch})", counts.join(", ")),
+    }
+}
+
+/// The instruction.
+#[derive(Debug, clap::Args)]
+struct CopyArgs {
+    #[command(flatten)]
+    map: MapArgs,
+    /// Coordinates, the fastest dimension first; for gather4 the column and four rows [default: the first legal]
+    #[arg(long, value_name = "C0,C1,…", allow_hyphen_values = true)]
+    at: Option<String>,
+    /// im2col offsets in W, H, D; for im2col::w wHalo and wOffset [default: 0]
+    #[arg(long, value_name = "W,H,D")]
+    offsets: Option<String>,
+    /// tile, gather4, scatter4, im2col, im2col_no_offs, im2col::w, im2col::w::128 [default: by the map]
+    #[arg(long)]
+    mode: Option<String>,
+    /// Store instead of load
+    #[arg(long)]
+    store: bool,
+    /// Reduce instead of load: add, min, max, inc, dec, and, or, xor
+    #[arg(long, value_name = "OP", conflicts_with = "store")]
+    reduce: Option<String>,
+    /// The address in shared memory
+    #[arg(long, value_name = "ADDRESS", default_value = "0")]
+    shared: String,
+}
+
+impl CopyArgs {
+    fn asked(&self) -> Result<Asked, Fault> {
+        let named = |option: &str, why: String| Fault::Call(format!("{option}: {why}"));
+        let at = self.at.as_deref().map(request::numbers).transpose().map_err(|why| named("--at", why))?;
+        let offsets = self.offsets.as_deref().map(request::numbers).transpose();
+        let offsets = offsets.map_err(|why| named("--offsets", why))?;
+        let shared = request::number(&self.shared).map_err(|why| named("--shared", why))?;
+        let unknown = |what: &str, given: &str, known: Vec<&str>| {
+            let shown: String = given.chars().take(32).flat_map(char::escape_debug).collect();
+            Fault::Call(format!("`{shown}` is not a {what}; there are {}", known.join(", ")))
+        };
+        let mode =
+            match &self.mode {
+                None => None,
+                Some(name) => Some(request::mode(name).ok_or_else(|| {
+                    unknown("mode", name, Mode::ALL.iter().map(|mode| mode.name()).collect())
+                })?),
+            };
+        let direction = match &self.reduce {
+            None if self.store => Direction::Store,
+            None => Direction::Load,
+            Some(name) => Direction::Reduce(Operation::from_name(name).ok_or_else(|| {
+                unknown("reduction", name, Operation::ALL.iter().map(|one| one.name()).collect())
+            })?),
+        };
+        Ok(Asked { at, offsets, mode, direction, shared })
+    }
+
+    fn copy(&self) -> Result<Copy, Fault> {
+        let asked = self.asked()?;
+        let (_, map, arch) = self.map.legal()?;
+        Copy::new(map, arch, &asked).map_err(|refusal| match refusal {
+            Refusal::Call(why) => Fault::Call(why),
+            fault => Fault::input(self.map.name(), fault),
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! The `softwarp` command.
+
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    softwarp_cli::main()
+}

@@ -1,0 +1,259 @@
+//! What stopped a launch, for people and for programs.
+
+use super::Run;
+use crate::render::Event;
+use serde_json::{Map, Value as Json, json};
+use softwarp::source::Source;
+use softwarp::syntax::tree::Item;
+use softwarp::vm::fault::{
+    AwaitedMbarrier, BadAccess, BadTexture, Fault, FaultKind, Nearest, Place, Problem, Relative, Use,
+    Waiting, What, space_name,
+};
+
+/// A place in the program that the PTX was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The file, as `.file` names it.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 if there is none.
+    pub column: u32,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.column {
+            0 => write!(f, "{}:{}", self.file, self.line),
+            column => write!(f, "{}:{}:{column}", self.file, self.line),
+        }
+    }
+}
+
+impl Run {
+    /// The place that `.loc` gives for one in PTX.
+    pub fn origin(&mut self, kernel: &str, place: &Place) -> Option<Origin> {
+        let program = self.device.machine_mut().program(kernel).ok()?;
+        let code = program.codes.iter().find(|code| code.function == place.function)?;
+        let op = code.spans.iter().position(|span| *span == place.span)?;
+        let location = code.location(op as u32)?;
+        let unit = self.device.machine().modules().get(place.unit as usize)?;
+        let name = unit.module.items.iter().find_map(|item| match item {
+            Item::File(file) if file.is.index == u64::from(location.file) => Some(file.is.name),
+            _ => None,
+        })?;
+        let file = name.text(&unit.source).trim_matches('"').to_owned();
+        Some(Origin { file, line: location.line, column: location.column })
+    }
+
+    /// The name of the buffer that begins at an address.
+    pub(super) fn buffer_at(&self, address: u64) -> Option<&str> {
+        self.buffers.iter().find(|buffer| buffer.address == address).map(|buffer| buffer.name.as_str())
+    }
+
+    /// What happened, with buffers by their names.
+    fn words(&self, kind: &FaultKind) -> String {
+        let mut kind = kind.clone();
+        if let FaultKind::Access(bad) = &mut kind
+            && let Some(nearest) = &mut bad.nearest
+            && nearest.what == What::Allocation
+            && let Some(name) = self.buffer_at(nearest.base)
+        {
+            nearest.what = What::Variable(name.to_owned());
+        }
+        kind.to_string()
+    }
+}
+
+/// What stopped a launch, for people.
+pub fn event(run: &mut Run, fault: &Fault) -> Event {
+    let mut event = Event { message: run.words(&fault.kind), ..Event::default() };
+    let kernel = &fault.kernel;
+    match &fault.place {
+        None => event.message += &format!(", in kernel `{kernel}`"),
+        Some(place) => {
+            event.places.push((place.unit, place.span, None));
+            event.notes.push(thread(place));
+            event.notes.push(match &place.function_name {
+                name if name == kernel => format!("in kernel `{kernel}`"),
+                name => format!("in function `{name}`, called from kernel `{kernel}`"),
+            });
+            let origin = run.origin(kernel, place);
+            event.notes.extend(origin.map(|origin| format!("from {origin}")));
+        }
+    }
+    if let FaultKind::Deadlock(waiting) = &fault.kind {
+        for Waiting { place, barrier, mbarrier, arrived, expected } in waiting {
+            let at = (place.unit, place.span);
+            if event.places.iter().all(|(unit, span, _)| (*unit, *span) != at) {
+                let what =
+                    barrier.map_or("the cluster's barrier".to_owned(), |number| format!("barrier {number}"));
+                let reason = match mbarrier {
+                    Some(mbarrier) => format!("others wait for {mbarrier}"),
+                    None => format!("others wait at {what}, which has {arrived} of {expected} threads"),
+                };
+                event.places.push((place.unit, place.span, Some(reason)));
+            }
+        }
+    }
+    event
+}
+
+/// `thread (63,0,0) of CTA (0,0,0), warp 1 with 1 of 32 lanes active`
+pub(super) fn thread(place: &Place) -> String {
+    let ([cx, cy, cz], [x, y, z]) = (place.cta, place.thread);
+    let lanes = place.lanes.count_ones();
+    format!("thread ({x},{y},{z}) of CTA ({cx},{cy},{cz}), in warp {} with {lanes} active lanes", place.warp)
+}
+
+/// What stopped a launch, for programs.
+pub fn json(run: &mut Run, sources: &[Source], fault: &Fault) -> Json {
+    let mut map = Map::new();
+    let mut put = |key: &str, value: Json| map.insert(key.to_owned(), value);
+    put("kind", kind(&fault.kind).into());
+    put("message", run.words(&fault.kind).into());
+    put("kernel", fault.kernel.clone().into());
+    if let Some(at) = &fault.place {
+        map.extend(place(run, sources, &fault.kernel, at));
+    }
+    let mut put = |key: &str, value: Json| map.insert(key.to_owned(), value);
+    match &fault.kind {
+        FaultKind::Access(bad) => {
+            put("access", access(run, bad));
+        }
+        FaultKind::Assert { message, file, line, function } => {
+            put("assertion", json!({"message": message, "file": file, "line": line, "function": function}));
+        }
+        FaultKind::Deadlock(waiting) => {
+            let one = |one: &Waiting| {
+                json!({
+                    "barrier": one.barrier, "mbarrier": one.mbarrier.as_ref().map(|it| mbarrier(run, it)),
+                    "arrived": one.arrived, "expected": one.expected,
+                    "cta": one.place.cta, "thread": one.place.thread, "warp": one.place.warp,
+                    "lanes": format!("0x{:08x}", one.place.lanes),
+                })
+            };
+            put("waiting", waiting.iter().map(one).collect());
+        }
+        _ => {}
+    }
+    Json::Object(map)
+}
+
+fn mbarrier(run: &Run, mbarrier: &AwaitedMbarrier) -> Json {
+    json!({
+        "address": format!("0x{:x}", mbarrier.address), "initialised": mbarrier.initialised,
+        "parity": mbarrier.parity, "pending": mbarrier.pending, "bytes": mbarrier.bytes,
+        "nearest": mbarrier.nearest.as_ref().map(|nearest| near(run, nearest)),
+    })
+}
+
+/// Where something happened, for programs.
+pub(super) fn place(run: &mut Run, sources: &[Source], kernel: &str, place: &Place) -> Map<String, Json> {
+    let mut map = Map::new();
+    let mut put = |key: &str, value: Json| map.insert(key.to_owned(), value);
+    let at = sources.get(place.unit as usize).map(|source| (source, source.position(place.span.start)));
+    put("function", place.function_name.clone().into());
+    if let Some((source, position)) = at {
+        put("file", source.name.clone().into());
+        put("line", position.line.into());
+        put("column", position.column.into());
+        let text: String = place.span.text(&source.text).split_whitespace().collect::<Vec<_>>().join(" ");
+        put("instruction", text.into());
+    }
+    put("cta", json!(place.cta));
+    put("thread", json!(place.thread));
+    put("warp", place.warp.into());
+    put("lanes", format!("0x{:08x}", place.lanes).into());
+    if let Some(origin) = run.origin(kernel, place) {
+        put("source", json!({"file": origin.file, "line": origin.line, "column": origin.column}));
+    }
+    map
+}
+
+/// A word for each kind.
+fn kind(kind: &FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Access(bad) => match bad.problem {
+            Problem::OutOfBounds => "out_of_bounds",
+            Problem::Misaligned => "misaligned",
+            Problem::ReadOnly => "read_only",
+            Problem::Freed => "use_after_free",
+            Problem::WrongSpace => "wrong_space",
+            Problem::Multicast => "multicast",
+            Problem::NotMulticast => "not_multicast",
+            Problem::OtherCta => "other_cta",
+            Problem::NoCta => "no_cta",
+            Problem::Ended => "ended_cta",
+        },
+        FaultKind::Trap => "trap",
+        FaultKind::Assert { .. } => "assert",
+        FaultKind::Deadlock(_) => "deadlock",
+        FaultKind::NoBarrier(_) => "no_barrier",
+        FaultKind::BarrierCount(_) => "barrier_count",
+        FaultKind::ArrivesTwice => "cluster_barrier_arrives_twice",
+        FaultKind::Mbarrier { .. } => "mbarrier",
+        FaultKind::Copy { .. } => "copy",
+        FaultKind::StackOverflow => "stack_overflow",
+        FaultKind::NoFunction(_) => "no_function",
+        FaultKind::NoTarget { .. } => "no_target",
+        FaultKind::BadFree(_) => "bad_free",
+        FaultKind::Texture(bad) => match **bad {
+            BadTexture::Unbound { .. } | BadTexture::NoAnswer { .. } => "texture_unbound",
+            BadTexture::NoHandle { .. } => "texture_handle",
+            BadTexture::Kind { .. } | BadTexture::Geometry { .. } => "texture_kind",
+            BadTexture::OutOfRange { .. } => "surface_out_of_range",
+            BadTexture::Misaligned { .. } => "surface_misaligned",
+            BadTexture::Freed { .. } => "use_after_free",
+        },
+        FaultKind::OutOfMemory { .. } => "out_of_memory",
+        FaultKind::StepLimit => "step_limit",
+        FaultKind::TimeLimit => "time_limit",
+        FaultKind::Cancelled => "cancelled",
+    }
+}
+
+/// A word for each use of memory.
+pub(super) fn usage(usage: Use) -> &'static str {
+    match usage {
+        Use::Read => "read",
+        Use::Write => "write",
+        Use::Atomic => "atomic",
+    }
+}
+
+fn access(run: &Run, bad: &BadAccess) -> Json {
+    json!({
+        "use": usage(bad.usage),
+        "space": space_name(bad.space).trim_start_matches('.'),
+        "address": format!("0x{:x}", bad.address),
+        "generic": bad.generic.map(|address| format!("0x{address:x}")),
+        "bytes": bad.bytes,
+        "nearest": bad.nearest.as_ref().map(|nearest| near(run, nearest)),
+    })
+}
+
+pub(super) fn near(run: &Run, nearest: &Nearest) -> Json {
+    let (what, name) = match &nearest.what {
+        What::Variable(name) => ("variable", Some(name.as_str())),
+        What::Allocation => ("buffer", run.buffer_at(nearest.base)),
+        What::Heap => ("heap", None),
+        What::Shared => ("shared", None),
+        What::Stack => ("stack", None),
+        What::Parameters => ("parameters", None),
+    };
+    let (side, distance) = match nearest.at {
+        Relative::Before(bytes) => ("before", bytes),
+        Relative::Inside(bytes) => ("inside", bytes),
+        Relative::After(bytes) => ("after", bytes),
+    };
+    json!({
+        "what": what, "name": name, "base": format!("0x{:x}", nearest.base), "bytes": nearest.bytes,
+        "side": side, "distance": distance, "freed": nearest.freed,
+    })
+}
+
+/// Whether a launch was stopped for reasons outside the kernel: what it did so far is as it should be.
+pub fn was_cut_short(fault: &Fault) -> bool {
+    fault.kind.is_limit()
+}

@@ -1,0 +1,71 @@
+//! Keeps docs/codes.md true: it is made from the rows that `softwarp explain` shows.
+//!
+//! `SOFTWARP_BLESS=1 cargo test --test codes_page` rewrites it.
+
+mod made;
+
+use softwarp::syntax::{Explained, Severity};
+
+/// What the first two digits of a code mean.
+const RANGES: &[(&str, &str)] = &[
+    ("00", "Text and grammar"),
+    ("01", "Version, target and address size"),
+    ("02", "Names, scopes and linkage"),
+    ("03", "Declarations"),
+    ("04", "Initialisers and constant expressions"),
+    ("05", "Instructions and their modifiers"),
+    ("06", "Operands"),
+    ("07", "Addresses and state spaces"),
+    ("08", "Modules together: linking and memory"),
+    ("10", "Tensor maps"),
+];
+
+fn page() -> String {
+    let mut text = "# Codes\n\nEvery diagnostic of `softwarp check`, `softwarp layout` and `softwarp tensor`, with a module (or a tensor map) that gets it and one that does not. \
+                    `E` codes are errors, `W` codes warnings. `softwarp explain CODE` prints the same. This page is \
+                    made by `crates/cli/tests/codes_page.rs`.\n"
+        .to_owned();
+    let all = softwarp_cli::codes::all();
+    for (digits, title) in RANGES {
+        let rows: Vec<&&Explained> = all.iter().filter(|row| row.code.0[1..].starts_with(digits)).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        text += &format!("\n## {title}\n");
+        for row in rows {
+            let kind = if row.code.severity() == Severity::Error { "" } else { " (warning)" };
+            let words: Vec<String> = row
+                .text
+                .split("\n\n")
+                .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
+                .collect();
+            text += &format!("\n### {}: {}{kind}\n\n{}\n", row.code, row.title, words.join("\n\n"));
+            // What takes gigabytes has no example, nor what another rule forestalls.
+            for (word, module) in [("Wrong", row.wrong), ("Right", row.right)] {
+                if !module.is_empty() {
+                    let language = if *digits == "10" { "json" } else { "ptx" };
+                    text += &format!("\n{word}:\n\n```{language}\n{}\n```\n", module.trim_end());
+                }
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn the_page_of_codes_is_true() {
+    made::is_true("codes.md", &page());
+}
+
+#[test]
+fn codes_are_unique_and_have_a_range() {
+    let all = softwarp_cli::codes::all();
+    for pair in all.windows(2) {
+        assert_ne!(pair[0].code, pair[1].code);
+    }
+    for row in all {
+        assert!(RANGES.iter().any(|(digits, _)| row.code.0[1..].starts_with(digits)), "{}", row.code);
+        assert!(row.code.0.len() == 5 && row.code.0.starts_with(['E', 'W']), "{}", row.code);
+        assert!(!row.title.is_empty() && !row.title.ends_with('.') && !row.text.is_empty(), "{}", row.code);
+    }
+}

@@ -1,9 +1,0 @@
-//! The `softwarp` command.
-
-#![forbid(unsafe_code)]
-
-mod cli;
-
-fn main() -> std::process::ExitCode {
-    cli::main()
-}
