@@ -1,8 +1,9 @@
 //! `cvt` and `cvt.pack`: which spellings are legal, where, and what they mean.
 //!
 //! PTX ISA sections 9.7.10.24 and 9.7.10.25 (numbers of the 9.4 edition, as everywhere in this crate;
-//! editions move them). `cvt/table.rs` is the data; this file is what one asks of
-//! a legal form, [`FormError`] what one learns about an illegal spelling.
+//! editions move them). The rows are in `table/convert.rs`, in the language of all other instructions;
+//! `cvt/table.rs` expands them. This file is what one asks of a legal form, [`FormError`] what one learns about an
+//! illegal spelling.
 
 mod diagnose;
 mod error;
@@ -18,7 +19,7 @@ pub use error::{FormError, Problem, ProblemKind};
 pub use modifier::{Modifier, ModifierKind, Modifiers};
 
 use crate::availability::{self, Availability};
-use crate::pattern::Operand;
+use crate::mnemonic;
 use crate::{Class, Target, Type, Version};
 use table::{Entry, TABLE};
 
@@ -103,6 +104,37 @@ impl fmt::Display for OperandName {
     }
 }
 
+/// One operand of a form: a single name, or several in braces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// `a`
+    Single(OperandName),
+    /// `{a, b, e, f}`
+    Vector(Vec<OperandName>),
+}
+
+impl Operand {
+    /// The names in it.
+    pub fn names(&self) -> &[OperandName] {
+        match self {
+            Operand::Single(name) => std::slice::from_ref(name),
+            Operand::Vector(names) => names,
+        }
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operand::Single(name) => name.fmt(f),
+            Operand::Vector(names) => {
+                let names: Vec<&str> = names.iter().map(|name| name.name()).collect();
+                write!(f, "{{{}}}", names.join(", "))
+            }
+        }
+    }
+}
+
 /// What a form does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Semantics {
@@ -141,6 +173,11 @@ impl Form {
         diagnose::parse(spelling)
     }
 
+    /// The form that a resolved mnemonic has: its words in the table's order.
+    pub fn from_words(words: &[mnemonic::Modifier]) -> Option<Form> {
+        TABLE.find_words(words).map(Form)
+    }
+
     /// Which instruction it is.
     pub fn opcode(self) -> Opcode {
         self.entry().opcode
@@ -166,19 +203,8 @@ impl Form {
         self.types()[1]
     }
 
-    /// The syntax line of the table that covers it: `cvt.rn{.relu}.f16x2.f8x2 d, a`.
-    pub fn syntax(self) -> String {
-        // The table pads its lines into columns.
-        self.entry().syntax.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    /// The same line as the table pads it.
-    pub(crate) fn syntax_line(self) -> &'static str {
-        self.entry().syntax
-    }
-
     /// Its operands, in order.
-    pub fn operands(self) -> &'static [Operand<OperandName>] {
+    pub fn operands(self) -> &'static [Operand] {
         &self.entry().operands
     }
 

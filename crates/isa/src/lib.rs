@@ -4,12 +4,27 @@
 //! manual; how numbers convert is [`softwarp_num`]'s business, and reading `.ptx` text is that of the
 //! crates above. Nothing here fails on bad input other than by returning an error that says why.
 //!
-//! [`instruction`] asks the instruction table: what a mnemonic means, which operands it wants, and where it
-//! exists. `cvt` and `cvt.pack` have a table of their own, [`cvt`], because what they do with numbers is
-//! described as well; [`pattern`] is the language of its rows.
+//! - [`instruction::resolve`] asks the instruction table what a mnemonic means, which operands it wants, and where it
+//!   exists. The rows are in `table/`, written in the language of `row/language.rs`: the manual's syntax lines with
+//!   types added.
+//! - [`cvt`] lists the forms of `cvt` and `cvt.pack`, which are rows of the same table, and says what they do with
+//!   numbers.
+//! - [`Type`], [`StateSpace`], [`SpecialRegister`], [`Version`] and [`Target`] are the names that programs use,
+//!   [`availability`] says where something exists.
 //!
 //! ```
-//! use softwarp_isa::{Form, Target, Version};
+//! use softwarp_isa::instruction::{Modifier, Opcode, resolve};
+//! use softwarp_isa::{Form, Target, Type, Version};
+//!
+//! // Words may stand in any order that the assembler takes.
+//! let load = resolve("ld", &["f32", "global", "v2"]).unwrap();
+//! assert_eq!(load.mnemonic(), "ld.global.v2.f32");
+//! assert_eq!((load.opcode, load.types[0]), (Opcode::Ld, Type::F32));
+//! assert!(load.has(Modifier::V2));
+//! assert_eq!(load.signatures[0].in_words(), "{d0, d1}, [a]");
+//!
+//! let fault = resolve("ld", &["globl", "f32"]).unwrap_err();
+//! assert_eq!(fault.nearest.as_deref(), Some("ld.global.f32"));
 //!
 //! let form = Form::parse("rn.satfinite.e4m3x2.f32").unwrap();
 //! assert_eq!(form.to_string(), "cvt.rn.satfinite.e4m3x2.f32");
@@ -28,7 +43,6 @@
 pub mod availability;
 pub mod cvt;
 pub mod instruction;
-pub mod pattern;
 pub mod space;
 pub mod special;
 pub mod target;
@@ -37,7 +51,9 @@ pub mod version;
 
 mod mnemonic;
 mod nearest;
+mod operand;
 mod row;
+mod spelling;
 mod table;
 
 pub use availability::{Availability, Targets};

@@ -6,8 +6,7 @@ use std::io::Read;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use softwarp_isa::cvt::{Opcode, OperandName};
-use softwarp_isa::pattern::Operand;
+use softwarp_isa::cvt::{Opcode, Operand, OperandName};
 use softwarp_isa::{Form, Target, Type, Version};
 
 fn rows<T: DeserializeOwned>(file: &str) -> Vec<T> {
@@ -26,7 +25,7 @@ fn operands(form: Form) -> String {
             _ => format!(".{} {name}", form.register(*name).unwrap()),
         }
     };
-    let operand = |operand: &Operand<OperandName>| match operand {
+    let operand = |operand: &Operand| match operand {
         Operand::Single(name) => one(name),
         Operand::Vector(names) => format!("{{{}}}", names.iter().map(one).collect::<Vec<_>>().join(", ")),
     };

@@ -283,8 +283,10 @@ impl Accepts {
             | flag(takes_braces(shape) && value.fit != Fit::Fixed, Accepts::BRACED);
         // The assembler does not mind the types of the packed operands of `dp4a`.
         let packed = matches!(shape.opcode, Opcode::Dp2a | Opcode::Dp4a) && value.ty == Type::B32;
-        let converted = matches!(value.fit, Fit::Convert(..)) && !value.ty.is_fundamental();
-        let fixed = matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized) && !packed || converted;
+        let fixed = match shape.opcode {
+            Opcode::Cvt => !value.ty.is_fundamental(),
+            _ => matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized) && !packed,
+        };
         // The address of a variable and an offset make a number of 32 bits there.
         let no_variable = fixed && value.fit != Fit::AddressSized && value.ty.bits() != 32
             || !value.ty.is_fundamental()

@@ -2,10 +2,11 @@
 //!
 //! No rule is written here: the rows of the opcode say what could have stood.
 
-use super::row::{Parsed, Slot};
-use super::words::{Order, names_word, order};
 use super::{Fault, FaultKind, Opcode};
+use crate::mnemonic::names_word;
 use crate::nearest::nearest;
+use crate::row::language::{Parsed, Slot};
+use crate::spelling::{Order, order};
 use crate::table;
 
 /// How a row falls short of covering the words.

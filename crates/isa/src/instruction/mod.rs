@@ -1,29 +1,26 @@
 //! The instruction table, asked: what a mnemonic means and which operands it wants.
 //!
 //! PTX ISA chapter 9. The rows are in `table/`, one file per section of the manual, written in the
-//! language of `instruction/row.rs`, which is that of the manual's syntax lines with types added. Nothing
-//! here states what is legal; everything is read off the rows. `cvt` and `cvt.pack` have a table of their
-//! own, [`crate::cvt`].
+//! language of `row/language.rs`, which is that of the manual's syntax lines with types added. Nothing
+//! here states what is legal; everything is read off the rows.
 //!
 //! [`resolve`] takes an opcode and the words after it, and gives the [`Shape`] that they spell: the types,
 //! the state spaces, the operands wanted, and where the form exists. It is meant to be called once per
 //! distinct mnemonic of a module.
 //!
-//! Word order is the assembler's, which is freer than the manual's: see `instruction/words.rs`.
+//! Word order is the assembler's, which is freer than the manual's: see `spelling.rs`.
 
 mod convert;
 mod diagnose;
 mod fault;
-mod fit;
-mod matching;
-mod row;
-mod words;
+mod operands;
+mod resolve;
 
 pub use crate::mnemonic::{MatrixShape, Modifier, Opcode, Space};
+pub use crate::operand::{Access, Fit, Forms, LiteralKind, Selector, Value};
 pub use crate::row::{Gate, Removal, Row, Section};
 pub use fault::{Fault, FaultKind};
-pub use fit::{Fit, Forms, LiteralKind, Selector, Value};
-pub use matching::{known, nearest_opcode, opcodes, resolve, spell, unparsed_rows};
+pub use resolve::{known, nearest_opcode, opcodes, resolve, spell};
 
 use crate::{Opaque, Target, Type, Version};
 
@@ -99,7 +96,7 @@ impl Shape {
 /// One operand list of a form, and where the form exists with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
-    /// The row that it comes from, in the language of `instruction/row.rs`; see [`Signature::in_words`].
+    /// The row that it comes from, in the language of `row/language.rs`; see [`Signature::in_words`].
     pub syntax: &'static str,
     /// The operands, in order. Optional ones may be left out from any place.
     pub operands: Vec<Wanted>,
@@ -132,17 +129,6 @@ impl Signature {
         let required = self.operands.iter().filter(|operand| !operand.optional).count();
         (required, self.operands.len())
     }
-}
-
-/// What is done with an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// It is a source.
-    Read,
-    /// It is a destination.
-    Write,
-    /// It is both (`wgmma`'s accumulator).
-    ReadWrite,
 }
 
 /// An operand that a form wants.

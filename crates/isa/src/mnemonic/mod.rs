@@ -1,9 +1,11 @@
 //! The words of a mnemonic as values: opcodes, state spaces and all other modifiers.
 
 mod modifier;
+mod names;
 mod opcode;
 
 pub use modifier::{MatrixShape, Modifier};
+pub(crate) use names::{in_name, names_word};
 pub use opcode::Opcode;
 
 use crate::StateSpace;

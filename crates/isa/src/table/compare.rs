@@ -12,7 +12,7 @@ pub(super) const SECTION: Section = Section {
         ("fcmp", "eq ne lt le gt ge equ neu ltu leu gtu geu num nan"),
         ("uint", "u16 u32 u64"),
         ("sint", "s16 s32 s64"),
-        ("any", "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32"),
+        ("any", "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"),
         ("to", "u32 s32 f32"),
     ],
     rows: &[
@@ -77,10 +77,7 @@ pub(super) const SECTION: Section = Section {
         row(FAMILY_107, "set.scmp.s8x4|s16x2 d, a, b"),
 
         row(ANY, "selp.any d, a, b, c:pred"),
-        row(SM_13, "selp.f64 d, a, b, c:pred"),
         row(ANY, "slct.any.s32 d, a, b, c:2"),
-        row(SM_13, "slct.f64.s32 d, a, b, c:2"),
         row(ANY, "slct{.ftz}.any.f32 d, a, b, c:2"),
-        row(SM_13, "slct{.ftz}.f64.f32 d, a, b, c:2"),
     ],
 };

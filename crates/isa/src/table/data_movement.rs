@@ -1,6 +1,6 @@
 //! Data movement: PTX ISA section 9.7.9, without the asynchronous copies.
 //!
-//! `cvt` and `cvt.pack` have a table of their own. The words that need a newer target or version (`.L2::64B`,
+//! `cvt` and `cvt.pack` are in `convert.rs`. The words that need a newer target or version (`.f64`, `.L2::64B`,
 //! `.shared::cluster`) have their gates in `gates.rs`.
 
 use super::gates::*;
@@ -9,7 +9,7 @@ use crate::row::{Section, old, row};
 #[rustfmt::skip]
 pub(super) const SECTION: Section = Section {
     sets: &[
-        ("any", "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32"),
+        ("any", "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"),
         ("narrow", "b8 b16 b32 u8 u16 u32 s8 s16 s32 f32"),
         ("ss", "const global local param param::entry param::func shared shared::cta shared::cluster"),
         ("stss", "global local param param::func shared shared::cta shared::cluster"),
@@ -24,16 +24,14 @@ pub(super) const SECTION: Section = Section {
         ("priority", "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"),
     ],
     rows: &[
-        row(ANY, "mov.pred|any d, a&"),
-        row(SM_13, "mov.f64 d, a&"),
+        row(ANY, "mov.pred|any d, a&$"),
         row(SM_70_83, "mov.b128 d, a"),
         // Vectors, element by element, or one value for all elements.
-        row(ANY, "mov.v2|v4.b16|u16|s16|b32|u32|s32|f32 d*v_, a*v&"),
+        row(ANY, "mov.v2|v4.b16|u16|s16|b32|u32|s32|f32 d*v_, a*v&$"),
         row(ANY, "mov.v2|v4.b16|u16|s16|b32|u32|s32|f32 d*v_, a"),
-        row(ANY, "mov.v2.b64|u64|s64 d*v_, a*v&"),
-        row(ANY, "mov.v2.b64|u64|s64 d*v_, a"),
-        row(SM_13, "mov.v2.f64 d*v_, a*v"),
-        row(SM_13, "mov.v2.f64 d*v_, a"),
+        row(ANY, "mov.v2.b64|u64|s64 d*v_, a*v&$"),
+        row(ANY, "mov.v2.f64 d*v_, a*v"),
+        row(ANY, "mov.v2.v64 d*v_, a"),
         // Packing and unpacking: the checker knows that {a, b} stands for one value here.
 
         old(SHFL_64, SM_30_30, "shfl.up|down|bfly|idx.b32 d{|p:pred_}, a, b, c"),
@@ -64,50 +62,27 @@ pub(super) const SECTION: Section = Section {
         row(SM_70_93, "st.mmio.release.sys{.global}.narrow [a], b:1~"),
 
         // 64 bits.
-        row(ANY, "ld{.weak}{.ss}{.cop}{.v2}.b64|u64|s64 d*v:1~_, [a]"),
-        row(ANY, "ld{.weak}{.global}{.cop|evict1}{.L2::cache_hint}{.prefetch_size}{.v2}.b64|u64|s64 d*v:1~_, [a]{, cache-policy:u64?L2::cache_hint}"),
-        row(ANY, "ld.volatile{.global}{.prefetch_size}{.v2}.b64|u64|s64 d*v:1~_, [a]"),
-        row(ANY, "ld.volatile.shared_ss{.v2}.b64|u64|s64 d*v:1~_, [a]"),
-        row(LOCAL_91, "ld.volatile.local{.v2}.b64|u64|s64 d*v:1~_, [a]"),
-        row(ANY, "ld.relaxed|acquire.scope{.global}{.evict1}{.L2::cache_hint}{.prefetch_size}{.v2}.b64|u64|s64 d*v:1~_, [a]{, cache-policy:u64?L2::cache_hint}"),
-        row(ANY, "ld.relaxed|acquire.scope.shared_ss{.v2}.b64|u64|s64 d*v:1~_, [a]"),
-        row(ANY, "ld.mmio.relaxed.sys{.global}.b64|u64|s64 d:1~, [a]"),
-        row(SM_70_93, "ld.mmio.acquire.sys{.global}.b64|u64|s64 d:1~, [a]"),
-        row(SM_32_31, "ld.global{.ca|cg|cs|evict1}.nc{.L2::cache_hint}{.prefetch_size}{.v2}.b64|u64|s64 d*v:1~_, [a]{, cache-policy:u64?L2::cache_hint}"),
-        row(SM_90_94, "ld{.global}.proxy::readonly{.v2}.b64|u64|s64 d*v:1~_, [a]"),
-        row(SM_90_94, "ld.global.nc.proxy::readonly{.v2}.b64|u64|s64 d*v:1~_, [a]"),
-        row(SM_20_20, "ldu{.global}{.v2}.b64|u64|s64 d*v:1~_, [a]"),
-        row(ANY, "st{.weak}{.stss}{.stcop}{.v2}.b64|u64|s64 [a], b*v:1~"),
-        row(ANY, "st{.weak}{.global}{.stcop|evict1}{.L2::cache_hint}{.v2}.b64|u64|s64 [a], b*v:1~{, cache-policy:u64?L2::cache_hint}"),
-        row(ANY, "st.volatile{.global|shared|shared::cta|shared::cluster}{.v2}.b64|u64|s64 [a], b*v:1~"),
-        row(LOCAL_91, "st.volatile.local{.v2}.b64|u64|s64 [a], b*v:1~"),
-        row(ANY, "st.relaxed|release.scope{.global}{.evict1}{.L2::cache_hint}{.v2}.b64|u64|s64 [a], b*v:1~{, cache-policy:u64?L2::cache_hint}"),
-        row(ANY, "st.relaxed|release.scope.shared_ss{.v2}.b64|u64|s64 [a], b*v:1~"),
-        row(ANY, "st.mmio.relaxed.sys{.global}.b64|u64|s64 [a], b:1~"),
-        row(SM_70_93, "st.mmio.release.sys{.global}.b64|u64|s64 [a], b:1~"),
-
-        // f64 has a gate of its own.
-        row(SM_13, "ld{.weak}{.ss}{.cop}{.v2}.f64 d*v:1~_, [a]"),
-        row(SM_13, "ld{.weak}{.global}{.cop|evict1}{.L2::cache_hint}{.prefetch_size}{.v2}.f64 d*v:1~_, [a]{, cache-policy:u64?L2::cache_hint}"),
-        row(SM_13, "ld.volatile{.global}{.prefetch_size}{.v2}.f64 d*v:1~_, [a]"),
-        row(SM_13, "ld.volatile.shared_ss{.v2}.f64 d*v:1~_, [a]"),
-        row(LOCAL_91, "ld.volatile.local{.v2}.f64 d*v:1~_, [a]"),
-        row(SM_13, "ld.relaxed|acquire.scope{.global}{.evict1}{.L2::cache_hint}{.prefetch_size}{.v2}.f64 d*v:1~_, [a]{, cache-policy:u64?L2::cache_hint}"),
-        row(SM_13, "ld.relaxed|acquire.scope.shared_ss{.v2}.f64 d*v:1~_, [a]"),
-        row(SM_13, "ld.mmio.relaxed.sys{.global}.f64 d:1~, [a]"),
-        row(SM_70_93, "ld.mmio.acquire.sys{.global}.f64 d:1~, [a]"),
-        row(SM_32_31, "ld.global{.ca|cg|cs|evict1}.nc{.L2::cache_hint}{.prefetch_size}{.v2}.f64 d*v:1~_, [a]{, cache-policy:u64?L2::cache_hint}"),
-        row(SM_90_94, "ld{.global}.proxy::readonly{.v2}.f64 d*v:1~_, [a]"),
-        row(SM_90_94, "ld.global.nc.proxy::readonly{.v2}.f64 d*v:1~_, [a]"),
-        row(SM_20_20, "ldu{.global}{.v2}.f64 d*v:1~_, [a]"),
-        row(SM_13, "st{.weak}{.stss}{.stcop}{.v2}.f64 [a], b*v:1~"),
-        row(SM_13, "st{.weak}{.global}{.stcop|evict1}{.L2::cache_hint}{.v2}.f64 [a], b*v:1~{, cache-policy:u64?L2::cache_hint}"),
-        row(SM_13, "st.volatile{.global|shared|shared::cta|shared::cluster}{.v2}.f64 [a], b*v:1~"),
-        row(LOCAL_91, "st.volatile.local{.v2}.f64 [a], b*v:1~"),
-        row(SM_13, "st.relaxed|release.scope{.global}{.evict1}{.L2::cache_hint}{.v2}.f64 [a], b*v:1~{, cache-policy:u64?L2::cache_hint}"),
-        row(SM_13, "st.relaxed|release.scope.shared_ss{.v2}.f64 [a], b*v:1~"),
-        row(SM_13, "st.mmio.relaxed.sys{.global}.f64 [a], b:1~"),
-        row(SM_70_93, "st.mmio.release.sys{.global}.f64 [a], b:1~"),
+        row(ANY, "ld{.weak}{.ss}{.cop}{.v2}.v64 d*v:1~_, [a]"),
+        row(ANY, "ld{.weak}{.global}{.cop|evict1}{.L2::cache_hint}{.prefetch_size}{.v2}.v64 d*v:1~_, [a]{, cache-policy:u64?L2::cache_hint}"),
+        row(ANY, "ld.volatile{.global}{.prefetch_size}{.v2}.v64 d*v:1~_, [a]"),
+        row(ANY, "ld.volatile.shared_ss{.v2}.v64 d*v:1~_, [a]"),
+        row(LOCAL_91, "ld.volatile.local{.v2}.v64 d*v:1~_, [a]"),
+        row(ANY, "ld.relaxed|acquire.scope{.global}{.evict1}{.L2::cache_hint}{.prefetch_size}{.v2}.v64 d*v:1~_, [a]{, cache-policy:u64?L2::cache_hint}"),
+        row(ANY, "ld.relaxed|acquire.scope.shared_ss{.v2}.v64 d*v:1~_, [a]"),
+        row(ANY, "ld.mmio.relaxed.sys{.global}.v64 d:1~, [a]"),
+        row(SM_70_93, "ld.mmio.acquire.sys{.global}.v64 d:1~, [a]"),
+        row(SM_32_31, "ld.global{.ca|cg|cs|evict1}.nc{.L2::cache_hint}{.prefetch_size}{.v2}.v64 d*v:1~_, [a]{, cache-policy:u64?L2::cache_hint}"),
+        row(SM_90_94, "ld{.global}.proxy::readonly{.v2}.v64 d*v:1~_, [a]"),
+        row(SM_90_94, "ld.global.nc.proxy::readonly{.v2}.v64 d*v:1~_, [a]"),
+        row(SM_20_20, "ldu{.global}{.v2}.v64 d*v:1~_, [a]"),
+        row(ANY, "st{.weak}{.stss}{.stcop}{.v2}.v64 [a], b*v:1~"),
+        row(ANY, "st{.weak}{.global}{.stcop|evict1}{.L2::cache_hint}{.v2}.v64 [a], b*v:1~{, cache-policy:u64?L2::cache_hint}"),
+        row(ANY, "st.volatile{.global|shared|shared::cta|shared::cluster}{.v2}.v64 [a], b*v:1~"),
+        row(LOCAL_91, "st.volatile.local{.v2}.v64 [a], b*v:1~"),
+        row(ANY, "st.relaxed|release.scope{.global}{.evict1}{.L2::cache_hint}{.v2}.v64 [a], b*v:1~{, cache-policy:u64?L2::cache_hint}"),
+        row(ANY, "st.relaxed|release.scope.shared_ss{.v2}.v64 [a], b*v:1~"),
+        row(ANY, "st.mmio.relaxed.sys{.global}.v64 [a], b:1~"),
+        row(SM_70_93, "st.mmio.release.sys{.global}.v64 [a], b:1~"),
 
         // 128 bits.
         row(SM_70_83, "ld{.weak}{.ss}{.cop}.b128 d:1~, [a]"),

@@ -125,11 +125,13 @@ gates! {
     SM_70_82 From 70 8 2;
     SM_70_83 From 70 8 3;
     SM_72_63 From 72 6 3;
+    SM_72_65 From 72 6 5;
     SM_75_63 From 75 6 3;
     SM_75_65 From 75 6 5;
     SM_75_70 From 75 7 0;
     SM_75_74 From 75 7 4;
     SM_75_78 From 75 7 8;
+    SM_75_81 From 75 8 1;
     SM_80_70 From 80 7 0;
     SM_80_71 From 80 7 1;
     SM_80_74 From 80 7 4;
@@ -138,6 +140,7 @@ gates! {
     SM_70_61 From 70 6 1;
     SM_70_64 From 70 6 4;
     SM_80_80 From 80 8 0;
+    SM_80_81 From 80 8 1;
     SM_80_85 From 80 8 5;
     SM_89_84 From 89 8 4;
     SM_89_85 From 89 8 5;
@@ -165,7 +168,7 @@ gates! {
 }
 
 /// Gates that a word brings wherever it stands with one of these opcodes (all, if none is named). `s8+u8` is
-/// two words together.
+/// two words together, and `ftz+f64.f32` a word together with two that follow one another.
 #[rustfmt::skip]
 const WORDS: &[(&str, &str, Gates)] = &[
     ("ld st ldu atom red ldmatrix cp multimem", "L2::cache_hint",         SM_80_74),
@@ -186,6 +189,9 @@ const WORDS: &[(&str, &str, Gates)] = &[
     ("add sub mul",    "rm+f32 rp+f32",                                   SM_20),
     ("add sub mul mad abs neg min max set setp slct div rcp sqrt rsqrt sin cos lg2 ex2", "ftz", ANY_14),
     ("div rcp sqrt rsqrt sin cos lg2 ex2", "approx full",                 ANY_14),
+    ("cvt",            "ftz+f64.f32 ftz+f32.u8 ftz+f32.s8 ftz+u64.f32 ftz+s64.f32", ANY_15),
+    ("cvt",            "ftz",                                             ANY_14),
+    ("ld ldu st mov selp slct", "f64",                                    SM_13),
     ("suld sust sured", "clamp zero",                                     ANY_20),
     ("ld",             "proxy::readonly",                                 SM_90_94),
     ("cp",             "cta_group::1 cta_group::2",                       CTA_GROUP),
@@ -232,10 +238,16 @@ pub(crate) fn word_gates(opcode: Opcode, words: &[Modifier]) -> Vec<Gate> {
         }
         for caller in callers.split(' ') {
             let (word, other) = caller.split_once('+').unwrap_or((caller, caller));
-            let stands = |name: &str| words.iter().any(|word| word.name() == name);
+            let stands = |names: &str| follow_one_another(words, names);
             let both = stands(word) && stands(other);
             gates.extend(both.then_some(Gate { word: Some(word), any_of, removed: None }));
         }
     }
     gates
+}
+
+/// Whether words with these names, between dots, stand one after another.
+fn follow_one_another(words: &[Modifier], names: &str) -> bool {
+    let count = names.split('.').count();
+    words.windows(count).any(|words| words.iter().map(|word| word.name()).eq(names.split('.')))
 }

@@ -1,15 +1,17 @@
 //! The rows of the instruction table, one file per section of PTX ISA chapter 9.
 //!
-//! The language is that of `instruction/row.rs`. Where the manual and the assembler disagree the row is the
+//! The language is that of `row/language.rs`. Where the manual and the assembler disagree the row is the
 //! assembler's, which is what users meet. A form may be covered by several rows, which then are alternatives:
 //! they differ in their operands.
 
 mod gates;
+mod index;
 
 mod async_copy;
 mod atomics;
 mod compare;
 mod control;
+mod convert;
 mod data_movement;
 mod fabric;
 mod float;
@@ -31,10 +33,10 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::Type;
-use crate::cvt::Modifier;
 use crate::row::Section;
 
 pub(crate) use gates::word_gates;
+pub(crate) use index::rows;
 
 /// Every section.
 pub(crate) const SECTIONS: &[&Section] = &[
@@ -44,6 +46,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &compare::SECTION,
     &logic::SECTION,
     &data_movement::SECTION,
+    &convert::SECTION,
     &async_copy::SECTION,
     &texture::SECTION,
     &surface::SECTION,
@@ -70,13 +73,8 @@ pub(crate) const SETS: &[(&str, &str)] = &[
     ("boolop", "and or xor"),
 ];
 
-/// Words that the assembler knows, in any place, beyond those of the rows.
-const OTHER_WORDS: &[&str] = &[];
-
 static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     let mut words: HashSet<&'static str> = Type::ALL.iter().map(|ty| ty.name()).collect();
-    words.extend(Modifier::ALL.iter().map(|modifier| modifier.name()));
-    words.extend(OTHER_WORDS);
     for section in SECTIONS {
         for (_, members) in section.sets.iter().chain(SETS) {
             words.extend(members.split(' '));

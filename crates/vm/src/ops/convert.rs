@@ -27,7 +27,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
     if let Some(kernels) = common(shape) {
         return Some((kernels, 0));
     }
-    let form = Form::parse(&shape.words.iter().map(|word| word.name()).collect::<Vec<_>>().join(".")).ok()?;
+    let form = Form::from_words(&shape.words)?;
     let place = FORMS.iter().position(|ready| ready.form == form)?;
     FORMS[place].can_run().then_some(())?;
     Some((kernel!(|frame, inst, mask| convert(frame, inst, mask)), u32::try_from(place).ok()?))

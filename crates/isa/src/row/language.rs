@@ -7,8 +7,9 @@
 //! mul.wide.type                    d:wide, a, b
 //! ```
 //!
-//! Words are as in [`crate::pattern`]: `.word` must stand, `{.word}` may; one that a section's sets name
-//! stands for any member, and `.lo|hi` for either.
+//! The first word is the opcode. Of the others `.word` must stand and `{.word}` may; one that a section's sets name
+//! stands for any member, and `.lo|hi` for either. The order is that of the manual; which other orders the assembler
+//! takes is in `spelling.rs`.
 //!
 //! An operand is `name*count:type` and marks:
 //!
@@ -21,8 +22,9 @@
 //!   one, with its braces. `*v?` is a vector of any size
 //!   where no such word stands. `*i` are the offsets of an im2col copy; `*sm`, `*sc` and `*sd` are the metadata, the compressed and the dense
 //!   elements of structured sparsity; `*o` and `*g` are the offsets and derivatives of a texture's geometry.
-//! - Marks after the type: `~` wider registers too, `=` that very type, `_` the sink `_` may stand, `&` a
-//!   variable's address too (and with `mov` a special register, but not as a float), `^` an address-sized register.
+//! - Marks after the type: `~` wider registers too, unless a type word of the form is a format that no variable can
+//!   have; `=` that very type, `#` any register of the size, `^` an address-sized register; `_` the sink `_` may stand,
+//!   `&` a variable's address too, `$` a special register too, but not for a float.
 //! - `@s` at the end: a byte or half of the register may be named (`a.b0`); `@h` and `@b` two halves or four bytes
 //!   of a SIMD video instruction's sources, `@hw` and `@bw` those of its destination that are written; with `-`, a
 //!   minus sign may stand.
@@ -36,14 +38,14 @@
 
 use std::fmt;
 
-use super::fit::Selector;
-use super::words::in_name;
-use super::{Modifier, Opcode};
-use crate::row::Row;
+use super::Row;
+use crate::mnemonic::{Modifier, Opcode, in_name};
+use crate::operand::{self, Access, Fit, Forms, Selector};
+use crate::{Class, Type};
 
 /// One place for a word: any of these, or none if it is optional.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     pub choices: Vec<Modifier>,
     pub optional: bool,
 }
@@ -57,7 +59,7 @@ impl Slot {
 
 /// A row, read.
 #[derive(Clone, Debug)]
-pub(super) struct Parsed {
+pub(crate) struct Parsed {
     pub slots: Vec<Slot>,
     pub operands: Vec<Operand>,
     pub row: Row,
@@ -67,21 +69,22 @@ pub(super) struct Parsed {
 
 /// An operand of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Operand {
-    pub shape: Shape,
+pub(crate) struct Operand {
+    pub kind: Kind,
     pub presence: Presence,
 }
 
 /// When an operand stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Presence {
+pub(crate) enum Presence {
     Always,
     Optional,
     With(Modifier),
 }
 
+/// What stands for an operand.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Shape {
+pub(crate) enum Kind {
     Value(Value),
     Pair(Value, Value, bool),
     /// The part after the colon, if there is one.
@@ -100,17 +103,16 @@ pub(super) enum Shape {
 
 /// A value operand as the row writes it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Value {
+pub(crate) struct Value {
     pub name: &'static str,
     pub register_only: bool,
     pub read_write: bool,
     pub count: Option<Count>,
     pub ty: Ty,
-    pub wider: bool,
-    pub exact: bool,
+    pub fit: Mark,
     pub sink: bool,
     pub address: bool,
-    pub address_sized: bool,
+    pub special: bool,
     pub minus: bool,
     pub selector: Selector,
 }
@@ -121,11 +123,80 @@ impl Value {
         let rest = self.name.strip_prefix(['d', 'p', 'q']);
         rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
     }
+
+    /// What is done with it.
+    pub fn access(&self) -> Access {
+        match (self.read_write, self.is_destination()) {
+            (true, _) => Access::ReadWrite,
+            (false, true) => Access::Write,
+            (false, false) => Access::Read,
+        }
+    }
+
+    /// The value that it is in a form with these type words; `None` if the form lacks the one that it refers to.
+    pub fn instantiate(&self, types: &[Type], access: Access) -> Option<operand::Value> {
+        let ty = match self.ty {
+            Ty::Word(index) => *types.get(index)?,
+            Ty::Wide => twice_as_wide(*types.first()?)?,
+            Ty::Fixed(ty) => ty,
+        };
+        let declarable = || types.iter().all(|ty| ty.is_fundamental());
+        let fit = match (self.fit, self.ty) {
+            (Mark::Wider, Ty::Fixed(_)) => Fit::Wider,
+            (Mark::Wider, _) if declarable() => Fit::Wider,
+            (Mark::Exact, _) => Fit::Exact,
+            (Mark::Sized, _) => Fit::Sized,
+            (Mark::AddressSized, _) => Fit::AddressSized,
+            (_, Ty::Word(_) | Ty::Wide) => Fit::Typed,
+            (_, Ty::Fixed(_)) => Fit::Fixed,
+        };
+        let source = access == Access::Read;
+        // There are no constants of 16-bit floats and of packed types.
+        let writable = ty.is_fundamental() && !matches!(ty, Type::F16 | Type::F16x2);
+        Some(operand::Value {
+            ty,
+            fit,
+            forms: Forms {
+                register: true,
+                immediate: source && writable && !self.register_only,
+                address: self.address,
+                special: self.special && ty.class() != Class::Float,
+                negated: source && ty == Type::Pred,
+                sink: self.sink,
+                minus: self.minus,
+                selector: self.selector,
+            },
+        })
+    }
+}
+
+fn twice_as_wide(ty: Type) -> Option<Type> {
+    Some(match ty {
+        Type::U16 => Type::U32,
+        Type::S16 => Type::S32,
+        Type::U32 => Type::U64,
+        Type::S32 => Type::S64,
+        _ => return None,
+    })
+}
+
+/// Which registers the row lets stand beside those of the type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    None,
+    /// `~`
+    Wider,
+    /// `=`
+    Exact,
+    /// `#`
+    Sized,
+    /// `^`
+    AddressSized,
 }
 
 /// How many elements a vector has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Count {
+pub(crate) enum Count {
     /// Any of these; and whether a single value may stand without braces.
     Fixed { counts: Vec<u8>, bare: bool },
     /// That many times what `.v4` or `.x4` say; and whether one is a vector too.
@@ -146,19 +217,19 @@ pub(super) enum Count {
 
 /// The operands of structured sparsity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sparse {
+pub(crate) enum Sparse {
     Metadata,
     Compressed,
     Dense,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ty {
+pub(crate) enum Ty {
     /// The type word of this index.
     Word(usize),
     /// Twice the width of the first type word.
     Wide,
-    Fixed(crate::Type),
+    Fixed(Type),
 }
 
 /// Why a line is no row. The lines are part of the program, so this is for its authors.
@@ -177,12 +248,12 @@ impl fmt::Display for RowError {
 }
 
 /// The opcode of a row.
-pub(super) fn opcode(line: &'static str) -> &'static str {
+pub(crate) fn opcode(line: &'static str) -> &'static str {
     &line[..line.find(['.', '{', ' ']).unwrap_or(line.len())]
 }
 
 /// Reads a row.
-pub(super) fn parse(row: &Row, sets: &[&'static [(&'static str, &'static str)]]) -> Result<Parsed, RowError> {
+pub(crate) fn parse(row: &Row, sets: &[&'static [(&'static str, &'static str)]]) -> Result<Parsed, RowError> {
     let line = row.line;
     let error = |at| RowError { line, at };
     let (head, operands) = line.split_once(' ').unwrap_or((line, ""));
@@ -254,7 +325,7 @@ fn parse_operands(mut rest: &'static str) -> Result<Vec<Operand>, &'static str> 
             None if optional => Presence::Optional,
             None => Presence::Always,
         };
-        operands.push(Operand { shape: parse_operand(text).ok_or(text)?, presence });
+        operands.push(Operand { kind: parse_operand(text).ok_or(text)?, presence });
         // The comma before a mandatory operand; that of an optional one is inside its braces.
         rest = after.trim_start();
         rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
@@ -290,47 +361,47 @@ fn operand_end(text: &str) -> usize {
     text.find(',').map_or(optional, |comma| comma.min(optional))
 }
 
-fn parse_operand(text: &'static str) -> Option<Shape> {
+fn parse_operand(text: &'static str) -> Option<Kind> {
     match text {
-        "label" => return Some(Shape::Label),
-        "_" => return Some(Shape::Sink),
-        "call" => return Some(Shape::Call),
+        "label" => return Some(Kind::Label),
+        "_" => return Some(Kind::Sink),
+        "call" => return Some(Kind::Call),
         _ => {}
     }
     if let Some(inner) = text.strip_prefix('[') {
         return parse_address(inner.strip_suffix(']')?);
     }
     if let Some(inner) = text.strip_prefix('#') {
-        let Some((name, range)) = inner.split_once(':') else { return Some(Shape::Immediate(inner, None)) };
+        let Some((name, range)) = inner.split_once(':') else { return Some(Kind::Immediate(inner, None)) };
         let (least, most) = range.split_once("..")?;
-        return Some(Shape::Immediate(name, Some((least.parse().ok()?, most.parse().ok()?))));
+        return Some(Kind::Immediate(name, Some((least.parse().ok()?, most.parse().ok()?))));
     }
     if let Some((first, second)) = text.split_once("{|") {
         let second = parse_value(second.strip_suffix('}')?)?;
-        return Some(Shape::Pair(parse_value(first)?, second, true));
+        return Some(Kind::Pair(parse_value(first)?, second, true));
     }
     if let Some((first, second)) = text.split_once('|') {
-        return Some(Shape::Pair(parse_value(first)?, parse_value(second)?, false));
+        return Some(Kind::Pair(parse_value(first)?, parse_value(second)?, false));
     }
-    parse_value(text).map(Shape::Value)
+    parse_value(text).map(Kind::Value)
 }
 
-fn parse_address(inner: &'static str) -> Option<Shape> {
+fn parse_address(inner: &'static str) -> Option<Kind> {
     let (what, coordinates) = inner.split_once(' ').map_or((inner, None), |(what, rest)| (what, Some(rest)));
     let coordinates = match coordinates {
         Some(text) => Some(parse_value(text)?),
         None => None,
     };
     Some(match what {
-        "tex" => Shape::Texture(coordinates),
-        "surf" => Shape::Surface(coordinates),
-        "sampler" => Shape::Sampler,
-        "tensor" => Shape::Tensor,
-        "fabric" => Shape::Fabric(false),
-        "fabric::counted" => Shape::Fabric(true),
+        "tex" => Kind::Texture(coordinates),
+        "surf" => Kind::Surface(coordinates),
+        "sampler" => Kind::Sampler,
+        "tensor" => Kind::Tensor,
+        "fabric" => Kind::Fabric(false),
+        "fabric::counted" => Kind::Fabric(true),
         _ => match what.split_once(':') {
-            Some((name, space)) => Shape::Address(name, Some(space)),
-            None => Shape::Address(what, None),
+            Some((name, space)) => Kind::Address(name, Some(space)),
+            None => Kind::Address(what, None),
         },
     })
 }
@@ -341,7 +412,7 @@ fn parse_value(text: &'static str) -> Option<Value> {
     let (text, part) = text.split_once('@').unwrap_or((text, ""));
     let (part, minus) = part.strip_suffix('-').map_or((part, false), |part| (part, true));
     let selector = parse_selector(part)?;
-    let marks_at = text.find(['~', '=', '_', '&', '^']).unwrap_or(text.len());
+    let marks_at = text.find(['~', '=', '#', '^', '_', '&', '$']).unwrap_or(text.len());
     let (text, marks) = text.split_at(marks_at);
     let (text, ty) = match text.split_once(':') {
         Some((text, ty)) => (text, parse_type(ty)?),
@@ -352,17 +423,18 @@ fn parse_value(text: &'static str) -> Option<Value> {
         None => (text, None),
     };
     let mark = |mark: char| marks.contains(mark);
+    let fits = [('~', Mark::Wider), ('=', Mark::Exact), ('#', Mark::Sized), ('^', Mark::AddressSized)];
+    let fit = fits.into_iter().find(|(sign, _)| mark(*sign)).map_or(Mark::None, |(_, fit)| fit);
     (!name.is_empty()).then_some(Value {
         name,
         register_only,
         read_write,
         count,
         ty,
-        wider: mark('~'),
-        exact: mark('='),
+        fit,
         sink: mark('_'),
         address: mark('&'),
-        address_sized: mark('^'),
+        special: mark('$'),
         minus,
         selector,
     })
@@ -384,7 +456,7 @@ fn parse_type(text: &str) -> Option<Ty> {
     match text {
         "wide" => Some(Ty::Wide),
         "1" | "2" | "3" | "4" | "5" => text.parse::<usize>().ok().map(|index| Ty::Word(index - 1)),
-        _ => crate::Type::from_name(text).map(Ty::Fixed),
+        _ => Type::from_name(text).map(Ty::Fixed),
     }
 }
 

@@ -1,4 +1,4 @@
-//! How the assembler reads a mnemonic's words.
+//! How the assembler reads a mnemonic's words, and which rows they match.
 //!
 //! The manual gives one order. The assembler knows names of several words (`mul.lo`, `cp.async.bulk.tensor`),
 //! whose words stand right after the opcode, and takes the other words in any order, as long as types keep
@@ -6,156 +6,69 @@
 //! another (`.row.col`). All of this was measured.
 
 use crate::Type;
+use crate::mnemonic::{Modifier, Opcode, Space, in_name};
+use crate::row::language::{Parsed, Slot};
 
-use super::Space;
-
-/// The assembler's names of more than one word. Where one is the beginning of another, both are names.
-const NAMES: &[&str] = &[
-    "applypriority.async.bulk",
-    "applypriority.async.bulk.tensor",
-    "bar.cta",
-    "bar.cta.red",
-    "bar.red",
-    "bar.warp",
-    "barrier.cluster.arrive",
-    "barrier.cluster.wait",
-    "barrier.cta",
-    "barrier.cta.red",
-    "barrier.red",
-    "brx.idx",
-    "clmad.hi",
-    "clmad.lo",
-    "clusterlaunchcontrol.query_cancel",
-    "clusterlaunchcontrol.try_cancel.async",
-    "cp.async",
-    "cp.async.bulk",
-    "cp.async.bulk.commit_group",
-    "cp.async.bulk.prefetch",
-    "cp.async.bulk.prefetch.tensor",
-    "cp.async.bulk.tensor",
-    "cp.async.bulk.wait_group",
-    "cp.async.commit_group",
-    "cp.async.mbarrier.arrive",
-    "cp.async.wait_all",
-    "cp.async.wait_group",
-    "cp.reduce.async.bulk",
-    "cp.reduce.async.bulk.tensor",
-    "createpolicy.cvt",
-    "createpolicy.fractional",
-    "createpolicy.range",
-    "cvta.to",
-    "div.full",
-    "dp2a.hi",
-    "dp2a.lo",
-    "fabric.submit",
-    "fabric.try_get.async",
-    "fabric.try_pullred.async",
-    "fabric.try_put.async",
-    "fabric.try_red.async",
-    "fabric.wait",
-    "fence.proxy",
-    "mad.hi",
-    "mad.lo",
-    "mad.wide",
-    "mad24.hi",
-    "mad24.lo",
-    "madc.hi",
-    "madc.lo",
-    "mbarrier.arrive",
-    "mbarrier.arrive.expect_tx",
-    "mbarrier.arrive_drop",
-    "mbarrier.arrive_drop.expect_tx",
-    "mbarrier.check_layout",
-    "mbarrier.complete_tx",
-    "mbarrier.expect_tx",
-    "mbarrier.init",
-    "mbarrier.inval",
-    "mbarrier.pending_count",
-    "mbarrier.test_wait",
-    "mbarrier.test_wait.parity",
-    "mbarrier.try_wait",
-    "mbarrier.try_wait.parity",
-    "membar.proxy",
-    "mul.hi",
-    "mul.lo",
-    "mul.wide",
-    "mul24.hi",
-    "mul24.lo",
-    "multimem.cp.async.bulk",
-    "multimem.cp.reduce.async.bulk",
-    "multimem.ld_reduce",
-    "multimem.red",
-    "multimem.red.async",
-    "multimem.st",
-    "multimem.st.async",
-    "red.async",
-    "setmaxnreg.dec",
-    "setmaxnreg.inc",
-    "shf.l",
-    "shf.r",
-    "st.async",
-    "st.bulk",
-    "suld.b",
-    "sured.b",
-    "sured.p",
-    "sust.b",
-    "sust.p",
-    "tensormap.cp_fenceproxy",
-    "tensormap.replace",
-    "tex.base",
-    "tex.grad",
-    "tex.level",
-    "tcgen05.alloc",
-    "tcgen05.commit",
-    "tcgen05.cp",
-    "tcgen05.dealloc",
-    "tcgen05.fence::after_thread_sync",
-    "tcgen05.fence::before_thread_sync",
-    "tcgen05.ld",
-    "tcgen05.ld.red",
-    "tcgen05.ld.red.spcompress",
-    "tcgen05.ld.spcompress",
-    "tcgen05.mma",
-    "tcgen05.mma.ws",
-    "tcgen05.relinquish_alloc_permit",
-    "tcgen05.shift",
-    "tcgen05.st",
-    "tcgen05.wait::ld",
-    "tcgen05.wait::st",
-    "txq.level",
-    "wgmma.commit_group",
-    "wgmma.fence",
-    "wgmma.mma_async",
-    "wgmma.mma_async.sp",
-    "wgmma.wait_group",
-    "wmma.load.a",
-    "wmma.load.b",
-    "wmma.load.c",
-    "wmma.mma",
-    "wmma.store.d",
-];
-
-/// How many of the words belong to the name: those of the longest name that they begin with.
-pub(super) fn in_name(opcode: &str, words: &[&str]) -> usize {
-    let length = |name: &str| {
-        let Some(rest) = name.strip_prefix(opcode).and_then(|rest| rest.strip_prefix('.')) else {
-            return 0;
-        };
-        let mut parts = rest.split('.');
-        let count = parts.clone().count();
-        let stand =
-            words.len() >= count && words.iter().all(|word| parts.next().is_none_or(|part| part == *word));
-        if stand { count } else { 0 }
-    };
-    NAMES.iter().map(|name| length(name)).max().unwrap_or(0)
+/// A mnemonic's words as the assembler reads them.
+pub(crate) struct Spelling<'a> {
+    /// How many of them belong to the name.
+    named: usize,
+    /// The words; `None` for one that only repeats another.
+    words: Vec<Option<(&'a str, Order)>>,
 }
 
-/// Whether a word is only ever part of this opcode's name.
-pub(super) fn names_word(opcode: &str, word: &str) -> bool {
-    NAMES.iter().any(|name| {
-        let mut parts = name.split('.');
-        parts.next() == Some(opcode) && parts.any(|part| part == word)
-    })
+impl<'a> Spelling<'a> {
+    /// Reads the words after an opcode.
+    pub fn new(opcode: Opcode, words: &[&'a str]) -> Spelling<'a> {
+        let read = |at: usize| (!is_idle(opcode.name(), words, at)).then(|| (words[at], order(words[at])));
+        Spelling { named: in_name(opcode.name(), words), words: (0..words.len()).map(read).collect() }
+    }
+
+    /// The words in the row's order, if the row covers them: a backtracking search over its slots.
+    pub fn matches(&self, row: &Parsed) -> Option<Vec<Modifier>> {
+        if self.named != row.named {
+            return None;
+        }
+        let mut given = self.words.clone();
+        let mut taken = Vec::with_capacity(given.len());
+        for (slot, word) in row.slots.iter().zip(&mut given).take(self.named) {
+            let (word, _) = word.take()?;
+            taken.push(slot.choice(word)?);
+        }
+        fill(&row.slots[self.named..], &mut given, &mut taken).then_some(taken)
+    }
+}
+
+/// Puts the remaining words into the remaining slots. A slot takes the first word that fits it, of types and
+/// spaces only the first that is left; it is tried without one last.
+fn fill(slots: &[Slot], given: &mut [Option<(&str, Order)>], taken: &mut Vec<Modifier>) -> bool {
+    let Some((slot, rest)) = slots.split_first() else { return given.iter().all(Option::is_none) };
+    if given.iter().flatten().count() > slots.len() {
+        return false;
+    }
+    let (mut type_passed, mut space_passed, mut layout_passed) = (false, false, false);
+    for at in 0..given.len() {
+        let Some((word, order)) = given[at] else { continue };
+        let passed = match order {
+            Order::Type => std::mem::replace(&mut type_passed, true),
+            Order::Space => std::mem::replace(&mut space_passed, true),
+            Order::Layout => std::mem::replace(&mut layout_passed, true),
+            Order::Free => false,
+        };
+        if passed {
+            continue;
+        }
+        let Some(choice) = slot.choice(word) else { continue };
+        given[at] = None;
+        taken.push(choice);
+        if fill(rest, given, taken) {
+            return true;
+        }
+        taken.pop();
+        given[at] = Some((word, order));
+        break;
+    }
+    slot.optional && fill(rest, given, taken)
 }
 
 /// Words that may stand several times to no effect.
@@ -194,7 +107,7 @@ const FORMATS: &[&str] = &["b8x16", "b6x16_p32", "b4x16_p64"];
 
 /// Whether the word at this place says nothing: it repeats an earlier one that may be repeated, or the assembler
 /// passes over it with this opcode.
-pub(super) fn is_idle(opcode: &str, words: &[&str], at: usize) -> bool {
+pub(crate) fn is_idle(opcode: &str, words: &[&str], at: usize) -> bool {
     let word = words[at];
     let repeats = REPEATABLE.contains(&word) && words[..at].contains(&word);
     let alone = |kind: &[&str]| words.iter().filter(|word| kind.contains(word)).count() == 1;
@@ -237,7 +150,7 @@ pub(super) fn is_idle(opcode: &str, words: &[&str], at: usize) -> bool {
 
 /// The kinds of word whose order among themselves counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     Type,
     Space,
     /// `.row` and `.col`; and the formats `.b8x16` and `.b6x16_p32`, which never meet them.
@@ -245,7 +158,7 @@ pub(super) enum Order {
     Free,
 }
 
-pub(super) fn order(word: &str) -> Order {
+pub(crate) fn order(word: &str) -> Order {
     if Type::from_name(word).is_some() || word == "b1" {
         Order::Type
     } else if Space::from_name(word).is_some() {

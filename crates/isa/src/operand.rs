@@ -3,8 +3,18 @@
 //! PTX ISA sections 5.2.1 (compatible types), 5.2.5 (what holds packed types) and 9.4.1 (operands wider
 //! than the instruction's type). Where the assembler is freer, as with `.f16x2` registers, so is this.
 
-use crate::cvt::{Form, OperandName};
 use crate::{Class, Type};
+
+/// What is done with an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It is a source.
+    Read,
+    /// It is a destination.
+    Write,
+    /// It is both (`wgmma`'s accumulator).
+    ReadWrite,
+}
 
 /// How exactly a register's type must be the wanted one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +31,8 @@ pub enum Fit {
     Exact,
     /// Integers and bits of 32 or 64 bits: an address in a register.
     AddressSized,
-    /// As `cvt`'s table says.
-    Convert(Form, OperandName),
+    /// Any register of the size; a predicate counts as 32 bits.
+    Sized,
 }
 
 /// The kinds of number that can be written.
@@ -141,7 +151,10 @@ fn fits(ty: Type, fit: Fit, register: Type) -> bool {
             let integer = register.is_int() || register.class() == Class::Bits;
             return integer && matches!(register.bits(), 32 | 64);
         }
-        Fit::Convert(form, operand) => return form.accepts(operand, register),
+        Fit::Sized => {
+            let bits = if register == Type::Pred { 32 } else { register.bits() };
+            return bits == ty.bits();
+        }
         Fit::Typed | Fit::Fixed | Fit::Wider => {}
     }
     if !ty.is_fundamental() {

@@ -1,5 +1,6 @@
-//! A row of the instruction table as data: its line, and where its forms exist. The language of the lines is that of
-//! `instruction/row.rs`.
+//! A row of the instruction table as data: its line, and where its forms exist. [`language`] reads the lines.
+
+pub(crate) mod language;
 
 use crate::availability::{self, Availability};
 use crate::{Target, Version};
