@@ -4,12 +4,13 @@
 #![allow(dead_code, missing_docs, reason = "only the tests use it")]
 
 extern crate self as softwarp_num;
+extern crate self as softwarp_units;
 
-#[path = "../../../crates/vm/src/lanes.rs"]
+#[path = "../../../crates/units/src/lanes.rs"]
 pub mod lanes;
 
+pub mod alu;
 pub mod memory;
-pub mod ops;
 
 /// As in `num`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +18,27 @@ pub enum Level {
     Baseline,
     Avx2,
     Avx512,
+}
+
+impl Level {
+    /// The level that was detected.
+    pub fn current() -> Level {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2");
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq");
+            match (avx2, avx512) {
+                (true, true) => Level::Avx512,
+                (true, false) => Level::Avx2,
+                _ => Level::Baseline,
+            }
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        Level::Baseline
+    }
 }
 
 /// A race, which ThreadSanitizer must find: otherwise the other tests say nothing.

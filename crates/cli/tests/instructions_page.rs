@@ -107,10 +107,10 @@ fn single_forms() -> Vec<String> {
     let form = |row: &Json| row["form"].as_str().map(str::to_owned);
     let mut forms: Vec<String> = Vec::new();
     for file in FORMS {
-        forms.extend(rows(&format!("../vm/tests/golden/{file}")).iter().filter_map(form));
+        forms.extend(rows(&format!("../units/tests/golden/{file}")).iter().filter_map(form));
     }
     for file in LISTS {
-        let file = std::fs::File::open(here("../vm/tests/golden").join(file)).expect("a recording");
+        let file = std::fs::File::open(here("../units/tests/golden").join(file)).expect("a recording");
         let mut first = Vec::new();
         let mut lines = BufReader::new(flate2::read::GzDecoder::new(file));
         lines.read_until(b'\n', &mut first).expect("a line");

@@ -69,4 +69,5 @@ pub use softwarp_isa as isa;
 pub use softwarp_num as num;
 pub use softwarp_syntax as syntax;
 pub use softwarp_tensor as tensor;
+pub use softwarp_units as units;
 pub use softwarp_vm as vm;

@@ -9,7 +9,7 @@ use std::process::Command;
 const FLOORS: &[&[&str]] = &[
     &["softwarp-num"],
     &["softwarp-isa", "softwarp-tensor"],
-    &["softwarp-syntax"],
+    &["softwarp-syntax", "softwarp-units"],
     &["softwarp-check"],
     &["softwarp-image"],
     &["softwarp-vm"],

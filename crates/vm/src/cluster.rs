@@ -11,12 +11,12 @@ use crate::account::Charge;
 use crate::cta::{Cta, Turn};
 use crate::fault::{Fault, FaultKind, Waiting};
 use crate::grid::Launch;
-use crate::lanes::LANES;
 use crate::memory::RESERVED;
 use crate::memory::cell::Cells;
 use crate::sanitize::init::Written;
 use crate::stats::Watch;
 use crate::warp::cost::zeroing;
+use softwarp_units::lanes::LANES;
 use std::cell::Cell;
 
 /// How many turns each CTA gets while they only poll, before another cluster gets its turn.

@@ -7,11 +7,11 @@
 use crate::cluster::Common;
 use crate::fault::{Fault, FaultKind, Waiting};
 use crate::grid::Launch;
-use crate::lanes::{LANES, lanes};
 use crate::memory::RESERVED;
 use crate::memory::cell::Piece;
 use crate::stats::Watch;
 use crate::warp::{Env, HINTS, PIECES, Products, Progress, Warp};
+use softwarp_units::lanes::{LANES, lanes};
 
 /// The barriers of a CTA.
 pub(crate) const BARRIERS: u32 = 16;

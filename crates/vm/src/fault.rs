@@ -1,11 +1,11 @@
 //! What stops a launch: bad accesses, traps, deadlocks, limits; and everything needed to say where.
 
 use crate::account::Refused;
-use crate::mbarrier::Misuse;
 use crate::program::Memory;
 use crate::texture::Geometry;
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
+use softwarp_units::mbarrier::Misuse;
 
 /// A launch that was stopped.
 #[derive(Clone, Debug, PartialEq)]

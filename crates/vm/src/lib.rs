@@ -6,17 +6,10 @@
 pub mod account;
 pub mod device;
 pub mod fault;
-#[doc(hidden)]
-pub mod lanes;
 pub mod launch;
 #[doc(hidden)]
 pub mod lower;
-#[doc(hidden)]
-pub mod matrix;
-pub mod mbarrier;
 pub mod memory;
-#[doc(hidden)]
-pub mod ops;
 #[doc(hidden)]
 pub mod program;
 pub mod sanitize;

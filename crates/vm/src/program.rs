@@ -1,7 +1,7 @@
 //! The bytecode: functions as lists of operations over slots of a [`Frame`].
 //!
 //! Every operand is a slot: immediates are rows of constants that a frame begins with. Arithmetic is a pointer to
-//! the loop that does it ([`crate::ops`]); everything that leaves the frame (memory, control, other lanes and
+//! the loop that does it ([`softwarp_units::alu`]); everything that leaves the frame (memory, control, other lanes and
 //! warps) is a variant of [`Op`] that the warp interprets.
 //!
 //! Operations lie in the order of the text. A program counter is an index into [`Code::ops`], and the order also
@@ -19,17 +19,13 @@ mod order;
 pub mod plan;
 pub mod texture;
 
-pub use crate::ops::Kernel;
 pub use meet::{Barrier, BarrierOp, WarpOp, WarpOpKind};
 pub use memory::{Access, Address, Atomic, AtomicOp, Memory};
 pub use order::{Fence, Order, Scope, Semantics};
+pub use softwarp_units::alu::{Guard, Inst, Kernel, NONE};
 
-use crate::lanes::Frame;
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
-
-/// No slot.
-pub const NONE: u32 = u32::MAX;
 
 /// A program: what a kernel and everything it can call is lowered to.
 #[derive(Debug)]
@@ -107,55 +103,6 @@ impl Code {
         let after = self.locations.partition_point(|&(first, _)| first <= op);
         self.locations.get(after.wrapping_sub(1)).map(|&(_, location)| location)
     }
-}
-
-/// A guard: the lanes of a predicate, or those not in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guard {
-    /// The predicate's slot; [`NONE`] without a guard.
-    pub slot: u32,
-    /// `!`
-    pub negated: bool,
-}
-
-impl Guard {
-    /// None: all active lanes.
-    pub const ALWAYS: Guard = Guard { slot: NONE, negated: false };
-
-    /// Which of the active lanes pass.
-    #[inline(always)]
-    pub fn lanes(self, frame: &Frame, active: u32) -> u32 {
-        match (self.slot, self.negated) {
-            (NONE, _) => active,
-            (slot, false) => active & frame.predicate(slot),
-            (slot, true) => active & !frame.predicate(slot),
-        }
-    }
-}
-
-/// An arithmetic operation.
-#[derive(Clone, Copy, Debug)]
-pub struct Inst {
-    /// Its loop.
-    pub kernel: Kernel,
-    /// Slots of destinations, in the order of the operands; [`NONE`] for a second one that is left out or `_`.
-    /// (For `_` as the first there is a slot that nobody reads.) A register of 128 bits has its low half here and
-    /// its high half in the next slot. The loop reads all sources before it writes: they may be the same slots.
-    ///
-    /// The row is that of the operand's type: of 32-bit words up to 32 bits, with zeros above the type's bits.
-    /// Where the register is wider (`cvt.s8.s32` into 32 bits), an operation that extends follows.
-    pub d: [u32; 2],
-    /// Slots of sources, in the order of the operands, vectors element by element, immediates as rows of
-    /// constants; each in the rows of the operand's type. Bits above a type of fewer than 16 bits are anything,
-    /// above one of 16 bits zero. Operands that only constants can be (`immLut`) are in `extra` instead.
-    pub s: [u32; 5],
-    /// What the loop needs besides. The low half is what [`crate::ops::select`] gave. The high half is the `immLut`
-    /// of `lop3`; and of the video instructions four bits for each of d, a and b, lowest first: 0 for all of the
-    /// register, 1 to 4 for `.b0` to `.b3`, 5 and 6 for `.h0` and `.h1`; then a bit for each of a, b and c that is
-    /// negated. (Those on pairs and quads have their selectors in a fourth source: [`crate::ops::video`].)
-    pub extra: u32,
-    /// The guard.
-    pub guard: Guard,
 }
 
 /// An operation.

@@ -5,11 +5,11 @@
 
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
 use crate::grid::Launch;
-use crate::lanes::Frame;
 use crate::program::{Code, Op, Program};
 use crate::schedule::Random;
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
+use softwarp_units::lanes::Frame;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What has been executed.

@@ -1,9 +1,9 @@
 //! Mbarriers and asynchronous copies: what they do, what stops them, who is told to wait for ever.
 
 use softwarp_tensor::{Arch, Description, Element, Map, object};
+use softwarp_units::mbarrier::Misuse;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::{Fault, FaultKind, Problem, Use, What};
-use softwarp_vm::mbarrier::Misuse;
 use softwarp_vm::sanitize::{FindingKind, Sanitize, Until};
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 use softwarp_image::{FunctionId, Image, Unit};
 use softwarp_isa::instruction::Shape;
 use softwarp_syntax::{Lines, Severity};
-use softwarp_vm::lanes::Frame;
+use softwarp_units::lanes::Frame;
 use softwarp_vm::lower::{Lowering, Unsupported, lower_with};
 use softwarp_vm::program::{
     Access, BarrierOp, Callee, Code, Guard, Inst, Kernel, Location, Memory, NONE, Op, Program, Provided,

@@ -3,9 +3,9 @@
 mod small;
 
 use small::*;
+use softwarp_units::lanes::{Frame, LANES};
 use softwarp_vm::device::Launch;
 use softwarp_vm::fault::{FaultKind, Problem, Relative, What};
-use softwarp_vm::lanes::{Frame, LANES};
 use softwarp_vm::program::plan::{Plan, Start};
 use softwarp_vm::program::{
     Access, Address, Code, Guard, Inst, Kernel, Memory, NONE, Op, Program, Special, Step, WarpOp, WarpOpKind,

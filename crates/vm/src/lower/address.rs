@@ -5,7 +5,6 @@
 
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal, because};
-use super::kernels::Simple;
 use crate::program::cluster::ClusterOp;
 use crate::program::{Memory, NONE, Operands, Step};
 use crate::sanitize::bounds::TAGGED;
@@ -17,6 +16,7 @@ use softwarp_image::{Extent, ObjectId, Window};
 use softwarp_isa::instruction::Space;
 use softwarp_isa::{StateSpace, Type};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
+use softwarp_units::alu::simple::Simple;
 
 /// Where a variable is.
 #[derive(Clone, Copy, Debug)]

@@ -27,9 +27,9 @@
 
 use super::defined::{Names, is_needed, table};
 use super::slots::{Role, guard, visit};
-use crate::lanes::CARRY;
 use crate::program::defined::Table;
 use crate::program::{Guard, Op, Step};
+use softwarp_units::lanes::CARRY;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -8,7 +8,7 @@ use softwarp_syntax::tree::MnemonicId;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// How the loop for a form is found: [`crate::ops::select`], but for tests.
+/// How the loop for a form is found: [`softwarp_units::alu::select`], but for tests.
 pub type Select = fn(&Shape) -> Option<(Kernel, u32)>;
 
 /// A mnemonic, looked up.

@@ -21,7 +21,6 @@ mod form;
 mod forward;
 mod function;
 mod group;
-mod kernels;
 mod matrix;
 mod memory;
 mod moves;
@@ -40,13 +39,13 @@ pub(crate) use slots::guard;
 
 pub use form::Select;
 
-use crate::ops;
 use crate::program::{Code, NONE, Program};
 use form::Forms;
 use softwarp_check::checked::FuncId;
 use softwarp_check::{Checked, Settled};
 use softwarp_image::{FunctionId, Image, Windows};
 use softwarp_syntax::{Module, Span};
+use softwarp_units::alu;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -76,7 +75,7 @@ pub struct Unsupported {
 
 /// Lowers a kernel and everything that it can call.
 pub fn lower(units: &[Lowering<'_>], image: &Image, kernel: FunctionId) -> Result<Program, Vec<Unsupported>> {
-    lower_with(units, image, kernel, ops::select)
+    lower_with(units, image, kernel, alu::select)
 }
 
 /// The same with other loops for arithmetic, for tests.

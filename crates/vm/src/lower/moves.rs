@@ -2,11 +2,11 @@
 
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal, Register, because};
-use super::kernels::{self, Simple};
 use crate::program::NONE;
 use softwarp_check::Reference;
 use softwarp_isa::Type;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
+use softwarp_units::alu::simple::{self, Simple};
 
 impl Builder<'_, '_> {
     /// `mov`
@@ -173,9 +173,9 @@ impl Builder<'_, '_> {
             let at = n as u32 * bits;
             let (row, shift) = (source + at / 64, at % 64);
             match (ty.bits(), bits) {
-                (..=32, _) => self.simple(Simple::Extract32, d, &[source], kernels::bits(shift, bits)),
+                (..=32, _) => self.simple(Simple::Extract32, d, &[source], simple::bits(shift, bits)),
                 (_, 64) => self.simple(Simple::Move64, d, &[row], 0),
-                _ => self.simple(Simple::Extract64, d, &[row], kernels::bits(shift, bits)),
+                _ => self.simple(Simple::Extract64, d, &[row], simple::bits(shift, bits)),
             }
         }
         Ok(())

@@ -3,7 +3,6 @@
 
 use super::form::Form;
 use super::function::{Builder, Lowered, Refusal, Register, because};
-use super::kernels::{self, Simple};
 use super::special;
 use crate::program::{Guard, Kernel, NONE, Step};
 use softwarp_check::Reference;
@@ -12,6 +11,7 @@ use softwarp_isa::instruction::{Access, Kind, Signature};
 use softwarp_isa::{Class, Type};
 use softwarp_syntax::Module;
 use softwarp_syntax::tree::{At, Expr, ExprId, Literal, Operand, OperandKind, Range, Symbol, UnaryOp};
+use softwarp_units::alu::simple::{self, Simple};
 
 /// A destination while its instruction is lowered.
 #[derive(Clone, Copy, Debug)]
@@ -178,7 +178,7 @@ impl<'a> Builder<'_, 'a> {
 
     fn extracted(&mut self, simple: Simple, source: u32, bits: u32) -> u32 {
         let d = self.fresh(32);
-        self.simple_always(simple, d, &[source], kernels::bits(0, bits));
+        self.simple_always(simple, d, &[source], simple::bits(0, bits));
         d
     }
 
@@ -262,7 +262,7 @@ impl<'a> Builder<'_, 'a> {
     pub fn deliver(&mut self, destination: Destination) {
         let Some((register, ty)) = destination.wider else { return };
         let (slot, signed) = (destination.slot, ty.class() == Class::Signed);
-        let extra = kernels::signed(ty.bits().min(32), register.bits.min(32));
+        let extra = simple::signed(ty.bits().min(32), register.bits.min(32));
         match (register.bits, ty.bits(), signed) {
             (..=32, ..) => self.simple(Simple::Sign32, register.id, &[slot], extra),
             (_, ..=32, true) => self.simple(Simple::Sign64, register.id, &[slot], extra),
@@ -274,8 +274,8 @@ impl<'a> Builder<'_, 'a> {
                 false => self.wide_constant(0),
                 true => {
                     let (sign, high) = (self.fresh(32), self.fresh(64));
-                    self.simple_always(Simple::Extract64, sign, &[register.id], kernels::bits(63, 1));
-                    self.simple_always(Simple::Sign64, high, &[sign], kernels::signed(1, 32));
+                    self.simple_always(Simple::Extract64, sign, &[register.id], simple::bits(63, 1));
+                    self.simple_always(Simple::Sign64, high, &[sign], simple::signed(1, 32));
                     high
                 }
             };

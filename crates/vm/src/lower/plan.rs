@@ -1,12 +1,12 @@
 //! From a function's operations to its plan ([`crate::program::plan`]).
 
 use super::forward::Forwarded;
-use super::kernels::Simple;
-use crate::ops::fused::{Part, fuse};
 use crate::program::matrix::MatrixOp;
 use crate::program::plan::{Entry, Jump, Plan};
 use crate::program::{Guard, Inst, NONE, Op, Step, WarpOpKind};
 use crate::warp::Direct;
+use softwarp_units::alu::fused::{Part, fuse};
+use softwarp_units::alu::simple::Simple;
 
 /// How many entries follow one another without a branch, where limits are looked at, or a pause.
 const LONGEST: u32 = 1024;

@@ -2,9 +2,9 @@
 
 use super::allocate::Virtual;
 use super::function::{Builder, Lowered, Register, because};
-use super::kernels::Simple;
 use softwarp_check::checked::VarId;
 use softwarp_isa::Type;
+use softwarp_units::alu::simple::Simple;
 
 impl Builder<'_, '_> {
     /// A virtual register of a given number of bits.

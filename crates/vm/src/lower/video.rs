@@ -1,14 +1,14 @@
-//! Video instructions (PTX ISA section 9.7.18): their operands can be parts of registers. [`crate::ops::video`] says
+//! Video instructions (PTX ISA section 9.7.18): their operands can be parts of registers. [`softwarp_units::alu::video`] says
 //! how its loops take that.
 
 use super::form::Form;
 use super::function::{Builder, Lowered, because};
 use super::operand::{Destination, Gathered};
-use crate::ops;
 use crate::program::Kernel;
 use softwarp_check::Reference;
 use softwarp_isa::Type;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
+use softwarp_units::alu;
 
 /// The parts of a register, by their numbers in [`crate::program::Inst::extra`].
 const PARTS: [&str; 7] = ["", "b0", "b1", "b2", "b3", "h0", "h1"];
@@ -51,7 +51,7 @@ impl<'a> Builder<'_, 'a> {
                 gathered.extra |= part(selector)? << (16 + 4 * n);
             }
         } else if selectors != [None; 3] {
-            let Some(word) = ops::video::selectors(elements, d, a, b) else {
+            let Some(word) = alu::video::selectors(elements, d, a, b) else {
                 return because("with such selectors");
             };
             gathered.read(self.narrow_constant(word))?;

@@ -18,7 +18,7 @@ use super::order;
 #[cfg(target_arch = "x86_64")]
 use super::wide::Baseline;
 use super::wide::{Address, Cpu, From, WHOLE_MOVES};
-use crate::lanes::LANES;
+use softwarp_units::lanes::LANES;
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

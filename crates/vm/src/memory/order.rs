@@ -7,7 +7,7 @@
 //! what came before. This holds in `.shared` as in `.global`, for single elements and vectors, whichever lanes take
 //! part: 43,008 recorded places agree. Atomic operations are done lane by lane, the lowest first.
 
-use crate::lanes::LANES;
+use softwarp_units::lanes::LANES;
 
 /// Bytes that are stored at a time.
 const TOGETHER: u64 = 128;

@@ -3,7 +3,7 @@
 //! As on the hardware, it is interleaved: a row holds the same 32-bit word of all lanes of a warp. Lanes nearly
 //! always use the same address, so an access is a copy of rows. Only the warp sees it, so nothing here is atomic.
 
-use crate::lanes::{LANES, Row};
+use softwarp_units::lanes::{LANES, Row};
 
 /// Words of all lanes, from an address on.
 #[derive(Clone, Debug, Default)]

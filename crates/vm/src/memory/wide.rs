@@ -13,8 +13,8 @@
 //! `unsafe` is here because of these copies, and because a level's instructions are only for CPUs that have them.
 
 use super::cell::{Size, Unit};
-use crate::lanes::{ALL, LANES, Word, has_lane};
-use crate::ops::ballot::{self, Holds};
+use softwarp_units::alu::ballot::{self, Holds};
+use softwarp_units::lanes::{ALL, LANES, Word, has_lane};
 #[cfg(target_arch = "x86_64")]
 use std::arch::{asm, x86_64::*};
 use std::hint::select_unpredictable;

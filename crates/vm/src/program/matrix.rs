@@ -1,10 +1,10 @@
 //! Matrix instructions (PTX ISA sections 9.7.14 and 9.7.15).
 
-use crate::matrix::FloatProduct;
-use crate::matrix::integer::IntegerProduct;
-use crate::matrix::layout::{Fragment, Layout};
-use crate::matrix::sparse::Sparsity;
 use softwarp_num::Rounding;
+use softwarp_units::matrix::FloatProduct;
+use softwarp_units::matrix::integer::IntegerProduct;
+use softwarp_units::matrix::layout::{Fragment, Layout};
+use softwarp_units::matrix::sparse::Sparsity;
 
 /// What is done with matrices. The operands of each are in the order in which it names them.
 #[derive(Clone, Debug)]

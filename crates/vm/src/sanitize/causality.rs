@@ -16,8 +16,8 @@ use super::channel::{Channel, Received};
 use super::clock::{Knowledge, Plane, join, join_option};
 use super::epoch::{Epoch, Thread};
 use crate::fault::Use;
-use crate::lanes::{LANES, lanes};
 use crate::program::{Fence, Order, Scope};
+use softwarp_units::lanes::{LANES, lanes};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@
 //!
 //! What completes on an mbarrier is known by the mbarrier's phase.
 
-use crate::lanes::{LANES, lanes};
+use softwarp_units::lanes::{LANES, lanes};
 use std::sync::Arc;
 
 /// The most CTAs that a knowledge tells apart: whoever would know more counts as knowing everything.

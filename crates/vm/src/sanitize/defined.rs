@@ -17,10 +17,10 @@
 
 use super::RegisterUse;
 use super::bounds::TAGGED;
-use crate::lanes::{Frame, LANES, lanes};
 use crate::program::defined::{CONSTANT, Effect, GIVEN, Table, Uses};
 use crate::program::matrix::MatrixOp;
 use crate::program::{Access, Inst, Memory, NONE, Op, Operands, Step, WarpOp, WarpOpKind};
+use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// What made a value undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

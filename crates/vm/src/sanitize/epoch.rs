@@ -2,8 +2,8 @@
 
 use super::Agent;
 use crate::fault::Use;
-use crate::lanes::LANES;
 use crate::program::{Order, Scope};
+use softwarp_units::lanes::LANES;
 
 /// A thread: the number of its CTA in the order in which they began, its warp and lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

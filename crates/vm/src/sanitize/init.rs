@@ -1,9 +1,9 @@
 //! Which bytes of memory somebody has written.
 
 use crate::account::{Account, Charge};
-use crate::lanes::{LANES, lanes};
 use crate::memory::cell::{Cells, Unit};
 use crate::memory::global::MemoryError;
+use softwarp_units::lanes::{LANES, lanes};
 use std::collections::{BTreeMap, HashMap};
 
 /// A bit for each byte of a memory: it was written.

@@ -200,7 +200,7 @@ impl<'a> Now<'a> {
         let others = cell.readers & !(1 << of.warp);
         self.causality.exhausted
             || self.behind(&cell.read)
-                && crate::lanes::lanes(others).all(|warp| {
+                && softwarp_units::lanes::lanes(others).all(|warp| {
                     // What lanes of the own warp read is not told apart: it counts as read by this one.
                     of.cta == self.thread.cta && warp == self.thread.warp
                         || self.known.knows_all(Plane::Thread, of.cta, warp, cell.read.clock)

@@ -17,9 +17,9 @@ use super::sync::{Arrivals, Coming, Verdict};
 use super::{ARRAYS, Finding, FindingKind, NotLookedAt, Sanitize, Site};
 use crate::fault::{Fault, FaultKind, Place, Use};
 use crate::grid::Launch;
-use crate::lanes::{ALL, LANES, lanes};
 use crate::memory::global::lock;
 use crate::program::{AtomicOp, Memory, Order, Program};
+use softwarp_units::lanes::{ALL, LANES, lanes};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 

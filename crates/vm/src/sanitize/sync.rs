@@ -6,7 +6,7 @@
 
 use super::FindingKind;
 use super::state::Actor;
-use crate::lanes::LANES;
+use softwarp_units::lanes::LANES;
 
 /// An operation, a thread of the CTA, and lanes of its warp.
 type At = (u32, u32, u32);

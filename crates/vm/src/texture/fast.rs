@@ -12,8 +12,8 @@ use super::filter::{SIGN, byte_means, single_means, spread};
 use super::format::{Channel, Format};
 use super::sample::View;
 use super::sampler::{AddressMode, Axis, Filter, Rows, WHOLE};
-use crate::lanes::{LANES, has_lane};
 use softwarp_num::{Vectorise, vectorised};
+use softwarp_units::lanes::{LANES, has_lane};
 use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicU32, Ordering};
 

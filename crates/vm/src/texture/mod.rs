@@ -8,16 +8,12 @@
 
 pub mod array;
 pub mod bind;
-pub mod cube;
 pub mod fast;
-pub mod filter;
-pub mod format;
-pub mod level;
 pub mod query;
 pub mod sample;
-pub mod sampler;
-pub mod short;
 pub mod surface;
+
+pub use softwarp_units::texture::{Geometry, cube, filter, format, level, sampler, short};
 
 use crate::account::Refused;
 use array::Array;
@@ -26,86 +22,6 @@ use softwarp_isa::Opaque;
 use softwarp_isa::space::opaque::Member;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// How texels are arranged, as instructions name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // Their names are in [`Geometry::name`].
-pub enum Geometry {
-    D1,
-    D2,
-    D3,
-    A1,
-    A2,
-    Cube,
-    ACube,
-    D2Ms,
-    A2Ms,
-}
-
-impl Geometry {
-    /// Every one.
-    pub const ALL: &[Geometry] = &[
-        Geometry::D1,
-        Geometry::D2,
-        Geometry::D3,
-        Geometry::A1,
-        Geometry::A2,
-        Geometry::Cube,
-        Geometry::ACube,
-        Geometry::D2Ms,
-        Geometry::A2Ms,
-    ];
-
-    /// Its word in a mnemonic.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Geometry::D1 => "1d",
-            Geometry::D2 => "2d",
-            Geometry::D3 => "3d",
-            Geometry::A1 => "a1d",
-            Geometry::A2 => "a2d",
-            Geometry::Cube => "cube",
-            Geometry::ACube => "acube",
-            Geometry::D2Ms => "2dms",
-            Geometry::A2Ms => "a2dms",
-        }
-    }
-
-    /// Finds one by its word.
-    pub fn from_name(name: &str) -> Option<Geometry> {
-        Geometry::ALL.iter().copied().find(|geometry| geometry.name() == name)
-    }
-
-    /// Dimensions of a slice: how many coordinates choose a texel there.
-    pub const fn dimensions(self) -> usize {
-        match self {
-            Geometry::D1 | Geometry::A1 => 1,
-            Geometry::D3 => 3,
-            _ => 2,
-        }
-    }
-
-    /// Whether the first coordinate is a layer.
-    pub const fn is_layered(self) -> bool {
-        matches!(self, Geometry::A1 | Geometry::A2 | Geometry::ACube | Geometry::A2Ms)
-    }
-
-    /// Whether coordinates are directions.
-    pub const fn is_cube(self) -> bool {
-        matches!(self, Geometry::Cube | Geometry::ACube)
-    }
-
-    /// Whether texels have samples.
-    pub const fn is_multisampled(self) -> bool {
-        matches!(self, Geometry::D2Ms | Geometry::A2Ms)
-    }
-
-    /// Whether an instruction of this geometry can be used on an array of that one: its own, and the faces of cubes
-    /// as layers.
-    pub fn reads(self, array: Geometry) -> bool {
-        self == array || (self == Geometry::A2 && array.is_cube())
-    }
-}
 
 /// Where a texture's texels are.
 #[derive(Clone, Debug)]

@@ -3,16 +3,7 @@
 use super::array::Array;
 use super::format::Channel;
 
-/// What accesses out of range do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Clamp {
-    /// They stop the launch.
-    Trap,
-    /// They go to the nearest place.
-    Clamp,
-    /// They read zero and write nothing.
-    Zero,
-}
+pub use softwarp_units::texture::Clamp;
 
 /// Where an access goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,6 @@ use super::fast::At;
 use super::run::first;
 use super::{Activation, Env, HINTS, Warp};
 use crate::fault::{FaultKind, Nearest, Problem, Relative, Tried, Trouble, Use, What};
-use crate::lanes::{ALL, Frame, LANES, has_lane, lanes};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
 use crate::memory::order;
@@ -16,6 +15,7 @@ use crate::program::{Access, Address, Memory, NONE};
 use crate::sanitize::Span;
 use crate::sanitize::bounds::{TAG_SHIFT, TAGGED};
 use softwarp_num::{Vectorise, vectorised};
+use softwarp_units::lanes::{ALL, Frame, LANES, has_lane, lanes};
 use std::sync::atomic::{Ordering, fence};
 
 /// The addresses of the lanes that take part, all in one state space. Lanes that do not take part have the

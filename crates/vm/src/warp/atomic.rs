@@ -7,11 +7,11 @@ use super::access::{addresses, grouped};
 use super::fast::{self, At};
 use super::{Env, HINTS, Warp};
 use crate::fault::{FaultKind, Problem, Tried, Trouble, Use};
-use crate::lanes::{Frame, LANES, lanes};
 use crate::memory::cell::{Cells, Unit};
 use crate::program::{Atomic, AtomicOp, Memory, NONE};
 use softwarp_isa::Type;
 use softwarp_num::{Format, Rounding, Saturation};
+use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::atomic::{Ordering, fence};
 
 /// What is there, the operand, the second operand of `cas`: what will be there.

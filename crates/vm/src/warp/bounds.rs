@@ -5,13 +5,13 @@ use super::observe::located;
 use super::run::first;
 use super::{Env, Split, Warp};
 use crate::fault::{Nearest, Relative, Use, What};
-use crate::lanes::{LANES, lanes};
 use crate::program::{Address, Memory, NONE};
 use crate::sanitize::bounds::{Bounds, TAG_SHIFT, TAGGED, tag};
 use crate::sanitize::{Actor, FindingKind, Sanitizer, Span, Touched};
 use softwarp_image::ObjectId;
 use softwarp_image::image::BANK_BYTES;
 use softwarp_isa::StateSpace;
+use softwarp_units::lanes::{LANES, lanes};
 
 impl Warp {
     /// An instruction is about to access `bytes` of memory at these addresses: what they are to be held against, if

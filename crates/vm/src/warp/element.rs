@@ -1,8 +1,8 @@
 //! Elements of an access as registers hold them.
 
-use crate::lanes::{Frame, LANES};
 use crate::memory::cell::Unit;
 use crate::program::NONE;
+use softwarp_units::lanes::{Frame, LANES};
 
 /// Writes what was loaded to a register, extended or cut to its width.
 #[inline(always)]

@@ -1,9 +1,9 @@
 //! Operations among the lanes of a warp, as functions of what each lane brings (PTX ISA sections 9.7.9.6,
 //! 9.7.13.9 to 9.7.13.14).
 
-use crate::lanes::{LANES, lanes};
 use crate::program::WarpOpKind;
 use softwarp_num::{Vectorise, vectorised};
+use softwarp_units::lanes::{LANES, lanes};
 
 /// What the lanes bring.
 #[derive(Clone, Debug)]
@@ -148,7 +148,7 @@ fn reduce_floats(from: &Brought, present: u32, max: bool, abs: bool, nan: bool) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::ALL;
+    use softwarp_units::lanes::ALL;
 
     fn brought(a: impl Fn(usize) -> u64, b: u32, c: u32) -> Brought {
         Brought { a: std::array::from_fn(a), b: [b; LANES], c: [c; LANES], p: 0 }

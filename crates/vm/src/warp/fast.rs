@@ -15,13 +15,13 @@ mod direct;
 pub(crate) use direct::Direct;
 
 use super::element::{elements, put};
-use crate::lanes::{ALL, Frame, LANES};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Places, Size, Unit};
 use crate::memory::order;
 use crate::memory::wide::{self, Baseline, Cpu, From};
 use crate::program::{Access, Address, Memory, NONE};
 use softwarp_num::multiversion;
+use softwarp_units::lanes::{ALL, Frame, LANES};
 
 /// What an access needs besides registers: memory, the lanes that take part, and where memory was used last.
 pub(crate) struct At<'a, 'b> {

@@ -5,13 +5,13 @@ use super::fast::At;
 use super::matrix::multiply;
 use super::meet::exchange_alone;
 use super::{HINTS, PIECES};
-use crate::lanes::{ALL, Frame, LANES};
 use crate::memory::Spaces;
 use crate::memory::cell::Piece;
 use crate::program::matrix::MatrixOp;
 use crate::program::plan::Entry;
 use crate::program::{Code, NONE, Op, Step, WarpOp};
 use crate::stats::Watch;
+use softwarp_units::lanes::{ALL, Frame, LANES};
 
 /// What is remembered of memory from one access to the next.
 pub(super) struct Memories<'a, 'b> {

@@ -15,12 +15,12 @@ use super::access::addresses;
 use super::run::Flow;
 use super::{Env, Split, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
-use crate::matrix::float::fragment::Sums;
-use crate::matrix::lines::Line;
 use crate::memory::Spaces;
 use crate::memory::cell::Cells;
 use crate::program::matrix::MatrixOp;
 use crate::program::{Memory, Operands};
+use softwarp_units::matrix::float::fragment::Sums;
+use softwarp_units::matrix::lines::Line;
 
 /// Room for matrices too large for the stack, used again and again.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ impl Warp {
 struct Places<'a, 'b> {
     spaces: &'b Spaces<'a>,
     memory: Memory,
-    addresses: [u64; crate::lanes::LANES],
+    addresses: [u64; softwarp_units::lanes::LANES],
 }
 
 impl<'a> Places<'a, '_> {

@@ -4,10 +4,10 @@
 use super::exchange::{Brought, Got, exchange, shuffle};
 use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
-use crate::lanes::{Frame, LANES, lanes};
 use crate::program::{NONE, Op, Step, WarpOp, WarpOpKind};
 use crate::sanitize::defined::is_shuffle;
 use crate::sanitize::{Actor, Sanitizer};
+use softwarp_units::lanes::{Frame, LANES, lanes};
 
 impl Warp {
     /// An operation among lanes that are named: it waits for those that are not there yet.

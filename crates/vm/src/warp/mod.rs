@@ -43,7 +43,6 @@ use crate::cluster::Barrier;
 use crate::cta::Barriers;
 use crate::fault::{Fault, FaultKind, Place, Trouble};
 use crate::grid::Launch;
-use crate::lanes::{Frame, LANES, Row};
 use crate::memory::Spaces;
 use crate::memory::cell::{Piece, Unit};
 use crate::memory::private::Private;
@@ -53,6 +52,7 @@ use crate::sanitize::Sanitizer;
 use crate::sanitize::defined::Shadow;
 use crate::schedule::Random;
 use crate::stats::Watch;
+use softwarp_units::lanes::{Frame, LANES, Row};
 use std::cmp::Reverse;
 
 /// How many places remember which allocation was used last: a power of two.

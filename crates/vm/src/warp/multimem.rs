@@ -9,7 +9,6 @@ use super::observe::Meter;
 use super::run::Flow;
 use super::{Env, Split, Warp};
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
-use crate::lanes::{Frame, lanes};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
 use crate::program::multimem::{MultimemKind, MultimemOp};
@@ -17,6 +16,7 @@ use crate::program::{AtomicOp, Memory, NONE, Operands};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use softwarp_isa::Type;
 use softwarp_num::{Format, Rounding, Saturation};
+use softwarp_units::lanes::{Frame, lanes};
 use std::sync::atomic::{Ordering, fence};
 
 impl MultimemOp {

@@ -4,7 +4,6 @@ use super::access::{Group, addresses, grouped};
 use super::{Env, Split, Warp};
 use crate::fault::{Nearest, Relative, Use, What};
 use crate::grid::Launch;
-use crate::lanes::{Frame, LANES, lanes};
 use crate::program::cluster::ClusterOp;
 use crate::program::group::GroupOp;
 use crate::program::matrix::MatrixOp;
@@ -13,6 +12,7 @@ use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Span, Tolerant, Touches};
 use crate::stats::Seen;
 use softwarp_image::window::CTA_SHARED;
+use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::cell::Cell;
 
 /// The most words that one thread stores with an instruction.

@@ -7,11 +7,11 @@ use super::observe::{observe_defined, observe_registers};
 use super::{Activation, Env, Split, State, Warp};
 use crate::cta::Arrival;
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
-use crate::lanes::{Frame, LANES, lanes};
 use crate::program::{Barrier, BarrierOp, NONE, Op, Step};
 use crate::sanitize::bounds::{TAG_SHIFT, tag};
 use crate::schedule::Random;
 use crate::stats::{LOOK, Seen};
+use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::atomic::{Ordering, fence};
 
 /// How a warp's slice ended.

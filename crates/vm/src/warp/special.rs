@@ -1,9 +1,9 @@
 //! Special registers (PTX ISA chapter 10).
 
 use super::{Env, Warp};
-use crate::lanes::LANES;
 use crate::memory::{RESERVED, RESERVED_MOST, Spaces};
 use crate::program::Special;
+use softwarp_units::lanes::LANES;
 
 /// Multiprocessors that the machine pretends to have: as many as an H200.
 const MULTIPROCESSORS: u32 = 132;

@@ -4,7 +4,6 @@ use super::atomic::combination;
 use super::run::first;
 use super::texture::{alike, find, handles, name, trouble};
 use crate::fault::{BadTexture, Tried};
-use crate::lanes::{Frame, LANES, lanes};
 use crate::memory::cell::{Cells, Unit};
 use crate::program::texture::{SurfaceAccess, SurfaceOp};
 use crate::program::{AtomicOp, Operands};
@@ -12,6 +11,7 @@ use crate::texture::array::Array;
 use crate::texture::surface::{Spot, formatted};
 use crate::texture::{Bound, Textures};
 use softwarp_isa::Type;
+use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::Arc;
 
 /// Where each lane's access goes, if anywhere.

@@ -7,7 +7,6 @@ mod observe;
 use super::run::{Flow, first};
 use super::{Env, Split, Warp};
 use crate::fault::{BadTexture, FaultKind, Tried, Trouble};
-use crate::lanes::{Frame, LANES, lanes};
 use crate::memory::Spaces;
 use crate::program::Operands;
 use crate::program::texture::{Detail, Handle, Lookup, Query, TextureOp, Values};
@@ -17,6 +16,7 @@ use crate::texture::query::answer;
 use crate::texture::sample::{Place, View};
 use crate::texture::sampler::{AddressMode, Sampler};
 use crate::texture::{Bound, Geometry, Source, Texture, Textures, fast, level};
+use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// What is wrong with a handle, for the first lane that has it.
 pub(super) fn trouble<T>(lanes: u32, bad: BadTexture) -> Tried<T> {

@@ -2,7 +2,7 @@
 
 use super::super::remark;
 use softwarp::source::Source;
-use softwarp::vm::lanes::{Frame, LANES};
+use softwarp::units::lanes::{Frame, LANES};
 use softwarp::vm::program::{Guard, Op};
 use softwarp::vm::stats::{Event, Tracer};
 use std::str::FromStr;

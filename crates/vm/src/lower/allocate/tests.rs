@@ -2,8 +2,8 @@
 //! these were given: every operation must read the same.
 
 use super::*;
-use crate::lanes::Frame;
 use crate::program::{Inst, Kernel, NONE};
+use softwarp_units::lanes::Frame;
 use std::collections::HashMap;
 
 const LANES: usize = 3;

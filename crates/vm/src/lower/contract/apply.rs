@@ -2,13 +2,13 @@
 
 use super::super::form::Form;
 use super::super::function::{Builder, Lowered, Refusal};
-use super::super::kernels::Simple;
 use super::super::operand::{Destination, Gathered};
 use crate::program::Kernel;
 use softwarp_isa::Type;
 use softwarp_isa::instruction;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
+use softwarp_units::alu::simple::Simple;
 
 impl Builder<'_, '_> {
     /// Keeps the factors of a product for the sums that take it in.

@@ -3,16 +3,16 @@
 use super::super::form::Form;
 use super::super::function::{Builder, Lowered, Refusal, because};
 use super::{expect, format, rounding};
-use crate::matrix::integer::{Factors, Int, IntegerProduct};
-use crate::matrix::layout::{self, Dimensions, Widths};
-use crate::matrix::sparse::Sparsity;
-use crate::matrix::{BlockScale, FloatProduct, Unit};
 use crate::program::Operands;
 use crate::program::matrix::{MatrixOp, Mma, Product};
 use softwarp_isa::instruction::Modifier;
 use softwarp_isa::{Class, Type};
 use softwarp_num::Format;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
+use softwarp_units::matrix::integer::{Factors, Int, IntegerProduct};
+use softwarp_units::matrix::layout::{self, Dimensions, Widths};
+use softwarp_units::matrix::sparse::Sparsity;
+use softwarp_units::matrix::{BlockScale, FloatProduct, Unit};
 
 /// The types of a product.
 #[derive(Clone, Copy, Debug)]

@@ -8,14 +8,14 @@ use super::super::form::Form;
 use super::super::function::{Builder, Lowered, Refusal, because};
 use super::mma::{Types, dimensions, product};
 use super::{expect, format};
-use crate::matrix::Unit;
-use crate::matrix::layout::{self, Dimensions, Widths};
-use crate::matrix::sparse::Sparsity;
 use crate::program::Operands;
 use crate::program::matrix::{MatrixOp, Product, Wgmma};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
+use softwarp_units::matrix::Unit;
+use softwarp_units::matrix::layout::{self, Dimensions, Widths};
+use softwarp_units::matrix::sparse::Sparsity;
 
 /// Rows of D that a warp computes.
 const ROWS: usize = 16;

@@ -4,13 +4,13 @@ use super::super::form::Form;
 use super::super::function::{Builder, Lowered, Refusal};
 use super::expect;
 use super::mma::{Types, dimensions, product};
-use crate::matrix::Unit;
-use crate::matrix::layout::{self, Dimensions, Layout, Widths};
 use crate::program::Operands;
 use crate::program::matrix::{MatrixOp, Memory, Mma};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, Range};
+use softwarp_units::matrix::Unit;
+use softwarp_units::matrix::layout::{self, Dimensions, Layout, Widths};
 
 /// The fragments of a shape whose factors have a type (`None`: bits), which may be `f16`.
 fn fragments(shape: Dimensions, factor: Option<Type>, widths: Widths) -> Layout {

@@ -1,8 +1,8 @@
 //! Bytes, rows and places.
 
 use super::*;
-use crate::lanes::ALL;
 use crate::memory::wide::Baseline;
+use softwarp_units::lanes::ALL;
 
 #[test]
 fn bytes_go_in_and_come_out_at_any_place() {
@@ -277,10 +277,10 @@ fn rows_and_gathers_are_the_same_at_all_levels() {
     {
         use crate::memory::wide::{Avx2, Avx512};
         use softwarp_num::Level;
-        if crate::ops::level() >= Level::Avx2 {
+        if Level::current() >= Level::Avx2 {
             finds_all::<Avx2>();
         }
-        if crate::ops::level() >= Level::Avx512 {
+        if Level::current() >= Level::Avx512 {
             finds_all::<Avx512>();
         }
     }

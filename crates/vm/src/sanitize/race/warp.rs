@@ -5,9 +5,9 @@
 //! by side, and the row has been accessed in no other way, one cell of shadow memory stands for all of them.
 
 use super::{Cell, Now, PAGE, Page, ROW, Shadow, Verdict};
-use crate::lanes::{ALL, LANES};
 use crate::sanitize::clock::Plane;
 use crate::sanitize::epoch::{Epoch, Thread};
+use softwarp_units::lanes::{ALL, LANES};
 
 /// Lanes of half a warp.
 const HALF: u32 = ALL >> (LANES / 2);
@@ -107,7 +107,7 @@ impl Now<'_> {
         let known = |warp: usize| {
             own_cta && warp == self.thread.warp || self.known.knows_all(Plane::Thread, cta, warp, read.clock)
         };
-        Some(self.causality.exhausted || crate::lanes::lanes(others).all(known))
+        Some(self.causality.exhausted || softwarp_units::lanes::lanes(others).all(known))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{Actor, Sanitizer};
 use crate::grid::Launch;
-use crate::lanes::LANES;
 use crate::memory::global::lock;
 use crate::program::group::{GroupOp, Named};
 use crate::program::matrix::MatrixOp;
@@ -11,6 +10,7 @@ use crate::sanitize::Agent;
 use crate::sanitize::clock::Plane;
 use crate::sanitize::registers::Misuse;
 use crate::sanitize::{Finding, FindingKind};
+use softwarp_units::lanes::LANES;
 
 impl Sanitizer<'_> {
     /// A warp gives something to an agent, which then touches memory.

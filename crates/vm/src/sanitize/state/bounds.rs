@@ -2,10 +2,10 @@
 
 use super::{Actor, Sanitizer};
 use crate::grid::Launch;
-use crate::lanes::LANES;
 use crate::memory::global::lock;
 use crate::sanitize::bounds::Bounds;
 use crate::sanitize::{Finding, FindingKind, Touched};
+use softwarp_units::lanes::LANES;
 
 impl Sanitizer<'_> {
     /// Looks at bounds, too, if that is wanted.

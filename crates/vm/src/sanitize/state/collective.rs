@@ -10,9 +10,9 @@
 
 use super::{Actor, Sanitizer};
 use crate::grid::Launch;
-use crate::lanes::LANES;
 use crate::memory::global::lock;
 use crate::sanitize::{Finding, FindingKind};
+use softwarp_units::lanes::LANES;
 
 /// Warps of a warpgroup.
 const WARPGROUP: u32 = 4;
@@ -127,7 +127,7 @@ impl Sanitizer<'_> {
         }
         for (row, count) in [(Some(numbers), false), (counts, true)] {
             let Some(row) = row else { continue };
-            let mut lanes = crate::lanes::lanes(actor.lanes).map(|lane| row[lane]);
+            let mut lanes = softwarp_units::lanes::lanes(actor.lanes).map(|lane| row[lane]);
             let Some(first) = lanes.next() else { continue };
             if let Some(second) = lanes.find(|&other| other != first) {
                 let kind = FindingKind::DivergentBarrierOperand { count, first, second };

@@ -5,9 +5,9 @@
 
 use super::{Actor, Sanitizer};
 use crate::grid::Launch;
-use crate::lanes::LANES;
 use crate::memory::global::{Global, lock};
 use crate::sanitize::{Finding, FindingKind};
+use softwarp_units::lanes::LANES;
 use std::collections::BTreeMap;
 
 /// Blocks that one call gave, and a finding for them in case that they are not freed.

@@ -3,7 +3,6 @@
 use super::{Actor, Kind, Sanitizer, State, Tolerant, Touch, Touches};
 use crate::fault::{Nearest, Use};
 use crate::grid::Launch;
-use crate::lanes::{LANES, lanes};
 use crate::memory::global::lock;
 use crate::program::{Fence, Memory, Order};
 use crate::sanitize::Agent;
@@ -12,6 +11,7 @@ use crate::sanitize::epoch::{Epoch, Thread};
 use crate::sanitize::race::{Lanes, Now, Verdict};
 use crate::sanitize::{Finding, FindingKind, Touched};
 use softwarp_image::window::reserved_shared;
+use softwarp_units::lanes::{LANES, lanes};
 
 /// A race that was found.
 struct Found {

@@ -3,10 +3,10 @@
 use super::{Actor, Sanitizer};
 use crate::fault::Place;
 use crate::grid::Launch;
-use crate::lanes::LANES;
 use crate::memory::global::lock;
 use crate::sanitize::defined::{Cause, Misuse};
 use crate::sanitize::{Finding, FindingKind, Site};
+use softwarp_units::lanes::LANES;
 
 /// The numbers of what is found, once for each register and for each shuffle.
 const REGISTER: u8 = 30;

@@ -3,7 +3,6 @@
 use super::place::each;
 use super::{Place, complete_tx, refused};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
-use crate::lanes::{LANES, lanes};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
 use crate::program::asynchronous::Bulk;
@@ -13,6 +12,7 @@ use crate::warp::multimem::several;
 use crate::warp::{Env, Warp};
 use softwarp_tensor::Element;
 use softwarp_tensor::reduce::Operation;
+use softwarp_units::lanes::{LANES, lanes};
 
 /// Addresses and sizes are multiples of this.
 const CHUNK: u64 = 16;

@@ -1,16 +1,16 @@
-//! What operations do to mbarriers (PTX ISA section 9.7.13.15); [`crate::mbarrier`] has the word.
+//! What operations do to mbarriers (PTX ISA section 9.7.13.15); [`softwarp_units::mbarrier`] has the word.
 //!
 //! Lanes that arrive together at the same mbarrier do so at once, as on the hardware: all get the state before.
 
 use super::{Place, alike};
 use crate::fault::{AwaitedMbarrier, FaultKind, Tried, Trouble, Use};
-use crate::lanes::{LANES, lanes};
-use crate::mbarrier::{Mbarrier, Misuse};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
 use crate::program::asynchronous::MbarrierOp;
 use crate::program::{NONE, Operands, Order};
 use crate::warp::{Env, Warp};
+use softwarp_units::lanes::{LANES, lanes};
+use softwarp_units::mbarrier::{Mbarrier, Misuse};
 
 /// An mbarrier's place in memory.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ pub(crate) fn complete_tx(spaces: &Spaces<'_>, place: Place, bytes: u32, lane: u
     let mut barrier = object.load();
     let mut rest = bytes;
     loop {
-        let part = rest.min(crate::mbarrier::MOST);
+        let part = rest.min(softwarp_units::mbarrier::MOST);
         match barrier.complete(part) {
             Ok(after) => barrier = after,
             misuse => return object.store(spaces, misuse),

@@ -20,10 +20,10 @@ pub(super) use tensor::Tensors;
 use super::run::Flow;
 use super::{Env, Split, State, Warp};
 use crate::fault::{AwaitedMbarrier, FaultKind, Place as FaultPlace, Tried, Trouble};
-use crate::lanes::{LANES, lanes};
-use crate::mbarrier::Mbarrier;
 use crate::program::asynchronous::{AsyncOp, MbarrierOp};
 use crate::program::{NONE, Op, Operands, Step};
+use softwarp_units::lanes::{LANES, lanes};
+use softwarp_units::mbarrier::Mbarrier;
 
 /// A copy that breaks a rule.
 fn refused<T>(lane: usize, rule: &'static str, message: String) -> Tried<T> {

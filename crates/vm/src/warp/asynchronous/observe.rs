@@ -6,7 +6,6 @@ use super::mbarrier::parity;
 use super::place::Place;
 use super::tensor::walk;
 use crate::fault::Use;
-use crate::lanes::{LANES, lanes};
 use crate::program::asynchronous::{AsyncOp, MbarrierOp, TensorWay};
 use crate::program::{Memory, Operands, Order, Scope};
 use crate::sanitize::{Actor, Agent, Event, Sanitizer, Touch};
@@ -14,6 +13,7 @@ use crate::warp::bounds::observe_range;
 use crate::warp::observe::{Meter, located};
 use crate::warp::{Env, Split, Warp};
 use softwarp_tensor::Source;
+use softwarp_units::lanes::{LANES, lanes};
 
 /// Reports to a sanitizer.
 struct Observer<'a, 'b> {

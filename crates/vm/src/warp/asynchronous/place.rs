@@ -1,13 +1,13 @@
 //! Where the operands of a copy are: state spaces, bounds and alignment of pieces of any length.
 
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
-use crate::lanes::{LANES, lanes};
 use crate::memory::Spaces;
 use crate::memory::cell::Cells;
 use crate::program::{Address, Memory};
 use crate::warp::Activation;
 use crate::warp::access::addresses;
 use softwarp_image::window::{CTA_SHARED, parameter_start};
+use softwarp_units::lanes::{LANES, lanes};
 
 /// An address in a state space that is not generic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 use super::place::each;
 use super::{Place, bulk, complete_tx, refused};
 use crate::fault::{BadAccess, FaultKind, Tried, Trouble, Use};
-use crate::lanes::{LANES, lanes};
 use crate::memory::Spaces;
 use crate::program::asynchronous::{TensorCopy, TensorWay};
 use crate::program::{Memory, Operands};
@@ -14,6 +13,7 @@ use softwarp_tensor::copy::{self, Outside};
 use softwarp_tensor::object::{self, SIZE};
 use softwarp_tensor::replace::{Field, write};
 use softwarp_tensor::{Access, Arch, Direction, Fault, Map, Mode, Request, Source, Walk, WideMode};
+use softwarp_units::lanes::{LANES, lanes};
 use std::cell::{Cell, RefCell};
 
 /// Swizzles look at no higher bits of an address.

@@ -4,12 +4,12 @@
 
 use super::super::PIECES;
 use super::{RowCpu, alone, view};
-use crate::lanes::{Frame, LANES, Word};
 use crate::memory::Spaces;
 use crate::memory::cell::{Piece, Unit};
 use crate::memory::wide::{self, Cpu};
 use crate::program::{Access, Address, Memory, NONE};
 use softwarp_num::multiversion;
+use softwarp_units::lanes::{Frame, LANES, Word};
 
 /// An access, with all that it needs. It is done if each half of the warp is at one place or in a row, within the
 /// piece of memory where the access was before; which makes no difference between state spaces.

@@ -2,10 +2,10 @@
 
 use super::Places;
 use crate::fault::{Tried, Use};
-use crate::lanes::{Frame, LANES, lanes};
 use crate::memory::cell::Unit;
 use crate::program::matrix::Memory;
 use crate::program::{NONE, Operands};
+use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// What a lane reads or writes at once: where it lies, from the lane's address; how far up in the register; which one.
 pub(super) struct Piece {

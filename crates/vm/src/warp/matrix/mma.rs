@@ -1,14 +1,14 @@
 //! `mma` and `wmma.mma` (PTX ISA sections 9.7.14.4.5, 9.7.14.5.14 and 9.7.14.6.3): the matrices are collected from
 //! the lanes' registers, multiplied, and D is handed out again.
 
-use crate::lanes::{ALL, Frame, LANES};
-use crate::matrix::float::fragment;
-use crate::matrix::layout::Layout;
-use crate::matrix::sparse::Sparsity;
-use crate::matrix::{FloatProduct, Scales, double, integer};
 use crate::program::matrix::{Mma, Product};
 use crate::program::{NONE, Operands};
 use softwarp_num::{Format, Rounding, Vectorise, vectorised};
+use softwarp_units::lanes::{ALL, Frame, LANES};
+use softwarp_units::matrix::float::fragment;
+use softwarp_units::matrix::layout::Layout;
+use softwarp_units::matrix::sparse::Sparsity;
+use softwarp_units::matrix::{FloatProduct, Scales, double, integer};
 
 /// Elements of the largest factor: `mma.sp.m16n8k128`.
 const FACTOR: usize = 1024;
@@ -166,7 +166,7 @@ pub(super) fn one(
     scales: Option<&Scales<'_>>,
 ) {
     match product {
-        Product::Float(product) => crate::matrix::multiply(product, a, b, c, d, scales),
+        Product::Float(product) => softwarp_units::matrix::multiply(product, a, b, c, d, scales),
         Product::Integer(product) => integer::multiply(product, a, b, c, d),
         Product::Double(_) => {}
     }

@@ -2,7 +2,6 @@
 
 use super::{tiles, wgmma};
 use crate::fault::Use;
-use crate::lanes::{LANES, lanes};
 use crate::program::matrix::MatrixOp;
 use crate::program::{Memory, Operands, Order};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
@@ -11,6 +10,7 @@ use crate::warp::bounds::observe_range;
 use crate::warp::observe::located;
 use crate::warp::run::first;
 use crate::warp::{Env, Split, Warp};
+use softwarp_units::lanes::{LANES, lanes};
 
 impl Warp {
     /// A matrix instruction is about to be executed.

@@ -1,12 +1,12 @@
-//! `mma` and `wmma.mma` by [`crate::matrix::registers`]: the matrices stay where they are.
+//! `mma` and `wmma.mma` by [`softwarp_units::matrix::registers`]: the matrices stay where they are.
 
-use crate::lanes::Frame;
-use crate::matrix::float::fragment::{Row, Sums};
-use crate::matrix::layout::Layout;
-use crate::matrix::lines::ROWS;
-use crate::matrix::registers::{self, Operands as Registers};
 use crate::program::matrix::{Mma, Product};
 use crate::program::{NONE, Operands};
+use softwarp_units::lanes::Frame;
+use softwarp_units::matrix::float::fragment::{Row, Sums};
+use softwarp_units::matrix::layout::Layout;
+use softwarp_units::matrix::lines::ROWS;
+use softwarp_units::matrix::registers::{self, Operands as Registers};
 
 /// Registers of A, B and C, and of metadata.
 const MOST: usize = 25;
@@ -27,7 +27,7 @@ pub(super) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking
     };
     let m = if mma.sparse.is_some() { ROWS } else { m };
     let Some(d) = d.get_mut(..m.div_ceil(ROWS) * n / 8) else { return false };
-    let nothing = [0; crate::lanes::LANES];
+    let nothing = [0; softwarp_units::lanes::LANES];
     let mut rows: [&Row; MOST] = [&nothing; MOST];
     for (row, &slot) in rows.iter_mut().zip(&operands.reads) {
         *row = &frame.narrow[slot as usize].0;

@@ -5,11 +5,11 @@
 
 use super::Places;
 use crate::fault::{Tried, Use};
-use crate::lanes::{ALL, Frame, LANES, has_lane};
 use crate::memory::cell::{Cells, Unit};
 use crate::memory::order;
 use crate::program::matrix::{Packing, TileKind, Tiles};
 use crate::program::{NONE, Operands};
+use softwarp_units::lanes::{ALL, Frame, LANES, has_lane};
 
 /// A row of a tile.
 const ROW: u64 = 16;

@@ -3,18 +3,18 @@
 use super::Scratch;
 use super::mma::{each_row, one};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
-use crate::lanes::{Frame, LANES};
-use crate::matrix::descriptor::Descriptor;
-use crate::matrix::float::fragment::Sums;
-use crate::matrix::float::panel::{self, Panel};
-use crate::matrix::float::rules::Rule;
-use crate::matrix::integer;
-use crate::matrix::lines::{Line, collect, places};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
 use crate::program::matrix::{Product, Wgmma};
 use crate::program::{Memory, NONE, Operands};
 use crate::warp::run::first;
+use softwarp_units::lanes::{Frame, LANES};
+use softwarp_units::matrix::descriptor::Descriptor;
+use softwarp_units::matrix::float::fragment::Sums;
+use softwarp_units::matrix::float::panel::{self, Panel};
+use softwarp_units::matrix::float::rules::Rule;
+use softwarp_units::matrix::integer;
+use softwarp_units::matrix::lines::{Line, collect, places};
 
 /// Rows of D that a warp computes.
 const ROWS: usize = 16;

@@ -5,7 +5,6 @@
 
 use super::{each_texture, look, name};
 use crate::fault::{Nearest, Relative, Use, What};
-use crate::lanes::{LANES, lanes};
 use crate::program::texture::{SurfaceAccess, TextureOp};
 use crate::program::{Memory, Operands, Order, Scope};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
@@ -13,6 +12,7 @@ use crate::texture::Source;
 use crate::texture::sample::View;
 use crate::warp::surface::{each_array, words};
 use crate::warp::{Env, Split, Warp};
+use softwarp_units::lanes::{LANES, lanes};
 use std::cell::RefCell;
 use std::sync::Arc;
 

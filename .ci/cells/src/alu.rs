@@ -1,0 +1,4 @@
+//! Masks of lanes, as in `units`.
+
+#[path = "../../../crates/units/src/alu/ballot.rs"]
+pub mod ballot;

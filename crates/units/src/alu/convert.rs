@@ -1,0 +1,201 @@
+//! Conversions (PTX ISA section 9.7.9: `cvt`, `cvt.pack`).
+//!
+//! What a conversion does is `softwarp-num`'s to say, and one loop runs its code for every form: `extra` is the form's
+//! place among all forms. The commonest conversions have loops of their own; a test holds them equal to the others.
+//!
+//! A form of `cvt` to floats of fewer bits than the register, or to integers, leaves zeros above its result: if the
+//! register is wider, an operation that extends follows.
+
+use super::half::{Bfloat, Binary16, Half};
+use super::lane::each;
+use super::single;
+use super::{Kernels, kernel};
+use crate::alu::Inst;
+use crate::lanes::{Frame, LANES};
+use softwarp_isa::Type;
+use softwarp_isa::cvt::{Form, OperandName, Semantics};
+use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::{Modifier, Opcode};
+use softwarp_num::{Cvt, Extra, Kernel, pack};
+use std::sync::LazyLock;
+
+/// The loop for a form.
+pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
+    if shape.opcode != Opcode::Cvt {
+        return None;
+    }
+    if let Some(kernels) = common(shape) {
+        return Some((kernels, 0));
+    }
+    let form = Form::from_words(&shape.words)?;
+    let place = FORMS.iter().position(|ready| ready.form == form)?;
+    FORMS[place].can_run().then_some(())?;
+    Some((kernel!(|frame, inst, mask| convert(frame, inst, mask)), u32::try_from(place).ok()?))
+}
+
+/// The loops of the commonest conversions: one register to one, without modifiers that change much.
+fn common(shape: &Shape) -> Option<Kernels> {
+    use Type::{Bf16, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
+    let &[to, from] = shape.types.as_slice() else { return None };
+    Some(match (shape.modifiers.as_slice(), to, from) {
+        // To as many bits or fewer, the low bits stay.
+        (&[], U8 | S8, U8 | S8 | U16 | S16 | U32 | S32) => each!(|a: u32| a & 0xff),
+        (&[], U16 | S16, U16 | S16 | U32 | S32) => each!(|a: u32| a & 0xffff),
+        (&[], U32 | S32, U32 | S32) => each!(|a: u32| a),
+        (&[], U64 | S64, U64 | S64) => each!(|a: u64| a),
+        (&[], U8 | S8, U64 | S64) => each!(|a: u64| a as u32 & 0xff),
+        (&[], U16 | S16, U64 | S64) => each!(|a: u64| a as u32 & 0xffff),
+        (&[], U32 | S32, U64 | S64) => each!(|a: u64| a as u32),
+        // To more, the source's sign says what comes above.
+        (&[], U16 | S16, U8) => each!(|a: u32| a & 0xff),
+        (&[], U16 | S16, S8) => each!(|a: u32| a as i8 as i16),
+        (&[], U32 | S32, U8) => each!(|a: u32| a & 0xff),
+        (&[], U32 | S32, S8) => each!(|a: u32| i32::from(a as i8)),
+        (&[], U32 | S32, U16) => each!(|a: u16| u32::from(a)),
+        (&[], U32 | S32, S16) => each!(|a: i16| i32::from(a)),
+        (&[], U64 | S64, U8) => each!(|a: u32| u64::from(a as u8)),
+        (&[], U64 | S64, S8) => each!(|a: u32| i64::from(a as i8)),
+        (&[], U64 | S64, U16) => each!(|a: u16| u64::from(a)),
+        (&[], U64 | S64, S16) => each!(|a: i16| i64::from(a)),
+        (&[], U64 | S64, U32) => each!(|a: u32| u64::from(a)),
+        (&[], U64 | S64, S32) => each!(|a: i32| i64::from(a)),
+
+        (&[Modifier::Rn], F32, S32) => each!(|a: i32| a as f32),
+        (&[Modifier::Rn], F32, U32) => each!(|a: u32| a as f32),
+        (&[Modifier::Rn], F64, S32) => each!(|a: i32| f64::from(a)),
+        (&[Modifier::Rn], F64, U32) => each!(|a: u32| f64::from(a)),
+        (&[Modifier::Rzi], S32, F32) => each!(|a: f32| if a.is_nan() { 0 } else { a as i32 }),
+        (&[Modifier::Rzi], U32, F32) => each!(|a: f32| a as u32),
+
+        (&[Modifier::Rn], F32, F64) => each!(|a: f64| narrowed(a)),
+        (&[], F64, F32) => each!(|a: f32| widened(a)),
+        (&[Modifier::Rn], F16, F32) => each!(|a: f32| Binary16::narrow(a)),
+        (&[Modifier::Rn], Bf16, F32) => each!(|a: f32| Bfloat::narrow(a)),
+        (&[], F32, F16) => each!(|a: u16| single::bits(Binary16::widen(a))),
+        (&[], F32, Bf16) => each!(|a: u16| Bfloat::widen(a)),
+        _ => return None,
+    })
+}
+
+/// An f64 as an f32: NaNs become quiet and keep what fits of their payload.
+#[inline(always)]
+fn narrowed(x: f64) -> u32 {
+    let bits = x.to_bits();
+    let nan = (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x3f_ffff;
+    if x.is_nan() { nan } else { (x as f32).to_bits() }
+}
+
+/// An f32 as an f64, likewise.
+#[inline(always)]
+fn widened(x: f32) -> u64 {
+    let bits = u64::from(x.to_bits());
+    let nan = (bits & 0x8000_0000) << 32 | 0x7ff8 << 48 | (bits & 0x3f_ffff) << 29;
+    if x.is_nan() { nan } else { f64::from(x).to_bits() }
+}
+
+/// A form and the code that runs it.
+struct Ready {
+    form: Form,
+    semantics: Semantics,
+    kernel: Option<Kernel>,
+    /// Whether its operands are in rows of 64-bit words.
+    wide: bool,
+    wide_result: bool,
+    scaled: bool,
+    random: bool,
+}
+
+impl Ready {
+    fn new(form: Form) -> Ready {
+        let semantics = form.semantics();
+        let kernel = match semantics {
+            Semantics::Cvt(cvt) => cvt.kernel(),
+            Semantics::Pack { .. } => None,
+        };
+        let wide = |name| form.operand_type(name).is_some_and(|ty| ty.bits() > 32);
+        Ready {
+            form,
+            semantics,
+            kernel,
+            wide: wide(OperandName::A),
+            wide_result: wide(OperandName::D),
+            scaled: form.has_operand(OperandName::ScaleFactor),
+            random: form.has_operand(OperandName::Rbits),
+        }
+    }
+
+    fn can_run(&self) -> bool {
+        self.kernel.is_some() || matches!(self.semantics, Semantics::Pack { .. })
+    }
+}
+
+static FORMS: LazyLock<Vec<Ready>> = LazyLock::new(|| Form::all().map(Ready::new).collect());
+
+/// The loop of every form: sources as the operands say, then random bits or scales.
+fn convert(frame: &mut Frame, inst: &Inst, mask: u32) {
+    let Some(ready) = FORMS.get((inst.extra & 0xffff) as usize) else { return };
+    match (ready.semantics, ready.kernel) {
+        (Semantics::Cvt(cvt), Some(kernel)) => elements(frame, inst, mask, ready, cvt, kernel),
+        (Semantics::Pack { to, with_c }, _) => {
+            let [a, b] = [0, 1].map(|source| frame.row::<u32>(inst.s[source]));
+            let c = with_c.then(|| frame.row::<u32>(inst.s[2]));
+            let mut d = [0; LANES];
+            for lane in 0..LANES {
+                d[lane] = pack(to, a[lane] as i32, b[lane] as i32, c.map(|c| c[lane]));
+            }
+            frame.set_row(inst.d[0], d, mask);
+        }
+        _ => {}
+    }
+}
+
+/// Converts all elements of all lanes in one go.
+fn elements(frame: &mut Frame, inst: &Inst, mask: u32, ready: &Ready, cvt: Cvt, kernel: Kernel) {
+    let sources = cvt.sources();
+    let mut registers = [[0u64; 4]; LANES];
+    for (source, &slot) in inst.s.iter().enumerate().take(sources.min(4)) {
+        let row = if ready.wide { frame.row::<u64>(slot) } else { frame.row::<u32>(slot).map(u64::from) };
+        for (registers, value) in registers.iter_mut().zip(row) {
+            registers[source] = value;
+        }
+    }
+    let with = (ready.scaled || ready.random).then(|| frame.row::<u32>(inst.s[sources.min(4)]));
+    let extra = |lane: usize| match with {
+        Some(row) if ready.scaled => Extra { scale: row[lane] as u16, ..Extra::default() },
+        Some(row) => Extra { rbits: row[lane], ..Extra::default() },
+        None => Extra::default(),
+    };
+    let auxiliary = kernel.aux_bytes();
+    let (from, to) = (cvt.element.src.bytes(), cvt.element.dst.bytes());
+    let per_lane = usize::from(cvt.lanes).min(4);
+    let (mut codes, mut aux, mut results) =
+        ([0u8; 8 * 4 * LANES], [0u8; 4 * 4 * LANES], [0u8; 8 * 4 * LANES]);
+    for (lane, registers) in registers.iter().enumerate() {
+        for element in 0..per_lane {
+            let at = lane * per_lane + element;
+            let code = cvt.source_code(&registers[..sources.min(4)], element as u32);
+            codes[at * from..][..from].copy_from_slice(&code.to_le_bytes()[..from]);
+            if auxiliary > 0 {
+                let value = cvt.lane_extra(extra(lane), element as u32).to_le_bytes();
+                aux[at * auxiliary..][..auxiliary].copy_from_slice(&value[..auxiliary]);
+            }
+        }
+    }
+    let count = LANES * per_lane;
+    kernel.run(&codes[..count * from], &aux[..count * auxiliary], &mut results[..count * to]);
+    let mut d = [0u64; LANES];
+    for (d, codes) in d.iter_mut().zip(results.chunks_exact(per_lane * to)) {
+        let mut elements = [0u64; 4];
+        for (element, code) in elements.iter_mut().zip(codes.chunks_exact(to)) {
+            let mut bytes = [0; 8];
+            bytes[..to].copy_from_slice(code);
+            *element = u64::from_le_bytes(bytes);
+        }
+        *d = cvt.dst().join(&elements[..per_lane]);
+    }
+    if ready.wide_result {
+        frame.set_row(inst.d[0], d, mask);
+    } else {
+        frame.set_row(inst.d[0], d.map(|d| d as u32), mask);
+    }
+}

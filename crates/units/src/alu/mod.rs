@@ -1,0 +1,220 @@
+//! Arithmetic: a loop over lanes for each operation, compiled for each set of CPU features.
+//!
+//! A loop is written with [`unary`], [`binary`], [`ternary`] or [`compare`] over a function of one lane and made a
+//! [`Kernels`] by `kernel!`; each file has those of one section of the manual, and a `select` that finds the
+//! one for a form. A form without one is not executed: loading the kernel says so.
+//!
+//! What `kernel!` makes of a loop, and how it is run, is in `loops.rs`.
+
+use crate::lanes::{Frame, LANES};
+use softwarp_isa::instruction::Shape;
+
+pub mod approx;
+pub mod ballot;
+pub mod bits;
+pub mod comparison;
+pub mod convert;
+pub mod double;
+pub mod extended;
+pub mod float;
+pub mod float_compare;
+pub mod fused;
+pub mod half;
+pub mod integer;
+pub mod lane;
+pub mod logic;
+mod loops;
+pub mod mixed;
+pub mod mode;
+pub mod packed;
+pub mod permute;
+pub mod selection;
+pub mod simple;
+pub mod single;
+pub mod video;
+mod wide_round;
+
+pub(crate) use loops::Ballot;
+pub use loops::{Kernel, Kernels};
+
+use ballot::Holds;
+use lane::Lane;
+
+/// No slot.
+pub const NONE: u32 = u32::MAX;
+
+/// A guard: the lanes of a predicate, or those not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate's slot; [`NONE`] without a guard.
+    pub slot: u32,
+    /// `!`
+    pub negated: bool,
+}
+
+impl Guard {
+    /// None: all active lanes.
+    pub const ALWAYS: Guard = Guard { slot: NONE, negated: false };
+
+    /// Which of the active lanes pass.
+    #[inline(always)]
+    pub fn lanes(self, frame: &Frame, active: u32) -> u32 {
+        match (self.slot, self.negated) {
+            (NONE, _) => active,
+            (slot, false) => active & frame.predicate(slot),
+            (slot, true) => active & !frame.predicate(slot),
+        }
+    }
+}
+
+/// An arithmetic operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Inst {
+    /// Its loop.
+    pub kernel: Kernel,
+    /// Slots of destinations, in the order of the operands; [`NONE`] for a second one that is left out or `_`.
+    /// (For `_` as the first there is a slot that nobody reads.) A register of 128 bits has its low half here and
+    /// its high half in the next slot. The loop reads all sources before it writes: they may be the same slots.
+    ///
+    /// The row is that of the operand's type: of 32-bit words up to 32 bits, with zeros above the type's bits.
+    /// Where the register is wider (`cvt.s8.s32` into 32 bits), an operation that extends follows.
+    pub d: [u32; 2],
+    /// Slots of sources, in the order of the operands, vectors element by element, immediates as rows of
+    /// constants; each in the rows of the operand's type. Bits above a type of fewer than 16 bits are anything,
+    /// above one of 16 bits zero. Operands that only constants can be (`immLut`) are in `extra` instead.
+    pub s: [u32; 5],
+    /// What the loop needs besides. The low half is what [`select`] gave. The high half is the `immLut`
+    /// of `lop3`; and of the video instructions four bits for each of d, a and b, lowest first: 0 for all of the
+    /// register, 1 to 4 for `.b0` to `.b3`, 5 and 6 for `.h0` and `.h1`; then a bit for each of a, b and c that is
+    /// negated. (Those on pairs and quads have their selectors in a fourth source: [`video`].)
+    pub extra: u32,
+    /// The guard.
+    pub guard: Guard,
+}
+
+/// What finds the loop for a form, and its `extra`.
+type Select = fn(&Shape) -> Option<(Kernels, u32)>;
+
+/// The files, by what finds a loop in each: the first that has one decides.
+const SELECTORS: &[Select] = &[
+    integer::select,
+    logic::select,
+    comparison::select,
+    selection::select,
+    permute::select,
+    bits::select,
+    extended::select,
+    packed::select,
+    video::select,
+    float::select,
+    double::select,
+    half::select,
+    mixed::select,
+    float_compare::select,
+    approx::select,
+    convert::select,
+];
+
+/// The loop that does what a form says, and what else it needs in [`Inst::extra`]; `None` if there is none.
+/// Sources and destinations are in the order of the operands.
+pub fn select(shape: &Shape) -> Option<(Kernel, u32)> {
+    let (kernels, extra) = select_levels(shape)?;
+    Some((kernels.best(), extra))
+}
+
+/// The same with the loops of all levels; [`Kernels`] gives out those that the CPU has the features for.
+pub fn select_levels(shape: &Shape) -> Option<(Kernels, u32)> {
+    SELECTORS.iter().find_map(|select| select(shape))
+}
+
+/// Compiles a loop for each level: `kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u32, b: u32| a & b))`.
+///
+/// With a fourth name, that one turns [`Holds`] into a mask of lanes, with the level's own instructions:
+/// `kernel!(|frame, inst, mask, ballot| { let lanes = ballot(&holds(frame, inst, |a: u32, b: u32| a < b)); … })`.
+///
+/// `kernel!(rare |…| …)` compiles it for the baseline and AVX2 alone: for operations that programs seldom have.
+macro_rules! kernel {
+    ($($rare:ident)? |$frame:ident, $inst:ident, $mask:ident| $body:expr) => {
+        $crate::alu::kernel!($($rare)? |$frame, $inst, $mask, _ballot| $body)
+    };
+    ($($rare:ident)? |$frame:ident, $inst:ident, $mask:ident, $ballot:ident| $body:expr) => {{
+        use $crate::lanes::Frame;
+        use $crate::alu::{Ballot, Kernel, ballot::Holds};
+        use $crate::alu::Inst;
+        #[inline(always)]
+        fn body<C: Ballot>(cpu: C, $frame: &mut Frame, $inst: &Inst, $mask: u32) {
+            let $ballot = |holds: &Holds| cpu.ballot(holds);
+            $body
+        }
+        softwarp_num::multiversion! {
+            $($rare)? fn loops[][](frame: &mut Frame, inst: &Inst, mask: u32): Kernel = body;
+        }
+        const { loops() }
+    }};
+}
+pub(crate) use kernel;
+
+/// `d = f(a)` in each lane.
+#[inline(always)]
+pub fn unary<A: Lane, D: Lane>(frame: &mut Frame, inst: &Inst, mask: u32, f: impl Fn(A) -> D) {
+    let a = frame.row::<A::Word>(inst.s[0]);
+    let mut d = [D::Word::default(); LANES];
+    for lane in 0..LANES {
+        d[lane] = f(A::of(a[lane])).word();
+    }
+    frame.set_row(inst.d[0], d, mask);
+}
+
+/// `d = f(a, b)` in each lane.
+#[inline(always)]
+pub fn binary<A: Lane, B: Lane, D: Lane>(frame: &mut Frame, inst: &Inst, mask: u32, f: impl Fn(A, B) -> D) {
+    let (a, b) = (frame.row::<A::Word>(inst.s[0]), frame.row::<B::Word>(inst.s[1]));
+    let mut d = [D::Word::default(); LANES];
+    for lane in 0..LANES {
+        d[lane] = f(A::of(a[lane]), B::of(b[lane])).word();
+    }
+    frame.set_row(inst.d[0], d, mask);
+}
+
+/// `d = f(a, b, c)` in each lane.
+#[inline(always)]
+pub fn ternary<A: Lane, B: Lane, C: Lane, D: Lane>(
+    frame: &mut Frame,
+    inst: &Inst,
+    mask: u32,
+    f: impl Fn(A, B, C) -> D,
+) {
+    let (a, b) = (frame.row::<A::Word>(inst.s[0]), frame.row::<B::Word>(inst.s[1]));
+    let c = frame.row::<C::Word>(inst.s[2]);
+    let mut d = [D::Word::default(); LANES];
+    for lane in 0..LANES {
+        d[lane] = f(A::of(a[lane]), B::of(b[lane]), C::of(c[lane])).word();
+    }
+    frame.set_row(inst.d[0], d, mask);
+}
+
+/// Writes the second destination, a predicate, if there is one.
+#[inline(always)]
+pub fn set_second(frame: &mut Frame, inst: &Inst, values: u32, mask: u32) {
+    if inst.d[1] != NONE {
+        frame.set_predicate(inst.d[1], values, mask);
+    }
+}
+
+/// Where `f(a, b)` holds.
+#[inline(always)]
+pub fn holds<A: Lane>(frame: &Frame, inst: &Inst, f: impl Fn(A, A) -> bool) -> Holds {
+    let (a, b) = (frame.row::<A::Word>(inst.s[0]), frame.row::<A::Word>(inst.s[1]));
+    let mut holds = [0; LANES];
+    for lane in 0..LANES {
+        holds[lane] = -i32::from(f(A::of(a[lane]), A::of(b[lane])));
+    }
+    holds
+}
+
+/// The lanes in which `f(a, b)` holds. Where it matters how long that takes, [`holds`] and the fourth name of
+/// `kernel!` do better.
+#[inline(always)]
+pub fn compare<A: Lane>(frame: &Frame, inst: &Inst, f: impl Fn(A, A) -> bool) -> u32 {
+    ballot::baseline(&holds(frame, inst, f))
+}

@@ -1,0 +1,93 @@
+//! Runs one form on rows of values, with the loops of all levels that the CPU has.
+
+use softwarp_isa::instruction::{Shape, resolve};
+use softwarp_units::alu::select_levels;
+use softwarp_units::alu::{Guard, Inst, Kernel, NONE};
+use softwarp_units::lanes::{ALL, Frame, LANES, Row};
+
+/// An operation of 32 lanes at a time. Sources are in slots 0 to 4, in rows of both widths; results in slot 5.
+pub struct Operation {
+    kernels: Vec<Kernel>,
+    extra: u32,
+    frame: Frame,
+}
+
+/// The slots of a predicate that is a source, of p and of q.
+const C: u32 = 1;
+const P: u32 = 2;
+const Q: u32 = 3;
+const D: u32 = 5;
+
+impl Operation {
+    /// The form with this spelling.
+    pub fn new(form: &str) -> Operation {
+        let (kernels, extra) = select_levels(&shape(form)).unwrap_or_else(|| panic!("{form} has no loop"));
+        let frame = Frame {
+            narrow: vec![Row([0; LANES]); 6],
+            wide: vec![Row([0; LANES]); 6],
+            predicates: vec![0; 4],
+        };
+        Operation { kernels: kernels.available(), extra, frame }
+    }
+
+    /// Puts values into a source.
+    pub fn set(&mut self, source: usize, values: &[u64; LANES]) {
+        self.frame.wide[source] = Row(*values);
+        self.frame.narrow[source] = Row(values.map(|value| value as u32));
+    }
+
+    fn run(&mut self, d: [u32; 2], s: [u32; 5]) {
+        let mut before: Option<Frame> = None;
+        for &kernel in &self.kernels {
+            let inst = Inst { kernel, d, s, extra: self.extra, guard: Guard::ALWAYS };
+            kernel.run(&mut self.frame, &inst, ALL);
+            let of = |frame: &Frame| (frame.narrow.clone(), frame.wide.clone(), frame.predicates.clone());
+            if let Some(before) = before {
+                assert!(of(&before) == of(&self.frame), "levels differ");
+            }
+            before = Some(self.frame.clone());
+        }
+    }
+
+    /// The results, in a row of 64-bit words or of 32-bit ones; a predicate, if given, is the last source.
+    pub fn values(&mut self, wide: bool, sources: usize, predicate: Option<u32>) -> [u64; LANES] {
+        let slots = self.sources(sources, predicate);
+        self.run([D, NONE], slots);
+        if wide { self.frame.wide[D as usize].0 } else { self.frame.narrow[D as usize].0.map(u64::from) }
+    }
+
+    /// The predicates p and, if both are wanted, q.
+    #[allow(dead_code)] // Not all tests are about comparisons.
+    pub fn predicates(&mut self, sources: usize, predicate: Option<u32>, both: bool) -> [u32; 2] {
+        let slots = self.sources(sources, predicate);
+        self.run([P, if both { Q } else { NONE }], slots);
+        [P, Q].map(|slot| self.frame.predicates[slot as usize])
+    }
+
+    fn sources(&mut self, count: usize, predicate: Option<u32>) -> [u32; 5] {
+        let mut slots = std::array::from_fn(|at| if at < count { at as u32 } else { NONE });
+        if let Some(lanes) = predicate {
+            self.frame.predicates[C as usize] = lanes;
+            slots[count] = C;
+        }
+        slots
+    }
+}
+
+/// What a spelling means.
+fn shape(form: &str) -> Shape {
+    let mut words = form.split('.');
+    let opcode = words.next().unwrap_or_default();
+    match resolve(opcode, &words.collect::<Vec<_>>()) {
+        Ok(shape) => *shape,
+        other => panic!("{form}: {other:?}"),
+    }
+}
+
+/// The output step of splitmix64.
+pub fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}

@@ -1,0 +1,225 @@
+//! Runs one form over many values and holds every lane against a reference.
+
+use softwarp_isa::Type;
+use softwarp_isa::instruction::{Shape, resolve};
+use softwarp_units::alu::select_levels;
+use softwarp_units::alu::{Guard, Inst, NONE};
+use softwarp_units::lanes::{ALL, CARRY, Frame, LANES, Row};
+
+/// The form that a mnemonic spells.
+pub fn shape(mnemonic: &str) -> Shape {
+    let mut words = mnemonic.split('.');
+    let opcode = words.next().unwrap_or_default();
+    match resolve(opcode, &words.collect::<Vec<_>>()) {
+        Ok(shape) => *shape,
+        other => panic!("{mnemonic}: {other:?}"),
+    }
+}
+
+/// What an operand is: a value of a type, or the carry flag.
+#[derive(Clone, Copy)]
+struct Operand {
+    ty: Type,
+    carry: bool,
+}
+
+impl Operand {
+    fn all(text: &str) -> Vec<Operand> {
+        let one = |name: &str| match name {
+            "carry" => Operand { ty: Type::Pred, carry: true },
+            _ => Operand { ty: Type::from_name(name).expect("a type"), carry: false },
+        };
+        text.split_whitespace().map(one).collect()
+    }
+
+    fn bits(self) -> u32 {
+        if self.ty == Type::Pred { 1 } else { self.ty.bits() }
+    }
+
+    /// The number that the type's bits stand for.
+    fn number(self, bits: u64) -> i128 {
+        let unused = 128 - self.bits();
+        let signed = self.ty.name().starts_with('s') && self.ty.lanes() == 1;
+        if signed { (i128::from(bits) << unused) >> unused } else { i128::from(bits) }
+    }
+
+    /// The slot of the `n`-th operand of its sort.
+    fn slot(self, n: usize) -> u32 {
+        if self.carry { CARRY } else { n as u32 + 1 }
+    }
+
+    fn write(self, frame: &mut Frame, n: usize, lane: usize, bits: u64) {
+        let slot = self.slot(n) as usize;
+        match self.bits() {
+            1 => frame.predicates[slot] = frame.predicates[slot] & !(1 << lane) | (bits as u32 & 1) << lane,
+            64 => frame.wide[slot].0[lane] = bits,
+            _ => frame.narrow[slot].0[lane] = bits as u32,
+        }
+    }
+
+    fn read(self, frame: &Frame, n: usize, lane: usize) -> u64 {
+        let slot = self.slot(n) as usize;
+        match self.bits() {
+            1 => u64::from(frame.predicates[slot] >> lane & 1),
+            64 => frame.wide[slot].0[lane],
+            _ => frame.narrow[slot].0[lane].into(),
+        }
+    }
+}
+
+/// Values that tell: around zero, the ends, powers of two, and bytes in order.
+const TELLING: [u64; 22] = [
+    0,
+    1,
+    2,
+    3,
+    7,
+    8,
+    15,
+    16,
+    31,
+    32,
+    33,
+    63,
+    64,
+    0xff,
+    0x7fff,
+    0x8000,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x0123_4567_89ab_cdef,
+    i64::MAX as u64,
+    i64::MIN as u64,
+    u64::MAX,
+];
+
+/// A source of numbers that look random.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn value(&mut self) -> u64 {
+        let choice = self.next();
+        let telling = TELLING[(choice >> 8) as usize % TELLING.len()];
+        match choice % 8 {
+            0 => self.next(),
+            1 => self.next() % 70,
+            2 => 1 << (self.next() % 64),
+            3 => telling.wrapping_neg(),
+            4 => self.next() % 70 * 0x0101_0101,
+            _ => telling,
+        }
+    }
+}
+
+/// How much is tried: rows of 32 lanes, besides all pairs of telling values.
+const ROWS: usize = 48;
+
+/// Holds a form against a reference, which gets the sources as numbers and gives the destinations; only the low bits
+/// of those count. All lanes and some, on every level that the CPU has, and with the destination in a source's slot.
+pub fn check<const N: usize>(
+    mnemonic: &str,
+    destinations: &str,
+    sources: &str,
+    reference: impl Fn(&[i128]) -> [i128; N],
+) {
+    check_with(mnemonic, 0, destinations, sources, reference);
+}
+
+/// The same with an upper half of `extra`.
+pub fn check_with<const N: usize>(
+    mnemonic: &str,
+    upper: u32,
+    destinations: &str,
+    sources: &str,
+    reference: impl Fn(&[i128]) -> [i128; N],
+) {
+    let (d, s) = (Operand::all(destinations), Operand::all(sources));
+    let (kernels, extra) =
+        select_levels(&shape(mnemonic)).unwrap_or_else(|| panic!("{mnemonic} has no loop"));
+    let kernels = kernels.available();
+    let pairs = (TELLING.len() * TELLING.len()).div_ceil(LANES);
+    let mut random = Random(mnemonic.len() as u64);
+    for row in 0..pairs + ROWS {
+        let mut frame = Frame {
+            narrow: vec![Row([0; LANES]); 12],
+            wide: vec![Row([0; LANES]); 12],
+            predicates: vec![0; 12],
+        };
+        let mut values = [[0u64; 8]; LANES];
+        for (lane, values) in values.iter_mut().enumerate() {
+            for (n, operand) in s.iter().enumerate() {
+                let pair = row * LANES + lane;
+                let chosen = match n {
+                    0 if row < pairs => TELLING[pair / TELLING.len() % TELLING.len()],
+                    1 if row < pairs => TELLING[pair % TELLING.len()],
+                    _ => random.value(),
+                };
+                values[n] = chosen & u64::MAX >> (64 - operand.bits());
+                operand.write(&mut frame, n, lane, values[n]);
+            }
+            // What must stay in lanes that do not take part.
+            for (n, operand) in d.iter().enumerate().filter(|(_, operand)| !operand.carry) {
+                operand.write(&mut frame, 8 + n, lane, random.next() & u64::MAX >> (64 - operand.bits()));
+            }
+        }
+        let slots = |operands: &[Operand], first: usize, at: usize| {
+            operands
+                .iter()
+                .filter(|operand| !operand.carry)
+                .enumerate()
+                .nth(at)
+                .map(|(n, o)| o.slot(first + n))
+        };
+        let mut inst = Inst {
+            kernel: kernels[0],
+            d: [0, 1].map(|at| slots(&d, 8, at).unwrap_or(NONE)),
+            s: [0, 1, 2, 3, 4].map(|at| slots(&s, 0, at).unwrap_or(NONE)),
+            extra: extra | upper << 16,
+            guard: Guard::ALWAYS,
+        };
+        for mask in [ALL, 0, 1 << (row % 32), random.next() as u32] {
+            for (at, kernel) in kernels.iter().enumerate() {
+                let mut after = frame.clone();
+                kernel.run(&mut after, &inst, mask);
+                for (lane, values) in values.iter().enumerate() {
+                    let numbers: Vec<i128> = s.iter().zip(values).map(|(o, bits)| o.number(*bits)).collect();
+                    let expected = reference(&numbers);
+                    for (n, operand) in d.iter().enumerate() {
+                        let expected = match mask >> lane & 1 {
+                            1 => expected[n] as u64 & u64::MAX >> (64 - operand.bits()),
+                            _ => operand.read(&frame, 8 + n, lane),
+                        };
+                        let got = operand.read(&after, 8 + n, lane);
+                        assert_eq!(
+                            got, expected,
+                            "{mnemonic} ({upper:#x}), destination {n}, {numbers:x?}, lane {lane} of {mask:#x}, \
+                             level {at}: {got:#x}, not {expected:#x}"
+                        );
+                    }
+                }
+            }
+        }
+        // The same, written over the first source.
+        if d.first().map(|o| o.bits() == 64) == s.first().map(|o| o.bits() == 64) && d[0].bits() > 1 {
+            let mut separate = frame.clone();
+            kernels[0].run(&mut separate, &inst, ALL);
+            inst.d[0] = inst.s[0];
+            let mut over = frame.clone();
+            kernels[kernels.len() - 1].run(&mut over, &inst, ALL);
+            for lane in 0..LANES {
+                assert_eq!(
+                    d[0].read(&over, 0, lane),
+                    d[0].read(&separate, 8, lane),
+                    "{mnemonic} over its source"
+                );
+            }
+        }
+    }
+}
