@@ -10,9 +10,9 @@
 
 use softwarp_check::{Options, settle};
 use softwarp_image::{FunctionId, Unit, lay_out};
+use softwarp_lower::{Lowering, lower};
 use softwarp_syntax::parse;
 use softwarp_vm::device::{Device, LoadOptions};
-use softwarp_vm::lower::{Lowering, lower};
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -183,6 +183,11 @@ impl Object {
         }
     }
 
+    /// Whether it is declared at module scope.
+    pub fn is_at_module_scope(&self) -> bool {
+        self.place == Place::Module
+    }
+
     /// What a kernel's pointer parameter points to is aligned to this: as `.ptr` says, else 4 (section 5.1.6.3).
     /// `None` without `.ptr`.
     pub fn pointed_alignment(&self) -> Option<u64> {

@@ -12,6 +12,8 @@ const FLOORS: &[&[&str]] = &[
     &["softwarp-syntax", "softwarp-units"],
     &["softwarp-check"],
     &["softwarp-image"],
+    &["softwarp-ir"],
+    &["softwarp-lower"],
     &["softwarp-vm"],
     &["softwarp"],
     &["softwarp-cli"],

@@ -5,12 +5,13 @@
 //! A barrier without a count waits for all threads of the CTA that have not exited.
 
 use crate::cluster::Common;
+use crate::fast::{HINTS, PIECES};
 use crate::fault::{Fault, FaultKind, Waiting};
 use crate::grid::Launch;
 use crate::memory::RESERVED;
 use crate::memory::cell::Piece;
 use crate::stats::Watch;
-use crate::warp::{Env, HINTS, PIECES, Products, Progress, Warp};
+use crate::warp::{Env, Products, Progress, Warp};
 use softwarp_units::lanes::{LANES, lanes};
 
 /// The barriers of a CTA.

@@ -16,12 +16,11 @@
 mod launch;
 
 use crate::account::Account;
+use crate::decode::Program;
 pub use crate::launch::{ClusterError, Launch, LaunchError, Report};
-use crate::lower::{Lowering, lower};
 use crate::memory::cell::Cells;
 use crate::memory::constant::Constant;
 use crate::memory::global::{Global, MemoryError};
-use crate::program::Program;
 use crate::sanitize;
 use crate::sanitize::init::Unwritten;
 use crate::texture::Textures;
@@ -29,6 +28,7 @@ use softwarp_check::{Checked, Settled, settle};
 use softwarp_image::image::BANK_BYTES;
 use softwarp_image::{Finding, Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
 use softwarp_isa::{StateSpace, Target};
+use softwarp_lower::{Lowering, lower};
 use softwarp_syntax::{Diagnostic, Module, Severity, parse};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -346,7 +346,8 @@ impl Device {
             return Ok(program.clone());
         }
         let units: Vec<Lowering<'_>> = self.units.iter().map(Loaded::lowering).collect();
-        let program = Arc::new(lower(&units, &self.image, id).map_err(LaunchError::Unsupported)?);
+        let program = lower(&units, &self.image, id).map_err(LaunchError::Unsupported)?;
+        let program = Arc::new(Program::new(program));
         self.programs.insert(id, program.clone());
         Ok(program)
     }

@@ -1,9 +1,9 @@
 //! What stops a launch: bad accesses, traps, deadlocks, limits; and everything needed to say where.
 
 use crate::account::Refused;
-use crate::program::Memory;
 use crate::texture::Geometry;
 use softwarp_image::FunctionId;
+use softwarp_ir::Memory;
 use softwarp_syntax::Span;
 use softwarp_units::mbarrier::Misuse;
 

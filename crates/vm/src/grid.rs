@@ -10,12 +10,12 @@
 use crate::account::{Account, Refused};
 use crate::cluster::{Cluster, Shared};
 use crate::cta::Turn;
+use crate::decode::Program;
 use crate::fault::{Fault, FaultKind};
 use crate::memory::Spaces;
 use crate::memory::cell::Cells;
 use crate::memory::constant::Constant;
 use crate::memory::global::{Global, lock};
-use crate::program::Program;
 use crate::sanitize::Sanitizer;
 use crate::schedule::shuffled;
 use crate::stats::{Counts, OpCount, Progress, Tracer, Watch};

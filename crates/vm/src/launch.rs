@@ -1,13 +1,13 @@
 //! A launch as data: what is asked for, what came of it, and why it could not be.
 
 use crate::fault::Fault;
-use crate::lower::Unsupported;
 use crate::memory::global::MemoryError;
 use crate::sanitize::{Finding, NotLookedAt, Sanitize};
 use crate::schedule::Schedule;
 use crate::stats::{Counts, OpCount, Progress, Tracer};
 use softwarp_image::FunctionId;
 use softwarp_isa::Target;
+use softwarp_lower::Unsupported;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 

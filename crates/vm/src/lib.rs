@@ -4,14 +4,12 @@
 //! may change at any time; they are safe to use all the same.
 
 pub mod account;
+#[doc(hidden)]
+pub mod decode;
 pub mod device;
 pub mod fault;
 pub mod launch;
-#[doc(hidden)]
-pub mod lower;
 pub mod memory;
-#[doc(hidden)]
-pub mod program;
 pub mod sanitize;
 pub mod schedule;
 pub mod stats;
@@ -19,6 +17,7 @@ pub mod texture;
 
 mod cluster;
 mod cta;
+mod fast;
 mod grid;
 mod tuning;
 mod warp;

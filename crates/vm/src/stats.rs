@@ -3,11 +3,13 @@
 //! The plain loop counts runs of operations between jumps, which costs it nothing to speak of. Counts for each
 //! operation, and a [`Tracer`], are there when asked for: then a second instance of the loop runs.
 
+use crate::decode::Code;
+use crate::decode::Program;
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
 use crate::grid::Launch;
-use crate::program::{Code, Op, Program};
 use crate::schedule::Random;
 use softwarp_image::FunctionId;
+use softwarp_ir::Op;
 use softwarp_syntax::Span;
 use softwarp_units::lanes::Frame;
 use std::sync::atomic::{AtomicU64, Ordering};

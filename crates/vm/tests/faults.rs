@@ -3,10 +3,10 @@
 mod small;
 
 use small::*;
+use softwarp_ir::Memory;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::{FaultKind, Problem, Relative, Use, What};
 use softwarp_vm::memory::global::MemoryError;
-use softwarp_vm::program::Memory;
 use softwarp_vm::stats::Progress;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -3,16 +3,17 @@
 mod small;
 
 use small::*;
-use softwarp_units::lanes::{Frame, LANES};
+use softwarp_ir::start::{Forwarded, Start};
+use softwarp_ir::{
+    Access, Address, Alu, AluOp, Function, Guard, Immediate, Memory, NONE, Op, Special, Step, WarpOp,
+    WarpOpKind,
+};
+use softwarp_vm::decode::Program;
 use softwarp_vm::device::Launch;
 use softwarp_vm::fault::{FaultKind, Problem, Relative, What};
-use softwarp_vm::program::plan::{Plan, Start};
-use softwarp_vm::program::{
-    Access, Address, Code, Guard, Inst, Kernel, Memory, NONE, Op, Program, Special, Step, WarpOp, WarpOpKind,
-};
 use softwarp_vm::stats::{Event, Tracer};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 #[test]
 fn lanes_part_and_meet_again() {
@@ -568,35 +569,25 @@ fn everything_can_be_counted_and_looked_at() {
 /// A program made by hand: each lane adds the lanes below it, in a loop, without any text.
 #[test]
 fn a_program_made_by_hand_runs() {
-    fn less(frame: &mut Frame, inst: &Inst, mask: u32) {
-        let (a, b) = (frame.row::<u32>(inst.s[0]), frame.row::<u32>(inst.s[1]));
-        let holds = (0..LANES).fold(0, |holds, lane| holds | u32::from(a[lane] < b[lane]) << lane);
-        frame.set_predicate(inst.d[0], holds, mask);
-    }
-    fn add(frame: &mut Frame, inst: &Inst, mask: u32) {
-        let (a, b) = (frame.row::<u32>(inst.s[0]), frame.row::<u32>(inst.s[1]));
-        frame.set_row(inst.d[0], std::array::from_fn(|lane| a[lane] + b[lane]), mask);
-    }
-    fn scale(frame: &mut Frame, inst: &Inst, mask: u32) {
-        let (a, b) = (frame.row::<u32>(inst.s[0]), frame.row::<u64>(inst.s[1]));
-        frame.set_row::<u64>(inst.d[0], std::array::from_fn(|lane| b[lane] + 4 * u64::from(a[lane])), mask);
-    }
-    let alu = |function, d, a, b| {
-        let kernel = Kernel::of(function);
-        Op::Alu(Inst { kernel, d: [d, NONE], s: [a, b, NONE, NONE, NONE], extra: 0, guard: Guard::ALWAYS })
+    let alu = |mnemonic: &str, d, s| {
+        let mut words = mnemonic.split('.');
+        let opcode = words.next().expect("an opcode");
+        let form = softwarp_isa::instruction::resolve(opcode, &words.collect::<Vec<_>>()).expect("a form");
+        let op = AluOp::Instruction(Arc::from(form), Immediate::None);
+        Op::Alu(Alu { op, d: [d, NONE], s, guard: Guard::ALWAYS })
     };
     let other = |step| Op::Other(Guard::ALWAYS, Box::new(step));
     let address = |memory, base| Address { memory, base, wide: true, offset: 0, named: None };
     let access = |memory, base, register, bytes| {
         Access::new(address(memory, base), bytes, false, vec![register]).expect("an access of PTX")
     };
-    // Rows: 0 one, 1 lane, 2 counter, 3 sum, 4 the active lanes at the end. Predicate 1: more.
+    // Rows: 0 one, 1 lane, 2 counter, 3 sum, 4 the active lanes at the end, 5 four. Predicate 1: more.
     let ops = vec![
         other(Step::Special { register: Special::LaneId, d: 1 }),
         other(Step::Load(access(Memory::Kernel, NONE, (0, 64), 8))),
-        alu(add, 3, 3, 2),
-        alu(add, 2, 2, 0),
-        alu(less, 1, 2, 1),
+        alu("add.u32", 3, [3, 2, NONE, NONE, NONE]),
+        alu("add.u32", 2, [2, 0, NONE, NONE, NONE]),
+        alu("setp.lt.u32", 1, [2, 1, NONE, NONE, NONE]),
         Op::Branch(Guard { slot: 1, negated: false }, 2),
         other(Step::Warp(WarpOp {
             op: WarpOpKind::ActiveMask,
@@ -605,24 +596,24 @@ fn a_program_made_by_hand_runs() {
             s: [NONE; 3],
             negated: false,
         })),
-        alu(scale, 1, 1, 0),
+        alu("mad.wide.u32", 1, [1, 5, 0, NONE, NONE]),
         other(Step::Store(access(Memory::Global, 1, (3, 32), 4))),
         other(Step::Return),
     ];
     let mut device = device("", "");
     let function = softwarp_image::FunctionId(0);
-    let code = Code {
+    let code = Function {
         function,
         spans: vec![Default::default(); ops.len()],
         instructions: (0..=ops.len() as u32).collect(),
         start: Start::default(),
-        plan: Plan::new(&ops, &(0..=ops.len() as u32).collect::<Vec<u32>>()),
+        forwarded: Forwarded::default(),
         ops,
         locations: Vec::new(),
-        narrow: 5,
+        narrow: 6,
         wide: 2,
         predicates: 2,
-        narrow_constants: vec![(0, 1)],
+        narrow_constants: vec![(0, 1), (5, 4)],
         wide_constants: Vec::new(),
         shared_narrow: Vec::new(),
         shared_wide: Vec::new(),
@@ -631,7 +622,7 @@ fn a_program_made_by_hand_runs() {
         named: Vec::new(),
         registers: None,
     };
-    let program = Program { codes: vec![code], of_function: vec![0] };
+    let program = Program::new(softwarp_ir::Program { functions: vec![code], of_function: vec![0] });
     let out = device.allocate(128).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
     let launch = Launch::new("k", [1, 1, 1], [32, 1, 1], &arguments);

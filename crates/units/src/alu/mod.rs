@@ -122,6 +122,11 @@ pub fn select(shape: &Shape) -> Option<(Kernel, u32)> {
     Some((kernels.best(), extra))
 }
 
+/// Whether there is a loop for a form.
+pub fn has_loop(shape: &Shape) -> bool {
+    select_levels(shape).is_some()
+}
+
 /// The same with the loops of all levels; [`Kernels`] gives out those that the CPU has the features for.
 pub fn select_levels(shape: &Shape) -> Option<(Kernels, u32)> {
     SELECTORS.iter().find_map(|select| select(shape))

@@ -5,7 +5,7 @@ use super::approx::quotient_factors;
 use super::{Inst, Kernel, Kernels, NONE, binary, compare, kernel, unary};
 use crate::lanes::{ALL, Frame, LANES};
 
-/// What lowering itself asks for. `extra` is packed by the functions below.
+/// An operation that lowering itself asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Simple {
     /// A row of 32-bit words, copied.
@@ -16,53 +16,101 @@ pub enum Simple {
     MovePredicate,
     /// A predicate, inverted.
     Not,
-    /// A predicate that is the same in all lanes: `extra` is 0 or 1.
-    Truth,
-    /// Some bits of a row of 32-bit words, in one of 32-bit words: [`bits`].
-    Extract32,
-    /// Some bits of a row of 64-bit words, in one of 32-bit words: [`bits`].
-    Extract64,
-    /// Up to four rows of 32-bit words, each a given number of bits (`extra`), into one; the first is lowest.
-    Pack32,
-    /// The same into a row of 64-bit words.
-    Pack64,
-    /// 32-bit words from the sign at some bit: [`signed`].
-    Sign32,
-    /// The same into a row of 64-bit words.
-    Sign64,
-    /// 32-bit words as 64-bit ones.
+    /// A predicate that is the same in all lanes.
+    Truth(bool),
+    /// Some bits of a row of 32-bit words, in one of 32-bit words.
+    Extract32(Field),
+    /// Some bits of a row of 64-bit words, in one of 32-bit words.
+    Extract64(Field),
+    /// Up to four rows of 32-bit words, each of this many bits, into one; the first is lowest.
+    Pack32(u32),
+    /// Up to four rows of 32-bit words, each of this many bits, into a row of 64-bit words.
+    Pack64(u32),
+    /// Sign extension within 32-bit words.
+    Sign32(Extension),
+    /// Sign extension of 32-bit words to 64-bit words.
+    Sign64(Extension),
+    /// Zero extension of 32-bit words to 64-bit words.
     Zero64,
-    /// `a + b`
+    /// `a + b`, of 32-bit words.
     Add32,
-    /// `a + b`
+    /// `a + b`, of 64-bit words.
     Add64,
-    /// `a - b`
+    /// `a - b`, of 32-bit words.
     Sub32,
-    /// `a - b`
+    /// `a - b`, of 64-bit words.
     Sub64,
-    /// The dividend of `div.approx` or `div.full` as it is multiplied; `extra` is 1 for `.ftz` and 2 for `.full`.
-    Dividend,
-    /// What it is multiplied by.
-    Reciprocal,
+    /// The dividend of `div.approx` or `div.full` as it is multiplied.
+    Dividend(Quotient),
+    /// What the dividend is multiplied by.
+    Reciprocal(Quotient),
     /// Whether `a` is one of the `c` addresses from `b` on, or the predicate in the fourth source holds (if there
-    /// is one). `extra` 1 inverts the result.
-    Inside,
+    /// is one).
+    Inside {
+        /// The result is inverted.
+        inverted: bool,
+    },
 }
 
-/// `extra` of an extraction: a given number of bits from this one on.
-pub fn bits(shift: u32, count: u32) -> u32 {
-    shift | count << 8
+/// A bit field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// The lowest bit.
+    pub shift: u32,
+    /// How many bits.
+    pub bits: u32,
 }
 
-/// `extra` of an extension: the bits there are, and those there will be.
-pub fn signed(from: u32, to: u32) -> u32 {
-    from | to << 8
+/// A sign extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extension {
+    /// Bits of the source.
+    pub from: u32,
+    /// Bits of the result.
+    pub to: u32,
+}
+
+/// How a quotient is approximated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Quotient {
+    /// `.ftz`
+    pub ftz: bool,
+    /// `.full`
+    pub full: bool,
+}
+
+impl Quotient {
+    fn packed(self) -> u32 {
+        u32::from(self.ftz) | u32::from(self.full) << 1
+    }
+
+    #[inline(always)]
+    fn of(extra: u32) -> Quotient {
+        Quotient { ftz: extra & 1 != 0, full: extra & 2 != 0 }
+    }
 }
 
 impl Simple {
-    /// The loop, for this CPU.
-    pub fn kernel(self) -> Kernel {
-        let kernels: Kernels = match self {
+    /// What the loop finds in [`Inst::extra`].
+    fn packed(self) -> u32 {
+        match self {
+            Simple::Truth(holds) => holds.into(),
+            Simple::Extract32(field) | Simple::Extract64(field) => field.shift | field.bits << 8,
+            Simple::Pack32(bits) | Simple::Pack64(bits) => bits,
+            Simple::Sign32(extension) | Simple::Sign64(extension) => extension.from | extension.to << 8,
+            Simple::Dividend(quotient) | Simple::Reciprocal(quotient) => quotient.packed(),
+            Simple::Inside { inverted } => inverted.into(),
+            _ => 0,
+        }
+    }
+
+    /// The loop, for this CPU, and what it finds in [`Inst::extra`].
+    pub fn bind(self) -> (Kernel, u32) {
+        (self.kernels().best(), self.packed())
+    }
+
+    fn kernels(self) -> Kernels {
+        match self {
             Simple::Move32 => kernel!(|frame, inst, mask| unary(frame, inst, mask, |a: u32| a)),
             Simple::Move64 => kernel!(|frame, inst, mask| unary(frame, inst, mask, |a: u64| a)),
             Simple::MovePredicate => {
@@ -71,30 +119,30 @@ impl Simple {
             Simple::Not => {
                 kernel!(|frame, inst, mask| frame.set_predicate(inst.d[0], !frame.predicate(inst.s[0]), mask))
             }
-            Simple::Truth => kernel!(|frame, inst, mask| {
+            Simple::Truth(_) => kernel!(|frame, inst, mask| {
                 frame.set_predicate(inst.d[0], if inst.extra == 0 { 0 } else { ALL }, mask)
             }),
-            Simple::Extract32 => kernel!(|frame, inst, mask| {
+            Simple::Extract32(_) => kernel!(|frame, inst, mask| {
                 let (shift, low) = field(inst.extra);
                 unary(frame, inst, mask, |a: u32| a.wrapping_shr(shift) & low)
             }),
-            Simple::Extract64 => kernel!(|frame, inst, mask| {
+            Simple::Extract64(_) => kernel!(|frame, inst, mask| {
                 let (shift, low) = field(inst.extra);
                 unary(frame, inst, mask, |a: u64| a.wrapping_shr(shift) as u32 & low)
             }),
-            Simple::Pack32 => kernel!(|frame, inst, mask| {
+            Simple::Pack32(_) => kernel!(|frame, inst, mask| {
                 let packed = pack(frame, inst);
                 frame.set_row(inst.d[0], packed.map(|word| word as u32), mask)
             }),
-            Simple::Pack64 => kernel!(|frame, inst, mask| {
+            Simple::Pack64(_) => kernel!(|frame, inst, mask| {
                 let packed = pack(frame, inst);
                 frame.set_row(inst.d[0], packed, mask)
             }),
-            Simple::Sign32 => kernel!(|frame, inst, mask| {
+            Simple::Sign32(_) => kernel!(|frame, inst, mask| {
                 let (unused, low) = sign(inst.extra);
                 unary(frame, inst, mask, |a: u32| ((a << unused) as i32 >> unused) as u32 & low)
             }),
-            Simple::Sign64 => kernel!(|frame, inst, mask| {
+            Simple::Sign64(_) => kernel!(|frame, inst, mask| {
                 let (unused, _) = sign(inst.extra);
                 unary(frame, inst, mask, |a: u32| i64::from((a << unused) as i32 >> unused) as u64)
             }),
@@ -111,21 +159,20 @@ impl Simple {
             Simple::Sub64 => {
                 kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u64, b: u64| a.wrapping_sub(b)))
             }
-            Simple::Dividend => kernel!(|frame, inst, mask| {
-                let (ftz, full) = (inst.extra & 1 != 0, inst.extra & 2 != 0);
+            Simple::Dividend(_) => kernel!(|frame, inst, mask| {
+                let Quotient { ftz, full } = Quotient::of(inst.extra);
                 binary(frame, inst, mask, |a: f32, b: f32| quotient_factors(a, b, ftz, full).0)
             }),
-            Simple::Reciprocal => kernel!(|frame, inst, mask| {
-                let (ftz, full) = (inst.extra & 1 != 0, inst.extra & 2 != 0);
+            Simple::Reciprocal(_) => kernel!(|frame, inst, mask| {
+                let Quotient { ftz, full } = Quotient::of(inst.extra);
                 binary(frame, inst, mask, |a: f32, b: f32| quotient_factors(a, b, ftz, full).1)
             }),
-            Simple::Inside => kernel!(|frame, inst, mask| {
+            Simple::Inside { .. } => kernel!(|frame, inst, mask| {
                 let size = frame.row::<u64>(inst.s[2])[0];
                 let inside = compare(frame, inst, |a: u64, base: u64| a.wrapping_sub(base) < size);
                 put_inside(frame, inst, inside, mask)
             }),
-        };
-        kernels.best()
+        }
     }
 }
 

@@ -89,6 +89,58 @@ pub fn selectors(elements: u32, d: Option<&str>, a: Option<&str>, b: Option<&str
     Some(mask | choice(a, 0)? << 4 | choice(b, elements)? << 16)
 }
 
+/// What the operands of a scalar video instruction select.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selectors {
+    /// The parts of d, a and b.
+    pub parts: [Part; 3],
+    /// Which of a, b and c are negated (`vmad`).
+    pub negated: [bool; 3],
+}
+
+/// A part of a register.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    #[default]
+    All,
+    /// `.b0` to `.b3`
+    Byte(u8),
+    /// `.h0`, `.h1`
+    Half(u8),
+}
+
+impl Part {
+    /// Finds a part by its selector, without the dot.
+    pub fn from_name(name: &str) -> Option<Part> {
+        Some(match name {
+            "b0" => Part::Byte(0),
+            "b1" => Part::Byte(1),
+            "b2" => Part::Byte(2),
+            "b3" => Part::Byte(3),
+            "h0" => Part::Half(0),
+            "h1" => Part::Half(1),
+            _ => return None,
+        })
+    }
+
+    fn packed(self) -> u32 {
+        match self {
+            Part::All => 0,
+            Part::Byte(n) => 1 + u32::from(n & 3),
+            Part::Half(n) => 5 + u32::from(n & 1),
+        }
+    }
+}
+
+impl Selectors {
+    /// As the loop finds them in [`Inst::extra`].
+    pub fn packed(self) -> u32 {
+        let parts = (0..).zip(self.parts).fold(0, |word, (n, part)| word | part.packed() << (16 + 4 * n));
+        (0..).zip(self.negated).fold(parts, |word, (n, negated)| word | u32::from(negated) << (28 + n))
+    }
+}
+
 /// What is done with two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {

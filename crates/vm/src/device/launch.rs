@@ -1,18 +1,19 @@
 //! Launches: what is wrong with one, what it needs, and what it gave.
 
 use super::Device;
+use crate::decode::Program;
 use crate::grid;
 use crate::launch::{Launch, LaunchError, Report};
 use crate::memory::cell::Cells;
 use crate::memory::global::MemoryError;
 use crate::memory::heap::{GAP, WIDE_GAP};
-use crate::program::{Call, Callee, Op, Program, Provided, Step};
 use crate::sanitize::Sanitizer;
 use crate::sanitize::bounds::Bounds;
 use crate::schedule::Schedule;
 use crate::stats::{OpCount, Progress};
 use crate::tuning::Tuning;
 use softwarp_image::{Function, FunctionId};
+use softwarp_ir::{Call, Callee, Op, Provided, Step};
 use softwarp_isa::Target;
 use softwarp_syntax::tree::Item;
 use std::collections::BTreeMap;

@@ -14,13 +14,13 @@ pub(crate) mod wide;
 
 use crate::cluster::Shared;
 use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};
-use crate::program::Memory;
-use crate::sanitize::bounds::TAGGED;
 use cell::Cells;
 use constant::Constant;
 use global::{Allocation, AllocationKind, Global, lock};
 use softwarp_image::window::{CTA_SHARED, reserved_shared};
 use softwarp_image::{FunctionId, Image, Object, ObjectId, Windows};
+use softwarp_ir::Memory;
+use softwarp_ir::TAGGED;
 use softwarp_isa::StateSpace;
 
 /// What a CTA sees of memory.

@@ -13,7 +13,7 @@
 //! What remains unseen: an index so far off that it skips a red zone and reaches another variable, members of one
 //! variable (compilers put all local arrays of a function into one), and tags where addresses have 32 bits.
 
-use crate::program::Program;
+use crate::decode::Program;
 use softwarp_image::{Function, FunctionId, Image, ObjectId};
 use softwarp_isa::StateSpace;
 

@@ -16,7 +16,7 @@ use super::channel::{Channel, Received};
 use super::clock::{Knowledge, Plane, join, join_option};
 use super::epoch::{Epoch, Thread};
 use crate::fault::Use;
-use crate::program::{Fence, Order, Scope};
+use softwarp_ir::{Fence, Order, Scope};
 use softwarp_units::lanes::{LANES, lanes};
 use std::collections::HashMap;
 use std::sync::Arc;

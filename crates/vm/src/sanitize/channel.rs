@@ -5,7 +5,7 @@
 //! to everybody from `.gpu` on; whoever receives takes those that its own scope includes.
 
 use super::clock::{Knowledge, join, join_option};
-use crate::program::Scope;
+use softwarp_ir::Scope;
 use std::sync::Arc;
 
 /// Messages of one location.

@@ -7,7 +7,7 @@
 //!
 //! A row has a bit for each lane, and one register that it comes from. The rows are those of the machine: registers that
 //! share one are never live together, and one that may be read before it is written has its row to itself from the start
-//! of the function on ([`crate::lower::allocate`](crate::lower)).
+//! of the function on ([`softwarp_lower::allocate`](crate::lower)).
 //!
 //! The halves of a register are told apart, since compilers pack and unpack values; parameters and results of functions
 //! are followed, a word at a time.
@@ -17,9 +17,10 @@
 
 use super::RegisterUse;
 use super::bounds::TAGGED;
-use crate::program::defined::{CONSTANT, Effect, GIVEN, Table, Uses};
-use crate::program::matrix::MatrixOp;
-use crate::program::{Access, Inst, Memory, NONE, Op, Operands, Step, WarpOp, WarpOpKind};
+use softwarp_ir::defined::{CONSTANT, Effect, GIVEN, Table, Uses};
+use softwarp_ir::matrix::MatrixOp;
+use softwarp_ir::{Access, Alu, AluOp, Memory, NONE, Op, Operands, Step, WarpOp, WarpOpKind};
+use softwarp_units::alu::simple::Simple;
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// What made a value undefined.
@@ -151,11 +152,11 @@ impl Shadow {
         let uses = table.uses(at);
         let guard = if uses.guard == NONE { None } else { Some(uses.guard) };
         let misused = guard.and_then(|row| self.misused(&[row], mask, RegisterUse::Guard));
-        let taking = crate::lower::guard(op).lanes(frame, mask);
+        let taking = op.guard().lanes(frame, mask);
         let step = match op {
             Op::Branch(..) => return misused,
-            Op::Alu(inst) => {
-                self.compute(&uses, (inst, table), frame, taking);
+            Op::Alu(alu) => {
+                self.compute(&uses, (alu, table), frame, taking);
                 return misused;
             }
             Op::Other(_, step) => &**step,
@@ -164,12 +165,12 @@ impl Shadow {
     }
 
     /// What comes of arithmetic.
-    fn compute(&mut self, uses: &Uses<'_>, (inst, table): (&Inst, &Table), frame: &Frame, taking: u32) {
+    fn compute(&mut self, uses: &Uses<'_>, (alu, table): (&Alu, &Table), frame: &Frame, taking: u32) {
         let whole = |undefined: u32| [undefined; 2];
         let any = |rows: &[u32]| rows.iter().fold(0, |any, &row| any | self.of(row));
         let undefined = match (uses.effect, uses.reads) {
             (Effect::Select, &[a, b, p]) => {
-                let holds = frame.predicate(inst.s[2]);
+                let holds = frame.predicate(alu.s[2]);
                 let (a, b, p) = (self.halves(a), self.halves(b), self.of(p));
                 [0, 1].map(|half| p | a[half] & holds | b[half] & !holds)
             }
@@ -181,13 +182,13 @@ impl Shadow {
                     Some(_) => whole(registers.fold(u32::MAX, |all, &row| all & self.of(row))),
                 }
             }
-            (Effect::Move, &[a]) => match inst.extra {
-                0 => self.halves(a),
-                // An extraction: the first bit, and how many.
-                extra => {
+            (Effect::Move, &[a]) => match alu.op {
+                AluOp::Simple(Simple::Extract32(field) | Simple::Extract64(field)) => {
                     let half = if table.wide.contains(&a) { 32 } else { 16 };
-                    whole(self.halves(a)[usize::from(extra & 0xff >= half)])
+                    whole(self.halves(a)[usize::from(field.shift >= half)])
                 }
+                AluOp::Simple(Simple::Sign32(_) | Simple::Sign64(_)) => whole(self.halves(a)[0]),
+                _ => self.halves(a),
             },
             (Effect::Move, pieces) => {
                 let (low, high) = pieces.split_at(pieces.len() / 2);

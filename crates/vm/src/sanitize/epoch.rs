@@ -2,7 +2,7 @@
 
 use super::Agent;
 use crate::fault::Use;
-use crate::program::{Order, Scope};
+use softwarp_ir::{Order, Scope};
 use softwarp_units::lanes::LANES;
 
 /// A thread: the number of its CTA in the order in which they began, its warp and lane.
@@ -235,7 +235,7 @@ impl Default for Epoch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::Semantics;
+    use softwarp_ir::Semantics;
 
     #[test]
     fn an_access_keeps_all_that_it_is_made_of() {

@@ -2,7 +2,7 @@
 
 use super::{ARRAYS, Agent};
 use crate::fault::{Nearest, Place, Relative, Use, space_name};
-use crate::program::{Location, Memory};
+use softwarp_ir::{Location, Memory};
 
 /// Something wrong that did not stop the launch.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Registers of products that four warps compute together (PTX ISA section 9.7.15.7): who uses them while `wgmma` may
 //! still be at work, and which of them were written without a `wgmma.fence` since.
 
-use crate::program::group::{GroupOp, Named, Queue};
+use softwarp_ir::group::{GroupOp, Named, Queue};
 use std::collections::{HashMap, VecDeque};
 
 /// The most groups that are remembered.

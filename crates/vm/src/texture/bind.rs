@@ -29,8 +29,9 @@ use super::array::{Array, ArrayDescription};
 use super::sampler::{AddressMode, Filter, Sampler};
 use super::{Bound, Source, Texture, TextureError, Textures, Variable};
 use crate::device::Device;
-use softwarp_check::checked::{FieldValue, Place};
+use softwarp_check::checked::FieldValue;
 use softwarp_image::{Image, Object, ObjectId, State, Windows};
+use softwarp_ir::texture::handle_of;
 use softwarp_isa::space::opaque::{Member, TextureMode};
 use softwarp_isa::{Opaque, StateSpace};
 use std::sync::Arc;
@@ -38,26 +39,12 @@ use std::sync::Arc;
 /// Handles of objects count from here: no address of any state space is as high, and none of a host is seen.
 const OBJECTS: u64 = 0x7e00_0000_0000_0000;
 
-/// Handles of `.tex` variables count from here: they have no address.
-const OLD_TEXTURES: u64 = 0x7d00_0000_0000_0000;
-
 /// Textures over memory begin at multiples of this.
 const ALIGNMENT: u64 = 16;
 
 /// The most texels of a texture over a row of memory, and over rows, as an H200 has them.
 const MOST_TEXELS: u32 = 1 << 28;
 const MOST_PITCHED: [u32; 2] = [131_072, 65_000];
-
-/// What stands for an opaque variable in registers: its address; `None` unless it is one at module scope.
-pub(crate) fn handle_of(image: &Image, windows: &Windows, id: ObjectId, member: Option<u32>) -> Option<u64> {
-    let object = image.object(id);
-    let address = || image.address(windows, id, member);
-    match object.space {
-        StateSpace::Tex => Some(OLD_TEXTURES + address()?),
-        StateSpace::Global if object.opaque().is_some() && object.place == Place::Module => address(),
-        _ => None,
-    }
-}
 
 fn opaque(object: &Object) -> Option<Opaque> {
     object.opaque().or((object.space == StateSpace::Tex).then_some(Opaque::Texref))

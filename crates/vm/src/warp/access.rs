@@ -3,17 +3,17 @@
 //! Nearly all of them are done in [`super::fast`], or are copies of rows of the threads' own memory. What remains
 //! is here: lanes in groups by state space, each lane looked at by itself, and its fault found, if there is one.
 
-use super::fast::At;
 use super::run::first;
 use super::{Activation, Env, HINTS, Warp};
+use crate::fast::{At, Quick};
 use crate::fault::{FaultKind, Nearest, Problem, Relative, Tried, Trouble, Use, What};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
 use crate::memory::order;
 use crate::memory::private::Private;
-use crate::program::{Access, Address, Memory, NONE};
 use crate::sanitize::Span;
 use crate::sanitize::bounds::{TAG_SHIFT, TAGGED};
+use softwarp_ir::{Access, Address, Memory, NONE};
 use softwarp_num::{Vectorise, vectorised};
 use softwarp_units::lanes::{ALL, Frame, LANES, has_lane, lanes};
 use std::sync::atomic::{Ordering, fence};
@@ -237,12 +237,12 @@ impl Warp {
         &mut self,
         env: &mut Env<'_>,
         call: usize,
-        access: &Access,
+        (access, quick): (&Access, &Quick),
         pc: usize,
         taking: u32,
     ) -> Tried<()> {
         let at = At { spaces: &env.spaces, taking, hint: &mut env.hints[pc % HINTS] };
-        if !access.load_quickly(&mut self.calls[call].frame, at) {
+        if !quick.load(access, &mut self.calls[call].frame, at) {
             self.load_slowly(env, call, access, taking)?;
         }
         if access.order.is_strong() {
@@ -299,7 +299,7 @@ impl Warp {
         &mut self,
         env: &mut Env<'_>,
         call: usize,
-        access: &Access,
+        (access, quick): (&Access, &Quick),
         pc: usize,
         taking: u32,
     ) -> Tried<()> {
@@ -307,7 +307,7 @@ impl Warp {
             fence(Ordering::Release);
         }
         let at = At { spaces: &env.spaces, taking, hint: &mut env.hints[pc % HINTS] };
-        if access.store_quickly(&self.calls[call].frame, at) {
+        if quick.store(access, &self.calls[call].frame, at) {
             return Ok(());
         }
         self.store_slowly(env, call, access, taking)

@@ -4,11 +4,11 @@
 //! no atomic operations of the host; nor does global memory if the whole launch has one thread.
 
 use super::access::{addresses, grouped};
-use super::fast::{self, At};
 use super::{Env, HINTS, Warp};
+use crate::fast::{self, At};
 use crate::fault::{FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::cell::{Cells, Unit};
-use crate::program::{Atomic, AtomicOp, Memory, NONE};
+use softwarp_ir::{Atomic, AtomicOp, Memory, NONE};
 use softwarp_isa::Type;
 use softwarp_num::{Format, Rounding, Saturation};
 use softwarp_units::lanes::{Frame, LANES, lanes};

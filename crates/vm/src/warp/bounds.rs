@@ -5,11 +5,11 @@ use super::observe::located;
 use super::run::first;
 use super::{Env, Split, Warp};
 use crate::fault::{Nearest, Relative, Use, What};
-use crate::program::{Address, Memory, NONE};
 use crate::sanitize::bounds::{Bounds, TAG_SHIFT, TAGGED, tag};
 use crate::sanitize::{Actor, FindingKind, Sanitizer, Span, Touched};
 use softwarp_image::ObjectId;
 use softwarp_image::image::BANK_BYTES;
+use softwarp_ir::{Address, Memory, NONE};
 use softwarp_isa::StateSpace;
 use softwarp_units::lanes::{LANES, lanes};
 
@@ -195,7 +195,7 @@ impl Warp {
 }
 
 /// A lane is about to access `bytes` of global or shared memory, by an instruction that is no plain load or store.
-pub(in crate::warp) fn observe_range(
+pub(crate) fn observe_range(
     env: &Env<'_>,
     (sanitizer, actor): (&Sanitizer<'_>, &Actor),
     lane: usize,

@@ -6,10 +6,10 @@ use super::run::first;
 use super::{ACTIVATION, Activation, Env, Split, State, Warp, cost};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::private::Private;
-use crate::program::{Call, Callee, Memory, NONE, Op, Provided, Step};
 use crate::sanitize::bounds::TAG_SHIFT;
 use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Sanitizer};
+use softwarp_ir::{Call, Callee, Memory, NONE, Op, Provided, Step};
 use softwarp_units::lanes::{LANES, lanes};
 
 /// The most that the registers of a warp's calls may take: four times the local memory that its threads can have.

@@ -6,10 +6,10 @@ use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::cell::Unit;
-use crate::program::cluster::{ClusterOp, Pointer, Response};
-use crate::program::{Memory, NONE, Operands, Order};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use softwarp_image::window::CTA_SHARED;
+use softwarp_ir::cluster::{ClusterOp, Pointer, Response};
+use softwarp_ir::{Memory, NONE, Operands, Order};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// The bits of an address in `.shared` that are a rank.

@@ -10,8 +10,8 @@
 //! - **Steps** are what `most_instructions` limits: instructions of warps, and one more for each unit of *work* that
 //!   an instruction does beyond a fixed amount (`Watch::work`). `docs/running.md` has the table.
 
-use crate::program::Step;
-use crate::program::matrix::MatrixOp;
+use softwarp_ir::Step;
+use softwarp_ir::matrix::MatrixOp;
 
 /// What a slice may cost.
 pub(crate) const SLICE: i64 = 1 << 18;

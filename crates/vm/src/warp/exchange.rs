@@ -1,7 +1,7 @@
 //! Operations among the lanes of a warp, as functions of what each lane brings (PTX ISA sections 9.7.9.6,
 //! 9.7.13.9 to 9.7.13.14).
 
-use crate::program::WarpOpKind;
+use softwarp_ir::WarpOpKind;
 use softwarp_num::{Vectorise, vectorised};
 use softwarp_units::lanes::{LANES, lanes};
 

@@ -3,7 +3,7 @@
 
 use super::run::Flow;
 use super::{Env, Warp};
-use crate::program::group::{GroupOp, Queue};
+use softwarp_ir::group::{GroupOp, Queue};
 
 /// Warps that multiply together.
 const WARPGROUP: usize = 4;

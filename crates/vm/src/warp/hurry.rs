@@ -1,16 +1,17 @@
 //! The loop for what nearly all operations are. What it does not do, [`super::run`] does.
 
 use super::cost::{PRODUCT, TOUCH};
-use super::fast::At;
 use super::matrix::multiply;
 use super::meet::exchange_alone;
 use super::{HINTS, PIECES};
+use crate::decode::Code;
+use crate::decode::plan::Entry;
+use crate::fast::At;
 use crate::memory::Spaces;
 use crate::memory::cell::Piece;
-use crate::program::matrix::MatrixOp;
-use crate::program::plan::Entry;
-use crate::program::{Code, NONE, Op, Step, WarpOp};
 use crate::stats::Watch;
+use softwarp_ir::matrix::MatrixOp;
+use softwarp_ir::{NONE, Op, Step, WarpOp};
 use softwarp_units::lanes::{ALL, Frame, LANES};
 
 /// What is remembered of memory from one access to the next.
@@ -171,8 +172,8 @@ fn touch(
     }
     match &**step {
         _ if access.order.is_strong() => false,
-        Step::Load(_) => access.load_quickly(frame, At { spaces, taking, hint }),
-        _ => access.store_quickly(frame, At { spaces, taking, hint }),
+        Step::Load(_) => code.decoded[op].access().load(access, frame, At { spaces, taking, hint }),
+        _ => code.decoded[op].access().store(access, frame, At { spaces, taking, hint }),
     }
 }
 

@@ -17,8 +17,8 @@ use super::{Env, Split, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::Spaces;
 use crate::memory::cell::Cells;
-use crate::program::matrix::MatrixOp;
-use crate::program::{Memory, Operands};
+use softwarp_ir::matrix::MatrixOp;
+use softwarp_ir::{Memory, Operands};
 use softwarp_units::matrix::float::fragment::Sums;
 use softwarp_units::matrix::lines::Line;
 

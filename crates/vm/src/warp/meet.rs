@@ -4,9 +4,9 @@
 use super::exchange::{Brought, Got, exchange, shuffle};
 use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
-use crate::program::{NONE, Op, Step, WarpOp, WarpOpKind};
 use crate::sanitize::defined::is_shuffle;
 use crate::sanitize::{Actor, Sanitizer};
+use softwarp_ir::{NONE, Op, Step, WarpOp, WarpOpKind};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
 impl Warp {

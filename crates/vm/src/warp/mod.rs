@@ -19,9 +19,7 @@ mod bounds;
 mod call;
 mod cluster;
 pub(crate) mod cost;
-mod element;
 mod exchange;
-mod fast;
 mod group;
 mod hurry;
 mod matrix;
@@ -34,35 +32,30 @@ mod special;
 mod surface;
 mod texture;
 
-pub(crate) use fast::{Direct, Quick};
 pub(crate) use group::Products;
 pub(crate) use run::Progress;
 
 use crate::account::Charge;
 use crate::cluster::Barrier;
 use crate::cta::Barriers;
+use crate::decode::Code;
+use crate::fast::{HINTS, PIECES};
 use crate::fault::{Fault, FaultKind, Place, Trouble};
 use crate::grid::Launch;
 use crate::memory::Spaces;
 use crate::memory::cell::{Piece, Unit};
 use crate::memory::private::Private;
-use crate::program::plan::Given;
-use crate::program::{Code, Op, Step, WarpOpKind};
 use crate::sanitize::Sanitizer;
 use crate::sanitize::defined::Shadow;
 use crate::schedule::Random;
 use crate::stats::Watch;
+use softwarp_ir::start::Given;
+use softwarp_ir::{Op, Step, WarpOpKind};
 use softwarp_units::lanes::{Frame, LANES, Row};
 use std::cmp::Reverse;
 
-/// How many places remember which allocation was used last: a power of two.
-pub(crate) const HINTS: usize = 64;
-
 /// Bytes of the host that a call takes besides its registers and parameters, with what allocators add.
 const ACTIVATION: u64 = 512;
-
-/// How many pieces of memory are remembered: a power of two.
-pub(crate) const PIECES: usize = 32;
 
 /// What a warp runs in.
 pub(crate) struct Env<'a> {
@@ -527,7 +520,7 @@ impl Warp {
 
     /// Lets the lanes go that wait at a barrier, with the result of its reduction, if it has one.
     pub(crate) fn release(&mut self, launch: &Launch<'_>, number: u32, result: crate::cta::Reduced) {
-        use crate::program::BarrierOp;
+        use softwarp_ir::BarrierOp;
         for split in self.splits.iter_mut().filter(|split| split.state == State::Barrier(number)) {
             let activation = &mut self.calls[split.call as usize];
             let op = launch.program.codes[activation.code as usize].ops.get(split.pc as usize);

@@ -11,46 +11,34 @@ use super::{Env, Split, Warp};
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
-use crate::program::multimem::{MultimemKind, MultimemOp};
-use crate::program::{AtomicOp, Memory, NONE, Operands};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
+use softwarp_ir::multimem::{MultimemKind, MultimemOp};
+use softwarp_ir::{AtomicOp, Memory, NONE, Operands};
 use softwarp_isa::Type;
 use softwarp_num::{Format, Rounding, Saturation};
 use softwarp_units::lanes::{Frame, lanes};
 use std::sync::atomic::{Ordering, fence};
 
-impl MultimemOp {
-    /// Bytes of an element.
-    fn element(&self) -> u64 {
-        u64::from(self.ty.bits() / 8)
+fn usage(kind: MultimemKind) -> Use {
+    match kind {
+        MultimemKind::LoadReduce(_) => Use::Read,
+        MultimemKind::Store => Use::Write,
+        MultimemKind::Reduce(_) => Use::Atomic,
     }
+}
 
-    /// Bytes of an access.
-    fn bytes(&self) -> u64 {
-        self.element() * self.widths.len() as u64
-    }
-
-    fn usage(&self) -> Use {
-        match self.kind {
-            MultimemKind::LoadReduce(_) => Use::Read,
-            MultimemKind::Store => Use::Write,
-            MultimemKind::Reduce(_) => Use::Atomic,
-        }
-    }
-
-    /// What is at all places, combined.
-    fn combined(&self, op: AtomicOp, words: impl Iterator<Item = u64>) -> u64 {
-        let half = match self.ty {
-            Type::F16 | Type::F16x2 => Some(Format::F16),
-            Type::Bf16 | Type::Bf16x2 => Some(Format::Bf16),
-            _ => None,
-        };
-        match half {
-            Some(format) if self.accumulates_f32 && op == AtomicOp::Add => sum(format, words),
-            _ => {
-                let combine = combination(op, self.ty, true, true);
-                words.reduce(|a, b| combine(a, b, 0)).unwrap_or(0)
-            }
+/// The values of all places, combined.
+fn combined(multimem: &MultimemOp, op: AtomicOp, words: impl Iterator<Item = u64>) -> u64 {
+    let half = match multimem.ty {
+        Type::F16 | Type::F16x2 => Some(Format::F16),
+        Type::Bf16 | Type::Bf16x2 => Some(Format::Bf16),
+        _ => None,
+    };
+    match half {
+        Some(format) if multimem.accumulates_f32 && op == AtomicOp::Add => sum(format, words),
+        _ => {
+            let combine = combination(op, multimem.ty, true, true);
+            words.reduce(|a, b| combine(a, b, 0)).unwrap_or(0)
         }
     }
 }
@@ -130,7 +118,7 @@ impl Warp {
         let rows = addresses(activation, address);
         let frame = &mut activation.frame;
         let Env { launch, spaces, watch, .. } = env;
-        let (bytes, element, usage) = (op.bytes(), op.element(), op.usage());
+        let (bytes, element, usage) = (op.bytes(), op.element(), usage(op.kind));
         if op.order.is_strong() {
             fence(Ordering::SeqCst);
         }
@@ -165,7 +153,7 @@ impl Warp {
                     }
                     MultimemKind::LoadReduce(reduction) => {
                         let words = places.iter().map(|(cells, at)| load(cells, at + skip, element));
-                        let result = op.combined(reduction, words);
+                        let result = combined(op, reduction, words);
                         let (d, only) = (slot(&operands.writes), 1 << lane);
                         match width {
                             _ if d == NONE => {}
@@ -193,7 +181,7 @@ impl Warp {
     ) {
         let Some(address) = operands.addresses.first() else { return };
         let rows = addresses(&self.calls[split.call as usize], address);
-        let (bytes, usage, spaces) = (op.bytes(), op.usage(), &env.spaces);
+        let (bytes, usage, spaces) = (op.bytes(), usage(op.kind), &env.spaces);
         let all = lanes(actor.lanes).flat_map(|lane| {
             let places =
                 several(spaces, (address.memory, rows[lane]), (bytes, bytes), usage).unwrap_or_default();

@@ -4,14 +4,14 @@ use super::access::{Group, addresses, grouped};
 use super::{Env, Split, Warp};
 use crate::fault::{Nearest, Relative, Use, What};
 use crate::grid::Launch;
-use crate::program::cluster::ClusterOp;
-use crate::program::group::GroupOp;
-use crate::program::matrix::MatrixOp;
-use crate::program::{Access, Address, AtomicOp, BarrierOp, Memory, NONE, Op, Order, Step, WarpOpKind};
 use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Span, Tolerant, Touches};
 use crate::stats::Seen;
 use softwarp_image::window::CTA_SHARED;
+use softwarp_ir::cluster::ClusterOp;
+use softwarp_ir::group::GroupOp;
+use softwarp_ir::matrix::MatrixOp;
+use softwarp_ir::{Access, Address, AtomicOp, BarrierOp, Memory, NONE, Op, Order, Step, WarpOpKind};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::cell::Cell;
 
@@ -90,7 +90,7 @@ pub(super) fn located(env: &Env<'_>, memory: Memory, address: u64) -> Option<(Me
 pub(super) fn observe_registers(launch: &Launch<'_>, seen: &Seen<'_>, frame: &Frame) {
     let Some(sanitizer) = launch.sanitizer.filter(|sanitizer| sanitizer.wants.race) else { return };
     let (Some(named), Some(op)) = (seen.code.named.get(seen.pc), seen.code.ops.get(seen.pc)) else { return };
-    let lanes = crate::lower::guard(op).lanes(frame, seen.mask);
+    let lanes = op.guard().lanes(frame, seen.mask);
     if lanes != 0 {
         let (code, pc) = (seen.number as u32, seen.pc as u32);
         let actor = Actor { cta: seen.cta, warp: seen.warp, lanes, code, pc };

@@ -7,10 +7,10 @@ use super::observe::{observe_defined, observe_registers};
 use super::{Activation, Env, Split, State, Warp};
 use crate::cta::Arrival;
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
-use crate::program::{Barrier, BarrierOp, NONE, Op, Step};
 use crate::sanitize::bounds::{TAG_SHIFT, tag};
 use crate::schedule::Random;
 use crate::stats::{LOOK, Seen};
+use softwarp_ir::{Barrier, BarrierOp, NONE, Op, Step};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::atomic::{Ordering, fence};
 
@@ -163,10 +163,12 @@ impl Warp {
                     observe_defined(launch, &seen, frame, shadow);
                 }
                 match op {
-                    Op::Alu(inst) => {
-                        let lanes = inst.guard.lanes(frame, mask);
-                        if lanes != 0 {
-                            inst.kernel.run(frame, inst, lanes);
+                    Op::Alu(_) => {
+                        if let Some(inst) = code.decoded[pc].alu() {
+                            let lanes = inst.guard.lanes(frame, mask);
+                            if lanes != 0 {
+                                inst.kernel.run(frame, inst, lanes);
+                            }
                         }
                         pc += 1;
                         *budget -= 1;
@@ -215,18 +217,18 @@ impl Warp {
             if WATCHED {
                 self.observe(env, split, step, guard);
             }
-            self.acted |= step.is_deed();
+            self.acted |= step.makes_progress();
             let flow = match step {
                 Step::Load(access) => {
                     if access.order.is_strong() {
                         (*budget, *polled) = (*budget - POLL, *polled + 1);
                     }
-                    let done = self.load(env, call, access, pc, guard);
+                    let done = self.load(env, call, (access, code.decoded[pc].access()), pc, guard);
                     done.map_err(|trouble| self.blame(env, call, &access.address, trouble))?;
                     Flow::Next
                 }
                 Step::Store(access) => {
-                    let done = self.store(env, call, access, pc, guard);
+                    let done = self.store(env, call, (access, code.decoded[pc].access()), pc, guard);
                     done.map_err(|trouble| self.blame(env, call, &access.address, trouble))?;
                     Flow::Next
                 }

@@ -2,7 +2,7 @@
 
 use super::{Env, Warp};
 use crate::memory::{RESERVED, RESERVED_MOST, Spaces};
-use crate::program::Special;
+use softwarp_ir::Special;
 use softwarp_units::lanes::LANES;
 
 /// Multiprocessors that the machine pretends to have: as many as an H200.
@@ -10,15 +10,6 @@ const MULTIPROCESSORS: u32 = 132;
 
 /// Bytes that sizes of shared memory are rounded up to, as measured.
 const SHARED_UNIT: u64 = 128;
-
-impl Special {
-    /// Whether it has 64 bits.
-    pub fn is_wide(self) -> bool {
-        use Special::{Clock64, CurrentGraphExec, GlobalTimer, GridId, Pm};
-        // The counters of 64 bits follow the eight of 32.
-        matches!(self, GridId | Clock64 | GlobalTimer | CurrentGraphExec | Pm(8..))
-    }
-}
 
 impl Warp {
     /// Reads a special register.

@@ -8,14 +8,14 @@ use super::run::{Flow, first};
 use super::{Env, Split, Warp};
 use crate::fault::{BadTexture, FaultKind, Tried, Trouble};
 use crate::memory::Spaces;
-use crate::program::Operands;
-use crate::program::texture::{Detail, Handle, Lookup, Query, TextureOp, Values};
 use crate::texture::array::Level;
 use crate::texture::format::single_to_half;
 use crate::texture::query::answer;
 use crate::texture::sample::{Place, View};
 use crate::texture::sampler::{AddressMode, Sampler};
 use crate::texture::{Bound, Geometry, Source, Texture, Textures, fast, level};
+use softwarp_ir::Operands;
+use softwarp_ir::texture::{Detail, Handle, Lookup, Query, TextureOp, Values};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// What is wrong with a handle, for the first lane that has it.

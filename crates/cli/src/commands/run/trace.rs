@@ -1,9 +1,9 @@
 //! `--trace`: every instruction that some threads execute, and what it changed in their registers.
 
 use super::super::remark;
+use softwarp::ir::{Guard, Op};
 use softwarp::source::Source;
 use softwarp::units::lanes::{Frame, LANES};
-use softwarp::vm::program::{Guard, Op};
 use softwarp::vm::stats::{Event, Tracer};
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -6,7 +6,7 @@
 use super::super::Agent;
 use super::super::clock::{Knowledge, Plane};
 use super::{Causality, Thread};
-use crate::program::group::Queue;
+use softwarp_ir::group::Queue;
 use softwarp_units::lanes::{LANES, lanes};
 use std::collections::VecDeque;
 use std::sync::Arc;

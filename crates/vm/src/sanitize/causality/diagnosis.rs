@@ -5,7 +5,7 @@ use super::super::channel::Received;
 use super::super::clock::{Knowledge, Plane};
 use super::super::epoch::Epoch;
 use super::{Causality, Lane, Thread};
-use crate::program::Scope;
+use softwarp_ir::Scope;
 
 /// How many strong writes that a lane has read are remembered.
 const MOST_OBSERVED: usize = 8;

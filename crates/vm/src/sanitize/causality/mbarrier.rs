@@ -8,7 +8,7 @@ use super::super::channel::Channel;
 use super::super::clock::{Knowledge, Plane};
 use super::super::epoch::MOST_MBARRIERS;
 use super::{Causality, Location, Thread};
-use crate::program::{Order, Scope};
+use softwarp_ir::{Order, Scope};
 use std::sync::Arc;
 
 /// What happens at an mbarrier.

@@ -3,13 +3,13 @@
 use super::{Actor, Sanitizer};
 use crate::grid::Launch;
 use crate::memory::global::lock;
-use crate::program::group::{GroupOp, Named};
-use crate::program::matrix::MatrixOp;
-use crate::program::{Op, Step};
 use crate::sanitize::Agent;
 use crate::sanitize::clock::Plane;
 use crate::sanitize::registers::Misuse;
 use crate::sanitize::{Finding, FindingKind};
+use softwarp_ir::group::{GroupOp, Named};
+use softwarp_ir::matrix::MatrixOp;
+use softwarp_ir::{Op, Step};
 use softwarp_units::lanes::LANES;
 
 impl Sanitizer<'_> {

@@ -4,13 +4,13 @@ use super::{Actor, Kind, Sanitizer, State, Tolerant, Touch, Touches};
 use crate::fault::{Nearest, Use};
 use crate::grid::Launch;
 use crate::memory::global::lock;
-use crate::program::{Fence, Memory, Order};
 use crate::sanitize::Agent;
 use crate::sanitize::causality::{Location, Strong};
 use crate::sanitize::epoch::{Epoch, Thread};
 use crate::sanitize::race::{Lanes, Now, Verdict};
 use crate::sanitize::{Finding, FindingKind, Touched};
 use softwarp_image::window::reserved_shared;
+use softwarp_ir::{Fence, Memory, Order};
 use softwarp_units::lanes::{LANES, lanes};
 
 /// A race that was found.

@@ -6,9 +6,9 @@ use super::{Place, alike};
 use crate::fault::{AwaitedMbarrier, FaultKind, Tried, Trouble, Use};
 use crate::memory::Spaces;
 use crate::memory::cell::{Cells, Unit};
-use crate::program::asynchronous::MbarrierOp;
-use crate::program::{NONE, Operands, Order};
 use crate::warp::{Env, Warp};
+use softwarp_ir::asynchronous::MbarrierOp;
+use softwarp_ir::{NONE, Operands, Order};
 use softwarp_units::lanes::{LANES, lanes};
 use softwarp_units::mbarrier::{Mbarrier, Misuse};
 

@@ -20,8 +20,8 @@ pub(super) use tensor::Tensors;
 use super::run::Flow;
 use super::{Env, Split, State, Warp};
 use crate::fault::{AwaitedMbarrier, FaultKind, Place as FaultPlace, Tried, Trouble};
-use crate::program::asynchronous::{AsyncOp, MbarrierOp};
-use crate::program::{NONE, Op, Operands, Step};
+use softwarp_ir::asynchronous::{AsyncOp, MbarrierOp};
+use softwarp_ir::{NONE, Op, Operands, Step};
 use softwarp_units::lanes::{LANES, lanes};
 use softwarp_units::mbarrier::Mbarrier;
 

@@ -6,12 +6,12 @@ use super::mbarrier::parity;
 use super::place::Place;
 use super::tensor::walk;
 use crate::fault::Use;
-use crate::program::asynchronous::{AsyncOp, MbarrierOp, TensorWay};
-use crate::program::{Memory, Operands, Order, Scope};
 use crate::sanitize::{Actor, Agent, Event, Sanitizer, Touch};
 use crate::warp::bounds::observe_range;
 use crate::warp::observe::{Meter, located};
 use crate::warp::{Env, Split, Warp};
+use softwarp_ir::asynchronous::{AsyncOp, MbarrierOp, TensorWay};
+use softwarp_ir::{Memory, Operands, Order, Scope};
 use softwarp_tensor::Source;
 use softwarp_units::lanes::{LANES, lanes};
 
@@ -50,14 +50,10 @@ impl By {
 }
 
 /// How mbarriers are accessed where nothing is said.
-const UNORDERED: Order = Order { semantics: crate::program::Semantics::Relaxed, scope: Scope::Cluster };
+const UNORDERED: Order = Order { semantics: softwarp_ir::Semantics::Relaxed, scope: Scope::Cluster };
 
 /// How the sanitizers know the mbarrier that something completes on: whose it is, where, and the parity of its phase.
-pub(in crate::warp) fn completing(
-    env: &Env<'_>,
-    mbarrier: Place,
-    lane: usize,
-) -> Option<([u32; 3], u64, u32)> {
+pub(crate) fn completing(env: &Env<'_>, mbarrier: Place, lane: usize) -> Option<([u32; 3], u64, u32)> {
     let (_, owner, start) = located(env, Memory::Shared, mbarrier.address)?;
     Some((owner, start, parity(&env.spaces, mbarrier, lane)?))
 }
@@ -110,7 +106,7 @@ impl Observer<'_, '_> {
 }
 
 impl Warp {
-    pub(in crate::warp) fn observe_async(
+    pub(crate) fn observe_async(
         &self,
         env: &Env<'_>,
         sanitizer: &Sanitizer<'_>,

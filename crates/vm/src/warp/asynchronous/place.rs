@@ -3,15 +3,15 @@
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::Spaces;
 use crate::memory::cell::Cells;
-use crate::program::{Address, Memory};
 use crate::warp::Activation;
 use crate::warp::access::addresses;
 use softwarp_image::window::{CTA_SHARED, parameter_start};
+use softwarp_ir::{Address, Memory};
 use softwarp_units::lanes::{LANES, lanes};
 
 /// An address in a state space that is not generic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::warp) struct Place {
+pub(crate) struct Place {
     pub memory: Memory,
     pub address: u64,
     /// The generic address that the instruction had.

@@ -4,11 +4,11 @@
 use super::{Place, complete_tx, refused};
 use crate::fault::{Tried, Use};
 use crate::memory::cell::Unit;
-use crate::program::Operands;
-use crate::program::asynchronous::{Choice, CopyAsync, ReduceAsync, StoreAsync};
 use crate::warp::atomic::{apply, combination};
 use crate::warp::cost::copying;
 use crate::warp::{Env, Warp};
+use softwarp_ir::Operands;
+use softwarp_ir::asynchronous::{Choice, CopyAsync, ReduceAsync, StoreAsync};
 use softwarp_units::lanes::{LANES, lanes};
 
 impl Warp {

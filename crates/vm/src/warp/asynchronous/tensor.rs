@@ -5,10 +5,10 @@ use super::place::each;
 use super::{Place, bulk, complete_tx, refused};
 use crate::fault::{BadAccess, FaultKind, Tried, Trouble, Use};
 use crate::memory::Spaces;
-use crate::program::asynchronous::{TensorCopy, TensorWay};
-use crate::program::{Memory, Operands};
 use crate::warp::cost::copying;
 use crate::warp::{Env, Warp};
+use softwarp_ir::asynchronous::{TensorCopy, TensorWay};
+use softwarp_ir::{Memory, Operands};
 use softwarp_tensor::copy::{self, Outside};
 use softwarp_tensor::object::{self, SIZE};
 use softwarp_tensor::replace::{Field, write};
@@ -27,7 +27,7 @@ const KEPT: usize = 4;
 
 /// What a warp keeps for the next copy.
 #[derive(Debug, Default)]
-pub(in crate::warp) struct Tensors {
+pub(crate) struct Tensors {
     pub(super) scratch: Vec<u8>,
     /// The maps that were used last, the latest first, and what they were read as.
     last: Vec<([u8; SIZE], Option<WideMode>, Map)>,

@@ -1,8 +1,8 @@
 //! `mma` and `wmma.mma` (PTX ISA sections 9.7.14.4.5, 9.7.14.5.14 and 9.7.14.6.3): the matrices are collected from
 //! the lanes' registers, multiplied, and D is handed out again.
 
-use crate::program::matrix::{Mma, Product};
-use crate::program::{NONE, Operands};
+use softwarp_ir::matrix::{Mma, Product};
+use softwarp_ir::{NONE, Operands};
 use softwarp_num::{Format, Rounding, Vectorise, vectorised};
 use softwarp_units::lanes::{ALL, Frame, LANES};
 use softwarp_units::matrix::float::fragment;
@@ -17,7 +17,7 @@ const FACTOR: usize = 1024;
 const SUMS: usize = 256;
 
 /// Multiplies.
-pub(in crate::warp) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
+pub(crate) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
     if at_once(frame, mma, operands, taking) != Some(true)
         && !super::registers::multiply(frame, mma, operands, taking)
     {

@@ -1,20 +1,21 @@
 //! Tells the sanitizers which memory a matrix instruction uses.
 
+use super::fragment::{stride_of, word};
 use super::{tiles, wgmma};
 use crate::fault::Use;
-use crate::program::matrix::MatrixOp;
-use crate::program::{Memory, Operands, Order};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use crate::warp::access::addresses;
 use crate::warp::bounds::observe_range;
 use crate::warp::observe::located;
 use crate::warp::run::first;
 use crate::warp::{Env, Split, Warp};
+use softwarp_ir::matrix::MatrixOp;
+use softwarp_ir::{Memory, Operands, Order};
 use softwarp_units::lanes::{LANES, lanes};
 
 impl Warp {
     /// A matrix instruction is about to be executed.
-    pub(in crate::warp) fn observe_matrix(
+    pub(crate) fn observe_matrix(
         &self,
         env: &Env<'_>,
         sanitizer: &Sanitizer<'_>,
@@ -75,9 +76,10 @@ impl Warp {
                 let bytes = memory.piece_bytes();
                 let stride = operands.reads.get(if loads { 0 } else { memory.fragment.registers() });
                 for lane in lanes(actor.lanes) {
-                    let pieces = memory.pieces(lane, memory.stride_of(frame, stride, lane));
+                    let pieces = memory.pieces(lane, stride_of(memory, frame, stride, lane));
                     for piece in pieces {
-                        let word = (!loads).then(|| piece.word(frame, memory, operands, lane).to_le_bytes());
+                        let word =
+                            (!loads).then(|| word(&piece, frame, memory, operands, lane).to_le_bytes());
                         let data = word.as_ref().and_then(|word| word.get(..bytes as usize));
                         touch(lane, own[lane].wrapping_add(piece.offset), bytes, usage, data);
                     }

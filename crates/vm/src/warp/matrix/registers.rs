@@ -1,7 +1,7 @@
 //! `mma` and `wmma.mma` by [`softwarp_units::matrix::registers`]: the matrices stay where they are.
 
-use crate::program::matrix::{Mma, Product};
-use crate::program::{NONE, Operands};
+use softwarp_ir::matrix::{Mma, Product};
+use softwarp_ir::{NONE, Operands};
 use softwarp_units::lanes::Frame;
 use softwarp_units::matrix::float::fragment::{Row, Sums};
 use softwarp_units::matrix::layout::Layout;

@@ -7,8 +7,8 @@ use super::Places;
 use crate::fault::{Tried, Use};
 use crate::memory::cell::{Cells, Unit};
 use crate::memory::order;
-use crate::program::matrix::{Packing, TileKind, Tiles};
-use crate::program::{NONE, Operands};
+use softwarp_ir::matrix::{Packing, TileKind, Tiles};
+use softwarp_ir::{NONE, Operands};
 use softwarp_units::lanes::{ALL, Frame, LANES, has_lane};
 
 /// A row of a tile.

@@ -5,13 +5,13 @@
 
 use super::{each_texture, look, name};
 use crate::fault::{Nearest, Relative, Use, What};
-use crate::program::texture::{SurfaceAccess, TextureOp};
-use crate::program::{Memory, Operands, Order, Scope};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use crate::texture::Source;
 use crate::texture::sample::View;
 use crate::warp::surface::{each_array, words};
 use crate::warp::{Env, Split, Warp};
+use softwarp_ir::texture::{SurfaceAccess, TextureOp};
+use softwarp_ir::{Memory, Operands, Order, Scope};
 use softwarp_units::lanes::{LANES, lanes};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Observer<'_, '_> {
 
 impl Warp {
     /// An instruction of textures or surfaces is about to be executed. What is wrong with it is found then.
-    pub(in crate::warp) fn observe_texture(
+    pub(crate) fn observe_texture(
         &self,
         env: &Env<'_>,
         (sanitizer, actor): (&Sanitizer<'_>, &Actor),

@@ -1,0 +1,177 @@
+//! Matrix instructions (PTX ISA sections 9.7.14 and 9.7.15).
+
+use softwarp_num::Rounding;
+use softwarp_units::matrix::FloatProduct;
+use softwarp_units::matrix::integer::IntegerProduct;
+use softwarp_units::matrix::layout::{Fragment, Layout};
+use softwarp_units::matrix::sparse::Sparsity;
+
+/// What is done with matrices. The operands of each are in the order in which it names them.
+#[derive(Clone, Debug)]
+pub enum MatrixOp {
+    /// `ldmatrix`. Writes its registers; the address is that of a row.
+    Load(Tiles),
+    /// `stmatrix`. Reads its registers; the address is that of a row.
+    Store(Tiles),
+    /// `movmatrix`. Reads a register, writes one.
+    Transpose,
+    /// `wmma.load`. Reads the stride, if there is one; writes the fragment.
+    FragmentLoad(Box<Memory>),
+    /// `wmma.store`. Reads the fragment, and the stride, if there is one.
+    FragmentStore(Box<Memory>),
+    /// `mma`, `wmma.mma`. Reads A, B, C, the metadata of a sparse A, and of block scales the words, bytes and threads of
+    /// A and those of B; writes D.
+    Mma(Box<Mma>),
+    /// `wgmma.mma_async`. Reads D; A's registers, or its descriptor; B's descriptor; the metadata of a sparse A; and
+    /// whether D is added. Writes D.
+    Wgmma(Box<Wgmma>),
+}
+
+/// The tiles that `ldmatrix` and `stmatrix` move: rows of 16 bytes, each at an address of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// How many.
+    pub count: u32,
+    /// What they are.
+    pub kind: TileKind,
+}
+
+/// What a tile is, and how a warp holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TileKind {
+    /// 8 × 8 elements of 16 bits, in one register.
+    Halves {
+        /// `.trans`
+        transposed: bool,
+    },
+    /// 16 × 16 (`stmatrix`: 8 × 16) elements of 8 bits, transposed, in two registers (one).
+    Bytes(Packing),
+    /// 8 × 16 elements of 8 bits, in one register.
+    Wide(Packing),
+}
+
+/// How the elements of 8 bits in registers lie in a row of 16 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// As they are.
+    Bytes,
+    /// Of 6 bits, packed.
+    Six,
+    /// Of 4 bits, packed.
+    Four,
+}
+
+impl TileKind {
+    /// How many rows a tile has in memory, when it is loaded or stored.
+    pub fn rows(self, loads: bool) -> u32 {
+        if matches!(self, TileKind::Bytes(_)) && loads { 16 } else { 8 }
+    }
+
+    /// How many registers it takes.
+    pub fn registers(self, loads: bool) -> u32 {
+        self.rows(loads) / 8
+    }
+}
+
+/// A fragment in memory.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// In registers.
+    pub fragment: Fragment,
+    /// How many elements the lines have in which the fragment counts.
+    pub length: usize,
+    /// Whether these lines are contiguous in memory.
+    pub along: bool,
+    /// Elements from one line in memory to the next, without an operand that says it.
+    pub stride: u64,
+    /// Bits of an element in memory: words of bits have 32.
+    pub bits: u32,
+    /// How many elements of the manual's one of ours is: 32 of bits, else 1.
+    pub unit: u64,
+}
+
+/// What a lane of a fragment reads or writes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Bytes from the lane's address.
+    pub offset: u64,
+    /// The lowest bit in the register.
+    pub shift: u32,
+    /// Which register.
+    pub register: usize,
+}
+
+impl Memory {
+    /// Bytes of a piece.
+    pub fn piece_bytes(&self) -> u64 {
+        if self.bits < 32 && self.along { 4 } else { u64::from(self.bits / 8) }
+    }
+
+    /// The pieces of a lane: whole registers where their elements are neighbours in memory.
+    pub fn pieces(&self, lane: usize, stride: u64) -> impl Iterator<Item = Piece> {
+        let each = (32 / self.bits).max(1) as usize;
+        let step = if self.along { each } else { 1 };
+        let elements = self.fragment.elements.iter().enumerate().step_by(step);
+        elements.map(move |(at, &part)| {
+            let index = usize::from(self.fragment.lanes[lane]) + usize::from(part);
+            let (line, within) = ((index / self.length) as u64, (index % self.length) as u64);
+            let element = match self.along {
+                true => line.wrapping_mul(stride).wrapping_add(within),
+                false => within.wrapping_mul(stride).wrapping_add(line),
+            };
+            let offset = element.wrapping_mul(u64::from(self.bits)) / 8;
+            Piece { offset, shift: (at % each) as u32 * self.bits, register: at / each }
+        })
+    }
+}
+
+/// What a product computes.
+#[derive(Clone, Copy, Debug)]
+pub enum Product {
+    /// Floating-point numbers.
+    Float(FloatProduct),
+    /// Integers and bits.
+    Integer(IntegerProduct),
+    /// `f64`
+    Double(Rounding),
+}
+
+/// `mma` and `wmma.mma`.
+#[derive(Clone, Debug)]
+pub struct Mma {
+    /// What is computed: one of the layout's products, turned over if that is.
+    pub product: Product,
+    /// Who holds what.
+    pub layout: Layout,
+    /// If A is sparse.
+    pub sparse: Option<Sparsity>,
+    /// Of factors in bytes: which bits of these they are, as a shift and a mask, of A and of B.
+    pub within: [(u32, u32); 2],
+    /// How many scales each row of A has, if there are any.
+    pub scales: Option<usize>,
+}
+
+/// `wgmma.mma_async`
+#[derive(Clone, Debug)]
+pub struct Wgmma {
+    /// What is computed, by one warp: 16 rows of D.
+    pub product: Product,
+    /// The part of A that a warp has, if it is in registers.
+    pub a: Option<Fragment>,
+    /// C and D.
+    pub d: Fragment,
+    /// If A is sparse.
+    pub sparse: Option<Sparsity>,
+    /// Bits of a factor; of bits, 32.
+    pub bits: u32,
+    /// How many factors a row of A has that are stored, and how many a column of B.
+    pub stored: usize,
+    /// Columns of B, their elements.
+    pub k: usize,
+    /// Columns of B.
+    pub n: usize,
+    /// Whether `k` runs fastest in A, if it is in memory, and in B.
+    pub k_major: [bool; 2],
+    /// What A's and B's elements are xor-ed with: their sign, if they are negated.
+    pub negate: [u32; 2],
+}

@@ -1,0 +1,43 @@
+//! Steps on memory that several devices have together (PTX ISA section 9.7.9.14).
+
+use super::{AtomicOp, Order};
+use softwarp_isa::Type;
+
+/// What is done at a multimem address: the only one among the operands. Values are read or written, one for each
+/// element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MultimemOp {
+    /// What is done.
+    pub kind: MultimemKind,
+    /// Of an element.
+    pub ty: Type,
+    /// The width in bits of the register of each element.
+    pub widths: Vec<u8>,
+    /// Sums are accumulated as `.f32` and rounded at the end.
+    pub accumulates_f32: bool,
+    /// How it orders memory; if it is strong, it must be seen in order with others.
+    pub order: Order,
+}
+
+impl MultimemOp {
+    /// Bytes of an element.
+    pub fn element(&self) -> u64 {
+        u64::from(self.ty.bits() / 8)
+    }
+
+    /// Bytes of an access.
+    pub fn bytes(&self) -> u64 {
+        self.element() * self.widths.len() as u64
+    }
+}
+
+/// What is done at a multimem address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MultimemKind {
+    /// `multimem.ld_reduce`: reads all places and combines what is there.
+    LoadReduce(AtomicOp),
+    /// `multimem.st`: writes all places.
+    Store,
+    /// `multimem.red`: combines what is at each place with an operand.
+    Reduce(AtomicOp),
+}

@@ -1,0 +1,118 @@
+//! Copies of tensors, and what changes a tensor map (PTX ISA sections 9.7.9.25.5, 9.7.9.28 and 9.7.13.16).
+
+use crate::form::Form;
+use crate::function::{Builder, Lowered, Refusal, because};
+use softwarp_ir::asynchronous::{AsyncOp, TensorCopy, TensorWay};
+use softwarp_ir::{Address, Operands};
+use softwarp_isa::Type;
+use softwarp_isa::instruction::Modifier;
+use softwarp_isa::instruction::Space;
+use softwarp_syntax::tree::{Operand, OperandKind, Range};
+use softwarp_tensor::Mode;
+use softwarp_tensor::reduce::Operation;
+use softwarp_tensor::replace::Field;
+
+impl Builder<'_, '_> {
+    pub(super) fn tensor_copy(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        let has = |modifier| form.has(modifier);
+        let words = || form.shape.words.iter();
+        if words().any(|word| word.reports_validity()) {
+            return because("with a report of what is valid");
+        }
+        if has(Modifier::OverrideGlobalAddress) {
+            return because("with values that override the tensor map's");
+        }
+        if has(Modifier::Im2colNoOffsW) {
+            return because("along W");
+        }
+        let rank = form.shape.dimensions();
+        let Some(rank) = rank else { return Err(Refusal::Form) };
+        let mode = words().find_map(|word| Mode::from_name(word.name())).unwrap_or(Mode::Tile);
+        let way = if has(Modifier::Prefetch) {
+            TensorWay::Prefetch
+        } else if has(Modifier::Reduce) {
+            let operation = words().find_map(|word| Operation::from_name(word.name()));
+            TensorWay::Reduce(operation.ok_or(Refusal::Form)?)
+        } else if form.space() == Space::Global {
+            TensorWay::Store
+        } else {
+            TensorWay::Load
+        };
+        let multicast = words().any(|word| word.is_multicast());
+        let mut places = self.places(operands);
+        let mut next = || places.next().ok_or(Refusal::Form);
+        let mut found = Operands::default();
+        let mut shared = Vec::new();
+        if way == TensorWay::Load {
+            shared.push(self.address(next()?, form.space())?);
+        }
+        let (map, coordinates) = self.tensor(next()?)?;
+        found.addresses.push(map);
+        for index in self.places(coordinates) {
+            found.reads.push(self.source(index, Type::B32)?);
+        }
+        match way {
+            TensorWay::Load => {
+                let cluster = form.space() == Space::SharedCluster;
+                let space = if cluster { Space::SharedCluster } else { Space::Shared };
+                shared.push(self.address(next()?, space)?);
+            }
+            TensorWay::Store | TensorWay::Reduce(_) => shared.push(self.address(next()?, Space::Shared)?),
+            TensorWay::Prefetch => {}
+        }
+        found.addresses.extend(shared);
+        let mut offsets = 0;
+        if matches!(mode, Mode::Im2col | Mode::Im2colW | Mode::Im2colW128) {
+            let OperandKind::Vector(parts) = self.operand(next()?).kind else { return Err(Refusal::Form) };
+            offsets = parts.len as u8;
+            for index in self.places(parts) {
+                found.reads.push(self.source(index, Type::U16)?);
+            }
+        }
+        if multicast {
+            let ty = if has(Modifier::MulticastCluster32b) { Type::U32 } else { Type::U16 };
+            found.reads.push(self.source(next()?, ty)?);
+        }
+        let coordinates = coordinates.len as u8;
+        let wanted = if matches!(mode, Mode::Gather4 | Mode::Scatter4) { 5 } else { rank };
+        if coordinates != wanted || offsets > 3 {
+            return Err(Refusal::Form);
+        }
+        self.issue(AsyncOp::Tensor(TensorCopy { mode, way, rank, coordinates, offsets, multicast }), found)
+    }
+
+    /// `[map, {x, y}]`: where the map is, and the coordinates.
+    fn tensor(&mut self, index: u32) -> Lowered<(Address, Range<Operand>)> {
+        let OperandKind::Address(parts) = self.operand(index).kind else { return Err(Refusal::Form) };
+        if parts.len != 2 {
+            return Err(Refusal::Form);
+        }
+        let OperandKind::Vector(coordinates) = self.operand(parts.start + 1).kind else {
+            return because("with coordinates that are no vector");
+        };
+        Ok((self.address_of(parts.start, Space::Generic)?, coordinates))
+    }
+
+    /// `tensormap.replace`
+    pub(super) fn replace(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        let Some(field) = form.shape.words.iter().find_map(|word| Field::from_name(word.name())) else {
+            return Err(Refusal::Form);
+        };
+        let addresses = vec![self.address(operands.start, form.space())?];
+        let ordinal = match operands.len {
+            3 => self.immediate(operands.start + 1)?,
+            _ => 0,
+        };
+        let ordinal = usize::try_from(ordinal).map_err(|_| Refusal::Form)?;
+        let ty = if field.value_bits() == 64 { Type::B64 } else { Type::B32 };
+        let reads = vec![self.source(operands.start + operands.len - 1, ty)?];
+        self.issue(AsyncOp::Replace { field, ordinal }, Operands { reads, addresses, ..Operands::default() })
+    }
+
+    /// `tensormap.cp_fenceproxy`
+    pub(super) fn copy_map(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        let to = self.address(operands.start, form.space())?;
+        let from = self.address(operands.start + 1, Self::second_space(form))?;
+        self.issue(AsyncOp::CopyMap, Operands { addresses: vec![to, from], ..Operands::default() })
+    }
+}

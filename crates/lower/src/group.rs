@@ -1,0 +1,83 @@
+//! Groups of asynchronous operations, and fences for them: [`softwarp_ir::group`].
+
+use super::form::Form;
+use super::function::{Builder, Lowered, Refusal};
+use softwarp_ir::Role;
+use softwarp_ir::group::{GroupOp, Named, Queue};
+use softwarp_ir::matrix::MatrixOp;
+use softwarp_ir::{Fence, NONE, Op, Order, Scope, Semantics, Step};
+use softwarp_isa::StateSpace;
+use softwarp_isa::instruction::Modifier;
+use softwarp_syntax::tree::{Operand, Range};
+
+impl Builder<'_, '_> {
+    /// `commit_group`, `wait_group`, `wait_all`
+    pub fn group(&mut self, form: &Form, queue: Queue, operands: Range<Operand>) -> Lowered<()> {
+        let has = |modifier| form.has(modifier);
+        let op = match () {
+            () if has(Modifier::CommitGroup) => GroupOp::Commit(queue),
+            () if has(Modifier::Fence) => GroupOp::Registers,
+            () => {
+                let all = has(Modifier::WaitAll);
+                let pending = if all { 0 } else { self.immediate(operands.start)? };
+                let pending = u32::try_from(pending).map_err(|_| Refusal::Form)?;
+                GroupOp::Wait { queue, pending, reads: has(Modifier::Read), all }
+            }
+        };
+        self.step(Step::Group(op))
+    }
+
+    /// `membar`, `fence`
+    pub fn fence(&mut self, form: &Form) -> Lowered<()> {
+        let modifiers = &form.shape.modifiers;
+        let both = Order { semantics: Semantics::AcquireRelease, scope: Scope::Gpu };
+        let order = Order::of(modifiers, both);
+        if form.has(Modifier::Proxy) {
+            if modifiers.iter().any(|word| matches!(word, Modifier::Async | Modifier::AsyncGeneric)) {
+                let spaces = &form.shape.spaces;
+                let of = |space| spaces.iter().any(|one| one.of_variables() == Some(space));
+                let [shared, global] = [of(StateSpace::Shared), of(StateSpace::Global)];
+                let all = !shared && !global;
+                self.step(Step::Group(GroupOp::Proxy { shared: all || shared, global: all || global }))?;
+            }
+            // Those that go one way release or acquire; the others order nothing but the proxies of a thread.
+            if !(form.has(Modifier::Acquire) || form.has(Modifier::Release)) {
+                return Ok(());
+            }
+        }
+        self.step(Step::Fence(Fence { order, mbarrier_init: form.has(Modifier::MbarrierInit) }))
+    }
+}
+
+/// The registers of each operation, while they have numbers of their own: of functions with products.
+pub fn named(ops: &mut [Op], is_move: impl Fn(usize) -> bool) -> Vec<Named> {
+    fn is_product(op: &Op) -> bool {
+        matches!(op, Op::Other(_, step) if matches!(**step, Step::Matrix(MatrixOp::Wgmma(_), _)))
+    }
+    if !ops.iter().any(is_product) {
+        return Vec::new();
+    }
+    let named = |(at, op): (usize, &mut Op)| Named { moves: is_move(at), ..registers(op) };
+    ops.iter_mut().enumerate().map(named).collect()
+}
+
+fn registers(op: &mut Op) -> Named {
+    let mut named = Named::default();
+    if let Op::Other(_, step) = op
+        && let Step::Matrix(MatrixOp::Wgmma(product), operands) = &**step
+    {
+        // D is read and written; then come A's registers, if it has any.
+        let (d, a) = (product.d.registers(), product.a.as_ref().map_or(0, |_| A_REGISTERS));
+        named.reads = operands.reads.iter().skip(d).take(a).copied().collect();
+        named.writes = operands.writes.iter().copied().filter(|&slot| slot != NONE).collect();
+        return named;
+    }
+    op.visit(|slot, role| match role {
+        Role::Read => named.reads.push(*slot),
+        Role::Write => named.writes.push(*slot),
+    });
+    named
+}
+
+/// Registers of A's part that a thread holds.
+const A_REGISTERS: usize = 4;

@@ -1,0 +1,48 @@
+//! Memory that several devices have together (PTX ISA sections 9.7.9.14, 9.7.9.26 and 9.7.9.27).
+
+use super::form::{self, Form};
+use super::function::{Builder, Lowered, Refusal, because};
+use softwarp_ir::multimem::{MultimemKind, MultimemOp};
+use softwarp_ir::{AtomicOp, Operands, Order, Scope, Step};
+use softwarp_isa::Type;
+use softwarp_isa::instruction::Modifier;
+use softwarp_syntax::tree::{Operand, Range};
+
+impl Builder<'_, '_> {
+    /// `multimem`
+    pub fn multimem(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        if form.has(Modifier::Cp) {
+            return self.asynchronous(form, operands);
+        }
+        let ty = form.ty();
+        let reduction = || {
+            let op = form::atomic(&form.shape).ok_or(Refusal::Form)?;
+            if ty.bits() / u32::from(ty.lanes()) < 16 {
+                return because("with numbers of 8 bits: how their sums are rounded is not known");
+            }
+            let smallest = matches!(op, AtomicOp::Min | AtomicOp::Max);
+            if smallest && matches!(ty, Type::F32 | Type::F64) {
+                return Err(Refusal::Form);
+            }
+            Ok(op)
+        };
+        let kind = match () {
+            () if form.has(Modifier::LdReduce) => MultimemKind::LoadReduce(reduction()?),
+            () if form.has(Modifier::Red) => MultimemKind::Reduce(reduction()?),
+            () if form.has(Modifier::St) => MultimemKind::Store,
+            () => return Err(Refusal::Form),
+        };
+        let loads = matches!(kind, MultimemKind::LoadReduce(_));
+        let (value, at) =
+            if loads { (operands.start, operands.start + 1) } else { (operands.start + 1, operands.start) };
+        let (slots, widths): (Vec<u32>, Vec<u8>) = self.elements(value, ty)?.into_iter().unzip();
+        let addresses = vec![self.address(at, form.space())?];
+        let (reads, writes) = if loads { (Vec::new(), slots) } else { (slots, Vec::new()) };
+        let implied =
+            if matches!(kind, MultimemKind::Reduce(_)) { Order::relaxed(Scope::Sys) } else { Order::WEAK };
+        let order = Order::of(&form.shape.modifiers, implied);
+        let accumulates_f32 = form.has(Modifier::AccF32);
+        let op = MultimemOp { kind, ty, widths, accumulates_f32, order };
+        self.step(Step::Multimem(op, Operands { reads, writes, addresses }))
+    }
+}

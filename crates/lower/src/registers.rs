@@ -1,0 +1,110 @@
+//! The registers and constants of a function, before they have rows.
+
+use super::allocate::Virtual;
+use super::function::{Builder, Lowered, Register, because};
+use softwarp_check::checked::VarId;
+use softwarp_isa::Type;
+use softwarp_units::alu::simple::Simple;
+
+impl Builder<'_, '_> {
+    /// A virtual register of a given number of bits.
+    pub fn fresh(&mut self, bits: u32) -> u32 {
+        let id = self.virtuals.len() as u32;
+        match bits {
+            1 => self.virtuals.push(Virtual::Predicate),
+            2..=32 => self.virtuals.push(Virtual::Narrow),
+            33..=64 => self.virtuals.push(Virtual::Wide),
+            _ => self.virtuals.extend([Virtual::Pair, Virtual::High]),
+        }
+        id
+    }
+
+    /// The register that a variable is; of a vector, one of its elements.
+    pub fn register(&mut self, id: VarId, member: Option<u32>, element: u8) -> Lowered<Register> {
+        let variable = self.of.checked.variable(id);
+        // Vectors have at most 8 elements, and a family has no more members than fit a number.
+        let key = u64::from(id.0) << 36 ^ u64::from(member.map_or(0, |member| member.wrapping_add(1))) << 3;
+        if let Some(&register) = self.registers.get(&(key | u64::from(element & 7))) {
+            return Ok(register);
+        }
+        let bits = match variable.value_type() {
+            Some(Type::Pred) => 1,
+            Some(ty) => ty.register_type().bits(),
+            None => return because(format!("with `{}`", self.of.module.name(variable.name))),
+        };
+        for element in 0..variable.vector.clamp(1, 8) {
+            let register = Register { id: self.fresh(bits), bits };
+            self.registers.insert(key | u64::from(element), register);
+        }
+        match self.registers.get(&(key | u64::from(element & 7))) {
+            Some(&register) => Ok(register),
+            None => because("with an element that is not there"),
+        }
+    }
+
+    /// A row of 32-bit words that are all the same.
+    pub fn narrow_constant(&mut self, value: u32) -> u32 {
+        if let Some(&known) = self.narrow_known.get(&u64::from(value)) {
+            return known;
+        }
+        let slot = self.narrow_constants.len() as u32;
+        self.narrow_constants.push((slot, value));
+        let id = self.virtuals.len() as u32;
+        self.virtuals.push(Virtual::NarrowConstant(slot));
+        self.narrow_known.insert(value.into(), id);
+        id
+    }
+
+    /// A row of 64-bit words that are all the same.
+    pub fn wide_constant(&mut self, value: u64) -> u32 {
+        if let Some(&known) = self.wide_known.get(&value) {
+            return known;
+        }
+        let slot = self.wide_constants.len() as u32;
+        self.wide_constants.push((slot, value));
+        let id = self.virtuals.len() as u32;
+        self.virtuals.push(Virtual::WideConstant(slot));
+        self.wide_known.insert(value, id);
+        id
+    }
+
+    /// An address in `.shared`, as it is in the first CTA of a cluster, in a row of a given number of bits. Each CTA has its
+    /// own, so it is no constant that another could share.
+    pub fn shared_address(&mut self, address: u64, bits: u32) -> u32 {
+        if !matches!(bits, 32 | 64) {
+            // There is no such register for an address.
+            return self.constant(address, bits);
+        }
+        if let Some(&known) = self.shared_known.get(&(bits, address)) {
+            return known;
+        }
+        let id = self.virtuals.len() as u32;
+        if bits == 32 {
+            let slot = self.narrow_constants.len() as u32;
+            self.narrow_constants.push((slot, address as u32));
+            self.shared_narrow.push((slot, address as u32));
+            self.virtuals.push(Virtual::NarrowConstant(slot));
+        } else {
+            let slot = self.wide_constants.len() as u32;
+            self.wide_constants.push((slot, address));
+            self.shared_wide.push((slot, address));
+            self.virtuals.push(Virtual::WideConstant(slot));
+        }
+        self.shared_known.insert((bits, address), id);
+        id
+    }
+
+    /// A row of constants of a given number of bits; of 128, with zeros above.
+    pub fn constant(&mut self, value: u64, bits: u32) -> u32 {
+        match bits {
+            ..=32 => self.narrow_constant((value & (u64::MAX >> (64 - bits.clamp(1, 32)))) as u32),
+            33..=64 => self.wide_constant(value),
+            _ => {
+                let (low, high, pair) = (self.wide_constant(value), self.wide_constant(0), self.fresh(128));
+                self.simple_always(Simple::Move64, pair, &[low]);
+                self.simple_always(Simple::Move64, pair + 1, &[high]);
+                pair
+            }
+        }
+    }
+}

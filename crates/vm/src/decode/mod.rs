@@ -1,0 +1,138 @@
+//! Programs made ready for execution: the intermediate representation, with a vector loop chosen for each operation.
+//!
+//! The operations of the IR stay as they are: traces, sanitizers and faults read them. Beside each stands what the
+//! interpreter calls for it ([`Decoded`]). The [`plan::Plan`] has the same operations once more for the fast loop,
+//! without those that have no effect.
+
+mod build;
+pub mod plan;
+
+use crate::fast::Quick;
+use plan::Plan;
+use softwarp_ir::{Alu, AluOp, Function, Immediate, Op, Step};
+use softwarp_isa::instruction::Shape;
+use softwarp_units::alu::simple::Simple;
+use softwarp_units::alu::{Inst, Kernel, select};
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A program: a kernel and everything it can call.
+#[derive(Debug)]
+pub struct Program {
+    /// The functions, the kernel first.
+    pub codes: Vec<Code>,
+    /// Which of them a function of the image is; [`softwarp_ir::NONE`] for those that are not reached.
+    pub of_function: Vec<u32>,
+}
+
+/// A function.
+#[derive(Debug)]
+pub struct Code {
+    /// Its operations, and what belongs to them.
+    pub ir: Function,
+    /// What the interpreter calls for each operation.
+    pub(crate) decoded: Vec<Decoded>,
+    /// The operations for the fast loop.
+    pub(crate) plan: Plan,
+}
+
+impl Deref for Code {
+    type Target = Function;
+
+    #[inline(always)]
+    fn deref(&self) -> &Function {
+        &self.ir
+    }
+}
+
+/// What the interpreter calls for an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Decoded {
+    /// The loop of an arithmetic operation, with its operands.
+    Alu(Inst),
+    /// The loops of a load or store.
+    Access(Quick),
+    /// The warp interprets the step.
+    Step,
+}
+
+impl Decoded {
+    /// The loop of an arithmetic operation.
+    #[inline(always)]
+    pub(crate) fn alu(&self) -> Option<&Inst> {
+        match self {
+            Decoded::Alu(inst) => Some(inst),
+            _ => None,
+        }
+    }
+
+    /// The loops of a load or store.
+    #[inline(always)]
+    pub(crate) fn access(&self) -> &Quick {
+        match self {
+            Decoded::Access(quick) => quick,
+            _ => &Quick::NEVER,
+        }
+    }
+}
+
+impl Program {
+    /// Chooses the loops for a program.
+    pub fn new(program: softwarp_ir::Program) -> Program {
+        let mut loops = Loops::default();
+        let codes = program.functions.into_iter().map(|function| loops.code(function)).collect();
+        Program { codes, of_function: program.of_function }
+    }
+}
+
+/// The loops of the instructions that a program has, each looked up once.
+#[derive(Default)]
+struct Loops {
+    known: HashMap<*const Shape, (Kernel, u32)>,
+}
+
+impl Loops {
+    fn code(&mut self, ir: Function) -> Code {
+        let decoded: Vec<Decoded> = ir.ops.iter().map(|op| self.decode(op)).collect();
+        let plan = build::plan(&ir, &decoded);
+        Code { ir, decoded, plan }
+    }
+
+    fn decode(&mut self, op: &Op) -> Decoded {
+        match op {
+            Op::Alu(alu) => Decoded::Alu(self.bind(alu)),
+            Op::Other(_, step) => match &**step {
+                Step::Load(access) | Step::Store(access) => {
+                    Decoded::Access(Quick::of(&access.address, access.bytes, access.registers.len()))
+                }
+                _ => Decoded::Step,
+            },
+            Op::Branch(..) => Decoded::Step,
+        }
+    }
+
+    fn bind(&mut self, alu: &Alu) -> Inst {
+        let (kernel, extra) = match &alu.op {
+            AluOp::Simple(simple) => simple.bind(),
+            AluOp::Instruction(form, immediate) => {
+                let (kernel, modifiers) = self.of_form(form);
+                let operand = match immediate {
+                    Immediate::None => 0,
+                    Immediate::Lut(lut) => u32::from(*lut) << 16,
+                    Immediate::Video(selectors) => selectors.packed(),
+                };
+                (kernel, modifiers | operand)
+            }
+        };
+        Inst { kernel, d: alu.d, s: alu.s, extra, guard: alu.guard }
+    }
+
+    /// The loop of a form. Lowering refuses forms that have none.
+    fn of_form(&mut self, form: &Arc<Shape>) -> (Kernel, u32) {
+        *self.known.entry(Arc::as_ptr(form)).or_insert_with(|| match select(form) {
+            Some(found) => found,
+            None => Simple::Move32.bind(),
+        })
+    }
+}

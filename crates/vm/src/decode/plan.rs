@@ -1,0 +1,61 @@
+//! What a function's operations come to when nobody looks on.
+//!
+//! [`Code::ops`](super::Code::ops) has an operation for everything that the text says. A plan is the same with less
+//! in it: copies whose result nobody reads are gone, what a launch gives is in rows from the start, and the plain
+//! loads and stores are here with all that they need. Traces and sanitizers use the operations, faults and counts
+//! name them; the loop that is in a hurry (`warp`) uses the plan, and goes back to the operations for
+//! whatever is out of the ordinary.
+
+use crate::fast::Direct;
+use softwarp_ir::Guard;
+use softwarp_units::alu::Inst;
+
+/// A function's operations, for the loop that is in a hurry.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub(crate) entries: Vec<Entry>,
+    /// The first operation that each entry stands for, and the end. An entry stops, if it does, at the last of its
+    /// operations; what those before it do, it has done, or nobody sees. Targets of branches begin an entry.
+    /// An [`Entry::Pause`] has the first operation of the entry behind it.
+    pub(crate) starts: Vec<u32>,
+    /// Which entry each operation is part of, and the end.
+    pub(crate) of: Vec<u32>,
+}
+
+/// An entry of a plan: one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) enum Entry {
+    /// Arithmetic without a guard.
+    Plain(Inst),
+    /// Arithmetic with one.
+    Guarded(Inst),
+    /// A load without a guard.
+    Load(Direct),
+    /// A store without a guard.
+    Store(Direct),
+    Branch(Guard, Jump),
+    /// Arithmetic without a guard, and the branch behind it, whose guard it has.
+    Test(Inst, Jump),
+    /// All lanes come together; there is nothing to do if they are.
+    Meet,
+    /// A product of matrices without a guard, by a whole warp.
+    Multiply,
+    /// Nothing that anybody sees.
+    Nothing,
+    /// The loop stops here, so that limits are looked at in the midst of a long basic block. It stands for no operation.
+    Pause,
+    /// Anything else.
+    Other,
+}
+
+const _: () = assert!(size_of::<Entry>() == 64);
+
+/// A branch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Jump {
+    /// The entry that it leads to.
+    pub(crate) to: u32,
+    /// How many instructions begin before what follows it, and before what it leads to.
+    pub(crate) counts: [u32; 2],
+}

@@ -1,0 +1,502 @@
+//! Loads, stores and atomics whose lanes all fall into one piece of memory: nearly all of them.
+//!
+//! Each kind of access has a function of its own, compiled for CPU features, which decoding chooses ([`Quick`]).
+//! Whether addresses are all the same, or one behind the other, does not depend on the offset that is added to
+//! them, so the register alone is looked at; memory is then found once. Anything out of the ordinary (a lane
+//! outside, a misaligned address, several state spaces) is left to the general way, which also finds the fault.
+//!
+//! The most common kind of all has its own file (`direct.rs`).
+//!
+//! Functions are compiled for each level ([`softwarp_num::multiversion!`]). `unsafe` is here for calls of a level's
+//! instructions within them: the token of the level ([`RowCpu`]) says that the CPU has them.
+
+mod direct;
+pub(crate) mod element;
+
+pub(crate) use direct::Direct;
+
+use crate::memory::Spaces;
+use crate::memory::cell::{Cells, Places, Size, Unit};
+use crate::memory::order;
+use crate::memory::wide::{self, Baseline, Cpu, From};
+use element::{elements, put};
+use softwarp_ir::{Access, Address, Memory, NONE};
+use softwarp_num::multiversion;
+use softwarp_units::lanes::{ALL, Frame, LANES};
+
+/// How many places remember which allocation was used last: a power of two.
+pub(crate) const HINTS: usize = 64;
+
+/// How many pieces of memory are remembered: a power of two.
+pub(crate) const PIECES: usize = 32;
+
+/// What an access needs besides registers: memory, the lanes that take part, and where memory was used last.
+pub(crate) struct At<'a, 'b> {
+    pub(crate) spaces: &'a Spaces<'b>,
+    pub(crate) taking: u32,
+    pub(crate) hint: &'a mut u32,
+}
+
+/// A token whose level has instructions on rows.
+pub(super) trait RowCpu: softwarp_num::Cpu {
+    /// The level's instructions.
+    type Cpu: Cpu;
+}
+
+impl RowCpu for softwarp_num::Baseline {
+    type Cpu = Baseline;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl RowCpu for softwarp_num::Avx2 {
+    type Cpu = wide::Avx2;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl RowCpu for softwarp_num::Avx512 {
+    type Cpu = wide::Avx512;
+}
+
+/// How an access is done where nothing is out of the ordinary. Each says whether it was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quick {
+    /// Lanes at one place, in a row, or in two halves that are.
+    near: Load,
+    /// Lanes anywhere in one piece of memory.
+    apart: Load,
+    store: Store,
+}
+
+// What [`At`] has is passed piece by piece, in registers.
+multiversion! {
+    /// A load.
+    struct Load(frame: &mut Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool;
+}
+multiversion! {
+    /// A store.
+    struct Store(frame: &Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool;
+}
+
+impl Quick {
+    /// Loads, if nothing is out of the ordinary.
+    #[inline(always)]
+    pub(crate) fn load(&self, access: &Access, frame: &mut Frame, at: At<'_, '_>) -> bool {
+        let At { spaces, taking, hint } = at;
+        self.near.run(frame, access, spaces, taking, hint)
+            || self.apart.run(frame, access, spaces, taking, hint)
+    }
+
+    /// Stores, if nothing is out of the ordinary.
+    #[inline(always)]
+    pub(crate) fn store(&self, access: &Access, frame: &Frame, at: At<'_, '_>) -> bool {
+        let At { spaces, taking, hint } = at;
+        self.store.run(frame, access, spaces, taking, hint)
+    }
+}
+
+/// Where addresses come from and what they mean.
+trait Source {
+    /// The memory, and the rows that the base is in; there is one element. Without it, whatever the access says.
+    const IS: Option<(Memory, Rows)>;
+}
+
+/// The rows that a base is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    /// There is no base.
+    None,
+    Narrow,
+    Wide,
+}
+
+macro_rules! sources {
+    ($($name:ident: $is:expr,)*) => {$(
+        struct $name;
+        impl Source for $name {
+            const IS: Option<(Memory, Rows)> = $is;
+        }
+    )*};
+}
+
+sources! {
+    Global: Some((Memory::Global, Rows::Wide)),
+    Shared: Some((Memory::Shared, Rows::Narrow)),
+    Generic: Some((Memory::Generic, Rows::Wide)),
+    Any: None,
+}
+
+/// The registers of an access.
+#[inline(always)]
+fn registers<S: Source>(access: &Access) -> &[(u32, u8)] {
+    let registers = &access.registers[..];
+    match registers {
+        [one, ..] if S::IS.is_some() => std::slice::from_ref(one),
+        _ => registers,
+    }
+}
+
+impl Quick {
+    /// The functions for an access at an address, with a given number of elements of a given number of bytes. Common accesses have functions
+    /// of their own; the others share those that look at the address.
+    pub(crate) fn of(address: &Address, bytes: u8, elements: usize) -> Quick {
+        match (address.memory, address.base == NONE, address.wide, elements, bytes) {
+            // Memory of a thread's own is not found this way, nor are banks of different sizes.
+            (Memory::Frame | Memory::Local | Memory::Function | Memory::Constant, ..) => Quick::NEVER,
+            (Memory::Global, false, true, 1, 4) => Quick::new::<Global, u32>(),
+            (Memory::Global, false, true, 1, 8) => Quick::new::<Global, u64>(),
+            (Memory::Shared, false, false, 1, 4) => Quick::new::<Shared, u32>(),
+            (Memory::Shared, false, false, 1, 8) => Quick::new::<Shared, u64>(),
+            (Memory::Generic, false, true, 1, 4) => Quick::new::<Generic, u32>(),
+            (Memory::Generic, false, true, 1, 8) => Quick::new::<Generic, u64>(),
+            (.., 1) => Quick::new::<Any, u8>(),
+            (.., 2) => Quick::new::<Any, u16>(),
+            (.., 4) => Quick::new::<Any, u32>(),
+            (.., 8) => Quick::new::<Any, u64>(),
+            _ => Quick::NEVER,
+        }
+    }
+
+    /// Leaves every access to the general way.
+    pub(crate) const NEVER: Quick = Quick {
+        near: Load::of(|_, _, _, _, _| false),
+        apart: Load::of(|_, _, _, _, _| false),
+        store: Store::of(|_, _, _, _, _| false),
+    };
+
+    fn new<S: Source, T: Unit>() -> Quick {
+        Quick { near: near::<S, T>().best(), apart: apart::<S, T>().best(), store: stores::<S, T>().best() }
+    }
+}
+
+multiversion! {
+    fn near[S: Source, T: Unit][S, T]
+        (frame: &mut Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool: Load = load_near;
+}
+multiversion! {
+    fn apart[S: Source, T: Unit][S, T]
+        (frame: &mut Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool: Load = load_apart;
+}
+multiversion! {
+    fn stores[S: Source, T: Unit][S, T]
+        (frame: &Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool: Store = store;
+}
+
+/// The places of all lanes in a piece of memory, if they have a pattern.
+#[derive(Clone, Copy)]
+enum Near {
+    Same(u64),
+    Row(u64),
+    /// Each half at one place.
+    SameHalves([u64; 2]),
+    /// Each half in a row.
+    RowHalves([u64; 2]),
+}
+
+/// Reads a word of a row by itself. The compiler would otherwise build the row's vectors from such words.
+#[inline(always)]
+fn alone<W: wide::Address>(row: &[W; LANES], lane: usize) -> W {
+    // SAFETY: the pointer is one to an element of the row.
+    unsafe { std::ptr::read_volatile(&raw const row[lane % LANES]) }
+}
+
+/// The memory that an address means, and the address of its first byte.
+#[inline(always)]
+fn view<'b>(spaces: &Spaces<'b>, memory: Memory, address: u64, hint: &mut u32) -> Option<(&'b Cells, u64)> {
+    match memory {
+        Memory::Generic => {
+            let (memory, window) = spaces.window_of(address);
+            let (cells, base) = spaces.view(memory, address.wrapping_sub(window), hint)?;
+            Some((cells, base.wrapping_add(window)))
+        }
+        _ => spaces.view(memory, address, hint),
+    }
+}
+
+/// The memory of an access and the rows of its base.
+#[inline(always)]
+fn source<S: Source>(address: &Address) -> (Memory, Rows) {
+    S::IS.unwrap_or((
+        address.memory,
+        match (address.base, address.wide) {
+            (NONE, _) => Rows::None,
+            (_, false) => Rows::Narrow,
+            (_, true) => Rows::Wide,
+        },
+    ))
+}
+
+/// Where the lanes are, if they have a pattern and are wholly inside one piece of memory and aligned.
+#[inline(always)]
+fn find_near<'b, S: Source, C: Cpu>(
+    frame: &Frame,
+    address: &Address,
+    bytes: u64,
+    at: At<'_, 'b>,
+) -> Option<(&'b Cells, Near)> {
+    let (memory, rows) = source::<S>(address);
+    match rows {
+        Rows::None => {
+            // What is named is the CTA's own.
+            let window = if memory == Memory::Shared { at.spaces.window } else { 0 };
+            let start = window.wrapping_add_signed(address.offset);
+            let (cells, base) = view(at.spaces, memory, start, at.hint)?;
+            inside(cells, start.wrapping_sub(base), bytes, bytes).map(|at| (cells, Near::Same(at)))
+        }
+        Rows::Narrow => near_in::<C, u32>(frame, address, memory, bytes, at),
+        Rows::Wide => near_in::<C, u64>(frame, address, memory, bytes, at),
+    }
+}
+
+/// Where the lanes are, if all of them are wholly inside one piece of memory and aligned. Those that do not take
+/// part are where the first is that does.
+#[inline(always)]
+fn find_each<'a, 'b, S: Source, C: Cpu>(
+    frame: &Frame,
+    address: &Address,
+    bytes: u64,
+    at: At<'_, 'b>,
+    each: &'a mut [u64; LANES],
+) -> Option<Places<'a, 'b>> {
+    let (memory, rows) = source::<S>(address);
+    match rows {
+        Rows::None => None,
+        Rows::Narrow => each_in::<C, u32>(frame, address, memory, bytes, at, each),
+        Rows::Wide => each_in::<C, u64>(frame, address, memory, bytes, at, each),
+    }
+}
+
+/// A place, if a given number of bytes from it on are there, and it is aligned to the access.
+#[inline(always)]
+fn inside(cells: &Cells, at: u64, bytes: u64, alignment: u64) -> Option<u64> {
+    let last = cells.len().checked_sub(bytes)?;
+    (at <= last && at & (alignment - 1) == 0).then_some(at)
+}
+
+#[inline(always)]
+fn near_in<'b, C: Cpu, W: wide::Address>(
+    frame: &Frame,
+    address: &Address,
+    memory: Memory,
+    bytes: u64,
+    At { spaces, taking, hint }: At<'_, 'b>,
+) -> Option<(&'b Cells, Near)> {
+    const HALF: usize = LANES / 2;
+    let row = &W::rows(frame)[address.base as usize].0;
+    let offset = address.offset as u64;
+    let lead = alone(row, taking.trailing_zeros() as usize);
+    let start: u64 = lead.plus(offset).into();
+    let (cells, base) = view(spaces, memory, start, hint)?;
+    let at = start.wrapping_sub(base);
+    // SAFETY: the CPU has the level: see the head of the file.
+    let apart = |lead: W, step: u64| unsafe { C::apart(row, lead, step) };
+    if taking != ALL {
+        let same = apart(lead, 0) & taking == taking;
+        return inside(cells, at, bytes, bytes).filter(|_| same).map(|at| (cells, Near::Same(at)));
+    }
+    // Two lanes say what to look for.
+    let second = alone(row, 1);
+    let step = if second == lead { 0 } else { bytes };
+    if second != lead.plus(step) {
+        return None;
+    }
+    let lanes = if step == 0 { apart(lead, 0) } else { apart(lead, bytes) };
+    if lanes == ALL {
+        let (all, near) = if step == 0 { (1, Near::Same(at)) } else { (LANES as u64, Near::Row(at)) };
+        return inside(cells, at, bytes * all, bytes).map(|_| (cells, near));
+    }
+    let middle = alone(row, HALF);
+    let before = middle.plus((HALF as u64 * step).wrapping_neg());
+    let low = if step == 0 { apart(before, 0) } else { apart(before, bytes) };
+    if lanes as u16 != u16::MAX || low >> HALF != u32::from(u16::MAX) {
+        return None;
+    }
+    let half = if step == 0 { bytes } else { bytes * HALF as u64 };
+    let middle: u64 = middle.plus(offset).into();
+    let halves = [inside(cells, at, half, bytes)?, inside(cells, middle.wrapping_sub(base), half, bytes)?];
+    Some((cells, if step == 0 { Near::SameHalves(halves) } else { Near::RowHalves(halves) }))
+}
+
+#[inline(always)]
+fn each_in<'a, 'b, C: Cpu, W: wide::Address>(
+    frame: &Frame,
+    address: &Address,
+    memory: Memory,
+    bytes: u64,
+    At { spaces, taking, hint }: At<'_, 'b>,
+    each: &'a mut [u64; LANES],
+) -> Option<Places<'a, 'b>> {
+    let row = &W::rows(frame)[address.base as usize].0;
+    let offset = address.offset as u64;
+    let lead = alone(row, taking.trailing_zeros() as usize);
+    let (cells, base) = view(spaces, memory, lead.plus(offset).into(), hint)?;
+    let from = From { taking, lead, offset, base, last: 0, size: Size::new(bytes)? };
+    // SAFETY: the CPU has the level: see the head of the file.
+    unsafe { cells.places::<C, W>(row, from, each) }
+}
+
+/// Where the lanes of an atomic operation are, if all of them are in one piece of memory.
+pub(super) fn places<'b>(
+    frame: &Frame,
+    address: &Address,
+    bytes: u64,
+    At { spaces, taking, hint }: At<'_, 'b>,
+) -> Option<(&'b Cells, [u64; LANES])> {
+    if address.base == NONE {
+        let at = At { spaces, taking, hint };
+        return match find_near::<Any, Baseline>(frame, address, bytes, at)? {
+            (cells, Near::Same(at)) => Some((cells, [at; LANES])),
+            _ => None,
+        };
+    }
+    let mut each = [0; LANES];
+    let at = At { spaces, taking, hint };
+    let cells = find_each::<Any, Baseline>(frame, address, bytes, at, &mut each)?.cells();
+    Some((cells, each))
+}
+
+/// Bytes of an access.
+#[inline(always)]
+fn access_bytes<S: Source, T: Unit>(access: &Access) -> u64 {
+    let elements = if S::IS.is_some() { 1 } else { access.registers.len() };
+    (T::BYTES * elements) as u64
+}
+
+#[inline(always)]
+fn load_near<C: RowCpu, S: Source, T: Unit>(
+    _: C,
+    frame: &mut Frame,
+    access: &Access,
+    spaces: &Spaces<'_>,
+    taking: u32,
+    hint: &mut u32,
+) -> bool {
+    let at = At { spaces, taking, hint };
+    let registers = registers::<S>(access);
+    let bytes = access_bytes::<S, T>(access);
+    let Some((cells, near)) = find_near::<S, C::Cpu>(frame, &access.address, bytes, at) else { return false };
+    let mut row = [T::default(); LANES];
+    match (near, registers) {
+        (Near::Same(at), _) => {
+            for (index, &register) in registers.iter().enumerate() {
+                let value = T::load(cells, at as usize + index * T::BYTES);
+                put(frame, access.signed, register, &[value; LANES], taking);
+            }
+        }
+        // Straight to the register, where nothing is to be done on the way.
+        (Near::Row(at), &[(slot, 32)]) if T::BYTES == 4 && slot != NONE => {
+            // SAFETY: the CPU has the level: see the head of the file.
+            unsafe { cells.read_row::<C::Cpu, u32>(at, &mut frame.narrow[slot as usize].0) }
+        }
+        (Near::Row(at), &[(slot, 64)]) if T::BYTES == 8 && slot != NONE => {
+            // SAFETY: the CPU has the level: see the head of the file.
+            unsafe { cells.read_row::<C::Cpu, u64>(at, &mut frame.wide[slot as usize].0) }
+        }
+        (Near::Row(at), &[register]) => {
+            // SAFETY: the CPU has the level: see the head of the file.
+            unsafe { cells.read_row::<C::Cpu, T>(at, &mut row) };
+            put(frame, access.signed, register, &row, taking);
+        }
+        (near, &[register]) => {
+            let (low, high) = row.split_at_mut(LANES / 2);
+            match near {
+                Near::SameHalves([first, second]) => {
+                    low.fill(T::load(cells, first as usize));
+                    high.fill(T::load(cells, second as usize));
+                }
+                // SAFETY: the CPU has the level: see the head of the file.
+                Near::RowHalves([first, second]) => unsafe {
+                    cells.read_row::<C::Cpu, T>(first, low);
+                    cells.read_row::<C::Cpu, T>(second, high);
+                },
+                Near::Same(_) | Near::Row(_) => return false,
+            }
+            put(frame, access.signed, register, &row, taking);
+        }
+        _ => return false,
+    }
+    true
+}
+
+#[inline(always)]
+fn load_apart<C: RowCpu, S: Source, T: Unit>(
+    _: C,
+    frame: &mut Frame,
+    access: &Access,
+    spaces: &Spaces<'_>,
+    taking: u32,
+    hint: &mut u32,
+) -> bool {
+    let at = At { spaces, taking, hint };
+    let mut rest = registers::<S>(access);
+    let bytes = access_bytes::<S, T>(access);
+    let mut each = [0; LANES];
+    let found = find_each::<S, C::Cpu>(frame, &access.address, bytes, at, &mut each);
+    let Some(places) = found else { return false };
+    let mut skip = 0;
+    while let Some(&register) = rest.first() {
+        // Two registers with one read of each lane.
+        if T::BYTES == 4
+            && let Some(&second) = rest.get(1)
+        {
+            // SAFETY: the CPU has the level: see the head of the file.
+            let row = unsafe { places.gather::<C::Cpu, u64>(skip) };
+            let (mut low, mut high) = ([T::default(); LANES], [T::default(); LANES]);
+            for lane in 0..LANES {
+                (low[lane], high[lane]) = (T::from_word(row[lane]), T::from_word(row[lane] >> 32));
+            }
+            put(frame, access.signed, register, &low, taking);
+            put(frame, access.signed, second, &high, taking);
+            (rest, skip) = (&rest[2..], skip + 8);
+            continue;
+        }
+        // SAFETY: the CPU has the level: see the head of the file.
+        let row = unsafe { places.gather::<C::Cpu, T>(skip) };
+        put(frame, access.signed, register, &row, taking);
+        (rest, skip) = (&rest[1..], skip + T::BYTES as u64);
+    }
+    true
+}
+
+#[inline(always)]
+fn store<C: RowCpu, S: Source, T: Unit>(
+    _: C,
+    frame: &Frame,
+    access: &Access,
+    spaces: &Spaces<'_>,
+    taking: u32,
+    hint: &mut u32,
+) -> bool {
+    let registers = registers::<S>(access);
+    let bytes = access_bytes::<S, T>(access);
+    // A kernel's parameters are not to be written, and the general way says so.
+    let checked = matches!(S::IS, None | Some((Memory::Generic | Memory::Kernel, _)));
+    let refused = |cells: &Cells| checked && std::ptr::eq(cells, spaces.parameters);
+    let near = find_near::<S, C::Cpu>(frame, &access.address, bytes, At { spaces, taking, hint: &mut *hint });
+    match (near, registers) {
+        (Some((cells, _)), _) if refused(cells) => return false,
+        (Some((cells, Near::Row(at))), &[(slot, ..=32)]) if T::BYTES == 4 => {
+            // SAFETY: the CPU has the level: see the head of the file.
+            unsafe { cells.write_row::<C::Cpu, u32>(at, &frame.narrow[slot as usize].0) };
+        }
+        (Some((cells, Near::Row(at))), &[(slot, 64)]) if T::BYTES == 8 => {
+            // SAFETY: the CPU has the level: see the head of the file.
+            unsafe { cells.write_row::<C::Cpu, u64>(at, &frame.wide[slot as usize].0) };
+        }
+        (Some((cells, Near::Same(at))), _) => {
+            let last = order::winner(bytes, taking);
+            for (index, &register) in registers.iter().enumerate() {
+                elements::<T>(frame, register)[last].store(cells, at as usize + index * T::BYTES);
+            }
+        }
+        _ => {
+            let mut each = [0; LANES];
+            let at = At { spaces, taking, hint };
+            let places = find_each::<S, C::Cpu>(frame, &access.address, bytes, at, &mut each);
+            let Some(places) = places.filter(|places| !refused(places.cells())) else { return false };
+            for (index, &register) in registers.iter().enumerate() {
+                places.scatter((index * T::BYTES) as u64, &elements::<T>(frame, register), taking);
+            }
+        }
+    }
+    true
+}
