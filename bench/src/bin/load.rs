@@ -12,6 +12,7 @@ use softwarp_check::{Options, settle};
 use softwarp_image::{FunctionId, Unit, lay_out};
 use softwarp_lower::{Lowering, lower};
 use softwarp_syntax::parse;
+use softwarp_vm::decode::Program;
 use softwarp_vm::device::{Device, LoadOptions};
 use std::hint::black_box;
 use std::time::Instant;
@@ -41,8 +42,9 @@ fn main() {
     let units = [Lowering { module, source: &source, checked: &checked, settled: &settled }];
     let kernels = image.functions.iter().enumerate().filter(|(_, one)| one.entry && one.defined);
     let kernels: Vec<FunctionId> = kernels.map(|(index, _)| FunctionId(index as u32)).collect();
-    let lowered =
-        |id: &FunctionId| lower(&units, &image, *id).ok().map(|program| (program.codes[0].ops.len(), *id));
+    let lowered = |id: &FunctionId| {
+        lower(&units, &image, *id).ok().map(|program| (program.functions[0].ops.len(), *id))
+    };
     let programs: Vec<_> = kernels.iter().filter_map(lowered).collect();
     let (operations, longest) = *programs.iter().max().expect("a kernel that can be executed");
 
@@ -56,7 +58,7 @@ fn main() {
     );
     println!(
         "lower the longest  {:7.2} ms ({operations} operations)",
-        best(|| lower(&units, &image, longest))
+        best(|| lower(&units, &image, longest).map(Program::new))
     );
     let all = || kernels.iter().filter(|id| lower(&units, &image, **id).is_ok()).count();
     println!("lower all          {:7.2} ms", best(all));

@@ -8,6 +8,7 @@ use softwarp_ir::{
     Access, Address, Alu, AluOp, Function, Guard, Immediate, Memory, NONE, Op, Special, Step, WarpOp,
     WarpOpKind,
 };
+use softwarp_units::lanes::Frame;
 use softwarp_vm::decode::Program;
 use softwarp_vm::device::Launch;
 use softwarp_vm::fault::{FaultKind, Problem, Relative, What};

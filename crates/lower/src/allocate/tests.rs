@@ -140,7 +140,7 @@ impl Lane {
             }
         }
         self.read.extend(&values);
-        let is = &ops[n].guard();
+        let is = ops[n].guard();
         let passes = match is {
             Guard::ALWAYS => true,
             // The guard is read first.
