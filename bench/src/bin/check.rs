@@ -7,16 +7,14 @@
 //! over on one core, and its best time counts. Memory is what the allocator has given out at most, the text
 //! itself not counted. `check.py` beside this adds ptxas and ZLUDA's parser.
 
-use flate2::read::GzDecoder;
 use softwarp_check::{Options, check};
 use softwarp_isa::Target;
 use softwarp_syntax::tree::Item;
 use softwarp_syntax::{Diagnostic, Severity, parse};
+use softwarp_testkit::recording;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
-use std::io::Read;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -133,12 +131,8 @@ fn main() {
 
 /// The recorded modules for [`TARGET`], in order; those of these names, if there are any.
 fn recorded(names: &[&String]) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/check/tests/golden/real.jsonl.gz");
-    let file = std::fs::File::open(path).expect("the recording");
-    let mut lines = String::new();
-    GzDecoder::new(file).read_to_string(&mut lines).expect("text");
-    let rows = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
-    rows.filter(|row| row["arch"] == TARGET && row["mode"] == "exe")
+    recording::values(recording::golden("check", "real.jsonl.gz"))
+        .filter(|row| row["arch"] == TARGET && row["mode"] == "exe")
         .filter(|row| names.is_empty() || names.iter().any(|name| row["name"] == name.as_str()))
         .filter_map(|row| row["ptx"].as_str().map(str::to_owned))
         // Debugging sections refer to labels of their own module.

@@ -4,14 +4,12 @@
 //! restricts it to families whose names begin so and prints every difference with its module. Differences
 //! that remain are listed with their reasons in `docs/assembler-differences.md`, and only those.
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
 use softwarp_check::{Options, check};
 use softwarp_isa::Target;
 use softwarp_syntax::{Lines, Severity, parse};
+use softwarp_testkit::recording;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
-use std::path::Path;
 
 /// One module in one mode.
 struct Case {
@@ -46,18 +44,10 @@ struct Score {
 }
 
 fn cases() -> Vec<Case> {
-    let mut text = String::new();
-    for packed in [
-        include_bytes!("golden/ptxas.jsonl.gz").as_slice(),
-        include_bytes!("golden/modules.jsonl.gz").as_slice(),
-        include_bytes!("golden/generated.jsonl.gz").as_slice(),
-        include_bytes!("golden/pragmas.jsonl.gz").as_slice(),
-    ] {
-        GzDecoder::new(packed).read_to_string(&mut text).expect("a recording");
-    }
+    let files = ["ptxas.jsonl.gz", "modules.jsonl.gz", "generated.jsonl.gz", "pragmas.jsonl.gz"];
+    let rows = files.into_iter().flat_map(|file| recording::values(recording::golden("check", file)));
     let mut cases = Vec::new();
-    for line in text.lines() {
-        let row: Value = serde_json::from_str(line).expect("a row");
+    for row in rows {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         let case = |mode: &str, verdict: &Value| Case {
             id: format!("{}{}", text("id"), if mode == text("mode") { "" } else { " in the other mode" }),
@@ -111,15 +101,13 @@ fn judge(case: &Case) -> (Outcome, Vec<(u64, String)>) {
 
 /// The ids listed in the document, each in backquotes: `init_mask/0042`.
 fn listed() -> BTreeSet<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/assembler-differences.md");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let is_id = |part: &&str| {
+    let is_id = |part: &String| {
         part.split_once('/').is_some_and(|(family, rest)| {
             family.chars().all(|c| c.is_ascii_lowercase() || c == '_')
                 && rest.starts_with(|c: char| c.is_ascii_digit())
         })
     };
-    text.split('`').filter(is_id).map(str::to_owned).collect()
+    recording::listed_differences().into_iter().filter(is_id).collect()
 }
 
 #[test]

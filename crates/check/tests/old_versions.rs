@@ -3,13 +3,12 @@
 //! `golden/old_versions.jsonl.gz` has some 4,000 instructions, and for each version and target the numbers of
 //! those that ptxas 13.4 refuses; `golden/record/old_versions.py` recorded it.
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
 use softwarp_check::{Options, check};
 use softwarp_isa::Target;
 use softwarp_syntax::{Lines, Severity, parse};
+use softwarp_testkit::recording;
 use std::collections::BTreeSet;
-use std::io::Read;
 
 /// Instructions in one module: so few that nothing is left unsaid.
 const TOGETHER: usize = 60;
@@ -28,10 +27,7 @@ fn refused(before: &str, instructions: &[&str], after: &str, arch: Target) -> BT
 
 #[test]
 fn instructions_of_old_modules_are_judged_as_the_assembler_does() {
-    let mut text = String::new();
-    let packed = include_bytes!("golden/old_versions.jsonl.gz");
-    GzDecoder::new(packed.as_slice()).read_to_string(&mut text).expect("a recording");
-    let mut rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row"));
+    let mut rows = recording::values(recording::golden("check", "old_versions.jsonl.gz"));
     let all = rows.next().expect("the instructions");
     let instructions: Vec<&str> = all["instructions"]
         .as_array()

@@ -4,14 +4,11 @@
 //! version or target changed. Verdicts and lines are compared; differences are listed in
 //! `docs/assembler-differences.md` by their ids (`operands#0042`), and only those.
 
-use flate2::read::GzDecoder;
-use serde_json::Value;
 use softwarp_check::{Options, check};
 use softwarp_isa::Target;
 use softwarp_syntax::{Diagnostic, Lines, Severity, parse};
+use softwarp_testkit::recording;
 use std::collections::BTreeSet;
-use std::io::Read;
-use std::path::Path;
 
 /// A kernel for a target with this instruction, and what is wrong with it.
 fn errors(target: &str, instruction: &str) -> Vec<Diagnostic> {
@@ -180,25 +177,17 @@ fn help_is_in_the_manuals_words() {
 }
 
 fn listed() -> BTreeSet<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/assembler-differences.md");
-    let text = std::fs::read_to_string(path).expect("the document");
-    text.split('`').filter(|part| part.starts_with("operands#")).map(str::to_owned).collect()
+    let all = recording::listed_differences();
+    all.into_iter().filter(|part| part.starts_with("operands#")).collect()
 }
 
 #[test]
 fn verdicts_and_lines_agree_with_the_assembler() {
-    let mut text = String::new();
-    for packed in [
-        include_bytes!("golden/operands.jsonl.gz").as_slice(),
-        include_bytes!("golden/stratified.jsonl.gz").as_slice(),
-        include_bytes!("golden/newest.jsonl.gz").as_slice(),
-    ] {
-        GzDecoder::new(packed).read_to_string(&mut text).expect("a recording");
-    }
+    let files = ["operands.jsonl.gz", "stratified.jsonl.gz", "newest.jsonl.gz"];
+    let rows = files.into_iter().flat_map(|file| recording::values(recording::golden("check", file)));
     let mut differences = BTreeSet::new();
     let mut cases = 0;
-    for line in text.lines() {
-        let row: Value = serde_json::from_str(line).expect("a row");
+    for row in rows {
         let ptx = row["ptx"].as_str().expect("a module");
         let arch = Target::from_name(row["arch"].as_str().unwrap_or_default());
         let parsed = parse(ptx);

@@ -5,8 +5,7 @@
 use softwarp_check::{Options, check};
 use softwarp_isa::Target;
 use softwarp_syntax::{Diagnostic, Lines, Severity, format, parse};
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use softwarp_testkit::recording;
 
 /// A recorded module.
 struct Real {
@@ -16,12 +15,8 @@ struct Real {
 }
 
 fn modules() -> Vec<Real> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/real.jsonl.gz");
-    let file = std::fs::File::open(path).expect("the recording");
-    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
-    lines
-        .map(|line| {
-            let row: serde_json::Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+    recording::values(recording::golden("check", "real.jsonl.gz"))
+        .map(|row| {
             let field = |name: &str| row[name].as_str().expect("a string").to_owned();
             let arch = Target::from_name(&field("arch"));
             assert!(arch.is_some(), "{}", row["arch"]);

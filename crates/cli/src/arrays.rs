@@ -6,7 +6,7 @@
 //! first in the low half, so that such an array has half as many bytes along its last axis as elements.
 
 use crate::npy::{self, DType, Header, Order};
-use softwarp::num::{Cvt, Format, Kind, Rounding, Scaling, slice};
+use softwarp::num::{Cvt, Format, Kind, Rounding, Scaling, slice, splitmix};
 use std::fmt;
 
 pub use softwarp::num::slice::{convert_packed, packed_len};
@@ -186,12 +186,8 @@ pub fn auxiliary(cvt: Cvt) -> Option<Format> {
 pub fn random_bits(seed: u64, first: u64, elements: usize, buffer: &mut Vec<u8>) {
     buffer.clear();
     buffer.extend((0..elements as u64).flat_map(|i| {
-        let step = first.wrapping_add(i).wrapping_add(1);
-        let mut z = seed.wrapping_add(step.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((z >> 48) as u16).to_le_bytes()
+        let bits = splitmix::output(seed, first.wrapping_add(i)) >> 48;
+        (bits as u16).to_le_bytes()
     }));
 }
 

@@ -40,7 +40,6 @@ pub mod npy;
 pub mod npz;
 pub mod render;
 pub mod run;
-pub mod splitmix;
 pub mod tensors;
 pub mod verify;
 pub mod xml;

@@ -9,7 +9,6 @@
 mod sha256;
 mod support;
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
 use softwarp_check::Options;
 use softwarp_image::window::reserved_shared;
@@ -17,10 +16,9 @@ use softwarp_image::{Function, Image, Kind, Object, Relocation, Target, Unit, la
 use softwarp_isa::StateSpace;
 use softwarp_syntax::Lines;
 use softwarp_syntax::tree::Linkage;
+use softwarp_testkit::recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::io::Read;
-use std::path::Path;
 
 /// Comparisons of one kind.
 #[derive(Default)]
@@ -317,21 +315,16 @@ impl Case<'_> {
 
 /// The ids listed in the document: `layout pnames_space/0000`.
 fn listed() -> BTreeSet<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/assembler-differences.md");
-    let text = std::fs::read_to_string(path).expect("the list of differences");
-    text.split('`').filter_map(|part| part.strip_prefix("layout ")).map(str::to_owned).collect()
+    let all = recording::listed_differences();
+    all.iter().filter_map(|part| part.strip_prefix("layout ")).map(str::to_owned).collect()
 }
 
 #[test]
 fn layouts_agree_with_the_assembler() {
     let only = std::env::var("SOFTWARP_FAMILY").ok();
-    let packed = include_bytes!("golden/layout.jsonl.gz");
-    let mut recording = String::new();
-    GzDecoder::new(packed.as_slice()).read_to_string(&mut recording).expect("a recording");
     let mut report = Report::default();
     let mut layouts = 0;
-    for line in recording.lines() {
-        let row: Value = serde_json::from_str(line).expect("a row");
+    for row in recording::values(recording::golden("image", "layout.jsonl.gz")) {
         let (id, source) = (text(&row["id"]), text(&row["ptx"]));
         if only.as_ref().is_some_and(|only| !id.starts_with(only.as_str())) {
             continue;

@@ -2,18 +2,15 @@
 //! modifiers, the least version on 26 targets, and the registers it took. No exceptions.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::Read;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use softwarp_isa::cvt::{Opcode, Operand, OperandName};
 use softwarp_isa::{Form, Target, Type, Version};
+use softwarp_testkit::recording;
 
 fn rows<T: DeserializeOwned>(file: &str) -> Vec<T> {
-    let path = format!("{}/tests/golden/{file}", env!("CARGO_MANIFEST_DIR"));
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(std::fs::File::open(&path).unwrap()).read_to_string(&mut text).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    recording::rows(recording::golden("isa", file)).collect()
 }
 
 /// The operands with plain registers, the way the recordings write them.

@@ -4,12 +4,10 @@
 //! target and version. Registers are named after their types (`Rf32_7`), so that the operands can be judged
 //! here by what the table wants. There are no exceptions.
 
-use std::io::Read;
-
-use flate2::read::GzDecoder;
 use serde::Deserialize;
 use softwarp_isa::instruction::{Kind, LiteralKind, Signature, Value, Wanted, known, resolve};
 use softwarp_isa::{Target, Type, Version};
+use softwarp_testkit::recording;
 
 #[derive(Deserialize)]
 struct Row {
@@ -24,10 +22,7 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    let packed = include_bytes!("golden/instructions.jsonl.gz");
-    let mut text = String::new();
-    GzDecoder::new(&packed[..]).read_to_string(&mut text).expect("the golden file is sound");
-    text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+    recording::rows(recording::golden("isa", "instructions.jsonl.gz")).collect()
 }
 
 /// Cuts at the separators that are not inside brackets.

@@ -40,6 +40,7 @@ mod levels;
 mod parameters;
 mod path;
 pub mod slice;
+pub mod splitmix;
 mod stages;
 mod stream;
 mod value;

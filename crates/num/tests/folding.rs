@@ -3,17 +3,18 @@
 mod reference;
 
 use rayon::prelude::*;
-use reference::cases::{Random, combinations, special_codes};
+use reference::cases::{combinations, random_codes, special_codes};
 use reference::expected;
 use reference::layout::width;
 use softwarp_num::{Conversion, Scaling};
+use softwarp_testkit::SplitMix64;
 
 /// Where a conversion and the one it is folded into differ by the reference.
 fn difference(c: Conversion) -> Option<String> {
     let folded = c.canonical();
-    let mut random = Random(7);
+    let mut random = SplitMix64::new(7);
     let mut codes = special_codes(c.src);
-    codes.extend(random.codes(c.src, 60));
+    codes.extend(random_codes(&mut random, c.src, 60));
     if width(c.src) <= 8 {
         codes.extend(0..1 << width(c.src));
     }

@@ -4,12 +4,13 @@
 
 mod reference;
 
-use reference::cases::{Random, random_codes_in_range, special_codes, telling_codes};
+use reference::cases::{random_codes, random_codes_in_range, special_codes, telling_codes};
 use reference::exact::Exact;
 use reference::layout::{Number, count, infinity, is_subnormal, largest, layout_of, number, values, width};
 use reference::round::{choose, listed_neighbours, neighbours, spaced_neighbours};
 use reference::{Rounded, Step, expected, nan};
 use softwarp_num::{Class, Conversion, Format, Kind, Rounding, Saturation, Scaling};
+use softwarp_testkit::SplitMix64;
 
 /// All codes where they are few, else a good many.
 fn codes(format: Format) -> Vec<u64> {
@@ -17,7 +18,7 @@ fn codes(format: Format) -> Vec<u64> {
         return (0..count(format)).collect();
     }
     let mut codes = special_codes(format);
-    codes.extend(Random(3).codes(format, 50_000));
+    codes.extend(random_codes(&mut SplitMix64::new(3), format, 50_000));
     if format == Format::Tf32 {
         codes.iter_mut().for_each(|code| *code &= !0x1fff);
     }
@@ -153,7 +154,7 @@ fn encoding_rounds_once() {
     for format in Format::ALL {
         let mut codes = special_codes(Format::F64);
         codes.extend(telling_codes(Format::F64, format, 0).into_iter().step_by(3));
-        codes.extend(random_codes_in_range(&mut Random(21), Format::F64, format, 0, 2000));
+        codes.extend(random_codes_in_range(&mut SplitMix64::new(21), Format::F64, format, 0, 2000));
         let mut encoded_at_all = 0;
         for rounding in [NearestEven, NearestAway, TowardZero, Down, Up] {
             for saturation in [Saturation::None, Saturation::Finite] {

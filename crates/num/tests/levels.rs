@@ -4,24 +4,25 @@
 
 mod reference;
 
-use reference::cases::{Random, conversions, special_codes, to_bytes};
+use reference::cases::{conversions, random_codes, special_codes, to_bytes};
 use reference::layout::{count, width};
 use softwarp_num::slice::{convert_packed, packed_len};
 use softwarp_num::{Conversion, Format, Kernel, LEVEL_VARIABLE, Level, Rounding, Saturation, Scaling};
+use softwarp_testkit::SplitMix64;
 use std::process::Command;
 
 /// Sources and auxiliary input for a kernel: all codes where they are few.
 fn input(kernel: &Kernel) -> (Vec<u8>, Vec<u8>) {
     let c = kernel.conversion();
-    let mut random = Random(c.src as u64);
+    let mut random = SplitMix64::new(c.src as u64);
     let codes: Vec<u64> = if width(c.src) <= 16 {
         (0..count(c.src)).collect()
     } else {
         let mut codes = special_codes(c.src);
-        codes.extend(random.codes(c.src, 30_000));
+        codes.extend(random_codes(&mut random, c.src, 30_000));
         codes
     };
-    let aux = to_bytes(codes.iter().map(|_| random.next()), kernel.aux_bytes());
+    let aux = to_bytes(codes.iter().map(|_| random.next_u64()), kernel.aux_bytes());
     (to_bytes(codes.into_iter(), c.src.bytes()), aux)
 }
 
@@ -136,9 +137,9 @@ fn large_arrays_are_cut_into_pieces() {
     for c in [up, down, random, Conversion::new(Format::F32, Format::F16)] {
         let kernel = c.kernel().expect("the conversion exists");
         let n = 1_200_001;
-        let mut numbers = Random(5);
-        let src = to_bytes(numbers.codes(c.src, n).into_iter(), c.src.bytes());
-        let aux = to_bytes(numbers.codes(Format::U16, n).into_iter(), kernel.aux_bytes());
+        let mut numbers = SplitMix64::new(5);
+        let src = to_bytes(random_codes(&mut numbers, c.src, n).into_iter(), c.src.bytes());
+        let aux = to_bytes(random_codes(&mut numbers, Format::U16, n).into_iter(), kernel.aux_bytes());
         let right = packed(c.dst, &convert(&kernel, &src, &aux));
         let mut dst = vec![0xa5; packed_len(c.dst, n)];
         convert_packed(&kernel, &packed(c.src, &src), &aux, &mut dst);

@@ -9,16 +9,15 @@
 
 mod reference;
 
-use flate2::read::GzDecoder;
 use reference::cases::{Input, run};
 use serde_json::Value;
 use softwarp_num::{Class, Conversion, Format, Rounding, Saturation};
-use std::fs::File;
+use softwarp_testkit::recording;
 
 fn table(name: &str) -> Value {
-    let path = format!("{}/tests/golden/{name}.json.gz", env!("CARGO_MANIFEST_DIR"));
-    let file = File::open(&path).expect(&path);
-    serde_json::from_reader(GzDecoder::new(file)).expect(&path)
+    let path = recording::golden("num", &format!("{name}.json.gz"));
+    serde_json::from_reader(recording::open(&path))
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The results by source code, for a source and destination.

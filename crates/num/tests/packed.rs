@@ -3,18 +3,18 @@
 
 mod reference;
 
-use reference::cases::Random;
 use reference::expected;
 use softwarp_num::{Conversion, Cvt, Extra, Format, Rounding, Saturation, Scaling, extend, pack};
+use softwarp_testkit::SplitMix64;
 
 /// Codes of a source, random ones with all exponents and telling ones among them.
-fn sources(random: &mut Random, c: Conversion, n: usize) -> Vec<u64> {
+fn sources(random: &mut SplitMix64, c: Conversion, n: usize) -> Vec<u64> {
     let special = [0u64, 0x8000_0000, 0x3f80_0000, 0xbf80_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 1];
     let near_one = |bits: u64| (0x3b00_0000 + bits % 0x0900_0000) | bits >> 32 & 0x8000_0000;
-    let code = |i: usize, random: &mut Random| match (i % 3, c.src) {
-        (0, Format::F32) => special[random.next() as usize % special.len()],
-        (1, Format::F32) => near_one(random.next()),
-        _ => random.next() >> (64 - c.src.bits()),
+    let code = |i: usize, random: &mut SplitMix64| match (i % 3, c.src) {
+        (0, Format::F32) => special[random.next_u64() as usize % special.len()],
+        (1, Format::F32) => near_one(random.next_u64()),
+        _ => random.next_u64() >> (64 - c.src.bits()),
     };
     (0..n).map(|i| code(i, random)).collect()
 }
@@ -27,7 +27,7 @@ fn conversion(src: Format, dst: Format, rounding: Rounding, saturation: Saturati
 fn two_f32(dst: Format, pitch: u32, rounding: Rounding, saturation: Saturation, relu: bool) {
     let c = Conversion { relu, ..conversion(Format::F32, dst, rounding, saturation) };
     let cvt = Cvt { element: c, lanes: 2, packed_source: false, shared_scale: false };
-    let mut random = Random(pitch.into());
+    let mut random = SplitMix64::new(pitch.into());
     for pair in sources(&mut random, c, 4000).chunks_exact(2) {
         let right = expected(c, pair[0], 0) << pitch | expected(c, pair[1], 0);
         assert_eq!(cvt.eval(pair, Extra::default()), Some(right), "{c:?} of {pair:x?}");
@@ -102,9 +102,9 @@ fn pairs_up_and_down_keep_their_places() {
     for (src, from, dst, to, saturation) in rows {
         let c = conversion(src, dst, Rounding::NearestEven, saturation);
         let cvt = Cvt { element: c, lanes: 2, packed_source: true, shared_scale: false };
-        let mut random = Random(9);
+        let mut random = SplitMix64::new(9);
         for _ in 0..3000 {
-            let register = random.next();
+            let register = random.next_u64();
             let element = |lane: u32| expected(c, register >> (from * lane) & src.mask(), 0);
             let right = element(1) << to | element(0);
             assert_eq!(cvt.eval(&[register], Extra::default()), Some(right), "{c:?} of {register:x}");
@@ -118,9 +118,9 @@ fn random_bits_of_pairs() {
     for dst in [Format::F16, Format::Bf16] {
         let c = conversion(Format::F32, dst, Rounding::Stochastic, Saturation::None);
         let cvt = Cvt { element: c, lanes: 2, packed_source: false, shared_scale: false };
-        let mut random = Random(11);
+        let mut random = SplitMix64::new(11);
         for pair in sources(&mut random, c, 6000).chunks_exact(2) {
-            let rbits = random.next() as u32;
+            let rbits = random.next_u64() as u32;
             let right = expected(c, pair[0], rbits >> 16) << 16 | expected(c, pair[1], rbits & 0xffff);
             let extra = Extra { rbits, ..Extra::default() };
             assert_eq!(cvt.eval(pair, extra), Some(right), "{c:?} of {pair:x?} with {rbits:x}");
@@ -142,9 +142,9 @@ fn four_f32_with_random_bits() {
     {
         let c = conversion(Format::F32, dst, Rounding::Stochastic, Saturation::Finite);
         let cvt = Cvt { element: c, lanes: 4, packed_source: false, shared_scale: false };
-        let mut random = Random(13);
+        let mut random = SplitMix64::new(13);
         for four in sources(&mut random, c, 12_000).chunks_exact(4) {
-            let rbits = random.next() as u32;
+            let rbits = random.next_u64() as u32;
             let byte = |n: u32| rbits >> (8 * n) & 0xff;
             let (first, second) = match dst {
                 Format::E2m1 => (byte(3) << 8 | byte(1), byte(2) << 8 | byte(0)),
@@ -173,14 +173,14 @@ fn scales_of_pairs() {
         ..conversion(Format::E4m3, Format::Bf16, Rounding::NearestEven, Saturation::None)
     };
     let n2 = Cvt { element: up, lanes: 2, packed_source: true, shared_scale: false };
-    let mut random = Random(17);
+    let mut random = SplitMix64::new(17);
     for pair in sources(&mut random, down, 4000).chunks_exact(2) {
-        let scale = 0x7878 + (random.next() as u16 & 0x0f0f);
+        let scale = 0x7878 + (random.next_u64() as u16 & 0x0f0f);
         let (low, high) = (u32::from(scale & 0xff), u32::from(scale >> 8));
         let extra = Extra { scale, ..Extra::default() };
         let right = expected(down, pair[0], low) << 8 | expected(down, pair[1], low);
         assert_eq!(n1.eval(pair, extra), Some(right), "{pair:x?} by {scale:x}");
-        let register = random.next() & 0xffff;
+        let register = random.next_u64() & 0xffff;
         let right = expected(up, register >> 8, high) << 16 | expected(up, register & 0xff, low);
         assert_eq!(n2.eval(&[register], extra), Some(right), "{register:x} by {scale:x}");
     }

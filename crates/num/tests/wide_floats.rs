@@ -7,23 +7,24 @@ mod reference;
 
 use reference::Step;
 use reference::cases::{
-    Input, Random, SCALES, compare_all, conversions, random_codes_in_range, special_codes, telling_codes,
-    with_random_bits,
+    Input, SCALES, compare_all, conversions, random_codes, random_codes_in_range, special_codes,
+    telling_codes, with_random_bits,
 };
 use reference::layout::width;
 use softwarp_num::{Format, Rounding, Scaling};
+use softwarp_testkit::SplitMix64;
 
 /// The inputs for a rounding step whose source is wide: one batch, or one for each scale.
 fn telling_inputs(step: Step) -> Vec<Vec<Input>> {
     let Step { src, dst, .. } = step;
-    let mut random = Random(dst as u64 + 1);
+    let mut random = SplitMix64::new(dst as u64 + 1);
     if step.scaling != Scaling::None {
         let batch = |&scale: &u32| {
             let power = if scale == 0xff { 0 } else { scale as i32 - 127 };
             let mut codes = special_codes(src);
             codes.extend(telling_codes(src, dst, power));
             codes.extend(random_codes_in_range(&mut random, src, dst, power, 1000));
-            codes.extend(random.codes(src, 1000));
+            codes.extend(random_codes(&mut random, src, 1000));
             codes.into_iter().map(|code| (code, scale)).collect()
         };
         return SCALES.iter().map(batch).collect();
@@ -31,7 +32,7 @@ fn telling_inputs(step: Step) -> Vec<Vec<Input>> {
     let mut codes = special_codes(src);
     codes.extend(telling_codes(src, dst, 0));
     codes.extend(random_codes_in_range(&mut random, src, dst, 0, 8000));
-    codes.extend(random.codes(src, 20_000));
+    codes.extend(random_codes(&mut random, src, 20_000));
     if step.rounding == Rounding::Stochastic {
         return vec![with_random_bits(&mut random, src, dst, &codes)];
     }

@@ -3,9 +3,10 @@
 mod reference;
 
 use reference::Step;
-use reference::cases::{Input, Random, compare_all, special_codes, telling_codes};
+use reference::cases::{Input, compare_all, random_codes, special_codes, telling_codes};
 use reference::layout::width;
 use softwarp_num::Format;
+use softwarp_testkit::SplitMix64;
 
 fn is_wide_integer(format: Format) -> bool {
     format.is_int() && width(format) >= 32
@@ -15,16 +16,16 @@ fn is_wide_integer(format: Format) -> bool {
 /// length.
 fn integers(step: Step) -> Vec<Vec<Input>> {
     let Step { src, dst, .. } = step;
-    let mut random = Random(src as u64 * 64 + dst as u64);
+    let mut random = SplitMix64::new(src as u64 * 64 + dst as u64);
     let mask = u64::MAX >> (64 - width(src));
     let mut codes = special_codes(src);
     codes.extend(telling_codes(src, dst, 0));
-    codes.extend(random.codes(src, 12_000));
-    codes.extend((0..12_000).map(|n| random.next() >> (n % 64) & mask));
+    codes.extend(random_codes(&mut random, src, 12_000));
+    codes.extend((0..12_000).map(|n| random.next_u64() >> (n % 64) & mask));
     for precision in [8, 11, 24, 53] {
         for shift in 1..=64 - precision {
             for _ in 0..4 {
-                let significand = random.next() >> (64 - precision) | 1 << (precision - 1);
+                let significand = random.next_u64() >> (64 - precision) | 1 << (precision - 1);
                 let tie = significand << shift | 1 << (shift - 1);
                 let near = [tie - 1, tie, tie + 1];
                 codes.extend(near.into_iter().flat_map(|n| [n & mask, n.wrapping_neg() & mask]));

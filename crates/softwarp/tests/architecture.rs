@@ -8,7 +8,7 @@ use std::process::Command;
 /// The floors of the house, the lowest first. A crate may use those below it, and no others of ours.
 const FLOORS: &[&[&str]] = &[
     &["softwarp-num"],
-    &["softwarp-isa", "softwarp-tensor"],
+    &["softwarp-isa", "softwarp-tensor", TESTKIT],
     &["softwarp-syntax", "softwarp-units"],
     &["softwarp-check"],
     &["softwarp-image"],
@@ -23,6 +23,9 @@ const FLOORS: &[&[&str]] = &[
 fn floor(package: &str) -> Option<usize> {
     FLOORS.iter().position(|floor| floor.contains(&package))
 }
+
+/// What tests share. Only tests and the benchmarks use it; for it, the floors count as for any other crate.
+const TESTKIT: &str = "softwarp-testkit";
 
 fn metadata(arguments: &[&str]) -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
@@ -45,7 +48,10 @@ fn arrows_between_crates_go_down() {
         let from = floor(name).unwrap_or_else(|| panic!("{name} has no floor in the house"));
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let to = dependency["name"].as_str().expect("a name");
-            if to.starts_with("softwarp") {
+            if to == TESTKIT {
+                let allowed = dependency["kind"] == "dev" || name == "softwarp-bench";
+                assert!(allowed, "{name} uses {TESTKIT} outside of its tests");
+            } else if to.starts_with("softwarp") {
                 let below = floor(to).unwrap_or_else(|| panic!("{to} has no floor in the house"));
                 assert!(below < from, "{name} uses {to}, which is not below it");
             }
@@ -146,7 +152,7 @@ fn functions_are_compiled_for_features_of_the_levels() {
 /// A crate without `unsafe` says so to the compiler.
 #[test]
 fn crates_without_unsafe_forbid_it() {
-    for name in ["check", "cli", "image", "isa", "softwarp", "syntax", "tensor"] {
+    for name in ["check", "cli", "image", "isa", "softwarp", "syntax", "tensor", "testkit"] {
         let file = root().join("crates").join(name).join("src/lib.rs");
         let text = std::fs::read_to_string(file).expect("text");
         assert!(text.contains("\n#![forbid(unsafe_code)]\n"), "{name}");

@@ -3,6 +3,7 @@
 mod common;
 
 use softwarp_syntax::{format, parse};
+use softwarp_testkit::{expected::assert_file, repository};
 
 #[test]
 fn golden_cases_keep_their_trees() {
@@ -18,11 +19,7 @@ fn lays_out() {
     let parsed = parse(source);
     assert_eq!(parsed.diagnostics, []);
     let formatted = format(source, &parsed);
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/layout/tidy.ptx");
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(path, &formatted).expect("the tidy file");
-    }
-    assert_eq!(formatted, std::fs::read_to_string(path).expect("the tidy file"));
+    assert_file(repository("crates/syntax/tests/layout/tidy.ptx"), &formatted);
     common::check_format("messy.ptx", source);
 }
 

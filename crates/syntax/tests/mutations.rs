@@ -3,23 +3,7 @@
 mod common;
 
 use softwarp_syntax::{Lines, Span, parse};
-
-/// splitmix64
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
+use softwarp_testkit::SplitMix64;
 
 /// What is put into modules: marks, words and beginnings of things.
 const PIECES: &[&str] = &[
@@ -90,7 +74,7 @@ const BETWEEN: &[&str] =
     &["\n", "\n\n\n", "\t", " /* a */ ", " // b\n", "\n// c\n", "\n# 1 \"d\"\n", "/* e\n  f */", "\r\n"];
 
 /// A text between two places of the kind that tokens begin at.
-fn piece<'a>(source: &'a str, random: &mut Random) -> &'a str {
+fn piece<'a>(source: &'a str, random: &mut SplitMix64) -> &'a str {
     let words: Vec<&str> = source.split_inclusive([' ', ',', ';', '\n', '[', '(']).collect();
     let first = random.below(words.len());
     let start: usize = words[..first].iter().map(|word| word.len()).sum();
@@ -98,7 +82,7 @@ fn piece<'a>(source: &'a str, random: &mut Random) -> &'a str {
     &source[start..start + length]
 }
 
-fn place(source: &str, random: &mut Random) -> usize {
+fn place(source: &str, random: &mut SplitMix64) -> usize {
     let mut at = random.below(source.len() + 1);
     while !source.is_char_boundary(at) {
         at -= 1;
@@ -107,13 +91,13 @@ fn place(source: &str, random: &mut Random) -> usize {
 }
 
 /// Puts something else in the place of a space.
-fn respace(source: &str, random: &mut Random) -> String {
+fn respace(source: &str, random: &mut SplitMix64) -> String {
     let spaces: Vec<usize> = source.match_indices([' ', '\n', ';', ',']).map(|(at, _)| at).collect();
     let at = spaces[random.below(spaces.len())];
     format!("{}{}{}", &source[..at], BETWEEN[random.below(BETWEEN.len())], &source[at..])
 }
 
-fn mutate(source: &str, other: &str, random: &mut Random) -> String {
+fn mutate(source: &str, other: &str, random: &mut SplitMix64) -> String {
     let at = place(source, random);
     let (before, after) = source.split_at(at);
     match random.below(6) {
@@ -125,7 +109,7 @@ fn mutate(source: &str, other: &str, random: &mut Random) -> String {
         _ => {
             let mut bytes = source.as_bytes().to_vec();
             if let Some(byte) = bytes.get_mut(at) {
-                *byte = random.next() as u8;
+                *byte = random.next_u64() as u8;
             }
             String::from_utf8_lossy(&bytes).into_owned()
         }
@@ -137,7 +121,7 @@ fn mutated_modules_are_read_and_printed() {
     let accepted = |case: &serde_json::Value| case["ok"].as_bool() == Some(true);
     let seeds = common::cases().into_iter().filter(accepted);
     let seeds: Vec<String> = seeds.map(|case| case["ptx"].as_str().expect("a module").to_string()).collect();
-    let mut random = Random(0x5eed);
+    let mut random = SplitMix64::new(0x5eed);
     let mut clean = 0;
     for round in 0..6_000 {
         let mut source = seeds[random.below(seeds.len())].clone();

@@ -3,13 +3,12 @@
 #[path = "float_ops/harness.rs"]
 mod harness;
 
-use flate2::read::GzDecoder;
-use harness::{Operation, mix};
+use harness::Operation;
 use softwarp_units::lanes::LANES;
-use std::io::Read;
+use softwarp_testkit::{hash, recording};
 
 /// A form and sums over its results: 64 over all inputs in order, and for f32 64 over those whose low half is zero.
-/// A sum is that of `mix(result ^ mix(input))`, modulo 2^64.
+/// A sum is that of `hash(result ^ hash(input))`, modulo 2^64.
 struct Recorded {
     form: String,
     inputs: u64,
@@ -18,24 +17,17 @@ struct Recorded {
 }
 
 fn recorded() -> Vec<Recorded> {
-    let mut text = String::new();
-    GzDecoder::new(&include_bytes!("golden/approx.jsonl.gz")[..])
-        .read_to_string(&mut text)
-        .expect("it is text");
     let sums = |value: &serde_json::Value| {
         let sums = value.as_array().into_iter().flatten().filter_map(|sum| sum.as_str());
         sums.map(|sum| u64::from_str_radix(sum, 16).expect("a number")).collect()
     };
-    let read = |line: &str| {
-        let value: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
-        Recorded {
-            form: value["form"].as_str().expect("a form").to_owned(),
-            inputs: value["n"].as_u64().expect("a number"),
-            sums: sums(&value["sums"]),
-            samples: sums(&value["samples"]),
-        }
+    let read = |value: serde_json::Value| Recorded {
+        form: value["form"].as_str().expect("a form").to_owned(),
+        inputs: value["n"].as_u64().expect("a number"),
+        sums: sums(&value["sums"]),
+        samples: sums(&value["samples"]),
     };
-    text.lines().map(read).collect()
+    recording::values(recording::golden("units", "approx.jsonl.gz")).map(read).collect()
 }
 
 fn sum(operation: &mut Operation, inputs: impl Fn(u64) -> u64, from: u64, to: u64) -> u64 {
@@ -44,7 +36,7 @@ fn sum(operation: &mut Operation, inputs: impl Fn(u64) -> u64, from: u64, to: u6
         let row = std::array::from_fn(|lane| inputs(base + lane as u64));
         operation.set(0, &row);
         for (input, result) in row.into_iter().zip(operation.values(false, 1, None)) {
-            sum = sum.wrapping_add(mix(result ^ mix(input)));
+            sum = sum.wrapping_add(hash(result ^ hash(input)));
         }
     }
     sum
@@ -104,7 +96,7 @@ fn divisions_that_are_approximate_keep_within_two_places() {
         for row in 0..2000u64 {
             // Quotients between 2^-32 and 2^32.
             let value = |source: u64, lane: usize| {
-                let random = mix(row * 64 + source * 32 + lane as u64);
+                let random = hash(row * 64 + source * 32 + lane as u64);
                 f32::from_bits(random as u32 & 0x807f_ffff | ((random >> 40 & 31) as u32 + 111) << 23)
             };
             for source in 0..2 {

@@ -3,18 +3,16 @@
 #[path = "float_ops/harness.rs"]
 mod harness;
 
-use flate2::read::GzDecoder;
-use harness::{Operation, mix};
+use harness::Operation;
 use softwarp_isa::cvt::{Form, OperandName, Semantics};
 use softwarp_num::{Extra, pack};
 use softwarp_units::lanes::LANES;
-use std::io::Read;
+use softwarp_testkit::{hash, recording};
 
 /// A recording: a line of JSON that says which forms were run on which class of inputs; then words of 64 bits: a, b and
 /// c of each class, and the results of each form. A predicate c is the lowest bit of c; p and q are bits 0 and 1.
-fn replay(recording: &[u8]) {
-    let mut bytes = Vec::new();
-    GzDecoder::new(recording).read_to_end(&mut bytes).expect("it is a gzip stream");
+fn replay(file: &str) {
+    let bytes = recording::bytes(recording::golden("units", file));
     let end = bytes.iter().position(|&byte| byte == b'\n').expect("it has a first line");
     let head: serde_json::Value = serde_json::from_slice(&bytes[..end]).expect("which is JSON");
     let words: Vec<u64> =
@@ -62,12 +60,12 @@ fn replay(recording: &[u8]) {
 
 #[test]
 fn every_form_gives_what_the_hardware_gave() {
-    replay(include_bytes!("golden/float.bin.gz"));
+    replay("float.bin.gz");
 }
 
 #[test]
 fn results_at_the_edge_of_subnormals_and_out_of_bounds_are_the_hardwares() {
-    replay(include_bytes!("golden/float_edges.bin.gz"));
+    replay("float_edges.bin.gz");
 }
 
 #[test]
@@ -87,8 +85,8 @@ fn a_third_operand_of_min_and_max_takes_part() {
 
 /// Values of a kind that random bits seldom are: close to each other, to powers of two, to the ends.
 fn telling(seed: u64) -> u64 {
-    let random = mix(seed);
-    let exponent = mix(seed ^ 0x5555) % 40 + 1003;
+    let random = hash(seed);
+    let exponent = hash(seed ^ 0x5555) % 40 + 1003;
     match seed % 6 {
         0 => random,
         1 => random & 0x800f_ffff_ffff_ffff | exponent << 52,
@@ -240,7 +238,7 @@ fn conversions_from_16_bits_are_right_for_every_input() {
 /// Some words, with values of every size in them.
 fn words(seed: u64) -> [u64; LANES] {
     std::array::from_fn(|lane| {
-        let word = mix(seed.wrapping_mul(1000) + lane as u64);
+        let word = hash(seed.wrapping_mul(1000) + lane as u64);
         // Half of the numbers are near enough to one another for sums to have something of both.
         if lane % 2 == 0 { word } else { word & 0x83ff_ffff_83ff_ffff | 0x3c00_0000_3c00_0000 }
     })

@@ -4,17 +4,14 @@
 //! ones, each with numbers of another kind (ordinary, far apart, cancelling, subnormal, overflowing, special). `k` of the
 //! shape counts the zeros of a sparse A; `products` does not, and only the elements of B that were chosen are there.
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
 use softwarp_num::{Format, Rounding};
 use softwarp_units::matrix::float::{exact, fragment, multiply, rules::Rule};
 use softwarp_units::matrix::{BlockScale, FloatProduct, Scales, Unit, double};
-use std::io::Read;
+use softwarp_testkit::{SplitMix64, recording};
 
 /// Rows and columns of what was recorded.
 const SIDE: usize = 4;
-
-const GOLDEN: &[u8] = include_bytes!("golden/matrix_float.jsonl.gz");
 
 struct Recorded {
     what: String,
@@ -29,11 +26,8 @@ struct Recorded {
 }
 
 fn recorded() -> Vec<Recorded> {
-    let mut text = String::new();
-    GzDecoder::new(GOLDEN).read_to_string(&mut text).unwrap();
-    text.lines()
-        .map(|line| {
-            let line: Value = serde_json::from_str(line).unwrap();
+    recording::values(recording::golden("units", "matrix_float.jsonl.gz"))
+        .map(|line: Value| {
             let word = |name: &str| line[name].as_str().unwrap().to_string();
             let types =
                 [0, 1, 2, 3].map(|at| Format::from_name(line["types"][at].as_str().unwrap()).unwrap());
@@ -99,13 +93,12 @@ fn recorded_products_have_the_same_bits() {
     assert!(values >= 18_000, "{values} values were recorded");
 }
 
-/// Numbers that look random.
-struct Random(u64);
+/// Random codes.
+struct Random(SplitMix64);
 
 impl Random {
     fn next(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((self.0 ^ self.0 >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
+        self.0.next_u32()
     }
 
     /// A code of a format: any, or one whose exponent is near 1's.
@@ -133,7 +126,7 @@ impl Random {
 
 #[test]
 fn quick_products_have_the_bits_of_exact_ones() {
-    let mut random = Random(1);
+    let mut random = Random(SplitMix64::new(1));
     let f = [Format::F16, Format::Bf16, Format::Tf32, Format::E4m3, Format::E5m2];
     for (unit, a) in [Unit::Mma, Unit::Wgmma].into_iter().flat_map(|unit| f.map(|a| (unit, a))) {
         for d in [Format::F32, Format::F16] {
@@ -193,7 +186,7 @@ fn codes_of_kind(random: &mut Random, format: Format, kind: usize, count: usize)
 
 #[test]
 fn products_in_registers_have_the_bits_of_exact_ones() {
-    let mut random = Random(2);
+    let mut random = Random(SplitMix64::new(2));
     let forms = [
         (Format::F16, Format::F16, Format::F32, [8, 16]),
         (Format::F16, Format::F16, Format::F16, [8, 16]),

@@ -10,18 +10,22 @@ use softwarp_units::matrix::lines::{Line, Places, ROWS};
 use softwarp_units::matrix::registers::{self, Operands};
 use softwarp_units::matrix::sparse::Sparsity;
 use softwarp_units::matrix::{FloatProduct, Unit, double};
+use softwarp_testkit::SplitMix64;
 
-/// Numbers that look random.
-struct Random(u64);
+/// Random words of 32 bits.
+struct Random(SplitMix64);
 
 impl Random {
+    fn new(seed: u64) -> Random {
+        Random(SplitMix64::new(seed))
+    }
+
     fn next(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((self.0 ^ self.0 >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
+        self.0.next_u32()
     }
 
     fn below(&mut self, end: u32) -> u32 {
-        self.next() % end
+        self.0.below(end as usize) as u32
     }
 }
 
@@ -169,7 +173,7 @@ fn exactly(
 
 #[test]
 fn panels_have_the_bits_of_exact_products() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let forms = [
         (Format::F16, Format::F16, Format::F32, 16),
         (Format::F16, Format::F16, Format::F16, 16),
@@ -273,7 +277,7 @@ fn in_registers(product: &FloatProduct, random: &mut Random, kind: Kind) -> Opti
 #[test]
 fn products_of_a_warp_have_the_bits_of_exact_ones() {
     use Format::{Bf16, E4m3, E5m2, F16, F32, Tf32};
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let forms = [
         (F16, F16, F32, 16, 16, 16, false),
         (F16, F16, F16, 16, 16, 16, false),
@@ -308,7 +312,7 @@ fn products_of_a_warp_have_the_bits_of_exact_ones() {
 
 #[test]
 fn products_of_integers_are_the_same_in_registers() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let forms = [
         (8, 16, 8, 32, false),
         (8, 16, 8, 16, false),
@@ -381,7 +385,7 @@ fn products_of_integers_are_the_same_in_registers() {
 
 #[test]
 fn products_without_tensor_cores_have_the_bits_of_exact_ones() {
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     for (c, d) in [(Format::F32, Format::F32), (Format::F16, Format::F16), (Format::F16, Format::F32)] {
         let (a, b) = (Format::F16, Format::F16);
         let product =
@@ -400,7 +404,7 @@ fn products_without_tensor_cores_have_the_bits_of_exact_ones() {
 
 #[test]
 fn products_of_f64_are_fused_in_order_and_keep_nans() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let k = 4;
     let mut number = |_| (f64::from(random.next()) / 65536.0 - 30000.0).to_bits();
     let mut a: Vec<u64> = (0..8 * k).map(&mut number).collect();

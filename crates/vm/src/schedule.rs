@@ -14,6 +14,8 @@
 //! The same seed gives the same order, on one thread of the host: `%clock` and `%globaltimer` then count reads instead
 //! of time. All orders are sequentially consistent; reordered accesses are for the race sanitizer to find.
 
+use softwarp_num::splitmix::{SplitMix64, hash, mix64};
+
 /// The order in which threads run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
@@ -27,30 +29,18 @@ pub enum Schedule {
 /// How many neighbours are shuffled.
 const WINDOW: u64 = 64;
 
-/// Random numbers from a seed: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
+/// Random choices of a schedule, from a seed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Random(u64);
-
-/// The output function of splitmix64.
-fn mix(state: u64) -> u64 {
-    let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        Random(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0)
+        Random(SplitMix64::new(hash(seed)))
     }
 
     /// A number below another.
     pub(crate) fn below(&mut self, most: usize) -> usize {
-        ((u128::from(self.next()) * most as u128) >> 64) as usize
+        self.0.below(most)
     }
 
     /// What a slice may cost, between two powers of two: short ones are as likely as long ones.
@@ -73,7 +63,7 @@ impl Random {
 pub(crate) fn shuffled(seed: u64, index: u64, count: u64) -> u64 {
     let base = index / WINDOW * WINDOW;
     let size = (count - base).min(WINDOW);
-    let key = mix(seed ^ mix(base + 1));
+    let key = mix64(seed ^ mix64(base + 1));
     // A bijection of the whole window; what falls outside of a shorter one goes on (cycle walking).
     let (factor, term) = ((key % WINDOW) | 1, key >> 32);
     let step = |place: u64| place.wrapping_mul(factor).wrapping_add(term) % WINDOW;

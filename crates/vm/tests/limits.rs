@@ -7,15 +7,14 @@ mod endless;
 mod small;
 
 use endless::{Endless, endless};
-use flate2::read::GzDecoder;
 use small::HEADER;
+use softwarp_testkit::recording;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadError, LoadOptions, Report};
 use softwarp_vm::fault::FaultKind;
 use softwarp_vm::memory::global::MemoryError;
 use softwarp_vm::sanitize::Sanitize;
 use softwarp_vm::schedule::Schedule;
 use softwarp_vm::stats::Progress;
-use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -227,14 +226,10 @@ fn what_all_warps_hold_together_is_bounded() {
     assert!(device.account().used() < 1 << 20);
 }
 
-/// `golden/record/local_memory.py` recorded it on an H200 (driver 580).
-const LOCAL_MEMORY: &[u8] = include_bytes!("golden/local_memory.jsonl.gz");
-
+/// `golden/record/local_memory.py` recorded `local_memory.jsonl.gz` on an H200 (driver 580).
 #[test]
 fn kernels_with_more_local_memory_than_a_thread_has_are_refused_as_by_the_driver() {
-    let mut text = String::new();
-    GzDecoder::new(LOCAL_MEMORY).read_to_string(&mut text).expect("text");
-    let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let rows = recording::values(recording::golden("vm", "local_memory.jsonl.gz"));
     let (mut accepted, mut refused) = (0, 0);
     for row in rows.filter(|row| row["kind"] == "local") {
         let number = |key: &str| row[key].as_u64().expect("a number");

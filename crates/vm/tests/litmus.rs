@@ -5,18 +5,16 @@
 //! CTA, lanes of a warp, order of the CTAs, CTAs of a cluster) and the order in which they begin. Some runs have a random
 //! schedule.
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
+use softwarp_testkit::recording;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::sanitize::{FindingKind, Sanitize};
 use softwarp_vm::schedule::Schedule;
 use std::collections::BTreeSet;
-use std::io::Read as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-static RECORDED: &[u8] = include_bytes!("golden/litmus.jsonl.gz");
 /// Tests whose verdict still differs, a line each: `missed NAME` or `false NAME`.
 const DIFFERENCES: &str = include_str!("litmus/differences.txt");
 /// Instructions of warps that most tests need at most.
@@ -43,9 +41,7 @@ struct Test {
 }
 
 fn tests() -> Vec<Test> {
-    let mut text = String::new();
-    GzDecoder::new(RECORDED).read_to_string(&mut text).expect("a gzip stream");
-    text.lines().map(|line| test(&serde_json::from_str(line).expect("a line of JSON"))).collect()
+    recording::values(recording::golden("vm", "litmus.jsonl.gz")).map(|line| test(&line)).collect()
 }
 
 fn test(line: &Value) -> Test {

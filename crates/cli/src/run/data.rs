@@ -1,8 +1,8 @@
 //! Bytes in launch files, and what buffers begin with.
 
-use crate::splitmix::mix;
 use base64::Engine;
 use serde_json::Value as Json;
+use softwarp::num::splitmix::hash;
 use std::io::Read;
 
 /// The most bytes that all data in a launch file can become: compressed data is short.
@@ -30,7 +30,7 @@ impl Init {
             Init::Zero | Init::None => Ok(()),
             Init::Bytes(data) => put(0, data),
             Init::Iota32 => words(bytes, put, |word| word as u32),
-            Init::Splitmix32(seed) => words(bytes, put, |word| (mix(seed.wrapping_add(word)) >> 32) as u32),
+            Init::Splitmix32(seed) => words(bytes, put, |word| (hash(seed.wrapping_add(word)) >> 32) as u32),
         }
     }
 }

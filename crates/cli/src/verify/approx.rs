@@ -9,8 +9,8 @@ use super::beside;
 use super::golden::SumRow;
 use super::space::CHUNKS;
 use super::{ChunkDifference, Depth, Failure, RowDifference, TASK, chunks};
-use crate::splitmix::mix;
 use rayon::prelude::*;
+use softwarp::num::splitmix::hash;
 use softwarp::vm::device::{Device, Launch, LoadOptions};
 use std::path::Path;
 
@@ -146,7 +146,7 @@ impl<'a> Function<'a> {
             for start in (first..end).step_by(TASK as usize) {
                 let count = TASK.min(end - start);
                 let results = self.results(start, count, 1)?;
-                let term = |(at, result): (usize, &u32)| mix(u64::from(*result) ^ mix(start + at as u64));
+                let term = |(at, result): (usize, &u32)| hash(u64::from(*result) ^ hash(start + at as u64));
                 let sum = results.par_iter().enumerate().map(term).reduce(|| 0, u64::wrapping_add);
                 got = got.wrapping_add(sum);
                 progress(count);

@@ -382,7 +382,7 @@ fn prepare(row: &SumRow) -> Result<Replay, Failure> {
 
 /// The chunks to replay: all of a small space; of a large one an edge and one that the form's name picks.
 fn chunks(form: &str, len: u64, depth: Depth) -> Vec<u64> {
-    let name = form.bytes().fold(0, |hash, byte| crate::splitmix::mix(hash ^ u64::from(byte)));
+    let name = form.bytes().fold(0, |hash, byte| softwarp::num::splitmix::hash(hash ^ u64::from(byte)));
     match (depth, len) {
         (Depth::Full, _) | (_, ..=0x1_0000) => (0..CHUNKS).collect(),
         (_, ..=0x100_0000) => (0..8).map(|k| (name + 8 * k) % CHUNKS).collect(),

@@ -3,9 +3,9 @@
 //! A space has `n` indices, cut into 64 chunks in order. Index `i` stands for an input by the source
 //! type: the bit pattern `i` itself for sources of up to 32 bits; for two f32 sources `a = i` and
 //! `b = i * 2654435761 + 0x9E3779B9`; for 64-bit sources a sample drawn from `i` ([`wide`]).
-//! A chunk's sum is, modulo 2^64, that of `mix(out ^ mix(i))` over its indices.
+//! A chunk's sum is, modulo 2^64, that of `hash(out ^ hash(i))` over its indices.
 
-use crate::splitmix::mix;
+use softwarp::num::splitmix;
 use softwarp::num::{Cvt, Kernel, Vectorise, vectorised};
 
 /// Chunks of a space.
@@ -23,7 +23,7 @@ pub fn second(i: u64) -> u64 {
 /// The 64-bit sample of the index `i`: by its last two bits, raw bits, or a binary64 of middling
 /// exponent with a free mantissa, one that is a tie for binary32, or one that is or nearly is a tie for f16.
 pub fn wide(i: u64) -> u64 {
-    let r = mix(i);
+    let r = splitmix::hash(i);
     if i & 3 == 0 {
         return r;
     }
@@ -154,7 +154,7 @@ impl Vectorise for HashIndices<'_> {
     #[inline(always)]
     fn run(self) {
         for (i, hash) in (self.start..).zip(self.hashes) {
-            *hash = mix(i);
+            *hash = splitmix::hash(i);
         }
     }
 }
@@ -224,7 +224,7 @@ impl BlockSum<'_> {
             let (high, _) = high.as_chunks::<BYTES>();
             let shift = dst.pitch();
             return codes.zip(high).fold(0, |sum: u64, ((low, hash), high)| {
-                sum.wrapping_add(mix((word(low) | word(high) << shift) ^ hash))
+                sum.wrapping_add(splitmix::hash((word(low) | word(high) << shift) ^ hash))
             });
         }
         // A signed integer is read from a 32-bit register.
@@ -232,10 +232,10 @@ impl BlockSum<'_> {
             let unused = 64 - dst.bits();
             return codes.fold(0, |sum: u64, (code, hash)| {
                 let extended = ((word(code) << unused) as i64 >> unused) as u32;
-                sum.wrapping_add(mix(u64::from(extended) ^ hash))
+                sum.wrapping_add(splitmix::hash(u64::from(extended) ^ hash))
             });
         }
-        codes.fold(0, |sum: u64, (code, hash)| sum.wrapping_add(mix(word(code) ^ hash)))
+        codes.fold(0, |sum: u64, (code, hash)| sum.wrapping_add(splitmix::hash(word(code) ^ hash)))
     }
 }
 

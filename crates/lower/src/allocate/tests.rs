@@ -4,32 +4,16 @@
 use super::*;
 use softwarp_ir::{Alu, AluOp, NONE, Step};
 use softwarp_units::alu::simple::Simple;
+use softwarp_num::splitmix::SplitMix64;
 use std::collections::HashMap;
 
 const LANES: usize = 3;
-
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-}
 
 /// Which operation it is makes no difference to allocation.
 const ANY: AluOp = AluOp::Simple(Simple::Move32);
 
 /// A program of random operations and branches. Which register is what is random, too.
-fn program(random: &mut Random) -> (Vec<Op>, Vec<Virtual>) {
+fn program(random: &mut SplitMix64) -> (Vec<Op>, Vec<Virtual>) {
     let mut registers = Vec::new();
     for _ in 0..2 + random.below(12) {
         match random.below(6) {
@@ -40,8 +24,8 @@ fn program(random: &mut Random) -> (Vec<Op>, Vec<Virtual>) {
         }
     }
     registers.push(Virtual::NarrowConstant(0));
-    let any = |random: &mut Random| random.below(registers.len()) as u32;
-    let written = |random: &mut Random| loop {
+    let any = |random: &mut SplitMix64| random.below(registers.len()) as u32;
+    let written = |random: &mut SplitMix64| loop {
         let register = any(random);
         if !matches!(registers[register as usize], Virtual::NarrowConstant(_) | Virtual::High) {
             return register;
@@ -150,8 +134,9 @@ impl Lane {
         if !passes {
             return;
         }
-        let mut hash =
-            Random(values.iter().fold(n as u64 + 7 * lane as u64, |sum, one| sum.wrapping_mul(3) ^ one));
+        let mut hash = SplitMix64::new(
+            values.iter().fold(n as u64 + 7 * lane as u64, |sum, one| sum.wrapping_mul(3) ^ one),
+        );
         match &ops[n] {
             Op::Branch(_, target) => self.at = *target,
             Op::Other(_, step) => match &**step {
@@ -162,7 +147,7 @@ impl Lane {
                 for (&(register, role), &(slot, _)) in operands.iter().zip(&places) {
                     if role == Role::Write {
                         for cell in cells(registers[register as usize], slot) {
-                            let value = hash.next() >> 32;
+                            let value = hash.next_u64() >> 32;
                             self.store.insert(cell, value);
                         }
                     }
@@ -192,7 +177,7 @@ fn without_halves(ops: &mut [Op], registers: &[Virtual]) {
 
 #[test]
 fn random_programs_read_the_same_from_shared_rows() {
-    let mut random = Random(1);
+    let mut random = SplitMix64::new(1);
     let mut saved = 0;
     for case in 0..4000 {
         let (mut ops, registers) = program(&mut random);

@@ -6,6 +6,7 @@ use super::round::{carry_threshold, choose, neighbours, random_width};
 use super::{Step, finish};
 use rayon::prelude::*;
 use softwarp_num::{Conversion, Format, Kernel, Rounding, Saturation, Scaling};
+use softwarp_testkit::SplitMix64;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
 
@@ -61,20 +62,9 @@ pub const SCALES: [u32; 24] = [
     0x7e, 0x7f, 0x80, 0x81, 0x84, 0x88, 0x8e, 0x90, 0xa0, 0xc0, 0xfe, 0xff,
 ];
 
-/// A fixed sequence of numbers that look random (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub fn codes(&mut self, format: Format, n: usize) -> Vec<u64> {
-        (0..n).map(|_| self.next() >> (64 - width(format))).collect()
-    }
+/// Random codes of a format.
+pub fn random_codes(random: &mut SplitMix64, format: Format, n: usize) -> Vec<u64> {
+    (0..n).map(|_| random.next_u64() >> (64 - width(format))).collect()
 }
 
 /// Puts codes into memory, one after another.
@@ -230,7 +220,7 @@ pub fn special_codes(src: Format) -> Vec<u64> {
 
 /// Random codes of the source whose values lie in the destination's range or not far from it.
 pub fn random_codes_in_range(
-    random: &mut Random,
+    random: &mut SplitMix64,
     src: Format,
     dst: Format,
     power: i32,
@@ -244,21 +234,21 @@ pub fn random_codes_in_range(
         Layout::Fixed { .. } => (-10, 4),
         Layout::Integer { bits, .. } => (-3, bits as i32 + 2),
     };
-    let value = |random: &mut Random| {
-        let significand = random.next() >> 11 | 1 << 52;
-        let exponent = least + (random.next() % (most - least) as u64) as i32;
+    let value = |random: &mut SplitMix64| {
+        let significand = random.next_u64() >> 11 | 1 << 52;
+        let exponent = least + (random.next_u64() % (most - least) as u64) as i32;
         let value = Exact::new(significand, exponent.max(-1070) - 52 + power);
-        if random.next() & 1 == 0 { value } else { value.negated() }
+        if random.next_u64() & 1 == 0 { value } else { value.negated() }
     };
     (0..n).map(|_| code_near(src, &value(random))).collect()
 }
 
 /// Adds random bits to codes: none, all, a few others, and where rounding turns, one less and one more.
-pub fn with_random_bits(random: &mut Random, src: Format, dst: Format, codes: &[u64]) -> Vec<Input> {
+pub fn with_random_bits(random: &mut SplitMix64, src: Format, dst: Format, codes: &[u64]) -> Vec<Input> {
     let most = (1 << random_width(dst)) - 1;
     let mut inputs = Vec::new();
     for &code in codes {
-        inputs.extend([0, most, random.next() as u32 & 0xffff].map(|bits| (code, bits)));
+        inputs.extend([0, most, random.next_u64() as u32 & 0xffff].map(|bits| (code, bits)));
         let Number::Finite { value, .. } = number(src, code) else { continue };
         if let Some(threshold) = carry_threshold(dst, &value) {
             let near = [threshold.wrapping_sub(1), threshold, threshold + 1];

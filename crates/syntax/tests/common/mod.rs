@@ -1,16 +1,12 @@
 //! What the tests share.
 #![allow(dead_code)] // Each test uses its part.
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use softwarp_testkit::recording;
 
 /// The assembler's verdicts on small modules.
 pub fn cases() -> Vec<Value> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../check/tests/golden/ptxas.jsonl.gz");
-    let file = std::fs::File::open(path).expect("the golden cases");
-    let lines = BufReader::new(GzDecoder::new(file)).lines();
-    lines.map(|line| serde_json::from_str(&line.expect("a line")).expect("a case")).collect()
+    recording::values(recording::golden("check", "ptxas.jsonl.gz")).collect()
 }
 
 /// A module as JSON, without the places.

@@ -3,21 +3,16 @@
 // Each test uses its part.
 #![allow(dead_code)]
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-
-use flate2::read::GzDecoder;
 use serde_json::Value;
 use softwarp_tensor::{
     Access, Arch, Description, Element, Fill, Finding, Interleave, Promotion, Swizzle, WideMode,
     packed_strides,
 };
+use softwarp_testkit::recording;
 
 /// The rows of a recording.
 pub fn recording(name: &str) -> impl Iterator<Item = Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    BufReader::new(GzDecoder::new(file)).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+    recording::values(recording::golden("tensor", name))
 }
 
 /// 128 bytes from hexadecimal.

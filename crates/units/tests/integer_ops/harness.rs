@@ -5,6 +5,7 @@ use softwarp_isa::instruction::{Shape, resolve};
 use softwarp_units::alu::select_levels;
 use softwarp_units::alu::{Guard, Inst, NONE};
 use softwarp_units::lanes::{ALL, CARRY, Frame, LANES, Row};
+use softwarp_testkit::SplitMix64;
 
 /// The form that a mnemonic spells.
 pub fn shape(mnemonic: &str) -> Shape {
@@ -93,15 +94,12 @@ const TELLING: [u64; 22] = [
     u64::MAX,
 ];
 
-/// A source of numbers that look random.
-pub struct Random(pub u64);
+/// A source of values for operands.
+pub struct Random(SplitMix64);
 
 impl Random {
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        self.0.next_u64()
     }
 
     fn value(&mut self) -> u64 {
@@ -145,7 +143,7 @@ pub fn check_with<const N: usize>(
         select_levels(&shape(mnemonic)).unwrap_or_else(|| panic!("{mnemonic} has no loop"));
     let kernels = kernels.available();
     let pairs = (TELLING.len() * TELLING.len()).div_ceil(LANES);
-    let mut random = Random(mnemonic.len() as u64);
+    let mut random = Random(SplitMix64::new(mnemonic.len() as u64));
     for row in 0..pairs + ROWS {
         let mut frame = Frame {
             narrow: vec![Row([0; LANES]); 12],

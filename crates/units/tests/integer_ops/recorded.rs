@@ -2,18 +2,14 @@
 //! values that the first line lists. (`vshl` with `.sat` is left out: what comes of it follows no rule.)
 
 use super::harness::shape;
-use flate2::read::GzDecoder;
 use serde_json::Value;
 use softwarp_units::alu::{Guard, Inst, Kernel, NONE};
 use softwarp_units::alu::{select_levels, video};
 use softwarp_units::lanes::{ALL, Frame, LANES, Row};
-use std::io::Read;
+use softwarp_testkit::recording;
 
 fn lines() -> Vec<Value> {
-    let mut text = String::new();
-    let packed = include_bytes!("../golden/integer_ops.jsonl.gz");
-    GzDecoder::new(&packed[..]).read_to_string(&mut text).expect("text");
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    recording::values(recording::golden("units", "integer_ops.jsonl.gz")).collect()
 }
 
 /// An operand as written: `-%a32.b1`.
