@@ -12,6 +12,7 @@
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use minifloat::{F4E2M1FN, F8E4M3FN, F8E5M2};
+use softwarp_bench::SplitMix64;
 use softwarp_num::slice::{convert_packed, packed_len};
 use softwarp_num::{Conversion, Format, Level, Saturation};
 use std::hint::black_box;
@@ -81,13 +82,9 @@ fn main() {
 impl Data {
     /// Numbers of either sign around one, with some that are subnormal in the narrow formats.
     fn new(elements: usize) -> Data {
-        let mut state = 1u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state >> 32
-        };
-        let floats = (0..elements).map(|_| (next() as f32 / 2f32.powi(31) - 1.0) * 8.0).collect();
-        let bytes = (0..elements).map(|_| next() as u8).collect();
+        let mut random = SplitMix64::new(1);
+        let floats = (0..elements).map(|_| (random.next_u32() as f32 / 2f32.powi(31) - 1.0) * 8.0).collect();
+        let bytes = (0..elements).map(|_| random.next_u64() as u8).collect();
         Data { floats, bytes }
     }
 }

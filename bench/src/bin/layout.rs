@@ -4,12 +4,11 @@
 
 #![forbid(unsafe_code)]
 
+use softwarp_bench::best_milliseconds;
 use softwarp_check::{Options, resolve};
 use softwarp_image::{Unit, lay_out};
 use softwarp_syntax::parse;
 use std::fmt::Write;
-use std::hint::black_box;
-use std::time::Instant;
 
 const VARIABLES: usize = 100_000;
 const ROUNDS: usize = 15;
@@ -29,16 +28,6 @@ fn module() -> String {
     text
 }
 
-/// The best time of several rounds, in milliseconds.
-fn best<T>(mut work: impl FnMut() -> T) -> f64 {
-    let round = |_| {
-        let start = Instant::now();
-        black_box(work());
-        start.elapsed().as_secs_f64() * 1e3
-    };
-    (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
-}
-
 fn main() {
     let source = module();
     let parsed = parse(&source);
@@ -48,7 +37,13 @@ fn main() {
     let image = lay_out(&units, softwarp_image::Options::default()).expect("it fits");
     assert_eq!(image.objects.len(), VARIABLES);
     println!("{VARIABLES} variables, {} bytes of text", source.len());
-    println!("parse    {:7.1} ms", best(|| parse(&source)));
-    println!("check    {:7.1} ms", best(|| resolve(&parsed.module, &source, Options::default())));
-    println!("lay out  {:7.1} ms", best(|| lay_out(&units, softwarp_image::Options::default())));
+    println!("parse    {:7.1} ms", best_milliseconds(ROUNDS, || parse(&source)));
+    println!(
+        "check    {:7.1} ms",
+        best_milliseconds(ROUNDS, || resolve(&parsed.module, &source, Options::default()))
+    );
+    println!(
+        "lay out  {:7.1} ms",
+        best_milliseconds(ROUNDS, || lay_out(&units, softwarp_image::Options::default()))
+    );
 }

@@ -8,28 +8,15 @@
 
 #![forbid(unsafe_code)]
 
+use softwarp_bench::best_milliseconds;
 use softwarp_check::{Options, settle};
 use softwarp_image::{FunctionId, Unit, lay_out};
 use softwarp_lower::{Lowering, lower};
 use softwarp_syntax::parse;
 use softwarp_vm::decode::Program;
 use softwarp_vm::device::{Device, LoadOptions};
-use std::hint::black_box;
-use std::time::Instant;
 
 const ROUNDS: usize = 15;
-
-/// The best time of several rounds, in milliseconds.
-fn best<T>(mut work: impl FnMut() -> T) -> f64 {
-    let round = |_| {
-        let start = Instant::now();
-        let result = black_box(work());
-        let time = start.elapsed().as_secs_f64() * 1e3;
-        drop(result);
-        time
-    };
-    (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
-}
 
 fn main() {
     let path = std::env::args().nth(1).expect("a file");
@@ -49,17 +36,23 @@ fn main() {
     let (operations, longest) = *programs.iter().max().expect("a kernel that can be executed");
 
     println!("{} bytes, {} kernels, {} of them executed", source.len(), kernels.len(), programs.len());
-    println!("parse              {:7.2} ms", best(|| parse(&source)));
-    println!("check and resolve  {:7.2} ms", best(|| settle(module, &source, Options::default())));
-    println!("lay out            {:7.2} ms", best(|| lay_out(&linked, softwarp_image::Options::default())));
+    println!("parse              {:7.2} ms", best_milliseconds(ROUNDS, || parse(&source)));
+    println!(
+        "check and resolve  {:7.2} ms",
+        best_milliseconds(ROUNDS, || settle(module, &source, Options::default()))
+    );
+    println!(
+        "lay out            {:7.2} ms",
+        best_milliseconds(ROUNDS, || lay_out(&linked, softwarp_image::Options::default()))
+    );
     println!(
         "all of Device::load{:7.2} ms",
-        best(|| Device::load(&[&source], LoadOptions::default()).is_ok())
+        best_milliseconds(ROUNDS, || Device::load(&[&source], LoadOptions::default()).is_ok())
     );
     println!(
         "lower the longest  {:7.2} ms ({operations} operations)",
-        best(|| lower(&units, &image, longest).map(Program::new))
+        best_milliseconds(ROUNDS, || lower(&units, &image, longest).map(Program::new))
     );
     let all = || kernels.iter().filter(|id| lower(&units, &image, **id).is_ok()).count();
-    println!("lower all          {:7.2} ms", best(all));
+    println!("lower all          {:7.2} ms", best_milliseconds(ROUNDS, all));
 }

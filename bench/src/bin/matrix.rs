@@ -14,6 +14,7 @@
 mod forms;
 
 use rayon::prelude::*;
+use softwarp_bench::SplitMix64;
 use softwarp_vm::device::{Device, Launch, LoadOptions};
 use std::hint::black_box;
 use std::time::Instant;
@@ -27,12 +28,8 @@ const TURNS: usize = 20;
 const ROWS: usize = 8;
 const BLOCK: usize = 64;
 
-fn halves(count: usize, state: &mut u32) -> Vec<u16> {
-    let next = |_| {
-        *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        half::f16::from_f32((*state >> 8) as f32 / 16_777_216.0 - 0.5).to_bits()
-    };
-    (0..count).map(next).collect()
+fn halves(count: usize, random: &mut SplitMix64) -> Vec<u16> {
+    (0..count).map(|_| half::f16::from_f32(random.next_fraction() - 0.5).to_bits()).collect()
 }
 
 fn native(a: &[u16], b: &[u16], d: &mut [f32]) {
@@ -92,8 +89,8 @@ impl Softwarp {
 }
 
 fn main() {
-    let mut state = 1;
-    let (a, b) = (halves(SIDE * SIDE, &mut state), halves(SIDE * SIDE, &mut state));
+    let mut random = SplitMix64::new(1);
+    let (a, b) = (halves(SIDE * SIDE, &mut random), halves(SIDE * SIDE, &mut random));
     let mut softwarp = Softwarp::new(&a, &b);
     let mut d = vec![0.0; SIDE * SIDE];
     let names = ["softwarp, 1 thread", "softwarp, 2 threads", "native, all cores"];

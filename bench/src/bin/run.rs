@@ -12,6 +12,7 @@
 //! several steps of `x * a + c`.
 
 use ptoxide::{Argument, Context, LaunchParams};
+use softwarp_bench::SplitMix64;
 use softwarp_vm::device::{Device, Launch, LoadOptions};
 use std::hint::black_box;
 use std::time::Instant;
@@ -51,12 +52,9 @@ const LENGTH: usize = 1 << 20;
 const FACTOR: f32 = 1.0 / 3.0;
 
 fn kernels() -> Vec<Kernel> {
-    let mut state = 1u32;
+    let mut random = SplitMix64::new(1);
     let mut floats = |count: usize| {
-        let next = |_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            ((state >> 8) as f32 / 16_777_216.0 - 0.5).to_bits()
-        };
+        let next = |_| (random.next_fraction() - 0.5).to_bits();
         (0..count).map(next).collect::<Vec<u32>>()
     };
     let gemm = |name, block: [u32; 2], buffers| Kernel {

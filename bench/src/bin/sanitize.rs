@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+use softwarp_bench::SplitMix64;
 use softwarp_vm::device::{Device, Launch, LoadOptions};
 use softwarp_vm::sanitize::Sanitize;
 use std::time::Instant;
@@ -97,13 +98,10 @@ impl Contestant {
     fn new(kernel: &Kernel, sanitize: Sanitize) -> Contestant {
         let options = LoadOptions { red_zones: sanitize.bounds, ..LoadOptions::default() };
         let mut device = Device::load(&[kernel.ptx], options).expect("a legal module");
-        let mut state = 1u32;
+        let mut random = SplitMix64::new(1);
         let allocate = |&words: &usize| {
             let address = device.allocate(4 * words as u64).expect("memory");
-            let next = |_| {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                ((state >> 8) as f32 / 16_777_216.0 - 0.5).to_le_bytes()
-            };
+            let next = |_| (random.next_fraction() - 0.5).to_le_bytes();
             device.write(address, &(0..words).flat_map(next).collect::<Vec<u8>>()).expect("a buffer");
             address
         };

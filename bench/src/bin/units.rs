@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 use rayon::prelude::*;
+use softwarp_bench::SplitMix64;
 use softwarp_tensor::object::encode;
 use softwarp_tensor::{Arch, Description, Element, Map};
 use softwarp_vm::device::{Device, Launch, LoadOptions};
@@ -67,12 +68,8 @@ impl Softwarp {
 }
 
 fn floats(count: usize) -> Vec<f32> {
-    let mut state = 1u32;
-    let next = |_| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / 16_777_216.0
-    };
-    (0..count).map(next).collect()
+    let mut random = SplitMix64::new(1);
+    (0..count).map(|_| random.next_fraction()).collect()
 }
 
 fn bytes(floats: &[f32]) -> Vec<u8> {

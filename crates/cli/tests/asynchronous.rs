@@ -6,7 +6,6 @@ mod recorded;
 use recorded::{assert_agree, programs};
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::run::{Options, differences, run};
-use std::path::Path;
 
 #[test]
 fn asynchronous_operations_do_what_an_h200_did() {
@@ -15,7 +14,7 @@ fn asynchronous_operations_do_what_an_h200_did() {
 
 #[test]
 fn the_example_scales_a_matrix_tile_by_tile() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let examples = softwarp_testkit::examples();
     let text = |name: &str| std::fs::read_to_string(examples.join(name)).expect("the example");
     let file = LaunchFile::parse(&text("tiles.json")).expect("a launch file");
     let ran = run(&file, &[&text("tiles.ptx")], &Options::default()).expect("it runs");
@@ -25,7 +24,7 @@ fn the_example_scales_a_matrix_tile_by_tile() {
 
 #[test]
 fn a_tensor_map_that_the_driver_would_refuse_is_refused_with_the_rule() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let examples = softwarp_testkit::examples();
     let text = std::fs::read_to_string(examples.join("tiles.json")).expect("the example");
     let wrong = text.replacen("\"box\": [64, 16]", "\"box\": [66, 16]", 1);
     assert_ne!(text, wrong);

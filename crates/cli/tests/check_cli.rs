@@ -1,18 +1,11 @@
 //! `softwarp check`, `fmt`, `ast` and `explain` as their users meet them.
 
-mod called;
+mod binary;
 
-use called::{Ran, call, command};
+use binary::{Ran, command, run as call};
 use serde_json::Value as Json;
+use softwarp_testkit::files;
 use std::path::Path;
-
-impl Ran {
-    /// Standard output as JSON lines.
-    fn rows(&self) -> Vec<Json> {
-        let row = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        self.stdout.lines().map(row).collect()
-    }
-}
 
 fn run(folder: &Path, args: &[&str], input: &[u8], environment: &[(&str, &str)]) -> Ran {
     let mut command = command(folder, args);
@@ -21,15 +14,11 @@ fn run(folder: &Path, args: &[&str], input: &[u8], environment: &[(&str, &str)])
 }
 
 /// A folder of files, in which commands are run.
-struct Folder(tempfile::TempDir);
+struct Folder(softwarp_testkit::files::TempDir);
 
 impl Folder {
     fn new(files: &[(&str, &[u8])]) -> Folder {
-        let folder = Folder(tempfile::tempdir().expect("a folder"));
-        for (name, content) in files {
-            std::fs::write(folder.0.path().join(name), content).expect("written");
-        }
-        folder
+        Folder(files::folder_of(files.iter().copied()))
     }
 
     fn run(&self, args: &[&str]) -> Ran {
@@ -41,12 +30,7 @@ impl Folder {
     }
 
     fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.0.path()).expect("a folder");
-        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
-        let mut names: Vec<String> =
-            entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
+        files::names(self.0.path())
     }
 }
 

@@ -1,8 +1,8 @@
 //! The command line as its users meet it: what is printed, exit codes, and files.
 
-mod called;
+mod binary;
 
-use called::{Ran, call, command};
+use binary::{Ran, command, run as call};
 use serde_json::Value as Json;
 use softwarp_cli::npy::{Array, DType, Header};
 use std::path::Path;
@@ -200,7 +200,7 @@ fn bad_calls_are_refused_in_one_line() {
         (&["verify", "no-such-folder"], "no-such-folder"),
         (&["convert"], "convert"),
     ];
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     for (args, wanted) in cases {
         let ran = softwarp_in(folder.path(), args);
         refused(&ran, 2, wanted);
@@ -225,7 +225,7 @@ fn help_and_version() {
 
 #[test]
 fn arrays_are_converted() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let folder = folder.path();
     save_f32(folder, "x.npy", &[2, 4], &[1.5, -300.0, 0.0, -0.0, 1000.0, f32::NAN, 0.1, 6.0]);
     let convert = |form: &str, from: &str, to: &str, more: &[&str]| {
@@ -269,7 +269,7 @@ fn arrays_are_converted() {
 
 #[test]
 fn shapes_of_any_kind_are_converted() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     for shape in [&[][..], &[0], &[3, 0, 2], &[1, 1, 1]] {
         let count: usize = shape.iter().product();
         save_f32(folder.path(), "x.npy", shape, &vec![1.0; count]);
@@ -281,7 +281,7 @@ fn shapes_of_any_kind_are_converted() {
 
 #[test]
 fn bad_arrays_are_refused_and_leave_nothing_behind() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let folder = folder.path();
     let values = [1.0f32; 8];
     save_f32(folder, "good.npy", &[2, 4], &values);
@@ -341,7 +341,7 @@ fn bad_arrays_are_refused_and_leave_nothing_behind() {
 
 #[test]
 fn arrays_come_through_pipes() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     save_f32(folder.path(), "x.npy", &[2], &[1.0, 2.0]);
     let array = std::fs::read(folder.path().join("x.npy")).expect("a file");
     let args = ["cvt", "rn.f16.f32", "--input", "-", "--output", "y.npy"];
@@ -351,7 +351,7 @@ fn arrays_come_through_pipes() {
 
 #[test]
 fn block_scaled_arrays_go_there_and_back() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let folder = folder.path();
     let values: Vec<f32> = (0..3 * 37).map(|i| (i as f32 - 50.0) / 8.0).collect();
     save_f32(folder, "x.npy", &[3, 37], &values);
@@ -381,7 +381,7 @@ fn block_scaled_arrays_go_there_and_back() {
 
 #[test]
 fn bad_block_scaled_files_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let folder = folder.path();
     let text = |name: &str| {
         let data = name.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
@@ -441,7 +441,7 @@ fn the_example_array_is_its_formula() {
         let outlier = if matches!(n % 64, 17 | 42) { 8.0 } else { 1.0 };
         ((total as f64 - f64::from(1 << 25)) / f64::from(1 << 24) * 0.035 * outlier) as f32
     };
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let examples = softwarp_testkit::examples();
     let array = load(&examples, "weights.npy");
     assert_eq!(array.header, header("<f4", &[64, 64]));
     let wanted: Vec<u8> = (0..64 * 64).flat_map(|n| weight(n).to_le_bytes()).collect();
@@ -473,7 +473,7 @@ fn formats_are_listed_and_shown() {
     assert_eq!((&one["bias"], &one["largest"]["value"]), (&15.into(), &57344.0.into()));
     assert_eq!(one["codes"][0x7c]["value"], "inf");
 
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let ran = softwarp_in(folder.path(), &["formats", "e4m3", "--svg", "e4m3.svg"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
     let svg = std::fs::read_to_string(folder.path().join("e4m3.svg")).expect("a file");
@@ -483,7 +483,7 @@ fn formats_are_listed_and_shown() {
 
 #[test]
 fn recorded_results_are_replayed() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let folder = folder.path();
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("written");
     let row = |results: &str| format!("{{\"form\": \"rn.f16.f32\", \"rows\": [{results}]}}\n");

@@ -6,10 +6,9 @@ use recorded::{assert_agree, programs};
 use softwarp::vm::sanitize::Sanitize;
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::run::{Options, differences, run};
-use std::path::PathBuf;
 
 fn example(name: &str) -> (LaunchFile, String) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    let path = softwarp_testkit::examples().join(name);
     let read = |end: &str| std::fs::read_to_string(path.with_extension(end)).expect("the example is there");
     (LaunchFile::parse(&read("json")).expect("a launch file"), read("ptx"))
 }

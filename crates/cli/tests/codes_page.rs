@@ -2,9 +2,8 @@
 //!
 //! `SOFTWARP_BLESS=1 cargo test --test codes_page` rewrites it.
 
-mod made;
-
 use softwarp::syntax::{Explained, Severity};
+use softwarp_testkit::{expected::assert_file, repository};
 
 /// What the first two digits of a code mean.
 const RANGES: &[(&str, &str)] = &[
@@ -54,7 +53,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_of_codes_is_true() {
-    made::is_true("codes.md", &page());
+    assert_file(repository("docs/codes.md"), &page());
 }
 
 #[test]

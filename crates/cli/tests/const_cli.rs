@@ -1,8 +1,8 @@
 //! `softwarp const` as its users meet it.
 
-mod called;
+mod binary;
 
-use called::{Ran, call, command};
+use binary::{Ran, command, run as call};
 use serde_json::Value as Json;
 use std::path::Path;
 

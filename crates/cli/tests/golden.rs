@@ -1,10 +1,10 @@
 //! Replays the recorded conversions that live in this repository (tests/golden/README.md says what they are).
 
 use softwarp_cli::verify::{Depth, Failure, verify};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+    softwarp_testkit::recording::golden("cli", name)
 }
 
 #[track_caller]
@@ -44,7 +44,7 @@ fn sums_of_cudas_headers_over_a_choice_of_inputs() {
 
 #[test]
 fn a_wrong_sum_and_a_wrong_row_are_found() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let sums: Vec<String> = (0..64).map(|_| "\"0\"".to_owned()).collect();
     let sums = format!("{{\"form\": \"cvt.f32.f16\", \"n\": 65536, \"sums\": [{}]}}\n", sums.join(", "));
     std::fs::write(folder.path().join("sums.jsonl"), sums).expect("written");
@@ -62,7 +62,7 @@ fn a_wrong_sum_and_a_wrong_row_are_found() {
 
 #[test]
 fn rows_that_do_not_fit_are_named() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let file = folder.path().join("x.jsonl");
     let cases = [
         ("{\"form\": \"cvt.rn.e4m3.f32\", \"rows\": []}", "e4m3"),

@@ -1,11 +1,12 @@
 //! Files that are hostile, or that say nothing: what is read has bounds, and nothing is passed over in silence.
 
-mod called;
+mod binary;
 mod files;
 
-use called::{Ran, call, command};
-use files::{KERNEL, folder};
+use binary::{Ran, command, run as call};
+use files::KERNEL;
 use softwarp_cli::npy::{Array, DType, Header};
+use softwarp_testkit::files::folder;
 use std::io::Write;
 use std::path::Path;
 

@@ -6,17 +6,15 @@
 //!
 //! `SOFTWARP_BLESS=1 cargo test --test instructions_page` rewrites it.
 
-mod made;
-
 use rayon::prelude::*;
 use serde_json::Value as Json;
 use softwarp::isa::instruction::{known, opcodes};
 use softwarp::syntax::parse;
 use softwarp::vm::device::{Device, LoadOptions};
 use softwarp_cli::verify::programs::{Program, Verdict, judge};
+use softwarp_testkit::{expected::assert_file, recording, repository};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::io::BufRead;
 
 /// A spelling of each opcode that was not tried on the assembler.
 const SAMPLES: &[(&str, &str)] = &[
@@ -61,16 +59,6 @@ const FORMS: &[&str] = &["integer_ops.jsonl.gz", "approx.jsonl.gz"];
 /// The same with all forms in the first line.
 const LISTS: &[&str] = &["float.bin.gz", "float_edges.bin.gz"];
 
-fn here(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-fn rows(path: &str) -> Vec<Json> {
-    let file = std::fs::File::open(here(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
-    lines.map(|line| serde_json::from_str(&line.expect("text")).expect("JSON")).collect()
-}
-
 /// A module with one instruction. Registers are named after their types; some variables are there to be named.
 fn module(target: &str, instruction: &str) -> String {
     let words = instruction.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -107,13 +95,11 @@ fn single_forms() -> Vec<String> {
     let form = |row: &Json| row["form"].as_str().map(str::to_owned);
     let mut forms: Vec<String> = Vec::new();
     for file in FORMS {
-        forms.extend(rows(&format!("../units/tests/golden/{file}")).iter().filter_map(form));
+        forms.extend(recording::values(recording::golden("units", file)).filter_map(|row| form(&row)));
     }
     for file in LISTS {
-        let file = std::fs::File::open(here("../units/tests/golden").join(file)).expect("a recording");
         let mut first = Vec::new();
-        let mut lines = BufReader::new(flate2::read::GzDecoder::new(file));
-        lines.read_until(b'\n', &mut first).expect("a line");
+        recording::open(recording::golden("units", file)).read_until(b'\n', &mut first).expect("a line");
         let list: Json = serde_json::from_slice(&first).expect("JSON");
         forms.extend(list["forms"].as_array().expect("forms").iter().filter_map(form));
     }
@@ -147,10 +133,10 @@ const RECORDED: &[&str] = &[
 fn table() -> BTreeMap<String, Row> {
     let mut table: BTreeMap<String, Row> =
         opcodes().map(|opcode| (opcode.to_owned(), Row::default())).collect();
-    let recorded = rows("../isa/tests/golden/instructions.jsonl.gz");
+    let recorded = recording::values(recording::golden("isa", "instructions.jsonl.gz"));
     let mut spellings: BTreeSet<(String, String)> =
         SAMPLES.iter().map(|(target, text)| ((*target).to_owned(), (*text).to_owned())).collect();
-    for row in recorded.iter().filter(|row| row["ok"] == true) {
+    for row in recorded.filter(|row| row["ok"] == true) {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         spellings.insert((text("arch"), text("text")));
     }
@@ -175,7 +161,9 @@ fn table() -> BTreeMap<String, Row> {
             }
         }
     }
-    let recorded = RECORDED.iter().flat_map(|name| rows(&format!("tests/golden/{name}.jsonl.gz")));
+    let recorded = RECORDED
+        .iter()
+        .flat_map(|name| recording::values(recording::golden("cli", &format!("{name}.jsonl.gz"))));
     for program in recorded {
         let program: Program = serde_json::from_value(program).expect("a program");
         if program.launch.get("expect").is_some() && judge(&program) == Verdict::Passed {
@@ -244,7 +232,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_of_instructions_is_true() {
-    made::is_true("instructions.md", &page());
+    assert_file(repository("docs/instructions.md"), &page());
 }
 
 #[test]

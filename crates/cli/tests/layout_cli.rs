@@ -1,39 +1,25 @@
 //! `softwarp layout` as its users meet it.
 
-mod called;
+mod binary;
 
-use called::{Ran, call, command};
+use binary::{Ran, command, run as call};
 use serde_json::{Value as Json, json};
+use softwarp_testkit::expected::assert_file;
+use softwarp_testkit::{examples, files, repository};
 use std::path::Path;
-
-impl Ran {
-    /// Standard output of a call that must succeed, as JSON.
-    fn json(&self) -> Json {
-        assert_eq!(self.code, 0, "{}", self.stderr);
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {:.300}", self.stdout))
-    }
-}
 
 fn run(folder: &Path, args: &[&str]) -> Ran {
     call(command(folder, &[&["layout"], args].concat()), b"")
 }
 
-fn examples() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
-}
-
 /// A folder of files, in which the command is run.
-struct Folder(tempfile::TempDir);
+struct Folder(softwarp_testkit::files::TempDir);
 
 impl Folder {
     /// Modules after the header: name and text.
     fn new(modules: &[(&str, &str)]) -> Folder {
-        let folder = Folder(tempfile::tempdir().expect("a folder"));
-        for (name, text) in modules {
-            let text = format!(".version 8.0\n.target sm_90\n.address_size 64\n{text}\n");
-            std::fs::write(folder.0.path().join(name), text).expect("written");
-        }
-        folder
+        let header = ".version 8.0\n.target sm_90\n.address_size 64\n";
+        Folder(files::folder_of(modules.iter().map(|(name, text)| (name, format!("{header}{text}\n")))))
     }
 
     fn run(&self, args: &[&str]) -> Ran {
@@ -41,18 +27,13 @@ impl Folder {
     }
 
     fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.0.path()).expect("a folder");
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
+        files::names(self.0.path())
     }
 }
 
 /// The JSON of one module.
 fn layout(module: &str, more: &[&str]) -> Json {
-    Folder::new(&[("x.ptx", module)]).run(&[&["x.ptx", "--json"], more].concat()).json()
+    Folder::new(&[("x.ptx", module)]).run(&[&["x.ptx", "--json"], more].concat()).success().json()
 }
 
 /// The row of a variable.
@@ -71,21 +52,12 @@ fn fields(layout: &Json, name: &str, wanted: &[&str]) -> Vec<Json> {
 fn the_example_is_laid_out_in_tables() {
     let ran = run(&examples(), &["layout.ptx"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    // SOFTWARP_BLESS=1 writes it anew, to be read before it is kept.
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts/layout.txt");
-    if std::env::var_os("SOFTWARP_BLESS").is_some() {
-        std::fs::write(&path, &ran.stdout).expect("written");
-    }
-    let wanted = std::fs::read_to_string(&path).expect("the transcript");
-    for (number, (line, wanted)) in ran.stdout.lines().zip(wanted.lines()).enumerate() {
-        assert_eq!(line, wanted, "line {}", number + 1);
-    }
-    assert_eq!(ran.stdout, wanted);
+    assert_file(repository("crates/cli/tests/transcripts/layout.txt"), &ran.stdout);
 }
 
 #[test]
 fn json_has_every_field() {
-    let layout = run(&examples(), &["layout.ptx", "--json"]).json();
+    let layout = run(&examples(), &["layout.ptx", "--json"]).success().json();
     let keys = |value: &Json| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
     let list = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(keys(&layout), list("version target address_size variables kernels functions"));
@@ -195,7 +167,7 @@ fn families_show_some_members_and_count_the_rest() {
     assert!(text.contains("    0x40     4      4  .b32       m15\n"), "{text}");
     assert!(text.contains("    0x44   336      4  .b32       … 84 more\n"), "{text}");
     assert!(!text.contains("m16"), "{text}");
-    let layout = folder.run(&["x.ptx", "--json"]).json();
+    let layout = folder.run(&["x.ptx", "--json"]).success().json();
     assert_eq!(layout["variables"].as_array().map(Vec::len), Some(103));
     assert_eq!(fields(&layout, "m99", &["offset", "size", "dims"]), [json!(400), json!(4), json!([])]);
     assert_eq!(fields(&layout, "n1", &["offset", "count"]), [json!(416), Json::Null]);
@@ -229,7 +201,7 @@ fn a_huge_initialiser_is_cut_where_its_zeros_begin() {
                   .global .u8 edge[16777216] = { 7 };\n\
                   .global .u8 over[16777217] = { 8 };";
     let folder = Folder::new(&[("x.ptx", module)]);
-    let layout = folder.run(&["x.ptx", "--json", "--strict"]).json();
+    let layout = folder.run(&["x.ptx", "--json", "--strict"]).success().json();
     assert_eq!(
         fields(&layout, "huge", &["init", "init_zeros", "init_runs"]),
         [json!("010203"), json!((1u64 << 40) - 3), Json::Null]
@@ -320,7 +292,7 @@ fn modules_are_linked() {
         ("a.ptx", ".extern .global .u32 shared_word;\n.visible .global .u64 pointer = shared_word;"),
         ("b.ptx", ".visible .global .u32 shared_word = 9;"),
     ]);
-    let layout = folder.run(&["a.ptx", "b.ptx", "--json"]).json();
+    let layout = folder.run(&["a.ptx", "b.ptx", "--json"]).success().json();
     let rows = layout["variables"].as_array().expect("a list");
     assert_eq!(rows.len(), 2, "{layout:#}");
     assert_eq!(
@@ -328,7 +300,7 @@ fn modules_are_linked() {
         [json!("b.ptx"), json!("09000000"), json!("visible")]
     );
     assert_eq!(fields(&layout, "pointer", &["file"]), [json!("a.ptx")]);
-    let alone = folder.run(&["a.ptx", "--relocatable", "--json"]).json();
+    let alone = folder.run(&["a.ptx", "--relocatable", "--json"]).success().json();
     assert_eq!(fields(&alone, "shared_word", &["offset", "file"]), [Json::Null, Json::Null]);
     let text = folder.run(&["a.ptx", "--relocatable"]).stdout;
     assert!(
@@ -395,7 +367,7 @@ fn elements(xml: &str, name: &str) -> usize {
 
 #[test]
 fn the_map_is_well_formed_and_stands_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let map = folder.path().join("map.svg");
     let ran = run(&examples(), &["layout.ptx", "--svg", map.to_str().expect("a name")]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
@@ -413,7 +385,7 @@ fn the_map_is_well_formed_and_stands_alone() {
         assert!(!svg.contains(unwanted), "{unwanted}");
     }
     let both = run(&examples(), &["layout.ptx", "--json", "--svg", map.to_str().expect("a name")]);
-    assert!(both.json()["variables"].is_array());
+    assert!(both.success().json()["variables"].is_array());
 }
 
 #[test]
@@ -436,7 +408,7 @@ fn names_of_files_do_no_harm() {
     let svg = folder.run(&[name, "--svg", "-"]).stdout;
     assert_eq!(elements(&svg, "g"), 1);
     assert!(svg.contains("a&lt;b&gt;&amp;&quot;c&#39;d?[31m"), "{svg:.2000}");
-    let layout = folder.run(&[name, "plain.ptx", "--json"]).json();
+    let layout = folder.run(&[name, "plain.ptx", "--json"]).success().json();
     assert_eq!(variable(&layout, "x")["file"], name);
     let text = folder.run(&[name, "plain.ptx"]).stdout;
     assert!(!text.contains('\u{1b}'), "{text:?}");
@@ -464,14 +436,14 @@ fn standard_input_is_a_file() {
 
 #[test]
 fn memory_of_old_versions_is_laid_out() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
     write(
         "banks.ptx",
         ".version 1.5\n.target sm_13\n.extern .const[3] .b32 bank[];\n.reg .f32 f<7>;\n.local .u32 z;",
     );
     write("tex.ptx", ".version 1.4\n.target sm_13\n.tex .u32 a;\n.tex .u32 b;");
-    let layout = run(folder.path(), &["banks.ptx", "--json"]).json();
+    let layout = run(folder.path(), &["banks.ptx", "--json"]).success().json();
     assert_eq!(
         fields(&layout, "bank", &["space", "bank", "offset", "size"]),
         [json!("const"), json!(3), json!(0), json!(0)]
@@ -482,7 +454,7 @@ fn memory_of_old_versions_is_laid_out() {
     for wanted in ["\n.const[3]: ", "\n.local of the thread: ", "\nregisters of the module: 7 .f32\n"] {
         assert!(text.contains(wanted), "{wanted:?} in {text}");
     }
-    let layout = run(folder.path(), &["tex.ptx", "--json"]).json();
+    let layout = run(folder.path(), &["tex.ptx", "--json"]).success().json();
     assert_eq!(fields(&layout, "b", &["space", "offset"]), [json!("tex"), json!(4)]);
 }
 
@@ -506,7 +478,7 @@ fn empty_modules_are_laid_out() {
     let ran = folder.run(&["empty.ptx"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "PTX 8.0, sm_90, addresses of 64 bits\n"));
     assert_eq!(
-        folder.run(&["empty.ptx", "--json"]).json(),
+        folder.run(&["empty.ptx", "--json"]).success().json(),
         json!({"version": "8.0", "target": "sm_90", "address_size": 64, "variables": [], "kernels": [],
                "functions": []})
     );

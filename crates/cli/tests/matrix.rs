@@ -4,7 +4,6 @@ mod recorded;
 
 use recorded::{assert_agree, programs};
 use softwarp_cli::run::{Options, differences, file::LaunchFile, run};
-use std::path::Path;
 
 /// The programs whose names begin with a prefix compute what was recorded, and there are as many as expected.
 fn agree(beginning: &str, count: usize) {
@@ -35,7 +34,7 @@ fn products_of_a_warpgroup_are_an_h200s() {
 
 #[test]
 fn the_example_multiplies_two_matrices() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let examples = softwarp_testkit::examples();
     let text = |name: &str| std::fs::read_to_string(examples.join(name)).expect("the example");
     let launch = serde_json::from_str(&text("matmul.json")).expect("JSON");
     let file = LaunchFile::from_json(&launch).expect("a launch file");

@@ -1,42 +1,24 @@
 //! `softwarp run` as its users meet it.
 
-mod called;
+mod binary;
 mod files;
 
-use called::{Ran, call};
+use binary::{Ran, run as call};
 use files::with_headers as folder;
 use serde_json::{Value as Json, json};
 use softwarp_cli::npy::{Array, DType};
+use softwarp_testkit::examples;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-impl Ran {
-    /// Standard output, as JSON.
-    fn json(&self) -> Json {
-        serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {:.300}{}", self.stdout, self.stderr))
-    }
-
-    /// The only line of an error, and the exit code.
-    #[track_caller]
-    fn is_refused(&self, code: i32, line: &str) {
-        assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{}", self.stderr);
-        assert_eq!(self.stderr.trim_end(), format!("error: {line}"));
-    }
-}
-
 fn command(folder: &Path, args: &[&str]) -> Command {
-    called::command(folder, &[&["run"], args].concat())
+    binary::command(folder, &[&["run"], args].concat())
 }
 
 fn run(folder: &Path, args: &[&str]) -> Ran {
     call(command(folder, args), b"")
-}
-
-fn examples() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
 
 /// Files, in whose folder the command is run.
@@ -83,7 +65,7 @@ fn a_right_result_checks_and_a_wrong_one_does_not() {
     let ran = run(&examples(), &["saxpy.json", "--check"]);
     assert_eq!((ran.code, ran.json()), (0, json!({"ok": true, "differences": {}})), "{}", ran.stderr);
 
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let text = std::fs::read_to_string(examples().join("saxpy.json")).expect("the example");
     let mut file: Json = serde_json::from_str(&text).expect("JSON");
     file["ptx"] = examples().join("saxpy.ptx").to_string_lossy().into_owned().into();

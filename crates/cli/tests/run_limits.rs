@@ -1,23 +1,16 @@
 //! `softwarp run` under limits, and in other orders than the usual one.
 
-mod called;
+mod binary;
 mod files;
 
-use called::{Ran, call};
+use binary::{Ran, run as call};
 use files::with_headers as folder;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-impl Ran {
-    /// What was printed.
-    fn json(&self) -> Json {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{}{}", self.stdout, self.stderr))
-    }
-}
-
 fn run(folder: &Path, args: &[&str]) -> Ran {
-    call(called::command(folder, &[&["run"], args].concat()), b"")
+    call(binary::command(folder, &[&["run"], args].concat()), b"")
 }
 
 #[test]

@@ -1,16 +1,12 @@
 //! What cannot be written is heard: every command fails where standard output or standard error is full.
 #![cfg(target_os = "linux")]
 
-mod called;
+mod binary;
 
-use called::{Ran, call, command};
+use binary::{Ran, command, run as call};
+use softwarp_testkit::examples;
 use std::fs::OpenOptions;
-use std::path::Path;
 use std::process::Command;
-
-fn examples() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
-}
 
 /// For each command a call that prints something; `{}` is a folder of the test's own. Commands whose results are files
 /// alone are called for help.
@@ -77,11 +73,11 @@ fn commands() -> Vec<String> {
 }
 
 /// A folder of things to be read, and calls with its name in them.
-struct Place(tempfile::TempDir);
+struct Place(softwarp_testkit::files::TempDir);
 
 impl Place {
     fn new() -> Place {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = softwarp_testkit::files::temporary();
         let rows = "{\"form\": \"rn.f16.f32\", \"rows\": [[\"3f800000\", \"3c00\"]]}\n";
         std::fs::write(folder.path().join("rows.jsonl"), rows).expect("written");
         let object = call(command(&examples(), &["tensor", "encode", "tensor/tile.json"]), b"").stdout;
@@ -139,7 +135,7 @@ fn help_pages_fail_where_standard_output_is_full() {
 
 #[test]
 fn what_is_lost_on_standard_error_shows_in_the_exit_code() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let hello = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
     std::fs::write(folder.path().join("k.ptx"), hello).expect("written");
     for words in [&["check", "k.ptx"][..], &["run", "k.ptx", "--trace", "0:0"], &["run", "k.ptx", "--stats"]]

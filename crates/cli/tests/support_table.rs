@@ -3,27 +3,16 @@
 //! `SOFTWARP_BLESS=1 cargo test --release --test support_table` rewrites it.
 
 use softwarp::isa::{Form, Type};
+use softwarp_testkit::{expected::assert_file, recording, repository};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 
 const BEGIN: &str = "<!-- the table below is made by tests/support_table.rs -->\n";
 const END: &str = "<!-- end of the table -->\n";
 
-fn here(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
 /// The forms that a golden file has rows of.
 fn recorded(file: &str) -> BTreeSet<String> {
-    let file = std::fs::File::open(here("tests/golden").join(file)).expect("a golden file");
-    BufReader::new(flate2::read::GzDecoder::new(file))
-        .lines()
-        .map(|line| {
-            let row: serde_json::Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
-            row["form"].as_str().expect("a form").to_owned()
-        })
-        .collect()
+    let rows = recording::values(recording::golden("cli", file));
+    rows.map(|row| row["form"].as_str().expect("a form").to_owned()).collect()
 }
 
 fn kind(of: Type) -> &'static str {
@@ -98,17 +87,9 @@ fn table() -> String {
 
 #[test]
 fn the_support_table_of_the_docs_is_true() {
-    let file = here("../../docs/conversions.md");
+    let file = repository("docs/conversions.md");
     let text = std::fs::read_to_string(&file).expect("docs/conversions.md");
     let (before, rest) = text.split_once(BEGIN).expect("the beginning of the table");
-    let (written, after) = rest.split_once(END).expect("the end of the table");
-    let made = table();
-    if std::env::var_os("SOFTWARP_BLESS").is_some() {
-        std::fs::write(&file, format!("{before}{BEGIN}{made}{END}{after}")).expect("written");
-        return;
-    }
-    assert!(
-        written == made,
-        "the table has changed; run this test with SOFTWARP_BLESS=1 and read the difference"
-    );
+    let (_, after) = rest.split_once(END).expect("the end of the table");
+    assert_file(&file, &format!("{before}{BEGIN}{}{END}{after}", table()));
 }

@@ -1,31 +1,15 @@
 //! `softwarp tensor` and `softwarp verify` on recordings of tensors, as their users meet them.
 
-mod called;
+mod binary;
 
-use called::{Ran, call, command};
+use binary::{Ran, command, run as call};
 use serde_json::{Value as Json, json};
 use softwarp::tensor::codes;
-use std::path::{Path, PathBuf};
-
-impl Ran {
-    /// Standard output of a call that must succeed.
-    fn text(self) -> String {
-        assert_eq!(self.code, 0, "{}", self.stderr);
-        self.stdout
-    }
-
-    fn json(self) -> Json {
-        let text = self.text();
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:.300}"))
-    }
-}
+use softwarp_testkit::{expected::assert_file, repository};
+use std::path::Path;
 
 fn softwarp(args: &[&str], input: &[u8]) -> Ran {
-    call(command(&root(), args), input)
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    call(command(&repository(""), args), input)
 }
 
 fn tensor(args: &[&str], map: &str) -> Ran {
@@ -48,10 +32,10 @@ const TILE: &str =
 // R5.5.8-3.
 #[test]
 fn a_legal_map_is_said_to_be_legal() {
-    let text = tensor(&["check", "-"], TILE).text();
+    let text = tensor(&["check", "-"], TILE).success().stdout.clone();
     assert_eq!(text, "<stdin> is legal on sm_90\na copy completes 1024 bytes on its mbarrier\n");
     // As many characters as an object has bytes.
-    assert_eq!(tensor(&["check", "-"], &format!("{TILE:128}")).text(), text);
+    assert_eq!(tensor(&["check", "-"], &format!("{TILE:128}")).success().stdout.clone(), text);
 }
 
 #[test]
@@ -66,12 +50,12 @@ fn everything_wrong_is_said_with_numbers_and_what_would_be_right() {
 #[test]
 fn every_rule_has_its_page_and_its_example_breaks_it() {
     for rule in codes::ALL.iter().chain(softwarp_cli::tensors::CODES) {
-        let page = softwarp(&["explain", rule.code], b"").text();
+        let page = softwarp(&["explain", rule.code], b"").success().stdout.clone();
         assert!(page.starts_with(&format!("{}: {}\n", rule.code, rule.title)), "{page}");
         let found = findings(rule.wrong, &[]);
         assert!(found.iter().any(|code| code == rule.code), "{}: {found:?}", rule.code);
     }
-    let page = softwarp(&["explain", "copy-start"], b"").text();
+    let page = softwarp(&["explain", "copy-start"], b"").success().stdout.clone();
     assert!(page.contains("multiple of 16 bytes"), "{page}");
 }
 
@@ -159,7 +143,10 @@ fn a_call_in_the_drivers_numbers_encodes_as_the_driver_does() {
     let object = "00000000127f00001025000004000000000000000000000000000000000000001f0000000800000000000000000000\
                   00000000002100000f01000000000000000000000000000000000100000000000000000000000000000000000000000000\
                   0000000000000000000000000000000000000000000000000000000000000000";
-    assert_eq!(tensor(&["encode", "examples/tensor/driver.json"], "").text(), format!("{object}\n"));
+    assert_eq!(
+        tensor(&["encode", "examples/tensor/driver.json"], "").success().stdout.clone(),
+        format!("{object}\n")
+    );
 }
 
 #[test]
@@ -167,18 +154,22 @@ fn what_is_encoded_is_decoded_and_encoded_again() {
     for name in ["tile", "im2col", "gather4", "interleaved", "driver"] {
         let file = format!("examples/tensor/{name}.json");
         let target = if name == "gather4" { "sm_100" } else { "sm_90" };
-        let hex = tensor(&["encode", &file], "").text();
+        let hex = tensor(&["encode", &file], "").success().stdout.clone();
         for form in [&["--c"][..], &["--u64"], &["--json"]] {
-            let made = tensor(&[&["encode", &file], form].concat(), "").text();
-            let map = tensor(&["decode", "-"], &made).text();
+            let made = tensor(&[&["encode", &file], form].concat(), "").success().stdout.clone();
+            let map = tensor(&["decode", "-"], &made).success().stdout.clone();
             assert_eq!(
-                tensor(&["encode", "-", "--target", target], &map).text(),
+                tensor(&["encode", "-", "--target", target], &map).success().stdout.clone(),
                 hex,
                 "{name} {form:?}: {map}"
             );
         }
-        let map = tensor(&["decode", hex.trim()], "").text();
-        assert_eq!(tensor(&["encode", "-", "--target", target], &map).text(), hex, "{name}");
+        let map = tensor(&["decode", hex.trim()], "").success().stdout.clone();
+        assert_eq!(
+            tensor(&["encode", "-", "--target", target], &map).success().stdout.clone(),
+            hex,
+            "{name}"
+        );
     }
 }
 
@@ -187,10 +178,10 @@ fn decoding_tells_unknown_bits_and_notes_and_refuses_the_rest() {
     let mut bytes = vec![0_u8; 128];
     bytes[8] = 0x10;
     bytes[0x60] = 0xff;
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let file = folder.path().join("object.bin");
     std::fs::write(&file, &bytes).expect("written");
-    let map = tensor(&["decode", &file.display().to_string()], "").json();
+    let map = tensor(&["decode", &file.display().to_string()], "").success().json();
     assert_eq!(map["unknown_bits"], json!([{"at": "0x60", "bits": "0x000000ff"}]));
     assert!(map["notes"].to_string().contains("0x40"), "{map}");
     // The file of 128 bytes is a map too.
@@ -206,7 +197,7 @@ fn decoding_tells_unknown_bits_and_notes_and_refuses_the_rest() {
 // R5.5.7-11: rows of 128 bytes, cells exchanged by the number of the row.
 #[test]
 fn a_copy_says_its_bytes_and_its_runs() {
-    let copy = tensor(&["copy", "-", "--at", "0,62", "--json"], TILE).json();
+    let copy = tensor(&["copy", "-", "--at", "0,62", "--json"], TILE).success().json();
     assert_eq!((&copy["transaction_bytes"], &copy["footprint"]), (&json!(1024), &json!(1024)));
     let runs = copy["runs"].as_array().expect("a list");
     assert_eq!(runs[0], json!({"global": 62 * 128, "shared": 0, "bytes": 128}));
@@ -214,13 +205,13 @@ fn a_copy_says_its_bytes_and_its_runs() {
     assert!(runs.iter().any(|run| run["global"].is_null()));
     let bytes: u64 = runs.iter().map(|run| run["bytes"].as_u64().expect("a number")).sum();
     assert_eq!(bytes, 1024);
-    let text = tensor(&["copy", "-", "--at", "0,62"], TILE).text();
+    let text = tensor(&["copy", "-", "--at", "0,62"], TILE).success().stdout.clone();
     assert!(text.starts_with("load, tile, at (0, 62), shared address 0x0\nmbarrier: 1024 bytes\n"), "{text}");
 }
 
 #[test]
 fn a_load_a_store_and_a_reduction_move_the_bytes_of_files() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let map = r#"{"type":"u32","dims":[8,4],"box":[4,2],"swizzle":"32B"}"#;
     std::fs::write(path("map.json"), map).expect("written");
@@ -232,8 +223,9 @@ fn a_load_a_store_and_a_reduction_move_the_bytes_of_files() {
         tensor_bytes.clone(),
     );
     std::fs::write(path("g.npy"), array.to_bytes()).expect("written");
-    let run =
-        |args: &[&str]| tensor(&[&["copy", &path("map.json"), "--at", "4,1"], args].concat(), "").text();
+    let run = |args: &[&str]| {
+        tensor(&[&["copy", &path("map.json"), "--at", "4,1"], args].concat(), "").success().stdout.clone()
+    };
     for input in ["g.bin", "g.npy"] {
         run(&["--input", &path(input), "--output", &path("s.bin")]);
         let shared = std::fs::read(path("s.bin")).expect("written");
@@ -299,7 +291,7 @@ fn instructions_that_do_not_exist_or_fault_are_refused_with_the_reason() {
         }
     }
     for at in ["-2147483648,-2147483648", "2147483640,2147483647"] {
-        let copy = tensor(&["copy", "-", "--at", at, "--json"], TILE).json();
+        let copy = tensor(&["copy", "-", "--at", at, "--json"], TILE).success().json();
         assert!(copy["runs"].as_array().expect("a list").iter().all(|run| run["global"].is_null()));
     }
     // A box that the driver counts as nothing, though it would fill gigabytes.
@@ -310,18 +302,13 @@ fn instructions_that_do_not_exist_or_fault_are_refused_with_the_reason() {
 
 #[test]
 fn the_table_shows_what_lands_where() {
-    let text = tensor(&["show", "examples/tensor/tile.json", "--at", "0,60"], "").text();
-    // SOFTWARP_BLESS=1 writes it anew, to be read before it is kept.
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts/tensor_show.txt");
-    if std::env::var_os("SOFTWARP_BLESS").is_some() {
-        std::fs::write(&path, &text).expect("written");
-    }
-    assert_eq!(text, std::fs::read_to_string(&path).expect("the transcript"));
+    let text = tensor(&["show", "examples/tensor/tile.json", "--at", "0,60"], "").success().stdout.clone();
+    assert_file(repository("crates/cli/tests/transcripts/tensor_show.txt"), &text);
     let table = tensor(
         &["show", "-", "--elements", "--json"],
         r#"{"type":"f32","dims":[6,2],"strides":[32],"box":[8,2]}"#,
     );
-    let table = table.json();
+    let table = table.success().json();
     let cells = table["cells"].as_array().expect("a list");
     assert_eq!(cells.len(), 16);
     assert_eq!((&cells[5]["fate"], &cells[6]["fate"]), (&json!("copied"), &json!("fill")));
@@ -334,13 +321,13 @@ fn the_table_shows_what_lands_where() {
 #[test]
 fn padding_and_fill_are_marked() {
     let map = r#"{"type":"f16","dims":[16,2],"strides":[32],"box":[16,3],"swizzle":"64B"}"#;
-    let text = tensor(&["show", "-"], map).text();
+    let text = tensor(&["show", "-"], map).success().stdout.clone();
     assert_eq!(text.matches("untouched").count(), 6, "{text}");
     assert_eq!(text.matches("fill").count(), 2, "{text}");
-    let stored = tensor(&["show", "-", "--store"], map).text();
+    let stored = tensor(&["show", "-", "--store"], map).success().stdout.clone();
     assert_eq!(stored.matches("skipped").count(), 2, "{stored}");
     let packed = r#"{"target":"sm_100","type":"b4x16_p64","dims":[128,2],"box":[128,1]}"#;
-    let text = tensor(&["show", "-"], packed).text();
+    let text = tensor(&["show", "-"], packed).success().stdout.clone();
     assert!(text.contains("(8 of each 16 are data, the rest is padding)"), "{text}");
 }
 
@@ -348,7 +335,7 @@ fn padding_and_fill_are_marked() {
 fn bank_conflicts_are_those_of_the_swizzle() {
     let worst = |swizzle: &str, access: &str| {
         let map = TILE.replace("128B", swizzle).replace("[64,8]", "[64,32]");
-        let table = tensor(&["show", "-", "--access", access, "--json"], &map).json();
+        let table = tensor(&["show", "-", "--access", access, "--json"], &map).success().json();
         (table["conflicts"]["worst"].as_u64(), table["conflicts"]["unswizzled_worst"].as_u64())
     };
     // Eight rows of 128 bytes: without a swizzle all 16-byte cells of a column are in the same four banks.
@@ -360,7 +347,7 @@ fn bank_conflicts_are_those_of_the_swizzle() {
     assert_eq!(worst("none", "stride:128"), (Some(32), Some(32)));
     assert_eq!(worst("none", "stride:4"), (Some(1), Some(1)));
     let narrow = r#"{"type":"f16","dims":[32,64],"box":[32,32],"swizzle":"64B"}"#;
-    let table = tensor(&["show", "-", "--json"], narrow).json();
+    let table = tensor(&["show", "-", "--json"], narrow).success().json();
     assert_eq!(
         (&table["conflicts"]["worst"], &table["conflicts"]["unswizzled_worst"]),
         (&json!(1), &json!(4))
@@ -373,7 +360,7 @@ fn bank_conflicts_are_those_of_the_swizzle() {
 #[test]
 fn recordings_are_replayed() {
     let golden = "crates/tensor/tests/golden";
-    let ran = softwarp(&["verify", golden], b"").text();
+    let ran = softwarp(&["verify", golden], b"").success().stdout.clone();
     assert!(ran.contains("store_values.jsonl.gz: nothing in it is replayed"), "{ran}");
     let last = ran.lines().last().expect("a line");
     let passed: u32 = last.strip_suffix(" passed, 0 failed").expect("none failed").parse().expect("a number");
@@ -382,7 +369,7 @@ fn recordings_are_replayed() {
 
 #[test]
 fn recordings_that_differ_or_lack_a_file_are_told() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
     let map = r#"{"api":"tiled","dtype":0,"rank":1,"dims":[16],"strides":[],"estrides":[1],"interleave":0,"swizzle":0,"l2":0,"fill":0,"box":[16]}"#;
     let load = |tx: u32, fnv: &str, result: &str| {
@@ -442,7 +429,7 @@ fn words(line: &str) -> Vec<&str> {
 
 #[test]
 fn the_page_on_tensors_shows_what_the_commands_print() {
-    let page = std::fs::read_to_string(root().join("docs/tensors.md")).expect("the page");
+    let page = std::fs::read_to_string(repository("docs/tensors.md")).expect("the page");
     let mut commands = 0;
     for block in page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()) {
         for call in block.split("$ softwarp ").skip(1) {
@@ -474,15 +461,8 @@ fn the_pictures_of_the_page_are_what_draw_makes() {
         ("tensor-gather4", &["examples/tensor/gather4.json", "--mode", "gather4", "--at", "16,2,5,0,9"]),
     ];
     for (name, args) in pictures {
-        let drawn = tensor(&[&["draw", "--svg", "-"], args].concat(), "").text();
-        let path = root().join(format!("docs/images/{name}.svg"));
-        if std::env::var_os("SOFTWARP_BLESS").is_some() {
-            std::fs::write(&path, &drawn).expect("written");
-        }
-        assert!(
-            drawn == std::fs::read_to_string(&path).expect("a picture"),
-            "{name}; SOFTWARP_BLESS=1 draws it anew"
-        );
+        let drawn = tensor(&[&["draw", "--svg", "-"], args].concat(), "").success().stdout.clone();
+        assert_file(repository(&format!("docs/images/{name}.svg")), &drawn);
     }
 }
 
@@ -500,7 +480,7 @@ fn drawings_are_well_formed_whatever_is_copied() {
     ];
     for (name, args) in cases {
         let file = format!("examples/tensor/{name}.json");
-        let svg = tensor(&[&["draw", &file, "--svg", "-"], args].concat(), "").text();
+        let svg = tensor(&[&["draw", &file, "--svg", "-"], args].concat(), "").success().stdout.clone();
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{name} {args:?}");
         for tag in ["g", "text", "title", "style", "defs"] {
             let (opened, closed) = (
@@ -511,7 +491,7 @@ fn drawings_are_well_formed_whatever_is_copied() {
         }
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name} {args:?}");
         assert!(svg.len() < 1_000_000, "{name} {args:?}: {}", svg.len());
-        let page = tensor(&[&["draw", &file, "--html", "-"], args].concat(), "").text();
+        let page = tensor(&[&["draw", &file, "--html", "-"], args].concat(), "").success().stdout.clone();
         assert!(page.ends_with("</html>\n"));
     }
     let both = tensor(&["draw", "-", "--svg", "-", "--html", "-"], TILE);

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use softwarp::tensor::{Arch, Direction, Map, Mode};
 use softwarp_cli::tensors::request::{Asked, Copy, Refusal, coordinate_count};
 use softwarp_cli::tensors::{file, page};
+use softwarp_testkit::SplitMix64;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -27,7 +28,7 @@ fn browser() -> Option<&'static str> {
 
 /// The page's document after its scripts have run.
 fn opened(browser: &str, page: &Path, hash: &str) -> String {
-    let profile = tempfile::tempdir().expect("a folder");
+    let profile = softwarp_testkit::files::temporary();
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -53,14 +54,9 @@ fn map(text: &str) -> (Map, Arch) {
     (Map::new(&description, arch).unwrap_or_else(|findings| panic!("{text}: {findings:?}")), arch)
 }
 
-/// Numbers that look random, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, low: i64, high: i64) -> i64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        low + (self.0 >> 33) as i64 % (high - low + 1)
-    }
+/// A random number from one to another.
+fn roll(random: &mut SplitMix64, low: i64, high: i64) -> i64 {
+    low + random.below((high - low + 1) as usize) as i64
 }
 
 const CASES: &[(&str, Option<Mode>, Direction)] = &[
@@ -180,7 +176,7 @@ fn expected(map: &Map, arch: Arch, asked: &Asked) -> Json {
 }
 
 /// Requests all over the tensor and around it, and at the ends of all numbers.
-fn requests(map: &Map, mode: Option<Mode>, direction: Direction, dice: &mut Dice) -> Vec<Asked> {
+fn requests(map: &Map, mode: Option<Mode>, direction: Direction, random: &mut SplitMix64) -> Vec<Asked> {
     let count = coordinate_count(map, mode.unwrap_or(Mode::Tile));
     let mut all = Vec::new();
     for round in 0..40 {
@@ -188,7 +184,7 @@ fn requests(map: &Map, mode: Option<Mode>, direction: Direction, dice: &mut Dice
         for index in 0..count {
             let dimension = if mode.is_some() && index > 0 { 1 } else { index };
             let size = i64::try_from(map.dims[dimension.min(4)]).unwrap_or(0).min(1 << 20);
-            let mut number = dice.roll(-4, size + 4);
+            let mut number = roll(random, -4, size + 4);
             if index == 0 && round % 4 != 3 {
                 // Mostly where a copy may start.
                 number *= i64::from(128 / map.element.bits().max(1)).max(1);
@@ -201,9 +197,12 @@ fn requests(map: &Map, mode: Option<Mode>, direction: Direction, dice: &mut Dice
         } else if round == 1 {
             at = vec![i32::MAX - 127; count];
         }
-        let offsets =
-            [dice.roll(0, 40) as u32, dice.roll(0, 300) as u32 / (1 + round % 9), dice.roll(0, 70) as u32];
-        let shared = 128 * dice.roll(0, 20) as u64;
+        let offsets = [
+            roll(random, 0, 40) as u32,
+            roll(random, 0, 300) as u32 / (1 + round % 9),
+            roll(random, 0, 70) as u32,
+        ];
+        let shared = 128 * roll(random, 0, 20) as u64;
         let wanted = softwarp_cli::tensors::request::offset_count(
             map,
             mode.unwrap_or_else(|| softwarp_cli::tensors::request::default_mode(map, direction)),
@@ -216,15 +215,15 @@ fn requests(map: &Map, mode: Option<Mode>, direction: Direction, dice: &mut Dice
 #[test]
 fn the_walk_of_the_page_is_the_original() {
     let Some(browser) = browser() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let file = folder.path().join("page.html");
-    let mut dice = Dice(7);
+    let mut random = SplitMix64::new(7);
     let (mut walks, mut faults) = (0, 0);
     for (text, mode, direction) in CASES {
         let (map, arch) = map(text);
         let start = start(&map, arch, *mode, *direction);
         std::fs::write(&file, page::page(&start)).expect("written");
-        let asked = requests(&map, *mode, *direction, &mut dice);
+        let asked = requests(&map, *mode, *direction, &mut random);
         let tried: Vec<Json> = asked
             .iter()
             .map(|asked| {
@@ -264,7 +263,7 @@ fn start(map: &Map, arch: Arch, mode: Option<Mode>, direction: Direction) -> Cop
 #[test]
 fn a_cell_under_the_pointer_is_marked_in_both_memories() {
     let Some(browser) = browser() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = softwarp_testkit::files::temporary();
     let file = folder.path().join("page.html");
     let (map, arch) = map(CASES[0].0);
     std::fs::write(&file, page::page(&start(&map, arch, None, Direction::Load))).expect("written");

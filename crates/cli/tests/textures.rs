@@ -1,15 +1,14 @@
 //! Textures and surfaces in launch files: the recorded programs (tests/golden/README.md says what they are), the
 //! example, and what is wrong with files.
 
-mod called;
+mod binary;
 mod recorded;
 
-use called::{call, command};
+use binary::{command, run as call};
 use recorded::{assert_agree, programs};
 use serde_json::{Value as Json, json};
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::verify::programs::{Program, Verdict, judge};
-use std::path::Path;
 
 #[test]
 fn recorded_lookups_and_surfaces_are_as_an_h200_had_them() {
@@ -23,7 +22,7 @@ fn recorded_levels_from_gradients_borders_and_odd_texels_are_as_an_h200_had_them
 
 #[test]
 fn the_example_resamples_an_image() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let examples = softwarp_testkit::examples();
     let ran = call(command(&examples, &["run", "resample.json", "--check"]), b"");
     let answer: Json = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!((ran.code, answer), (0, json!({"ok": true, "differences": {}})), "{}", ran.stderr);

@@ -1,10 +1,11 @@
 //! `softwarp verify` as its users meet it: what looks like a test is run, or it is an error.
 
-mod called;
+mod binary;
 mod files;
 
-use called::{Ran, call, command};
-use files::{KERNEL, folder, launch};
+use binary::{Ran, command, run as call};
+use files::{KERNEL, launch};
+use softwarp_testkit::files::folder;
 use std::io::Write;
 use std::path::Path;
 

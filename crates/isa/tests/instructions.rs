@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use softwarp_isa::instruction::{Kind, LiteralKind, Signature, Value, Wanted, known, resolve};
 use softwarp_isa::{Target, Type, Version};
-use softwarp_testkit::recording;
+use softwarp_testkit::{SplitMix64, recording};
 
 #[derive(Deserialize)]
 struct Row {
@@ -220,14 +220,12 @@ fn hostile_mnemonics_are_only_faults() {
 
 #[test]
 fn most_of_what_is_spelled_by_chance_from_the_rows_is_legal() {
-    let (mut legal, mut all, mut state) = (0, 0, 1u32);
+    let (mut legal, mut all, mut random) = (0, 0, SplitMix64::new(1));
     for opcode in softwarp_isa::instruction::opcodes() {
         for _ in 0..8 {
-            let chance = |count: usize| {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (state >> 8) as usize % count
+            let Some(mnemonic) = softwarp_isa::instruction::spell(opcode, |count| random.below(count)) else {
+                continue;
             };
-            let Some(mnemonic) = softwarp_isa::instruction::spell(opcode, chance) else { continue };
             let words: Vec<&str> = mnemonic.split('.').skip(1).collect();
             all += 1;
             legal += usize::from(resolve(opcode, &words).is_ok());

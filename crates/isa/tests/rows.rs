@@ -2,6 +2,7 @@
 
 use softwarp_isa::Form;
 use softwarp_isa::instruction::{Kind, Opcode, opcodes, resolve, spell};
+use softwarp_testkit::SplitMix64;
 
 #[test]
 fn every_opcode_has_rows() {
@@ -21,13 +22,9 @@ fn forms_of_cvt_are_what_resolve_knows() {
         assert_eq!(shape.signatures.len(), 1, "{text} is covered by one row");
         assert_eq!(Form::from_words(&shape.words), Some(form), "{text}");
     }
-    let mut state = 3u32;
+    let mut random = SplitMix64::new(3);
     for _ in 0..2_000 {
-        let chance = |count: usize| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as usize % count
-        };
-        let mnemonic = spell("cvt", chance).expect("cvt has rows");
+        let mnemonic = spell("cvt", |count| random.below(count)).expect("cvt has rows");
         let words: Vec<&str> = mnemonic.split('.').skip(1).collect();
         for words in [&words[..], &words[1..], &words[..words.len() - 1]] {
             assert_eq!(resolve("cvt", words).is_ok(), Form::parse(&words.join(".")).is_ok(), "{words:?}");
@@ -47,15 +44,11 @@ fn pack_stands_right_after_cvt() {
 /// Forms by chance from every opcode's rows: each operand of each says what may stand for it.
 #[test]
 fn no_operand_is_unchecked() {
-    let mut state = 7u32;
+    let mut random = SplitMix64::new(7);
     let mut forms = 0;
     for opcode in opcodes() {
         for _ in 0..200 {
-            let chance = |count: usize| {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (state >> 8) as usize % count
-            };
-            let Some(mnemonic) = spell(opcode, chance) else { continue };
+            let Some(mnemonic) = spell(opcode, |count| random.below(count)) else { continue };
             let words: Vec<&str> = mnemonic.split('.').skip(1).collect();
             let Ok(shape) = resolve(opcode, &words) else { continue };
             forms += 1;

@@ -81,7 +81,7 @@ impl BlockFormat {
 /// A tensor in a block-scaled format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantized {
-    /// Which.
+    /// The format.
     pub format: BlockFormat,
     /// The elements' codes, row after row, as in an array ([`packed_len`]); a row begins on a byte.
     pub codes: Vec<u8>,

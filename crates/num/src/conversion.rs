@@ -96,12 +96,12 @@ impl Conversion {
         }
     }
 
-    /// The same with another rounding.
+    /// This conversion with another rounding.
     pub const fn with_rounding(self, rounding: Rounding) -> Conversion {
         Conversion { rounding, ..self }
     }
 
-    /// The same with another saturation.
+    /// This conversion with another saturation.
     pub const fn with_saturation(self, saturation: Saturation) -> Conversion {
         Conversion { saturation, ..self }
     }

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn random_bits_are_dealt_out() {
+    fn each_lane_gets_its_random_bits() {
         let of = |element, lanes, lane| lane_random(Packed { element, lanes }, 0x8123_4567, lane);
         assert_eq!([1, 0].map(|lane| of(Format::Bf16, 2, lane)), [0x8123, 0x4567]);
         assert_eq!([3, 2, 1, 0].map(|lane| of(Format::E4m3, 4, lane)), [0xc481, 0x8123, 0xe6a2, 0x4567]);

@@ -50,7 +50,7 @@ mod control {
     /// To nearest even, subnormals kept, all exceptions masked.
     const STANDARD: Word = 0x1f80;
 
-    /// The same word with the standard environment. Flags of exceptions stay.
+    /// The word with the standard environment set. Flags of exceptions stay.
     #[inline(always)]
     pub(super) fn standard(word: Word) -> Word {
         word & !CONTROL | STANDARD

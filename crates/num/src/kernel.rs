@@ -52,7 +52,7 @@ impl Kernel {
         });
     }
 
-    /// The same on arrays in which 4-bit codes lie two to a byte, the first in the low half.
+    /// As [`Kernel::run`], on arrays in which 4-bit codes lie two to a byte, the first in the low half.
     ///
     /// An odd count of 4-bit results leaves the last half byte zero.
     pub fn run_packed(&self, src: &[u8], aux: &[u8], dst: &mut [u8]) {

@@ -348,38 +348,26 @@ pub fn vectorised_rare<W: Vectorise>(work: W) -> W::Output {
     }
 }
 
-impl Avx2 {
-    /// Runs `work` compiled for this level's features.
-    #[inline]
-    pub fn run<W: Vectorise>(self, work: W) -> W::Output {
-        #[cfg(target_arch = "x86_64")]
-        level_features! { Avx2 compile
-            fn compiled<W: Vectorise>(work: W) -> W::Output {
+macro_rules! run_work {
+    ($($level:ident)*) => {$(
+        impl $level {
+            /// Runs `work` compiled for this level's features.
+            #[inline]
+            pub fn run<W: Vectorise>(self, work: W) -> W::Output {
+                #[cfg(target_arch = "x86_64")]
+                level_features! { $level compile
+                    fn compiled<W: Vectorise>(work: W) -> W::Output {
+                        work.run()
+                    }
+                }
+                // SAFETY: the token says that the CPU has the features.
+                #[cfg(target_arch = "x86_64")]
+                return unsafe { compiled(work) };
+                #[cfg(not(target_arch = "x86_64"))]
                 work.run()
             }
         }
-        // SAFETY: the token says that the CPU has the features.
-        #[cfg(target_arch = "x86_64")]
-        return unsafe { compiled(work) };
-        #[cfg(not(target_arch = "x86_64"))]
-        work.run()
-    }
+    )*};
 }
 
-impl Avx512 {
-    /// Runs `work` compiled for this level's features.
-    #[inline]
-    pub fn run<W: Vectorise>(self, work: W) -> W::Output {
-        #[cfg(target_arch = "x86_64")]
-        level_features! { Avx512 compile
-            fn compiled<W: Vectorise>(work: W) -> W::Output {
-                work.run()
-            }
-        }
-        // SAFETY: the token says that the CPU has the features.
-        #[cfg(target_arch = "x86_64")]
-        return unsafe { compiled(work) };
-        #[cfg(not(target_arch = "x86_64"))]
-        work.run()
-    }
-}
+run_work! { Avx2 Avx512 }

@@ -1,8 +1,10 @@
 //! The number formats of PTX and every conversion between them, exact to the bit.
 //!
-//! A [`Format`] is data; a [`Conversion`] is a value that says from which format to which, and how; a
-//! [`Kernel`] is the loop compiled for it. [`Cvt`] is a whole `cvt` instruction on registers. Arrays are
-//! converted by [`slice`](mod@slice), block-scaled ones (MX, NVFP4) by [`block`].
+//! # Formats and conversions
+//!
+//! A [`Format`] names a row of a table: how many bits a code has and what they mean. [`Format::decode`] and
+//! [`Format::encode`] give values of single codes. A [`Conversion`] says from which format to which, with which rounding,
+//! saturation and scale. [`Conversion::kernel`] gives the compiled loops that perform it, a [`Kernel`]:
 //!
 //! ```
 //! use softwarp_num::{Conversion, Format, Rounding, Saturation};
@@ -21,11 +23,26 @@
 //! # assert_eq!(Format::E4m3.encode(-0.1, Rounding::NearestEven, Saturation::Finite), Some(0x9d));
 //! ```
 //!
-//! Results do not depend on the floating-point environment that a host program has set: conversions run in
-//! [the standard one](with_standard_floats) and restore the host's.
+//! [`Cvt`] is a whole `cvt` instruction on registers of one, two or four elements. [`slice`](mod@slice) converts arrays
+//! on all cores, [`block`] arrays with block scales (MX, NVFP4).
 //!
-//! This crate knows nothing of PTX text, reads and writes no files, and has `unsafe` in three modules only
-//! (`levels`, `environment`, `stream`).
+//! One branchless function converts an element (`body`). It rounds in a working format, binary32 or binary64
+//! (`working`). Modifiers are numbers that it compares with (`parameters`). Common conversions have loops of their own
+//! (`dedicated`); the others share loops that run in stages (`stages`).
+//!
+//! # What other crates use besides
+//!
+//! - [`half`](mod@half): scalar codecs of f16, bf16 and FP8 for loops over lanes.
+//! - [`multiversion!`], [`Level`], [`vectorised`]: multiversioning. A function is compiled for several sets of CPU
+//!   features, and the best one that the CPU has is chosen at run time.
+//! - [`with_standard_floats`]: results do not depend on the floating-point environment that a host program has set.
+//!   Conversions run in the standard one and restore the host's.
+//! - [`splitmix`]: random numbers from a seed.
+//!
+//! # Limits
+//!
+//! This crate knows nothing of PTX text, reads and writes no files, and has `unsafe` in three modules only (`levels`,
+//! `environment`, `stream`).
 
 pub mod block;
 mod body;
@@ -35,6 +52,7 @@ mod dedicated;
 mod environment;
 mod format;
 mod forms;
+pub mod half;
 mod kernel;
 mod levels;
 mod parameters;

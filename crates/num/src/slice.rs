@@ -37,16 +37,13 @@ pub fn convert_packed(kernel: &Kernel, src: &[u8], aux: &[u8], dst: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::splitmix::SplitMix64;
     use crate::{Conversion, Saturation};
 
-    /// Pseudo-random bytes.
+    /// Random bytes.
     fn noise(len: usize) -> Vec<u8> {
-        let mut state = 1u32;
-        let next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 24) as u8
-        };
-        std::iter::repeat_with(next).take(len).collect()
+        let mut random = SplitMix64::new(len as u64);
+        (0..len).map(|_| random.next_u64() as u8).collect()
     }
 
     fn element(format: Format, array: &[u8], n: usize) -> u64 {

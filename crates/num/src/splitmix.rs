@@ -52,6 +52,12 @@ impl SplitMix64 {
         (self.next_u64() >> 32) as u32
     }
 
+    /// A number from 0 to less than 1, with 24 bits.
+    #[inline]
+    pub const fn next_fraction(&mut self) -> f32 {
+        (self.next_u64() >> 40) as f32 / 16_777_216.0
+    }
+
     /// A number below `limit` (0 if that is 0): the upper half of a 128-bit product.
     #[inline]
     pub const fn below(&mut self, limit: usize) -> usize {

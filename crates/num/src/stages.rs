@@ -92,7 +92,7 @@ impl Staged {
         body::element(path(c), c, &self.parameters, code & c.src.mask(), aux) & c.dst.mask()
     }
 
-    /// The same with 4-bit codes two to a byte, of the source, of the result, or of both.
+    /// As [`Staged::run`], with 4-bit codes two to a byte, of the source, of the result, or of both.
     pub(crate) fn run_packed(&self, [spread, gather]: [bool; 2], src: &[u8], aux: &[u8], dst: &mut [u8]) {
         let [src_bytes, aux_bytes, dst_bytes] = self.bytes;
         let per = |packed: bool, bytes: usize| if packed { PIECE / 2 } else { PIECE * bytes };

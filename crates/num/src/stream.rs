@@ -190,17 +190,17 @@ mod tests {
             return;
         }
         // SAFETY: the CPU has the levels, as just asked.
-        let (stores, ordinary) = unsafe { (Avx512::new(), Avx2::new()) };
+        let (stores, through_caches) = unsafe { (Avx512::new(), Avx2::new()) };
         let from: Vec<u8> = (0..1024u32).map(|n| (n * 7 + n / 256) as u8).collect();
         let table = std::array::from_fn(|n| 0x0102_0304 * n as u32);
         for count in [0, 1, 2, 10] {
             let [mut ours, mut theirs] = [(); 2].map(|()| [const { Line([0xcd; LINE]) }; 16]);
             stores.store(&from, &mut ours[..count]);
-            ordinary.store(&from, &mut theirs[..count]);
+            through_caches.store(&from, &mut theirs[..count]);
             stores.finish();
             assert_eq!(bytes(&ours), bytes(&theirs));
             stores.look_up(&table, &from, &mut ours[..count]);
-            ordinary.look_up(&table, &from, &mut theirs[..count]);
+            through_caches.look_up(&table, &from, &mut theirs[..count]);
             stores.finish();
             assert_eq!(bytes(&ours), bytes(&theirs));
         }

@@ -8,15 +8,13 @@ use odd_environment::{ODD, get, set, within};
 use softwarp_num::block::{BlockFormat, dequantize, quantize};
 use softwarp_num::slice::{convert_packed, packed_len};
 use softwarp_num::{Conversion, Format, Rounding, Saturation, with_standard_floats};
+use softwarp_testkit::SplitMix64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Numbers of f32: ordinary ones, halves of the last bits of smaller formats, subnormals of all of them.
+/// Numbers of f32: any, halves of the last bits of smaller formats, subnormals of all of them.
 fn numbers() -> Vec<f32> {
-    let mut state = 1u32;
-    let random = std::iter::repeat_with(move || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        f32::from_bits(state)
-    });
+    let mut random = SplitMix64::new(1);
+    let random = std::iter::repeat_with(move || f32::from_bits(random.next_u32()));
     let telling =
         [1.0 + f32::EPSILON, 0.1, -0.1, 1e-40, -1e-40, 3e-39, 6e-8, 65519.9, 448.1, f32::from_bits(1)];
     telling.into_iter().chain(random.filter(|x| !x.is_nan())).take(1 << 12).collect()

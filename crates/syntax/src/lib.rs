@@ -1,6 +1,54 @@
-//! PTX text and its tree: lexer, recovering parser, printer.
+//! PTX text and its tree: lexer, recovering parser, printer (PTX ISA sections 4, 5.4, 6, 7.1 and 11).
 //!
-//! Reading never fails and never panics: it returns what was understood and everything that was wrong.
+//! [`parse`] reads a module. It never fails and never panics: it returns the tree of what it understood and a list of
+//! everything that is wrong, each with its place. The parser is by recursive descent; after an error it skips to where a
+//! new statement or item begins. It decides only what is a matter of grammar, as the assembler decides it. Whether words
+//! fit together is for the crate `softwarp-check`.
+//!
+//! ```
+//! use softwarp_syntax::tree::{Item, Statement};
+//! use softwarp_syntax::{Lines, format, parse};
+//!
+//! let source = ".version 9.0\n.target sm_90\n.func f() { .reg .b32 %r<2>;  mov.b32 %r0, %r1;ret;\n}\n";
+//! let parsed = parse(source);
+//! assert!(parsed.diagnostics.is_empty());
+//!
+//! // Names and mnemonics are interned: the tree holds numbers, the module their texts.
+//! let module = &parsed.module;
+//! let Some(Item::Function(function)) = module.items.last() else { panic!("a function") };
+//! assert_eq!(module.name(function.name.symbol), "f");
+//! let body = function.body.as_ref().expect("a body");
+//! let opcodes = body.statements.iter().filter_map(|statement| match statement {
+//!     Statement::Instruction(one) => Some(module.name(module.mnemonic(one.mnemonic).opcode)),
+//!     _ => None,
+//! });
+//! assert_eq!(opcodes.collect::<Vec<_>>(), ["mov", "ret"]);
+//!
+//! // The printer lays the tokens out anew and changes nothing else.
+//! assert!(format(source, &parsed).contains("    mov.b32 %r0, %r1;\n    ret;\n"));
+//!
+//! // An error has a code and a place; reading goes on behind it.
+//! let source = ".version 9.0\n.target sm_90\n.global .u32 = 1;\n.global .u32 b;\n";
+//! let wrong = parse(source);
+//! assert_eq!((wrong.diagnostics.len(), wrong.module.items.len()), (1, 3));
+//! assert_eq!(Lines::new(source).line(wrong.diagnostics[0].span.start), 3);
+//! ```
+//!
+//! # Modules
+//!
+//! - [`tree`]: the tree. Statements and operands lie in flat arrays, so that no recursion is as deep as hostile text can
+//!   nest.
+//! - `lexer`, `token`, `literal`: tokens and the values of numbers.
+//! - `parser`: one file for each part of the grammar.
+//! - `printer`: the layout of `softwarp fmt`.
+//! - `symbols`: interned names, with keyed hash tables.
+//! - [`span`]: places in a text, lines and columns.
+//! - [`codes`], [`diagnostic`]: the errors of this crate, and what an error is.
+//!
+//! # Limits
+//!
+//! A text is at most 4 GiB long. Expressions and blocks nest to a fixed depth; reading stops after a fixed number of
+//! errors. All limits are constants of the parser.
 
 #![forbid(unsafe_code)]
 

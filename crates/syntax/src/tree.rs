@@ -55,21 +55,21 @@ impl<T> Range<T> {
     }
 }
 
-/// A name where it stands.
+/// A name and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// Which.
+    /// Its text, interned.
     pub symbol: Symbol,
-    /// Where.
+    /// Its place.
     pub span: Span,
 }
 
-/// Something where it stands.
+/// A value and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At<T> {
-    /// What.
+    /// The value.
     pub is: T,
-    /// Where.
+    /// Its place.
     pub span: Span,
 }
 
@@ -204,7 +204,7 @@ pub enum Specifier {
     Linkage(Linkage),
     /// `.global`; `.const[3]` with its bank. (Those with `::` are for instructions.)
     Space {
-        /// Which.
+        /// The state space.
         space: StateSpace,
         /// `[3]`; what does not fit counts as the largest.
         bank: Option<u32>,

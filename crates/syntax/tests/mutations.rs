@@ -123,7 +123,7 @@ fn mutated_modules_are_read_and_printed() {
     let seeds: Vec<String> = seeds.map(|case| case["ptx"].as_str().expect("a module").to_string()).collect();
     let mut random = SplitMix64::new(0x5eed);
     let mut clean = 0;
-    for round in 0..6_000 {
+    for round in 0..6_500 {
         let mut source = seeds[random.below(seeds.len())].clone();
         if round % 4 == 0 {
             source = include_str!("layout/messy.ptx").to_string();

@@ -35,3 +35,8 @@ pub fn repository(path: &str) -> PathBuf {
     found.pop();
     found.join(path)
 }
+
+/// The folder of examples.
+pub fn examples() -> PathBuf {
+    repository("examples")
+}

@@ -1,5 +1,6 @@
 //! Running a program: its exit code and what it printed.
 
+use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -13,6 +14,36 @@ pub struct Ran {
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
+}
+
+impl Ran {
+    /// The same, unless it failed: then a panic with what it said.
+    #[track_caller]
+    pub fn success(&self) -> &Ran {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        self
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        let value = serde_json::from_str(&self.stdout);
+        value.unwrap_or_else(|error| panic!("{error}: {:.300}{}", self.stdout, self.stderr))
+    }
+
+    /// Standard output as JSON lines.
+    #[track_caller]
+    pub fn rows(&self) -> Vec<Value> {
+        let row = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        self.stdout.lines().map(row).collect()
+    }
+
+    /// Fails unless it ended with this code, printed nothing, and said only this on standard error, after `error: `.
+    #[track_caller]
+    pub fn is_refused(&self, code: i32, message: &str) {
+        assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{}", self.stderr);
+        assert_eq!(self.stderr.trim_end(), format!("error: {message}"));
+    }
 }
 
 impl From<Output> for Ran {

@@ -4,8 +4,8 @@
 mod harness;
 
 use harness::Operation;
-use softwarp_units::lanes::LANES;
 use softwarp_testkit::{hash, recording};
+use softwarp_units::lanes::LANES;
 
 /// A form and sums over its results: 64 over all inputs in order, and for f32 64 over those whose low half is zero.
 /// A sum is that of `hash(result ^ hash(input))`, modulo 2^64.

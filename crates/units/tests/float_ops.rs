@@ -6,8 +6,8 @@ mod harness;
 use harness::Operation;
 use softwarp_isa::cvt::{Form, OperandName, Semantics};
 use softwarp_num::{Extra, pack};
-use softwarp_units::lanes::LANES;
 use softwarp_testkit::{hash, recording};
+use softwarp_units::lanes::LANES;
 
 /// A recording: a line of JSON that says which forms were run on which class of inputs; then words of 64 bits: a, b and
 /// c of each class, and the results of each form. A predicate c is the lowest bit of c; p and q are bits 0 and 1.

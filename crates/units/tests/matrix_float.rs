@@ -6,9 +6,9 @@
 
 use serde_json::Value;
 use softwarp_num::{Format, Rounding};
+use softwarp_testkit::{SplitMix64, recording};
 use softwarp_units::matrix::float::{exact, fragment, multiply, rules::Rule};
 use softwarp_units::matrix::{BlockScale, FloatProduct, Scales, Unit, double};
-use softwarp_testkit::{SplitMix64, recording};
 
 /// Rows and columns of what was recorded.
 const SIDE: usize = 4;

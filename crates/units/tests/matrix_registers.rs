@@ -2,6 +2,7 @@
 //! CPU features.
 
 use softwarp_num::{Format, LEVEL_VARIABLE, Level, Rounding};
+use softwarp_testkit::SplitMix64;
 use softwarp_units::matrix::float::fragment::{Row, Sums};
 use softwarp_units::matrix::float::panel::{self, Panel};
 use softwarp_units::matrix::float::{exact, multiply, rules::Order, rules::Rule};
@@ -10,7 +11,6 @@ use softwarp_units::matrix::lines::{Line, Places, ROWS};
 use softwarp_units::matrix::registers::{self, Operands};
 use softwarp_units::matrix::sparse::Sparsity;
 use softwarp_units::matrix::{FloatProduct, Unit, double};
-use softwarp_testkit::SplitMix64;
 
 /// Random words of 32 bits.
 struct Random(SplitMix64);

@@ -1,6 +1,8 @@
 //! Folders of files for tests, and a kernel with its launch file.
 #![allow(dead_code)] // Not every test needs all of it.
 
+use softwarp_testkit::files::{TempDir, folder_of};
+
 /// `k` writes 7 to a buffer; `forever` never ends.
 pub const KERNEL: &str = "\
 .version 8.0
@@ -24,29 +26,12 @@ pub fn launch(more: &str) -> String {
     )
 }
 
-/// A temporary folder with files, by their paths in it.
-pub fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        std::fs::write(path, text).expect("written");
-    }
-    folder
-}
-
-/// The same; a header is put before PTX.
-pub fn with_headers(files: &[(&str, &str)]) -> tempfile::TempDir {
+/// A temporary folder with files, by their paths in it; a header is put before PTX.
+pub fn with_headers(files: &[(&str, &str)]) -> TempDir {
     let header = ".version 8.0\n.target sm_90\n.address_size 64\n";
-    let texts: Vec<String> = files
-        .iter()
-        .map(
-            |(name, text)| {
-                if name.ends_with(".ptx") { format!("{header}{text}") } else { (*text).to_owned() }
-            },
-        )
-        .collect();
-    let named: Vec<(&str, &str)> =
-        files.iter().zip(&texts).map(|((name, _), text)| (*name, text.as_str())).collect();
-    folder(&named)
+    let with_header = |&(name, text): &(_, _)| {
+        let header = if str::ends_with(name, ".ptx") { header } else { "" };
+        (name, format!("{header}{text}"))
+    };
+    folder_of(files.iter().map(with_header))
 }

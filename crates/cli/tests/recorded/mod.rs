@@ -1,15 +1,11 @@
 //! Recorded programs (golden/README.md says what they are), and whether we agree with them.
 
 use softwarp_cli::verify::programs::{Program, Verdict, judge};
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use softwarp_testkit::recording;
 
 /// The programs of a file.
 pub fn programs(file: &str) -> Vec<Program> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
-    let file = std::fs::File::open(path).expect("the goldens are there");
-    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
-    lines.map(|line| serde_json::from_str(&line.expect("text")).expect("a program")).collect()
+    recording::rows(recording::golden("cli", file)).collect()
 }
 
 /// There are a given number of programs, and all compute what was recorded.

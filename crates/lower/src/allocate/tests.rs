@@ -3,8 +3,8 @@
 
 use super::*;
 use softwarp_ir::{Alu, AluOp, NONE, Step};
-use softwarp_units::alu::simple::Simple;
 use softwarp_num::splitmix::SplitMix64;
+use softwarp_units::alu::simple::Simple;
 use std::collections::HashMap;
 
 const LANES: usize = 3;

@@ -21,10 +21,10 @@ const OF_KERNELS: &[(&str, usize)] = &[
     ("language", MOST_LANGUAGES),
 ];
 
-/// More languages than these are not worth to be read.
+/// How many languages `.language` may list: a limit of ours against endless lists.
 const MOST_LANGUAGES: usize = 64;
 
-/// The same for functions and prototypes. `.noreturn` comes first.
+/// Directives behind the parameters of functions and prototypes, as above. `.noreturn` comes first.
 const OF_FUNCTIONS: &[(&str, usize)] =
     &[("noreturn", 0), ("abi_preserve", 1), ("abi_preserve_control", 1), ("language", MOST_LANGUAGES)];
 

@@ -2,10 +2,10 @@
 
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{Shape, resolve};
+use softwarp_testkit::SplitMix64;
 use softwarp_units::alu::select_levels;
 use softwarp_units::alu::{Guard, Inst, NONE};
 use softwarp_units::lanes::{ALL, CARRY, Frame, LANES, Row};
-use softwarp_testkit::SplitMix64;
 
 /// The form that a mnemonic spells.
 pub fn shape(mnemonic: &str) -> Shape {

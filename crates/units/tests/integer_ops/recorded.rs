@@ -3,10 +3,10 @@
 
 use super::harness::shape;
 use serde_json::Value;
+use softwarp_testkit::recording;
 use softwarp_units::alu::{Guard, Inst, Kernel, NONE};
 use softwarp_units::alu::{select_levels, video};
 use softwarp_units::lanes::{ALL, Frame, LANES, Row};
-use softwarp_testkit::recording;
 
 fn lines() -> Vec<Value> {
     recording::values(recording::golden("units", "integer_ops.jsonl.gz")).collect()
