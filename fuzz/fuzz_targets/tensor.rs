@@ -5,8 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use softwarp_tensor::reduce::Operation;
 use softwarp_tensor::{
-    Access, Arch, Description, Direction, Element, Fill, Interleave, Map, Mode, Promotion, Request, Source,
-    Swizzle, Walk, WideMode, judge, object,
+    Access, Description, Direction, Element, Fill, Interleave, Map, Mode, Promotion, Request, Source,
+    Swizzle, Target, Walk, WideMode, judge, object,
 };
 
 /// The most cells of a walk that are looked at: the largest boxes have thousands of millions.
@@ -127,7 +127,8 @@ fn walk(map: &Map, request: &Request) {
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
-    let arch = bytes.one(&[Arch::SM_90, Arch::SM_100, Arch::SM_103, Arch::SM_120, Arch(0)]);
+    let old = Target::all().next().unwrap_or(Target::SM_90);
+    let arch = bytes.one(&[Target::SM_90, Target::SM_100, Target::SM_103, Target::SM_120, old]);
     let description = if bytes.byte() % 2 == 0 {
         match object::decode(&bytes.take()) {
             Ok(decoded) => decoded.description,

@@ -11,7 +11,7 @@ use softwarp_tensor::copy::{load, store};
 use softwarp_tensor::map::Shape;
 use softwarp_tensor::reduce::Operation;
 use softwarp_tensor::{
-    Arch, Description, Direction, Element, Interleave, Map, Mode, Request, Swizzle, packed_strides,
+    Description, Direction, Element, Interleave, Map, Mode, Request, Swizzle, Target, packed_strides,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -129,7 +129,7 @@ fn main() {
     println!("|---|---|---|---|---|---|");
     for Case { name, description, mode, direction } in cases() {
         let map =
-            Map::new(&description, Arch::SM_90).unwrap_or_else(|findings| panic!("{name}: {findings:?}"));
+            Map::new(&description, Target::SM_90).unwrap_or_else(|findings| panic!("{name}: {findings:?}"));
         let request = Request { mode, direction, coordinates: [0; 5], offsets: [0; 3], shared: 0 };
         let mut global: Vec<u8> =
             (0..2 * map.copied_bytes() as usize + (1 << 20)).map(|at| at as u8).collect();

@@ -14,7 +14,7 @@
 use rayon::prelude::*;
 use softwarp_bench::SplitMix64;
 use softwarp_tensor::object::encode;
-use softwarp_tensor::{Arch, Description, Element, Map};
+use softwarp_tensor::{Description, Element, Map, Target};
 use softwarp_vm::device::{Device, Launch, LoadOptions};
 use softwarp_vm::texture::array::ArrayDescription;
 use softwarp_vm::texture::format::Format;
@@ -156,7 +156,7 @@ fn pipeline(x: &[f32]) -> Softwarp {
         let dims = [SIDE as u64; 2];
         let tile = TILE.map(|size| size as u32);
         let description = Description::tiled(Element::F32, &dims, &[4 * SIDE as u64], &tile);
-        let map = Map::new(&Description { address, ..description }, Arch(90)).expect("a legal map");
+        let map = Map::new(&Description { address, ..description }, Target::SM_90).expect("a legal map");
         encode(&map).to_vec()
     };
     let mut arguments = vec![map(from), map(to)];

@@ -31,7 +31,7 @@ pub enum Value {
 }
 
 /// `WARP_SZ`: the threads of a warp.
-pub const WARP_SIZE: u64 = 32;
+pub const WARP_SIZE: u64 = softwarp_isa::device::WARP_SIZE as u64;
 
 impl Value {
     const fn signed(value: i64) -> Value {

@@ -15,7 +15,7 @@ const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "de
 
 /// What is assumed until the module says otherwise.
 pub fn assumed(options: Options) -> Header {
-    let target = options.arch.or_else(|| Target::from_name("sm_90")).unwrap_or_else(newest);
+    let target = options.arch.unwrap_or(Target::SM_90);
     Header {
         version: Version::LATEST,
         version_span: None,
@@ -65,10 +65,6 @@ pub fn check(context: &mut Context<'_>) {
         context.checked.header.arch = context.checked.header.target;
     }
     check_whole(context);
-}
-
-fn newest() -> Target {
-    Target::all().last().unwrap_or_else(|| unreachable!("the table of targets has rows"))
 }
 
 fn missing(context: &mut Context<'_>, directive: &str, example: &str, from: u32) {
@@ -158,7 +154,7 @@ fn check_target(context: &mut Context<'_>, directive: &Directive<Vec<Name>>, fir
             _ => unknown_target(context, name, text),
         }
     }
-    if context.checked.header.f64_as_f32 && context.target().sm() >= 13 {
+    if context.checked.header.f64_as_f32 && context.target().has_f64() {
         let message = format!("`map_f64_to_f32` is for targets without `.f64`; {} has it", context.target());
         context.report(
             Diagnostic::new(codes::TARGET_OPTION, directive.span, message).with_help("leave it away"),

@@ -10,23 +10,10 @@ use crate::codes::declarations as codes;
 use crate::codes::instructions::UNRETURNED;
 use crate::context::{Context, Unreturned};
 use crate::gates;
-use softwarp_isa::{Opaque, StateSpace, Variant};
+use softwarp_isa::device::{self, CONSTANT_BYTES, LARGE_PARAMETER_BYTES, PARAMETER_BYTES};
+use softwarp_isa::{Opaque, StateSpace};
 use softwarp_syntax::tree::Linkage;
 use softwarp_syntax::{Code, Diagnostic, Span};
-
-/// Bytes of `.const` variables in a module.
-const CONSTANT_BYTES: u64 = 0x10000;
-
-/// Bytes of a kernel's parameters that every version and target has.
-const PARAMETER_BYTES: u64 = 4352;
-
-/// Bytes of a kernel's parameters since [`gates::LARGE_PARAMETERS`].
-const LARGE_PARAMETER_BYTES: u64 = 32764;
-
-/// What a kernel can use of them, apart from handles in registers (sections 5.1.8 and 5.3).
-const MOST_TEXTURES: usize = 256;
-const MOST_SAMPLERS: usize = 32;
-const MOST_SURFACES: usize = 32;
 
 /// Judges the module as a whole, after everything in it.
 pub fn check(context: &mut Context<'_>) {
@@ -181,17 +168,6 @@ fn unified(name: &str, span: Span) -> Diagnostic {
     Diagnostic::new(codes::UNIFIED, span, message).with_help("assemble it for the linker (`-c`)")
 }
 
-/// Bytes of `.shared` variables that a kernel can have: what every launch gets, and with an
-/// architecture-specific target all that the hardware has.
-fn shared_bytes(context: &Context<'_>) -> u64 {
-    let target = context.target();
-    match (target.variant(), target.sm()) {
-        (Variant::Architecture, 120..) => 0x18c00,
-        (Variant::Architecture, _) => 0x38c00,
-        _ => 0xc000,
-    }
-}
-
 /// What the variables that a kernel uses amount to.
 #[derive(Default)]
 struct Usage {
@@ -217,7 +193,7 @@ impl Usage {
 
     /// What is too much, in words.
     fn too_much(&self, context: &Context<'_>) -> Option<(Code, String, &'static str)> {
-        let most = shared_bytes(context);
+        let most = context.target().static_shared_bytes();
         if self.shared_bytes > most && !context.options.relocatable {
             let message = format!("{} bytes of `.shared` variables; the most is {most}", self.shared_bytes);
             return Some((
@@ -227,9 +203,9 @@ impl Usage {
             ));
         }
         let counts = [
-            (self.textures, MOST_TEXTURES, "textures"),
-            (self.samplers, MOST_SAMPLERS, "samplers"),
-            (self.surfaces, MOST_SURFACES, "surfaces"),
+            (self.textures, device::TEXTURES, "textures"),
+            (self.samplers, device::SAMPLERS, "samplers"),
+            (self.surfaces, device::SURFACES, "surfaces"),
         ];
         let (count, most, what) = counts.into_iter().find(|(count, most, _)| count > most)?;
         Some((codes::TEXTURES, format!("{count} {what}; the most is {most}"), "pass handles as parameters"))

@@ -7,6 +7,7 @@ use crate::context::{Context, next_token};
 use crate::gates::Feature;
 use crate::pragma;
 use softwarp_isa::Version;
+use softwarp_isa::device::CTA_THREADS;
 use softwarp_syntax::tree::{At, Directive, Performance};
 use softwarp_syntax::{Diagnostic, Span};
 
@@ -76,7 +77,7 @@ pub fn check(context: &mut Context<'_>, directives: &[Directive<Performance>]) {
         if let (Some(number), "maxntid" | "reqntid") = (crashes, word) {
             let message = format!("`.{word} {}`: ptxas crashes on it", number.is);
             let diagnostic = Diagnostic::new(codes::CRASH, number.span, message);
-            context.report(diagnostic.with_help("a block has at most 1024 threads"));
+            context.report(diagnostic.with_help(format!("a block has at most {CTA_THREADS} threads")));
         }
         check_most(context, word, arguments);
         let module = context.module;

@@ -2,13 +2,13 @@
 //! them.
 
 use softwarp::tensor::copy::{load, store};
-use softwarp::tensor::{Arch, Direction, Element, Fault, Map, Mode};
+use softwarp::tensor::{Direction, Element, Fault, Map, Mode, Target};
 use softwarp_cli::tensors::file;
 use softwarp_cli::tensors::request::{Asked, Copy, Refusal};
 
-fn map(text: &str) -> (Map, Arch) {
+fn map(text: &str) -> (Map, Target) {
     let file = file::read(text.as_bytes());
-    let arch = file.target.unwrap_or(Arch::SM_90);
+    let arch = file.target.unwrap_or(Target::SM_90);
     let map = Map::new(&file.description.expect("readable"), arch);
     (map.unwrap_or_else(|findings| panic!("{text}: {findings:?}")), arch)
 }
@@ -101,7 +101,7 @@ fn gather4_keeps_the_rules_of_tiles_and_has_its_own() {
     // Two dimensions cannot be interleaved at all.
     let sliced =
         r#"{"target": "sm_100", "type": "u8", "dims": [32, 10], "box": [16, 1], "interleave": "16B"}"#;
-    let findings = file::read(sliced.as_bytes()).judge(Arch::SM_100);
+    let findings = file::read(sliced.as_bytes()).judge(Target::SM_100);
     assert!(findings.iter().any(|finding| finding.code == "E1004"), "{findings:?}");
     // Rows outside are filled, each for itself.
     let copied = copy(one, Some(Mode::Gather4), Direction::Load, &[0, -1, 3, 10, 9], &[]).expect("no fault");

@@ -5,7 +5,7 @@
 //! fail.
 
 use serde_json::{Value as Json, json};
-use softwarp::tensor::{Arch, Direction, Map, Mode};
+use softwarp::tensor::{Direction, Map, Mode, Target};
 use softwarp_cli::tensors::request::{Asked, Copy, Refusal, coordinate_count};
 use softwarp_cli::tensors::{file, page};
 use softwarp_testkit::SplitMix64;
@@ -47,9 +47,9 @@ fn content<'a>(document: &'a str, id: &str) -> &'a str {
     &rest[..rest.find('<').expect("an end")]
 }
 
-fn map(text: &str) -> (Map, Arch) {
+fn map(text: &str) -> (Map, Target) {
     let file = file::read(text.as_bytes());
-    let arch = file.target.unwrap_or(Arch::SM_90);
+    let arch = file.target.unwrap_or(Target::SM_90);
     let description = file.description.expect("readable");
     (Map::new(&description, arch).unwrap_or_else(|findings| panic!("{text}: {findings:?}")), arch)
 }
@@ -151,7 +151,7 @@ const CASES: &[(&str, Option<Mode>, Direction)] = &[
 ];
 
 /// What the original makes of a request, as the page writes it.
-fn expected(map: &Map, arch: Arch, asked: &Asked) -> Json {
+fn expected(map: &Map, arch: Target, asked: &Asked) -> Json {
     match Copy::new(*map, arch, asked) {
         Err(Refusal::Fault(fault)) => fault.code.into(),
         Err(Refusal::Call(why)) => panic!("{why}"),
@@ -255,7 +255,7 @@ fn the_walk_of_the_page_is_the_original() {
 }
 
 /// A copy that does not fault, from which a page can be made.
-fn start(map: &Map, arch: Arch, mode: Option<Mode>, direction: Direction) -> Copy {
+fn start(map: &Map, arch: Target, mode: Option<Mode>, direction: Direction) -> Copy {
     let asked = Asked { at: None, offsets: None, mode, direction, shared: 0 };
     Copy::new(*map, arch, &asked).unwrap_or_else(|refusal| panic!("{refusal}"))
 }

@@ -8,7 +8,6 @@ use crate::image::{
 };
 use crate::link::Linked;
 use crate::place::{Cursor, RedZones};
-use crate::window::parameter_start;
 use crate::{Finding, Unit, call_graph, codes};
 use softwarp_check::checked::{self, Addressee, FuncId, Place, VarId, Variable};
 use softwarp_isa::{StateSpace, Target as Arch};
@@ -344,7 +343,8 @@ fn place_functions(image: &mut Image, findings: &mut Vec<Finding>) {
         };
         function.parameter_extent = put(&function.parameters, StateSpace::Param, 0);
         if function.entry && counts_from_bank(arch, function.parameter_extent.bytes) {
-            function.parameter_extent = put(&function.parameters, StateSpace::Param, parameter_start(arch));
+            function.parameter_extent =
+                put(&function.parameters, StateSpace::Param, arch.properties().parameter_start);
         }
         function.return_extent = put(&function.returns, StateSpace::Param, 0);
         function.arguments = put(&function.locals, StateSpace::Param, 0);

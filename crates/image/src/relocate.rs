@@ -2,7 +2,7 @@
 
 use crate::contents::Contents;
 use crate::image::{BANK_BYTES, FunctionId, Image, Kind, ObjectId, Relocation, Target};
-use crate::window::{Windows, reserved_shared};
+use crate::window::Windows;
 use softwarp_isa::StateSpace;
 
 /// From one function's address to the next.
@@ -25,7 +25,7 @@ impl Image {
         let start = match object.space {
             StateSpace::Global => windows.globals.base,
             StateSpace::Const => u64::from(object.bank) * BANK_BYTES,
-            StateSpace::Shared => reserved_shared(self.header.arch),
+            StateSpace::Shared => self.header.arch.properties().reserved_shared,
             StateSpace::Tex => 0,
             StateSpace::Param if object.place == softwarp_check::checked::Place::KernelParameter => 0,
             _ => return None,

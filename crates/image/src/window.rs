@@ -8,25 +8,8 @@
 //! rank r in its cluster has the 16 MiB from r·2^24 on and leaves the first KiB to the system; `.local` has
 //! 16 MiB, with the stack at the top. Their bases differ from process to process there; here they are fixed.
 
+use softwarp_isa::device::{CONSTANT_BANKS, CONSTANT_BYTES, CTA_SHARED, LOCAL_WINDOW, SHARED_WINDOW};
 use softwarp_isa::{StateSpace, Target};
-
-/// Bytes that the system keeps for itself at the start of each CTA's shared memory: as measured on sm_90, and as
-/// the assembler has it for all targets.
-pub fn reserved_shared(arch: Target) -> u64 {
-    if arch.sm() < 90 { 0 } else { 1024 }
-}
-
-/// Where a kernel's parameters begin in the constant bank that they are passed in, as the assembler has it.
-pub fn parameter_start(arch: Target) -> u64 {
-    match arch.sm() {
-        ..90 => 0x160,
-        90..100 => 0x210,
-        100.. => 0x380,
-    }
-}
-
-/// Bytes of `.shared` addresses that each CTA of a cluster has.
-pub const CTA_SHARED: u64 = 1 << 24;
 
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,22 +56,22 @@ impl Windows {
     pub const WIDE: Windows = Windows {
         globals: Window::new(0x0000_7000_0000_0000, 1 << 40),
         heap: Window::new(0x0000_7200_0000_0000, 1 << 43),
-        constant: Window::new(0x0000_7f00_0000_0000, 11 << 16),
-        parameter: Window::new(0x0000_7f01_0000_0210, 1 << 16),
+        constant: Window::new(0x0000_7f00_0000_0000, CONSTANT_BANKS * CONSTANT_BYTES),
+        parameter: Window::new(0x0000_7f01_0000_0210, CONSTANT_BYTES),
         code: Window::new(0x0000_7f02_0000_0000, 1 << 32),
-        local: Window::new(0x0000_7f3f_0000_0000, 1 << 24),
-        shared: Window::new(0x0000_7f40_0000_0000, 1 << 32),
+        local: Window::new(0x0000_7f3f_0000_0000, LOCAL_WINDOW),
+        shared: Window::new(0x0000_7f40_0000_0000, SHARED_WINDOW),
     };
 
     /// For addresses of 32 bits, on the targets that had them. There were no clusters then.
     pub const NARROW: Windows = Windows {
         globals: Window::new(0x1000_0000, 0x4000_0000),
         heap: Window::new(0x5000_0000, 0xa000_0000),
-        constant: Window::new(0xf000_0000, 11 << 16),
-        parameter: Window::new(0xf100_0160, 1 << 16),
+        constant: Window::new(0xf000_0000, CONSTANT_BANKS * CONSTANT_BYTES),
+        parameter: Window::new(0xf100_0160, CONSTANT_BYTES),
         code: Window::new(0xf200_0000, 1 << 24),
-        local: Window::new(0xfe00_0000, 1 << 24),
-        shared: Window::new(0xff00_0000, 1 << 24),
+        local: Window::new(0xfe00_0000, LOCAL_WINDOW),
+        shared: Window::new(0xff00_0000, CTA_SHARED),
     };
 
     /// By the bits of an address.
@@ -100,7 +83,7 @@ impl Windows {
     pub fn for_target(bits: u32, arch: Target) -> Windows {
         let mut windows = *Windows::for_address_bits(bits);
         let bank = windows.parameter.base & !0xfff;
-        windows.parameter.base = bank + parameter_start(arch);
+        windows.parameter.base = bank + arch.properties().parameter_start;
         windows
     }
 

@@ -11,7 +11,6 @@ mod support;
 
 use serde_json::Value;
 use softwarp_check::Options;
-use softwarp_image::window::reserved_shared;
 use softwarp_image::{Function, Image, Kind, Object, Relocation, Target, Unit, lay_out};
 use softwarp_isa::StateSpace;
 use softwarp_syntax::Lines;
@@ -283,7 +282,7 @@ impl Case<'_> {
         let Some(kernel) = name.strip_prefix(".nv.shared.").and_then(|name| self.function(name)) else {
             return;
         };
-        let bytes = kernel.shared.bytes + reserved_shared(self.image.header.arch);
+        let bytes = kernel.shared.bytes + self.image.header.arch.properties().reserved_shared;
         report.compare(self, "shared", name, bytes, number(&section[1]));
         report.compare(self, "shared", name, kernel.shared.alignment, number(&section[0]));
     }

@@ -4,8 +4,8 @@ mod support;
 
 use softwarp_check::Options;
 use softwarp_check::checked::FieldValue;
-use softwarp_image::window::{CTA_SHARED, parameter_start, reserved_shared};
 use softwarp_image::{Function, Image, Kind, State, Windows, codes};
+use softwarp_isa::device::CTA_SHARED;
 use softwarp_isa::space::opaque::{Member, TextureMode};
 use softwarp_isa::{StateSpace, Target};
 use softwarp_syntax::Code;
@@ -47,7 +47,7 @@ fn a_static_variable_of_rank_1_is_where_the_hardware_has_it() {
 
 #[test]
 fn the_system_keeps_the_first_kib_of_shared_memory_from_sm_90_on() {
-    let reserved = |name| reserved_shared(Target::from_name(name).unwrap());
+    let reserved = |name| Target::from_name(name).unwrap().properties().reserved_shared;
     assert_eq!(["sm_75", "sm_89", "sm_90", "sm_120a"].map(reserved), [0, 0, 1024, 1024]);
     let text = headed("8.0", "sm_80", ".shared .u32 x;");
     let image = lay_with(&text, Options { arch: Target::from_name("sm_80"), ..Options::default() });
@@ -114,7 +114,7 @@ fn a_parameters_generic_address_is_aligned_too() {
         let image = lay_with(&text, Options { arch: Some(arch), ..Options::default() });
         let windows = Windows::for_target(64, arch);
         assert!(windows.generic(StateSpace::Param, offset(&image, "p")).is_multiple_of(128), "{target}");
-        assert_eq!(windows.parameter.base & 0xfff, parameter_start(arch));
+        assert_eq!(windows.parameter.base & 0xfff, arch.properties().parameter_start);
     }
     assert_eq!(Windows::for_target(64, Target::from_name("sm_90").unwrap()), Windows::WIDE);
 }

@@ -10,7 +10,7 @@
 //! - [`cvt`] lists the forms of `cvt` and `cvt.pack`, which are rows of the same table, and says what they do with
 //!   numbers.
 //! - [`Type`], [`StateSpace`], [`SpecialRegister`], [`Version`] and [`Target`] are the names that programs use,
-//!   [`availability`] says where something exists.
+//!   [`availability`] says where something exists, [`device`] what the GPUs of a target have.
 //!
 //! ```
 //! use softwarp_isa::instruction::{Modifier, Opcode, resolve};
@@ -42,6 +42,7 @@
 
 pub mod availability;
 pub mod cvt;
+pub mod device;
 pub mod instruction;
 pub mod space;
 pub mod special;

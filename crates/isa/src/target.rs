@@ -68,6 +68,39 @@ const SM_101_RENAMED: Version = Version::new(9, 0);
 pub struct Target(u8);
 
 impl Target {
+    /// Hopper: the architecture whose hardware was recorded.
+    pub const SM_90: Target = Target::known(90);
+    /// Blackwell for data centres.
+    pub const SM_100: Target = Target::known(100);
+    /// Its successor.
+    pub const SM_103: Target = Target::known(103);
+    /// Thor.
+    pub const SM_110: Target = Target::known(110);
+    /// Blackwell for desks.
+    pub const SM_120: Target = Target::known(120);
+
+    /// How many there are.
+    pub(crate) const COUNT: usize = ROWS.len();
+
+    /// Its place among all of them.
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of the architecture of the target at a place.
+    pub(crate) const fn sm_at(index: usize) -> u16 {
+        ROWS[index].sm
+    }
+
+    /// The first row of an architecture, which is its baseline.
+    const fn known(sm: u16) -> Target {
+        let mut place = 0;
+        while ROWS[place].sm != sm {
+            place += 1;
+        }
+        Target(place as u8)
+    }
+
     fn row(self) -> &'static Row {
         &ROWS[usize::from(self.0)]
     }
@@ -81,6 +114,21 @@ impl Target {
     pub fn from_name(name: &str) -> Option<Target> {
         let digits = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
         Target::all().find(|target| target.name().strip_prefix("sm_") == Some(digits))
+    }
+
+    /// Finds the architecture that a name or its bare number is of, as its baseline target: `sm_90`, `sm_90a`,
+    /// `compute_90` and `90` are all sm_90.
+    pub fn architecture_from_name(name: &str) -> Option<Target> {
+        let number = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_")).unwrap_or(name);
+        let digits = number.strip_suffix(['a', 'f']).unwrap_or(number);
+        let sm: u16 =
+            digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok()).flatten()?;
+        Target::all().find(|target| target.sm() == sm)
+    }
+
+    /// The same architecture without features of its own: sm_90 for sm_90a.
+    pub fn baseline(self) -> Target {
+        Target::all().find(|target| target.sm() == self.sm()).unwrap_or(self)
     }
 
     /// Finds the target that the assembler reads in a name it should not have. It takes the digits behind `sm_` as a

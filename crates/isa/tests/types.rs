@@ -229,3 +229,15 @@ fn sm_101_became_sm_110() {
     assert!(old.exists_in(Version::new(8, 8)) && !old.exists_in(Version::new(9, 0)));
     assert!(!new.exists_in(Version::new(8, 8)) && new.exists_in(Version::new(9, 0)));
 }
+
+#[test]
+fn architectures_are_read_from_names_and_numbers() {
+    for (name, arch) in [("sm_90", 90), ("sm_90a", 90), ("sm_100f", 100), ("compute_120", 120), ("103", 103)]
+    {
+        let found = Target::architecture_from_name(name).map(|target| (target.sm(), target.variant()));
+        assert_eq!(found, Some((arch, Variant::Baseline)), "{name}");
+    }
+    for name in ["", "sm_", "a", "sm_90x", "sm_-1", "sm_+1", "sm_99", "sm_99999999999"] {
+        assert_eq!(Target::architecture_from_name(name), None, "{name}");
+    }
+}

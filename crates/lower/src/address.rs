@@ -7,7 +7,6 @@ use super::form::Form;
 use super::function::{Builder, Lowered, Refusal, because};
 use softwarp_check::Reference;
 use softwarp_check::checked::{Place, VarId};
-use softwarp_image::window::reserved_shared;
 use softwarp_image::{Extent, ObjectId, Window};
 use softwarp_ir::TAGGED;
 use softwarp_ir::cluster::ClusterOp;
@@ -69,7 +68,7 @@ impl Builder<'_, '_> {
             }
             (StateSpace::Shared, _) if is.is_dynamic_shared() => {
                 let start = image.function(self.session.kernel).dynamic_shared.or(is.offset).unwrap_or(0);
-                inside(Memory::Shared, start.wrapping_add(reserved_shared(image.header.arch)))
+                inside(Memory::Shared, start.wrapping_add(image.header.arch.properties().reserved_shared))
             }
             (space, _) => {
                 let memory = match space {

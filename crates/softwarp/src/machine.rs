@@ -56,7 +56,7 @@ use crate::check::Options;
 use crate::plain;
 use crate::source::Source;
 use crate::syntax::{Diagnostic, Severity};
-use crate::tensor::{Arch, Description, Map};
+use crate::tensor::{Description, Map};
 use crate::vm;
 use crate::vm::device::{LoadError, Report};
 use std::marker::PhantomData;
@@ -268,7 +268,7 @@ impl Device {
     /// # Ok::<(), softwarp::machine::Error>(())
     /// ```
     pub fn tensor_map(&self, description: &Description) -> Result<Argument, Error> {
-        let arch = Arch(self.machine.image().header.arch.sm().into());
+        let arch = self.machine.image().header.arch.baseline();
         let map = Map::new(description, arch).map_err(|mut findings| {
             findings.retain(|one| one.code.starts_with('E'));
             Error::TensorMap(findings)

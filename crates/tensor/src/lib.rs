@@ -20,13 +20,12 @@ pub mod swizzle;
 pub mod types;
 pub mod walk;
 
-mod arch;
 mod finding;
 
-pub use arch::Arch;
 pub use codes::{Explained, explain};
 pub use finding::{Finding, Severity};
 pub use map::{Access, Description, Map, packed_strides};
 pub use rules::judge;
+pub use softwarp_isa::Target;
 pub use types::{Element, Fill, Interleave, Promotion, Swizzle, WideMode};
 pub use walk::{Cell, Direction, Fault, Mode, Packing, Request, Run, Source, Walk};

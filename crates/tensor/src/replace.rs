@@ -12,10 +12,11 @@
 
 use std::fmt;
 
-use crate::arch::Arch;
 use crate::map::MOST_DIMENSIONS;
 use crate::object::{self, Bits, SIZE};
 use crate::types::{Element, Fill, Interleave, Swizzle};
+use softwarp_isa::Target;
+use softwarp_isa::device::TensorFeature;
 
 /// A field that can be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,7 +114,7 @@ impl Field {
     }
 
     /// The values that it holds, and what their multiple they must be.
-    fn range(self, arch: Arch) -> (u64, u64, u64) {
+    fn range(self, target: Target) -> (u64, u64, u64) {
         match self {
             Field::GlobalAddress => (0, (1 << 57) - 16, 16),
             Field::Rank => (0, MOST_DIMENSIONS as u64 - 1, 1),
@@ -121,10 +122,12 @@ impl Field {
             Field::GlobalDim => (1, u32::MAX.into(), 1),
             Field::GlobalStride => (0, (1 << 40) - 16, 16),
             Field::ElementStride => (1, 8, 1),
-            Field::Elemtype if arch.has_packed() => (0, Element::B6x16.replace_number().into(), 1),
+            Field::Elemtype if target.supports(TensorFeature::SubByteElements) => {
+                (0, Element::B6x16.replace_number().into(), 1)
+            }
             Field::Elemtype => (0, Element::Tf32Ftz.replace_number().into(), 1),
             Field::InterleaveLayout => (0, Interleave::B32.driver().into(), 1),
-            Field::SwizzleMode if arch.has_span_96() => (0, 4, 1),
+            Field::SwizzleMode if target.supports(TensorFeature::Swizzle96) => (0, 4, 1),
             Field::SwizzleMode => (0, Swizzle::B128.driver().into(), 1),
             Field::SwizzleAtomicity => (0, 3, 1),
             Field::FillMode => (0, Fill::Nan.driver().into(), 1),
@@ -140,7 +143,7 @@ pub enum Refusal {
         /// Which field.
         field: Field,
         /// Which target.
-        arch: Arch,
+        target: Target,
     },
     /// The field has no such ordinal.
     Ordinal {
@@ -167,7 +170,7 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Target { field, arch } => write!(f, "{arch} has no {}", field.name()),
+            Refusal::Target { field, target } => write!(f, "{target} has no {}", field.name()),
             Refusal::Ordinal { field, ordinal } => match field.ordinals() {
                 0 => write!(f, "{} takes no ordinal", field.name()),
                 count => write!(f, "{} has ordinals 0 to {}, not {ordinal}", field.name(), count - 1),
@@ -189,15 +192,17 @@ pub fn replace(
     field: Field,
     ordinal: usize,
     value: u64,
-    arch: Arch,
+    target: Target,
 ) -> Result<(), Refusal> {
-    if !arch.has_maps() || field == Field::SwizzleAtomicity && !arch.has_atoms() {
-        return Err(Refusal::Target { field, arch });
+    if !target.supports(TensorFeature::Maps)
+        || field == Field::SwizzleAtomicity && !target.supports(TensorFeature::SwizzleAtoms)
+    {
+        return Err(Refusal::Target { field, target });
     }
     if ordinal >= field.ordinals().max(1) {
         return Err(Refusal::Ordinal { field, ordinal });
     }
-    let (least, most, multiple) = field.range(arch);
+    let (least, most, multiple) = field.range(target);
     if !(least..=most).contains(&value) || !value.is_multiple_of(multiple) {
         return Err(Refusal::Value { field, value, least, most, multiple });
     }

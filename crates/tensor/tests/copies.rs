@@ -11,7 +11,7 @@ use softwarp_tensor::copy::{Memory, load, store};
 use softwarp_tensor::reduce::Operation;
 use softwarp_tensor::walk::RULES;
 use softwarp_tensor::{
-    Arch, Description, Direction, Element, Interleave, Map, Mode, Request, Swizzle, Walk, WideMode,
+    Description, Direction, Element, Interleave, Map, Mode, Request, Swizzle, Target, Walk, WideMode,
 };
 
 const SHARED: usize = 48 << 10;
@@ -23,7 +23,7 @@ fn number(value: &Value) -> u32 {
 
 fn map(row: &Value) -> Map {
     let description = support::called(&row["map"]).expect("options that exist");
-    Map::new(&description, Arch::SM_90).unwrap_or_else(|findings| panic!("{row}: {findings:?}"))
+    Map::new(&description, Target::SM_90).unwrap_or_else(|findings| panic!("{row}: {findings:?}"))
 }
 
 fn request(row: &Value, direction: Direction) -> Request {
@@ -162,7 +162,7 @@ fn reductions_of_telling_values_are_what_the_hardware_computes() {
 /// A tensor of 8 x 8 words in 256 bytes, with a box of two rows.
 fn small() -> Map {
     let description = Description::tiled(Element::F32, &[8, 8], &[32], &[8, 2]);
-    Map::new(&description, Arch::SM_90).expect("legal")
+    Map::new(&description, Target::SM_90).expect("legal")
 }
 
 fn at(mode: Mode, direction: Direction, coordinates: [i32; 5]) -> Request {
@@ -262,13 +262,13 @@ fn every_rule_has_a_copy_that_breaks_it() {
         (&f32s, Request { shared: 64, ..load(Mode::Tile, [0; 5]) }, "copy-shared-alignment", "0x40"),
     ];
     for (description, request, code, text) in broken {
-        let map = Map::new(description, Arch::SM_100).unwrap_or_else(|findings| panic!("{findings:?}"));
+        let map = Map::new(description, Target::SM_100).unwrap_or_else(|findings| panic!("{findings:?}"));
         let fault = Walk::new(&map, request).expect_err(code);
         assert_eq!(fault.code, *code);
         assert!(fault.message.contains(text), "{fault}");
     }
     // No map of an interleaved tensor along W is legal, so that its rule can only be asked.
-    let mut interleaved = Map::new(&w, Arch::SM_100).expect("legal");
+    let mut interleaved = Map::new(&w, Target::SM_100).expect("legal");
     interleaved.interleave = Interleave::B16;
     let fault = Walk::new(&interleaved, &load(Mode::Im2colW, [0; 5])).expect_err("interleaved");
     assert_eq!(fault.code, "copy-w-interleave");
@@ -283,7 +283,7 @@ fn every_rule_has_a_copy_that_breaks_it() {
 #[test]
 fn one_element_in_the_tensor_makes_a_store_write_its_whole_chunk() {
     let description = Description::tiled(Element::U16, &[9, 1], &[32], &[16, 1]);
-    let map = Map::new(&description, Arch::SM_90).expect("legal");
+    let map = Map::new(&description, Target::SM_90).expect("legal");
     let mut global = [0xcd; 40];
     store(&map, &at(Mode::Tile, Direction::Store, [0; 5]), &[1; 128], global.as_mut_slice()).expect("stores");
     assert_eq!(global[..32], [1; 32]);
@@ -293,7 +293,7 @@ fn one_element_in_the_tensor_makes_a_store_write_its_whole_chunk() {
 #[test]
 fn tf32_loads_round_to_nearest_even_at_ten_bits() {
     let description = Description::tiled(Element::Tf32, &[8], &[], &[8]);
-    let map = Map::new(&description, Arch::SM_90).expect("legal");
+    let map = Map::new(&description, Target::SM_90).expect("legal");
     let given: [u32; 8] = [
         0x3f80_1000,
         0x3f80_3000,

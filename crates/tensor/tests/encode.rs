@@ -3,7 +3,7 @@
 mod support;
 
 use softwarp_tensor::object::{decode, encode};
-use softwarp_tensor::{Access, Arch, Map};
+use softwarp_tensor::{Access, Map, Target};
 use support::{bytes, called, recording};
 
 /// Holds every call of a recording: accepted or refused, and the 128 bytes. Returns how many, and how many accepted.
@@ -12,7 +12,7 @@ fn hold(name: &str) -> (usize, usize) {
     for row in recording(name) {
         calls += 1;
         let id = &row["id"];
-        let map = called(&row).map(|description| Map::new(&description, Arch::SM_90));
+        let map = called(&row).map(|description| Map::new(&description, Target::SM_90));
         match (row["rc"].as_u64().unwrap(), map) {
             (0, Some(Ok(map))) => {
                 accepted += 1;
@@ -64,7 +64,7 @@ fn recorded_objects_decode_to_what_was_asked_for() {
             }
             assert_eq!(decoded.description, asked, "{name} {}", row["id"]);
             assert!(!wide || decoded.notes.iter().any(|note| note.contains("im2col::w")));
-            let map = Map::from_object(&object, Arch::SM_90).unwrap();
+            let map = Map::from_object(&object, Target::SM_90).unwrap();
             assert_eq!(encode(&map), object, "{name} {}", row["id"]);
             objects += 1;
         }
@@ -77,7 +77,7 @@ fn recorded_objects_decode_to_what_was_asked_for() {
 fn copies_complete_the_bytes_that_the_map_says() {
     let mut loads = 0;
     for row in recording("load.jsonl.gz").filter(|row| row["tx"].is_u64()) {
-        let map = Map::new(&called(&row["map"]).unwrap(), Arch::SM_90).unwrap();
+        let map = Map::new(&called(&row["map"]).unwrap(), Target::SM_90).unwrap();
         assert_eq!(map.copied_bytes(), row["tx"].as_u64().unwrap(), "{}", row["map"]);
         loads += 1;
     }

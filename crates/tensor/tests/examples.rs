@@ -5,11 +5,17 @@
 
 use softwarp_tensor::copy::{load, store};
 use softwarp_tensor::{
-    Arch, Cell, Description, Direction, Element, Interleave, Map, Mode, Packing, Request, Run, Source,
-    Swizzle, Walk, WideMode, packed_strides,
+    Cell, Description, Direction, Element, Interleave, Map, Mode, Packing, Request, Run, Source, Swizzle,
+    Target, Walk, WideMode, packed_strides,
 };
 
-fn walk(description: &Description, arch: Arch, mode: Mode, coordinates: [i32; 5], offsets: [u32; 3]) -> Walk {
+fn walk(
+    description: &Description,
+    arch: Target,
+    mode: Mode,
+    coordinates: [i32; 5],
+    offsets: [u32; 3],
+) -> Walk {
     let map = Map::new(description, arch).unwrap_or_else(|findings| panic!("{findings:?}"));
     let request = Request { mode, direction: Direction::Load, coordinates, offsets, shared: 0 };
     Walk::new(&map, &request).unwrap_or_else(|fault| panic!("{fault}"))
@@ -55,7 +61,7 @@ fn four_boxes_of_gather4_start_where_figure_10_has_them() {
     // Starts (1, 2), (1, 5), (1, 0), (1, 9): column 1 of four rows. With 16-byte elements' worth of columns, the
     // column is a multiple of 16 bytes.
     let description = Description::tiled(Element::U8, &[64, 16], &[64], &[16, 1]);
-    let walk = walk(&description, Arch::SM_100, Mode::Gather4, [16, 2, 5, 0, 9], [0; 3]);
+    let walk = walk(&description, Target::SM_100, Mode::Gather4, [16, 2, 5, 0, 9], [0; 3]);
     assert_eq!((walk.transaction_bytes(), walk.footprint()), (64, 64));
     let runs: Vec<Run> = walk.collect();
     let expected = [2, 5, 0, 9].iter().zip([0, 16, 32, 48]).map(|(row, shared)| Run {
@@ -69,7 +75,7 @@ fn four_boxes_of_gather4_start_where_figure_10_has_them() {
 #[test]
 fn im2col_example_1_walks_from_the_middle_of_one_image_into_the_next() {
     let description = images([64, 9, 14, 64], [-1, -1], 8, 64);
-    let walk = walk(&description, Arch::SM_90, Mode::Im2col, [0, 4, 7, 7, 0], [0; 3]);
+    let walk = walk(&description, Target::SM_90, Mode::Im2col, [0, 4, 7, 7, 0], [0; 3]);
     let rows = rows(&walk);
     assert_eq!(rows.len(), 64);
     assert_eq!((nhw(&rows[0]), nhw(&rows[63])), ([7, 7, 4], [8, 0, 4]));
@@ -83,7 +89,7 @@ fn im2col_example_1_walks_from_the_middle_of_one_image_into_the_next() {
 #[test]
 fn im2col_example_2_stays_in_the_tensor_by_its_offsets() {
     let description = images([64, 9, 14, 64], [0, -2], 8, 64);
-    let walk = walk(&description, Arch::SM_90, Mode::Im2col, [0, 4, 7, 7, 0], [2, 2, 0]);
+    let walk = walk(&description, Target::SM_90, Mode::Im2col, [0, 4, 7, 7, 0], [2, 2, 0]);
     let rows = rows(&walk);
     // What is accessed is two further in both directions than the bases (7, 7, 4) and (8, 4, 4).
     assert_eq!((nhw(&rows[0]), nhw(&rows[63])), ([7, 9, 6], [8, 6, 6]));
@@ -95,7 +101,7 @@ fn im2col_example_2_stays_in_the_tensor_by_its_offsets() {
 fn im2col_example_3_steps_by_its_traversal_stride() {
     let mut description = images([64, 8, 14, 64], [-1, -1], 16, 32);
     description.element_strides = vec![1, 2, 2, 1];
-    let walk = walk(&description, Arch::SM_90, Mode::Im2col, [0, 5, 7, 7, 0], [1, 1, 0]);
+    let walk = walk(&description, Target::SM_90, Mode::Im2col, [0, 5, 7, 7, 0], [1, 1, 0]);
     let rows = rows(&walk);
     assert_eq!(rows.len(), 32);
     assert_eq!((nhw(&rows[0]), nhw(&rows[31])), ([7, 8, 6], [8, 10, 4]));
@@ -116,7 +122,7 @@ fn along_w(dims: [u64; 4], mode: WideMode, corners: (i32, i32), stride: u32) -> 
 #[test]
 fn the_example_of_im2col_w_loads_128_pixels_and_two_of_the_halo() {
     let description = along_w([128, 9, 7, 64], WideMode::W, (0, 0), 1);
-    let walk = walk(&description, Arch::SM_100, Mode::Im2colW, [0, 3, 2, 7, 0], [2, 0, 0]);
+    let walk = walk(&description, Target::SM_100, Mode::Im2colW, [0, 3, 2, 7, 0], [2, 0, 0]);
     let rows = rows(&walk);
     assert_eq!(rows.len(), 130);
     assert_eq!(walk.transaction_bytes(), 130 * 64 * 2);
@@ -133,7 +139,7 @@ fn the_example_of_im2col_w_loads_128_pixels_and_two_of_the_halo() {
 #[test]
 fn the_example_of_im2col_w_128_has_a_halo_after_every_32_pixels() {
     let description = along_w([128, 9, 7, 64], WideMode::W128, (0, 0), 1);
-    let walk = walk(&description, Arch::SM_100, Mode::Im2colW128, [0, 3, 2, 7, 0], [2, 0, 0]);
+    let walk = walk(&description, Target::SM_100, Mode::Im2colW128, [0, 3, 2, 7, 0], [2, 0, 0]);
     let rows = rows(&walk);
     assert_eq!(rows.len(), 136);
     assert_eq!(walk.transaction_bytes(), 136 * 64 * 2);
@@ -150,7 +156,8 @@ fn the_example_of_im2col_w_128_has_a_halo_after_every_32_pixels() {
 #[test]
 fn w_offset_example_1_fills_two_buffers_with_even_and_odd_columns() {
     let description = along_w([128, 9, 67, 64], WideMode::W, (-1, 0), 2);
-    let buffer = |offsets| rows(&walk(&description, Arch::SM_100, Mode::Im2colW, [0, -1, 2, 7, 0], offsets));
+    let buffer =
+        |offsets| rows(&walk(&description, Target::SM_100, Mode::Im2colW, [0, -1, 2, 7, 0], offsets));
     let first = buffer([1, 0, 0]);
     assert_eq!((first.len(), columns(&first)), (129, vec![-1, 1, 3, 5, 7]));
     let second = buffer([0, 1, 0]);
@@ -162,7 +169,7 @@ fn w_offset_example_1_fills_two_buffers_with_even_and_odd_columns() {
 fn w_offset_example_2_fills_three_buffers() {
     let description = along_w([128, 7, 7, 64], WideMode::W, (-1, -1), 3);
     let buffer = |shift| {
-        columns(&rows(&walk(&description, Arch::SM_100, Mode::Im2colW, [0, -1, 2, 7, 0], [0, shift, 0])))
+        columns(&rows(&walk(&description, Target::SM_100, Mode::Im2colW, [0, -1, 2, 7, 0], [0, shift, 0])))
     };
     assert_eq!(buffer(0), [-1, 2, 5]);
     assert_eq!(buffer(1), [0, 3, 6]);
@@ -187,7 +194,7 @@ fn the_32_byte_example_exchanges_halves_of_slices_in_every_second_line() {
     description.swizzle = Swizzle::B32;
     // A box row is at least 16 bytes for the driver, 16 slices here; only ten of them are in the tensor.
     for slice in 0..2 {
-        let walk = walk(&description, Arch::SM_90, Mode::Tile, [0, 0, slice, 0, 0], [0; 3]);
+        let walk = walk(&description, Target::SM_90, Mode::Tile, [0, 0, slice, 0, 0], [0; 3]);
         assert_eq!(walk.transaction_bytes(), 160 * 32);
         let cells: Vec<Cell> = walk.cells().collect();
         for cell in &cells {
@@ -210,7 +217,7 @@ fn the_64_byte_example_exchanges_cells_of_8_channels_within_half_a_line() {
     let strides = packed_strides(Element::F16, &dims);
     let mut description = Description::tiled(Element::F16, &dims, &strides, &[32, 10, 10, 1]);
     description.swizzle = Swizzle::B64;
-    let walk = walk(&description, Arch::SM_90, Mode::Tile, [32, 0, 0, 0, 0], [0; 3]);
+    let walk = walk(&description, Target::SM_90, Mode::Tile, [32, 0, 0, 0, 0], [0; 3]);
     let picture = picture(&walk);
     assert_eq!(picture.len(), 400);
     for line in 0..50 {
@@ -227,7 +234,7 @@ fn the_64_byte_example_exchanges_cells_of_8_channels_within_half_a_line() {
 fn the_96_byte_example_exchanges_neighbours_in_every_second_line() {
     let mut description = Description::tiled(Element::F16, &[48, 32], &[96], &[48, 16]);
     description.swizzle = Swizzle::B96;
-    let map = Map::new(&description, Arch::SM_103).unwrap_or_else(|findings| panic!("{findings:?}"));
+    let map = Map::new(&description, Target::SM_103).unwrap_or_else(|findings| panic!("{findings:?}"));
     let request = Request {
         mode: Mode::Tile,
         direction: Direction::Load,
@@ -252,7 +259,7 @@ fn the_128_byte_example_exchanges_cells_of_8_channels_by_the_number_of_the_row()
     let strides = packed_strides(Element::F16, &dims);
     let mut description = Description::tiled(Element::F16, &dims, &strides, &[64, 10, 10, 1]);
     description.swizzle = Swizzle::B128;
-    let walk = walk(&description, Arch::SM_90, Mode::Tile, [0; 5], [0; 3]);
+    let walk = walk(&description, Target::SM_90, Mode::Tile, [0; 5], [0; 3]);
     let picture = picture(&walk);
     assert_eq!(picture.len(), 800);
     for (place, &(row, column)) in picture.iter().enumerate() {
@@ -267,7 +274,7 @@ fn the_128_byte_example_exchanges_cells_of_8_channels_by_the_number_of_the_row()
 fn traversal_strides_skip_elements_of_a_box() {
     let mut description = Description::tiled(Element::U32, &[8, 8, 4], &[32, 256], &[4, 7, 3]);
     description.element_strides = vec![1, 3, 2];
-    let walk = walk(&description, Arch::SM_90, Mode::Tile, [4, 1, 0, 0, 0], [0; 3]);
+    let walk = walk(&description, Target::SM_90, Mode::Tile, [4, 1, 0, 0, 0], [0; 3]);
     let visited: Vec<(i64, i64)> = rows(&walk).iter().map(|row| (row.0[1], row.0[2])).collect();
     assert_eq!(visited, [(1, 0), (4, 0), (7, 0), (1, 2), (4, 2), (7, 2)]);
     assert_eq!(walk.transaction_bytes(), 6 * 16);
@@ -278,7 +285,7 @@ fn packed(element: Element, swizzle: Swizzle) -> Map {
     let row = 256 * u64::from(element.bits()) / 8;
     let mut description = Description::tiled(element, &[256, 4], &[row], &[128, 2]);
     description.swizzle = swizzle;
-    Map::new(&description, Arch::SM_100).unwrap_or_else(|findings| panic!("{findings:?}"))
+    Map::new(&description, Target::SM_100).unwrap_or_else(|findings| panic!("{findings:?}"))
 }
 
 fn at(mode: Mode, direction: Direction, coordinates: [i32; 5]) -> Request {
@@ -353,7 +360,7 @@ fn sixteen_bytes_of_6_bits_are_stored_as_96_bits() {
 #[test]
 fn cells_are_all_there_after_some_runs_were_taken() {
     let description = Description::tiled(Element::U32, &[8, 8, 4], &[48, 384], &[4, 2, 3]);
-    let mut walk = walk(&description, Arch::SM_90, Mode::Tile, [0; 5], [0; 3]);
+    let mut walk = walk(&description, Target::SM_90, Mode::Tile, [0; 5], [0; 3]);
     let all = walk.cells().count();
     walk.nth(3);
     assert_eq!((walk.cells().count(), all), (6, 6));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use softwarp_tensor::object::{decode, encode};
 use softwarp_tensor::replace::{Field, Refusal, replace, write};
 use softwarp_tensor::{
-    Access, Arch, Description, Element, Fill, Interleave, Map, Promotion, Swizzle, WideMode, judge,
+    Access, Description, Element, Fill, Interleave, Map, Promotion, Swizzle, Target, WideMode, judge,
 };
 use support::{bytes, recording};
 
@@ -87,8 +87,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, max_global_rejects: 1_000_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn legal_maps_survive_the_object(description in descriptions(), arch in one_of(&[90, 100, 103, 120])) {
-        let map = Map::new(&description, Arch(arch));
+    fn legal_maps_survive_the_object(description in descriptions(), arch in one_of(&[Target::SM_90, Target::SM_100, Target::SM_103, Target::SM_120])) {
+        let map = Map::new(&description, arch);
         prop_assume!(map.is_ok());
         let map = map.unwrap();
         prop_assert_eq!(&map.describe(), &description);
@@ -97,9 +97,9 @@ proptest! {
         prop_assert_eq!(&decoded.unknown, &[]);
         if !matches!(description.access, Access::Wide { .. }) {
             prop_assert_eq!(&decoded.description, &description);
-            prop_assert_eq!(Map::from_object(&object, Arch(arch)).unwrap(), map);
+            prop_assert_eq!(Map::from_object(&object, arch).unwrap(), map);
         }
-        prop_assert_eq!(encode(&Map::from_object(&object, Arch::SM_103).unwrap_or(map)), object);
+        prop_assert_eq!(encode(&Map::from_object(&object, Target::SM_103).unwrap_or(map)), object);
     }
 
     #[test]
@@ -109,8 +109,8 @@ proptest! {
             Err(findings) => prop_assert!(findings.iter().all(|finding| finding.code == "E1050")),
             Ok(decoded) => {
                 // Whatever was understood, nothing was invented: all of it is in the bytes.
-                let map = Map::new(&decoded.description, Arch::SM_103);
-                let findings = judge(&decoded.description, Arch::SM_90);
+                let map = Map::new(&decoded.description, Target::SM_103);
+                let findings = judge(&decoded.description, Target::SM_90);
                 prop_assert!(map.is_ok() || !findings.is_empty());
             }
         }
@@ -118,7 +118,7 @@ proptest! {
 
     #[test]
     fn replacing_is_encoding_anew(description in descriptions(), other in descriptions()) {
-        let arch = Arch::SM_103;
+        let arch = Target::SM_103;
         let (Ok(map), Ok(other)) = (Map::new(&description, arch), Map::new(&other, arch)) else {
             return Err(TestCaseError::reject("illegal"));
         };
@@ -177,7 +177,8 @@ fn the_hardware_replaces_fields_as_recorded() {
 
 #[test]
 fn values_that_a_field_cannot_hold_are_refused_and_change_nothing() {
-    let map = Map::new(&Description::tiled(Element::F16, &[64, 64], &[128], &[64, 64]), Arch::SM_90).unwrap();
+    let map =
+        Map::new(&Description::tiled(Element::F16, &[64, 64], &[128], &[64, 64]), Target::SM_90).unwrap();
     let object = encode(&map);
     let refused = [
         (Field::GlobalAddress, 0, 8),
@@ -198,19 +199,19 @@ fn values_that_a_field_cannot_hold_are_refused_and_change_nothing() {
     ];
     for (field, ordinal, value) in refused {
         let mut changed = object;
-        let refusal = replace(&mut changed, field, ordinal, value, Arch::SM_90).unwrap_err();
+        let refusal = replace(&mut changed, field, ordinal, value, Target::SM_90).unwrap_err();
         assert!(matches!(refusal, Refusal::Value { .. }), "{refusal}");
         assert_eq!(changed, object);
     }
     let ordinals =
         [(Field::GlobalStride, 4), (Field::BoxDim, 5), (Field::GlobalDim, usize::MAX), (Field::Rank, 1)];
     for (field, ordinal) in ordinals {
-        let refusal = replace(&mut object.clone(), field, ordinal, 1, Arch::SM_90).unwrap_err();
+        let refusal = replace(&mut object.clone(), field, ordinal, 1, Target::SM_90).unwrap_err();
         assert_eq!(refusal, Refusal::Ordinal { field, ordinal });
     }
-    let refusal = replace(&mut object.clone(), Field::SwizzleAtomicity, 0, 1, Arch::SM_90).unwrap_err();
+    let refusal = replace(&mut object.clone(), Field::SwizzleAtomicity, 0, 1, Target::SM_90).unwrap_err();
     assert_eq!(refusal.to_string(), "sm_90 has no swizzle_atomicity");
-    let refusal = replace(&mut object.clone(), Field::GlobalStride, 0, 24, Arch::SM_90).unwrap_err();
+    let refusal = replace(&mut object.clone(), Field::GlobalStride, 0, 24, Target::SM_90).unwrap_err();
     assert_eq!(
         refusal.to_string(),
         "global_stride = 24 is not within 0 to 1099511627760 and a multiple of 16"
@@ -219,11 +220,11 @@ fn values_that_a_field_cannot_hold_are_refused_and_change_nothing() {
 
 #[test]
 fn a_tf32_map_stays_tf32_when_its_type_is_replaced_by_f32() {
-    let map = Map::new(&Description::tiled(Element::Tf32, &[64], &[], &[64]), Arch::SM_90).unwrap();
+    let map = Map::new(&Description::tiled(Element::Tf32, &[64], &[], &[64]), Target::SM_90).unwrap();
     let mut object = encode(&map);
-    replace(&mut object, Field::Elemtype, 0, Element::F32.replace_number().into(), Arch::SM_90).unwrap();
+    replace(&mut object, Field::Elemtype, 0, Element::F32.replace_number().into(), Target::SM_90).unwrap();
     assert_eq!(decode(&object).unwrap().description.element, Element::Tf32);
-    replace(&mut object, Field::Elemtype, 0, Element::F16.replace_number().into(), Arch::SM_90).unwrap();
+    replace(&mut object, Field::Elemtype, 0, Element::F16.replace_number().into(), Target::SM_90).unwrap();
     let decoded = decode(&object).unwrap();
     assert_eq!(decoded.description.element, Element::F16);
     assert_eq!(decoded.unknown, [(8, 0x1_0000)]);
@@ -231,10 +232,11 @@ fn a_tf32_map_stays_tf32_when_its_type_is_replaced_by_f32() {
 
 #[test]
 fn what_replacing_leaves_behind_is_noted() {
-    let map = Map::new(&Description::tiled(Element::F16, &[64, 64], &[128], &[64, 64]), Arch::SM_90).unwrap();
+    let map =
+        Map::new(&Description::tiled(Element::F16, &[64, 64], &[128], &[64, 64]), Target::SM_90).unwrap();
     let mut object = encode(&map);
-    replace(&mut object, Field::BoxDim, 1, 32, Arch::SM_90).unwrap();
-    replace(&mut object, Field::SwizzleMode, 0, 3, Arch::SM_90).unwrap();
+    replace(&mut object, Field::BoxDim, 1, 32, Target::SM_90).unwrap();
+    replace(&mut object, Field::SwizzleMode, 0, 3, Target::SM_90).unwrap();
     let notes = decode(&object).unwrap().notes;
     assert_eq!(notes.len(), 2);
     assert!(notes[0].contains("counts 8192 bytes; the driver would count 4096"), "{notes:?}");
@@ -243,7 +245,8 @@ fn what_replacing_leaves_behind_is_noted() {
 
 #[test]
 fn unreadable_objects_say_which_field() {
-    let map = Map::new(&Description::tiled(Element::F16, &[64, 64], &[128], &[64, 64]), Arch::SM_90).unwrap();
+    let map =
+        Map::new(&Description::tiled(Element::F16, &[64, 64], &[128], &[64, 64]), Target::SM_90).unwrap();
     let good = encode(&map);
     // Rank 2 in bits 6:4, element type 6 in bits 10:7.
     assert_eq!(good[8..12], [0x10, 0x03, 0, 0]);
@@ -274,7 +277,7 @@ fn unreadable_objects_say_which_field() {
 
 #[test]
 fn bits_without_a_meaning_are_reported() {
-    let map = Map::new(&Description::tiled(Element::U8, &[64], &[], &[64]), Arch::SM_90).unwrap();
+    let map = Map::new(&Description::tiled(Element::U8, &[64], &[], &[64]), Target::SM_90).unwrap();
     let mut object = encode(&map);
     object[0x0a] |= 0x20;
     object[0x24] = 7;

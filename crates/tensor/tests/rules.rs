@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use serde_json::Value;
 use softwarp_tensor::{
-    Access, Arch, Description, Element, Fill, Finding, Interleave, Map, Promotion, Severity, Swizzle,
+    Access, Description, Element, Fill, Finding, Interleave, Map, Promotion, Severity, Swizzle, Target,
     WideMode, judge, packed_strides,
 };
 use softwarp_tensor::{codes, explain};
@@ -16,7 +16,7 @@ fn judged(text: &str) -> Vec<Finding> {
     let map: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     if !map["object"].is_null() {
         return match Map::from_object(&bytes(&map["object"]), target(&map)) {
-            Ok(map) => judge(&map.describe(), Arch::SM_90),
+            Ok(map) => judge(&map.describe(), Target::SM_90),
             Err(findings) => findings,
         };
     }
@@ -123,17 +123,6 @@ fn targets_differ_in_what_they_have() {
 }
 
 #[test]
-fn targets_are_read_from_their_names() {
-    for (name, arch) in [("sm_90", 90), ("sm_90a", 90), ("sm_100f", 100), ("compute_120", 120), ("103", 103)]
-    {
-        assert_eq!(Arch::from_name(name), Some(Arch(arch)));
-    }
-    for name in ["", "sm_", "a", "sm_90x", "sm_-1", "sm_+1", "sm_99999999999"] {
-        assert_eq!(Arch::from_name(name), None, "{name}");
-    }
-}
-
-#[test]
 fn elements_are_known_by_the_manuals_names_and_the_drivers() {
     let cases = [
         ("b32", Element::U32),
@@ -178,11 +167,11 @@ fn builders_make_plain_maps() {
         Description::im2col(Element::F16, &dims, &strides, (&[-1, -1], &[-1, -1]), (8, 64)),
     ];
     for description in plain {
-        assert_eq!(judge(&description, Arch::SM_90), []);
+        assert_eq!(judge(&description, Target::SM_90), []);
     }
     let wide = Description::wide(Element::F16, &dims, &strides, WideMode::W, (0, 0), (64, 128));
     let swizzled = Description { swizzle: Swizzle::B128, ..wide };
-    assert_eq!(judge(&swizzled, Arch::SM_100), []);
+    assert_eq!(judge(&swizzled, Target::SM_100), []);
 }
 
 /// Numbers near every limit, and any others.
@@ -211,7 +200,7 @@ proptest! {
         sizes in wilds(|number| number as u32, 7),
         lower in wilds(|number| number as i32, 4),
         upper in wilds(|number| number as i32, 4),
-        columns in (wild(), wild(), 0u32..3, 0u32..200),
+        columns in (wild(), wild(), 0u32..3, 0..Target::all().count()),
     ) {
         let (element, interleave, swizzle, fill) = modes;
         let (channels, pixels) = (columns.0 as u32, columns.1 as u32);
@@ -233,10 +222,11 @@ proptest! {
             fill: Fill::ALL[fill],
             access,
         };
-        let findings = judge(&description, Arch(columns.3));
+        let target = Target::all().nth(columns.3).expect("there are as many");
+        let findings = judge(&description, target);
         prop_assert!(findings.len() < 100);
         prop_assert!(findings.is_sorted_by_key(|finding| finding.code));
-        let map = Map::new(&description, Arch(columns.3));
+        let map = Map::new(&description, target);
         prop_assert_eq!(map.is_err(), findings.iter().any(|finding| finding.severity == Severity::Error));
     }
 }

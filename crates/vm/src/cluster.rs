@@ -11,11 +11,11 @@ use crate::account::Charge;
 use crate::cta::{Cta, Turn};
 use crate::fault::{Fault, FaultKind, Waiting};
 use crate::grid::Launch;
-use crate::memory::RESERVED;
 use crate::memory::cell::Cells;
 use crate::sanitize::init::Written;
 use crate::stats::Watch;
 use crate::warp::cost::zeroing;
+use softwarp_isa::device::RESERVED_SHARED_USED;
 use softwarp_units::lanes::LANES;
 use std::cell::Cell;
 
@@ -160,7 +160,7 @@ impl Cluster {
         let held = launch.account.charge(bytes);
         let held = held.map_err(|refused| FaultKind::out_of_memory(what, refused))?;
         let memory = || {
-            let (cells, reserved) = (Cells::new(launch.shared_bytes)?, Cells::new(RESERVED)?);
+            let (cells, reserved) = (Cells::new(launch.shared_bytes)?, Cells::new(RESERVED_SHARED_USED)?);
             Some(Shared { cells, reserved, ended: Cell::new(false) })
         };
         let shared = ranks.clone().map(|_| memory()).collect::<Option<Vec<_>>>();

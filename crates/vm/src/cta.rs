@@ -8,17 +8,14 @@ use crate::cluster::Common;
 use crate::fast::{HINTS, PIECES};
 use crate::fault::{Fault, FaultKind, Waiting};
 use crate::grid::Launch;
-use crate::memory::RESERVED;
 use crate::memory::cell::Piece;
 use crate::stats::Watch;
 use crate::warp::{Env, Products, Progress, Warp};
+use softwarp_isa::device::{BARRIERS, CTA_THREADS, RESERVED_SHARED_USED, WARP_SIZE};
 use softwarp_units::lanes::{LANES, lanes};
 
-/// The barriers of a CTA.
-pub(crate) const BARRIERS: u32 = 16;
-
 /// The most warps of a CTA.
-const WARPS: usize = 32;
+const WARPS: usize = (CTA_THREADS / WARP_SIZE) as usize;
 
 /// How often all warps may use up their slices with nothing else happening before another CTA gets its turn.
 const PATIENCE: u32 = 4;
@@ -258,7 +255,9 @@ impl Cta {
     pub(crate) fn fixed_bytes(launch: &Launch<'_>) -> u64 {
         let warps = u64::from(launch.block_threads().div_ceil(LANES as u32));
         let barriers = size_of::<Barriers>() + BARRIERS as usize * size_of::<State>();
-        (size_of::<Cta>() + barriers) as u64 + RESERVED + warps * (size_of::<Warp>() as u64 + 1024)
+        (size_of::<Cta>() + barriers) as u64
+            + RESERVED_SHARED_USED
+            + warps * (size_of::<Warp>() as u64 + 1024)
     }
 
     /// Bytes that the registers and stacks of its warps take.

@@ -20,8 +20,8 @@ use crate::sanitize::Sanitizer;
 use crate::schedule::shuffled;
 use crate::stats::{Counts, OpCount, Progress, Tracer, Watch};
 use crate::texture::Textures;
-use softwarp_image::window::{CTA_SHARED, reserved_shared};
 use softwarp_image::{FunctionId, Image, Windows};
+use softwarp_isa::device::CTA_SHARED;
 use softwarp_num::with_standard_floats;
 use softwarp_units::lanes::LANES;
 use std::collections::VecDeque;
@@ -104,7 +104,7 @@ impl<'a> Launch<'a> {
             constant: self.constant,
             parameters: self.parameters,
             shared: &cluster[rank as usize].cells,
-            shared_start: window + reserved_shared(self.image.header.arch),
+            shared_start: window + self.image.header.arch.properties().reserved_shared,
             cluster,
             window,
             kernel: self.kernel,

@@ -5,9 +5,6 @@ use softwarp_isa::Target;
 use softwarp_syntax::Module;
 use softwarp_syntax::tree::Function;
 
-/// The most CTAs of a cluster that the hardware has. (More than 8 are not portable, says the programming guide.)
-const MOST_CTAS: u64 = 16;
-
 /// What a kernel's directives ask of its launches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tuning {
@@ -73,14 +70,15 @@ impl Tuning {
         let Some(cluster) = given.or(self.cluster) else {
             return if self.explicit { Err(ClusterError::Missing) } else { Ok((grid, None)) };
         };
-        if arch.sm() < 90 {
+        let hardware = u64::from(arch.properties().cluster_ctas);
+        if hardware == 0 {
             return Err(ClusterError::Target(arch));
         }
         if cluster.contains(&0) {
             return Err(ClusterError::Empty { cluster });
         }
         let ctas = cluster.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
-        let most = self.most_ctas.unwrap_or(MOST_CTAS).min(MOST_CTAS);
+        let most = self.most_ctas.unwrap_or(hardware).min(hardware);
         if ctas > most {
             return Err(ClusterError::TooMany { given: ctas, most });
         }

@@ -1,6 +1,6 @@
 //! Mbarriers and asynchronous copies: what they do, what stops them, who is told to wait for ever.
 
-use softwarp_tensor::{Arch, Description, Element, Map, object};
+use softwarp_tensor::{Description, Element, Map, Target, object};
 use softwarp_units::mbarrier::Misuse;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::{Fault, FaultKind, Problem, Use, What};
@@ -24,7 +24,7 @@ fn kernel(body: &str) -> String {
 fn tensor_map(address: u64) -> Vec<u8> {
     let description =
         Description { address, ..Description::tiled(Element::U32, &[32, 16], &[128], &[16, 8]) };
-    object::encode(&Map::new(&description, Arch::SM_90).expect("legal")).to_vec()
+    object::encode(&Map::new(&description, Target::SM_90).expect("legal")).to_vec()
 }
 
 /// What `out` holds after a launch (it begins with 0, 1, 2, …), or what stopped it.

@@ -1,6 +1,6 @@
 //! Asynchronous operations that nobody waits for, and proxy fences that are missing: each with a kernel that is right.
 
-use softwarp_tensor::{Arch, Description, Element, Map, object};
+use softwarp_tensor::{Description, Element, Map, Target, object};
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::Use::{self, Read, Write};
 use softwarp_vm::sanitize::FindingKind::{
@@ -32,7 +32,7 @@ fn run(body: &str, block: u32) -> (Vec<FindingKind>, Vec<u32>) {
     let mut device = load.unwrap_or_else(|error| panic!("{error:?}"));
     let [input, output] = [0; 2].map(|_| device.allocate(4096).expect("memory"));
     let map = Description { address: input, ..Description::tiled(Element::U32, &[32, 16], &[128], &[16, 8]) };
-    let map = object::encode(&Map::new(&map, Arch::SM_90).expect("legal")).to_vec();
+    let map = object::encode(&Map::new(&map, Target::SM_90).expect("legal")).to_vec();
     let arguments = [input.to_le_bytes().to_vec(), output.to_le_bytes().to_vec(), map];
     let sanitize = Sanitize { race: true, sync: true, ..Sanitize::default() };
     let launch = Launch { sanitize, ..Launch::new("k", [1; 3], [block, 1, 1], &arguments) };

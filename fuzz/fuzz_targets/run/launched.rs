@@ -1,7 +1,7 @@
 //! Runs a program in a launch of some kind, with textures, surfaces, tensors and multicast memory.
 
 use crate::writer::GEOMETRIES;
-use softwarp_tensor::{Arch, Description, Element, Map, object, packed_strides};
+use softwarp_tensor::{Description, Element, Map, Target, object, packed_strides};
 use softwarp_vm::device::{Device, Launch, LoadOptions};
 use softwarp_vm::sanitize::Sanitize;
 use softwarp_vm::schedule::Schedule;
@@ -164,7 +164,7 @@ impl Launched {
             let corners = (&corners[..], &corners[..]);
             Description { address, ..Description::im2col(element, &dims, &strides, corners, (channels, 4)) }
         });
-        let map = |description: Description| match Map::new(&description, Arch::SM_90) {
+        let map = |description: Description| match Map::new(&description, Target::SM_90) {
             Ok(map) => object::encode(&map),
             Err(_) => [0; object::SIZE],
         };

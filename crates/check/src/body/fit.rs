@@ -9,15 +9,12 @@ use super::plan::{Accepts, Plans, Spaces, Special, Want, What};
 use super::ranges::Bounds;
 use super::rule::Width;
 use crate::checked::VarId;
-use crate::constant;
+use crate::constant::{self, WARP_SIZE};
 use softwarp_isa::instruction::LiteralKind;
 use softwarp_isa::special::SpecialRegister;
 use softwarp_isa::{Class, Opaque, Type, Version};
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Expr, ExprId, Literal, Operand, OperandKind, Symbol, UnaryOp};
-
-/// The value of `WARP_SZ`.
-const WARP_SIZE: u64 = 32;
 
 /// What is wrong with an operand, and where.
 #[derive(Clone, Copy, Debug)]

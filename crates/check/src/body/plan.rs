@@ -622,13 +622,12 @@ fn converted(shape: &Shape, accepts: Accepts) -> Accepts {
 
 /// Whether a form is shut only for its `.f64`, on a target without: the assembler lets it pass as `.f32`.
 fn is_demoted(context: &Context<'_>, shape: &Shape, signature: &Signature) -> bool {
-    const FIRST_WITH_F64: u16 = 13;
     // There are no such roundings of `.f32` there.
     let directed = shape.has(Modifier::Rm) || shape.has(Modifier::Rp);
-    if context.target().sm() >= FIRST_WITH_F64 || !shape.types.contains(&Type::F64) || directed {
+    if context.target().has_f64() || !shape.types.contains(&Type::F64) || directed {
         return false;
     }
-    let first = Target::all().find(|target| target.sm() == FIRST_WITH_F64);
+    let first = Target::all().find(|target| target.has_f64());
     first.is_some_and(|target| signature.shut_gate(context.version(), target).is_none())
 }
 

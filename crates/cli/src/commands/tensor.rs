@@ -13,7 +13,7 @@ use crate::tensors::request::{self, Asked, Copy, Refusal};
 use serde_json::{Value as Json, json};
 use softwarp::isa::{Target, nearest};
 use softwarp::tensor::reduce::Operation;
-use softwarp::tensor::{Arch, Description, Direction, Finding, Map, Mode, Severity};
+use softwarp::tensor::{Description, Direction, Finding, Map, Mode, Severity};
 use std::path::PathBuf;
 
 /// Judge, make, read, perform and draw tensor maps and tensor copies
@@ -88,15 +88,15 @@ impl MapArgs {
         sources::name(&self.file)
     }
 
-    fn read(&self) -> Result<(MapFile, Arch), Fault> {
+    fn read(&self) -> Result<(MapFile, Target), Fault> {
         let given = self.target.as_deref().map(target).transpose()?;
         let file = file::read(&read(&self.file, file::LONGEST)?);
-        let arch = given.or(file.target).unwrap_or(Arch::SM_90);
+        let arch = given.or(file.target).unwrap_or(Target::SM_90);
         Ok((file, arch))
     }
 
     /// The map, or what is wrong with it on standard error.
-    fn legal(&self) -> Result<(Description, Map, Arch), Fault> {
+    fn legal(&self) -> Result<(Description, Map, Target), Fault> {
         let (file, arch) = self.read()?;
         let findings = file.judge(arch);
         let refused = MapFile::is_refused(&findings);
@@ -116,8 +116,8 @@ impl MapArgs {
     }
 }
 
-fn target(name: &str) -> Result<Arch, Fault> {
-    Arch::from_name(name).ok_or_else(|| {
+fn target(name: &str) -> Result<Target, Fault> {
+    Target::architecture_from_name(name).ok_or_else(|| {
         let meant = nearest(name, Target::all().map(Target::name));
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
         let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
@@ -166,7 +166,7 @@ fn in_json(finding: &Finding) -> Json {
 }
 
 /// "map.json is legal on sm_90", "2 errors, 1 warning in map.json (sm_90)"
-fn summary(findings: &[Finding], name: &str, arch: Arch) -> String {
+fn summary(findings: &[Finding], name: &str, arch: Target) -> String {
     let errors = findings.iter().filter(|one| one.severity == Severity::Error).count();
     let warnings = findings.len() - errors;
     let counts: Vec<String> =

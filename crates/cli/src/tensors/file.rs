@@ -10,7 +10,7 @@ use reader::{Kind, Reader};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Value as Json, json};
-use softwarp::tensor::{Access, Arch, Description, Explained, Finding, Severity, judge, object::decode};
+use softwarp::tensor::{Access, Description, Explained, Finding, Severity, Target, judge, object::decode};
 
 /// The longest file that is read: a map is short.
 pub const LONGEST: u64 = 1 << 20;
@@ -49,14 +49,14 @@ pub struct MapFile {
     /// The map, right or wrong; `None` if too little could be read.
     pub description: Option<Description>,
     /// The target that it names.
-    pub target: Option<Arch>,
+    pub target: Option<Target>,
     /// What could not be read.
     pub findings: Vec<Finding>,
 }
 
 impl MapFile {
     /// All that is to be said about the file, for a target, in the order of the codes.
-    pub fn judge(&self, arch: Arch) -> Vec<Finding> {
+    pub fn judge(&self, arch: Target) -> Vec<Finding> {
         let mut all = self.findings.clone();
         if let Some(description) = &self.description {
             let judged = judge(description, arch);
@@ -104,7 +104,7 @@ pub fn from_json(map: &Json) -> MapFile {
     }
 }
 
-fn of_object(bytes: &[u8; 128], target: Option<Arch>) -> MapFile {
+fn of_object(bytes: &[u8; 128], target: Option<Target>) -> MapFile {
     match decode(bytes) {
         Ok(decoded) => MapFile { description: Some(decoded.description), target, findings: Vec::new() },
         Err(findings) => MapFile { description: None, target, findings },

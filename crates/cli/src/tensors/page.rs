@@ -72,7 +72,7 @@ fn data(copy: &Copy, direction: &str) -> Json {
         "cornerBits": match map.rank { 4 => 8, 5 => 5, _ => 16 },
         "firstStep": first_step(copy), "units": row_bytes / shared_unit, "globalUnit": global_unit,
         "sharedUnit": shared_unit, "pitch": pitch, "exchanges": exchanges, "grain": map.swizzle.grain().min(16),
-        "reach": map.swizzle.reach(), "sharedBytes": copy.arch.shared_bytes(),
+        "reach": map.swizzle.reach(), "sharedBytes": copy.arch.properties().multiprocessor_shared,
         "axes": {
             "x": axes.x, "y": axes.y, "perColumn": axes.per_column, "inCells": axes.in_cells,
             "title": axes.title(copy),
@@ -145,7 +145,7 @@ fn controls(copy: &Copy, columns: &Columns) -> Vec<Json> {
     }
     all.push(json!({
         "name": "shared address", "list": "shared", "index": 0, "least": 0, "most": 2048, "step": 128,
-        "lowest": 0, "highest": copy.arch.shared_bytes(),
+        "lowest": 0, "highest": copy.arch.properties().multiprocessor_shared,
     }));
     all
 }

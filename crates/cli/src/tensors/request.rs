@@ -1,8 +1,9 @@
 //! What a copy instruction asks for, as people write it: coordinates, offsets, a mode; and the copy that it makes.
 
 use super::tuple;
+use softwarp::isa::device::TensorFeature;
 use softwarp::tensor::map::Shape;
-use softwarp::tensor::{Arch, Direction, Fault, Interleave, Map, Mode, Request, Walk, WideMode};
+use softwarp::tensor::{Direction, Fault, Interleave, Map, Mode, Request, Target, Walk, WideMode};
 use std::fmt;
 
 /// A copy as asked for; what is not said follows from the map.
@@ -26,7 +27,7 @@ pub struct Copy {
     /// The map.
     pub map: Map,
     /// The target.
-    pub arch: Arch,
+    pub arch: Target,
     /// The instruction's operands.
     pub request: Request,
     /// Which bytes go where.
@@ -59,7 +60,7 @@ impl From<Fault> for Refusal {
 
 impl Copy {
     /// The copy that is asked for, or why there is none.
-    pub fn new(map: Map, arch: Arch, asked: &Asked) -> Result<Copy, Refusal> {
+    pub fn new(map: Map, arch: Target, asked: &Asked) -> Result<Copy, Refusal> {
         let mode = asked.mode.unwrap_or_else(|| default_mode(&map, asked.direction));
         target(mode, arch)?;
         let request = Request {
@@ -70,7 +71,7 @@ impl Copy {
             shared: asked.shared,
         };
         let walk = Walk::new(&map, &request)?;
-        let (bytes, most) = (walk.footprint(), arch.shared_bytes());
+        let (bytes, most) = (walk.footprint(), arch.properties().multiprocessor_shared);
         if asked.shared.checked_add(bytes).is_none_or(|end| end > most) {
             let shared = asked.shared;
             return Err(Refusal::Fault(Fault {
@@ -164,13 +165,15 @@ pub fn offset_count(map: &Map, mode: Mode) -> usize {
     }
 }
 
-fn target(mode: Mode, arch: Arch) -> Result<(), Refusal> {
+fn target(mode: Mode, arch: Target) -> Result<(), Refusal> {
     let (has, since) = match mode {
-        Mode::Tile | Mode::Im2col | Mode::Im2colNoOffs => (arch.has_maps(), "sm_90 and later"),
-        Mode::Gather4 => (arch.has_gather4(), "sm_100 and later"),
-        Mode::Scatter4 => (arch.has_scatter4(), "sm_100, sm_103 and sm_110"),
-        Mode::Im2colW => (arch.has_wide(), "sm_100 and later"),
-        Mode::Im2colW128 => (arch.has_wide_128(), "sm_100, sm_103 and sm_110"),
+        Mode::Tile | Mode::Im2col | Mode::Im2colNoOffs => {
+            (arch.supports(TensorFeature::Maps), "sm_90 and later")
+        }
+        Mode::Gather4 => (arch.supports(TensorFeature::Gather4), "sm_100 and later"),
+        Mode::Scatter4 => (arch.supports(TensorFeature::Scatter4), "sm_100, sm_103 and sm_110"),
+        Mode::Im2colW => (arch.supports(TensorFeature::Im2colW), "sm_100 and later"),
+        Mode::Im2colW128 => (arch.supports(TensorFeature::Im2colW128), "sm_100, sm_103 and sm_110"),
     };
     match has {
         true => Ok(()),

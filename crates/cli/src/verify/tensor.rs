@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 use softwarp::tensor::copy::{Memory, Outside, load, store};
 use softwarp::tensor::reduce::Operation;
 use softwarp::tensor::replace::{Field, write};
-use softwarp::tensor::{Arch, Direction, Map, Mode, Request, Walk, object::encode};
+use softwarp::tensor::{Direction, Map, Mode, Request, Target, Walk, object::encode};
 use std::path::{Path, PathBuf};
 
 /// The files of a whole recording.
@@ -104,8 +104,8 @@ fn replay_call(row: &Json) -> Result<(), Failure> {
         _ => "refused".to_owned(),
     };
     let map = file::from_json(row);
-    let findings = map.judge(Arch::SM_90);
-    let got = match map.description.map(|description| Map::new(&description, Arch::SM_90)) {
+    let findings = map.judge(Target::SM_90);
+    let got = match map.description.map(|description| Map::new(&description, Target::SM_90)) {
         Some(Ok(map)) if !MapFile::is_refused(&findings) => object::hex(&encode(&map)),
         _ => "refused".to_owned(),
     };
@@ -142,7 +142,7 @@ fn list<T: TryFrom<i64> + Default + Copy, const N: usize>(row: &Json, key: &str)
 fn replay_copy(file: &Path, row: &Json, memories: Option<&[u8]>) -> Result<(), Failure> {
     let map = file::from_json(&row["map"]);
     let map = map.description.filter(|_| map.findings.is_empty()).ok_or_else(|| unusable("no map"))?;
-    let map = Map::new(&map, Arch::SM_90).map_err(|_| unusable("the map is refused"))?;
+    let map = Map::new(&map, Target::SM_90).map_err(|_| unusable("the map is refused"))?;
     let is_load = match row["kind"].as_str() {
         Some(kind) => kind == "load",
         None => stem(file).starts_with("load"),

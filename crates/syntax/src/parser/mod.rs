@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
     fn number(&mut self, expected: &str) -> Read<At<u64>> {
         let value = match self.token {
             Token::Int => literal::integer(self.text()).0,
-            Token::Word if self.text() == WARP_SIZE => 32,
+            Token::Word if self.text() == WARP_SIZE => u64::from(softwarp_isa::device::WARP_SIZE),
             _ => return Err(self.unexpected(codes::NUMBER, expected)),
         };
         let span = self.span;

@@ -5,6 +5,7 @@ use crate::codes;
 use crate::map::{Access, MOST_DIMENSIONS};
 use crate::object::corner_width;
 use crate::types::Interleave;
+use softwarp_isa::device::TensorFeature;
 
 const MOST_IN_BOX: u32 = 256;
 const MOST_PIXELS: u32 = 1024;
@@ -39,9 +40,10 @@ impl Judge<'_> {
             }
         }
         self.inner();
-        let (bytes, most) = (description.reckoned_bytes(), self.arch.shared_bytes());
+        let (bytes, most) = (description.reckoned_bytes(), self.target.properties().multiprocessor_shared);
         if bytes > most {
-            let message = format!("a copy is {bytes} bytes; {} has {most} bytes of shared memory", self.arch);
+            let message =
+                format!("a copy is {bytes} bytes; {} has {most} bytes of shared memory", self.target);
             self.report(&codes::SHARED, message, Some("copy less at a time".into()));
         }
     }
@@ -55,7 +57,7 @@ impl Judge<'_> {
     fn inner(&mut self) {
         let description = self.description;
         let (element, inner, name) = (description.element, description.inner(), self.inner_name());
-        if element.is_packed() && !self.arch.has_packed() {
+        if element.is_packed() && !self.target.supports(TensorFeature::SubByteElements) {
             return;
         }
         if element.is_padded() {

@@ -10,16 +10,17 @@ mod modes;
 mod suspicion;
 mod tensor;
 
-use crate::arch::Arch;
 use crate::codes::{self, Explained};
 use crate::finding::{Finding, Severity};
 use crate::map::{Description, Map};
 use crate::object;
+use softwarp_isa::Target;
+use softwarp_isa::device::TensorFeature;
 
 impl Map {
     /// The map of a description, or all that is wrong with it.
-    pub fn new(description: &Description, arch: Arch) -> Result<Map, Vec<Finding>> {
-        let findings = judge(description, arch);
+    pub fn new(description: &Description, target: Target) -> Result<Map, Vec<Finding>> {
+        let findings = judge(description, target);
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(findings);
         }
@@ -27,18 +28,18 @@ impl Map {
     }
 
     /// The map of a 128-byte object, or all that is wrong with it.
-    pub fn from_object(bytes: &[u8; object::SIZE], arch: Arch) -> Result<Map, Vec<Finding>> {
-        Map::new(&object::decode(bytes)?.description, arch)
+    pub fn from_object(bytes: &[u8; object::SIZE], target: Target) -> Result<Map, Vec<Finding>> {
+        Map::new(&object::decode(bytes)?.description, target)
     }
 }
 
 /// All that is to be said about a description on a target, in the order of the codes.
-pub fn judge(description: &Description, arch: Arch) -> Vec<Finding> {
-    let mut judge = Judge { description, arch, findings: Vec::new() };
-    if !arch.has_maps() {
+pub fn judge(description: &Description, target: Target) -> Vec<Finding> {
+    let mut judge = Judge { description, target, findings: Vec::new() };
+    if !target.supports(TensorFeature::Maps) {
         judge.report(
             &codes::TARGET,
-            format!("{arch} has no tensor maps"),
+            format!("{target} has no tensor maps"),
             Some("sm_90 or later".to_string()),
         );
         return judge.findings;
@@ -54,10 +55,15 @@ pub fn judge(description: &Description, arch: Arch) -> Vec<Finding> {
     judge.findings
 }
 
+/// Whether what the driver and the hardware do with maps was recorded. On newer targets documents decide.
+fn is_recorded(target: Target) -> bool {
+    target.sm() < Target::SM_100.sm()
+}
+
 /// A judgement under way.
 struct Judge<'a> {
     description: &'a Description,
-    arch: Arch,
+    target: Target,
     findings: Vec<Finding>,
 }
 

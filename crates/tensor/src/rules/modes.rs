@@ -1,18 +1,20 @@
 //! Rules about the options and which of them go together, by target.
 
 use super::Judge;
+use super::is_recorded;
 use crate::codes;
 use crate::map::Access;
 use crate::types::{Element, Fill, Interleave, Swizzle, WideMode};
+use softwarp_isa::device::TensorFeature;
 
 impl Judge<'_> {
     /// Element type, swizzle, interleave, fill and wide mode.
     pub(super) fn modes(&mut self) {
-        let (description, arch) = (self.description, self.arch);
+        let (description, target) = (self.description, self.target);
         let (element, swizzle, interleave) =
             (description.element, description.swizzle, description.interleave);
-        if element.is_packed() && !arch.has_packed() {
-            let message = format!("{arch} has no elements of less than a byte ({element})");
+        if element.is_packed() && !target.supports(TensorFeature::SubByteElements) {
+            let message = format!("{target} has no elements of less than a byte ({element})");
             self.report(&codes::ELEMENT_TARGET, message, Some("u8, two or more elements in each".into()));
         } else {
             self.packed_modes();
@@ -23,7 +25,7 @@ impl Judge<'_> {
         }
         self.swizzle();
         if interleave == Interleave::B32 && swizzle != Swizzle::B32 {
-            let rule = if arch.is_recorded() {
+            let rule = if is_recorded(target) {
                 &codes::LOOSE_INTERLEAVE_SWIZZLE
             } else {
                 &codes::INTERLEAVE_SWIZZLE
@@ -61,15 +63,17 @@ impl Judge<'_> {
     }
 
     fn swizzle(&mut self) {
-        let (description, arch) = (self.description, self.arch);
+        let (description, target) = (self.description, self.target);
         let swizzle = description.swizzle;
         let missing = match swizzle {
             Swizzle::None | Swizzle::B32 | Swizzle::B64 | Swizzle::B128 => false,
-            Swizzle::B128Atom32 | Swizzle::B128Atom32Flip8 | Swizzle::B128Atom64 => !arch.has_atoms(),
-            Swizzle::B96 => !arch.has_span_96(),
+            Swizzle::B128Atom32 | Swizzle::B128Atom32Flip8 | Swizzle::B128Atom64 => {
+                !target.supports(TensorFeature::SwizzleAtoms)
+            }
+            Swizzle::B96 => !target.supports(TensorFeature::Swizzle96),
         };
         if missing {
-            let message = format!("{arch} has no swizzle {swizzle}");
+            let message = format!("{target} has no swizzle {swizzle}");
             self.report(&codes::SWIZZLE_TARGET, message, Some("none, 32B, 64B or 128B".into()));
         } else if swizzle == Swizzle::B96 {
             if description.interleave != Interleave::None {
@@ -87,28 +91,31 @@ impl Judge<'_> {
     }
 
     fn wide(&mut self, mode: WideMode) {
-        let (description, arch) = (self.description, self.arch);
+        let (description, target) = (self.description, self.target);
         let (swizzle, interleave) = (description.swizzle, description.interleave);
         let mut loose = false;
         if interleave != Interleave::None {
             loose = true;
-            let rule = if arch.is_recorded() { &codes::WIDE_LOOSE } else { &codes::WIDE_INTERLEAVE };
+            let rule = if is_recorded(target) { &codes::WIDE_LOOSE } else { &codes::WIDE_INTERLEAVE };
             let message = format!("im2col::w with {interleave} interleave");
             self.report(rule, message, Some("no interleave".into()));
         }
         // The 96-byte swizzle has a rule of its own.
         if !matches!(swizzle, Swizzle::B64 | Swizzle::B128 | Swizzle::B128Atom32 | Swizzle::B96) {
             loose = true;
-            let rule = if arch.is_recorded() { &codes::WIDE_LOOSE } else { &codes::WIDE_SWIZZLE };
+            let rule = if is_recorded(target) { &codes::WIDE_LOOSE } else { &codes::WIDE_SWIZZLE };
             let message = format!("im2col::w with the swizzle {swizzle}");
             self.report(rule, message, Some("64B, 128B or 128B_ATOM_32B".into()));
         }
-        if arch.is_recorded() && !loose {
+        if is_recorded(target) && !loose {
             let message =
-                format!("{arch} has no im2col::w: the driver makes the map, and no instruction takes it");
+                format!("{target} has no im2col::w: the driver makes the map, and no instruction takes it");
             self.report(&codes::WIDE_UNUSABLE, message, None);
-        } else if !arch.is_recorded() && mode == WideMode::W128 && !arch.has_wide_128() {
-            let message = format!("{arch} has no im2col::w::128");
+        } else if !is_recorded(target)
+            && mode == WideMode::W128
+            && !target.supports(TensorFeature::Im2colW128)
+        {
+            let message = format!("{target} has no im2col::w::128");
             self.report(&codes::WIDE_TARGET, message, Some("im2col::w".into()));
         }
     }

@@ -5,6 +5,7 @@ use super::tensor::ADDRESS_BITS;
 use crate::codes;
 use crate::map::{Map, Shape};
 use crate::types::{Element, Interleave, Swizzle};
+use softwarp_isa::device::TensorFeature;
 
 impl Judge<'_> {
     /// All warnings that need legal numbers.
@@ -96,18 +97,18 @@ impl Judge<'_> {
     }
 
     fn one_way(&mut self, map: &Map) {
-        let arch = self.arch;
+        let target = self.target;
         let whole_rows = self.description.inner() == 128 && map.dims[0].is_multiple_of(128);
         let mut only = |message: String| self.report(&codes::ONE_WAY, message, None);
         let atoms =
             matches!(map.swizzle, Swizzle::B128Atom32 | Swizzle::B128Atom32Flip8 | Swizzle::B128Atom64);
-        if !arch.loads_packed_and_atoms() {
+        if !target.supports(TensorFeature::SubByteLoads) {
             if map.element == Element::B4x16P64 {
-                only(format!("{arch} can neither load nor store {}", map.element));
+                only(format!("{target} can neither load nor store {}", map.element));
             } else if map.element.is_packed() {
-                only(format!("{arch} stores {} and does not load it", map.element));
+                only(format!("{target} stores {} and does not load it", map.element));
             } else if atoms {
-                only(format!("{arch} stores with the swizzle {} and does not load with it", map.swizzle));
+                only(format!("{target} stores with the swizzle {} and does not load with it", map.swizzle));
             }
         } else if map.element == Element::B6x16 {
             let aligned = map.address.is_multiple_of(32)

@@ -4,6 +4,7 @@ use super::Judge;
 use crate::codes;
 use crate::map::{Access, MOST_DIMENSIONS};
 use crate::types::{Element, Interleave};
+use softwarp_isa::device::TensorFeature;
 
 /// Bits of a virtual address, as far as the driver cares.
 pub(super) const ADDRESS_BITS: u32 = 57;
@@ -83,17 +84,19 @@ impl Judge<'_> {
     /// What addresses and strides are multiples of.
     fn alignment(&self) -> u64 {
         let description = self.description;
-        let padded = description.element.is_padded() && self.arch.has_packed() && !self.has_half_rows();
+        let padded = description.element.is_padded()
+            && self.target.supports(TensorFeature::SubByteElements)
+            && !self.has_half_rows();
         if description.interleave == Interleave::B32 || padded { 32 } else { 16 }
     }
 
     /// Whether the weaker rules for stores of six-bit elements hold.
     pub(super) fn has_half_rows(&self) -> bool {
-        self.description.element == Element::B6x16 && self.arch.has_half_rows()
+        self.description.element == Element::B6x16 && self.target.supports(TensorFeature::HalfRows)
     }
 
     fn packed_extent(&mut self) {
-        if !self.arch.has_packed() {
+        if !self.target.supports(TensorFeature::SubByteElements) {
             return;
         }
         let group = match self.description.element {

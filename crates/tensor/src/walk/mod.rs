@@ -7,10 +7,10 @@
 //! with their tensor coordinates.
 //!
 //! ```
-//! use softwarp_tensor::{Arch, Description, Direction, Element, Map, Mode, Request, Run, Source, Walk};
+//! use softwarp_tensor::{Target, Description, Direction, Element, Map, Mode, Request, Run, Source, Walk};
 //!
 //! let description = Description::tiled(Element::F32, &[10, 8], &[48], &[8, 2]);
-//! let map = Map::new(&description, Arch::SM_90).expect("legal");
+//! let map = Map::new(&description, Target::SM_90).expect("legal");
 //! let request = Request {
 //!     mode: Mode::Tile,
 //!     direction: Direction::Load,

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 use softwarp_tensor::{
-    Access, Arch, Description, Element, Fill, Finding, Interleave, Promotion, Swizzle, WideMode,
+    Access, Description, Element, Fill, Finding, Interleave, Promotion, Swizzle, Target, WideMode,
     packed_strides,
 };
 use softwarp_testkit::recording;
@@ -69,8 +69,8 @@ pub fn called(row: &Value) -> Option<Description> {
 }
 
 /// The target of a map in JSON.
-pub fn target(map: &Value) -> Arch {
-    map["target"].as_str().map_or(Arch::SM_90, |name| Arch::from_name(name).unwrap())
+pub fn target(map: &Value) -> Target {
+    map["target"].as_str().map_or(Target::SM_90, |name| Target::architecture_from_name(name).unwrap())
 }
 
 macro_rules! option {

@@ -14,30 +14,19 @@ use crate::stats::{OpCount, Progress};
 use crate::tuning::Tuning;
 use softwarp_image::{Function, FunctionId};
 use softwarp_ir::{Call, Callee, Op, Provided, Step};
-use softwarp_isa::Target;
+use softwarp_isa::device::{
+    CTA_SIZE, CTA_THREADS, GRID_SIZE, LOCAL_BYTES, MULTIPROCESSOR_CTAS, MULTIPROCESSORS,
+};
 use softwarp_syntax::tree::Item;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// The most threads of a CTA.
-const MOST_THREADS: u64 = 1024;
-
-/// The largest CTA in each dimension.
-const MOST_BLOCK: [u32; 3] = [1024, 1024, 64];
-
-/// The largest grid in each dimension.
-const MOST_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
-
-/// Bytes of local memory that a thread can have. Of 512 KiB, the driver keeps 576 bytes: kernels with more are refused
-/// at their launch (recorded on an H200, driver 580).
-const MOST_STACK: u64 = (512 << 10) - 576;
-
 /// Bytes of the host that the calls of all warps can take together.
 const MOST_STACKS: u64 = 1 << 30;
 
-/// CTAs that can be there at once: 32 on each multiprocessor of an H200.
-const MOST_COOPERATING: u64 = 32 * 132;
+/// CTAs that can be there at once.
+const MOST_COOPERATING: u64 = (MULTIPROCESSORS * MULTIPROCESSOR_CTAS) as u64;
 
 /// Bytes that `malloc` has, as CUDA has it.
 const HEAP: u64 = 8 << 20;
@@ -71,14 +60,14 @@ impl Device {
         let function = self.image.function(id);
         let dynamic = u64::from(launch.dynamic_shared);
         let shared_bytes = function.dynamic_shared.unwrap_or(function.shared.bytes).saturating_add(dynamic);
-        let most = most_shared(self.image.header.arch);
+        let most = self.image.header.arch.properties().cta_shared;
         let needed = shared_bytes.saturating_sub(function.shared_zones);
         if needed > most {
             return Err(LaunchError::Shared { bytes: needed, most });
         }
         let local = self.local_bytes(program);
-        if local > MOST_STACK {
-            return Err(LaunchError::Local { bytes: local, most: MOST_STACK });
+        if local > LOCAL_BYTES {
+            return Err(LaunchError::Local { bytes: local, most: LOCAL_BYTES });
         }
         let parameters = self.parameters(function, launch.arguments)?;
         let workspace = match launch.cooperative {
@@ -121,7 +110,7 @@ impl Device {
             threads,
             alone: threads == 1 || grid == cluster.unwrap_or([1; 3]),
             // Red zones and the quarantine of frames take more.
-            most_stack: if self.image.red_zones { 8 * MOST_STACK } else { MOST_STACK },
+            most_stack: if self.image.red_zones { 8 * LOCAL_BYTES } else { LOCAL_BYTES },
             most_instructions: launch.most_instructions,
             most_time: launch.most_time,
             cancel: launch.cancel,
@@ -254,7 +243,7 @@ impl Device {
 }
 
 fn check_size(grid: [u32; 3], block: [u32; 3]) -> Result<(), LaunchError> {
-    for (what, given, most) in [("grid", grid, MOST_GRID), ("block", block, MOST_BLOCK)] {
+    for (what, given, most) in [("grid", grid, GRID_SIZE), ("block", block, CTA_SIZE)] {
         for (dimension, (&given, &most)) in given.iter().zip(&most).enumerate() {
             if given == 0 || given > most {
                 return Err(LaunchError::Dimension { what, dimension, given, most });
@@ -262,24 +251,10 @@ fn check_size(grid: [u32; 3], block: [u32; 3]) -> Result<(), LaunchError> {
         }
     }
     let given = block.iter().map(|&size| u64::from(size)).product();
-    if given > MOST_THREADS {
-        return Err(LaunchError::Threads { given, most: MOST_THREADS });
+    if given > u64::from(CTA_THREADS) {
+        return Err(LaunchError::Threads { given, most: u64::from(CTA_THREADS) });
     }
     Ok(())
-}
-
-/// Bytes of shared memory that a CTA can have (CUDA C++ Programming Guide, technical specifications).
-fn most_shared(arch: Target) -> u64 {
-    let kib = match arch.sm() {
-        ..70 => 48,
-        70..75 => 96,
-        75..80 => 64,
-        80 | 87 => 163,
-        81..90 => 99,
-        120.. => 99,
-        _ => 227,
-    };
-    kib << 10
 }
 
 fn uses_heap(program: &Program) -> bool {

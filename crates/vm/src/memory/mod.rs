@@ -17,11 +17,11 @@ use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};
 use cell::Cells;
 use constant::Constant;
 use global::{Allocation, AllocationKind, Global, lock};
-use softwarp_image::window::{CTA_SHARED, reserved_shared};
 use softwarp_image::{FunctionId, Image, Object, ObjectId, Windows};
 use softwarp_ir::Memory;
 use softwarp_ir::TAGGED;
 use softwarp_isa::StateSpace;
+use softwarp_isa::device::{CTA_SHARED, RESERVED_SHARED};
 
 /// What a CTA sees of memory.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ pub(crate) struct Spaces<'a> {
 impl<'a> Spaces<'a> {
     /// Where the shared memory of a CTA begins.
     pub(crate) fn shared_base(&self) -> u64 {
-        reserved_shared(self.image.header.arch)
+        self.image.header.arch.properties().reserved_shared
     }
 
     /// Whether cells are the shared memory of a CTA of the cluster.
@@ -142,7 +142,7 @@ impl<'a> Spaces<'a> {
     /// Where that begins in a CTA's shared memory: before everything else, or, on targets that keep nothing there, at
     /// the very end.
     pub(crate) fn reserved_start(&self) -> u64 {
-        if self.shared_base() == 0 { CTA_SHARED - RESERVED_MOST } else { 0 }
+        if self.shared_base() == 0 { CTA_SHARED - RESERVED_SHARED } else { 0 }
     }
 
     /// One lane's access: the cells and the place in them, or what is wrong.
@@ -313,12 +313,6 @@ fn distance(address: u64, base: u64, bytes: u64) -> u64 {
         Relative::After(bytes) => bytes.saturating_add(1),
     }
 }
-
-/// Bytes of a CTA's shared memory that the system uses, as measured.
-pub(crate) const RESERVED: u64 = 0x120;
-
-/// Bytes that it keeps for itself.
-pub(crate) const RESERVED_MOST: u64 = 1024;
 
 /// The most shared memory that a CTA can have.
 pub const MOST_SHARED: u64 = CTA_SHARED;

@@ -93,7 +93,7 @@ struct Cta {
     /// Of what synchronised last.
     clock: u32,
     warps: Vec<Warp>,
-    barriers: [Option<Arc<Knowledge>>; crate::cta::BARRIERS as usize],
+    barriers: [Option<Arc<Knowledge>>; softwarp_isa::device::BARRIERS as usize],
 }
 
 /// A warp: what its lanes know.

@@ -68,7 +68,7 @@ pub(super) struct Arrivals {
     arrived: [Option<At>; BARRIERS],
 }
 
-const BARRIERS: usize = crate::cta::BARRIERS as usize;
+const BARRIERS: usize = softwarp_isa::device::BARRIERS as usize;
 
 impl Arrivals {
     pub(super) fn new(warps: Vec<u32>) -> Arrivals {

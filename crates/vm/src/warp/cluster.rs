@@ -7,9 +7,9 @@ use super::{Env, Split, State, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::cell::Unit;
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
-use softwarp_image::window::CTA_SHARED;
 use softwarp_ir::cluster::{ClusterOp, Pointer, Response};
 use softwarp_ir::{Memory, NONE, Operands, Order};
+use softwarp_isa::device::CTA_SHARED;
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// The bits of an address in `.shared` that are a rank.

@@ -7,11 +7,11 @@ use crate::grid::Launch;
 use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Span, Tolerant, Touches};
 use crate::stats::Seen;
-use softwarp_image::window::CTA_SHARED;
 use softwarp_ir::cluster::ClusterOp;
 use softwarp_ir::group::GroupOp;
 use softwarp_ir::matrix::MatrixOp;
 use softwarp_ir::{Access, Address, AtomicOp, BarrierOp, Memory, NONE, Op, Order, Step, WarpOpKind};
+use softwarp_isa::device::CTA_SHARED;
 use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::cell::Cell;
 

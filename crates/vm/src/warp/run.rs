@@ -334,7 +334,7 @@ impl Warp {
 
     /// What chooses among splits, if something does.
     fn random_lanes<'a>(&self, env: &'a mut Env<'_>) -> Option<&'a mut Random> {
-        let independent = env.launch.image.header.arch.sm() >= 70;
+        let independent = env.launch.image.header.arch.has_independent_threads();
         env.watch.random.as_mut().filter(|_| independent)
     }
 
@@ -403,7 +403,7 @@ impl Warp {
         let count = (barrier.count != NONE).then(|| frame.row::<u32>(barrier.count)[lane]);
         // Zero in a register stands for all threads, as if nothing had been said.
         let count = count.filter(|&count| count != 0);
-        if number >= crate::cta::BARRIERS {
+        if number >= softwarp_isa::device::BARRIERS {
             return Err(Trouble::new(lane, FaultKind::NoBarrier(number)));
         }
         if count.is_some_and(|count| count % LANES as u32 != 0) {

@@ -1,15 +1,10 @@
 //! Special registers (PTX ISA chapter 10).
 
 use super::{Env, Warp};
-use crate::memory::{RESERVED, RESERVED_MOST, Spaces};
+use crate::memory::Spaces;
 use softwarp_ir::Special;
+use softwarp_isa::device::{MULTIPROCESSORS, RESERVED_SHARED, RESERVED_SHARED_USED, SHARED_UNIT};
 use softwarp_units::lanes::LANES;
-
-/// Multiprocessors that the machine pretends to have: as many as an H200.
-const MULTIPROCESSORS: u32 = 132;
-
-/// Bytes that sizes of shared memory are rounded up to, as measured.
-const SHARED_UNIT: u64 = 128;
 
 impl Warp {
     /// Reads a special register.
@@ -62,8 +57,8 @@ impl Warp {
             }
             Special::DynamicSmemSize => all(launch.dynamic_shared),
             // What the system uses of shared memory, and where what it keeps ends, as measured.
-            Special::ReservedSmem(1) => all((env.spaces.reserved_start() + RESERVED) as u32),
-            Special::ReservedSmem(2) => all((env.spaces.reserved_start() + RESERVED_MOST) as u32),
+            Special::ReservedSmem(1) => all((env.spaces.reserved_start() + RESERVED_SHARED_USED) as u32),
+            Special::ReservedSmem(2) => all((env.spaces.reserved_start() + RESERVED_SHARED) as u32),
             Special::ReservedSmem(_) => all(env.spaces.reserved_start() as u32),
             // Without clusters, every CTA is one.
             Special::ClusterId(index) => all(at(env.cta, index) / size(index)),

@@ -1,6 +1,6 @@
 //! Kernels that run for ever, or might as well, each by another kind of instruction.
 
-use softwarp_tensor::{Arch, Description, Element, Map, object, packed_strides};
+use softwarp_tensor::{Description, Element, Map, Target, object, packed_strides};
 use softwarp_vm::device::{Device, Launch, LoadOptions};
 use softwarp_vm::texture::array::ArrayDescription;
 use softwarp_vm::texture::format::Format;
@@ -133,7 +133,7 @@ fn maps(address: u64) -> Vec<u8> {
         tiled(&[4, 16, 16, 16, 4], &[4, 16, 16, 16, 3]),
     ];
     let encode = |description: Description| {
-        object::encode(&Map::new(&description, Arch::SM_90).unwrap_or_else(|error| panic!("{error:?}")))
+        object::encode(&Map::new(&description, Target::SM_90).unwrap_or_else(|error| panic!("{error:?}")))
     };
     all.into_iter().flat_map(encode).collect()
 }

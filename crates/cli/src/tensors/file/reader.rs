@@ -5,7 +5,7 @@ use crate::tensors::finding;
 use serde_json::Value as Json;
 use softwarp::isa::nearest;
 use softwarp::tensor::{
-    Access, Arch, Description, Element, Fill, Finding, Interleave, Promotion, Swizzle, WideMode, explain,
+    Access, Description, Element, Fill, Finding, Interleave, Promotion, Swizzle, Target, WideMode, explain,
     packed_strides,
 };
 
@@ -126,10 +126,10 @@ impl Reader {
         self.values.iter().any(|(known, _)| *known == key)
     }
 
-    pub(super) fn target(&mut self) -> Option<Arch> {
+    pub(super) fn target(&mut self) -> Option<Target> {
         let given = self.take("target")?;
         let name = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
-        let target = Arch::from_name(&name);
+        let target = Target::architecture_from_name(&name);
         if target.is_none() {
             self.value("target", format!("`{}` is not a target, as sm_90 is", shortened(&name)));
         }

@@ -9,7 +9,6 @@ use crate::sanitize::causality::{Location, Strong};
 use crate::sanitize::epoch::{Epoch, Thread};
 use crate::sanitize::race::{Lanes, Now, Verdict};
 use crate::sanitize::{Finding, FindingKind, Touched};
-use softwarp_image::window::reserved_shared;
 use softwarp_ir::{Fence, Memory, Order};
 use softwarp_units::lanes::{LANES, lanes};
 
@@ -382,7 +381,7 @@ impl Spot {
     /// As the program has it.
     fn touched(self, launch: &Launch<'_>, nearest: Option<Nearest>) -> Option<Touched> {
         let shared = self.space == Memory::Shared;
-        let start = || launch.window(self.cta) + reserved_shared(launch.image.header.arch);
+        let start = || launch.window(self.cta) + launch.image.header.arch.properties().reserved_shared;
         let address = self.address + if shared { start() } else { 0 };
         Some(Touched { space: self.space, address, bytes: self.bytes as u32, nearest })
     }

@@ -5,8 +5,8 @@ use crate::memory::Spaces;
 use crate::memory::cell::Cells;
 use crate::warp::Activation;
 use crate::warp::access::addresses;
-use softwarp_image::window::{CTA_SHARED, parameter_start};
 use softwarp_ir::{Address, Memory};
+use softwarp_isa::device::CTA_SHARED;
 use softwarp_units::lanes::{LANES, lanes};
 
 /// An address in a state space that is not generic.
@@ -74,7 +74,8 @@ impl Place {
             return Err(bad(Problem::WrongSpace));
         }
         // Parameters begin somewhere in a bank of their own.
-        let start = if memory == Memory::Kernel { parameter_start(spaces.image.header.arch) } else { 0 };
+        let start =
+            if memory == Memory::Kernel { spaces.image.header.arch.properties().parameter_start } else { 0 };
         if !address.wrapping_add(start).is_multiple_of(alignment.max(1)) {
             return Err(bad(Problem::Misaligned));
         }

@@ -12,7 +12,7 @@ use softwarp_ir::{Memory, Operands};
 use softwarp_tensor::copy::{self, Outside};
 use softwarp_tensor::object::{self, SIZE};
 use softwarp_tensor::replace::{Field, write};
-use softwarp_tensor::{Access, Arch, Direction, Fault, Map, Mode, Request, Source, Walk, WideMode};
+use softwarp_tensor::{Access, Direction, Fault, Map, Mode, Request, Source, Target, Walk, WideMode};
 use softwarp_units::lanes::{LANES, lanes};
 use std::cell::{Cell, RefCell};
 
@@ -35,7 +35,7 @@ pub(crate) struct Tensors {
 
 impl Tensors {
     /// The map that an object is to an instruction, or why it is none.
-    fn map(&mut self, object: &[u8; SIZE], wide: Option<WideMode>, arch: Arch) -> Result<Map, Fault> {
+    fn map(&mut self, object: &[u8; SIZE], wide: Option<WideMode>, arch: Target) -> Result<Map, Fault> {
         if let Some(index) = self.last.iter().position(|(known, mode, _)| (known, *mode) == (object, wide)) {
             self.last[..=index].rotate_right(1);
             return Ok(self.last[0].2);
@@ -47,7 +47,7 @@ impl Tensors {
     }
 }
 
-fn read(object: &[u8; SIZE], wide: Option<WideMode>, arch: Arch) -> Result<Map, Fault> {
+fn read(object: &[u8; SIZE], wide: Option<WideMode>, arch: Target) -> Result<Map, Fault> {
     let wrong = |findings: Vec<softwarp_tensor::Finding>| {
         let first = findings.into_iter().find(|finding| finding.severity == softwarp_tensor::Severity::Error);
         let (code, why) = first.map_or(("copy-map", String::new()), |found| (found.code, found.message));
@@ -328,8 +328,8 @@ fn wide(mode: Mode) -> Option<WideMode> {
     }
 }
 
-fn arch(env: &Env<'_>) -> Arch {
-    Arch(u32::from(env.launch.image.header.arch.sm()))
+fn arch(env: &Env<'_>) -> Target {
+    env.launch.image.header.arch.baseline()
 }
 
 /// What a copy moves, if it is right, and where its tensor begins.
