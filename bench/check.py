@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reading and judging a 3 MB module: softwarp, ptxas and ZLUDA's parser, one run, one table.
+"""Parsing and checking a 3 MB module: softwarp, ptxas and ZLUDA's parser, one run, one table.
 
 usage: python3 bench/check.py [FILE] [--zluda BINARY]
 

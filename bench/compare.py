@@ -3,7 +3,7 @@
 
 usage: python3 bench/compare.py [ELEMENTS] [--torch]
 
-Builds and runs bench/ as it is and once more with the machine's own features (rivals get the better of the two),
+Builds and runs bench/ as it is and once more with the machine's own features (others get the better of the two),
 makes a virtual environment in bench/.venv with numpy and ml_dtypes (and torch with --torch; a torch already
 importable is used in any case), times them on the same data sizes with one thread, best of several, and prints a
 Markdown table: M elements/s, and the time as a multiple of softwarp's.
@@ -17,7 +17,7 @@ ROUNDS = 7
 
 
 def rust(elements):
-    """Two builds in turn: as users get it, and with the machine's own features, which only the rivals need."""
+    """Two builds in turn: as users get it, and with the machine's own features, which only the others need."""
     command = ["cargo", "run", "--release", "--quiet", "--manifest-path", os.path.join(HERE, "Cargo.toml"), "--", "--json", str(elements)]
     target = os.path.join(HERE, "..", "target")
     native = dict(os.environ, RUSTFLAGS="-C target-cpu=native", CARGO_TARGET_DIR=os.path.join(target, "bench"))
@@ -41,7 +41,7 @@ def best(run):
 
 
 def python(elements):
-    """Runs inside the virtual environment: {"rival": {"from→to": seconds}}."""
+    """Runs inside the virtual environment: {"other": {"from→to": seconds}}."""
     import numpy, ml_dtypes
     floats = (numpy.random.default_rng(1).random(elements, dtype=numpy.float32) * 16 - 8).astype(numpy.float32)
     codes = numpy.random.default_rng(2).integers(0, 256, elements, dtype=numpy.uint8)
@@ -81,7 +81,7 @@ def main():
     print("| | " + " | ".join(columns) + " |\n|" + "---|" * (len(columns) + 1))
     for row in ours["rows"]:
         name = f"{row['from']}→{row['to']}"
-        times = dict(row["seconds"], **{rival: rows[name] for rival, rows in theirs.items() if name in rows})
+        times = dict(row["seconds"], **{other: rows[name] for other, rows in theirs.items() if name in rows})
         cells = [f"{elements / times[c] / 1e6:.0f} ({times[c] / times['softwarp']:.2f})" if c in times else "–" for c in columns]
         print(f"| {name} | " + " | ".join(cells) + " |")
 

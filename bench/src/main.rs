@@ -2,10 +2,10 @@
 //!
 //! usage: `softwarp-bench [--json] [ELEMENTS]` (16 Mi elements unless told)
 //!
-//! Every contestant of a row is timed in turn, over and over, and its best time counts, so that whatever else
+//! Every candidate of a row is timed in turn, over and over, and its best time counts, so that whatever else
 //! the machine does falls on all of them alike. memcpy moves as many bytes, read and written, as the
-//! conversion does. softwarp finds the machine's features by itself; the rivals need a build with
-//! `RUSTFLAGS="-C target-cpu=native"`. `compare.py` beside this runs both builds and adds the Python rivals.
+//! conversion does. softwarp finds the machine's features by itself; the others need a build with
+//! `RUSTFLAGS="-C target-cpu=native"`. `compare.py` beside this runs both builds and adds the Python others.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ use std::time::Instant;
 const ROUNDS: usize = 40;
 
 /// A way to do a row's conversion.
-struct Contestant<'a> {
+struct Candidate<'a> {
     name: &'static str,
     run: Box<dyn FnMut() + 'a>,
     best: f64,
@@ -50,7 +50,7 @@ fn main() {
         (Format::E2m1, Format::F32),
     ] {
         let bytes = packed_len(src, elements) + packed_len(dst, elements);
-        let times = race(src, dst, elements, &data, &two);
+        let times = compare(src, dst, elements, &data, &two);
         rows.push((src, dst, bytes, times));
     }
     if json {
@@ -89,8 +89,8 @@ impl Data {
     }
 }
 
-/// The best time of each contestant, in seconds.
-fn race(
+/// The best time of each candidate, in seconds.
+fn compare(
     src: Format,
     dst: Format,
     elements: usize,
@@ -115,14 +115,14 @@ fn race(
     let mut brains = vec![bf16::ONE; elements];
     let mut floats = vec![1f32; elements];
 
-    let mut contestants: Vec<Contestant> = vec![
-        Contestant::new("memcpy", || black_box(&mut to).copy_from_slice(black_box(&from))),
-        Contestant::new("softwarp", || kernel.run_packed(black_box(&source), &[], &mut out)),
-        Contestant::new("softwarp, 2 threads", || {
+    let mut candidates: Vec<Candidate> = vec![
+        Candidate::new("memcpy", || black_box(&mut to).copy_from_slice(black_box(&from))),
+        Candidate::new("softwarp", || kernel.run_packed(black_box(&source), &[], &mut out)),
+        Candidate::new("softwarp, 2 threads", || {
             two.install(|| convert_packed(&kernel, black_box(&source), &[], &mut out_two));
         }),
     ];
-    let rival: (&str, Box<dyn FnMut()>) = match (src, dst) {
+    let other: (&str, Box<dyn FnMut()>) = match (src, dst) {
         (_, Format::F16) => ("half", Box::new(|| halves.convert_from_f32_slice(black_box(&data.floats)))),
         (_, Format::Bf16) => ("half", Box::new(|| brains.convert_from_f32_slice(black_box(&data.floats)))),
         (_, Format::E4m3) => (
@@ -140,21 +140,21 @@ fn race(
         ),
         _ => ("minifloat", Box::new(|| unpack_fp4(black_box(&source), &mut floats))),
     };
-    contestants.push(Contestant { name: rival.0, run: rival.1, best: f64::MAX });
+    candidates.push(Candidate { name: other.0, run: other.1, best: f64::MAX });
 
     for _ in 0..ROUNDS {
-        for contestant in &mut contestants {
+        for candidate in &mut candidates {
             let start = Instant::now();
-            (contestant.run)();
-            contestant.best = contestant.best.min(start.elapsed().as_secs_f64());
+            (candidate.run)();
+            candidate.best = candidate.best.min(start.elapsed().as_secs_f64());
         }
     }
-    contestants.iter().map(|contestant| (contestant.name, contestant.best)).collect()
+    candidates.iter().map(|candidate| (candidate.name, candidate.best)).collect()
 }
 
-impl<'a> Contestant<'a> {
-    fn new(name: &'static str, run: impl FnMut() + 'a) -> Contestant<'a> {
-        Contestant { name, run: Box::new(run), best: f64::MAX }
+impl<'a> Candidate<'a> {
+    fn new(name: &'static str, run: impl FnMut() + 'a) -> Candidate<'a> {
+        Candidate { name, run: Box::new(run), best: f64::MAX }
     }
 }
 

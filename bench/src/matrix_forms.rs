@@ -11,29 +11,11 @@ use std::time::Instant;
 /// `mma`, `mma.sp` and `wmma.mma`: what it is called here, the instruction, how many registers A, B and C have, what the
 /// words of factors begin with, and its operations.
 const OF_A_WARP: &[(&str, &str, [usize; 3], u32, u64)] = &[
-    (
-        "mma m16n8k16 f16, D in f32",
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-        [4, 2, 4],
-        HALVES,
-        4096,
-    ),
-    (
-        "mma m16n8k8 f16, D in f32",
-        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
-        [2, 1, 4],
-        HALVES,
-        2048,
-    ),
-    (
-        "mma m16n8k16 f16, D in f16",
-        "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
-        [4, 2, 2],
-        HALVES,
-        4096,
-    ),
-    ("mma m16n8k16 bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", [4, 2, 4], BRAINS, 4096),
-    ("mma m16n8k8 tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", [4, 2, 4], WORDS, 2048),
+    ("mma m16n8k16 f16, D in f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", [4, 2, 4], F16, 4096),
+    ("mma m16n8k8 f16, D in f32", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", [2, 1, 4], F16, 2048),
+    ("mma m16n8k16 f16, D in f16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", [4, 2, 2], F16, 4096),
+    ("mma m16n8k16 bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", [4, 2, 4], BF16, 4096),
+    ("mma m16n8k8 tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", [4, 2, 4], TF32, 2048),
     (
         "mma m16n8k32 e4m3, D in f32",
         "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32",
@@ -55,7 +37,7 @@ const OF_A_WARP: &[(&str, &str, [usize; 3], u32, u64)] = &[
         BYTES,
         8192,
     ),
-    ("mma m8n8k4 f16, D in f32", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", [2, 2, 8], HALVES, 2048),
+    ("mma m8n8k4 f16, D in f32", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", [2, 2, 8], F16, 2048),
     ("mma m16n8k32 s8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", [4, 2, 4], BYTES, 8192),
     ("mma m16n8k64 s4", "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", [4, 2, 4], BYTES, 16384),
     (
@@ -70,7 +52,7 @@ const OF_A_WARP: &[(&str, &str, [usize; 3], u32, u64)] = &[
         "mma.sp m16n8k32 f16",
         "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
         [4, 4, 4],
-        HALVES,
+        F16,
         4096,
     ),
     (
@@ -80,41 +62,29 @@ const OF_A_WARP: &[(&str, &str, [usize; 3], u32, u64)] = &[
         BYTES,
         8192,
     ),
-    (
-        "wmma m16n16k16 f16, D in f32",
-        "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32",
-        [8, 8, 8],
-        HALVES,
-        8192,
-    ),
-    (
-        "wmma m16n16k8 tf32",
-        "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32",
-        [4, 4, 8],
-        WORDS,
-        4096,
-    ),
+    ("wmma m16n16k16 f16, D in f32", "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", [8, 8, 8], F16, 8192),
+    ("wmma m16n16k8 tf32", "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", [4, 4, 8], TF32, 4096),
     ("wmma m16n16k16 s8", "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32", [2, 2, 8], BYTES, 8192),
 ];
 
 /// `wgmma.mma_async`: n, k, the types, registers of D, what words begin with, whether A is in registers, what follows.
 const OF_A_WARPGROUP: &[(usize, usize, &str, usize, u32, bool, &str)] = &[
-    (8, 16, "f32.f16.f16", 4, HALVES, false, ", 1, 1, 0, 0"),
-    (64, 16, "f32.f16.f16", 32, HALVES, false, ", 1, 1, 0, 0"),
-    (128, 16, "f32.f16.f16", 64, HALVES, false, ", 1, 1, 0, 0"),
-    (256, 16, "f32.f16.f16", 128, HALVES, false, ", 1, 1, 0, 0"),
-    (128, 16, "f32.f16.f16", 64, HALVES, true, ", 1, 1, 0"),
-    (128, 16, "f32.f16.f16", 64, HALVES, false, ", 1, 1, 0, 1"),
-    (128, 16, "f32.bf16.bf16", 64, BRAINS, false, ", 1, 1, 0, 0"),
-    (128, 8, "f32.tf32.tf32", 64, WORDS, false, ", 1, 1"),
+    (8, 16, "f32.f16.f16", 4, F16, false, ", 1, 1, 0, 0"),
+    (64, 16, "f32.f16.f16", 32, F16, false, ", 1, 1, 0, 0"),
+    (128, 16, "f32.f16.f16", 64, F16, false, ", 1, 1, 0, 0"),
+    (256, 16, "f32.f16.f16", 128, F16, false, ", 1, 1, 0, 0"),
+    (128, 16, "f32.f16.f16", 64, F16, true, ", 1, 1, 0"),
+    (128, 16, "f32.f16.f16", 64, F16, false, ", 1, 1, 0, 1"),
+    (128, 16, "f32.bf16.bf16", 64, BF16, false, ", 1, 1, 0, 0"),
+    (128, 8, "f32.tf32.tf32", 64, TF32, false, ", 1, 1"),
     (128, 32, "f32.e4m3.e4m3", 64, BYTES, false, ", 1, 1"),
     (128, 32, "s32.s8.s8", 64, BYTES, false, ""),
 ];
 
 /// Words of numbers near 1.
-const HALVES: u32 = 0x3400_3c00;
-const BRAINS: u32 = 0x3e80_3f80;
-const WORDS: u32 = 0x3f80_0000;
+const F16: u32 = 0x3400_3c00;
+const BF16: u32 = 0x3e80_3f80;
+const TF32: u32 = 0x3f80_0000;
 const BYTES: u32 = 0x3834_3c30;
 
 /// The beginning of every kernel.

@@ -1,4 +1,4 @@
-//! Reading and judging a module: how fast, and in how much memory.
+//! Parsing and checking a module: how fast, and in how much memory.
 //!
 //! usage: `check [--json] [--make FILE [NAME…]] [FILE]`
 //!

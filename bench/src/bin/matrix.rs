@@ -5,7 +5,7 @@
 //! `bench/kernels/hgemm.ptx` copies tiles to shared memory, reads them with `ldmatrix` and multiplies with
 //! `mma.sync.m16n8k16`. "native" is the same product in Rust: the halves are converted to f32, and rows of D are
 //! computed in blocks, on all cores. softwarp rounds every sum as tensor cores do; the native loop rounds as f32 does,
-//! so that results are compared up to that. Every contestant in turn, many times, and its best time counts. Then what
+//! so that results are compared up to that. Every candidate in turn, many times, and its best time counts. Then what
 //! each form of matrix instruction takes.
 
 #![forbid(unsafe_code)]
@@ -21,7 +21,7 @@ use std::time::Instant;
 
 const SIDE: usize = 512;
 
-/// How often each contestant has its turn.
+/// Rounds in which each candidate runs once.
 const TURNS: usize = 20;
 
 /// Rows of D, and columns of A, that the native loop works on at a time.

@@ -3,7 +3,7 @@
 //! usage: `run [KERNEL]`
 //!
 //! Three kernels as nvcc writes them (`bench/kernels/`): a product of two 128 x 128 matrices, a product and a sum
-//! 20,000 times over in each of 256 threads, and `y = a * x + y` over 2^20 elements. Every contestant of a kernel
+//! 20,000 times over in each of 256 threads, and `y = a * x + y` over 2^20 elements. Every candidate of a kernel
 //! in turn, many times, and its best time counts. All of them compute the same and are held against each other.
 //! Instructions are PTX instructions of threads, as softwarp counts them.
 //!
@@ -17,7 +17,7 @@ use softwarp_vm::device::{Device, Launch, LoadOptions};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// How often each contestant has its turn, and how often it runs in one.
+/// Rounds in which each candidate has a turn, and runs of one turn.
 const TURNS: usize = 4;
 const ROUNDS: usize = 50;
 /// ptoxide takes seconds.
@@ -241,7 +241,7 @@ fn timed<T>(best: &mut f64, run: impl FnOnce() -> T) -> T {
     result
 }
 
-fn race(kernel: &Kernel) {
+fn compare(kernel: &Kernel) {
     let (mut one, mut two) = (Softwarp::new(kernel), Softwarp::new(kernel));
     let mut natives = vec![kernel.buffers.clone(); kernel.native.len()];
     let mut best = vec![f64::INFINITY; 2 + kernel.native.len()];
@@ -303,6 +303,6 @@ fn agree(kernel: &Kernel, name: &str, expected: &[u32], found: &[u32]) {
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
     for kernel in kernels().iter().filter(|kernel| kernel.name.starts_with(&wanted)) {
-        race(kernel);
+        compare(kernel);
     }
 }

@@ -16,7 +16,7 @@ use softwarp_vm::device::{Device, Launch, LoadOptions};
 use softwarp_vm::sanitize::Sanitize;
 use std::time::Instant;
 
-/// How often each contestant has its turn.
+/// Rounds in which each candidate runs once.
 const TURNS: usize = 3;
 
 /// Elements of vectors.
@@ -87,15 +87,15 @@ fn kernels(side: u32) -> Vec<Kernel> {
 }
 
 /// A kernel that is loaded, and what is looked for.
-struct Contestant {
+struct Candidate {
     device: Device,
     sanitize: Sanitize,
     arguments: Vec<Vec<u8>>,
     best: f64,
 }
 
-impl Contestant {
-    fn new(kernel: &Kernel, sanitize: Sanitize) -> Contestant {
+impl Candidate {
+    fn new(kernel: &Kernel, sanitize: Sanitize) -> Candidate {
         let options = LoadOptions { red_zones: sanitize.bounds, ..LoadOptions::default() };
         let mut device = Device::load(&[kernel.ptx], options).expect("a legal module");
         let mut random = SplitMix64::new(1);
@@ -111,7 +111,7 @@ impl Contestant {
             Given::Word(word) => word.to_le_bytes().to_vec(),
         };
         let arguments = kernel.arguments.iter().map(argument).collect();
-        Contestant { device, sanitize, arguments, best: f64::INFINITY }
+        Candidate { device, sanitize, arguments, best: f64::INFINITY }
     }
 
     fn run(&mut self, kernel: &Kernel) {
@@ -149,7 +149,7 @@ fn main() {
     ];
     println!("| kernel | plain, ms | init | sync | bounds | race | all |\n|---|---|---|---|---|---|---|");
     for kernel in kernels(side).iter().filter(|kernel| kernel.name.starts_with(&wanted)) {
-        let mut list = kinds.map(|kind| Contestant::new(kernel, kind));
+        let mut list = kinds.map(|kind| Candidate::new(kernel, kind));
         for _ in 0..TURNS {
             list.iter_mut().for_each(|one| one.run(kernel));
         }

@@ -2,7 +2,7 @@
 //!
 //! usage: `tensor`
 //!
-//! Tiles of 64 KiB between buffers that stay in the cache, on one thread; every contestant of a row in turn, over
+//! Tiles of 64 KiB between buffers that stay in the cache, on one thread; every candidate of a row in turn, over
 //! and over, and its best time counts.
 
 #![forbid(unsafe_code)]

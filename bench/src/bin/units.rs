@@ -5,7 +5,7 @@
 //! `bench/kernels/resample.ptx` makes an image of 2048 x 2048 from a texture of 1500 x 1000 floats, with linear filtering.
 //! `bench/kernels/pipeline.ptx` computes `y = a * x + b` over 2048 x 2048 floats: tensor copies bring tiles of 256 x 16 to
 //! shared memory and take them away, and mbarriers say when one is there. Both are as nvcc writes them. "native" is the
-//! same in Rust, rows of the result handed out to all cores. Every contestant in turn, many times, and its best time
+//! same in Rust, rows of the result handed out to all cores. Every candidate in turn, many times, and its best time
 //! counts. Results are compared, but for the last bit: texture units and fused sums round once. "by columns" is what one would
 //! write for a CPU: it computes what columns have in common only once, and rounds weights otherwise.
 
@@ -38,7 +38,7 @@ const CTAS: u32 = 64;
 /// `y = a * x + b`
 const LINE: [f32; 2] = [0.75, 3.0];
 
-/// How often each contestant has its turn.
+/// Rounds in which each candidate runs once.
 const TURNS: usize = 15;
 
 /// A kernel, loaded, and how it is launched.
@@ -176,7 +176,7 @@ fn native_pipeline(x: &[f32], result: &mut [f32]) {
 /// A native loop, its name, and how near its results are.
 type Native = (&'static str, fn(&[f32], &mut [f32]), f32);
 
-fn race(what: &str, mut softwarp: Softwarp, data: &[f32], natives: &[Native]) {
+fn compare(what: &str, mut softwarp: Softwarp, data: &[f32], natives: &[Native]) {
     let mut computed = vec![vec![0.0; SIDE * SIDE]; natives.len()];
     let mut best = vec![f64::INFINITY; 2 + natives.len()];
     for _ in 0..TURNS {
@@ -211,7 +211,7 @@ fn main() {
     let image = floats(IMAGE[0] * IMAGE[1]);
     let natives: [Native; 2] =
         [("native", native_resample, 1e-6), ("native, by columns", native_by_columns, 1.0 / 128.0)];
-    race("resampling of a texture, linear filter", resample(&image), &image, &natives);
+    compare("resampling of a texture, linear filter", resample(&image), &image, &natives);
     let x = floats(SIDE * SIDE);
-    race("pipeline of tensor copies", pipeline(&x), &x, &[("native", native_pipeline, 1e-6)]);
+    compare("pipeline of tensor copies", pipeline(&x), &x, &[("native", native_pipeline, 1e-6)]);
 }

@@ -1,7 +1,7 @@
 //! Products of floating-point matrices: recorded results of an H200, and quick ways against the exact one.
 //!
 //! `golden/matrix_float.jsonl.gz` has a line for each form: 18 products of four rows by four columns, taken from larger
-//! ones, each with numbers of another kind (ordinary, far apart, cancelling, subnormal, overflowing, special). `k` of the
+//! ones, each with numbers of another kind (near 1, far apart, cancelling, subnormal, overflowing, special). `k` of the
 //! shape counts the zeros of a sparse A; `products` does not, and only the elements of B that were chosen are there.
 
 use serde_json::Value;
@@ -148,7 +148,7 @@ fn quick_products_have_the_bits_of_exact_ones() {
 }
 
 /// Codes of six kinds: any; near 1; mostly zeros; the largest below 2, whose sums are too; at the ends of what is
-/// ordinary; subnormal.
+/// inside the fast range; subnormal.
 fn codes_of_kind(random: &mut Random, format: Format, kind: usize, count: usize) -> Vec<u32> {
     let (mantissa, fields): (u32, &[u32]) = match format {
         Format::F16 => (10, &[0, 1, 2, 15, 29, 30]),
@@ -171,7 +171,7 @@ fn codes_of_kind(random: &mut Random, format: Format, kind: usize, count: usize)
             2 if !random.next().is_multiple_of(3) => random.next() & sign,
             3 => one << mantissa | below,
             4 => {
-                // Few are at the very ends, so that most products stay ordinary.
+                // Few are at the very ends, so that most products stay inside the fast range.
                 let field = match random.next() % 16 {
                     0 => fields[random.next() as usize % fields.len()],
                     _ => fields[fields.len() / 2],
@@ -260,7 +260,10 @@ fn products_in_registers_have_the_bits_of_exact_ones() {
             }
         }
         // Of any codes some are no numbers; ends are within reach of some formats only.
-        assert!(taken[1..4].iter().all(|&taken| taken == 20), "ordinary ones of {product:?}: {taken:?}");
+        assert!(
+            taken[1..4].iter().all(|&taken| taken == 20),
+            "inside the fast range of {product:?}: {taken:?}"
+        );
     }
 }
 

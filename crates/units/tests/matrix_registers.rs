@@ -38,11 +38,11 @@ enum Kind {
     Wide,
     /// Often zero.
     Zeros,
-    /// Subnormal, of formats whose subnormal numbers are ordinary.
+    /// Subnormal, of formats whose subnormal numbers are inside the fast range.
     Small,
     /// The largest below 2.
     Full,
-    /// Of all sizes that may be ordinary, and more.
+    /// Of all sizes inside the fast range, and more.
     Ends,
     /// Pairs whose sum is zero or nearly so.
     Cancelling,
@@ -212,10 +212,13 @@ fn panels_have_the_bits_of_exact_products() {
                 let want = registers_of(&want, n, d == Format::F16);
                 assert_eq!(results(&sums, d == Format::F16), want, "{product:?}, {kind:?}, round {round}");
             }
-            let ordinary = matches!(kind, Kind::Near | Kind::Wide | Kind::Zeros | Kind::Small);
+            let in_range = matches!(kind, Kind::Near | Kind::Wide | Kind::Zeros | Kind::Small);
             // In loops, two elements of A must not meet the same of B.
             let reached = Level::current() == Level::Avx512 || !sparse || round % 3 != 2;
-            assert!(done || !ordinary || !reached, "{product:?} of {kind:?}, round {round}, is ordinary");
+            assert!(
+                done || !in_range || !reached,
+                "{product:?} of {kind:?}, round {round}, is inside the fast range"
+            );
         }
     }
 }
@@ -301,8 +304,8 @@ fn products_of_a_warp_have_the_bits_of_exact_ones() {
         for kind in (0..5).flat_map(|_| KINDS) {
             let done = in_registers(&product, &mut random, kind);
             // Sums in f16 of large numbers are infinite before the last.
-            let ordinary = matches!(kind, Kind::Near | Kind::Zeros) || kind == Kind::Wide && d == F32;
-            assert!(done.is_some() || !ordinary, "{product:?} of {kind:?}");
+            let in_range = matches!(kind, Kind::Near | Kind::Zeros) || kind == Kind::Wide && d == F32;
+            assert!(done.is_some() || !in_range, "{product:?} of {kind:?}");
             if let Some((got, want)) = done {
                 assert_eq!(got, want, "{product:?} of {kind:?}");
             }

@@ -14,7 +14,10 @@ pub fn baseline(holds: &Holds) -> u32 {
     (0..LANES).fold(0, |lanes, lane| lanes | holds[lane] as u32 & 1 << lane)
 }
 
-/// The same with AVX2.
+/// [`baseline`] with AVX2.
+///
+/// # Safety
+/// The CPU has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -28,7 +31,10 @@ pub fn avx2(holds: &Holds) -> u32 {
     lanes
 }
 
-/// The same with AVX-512.
+/// [`baseline`] with AVX-512.
+///
+/// # Safety
+/// The CPU has AVX-512 F and DQ.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]

@@ -6,7 +6,6 @@
 //! A form of `cvt` to floats of fewer bits than the register, or to integers, leaves zeros above its result: if the
 //! register is wider, an operation that extends follows.
 
-use super::half::{Bfloat, Binary16, Half};
 use super::lane::each;
 use super::single;
 use super::{Kernels, kernel};
@@ -16,6 +15,7 @@ use softwarp_isa::Type;
 use softwarp_isa::cvt::{Form, OperandName, Semantics};
 use softwarp_isa::instruction::Shape;
 use softwarp_isa::instruction::{Modifier, Opcode};
+use softwarp_num::half::{Bfloat16, Binary16, Half};
 use softwarp_num::{Cvt, Extra, Kernel, pack};
 use std::sync::LazyLock;
 
@@ -70,9 +70,9 @@ fn common(shape: &Shape) -> Option<Kernels> {
         (&[Modifier::Rn], F32, F64) => each!(|a: f64| narrowed(a)),
         (&[], F64, F32) => each!(|a: f32| widened(a)),
         (&[Modifier::Rn], F16, F32) => each!(|a: f32| Binary16::narrow(a)),
-        (&[Modifier::Rn], Bf16, F32) => each!(|a: f32| Bfloat::narrow(a)),
+        (&[Modifier::Rn], Bf16, F32) => each!(|a: f32| Bfloat16::narrow(a)),
         (&[], F32, F16) => each!(|a: u16| single::bits(Binary16::widen(a))),
-        (&[], F32, Bf16) => each!(|a: u16| Bfloat::widen(a)),
+        (&[], F32, Bf16) => each!(|a: u16| Bfloat16::widen(a)),
         _ => return None,
     })
 }

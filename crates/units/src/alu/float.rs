@@ -4,7 +4,6 @@
 //! Rounding to nearest, plain or with `.ftz`, has loops of its own: they are what programs consist of. All other
 //! combinations of modifiers share one, which reads them from `extra`.
 
-use super::half::{Bfloat, Binary16, Half};
 use super::lane::each;
 use super::mode::{Mode, moded};
 use super::single::{self, Choice, UP, bits, choose, flush, flush_bits, input, output, output_of_product};
@@ -15,6 +14,7 @@ use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::Rounding;
+use softwarp_num::half::{Bfloat16, Binary16, Half};
 
 /// The loops of arithmetic in f32 with operands in a half precision.
 macro_rules! mixed {
@@ -44,7 +44,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         [Type::F32] => single_kernels(shape, mode)?,
         [Type::F32x2] => paired_kernels(shape.opcode)?,
         [Type::F32, Type::F16] => mixed!(Binary16, shape.opcode),
-        [Type::F32, Type::Bf16] => mixed!(Bfloat, shape.opcode),
+        [Type::F32, Type::Bf16] => mixed!(Bfloat16, shape.opcode),
         _ => return None,
     };
     let extra = if shape.opcode == Opcode::Testp { Property::of_words(shape) as u32 } else { mode.packed() };

@@ -4,7 +4,7 @@
 //! which it holds, so one loop does for all. The common ones in f32 and f64 have loops of their own.
 
 use super::comparison::{Combine, Finish, Truth, write_predicates, write_row};
-use super::half::{Bfloat, Binary16, Half, flushed};
+use super::half::flushed;
 use super::single::flush;
 use super::{Kernels, holds, kernel};
 use crate::alu::Inst;
@@ -12,6 +12,7 @@ use crate::lanes::{Frame, LANES};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
 use softwarp_isa::instruction::{Modifier, Opcode};
+use softwarp_num::half::{Bfloat16, Binary16, Half};
 
 const LESS: u32 = 1;
 const EQUAL: u32 = 2;
@@ -148,9 +149,9 @@ macro_rules! any {
             Type::F32 => any!(|asked, a: u32, b: u32| asked.holds_f32(a, b), $finish),
             Type::F64 => any!(|asked, a: f64, b: f64| asked.holds(a.partial_cmp(&b)), $finish),
             Type::F16 => any!(|asked, a: u16, b: u16| asked.holds_half::<Binary16>(a, b), $finish),
-            Type::Bf16 => any!(|asked, a: u16, b: u16| asked.holds_half::<Bfloat>(a, b), $finish),
+            Type::Bf16 => any!(|asked, a: u16, b: u16| asked.holds_half::<Bfloat16>(a, b), $finish),
             Type::F16x2 => any!(pair Binary16, $pair),
-            Type::Bf16x2 => any!(pair Bfloat, $pair),
+            Type::Bf16x2 => any!(pair Bfloat16, $pair),
             _ => return None,
         }
     };

@@ -11,106 +11,12 @@ use crate::alu::Inst;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
 use softwarp_isa::instruction::{Modifier, Opcode};
-
-/// A format of 16 bits.
-pub trait Half: Copy {
-    /// The NaN that arithmetic makes.
-    const NAN: u16 = 0x7fff;
-    /// The bits of infinity, which are those of the exponent.
-    const INFINITY: u16;
-    /// One.
-    const ONE: u16;
-    /// The value, exactly.
-    fn widen(bits: u16) -> f32;
-    /// The bits of the nearest number; every NaN becomes the same one.
-    fn narrow(x: f32) -> u16;
-    /// The bits of the number next toward zero, or of infinity; every NaN becomes the same one.
-    fn cut(x: f32) -> u16;
-    /// Whether rounding would make it less than the least normal number, if there were no subnormal ones. (`.ftz`
-    /// wants to know, and bf16 has none.)
-    fn is_tiny(_: f32) -> bool {
-        false
-    }
-}
+use softwarp_num::half::{Bfloat16, Binary16, Half};
 
 /// Whether it is the NaN that a tensor copy leaves for elements that are out of bounds, if it was asked to.
 #[inline(always)]
 fn is_out_of_bounds(bits: u16) -> bool {
     bits & 0x7fff == 0x7ff7
-}
-
-/// f16
-#[derive(Clone, Copy, Debug)]
-pub struct Binary16;
-
-/// bf16
-#[derive(Clone, Copy, Debug)]
-pub struct Bfloat;
-
-impl Half for Binary16 {
-    const INFINITY: u16 = 0x7c00;
-    const ONE: u16 = 0x3c00;
-
-    #[inline(always)]
-    fn widen(bits: u16) -> f32 {
-        let bits = u32::from(bits);
-        // The exponent's bias is put right by a product, which also makes subnormals normal.
-        let scaled = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000);
-        let top = if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
-        f32::from_bits(scaled.to_bits() | top | (bits & 0x8000) << 16)
-    }
-
-    #[inline(always)]
-    fn narrow(x: f32) -> u16 {
-        let bits = x.to_bits();
-        let magnitude = bits & 0x7fff_ffff;
-        let rounded = magnitude.wrapping_add(0xfff + (magnitude >> 13 & 1)).wrapping_sub(0x3800_0000) >> 13;
-        // The last place of a half is that of the least f16, so the sum rounds to multiples of it.
-        let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
-        let finite = if magnitude < 0x3880_0000 { subnormal } else { rounded };
-        let code = if magnitude >= 0x477f_f000 { 0x7c00 } else { finite };
-        let signed = code | bits >> 16 & 0x8000;
-        (if magnitude > 0x7f80_0000 { u32::from(Self::NAN) } else { signed }) as u16
-    }
-
-    #[inline(always)]
-    fn cut(x: f32) -> u16 {
-        let bits = x.to_bits();
-        let magnitude = bits & 0x7fff_ffff;
-        let subnormal = (f32::from_bits(magnitude) * 16_777_216.0) as u32;
-        let finite =
-            if magnitude < 0x3880_0000 { subnormal } else { magnitude.wrapping_sub(0x3800_0000) >> 13 };
-        let code = if magnitude >= 0x4780_0000 { 0x7c00 } else { finite };
-        (if x.is_nan() { u32::from(Self::NAN) } else { code | bits >> 16 & 0x8000 }) as u16
-    }
-
-    #[inline(always)]
-    fn is_tiny(x: f32) -> bool {
-        // 2^13 times larger, it has all its bits.
-        Self::narrow(x * 8192.0) & 0x7fff < 0x3800
-    }
-}
-
-impl Half for Bfloat {
-    const INFINITY: u16 = 0x7f80;
-    const ONE: u16 = 0x3f80;
-
-    #[inline(always)]
-    fn widen(bits: u16) -> f32 {
-        f32::from_bits(u32::from(bits) << 16)
-    }
-
-    #[inline(always)]
-    fn narrow(x: f32) -> u16 {
-        let bits = x.to_bits();
-        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
-        (if x.is_nan() { u32::from(Self::NAN) } else { rounded }) as u16
-    }
-
-    #[inline(always)]
-    fn cut(x: f32) -> u16 {
-        if x.is_nan() { Self::NAN } else { (x.to_bits() >> 16) as u16 }
-    }
 }
 
 /// The loop for a form.
@@ -137,9 +43,9 @@ macro_rules! halves {
     ($ty:expr, |$mode:ident, $($a:ident),*| $d:expr) => {
         match $ty {
             Type::F16 => $crate::alu::half::halves!(one Binary16, |$mode, $($a),*| $d),
-            Type::Bf16 => $crate::alu::half::halves!(one Bfloat, |$mode, $($a),*| $d),
+            Type::Bf16 => $crate::alu::half::halves!(one Bfloat16, |$mode, $($a),*| $d),
             Type::F16x2 => $crate::alu::half::halves!(two Binary16, |$mode, $($a),*| $d),
-            Type::Bf16x2 => $crate::alu::half::halves!(two Bfloat, |$mode, $($a),*| $d),
+            Type::Bf16x2 => $crate::alu::half::halves!(two Bfloat16, |$mode, $($a),*| $d),
             _ => return None,
         }
     };
@@ -198,9 +104,9 @@ fn min_max(ty: Type) -> Option<Kernels> {
     }
     Some(match ty {
         Type::F16 => ends!(one Binary16),
-        Type::Bf16 => ends!(one Bfloat),
+        Type::Bf16 => ends!(one Bfloat16),
         Type::F16x2 => ends!(two Binary16),
-        Type::Bf16x2 => ends!(two Bfloat),
+        Type::Bf16x2 => ends!(two Bfloat16),
         _ => return None,
     })
 }

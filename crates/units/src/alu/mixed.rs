@@ -5,13 +5,14 @@
 //! in one step as in two.
 
 use super::Kernels;
-use super::half::{Bfloat, Binary16, Half, flushed};
+use super::half::flushed;
 use super::mode::{Mode, moded};
 use super::single::{self, input, output};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Opcode;
 use softwarp_isa::instruction::Shape;
 use softwarp_num::Rounding;
+use softwarp_num::half::{Bfloat16, Binary16, Half};
 
 /// The loops with one of the half precisions.
 macro_rules! with {
@@ -54,7 +55,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
     };
     let kernels = match half {
         F16x2 => with!(Binary16, shape.opcode, widens),
-        _ => with!(Bfloat, shape.opcode, widens),
+        _ => with!(Bfloat16, shape.opcode, widens),
     };
     Some((kernels, Mode::of_words(shape).packed()))
 }
@@ -80,10 +81,7 @@ fn wide(f: impl Fn(u32) -> u32) -> u64 {
 fn narrow<H: Half>(a: u64, c: u64, mode: Mode, f: impl Fn(f32, f32) -> f32) -> u32 {
     let one = |n: u32| {
         let result = f(input(float(a, n), mode), input(float(c, n), mode));
-        let bits = H::cut(result);
-        // Toward zero, nothing finite is infinity.
-        let past = result.is_finite() && bits & 0x7fff == H::INFINITY;
-        u32::from(flushed::<H>(bits - u16::from(past), mode.ftz))
+        u32::from(flushed::<H>(H::truncate(result), mode.ftz))
     };
     one(0) | one(1) << 16
 }

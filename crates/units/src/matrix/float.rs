@@ -6,7 +6,7 @@
 //! - [`rules`] says for each unit and format how a sum is made,
 //! - [`number`] takes codes apart and puts results together,
 //! - [`exact`] follows the rules for any shape and format, in integers: what everything else is held against,
-//! - [`lanes`] gives the same bits for ordinary numbers, many sums at a time,
+//! - [`lanes`] gives the same bits for numbers inside the fast range, many sums at a time,
 //! - [`quick`] does so for matrices, and [`fragment`] for the registers of a warp, with [`wide`] where there is AVX-512,
 //! - [`panel`] does so for sixteen rows and many columns, sparse ones too, with [`wide_panel`] where there is AVX-512.
 
@@ -39,7 +39,7 @@ pub fn multiply(
     let done = match rule.order {
         Order::Together if scales.is_none() => quick::together(product, rule, a, b, c, d),
         Order::Halves => quick::halves(product, rule, a, b, c, d),
-        Order::Ordinary => quick::ordinary(product, a, b, c, d),
+        Order::Sequential => quick::sequential(product, a, b, c, d),
         _ => None,
     };
     if done.is_none() {

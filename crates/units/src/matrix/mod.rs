@@ -15,7 +15,7 @@ pub mod lines;
 pub mod registers;
 pub mod sparse;
 #[cfg(target_arch = "x86_64")]
-pub mod vectors;
+mod vectors;
 
 pub use float::multiply;
 

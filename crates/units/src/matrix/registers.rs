@@ -28,7 +28,7 @@ pub struct Operands<'a> {
 const COLUMNS: usize = 16;
 
 /// D = A·B + C, where every sixteen rows and eight columns are one element of `d`. Returns false if that is not done here, or
-/// the numbers are not ordinary: then D is not to be used.
+/// a number is outside the fast range: then D is not to be used.
 pub fn floats(product: &FloatProduct, operands: &Operands<'_>, d: &mut [Sums]) -> bool {
     let (rows, blocks) = (rows(product.m, operands), product.n / 8);
     let halves = rows / ROWS;

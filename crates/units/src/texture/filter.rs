@@ -18,6 +18,7 @@
 use super::format::{Channel, Format};
 use super::sampler::WHOLE;
 use crate::lanes::LANES;
+use softwarp_num::half::{Binary16, Half};
 
 /// A texel that takes part.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +50,7 @@ pub fn mean(format: Format, taps: &[Tap]) -> [u32; 4] {
         *result = match format.channel {
             Channel::F32 | Channel::U32 | Channel::S32 => single(groups(taps, n, |code| code, SINGLE)),
             Channel::F16 => {
-                let widen = |code| super::format::half_to_single(code as u16);
+                let widen = |code| Binary16::widen(code as u16).to_bits();
                 half(groups(taps, n, widen, HALF))
             }
             Channel::U8 | Channel::S8 | Channel::U16 | Channel::S16 => fraction(format.channel, weighted()),
@@ -300,7 +301,7 @@ mod tests {
 
     #[test]
     fn halves_give_halves() {
-        let half = |value: f32| u32::from(super::super::format::single_to_half(value));
+        let half = |value: f32| u32::from(Binary16::narrow(value));
         let mean = f32::from_bits(of("f16x1", &[(half(1.467_773_4), 128), (half(0.458_496_1), 128)]));
         assert_eq!(mean, 0.963_378_9);
     }

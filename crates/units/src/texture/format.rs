@@ -1,5 +1,7 @@
 //! What a texel is made of: one, two or four channels of one type, as CUDA's arrays have them.
 
+use softwarp_num::half::{Binary16, Half};
+
 /// The type of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // The names say it.
@@ -80,7 +82,7 @@ impl Channel {
             Channel::U16 => code as f32 / 65535.0,
             Channel::S8 => (f32::from(code as u8 as i8) / 127.0).max(-1.0),
             Channel::S16 => (f32::from(code as u16 as i16) / 32767.0).max(-1.0),
-            Channel::F16 => return half_to_single(code as u16),
+            Channel::F16 => return Binary16::widen(code as u16).to_bits(),
             Channel::U32 | Channel::S32 | Channel::F32 => return code,
         };
         value.to_bits()
@@ -103,7 +105,7 @@ impl Channel {
             Channel::U16 => fraction(0.0, 16),
             Channel::S8 => fraction(-1.0, 7) & 0xff,
             Channel::S16 => fraction(-1.0, 15) & 0xffff,
-            Channel::F16 => u32::from(cut_to_half(value)),
+            Channel::F16 => u32::from(truncated(value)),
             Channel::U32 | Channel::S32 | Channel::F32 => value.to_bits(),
         }
     }
@@ -149,48 +151,11 @@ impl std::fmt::Display for Format {
     }
 }
 
-/// A half as a single, exactly.
-#[inline(always)]
-pub fn half_to_single(code: u16) -> u32 {
-    let (sign, exponent, mantissa) = (u32::from(code >> 15) << 31, code >> 10 & 31, u32::from(code & 0x3ff));
-    match exponent {
-        31 => sign | 0x7f80_0000 | mantissa << 13,
-        0 => sign | (mantissa as f32 * f32::from_bits(0x3380_0000)).to_bits(),
-        _ => sign | (u32::from(exponent) + 112) << 23 | mantissa << 13,
-    }
-}
-
-/// A single as a half, towards zero: what is too large is the largest.
-#[inline]
-pub fn cut_to_half(value: f32) -> u16 {
+/// A single as a half, towards zero. A NaN keeps its sign and the upper bits of its payload.
+fn truncated(value: f32) -> u16 {
     let bits = value.to_bits();
-    let (sign, magnitude) = ((bits >> 16) as u16 & 0x8000, bits & 0x7fff_ffff);
-    sign | match magnitude {
-        0x7f80_0000.. => 0x7c00 | (magnitude >> 13 & 0x3ff) as u16,
-        0x4780_0000.. => 0x7bff,
-        0x3880_0000.. => ((magnitude - 0x3800_0000) >> 13) as u16,
-        _ => (f32::from_bits(magnitude) * 16_777_216.0) as u16,
-    }
-}
-
-/// A single as a half, to the nearest, ties to even.
-#[inline]
-pub fn single_to_half(value: f32) -> u16 {
-    let bits = value.to_bits();
-    let (sign, magnitude) = ((bits >> 16) as u16 & 0x8000, bits & 0x7fff_ffff);
-    if magnitude > 0x7f80_0000 {
-        return 0x7fff;
-    }
-    if magnitude >= 0x4780_0000 {
-        return sign | 0x7c00;
-    }
-    if magnitude < 0x3880_0000 {
-        // Subnormal: adding a half's smallest normal in units of its last place rounds as wanted.
-        let scaled = f32::from_bits(magnitude) + 0.5;
-        return sign | (scaled.to_bits() - 0x3f00_0000) as u16;
-    }
-    let rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
-    sign | ((rounded - 0x3800_0000) >> 13).min(0x7c00) as u16
+    let nan = (bits >> 16) as u16 & 0x8000 | 0x7c00 | (bits >> 13) as u16 & 0x3ff;
+    if value.is_nan() { nan } else { Binary16::truncate(value) }
 }
 
 #[cfg(test)]
@@ -209,17 +174,11 @@ mod tests {
     }
 
     #[test]
-    fn halves_go_to_singles_and_back() {
-        for code in 0..=u16::MAX {
-            let single = f32::from_bits(half_to_single(code));
-            if !single.is_nan() {
-                assert_eq!(single_to_half(single), code);
-            }
+    fn halves_are_cut_toward_zero_and_nans_keep_their_payload() {
+        for (value, code) in [(65519.996, 0x7bff), (1e9, 0x7bff), (f32::INFINITY, 0x7c00), (-6e-8, 0x8001)] {
+            assert_eq!(truncated(value), code, "{value}");
         }
-        assert_eq!(single_to_half(65519.996), 0x7bff);
-        assert_eq!(single_to_half(65520.0), 0x7c00);
-        assert_eq!(single_to_half(6e-8), 1);
-        assert_eq!(single_to_half(2e-8), 0);
+        assert_eq!(truncated(f32::from_bits(0xffc0_2000)), 0xfe01);
     }
 
     #[test]

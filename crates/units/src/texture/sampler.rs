@@ -278,6 +278,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use softwarp_num::splitmix::SplitMix64;
 
     #[test]
     fn normalized_coordinates_wrap_mirror_clamp_and_leave() {
@@ -324,12 +325,12 @@ mod tests {
 
     #[test]
     fn positions_are_what_wider_arithmetic_gives() {
-        let mut state = 1u32;
+        let mut random = SplitMix64::new(1);
         for n in 0..200_000 {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let word = random.next_u32();
             // All magnitudes that matter, then halves of 256ths and their neighbours.
-            let bits = if n % 2 == 0 { state & 0x8fff_ffff | 0x3000_0000 } else { state };
-            let near = ((state >> 12) as i32 - (1 << 19)) as f32 / 512.0;
+            let bits = if n % 2 == 0 { word & 0x8fff_ffff | 0x3000_0000 } else { word };
+            let near = ((word >> 12) as i32 - (1 << 19)) as f32 / 512.0;
             let near = [near, near.next_up(), near.next_down()][n % 3];
             for coordinate in [f32::from_bits(bits), near] {
                 let settled = f64::from(settled(coordinate));

@@ -137,16 +137,14 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use softwarp_num::splitmix::SplitMix64;
 
     #[test]
     fn blocks_never_overlap_and_all_room_comes_back() {
         let mut heap = Blocks::new(1 << 16, GAP);
         let mut live: Vec<(u64, u64)> = Vec::new();
-        let mut state = 1u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut generator = SplitMix64::new(1);
+        let mut random = |below: u64| generator.below(below as usize) as u64;
         let mut refused = 0;
         for _ in 0..20_000 {
             if random(5) < 3 || live.is_empty() {

@@ -208,14 +208,12 @@ mod tests {
     use super::super::sample::{Place, border};
     use super::super::sampler::Sampler;
     use super::*;
+    use softwarp_num::splitmix::SplitMix64;
 
     #[test]
     fn a_warp_at_once_gets_what_its_lanes_would() {
-        let mut state = 1u64;
-        let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) as u32
-        };
+        let mut generator = SplitMix64::new(1);
+        let mut random = || generator.next_u32() >> 1;
         for name in ["u8x4", "f32x1", "f32x2", "f32x4"] {
             let format = Format::parse(name).unwrap();
             let size = [13, 7, 1];

@@ -9,13 +9,13 @@ use super::{Env, Split, Warp};
 use crate::fault::{BadTexture, FaultKind, Tried, Trouble};
 use crate::memory::Spaces;
 use crate::texture::array::Level;
-use crate::texture::format::single_to_half;
 use crate::texture::query::answer;
 use crate::texture::sample::{Place, View};
 use crate::texture::sampler::{AddressMode, Sampler};
 use crate::texture::{Bound, Geometry, Source, Texture, Textures, fast, level};
 use softwarp_ir::Operands;
 use softwarp_ir::texture::{Detail, Handle, Lookup, Query, TextureOp, Values};
+use softwarp_num::half::{Binary16, Half};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// What is wrong with a handle, for the first lane that has it.
@@ -316,7 +316,7 @@ fn look(
 
 /// Writes what lookups gave. Everything is resident.
 fn finish(frame: &mut Frame, op: &Lookup, writes: &[u32], results: &[[u32; LANES]; 4], taking: u32) {
-    let half = |word: u32| u32::from(single_to_half(f32::from_bits(word)));
+    let half = |word: u32| u32::from(Binary16::narrow(f32::from_bits(word)));
     let count = match op.values {
         Values::Words => {
             writes.iter().zip(results).for_each(|(&d, row)| frame.set_row(d, *row, taking));

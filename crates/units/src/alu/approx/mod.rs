@@ -11,12 +11,13 @@ mod wide;
 pub(crate) use functions::{quotient_factors, reciprocal};
 
 use super::Kernels;
-use super::half::{Bfloat, Binary16, Half, halves};
+use super::half::halves;
 use super::lane::each;
 use super::mode::{Mode, moded};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
 use softwarp_isa::instruction::{Modifier, Opcode};
+use softwarp_num::half::{Bfloat16, Binary16, Half};
 
 /// The loop for a form.
 pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
@@ -33,10 +34,13 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         (Opcode::Cos, [Type::F32]) => moded!(|mode, a: f32| functions::cosine(a, mode.ftz)),
         (Opcode::Tanh, [Type::F32]) => each!(|a: f32| functions::tangent(a)),
         (Opcode::Tanh, &[ty]) => {
-            halves!(ty, |_mode, a| H::cut(f32::from_bits(functions::tangent(H::widen(a)))))
+            halves!(ty, |_mode, a| H::truncate_or_overflow(f32::from_bits(functions::tangent(H::widen(a)))))
         }
         (Opcode::Ex2, &[ty]) => {
-            halves!(ty, |mode, a| H::cut(f32::from_bits(functions::exponential(H::widen(a), mode.ftz))))
+            halves!(ty, |mode, a| H::truncate_or_overflow(f32::from_bits(functions::exponential(
+                H::widen(a),
+                mode.ftz
+            ))))
         }
         (Opcode::Rcp, [Type::F64]) => each!(|a: u64| wide::reciprocal(a)),
         (Opcode::Rsqrt, [Type::F64]) if shape.has(Modifier::Ftz) => each!(|a: u64| wide::reciprocal_root(a)),

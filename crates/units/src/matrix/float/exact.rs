@@ -40,7 +40,7 @@ pub fn multiply(
                     together(product, rule, products(&a[four.clone()], &b[four]), c)
                 }),
                 Order::Halves => halves(product, rule, a, b, c),
-                Order::Ordinary => ordinary(product, a, b, c),
+                Order::Sequential => sequential(product, a, b, c),
                 Order::Blocks { group } => {
                     let of_column = scales.map_or(Vec::new(), |scales| scale(scales.b, column));
                     let groups = a.chunks(group).zip(b.chunks(group)).enumerate().map(|(at, (a, b))| {
@@ -110,8 +110,8 @@ fn halves(product: &FloatProduct, rule: Rule, a: &[Number], b: &[Number], c: u32
     }
 }
 
-/// See [`Order::Ordinary`].
-fn ordinary(product: &FloatProduct, a: &[Number], b: &[Number], c: u32) -> u32 {
+/// See [`Order::Sequential`].
+fn sequential(product: &FloatProduct, a: &[Number], b: &[Number], c: u32) -> u32 {
     let c = f32::from_bits(widened(product.c, c));
     let value = |number: &Number| match *number {
         Number::Finite(x) => {

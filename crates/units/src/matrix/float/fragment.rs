@@ -5,11 +5,12 @@
 //! them.
 
 use super::exact::canonical;
-use super::lanes::{Addends, Factors, Words, half_of_sum, sums, value_of_half};
+use super::lanes::{Addends, Factors, Words, sums};
 use super::rules::{Order, Rule};
 use crate::lanes::LANES;
 #[cfg(target_arch = "x86_64")]
 use softwarp_num::Avx512;
+use softwarp_num::half::{Binary16, Half, f16_of_e4m3, f16_of_e5m2};
 use softwarp_num::{Format, Vectorise, vectorised, vectorised_rare};
 
 /// A register of all lanes.
@@ -25,7 +26,7 @@ impl Sums {
     pub const ZERO: Sums = Sums([[0; LANES]; 4]);
 }
 
-/// D = A·B + C of a warp. Returns false if the numbers are not ordinary: then D is not to be used, and
+/// D = A·B + C of a warp. Returns false if a number is outside the fast range: then D is not to be used, and
 /// [`super::multiply`] has the answer.
 ///
 /// Of every eight products (four of tf32), `a` has two registers and `b` one. C and D are of f32, or of f16 if `c` has
@@ -125,9 +126,7 @@ impl Vectorise for AddHalves<'_> {
         let mut row = [0; LANES];
         for (lane, word) in row.iter_mut().enumerate() {
             // Two roundings, to f32 and to f16, are one here: f32 has more than twice the bits.
-            let sum = |shift: u32| {
-                half_of_sum(value_of_half(self.0[lane] >> shift) + value_of_half(self.1[lane] >> shift))
-            };
+            let sum = |shift: u32| sum_of_halves(self.0[lane] >> shift, self.1[lane] >> shift);
             *word = sum(0) | sum(16) << 16;
         }
         row
@@ -153,28 +152,18 @@ impl Vectorise for Widen<'_> {
             for (word, into) in row.iter().zip(into) {
                 let [low, high] = [word >> self.shift & 0xff, word >> (self.shift + 8) & 0xff];
                 *into = match format {
-                    Format::E5m2 => low << 8 | high << 24,
-                    _ => widened(low) | widened(high) << 16,
+                    Format::E5m2 => f16_of_e5m2(low) | f16_of_e5m2(high) << 16,
+                    _ => f16_of_e4m3(low) | f16_of_e4m3(high) << 16,
                 };
             }
         }
     }
 }
 
-/// A number of e4m3 in f16.
+/// The sum of the f16 in the low halves of two words.
 #[inline(always)]
-pub fn widened(code: u32) -> u32 {
-    let magnitude = code & 0x7f;
-    let normal = (magnitude << 7) + (8 << 10);
-    // Subnormal numbers, 2^−9, twice, ..., are normal ones: those of f32, with fewer bits.
-    let subnormal = ((magnitude as i32 as f32).to_bits() >> 13).wrapping_sub((127 - 15 + 9) << 10);
-    let number = match magnitude {
-        0 => 0,
-        0x7f => 0x7e00,
-        _ if magnitude < 8 => subnormal,
-        _ => normal,
-    };
-    number | (code & 0x80) << 8
+fn sum_of_halves(a: u32, b: u32) -> u32 {
+    Binary16::narrow(Binary16::widen(a as u16) + Binary16::widen(b as u16)).into()
 }
 
 /// A product of `K` factors; `H` is how many numbers of B a lane has.
@@ -252,7 +241,7 @@ impl<const K: usize, const H: usize> Multiply<'_, K, H> {
                 }
             }
         }
-        a.ordinary() && b.ordinary() && addends.ordinary()
+        a.is_in_range() && b.is_in_range() && addends.is_in_range()
     }
 }
 

@@ -1,10 +1,10 @@
-//! Sums for many elements at once: the same bits as [`super::exact`] for ordinary numbers.
+//! Sums for many elements at once: the same bits as [`super::exact`] for numbers inside the fast range.
 //!
 //! A factor becomes its value in f32 and its exponent. The product of two values is exact, since no factor has more
 //! than 11 bits. Multiplied by the power of two that makes the sum's unit 1, it is cut by converting it to an integer;
 //! integers are added. No data decides a branch, so that these loops become vector instructions.
 //!
-//! **Invariant**: [`Factors`] and [`Addends`] hold ordinary numbers only: zeros, and those whose exponents lie in
+//! **Invariant**: [`Factors`] and [`Addends`] hold only numbers inside the fast range: zeros, and those whose exponents lie in
 //! `FACTORS` or `ADDENDS`. With these nothing leaves the range of f32, and [`sums`] may convert to integers
 //! without looking at what it converts; that is its `unsafe`.
 
@@ -14,12 +14,13 @@
 )]
 
 use super::rules::Rule;
+use softwarp_num::half::f16_of_magnitude;
 use std::ops::RangeInclusive;
 
-/// The exponents of ordinary factors.
+/// The exponents of factors inside the fast range.
 const FACTORS: RangeInclusive<i32> = -50..=50;
 
-/// The exponents of ordinary numbers that are added to products.
+/// The exponents inside the fast range of numbers that are added to products.
 const ADDENDS: RangeInclusive<i32> = -100..=100;
 
 /// The exponent of zero: whatever is added to it, no product's is less.
@@ -30,15 +31,15 @@ pub fn fits(rule: Rule, products: usize) -> bool {
     rule.fraction <= 25 && products <= 1 << (29 - rule.fraction)
 }
 
-/// Values and exponents of ordinary numbers, the columns of `K` vectors.
+/// Values and exponents of numbers inside the fast range, the columns of `K` vectors.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Parts<const N: usize, const K: usize> {
     values: [[f32; N]; K],
     /// Of subnormal numbers their format's least, of zeros [`OF_ZERO`].
     exponents: [[i32; N]; K],
-    /// Has [`STRANGE`] set if a number that was to be taken was not ordinary.
-    strange: [u32; N],
+    /// Has [`OUTSIDE`] set if a number that was to be taken is outside the fast range.
+    outside: [u32; N],
 }
 
 /// Factors of products.
@@ -70,11 +71,11 @@ pub enum Words {
     E5m2,
 }
 
-/// The bit that [`part`] sets for a number that is not ordinary.
-const STRANGE: u32 = 0x8000;
+/// The bit that [`part`] sets for a number outside the fast range.
+const OUTSIDE: u32 = 0x8000;
 
-/// A number: its value, its exponent, and [`STRANGE`] if it is not ordinary, among other bits. What is there instead of
-/// such a number is ordinary.
+/// A number: its value, its exponent, and [`OUTSIDE`] if it is outside the fast range, among other bits. What is there
+/// instead of such a number is inside.
 #[inline(always)]
 fn part(words: Words, word: u32, range: &RangeInclusive<i32>) -> (f32, i32, u32) {
     match words {
@@ -90,7 +91,7 @@ fn part(words: Words, word: u32, range: &RangeInclusive<i32>) -> (f32, i32, u32)
     }
 }
 
-/// A number of a format whose exponents are all ordinary: its bits of mantissa, its bias, the least magnitude that is
+/// A number of a format whose exponents are all inside the fast range: its bits of mantissa, its bias, the least magnitude that is
 /// no number.
 #[inline(always)]
 fn small(word: u32, mantissa: u32, bias: u32, above: u32) -> (f32, i32, u32) {
@@ -105,7 +106,7 @@ fn small(word: u32, mantissa: u32, bias: u32, above: u32) -> (f32, i32, u32) {
     let exponent = (magnitude >> mantissa).max(1) as i32 - bias as i32;
     let value = f32::from_bits(value | (word & sign) << sign.leading_zeros());
     // Infinity and NaN read as the numbers that would follow.
-    (value, if magnitude == 0 { OF_ZERO } else { exponent }, magnitude + (STRANGE - above))
+    (value, if magnitude == 0 { OF_ZERO } else { exponent }, magnitude + (OUTSIDE - above))
 }
 
 /// A number with f32's exponents.
@@ -114,28 +115,28 @@ fn large(word: u32, range: &RangeInclusive<i32>) -> (f32, i32, u32) {
     let exponent = (word >> 23 & 0xff) as i32 - 127;
     let within = (exponent - range.start()) as u32 <= (range.end() - range.start()) as u32;
     let value = if within { word } else { 0 };
-    let strange = if within | (word << 1 == 0) { 0 } else { STRANGE };
-    (f32::from_bits(value), if within { exponent } else { OF_ZERO }, strange)
+    let outside = if within | (word << 1 == 0) { 0 } else { OUTSIDE };
+    (f32::from_bits(value), if within { exponent } else { OF_ZERO }, outside)
 }
 
 impl<const N: usize, const K: usize> Parts<N, K> {
-    const ZERO: Parts<N, K> = Parts { values: [[0.0; N]; K], exponents: [[OF_ZERO; N]; K], strange: [0; N] };
+    const ZERO: Parts<N, K> = Parts { values: [[0.0; N]; K], exponents: [[OF_ZERO; N]; K], outside: [0; N] };
 
-    /// Takes numbers for one column; what is not ordinary is noted, and taken as something else.
+    /// Takes numbers for one column; what is outside the fast range is noted, and taken as something else.
     #[inline(always)]
     fn take(&mut self, column: usize, words: Words, from: &[u32; N], range: RangeInclusive<i32>) {
         let (values, exponents) = (&mut self.values[column], &mut self.exponents[column]);
         for lane in 0..N {
-            let (value, exponent, strange) = part(words, from[lane], &range);
+            let (value, exponent, outside) = part(words, from[lane], &range);
             values[lane] = value;
             exponents[lane] = exponent;
-            self.strange[lane] |= strange;
+            self.outside[lane] |= outside;
         }
     }
 
     #[inline(always)]
-    fn ordinary(&self) -> bool {
-        self.strange.iter().fold(0, |all, strange| all | strange) & STRANGE == 0
+    fn is_in_range(&self) -> bool {
+        self.outside.iter().fold(0, |all, outside| all | outside) & OUTSIDE == 0
     }
 }
 
@@ -143,16 +144,16 @@ impl<const N: usize, const K: usize> Factors<N, K> {
     /// Zeros.
     pub const ZERO: Factors<N, K> = Factors(Parts::ZERO);
 
-    /// Takes numbers for one column; those that are not ordinary as others.
+    /// Takes numbers for one column; those outside the fast range as others.
     #[inline(always)]
     pub fn take(&mut self, column: usize, words: Words, from: &[u32; N]) {
         self.0.take(column, words, from, FACTORS);
     }
 
-    /// Whether all that was taken was ordinary.
+    /// Whether all that was taken is inside the fast range.
     #[inline(always)]
-    pub fn ordinary(&self) -> bool {
-        self.0.ordinary()
+    pub fn is_in_range(&self) -> bool {
+        self.0.is_in_range()
     }
 }
 
@@ -160,16 +161,16 @@ impl<const N: usize> Addends<N> {
     /// Zeros.
     pub const ZERO: Addends<N> = Addends(Parts::ZERO);
 
-    /// Takes numbers; those that are not ordinary as others.
+    /// Takes numbers; those outside the fast range as others.
     #[inline(always)]
     pub fn take(&mut self, words: Words, from: &[u32; N]) {
         self.0.take(0, words, from, ADDENDS);
     }
 
-    /// Whether all that was taken was ordinary.
+    /// Whether all that was taken is inside the fast range.
     #[inline(always)]
-    pub fn ordinary(&self) -> bool {
-        self.0.ordinary()
+    pub fn is_in_range(&self) -> bool {
+        self.0.is_in_range()
     }
 }
 
@@ -241,7 +242,7 @@ fn to_f16(units: u32, unit: f32) -> u32 {
     let mask = (u32::MAX << 8) >> units.leading_zeros().min(31);
     let last = mask & mask.wrapping_neg();
     let kept = units & mask | if units & !mask != 0 { last } else { 0 };
-    half_of((kept as f32 * unit).to_bits())
+    f16_of_magnitude((kept as f32 * unit).to_bits())
 }
 
 /// The whole part of a number.
@@ -252,30 +253,4 @@ fn to_f16(units: u32, unit: f32) -> u32 {
 unsafe fn cut(units: f32) -> i32 {
     // SAFETY: an i32 holds it, as the caller says.
     unsafe { units.to_int_unchecked() }
-}
-
-/// A finite positive number of f32 rounded to nearest even to f16.
-#[inline(always)]
-fn half_of(code: u32) -> u32 {
-    // A subnormal result: in the sum with 0.5, f16's last bit is the last bit.
-    let low = (f32::from_bits(code) + 0.5).to_bits() - 0.5f32.to_bits();
-    let high = code.max(113 << 23) - (112 << 23);
-    let high = (high + 0xfff + (high >> 13 & 1)) >> 13;
-    if code < 113 << 23 { low } else { high.min(0x7c00) }
-}
-
-/// The value of the f16 in the low half of a word.
-#[inline(always)]
-pub fn value_of_half(word: u32) -> f32 {
-    let magnitude = word & 0x7fff;
-    let finite = small(word & 0xffff, 10, 15, 0x7c00).0;
-    let beyond = f32::from_bits((word & 0x8000) << 16 | 0xff << 23 | magnitude << 13);
-    if magnitude < 0x7c00 { finite } else { beyond }
-}
-
-/// A number of f32 rounded to nearest even to f16; NaN is 7fff.
-#[inline(always)]
-pub fn half_of_sum(x: f32) -> u32 {
-    let code = half_of(x.to_bits() & 0x7fff_ffff) | x.to_bits() >> 16 & 0x8000;
-    if x.is_nan() { 0x7fff } else { code }
 }

@@ -7,13 +7,14 @@
 
 #![allow(clippy::needless_range_loop, reason = "columns of arrays of rows")]
 
-use super::fragment::{Row, Sums, widened};
+use super::fragment::{Row, Sums};
 use super::lanes::{Addends, Factors, Words, sums};
 use super::rules::{Order, Rule};
 use crate::matrix::FloatProduct;
 use crate::matrix::lines::{Line, Places, ROWS};
 #[cfg(target_arch = "x86_64")]
 use softwarp_num::Avx512;
+use softwarp_num::half::f16_of_e4m3;
 use softwarp_num::{Avx2, Format, Vectorise};
 
 /// The most products of a sum: those of FP8.
@@ -36,7 +37,7 @@ pub struct Panel<'a> {
     pub places: Option<&'a Places>,
 }
 
-/// D = A·B + C. Returns false if that is not done here, or the numbers are not ordinary: then D is not to be used, and
+/// D = A·B + C. Returns false if that is not done here, or a number is outside the fast range: then D is not to be used, and
 /// [`super::multiply`] has the answer.
 ///
 /// `c` has four registers for every eight columns, or two of f16, and nothing if C is zero; D the same number in each
@@ -167,7 +168,7 @@ impl<const K: usize> Vectorise for Loops<'_, K> {
                 }
             }
         }
-        addends.ordinary() && columns.ordinary() && rows.iter().all(Factors::ordinary)
+        addends.is_in_range() && columns.is_in_range() && rows.iter().all(Factors::is_in_range)
     }
 }
 
@@ -185,7 +186,7 @@ fn taken<const N: usize, const K: usize>(
         Format::Bf16 => into.take(at, Words::Bf16, &codes),
         Format::Tf32 => into.take(at, Words::Tf32, &codes),
         Format::E5m2 => into.take(at, Words::E5m2, &codes),
-        _ if rule.order == Order::Halves => into.take(at, Words::F16, &codes.map(widened)),
+        _ if rule.order == Order::Halves => into.take(at, Words::F16, &codes.map(f16_of_e4m3)),
         _ => into.take(at, Words::E4m3, &codes),
     }
 }

@@ -1,13 +1,13 @@
-//! Products of matrices of ordinary numbers, sixteen columns at a time: the same bits as [`super::exact`].
+//! Products of matrices of numbers inside the fast range, sixteen columns at a time: the same bits as [`super::exact`].
 //!
 //! What is infinite, not a number, or so large or small that f32 could not hold a product, is left to `exact`: the
 //! functions here then return `None`.
 
 use super::exact::{canonical, half};
-use super::fragment::widened;
-use super::lanes::{Addends, Factors, Words, fits, half_of_sum, sums, value_of_half};
+use super::lanes::{Addends, Factors, Words, fits, sums};
 use super::rules::Rule;
 use crate::matrix::FloatProduct;
+use softwarp_num::half::{Binary16, Half, f16_of_e4m3, f16_of_e5m2};
 use softwarp_num::{Avx2, Avx512, Format, Vectorise, vectorised};
 
 /// How many columns are worked on together.
@@ -108,8 +108,8 @@ impl<const K: usize> Vectorise for Together<'_, K> {
                 d.copy_from_slice(&codes[..d.len()]);
             }
         }
-        let ordinary = a.ordinary() && addends.ordinary() && b.iter().all(Factors::ordinary);
-        ordinary.then_some(())
+        let in_range = a.is_in_range() && addends.is_in_range() && b.iter().all(Factors::is_in_range);
+        in_range.then_some(())
     }
 }
 
@@ -144,8 +144,8 @@ pub fn halves(
         let from = if first { 0 } else { 2 };
         let pairs = codes.chunks_exact(4).flat_map(|four| &four[from..from + 2]);
         match format {
-            Format::E5m2 => pairs.map(|code| (code & 0xff) << 8).collect(),
-            _ => pairs.map(|code| widened(*code)).collect(),
+            Format::E5m2 => pairs.map(|code| f16_of_e5m2(*code)).collect(),
+            _ => pairs.map(|code| f16_of_e4m3(*code)).collect(),
         }
     };
     if k == 0 || k % 4 != 0 {
@@ -164,13 +164,13 @@ pub fn halves(
     Some(())
 }
 
-/// See [`super::rules::Order::Ordinary`].
-pub fn ordinary(product: &FloatProduct, a: &[u32], b: &[u32], c: &[u32], d: &mut [u32]) -> Option<()> {
+/// See [`super::rules::Order::Sequential`].
+pub fn sequential(product: &FloatProduct, a: &[u32], b: &[u32], c: &[u32], d: &mut [u32]) -> Option<()> {
     let fits = product.a == Format::F16 && product.b == Format::F16 && (product.n, product.k) == (8, 4);
-    fits.then(|| vectorised(Ordinary { product, a, b, c, d }))
+    fits.then(|| vectorised(Sequential { product, a, b, c, d }))
 }
 
-struct Ordinary<'a> {
+struct Sequential<'a> {
     product: &'a FloatProduct,
     a: &'a [u32],
     b: &'a [u32],
@@ -178,7 +178,7 @@ struct Ordinary<'a> {
     d: &'a mut [u32],
 }
 
-impl Vectorise for Ordinary<'_> {
+impl Vectorise for Sequential<'_> {
     type Output = ();
 
     /// Eight columns beside each other.
@@ -186,22 +186,22 @@ impl Vectorise for Ordinary<'_> {
     fn run(self) {
         let mut b = [[0.0; 8]; 4];
         for (column, codes) in self.b.chunks_exact(4).enumerate().take(8) {
-            b.iter_mut().zip(codes).for_each(|(b, &code)| b[column] = value_of_half(code));
+            b.iter_mut().zip(codes).for_each(|(b, &code)| b[column] = Binary16::widen(code as u16));
         }
         let widen = |code: u32| match self.product.c {
-            Format::F16 => value_of_half(code),
+            Format::F16 => Binary16::widen(code as u16),
             _ => f32::from_bits(code),
         };
         let rows = self.a.as_chunks::<4>().0.iter();
         for ((a, c), d) in rows.zip(self.c.as_chunks::<8>().0).zip(self.d.as_chunks_mut::<8>().0) {
-            let a = a.map(value_of_half);
+            let a = a.map(|code| Binary16::widen(code as u16));
             for column in 0..8 {
                 let b = [b[0][column], b[1][column], b[2][column], b[3][column]];
                 let c = widen(c[column]);
                 d[column] = match self.product.d {
                     Format::F16 => {
                         let pair = |at: usize| a[at + 1].mul_add(b[at + 1], a[at] * b[at]);
-                        half_of_sum(c + pair(0) + pair(2))
+                        Binary16::narrow(c + pair(0) + pair(2)).into()
                     }
                     _ => {
                         let sum = a.iter().zip(b).fold(0.0, |sum: f32, (a, b)| a.mul_add(b, sum));

@@ -18,7 +18,7 @@ pub enum Order {
     Halves,
     /// Without tensor cores, in f32, every operation rounded to nearest. For results in f32: fused, in the order of
     /// `k` from zero, then C is added. For f16: C, plus the first two products, plus the last two.
-    Ordinary,
+    Sequential,
     /// Products are added exactly in groups of that many, and multiplied by the group's scales; C and the groups are
     /// one sum.
     Blocks {
@@ -57,7 +57,7 @@ impl Rule {
             (Unit::Mma, ..) if eight && product.scale.is_none() => (Order::Halves, 25, 23),
             // `wmma.m16n16k8`; `mma.m16n8k8` is one sum.
             (Unit::Mma, [Format::Tf32, _], 8) if product.n == 16 => (Order::Fours, 25, 23),
-            (Unit::Mma, [Format::F16, Format::F16], 4) => (Order::Ordinary, 25, 23),
+            (Unit::Mma, [Format::F16, Format::F16], 4) => (Order::Sequential, 25, 23),
             // From documents:
             (Unit::Mma, [Format::E2m1, Format::E2m1], 64) if product.scale.is_some() => {
                 (Order::Blocks { group: 16 }, 35, 23)

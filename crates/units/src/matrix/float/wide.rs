@@ -1,4 +1,4 @@
-//! What [`super::fragment`] does, in AVX-512: the same bits for ordinary numbers.
+//! What [`super::fragment`] does, in AVX-512: the same bits for numbers inside the fast range.
 //!
 //! It works as [`super::lanes`] does, in an order that the registers of a warp already have. A word of B holds the
 //! factors of two steps of `k` for one column; sixteen lanes are eight columns by two steps, the partial sums of even
@@ -91,7 +91,7 @@ const F16: bool = true;
 /// Factors of bf16.
 const BF16: bool = false;
 
-/// The exponent field in f32 of the least ordinary addend, 2^−100.
+/// The exponent field in f32 of the least addend inside the fast range, 2^−100.
 const LEAST: i32 = 27;
 /// That of the first beyond: 2^101.
 const BEYOND: i32 = 228;
@@ -110,7 +110,7 @@ fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
     c: [&Row; C],
     d: &mut Sums,
 ) -> bool {
-    let mut strange = 0;
+    let mut outside = 0;
 
     let by_columns = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     let mut of_b = [_mm512_setzero_si512(); EIGHTS];
@@ -119,7 +119,7 @@ fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
         let [low, high] = load(b[eight]);
         let (exponents, odd) = exponents::<HALF>(low, high);
         of_b[eight] = _mm512_permutexvar_epi64(by_columns, exponents);
-        strange |= odd;
+        outside |= odd;
         for half in 0..2 {
             // Two words of all columns.
             let column = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
@@ -139,7 +139,7 @@ fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
             let [low, high] = load(a[eight][side]);
             let (exponents, odd) = exponents::<HALF>(low, high);
             of_a.0[eight][side] = quads(exponents);
-            strange |= odd;
+            outside |= odd;
             for (at, half) in [low, high].into_iter().enumerate() {
                 let pair = [_mm512_castsi512_si256(half), _mm512_extracti64x4_epi64::<1>(half)];
                 for (rows, codes) in pair.into_iter().enumerate() {
@@ -166,7 +166,7 @@ fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
                 };
                 let magnitude = _mm512_and_si512(c, _mm512_set1_epi32(i32::MAX));
                 most = _mm512_max_epu32(most, magnitude);
-                // Zero is ordinary, and becomes the largest.
+                // Zero is inside the fast range, and becomes the largest.
                 least = _mm512_min_epu32(least, _mm512_sub_epi32(magnitude, _mm512_set1_epi32(1)));
 
                 // The order in which packing has left rows.
@@ -219,11 +219,11 @@ fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
             }
         }
     }
-    let ordinary = _mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(BEYOND << 23))
+    let in_range = _mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(BEYOND << 23))
         | _mm512_cmplt_epu32_mask(least, _mm512_set1_epi32((LEAST << 23) - 1))
         | _mm512_movepi32_mask(overflow)
         == 0;
-    ordinary && strange == 0
+    in_range && outside == 0
 }
 
 /// Words of 64 bits that lie as vectors do.
@@ -288,13 +288,13 @@ fn values<const HALF: bool>(codes: __m256i) -> __m512 {
     }
 }
 
-/// In the middle of bf16's ordinary exponents, which are −50 to 34: a byte holds the sum of two less this, and less
+/// In the middle of bf16's exponents inside the fast range, which are −50 to 34: a byte holds the sum of two less this, and less
 /// still if one is of zero.
 const CENTRE: i32 = -8;
 /// The distance of the least and the greatest from it.
 const REACH: i32 = 42;
 
-/// The exponents of 64 factors in bytes, and which of them are not ordinary. A byte of f16 is the exponent's field, one
+/// The exponents of 64 factors in bytes, and which of them are outside the fast range. A byte of f16 is the exponent's field, one
 /// of bf16 the exponent less [`CENTRE`], that of zero the least byte. Of each 128 bits, those of `low` come first.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
@@ -304,14 +304,14 @@ fn exponents<const HALF: bool>(low: __m512i, high: __m512i) -> (__m512i, u64) {
     let of_zero = _mm512_set1_epi8(i8::MIN);
     match HALF {
         F16 => {
-            let strange = _mm512_cmpeq_epi8_mask(fields, _mm512_set1_epi8(31));
-            (_mm512_mask_mov_epi8(fields, zero, of_zero), strange)
+            let outside = _mm512_cmpeq_epi8_mask(fields, _mm512_set1_epi8(31));
+            (_mm512_mask_mov_epi8(fields, zero, of_zero), outside)
         }
         BF16 => {
             let exponents = _mm512_sub_epi8(fields, _mm512_set1_epi8((127 + CENTRE) as i8));
             let distance = _mm512_add_epi8(exponents, _mm512_set1_epi8(REACH as i8));
-            let strange = _mm512_cmpgt_epu8_mask(distance, _mm512_set1_epi8(2 * REACH as i8));
-            (_mm512_mask_mov_epi8(exponents, zero, of_zero), strange & !zero)
+            let outside = _mm512_cmpgt_epu8_mask(distance, _mm512_set1_epi8(2 * REACH as i8));
+            (_mm512_mask_mov_epi8(exponents, zero, of_zero), outside & !zero)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What [`super::panel`] does, in AVX-512: the same bits as [`super::exact`] for ordinary numbers.
+//! What [`super::panel`] does, in AVX-512: the same bits as [`super::exact`] for numbers inside the fast range.
 //!
 //! A vector is a row of sixteen columns of D. Columns of B are decoded to f32 and turned over, so that an element of A,
 //! read from memory into all lanes, meets sixteen of them; multiply, scale, cut, add is all that a product takes then
@@ -22,11 +22,11 @@ use crate::matrix::vectors::{self, ORDER, WIDTH};
 use softwarp_num::{Avx512, Format};
 use std::arch::x86_64::*;
 
-/// The exponent field in f32 of the least ordinary addend, 2^−100.
+/// The exponent field in f32 of the least addend inside the fast range, 2^−100.
 const LEAST: i32 = 27;
 /// That of the first beyond: 2^101.
 const BEYOND: i32 = 228;
-/// The fields of the least and the greatest ordinary factor: 2^−50 and 2^34.
+/// The fields of the least and the greatest factor inside the fast range: 2^−50 and 2^34.
 const FACTORS: [i32; 2] = [77, 161];
 /// Twice the least of them.
 const PRODUCT: i32 = FACTORS[0] * 2 - 127;
@@ -81,7 +81,7 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
 ) -> bool {
     let mut left =
         Left::<K, D> { exponents: [[0; D]; ROWS], values: [[0.0; K]; ROWS], places: [[0; K]; ROWS] };
-    let mut strange = take_rows(&mut left, panel);
+    let mut outside = take_rows(&mut left, panel);
     let mut right = Right::<D> { exponents: [_mm512_setzero_si512(); 16], values: [_mm512_setzero_ps(); D] };
     let (mut most, mut least) = (_mm512_setzero_si512(), _mm512_set1_epi32(-1));
     let mut overflow = _mm512_setzero_si512();
@@ -89,7 +89,7 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
     let fraction = fraction as i32;
     let kept = _mm512_set1_epi32(-1 << (23 - mantissa));
     for (tile, d) in d.chunks_mut(2).enumerate() {
-        strange |= take_columns::<D, NARROW>(&mut right, panel, tile);
+        outside |= take_columns::<D, NARROW>(&mut right, panel, tile);
         for four in 0..ROWS / 4 {
             let addends = load::<NARROW>(c, tile, four);
             let mut results = [_mm512_setzero_si512(); 4];
@@ -97,7 +97,7 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
                 let (row, c) = (four * 4 + below, addends[below]);
                 let magnitude = _mm512_and_si512(c, _mm512_set1_epi32(i32::MAX));
                 most = _mm512_max_epu32(most, magnitude);
-                // Zero is ordinary, and becomes the largest.
+                // Zero is inside the fast range, and becomes the largest.
                 least = _mm512_min_epu32(least, _mm512_sub_epi32(magnitude, _mm512_set1_epi32(1)));
 
                 // As fields of f32.
@@ -149,18 +149,18 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
             store::<NARROW>(d, four, results);
         }
     }
-    let ordinary = _mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(BEYOND << 23))
+    let in_range = _mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(BEYOND << 23))
         | _mm512_cmplt_epu32_mask(least, _mm512_set1_epi32((LEAST << 23) - 1))
         | _mm512_movepi32_mask(overflow)
         == 0;
-    ordinary && strange == 0
+    in_range && outside == 0
 }
 
-/// Takes A; gives which of its elements are not ordinary.
+/// Takes A; gives which of its elements are outside the fast range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn take_rows<const K: usize, const D: usize>(left: &mut Left<K, D>, panel: &Panel<'_>) -> u64 {
-    let mut strange = 0;
+    let mut outside = 0;
     for row in 0..ROWS {
         for (chunk, from) in (0..K).step_by(WIDTH).enumerate() {
             let values = decode(panel.product.a, &panel.a[row], chunk);
@@ -171,7 +171,7 @@ fn take_rows<const K: usize, const D: usize>(left: &mut Left<K, D>, panel: &Pane
                 relative(panel.product.a, panel.rule, _mm512_shuffle_epi8(field, four));
             let exponents = _mm512_add_epi8(distance, _mm512_set1_epi8(MORE as i8));
             let exponents = _mm512_maskz_mov_epi8(!zero, exponents);
-            strange |= odd;
+            outside |= odd;
             let count = (K - from).min(WIDTH);
             let lanes = floats_of(values);
             left.values[row][from..][..count].copy_from_slice(&lanes[..count]);
@@ -189,10 +189,10 @@ fn take_rows<const K: usize, const D: usize>(left: &mut Left<K, D>, panel: &Pane
             }
         }
     }
-    strange
+    outside
 }
 
-/// Takes the columns of a vector; gives which of their elements are not ordinary.
+/// Takes the columns of a vector; gives which of their elements are outside the fast range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn take_columns<const D: usize, const NARROW: bool>(
@@ -200,7 +200,7 @@ fn take_columns<const D: usize, const NARROW: bool>(
     panel: &Panel<'_>,
     tile: usize,
 ) -> u64 {
-    let mut strange = 0;
+    let mut outside = 0;
     for (chunk, from) in (0..D).step_by(WIDTH).enumerate() {
         let mut lines = [_mm512_setzero_si512(); WIDTH];
         for (at, line) in lines.iter_mut().enumerate() {
@@ -224,10 +224,10 @@ fn take_columns<const D: usize, const NARROW: bool>(
             let greatest = _mm512_set1_epi8((FACTORS[1] - FACTORS[0]) as i8);
             let exponents = _mm512_sub_epi8(greatest, distance);
             right.exponents[from / 4 + quarter] = _mm512_mask_mov_epi8(exponents, zero, _mm512_set1_epi8(-1));
-            strange |= odd;
+            outside |= odd;
         }
     }
-    strange
+    outside
 }
 
 /// Sixteen elements of a line.
@@ -270,7 +270,7 @@ fn decode(format: Format, line: &Line, chunk: usize) -> __m512 {
     }
 }
 
-/// By how much fields in f32 are more than the least ordinary one; which are of zeros; which are not ordinary.
+/// By how much fields in f32 are more than the least one inside the fast range; which are of zeros; which are outside the fast range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn relative(format: Format, rule: Rule, fields: __m512i) -> (__m512i, u64, u64) {
