@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use softwarp_syntax::{Module, format, json, parse};
+use softwarp_syntax::{Module, Tree, format, parse};
 
 fn shape(source: &str, module: &Module) -> Value {
     fn forget_places(value: &mut Value) {
@@ -16,7 +16,7 @@ fn shape(source: &str, module: &Module) -> Value {
             _ => {}
         }
     }
-    let mut tree = serde_json::from_str(&json(source, module)).expect("valid JSON");
+    let mut tree = serde_json::to_value(Tree::new(source, module)).expect("a tree");
     forget_places(&mut tree);
     tree
 }

@@ -143,7 +143,7 @@ fuzz_target!(|data: &[u8]| {
                 }
                 Err(_) => return,
             },
-            Err(LoadError::Invalid(found)) => found.iter().map(|(_, it)| it.span.start as usize).collect(),
+            Err(LoadError::Invalid(found)) => found.iter().map(|(_, it)| it.span().start as usize).collect(),
             Err(_) => return,
         };
         let mut dropped = false;

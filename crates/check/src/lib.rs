@@ -69,6 +69,6 @@ pub fn evaluate(module: &Module, root: ExprId, source: &str) -> (Option<constant
     let options = Options::default();
     let mut context = Context::new(module, source, options, header::assumed(options));
     let value = constant::evaluate_initial(&mut context, root);
-    context.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    context.diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
     (value, context.diagnostics)
 }

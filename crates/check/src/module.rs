@@ -32,7 +32,7 @@ pub fn check(context: &mut Context<'_>, memory: &mut Memory) {
         }
     }
     limits::check(context);
-    context.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    context.diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
 }
 
 /// Judges a function: its head, its body, and what the assembler notices at the body's end.

@@ -84,7 +84,7 @@ fn judge(case: &Case) -> (Outcome, Vec<(u64, String)>) {
         .iter()
         .chain(&checked)
         .filter(|found| found.severity() == Severity::Error)
-        .map(|found| (lines.line(found.span.start).into(), format!("{} {}", found.code, found.message)))
+        .map(|found| (lines.line(found.span().start).into(), format!("{} {}", found.code, found.message)))
         .collect();
     let theirs: Vec<u64> = case.errors.iter().filter_map(|(line, _)| *line).collect();
     let outcome = match (ours.is_empty(), case.ok) {

@@ -12,7 +12,7 @@ fn lines(version: &str, module: &str) -> Vec<u32> {
     let lines = Lines::new(&text);
     let found = parsed.diagnostics.iter().chain(&checked);
     let errors = found.filter(|found| found.severity() == Severity::Error);
-    let mut errors: Vec<u32> = errors.map(|error| lines.line(error.span.start)).collect();
+    let mut errors: Vec<u32> = errors.map(|error| lines.line(error.span().start)).collect();
     errors.dedup();
     errors
 }

@@ -22,7 +22,10 @@ fn refused(before: &str, instructions: &[&str], after: &str, arch: Target) -> BT
     let checked = check(&parsed.module, &ptx, Options { arch: Some(arch), ..Options::default() });
     let errors =
         parsed.diagnostics.iter().chain(&checked).filter(|found| found.severity() == Severity::Error);
-    errors.filter_map(|found| lines.line(found.span.start).checked_sub(first)).map(|at| at as usize).collect()
+    errors
+        .filter_map(|found| lines.line(found.span().start).checked_sub(first))
+        .map(|at| at as usize)
+        .collect()
 }
 
 #[test]

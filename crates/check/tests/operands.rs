@@ -195,7 +195,7 @@ fn verdicts_and_lines_agree_with_the_assembler() {
         let lines = Lines::new(ptx);
         let found = parsed.diagnostics.iter().chain(&checked);
         let found = found.filter(|found| found.severity() == Severity::Error);
-        let ours: Vec<u64> = found.map(|found| lines.line(found.span.start).into()).collect();
+        let ours: Vec<u64> = found.map(|found| lines.line(found.span().start).into()).collect();
         let theirs = row["errors"].as_array().into_iter().flatten();
         let theirs: Vec<u64> = theirs.filter_map(|error| error[0].as_u64()).collect();
         let same_line = theirs.is_empty() || theirs.iter().any(|line| ours.contains(line));

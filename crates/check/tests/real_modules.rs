@@ -31,7 +31,7 @@ fn errors(real: &Real, diagnostics: &[Diagnostic]) -> Vec<String> {
     let lines = Lines::new(&real.ptx);
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity() == Severity::Error);
     let in_words = |diagnostic: &Diagnostic| {
-        let at = lines.position(&real.ptx, diagnostic.span.start);
+        let at = lines.position(&real.ptx, diagnostic.span().start);
         let text = real.ptx.lines().nth(at.line as usize - 1).unwrap_or("").trim();
         format!(
             "{}:{}:{}: {} {}: {text:.200}",

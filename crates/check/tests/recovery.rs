@@ -8,10 +8,10 @@ fn found(ptx: &str, severity: Severity) -> Vec<(u32, &'static str)> {
     let parsed = parse(ptx);
     let mut all: Vec<Diagnostic> = parsed.diagnostics.clone();
     all.extend(check(&parsed.module, ptx, Options::default()));
-    all.sort_by_key(|diagnostic| diagnostic.span.start);
+    all.sort_by_key(|diagnostic| diagnostic.span().start);
     let lines = Lines::new(ptx);
     let of_severity = all.iter().filter(|diagnostic| diagnostic.severity() == severity);
-    of_severity.map(|diagnostic| (lines.line(diagnostic.span.start), diagnostic.code.0)).collect()
+    of_severity.map(|diagnostic| (lines.line(diagnostic.span().start), diagnostic.code.0)).collect()
 }
 
 fn errors(ptx: &str) -> Vec<(u32, &'static str)> {

@@ -137,7 +137,7 @@ impl Snippet {
         let all = parsed.diagnostics.iter().chain(&checked);
         all.map(|found| {
             let message = format!("{} {}", found.code, found.message);
-            (found.severity(), line(found.span.start), message)
+            (found.severity(), line(found.span().start), message)
         })
         .collect()
     }

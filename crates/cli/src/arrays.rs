@@ -12,9 +12,10 @@ use std::fmt;
 pub use softwarp::num::slice::{convert_packed, packed_len};
 
 /// Why an array cannot be converted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArrayError {
     /// Its elements are not of the type wanted.
+    #[error("the array holds {found}, and {wanted} is wanted")]
     DType {
         /// What it has.
         found: DType,
@@ -22,10 +23,13 @@ pub enum ArrayError {
         wanted: String,
     },
     /// Its bytes are in the wrong order.
+    #[error("the array is big-endian ({0}); save x.astype(x.dtype.newbyteorder('<')) instead")]
     BigEndian(DType),
     /// Its axes are in the wrong order.
+    #[error("the array is in Fortran order; save numpy.ascontiguousarray(x) instead")]
     FortranOrder,
     /// The last axis does not divide into registers.
+    #[error("the last axis has {axis} elements, which do not divide into registers of {lanes}")]
     Lanes {
         /// Elements along the last axis.
         axis: usize,
@@ -33,6 +37,7 @@ pub enum ArrayError {
         lanes: usize,
     },
     /// It has not the shape of the array it goes with.
+    #[error("the shape is {}, and {} is wanted", Shape(found), Shape(wanted))]
     Shape {
         /// What it has.
         found: Vec<usize>,
@@ -40,34 +45,9 @@ pub enum ArrayError {
         wanted: Vec<usize>,
     },
     /// Too large to count.
+    #[error("the array is too large")]
     TooLarge,
 }
-
-impl fmt::Display for ArrayError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ArrayError::DType { found, wanted } => {
-                write!(f, "the array holds {found}, and {wanted} is wanted")
-            }
-            ArrayError::BigEndian(dtype) => write!(
-                f,
-                "the array is big-endian ({dtype}); save x.astype(x.dtype.newbyteorder('<')) instead"
-            ),
-            ArrayError::FortranOrder => {
-                write!(f, "the array is in Fortran order; save numpy.ascontiguousarray(x) instead")
-            }
-            ArrayError::Lanes { axis, lanes } => {
-                write!(f, "the last axis has {axis} elements, which do not divide into registers of {lanes}")
-            }
-            ArrayError::Shape { found, wanted } => {
-                write!(f, "the shape is {}, and {} is wanted", Shape(found), Shape(wanted))
-            }
-            ArrayError::TooLarge => write!(f, "the array is too large"),
-        }
-    }
-}
-
-impl std::error::Error for ArrayError {}
 
 /// A shape as Python writes it.
 struct Shape<'a>(&'a [usize]);

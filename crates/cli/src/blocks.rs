@@ -10,28 +10,18 @@ use crate::npz::{Archive, NpzError};
 use softwarp::num::Format;
 use softwarp::num::block::{BlockFormat, Quantized, dequantize};
 use softwarp::num::slice::packed_len;
-use std::fmt;
 use std::io::{Read, Seek};
 
 /// Why a file holds no block-scaled array.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum BlocksError {
     /// The archive, or an array in it, cannot be read.
+    #[error(transparent)]
     Npz(NpzError),
     /// An array is not what it must be.
+    #[error("array `{0}`: {1}")]
     Array(&'static str, String),
 }
-
-impl fmt::Display for BlocksError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BlocksError::Npz(error) => write!(f, "{error}"),
-            BlocksError::Array(name, why) => write!(f, "array `{name}`: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for BlocksError {}
 
 /// Whether a format has a scale for the whole tensor besides those of its blocks.
 pub fn has_tensor_scale(format: BlockFormat) -> bool {

@@ -1,16 +1,17 @@
 //! Every code that a diagnostic of the command line can have: those of the library, and those of map files.
 
 use crate::tensors;
-use softwarp::codes::of_tensor_maps;
-use softwarp::syntax::Explained;
-use std::sync::LazyLock;
-
-static MAP_FILES: LazyLock<Vec<Explained>> = LazyLock::new(|| of_tensor_maps(tensors::CODES));
+use softwarp::diagnostic::{Code, Explained};
 
 /// All of them, in order.
 pub fn all() -> Vec<&'static Explained> {
     let mut all = softwarp::codes::all();
-    all.extend(MAP_FILES.iter());
+    all.extend(tensors::CODES);
     all.sort_by_key(|row| row.code);
     all
+}
+
+/// The rule behind a code, in one line.
+pub fn title(code: Code) -> &'static str {
+    all().iter().find(|row| row.code == code).map_or("", |row| row.title)
 }

@@ -5,7 +5,6 @@
 //! refused behind it; devices without an end, such as `/dev/zero`, are not read at all. [`confined`] keeps what a file
 //! refers to within that file's folder. [`Lines`] bounds lines and the result of decompression.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Seek};
 use std::path::{Component, Path, PathBuf};
@@ -23,53 +22,34 @@ pub const MOST_DATA: u64 = 4 << 30;
 pub const MOST_LINES: u64 = 4 << 30;
 
 /// Why a file is not read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The system refuses.
-    Io(io::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
     /// It is longer than it may be.
+    #[error("it is longer than {}, the most that is read; --max-input raises that", bytes(*limit))]
     TooLong {
         /// The most bytes that are read.
         limit: u64,
     },
     /// It is a device that has no end.
+    #[error("it is a device, which may have no end")]
     Device,
     /// It is no regular file.
+    #[error("it is not a regular file")]
     Irregular,
     /// It lies outside of the folder that it is confined to.
+    #[error("`{}` lies outside of the file's folder; --allow-paths reads it", shown(name))]
     Outside {
         /// As the file that refers to it has it.
         name: String,
     },
 }
 
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            InputError::Io(error) => write!(f, "{error}"),
-            InputError::TooLong { limit } => {
-                write!(
-                    f,
-                    "it is longer than {}, the most that is read; --max-input raises that",
-                    bytes(*limit)
-                )
-            }
-            InputError::Device => write!(f, "it is a device, which may have no end"),
-            InputError::Irregular => write!(f, "it is not a regular file"),
-            InputError::Outside { name } => {
-                let name: String = name.chars().take(80).flat_map(char::escape_debug).collect();
-                write!(f, "`{name}` lies outside of the file's folder; --allow-paths reads it")
-            }
-        }
-    }
-}
-
-impl std::error::Error for InputError {}
-
-impl From<io::Error> for InputError {
-    fn from(error: io::Error) -> InputError {
-        InputError::Io(error)
-    }
+/// The beginning of a name, on one line.
+fn shown(name: &str) -> String {
+    name.chars().take(80).flat_map(char::escape_debug).collect()
 }
 
 /// "4 GiB", "1000 bytes"

@@ -8,7 +8,7 @@
 //! - Numbers: [`literal`] reads and writes them as text, [`explain`] says what a conversion did and why.
 //! - Kernels: [`run`] has launch files and what a launch came to, [`verify`] replays recorded results.
 //! - Pictures and tables: [`layout`] shows a memory layout, [`tensors`] tensor maps and copies, [`render`] diagnostics,
-//!   [`columns`] tables, [`xml`] escapes text.
+//!   [`columns`] tables, [`svg`] elements of drawings.
 //!
 //! The crate is a library so that the binary and the tests share one compilation. Programs in Rust use [`softwarp`]
 //! instead; this interface may change with any version.
@@ -40,8 +40,8 @@ pub mod npy;
 pub mod npz;
 pub mod render;
 pub mod run;
+pub mod svg;
 pub mod tensors;
 pub mod verify;
-pub mod xml;
 
 pub use commands::main;

@@ -6,7 +6,6 @@
 
 use softwarp::num::{Format, Kind, Rounding, Saturation};
 use std::cmp::Ordering;
-use std::fmt;
 
 /// The code that a literal stands for in a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +17,13 @@ pub struct Encoded {
 }
 
 /// Why a text stands for no code.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LiteralError {
     /// It is no number.
+    #[error("`{}` is not a number: write one such as 1.5, -2e-3, 0x3f800000, 2^-3, inf or nan", shown(.0))]
     Malformed(String),
     /// A bit pattern with more bits than there is room for.
+    #[error("{} is too wide for {what}, which has {bits} bits: at most 0x{:x}", shown(text), u64::MAX >> (64 - bits.clamp(&1, &64)))]
     TooWide {
         /// The text.
         text: String,
@@ -32,6 +33,7 @@ pub enum LiteralError {
         bits: u32,
     },
     /// Beyond the numbers of the format.
+    #[error("{} is out of range for {format}: {}", shown(text), range(*format))]
     OutOfRange {
         /// The text.
         text: String,
@@ -39,6 +41,7 @@ pub enum LiteralError {
         format: Format,
     },
     /// A fraction, where integers are wanted.
+    #[error("{} is not an integer, and {format} takes nothing else", shown(text))]
     NotIntegral {
         /// The text.
         text: String,
@@ -46,6 +49,7 @@ pub enum LiteralError {
         format: Format,
     },
     /// Infinity or NaN, where there is none.
+    #[error("{format} has no {name}")]
     NoSuchValue {
         /// Which of them.
         name: &'static str,
@@ -54,38 +58,12 @@ pub enum LiteralError {
     },
 }
 
-impl fmt::Display for LiteralError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LiteralError::Malformed(text) => write!(
-                f,
-                "`{}` is not a number: write one such as 1.5, -2e-3, 0x3f800000, 2^-3, inf or nan",
-                shown(text)
-            ),
-            LiteralError::TooWide { text, what, bits } => write!(
-                f,
-                "{} is too wide for {what}, which has {bits} bits: at most 0x{:x}",
-                shown(text),
-                u64::MAX >> (64 - bits.clamp(&1, &64))
-            ),
-            LiteralError::OutOfRange { text, format } => {
-                let (low, high) = (format.min_finite(), format.max_finite());
-                let (low, high) = (display(*format, low), display(*format, high));
-                write!(f, "{} is out of range for {format}: {low} to {high}", shown(text))?;
-                if format.infinity().is_some() {
-                    write!(f, ", or inf")?;
-                }
-                Ok(())
-            }
-            LiteralError::NotIntegral { text, format } => {
-                write!(f, "{} is not an integer, and {format} takes nothing else", shown(text))
-            }
-            LiteralError::NoSuchValue { name, format } => write!(f, "{format} has no {name}"),
-        }
-    }
+/// The finite numbers of a format, and whether there are others.
+fn range(format: Format) -> String {
+    let limit = |code| display(format, code);
+    let infinity = if format.infinity().is_some() { ", or inf" } else { "" };
+    format!("{} to {}{infinity}", limit(format.min_finite()), limit(format.max_finite()))
 }
-
-impl std::error::Error for LiteralError {}
 
 /// Text that a user gave, as it may be shown: on one line, and not at any length.
 fn shown(text: &str) -> String {

@@ -92,21 +92,28 @@ pub struct Header {
 }
 
 /// Why bytes are no `.npy` file.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum NpyError {
     /// They do not begin as one.
+    #[error("not a .npy file: it does not begin with \\x93NUMPY")]
     Magic,
     /// A version of the format that does not exist.
+    #[error(".npy format version {0}.{1} is not known; 1.0, 2.0 and 3.0 are")]
     Version(u8, u8),
     /// The file ends inside the header.
+    #[error("the file ends inside the .npy header")]
     ShortHeader,
     /// The header claims a length that no header has.
+    #[error("the .npy header claims {0} bytes; at most {LONGEST_HEADER} are read")]
     LongHeader(usize),
     /// The header does not say what it must, in the way it must.
+    #[error("bad .npy header: {0}")]
     Header(String),
     /// The shape needs more bytes than there can be.
+    #[error("bad .npy header: the shape is larger than any file")]
     TooLarge,
     /// The data is shorter than the shape says.
+    #[error("the data is truncated: the shape needs {expected} bytes and {found} are there")]
     Truncated {
         /// Bytes that the shape asks for.
         expected: u64,
@@ -114,34 +121,12 @@ pub enum NpyError {
         found: u64,
     },
     /// This many bytes follow the data.
+    #[error("{0} bytes follow the data")]
     Trailing(u64),
     /// Reading failed.
+    #[error(transparent)]
     Io(io::Error),
 }
-
-impl fmt::Display for NpyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NpyError::Magic => write!(f, "not a .npy file: it does not begin with \\x93NUMPY"),
-            NpyError::Version(major, minor) => {
-                write!(f, ".npy format version {major}.{minor} is not known; 1.0, 2.0 and 3.0 are")
-            }
-            NpyError::ShortHeader => write!(f, "the file ends inside the .npy header"),
-            NpyError::LongHeader(length) => {
-                write!(f, "the .npy header claims {length} bytes; at most {LONGEST_HEADER} are read")
-            }
-            NpyError::Header(why) => write!(f, "bad .npy header: {why}"),
-            NpyError::TooLarge => write!(f, "bad .npy header: the shape is larger than any file"),
-            NpyError::Truncated { expected, found } => {
-                write!(f, "the data is truncated: the shape needs {expected} bytes and {found} are there")
-            }
-            NpyError::Trailing(bytes) => write!(f, "{bytes} bytes follow the data"),
-            NpyError::Io(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for NpyError {}
 
 impl From<io::Error> for NpyError {
     fn from(error: io::Error) -> NpyError {

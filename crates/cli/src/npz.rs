@@ -1,37 +1,27 @@
 //! NumPy's `.npz` files: a zip archive of `.npy` arrays, each under its name with `.npy` after it.
 
 use crate::npy::{Array, NpyError, Reader};
-use std::fmt;
 use std::io::{Read, Seek, Write};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// Why bytes are no `.npz` file, or one without what is wanted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum NpzError {
     /// It is no zip archive, or a damaged one.
+    #[error("not a .npz file: {0}")]
     Zip(ZipError),
     /// An array is missing.
+    #[error("there is no array `{0}` in it")]
     Missing(String),
     /// An array is damaged.
+    #[error("array `{0}`: {1}")]
     Array(String, NpyError),
     /// An array takes more bytes than it may.
+    #[error("array `{0}` is larger than it can be")]
     TooLarge(String),
 }
-
-impl fmt::Display for NpzError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NpzError::Zip(error) => write!(f, "not a .npz file: {error}"),
-            NpzError::Missing(name) => write!(f, "there is no array `{name}` in it"),
-            NpzError::Array(name, error) => write!(f, "array `{name}`: {error}"),
-            NpzError::TooLarge(name) => write!(f, "array `{name}` is larger than it can be"),
-        }
-    }
-}
-
-impl std::error::Error for NpzError {}
 
 /// Writes arrays, uncompressed as `numpy.savez` does.
 pub fn write<W: Write + Seek>(to: W, arrays: &[(&str, Array)]) -> std::io::Result<W> {

@@ -6,9 +6,8 @@
 use annotate_snippets::{
     Annotation, AnnotationKind, Element, Level, Renderer, Snippet, Title, normalize_untrusted_str,
 };
-use softwarp::image::Finding;
+use softwarp::diagnostic::{Diagnostic, Location, Severity, Span};
 use softwarp::source::Source;
-use softwarp::syntax::{Diagnostic, Severity, Span};
 
 /// Places at most a given number of lines apart are shown in one piece.
 const APART: u32 = 3;
@@ -18,29 +17,37 @@ const BEFORE: usize = 60;
 /// How many bytes of a message are shown.
 const LENGTH: usize = 2000;
 
-/// A diagnostic as text, with colours for a terminal if wanted.
+/// A diagnostic about one file as text, with colours for a terminal if wanted.
 pub fn text(source: &Source, diagnostic: &Diagnostic, colour: bool) -> String {
-    report(diagnostic, &[(source, marks(source, diagnostic))], colour)
+    let primary = Mark::new(source, diagnostic.span(), None);
+    let related =
+        diagnostic.related.iter().map(|place| Mark::new(source, place.location.span, Some(&place.message)));
+    let marks = std::iter::once(primary).chain(related).collect();
+    report(diagnostic, &[(source, marks)], colour)
 }
 
-/// The same of what is wrong between modules: places in other files follow, each with its file's name. What is
-/// in a file that is not there is left out.
-pub fn finding(sources: &[Source], finding: &Finding, colour: bool) -> String {
+/// A diagnostic about several files, which its units count. Those that are not there are left out.
+pub fn linked(sources: &[Source], diagnostic: &Diagnostic, colour: bool) -> String {
+    let primary = diagnostic.location.map(|location| (location, None));
+    let related = diagnostic.related.iter().map(|place| (place.location, Some(place.message.as_str())));
+    report(diagnostic, &by_file(sources, primary.into_iter().chain(related)), colour)
+}
+
+/// What is to be marked in each file, in the order in which the files come first.
+fn by_file<'a>(
+    sources: &'a [Source],
+    places: impl Iterator<Item = (Location, Option<&'a str>)>,
+) -> Vec<(&'a Source, Vec<Mark<'a>>)> {
     let mut files: Vec<(u32, &Source, Vec<Mark<'_>>)> = Vec::new();
-    if let Some(source) = sources.get(finding.unit as usize) {
-        files.push((finding.unit, source, marks(source, &finding.diagnostic)));
-    }
-    for place in &finding.elsewhere {
-        let Some(source) = sources.get(place.unit as usize) else { continue };
-        let mark = Mark::new(source, place.span, Some(&place.message));
-        match files.iter_mut().find(|(unit, ..)| *unit == place.unit) {
+    for (Location { unit, span }, reason) in places {
+        let Some(source) = sources.get(unit as usize) else { continue };
+        let mark = Mark::new(source, span, reason);
+        match files.iter_mut().find(|(known, ..)| *known == unit) {
             Some((_, _, marks)) => marks.push(mark),
-            None => files.push((place.unit, source, vec![mark])),
+            None => files.push((unit, source, vec![mark])),
         }
     }
-    let files: Vec<(&Source, Vec<Mark<'_>>)> =
-        files.into_iter().map(|(_, source, marks)| (source, marks)).collect();
-    report(&finding.diagnostic, &files, colour)
+    files.into_iter().map(|(_, source, marks)| (source, marks)).collect()
 }
 
 /// Something that happened at places of some files, and has no code of its own: what stopped a launch.
@@ -48,25 +55,16 @@ pub fn finding(sources: &[Source], finding: &Finding, colour: bool) -> String {
 pub struct Event {
     /// What happened, in one line.
     pub message: String,
-    /// Where: the file's number, the place, and what it has to do with it. The first is the place of the event.
-    pub places: Vec<(u32, Span, Option<String>)>,
+    /// Where, and what it has to do with it. The first is the place of the event.
+    pub places: Vec<(Location, Option<String>)>,
     /// What else there is to know.
     pub notes: Vec<String>,
 }
 
 /// An event as text, with colours for a terminal if wanted.
 pub fn event(sources: &[Source], event: &Event, colour: bool) -> String {
-    let mut files: Vec<(u32, &Source, Vec<Mark<'_>>)> = Vec::new();
-    for (unit, span, reason) in &event.places {
-        let Some(source) = sources.get(*unit as usize) else { continue };
-        let mark = Mark::new(source, *span, reason.as_deref());
-        match files.iter_mut().find(|(of, ..)| of == unit) {
-            Some((_, _, marks)) => marks.push(mark),
-            None => files.push((*unit, source, vec![mark])),
-        }
-    }
-    let files: Vec<(&Source, Vec<Mark<'_>>)> =
-        files.into_iter().map(|(_, source, marks)| (source, marks)).collect();
+    let places = event.places.iter().map(|(location, reason)| (*location, reason.as_deref()));
+    let files = by_file(sources, places);
     let notes: Vec<(Level<'_>, &str)> = event.notes.iter().map(|note| (Level::NOTE, note.as_str())).collect();
     show(Level::ERROR.primary_title(cut(&event.message, 0, LENGTH)), &notes, &files, colour)
 }
@@ -161,13 +159,6 @@ impl<'a> Excerpt<'a> {
         let marks: Vec<Annotation<'a>> = self.marks.into_iter().map(mark).collect();
         Snippet::source(self.text).line_start(self.first as usize).path(path).annotations(marks)
     }
-}
-
-/// What a diagnostic marks in its own source.
-fn marks<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Vec<Mark<'a>> {
-    let primary = Mark::new(source, diagnostic.span, None);
-    let related = diagnostic.related.iter().map(|place| Mark::new(source, place.span, Some(&place.message)));
-    std::iter::once(primary).chain(related).collect()
 }
 
 /// The pieces of the source to show: first the one with the primary span.
@@ -282,13 +273,13 @@ error[E0601]: it does not fit
         let name = |number: usize| format!("{}.ptx", ["a", "b", "c"][number]);
         let sources: Vec<Source> =
             (0..).zip(texts).map(|(i, text)| Source::new(name(i), text.as_bytes().to_vec())).collect();
-        let diagnostic =
-            Diagnostic::new(Code("E0804"), places[0].1, "`x` is there twice").with_help("choose");
-        let mut finding = Finding::new(places[0].0, diagnostic);
-        for &(unit, span) in &places[1..] {
-            finding = finding.with_elsewhere(unit, span, "also here");
+        let location = |&(unit, span): &(u32, Span)| Location { unit, span };
+        let mut diagnostic =
+            Diagnostic::at(location(&places[0]), Code("E0804"), "`x` is there twice").with_help("choose");
+        for place in &places[1..] {
+            diagnostic = diagnostic.with_related_at(location(place), "also here");
         }
-        super::finding(&sources, &finding, false)
+        linked(&sources, &diagnostic, false)
     }
 
     #[test]

@@ -50,10 +50,10 @@ fn everything_wrong_is_said_with_numbers_and_what_would_be_right() {
 #[test]
 fn every_rule_has_its_page_and_its_example_breaks_it() {
     for rule in codes::ALL.iter().chain(softwarp_cli::tensors::CODES) {
-        let page = softwarp(&["explain", rule.code], b"").success().stdout.clone();
+        let page = softwarp(&["explain", rule.code.0], b"").success().stdout.clone();
         assert!(page.starts_with(&format!("{}: {}\n", rule.code, rule.title)), "{page}");
         let found = findings(rule.wrong, &[]);
-        assert!(found.iter().any(|code| code == rule.code), "{}: {found:?}", rule.code);
+        assert!(found.iter().any(|code| code == rule.code.0), "{}: {found:?}", rule.code);
     }
     let page = softwarp(&["explain", "copy-start"], b"").success().stdout.clone();
     assert!(page.contains("multiple of 16 bytes"), "{page}");

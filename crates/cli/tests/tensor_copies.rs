@@ -102,7 +102,7 @@ fn gather4_keeps_the_rules_of_tiles_and_has_its_own() {
     let sliced =
         r#"{"target": "sm_100", "type": "u8", "dims": [32, 10], "box": [16, 1], "interleave": "16B"}"#;
     let findings = file::read(sliced.as_bytes()).judge(Target::SM_100);
-    assert!(findings.iter().any(|finding| finding.code == "E1004"), "{findings:?}");
+    assert!(findings.iter().any(|finding| finding.code.0 == "E1004"), "{findings:?}");
     // Rows outside are filled, each for itself.
     let copied = copy(one, Some(Mode::Gather4), Direction::Load, &[0, -1, 3, 10, 9], &[]).expect("no fault");
     let held: Vec<bool> = copied.walk.cells().map(|cell| cell.in_bounds()).collect();

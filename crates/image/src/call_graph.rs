@@ -10,11 +10,11 @@
 use crate::image::{Function, FunctionId, Image, Object, ObjectId, Target};
 use crate::link::Linked;
 use crate::place::{Cursor, RedZones};
-use crate::{Finding, Unit, codes};
+use crate::{Unit, codes};
 use softwarp_check::checked::FuncId;
 use softwarp_isa::StateSpace;
-use softwarp_syntax::Diagnostic;
 use softwarp_syntax::tree::Linkage;
+use softwarp_syntax::{Diagnostic, Location};
 
 /// How many steps from kernels to functions are followed. Beyond them every kernel counts as reaching
 /// everything, which is wasteful but never wrong.
@@ -25,7 +25,7 @@ const MOST_STEPS: usize = 50_000_000;
 const MOST_ZONES: u64 = 16 << 10;
 
 /// Settles stacks and shared memory.
-pub fn settle(units: &[Unit<'_>], linked: &Linked, image: &mut Image, findings: &mut Vec<Finding>) {
+pub fn settle(units: &[Unit<'_>], linked: &Linked, image: &mut Image, findings: &mut Vec<Diagnostic>) {
     let callees = callees(units, image);
     settle_stacks(image, &callees);
     place_shared(units, linked, image, &callees, findings);
@@ -169,7 +169,7 @@ fn place_shared(
     linked: &Linked,
     image: &mut Image,
     callees: &[Vec<FunctionId>],
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<Diagnostic>,
 ) {
     let shared: Vec<ObjectId> = (0..image.objects.len() as u32)
         .map(ObjectId)
@@ -216,7 +216,7 @@ fn place_static(
     image: &mut Image,
     (shared, kernels, users): (&[ObjectId], &[usize], &Users),
     zones: RedZones,
-) -> Vec<Finding> {
+) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let mut cursors = vec![Cursor::default().with(zones); kernels.len() + 1];
     for &id in shared {
@@ -234,8 +234,8 @@ fn place_static(
         };
         if !at.is_some_and(&mut reserve) {
             let message = format!("with `{}`, `.shared` has 2^63 bytes or more", object.name);
-            let diagnostic = Diagnostic::new(codes::TOO_LARGE, object.span, message);
-            findings.push(Finding::new(object.unit, diagnostic));
+            let location = Location { unit: object.unit, span: object.span };
+            findings.push(Diagnostic::at(location, codes::TOO_LARGE, message));
         }
     }
     for (number, &kernel) in kernels.iter().enumerate() {

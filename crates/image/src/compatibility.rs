@@ -5,7 +5,7 @@
 //! modules thinks: a warning.
 
 use crate::declaration::{Declaration, Named, Standing, is_handle};
-use crate::{Finding, Unit, codes};
+use crate::{Unit, codes};
 use softwarp_check::checked::{Checked, Function, Initialiser, Run, Variable};
 use softwarp_isa::Type;
 use softwarp_syntax::{Code, Diagnostic};
@@ -15,7 +15,7 @@ pub(crate) fn compare<'a>(
     units: &[Unit<'a>],
     chosen: &Declaration<'a>,
     other: &Declaration<'a>,
-) -> Vec<Finding> {
+) -> Vec<Diagnostic> {
     let mut pair = Pair { units, chosen, other, findings: Vec::new() };
     match (chosen.of, other.of) {
         (Named::Variable(_, a), Named::Variable(_, b)) => pair.variables(a, b),
@@ -42,21 +42,20 @@ struct Pair<'a, 'p> {
     units: &'p [Unit<'a>],
     chosen: &'p Declaration<'a>,
     other: &'p Declaration<'a>,
-    findings: Vec<Finding>,
+    findings: Vec<Diagnostic>,
 }
 
 impl<'a> Pair<'a, '_> {
     /// Says that the other declaration differs from the chosen one, which is `there`.
     fn differ(&mut self, code: Code, message: String, there: impl AsRef<str>) {
         let name = self.other.text(self.units);
-        let diagnostic = Diagnostic::new(code, self.other.span(), format!("`{name}` {message}"));
+        let diagnostic = Diagnostic::at(self.other.location(), code, format!("`{name}` {message}"));
         let word = if self.chosen.standing <= Standing::Declared { "declared" } else { "defined" };
         let there = match there.as_ref() {
             "" => format!("{word} here"),
             there => format!("{word} as {there} here"),
         };
-        let finding = Finding::new(self.other.unit, diagnostic);
-        self.findings.push(finding.with_elsewhere(self.chosen.unit, self.chosen.span(), there));
+        self.findings.push(diagnostic.with_related_at(self.chosen.location(), there));
     }
 
     /// Whether the linker gets to see both.

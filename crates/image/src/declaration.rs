@@ -3,8 +3,8 @@
 use crate::Unit;
 use softwarp_check::checked::{Function, Variable};
 use softwarp_isa::StateSpace;
-use softwarp_syntax::Span;
 use softwarp_syntax::tree::Linkage;
+use softwarp_syntax::{Location, Span};
 
 /// How much a declaration weighs when one of several is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,8 +98,8 @@ impl<'a> Declaration<'a> {
         }
     }
 
-    pub(crate) fn span(&self) -> Span {
-        self.of.span()
+    pub(crate) fn location(&self) -> Location {
+        Location { unit: self.unit, span: self.of.span() }
     }
 
     /// The name.

@@ -3,12 +3,11 @@
 //! An object is a variable, or a family of them (`%r<10>`), of any state space: registers have no offset, all
 //! others one that counts from the start of what they live in, which [`Object::offset`] explains.
 
-use crate::Finding;
 use crate::contents::Contents;
 use softwarp_check::checked::{Attributes, Field, FuncId, Header, Place, Pointer, VarId};
 use softwarp_isa::{Opaque, StateSpace, Type};
-use softwarp_syntax::Span;
 use softwarp_syntax::tree::{DeclaredType, Linkage};
+use softwarp_syntax::{Diagnostic, Span};
 
 /// How many banks constant memory has: 0 is the module's own, the others are provided when it runs.
 pub const BANKS: usize = 11;
@@ -58,7 +57,7 @@ pub struct Image {
     /// What `.tex` variables take: one handle each.
     pub texture: Extent,
     /// What is odd about the modules together, and no error.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<Diagnostic>,
     /// Whether there are red zones between variables.
     pub red_zones: bool,
     pub(crate) names: Vec<UnitNames>,

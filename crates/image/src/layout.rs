@@ -8,17 +8,17 @@ use crate::image::{
 };
 use crate::link::Linked;
 use crate::place::{Cursor, RedZones};
-use crate::{Finding, Unit, call_graph, codes};
+use crate::{Unit, call_graph, codes};
 use softwarp_check::checked::{self, Addressee, FuncId, Place, VarId, Variable};
 use softwarp_isa::{StateSpace, Target as Arch};
-use softwarp_syntax::Diagnostic;
 use softwarp_syntax::tree::Linkage;
+use softwarp_syntax::{Diagnostic, Location};
 
 /// What the assembler aligns an array without a size to, at least.
 const OPEN_ALIGNMENT: u64 = 16;
 
 /// Builds the image.
-pub fn build(units: &[Unit<'_>], linked: &Linked, red_zones: bool) -> Result<Image, Vec<Finding>> {
+pub fn build(units: &[Unit<'_>], linked: &Linked, red_zones: bool) -> Result<Image, Vec<Diagnostic>> {
     let names = number(units, linked);
     let mut builder = Builder { units, linked, names, red_zones, findings: Vec::new() };
     let mut objects = builder.objects();
@@ -88,7 +88,7 @@ struct Builder<'a> {
     linked: &'a Linked,
     names: Vec<UnitNames>,
     red_zones: bool,
-    findings: Vec<Finding>,
+    findings: Vec<Diagnostic>,
 }
 
 impl Builder<'_> {
@@ -110,7 +110,8 @@ impl Builder<'_> {
         let size = variable.size().unwrap_or_else(|| {
             let name = module.name(variable.name);
             let message = format!("`{name}` has 2^63 bytes or more, which no memory has");
-            self.findings.push(Finding::new(unit, Diagnostic::new(codes::TOO_LARGE, variable.span, message)));
+            let location = Location { unit, span: variable.span };
+            self.findings.push(Diagnostic::at(location, codes::TOO_LARGE, message));
             0
         });
         let given = variable.initialiser.as_deref().filter(|_| variable.opaque().is_none());
@@ -231,7 +232,7 @@ impl Builder<'_> {
             }
         }
         let (statics, findings) = self.place_in_order(objects.iter_mut(), None);
-        if !findings.iter().any(|finding| finding.diagnostic.code == codes::BANK_FULL) {
+        if !findings.iter().any(|finding| finding.code == codes::BANK_FULL) {
             self.findings.extend(findings);
             return statics;
         }
@@ -248,7 +249,7 @@ impl Builder<'_> {
         &self,
         objects: impl Iterator<Item = &'o mut Object>,
         zones: Option<RedZones>,
-    ) -> (Statics, Vec<Finding>) {
+    ) -> (Statics, Vec<Diagnostic>) {
         let mut statics = Statics::default();
         if let Some(zones) = zones {
             statics.global = statics.global.with(RedZones::between(256, 1 << 20));
@@ -302,8 +303,8 @@ fn settle_offsets(objects: &mut [Object]) {
     }
 }
 
-/// The finding that a state space is full.
-fn too_much(object: &Object, end: u64) -> Finding {
+/// The diagnostic that a state space is full.
+fn too_much(object: &Object, end: u64) -> Diagnostic {
     let (name, space) = (&object.name, object.space);
     let (code, message) = match space {
         StateSpace::Const => (
@@ -315,11 +316,11 @@ fn too_much(object: &Object, end: u64) -> Finding {
         ),
         _ => (codes::TOO_LARGE, format!("with `{name}`, `{space}` has 2^63 bytes or more")),
     };
-    Finding::new(object.unit, Diagnostic::new(code, object.span, message))
+    Diagnostic::at(Location { unit: object.unit, span: object.span }, code, message)
 }
 
 /// Places what belongs to functions, except `.shared`: parameters, return values, frames and arguments.
-fn place_functions(image: &mut Image, findings: &mut Vec<Finding>) {
+fn place_functions(image: &mut Image, findings: &mut Vec<Diagnostic>) {
     let arch = image.header.arch;
     let frames = image.red_zones.then_some(RedZones::between(16, 4096));
     for function in &mut image.functions {

@@ -30,7 +30,7 @@ pub use opaque::State;
 pub use window::{Window, Windows};
 
 use softwarp_check::Checked;
-use softwarp_syntax::{Diagnostic, Module, Span};
+use softwarp_syntax::{Diagnostic, Module};
 
 /// One module: its tree and what it means. It must have been checked without errors.
 #[derive(Clone, Copy, Debug)]
@@ -51,48 +51,12 @@ pub struct Options {
     pub red_zones: bool,
 }
 
-/// Something wrong between modules, or too large for memory.
-#[derive(Clone, Debug)]
-pub struct Finding {
-    /// The module that the diagnostic is about: an index into the units.
-    pub unit: u32,
-    /// What is wrong.
-    pub diagnostic: Diagnostic,
-    /// Places in other modules that matter.
-    pub elsewhere: Vec<Elsewhere>,
-}
-
-/// A place in another module, and why it matters.
-#[derive(Clone, Debug)]
-pub struct Elsewhere {
-    /// Which module.
-    pub unit: u32,
-    /// Where in its text.
-    pub span: Span,
-    /// Why.
-    pub message: String,
-}
-
-impl Finding {
-    /// One about a single module.
-    pub fn new(unit: u32, diagnostic: Diagnostic) -> Finding {
-        Finding { unit, diagnostic, elsewhere: Vec::new() }
-    }
-
-    /// The same with a place in another module, or in the same.
-    #[must_use]
-    pub fn with_elsewhere(mut self, unit: u32, span: Span, message: impl Into<String>) -> Finding {
-        self.elsewhere.push(Elsewhere { unit, span, message: message.into() });
-        self
-    }
-}
-
 /// Links modules and lays their variables out. All that is wrong is found at once: errors with the warnings
-/// beside them, else an image with its [`Image::warnings`].
+/// beside them, else an image with its [`Image::warnings`]. The unit of a place is an index into the units.
 ///
 /// A single module that will not be linked further is a whole program, as for the assembler: it defines what it
 /// declares `.extern`.
-pub fn lay_out(units: &[Unit<'_>], options: Options) -> Result<Image, Vec<Finding>> {
+pub fn lay_out(units: &[Unit<'_>], options: Options) -> Result<Image, Vec<Diagnostic>> {
     let mut linked = link::link(units, options)?;
     let warnings = std::mem::take(&mut linked.warnings);
     match layout::build(units, &linked, options.red_zones) {

@@ -8,11 +8,11 @@
 
 use crate::declaration::{Declaration, Named, Standing, is_handle};
 use crate::image::Object;
-use crate::{Elsewhere, Finding, Options, Unit, codes, compatibility};
+use crate::{Options, Unit, codes, compatibility};
 use softwarp_check::checked::{Function, Place, VarId, Variable, is_provided};
 use softwarp_check::unfit;
 use softwarp_isa::{StateSpace, Target};
-use softwarp_syntax::{Diagnostic, Severity};
+use softwarp_syntax::{Diagnostic, Location, Related, Severity};
 use std::collections::HashMap;
 
 /// How many of the places that matter are shown.
@@ -29,7 +29,7 @@ pub(crate) struct Linked {
     /// By module and function, likewise.
     pub(crate) functions: Vec<Vec<Home>>,
     /// What is odd and no error.
-    pub(crate) warnings: Vec<Finding>,
+    pub(crate) warnings: Vec<Diagnostic>,
     /// Of variables that were made of several declarations, where another asks for more than the chosen one.
     alignments: HashMap<Home, u64>,
     /// Other modules are to come.
@@ -50,7 +50,7 @@ impl Linked {
 }
 
 /// Finds the definition of every name. Errors come with the warnings that were found beside them.
-pub(crate) fn link(units: &[Unit<'_>], options: Options) -> Result<Linked, Vec<Finding>> {
+pub(crate) fn link(units: &[Unit<'_>], options: Options) -> Result<Linked, Vec<Diagnostic>> {
     let own = |unit: u32, count: usize| (0..count as u32).map(|index| (unit, index)).collect();
     let all = || (0..).zip(units.iter().map(|unit| unit.checked));
     let linked = Linked {
@@ -74,7 +74,7 @@ pub(crate) fn link(units: &[Unit<'_>], options: Options) -> Result<Linked, Vec<F
         linker.shorten();
     }
     let Linker { mut linked, findings, .. } = linker;
-    if findings.iter().any(|finding| finding.diagnostic.severity() == Severity::Error) {
+    if findings.iter().any(|finding| finding.severity() == Severity::Error) {
         return Err(findings);
     }
     linked.warnings = findings;
@@ -113,7 +113,7 @@ fn declarations<'a>(units: &[Unit<'a>]) -> Vec<Declaration<'a>> {
 struct Linker<'a, 'u> {
     units: &'u [Unit<'a>],
     linked: Linked,
-    findings: Vec<Finding>,
+    findings: Vec<Diagnostic>,
     /// Names that nobody defines, and what was said about them.
     missing: Vec<(&'a str, usize)>,
 }
@@ -168,15 +168,17 @@ impl<'a> Linker<'a, '_> {
     /// Versions may differ; addresses must have one size, and there must be a GPU that runs all modules.
     fn compare_headers(&mut self) {
         let Some((first, rest)) = self.units.split_first() else { return };
-        let start = |unit: &Unit<'_>| unit.checked.header.target_span.unwrap_or_default();
+        let start = |unit: u32, of: &Unit<'_>| {
+            let span = of.checked.header.target_span.unwrap_or_default();
+            Location { unit, span }
+        };
         let bits = first.checked.header.address_bits;
         for (unit, of) in (1..).zip(rest) {
             let other = of.checked.header.address_bits;
             if other != bits {
                 let message = format!("this module has addresses of {other} bits, and another of {bits}");
-                let diagnostic = Diagnostic::new(codes::ADDRESS_SIZE, start(of), message);
-                let finding = Finding::new(unit, diagnostic);
-                self.findings.push(finding.with_elsewhere(0, start(first), "the other is here"));
+                let diagnostic = Diagnostic::at(start(unit, of), codes::ADDRESS_SIZE, message);
+                self.findings.push(diagnostic.with_related_at(start(0, first), "the other is here"));
             }
         }
         let newness = |target: Target| {
@@ -188,14 +190,10 @@ impl<'a> Linker<'a, '_> {
         let arch = there.checked.header.arch;
         for (unit, of) in (0..).zip(self.units) {
             if let Some(why) = unfit(of.checked.header.arch, arch) {
-                let diagnostic = Diagnostic::new(codes::TARGETS, start(of), why)
-                    .with_help("assemble all modules for one architecture");
-                let finding = Finding::new(unit, diagnostic);
-                self.findings.push(finding.with_elsewhere(
-                    newest,
-                    start(there),
-                    format!("this is for {arch}"),
-                ));
+                let diagnostic = Diagnostic::at(start(unit, of), codes::TARGETS, why)
+                    .with_help("assemble all modules for one architecture")
+                    .with_related_at(start(newest, there), format!("this is for {arch}"));
+                self.findings.push(diagnostic);
             }
         }
     }
@@ -220,7 +218,7 @@ impl<'a> Linker<'a, '_> {
     /// Makes a declaration mean the chosen one, if they agree.
     fn join(&mut self, chosen: &Declaration<'a>, other: &Declaration<'a>) {
         let found = compatibility::compare(self.units, chosen, other);
-        let refused = found.iter().any(|finding| finding.diagnostic.severity() == Severity::Error);
+        let refused = found.iter().any(|finding| finding.severity() == Severity::Error);
         self.findings.extend(found);
         if refused {
             return;
@@ -255,15 +253,14 @@ impl<'a> Linker<'a, '_> {
     fn report_missing(&mut self, chosen: &Declaration<'a>, group: &[Declaration<'a>]) {
         let name = chosen.text(self.units);
         let message = format!("`{name}` is declared `.extern`, and no module defines it");
-        let diagnostic = Diagnostic::new(codes::MISSING, chosen.span(), message)
+        let mut diagnostic = Diagnostic::at(chosen.location(), codes::MISSING, message)
             .with_help("add the module that defines it");
-        let mut finding = Finding::new(chosen.unit, diagnostic);
         let others = group.iter().filter(|other| !std::ptr::eq(*other, chosen));
         for other in others.take(MOST_PLACES) {
-            finding = finding.with_elsewhere(other.unit, other.span(), "declared here too");
+            diagnostic = diagnostic.with_related_at(other.location(), "declared here too");
         }
         self.missing.push((name, self.findings.len()));
-        self.findings.push(finding);
+        self.findings.push(diagnostic);
     }
 
     /// What is missing may be there after all, without the word that shows it to other modules.
@@ -275,10 +272,10 @@ impl<'a> Linker<'a, '_> {
         for (unit, of) in (0..).zip(self.units) {
             for (name, of) in named(of).filter(|(_, of)| of.standing() == Standing::Private) {
                 let finding = missing.get(name).and_then(|&index| self.findings.get_mut(index));
-                if let Some(finding) = finding.filter(|finding| finding.elsewhere.len() <= MOST_PLACES) {
+                if let Some(finding) = finding.filter(|finding| finding.related.len() <= MOST_PLACES) {
                     let message = "only this module sees the one here".into();
-                    finding.elsewhere.push(Elsewhere { unit, span: of.span(), message });
-                    finding.diagnostic.help = Some("make the one that is there `.visible`".into());
+                    finding.related.push(Related { location: Location { unit, span: of.span() }, message });
+                    finding.help = Some("make the one that is there `.visible`".into());
                 }
             }
         }

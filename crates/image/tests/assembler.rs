@@ -340,7 +340,7 @@ fn layouts_agree_with_the_assembler() {
             let image = match lay_out(&[unit], softwarp_image::Options { relocatable, red_zones: false }) {
                 Ok(image) => image,
                 Err(findings) => {
-                    let messages = findings.iter().map(|found| found.diagnostic.message.clone()).collect();
+                    let messages = findings.iter().map(|found| found.message.clone()).collect();
                     report.differences.insert(id.to_owned(), messages);
                     report.scores.entry("symbols").or_default().of += 1;
                     continue;

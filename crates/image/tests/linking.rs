@@ -8,15 +8,15 @@ mod support;
 
 use softwarp_check::Options;
 use softwarp_image::codes::{self, NEXT_MODULE};
-use softwarp_image::{Finding, Image, Kind, Target, Unit, Windows, lay_out};
+use softwarp_image::{Image, Kind, Target, Unit, Windows, lay_out};
 use softwarp_syntax::tree::Linkage;
-use softwarp_syntax::{Code, Severity};
+use softwarp_syntax::{Code, Diagnostic, Severity};
 use support::{Source, bytes, headed, id, object, read};
 
 /// A kernel that uses the variable `x`.
 const USER: &str = ".visible .entry k()\n{\n.reg .b64 r;\nmov.u64 r, x;\nret;\n}\n";
 
-fn link_sources(sources: &[Source], relocatable: bool) -> Result<Image, Vec<Finding>> {
+fn link_sources(sources: &[Source], relocatable: bool) -> Result<Image, Vec<Diagnostic>> {
     let units: Vec<Unit<'_>> =
         sources.iter().map(|source| Unit { module: &source.module, checked: &source.checked }).collect();
     lay_out(&units, softwarp_image::Options { relocatable, red_zones: false })
@@ -34,7 +34,7 @@ fn sources(texts: &[String]) -> Vec<Source> {
 }
 
 /// Links what stands below the usual header.
-fn link(bodies: &[&str]) -> Result<Image, Vec<Finding>> {
+fn link(bodies: &[&str]) -> Result<Image, Vec<Diagnostic>> {
     let texts: Vec<String> = bodies.iter().map(|body| headed("9.0", "sm_90", body)).collect();
     link_sources(&sources(&texts), false)
 }
@@ -44,7 +44,7 @@ fn linked(bodies: &[&str]) -> Image {
 }
 
 /// What was found, errors or warnings.
-fn found(result: Result<Image, Vec<Finding>>) -> Vec<Finding> {
+fn found(result: Result<Image, Vec<Diagnostic>>) -> Vec<Diagnostic> {
     match result {
         Ok(image) => image.warnings,
         Err(findings) => findings,
@@ -53,24 +53,24 @@ fn found(result: Result<Image, Vec<Finding>>) -> Vec<Finding> {
 
 /// The codes of what is found between modules.
 fn reported(bodies: &[&str]) -> Vec<Code> {
-    found(link(bodies)).iter().map(|finding| finding.diagnostic.code).collect()
+    found(link(bodies)).iter().map(|finding| finding.code).collect()
 }
 
 #[track_caller]
-fn is_refused(bodies: &[&str], code: Code) -> Finding {
+fn is_refused(bodies: &[&str], code: Code) -> Diagnostic {
     let findings = link(bodies).expect_err(&format!("{bodies:?}"));
-    let codes: Vec<Code> = findings.iter().map(|finding| finding.diagnostic.code).collect();
+    let codes: Vec<Code> = findings.iter().map(|finding| finding.code).collect();
     assert_eq!(codes, [code], "{bodies:?}");
     findings.into_iter().next().expect("there is one")
 }
 
 /// The name of the module and the text of a place: of the diagnostic first, then of the others.
-fn places(bodies: &[&str], finding: &Finding) -> Vec<(u32, String)> {
+fn places(bodies: &[&str], finding: &Diagnostic) -> Vec<(u32, String)> {
     let text = |unit: u32, span: softwarp_syntax::Span| {
         (unit, span.text(&headed("9.0", "sm_90", bodies[unit as usize])).to_owned())
     };
-    let own = text(finding.unit, finding.diagnostic.span);
-    let others = finding.elsewhere.iter().map(|place| text(place.unit, place.span));
+    let own = text(finding.unit(), finding.span());
+    let others = finding.related.iter().map(|place| text(place.location.unit, place.location.span));
     std::iter::once(own).chain(others).collect()
 }
 
@@ -86,7 +86,7 @@ fn wrong_examples_are_reported_and_right_ones_are_not() {
     let codes_of = |text: &str| -> Vec<Code> {
         let texts: Vec<String> = text.split(NEXT_MODULE).map(str::to_owned).collect();
         let sources = sources(&texts);
-        found(link_sources(&sources, false)).iter().map(|finding| finding.diagnostic.code).collect()
+        found(link_sources(&sources, false)).iter().map(|finding| finding.code).collect()
     };
     for row in codes::ALL.iter().filter(|row| !row.wrong.is_empty()) {
         assert_eq!(codes_of(row.wrong), [row.code], "{}: the wrong example", row.code);
@@ -238,7 +238,7 @@ fn a_name_that_is_defined_twice_is_refused_with_both_places() {
         [".visible .global .u32 x = 1;", ".visible .global .u32 other;\n.visible .global .u32 x = 1;"];
     let finding = is_refused(&bodies, codes::DEFINED_TWICE);
     assert_eq!(places(&bodies, &finding), [(1, "x".into()), (0, "x".into())]);
-    assert_eq!(finding.diagnostic.message, "`x` is defined in another module already");
+    assert_eq!(finding.message, "`x` is defined in another module already");
     for one in
         [".visible .entry k()\n{\nret;\n}", ".visible .func k()\n{\nret;\n}", ".visible .shared .u32 k;"]
     {
@@ -257,7 +257,7 @@ fn a_name_that_nobody_defines_is_refused_with_every_place() {
     let bodies = [declared, declared, ".global .u32 x = 7;"];
     let finding = is_refused(&bodies, codes::MISSING);
     assert_eq!(places(&bodies, &finding), [(0, "x".into()), (1, "x".into()), (2, "x".into())]);
-    assert_eq!(finding.elsewhere[1].message, "only this module sees the one here");
+    assert_eq!(finding.related[1].message, "only this module sees the one here");
     is_refused(&[".extern .shared .u32 x[4];", ".global .u32 y;"], codes::MISSING);
 }
 
@@ -343,7 +343,7 @@ fn there_must_be_an_architecture_for_all() {
     let pair = |a: &str, b: &str| {
         let texts = [headed("9.0", a, ".global .u32 x;"), headed("8.8", b, ".global .u32 y;")];
         let found = found(link_sources(&sources(&texts), false));
-        found.into_iter().map(|finding| (finding.diagnostic.code, finding.unit)).collect::<Vec<_>>()
+        found.into_iter().map(|finding| (finding.code, finding.unit())).collect::<Vec<_>>()
     };
     for (a, b) in [("sm_90", "sm_80"), ("sm_80", "sm_90a"), ("sm_100f", "sm_103"), ("sm_100f", "sm_100a")] {
         assert_eq!(pair(a, b), [], "{a} {b}");
@@ -368,8 +368,8 @@ fn addresses_must_have_one_size() {
     let mut sources = sources(&[text.clone(), text]);
     sources[1].checked.header.address_bits = 32;
     let findings = link_sources(&sources, false).expect_err("they differ");
-    assert_eq!((findings[0].diagnostic.code, findings[0].unit), (codes::ADDRESS_SIZE, 1));
-    assert_eq!(findings[0].elsewhere[0].unit, 0);
+    assert_eq!((findings[0].code, findings[0].unit()), (codes::ADDRESS_SIZE, 1));
+    assert_eq!(findings[0].related[0].location.unit, 0);
 }
 
 #[test]
@@ -389,8 +389,7 @@ fn warnings_come_with_errors_too() {
         ".const .u8 b[40000];",
     ];
     assert_eq!(reported(&bodies), [codes::TYPE, codes::MISSING]);
-    let severities: Vec<Severity> =
-        found(link(&bodies)).iter().map(|finding| finding.diagnostic.severity()).collect();
+    let severities: Vec<Severity> = found(link(&bodies)).iter().map(|finding| finding.severity()).collect();
     assert_eq!(severities, [Severity::Warning, Severity::Error]);
     let late = [bodies[0].split('\n').next().expect("a line"), bodies[1], bodies[2], bodies[3]];
     assert_eq!(reported(&late), [codes::TYPE, codes::BANK_FULL]);

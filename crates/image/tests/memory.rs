@@ -24,7 +24,7 @@ fn offset(image: &Image, name: &str) -> u64 {
 /// What is wrong with a module that the checker takes: codes and messages.
 fn faults(body: &str) -> Vec<(Code, String)> {
     let findings = try_lay(&headed("9.0", "sm_90", body), Options::default()).expect_err("too large");
-    findings.into_iter().map(|found| (found.diagnostic.code, found.diagnostic.message)).collect()
+    findings.into_iter().map(|found| (found.code, found.message)).collect()
 }
 
 // Windows.

@@ -29,8 +29,8 @@
 //! # Ok::<(), softwarp::machine::Error>(())
 //! ```
 //!
-//! A module with errors is refused with all of them. Each is data (a stable code, a message, places, help), and
-//! [`plain::text`] renders it:
+//! A module with errors is refused with all of them. Each is data ([`diagnostic`]: a stable code, a message, places,
+//! help), and [`plain::text`] renders it:
 //!
 //! ```
 //! use softwarp::Module;
@@ -64,6 +64,7 @@ pub mod source;
 
 pub use machine::{Device, Module};
 pub use softwarp_check as check;
+pub use softwarp_diagnostic as diagnostic;
 pub use softwarp_image as image;
 pub use softwarp_ir as ir;
 pub use softwarp_isa as isa;

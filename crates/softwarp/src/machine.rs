@@ -270,7 +270,7 @@ impl Device {
     pub fn tensor_map(&self, description: &Description) -> Result<Argument, Error> {
         let arch = self.machine.image().header.arch.baseline();
         let map = Map::new(description, arch).map_err(|mut findings| {
-            findings.retain(|one| one.code.starts_with('E'));
+            findings.retain(|one| one.severity() == Severity::Error);
             Error::TensorMap(findings)
         })?;
         Ok((&map).into())

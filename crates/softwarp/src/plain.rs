@@ -30,9 +30,9 @@ pub fn text(source: &Source, diagnostic: &Diagnostic) -> String {
         let _ = writeln!(text, " --> {}:{}:{}{reason}", source.name, position.line, position.column);
         let _ = writeln!(text, "  | {}", shown.trim());
     };
-    place(diagnostic.span, "");
+    place(diagnostic.span(), "");
     for related in &diagnostic.related {
-        place(related.span, &format!(": {}", related.message));
+        place(related.location.span, &format!(": {}", related.message));
     }
     if let Some(help) = &diagnostic.help {
         let _ = writeln!(text, "  = help: {help}");

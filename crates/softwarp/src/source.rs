@@ -69,7 +69,7 @@ impl Source {
         let mut diagnostics: Vec<Diagnostic> = self.flaw.iter().cloned().collect();
         diagnostics.extend(parsed.diagnostics);
         diagnostics.extend(found);
-        diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+        diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
         Judged { module: parsed.module, checked, diagnostics }
     }
 
@@ -189,6 +189,6 @@ mod tests {
     fn bytes_that_are_no_text_are_marked() {
         let source = Source::new("x", b"a\xffb\xe9\xc3 \xe2\x82".to_vec());
         assert_eq!(source.text, "a?b?? ??");
-        assert_eq!(source.flaw().map(|flaw| flaw.span), Some(Span::new(1, 2)));
+        assert_eq!(source.flaw().map(|flaw| flaw.span()), Some(Span::new(1, 2)));
     }
 }

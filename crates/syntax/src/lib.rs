@@ -53,22 +53,23 @@
 #![forbid(unsafe_code)]
 
 pub mod codes;
-pub mod diagnostic;
-pub mod span;
 pub mod tree;
 
-mod json;
 mod lexer;
 mod literal;
 mod parser;
 mod printer;
+#[cfg(feature = "serde")]
+mod serialize;
 mod symbols;
 mod token;
 
-pub use diagnostic::{Code, Diagnostic, Explained, Related, Severity};
-pub use json::json;
 pub use printer::format;
-pub use span::{Lines, Position, Span};
+#[cfg(feature = "serde")]
+pub use serialize::Tree;
+pub use softwarp_diagnostic::{
+    Code, Diagnostic, Explained, Lines, Location, Position, Related, Severity, Span,
+};
 pub use symbols::Symbols;
 pub use tree::Module;
 

@@ -14,7 +14,7 @@ fn follows_the_assembler() {
         let source = case["ptx"].as_str().unwrap();
         let parsed = parse(source);
         let lines = Lines::new(source);
-        let ours: Vec<u64> = parsed.diagnostics.iter().map(|d| lines.line(d.span.start) as u64).collect();
+        let ours: Vec<u64> = parsed.diagnostics.iter().map(|d| lines.line(d.span().start) as u64).collect();
         let errors = case["errors"].as_array().unwrap();
         let message = |error: &Value| error[1].as_str().unwrap().to_string();
         let grammatical = errors.iter().find(|error| message(error).starts_with("Parsing error near"));

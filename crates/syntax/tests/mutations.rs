@@ -138,12 +138,12 @@ fn mutated_modules_are_read_and_printed() {
         let parsed = parse(&source);
         let lines = Lines::new(&source);
         for diagnostic in &parsed.diagnostics {
-            let Span { start, end } = diagnostic.span;
+            let Span { start, end } = diagnostic.span();
             assert!(start <= end && end as usize <= source.len(), "{diagnostic:?}\n{source}");
             assert!(source.is_char_boundary(start as usize), "{diagnostic:?}\n{source}");
             lines.position(&source, start);
         }
-        assert!(parsed.diagnostics.is_sorted_by_key(|diagnostic| diagnostic.span.start), "{source}");
+        assert!(parsed.diagnostics.is_sorted_by_key(|diagnostic| diagnostic.span().start), "{source}");
         clean += parsed.diagnostics.is_empty() as usize;
         common::check_format("a mutated module", &source);
     }

@@ -5,24 +5,15 @@
 //! `element_strides` (1), `interleave` and `swizzle` (none), `promotion` (none), `fill` (zero). Or `object`: 128 bytes
 //! in hexadecimal.
 
-/// What a code means: the page behind `softwarp explain CODE`.
-#[derive(Clone, Copy, Debug)]
-pub struct Explained {
-    /// Stable name: `E1003`, `W1002`.
-    pub code: &'static str,
-    /// The rule, in one line.
-    pub title: &'static str,
-    /// Why, in a paragraph.
-    pub text: &'static str,
-    /// A map that breaks it, as JSON.
-    pub wrong: &'static str,
-}
+use softwarp_diagnostic::{Code, Diagnostic, Explained};
 
 macro_rules! rules {
     ($($name:ident = $code:literal, $title:literal, $text:literal, $wrong:literal;)*) => {
         $(
             #[doc = $title]
-            pub(crate) const $name: Explained = Explained { code: $code, title: $title, text: $text, wrong: $wrong };
+            pub(crate) const $name: Explained = Explained {
+                code: Code($code), title: $title, text: $text, wrong: $wrong, right: "",
+            };
         )*
 
         /// All of them, errors first, in the order of their codes.
@@ -173,5 +164,17 @@ rules! {
 
 /// What a code means, in any case.
 pub fn explain(code: &str) -> Option<&'static Explained> {
-    ALL.iter().find(|one| one.code.eq_ignore_ascii_case(code))
+    ALL.iter().find(|one| one.code.0.eq_ignore_ascii_case(code))
+}
+
+/// What is wrong by a rule, with what would be right.
+pub(crate) fn diagnostic(rule: &Explained, message: String, help: Option<String>) -> Diagnostic {
+    Diagnostic { help, ..Diagnostic::without_place(rule.code, message) }
+}
+
+/// For an option that is none of its list: `unlisted("swizzle", "9", ["none", "32B", …])`.
+pub fn unlisted<'a>(option: &str, given: &str, choices: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    let choices: Vec<&str> = choices.into_iter().collect();
+    let message = format!("there is no {option} `{given}`");
+    diagnostic(&UNLISTED, message, Some(format!("one of {}", choices.join(", "))))
 }

@@ -20,12 +20,10 @@ pub mod swizzle;
 pub mod types;
 pub mod walk;
 
-mod finding;
-
-pub use codes::{Explained, explain};
-pub use finding::{Finding, Severity};
+pub use codes::{explain, unlisted};
 pub use map::{Access, Description, Map, packed_strides};
 pub use rules::judge;
+pub use softwarp_diagnostic::{Code, Diagnostic, Explained, Severity};
 pub use softwarp_isa::Target;
 pub use types::{Element, Fill, Interleave, Promotion, Swizzle, WideMode};
 pub use walk::{Cell, Direction, Fault, Mode, Packing, Request, Run, Source, Walk};

@@ -24,9 +24,9 @@
 //! bit 21 of word 08 untouched; what it means is not known.
 
 use crate::codes;
-use crate::finding::Finding;
 use crate::map::{Access, Columns, Description, MOST_DIMENSIONS, Map, Shape};
 use crate::types::{Element, Fill, Interleave, Promotion, Swizzle};
+use softwarp_diagnostic::Diagnostic;
 
 /// Bytes of an object.
 pub const SIZE: usize = 128;
@@ -197,13 +197,13 @@ pub struct Decoded {
 }
 
 /// Reads an object. Numbers may be anything; a field whose value stands for nothing makes the object unreadable.
-pub fn decode(object: &[u8; SIZE]) -> Result<Decoded, Vec<Finding>> {
+pub fn decode(object: &[u8; SIZE]) -> Result<Decoded, Vec<Diagnostic>> {
     let words = words(object);
     let modes = words[MODES];
     let mut findings = Vec::new();
     let mut unreadable = |what: &str, value: String, known: &str| {
         let message = format!("{what} in the word at 0x08 (0x{modes:08x}) is {value}; {known}");
-        findings.push(Finding::new(&codes::OBJECT, message, None));
+        findings.push(codes::diagnostic(&codes::OBJECT, message, None));
     };
 
     let rank = RANK.get(modes) as usize + 1;

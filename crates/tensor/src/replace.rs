@@ -10,8 +10,6 @@
 //!
 //! The manual has this for tiled maps only; the fields that im2col maps share are at the same places there.
 
-use std::fmt;
-
 use crate::map::MOST_DIMENSIONS;
 use crate::object::{self, Bits, SIZE};
 use crate::types::{Element, Fill, Interleave, Swizzle};
@@ -136,9 +134,10 @@ impl Field {
 }
 
 /// Why a field was not replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The target cannot do it at all.
+    #[error("{target} has no {}", field.name())]
     Target {
         /// Which field.
         field: Field,
@@ -146,6 +145,7 @@ pub enum Refusal {
         target: Target,
     },
     /// The field has no such ordinal.
+    #[error("{} {}", field.name(), ordinals(*field, *ordinal))]
     Ordinal {
         /// Which field.
         field: Field,
@@ -153,6 +153,7 @@ pub enum Refusal {
         ordinal: usize,
     },
     /// The field cannot hold the value.
+    #[error("{} = {value} is not within {least} to {most}{}", field.name(), multiples(*multiple))]
     Value {
         /// Which field.
         field: Field,
@@ -167,23 +168,16 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Target { field, target } => write!(f, "{target} has no {}", field.name()),
-            Refusal::Ordinal { field, ordinal } => match field.ordinals() {
-                0 => write!(f, "{} takes no ordinal", field.name()),
-                count => write!(f, "{} has ordinals 0 to {}, not {ordinal}", field.name(), count - 1),
-            },
-            Refusal::Value { field, value, least, most, multiple } => {
-                write!(f, "{} = {value} is not within {least} to {most}", field.name())?;
-                if *multiple > 1 { write!(f, " and a multiple of {multiple}") } else { Ok(()) }
-            }
-        }
+fn ordinals(field: Field, ordinal: usize) -> String {
+    match field.ordinals() {
+        0 => "takes no ordinal".to_owned(),
+        count => format!("has ordinals 0 to {}, not {ordinal}", count - 1),
     }
 }
 
-impl std::error::Error for Refusal {}
+fn multiples(of: u64) -> String {
+    if of > 1 { format!(" and a multiple of {of}") } else { String::new() }
+}
 
 /// Replaces a field, or says why it cannot hold the value; the object then stays as it was. The ordinal is 0 where
 /// the instruction takes none.

@@ -106,7 +106,7 @@ proptest! {
     fn any_bytes_decode_or_say_why_not(low in prop::array::uniform32(any::<u8>()), high in prop::array::uniform32(any::<u8>())) {
         let object: [u8; 128] = std::array::from_fn(|at| if at % 64 < 32 { low[at % 32] } else { high[at % 32] });
         match decode(&object) {
-            Err(findings) => prop_assert!(findings.iter().all(|finding| finding.code == "E1050")),
+            Err(findings) => prop_assert!(findings.iter().all(|finding| finding.code.0 == "E1050")),
             Ok(decoded) => {
                 // Whatever was understood, nothing was invented: all of it is in the bytes.
                 let map = Map::new(&decoded.description, Target::SM_103);

@@ -5,14 +5,14 @@ mod support;
 use proptest::prelude::*;
 use serde_json::Value;
 use softwarp_tensor::{
-    Access, Description, Element, Fill, Finding, Interleave, Map, Promotion, Severity, Swizzle, Target,
+    Access, Description, Diagnostic, Element, Fill, Interleave, Map, Promotion, Severity, Swizzle, Target,
     WideMode, judge, packed_strides,
 };
 use softwarp_tensor::{codes, explain};
 use support::{bytes, described, target};
 
 /// All that is to be said about a map in JSON.
-fn judged(text: &str) -> Vec<Finding> {
+fn judged(text: &str) -> Vec<Diagnostic> {
     let map: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     if !map["object"].is_null() {
         return match Map::from_object(&bytes(&map["object"]), target(&map)) {
@@ -27,11 +27,11 @@ fn judged(text: &str) -> Vec<Finding> {
 }
 
 fn codes_of(text: &str) -> Vec<&'static str> {
-    judged(text).iter().map(|finding| finding.code).collect()
+    judged(text).iter().map(|finding| finding.code.0).collect()
 }
 
 /// The one finding about a map.
-fn only(text: &str) -> Finding {
+fn only(text: &str) -> Diagnostic {
     let mut findings = judged(text);
     assert_eq!(findings.len(), 1, "{findings:?}");
     findings.remove(0)
@@ -40,23 +40,22 @@ fn only(text: &str) -> Finding {
 #[test]
 fn each_example_breaks_its_rule_and_no_other() {
     for rule in codes::ALL {
-        assert_eq!(codes_of(rule.wrong), [rule.code]);
+        assert_eq!(codes_of(rule.wrong), [rule.code.0]);
     }
 }
 
 #[test]
 fn codes_are_in_order_and_explained() {
-    let all: Vec<&str> = codes::ALL.iter().map(|rule| rule.code).collect();
+    let all: Vec<&str> = codes::ALL.iter().map(|rule| rule.code.0).collect();
     let mut sorted = all.clone();
     sorted.sort_unstable();
     sorted.dedup();
     assert_eq!(all, sorted);
     for rule in codes::ALL {
         let finding = judged(rule.wrong).into_iter().find(|finding| finding.code == rule.code).unwrap();
-        assert_eq!(finding.rule, rule.title);
-        assert_eq!(finding.severity == Severity::Error, rule.code.starts_with('E'));
+        assert_eq!(finding.severity() == Severity::Error, rule.code.0.starts_with('E'));
         assert!(!rule.text.is_empty() && !finding.message.is_empty());
-        assert_eq!(explain(&rule.code.to_lowercase()).unwrap().code, rule.code);
+        assert_eq!(explain(&rule.code.0.to_lowercase()).unwrap().code, rule.code);
     }
     assert!(explain("E1099").is_none());
 }
@@ -79,7 +78,7 @@ fn messages_have_the_numbers_and_say_what_would_be_right() {
     ];
     for (code, message, fix) in cases {
         let finding = only(explain(code).unwrap().wrong);
-        assert_eq!((finding.message.as_str(), finding.fix.as_deref()), (message, Some(fix)));
+        assert_eq!((finding.message.as_str(), finding.help.as_deref()), (message, Some(fix)));
     }
 }
 
@@ -227,6 +226,6 @@ proptest! {
         prop_assert!(findings.len() < 100);
         prop_assert!(findings.is_sorted_by_key(|finding| finding.code));
         let map = Map::new(&description, target);
-        prop_assert_eq!(map.is_err(), findings.iter().any(|finding| finding.severity == Severity::Error));
+        prop_assert_eq!(map.is_err(), findings.iter().any(|finding| finding.severity() == Severity::Error));
     }
 }

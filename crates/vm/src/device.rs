@@ -26,7 +26,7 @@ use crate::sanitize::init::Unwritten;
 use crate::texture::Textures;
 use softwarp_check::{Checked, Settled, settle};
 use softwarp_image::image::BANK_BYTES;
-use softwarp_image::{Finding, Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
+use softwarp_image::{Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
 use softwarp_isa::{StateSpace, Target};
 use softwarp_lower::{Lowering, lower};
 use softwarp_syntax::{Diagnostic, Module, Severity, parse};
@@ -51,7 +51,7 @@ pub enum LoadError {
     /// They are not valid: the module's index, and what is wrong with it.
     Invalid(Vec<(u32, Diagnostic)>),
     /// They do not fit together, or not into memory.
-    Unlinked(Vec<Finding>),
+    Unlinked(Vec<Diagnostic>),
     /// There is no memory for their variables.
     Memory(MemoryError),
 }

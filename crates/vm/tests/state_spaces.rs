@@ -293,7 +293,8 @@ fn special_registers_are_those_of_the_thread_and_cannot_be_written() {
     let Err(LoadError::Invalid(errors)) = Device::load(&[&written], LoadOptions::default()) else {
         panic!("it was loaded");
     };
-    let places = errors.iter().map(|(_, error)| &written[error.span.start as usize..error.span.end as usize]);
+    let places =
+        errors.iter().map(|(_, error)| &written[error.span().start as usize..error.span().end as usize]);
     assert_eq!(places.collect::<Vec<_>>(), ["%tid.x"]);
 }
 

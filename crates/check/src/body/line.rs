@@ -5,7 +5,7 @@ use super::explain::word_span;
 use crate::codes::instructions as codes;
 use crate::context::Context;
 use softwarp_syntax::tree::{Instruction, Statement};
-use softwarp_syntax::{Code, Diagnostic, Span};
+use softwarp_syntax::{Code, Diagnostic, Location, Span};
 
 /// What the assembler reports as soon as it reads it, on that very line.
 const ON_THEIR_OWN_LINES: [Code; 9] = [
@@ -29,10 +29,10 @@ impl Walk<'_, '_> {
         };
         let place = place(self.context, instruction);
         let source = self.context.source;
-        let (start, end) = (diagnostic.span.start.min(place.start), diagnostic.span.start.max(place.start));
-        let between = Span::new(start, end).text(source);
+        let named = diagnostic.span();
+        let between = Span::new(named.start.min(place.start), named.start.max(place.start)).text(source);
         if !ON_THEIR_OWN_LINES.contains(&diagnostic.code) && between.contains('\n') {
-            let named = std::mem::replace(&mut diagnostic.span, place);
+            diagnostic.location = Some(Location { unit: diagnostic.unit(), span: place });
             diagnostic = diagnostic.with_related(named, "it stands here");
         }
         diagnostic
@@ -70,7 +70,7 @@ mod tests {
         let parsed = parse(&source);
         let lines = Lines::new(&source);
         let diagnostics = crate::check(&parsed.module, &source, Options::default());
-        diagnostics.iter().map(|diagnostic| lines.line(diagnostic.span.start) - 6).collect()
+        diagnostics.iter().map(|diagnostic| lines.line(diagnostic.span().start) - 6).collect()
     }
 
     #[test]

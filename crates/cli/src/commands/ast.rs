@@ -1,7 +1,8 @@
 //! `softwarp ast`: what the parser made of a PTX file.
 
 use super::{Fault, Printed, remark, sources};
-use softwarp::syntax::{Severity, json, parse};
+use softwarp::diagnostic::Severity;
+use softwarp::syntax::{Tree, parse};
 use std::path::PathBuf;
 
 /// Print the tree of a PTX file as JSON
@@ -32,6 +33,9 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         refused |= diagnostic.severity() == Severity::Error;
         remark(crate::render::text(&source, diagnostic, false).trim_end());
     }
-    let text = json(&source.text, &parsed.module);
-    Ok(Printed { text: format!("{}\n", text.trim_end()), fault: refused.then_some(Fault::Told(1)) })
+    super::output::stdout(|out| {
+        serde_json::to_writer(&mut *out, &Tree::new(&source.text, &parsed.module))?;
+        out.write_all(b"\n")
+    })?;
+    Ok(Printed { text: String::new(), fault: refused.then_some(Fault::Told(1)) })
 }

@@ -161,11 +161,11 @@ fn laid_out(sources: &[Source], judged: &[Judged], options: Options, colour: boo
         Err(findings) => findings,
     };
     for finding in findings.iter().take(SHOWN) {
-        remark(crate::render::finding(sources, finding, colour).trim_end_matches('\n'));
+        remark(crate::render::linked(sources, finding, colour).trim_end_matches('\n'));
         remark("");
     }
     outcome.map_err(|findings| {
-        let errors = findings.iter().filter(|one| one.diagnostic.severity() == Severity::Error).count();
+        let errors = findings.iter().filter(|one| one.severity() == Severity::Error).count();
         let files: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         remark(&summary(errors, findings.len() - errors, &files.join(", ")));
         Fault::Told(1)

@@ -18,6 +18,7 @@ use crate::run::{Options, Run, RunError};
 use arguments::{Dimensions, Dump, Given};
 use document::Document;
 use serde_json::{Map, Value as Json};
+use softwarp::diagnostic::Location;
 use softwarp::source::Source;
 use softwarp::vm::device::{LaunchError, LoadError, LoadOptions, Report};
 use softwarp::vm::stats::Progress;
@@ -396,12 +397,12 @@ fn refused(error: &RunError, sources: &[Source], launch_file: Option<&str>, colo
             Fault::Input(format!("{}: the module cannot be loaded", count((found.len(), "error"))))
         }
         RunError::Load(LoadError::Unlinked(found)) => {
-            found.iter().take(SHOWN).for_each(|one| show(render::finding(sources, one, colour)));
+            found.iter().take(SHOWN).for_each(|one| show(render::linked(sources, one, colour)));
             Fault::Input(format!("{}: the modules cannot be linked", count((found.len(), "error"))))
         }
         RunError::Launch { error: LaunchError::Unsupported(list), .. } => {
             for one in list.iter().take(SHOWN) {
-                let places = vec![(one.unit, one.span, None)];
+                let places = vec![(Location { unit: one.unit, span: one.span }, None)];
                 show(render::event(
                     sources,
                     &Event { message: one.what.clone(), places, notes: Vec::new() },

@@ -8,12 +8,14 @@ mod show;
 use super::files::read;
 use super::judging::count;
 use super::{Fault, Printed, remark, sources};
+use crate::codes;
 use crate::tensors::file::{self, MapFile};
 use crate::tensors::request::{self, Asked, Copy, Refusal};
 use serde_json::{Value as Json, json};
+use softwarp::diagnostic::{Diagnostic, Severity};
 use softwarp::isa::{Target, nearest};
 use softwarp::tensor::reduce::Operation;
-use softwarp::tensor::{Description, Direction, Finding, Map, Mode, Severity};
+use softwarp::tensor::{Description, Direction, Map, Mode};
 use std::path::PathBuf;
 
 /// Judge, make, read, perform and draw tensor maps and tensor copies
@@ -100,7 +102,7 @@ impl MapArgs {
         let (file, arch) = self.read()?;
         let findings = file.judge(arch);
         let refused = MapFile::is_refused(&findings);
-        let shown = findings.iter().filter(|one| !refused || one.severity == Severity::Error);
+        let shown = findings.iter().filter(|one| !refused || one.severity() == Severity::Error);
         for finding in shown {
             remark(in_words(finding).trim_end());
         }
@@ -149,25 +151,25 @@ fn check(args: &CheckArgs) -> Result<Printed, Fault> {
 }
 
 /// `error[E1013]: strides[0] = 1000 is not a multiple of 16`, the rule, and what would be right.
-fn in_words(finding: &Finding) -> String {
-    let mut text = format!("{}[{}]: {}\n", finding.severity.name(), finding.code, finding.message);
-    text += &format!("  rule: {}\n", finding.rule);
-    if let Some(fix) = &finding.fix {
+fn in_words(finding: &Diagnostic) -> String {
+    let mut text = format!("{}[{}]: {}\n", finding.severity().name(), finding.code, finding.message);
+    text += &format!("  rule: {}\n", codes::title(finding.code));
+    if let Some(fix) = &finding.help {
         text += &format!("  fix: {fix}\n");
     }
     text + "\n"
 }
 
-fn in_json(finding: &Finding) -> Json {
+fn in_json(finding: &Diagnostic) -> Json {
     json!({
-        "code": finding.code, "severity": finding.severity.name(), "message": finding.message,
-        "rule": finding.rule, "fix": finding.fix,
+        "code": finding.code.0, "severity": finding.severity().name(), "message": finding.message,
+        "rule": codes::title(finding.code), "fix": finding.help,
     })
 }
 
 /// "map.json is legal on sm_90", "2 errors, 1 warning in map.json (sm_90)"
-fn summary(findings: &[Finding], name: &str, arch: Target) -> String {
-    let errors = findings.iter().filter(|one| one.severity == Severity::Error).count();
+fn summary(findings: &[Diagnostic], name: &str, arch: Target) -> String {
+    let errors = findings.iter().filter(|one| one.severity() == Severity::Error).count();
     let warnings = findings.len() - errors;
     let counts: Vec<String> =
         [(errors, "error"), (warnings, "warning")].into_iter().filter(|(n, _)| *n > 0).map(count).collect();

@@ -7,7 +7,7 @@
 use super::region::{Kind, Piece, Region, of_function, of_module, pieces};
 use super::spell::shortened;
 use super::{View, spell, value};
-use crate::xml::escape;
+use crate::svg::{Area, Page, Svg, escape, point};
 use softwarp::image::{Extent, Function, FunctionId, Object, ObjectId};
 use softwarp::isa::types::Class;
 use std::fmt::Write;
@@ -93,10 +93,15 @@ rect.i,rect.f,rect.b,rect.a,rect.h,rect.o,rect.p{stroke:#8b98a5}
 .i{fill:#1f4568}.f{fill:#22512b}.b{fill:#5a4a14}.a{fill:#6b2f22}.h{fill:#463469}.o{fill:#15191e}.p{fill:url(#hatch)}
 }";
 
+/// What padding is filled with.
+const DEFINITIONS: &str = "\
+<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
+<path class=\"line\" d=\"M0 0V6\" stroke-width=\"1.6\"/></pattern></defs>\n";
+
 /// Draws an image.
 pub fn draw(view: &View<'_>) -> String {
     let mut map = Map {
-        svg: String::new(),
+        svg: Svg::default(),
         y: 112.0,
         left: BOXES,
         left_out: 0,
@@ -299,7 +304,7 @@ impl Strip {
 
 /// The drawing, down to where it has come.
 struct Map {
-    svg: String,
+    svg: Svg,
     y: f64,
     /// How many boxes may still be drawn, and how many could not.
     left: usize,
@@ -310,17 +315,13 @@ struct Map {
 }
 
 impl Map {
-    fn text(&mut self, (x, y): (f64, f64), size: f64, class: &str, content: &str) {
-        let content = escape(content);
-        let _ = writeln!(
-            self.svg,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" class=\"{class}\">{content}</text>"
-        );
+    fn text(&mut self, at: (f64, f64), size: f64, class: &str, content: &str) {
+        self.svg.text(point(at.0, at.1), size, class, content);
     }
 
     fn heading(&mut self, content: &str) {
         let (y, end) = (self.y, WIDTH - MARGIN);
-        let _ = writeln!(self.svg, "<path class=\"line\" d=\"M{MARGIN} {y:.1}H{end}\"/>");
+        self.svg.path("line", format_args!("M{MARGIN} {y:.1}H{end}"));
         self.text((MARGIN, y + 24.0), 15.0, "", content);
         self.y += 36.0;
     }
@@ -365,11 +366,11 @@ impl Map {
     fn draw_strip(&mut self, x: f64, strip: &Strip) {
         let baseline = self.y + 13.0;
         let (title, note) = (escape(&strip.title), escape(&strip.note));
-        let _ = writeln!(
-            self.svg,
-            "<text x=\"{x:.1}\" y=\"{baseline:.1}\" font-size=\"13\" font-weight=\"600\">{title}\
-             <tspan dx=\"8\" font-size=\"11.5\" font-weight=\"400\" class=\"faint\">{note}</tspan></text>"
-        );
+        let text =
+            self.svg.element("text").at(point(x, baseline)).word("font-size", 13).word("font-weight", 600);
+        text.markup(format_args!(
+            "{title}<tspan dx=\"8\" font-size=\"11.5\" font-weight=\"400\" class=\"faint\">{note}</tspan>"
+        ));
         for (number, row) in strip.rows.iter().enumerate() {
             let y = self.y + TITLE + number as f64 * (HEIGHT + TICKS);
             let mut right = x;
@@ -388,40 +389,28 @@ impl Map {
 
     fn cell(&mut self, x: f64, y: f64, cell: &Cell) {
         self.used[cell.fill as usize] = true;
-        let (class, width) = (cell.fill.class(), cell.width);
-        let _ = writeln!(
-            self.svg,
-            "<g><title>{}</title><rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
-             height=\"{HEIGHT}\" rx=\"2\"/>",
-            escape(&cell.title)
-        );
         let cut = cell.bytes > LARGE && cell.fill != Fill::Padding;
-        if cut {
-            self.cuts = true;
-            self.zigzag(x + width - 18.0, y);
-        }
-        let room = width - if cut { 26.0 } else { 10.0 };
-        let lines = [(17.0, 11.5, NAME, "m"), (30.5, 9.5, SMALL, "m faint"), (42.5, 9.5, SMALL, "m faint")];
-        for (line, (down, size, character, class)) in cell.lines.iter().zip(lines) {
-            let fitting = shortened(line, (room / character) as usize);
-            if !fitting.is_empty() {
-                self.text((x + 6.0, y + down), size, class, &fitting);
+        self.cuts |= cut;
+        self.svg.group(&cell.title, |svg| {
+            let area = Area { at: point(x, y), width: cell.width, height: HEIGHT };
+            svg.rect(cell.fill.class(), area).word("rx", 2).end();
+            if cut {
+                svg.element("path")
+                    .word("class", "cut")
+                    .word("stroke-width", ".8")
+                    .word("d", zigzag(x + cell.width - 18.0, y))
+                    .end();
             }
-        }
-        self.svg.push_str("</g>\n");
-    }
-
-    /// A cut through a box.
-    fn zigzag(&mut self, x: f64, y: f64) {
-        let step = HEIGHT / 6.0;
-        let (mut down, mut up) = (String::new(), String::new());
-        for tooth in 0..6 {
-            let side = if tooth % 2 == 0 { 4.0 } else { -4.0 };
-            let _ = write!(down, "l{side} {step}");
-            let _ = write!(up, "l{side} -{step}");
-        }
-        let _ =
-            writeln!(self.svg, "<path class=\"cut\" stroke-width=\".8\" d=\"M{x:.1} {y:.1}{down}h5{up}z\"/>");
+            let room = cell.width - if cut { 26.0 } else { 10.0 };
+            let lines =
+                [(17.0, 11.5, NAME, "m"), (30.5, 9.5, SMALL, "m faint"), (42.5, 9.5, SMALL, "m faint")];
+            for (line, (down, size, character, class)) in cell.lines.iter().zip(lines) {
+                let fitting = shortened(line, (room / character) as usize);
+                if !fitting.is_empty() {
+                    svg.text(point(x + 6.0, y + down), size, class, &fitting);
+                }
+            }
+        });
     }
 
     /// Marks at offsets, with their numbers where there is room: first those of variables.
@@ -439,7 +428,7 @@ impl Map {
             }
         }
         for tick in ticks {
-            let _ = writeln!(self.svg, "<path class=\"line\" d=\"M{:.1} {y:.1}v5\"/>", tick.x);
+            self.svg.path("line", format_args!("M{:.1} {y:.1}v5", tick.x));
         }
         for tick in labelled {
             self.text((tick.x - 1.0, y + 14.0), 9.5, "m faint", &tick.label());
@@ -448,7 +437,7 @@ impl Map {
 
     /// The whole drawing, now that its height is known.
     fn finish(mut self, view: &View<'_>) -> String {
-        let body = std::mem::take(&mut self.svg);
+        let body = self.svg.take();
         let name = shortened(&view.files.join(" + "), 90);
         let header = &view.image.header;
         self.text((MARGIN, 44.0), 20.0, "", &name);
@@ -462,14 +451,8 @@ impl Map {
             self.text((MARGIN, self.y + 12.0), 12.0, "faint", &words);
             height += 16.0;
         }
-        let top = self.svg;
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
-             height=\"{height:.0}\">\n<style>{STYLE}</style>\n<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" \
-             patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"line\" d=\"M0 0V6\" \
-             stroke-width=\"1.6\"/></pattern></defs>\n<rect class=\"page\" width=\"{WIDTH}\" height=\"{height:.0}\"/>\n\
-             {top}{body}</svg>\n"
-        )
+        self.svg.markup(body);
+        self.svg.finish(Page { width: WIDTH, height, style: STYLE, definitions: DEFINITIONS })
     }
 
     fn legend(&mut self) {
@@ -479,18 +462,27 @@ impl Map {
                 continue;
             }
             let top = y - 10.0;
-            let _ = writeln!(
-                self.svg,
-                "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"16\" height=\"12\" rx=\"2\"/>"
-            );
+            let area = Area { at: point(x, top), width: 16.0, height: 12.0 };
+            self.svg.rect(class, area).word("rx", 2).end();
             self.text((x + 22.0, y), 11.5, "faint", name);
             x += 40.0 + 6.4 * name.len() as f64;
         }
         if self.cuts {
-            let _ =
-                writeln!(self.svg, "<path class=\"line\" d=\"M{x:.1} {:.1}l4 3l-4 3l4 3l-4 3\"/>", y - 10.0);
+            self.svg.path("line", format_args!("M{x:.1} {:.1}l4 3l-4 3l4 3l-4 3", y - 10.0));
             let words = format!("more than {LARGE} bytes: cut short");
             self.text((x + 12.0, y), 11.5, "faint", &words);
         }
     }
+}
+
+/// The path of a cut through a box.
+fn zigzag(x: f64, y: f64) -> String {
+    let step = HEIGHT / 6.0;
+    let (mut down, mut up) = (String::new(), String::new());
+    for tooth in 0..6 {
+        let side = if tooth % 2 == 0 { 4.0 } else { -4.0 };
+        let _ = write!(down, "l{side} {step}");
+        let _ = write!(up, "l{side} -{step}");
+    }
+    format!("M{x:.1} {y:.1}{down}h5{up}z")
 }

@@ -3,6 +3,7 @@
 use super::Run;
 use crate::render::Event;
 use serde_json::{Map, Value as Json, json};
+use softwarp::diagnostic::Location;
 use softwarp::source::Source;
 use softwarp::syntax::tree::Item;
 use softwarp::vm::fault::{
@@ -72,7 +73,7 @@ pub fn event(run: &mut Run, fault: &Fault) -> Event {
     match &fault.place {
         None => event.message += &format!(", in kernel `{kernel}`"),
         Some(place) => {
-            event.places.push((place.unit, place.span, None));
+            event.places.push((Location { unit: place.unit, span: place.span }, None));
             event.notes.push(thread(place));
             event.notes.push(match &place.function_name {
                 name if name == kernel => format!("in kernel `{kernel}`"),
@@ -84,15 +85,15 @@ pub fn event(run: &mut Run, fault: &Fault) -> Event {
     }
     if let FaultKind::Deadlock(waiting) = &fault.kind {
         for Waiting { place, barrier, mbarrier, arrived, expected } in waiting {
-            let at = (place.unit, place.span);
-            if event.places.iter().all(|(unit, span, _)| (*unit, *span) != at) {
+            let at = Location { unit: place.unit, span: place.span };
+            if event.places.iter().all(|(location, _)| *location != at) {
                 let what =
                     barrier.map_or("the cluster's barrier".to_owned(), |number| format!("barrier {number}"));
                 let reason = match mbarrier {
                     Some(mbarrier) => format!("others wait for {mbarrier}"),
                     None => format!("others wait at {what}, which has {arrived} of {expected} threads"),
                 };
-                event.places.push((place.unit, place.span, Some(reason)));
+                event.places.push((at, Some(reason)));
             }
         }
     }

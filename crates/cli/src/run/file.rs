@@ -135,24 +135,14 @@ pub enum Argument {
 }
 
 /// What is wrong with a launch file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{why}", if place.is_empty() { String::new() } else { format!("{place}: ") })]
 pub struct FileError {
     /// Where: `launches[0].grid`. Empty for the file as a whole.
     pub place: String,
     /// What.
     pub why: String,
 }
-
-impl std::fmt::Display for FileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.place.as_str() {
-            "" => write!(f, "{}", self.why),
-            place => write!(f, "{place}: {}", self.why),
-        }
-    }
-}
-
-impl std::error::Error for FileError {}
 
 pub(super) type Read<T> = Result<T, FileError>;
 

@@ -4,6 +4,7 @@ use super::fault::{near, place, thread};
 use super::{Run, fault};
 use crate::render::Event;
 use serde_json::{Map, Value as Json, json};
+use softwarp::diagnostic::Location;
 use softwarp::source::Source;
 use softwarp::vm::fault::{What, space_name};
 use softwarp::vm::sanitize::{ARRAYS, Finding, FindingKind, Site};
@@ -26,7 +27,7 @@ pub fn event(run: &mut Run, finding: &Finding) -> Event {
     let mut event = Event { message: words(run, finding), ..Event::default() };
     let mut show = |site: &Site, role: &str, words: Option<&str>| {
         let place = &site.place;
-        event.places.push((place.unit, place.span, words.map(str::to_owned)));
+        event.places.push((Location { unit: place.unit, span: place.span }, words.map(str::to_owned)));
         event.notes.push(format!("{role}{}", thread(place)));
         let origin = run.origin(&finding.kernel, place);
         event.notes.extend(origin.map(|origin| format!("{role}from {origin}")));
@@ -51,8 +52,8 @@ pub fn event(run: &mut Run, finding: &Finding) -> Event {
 
 /// A finding, for programs.
 pub fn json(run: &mut Run, sources: &[Source], finding: &Finding) -> Json {
-    let mut map = Map::new();
-    let mut put = |key: &str, value: Json| map.insert(key.to_owned(), value);
+    let mut row = Map::new();
+    let mut put = |key: &str, value: Json| row.insert(key.to_owned(), value);
     put("sanitizer", finding.kind.sanitizer().into());
     put("kind", finding.kind.word().into());
     put("message", words(run, finding).into());
@@ -62,70 +63,8 @@ pub fn json(run: &mut Run, sources: &[Source], finding: &Finding) -> Json {
     if let Some(other) = &finding.other {
         put("other", place(run, sources, &finding.kernel, &other.place).into());
     }
-    match &finding.kind {
-        FindingKind::Race { first, second, across, missing } => {
-            put("first", fault::usage(*first).into());
-            put("second", fault::usage(*second).into());
-            put("across_ctas", (*across).into());
-            put("missing", missing.word().into());
-        }
-        FindingKind::Unwaited { first, second, until } => {
-            put("first", fault::usage(*first).into());
-            put("second", fault::usage(*second).into());
-            put("missing", until.words().into());
-        }
-        FindingKind::DivergentBarrier { barrier, came, missing, .. } => {
-            put("barrier", (*barrier).into());
-            put("came", lanes(*came));
-            put("missing", lanes(*missing));
-        }
-        FindingKind::MissedBarrier { barrier, exited } => {
-            put("barrier", (*barrier).into());
-            put("exited", (*exited).into());
-        }
-        FindingKind::MissingLanes { named, came } | FindingKind::NotNamed { named, came } => {
-            put("named", lanes(*named));
-            put("came", lanes(*came));
-        }
-        FindingKind::ExitedLanes { named, exited } => {
-            put("named", lanes(*named));
-            put("exited", lanes(*exited));
-        }
-        FindingKind::PartialWarp { came } => {
-            put("came", lanes(*came));
-        }
-        FindingKind::PartialWarpgroup { first, others } => {
-            put("first_warp", (*first).into());
-            let others = (0..4).filter(|n| others >> n & 1 == 1).map(|n| first + n);
-            put("others", others.collect::<Vec<u32>>().into());
-        }
-        FindingKind::DivergentBarrierOperand { first, second, .. } => {
-            put("operands", json!([first, second]));
-        }
-        FindingKind::BarrierCounts { barrier, first, second } => {
-            put("barrier", (*barrier).into());
-            put("counts", json!([first, second]));
-        }
-        FindingKind::ArrivesTwice { barrier, .. } | FindingKind::ArriveWithoutSync { barrier } => {
-            put("barrier", (*barrier).into());
-        }
-        FindingKind::UndefinedRegister { register, usage, never } => {
-            put("register", register.clone().into());
-            put("use", usage.words().into());
-            put("never_written", (*never).into());
-        }
-        FindingKind::Leak { bytes } => {
-            put("bytes", (*bytes).into());
-        }
-        FindingKind::OutOfBounds { usage } => {
-            put("use", fault::usage(*usage).into());
-        }
-        FindingKind::Deadlock { barrier, arrived, expected } => {
-            put("barrier", json!(barrier));
-            put("arrived", (*arrived).into());
-            put("expected", (*expected).into());
-        }
-        _ => {}
+    if let Json::Object(fields) = fields(&finding.kind) {
+        row.extend(fields);
     }
     if let Some(touched) = &finding.touched {
         let space = if touched.address < ARRAYS { space_name(touched.space) } else { "array" };
@@ -135,9 +74,53 @@ pub fn json(run: &mut Run, sources: &[Source], finding: &Finding) -> Json {
             "bytes": touched.bytes,
             "nearest": touched.nearest.as_ref().map(|nearest| near(run, nearest)),
         });
-        put("memory", memory);
+        row.insert("memory".to_owned(), memory);
     }
-    Json::Object(map)
+    Json::Object(row)
+}
+
+/// What findings of one kind have and others lack.
+fn fields(kind: &FindingKind) -> Json {
+    match kind {
+        FindingKind::Race { first, second, across, missing } => json!({
+            "first": fault::usage(*first), "second": fault::usage(*second),
+            "across_ctas": across, "missing": missing.word(),
+        }),
+        FindingKind::Unwaited { first, second, until } => json!({
+            "first": fault::usage(*first), "second": fault::usage(*second), "missing": until.words(),
+        }),
+        FindingKind::DivergentBarrier { barrier, came, missing, .. } => {
+            json!({"barrier": barrier, "came": lanes(*came), "missing": lanes(*missing)})
+        }
+        FindingKind::MissedBarrier { barrier, exited } => json!({"barrier": barrier, "exited": exited}),
+        FindingKind::MissingLanes { named, came } | FindingKind::NotNamed { named, came } => {
+            json!({"named": lanes(*named), "came": lanes(*came)})
+        }
+        FindingKind::ExitedLanes { named, exited } => {
+            json!({"named": lanes(*named), "exited": lanes(*exited)})
+        }
+        FindingKind::PartialWarp { came } => json!({"came": lanes(*came)}),
+        FindingKind::PartialWarpgroup { first, others } => {
+            let others = (0..4).filter(|n| others >> n & 1 == 1).map(|n| first + n);
+            json!({"first_warp": first, "others": others.collect::<Vec<u32>>()})
+        }
+        FindingKind::DivergentBarrierOperand { first, second, .. } => json!({"operands": [first, second]}),
+        FindingKind::BarrierCounts { barrier, first, second } => {
+            json!({"barrier": barrier, "counts": [first, second]})
+        }
+        FindingKind::ArrivesTwice { barrier, .. } | FindingKind::ArriveWithoutSync { barrier } => {
+            json!({"barrier": barrier})
+        }
+        FindingKind::UndefinedRegister { register, usage, never } => {
+            json!({"register": register, "use": usage.words(), "never_written": never})
+        }
+        FindingKind::Leak { bytes } => json!({"bytes": bytes}),
+        FindingKind::OutOfBounds { usage } => json!({"use": fault::usage(*usage)}),
+        FindingKind::Deadlock { barrier, arrived, expected } => {
+            json!({"barrier": barrier, "arrived": arrived, "expected": expected})
+        }
+        _ => Json::Null,
+    }
 }
 
 fn lanes(mask: u32) -> Json {

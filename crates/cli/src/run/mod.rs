@@ -25,13 +25,16 @@ use softwarp::vm::texture::TextureError;
 pub type Options<'a> = Launch<'a>;
 
 /// Why a launch file did not run to its end.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// It names something that is not there, or asks for what cannot be.
+    #[error(transparent)]
     File(FileError),
     /// The module cannot be loaded.
+    #[error("{}", unloadable(.0))]
     Load(LoadError),
     /// Memory cannot be had, read or written.
+    #[error("`{of}`: {error}")]
     Memory {
         /// Whose.
         of: String,
@@ -39,6 +42,7 @@ pub enum RunError {
         error: MemoryError,
     },
     /// A texture or surface cannot be made or bound.
+    #[error("`{of}`: {error}")]
     Texture {
         /// Which.
         of: String,
@@ -46,6 +50,7 @@ pub enum RunError {
         error: TextureError,
     },
     /// A launch failed.
+    #[error("{error}")]
     Launch {
         /// Which, from 0.
         index: usize,
@@ -54,23 +59,16 @@ pub enum RunError {
     },
 }
 
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RunError::File(error) => write!(f, "{error}"),
-            RunError::Load(LoadError::Invalid(found)) => match found.first() {
-                Some((_, first)) => write!(f, "the module has errors: {} {}", first.code.0, first.message),
-                None => write!(f, "the module has errors"),
-            },
-            RunError::Load(error) => write!(f, "{error}"),
-            RunError::Memory { of, error } => write!(f, "`{of}`: {error}"),
-            RunError::Texture { of, error } => write!(f, "`{of}`: {error}"),
-            RunError::Launch { error, .. } => write!(f, "{error}"),
-        }
+/// Why a module cannot be loaded: its first error, if it has some.
+fn unloadable(error: &LoadError) -> String {
+    match error {
+        LoadError::Invalid(found) => match found.first() {
+            Some((_, first)) => format!("the module has errors: {} {}", first.code, first.message),
+            None => "the module has errors".to_owned(),
+        },
+        error => error.to_string(),
     }
 }
-
-impl std::error::Error for RunError {}
 
 /// A buffer in the machine's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,13 @@
 
 mod reader;
 
-use super::{finding, object};
+use super::{diagnostic, object};
 use reader::{Kind, Reader};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Value as Json, json};
-use softwarp::tensor::{Access, Description, Explained, Finding, Severity, Target, judge, object::decode};
+use softwarp::diagnostic::{Code, Diagnostic, Explained, Severity};
+use softwarp::tensor::{Access, Description, Target, judge, object::decode};
 
 /// The longest file that is read: a map is short.
 pub const LONGEST: u64 = 1 << 20;
@@ -19,24 +20,27 @@ pub const LONGEST: u64 = 1 << 20;
 const MOST_FINDINGS: usize = 100;
 
 pub(super) const FORM: Explained = Explained {
-    code: "E1060",
+    code: Code("E1060"),
     title: "a map file is a JSON object",
     text: "A map file holds one JSON object, as in {\"type\": \"f16\", \"dims\": [64, 64], \"box\": [64, 8]}, or the 128 bytes of a map.",
     wrong: r#"[64, 64]"#,
+    right: "",
 };
 
 pub(super) const KEY: Explained = Explained {
-    code: "E1061",
+    code: Code("E1061"),
     title: "a map file has the keys of its kind, each once",
     text: "All kinds have type, dims, address, strides, element_strides, interleave, swizzle, promotion, fill and target. A tiled map has box, an im2col map lower, upper, channels and pixels, a wide map wide, too. The driver's words (api, dtype, rank, addr, estrides, l2, mode) stand for the same. An object stands alone, in hexadecimal.",
     wrong: r#"{"type": "f16", "dims": [64, 64], "box": [64, 8], "swizle": "128B"}"#,
+    right: "",
 };
 
 pub(super) const VALUE: Explained = Explained {
-    code: "E1062",
+    code: Code("E1062"),
     title: "values in a map file are of the right sort",
     text: "Dimensions, strides and sizes are whole numbers (or strings of digits, hexadecimal after 0x), in lists where there is one for each dimension. Options are names or the driver's numbers.",
     wrong: r#"{"type": "f16", "dims": [64, 64.5], "box": [64, 8]}"#,
+    right: "",
 };
 
 /// Rules about single numbers and the lengths of lists: what cannot be read elsewhere in the file has no part in them.
@@ -51,17 +55,17 @@ pub struct MapFile {
     /// The target that it names.
     pub target: Option<Target>,
     /// What could not be read.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Diagnostic>,
 }
 
 impl MapFile {
     /// All that is to be said about the file, for a target, in the order of the codes.
-    pub fn judge(&self, arch: Target) -> Vec<Finding> {
+    pub fn judge(&self, arch: Target) -> Vec<Diagnostic> {
         let mut all = self.findings.clone();
         if let Some(description) = &self.description {
             let judged = judge(description, arch);
             let whole = self.findings.is_empty();
-            all.extend(judged.into_iter().filter(|one| whole || INDEPENDENT.contains(&one.code)));
+            all.extend(judged.into_iter().filter(|one| whole || INDEPENDENT.contains(&one.code.0)));
         }
         all.sort_by_key(|one| one.code);
         all.truncate(MOST_FINDINGS);
@@ -69,8 +73,8 @@ impl MapFile {
     }
 
     /// Whether a judgement has errors.
-    pub fn is_refused(findings: &[Finding]) -> bool {
-        findings.iter().any(|one| one.severity == Severity::Error)
+    pub fn is_refused(findings: &[Diagnostic]) -> bool {
+        findings.iter().any(|one| one.severity() == Severity::Error)
     }
 }
 
@@ -85,7 +89,7 @@ pub fn read(bytes: &[u8]) -> MapFile {
     let form = |message: String| MapFile {
         description: None,
         target: None,
-        findings: vec![finding(&FORM, message, None)],
+        findings: vec![diagnostic(&FORM, message, None)],
     };
     let Ok(text) = std::str::from_utf8(bytes) else {
         return form("the file is neither text nor 128 bytes".to_owned());

@@ -12,15 +12,14 @@ pub mod svg;
 pub mod table;
 mod view;
 
-use softwarp::tensor::{Explained, Finding, Severity};
+use softwarp::diagnostic::{Diagnostic, Explained};
 
 /// The codes of what is wrong with a map file before it says anything about a tensor.
 pub const CODES: &[Explained] = &[file::FORM, file::KEY, file::VALUE];
 
-/// A finding that breaks a rule, by the code's letter an error or a warning.
-fn finding(rule: &Explained, message: String, fix: Option<String>) -> Finding {
-    let severity = if rule.code.starts_with('W') { Severity::Warning } else { Severity::Error };
-    Finding { code: rule.code, severity, rule: rule.title, message, fix }
+/// What is wrong by a rule, with what would be right.
+fn diagnostic(rule: &Explained, message: String, help: Option<String>) -> Diagnostic {
+    Diagnostic { help, ..Diagnostic::without_place(rule.code, message) }
 }
 
 /// Coordinates as one writes them: `(0, 8)`.

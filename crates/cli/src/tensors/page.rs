@@ -8,7 +8,7 @@ use super::request::{Copy, coordinate_count, offset_count};
 use super::scene::Axes;
 use super::svg;
 use super::view::{dimension_name, map_line};
-use crate::xml::escape;
+use crate::svg::escape;
 use serde_json::{Value as Json, json};
 use softwarp::tensor::map::{Columns, Shape};
 use softwarp::tensor::{Direction, Element, Interleave, Mode, Packing, WideMode};

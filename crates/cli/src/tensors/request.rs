@@ -4,7 +4,6 @@ use super::tuple;
 use softwarp::isa::device::TensorFeature;
 use softwarp::tensor::map::Shape;
 use softwarp::tensor::{Direction, Fault, Interleave, Map, Mode, Request, Target, Walk, WideMode};
-use std::fmt;
 
 /// A copy as asked for; what is not said follows from the map.
 #[derive(Clone, Debug)]
@@ -35,21 +34,14 @@ pub struct Copy {
 }
 
 /// Why there is no copy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// What was written is no instruction.
+    #[error("{0}")]
     Call(String),
     /// The hardware refuses the instruction.
+    #[error("the hardware faults: {0}")]
     Fault(Fault),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Call(why) => f.write_str(why),
-            Refusal::Fault(fault) => write!(f, "the hardware faults: {fault}"),
-        }
-    }
 }
 
 impl From<Fault> for Refusal {

@@ -8,7 +8,7 @@ use super::request::Copy;
 use super::scene::{LINE, Piece, Place, Plane, Range, Scene};
 use super::tuple;
 use super::view::{dimension_name, map_line, size_line};
-use crate::xml::escape;
+use crate::svg::{Area, Page, Svg, point};
 use softwarp::tensor::{Cell, Direction, Interleave, Mode};
 use std::fmt::Write;
 
@@ -95,7 +95,7 @@ fn title(copy: &Copy, cell: &Cell) -> String {
 /// Draws a copy.
 pub fn draw(copy: &Copy) -> String {
     let scene = Scene::new(copy);
-    let mut drawing = Drawing { copy, svg: String::new() };
+    let mut drawing = Drawing { copy, svg: Svg::default() };
     let size = Sizes::new(&scene);
     let mut y = TOP;
     for plane in &scene.planes {
@@ -107,7 +107,7 @@ pub fn draw(copy: &Copy) -> String {
     let arrow = (MARGIN + left + GAP * 0.25, TOP + 60.0);
     let (from, to) = if copy.request.direction == Direction::Load { (0.0, 0.5) } else { (0.5, 0.0) };
     let (from, to) = (arrow.0 + from * GAP, arrow.0 + to * GAP);
-    let _ = writeln!(drawing.svg, "<path class=\"walk\" d=\"M{from:.1} {0:.1}H{to:.1}\"/>", arrow.1);
+    drawing.svg.path("walk", format_args!("M{from:.1} {0:.1}H{to:.1}", arrow.1));
     let width = (shared + ADDRESSES + 8.0 * CELL.0 + MARGIN).max(760.0);
     drawing.legend(bottom + 16.0);
     let height = bottom + 62.0;
@@ -159,35 +159,28 @@ impl Sizes {
 
 struct Drawing<'a> {
     copy: &'a Copy,
-    svg: String,
+    svg: Svg,
 }
 
 impl Drawing<'_> {
-    fn text(&mut self, (x, y): (f64, f64), size: f64, class: &str, content: &str) {
-        let content = escape(content);
-        let _ = writeln!(
-            self.svg,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" class=\"{class}\">{content}</text>"
-        );
+    fn text(&mut self, at: (f64, f64), size: f64, class: &str, content: &str) {
+        self.svg.text(point(at.0, at.1), size, class, content);
     }
 
     /// A cell with what it says: coloured if something is copied, hatched if it is outside.
-    fn cell(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), cell: &Cell, label: &str) {
-        let (colour, title) = (colour(self.copy, cell), escape(&title(self.copy, cell)).into_owned());
-        let place = format!("x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"");
-        let _ = write!(self.svg, "<g><title>{title}</title><rect class=\"c c{colour}\" {place}/>");
-        if !cell.in_bounds() {
-            let _ = write!(self.svg, "<rect class=\"fill\" {place}/>");
-        }
-        let size = if label.len() as f64 * 6.0 > width - 2.0 { 7.5 } else { 10.0 };
-        if label.len() as f64 * 0.6 * size <= width {
-            let (x, y) = (x + width / 2.0, y + height / 2.0 + 3.5);
-            let _ = write!(
-                self.svg,
-                "<text class=\"m mid\" x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\">{label}</text>"
-            );
-        }
-        self.svg.push_str("</g>\n");
+    fn cell(&mut self, area: Area, cell: &Cell, label: &str) {
+        let (colour, title) = (colour(self.copy, cell), title(self.copy, cell));
+        self.svg.group(&title, |svg| {
+            svg.rect(&format!("c c{colour}"), area).end();
+            if !cell.in_bounds() {
+                svg.rect("fill", area).end();
+            }
+            let size = if label.len() as f64 * 6.0 > area.width - 2.0 { 7.5 } else { 10.0 };
+            if label.len() as f64 * 0.6 * size <= area.width {
+                let middle = point(area.at.x + area.width / 2.0, area.at.y + area.height / 2.0 + 3.5);
+                svg.text(middle, size, "m mid", label);
+            }
+        });
     }
 
     /// Draws a plane of the tensor below `y`; returns where it ends.
@@ -204,11 +197,8 @@ impl Drawing<'_> {
             for x in scene.columns.0..scene.columns.1 {
                 let inside = inside_y && x as f64 >= tensor_x.0 && (x as f64) < tensor_x.1;
                 let class = if inside { "grid" } else { "out" };
-                let (x, y, width, height) = (column(x as f64), top + row_top, size.across, size.down);
-                let _ = writeln!(
-                    self.svg,
-                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width}\" height=\"{height}\"/>"
-                );
+                let at = point(column(x as f64), top + row_top);
+                self.svg.rect(class, Area { at, width: size.across, height: size.down }).end();
             }
         }
         for x in scene.columns.0..scene.columns.1 {
@@ -221,12 +211,9 @@ impl Drawing<'_> {
                 true => format!("{}.{}", place.cell.row, place.cell.column),
                 false => place.cell.row.to_string(),
             };
-            self.cell(
-                (column(place.x), top + row),
-                (place.width * size.across, size.down),
-                &place.cell,
-                &label,
-            );
+            let at = point(column(place.x), top + row);
+            let area = Area { at, width: place.width * size.across, height: size.down };
+            self.cell(area, &place.cell, &label);
         }
         if !scene.axes.in_cells {
             self.walk(&plane.places, size, |place| column(place.x + place.width / 2.0), top);
@@ -263,7 +250,7 @@ impl Drawing<'_> {
             let _ = write!(points, "{word}{:.1} {:.1}", x(place), top + row + size.down - 3.5);
         }
         if places.len() > 1 && !points.is_empty() {
-            let _ = writeln!(self.svg, "<path class=\"walk\" d=\"{points}\"/>");
+            self.svg.path("walk", points);
         }
     }
 
@@ -303,7 +290,7 @@ impl Drawing<'_> {
         line(across.1 <= last, (x(x1), y0), (x(x1), y1));
         line(lower.is_some(), (x(x1), y1), (x(x0), y1));
         line(across.0 >= first, (x(x0), y1), (x(x0), y0));
-        let _ = writeln!(self.svg, "<path class=\"{class}\" d=\"{path}\"/>");
+        self.svg.path(class, path);
     }
 
     /// Draws shared memory at `x` below `y`; returns where it ends.
@@ -323,23 +310,17 @@ impl Drawing<'_> {
         for piece in &scene.pieces {
             let Piece { shared, length, cell } = *piece;
             let line = (shared / LINE - first) as f64;
-            let place = (left + (shared % LINE) as f64 / 16.0 * CELL.0, top + line * CELL.1);
-            let size = (f64::from(length) / 16.0 * CELL.0, CELL.1);
+            let at = point(left + (shared % LINE) as f64 / 16.0 * CELL.0, top + line * CELL.1);
+            let area = Area { at, width: f64::from(length) / 16.0 * CELL.0, height: CELL.1 };
             match cell {
                 Some(cell) => {
                     let label = match row_bytes > 16 {
                         true => format!("{}.{}", cell.row, cell.column),
                         false => cell.row.to_string(),
                     };
-                    self.cell(place, size, &cell, &label);
+                    self.cell(area, &cell, &label);
                 }
-                None => {
-                    let _ = writeln!(
-                        self.svg,
-                        "<rect class=\"none\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>untouched</title></rect>",
-                        place.0, place.1, size.0, size.1
-                    );
-                }
+                None => self.svg.rect("none", area).markup("<title>untouched</title>"),
             }
         }
         top + count as f64 * CELL.1
@@ -364,17 +345,14 @@ impl Drawing<'_> {
         ];
         let mut x = MARGIN;
         for (class, words) in items {
-            let _ = writeln!(
-                self.svg,
-                "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"22\" height=\"13\"/>"
-            );
+            self.svg.rect(class, Area { at: point(x, y), width: 22.0, height: 13.0 }).end();
             self.text((x + 28.0, y + 10.5), 10.5, "faint", &words);
             x += 52.0 + 6.2 * words.chars().count() as f64;
         }
     }
 
     fn finish(mut self, scene: &Scene, width: f64, height: f64) -> String {
-        let body = std::mem::take(&mut self.svg);
+        let body = self.svg.take();
         self.text((MARGIN, 34.0), 17.0, "", &self.copy.title());
         self.text((MARGIN, 56.0), 12.5, "faint", &map_line(self.copy));
         let bytes = match self.copy.request.direction {
@@ -386,11 +364,7 @@ impl Drawing<'_> {
             let line = format!("Not drawn: {}.", scene.left_out.join("; "));
             self.text((MARGIN, 94.0), 11.5, "faint", &line);
         }
-        let head = self.svg;
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-             height=\"{height:.0}\">\n<style>{STYLE}</style>\n{DEFINITIONS}\
-             <rect class=\"page\" width=\"100%\" height=\"100%\"/>\n{head}{body}</svg>\n"
-        )
+        self.svg.markup(body);
+        self.svg.finish(Page { width, height, style: STYLE, definitions: DEFINITIONS })
     }
 }

@@ -60,39 +60,26 @@ pub struct SampleRow {
 }
 
 /// Why a golden file cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum GoldenError {
     /// The file or folder cannot be read.
+    #[error("{path}: {1}", path = .0.display())]
     Input(PathBuf, InputError),
     /// A line is not a row of the file's kind.
+    #[error("{path}:{1}: {2}", path = .0.display())]
     Line(PathBuf, usize, String),
     /// A JSON file that is no test, or a recording that only another test replays.
+    #[error("{}: not a golden file: it is neither a launch file nor a row that is replayed", .0.display())]
     Kind(PathBuf),
     /// Nothing to replay was found.
+    #[error("{}: no golden file in it", listed(.0))]
     Nothing(Vec<PathBuf>),
 }
 
-impl std::fmt::Display for GoldenError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            GoldenError::Input(path, error) => write!(f, "{}: {error}", path.display()),
-            GoldenError::Line(path, line, why) => write!(f, "{}:{line}: {why}", path.display()),
-            GoldenError::Kind(path) => {
-                write!(
-                    f,
-                    "{}: not a golden file: it is neither a launch file nor a row that is replayed",
-                    path.display()
-                )
-            }
-            GoldenError::Nothing(paths) => {
-                let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-                write!(f, "{}: no golden file in it", paths.join(", "))
-            }
-        }
-    }
+fn listed(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
 }
-
-impl std::error::Error for GoldenError {}
 
 fn hex<E: serde::de::Error>(text: &str) -> Result<u64, E> {
     u64::from_str_radix(text, 16).map_err(|_| E::custom(format!("`{text}` is not a 64-bit hex number")))

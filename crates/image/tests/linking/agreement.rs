@@ -10,11 +10,8 @@ fn sizes_must_agree_unless_one_is_open() {
     let bodies = [".extern .global .u32 x;", ".visible .global .u32 x[4];"];
     let finding = is_refused(&bodies, codes::SIZE);
     assert_eq!(places(&bodies, &finding), [(0, "x".into()), (1, "x".into())]);
-    assert_eq!(
-        finding.diagnostic.message,
-        "`x` is `.u32` of 4 bytes here, and `.u32[4]` of 16 bytes in another module"
-    );
-    assert_eq!(finding.elsewhere[0].message, "defined as `.u32[4]` of 16 bytes here");
+    assert_eq!(finding.message, "`x` is `.u32` of 4 bytes here, and `.u32[4]` of 16 bytes in another module");
+    assert_eq!(finding.related[0].message, "defined as `.u32[4]` of 16 bytes here");
     is_refused(&[".weak .global .u32 x;", ".weak .global .u64 x;"], codes::SIZE);
     is_refused(&[".weak .global .u32 x;", ".visible .global .u64 x;"], codes::SIZE);
     is_refused(&[".extern .shared .u32 x[4];", ".visible .shared .u32 x[8];"], codes::SIZE);
@@ -30,8 +27,8 @@ fn sizes_must_agree_unless_one_is_open() {
 fn state_spaces_and_attributes_must_agree() {
     let bodies = [".extern .global .u32 x;", ".visible .const .u32 x = 3;"];
     let finding = is_refused(&bodies, codes::SPACE);
-    assert_eq!(finding.diagnostic.message, "`x` is in `.global` here, and in `.const` in another module");
-    assert_eq!(finding.elsewhere[0].message, "defined as a variable in `.const` here");
+    assert_eq!(finding.message, "`x` is in `.global` here, and in `.const` in another module");
+    assert_eq!(finding.related[0].message, "defined as a variable in `.const` here");
     is_refused(&[".weak .global .u32 x;", ".visible .shared .u32 x;"], codes::SPACE);
     let managed = ".visible .global .attribute(.managed) .u32 x;";
     is_refused(&[".extern .global .u32 x;", managed], codes::ATTRIBUTE);
@@ -45,7 +42,7 @@ fn state_spaces_and_attributes_must_agree() {
     let unified = ".extern .global .attribute(.unified(1, 2)) .u32 x;";
     let finding = is_refused(&[unified, ".visible .global .u32 x;"], codes::ATTRIBUTE);
     let message = "`x` is `.unified(1, 2)` here, and without attributes in another module";
-    assert_eq!(finding.diagnostic.message, message);
+    assert_eq!(finding.message, message);
     assert_eq!(reported(&[unified, &unified.replace("extern", "visible")]), []);
 }
 
@@ -61,7 +58,7 @@ fn types_that_differ_are_warned_about() {
         let bodies = [format!(".extern .global .align 16 {a};"), format!(".visible .global .align 16 {b};")];
         let bodies = [&*bodies[0], &*bodies[1]];
         let image = linked(&bodies);
-        let codes: Vec<Code> = image.warnings.iter().map(|finding| finding.diagnostic.code).collect();
+        let codes: Vec<Code> = image.warnings.iter().map(|finding| finding.code).collect();
         assert_eq!(codes, [codes::TYPE], "{bodies:?}");
         assert_eq!(places(&bodies, &image.warnings[0]), [(0, "x".into()), (1, "x".into())]);
     }
@@ -127,10 +124,7 @@ fn prototypes_are_shown_with_both_places() {
     ];
     let finding = is_refused(&bodies, codes::PROTOTYPE);
     assert_eq!(places(&bodies, &finding), [(0, "f".into()), (1, "f".into())]);
-    assert_eq!(
-        finding.diagnostic.message,
-        "`f` has `.b32` as parameter 2 here, and `.f32` in another module"
-    );
+    assert_eq!(finding.message, "`f` has `.b32` as parameter 2 here, and `.f32` in another module");
 }
 
 #[test]
@@ -161,8 +155,8 @@ fn a_name_is_of_one_sort() {
     let function = ".visible .func x()\n{\nret;\n}";
     let kernel = ".visible .entry x()\n{\nret;\n}";
     let finding = is_refused(&[".extern .global .u32 x;", function], codes::KIND);
-    assert_eq!(finding.diagnostic.message, "`x` is a variable here, and a function in another module");
-    assert_eq!(finding.elsewhere[0].message, "defined as a function here");
+    assert_eq!(finding.message, "`x` is a variable here, and a function in another module");
+    assert_eq!(finding.related[0].message, "defined as a function here");
     is_refused(&[".visible .global .u32 x;", function], codes::KIND);
     is_refused(&[kernel, function], codes::KIND);
     let caller = ".extern .func x();\n.visible .global .u64 p = x;";

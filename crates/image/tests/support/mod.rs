@@ -4,7 +4,7 @@
 
 use softwarp_check::checked::Checked;
 use softwarp_check::{Options, resolve};
-use softwarp_image::{Finding, Image, Object, ObjectId, Unit, lay_out};
+use softwarp_image::{Image, Object, ObjectId, Unit, lay_out};
 use softwarp_isa::Target;
 use softwarp_syntax::{Diagnostic, Module, Severity, parse};
 
@@ -25,7 +25,7 @@ pub fn read(text: &str, options: Options) -> Source {
 }
 
 /// Lays out one module that has no errors.
-pub fn try_lay(text: &str, options: Options) -> Result<Image, Vec<Finding>> {
+pub fn try_lay(text: &str, options: Options) -> Result<Image, Vec<Diagnostic>> {
     let source = read(text, options);
     assert!(source.errors.is_empty(), "{:?}\n{text}", source.errors);
     let unit = Unit { module: &source.module, checked: &source.checked };

@@ -1,18 +1,17 @@
 //! Why something failed that a program asked of a machine.
 
-use crate::image::Finding;
 use crate::plain;
 use crate::source::Source;
 use crate::syntax::Diagnostic;
-use crate::tensor;
 use crate::vm::device::LaunchError;
 use crate::vm::memory::global::MemoryError;
 use crate::vm::texture::TextureError;
 
 /// Why something failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A module is not valid: what is wrong, and all of it as text with the lines that it is about.
+    #[error("the module is not valid\n{}", text.trim_end())]
     Invalid {
         /// What is wrong.
         errors: Vec<Diagnostic>,
@@ -20,14 +19,19 @@ pub enum Error {
         text: String,
     },
     /// Modules do not fit together, or not into memory.
-    Unlinked(Vec<Finding>),
+    #[error("the modules cannot be linked{}", first(.0))]
+    Unlinked(Vec<Diagnostic>),
     /// Memory cannot be had, read or written.
-    Memory(MemoryError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// A texture, surface or sampler cannot be made or bound.
-    Texture(TextureError),
+    #[error(transparent)]
+    Texture(#[from] TextureError),
     /// A tensor map breaks rules: all of them.
-    TensorMap(Vec<tensor::Finding>),
+    #[error("{}", rules(.0))]
+    TensorMap(Vec<Diagnostic>),
     /// A struct has no room for a member.
+    #[error("a member at {at} does not fit into {bytes} bytes")]
     Member {
         /// Where the member would begin.
         at: usize,
@@ -35,7 +39,8 @@ pub enum Error {
         bytes: usize,
     },
     /// A launch failed, or was refused.
-    Launch(LaunchError),
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
 }
 
 impl Error {
@@ -45,43 +50,13 @@ impl Error {
     }
 }
 
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Error::Invalid { text, .. } => write!(f, "the module is not valid\n{}", text.trim_end()),
-            Error::Unlinked(found) => match found.first() {
-                Some(first) => write!(f, "the modules cannot be linked: {}", first.diagnostic.message),
-                None => write!(f, "the modules cannot be linked"),
-            },
-            Error::Memory(error) => write!(f, "{error}"),
-            Error::Texture(error) => write!(f, "{error}"),
-            Error::TensorMap(findings) => {
-                let words: Vec<String> =
-                    findings.iter().map(|one| format!("{} [{}]", one.message, one.code)).collect();
-                write!(f, "{}", words.join("; "))
-            }
-            Error::Member { at, bytes } => write!(f, "a member at {at} does not fit into {bytes} bytes"),
-            Error::Launch(error) => write!(f, "{error}"),
-        }
-    }
+/// The first of what is wrong between modules.
+fn first(found: &[Diagnostic]) -> String {
+    found.first().map_or(String::new(), |first| format!(": {}", first.message))
 }
 
-impl std::error::Error for Error {}
-
-impl From<MemoryError> for Error {
-    fn from(error: MemoryError) -> Error {
-        Error::Memory(error)
-    }
-}
-
-impl From<TextureError> for Error {
-    fn from(error: TextureError) -> Error {
-        Error::Texture(error)
-    }
-}
-
-impl From<LaunchError> for Error {
-    fn from(error: LaunchError) -> Error {
-        Error::Launch(error)
-    }
+/// Rules that are broken, with their codes.
+fn rules(found: &[Diagnostic]) -> String {
+    let words: Vec<String> = found.iter().map(|one| format!("{} [{}]", one.message, one.code)).collect();
+    words.join("; ")
 }

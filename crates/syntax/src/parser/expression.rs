@@ -315,7 +315,7 @@ mod tests {
         assert!(root.is_none() || !diagnostics.is_empty(), "{text} was read");
         assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
         let diagnostic = diagnostics.remove(0);
-        (diagnostic.code.0, diagnostic.span, diagnostic.message)
+        (diagnostic.code.0, diagnostic.span(), diagnostic.message)
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn parse(source: &str) -> Parsed {
     }
     let mut parser = Parser::new(source);
     parser.module();
-    parser.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    parser.diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
     Parsed { module: parser.module, diagnostics: parser.diagnostics }
 }
 
@@ -330,12 +330,12 @@ impl<'a> Parser<'a> {
     /// Says it, unless something was said about the same statement, or too much altogether.
     #[cold]
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.stopped || self.diagnostics.last().is_some_and(|last| last.span.start >= self.statement) {
+        if self.stopped || self.diagnostics.last().is_some_and(|last| last.span().start >= self.statement) {
             return;
         }
         if self.diagnostics.len() == MAX_ERRORS {
             let message = format!("more than {MAX_ERRORS} errors: the rest of the file is not read");
-            self.diagnostics.push(Diagnostic::new(codes::FLOOD, diagnostic.span, message));
+            self.diagnostics.push(Diagnostic::new(codes::FLOOD, diagnostic.span(), message));
             self.stop();
             return;
         }

@@ -11,7 +11,7 @@ pub fn cases() -> Vec<Value> {
 
 /// A module as JSON, without the places.
 pub fn shape(source: &str, module: &softwarp_syntax::Module) -> Value {
-    let mut tree: Value = serde_json::from_str(&softwarp_syntax::json(source, module)).expect("valid JSON");
+    let mut tree: Value = serde_json::to_value(softwarp_syntax::Tree::new(source, module)).expect("a tree");
     forget_places(&mut tree);
     tree
 }

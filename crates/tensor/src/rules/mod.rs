@@ -10,31 +10,31 @@ mod modes;
 mod suspicion;
 mod tensor;
 
-use crate::codes::{self, Explained};
-use crate::finding::{Finding, Severity};
+use crate::codes;
 use crate::map::{Description, Map};
 use crate::object;
+use softwarp_diagnostic::{Diagnostic, Explained, Severity};
 use softwarp_isa::Target;
 use softwarp_isa::device::TensorFeature;
 
 impl Map {
     /// The map of a description, or all that is wrong with it.
-    pub fn new(description: &Description, target: Target) -> Result<Map, Vec<Finding>> {
+    pub fn new(description: &Description, target: Target) -> Result<Map, Vec<Diagnostic>> {
         let findings = judge(description, target);
-        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        if findings.iter().any(|finding| finding.severity() == Severity::Error) {
             return Err(findings);
         }
         Ok(Map::settle(description))
     }
 
     /// The map of a 128-byte object, or all that is wrong with it.
-    pub fn from_object(bytes: &[u8; object::SIZE], target: Target) -> Result<Map, Vec<Finding>> {
+    pub fn from_object(bytes: &[u8; object::SIZE], target: Target) -> Result<Map, Vec<Diagnostic>> {
         Map::new(&object::decode(bytes)?.description, target)
     }
 }
 
 /// All that is to be said about a description on a target, in the order of the codes.
-pub fn judge(description: &Description, target: Target) -> Vec<Finding> {
+pub fn judge(description: &Description, target: Target) -> Vec<Diagnostic> {
     let mut judge = Judge { description, target, findings: Vec::new() };
     if !target.supports(TensorFeature::Maps) {
         judge.report(
@@ -48,7 +48,7 @@ pub fn judge(description: &Description, target: Target) -> Vec<Finding> {
     judge.tensor();
     judge.access();
     judge.modes();
-    if judge.findings.iter().all(|finding| finding.severity == Severity::Warning) {
+    if judge.findings.iter().all(|finding| finding.severity() == Severity::Warning) {
         judge.suspicions(&Map::settle(description));
     }
     judge.findings.sort_by_key(|finding| finding.code);
@@ -64,12 +64,12 @@ fn is_recorded(target: Target) -> bool {
 struct Judge<'a> {
     description: &'a Description,
     target: Target,
-    findings: Vec<Finding>,
+    findings: Vec<Diagnostic>,
 }
 
 impl Judge<'_> {
     fn report(&mut self, rule: &Explained, message: String, fix: Option<String>) {
-        self.findings.push(Finding::new(rule, message, fix));
+        self.findings.push(codes::diagnostic(rule, message, fix));
     }
 
     /// Reports a number that is no multiple, and the multiples around it.

@@ -7,10 +7,10 @@ use super::order::{bounds, spatial};
 use super::{Direction, Mode, Request};
 use crate::map::{Columns, MOST_DIMENSIONS, Map, Shape};
 use crate::types::{Element, Interleave, Swizzle, WideMode};
-use std::fmt;
 
 /// Why a copy is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message} [{code}]")]
 pub struct Fault {
     /// The rule that is broken: a name from [`RULES`].
     pub code: &'static str,
@@ -28,14 +28,6 @@ impl Fault {
         }
     }
 }
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} [{}]", self.message, self.code)
-    }
-}
-
-impl std::error::Error for Fault {}
 
 /// The rules by name, with what they say.
 pub const RULES: &[(&str, &str)] = &[

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 use softwarp_tensor::{
-    Access, Description, Element, Fill, Finding, Interleave, Promotion, Swizzle, Target, WideMode,
-    packed_strides,
+    Access, Description, Diagnostic, Element, Fill, Interleave, Promotion, Swizzle, Target, WideMode,
+    packed_strides, unlisted,
 };
 use softwarp_testkit::recording;
 
@@ -77,15 +77,14 @@ macro_rules! option {
     ($map:ident, $key:literal, $type:ident, $default:expr) => {
         match $map[$key].as_str() {
             None => $default,
-            Some(name) => $type::from_name(name).ok_or_else(|| {
-                vec![Finding::unlisted($key, name, $type::ALL.iter().map(|one| one.name()))]
-            })?,
+            Some(name) => $type::from_name(name)
+                .ok_or_else(|| vec![unlisted($key, name, $type::ALL.iter().map(|one| one.name()))])?,
         }
     };
 }
 
 /// A map in JSON, as `rules::codes` writes it.
-pub fn described(map: &Value) -> Result<Description, Vec<Finding>> {
+pub fn described(map: &Value) -> Result<Description, Vec<Diagnostic>> {
     let element = option!(map, "element", Element, panic!("no element"));
     let dims: Vec<u64> = list(&map["dims"]);
     let access = if map["wide"].is_string() {

@@ -11,10 +11,10 @@ pub fn json(source: &Source, diagnostic: &Diagnostic) -> String {
 
 /// A diagnostic as a JSON object.
 pub fn object(source: &Source, diagnostic: &Diagnostic) -> Json {
-    let begin = source.position(diagnostic.span.start);
-    let end = source.position(diagnostic.span.end.max(diagnostic.span.start));
+    let begin = source.position(diagnostic.span().start);
+    let end = source.position(diagnostic.span().end.max(diagnostic.span().start));
     let related = |place: &Related| {
-        let at = source.position(place.span.start);
+        let at = source.position(place.location.span.start);
         json!({"line": at.line, "column": at.column, "message": place.message})
     };
     json!({
@@ -33,11 +33,15 @@ pub fn object(source: &Source, diagnostic: &Diagnostic) -> Json {
 
 /// A workflow command: `::error file=x.ptx,line=1,col=2,endLine=1,endColumn=5,title=E0601::message`
 pub fn github(source: &Source, diagnostic: &Diagnostic) -> String {
-    let begin = source.position(diagnostic.span.start);
-    let end = source.position(diagnostic.span.end.max(diagnostic.span.start));
+    let begin = source.position(diagnostic.span().start);
+    let end = source.position(diagnostic.span().end.max(diagnostic.span().start));
     let mut message = diagnostic.message.clone();
     for place in &diagnostic.related {
-        message.push_str(&format!("\nline {}: {}", source.position(place.span.start).line, place.message));
+        message.push_str(&format!(
+            "\nline {}: {}",
+            source.position(place.location.span.start).line,
+            place.message
+        ));
     }
     if let Some(help) = &diagnostic.help {
         message.push_str(&format!("\nhelp: {help}"));

@@ -7,9 +7,8 @@
 
 use super::describe::{Field, bias, fields, formula};
 use crate::literal::display;
-use crate::xml::escape;
+use crate::svg::{Area, Page, Svg, escape, point};
 use softwarp::num::{Class, Format, Kind};
-use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;
 const MARGIN: f64 = 48.0;
@@ -18,8 +17,19 @@ const HEIGHT: f64 = 376.0;
 /// Labels nearer than this to another would overlap it.
 const LABEL_ROOM: f64 = 12.0;
 
-const INK: &str = "#1f2933";
-const FAINT: &str = "#627282";
+const STYLE: &str = "\
+text{fill:#1f2933;font-family:system-ui,'DejaVu Sans',sans-serif}
+.faint{fill:#627282}
+.page{fill:#fcfcfa}
+.mid{text-anchor:middle}
+.bit{stroke:#1f2933;stroke-width:.8}
+.axis{stroke:#1f2933;stroke-width:1.2}";
+
+/// The colours of ticks.
+const ZERO: &str = "#1f2933";
+const POWER: &str = "#1d6fb8";
+const NORMAL: &str = "#5b9bd5";
+const SUBNORMAL: &str = "#c2410c";
 
 /// How values become places on the line.
 enum Scale {
@@ -127,35 +137,19 @@ fn colour(letter: char) -> &'static str {
 
 /// Draws a format.
 pub fn draw(format: Format) -> String {
-    let mut svg = String::new();
+    let mut svg = Svg::default();
     let spec = format.spec();
-    let _ = write!(
-        svg,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
-         height=\"{HEIGHT}\" font-family=\"system-ui, 'DejaVu Sans', sans-serif\" fill=\"{INK}\">\n\
-         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fcfcfa\"/>\n"
-    );
-    let _ = writeln!(
-        svg,
-        "<text x=\"{MARGIN}\" y=\"44\" font-size=\"22\"><tspan font-weight=\"600\">{}</tspan>\
-         <tspan dx=\"14\" font-size=\"14\" fill=\"{FAINT}\">{}</tspan></text>",
+    svg.element("text").at(point(MARGIN, 44.0)).word("font-size", 22).markup(format_args!(
+        "<tspan font-weight=\"600\">{}</tspan><tspan dx=\"14\" font-size=\"14\" class=\"faint\">{}</tspan>",
         spec.name,
         escape(spec.about)
-    );
+    ));
     draw_fields(&mut svg, format);
     draw_line(&mut svg, format);
-    svg.push_str("</svg>\n");
-    svg
+    svg.finish(Page { width: WIDTH, height: HEIGHT, style: STYLE, definitions: "" })
 }
 
-fn text(svg: &mut String, (x, y): (f64, f64), size: &str, anchor: &str, fill: &str, content: &str) {
-    let _ = writeln!(
-        svg,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" fill=\"{fill}\">{content}</text>"
-    );
-}
-
-fn draw_fields(svg: &mut String, format: Format) {
+fn draw_fields(svg: &mut Svg, format: Format) {
     let bits = format.bits();
     let cell = ((WIDTH - 2.0 * MARGIN) / f64::from(bits)).min(44.0);
     let (top, height) = (84.0, 34.0);
@@ -165,19 +159,15 @@ fn draw_fields(svg: &mut String, format: Format) {
         let start = x;
         for _ in 0..width {
             bit -= 1;
-            let _ = writeln!(
-                svg,
-                "<rect x=\"{x:.2}\" y=\"{top}\" width=\"{cell:.2}\" height=\"{height}\" fill=\"{}\" \
-                 stroke=\"{INK}\" stroke-width=\"0.8\"/>",
-                colour(letter)
-            );
+            let area = Area { at: point(x, top), width: cell, height };
+            svg.rect("bit", area).word("fill", colour(letter)).end();
             let middle = x + cell / 2.0;
             if cell >= 12.0 {
-                let size = if cell >= 20.0 { "15" } else { "11" };
-                text(svg, (middle, top + 22.0), size, "middle", INK, &letter.to_string());
+                let size = if cell >= 20.0 { 15.0 } else { 11.0 };
+                svg.text(point(middle, top + 22.0), size, "mid", &letter.to_string());
             }
             if cell >= 18.0 || bit.is_multiple_of(8) || bit + 1 == bits {
-                text(svg, (middle, top - 6.0), "10", "middle", FAINT, &bit.to_string());
+                svg.text(point(middle, top - 6.0), 10.0, "mid faint", &bit.to_string());
             }
             x += cell;
         }
@@ -189,20 +179,14 @@ fn draw_fields(svg: &mut String, format: Format) {
         let room = if bit == 0 { WIDTH - MARGIN - start } else { x - start };
         let fitting = [words, name.to_owned()].into_iter().find(|words| room >= 6.4 * words.len() as f64);
         if let Some(words) = fitting {
-            text(svg, (start, top + height + 16.0), "11", "start", FAINT, &escape(&words));
+            svg.text(point(start, top + height + 16.0), 11.0, "faint", &words);
         }
     }
-    text(
-        svg,
-        (MARGIN, top + height + 46.0),
-        "13",
-        "start",
-        INK,
-        &format!("value = {}", escape(&formula(format))),
-    );
+    let value = format!("value = {}", formula(format));
+    svg.text(point(MARGIN, top + height + 46.0), 13.0, "", &value);
 }
 
-fn draw_line(svg: &mut String, format: Format) {
+fn draw_line(svg: &mut Svg, format: Format) {
     let scale = Scale::of(format);
     let (ticks, which) = ticks(format);
     let places = ticks.iter().map(|tick| scale.place(tick.value));
@@ -210,32 +194,24 @@ fn draw_line(svg: &mut String, format: Format) {
     let span = (high - low).max(1e-9);
     let x_of = |value: f64| MARGIN + (scale.place(value) - low) / span * (WIDTH - 2.0 * MARGIN);
 
-    text(svg, (MARGIN, AXIS - 60.0), "12", "start", FAINT, &format!("{which}; {}", scale.name()));
-    let end = WIDTH - MARGIN;
-    let _ = writeln!(
-        svg,
-        "<line x1=\"{MARGIN}\" y1=\"{AXIS}\" x2=\"{end}\" y2=\"{AXIS}\" stroke=\"{INK}\" stroke-width=\"1.2\"/>"
-    );
+    svg.text(point(MARGIN, AXIS - 60.0), 12.0, "faint", &format!("{which}; {}", scale.name()));
+    svg.path("axis", format_args!("M{MARGIN} {AXIS}H{}", WIDTH - MARGIN));
     for tick in &ticks {
         let (colour, height) = match (tick.class, tick.power_of_two) {
-            (Class::Zero, _) => (INK, 40.0),
-            (Class::Subnormal, _) => ("#c2410c", 22.0),
-            (_, true) => ("#1d6fb8", 30.0),
-            _ => ("#5b9bd5", 18.0),
+            (Class::Zero, _) => (ZERO, 40.0),
+            (Class::Subnormal, _) => (SUBNORMAL, 22.0),
+            (_, true) => (POWER, 30.0),
+            _ => (NORMAL, 18.0),
         };
-        let x = x_of(tick.value);
-        let _ = writeln!(
-            svg,
-            "<line x1=\"{x:.2}\" y1=\"{AXIS}\" x2=\"{x:.2}\" y2=\"{:.1}\" stroke=\"{colour}\" stroke-width=\"1\"/>",
-            AXIS - height
-        );
+        let path = format!("M{:.2} {AXIS}v-{height}", x_of(tick.value));
+        svg.element("path").word("stroke", colour).word("d", path).end();
     }
     draw_labels(svg, format, &ticks, &x_of);
     let subnormals = ticks.iter().any(|tick| tick.class == Class::Subnormal);
     draw_legend(svg, format, subnormals);
 }
 
-fn draw_labels(svg: &mut String, format: Format, ticks: &[Tick], x_of: &dyn Fn(f64) -> f64) {
+fn draw_labels(svg: &mut Svg, format: Format, ticks: &[Tick], x_of: &dyn Fn(f64) -> f64) {
     let value = |code: u64| (format.decode(code), limit_label(format, code));
     let negated = |(x, label): (f64, String)| (-x, format!("-{label}"));
     let two_sided = format.decode(format.min_finite()) < 0.0;
@@ -271,15 +247,14 @@ fn draw_labels(svg: &mut String, format: Format, ticks: &[Tick], x_of: &dyn Fn(f
             continue;
         }
         taken.push(x);
+        svg.element("path").word("stroke", ZERO).word("d", format_args!("M{x:.2} {AXIS}v5")).end();
         let y = AXIS + 16.0;
-        let _ = writeln!(
-            svg,
-            "<line x1=\"{x:.2}\" y1=\"{AXIS}\" x2=\"{x:.2}\" y2=\"{:.1}\" stroke=\"{INK}\"/>\
-             <text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\" text-anchor=\"end\" \
-             transform=\"rotate(-45 {x:.1} {y:.1})\">{}</text>",
-            AXIS + 5.0,
-            escape(&label)
-        );
+        svg.element("text")
+            .at(point(x, y))
+            .word("font-size", 11)
+            .word("text-anchor", "end")
+            .word("transform", format_args!("rotate(-45 {x:.1} {y:.1})"))
+            .text(&label);
     }
 }
 
@@ -306,24 +281,21 @@ fn power_label(x: f64) -> String {
     format!("2{}", power.to_string().chars().map(raised).collect::<String>())
 }
 
-fn draw_legend(svg: &mut String, format: Format, subnormals: bool) {
+fn draw_legend(svg: &mut Svg, format: Format, subnormals: bool) {
     let float = matches!(format.spec().kind, Kind::Float { .. });
-    let mut entries = vec![("#1d6fb8", "powers of two")];
+    let mut entries = vec![(POWER, "powers of two")];
     if format.bits() <= 8 && format != Format::Ue8m0 {
-        entries.push(("#5b9bd5", if float { "other normal numbers" } else { "other numbers" }));
+        entries.push((NORMAL, if float { "other normal numbers" } else { "other numbers" }));
     }
     if subnormals {
-        entries.push(("#c2410c", "subnormal numbers"));
+        entries.push((SUBNORMAL, "subnormal numbers"));
     }
     let mut x = MARGIN;
     for (colour, name) in entries {
         let y = HEIGHT - 18.0;
-        let _ = writeln!(
-            svg,
-            "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"3\" height=\"12\" fill=\"{colour}\"/>",
-            y - 10.0
-        );
-        text(svg, (x + 9.0, y), "11", "start", FAINT, name);
+        let area = Area { at: point(x, y - 10.0), width: 3.0, height: 12.0 };
+        svg.element("rect").area(area).word("fill", colour).end();
+        svg.text(point(x + 9.0, y), 11.0, "faint", name);
         x += 24.0 + 7.0 * name.len() as f64;
     }
 }

@@ -1,12 +1,13 @@
 //! Reads the pairs of a map file, key by key; says what is wrong and goes on with something else.
 
 use super::{KEY, MOST_FINDINGS, VALUE};
-use crate::tensors::finding;
+use crate::tensors::diagnostic;
 use serde_json::Value as Json;
+use softwarp::diagnostic::Diagnostic;
 use softwarp::isa::nearest;
 use softwarp::tensor::{
-    Access, Description, Element, Fill, Finding, Interleave, Promotion, Swizzle, Target, WideMode, explain,
-    packed_strides,
+    Access, Description, Element, Fill, Interleave, Promotion, Swizzle, Target, WideMode, explain,
+    packed_strides, unlisted,
 };
 
 /// The keys with other words for them: the driver's parameters, and what people write.
@@ -41,7 +42,7 @@ pub(super) struct Reader {
     pub(super) values: Vec<(&'static str, Json)>,
     /// The keys that are written otherwise.
     written: Vec<(&'static str, String)>,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<Diagnostic>,
 }
 
 macro_rules! option {
@@ -57,7 +58,7 @@ macro_rules! option {
                 };
                 found.unwrap_or_else(|| {
                     let (key, given) = ($reader.spelled($key), shown(&given));
-                    $reader.push(Finding::unlisted(&key, &given, $type::ALL.iter().map(|one| one.name())));
+                    $reader.push(unlisted(&key, &given, $type::ALL.iter().map(|one| one.name())));
                     $default
                 })
             }
@@ -66,18 +67,18 @@ macro_rules! option {
 }
 
 impl Reader {
-    fn push(&mut self, finding: Finding) {
+    fn push(&mut self, finding: Diagnostic) {
         if self.findings.len() < MOST_FINDINGS {
             self.findings.push(finding);
         }
     }
 
     pub(super) fn key(&mut self, message: String, fix: Option<String>) {
-        self.push(finding(&KEY, message, fix));
+        self.push(diagnostic(&KEY, message, fix));
     }
 
     pub(super) fn value(&mut self, key: &str, why: String) {
-        self.push(finding(&VALUE, format!("{key}: {why}"), None));
+        self.push(diagnostic(&VALUE, format!("{key}: {why}"), None));
     }
 
     /// Gives each key its one name, and leaves out what is unknown, given twice, null, or a remark.
@@ -177,7 +178,11 @@ impl Reader {
         let value = self.take("rank")?;
         let rank = self.number("rank", &value, dims.unwrap_or(0));
         if let (Some(dims), Some(rule)) = (dims.filter(|dims| *dims < rank), explain("E1006")) {
-            self.push(finding(rule, format!("dims has {dims} entries; rank = {rank} wants as many"), None));
+            self.push(diagnostic(
+                rule,
+                format!("dims has {dims} entries; rank = {rank} wants as many"),
+                None,
+            ));
         }
         Some(rank)
     }
@@ -197,7 +202,7 @@ impl Reader {
         found.map_or_else(
             || {
                 let names = KINDS.iter().filter_map(|(_, names)| names.first().copied());
-                self.push(Finding::unlisted("kind", &shown(&given), names));
+                self.push(unlisted("kind", &shown(&given), names));
                 inferred
             },
             |(kind, _)| *kind,
