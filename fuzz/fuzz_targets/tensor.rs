@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use softwarp_tensor::reduce::Operation;
 use softwarp_tensor::{
     Access, Description, Direction, Element, Fill, Interleave, Map, Mode, Promotion, Request, Source,
-    Swizzle, Target, Walk, WideMode, judge, object,
+    Swizzle, Target, Walk, WideMode, check, object,
 };
 
 /// The most cells of a walk that are looked at: the largest boxes have thousands of millions.
@@ -137,7 +137,7 @@ fuzz_target!(|data: &[u8]| {
     } else {
         bytes.description()
     };
-    judge(&description, arch);
+    check(&description, arch);
     let Ok(map) = Map::new(&description, arch) else { return };
     let object = object::encode(&map);
     let decoded = object::decode(&object).expect("an object of a legal map");

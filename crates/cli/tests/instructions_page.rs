@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use softwarp::isa::instruction::{known, opcodes};
 use softwarp::syntax::parse;
 use softwarp::vm::device::{Device, LoadOptions};
-use softwarp_cli::verify::programs::{Program, Verdict, judge};
+use softwarp_cli::verify::programs::{Program, Verdict, verdict};
 use softwarp_testkit::{expected::assert_file, recording, repository};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
@@ -166,7 +166,7 @@ fn table() -> BTreeMap<String, Row> {
         .flat_map(|name| recording::values(recording::golden("cli", &format!("{name}.jsonl.gz"))));
     for program in recorded {
         let program: Program = serde_json::from_value(program).expect("a program");
-        if program.launch.get("expect").is_some() && judge(&program) == Verdict::Passed {
+        if program.launch.get("expect").is_some() && verdict(&program) == Verdict::Passed {
             for opcode in opcodes_of(&program.ptx) {
                 if let Some(row) = table.get_mut(&opcode) {
                     row.programs += 1;

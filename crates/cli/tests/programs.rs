@@ -4,7 +4,7 @@
 mod recorded;
 
 use recorded::{assert_agree, programs};
-use softwarp_cli::verify::programs::{Verdict, judge};
+use softwarp_cli::verify::programs::{Verdict, verdict};
 
 #[test]
 fn recorded_programs_compute_what_an_h200_did() {
@@ -17,9 +17,9 @@ fn a_wrong_result_is_found() {
         .into_iter()
         .find(|one| one.name == "align_element_spacing")
         .expect("it is recorded");
-    assert_eq!(judge(&program), Verdict::Passed);
+    assert_eq!(verdict(&program), Verdict::Passed);
     program.launch["expect"]["out"] = "030000000001020305000001".into();
-    let Verdict::Failed(failure) = judge(&program) else { panic!("it must differ") };
+    let Verdict::Failed(failure) = verdict(&program) else { panic!("it must differ") };
     let words = format!("{failure:?}");
     assert!(
         words.contains("1 of 3 elements differ, first element 2: 0x00000005, expected 0x01000005"),
@@ -33,11 +33,11 @@ fn a_bug_that_is_not_found_is_told_and_a_control_that_faults_too() {
     let named = |name: &str| all.iter().find(|one| one.name == name).expect("it is recorded").clone();
     let mut control = named("bugs/mem_ok");
     control.launch["bug"] = "out of bounds write, global".into();
-    assert!(matches!(judge(&control), Verdict::Failed(_)));
+    assert!(matches!(verdict(&control), Verdict::Failed(_)));
     let mut bug = named("bugs/mem_global_write_past");
-    assert_eq!(judge(&bug), Verdict::Passed);
+    assert_eq!(verdict(&bug), Verdict::Passed);
     bug.launch["bug"] = serde_json::Value::Null;
-    assert!(matches!(judge(&bug), Verdict::Failed(_)));
+    assert!(matches!(verdict(&bug), Verdict::Failed(_)));
 }
 
 #[test]

@@ -522,7 +522,7 @@ proptest::proptest! {
             bytes.truncate(bytes.len().saturating_sub(cut % 40));
             let file = softwarp_cli::tensors::file::read(&bytes);
             for arch in [softwarp::tensor::Target::SM_90, softwarp::tensor::Target::SM_103] {
-                file.judge(arch);
+                file.check(arch);
             }
             let _ = softwarp_cli::tensors::object::read(&bytes);
         }

@@ -26,7 +26,7 @@ fn copy(
     let asked = Asked { at: Some(at.to_vec()), offsets, mode, direction, shared: 0 };
     Copy::new(map, arch, &asked).map_err(|refusal| match refusal {
         Refusal::Fault(fault) => fault,
-        Refusal::Call(why) => panic!("{why}"),
+        Refusal::Usage(why) => panic!("{why}"),
     })
 }
 
@@ -101,7 +101,7 @@ fn gather4_keeps_the_rules_of_tiles_and_has_its_own() {
     // Two dimensions cannot be interleaved at all.
     let sliced =
         r#"{"target": "sm_100", "type": "u8", "dims": [32, 10], "box": [16, 1], "interleave": "16B"}"#;
-    let findings = file::read(sliced.as_bytes()).judge(Target::SM_100);
+    let findings = file::read(sliced.as_bytes()).check(Target::SM_100);
     assert!(findings.iter().any(|finding| finding.code.0 == "E1004"), "{findings:?}");
     // Rows outside are filled, each for itself.
     let copied = copy(one, Some(Mode::Gather4), Direction::Load, &[0, -1, 3, 10, 9], &[]).expect("no fault");

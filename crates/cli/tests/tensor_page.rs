@@ -154,7 +154,7 @@ const CASES: &[(&str, Option<Mode>, Direction)] = &[
 fn expected(map: &Map, arch: Target, asked: &Asked) -> Json {
     match Copy::new(*map, arch, asked) {
         Err(Refusal::Fault(fault)) => fault.code.into(),
-        Err(Refusal::Call(why)) => panic!("{why}"),
+        Err(Refusal::Usage(why)) => panic!("{why}"),
         Ok(copy) => copy
             .walk
             .cells()

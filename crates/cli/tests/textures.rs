@@ -8,7 +8,7 @@ use binary::{command, run as call};
 use recorded::{assert_agree, programs};
 use serde_json::{Value as Json, json};
 use softwarp_cli::run::file::LaunchFile;
-use softwarp_cli::verify::programs::{Program, Verdict, judge};
+use softwarp_cli::verify::programs::{Program, Verdict, verdict};
 
 #[test]
 fn recorded_lookups_and_surfaces_are_as_an_h200_had_them() {
@@ -83,5 +83,5 @@ fn a_texture_over_a_buffer_sees_what_kernels_write_there() {
         "dump": ["out"], "expect": {"out": "0300000007000000"},
     });
     let program = Program { name: "over".into(), ptx: ptx.into(), launch };
-    assert_eq!(judge(&program), Verdict::Passed);
+    assert_eq!(verdict(&program), Verdict::Passed);
 }

@@ -24,10 +24,10 @@ const MOST_STEPS: usize = 50_000_000;
 /// up to 227 KiB of shared memory: zones of this size keep every variable within reach of a descriptor.
 const MOST_ZONES: u64 = 16 << 10;
 
-/// Settles stacks and shared memory.
-pub fn settle(units: &[Unit<'_>], linked: &Linked, image: &mut Image, findings: &mut Vec<Diagnostic>) {
+/// Resolves stacks and shared memory.
+pub fn resolve(units: &[Unit<'_>], linked: &Linked, image: &mut Image, findings: &mut Vec<Diagnostic>) {
     let callees = callees(units, image);
-    settle_stacks(image, &callees);
+    compute_stacks(image, &callees);
     place_shared(units, linked, image, &callees, findings);
 }
 
@@ -73,7 +73,7 @@ struct Depth {
 
 /// Finds, for each function, the deepest stack of its calls: Tarjan's components, in the order in which they are
 /// complete, so that callees are known before their callers.
-fn settle_stacks(image: &mut Image, callees: &[Vec<FunctionId>]) {
+fn compute_stacks(image: &mut Image, callees: &[Vec<FunctionId>]) {
     const NONE: u32 = u32::MAX;
     let count = callees.len();
     let (mut order, mut low, mut component) = (vec![NONE; count], vec![NONE; count], vec![NONE; count]);

@@ -249,7 +249,7 @@ pub struct Relocation {
     pub byte: Option<u8>,
     /// Whether it is in the bytes already. In a whole program the places of constants in their bank are final, so
     /// their offsets are; addresses of everything else wait for the memory to be placed.
-    pub settled: bool,
+    pub applied: bool,
 }
 
 impl Function {

@@ -26,7 +26,7 @@ pub fn build(units: &[Unit<'_>], linked: &Linked, red_zones: bool) -> Result<Ima
     let Some(first) = units.first() else { return Err(Vec::new()) };
     let statics = builder.place(&mut objects);
     if !linked.relocatable {
-        settle_offsets(&mut objects);
+        apply_offsets(&mut objects);
     }
     let mut image = Image {
         header: first.checked.header,
@@ -42,7 +42,7 @@ pub fn build(units: &[Unit<'_>], linked: &Linked, red_zones: bool) -> Result<Ima
     };
     let mut findings = builder.findings;
     place_functions(&mut image, &mut findings);
-    call_graph::settle(units, linked, &mut image, &mut findings);
+    call_graph::resolve(units, linked, &mut image, &mut findings);
     if findings.is_empty() { Ok(image) } else { Err(findings) }
 }
 
@@ -170,7 +170,7 @@ impl Builder<'_> {
             addend: address.offset,
             kind,
             byte: address.mask.map(|mask| (mask.trailing_zeros() / 8) as u8),
-            settled: false,
+            applied: false,
         }
     }
 
@@ -286,7 +286,7 @@ impl Builder<'_> {
 }
 
 /// Puts the offsets of constants into the bytes of a whole program: nothing will move them any more.
-fn settle_offsets(objects: &mut [Object]) {
+fn apply_offsets(objects: &mut [Object]) {
     let address = |object: &Object| Some(object.offset? + u64::from(object.bank) * BANK_BYTES);
     let addresses: Vec<Option<u64>> = objects.iter().map(address).collect();
     let strides: Vec<u64> = objects.iter().map(Object::stride).collect();
@@ -298,7 +298,7 @@ fn settle_offsets(objects: &mut [Object]) {
             let member = strides[id.0 as usize].wrapping_mul(u64::from(member.unwrap_or(0)));
             let value = address.wrapping_add(member).wrapping_add_signed(relocation.addend);
             relocation.put(value, contents);
-            relocation.settled = true;
+            relocation.applied = true;
         }
     }
 }

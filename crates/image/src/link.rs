@@ -66,7 +66,7 @@ pub(crate) fn link(units: &[Unit<'_>], options: Options) -> Result<Linked, Vec<D
     if units.len() > 1 {
         linker.compare_headers();
         for group in declarations(units).chunk_by(|a, b| a.name == b.name) {
-            linker.settle(group);
+            linker.resolve(group);
         }
         linker.look_among_private_names();
     }
@@ -198,8 +198,8 @@ impl<'a> Linker<'a, '_> {
         }
     }
 
-    /// Settles a name that modules share.
-    fn settle(&mut self, group: &[Declaration<'a>]) {
+    /// Resolves a name that modules share.
+    fn resolve(&mut self, group: &[Declaration<'a>]) {
         let chosen = group.iter().reduce(|best, next| if next.rank() > best.rank() { next } else { best });
         let Some(chosen) = chosen else { return };
         if chosen.standing == Standing::Declared {

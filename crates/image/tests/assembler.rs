@@ -218,7 +218,7 @@ impl Case<'_> {
         let kept = |offset: u64| theirs.iter().any(|row| row[0].as_u64() == Some(offset));
         let resolved = |found: &Relocation| match found.kind {
             Kind::Generic => false,
-            Kind::Offset => found.settled,
+            Kind::Offset => found.applied,
             Kind::Function => !self.relocatable && !kept(found.offset) && !self.is_kernel(found),
         };
         let (resolved, relocations): (Vec<_>, Vec<_>) =

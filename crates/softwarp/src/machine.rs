@@ -74,7 +74,7 @@ impl Module {
         Module::named("module", text)
     }
 
-    /// The same with a name, which errors will have.
+    /// Checks a module with a name, which errors will have.
     pub fn named(name: &str, text: &str) -> Result<Module, Error> {
         let source = Source::new(name, text.as_bytes().to_vec());
         // What it lacks, a module that it is linked with may have.
@@ -124,12 +124,12 @@ impl Device {
         Ok(Device { machine: vm::device::Device::load(texts, options)? })
     }
 
-    /// The machine itself, with everything that it can do.
+    /// The virtual machine itself, with everything that it can do.
     pub fn machine(&self) -> &vm::device::Device {
         &self.machine
     }
 
-    /// The same, to be changed.
+    /// The virtual machine itself, to be changed.
     pub fn machine_mut(&mut self) -> &mut vm::device::Device {
         &mut self.machine
     }
@@ -140,7 +140,8 @@ impl Device {
         Ok(Buffer { address: self.machine.allocate(bytes)?, length, of: PhantomData })
     }
 
-    /// The same, but launches that are sanitized take reads of what nobody has written there for mistakes.
+    /// Memory for a given number of elements. Launches that are sanitized report reads of what nobody has written
+    /// there.
     pub fn uninitialised<T: Element>(&mut self, length: usize) -> Result<Buffer<T>, Error> {
         let bytes = (length as u64).saturating_mul(T::BYTES as u64);
         Ok(Buffer { address: self.machine.allocate_uninitialised(bytes)?, length, of: PhantomData })
@@ -290,8 +291,8 @@ impl Device {
         self.run(&Launch { dynamic_shared: shared, ..launch }, arguments)
     }
 
-    /// The same with all that a launch can have, but for its arguments, which are given here: clusters and cooperation,
-    /// limits, what looks on, sanitizers.
+    /// Runs a kernel with all that a launch can have: clusters and cooperation, limits, observers, sanitizers. Its
+    /// arguments are given here.
     ///
     /// ```
     /// use softwarp::machine::Launch;

@@ -34,7 +34,7 @@ pub struct Source {
 
 /// A file that was read and checked.
 #[derive(Debug)]
-pub struct Judged {
+pub struct CheckedSource {
     /// Its tree.
     pub module: Module,
     /// What it means; with errors among the diagnostics, what could be made out.
@@ -59,18 +59,18 @@ impl Source {
 
     /// Everything to say about the file, in the order of the text.
     pub fn diagnose(&self, options: Options) -> Vec<Diagnostic> {
-        self.judge(options).diagnostics
+        self.check(options).diagnostics
     }
 
     /// What the file means, and everything to say about it.
-    pub fn judge(&self, options: Options) -> Judged {
+    pub fn check(&self, options: Options) -> CheckedSource {
         let parsed = parse(&self.text);
         let (checked, found) = resolve(&parsed.module, &self.text, options);
         let mut diagnostics: Vec<Diagnostic> = self.flaw.iter().cloned().collect();
         diagnostics.extend(parsed.diagnostics);
         diagnostics.extend(found);
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
-        Judged { module: parsed.module, checked, diagnostics }
+        CheckedSource { module: parsed.module, checked, diagnostics }
     }
 
     /// What is wrong with the file apart from PTX.

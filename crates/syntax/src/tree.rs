@@ -445,9 +445,9 @@ pub struct Guard {
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operand {
-    /// What.
+    /// What it is.
     pub kind: OperandKind,
-    /// Where.
+    /// Its bytes in the text.
     pub span: Span,
 }
 

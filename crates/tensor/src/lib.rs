@@ -22,7 +22,7 @@ pub mod walk;
 
 pub use codes::{explain, unlisted};
 pub use map::{Access, Description, Map, packed_strides};
-pub use rules::judge;
+pub use rules::check;
 pub use softwarp_diagnostic::{Code, Diagnostic, Explained, Severity};
 pub use softwarp_isa::Target;
 pub use types::{Element, Fill, Interleave, Promotion, Swizzle, WideMode};

@@ -277,7 +277,7 @@ impl Map {
 
     /// The map of a description that has no errors. Lists are cut and filled up to their fixed length, so that this
     /// is total; for an illegal description the result is meaningless.
-    pub(crate) fn settle(description: &Description) -> Map {
+    pub(crate) fn resolve(description: &Description) -> Map {
         let rank = description.dims.len().min(MOST_DIMENSIONS);
         let unit = match description.interleave {
             Interleave::None => description.element.bits() / 8,

@@ -279,7 +279,7 @@ fn columns(words: &[u32; SIZE / 4], rank: usize) -> Access {
 
 /// What encoding the description would not have set, but for the two words that follow from others.
 fn unknown(description: &Description, object: &[u32; SIZE / 4]) -> Vec<(usize, u32)> {
-    let known = words(&encode(&Map::settle(description)));
+    let known = words(&encode(&Map::resolve(description)));
     let differing = object.iter().zip(&known).map(|(object, known)| object & !known).enumerate();
     differing
         .filter(|&(at, bits)| bits != 0 && at != BYTES && at != ALIGNMENT)

@@ -31,7 +31,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them.
+    /// Every operation.
     pub const ALL: &[Operation] = &[
         Operation::Add,
         Operation::Min,

@@ -44,7 +44,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// All of them.
+    /// Every field.
     pub const ALL: &[Field] = &[
         Field::GlobalAddress,
         Field::Rank,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use softwarp_tensor::object::{decode, encode};
 use softwarp_tensor::replace::{Field, Refusal, replace, write};
 use softwarp_tensor::{
-    Access, Description, Element, Fill, Interleave, Map, Promotion, Swizzle, Target, WideMode, judge,
+    Access, Description, Element, Fill, Interleave, Map, Promotion, Swizzle, Target, WideMode, check,
 };
 use support::{bytes, recording};
 
@@ -110,7 +110,7 @@ proptest! {
             Ok(decoded) => {
                 // Whatever was understood, nothing was invented: all of it is in the bytes.
                 let map = Map::new(&decoded.description, Target::SM_103);
-                let findings = judge(&decoded.description, Target::SM_90);
+                let findings = check(&decoded.description, Target::SM_90);
                 prop_assert!(map.is_ok() || !findings.is_empty());
             }
         }

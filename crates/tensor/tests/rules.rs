@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use softwarp_tensor::{
     Access, Description, Diagnostic, Element, Fill, Interleave, Map, Promotion, Severity, Swizzle, Target,
-    WideMode, judge, packed_strides,
+    WideMode, check, packed_strides,
 };
 use softwarp_tensor::{codes, explain};
 use support::{bytes, described, target};
@@ -16,12 +16,12 @@ fn judged(text: &str) -> Vec<Diagnostic> {
     let map: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     if !map["object"].is_null() {
         return match Map::from_object(&bytes(&map["object"]), target(&map)) {
-            Ok(map) => judge(&map.describe(), Target::SM_90),
+            Ok(map) => check(&map.describe(), Target::SM_90),
             Err(findings) => findings,
         };
     }
     match described(&map) {
-        Ok(description) => judge(&description, target(&map)),
+        Ok(description) => check(&description, target(&map)),
         Err(findings) => findings,
     }
 }
@@ -166,11 +166,11 @@ fn builders_make_plain_maps() {
         Description::im2col(Element::F16, &dims, &strides, (&[-1, -1], &[-1, -1]), (8, 64)),
     ];
     for description in plain {
-        assert_eq!(judge(&description, Target::SM_90), []);
+        assert_eq!(check(&description, Target::SM_90), []);
     }
     let wide = Description::wide(Element::F16, &dims, &strides, WideMode::W, (0, 0), (64, 128));
     let swizzled = Description { swizzle: Swizzle::B128, ..wide };
-    assert_eq!(judge(&swizzled, Target::SM_100), []);
+    assert_eq!(check(&swizzled, Target::SM_100), []);
 }
 
 /// Numbers near every limit, and any others.
@@ -222,7 +222,7 @@ proptest! {
             access,
         };
         let target = Target::all().nth(columns.3).expect("there are as many");
-        let findings = judge(&description, target);
+        let findings = check(&description, target);
         prop_assert!(findings.len() < 100);
         prop_assert!(findings.is_sorted_by_key(|finding| finding.code));
         let map = Map::new(&description, target);

@@ -1,6 +1,6 @@
 //! `softwarp ast`: what the parser made of a PTX file.
 
-use super::{Fault, Printed, remark, sources};
+use super::{CommandError, Printed, remark, sources};
 use softwarp::diagnostic::Severity;
 use softwarp::syntax::{Tree, parse};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ Example:
   softwarp ast --json kernel.ptx";
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let source = sources::read(&args.file)?;
     let parsed = parse(&source.text);
     let mut refused = source.flaw().is_some();
@@ -37,5 +37,5 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         serde_json::to_writer(&mut *out, &Tree::new(&source.text, &parsed.module))?;
         out.write_all(b"\n")
     })?;
-    Ok(Printed { text: String::new(), fault: refused.then_some(Fault::Told(1)) })
+    Ok(Printed { text: String::new(), failure: refused.then_some(CommandError::Reported(1)) })
 }

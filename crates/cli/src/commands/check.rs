@@ -2,8 +2,8 @@
 
 pub(super) mod formats;
 
-use super::judging::{Colour, Judging, SHOWN, errors, summary};
-use super::{Fault, Printed, remark};
+use super::checking::{CheckArgs, Colour, SHOWN, errors, summary};
+use super::{CommandError, Printed, remark};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use softwarp::source::Source;
@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    judging: Judging,
+    checking: CheckArgs,
     /// Print a JSON object a line for each diagnostic; the same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -54,20 +54,20 @@ enum Format {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
-    let options = args.judging.options()?;
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
+    let options = args.checking.options()?;
     super::sources::only_one_standard_input(&args.files)?;
     let (format, colour) =
         (if args.json { Format::Json } else { args.format }, args.color.wanted(&std::io::stdout()));
-    let judge = |path: &PathBuf| -> Result<Judged, Fault> {
+    let check = |path: &PathBuf| -> Result<FileReport, CommandError> {
         let source = super::sources::read(path)?;
         let diagnostics = source.diagnose(options);
-        Ok(Judged::new(&source, &diagnostics, format, colour))
+        Ok(FileReport::new(&source, &diagnostics, format, colour))
     };
-    let outcomes: Vec<Result<Judged, Fault>> = match args.files.as_slice() {
+    let outcomes: Vec<Result<FileReport, CommandError>> = match args.files.as_slice() {
         // One file needs no threads, and starting them takes longer than most checks.
-        [file] => vec![judge(file)],
-        files => files.par_iter().map(judge).collect(),
+        [file] => vec![check(file)],
+        files => files.par_iter().map(check).collect(),
     };
     let (mut text, mut code) = (String::new(), 0);
     for outcome in outcomes {
@@ -77,21 +77,21 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
                 remark(&judged.summary);
                 code = code.max(u8::from(judged.refused));
             }
-            Err(fault) => code = code.max(fault.tell().code()),
+            Err(failure) => code = code.max(failure.report().code()),
         }
     }
-    Ok(Printed { text, fault: (code > 0).then_some(Fault::Told(code)) })
+    Ok(Printed { text, failure: (code > 0).then_some(CommandError::Reported(code)) })
 }
 
 /// What a file came to, as it will be printed.
-struct Judged {
+struct FileReport {
     text: String,
     summary: String,
     refused: bool,
 }
 
-impl Judged {
-    fn new(source: &Source, diagnostics: &[Diagnostic], format: Format, colour: bool) -> Judged {
+impl FileReport {
+    fn new(source: &Source, diagnostics: &[Diagnostic], format: Format, colour: bool) -> FileReport {
         let shown = if format == Format::Text { diagnostics.len().min(SHOWN) } else { diagnostics.len() };
         let text = diagnostics[..shown]
             .iter()
@@ -106,6 +106,6 @@ impl Judged {
         if shown < diagnostics.len() {
             summary.push_str(&format!(", of which the first {shown} are shown; --json prints all"));
         }
-        Judged { text, summary, refused: errors > 0 }
+        FileReport { text, summary, refused: errors > 0 }
     }
 }

@@ -11,8 +11,8 @@
 //!   it is not finite); of an f64 also `f32`: `literal`, `value` and `words` of what it becomes as a single;
 //! - with `--as`, `stored`: `type`, `bytes` (lowest first) and `note` (or null).
 
-use super::judging::{Colour, SHOWN, errors};
-use super::{Fault, Printed, check, columns, json_number};
+use super::checking::{Colour, SHOWN, errors};
+use super::{CommandError, Printed, check, columns, json_number};
 use crate::explain::explain;
 use crate::literal::display_f64;
 use serde_json::{Value as Json, json};
@@ -54,7 +54,7 @@ Examples:
   softwarp const '0xff00(1000)' --json";
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let ty = args.stored_as.as_deref().map(variable_type).transpose()?;
     let words: Vec<&str> = std::iter::once(&args.expression).chain(&args.more).map(String::as_str).collect();
     let source = Source::new("<expression>", words.join(" ").replace('\u{2212}', "-").into_bytes());
@@ -74,18 +74,18 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
     } else {
         in_text(&source, &diagnostics, value, stored.as_ref())
     };
-    Ok(Printed { text, fault: value.is_none().then_some(Fault::Told(1)) })
+    Ok(Printed { text, failure: value.is_none().then_some(CommandError::Reported(1)) })
 }
 
 /// A type that a variable can have.
-fn variable_type(name: &str) -> Result<Type, Fault> {
+fn variable_type(name: &str) -> Result<Type, CommandError> {
     let name = name.strip_prefix('.').unwrap_or(name);
     let known = || Type::ALL.iter().copied().filter(|ty| ty.is_fundamental());
     Type::from_name(name).filter(|ty| ty.is_fundamental()).ok_or_else(|| {
         let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
         let meant = nearest(name, known().map(Type::name));
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
-        Fault::Call(format!("`{shown}` is not a type of variables{meant}"))
+        CommandError::Usage(format!("`{shown}` is not a type of variables{meant}"))
     })
 }
 
@@ -98,10 +98,10 @@ struct Stored {
 }
 
 impl Stored {
-    fn new(value: Value, ty: Type) -> Result<Stored, Fault> {
+    fn new(value: Value, ty: Type) -> Result<Stored, CommandError> {
         if !value.goes_into(ty) {
             let message = format!("a variable of type .{ty} cannot begin with {}", value.sort());
-            return Err(Fault::Input(message));
+            return Err(CommandError::Input(message));
         }
         let bytes = value.stored_as(ty).iter().map(|byte| format!("{byte:02x}")).collect();
         let size = ty.bits();

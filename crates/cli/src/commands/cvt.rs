@@ -5,7 +5,7 @@ mod availability;
 mod operands;
 mod render;
 
-use super::{Fault, Printed};
+use super::{CommandError, Printed};
 use softwarp::isa::Form;
 use std::path::PathBuf;
 
@@ -68,25 +68,25 @@ Examples:
   softwarp cvt rn.satfinite.e2m1x2.f32 --input weights.npy --output codes.npy";
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
-    let form = Form::parse(&args.form).map_err(Fault::call)?;
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
+    let form = Form::parse(&args.form).map_err(CommandError::usage)?;
     let question = availability::Question::parse(args.target.as_deref(), args.ptx.as_deref())?;
-    let verdict = availability::judge(form, question);
+    let verdict = availability::answer(form, question);
     if let (Some(input), Some(output)) = (&args.input, &args.output) {
-        if let Some(fault) = verdict.fault() {
-            return Err(fault);
+        if let Some(failure) = verdict.failure() {
+            return Err(failure);
         }
         return array::run(form, args, input, output);
     }
     let values: Vec<String> = args.values.iter().map(|value| value.replace('\u{2212}', "-")).collect();
     let evaluation = match values.as_slice() {
         [] => None,
-        values => Some(operands::evaluate(form, values).map_err(Fault::Call)?),
+        values => Some(operands::evaluate(form, values).map_err(CommandError::Usage)?),
     };
     let text = if args.json {
         super::json(&render::json(form, &verdict, evaluation.as_ref()))
     } else {
         render::text(form, &verdict, evaluation.as_ref())
     };
-    Ok(Printed { text, fault: verdict.fault() })
+    Ok(Printed { text, failure: verdict.failure() })
 }

@@ -1,7 +1,7 @@
 //! `softwarp dequantize`: a block-scaled array back to f32.
 
 use super::files::{self, Output};
-use super::{Fault, Printed};
+use super::{CommandError, Printed};
 use crate::blocks;
 use crate::input::MOST_DATA;
 use crate::npy::{DType, Header};
@@ -20,22 +20,23 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let name = args.input.display();
     let input = files::open(&args.input, MOST_DATA)?;
     let most = files::limit(blocks::most_unpacked(input.length()));
-    let mut archive = Archive::new(input).map_err(|error| Fault::input(&name, error))?;
-    let (quantized, shape) = blocks::read(&mut archive, most).map_err(|error| Fault::input(&name, error))?;
+    let mut archive = Archive::new(input).map_err(|error| CommandError::input(&name, error))?;
+    let (quantized, shape) =
+        blocks::read(&mut archive, most).map_err(|error| CommandError::input(&name, error))?;
     let mut out = Output::create(&args.output)?;
     let header = Header::new(DType::new('f', 4), shape.clone()).to_bytes();
-    out.file.write_all(&header).map_err(|error| out.fault(error))?;
+    out.file.write_all(&header).map_err(|error| out.failure(error))?;
     let mut bytes = Vec::new();
     let written = blocks::unpack(&quantized, &shape, |values| {
         bytes.clear();
         bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
         out.file.write_all(&bytes)
     });
-    written.map_err(|error| out.fault(error))?;
+    written.map_err(|error| out.failure(error))?;
     out.keep()?;
     Ok(Printed::default())
 }

@@ -1,6 +1,6 @@
 //! `softwarp explain`: what a diagnostic's code means, with an example of it and one without.
 
-use super::{Fault, Printed, columns};
+use super::{CommandError, Printed, columns};
 use serde_json::{Value as Json, json};
 use softwarp::syntax::Explained;
 
@@ -21,7 +21,7 @@ Examples:
   softwarp explain";
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let all = crate::codes::all();
     let Some(name) = &args.code else {
         let text = if args.json { super::json(&all.iter().map(in_json).collect()) } else { list(&all) };
@@ -82,7 +82,7 @@ fn in_json(row: &&Explained) -> Json {
 }
 
 /// Codes are too alike for the usual distance: those with most characters in common at their places come first.
-fn unknown(name: &str, all: &[&Explained]) -> Fault {
+fn unknown(name: &str, all: &[&Explained]) -> CommandError {
     let upper = name.to_ascii_uppercase();
     let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
     let alike = |row: &&&Explained| row.code.0.bytes().zip(upper.bytes()).filter(|(a, b)| a == b).count();
@@ -93,5 +93,5 @@ fn unknown(name: &str, all: &[&Explained]) -> Fault {
         [] => "`softwarp explain` lists them".to_owned(),
         near => format!("near to it are {}", near.join(", ")),
     };
-    Fault::Call(format!("`{shown}` is not a code; {hint}"))
+    CommandError::Usage(format!("`{shown}` is not a code; {hint}"))
 }

@@ -1,7 +1,7 @@
 //! Files in and out. What comes in is bounded ([`crate::input`]). What goes out is written beside its place and moved
 //! there when it is complete, so that a failure leaves nothing half-written and whatever was there before untouched.
 
-use super::{Fault, sources};
+use super::{CommandError, sources};
 use crate::input::{self, InputError};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -43,7 +43,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 }
 
 /// Opens a file of at most `usual` bytes, or what the user allows; `-` is standard input.
-pub fn open(path: &Path, usual: u64) -> Result<Input, Fault> {
+pub fn open(path: &Path, usual: u64) -> Result<Input, CommandError> {
     let opened = match sources::is_standard_input(path) {
         true => Input::stdin(limit(usual)),
         false => Input::open(path, limit(usual)),
@@ -52,25 +52,25 @@ pub fn open(path: &Path, usual: u64) -> Result<Input, Fault> {
 }
 
 /// Opens a file that is read in pieces: a regular one may have any length; `-` is standard input.
-pub fn open_for_pieces(path: &Path) -> Result<Input, Fault> {
+pub fn open_for_pieces(path: &Path) -> Result<Input, CommandError> {
     let is_file =
         !sources::is_standard_input(path) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     open(path, if is_file { u64::MAX } else { input::MOST_DATA })
 }
 
 /// Reads a whole file of at most `usual` bytes, or what the user allows; `-` is standard input.
-pub fn read(path: &Path, usual: u64) -> Result<Vec<u8>, Fault> {
+pub fn read(path: &Path, usual: u64) -> Result<Vec<u8>, CommandError> {
     input::all(open(path, usual)?, limit(usual)).map_err(|error| unreadable(path, error))
 }
 
 /// What to say about a file that is not read.
-pub fn unreadable(path: &Path, error: InputError) -> Fault {
+pub fn unreadable(path: &Path, error: InputError) -> CommandError {
     let name = sources::name(path);
     match error {
         InputError::Io(_) | InputError::Device | InputError::Irregular => {
-            Fault::Call(format!("cannot read {name}: {error}"))
+            CommandError::Io(format!("cannot read {name}: {error}"))
         }
-        InputError::TooLong { .. } | InputError::Outside { .. } => Fault::input(name, error),
+        InputError::TooLong { .. } | InputError::Outside { .. } => CommandError::input(name, error),
     }
 }
 
@@ -85,9 +85,9 @@ pub struct Output {
 
 impl Output {
     /// Begins a file, under a temporary name in the same folder.
-    pub fn create(path: &Path) -> Result<Output, Fault> {
+    pub fn create(path: &Path) -> Result<Output, CommandError> {
         let unwritable =
-            |why: &dyn std::fmt::Display| Fault::Call(format!("cannot write {}: {why}", path.display()));
+            |why: &dyn std::fmt::Display| CommandError::Io(format!("cannot write {}: {why}", path.display()));
         // Replacing a device or pipe by a file would be a surprise.
         let existing = fs::metadata(path).ok();
         if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
@@ -108,22 +108,22 @@ impl Output {
     }
 
     /// Puts the complete file in its place.
-    pub fn keep(mut self) -> Result<(), Fault> {
-        fs::rename(&self.temporary, &self.path).map_err(|error| self.fault(error))?;
+    pub fn keep(mut self) -> Result<(), CommandError> {
+        fs::rename(&self.temporary, &self.path).map_err(|error| self.failure(error))?;
         self.kept = true;
         Ok(())
     }
 
     /// Writes a whole file.
-    pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    pub fn write(path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
         let mut out = Output::create(path)?;
-        io::Write::write_all(&mut out.file, bytes).map_err(|error| out.fault(error))?;
+        io::Write::write_all(&mut out.file, bytes).map_err(|error| out.failure(error))?;
         out.keep()
     }
 
     /// What to say when writing fails.
-    pub fn fault(&self, error: io::Error) -> Fault {
-        Fault::Call(format!("cannot write {}: {error}", self.path.display()))
+    pub fn failure(&self, error: io::Error) -> CommandError {
+        CommandError::Io(format!("cannot write {}: {error}", self.path.display()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `softwarp fmt`: PTX files in one layout.
 
 use super::files::Output;
-use super::{Fault, Printed, remark, sources};
+use super::{CommandError, Printed, remark, sources};
 use softwarp::source::Source;
 use softwarp::syntax::{Diagnostic, Severity, format, parse};
 use std::path::PathBuf;
@@ -27,14 +27,14 @@ Examples:
   nvcc -ptx -o - kernel.cu | softwarp fmt -";
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     sources::only_one_standard_input(&args.files)?;
     let (mut text, mut code) = (String::new(), 0);
     for path in &args.files {
         let source = match sources::read(path) {
             Ok(source) => source,
-            Err(fault) => {
-                code = code.max(fault.tell().code());
+            Err(failure) => {
+                code = code.max(failure.report().code());
                 continue;
             }
         };
@@ -42,8 +42,9 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
             Ok(formatted) => formatted,
             Err(errors) => {
                 remark(errors.trim_end());
-                code =
-                    code.max(Fault::input(&source.name, "not formatted, since it has errors").tell().code());
+                code = code.max(
+                    CommandError::input(&source.name, "not formatted, since it has errors").report().code(),
+                );
                 continue;
             }
         };
@@ -59,7 +60,7 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
             Output::write(path, formatted.as_bytes())?;
         }
     }
-    Ok(Printed { text, fault: (code > 0).then_some(Fault::Told(code)) })
+    Ok(Printed { text, failure: (code > 0).then_some(CommandError::Reported(code)) })
 }
 
 /// The text in its layout, or the errors that stand in the way.

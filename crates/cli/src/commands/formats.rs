@@ -5,7 +5,7 @@ mod render;
 mod svg;
 
 use super::files::Output;
-use super::{Fault, Printed};
+use super::{CommandError, Printed};
 use softwarp::num::Format;
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ Examples:
   softwarp formats e4m3 --svg e4m3.svg";
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let Some(name) = &args.format else {
         let text = if args.json { super::json(&render::json_list()) } else { render::list() };
         return Ok(text.into());
@@ -44,8 +44,8 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
     Ok(text.into())
 }
 
-fn unknown(name: &str) -> Fault {
+fn unknown(name: &str) -> CommandError {
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
-    Fault::Call(format!("`{shown}` is not a format; the formats are {}", names.join(", ")))
+    CommandError::Usage(format!("`{shown}` is not a format; the formats are {}", names.join(", ")))
 }

@@ -1,13 +1,13 @@
 //! `softwarp layout`: where the variables of PTX files are in memory, and what they hold before a kernel runs.
 
+use super::checking::{CheckArgs, Colour, SHOWN, count, errors, summary};
 use super::files::Output;
-use super::judging::{Colour, Judging, SHOWN, count, errors, summary};
-use super::{Fault, Printed, output, remark, sources};
+use super::{CommandError, Printed, output, remark, sources};
 use crate::layout::{View, json, svg, table};
 use rayon::prelude::*;
 use softwarp::check::Options;
 use softwarp::image::{self, Image, Unit, Windows, lay_out};
-use softwarp::source::{Judged, Source};
+use softwarp::source::{CheckedSource, Source};
 use softwarp::syntax::Severity;
 use std::io;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    judging: Judging,
+    checking: CheckArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -74,17 +74,17 @@ Examples:
   nvcc -ptx -o - kernel.cu | softwarp layout --bases -";
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
-    let options = args.judging.options()?;
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
+    let options = args.checking.options()?;
     sources::only_one_standard_input(&args.files)?;
     let to_stdout = args.svg.as_deref().is_some_and(sources::is_standard_input);
     if to_stdout && args.json {
-        return Err(Fault::call("--json and --svg - cannot both write to standard output"));
+        return Err(CommandError::usage("--json and --svg - cannot both write to standard output"));
     }
     let sources = read(&args.files)?;
     let colour = args.color.wanted(&io::stderr());
-    let judged = judge(&sources, options, colour)?;
-    let image = laid_out(&sources, &judged, options, colour)?;
+    let checked = check(&sources, options, colour)?;
+    let image = laid_out(&sources, &checked, options, colour)?;
     let files: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     let windows = args.bases.then(|| Windows::for_target(image.header.address_bits, image.header.arch));
     let view = View { image: &image, files: &files, windows: windows.as_ref() };
@@ -103,35 +103,35 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         printed = table::table(&view).into();
     }
     // The process ends here. Giving every name and row back first would take a tenth of the time.
-    std::mem::forget((image, judged));
+    std::mem::forget((image, checked));
     Ok(printed)
 }
 
 /// All files, or every reason why one cannot be read.
-fn read(files: &[PathBuf]) -> Result<Vec<Source>, Fault> {
+fn read(files: &[PathBuf]) -> Result<Vec<Source>, CommandError> {
     let (mut sources, mut code) = (Vec::new(), 0);
     for file in files {
         match sources::read(file) {
             Ok(source) => sources.push(source),
-            Err(fault) => code = code.max(fault.tell().code()),
+            Err(failure) => code = code.max(failure.report().code()),
         }
     }
-    if code > 0 { Err(Fault::Told(code)) } else { Ok(sources) }
+    if code > 0 { Err(CommandError::Reported(code)) } else { Ok(sources) }
 }
 
 /// What the files mean, unless there are errors, which are shown. Of warnings only the number is told: they are
 /// for `softwarp check`.
-fn judge(sources: &[Source], options: Options, colour: bool) -> Result<Vec<Judged>, Fault> {
+fn check(sources: &[Source], options: Options, colour: bool) -> Result<Vec<CheckedSource>, CommandError> {
     // What one file lacks, another may have.
     let options = Options { relocatable: options.relocatable || sources.len() > 1, ..options };
-    let judged: Vec<Judged> = match sources {
-        [source] => vec![source.judge(options)],
-        sources => sources.par_iter().map(|source| source.judge(options)).collect(),
+    let checked: Vec<CheckedSource> = match sources {
+        [source] => vec![source.check(options)],
+        sources => sources.par_iter().map(|source| source.check(options)).collect(),
     };
     let (mut refused, mut warnings) = (false, 0);
-    for (source, judged) in sources.iter().zip(&judged) {
-        let errors: Vec<_> = errors(&judged.diagnostics).collect();
-        warnings += judged.diagnostics.len() - errors.len();
+    for (source, checked) in sources.iter().zip(&checked) {
+        let errors: Vec<_> = errors(&checked.diagnostics).collect();
+        warnings += checked.diagnostics.len() - errors.len();
         for error in errors.iter().take(SHOWN) {
             remark(crate::render::text(source, error, colour).trim_end_matches('\n'));
             remark("");
@@ -142,18 +142,23 @@ fn judge(sources: &[Source], options: Options, colour: bool) -> Result<Vec<Judge
         }
     }
     if refused {
-        return Err(Fault::Told(1));
+        return Err(CommandError::Reported(1));
     }
     if warnings > 0 {
         let pronoun = if warnings == 1 { "it" } else { "them" };
         remark(&format!("{}; `softwarp check` shows {pronoun}", count((warnings, "warning"))));
     }
-    Ok(judged)
+    Ok(checked)
 }
 
-fn laid_out(sources: &[Source], judged: &[Judged], options: Options, colour: bool) -> Result<Image, Fault> {
+fn laid_out(
+    sources: &[Source],
+    checked: &[CheckedSource],
+    options: Options,
+    colour: bool,
+) -> Result<Image, CommandError> {
     let units: Vec<Unit<'_>> =
-        judged.iter().map(|judged| Unit { module: &judged.module, checked: &judged.checked }).collect();
+        checked.iter().map(|checked| Unit { module: &checked.module, checked: &checked.checked }).collect();
     let outcome = lay_out(&units, image::Options { relocatable: options.relocatable, red_zones: false });
     // Warnings about modules together are shown: no other command has them.
     let findings = match &outcome {
@@ -168,6 +173,6 @@ fn laid_out(sources: &[Source], judged: &[Judged], options: Options, colour: boo
         let errors = findings.iter().filter(|one| one.severity() == Severity::Error).count();
         let files: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         remark(&summary(errors, findings.len() - errors, &files.join(", ")));
-        Fault::Told(1)
+        CommandError::Reported(1)
     })
 }

@@ -6,6 +6,7 @@
 
 mod ast;
 mod check;
+mod checking;
 mod constant;
 mod cvt;
 mod dequantize;
@@ -13,7 +14,6 @@ mod explain;
 mod files;
 mod fmt;
 mod formats;
-mod judging;
 mod layout;
 mod output;
 mod progress;
@@ -66,46 +66,48 @@ enum Command {
     Verify(verify::Args),
 }
 
-/// Why a command failed: one line, and whose fault it is.
+/// Why a command failed: one line, and what the exit code is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Fault {
+enum CommandError {
     /// The content of a file, or what was asked about.
     Input(String),
     /// The arguments.
-    Call(String),
-    /// One of these, and everything about it has been said.
-    Told(u8),
+    Usage(String),
+    /// A file or stream cannot be read or written.
+    Io(String),
+    /// One of these, which has been reported already; the exit code.
+    Reported(u8),
 }
 
-impl Fault {
-    fn input(name: impl std::fmt::Display, why: impl std::fmt::Display) -> Fault {
-        Fault::Input(format!("{name}: {why}"))
+impl CommandError {
+    fn input(name: impl std::fmt::Display, why: impl std::fmt::Display) -> CommandError {
+        CommandError::Input(format!("{name}: {why}"))
     }
 
-    fn call(why: impl std::fmt::Display) -> Fault {
-        Fault::Call(why.to_string())
+    fn usage(why: impl std::fmt::Display) -> CommandError {
+        CommandError::Usage(why.to_string())
     }
 
     /// What is still to say.
     fn line(&self) -> Option<&str> {
         match self {
-            Fault::Input(line) | Fault::Call(line) => Some(line),
-            Fault::Told(_) => None,
+            CommandError::Input(line) | CommandError::Usage(line) | CommandError::Io(line) => Some(line),
+            CommandError::Reported(_) => None,
         }
     }
 
     fn code(&self) -> u8 {
         match self {
-            Fault::Input(_) => 1,
-            Fault::Call(_) => 2,
-            Fault::Told(code) => *code,
+            CommandError::Input(_) => 1,
+            CommandError::Usage(_) | CommandError::Io(_) => 2,
+            CommandError::Reported(code) => *code,
         }
     }
 
     /// Says what there is to say now, so that the command can go on.
-    fn tell(&self) -> Fault {
-        self.line().iter().for_each(|line| complain(line));
-        Fault::Told(self.code())
+    fn report(&self) -> CommandError {
+        self.line().iter().for_each(|line| print_error(line));
+        CommandError::Reported(self.code())
     }
 }
 
@@ -113,12 +115,12 @@ impl Fault {
 #[derive(Debug, Default)]
 struct Printed {
     text: String,
-    fault: Option<Fault>,
+    failure: Option<CommandError>,
 }
 
 impl From<String> for Printed {
     fn from(text: String) -> Printed {
-        Printed { text, fault: None }
+        Printed { text, failure: None }
     }
 }
 
@@ -144,9 +146,9 @@ pub fn main() -> ExitCode {
         Command::Formats(args) => formats::run(&args),
         Command::Verify(args) => verify::run(&args),
     };
-    let printed = outcome.unwrap_or_else(|fault| Printed { text: String::new(), fault: Some(fault) });
-    let faults = [print(&printed.text).err(), printed.fault];
-    end(faults.iter().flatten().map(|fault| fault.tell().code()).max().unwrap_or(0))
+    let printed = outcome.unwrap_or_else(|failure| Printed { text: String::new(), failure: Some(failure) });
+    let failures = [print(&printed.text).err(), printed.failure];
+    end(failures.iter().flatten().map(|failure| failure.report().code()).max().unwrap_or(0))
 }
 
 /// The exit code, unless what was said on standard error was lost.
@@ -179,11 +181,11 @@ fn refuse(error: &clap::Error) -> ExitCode {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            end(print(&error.to_string()).err().map_or(0, |fault| fault.tell().code()))
+            end(print(&error.to_string()).err().map_or(0, |failure| failure.report().code()))
         }
         _ => {
             // Negative numbers were given with a typeset minus: see `keep_negative`.
-            complain(&one_line(&error.to_string()).replace('\u{2212}', "-"));
+            print_error(&one_line(&error.to_string()).replace('\u{2212}', "-"));
             end(2)
         }
     }
@@ -202,11 +204,11 @@ fn one_line(message: &str) -> String {
 }
 
 /// Writes to standard output.
-fn print(text: &str) -> Result<(), Fault> {
+fn print(text: &str) -> Result<(), CommandError> {
     if text.is_empty() { Ok(()) } else { output::stdout(|out| out.write_all(text.as_bytes())) }
 }
 
-fn complain(line: &str) {
+fn print_error(line: &str) {
     output::stderr(&format!("error: {line}\n"));
 }
 

@@ -3,7 +3,7 @@
 //! A reader that has closed its pipe wants nothing more, which is no error. Any other failure to write (a full disk) is
 //! one: it is told, and the exit code is 2.
 
-use super::Fault;
+use super::CommandError;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes to standard output, and flushes it.
-pub fn stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
+pub fn stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CommandError> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let written = write(&mut out).and_then(|()| out.flush());
     // What could not be written is not tried again.
     let _ = out.into_parts();
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Fault::Call(format!("cannot write to standard output: {error}")))
+            Err(CommandError::Io(format!("cannot write to standard output: {error}")))
         }
         _ => Ok(()),
     }

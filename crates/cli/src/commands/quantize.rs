@@ -1,7 +1,7 @@
 //! `softwarp quantize`: an f32 array into a block-scaled format.
 
 use super::files::{self, Output};
-use super::{Fault, Printed};
+use super::{CommandError, Printed};
 use crate::input::MOST_DATA;
 use crate::literal::display_f64;
 use crate::npy::{Array, Reader};
@@ -37,11 +37,11 @@ Example:
   softwarp quantize --to mxfp4 weights.npy weights.npz";
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let format = BlockFormat::from_name(&args.to).ok_or_else(|| {
         let names: Vec<&str> = BlockFormat::ALL.iter().map(|format| format.name()).collect();
         let shown: String = args.to.chars().take(32).flat_map(char::escape_debug).collect();
-        Fault::Call(format!("`{shown}` is not a block format; they are {}", names.join(", ")))
+        CommandError::Usage(format!("`{shown}` is not a block format; they are {}", names.join(", ")))
     })?;
     let array = read(&args.input)?;
     let shape = array.header.shape;
@@ -51,20 +51,21 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
     let quantized = quantize(format, &values, row);
     let arrays = blocks::to_arrays(&quantized, &shape);
     let out = Output::create(&args.output)?;
-    npz::write(&out.file, &arrays).map_err(|error| out.fault(error))?;
+    npz::write(&out.file, &arrays).map_err(|error| out.failure(error))?;
     out.keep()?;
     let errors = Errors::between(&values, &dequantize(&quantized, values.len(), row));
     Ok(errors.report(args, values.len()))
 }
 
-fn read(path: &Path) -> Result<Array, Fault> {
+fn read(path: &Path) -> Result<Array, CommandError> {
     let input = files::open(path, MOST_DATA)?;
     let length = input.length();
-    let reader = Reader::new(input, length).map_err(|error| Fault::input(path.display(), error))?;
-    arrays::check_dtype(&reader.header, Format::F32).map_err(|error| Fault::input(path.display(), error))?;
+    let reader = Reader::new(input, length).map_err(|error| CommandError::input(path.display(), error))?;
+    arrays::check_dtype(&reader.header, Format::F32)
+        .map_err(|error| CommandError::input(path.display(), error))?;
     // What is written must be readable again.
-    blocks::check_shape(&reader.header.shape).map_err(|error| Fault::input(path.display(), error))?;
-    reader.rest().map_err(|error| Fault::input(path.display(), error))
+    blocks::check_shape(&reader.header.shape).map_err(|error| CommandError::input(path.display(), error))?;
+    reader.rest().map_err(|error| CommandError::input(path.display(), error))
 }
 
 /// How far an array is from what it was.

@@ -8,9 +8,9 @@ mod sanitize;
 mod stop;
 mod trace;
 
-use super::judging::{Colour, SHOWN, count, target};
+use super::checking::{Colour, SHOWN, count, target};
 use super::progress::Progress as Bar;
-use super::{Fault, Printed, files, output, remark, sources};
+use super::{CommandError, Printed, files, output, remark, sources};
 use crate::input::{InputError, MOST_JSON, confined};
 use crate::render::{self, Event};
 use crate::run::file::LaunchFile;
@@ -132,18 +132,18 @@ Examples:
 static CANCEL: AtomicBool = AtomicBool::new(false);
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     sources::only_one_standard_input(&args.files)?;
     let arch = args.arch.as_deref().map(target).transpose()?;
-    let most_time = match args.time {
-        Some(seconds) => Some(
-            Duration::try_from_secs_f64(seconds)
-                .map_err(|_| Fault::call(format!("--time {seconds}: it must be a number of seconds")))?,
-        ),
-        None => None,
-    };
+    let most_time =
+        match args.time {
+            Some(seconds) => Some(Duration::try_from_secs_f64(seconds).map_err(|_| {
+                CommandError::usage(format!("--time {seconds}: it must be a number of seconds"))
+            })?),
+            None => None,
+        };
     if args.threads == Some(0) {
-        return Err(Fault::call("--threads 0: there must be at least one"));
+        return Err(CommandError::usage("--threads 0: there must be at least one"));
     }
     let asked: Vec<Dump> = args.dump.iter().map(|text| Dump::parse(text)).collect::<Result<_, _>>()?;
     let (given, sources) = prepare(args)?;
@@ -154,20 +154,23 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         if let Some(path) =
             dump.path.as_ref().filter(|path| asked[..index].iter().any(|one| one.path.as_ref() == Some(path)))
         {
-            return Err(Fault::call(format!("--dump: two memories cannot both go to {}", path.display())));
+            return Err(CommandError::usage(format!(
+                "--dump: two memories cannot both go to {}",
+                path.display()
+            )));
         }
     }
     if !args.trace.is_empty() && args.threads.is_some_and(|threads| threads > 1) {
-        return Err(Fault::call("--threads: a launch that is followed (--trace) runs on one thread"));
+        return Err(CommandError::usage("--threads: a launch that is followed (--trace) runs on one thread"));
     }
     for thread in &args.trace {
         if !file.launches.iter().any(|launch| thread.is_in(launch.grid, launch.block)) {
             let why = "no launch has such a thread: see its grid and block";
-            return Err(Fault::call(format!("--trace {thread}: {why}")));
+            return Err(CommandError::usage(format!("--trace {thread}: {why}")));
         }
     }
     if args.check && file.expect.is_empty() {
-        return Err(Fault::call("--check: the launch file has no `expect` to compare with"));
+        return Err(CommandError::usage("--check: the launch file has no `expect` to compare with"));
     }
 
     // A second request does not wait.
@@ -191,12 +194,12 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         let attempt = Attempt { args, file: &file, asked: &asked, arrays: &given.arrays, sources: &sources };
         let (mut result, machine) = attempt.run(machine, &options, launch_file, colour)?;
         limits::add_seed(&mut result, schedule);
-        if result.fault.is_some() {
+        if result.failure.is_some() {
             return result.print(&machine);
         }
         last = Some((result, machine));
     }
-    let (result, machine) = last.ok_or_else(|| Fault::call("there is nothing to run"))?;
+    let (result, machine) = last.ok_or_else(|| CommandError::usage("there is nothing to run"))?;
     result.print(&machine)
 }
 
@@ -217,7 +220,7 @@ impl Attempt<'_> {
         options: &Options<'_>,
         launch_file: Option<&str>,
         colour: bool,
-    ) -> Result<(Document, Run), Fault> {
+    ) -> Result<(Document, Run), CommandError> {
         let Attempt { args, file, asked, arrays, sources } = *self;
         let names = read_back(file, asked, args.check, &machine)?;
         let tracer = trace::Follower::new(&args.trace, sources);
@@ -249,7 +252,7 @@ impl Attempt<'_> {
                     let stats = args.stats.then(|| report::Stats::new(&reports));
                     let mut stopped = stop::stopped(&mut machine, sources, &fault, &names, stats, colour);
                     let found = (&*findings, &*not_looked_at);
-                    sanitize::told(&mut stopped, args, &mut machine, sources, found, colour);
+                    sanitize::report(&mut stopped, args, &mut machine, sources, found, colour);
                     return Ok((stopped, machine));
                 }
                 Err(error) => return Err(refused(&error, sources, launch_file, colour)),
@@ -257,13 +260,13 @@ impl Attempt<'_> {
         }
         findings.extend(machine.device().leaks());
         let mut result = finish(args, file, &machine, asked, arrays, names, &reports)?;
-        sanitize::told(&mut result, args, &mut machine, sources, (&findings, &not_looked_at), colour);
+        sanitize::report(&mut result, args, &mut machine, sources, (&findings, &not_looked_at), colour);
         Ok((result, machine))
     }
 }
 
 /// What is to be run, and the PTX files.
-fn prepare(args: &Args) -> Result<(Given, Vec<Source>), Fault> {
+fn prepare(args: &Args) -> Result<(Given, Vec<Source>), CommandError> {
     let read: Vec<Source> = args.files.iter().map(|path| sources::read(path)).collect::<Result<_, _>>()?;
     let is_json = |source: &Source| source.text.trim_start().starts_with(['{', '[']);
     if !read.iter().any(is_json) {
@@ -271,23 +274,26 @@ fn prepare(args: &Args) -> Result<(Given, Vec<Source>), Fault> {
         return Ok((given, read));
     }
     let ([source], [path]) = (read.as_slice(), args.files.as_slice()) else {
-        return Err(Fault::call("a launch file stands alone: it names its module"));
+        return Err(CommandError::usage("a launch file stands alone: it names its module"));
     };
     arguments::only_for_ptx(args)?;
     if source.text.len() as u64 > files::limit(MOST_JSON) {
         return Err(files::unreadable(path, InputError::TooLong { limit: files::limit(MOST_JSON) }));
     }
-    let file = LaunchFile::parse(&source.text).map_err(|error| Fault::input(&source.name, error))?;
+    let file = LaunchFile::parse(&source.text).map_err(|error| CommandError::input(&source.name, error))?;
     let name = match &file.ptx {
         Some(name) => PathBuf::from(name),
         None if sources::is_standard_input(path) => {
-            return Err(Fault::input(&source.name, "a launch file from standard input must have `ptx`"));
+            return Err(CommandError::input(
+                &source.name,
+                "a launch file from standard input must have `ptx`",
+            ));
         }
         None => path.with_extension("ptx").file_name().unwrap_or_default().into(),
     };
     let folder = path.parent().unwrap_or(Path::new(""));
     let module = confined(folder, &name, args.allow_paths).map_err(|error| match error {
-        InputError::Outside { .. } => Fault::input(&source.name, format!("ptx: {error}")),
+        InputError::Outside { .. } => CommandError::input(&source.name, format!("ptx: {error}")),
         _ => files::unreadable(&folder.join(&name), error),
     })?;
     let module = sources::read(&module)?;
@@ -295,11 +301,16 @@ fn prepare(args: &Args) -> Result<(Given, Vec<Source>), Fault> {
 }
 
 /// What is read back into the JSON at the end.
-fn read_back(file: &LaunchFile, asked: &[Dump], check: bool, machine: &Run) -> Result<Vec<String>, Fault> {
+fn read_back(
+    file: &LaunchFile,
+    asked: &[Dump],
+    check: bool,
+    machine: &Run,
+) -> Result<Vec<String>, CommandError> {
     for dump in asked {
         if !machine.has(file, &dump.name) {
             let why = format!("--dump {}: there is no buffer, variable or surface of this name", dump.name);
-            return Err(Fault::call(why));
+            return Err(CommandError::usage(why));
         }
     }
     let names: Vec<&String> = match (asked.is_empty(), check) {
@@ -348,8 +359,8 @@ fn finish(
     arrays: &BTreeMap<String, arguments::Shape>,
     names: Vec<String>,
     reports: &[Report],
-) -> Result<Document, Fault> {
-    let wrong = |error: RunError| Fault::Input(error.to_string());
+) -> Result<Document, CommandError> {
+    let wrong = |error: RunError| CommandError::Input(error.to_string());
     let mut result = Document::new(true);
     for dump in asked.iter().filter(|dump| dump.path.is_some()) {
         dump.write(&machine.memory(&dump.name).map_err(wrong)?, arrays)?;
@@ -371,8 +382,8 @@ fn finish(
             }
             let results = count((found.len(), "result"));
             let differ = if found.len() == 1 { "differs" } else { "differ" };
-            result.fault =
-                Some(Fault::Input(format!("{results} {differ} from what the launch file expects")));
+            result.failure =
+                Some(CommandError::Input(format!("{results} {differ} from what the launch file expects")));
         }
     }
     if args.stats {
@@ -382,7 +393,7 @@ fn finish(
 }
 
 /// What cannot be run, shown as `softwarp check` shows what is wrong.
-fn refused(error: &RunError, sources: &[Source], launch_file: Option<&str>, colour: bool) -> Fault {
+fn refused(error: &RunError, sources: &[Source], launch_file: Option<&str>, colour: bool) -> CommandError {
     let show = |text: String| {
         remark(text.trim_end_matches('\n'));
         remark("");
@@ -394,11 +405,11 @@ fn refused(error: &RunError, sources: &[Source], launch_file: Option<&str>, colo
                     show(render::text(source, diagnostic, colour));
                 }
             }
-            Fault::Input(format!("{}: the module cannot be loaded", count((found.len(), "error"))))
+            CommandError::Input(format!("{}: the module cannot be loaded", count((found.len(), "error"))))
         }
         RunError::Load(LoadError::Unlinked(found)) => {
             found.iter().take(SHOWN).for_each(|one| show(render::linked(sources, one, colour)));
-            Fault::Input(format!("{}: the modules cannot be linked", count((found.len(), "error"))))
+            CommandError::Input(format!("{}: the modules cannot be linked", count((found.len(), "error"))))
         }
         RunError::Launch { error: LaunchError::Unsupported(list), .. } => {
             for one in list.iter().take(SHOWN) {
@@ -410,15 +421,18 @@ fn refused(error: &RunError, sources: &[Source], launch_file: Option<&str>, colo
                 ));
             }
             let what = count((list.len(), "instruction"));
-            Fault::Input(format!("{what} of the kernel cannot be executed by the machine yet"))
+            CommandError::Input(format!("{what} of the kernel cannot be executed by the machine yet"))
         }
         // Who said how to launch is at fault.
         RunError::Launch { error, index } => match launch_file {
-            None => Fault::call(error),
-            Some(name) => Fault::input(name, format!("launches[{index}]: {error}")),
+            None => CommandError::usage(error),
+            Some(name) => CommandError::input(name, format!("launches[{index}]: {error}")),
         },
         RunError::File(_) | RunError::Memory { .. } | RunError::Texture { .. } | RunError::Load(_) => {
-            launch_file.map_or_else(|| Fault::Input(error.to_string()), |name| Fault::input(name, error))
+            launch_file.map_or_else(
+                || CommandError::Input(error.to_string()),
+                |name| CommandError::input(name, error),
+            )
         }
     }
 }

@@ -1,15 +1,18 @@
 //! PTX files as the commands take them: a path, or `-` for standard input.
 
-use super::{Fault, files};
+use super::{CommandError, files};
 use crate::input::MOST_TEXT;
 use softwarp::source::{LONGEST, Source};
 use std::path::{Path, PathBuf};
 
 /// Reads a file, or standard input.
-pub fn read(path: &Path) -> Result<Source, Fault> {
+pub fn read(path: &Path) -> Result<Source, CommandError> {
     let bytes = files::read(path, MOST_TEXT)?;
     if bytes.len() as u64 > LONGEST {
-        return Err(Fault::input(name(path), "the file is longer than 4 GiB, the most that can be read"));
+        return Err(CommandError::input(
+            name(path),
+            "the file is longer than 4 GiB, the most that can be read",
+        ));
     }
     Ok(Source::new(name(path), bytes))
 }
@@ -25,9 +28,9 @@ pub fn is_standard_input(path: &Path) -> bool {
 }
 
 /// Standard input ends once; a second `-` would be an empty file.
-pub fn only_one_standard_input(paths: &[PathBuf]) -> Result<(), Fault> {
+pub fn only_one_standard_input(paths: &[PathBuf]) -> Result<(), CommandError> {
     match paths.iter().filter(|path| is_standard_input(path)).count() {
         0 | 1 => Ok(()),
-        _ => Err(Fault::call("`-` may be given once: standard input can be read only once")),
+        _ => Err(CommandError::usage("`-` may be given once: standard input can be read only once")),
     }
 }

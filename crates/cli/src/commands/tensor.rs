@@ -5,9 +5,9 @@ mod draw;
 mod object;
 mod show;
 
+use super::checking::count;
 use super::files::read;
-use super::judging::count;
-use super::{Fault, Printed, remark, sources};
+use super::{CommandError, Printed, remark, sources};
 use crate::codes;
 use crate::tensors::file::{self, MapFile};
 use crate::tensors::request::{self, Asked, Copy, Refusal};
@@ -63,7 +63,7 @@ struct CheckArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     match &args.command {
         Command::Check(args) => check(args),
         Command::Encode(args) => object::encode(args),
@@ -90,7 +90,7 @@ impl MapArgs {
         sources::name(&self.file)
     }
 
-    fn read(&self) -> Result<(MapFile, Target), Fault> {
+    fn read(&self) -> Result<(MapFile, Target), CommandError> {
         let given = self.target.as_deref().map(target).transpose()?;
         let file = file::read(&read(&self.file, file::LONGEST)?);
         let arch = given.or(file.target).unwrap_or(Target::SM_90);
@@ -98,9 +98,9 @@ impl MapArgs {
     }
 
     /// The map, or what is wrong with it on standard error.
-    fn legal(&self) -> Result<(Description, Map, Target), Fault> {
+    fn legal(&self) -> Result<(Description, Map, Target), CommandError> {
         let (file, arch) = self.read()?;
-        let findings = file.judge(arch);
+        let findings = file.check(arch);
         let refused = MapFile::is_refused(&findings);
         let shown = findings.iter().filter(|one| !refused || one.severity() == Severity::Error);
         for finding in shown {
@@ -112,34 +112,34 @@ impl MapArgs {
             (Some(description), Some(Ok(map))) => Ok((description, map, arch)),
             _ => {
                 remark(&summary(&findings, &self.name(), arch));
-                Err(Fault::Told(1))
+                Err(CommandError::Reported(1))
             }
         }
     }
 }
 
-fn target(name: &str) -> Result<Target, Fault> {
+fn target(name: &str) -> Result<Target, CommandError> {
     Target::architecture_from_name(name).ok_or_else(|| {
         let meant = nearest(name, Target::all().map(Target::name));
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
         let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
-        Fault::Call(format!("`{shown}` is not a target{meant}"))
+        CommandError::Usage(format!("`{shown}` is not a target{meant}"))
     })
 }
 
-fn check(args: &CheckArgs) -> Result<Printed, Fault> {
+fn check(args: &CheckArgs) -> Result<Printed, CommandError> {
     let (file, arch) = args.map.read()?;
-    let findings = file.judge(arch);
+    let findings = file.check(arch);
     let refused = MapFile::is_refused(&findings);
     let map = file.description.as_ref().and_then(|description| Map::new(description, arch).ok());
-    let fault = refused.then_some(Fault::Told(1));
+    let failure = refused.then_some(CommandError::Reported(1));
     if args.json {
         let json = json!({
             "file": args.map.name(), "target": arch.to_string(), "legal": !refused,
             "findings": findings.iter().map(in_json).collect::<Vec<Json>>(),
             "copied_bytes": map.filter(|_| !refused).map(|map| map.copied_bytes()),
         });
-        return Ok(Printed { text: super::json(&json), fault });
+        return Ok(Printed { text: super::json(&json), failure });
     }
     let mut text: String = findings.iter().map(in_words).collect();
     text += &summary(&findings, &args.map.name(), arch);
@@ -147,7 +147,7 @@ fn check(args: &CheckArgs) -> Result<Printed, Fault> {
     if let Some(map) = map.filter(|_| !refused) {
         text += &format!("a copy completes {} bytes on its mbarrier\n", map.copied_bytes());
     }
-    Ok(Printed { text, fault })
+    Ok(Printed { text, failure })
 }
 
 /// `error[E1013]: strides[0] = 1000 is not a multiple of 16`, the rule, and what would be right.
@@ -206,15 +206,15 @@ struct CopyArgs {
 }
 
 impl CopyArgs {
-    fn asked(&self) -> Result<Asked, Fault> {
-        let named = |option: &str, why: String| Fault::Call(format!("{option}: {why}"));
+    fn asked(&self) -> Result<Asked, CommandError> {
+        let named = |option: &str, why: String| CommandError::Usage(format!("{option}: {why}"));
         let at = self.at.as_deref().map(request::numbers).transpose().map_err(|why| named("--at", why))?;
         let offsets = self.offsets.as_deref().map(request::numbers).transpose();
         let offsets = offsets.map_err(|why| named("--offsets", why))?;
         let shared = request::number(&self.shared).map_err(|why| named("--shared", why))?;
         let unknown = |what: &str, given: &str, known: Vec<&str>| {
             let shown: String = given.chars().take(32).flat_map(char::escape_debug).collect();
-            Fault::Call(format!("`{shown}` is not a {what}; there are {}", known.join(", ")))
+            CommandError::Usage(format!("`{shown}` is not a {what}; there are {}", known.join(", ")))
         };
         let mode =
             match &self.mode {
@@ -233,12 +233,12 @@ impl CopyArgs {
         Ok(Asked { at, offsets, mode, direction, shared })
     }
 
-    fn copy(&self) -> Result<Copy, Fault> {
+    fn copy(&self) -> Result<Copy, CommandError> {
         let asked = self.asked()?;
         let (_, map, arch) = self.map.legal()?;
         Copy::new(map, arch, &asked).map_err(|refusal| match refusal {
-            Refusal::Call(why) => Fault::Call(why),
-            fault => Fault::input(self.map.name(), fault),
+            Refusal::Usage(why) => CommandError::Usage(why),
+            failure => CommandError::input(self.map.name(), failure),
         })
     }
 }

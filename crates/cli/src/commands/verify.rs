@@ -1,8 +1,8 @@
 //! `softwarp verify`: replays recorded results and counts agreements.
 
-use super::judging::{count, seconds};
+use super::checking::{count, seconds};
 use super::progress::Progress;
-use super::{Fault, Printed, files};
+use super::{CommandError, Printed, files};
 use crate::input::InputError;
 use crate::verify::golden::GoldenError;
 use crate::verify::programs::Limits;
@@ -50,7 +50,7 @@ Example:
 const SHOWN: usize = 8;
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let depth = if args.full { Depth::Full } else { Depth::Subset };
     let progress = Progress::new(0, "parts");
     let limits = Limits { time: args.time, steps: args.steps };
@@ -61,8 +61,8 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
         allow_paths: args.allow_paths,
         max_input: files::user_limit(),
     };
-    let report =
-        verify_with(&args.paths, &settings, &|done, total| progress.of(done, total, "")).map_err(fault)?;
+    let report = verify_with(&args.paths, &settings, &|done, total| progress.of(done, total, ""))
+        .map_err(unreadable)?;
     progress.finish();
     let text = if args.json { super::json(&in_json(&report)) } else { in_words(&report) };
     let rows = if report.failed() == 1 { "row differs" } else { "rows differ" };
@@ -73,17 +73,17 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
     ];
     let bad: Vec<String> =
         verdicts.into_iter().filter(|(number, _)| *number > 0).map(|(_, words)| words).collect();
-    let fault = (!bad.is_empty()).then(|| Fault::Input(bad.join(", ")));
-    Ok(Printed { text, fault })
+    let failure = (!bad.is_empty()).then(|| CommandError::Input(bad.join(", ")));
+    Ok(Printed { text, failure })
 }
 
 /// A path that leads nowhere is the caller's fault; what is in a file is the file's.
-fn fault(error: GoldenError) -> Fault {
+fn unreadable(error: GoldenError) -> CommandError {
     match &error {
         GoldenError::Input(_, InputError::Io(io)) if io.kind() == std::io::ErrorKind::NotFound => {
-            Fault::call(error)
+            CommandError::usage(error)
         }
-        _ => Fault::Input(error.to_string()),
+        _ => CommandError::Input(error.to_string()),
     }
 }
 

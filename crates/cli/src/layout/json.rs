@@ -172,7 +172,7 @@ struct RelocationRow {
 
 impl Serialize for Relocations<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let open = self.of.iter().filter(|relocation| !relocation.settled);
+        let open = self.of.iter().filter(|relocation| !relocation.applied);
         serializer.collect_seq(open.map(|relocation| RelocationRow {
             offset: relocation.offset,
             width: relocation.width,

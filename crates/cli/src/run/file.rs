@@ -140,7 +140,7 @@ pub enum Argument {
 pub struct FileError {
     /// Where: `launches[0].grid`. Empty for the file as a whole.
     pub place: String,
-    /// What.
+    /// What is wrong there.
     pub why: String,
 }
 

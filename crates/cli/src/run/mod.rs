@@ -36,25 +36,25 @@ pub enum RunError {
     /// Memory cannot be had, read or written.
     #[error("`{of}`: {error}")]
     Memory {
-        /// Whose.
+        /// The name of the buffer or variable.
         of: String,
-        /// Why.
+        /// Why it cannot.
         error: MemoryError,
     },
     /// A texture or surface cannot be made or bound.
     #[error("`{of}`: {error}")]
     Texture {
-        /// Which.
+        /// The name of the texture or surface.
         of: String,
-        /// Why.
+        /// Why it cannot.
         error: TextureError,
     },
     /// A launch failed.
     #[error("{error}")]
     Launch {
-        /// Which, from 0.
+        /// Its number in the file, from 0.
         index: usize,
-        /// Why.
+        /// Why it failed.
         error: LaunchError,
     },
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Value as Json, json};
 use softwarp::diagnostic::{Code, Diagnostic, Explained, Severity};
-use softwarp::tensor::{Access, Description, Target, judge, object::decode};
+use softwarp::tensor::{Access, Description, Target, check, object::decode};
 
 /// The longest file that is read: a map is short.
 pub const LONGEST: u64 = 1 << 20;
@@ -60,12 +60,12 @@ pub struct MapFile {
 
 impl MapFile {
     /// All that is to be said about the file, for a target, in the order of the codes.
-    pub fn judge(&self, arch: Target) -> Vec<Diagnostic> {
+    pub fn check(&self, arch: Target) -> Vec<Diagnostic> {
         let mut all = self.findings.clone();
         if let Some(description) = &self.description {
-            let judged = judge(description, arch);
+            let found = check(description, arch);
             let whole = self.findings.is_empty();
-            all.extend(judged.into_iter().filter(|one| whole || INDEPENDENT.contains(&one.code.0)));
+            all.extend(found.into_iter().filter(|one| whole || INDEPENDENT.contains(&one.code.0)));
         }
         all.sort_by_key(|one| one.code);
         all.truncate(MOST_FINDINGS);

@@ -38,7 +38,7 @@ pub struct Copy {
 pub enum Refusal {
     /// What was written is no instruction.
     #[error("{0}")]
-    Call(String),
+    Usage(String),
     /// The hardware refuses the instruction.
     #[error("the hardware faults: {0}")]
     Fault(Fault),
@@ -169,7 +169,7 @@ fn target(mode: Mode, arch: Target) -> Result<(), Refusal> {
     };
     match has {
         true => Ok(()),
-        false => Err(Refusal::Call(format!("{arch} has no {mode}; it exists on {since} (--target)"))),
+        false => Err(Refusal::Usage(format!("{arch} has no {mode}; it exists on {since} (--target)"))),
     }
 }
 
@@ -192,7 +192,7 @@ fn coordinates(map: &Map, mode: Mode, asked: &Asked) -> Result<[i32; 5], Refusal
             Mode::Gather4 | Mode::Scatter4 => "the column and four rows".to_owned(),
             _ => format!("one for each of the {count} dimensions, the fastest first"),
         };
-        return Err(Refusal::Call(format!(
+        return Err(Refusal::Usage(format!(
             "{mode} takes {count} coordinates, {what}; there are {}",
             at.len()
         )));
@@ -215,7 +215,7 @@ fn offsets(map: &Map, mode: Mode, asked: &Asked) -> Result<[u32; 3], Refusal> {
             (Mode::Im2col, _) => "takes 3 offsets, in W, H and D".to_owned(),
             _ => "takes wHalo and wOffset".to_owned(),
         };
-        return Err(Refusal::Call(format!("{mode} {what}; there are {}", given.len())));
+        return Err(Refusal::Usage(format!("{mode} {what}; there are {}", given.len())));
     }
     for (to, from) in all.iter_mut().zip(given) {
         *to = *from;

@@ -96,9 +96,9 @@ pub struct RowDifference {
 /// A file that looks like a test and was not replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// Which.
+    /// The file.
     pub file: PathBuf,
-    /// Why.
+    /// Why it was not replayed.
     pub why: String,
 }
 
@@ -131,7 +131,7 @@ pub struct Refused {
     pub file: PathBuf,
     /// Its name.
     pub name: String,
-    /// Why.
+    /// Why it was not run.
     pub why: String,
 }
 
@@ -171,7 +171,7 @@ pub fn verify(
     verify_with(paths, &Settings { depth, ..Settings::default() }, progress)
 }
 
-/// The same with all settings.
+/// Replays what is recorded in files and folders, with all settings.
 pub fn verify_with(
     paths: &[PathBuf],
     settings: &Settings,

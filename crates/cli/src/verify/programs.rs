@@ -123,7 +123,7 @@ pub fn replay(
 ) {
     let done = AtomicU64::new(0);
     let verdict = |(_, program): &(PathBuf, Program)| {
-        let verdict = judge_within(program, limits);
+        let verdict = verdict_within(program, limits);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, programs.len() as u64);
         verdict
     };
@@ -143,12 +143,12 @@ pub fn replay(
 }
 
 /// Runs a program and compares.
-pub fn judge(program: &Program) -> Verdict {
-    judge_within(program, Limits::default())
+pub fn verdict(program: &Program) -> Verdict {
+    verdict_within(program, Limits::default())
 }
 
-/// The same within limits.
-pub fn judge_within(program: &Program, limits: Limits) -> Verdict {
+/// Runs a program within limits and compares its results with the recorded ones.
+pub fn verdict_within(program: &Program, limits: Limits) -> Verdict {
     let file = match LaunchFile::from_json(&program.launch) {
         Ok(file) => file,
         Err(error) => return Verdict::Failed(Failure::Unusable(error.to_string())),

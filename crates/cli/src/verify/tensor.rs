@@ -104,7 +104,7 @@ fn replay_call(row: &Json) -> Result<(), Failure> {
         _ => "refused".to_owned(),
     };
     let map = file::from_json(row);
-    let findings = map.judge(Target::SM_90);
+    let findings = map.check(Target::SM_90);
     let got = match map.description.map(|description| Map::new(&description, Target::SM_90)) {
         Some(Ok(map)) if !MapFile::is_refused(&findings) => object::hex(&encode(&map)),
         _ => "refused".to_owned(),

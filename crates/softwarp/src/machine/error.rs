@@ -15,7 +15,7 @@ pub enum Error {
     Invalid {
         /// What is wrong.
         errors: Vec<Diagnostic>,
-        /// The same for people.
+        /// The errors as text, each with its line.
         text: String,
     },
     /// Modules do not fit together, or not into memory.

@@ -1,6 +1,6 @@
 //! Rules about what a copy moves: the box, traversal strides, columns of pixels, and what they take in shared memory.
 
-use super::Judge;
+use super::Checker;
 use crate::codes;
 use crate::map::{Access, MOST_DIMENSIONS};
 use crate::object::corner_width;
@@ -11,7 +11,7 @@ const MOST_IN_BOX: u32 = 256;
 const MOST_PIXELS: u32 = 1024;
 const LARGEST_STEP: u32 = 8;
 
-impl Judge<'_> {
+impl Checker<'_> {
     /// Box or columns, traversal strides, and the size of the whole.
     pub(super) fn access(&mut self) {
         let description = self.description;

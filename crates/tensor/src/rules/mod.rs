@@ -20,11 +20,11 @@ use softwarp_isa::device::TensorFeature;
 impl Map {
     /// The map of a description, or all that is wrong with it.
     pub fn new(description: &Description, target: Target) -> Result<Map, Vec<Diagnostic>> {
-        let findings = judge(description, target);
+        let findings = check(description, target);
         if findings.iter().any(|finding| finding.severity() == Severity::Error) {
             return Err(findings);
         }
-        Ok(Map::settle(description))
+        Ok(Map::resolve(description))
     }
 
     /// The map of a 128-byte object, or all that is wrong with it.
@@ -34,25 +34,25 @@ impl Map {
 }
 
 /// All that is to be said about a description on a target, in the order of the codes.
-pub fn judge(description: &Description, target: Target) -> Vec<Diagnostic> {
-    let mut judge = Judge { description, target, findings: Vec::new() };
+pub fn check(description: &Description, target: Target) -> Vec<Diagnostic> {
+    let mut checker = Checker { description, target, findings: Vec::new() };
     if !target.supports(TensorFeature::Maps) {
-        judge.report(
+        checker.report(
             &codes::TARGET,
             format!("{target} has no tensor maps"),
             Some("sm_90 or later".to_string()),
         );
-        return judge.findings;
+        return checker.findings;
     }
-    judge.lists();
-    judge.tensor();
-    judge.access();
-    judge.modes();
-    if judge.findings.iter().all(|finding| finding.severity() == Severity::Warning) {
-        judge.suspicions(&Map::settle(description));
+    checker.lists();
+    checker.tensor();
+    checker.access();
+    checker.modes();
+    if checker.findings.iter().all(|finding| finding.severity() == Severity::Warning) {
+        checker.suspicions(&Map::resolve(description));
     }
-    judge.findings.sort_by_key(|finding| finding.code);
-    judge.findings
+    checker.findings.sort_by_key(|finding| finding.code);
+    checker.findings
 }
 
 /// Whether what the driver and the hardware do with maps was recorded. On newer targets documents decide.
@@ -61,13 +61,13 @@ fn is_recorded(target: Target) -> bool {
 }
 
 /// A judgement under way.
-struct Judge<'a> {
+struct Checker<'a> {
     description: &'a Description,
     target: Target,
     findings: Vec<Diagnostic>,
 }
 
-impl Judge<'_> {
+impl Checker<'_> {
     fn report(&mut self, rule: &Explained, message: String, fix: Option<String>) {
         self.findings.push(codes::diagnostic(rule, message, fix));
     }

@@ -1,13 +1,13 @@
 //! Rules about the options and which of them go together, by target.
 
-use super::Judge;
+use super::Checker;
 use super::is_recorded;
 use crate::codes;
 use crate::map::Access;
 use crate::types::{Element, Fill, Interleave, Swizzle, WideMode};
 use softwarp_isa::device::TensorFeature;
 
-impl Judge<'_> {
+impl Checker<'_> {
     /// Element type, swizzle, interleave, fill and wide mode.
     pub(super) fn modes(&mut self) {
         let (description, target) = (self.description, self.target);

@@ -1,13 +1,13 @@
 //! Maps that are legal and perhaps not what was meant.
 
-use super::Judge;
+use super::Checker;
 use super::tensor::ADDRESS_BITS;
 use crate::codes;
 use crate::map::{Map, Shape};
 use crate::types::{Element, Interleave, Swizzle};
 use softwarp_isa::device::TensorFeature;
 
-impl Judge<'_> {
+impl Checker<'_> {
     /// All warnings that need legal numbers.
     pub(super) fn suspicions(&mut self, map: &Map) {
         let interleaved = map.interleave != Interleave::None;

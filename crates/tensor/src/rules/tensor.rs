@@ -1,6 +1,6 @@
 //! Rules about the tensor in global memory: rank, lists, address, dimensions, strides.
 
-use super::Judge;
+use super::Checker;
 use crate::codes;
 use crate::map::{Access, MOST_DIMENSIONS};
 use crate::types::{Element, Interleave};
@@ -10,7 +10,7 @@ use softwarp_isa::device::TensorFeature;
 pub(super) const ADDRESS_BITS: u32 = 57;
 const STRIDE_BITS: u32 = 40;
 
-impl Judge<'_> {
+impl Checker<'_> {
     /// The rank, and the lengths of the lists that it determines.
     pub(super) fn lists(&mut self) {
         let description = self.description;

@@ -63,7 +63,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All of them.
+    /// Every mode.
     pub const ALL: &[Mode] = &[
         Mode::Tile,
         Mode::Gather4,

@@ -1,6 +1,6 @@
 //! `softwarp cvt --input`: a whole array, a slab at a time.
 
-use super::{Args, Fault, Printed};
+use super::{Args, CommandError, Printed};
 use crate::arrays::{self, Plan};
 use crate::commands::files::{self, Input, Output};
 use crate::commands::progress::Progress;
@@ -24,31 +24,32 @@ enum Auxiliary {
 }
 
 /// Converts the array in `input` into a new one at `output`.
-pub fn run(form: Form, args: &Args, input: &Path, output: &Path) -> Result<Printed, Fault> {
+pub fn run(form: Form, args: &Args, input: &Path, output: &Path) -> Result<Printed, CommandError> {
     let Semantics::Cvt(cvt) = form.semantics() else {
-        return Err(Fault::Call(format!("{form} takes no arrays: give its operands as values")));
+        return Err(CommandError::Usage(format!("{form} takes no arrays: give its operands as values")));
     };
-    let kernel = cvt.kernel().ok_or_else(|| Fault::Call(format!("{form} is not implemented")))?;
+    let kernel = cvt.kernel().ok_or_else(|| CommandError::Usage(format!("{form} is not implemented")))?;
     let (src, dst) = (cvt.element.src, cvt.element.dst);
     check_options(form, cvt, args)?;
 
     let mut reader = open(input)?;
-    let plan = arrays::plan(cvt, &reader.header).map_err(|error| Fault::input(input.display(), error))?;
+    let plan =
+        arrays::plan(cvt, &reader.header).map_err(|error| CommandError::input(input.display(), error))?;
     let mut auxiliary = auxiliary(args, &plan)?;
     let mut out = Output::create(output)?;
     let progress = Progress::new(plan.elements, "elements");
-    out.file.write_all(&plan.output.to_bytes()).map_err(|error| out.fault(error))?;
+    out.file.write_all(&plan.output.to_bytes()).map_err(|error| out.failure(error))?;
 
     let (mut from, mut extra, mut to) = (Vec::new(), Vec::new(), Vec::new());
     let mut done = 0;
     while done < plan.elements {
         let elements = SLAB.min(plan.elements - done);
         let bytes = |format| arrays::bytes(format, elements).unwrap_or(u64::MAX);
-        reader.next(bytes(src), &mut from).map_err(|error| Fault::input(input.display(), error))?;
+        reader.next(bytes(src), &mut from).map_err(|error| CommandError::input(input.display(), error))?;
         auxiliary.fill(done, elements, &mut extra)?;
         to.resize(bytes(dst) as usize, 0);
         arrays::convert_packed(&kernel, &from, &extra, &mut to);
-        out.file.write_all(&to).map_err(|error| out.fault(error))?;
+        out.file.write_all(&to).map_err(|error| out.failure(error))?;
         done += elements;
         progress.at(done);
     }
@@ -78,40 +79,40 @@ fn report(form: Form, args: &Args, plan: &Plan, bytes: u64, seconds: f64) -> Pri
     Printed::default()
 }
 
-fn open(path: &Path) -> Result<Reader<Input>, Fault> {
+fn open(path: &Path) -> Result<Reader<Input>, CommandError> {
     let input = files::open_for_pieces(path)?;
     let length = input.length();
-    Reader::new(input, length).map_err(|error| Fault::input(path.display(), error))
+    Reader::new(input, length).map_err(|error| CommandError::input(path.display(), error))
 }
 
 /// Checks that the form gets the auxiliary input it takes and no other.
-fn check_options(form: Form, cvt: Cvt, args: &Args) -> Result<(), Fault> {
+fn check_options(form: Form, cvt: Cvt, args: &Args) -> Result<(), CommandError> {
     let random = args.seed.is_some() || args.rbits.is_some();
     let scaled = args.scale.is_some() || args.scales.is_some();
     let wanted = arrays::auxiliary(cvt);
     match wanted {
         Some(Format::U16) if !random => {
-            Err(Fault::Call(format!("{form} takes random bits: give --seed or --rbits")))
+            Err(CommandError::Usage(format!("{form} takes random bits: give --seed or --rbits")))
         }
         Some(Format::Ue8m0) if !scaled => {
-            Err(Fault::Call(format!("{form} takes scales: give --scale or --scales")))
+            Err(CommandError::Usage(format!("{form} takes scales: give --scale or --scales")))
         }
         _ if random && wanted != Some(Format::U16) => {
-            Err(Fault::Call(format!("{form} takes no random bits: --seed and --rbits are for .rs")))
+            Err(CommandError::Usage(format!("{form} takes no random bits: --seed and --rbits are for .rs")))
         }
-        _ if scaled && wanted != Some(Format::Ue8m0) => {
-            Err(Fault::Call(format!("{form} takes no scales: --scale and --scales are for .scaled::…")))
-        }
+        _ if scaled && wanted != Some(Format::Ue8m0) => Err(CommandError::Usage(format!(
+            "{form} takes no scales: --scale and --scales are for .scaled::…"
+        ))),
         _ => Ok(()),
     }
 }
 
-fn auxiliary(args: &Args, plan: &Plan) -> Result<Auxiliary, Fault> {
+fn auxiliary(args: &Args, plan: &Plan) -> Result<Auxiliary, CommandError> {
     if let Some(seed) = args.seed {
         return Ok(Auxiliary::Seed(seed));
     }
     if let Some(text) = &args.scale {
-        let in_option = |error: &dyn std::fmt::Display| Fault::Call(format!("--scale: {error}"));
+        let in_option = |error: &dyn std::fmt::Display| CommandError::Usage(format!("--scale: {error}"));
         let literal = Literal::parse(text).map_err(|error| in_option(&error))?;
         let encoded = literal.encode(Format::Ue8m0).map_err(|error| in_option(&error))?;
         if !encoded.exact {
@@ -127,13 +128,13 @@ fn auxiliary(args: &Args, plan: &Plan) -> Result<Auxiliary, Fault> {
     };
     let reader = open(path)?;
     arrays::check_auxiliary(plan, &reader.header, format)
-        .map_err(|error| Fault::input(path.display(), error))?;
+        .map_err(|error| CommandError::input(path.display(), error))?;
     Ok(Auxiliary::File(reader, format, path.display().to_string()))
 }
 
 impl Auxiliary {
     /// Puts what elements `first`, `first + 1`, … get into `buffer`, which it replaces.
-    fn fill(&mut self, first: u64, elements: u64, buffer: &mut Vec<u8>) -> Result<(), Fault> {
+    fn fill(&mut self, first: u64, elements: u64, buffer: &mut Vec<u8>) -> Result<(), CommandError> {
         match self {
             Auxiliary::None => buffer.clear(),
             Auxiliary::Seed(seed) => arrays::random_bits(*seed, first, elements as usize, buffer),
@@ -143,7 +144,7 @@ impl Auxiliary {
             }
             Auxiliary::File(reader, format, name) => {
                 let bytes = arrays::bytes(*format, elements).unwrap_or(u64::MAX);
-                reader.next(bytes, buffer).map_err(|error| Fault::input(name, error))?;
+                reader.next(bytes, buffer).map_err(|error| CommandError::input(name, error))?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Whether a form is legal on a target and in a version of PTX, in words.
 
-use super::Fault;
+use super::CommandError;
 use softwarp::isa::{Form, Target, Version};
 
 /// Where a form is asked about.
@@ -11,15 +11,15 @@ pub struct Question {
 }
 
 impl Question {
-    pub fn parse(target: Option<&str>, ptx: Option<&str>) -> Result<Question, Fault> {
+    pub fn parse(target: Option<&str>, ptx: Option<&str>) -> Result<Question, CommandError> {
         let target = target
             .map(str::parse)
             .transpose()
-            .map_err(|error: softwarp::isa::TargetError| Fault::call(error))?;
+            .map_err(|error: softwarp::isa::TargetError| CommandError::usage(error))?;
         let ptx = ptx
             .map(str::parse)
             .transpose()
-            .map_err(|error: softwarp::isa::VersionError| Fault::call(error))?;
+            .map_err(|error: softwarp::isa::VersionError| CommandError::usage(error))?;
         Ok(Question { target, ptx })
     }
 }
@@ -38,14 +38,14 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// What to complain about, if the form is not legal where it was asked about.
-    pub fn fault(&self) -> Option<Fault> {
-        (self.legal == Some(false)).then(|| Fault::Input(format!("{} is {}", self.form, self.words)))
+    /// What to report, if the form is not legal where it was asked about.
+    pub fn failure(&self) -> Option<CommandError> {
+        (self.legal == Some(false)).then(|| CommandError::Input(format!("{} is {}", self.form, self.words)))
     }
 }
 
 /// Answers the question.
-pub fn judge(form: Form, question: Question) -> Verdict {
+pub fn answer(form: Form, question: Question) -> Verdict {
     let everywhere = form.availability_in_words();
     let (legal, since, words) = match (question.target, question.ptx) {
         (None, None) => (None, None, everywhere),
@@ -66,14 +66,14 @@ pub fn judge(form: Form, question: Question) -> Verdict {
         }
         (Some(target), Some(ptx)) => {
             let since = form.min_version(target);
-            let (legal, words) = judge_both(target, ptx, since, &everywhere);
+            let (legal, words) = on_target(target, ptx, since, &everywhere);
             (Some(legal), since, words)
         }
     };
     Verdict { question, legal, since, words, form }
 }
 
-fn judge_both(target: Target, ptx: Version, since: Option<Version>, everywhere: &str) -> (bool, String) {
+fn on_target(target: Target, ptx: Version, since: Option<Version>, everywhere: &str) -> (bool, String) {
     match since {
         None => (false, format!("not legal on {target}: it exists on {everywhere}")),
         Some(_) if ptx < target.introduced() => {

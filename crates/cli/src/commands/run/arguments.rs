@@ -1,6 +1,6 @@
 //! What the arguments of `softwarp run` say: a launch without a launch file.
 
-use super::super::Fault;
+use super::super::CommandError;
 use super::super::files::{self, Output};
 use super::Args;
 use super::document::Unwritten;
@@ -54,7 +54,7 @@ pub struct Given {
 }
 
 /// Refuses what a launch file says already.
-pub fn only_for_ptx(args: &Args) -> Result<(), Fault> {
+pub fn only_for_ptx(args: &Args) -> Result<(), CommandError> {
     let given = [
         ("--kernel", args.kernel.is_some()),
         ("--grid", args.grid.is_some()),
@@ -67,27 +67,30 @@ pub fn only_for_ptx(args: &Args) -> Result<(), Fault> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => {
-            Err(Fault::call(format!("{option} goes with PTX files: a launch file says it itself")))
+            Err(CommandError::usage(format!("{option} goes with PTX files: a launch file says it itself")))
         }
         None => Ok(()),
     }
 }
 
 /// The launch that the arguments describe.
-pub fn given(args: &Args, sources: &[Source]) -> Result<Given, Fault> {
+pub fn given(args: &Args, sources: &[Source]) -> Result<Given, CommandError> {
     let mut given = Given { file: LaunchFile::default(), arrays: BTreeMap::new(), launch_file: None };
-    let arguments =
-        args.arguments.iter().map(|text| argument(text, &mut given)).collect::<Result<Vec<_>, Fault>>()?;
+    let arguments = args
+        .arguments
+        .iter()
+        .map(|text| argument(text, &mut given))
+        .collect::<Result<Vec<_>, CommandError>>()?;
     for text in &args.set {
         let (name, data) = text
             .split_once('=')
-            .ok_or_else(|| Fault::call(format!("--set {}: it is NAME=DATA", shown(text))))?;
+            .ok_or_else(|| CommandError::usage(format!("--set {}: it is NAME=DATA", shown(text))))?;
         let (data, _) = contents("--set", text, data)?;
         let Content::Bytes(data) = data else {
-            return Err(Fault::call(format!("--set {}: data is @FILE or hex:DIGITS", shown(text))));
+            return Err(CommandError::usage(format!("--set {}: data is @FILE or hex:DIGITS", shown(text))));
         };
         if given.file.globals.iter().any(|global| global.name == name) {
-            return Err(Fault::call(format!("--set {}: the variable is set already", shown(text))));
+            return Err(CommandError::usage(format!("--set {}: the variable is set already", shown(text))));
         }
         given.file.globals.push(Global { name: name.to_owned(), set: Some(data), dump: false });
     }
@@ -108,7 +111,7 @@ pub fn given(args: &Args, sources: &[Source]) -> Result<Given, Fault> {
 }
 
 /// The kernel that is meant when none is named.
-fn only_kernel(sources: &[Source]) -> Result<String, Fault> {
+fn only_kernel(sources: &[Source]) -> Result<String, CommandError> {
     let mut names = Vec::new();
     for source in sources {
         let module = parse(&source.text).module;
@@ -123,8 +126,8 @@ fn only_kernel(sources: &[Source]) -> Result<String, Fault> {
     }
     match names.as_slice() {
         [name] => Ok(name.clone()),
-        [] => Err(Fault::Input("the module has no kernel".to_owned())),
-        [first, ..] => Err(Fault::call(format!(
+        [] => Err(CommandError::Input("the module has no kernel".to_owned())),
+        [first, ..] => Err(CommandError::usage(format!(
             "the module has {} kernels: choose one, as in --kernel {first}",
             names.len()
         ))),
@@ -135,8 +138,8 @@ fn shown(text: &str) -> String {
     text.chars().take(80).flat_map(char::escape_debug).collect()
 }
 
-fn argument(text: &str, given: &mut Given) -> Result<Argument, Fault> {
-    let wrong = |why: &dyn std::fmt::Display| Fault::call(format!("--arg {}: {why}", shown(text)));
+fn argument(text: &str, given: &mut Given) -> Result<Argument, CommandError> {
+    let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("--arg {}: {why}", shown(text)));
     let (kind, value) = text.split_once(':').ok_or_else(|| wrong(&"it is KIND:VALUE, as in u32:7"))?;
     match kind {
         "buffer" => buffer(text, value, given),
@@ -153,8 +156,8 @@ fn argument(text: &str, given: &mut Given) -> Result<Argument, Fault> {
     }
 }
 
-fn buffer(text: &str, value: &str, given: &mut Given) -> Result<Argument, Fault> {
-    let wrong = |why: &str| Fault::call(format!("--arg {}: {why}", shown(text)));
+fn buffer(text: &str, value: &str, given: &mut Given) -> Result<Argument, CommandError> {
+    let wrong = |why: &str| CommandError::usage(format!("--arg {}: {why}", shown(text)));
     if let Some((name, data)) = value.split_once('=') {
         if name.is_empty() || given.file.buffer(name).is_some() {
             return Err(wrong("a buffer has a name of its own"));
@@ -179,8 +182,8 @@ fn buffer(text: &str, value: &str, given: &mut Given) -> Result<Argument, Fault>
     }
 }
 
-fn constant(text: &str, value: &str, given: &mut Given) -> Result<Argument, Fault> {
-    let wrong = |why: &str| Fault::call(format!("--arg {}: {why}", shown(text)));
+fn constant(text: &str, value: &str, given: &mut Given) -> Result<Argument, CommandError> {
+    let wrong = |why: &str| CommandError::usage(format!("--arg {}: {why}", shown(text)));
     let known = |given: &Given, name: &str| given.file.constants.iter().any(|one| one.name == name);
     let Some((name, data)) = value.split_once('=') else {
         return match known(given, value) {
@@ -214,8 +217,8 @@ impl Content {
     }
 }
 
-fn contents(option: &str, text: &str, data: &str) -> Result<(Content, Option<Shape>), Fault> {
-    let wrong = |why: &dyn std::fmt::Display| Fault::call(format!("{option} {}: {why}", shown(text)));
+fn contents(option: &str, text: &str, data: &str) -> Result<(Content, Option<Shape>), CommandError> {
+    let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("{option} {}: {why}", shown(text)));
     if let Some(path) = data.strip_prefix('@') {
         return read(Path::new(path));
     }
@@ -241,24 +244,24 @@ fn contents(option: &str, text: &str, data: &str) -> Result<(Content, Option<Sha
 }
 
 /// A file's bytes; of an array, its elements.
-fn read(path: &Path) -> Result<(Content, Option<Shape>), Fault> {
+fn read(path: &Path) -> Result<(Content, Option<Shape>), CommandError> {
     let name = &path.display().to_string();
     if path.extension().is_none_or(|extension| extension != "npy") {
         return Ok((Content::Bytes(files::read(path, MOST_DATA)?), None));
     }
     let input = files::open(path, MOST_DATA)?;
     let length = input.length();
-    let reader = Reader::new(input, length).map_err(|error| Fault::input(name, error))?;
-    let Array { header, data } = reader.rest().map_err(|error| Fault::input(name, error))?;
+    let reader = Reader::new(input, length).map_err(|error| CommandError::input(name, error))?;
+    let Array { header, data } = reader.rest().map_err(|error| CommandError::input(name, error))?;
     let Header { dtype, fortran_order, shape } = header;
     if dtype.order == Order::Big {
-        return Err(Fault::input(
+        return Err(CommandError::input(
             name,
             format!("its elements are big-endian ({dtype}): store them as little-endian"),
         ));
     }
     if fortran_order && shape.len() > 1 {
-        return Err(Fault::input(name, "the array is in Fortran order: store it in C order"));
+        return Err(CommandError::input(name, "the array is in Fortran order: store it in C order"));
     }
     Ok((Content::Bytes(data), Some((dtype, shape))))
 }
@@ -276,7 +279,7 @@ pub struct Dump {
 
 impl Dump {
     /// `NAME[:TYPE][=FILE]`
-    pub fn parse(text: &str) -> Result<Dump, Fault> {
+    pub fn parse(text: &str) -> Result<Dump, CommandError> {
         let (what, path) = match text.split_once('=') {
             Some((what, path)) => (what, Some(PathBuf::from(path))),
             None => (text, None),
@@ -285,7 +288,7 @@ impl Dump {
             Some((name, word)) => {
                 let found = Format::from_name(word);
                 let found = found.ok_or_else(|| {
-                    Fault::call(format!("--dump {}: `{}` is no type", shown(text), shown(word)))
+                    CommandError::usage(format!("--dump {}: `{}` is no type", shown(text), shown(word)))
                 })?;
                 (name, Some(found))
             }
@@ -299,9 +302,12 @@ impl Dump {
     }
 
     /// The type and shape of the array to write; no shape for one dimension.
-    pub fn format(&self, arrays: &BTreeMap<String, Shape>) -> Result<(DType, Option<Vec<usize>>), Fault> {
+    pub fn format(
+        &self,
+        arrays: &BTreeMap<String, Shape>,
+    ) -> Result<(DType, Option<Vec<usize>>), CommandError> {
         if self.format.is_some() && !self.is_array() {
-            return Err(Fault::call(format!("--dump {}: only .npy files have a type", self.name)));
+            return Err(CommandError::usage(format!("--dump {}: only .npy files have a type", self.name)));
         }
         Ok(match (self.format, arrays.get(&self.name)) {
             (Some(format), _) => (arrays::dtype(format), None),
@@ -311,7 +317,7 @@ impl Dump {
     }
 
     /// Writes the file, if there is to be one.
-    pub fn write(&self, memory: &Memory<'_>, arrays: &BTreeMap<String, Shape>) -> Result<(), Fault> {
+    pub fn write(&self, memory: &Memory<'_>, arrays: &BTreeMap<String, Shape>) -> Result<(), CommandError> {
         let Some(path) = &self.path else { return Ok(()) };
         let mut out = Output::create(path)?;
         if self.is_array() {
@@ -319,14 +325,14 @@ impl Dump {
             let (size, bytes) = (dtype.bytes().max(1), memory.length());
             if !bytes.is_multiple_of(size) {
                 let why = format!("--dump {}: {bytes} bytes are no array of {dtype}", self.name);
-                return Err(Fault::call(why));
+                return Err(CommandError::usage(why));
             }
             let elements = usize::try_from(bytes / size).unwrap_or(usize::MAX);
             let header = Header::new(dtype, shape.unwrap_or_else(|| vec![elements]));
-            out.file.write_all(&header.to_bytes()).map_err(|error| out.fault(error))?;
+            out.file.write_all(&header.to_bytes()).map_err(|error| out.failure(error))?;
         }
         let written = memory.pieces(|piece| out.file.write_all(piece).map_err(Unwritten));
-        written.map_err(|error| out.fault(error.0))?;
+        written.map_err(|error| out.failure(error.0))?;
         out.keep()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Memory that is read back can be large: it is written as hexadecimal digits a piece at a time, never as one string.
 
-use super::super::{Fault, Printed, output};
+use super::super::{CommandError, Printed, output};
 use crate::run::data::digits;
 use crate::run::{Run, RunError};
 use serde_json::Value as Json;
@@ -15,7 +15,7 @@ pub struct Document {
     pub ok: bool,
     members: Vec<(&'static str, Member)>,
     /// The verdict, if it is bad.
-    pub fault: Option<Fault>,
+    pub failure: Option<CommandError>,
 }
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ enum Member {
 impl Document {
     /// An object without members but `ok`.
     pub fn new(ok: bool) -> Document {
-        Document { ok, members: Vec::new(), fault: None }
+        Document { ok, members: Vec::new(), failure: None }
     }
 
     /// Adds a member.
@@ -42,9 +42,9 @@ impl Document {
     }
 
     /// Prints the object on one line.
-    pub fn print(self, machine: &Run) -> Result<Printed, Fault> {
+    pub fn print(self, machine: &Run) -> Result<Printed, CommandError> {
         output::stdout(|out| self.write(machine, out))?;
-        Ok(Printed { text: String::new(), fault: self.fault })
+        Ok(Printed { text: String::new(), failure: self.failure })
     }
 
     fn write(&self, machine: &Run, out: &mut dyn Write) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! `--memory`, `--schedule` and `--repeat`: how much a run may take, and in which orders its threads run.
 
-use super::super::{Fault, remark};
+use super::super::{CommandError, remark};
 use super::Args;
 use super::document::Document;
 use softwarp::vm::schedule::Schedule;
@@ -46,20 +46,20 @@ impl FromStr for Order {
 }
 
 /// The schedules to run, in order.
-pub fn schedules(args: &Args) -> Result<Box<dyn Iterator<Item = Schedule>>, Fault> {
+pub fn schedules(args: &Args) -> Result<Box<dyn Iterator<Item = Schedule>>, CommandError> {
     let seed = match (args.schedule, args.repeat) {
         (None | Some(Order(Schedule::Fixed)), None) => {
             return Ok(Box::new(std::iter::once(Schedule::Fixed)));
         }
         (Some(Order(Schedule::Fixed)), Some(_)) => {
-            return Err(Fault::call("--repeat: a fixed schedule is always the same"));
+            return Err(CommandError::usage("--repeat: a fixed schedule is always the same"));
         }
         (Some(Order(Schedule::Random(seed))), _) => seed,
         (None, Some(_)) => 0,
     };
     let count = args.repeat.unwrap_or(1);
     if count == 0 {
-        return Err(Fault::call("--repeat 0: there must be at least one run"));
+        return Err(CommandError::usage("--repeat 0: there must be at least one run"));
     }
     Ok(Box::new((0..count).map(move |index| Schedule::Random(seed.wrapping_add(index.into())))))
 }
@@ -68,7 +68,7 @@ pub fn schedules(args: &Args) -> Result<Box<dyn Iterator<Item = Schedule>>, Faul
 pub fn add_seed(result: &mut Document, schedule: Schedule) {
     let Schedule::Random(seed) = schedule else { return };
     result.add("seed", seed.into());
-    if result.fault.is_some() {
+    if result.failure.is_some() {
         remark(&format!("--schedule random:{seed} gives the same again"));
     }
 }

@@ -1,7 +1,7 @@
 //! `--sanitize`: what to look for besides faults, and what was found.
 
-use super::super::judging::{SHOWN, count};
-use super::super::{Fault, remark};
+use super::super::checking::{SHOWN, count};
+use super::super::{CommandError, remark};
 use super::Args;
 use super::document::Document;
 use crate::render;
@@ -40,7 +40,7 @@ pub fn wanted(list: &[What]) -> Sanitize {
 }
 
 /// Adds what was found to what is printed.
-pub fn told(
+pub fn report(
     result: &mut Document,
     args: &Args,
     machine: &mut Run,
@@ -69,6 +69,6 @@ pub fn told(
     if !findings.is_empty() {
         result.ok = false;
         remark(&count((findings.len(), "finding")));
-        result.fault.get_or_insert(Fault::Told(1));
+        result.failure.get_or_insert(CommandError::Reported(1));
     }
 }

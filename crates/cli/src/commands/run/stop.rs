@@ -1,6 +1,6 @@
 //! A launch that was stopped: what is told about it, and what is still read back.
 
-use super::super::{Fault, remark};
+use super::super::{CommandError, remark};
 use super::document::Document;
 use super::report::Stats;
 use crate::render;
@@ -21,7 +21,7 @@ pub fn stopped(
     let event = fault::event(machine, stop);
     remark(render::event(sources, &event, colour).trim_end_matches('\n'));
     let mut result = Document::new(false);
-    result.fault = Some(Fault::Told(1));
+    result.failure = Some(CommandError::Reported(1));
     result.add("fault", fault::json(machine, sources, stop));
     if fault::was_cut_short(stop) {
         result.add_dumps(names.iter().filter(|name| machine.memory(name).is_ok()).cloned().collect());

@@ -1,7 +1,7 @@
 //! `softwarp tensor copy`: performs a copy on files, and says which bytes it moves.
 
 use super::super::files::Output;
-use super::super::{Fault, Printed, columns, sources};
+use super::super::{CommandError, Printed, columns, sources};
 use super::CopyArgs;
 use crate::npy::Array;
 use crate::tensors::request::Copy;
@@ -48,12 +48,12 @@ const SHOWN: usize = 32;
 const LARGEST: u64 = 4 << 30;
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let files: Vec<PathBuf> = [&args.input, &args.global].into_iter().flatten().cloned().collect();
     sources::only_one_standard_input(&[vec![args.copy.map.file.clone()], files].concat())?;
     let copy = args.copy.copy()?;
     if copy.request.direction == Direction::Load && args.global.is_some() {
-        return Err(Fault::call("--global is for stores and reductions; a load reads --input"));
+        return Err(CommandError::usage("--global is for stores and reductions; a load reads --input"));
     }
     if let Some(input) = &args.input {
         let written = perform(&copy, input, args.global.as_deref())?;
@@ -66,15 +66,15 @@ pub fn run(args: &Args) -> Result<Printed, Fault> {
 }
 
 /// The memory that was copied to.
-fn perform(copy: &Copy, input: &Path, global: Option<&Path>) -> Result<Vec<u8>, Fault> {
+fn perform(copy: &Copy, input: &Path, global: Option<&Path>) -> Result<Vec<u8>, CommandError> {
     let name = sources::name(input);
     // The walk is bounded by the size of shared memory.
     let (start, length) = (copy.request.shared as usize, copy.walk.footprint() as usize);
-    let fault = |fault: softwarp::tensor::Fault| Fault::input(&name, fault);
+    let failure = |failure: softwarp::tensor::Fault| CommandError::input(&name, failure);
     if copy.request.direction == Direction::Load {
         let tensor = memory(copy, input)?;
         let mut shared = vec![0; start + length];
-        load(&copy.map, &copy.request, tensor.as_slice(), &mut shared).map_err(fault)?;
+        load(&copy.map, &copy.request, tensor.as_slice(), &mut shared).map_err(failure)?;
         return Ok(shared.split_off(start));
     }
     let mut shared = vec![0; start];
@@ -85,7 +85,7 @@ fn perform(copy: &Copy, input: &Path, global: Option<&Path>) -> Result<Vec<u8>, 
         let needed = copy.walk.rows().saturating_mul(pitch.into());
         if ((shared.len() - start) as u64) < needed {
             let found = shared.len() - start;
-            return Err(Fault::input(
+            return Err(CommandError::input(
                 &name,
                 format!("{found} bytes; the copy reads {needed} of shared memory"),
             ));
@@ -102,31 +102,31 @@ fn perform(copy: &Copy, input: &Path, global: Option<&Path>) -> Result<Vec<u8>, 
             let bytes = end.max().unwrap_or(0);
             if bytes > LARGEST {
                 let why = format!("the copy writes up to byte {bytes} of the tensor, which is too far");
-                return Err(Fault::Input(why));
+                return Err(CommandError::Input(why));
             }
             vec![0; bytes as usize]
         }
     };
-    store(&copy.map, &copy.request, &shared, tensor.as_mut_slice()).map_err(fault)?;
+    store(&copy.map, &copy.request, &shared, tensor.as_mut_slice()).map_err(failure)?;
     Ok(tensor)
 }
 
 /// The bytes of a file: an array's data, or all of it.
-fn memory(copy: &Copy, path: &Path) -> Result<Vec<u8>, Fault> {
+fn memory(copy: &Copy, path: &Path) -> Result<Vec<u8>, CommandError> {
     let name = sources::name(path);
     let bytes = super::read(path, LARGEST)?;
     if !bytes.starts_with(b"\x93NUMPY") {
         return Ok(bytes);
     }
-    let array = Array::from_bytes(&bytes).map_err(|error| Fault::input(&name, error))?;
+    let array = Array::from_bytes(&bytes).map_err(|error| CommandError::input(&name, error))?;
     let (dtype, element) = (array.header.dtype, copy.map.element);
     if dtype.bytes() != u64::from(element.bits().div_ceil(8)) {
-        return Err(Fault::input(&name, format!("the array holds {dtype}, and the tensor {element}")));
+        return Err(CommandError::input(&name, format!("the array holds {dtype}, and the tensor {element}")));
     }
     if dtype.order == crate::npy::Order::Big || array.header.fortran_order && array.header.shape.len() > 1 {
         let why =
             "the array is big-endian or in Fortran order; save numpy.ascontiguousarray(x, '<…') instead";
-        return Err(Fault::input(&name, why));
+        return Err(CommandError::input(&name, why));
     }
     Ok(array.data)
 }

@@ -1,7 +1,7 @@
 //! `softwarp tensor draw`: a copy as a picture, and as a page that moves.
 
 use super::super::files::Output;
-use super::super::{Fault, Printed, sources};
+use super::super::{CommandError, Printed, sources};
 use super::CopyArgs;
 use crate::tensors::{page, svg};
 use std::path::PathBuf;
@@ -27,10 +27,10 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let to_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(sources::is_standard_input);
     if to_stdout(&args.svg) && to_stdout(&args.html) {
-        return Err(Fault::call("--svg and --html cannot both write to standard output"));
+        return Err(CommandError::usage("--svg and --html cannot both write to standard output"));
     }
     let copy = args.copy.copy()?;
     let mut text = String::new();

@@ -1,6 +1,6 @@
 //! `softwarp tensor encode` and `decode`: maps to the 128 bytes that the hardware reads, and back.
 
-use super::super::{Fault, Printed, sources};
+use super::super::{CommandError, Printed, sources};
 use super::MapArgs;
 use crate::tensors::{file, object};
 use serde_json::{Value as Json, json};
@@ -41,7 +41,7 @@ pub struct DecodeArgs {
 }
 
 /// Runs `encode`.
-pub fn encode(args: &EncodeArgs) -> Result<Printed, Fault> {
+pub fn encode(args: &EncodeArgs) -> Result<Printed, CommandError> {
     let (description, map, _) = args.map.legal()?;
     let bytes = encode_map(&map);
     let words = object::words(&bytes);
@@ -60,7 +60,7 @@ pub fn encode(args: &EncodeArgs) -> Result<Printed, Fault> {
 }
 
 /// Runs `decode`.
-pub fn decode(args: &DecodeArgs) -> Result<Printed, Fault> {
+pub fn decode(args: &DecodeArgs) -> Result<Printed, CommandError> {
     let (name, given) = match args.object.as_slice() {
         [one] if sources::is_standard_input(Path::new(one)) || Path::new(one).is_file() => {
             let path = PathBuf::from(one);
@@ -68,10 +68,10 @@ pub fn decode(args: &DecodeArgs) -> Result<Printed, Fault> {
         }
         words => ("the object".to_owned(), words.join(" ").into_bytes()),
     };
-    let bytes = object::read(&given).map_err(|why| Fault::input(&name, why))?;
+    let bytes = object::read(&given).map_err(|why| CommandError::input(&name, why))?;
     let decoded = decode_object(&bytes).map_err(|findings| {
         let why: Vec<String> = findings.iter().map(|one| format!("{} [{}]", one.message, one.code)).collect();
-        Fault::input(&name, why.join("; "))
+        CommandError::input(&name, why.join("; "))
     })?;
     let mut map = file::to_json(&decoded.description);
     if let Json::Object(map) = &mut map {

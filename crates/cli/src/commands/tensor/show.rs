@@ -1,6 +1,6 @@
 //! `softwarp tensor show`: a copy as a table.
 
-use super::super::{Fault, Printed};
+use super::super::{CommandError, Printed};
 use super::CopyArgs;
 use crate::tensors::banks::Pattern;
 use crate::tensors::table::{self, Options};
@@ -31,8 +31,9 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Printed, Fault> {
-    let pattern = Pattern::from_name(&args.access).map_err(|why| Fault::Call(format!("--access: {why}")))?;
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
+    let pattern =
+        Pattern::from_name(&args.access).map_err(|why| CommandError::Usage(format!("--access: {why}")))?;
     let copy = args.copy.copy()?;
     let options = Options { elements: args.elements, all: args.all, pattern };
     let text = match args.json {

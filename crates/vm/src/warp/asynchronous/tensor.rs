@@ -49,7 +49,8 @@ impl Tensors {
 
 fn read(object: &[u8; SIZE], wide: Option<WideMode>, arch: Target) -> Result<Map, Fault> {
     let wrong = |findings: Vec<softwarp_tensor::Diagnostic>| {
-        let first = findings.into_iter().find(|finding| finding.severity() == softwarp_tensor::Severity::Error);
+        let first =
+            findings.into_iter().find(|finding| finding.severity() == softwarp_tensor::Severity::Error);
         let (code, why) = first.map_or(("copy-map", String::new()), |found| (found.code.0, found.message));
         Fault { code, message: format!("the tensor map is none: {why}") }
     };

@@ -1,6 +1,6 @@
-//! What the commands that judge PTX files have in common: how to judge, when to colour, how to count.
+//! What the commands that check PTX files share: the options of the checker, colours, counts.
 
-use super::Fault;
+use super::CommandError;
 use clap::ValueEnum;
 use softwarp::check::Options;
 use softwarp::isa::Target;
@@ -8,10 +8,10 @@ use softwarp::syntax::{Diagnostic, Severity};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// How to judge.
+/// How to check modules.
 #[derive(Debug, clap::Args)]
-pub struct Judging {
-    /// Judge for this GPU instead of each module's .target, as in sm_90a
+pub struct CheckArgs {
+    /// Check for this GPU instead of each module's .target, as in sm_90a
     #[arg(long, value_name = "SM")]
     arch: Option<String>,
     /// The modules will be linked with others: names may be defined elsewhere (ptxas -c)
@@ -22,22 +22,22 @@ pub struct Judging {
     strict: bool,
 }
 
-impl Judging {
-    /// The same for the checker.
-    pub fn options(&self) -> Result<Options, Fault> {
+impl CheckArgs {
+    /// The options of the checker.
+    pub fn options(&self) -> Result<Options, CommandError> {
         let arch = self.arch.as_deref().map(target).transpose()?;
         Ok(Options { arch, relocatable: self.relocatable, strict: self.strict })
     }
 }
 
 /// A GPU by its name.
-pub fn target(name: &str) -> Result<Target, Fault> {
+pub fn target(name: &str) -> Result<Target, CommandError> {
     Target::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Target::all().map(Target::name).collect();
         let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
         let meant = softwarp::isa::nearest(name, names.iter().copied());
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
-        Fault::Call(format!("`{shown}` is not a target{meant}"))
+        CommandError::Usage(format!("`{shown}` is not a target{meant}"))
     })
 }
 
