@@ -10,7 +10,7 @@ pub fn columns(rows: &[Vec<String>]) -> String {
     lines(rows, &(0..count).collect::<Vec<_>>(), |_| false, "")
 }
 
-/// The same of some of the columns only: some of them aligned to the right, and the lines indented.
+/// Lines of some of the columns only. Some columns are aligned to the right, and the lines are indented.
 pub fn lines<R: AsRef<[String]>>(
     rows: &[R],
     kept: &[usize],

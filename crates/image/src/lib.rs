@@ -6,6 +6,23 @@
 //! parameters, its stack and the shared memory that it needs. [`Windows`] are the places of the state spaces in
 //! one generic address space; with them, [`Image::initial`] gives the bytes with all addresses in place.
 //!
+//! ```
+//! use softwarp_check::{Options as Checks, resolve};
+//! use softwarp_image::{Options, Unit, lay_out};
+//! use softwarp_syntax::parse;
+//!
+//! let text = ".version 9.0\n.target sm_90\n.address_size 64\n\
+//!             .global .u8 flag = 1;\n.global .u32 counts[3] = {1, 2};\n";
+//! let parsed = parse(text);
+//! let (checked, diagnostics) = resolve(&parsed.module, text, Checks::default());
+//! assert!(diagnostics.is_empty());
+//! let unit = Unit { module: &parsed.module, checked: &checked };
+//! let image = lay_out(&[unit], Options::default()).expect("it fits");
+//! let counts = image.objects.iter().find(|object| &*object.name == "counts").expect("it is there");
+//! assert_eq!((counts.offset, counts.size, counts.alignment), (Some(4), 12, 4));
+//! assert_eq!(image.global.bytes, 16);
+//! ```
+//!
 //! Nothing here is as large as a declared size: an array of a gigabyte is one row, and its bytes are runs.
 
 #![forbid(unsafe_code)]

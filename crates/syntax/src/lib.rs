@@ -31,7 +31,7 @@
 //! let source = ".version 9.0\n.target sm_90\n.global .u32 = 1;\n.global .u32 b;\n";
 //! let wrong = parse(source);
 //! assert_eq!((wrong.diagnostics.len(), wrong.module.items.len()), (1, 3));
-//! assert_eq!(Lines::new(source).line(wrong.diagnostics[0].span.start), 3);
+//! assert_eq!(Lines::new(source).line(wrong.diagnostics[0].span().start), 3);
 //! ```
 //!
 //! # Modules
@@ -42,8 +42,8 @@
 //! - `parser`: one file for each part of the grammar.
 //! - `printer`: the layout of `softwarp fmt`.
 //! - `symbols`: interned names, with keyed hash tables.
-//! - [`span`]: places in a text, lines and columns.
-//! - [`codes`], [`diagnostic`]: the errors of this crate, and what an error is.
+//! - [`codes`]: the errors of this crate. [`Diagnostic`], [`Span`] and [`Lines`] are those of `softwarp-diagnostic`.
+//! - `serialize`: the tree for serde, with the feature `serde`.
 //!
 //! # Limits
 //!

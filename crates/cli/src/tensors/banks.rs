@@ -71,7 +71,7 @@ pub struct Group {
     pub banks: usize,
     /// The most words of one bank.
     pub degree: usize,
-    /// The same as if nothing were swizzled.
+    /// The conflicts there would be without swizzling.
     pub plain_degree: usize,
 }
 

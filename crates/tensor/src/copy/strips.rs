@@ -42,7 +42,7 @@ macro_rules! by_length {
     };
 }
 
-/// The same for the length of a block.
+/// Chooses an instance of a function by the length of a block.
 macro_rules! by_block {
     ($bytes:expr, $function:ident($($argument:expr),*)) => {
         match $bytes {
