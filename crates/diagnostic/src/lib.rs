@@ -1,4 +1,4 @@
-//! Diagnostics as data, for every crate that judges something: `syntax`, `check`, `image` and `tensor`.
+//! Diagnostics as data, for every crate that checks an input: `syntax`, `check`, `image` and `tensor`.
 //!
 //! A [`Diagnostic`] has a stable [`Code`], which gives its [`Severity`], a message, a primary [`Location`], related
 //! locations with a message each, and help: what would be right. A location is a [`Span`] of bytes in one of several

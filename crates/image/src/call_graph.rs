@@ -189,8 +189,8 @@ fn place_shared(
             }
         }
     }
-    let put =
-        |image: &mut Image, zones: RedZones| place_static(linked, image, (&shared, &kernels, &users), zones);
+    let order = SharedOrder { shared: &shared, kernels: &kernels, users: &users };
+    let put = |image: &mut Image, zones: RedZones| order.place(linked, image, zones);
     let mut wrong = put(image, RedZones::NONE);
     if image.red_zones && wrong.is_empty() {
         let plain: Vec<u64> = kernels.iter().map(|&kernel| image.functions[kernel].shared.bytes).collect();
@@ -210,38 +210,44 @@ fn place_shared(
     place_dynamic(image, &kernels, &users);
 }
 
-/// Gives every `.shared` variable with a size its offset, with red zones behind each.
-fn place_static(
-    linked: &Linked,
-    image: &mut Image,
-    (shared, kernels, users): (&[ObjectId], &[usize], &Users),
-    zones: RedZones,
-) -> Vec<Diagnostic> {
-    let mut findings = Vec::new();
-    let mut cursors = vec![Cursor::default().with(zones); kernels.len() + 1];
-    for &id in shared {
-        let object = &mut image.objects[id.0 as usize];
-        let elsewhere = object.linkage == Some(Linkage::Extern) && linked.is_elsewhere(object);
-        if object.is_dynamic_shared() || elsewhere {
-            continue;
+/// The `.shared` variables in the order in which they are placed, and the kernels that use them.
+#[derive(Clone, Copy)]
+struct SharedOrder<'a> {
+    shared: &'a [ObjectId],
+    kernels: &'a [usize],
+    users: &'a Users,
+}
+
+impl SharedOrder<'_> {
+    /// Gives every variable with a size its offset, with red zones behind each.
+    fn place(self, linked: &Linked, image: &mut Image, zones: RedZones) -> Vec<Diagnostic> {
+        let SharedOrder { shared, kernels, users } = self;
+        let mut findings = Vec::new();
+        let mut cursors = vec![Cursor::default().with(zones); kernels.len() + 1];
+        for &id in shared {
+            let object = &mut image.objects[id.0 as usize];
+            let elsewhere = object.linkage == Some(Linkage::Extern) && linked.is_elsewhere(object);
+            if object.is_dynamic_shared() || elsewhere {
+                continue;
+            }
+            let (total, alignment, reaching) = (object.total(), object.alignment, users.of(id));
+            let mut free = reaching.iter().map(|&kernel| cursors[kernel as usize].next(alignment));
+            let at = free.try_fold(0, |at, next| next.map(|next| next.max(at)));
+            object.offset = at;
+            let mut reserve = |at| {
+                reaching.iter().all(|&kernel| cursors[kernel as usize].reserve(at, total, alignment).is_ok())
+            };
+            if !at.is_some_and(&mut reserve) {
+                let message = format!("with `{}`, `.shared` has 2^63 bytes or more", object.name);
+                let location = Location { unit: object.unit, span: object.span };
+                findings.push(Diagnostic::at(location, codes::TOO_LARGE, message));
+            }
         }
-        let (total, alignment, reaching) = (object.total(), object.alignment, users.of(id));
-        let mut free = reaching.iter().map(|&kernel| cursors[kernel as usize].next(alignment));
-        let at = free.try_fold(0, |at, next| next.map(|next| next.max(at)));
-        object.offset = at;
-        let mut reserve = |at| {
-            reaching.iter().all(|&kernel| cursors[kernel as usize].reserve(at, total, alignment).is_ok())
-        };
-        if !at.is_some_and(&mut reserve) {
-            let message = format!("with `{}`, `.shared` has 2^63 bytes or more", object.name);
-            let location = Location { unit: object.unit, span: object.span };
-            findings.push(Diagnostic::at(location, codes::TOO_LARGE, message));
+        for (number, &kernel) in kernels.iter().enumerate() {
+            image.functions[kernel].shared = cursors[users.cursor(number)].extent();
         }
+        findings
     }
-    for (number, &kernel) in kernels.iter().enumerate() {
-        image.functions[kernel].shared = cursors[users.cursor(number)].extent();
-    }
-    findings
 }
 
 /// Arrays without size begin where the kernel's other variables end, each at the next multiple of its alignment.

@@ -2,7 +2,7 @@
 //!
 //! A name without linkage is its module's own. Of all others with the same text one is chosen: a `.visible`
 //! definition before a `.weak` one, that before a `.common` one, of which the largest counts. Every other
-//! declaration then means the chosen one, and has to agree with it, which `compatibility.rs` judges. Handles of
+//! declaration then means the chosen one, and has to agree with it, which `compatibility.rs` checks. Handles of
 //! textures, samplers and surfaces are bound by their names when the program is loaded: all of a name are one,
 //! whatever their linkage.
 

@@ -2,7 +2,7 @@
 //!
 //! Statements lie one after another; a block is an [`Statement::Open`] and a [`Statement::Close`], so that
 //! nothing here is as deep as hostile text can nest. Names are interned ([`Symbol`]), and so are whole
-//! mnemonics ([`MnemonicId`]): `ld.global.f32` is judged once, however often it stands. Operands and
+//! mnemonics ([`MnemonicId`]): `ld.global.f32` is checked once, however often it occurs. Operands and
 //! expressions lie in pools of the module and are referred to by [`Range`]s and ids.
 //!
 //! The parser decides only what is a matter of grammar. Whether words fit together (types, state spaces,

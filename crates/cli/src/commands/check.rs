@@ -1,4 +1,4 @@
-//! `softwarp check`: judges PTX files as the assembler would, and says why.
+//! `softwarp check`: checks PTX files by the rules of the assembler.
 
 pub(super) mod formats;
 
@@ -72,10 +72,10 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let (mut text, mut code) = (String::new(), 0);
     for outcome in outcomes {
         match outcome {
-            Ok(judged) => {
-                text.push_str(&judged.text);
-                remark(&judged.summary);
-                code = code.max(u8::from(judged.refused));
+            Ok(report) => {
+                text.push_str(&report.text);
+                remark(&report.summary);
+                code = code.max(u8::from(report.refused));
             }
             Err(failure) => code = code.max(failure.report().code()),
         }

@@ -225,7 +225,7 @@ impl Attempt<'_> {
         let names = read_back(file, asked, args.check, &machine)?;
         let tracer = trace::Follower::new(&args.trace, sources);
         let mut reports = Vec::new();
-        let (mut findings, mut not_looked_at) = (Vec::new(), Vec::new());
+        let mut found = sanitize::Found::default();
         for index in 0..file.launches.len() {
             let progress = Progress::default();
             let block = file.launches.get(index).map_or([1; 3], |launch| launch.block);
@@ -243,24 +243,23 @@ impl Attempt<'_> {
             };
             let outcome = watched(&progress, || machine.launch(file, index, &options));
             tracer.end();
-            findings.extend_from_slice(machine.device().findings());
-            not_looked_at.extend_from_slice(machine.device().not_looked_at());
+            found.findings.extend_from_slice(machine.device().findings());
+            found.not_looked_at.extend_from_slice(machine.device().not_looked_at());
             match outcome {
                 Ok(report) => reports.push(report),
                 Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
                     reports.extend(machine.device().stopped().cloned());
                     let stats = args.stats.then(|| report::Stats::new(&reports));
                     let mut stopped = stop::stopped(&mut machine, sources, &fault, &names, stats, colour);
-                    let found = (&*findings, &*not_looked_at);
-                    sanitize::report(&mut stopped, args, &mut machine, sources, found, colour);
+                    sanitize::report(&mut stopped, args, &mut machine, sources, &found, colour);
                     return Ok((stopped, machine));
                 }
                 Err(error) => return Err(refused(&error, sources, launch_file, colour)),
             }
         }
-        findings.extend(machine.device().leaks());
+        found.findings.extend(machine.device().leaks());
         let mut result = finish(args, file, &machine, asked, arrays, names, &reports)?;
-        sanitize::report(&mut result, args, &mut machine, sources, (&findings, &not_looked_at), colour);
+        sanitize::report(&mut result, args, &mut machine, sources, &found, colour);
         Ok((result, machine))
     }
 }

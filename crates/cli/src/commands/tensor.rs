@@ -1,4 +1,4 @@
-//! `softwarp tensor`: tensor maps judged, made and read; tensor copies performed, shown and drawn.
+//! `softwarp tensor`: tensor maps checked, encoded and decoded; tensor copies performed, shown and drawn.
 
 mod copy;
 mod draw;

@@ -1,7 +1,7 @@
 //! Map files: a tensor map as a JSON object, with names or in the driver's numbers.
 //!
 //! Everything wrong in a file is found at once, each with its key. Where a value cannot be read, the others are
-//! still judged by those rules that do not depend on it.
+//! still checked by those rules that do not depend on it.
 
 mod reader;
 
@@ -72,7 +72,7 @@ impl MapFile {
         all
     }
 
-    /// Whether a judgement has errors.
+    /// Whether there are errors among diagnostics.
     pub fn is_refused(findings: &[Diagnostic]) -> bool {
         findings.iter().any(|one| one.severity() == Severity::Error)
     }

@@ -1,6 +1,6 @@
 //! Tensor maps and tensor copies for people: map files, the object as text, tables, drawings, and a page that moves.
 //!
-//! [`softwarp::tensor`] judges, encodes and walks; nothing here decides anything about a map or a copy.
+//! [`softwarp::tensor`] checks, encodes and walks; nothing here decides anything about a map or a copy.
 
 pub mod banks;
 pub mod file;

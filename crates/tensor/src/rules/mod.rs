@@ -3,7 +3,7 @@
 //!
 //! **Errors on sm_90 are exactly what its driver refuses**, as recorded; where documents ask for more, it is a
 //! warning. For targets that nobody recorded, the documents decide. Other warnings are about maps that are legal and
-//! perhaps not what was meant; they are judged only where there is no error, since they reckon with the numbers.
+//! perhaps not what was meant; they are looked for only where there is no error, since they compute with the numbers.
 
 mod access;
 mod modes;
@@ -60,7 +60,7 @@ fn is_recorded(target: Target) -> bool {
     target.sm() < Target::SM_100.sm()
 }
 
-/// A judgement under way.
+/// A check under way.
 struct Checker<'a> {
     description: &'a Description,
     target: Target,

@@ -39,15 +39,25 @@ pub fn wanted(list: &[What]) -> Sanitize {
     }
 }
 
+/// What the sanitizers found in all launches.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The findings, in the order of the launches.
+    pub findings: Vec<Finding>,
+    /// Accesses that were not checked, and why.
+    pub not_looked_at: Vec<NotLookedAt>,
+}
+
 /// Adds what was found to what is printed.
 pub fn report(
     result: &mut Document,
     args: &Args,
     machine: &mut Run,
     sources: &[Source],
-    (findings, not_looked_at): (&[Finding], &[NotLookedAt]),
+    found: &Found,
     colour: bool,
 ) {
+    let Found { findings, not_looked_at } = found;
     if args.sanitize.is_empty() {
         return;
     }
