@@ -4,6 +4,31 @@
 //! body of each function as it comes. What is wrong becomes a [`Diagnostic`]; what is right becomes a
 //! [`Checked`] module, which later stages read.
 //!
+//! ```
+//! use softwarp_check::{Options, resolve};
+//!
+//! let source = ".version 8.0\n.target sm_90\n.address_size 64\n\
+//!     .visible .entry k(.param .u64 p)\n{\n\
+//!     .reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n\
+//!     ld.param.u64 %rd1, [p];\n\
+//!     st.global.u32 [%rd1], %r1;\n\
+//!     add.f64 %r0, %r1, %r1;\n\
+//!     ret;\n}\n";
+//! let parsed = softwarp_syntax::parse(source);
+//! let (checked, diagnostics) = resolve(&parsed.module, source, Options::default());
+//!
+//! assert_eq!(checked.functions.len(), 1);
+//! assert_eq!(parsed.module.name(checked.functions[0].name), "k");
+//! // The sum is of .f64, and the registers have 32 bits.
+//! assert_eq!(diagnostics.len(), 1);
+//! assert!(diagnostics[0].message.contains("`add.f64`"), "{}", diagnostics[0].message);
+//! ```
+//!
+//! The modules form layers; `module` is the topmost and walks over the items. Below it are `body` (statements and
+//! operands), `function` and `declaration` (what is declared), `limits` and `abi` (what only the whole module shows),
+//! and at the bottom `context` (the state of the walk), [`names`] (scopes), [`checked`] (the result) and [`codes`]
+//! (every diagnostic with its explanation).
+//!
 //! Where the assembler and the manual disagree, the assembler wins and a warning names both; with
 //! [`Options::strict`] the manual wins and the warning is an error. The short rows of initialisers, which both
 //! allow and read differently, keep their warning then and are read as the manual does.

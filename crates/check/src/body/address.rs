@@ -7,10 +7,11 @@
 //! which is gone.
 
 use super::Walk;
-use super::fit::{Fits, Sort, Why, misfit};
+use super::accepts::{Accepts, Spaces};
+use super::forms::{Special, Want};
 use super::labels::Marks;
 use super::meaning::Meaning;
-use super::plan::{Accepts, Spaces, Special, Want};
+use super::mismatch::{Fits, Reason, Sort, mismatch};
 use super::remark::Remark;
 use super::rule::{AddressRule, Width};
 use crate::checked::{Place, VarId};
@@ -48,13 +49,13 @@ impl Walk<'_, '_> {
         let OperandKind::Address(parts) = inner.unwrap_or(operand).kind else {
             return match operand.kind {
                 OperandKind::Error => Ok(()),
-                OperandKind::Literal(_) | OperandKind::Expr(_) => misfit(at, Why::Sort(Sort::Constant)),
-                OperandKind::Vector(_) => misfit(at, Why::Sort(Sort::Vector)),
-                _ => misfit(at, Why::Sort(Sort::Register)),
+                OperandKind::Literal(_) | OperandKind::Expr(_) => mismatch(at, Reason::Sort(Sort::Constant)),
+                OperandKind::Vector(_) => mismatch(at, Reason::Sort(Sort::Vector)),
+                _ => mismatch(at, Reason::Sort(Sort::Register)),
             };
         };
         let [part] = parts.of(&self.context.module.operands) else {
-            return misfit(at, Why::Sort(Sort::List));
+            return mismatch(at, Reason::Sort(Sort::List));
         };
         self.address_part(special, spaces, part)?;
         if inner.is_some() { self.unified(special, part) } else { Ok(()) }
@@ -65,7 +66,7 @@ impl Walk<'_, '_> {
         if let OperandKind::Name(symbol) = operand.kind {
             match self.meaning(symbol) {
                 Meaning::Register { ty, lanes: 1, .. } if ty != Type::Pred => return Ok(()),
-                Meaning::Special(_) => return misfit(operand.span, Why::Special),
+                Meaning::Special(_) => return mismatch(operand.span, Reason::Special),
                 _ => {}
             }
         }
@@ -89,7 +90,7 @@ impl Walk<'_, '_> {
                     self.remark = None;
                     Ok(())
                 } else {
-                    misfit(part.span, Why::Unified(id))
+                    mismatch(part.span, Reason::Unified(id))
                 }
             }
             _ => Ok(()),
@@ -109,8 +110,8 @@ impl Walk<'_, '_> {
             OperandKind::Offset(base, offset) => self.offset_address(special, spaces, base, offset),
             OperandKind::Literal(_) | OperandKind::Expr(_) => self.immediate_address(spaces.0, part),
             OperandKind::Error => Ok(()),
-            OperandKind::Vector(_) => misfit(at, Why::Sort(Sort::Vector)),
-            _ => misfit(at, Why::Sort(Sort::Constant)),
+            OperandKind::Vector(_) => mismatch(at, Reason::Sort(Sort::Vector)),
+            _ => mismatch(at, Reason::Sort(Sort::Constant)),
         }
     }
 
@@ -122,7 +123,7 @@ impl Walk<'_, '_> {
         offset: ExprId,
     ) -> Fits {
         if self.kind_of_expression(offset) != LiteralKind::Integer {
-            return misfit(self.context.module.expression(offset).span, Why::FloatOffset);
+            return mismatch(self.context.module.expression(offset).span, Reason::FloatOffset);
         }
         match base.of(&self.context.module.operands) {
             [Operand { kind: OperandKind::Name(symbol), span }] => {
@@ -137,16 +138,16 @@ impl Walk<'_, '_> {
 
     fn immediate_address(&mut self, spaces: Spaces, part: &Operand) -> Fits {
         let kind = match part.kind {
-            OperandKind::Literal(literal) => super::fit::kind_of(literal),
+            OperandKind::Literal(literal) => super::operand::kind_of(literal),
             OperandKind::Expr(id) => self.kind_of_expression(id),
             _ => LiteralKind::Integer,
         };
         if kind != LiteralKind::Integer {
-            misfit(part.span, Why::FloatOffset)
+            mismatch(part.span, Reason::FloatOffset)
         } else if spaces.has(Space::Local) || spaces.is_empty() {
             Ok(())
         } else {
-            misfit(part.span, Why::ImmediateAddress)
+            mismatch(part.span, Reason::ImmediateAddress)
         }
     }
 
@@ -160,7 +161,7 @@ impl Walk<'_, '_> {
         match self.meaning(symbol) {
             Meaning::Register { id, ty, lanes } => {
                 if lanes > 1 {
-                    return misfit(at, Why::Sort(Sort::Vector));
+                    return mismatch(at, Reason::Sort(Sort::Vector));
                 }
                 if special == Special::Store && self.kernel && spaces.0.has(Space::Param) {
                     self.notice(at, Remark::ParameterStore);
@@ -172,26 +173,26 @@ impl Walk<'_, '_> {
             {
                 let global = spaces.1.only == Some(StateSpace::Global);
                 let only = if global { Space::Global } else { Space::Shared };
-                misfit(at, Why::Space { id, spaces: Spaces::one(only) })
+                mismatch(at, Reason::Space { id, spaces: Spaces::one(only) })
             }
             Meaning::Variable(id) if spaces.1.opaque && self.is_module_handle(id) => {
                 self.notice(at, Remark::OpaqueMemory(id));
                 Ok(())
             }
             Meaning::Variable(id) => self.variable_address(special, spaces.0, id, at),
-            Meaning::Special(_) if spaces.1.no_special => misfit(at, Why::Special),
+            Meaning::Special(_) if spaces.1.no_special => mismatch(at, Reason::Special),
             Meaning::Special(register) if register.components == 1 => {
                 match spaces.1.width == Width::Long && register.ty.bits() != 64 {
-                    true => misfit(at, Why::Special),
+                    true => mismatch(at, Reason::Special),
                     false => Ok(()),
                 }
             }
-            Meaning::Special(_) => misfit(at, Why::Sort(Sort::Vector)),
+            Meaning::Special(_) => mismatch(at, Reason::Sort(Sort::Vector)),
             Meaning::WarpSize if spaces.0.has(Space::Local) => Ok(()),
-            Meaning::WarpSize => misfit(at, Why::ImmediateAddress),
-            Meaning::Function(_) => misfit(at, Why::Sort(Sort::Function)),
-            Meaning::Label(_) => misfit(at, Why::Sort(Sort::Label)),
-            Meaning::Unknown => misfit(at, Why::Undeclared(symbol)),
+            Meaning::WarpSize => mismatch(at, Reason::ImmediateAddress),
+            Meaning::Function(_) => mismatch(at, Reason::Sort(Sort::Function)),
+            Meaning::Label(_) => mismatch(at, Reason::Sort(Sort::Label)),
+            Meaning::Unknown => mismatch(at, Reason::Undeclared(symbol)),
         }
     }
 
@@ -223,13 +224,13 @@ impl Walk<'_, '_> {
             Width::Bits => ty == Type::B32,
         };
         if !integer || !width {
-            return misfit(at, Why::AddressType { id, ty, width: rule.width });
+            return mismatch(at, Reason::AddressType { id, ty, width: rule.width });
         }
         if ty.bits() == 32 && rule.wide && self.has_wide_addresses() {
-            return misfit(at, Why::NarrowAddress);
+            return mismatch(at, Reason::NarrowAddress);
         }
         if self.kernel && spaces.has(Space::ParamFunc) {
-            return misfit(at, Why::ParameterKind { func: true });
+            return mismatch(at, Reason::ParameterKind { func: true });
         }
         Ok(())
     }
@@ -237,10 +238,10 @@ impl Walk<'_, '_> {
     fn variable_address(&mut self, special: Special, spaces: Spaces, id: VarId, at: Span) -> Fits {
         let variable = self.context.checked.variable(id);
         if variable.opaque().is_some() || variable.space == StateSpace::Tex {
-            return misfit(at, Why::OpaqueAccess(id));
+            return mismatch(at, Reason::OpaqueAccess(id));
         }
         if !spaces.is_empty() && !spaces.iter().any(|space| reaches(space, variable.space)) {
-            return misfit(at, Why::Space { id, spaces });
+            return mismatch(at, Reason::Space { id, spaces });
         }
         if variable.space != StateSpace::Param {
             if variable.space == StateSpace::Const || variable.attributes.unified.is_some() {
@@ -250,14 +251,16 @@ impl Walk<'_, '_> {
         }
         let place = variable.place;
         if spaces.has(Space::ParamFunc) && self.kernel && place != Place::Local {
-            return misfit(at, Why::ParameterKind { func: true });
+            return mismatch(at, Reason::ParameterKind { func: true });
         }
         if spaces.has(Space::ParamEntry) && place == Place::Local {
-            return misfit(at, Why::ParameterKind { func: false });
+            return mismatch(at, Reason::ParameterKind { func: false });
         }
         match (special, place) {
-            (Special::Store, Place::KernelParameter | Place::Parameter) => misfit(at, Why::WritesInput(id)),
-            (Special::Load, Place::Return) => misfit(at, Why::ReadsReturn(id)),
+            (Special::Store, Place::KernelParameter | Place::Parameter) => {
+                mismatch(at, Reason::WritesInput(id))
+            }
+            (Special::Load, Place::Return) => mismatch(at, Reason::ReadsReturn(id)),
             (Special::Load, Place::Local) if !self.is_returned(id) => {
                 self.notice(at, Remark::Unreturned(id));
                 Ok(())
@@ -291,39 +294,39 @@ impl Walk<'_, '_> {
     pub(super) fn address_of(&mut self, special: Special, accepts: Accepts, id: VarId, at: Span) -> Fits {
         let variable = self.context.checked.variable(id);
         if let (StateSpace::Param, Place::Local) = (variable.space, variable.place) {
-            return misfit(at, Why::AddressTaken(id));
+            return mismatch(at, Reason::AddressTaken(id));
         }
         let too_old = self.context.version() < RETURN_ADDRESSES || self.context.target().sm() < 30;
         if variable.place == Place::Return && too_old {
-            return misfit(at, Why::ReturnAddress(id));
+            return mismatch(at, Reason::ReturnAddress(id));
         }
         if special == Special::Mov && (variable.opaque().is_some() || variable.space == StateSpace::Tex) {
             let (since, least_sm) = INDIRECT_TEXTURES;
             let texture = variable.opaque() == Some(Opaque::Texref);
             return if self.context.version() < since || self.context.target().sm() < least_sm {
-                misfit(at, Why::OpaqueVersion(id))
+                mismatch(at, Reason::OpaqueVersion(id))
             } else if accepts.ty == Type::U64 {
                 if texture && self.context.checked.header.independent_textures {
                     self.notice(at, Remark::IndependentTexture(id));
                 }
                 Ok(())
             } else {
-                misfit(at, Why::OpaqueAddress(id))
+                mismatch(at, Reason::OpaqueAddress(id))
             };
         }
         let value = accepts.ty;
         if !(value.is_int() || value.class() == Class::Bits) {
-            return misfit(at, Why::Sort(Sort::Variable));
+            return mismatch(at, Reason::Sort(Sort::Variable));
         }
         if special == Special::Mov {
             return match (variable.space, value.bits()) {
-                (StateSpace::Global, 32) if self.has_wide_addresses() => misfit(at, Why::NarrowAddress),
+                (StateSpace::Global, 32) if self.has_wide_addresses() => mismatch(at, Reason::NarrowAddress),
                 _ => Ok(()),
             };
         }
         match accepts.space {
             Some(space) if !reaches(space, variable.space) => {
-                misfit(at, Why::Space { id, spaces: Spaces::one(space) })
+                mismatch(at, Reason::Space { id, spaces: Spaces::one(space) })
             }
             _ => Ok(()),
         }
@@ -344,22 +347,22 @@ impl Walk<'_, '_> {
             return Ok(());
         };
         match index.kind {
-            OperandKind::Literal(literal) if super::fit::kind_of(literal) != LiteralKind::Integer => {
-                return misfit(index.span, Why::FloatOffset);
+            OperandKind::Literal(literal) if super::operand::kind_of(literal) != LiteralKind::Integer => {
+                return mismatch(index.span, Reason::FloatOffset);
             }
             _ => self.names_exist(index)?,
         }
         match self.meaning(*symbol) {
             Meaning::Variable(id) if !self.context.checked.variable(id).is_array() => {
-                misfit(at, Why::NoArray(id))
+                mismatch(at, Reason::NoArray(id))
             }
-            Meaning::Register { id, .. } => misfit(at, Why::NoArray(id)),
+            Meaning::Register { id, .. } => mismatch(at, Reason::NoArray(id)),
             Meaning::Variable(id) if accepts.has(Accepts::ADDRESS) && !want.writes => {
                 self.address_of(special, accepts, id, at)
             }
-            Meaning::Variable(_) => misfit(at, Why::Sort(Sort::Variable)),
-            Meaning::Unknown => misfit(at, Why::Undeclared(*symbol)),
-            _ => misfit(at, Why::Sort(Sort::Label)),
+            Meaning::Variable(_) => mismatch(at, Reason::Sort(Sort::Variable)),
+            Meaning::Unknown => mismatch(at, Reason::Undeclared(*symbol)),
+            _ => mismatch(at, Reason::Sort(Sort::Label)),
         }
     }
 
@@ -370,21 +373,21 @@ impl Walk<'_, '_> {
             return if matches!(operand.kind, OperandKind::Error) {
                 Ok(())
             } else {
-                misfit(at, Why::Sort(Sort::Constant))
+                mismatch(at, Reason::Sort(Sort::Constant))
             };
         };
         let visible = self.is_label(symbol);
         if special != Special::IndexedBranch {
             return match visible {
                 true if self.marks_code(symbol) => Ok(()),
-                true => misfit(at, Why::NoCode(symbol)),
-                false => misfit(at, Why::Undeclared(symbol)),
+                true => mismatch(at, Reason::NoCode(symbol)),
+                false => mismatch(at, Reason::Undeclared(symbol)),
             };
         }
         match self.context.names.lookup(symbol).map(|found| found.entity) {
             Some(Entity::Label(number)) if self.memory.labels.marks(number) == Marks::BranchTargets => Ok(()),
-            None if !visible => misfit(at, Why::Undeclared(symbol)),
-            _ => misfit(at, Why::NoTable),
+            None if !visible => mismatch(at, Reason::Undeclared(symbol)),
+            _ => mismatch(at, Reason::NoTable),
         }
     }
 }

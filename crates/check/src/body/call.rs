@@ -6,9 +6,9 @@
 
 use super::Walk;
 use super::explain;
-use super::fit::kind_of;
 use super::labels::Marks;
 use super::meaning::Meaning;
+use super::operand::kind_of;
 use crate::checked::{FuncId, Function, Place, VarId, Variable};
 use crate::codes::declarations as declared;
 use crate::codes::instructions as codes;
@@ -92,8 +92,8 @@ impl<'m> Walk<'_, 'm> {
         self.returned(returns);
         let Some(callee) = self.callee(target, prototype) else {
             for operand in returns.iter().chain(arguments) {
-                if let Err(misfit) = self.names_exist(operand) {
-                    let diagnostic = explain::undeclared_in(self, &misfit);
+                if let Err(mismatch) = self.names_exist(operand) {
+                    let diagnostic = explain::undeclared_in(self, &mismatch);
                     self.say(diagnostic);
                 }
             }

@@ -4,7 +4,7 @@
 //! take no special registers, and some only the very type. Constants may stand for the accumulators, but integers alone
 //! are no fragment of the multiplicands. All of this was measured.
 
-use super::plan::Accepts;
+use super::accepts::Accepts;
 use softwarp_isa::instruction::{Modifier, Opcode, Shape};
 use softwarp_isa::{Target, Type};
 

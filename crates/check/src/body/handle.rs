@@ -6,10 +6,11 @@
 //! ignores the handle that stands there.
 
 use super::Walk;
+use super::accepts::{Accepts, Spaces};
 use super::address::INDIRECT_TEXTURES;
-use super::fit::{Fits, Sort, Why, misfit};
+use super::forms::{Special, Want};
 use super::meaning::Meaning;
-use super::plan::{Accepts, Spaces, Special, Want};
+use super::mismatch::{Fits, Reason, Sort, mismatch};
 use softwarp_isa::instruction::{Overrides, Space};
 use softwarp_isa::{Opaque, StateSpace, Type, Version};
 use softwarp_syntax::Span;
@@ -27,7 +28,7 @@ impl Walk<'_, '_> {
         let at = operand.span;
         let OperandKind::Address(parts) = operand.kind else {
             let error = matches!(operand.kind, OperandKind::Error);
-            return if error { Ok(()) } else { misfit(at, Why::Sort(Sort::Register)) };
+            return if error { Ok(()) } else { mismatch(at, Reason::Sort(Sort::Register)) };
         };
         let parts = parts.of(&self.context.module.operands);
         let independent = self.context.checked.header.independent_textures && of == Opaque::Texref;
@@ -37,14 +38,14 @@ impl Walk<'_, '_> {
             ([handle, sampler, coordinates], true) if of == Opaque::Texref => {
                 (handle, Some(sampler), Some(coordinates))
             }
-            _ => return misfit(at, Why::Sort(Sort::List)),
+            _ => return mismatch(at, Reason::Sort(Sort::List)),
         };
         self.opaque(of, handle)?;
         match sampler {
             Some(sampler) if independent => self.opaque(Opaque::Samplerref, sampler)?,
-            Some(_) if cube => return misfit(at, Why::Sort(Sort::List)),
+            Some(_) if cube => return mismatch(at, Reason::Sort(Sort::List)),
             Some(sampler) => self.any_handle(sampler)?,
-            None if independent && coordinates.is_some() => return misfit(at, Why::Sampler),
+            None if independent && coordinates.is_some() => return mismatch(at, Reason::Sampler),
             None => {}
         }
         match (coordinates, place) {
@@ -56,7 +57,7 @@ impl Walk<'_, '_> {
     /// The name of an opaque variable of this type, or a register with its address.
     fn opaque(&mut self, of: Opaque, operand: &Operand) -> Fits {
         let at = operand.span;
-        let OperandKind::Name(symbol) = operand.kind else { return misfit(at, Why::Handle(of)) };
+        let OperandKind::Name(symbol) = operand.kind else { return mismatch(at, Reason::Handle(of)) };
         match self.meaning(symbol) {
             Meaning::Register { ty: Type::B64 | Type::U64 | Type::S64, lanes: 1, .. }
                 if self.has_indirect() =>
@@ -64,7 +65,7 @@ impl Walk<'_, '_> {
                 Ok(())
             }
             Meaning::Register { ty: Type::B64 | Type::U64 | Type::S64, lanes: 1, .. } => {
-                misfit(at, Why::IndirectHandle)
+                mismatch(at, Reason::IndirectHandle)
             }
             Meaning::Variable(id) => {
                 let variable = self.context.checked.variable(id);
@@ -72,18 +73,18 @@ impl Walk<'_, '_> {
                 if (variable.opaque() == Some(of) && !variable.is_array()) || texture {
                     Ok(())
                 } else {
-                    misfit(at, Why::Handle(of))
+                    mismatch(at, Reason::Handle(of))
                 }
             }
-            Meaning::Unknown => misfit(at, Why::Undeclared(symbol)),
-            _ => misfit(at, Why::Handle(of)),
+            Meaning::Unknown => mismatch(at, Reason::Undeclared(symbol)),
+            _ => mismatch(at, Reason::Handle(of)),
         }
     }
 
     /// A sampler where textures have their own: the assembler ignores it, but wants a handle.
     fn any_handle(&mut self, operand: &Operand) -> Fits {
         let OperandKind::Name(symbol) = operand.kind else {
-            return misfit(operand.span, Why::Handle(Opaque::Samplerref));
+            return mismatch(operand.span, Reason::Handle(Opaque::Samplerref));
         };
         match self.meaning(symbol) {
             Meaning::Variable(id) if self.context.checked.variable(id).opaque().is_some() => Ok(()),
@@ -107,7 +108,7 @@ impl Walk<'_, '_> {
         let place = matches!(operand.kind, OperandKind::Name(_) | OperandKind::Member(..));
         let vector = matches!(operand.kind, OperandKind::Vector(_));
         if !place && !vector && !matches!(operand.kind, OperandKind::Error) {
-            return misfit(operand.span, Why::Sort(Sort::Constant));
+            return mismatch(operand.span, Reason::Sort(Sort::Constant));
         }
         // Integers may stand for the coordinates of a texture, in a vector and not for a single one.
         let lanes = match operand.kind {
@@ -131,7 +132,7 @@ impl Walk<'_, '_> {
     /// `{index, x, y}`: the layer of an array, and coordinates that can be of another type.
     fn layered(&mut self, counts: &[u8], element: Accepts, parts: &[Operand], operand: &Operand) -> Fits {
         if !counts.iter().any(|&count| usize::from(count) == parts.len()) {
-            return misfit(operand.span, Why::Size { found: parts.len() });
+            return mismatch(operand.span, Reason::Size { found: parts.len() });
         }
         let [index, rest @ ..] = parts else { return Ok(()) };
         if !self.is_special(index) {
@@ -147,21 +148,21 @@ impl Walk<'_, '_> {
         let at = operand.span;
         let OperandKind::Address(parts) = operand.kind else {
             let error = matches!(operand.kind, OperandKind::Error);
-            return if error { Ok(()) } else { misfit(at, Why::Sort(Sort::Register)) };
+            return if error { Ok(()) } else { mismatch(at, Reason::Sort(Sort::Register)) };
         };
         let [map, between @ .., coordinates] = parts.of(&self.context.module.operands) else {
-            return misfit(at, Why::Sort(Sort::Address));
+            return mismatch(at, Reason::Sort(Sort::Address));
         };
         self.tensor_map(map)?;
         if !matches!(coordinates.kind, OperandKind::Vector(_) | OperandKind::Error) {
-            return misfit(coordinates.span, Why::Size { found: 1 });
+            return mismatch(coordinates.span, Reason::Size { found: 1 });
         }
         self.overrides(dimensions, overrides, at, between)?;
         let want = Want::source("tensorCoords", Accepts::INDEX);
         match coordinates.kind {
             OperandKind::Vector(_) => self.vector(&want, &[dimensions], Accepts::INDEX, false, coordinates),
             OperandKind::Error => Ok(()),
-            _ => misfit(coordinates.span, Why::Size { found: 1 }),
+            _ => mismatch(coordinates.span, Reason::Size { found: 1 }),
         }
     }
 
@@ -174,13 +175,13 @@ impl Walk<'_, '_> {
             (Overrides::Strides, [address, sizes, strides, upper]) => {
                 (address, Some((sizes, Some((strides, upper)))))
             }
-            _ => return misfit(at, Why::Sort(Sort::Address)),
+            _ => return mismatch(at, Reason::Sort(Sort::Address)),
         };
         let mut value = |name, accepts, operand: &Operand| match operand.kind {
             OperandKind::Name(_) | OperandKind::Error => {
                 self.value(Special::No, &Want::source(name, accepts), accepts, operand)
             }
-            _ => misfit(operand.span, Why::Sort(Sort::Vector)),
+            _ => mismatch(operand.span, Reason::Sort(Sort::Vector)),
         };
         value("gAddrToOverride", Accepts::REPLACED_ADDRESS, address)?;
         if let Some((_, Some((_, upper)))) = sizes {
@@ -191,7 +192,7 @@ impl Walk<'_, '_> {
                 self.vector(&Want::source(name, accepts), &[count], accepts, false, operand)
             }
             OperandKind::Error => Ok(()),
-            _ => misfit(operand.span, Why::Size { found: 1 }),
+            _ => mismatch(operand.span, Reason::Size { found: 1 }),
         };
         if let Some((sizes, strides)) = sizes {
             vector("tensorSizeToOverride", Accepts::REPLACED_SIZE, dimensions, sizes)?;
@@ -214,17 +215,17 @@ impl Walk<'_, '_> {
         let at = operand.span;
         let OperandKind::Address(parts) = operand.kind else {
             let error = matches!(operand.kind, OperandKind::Error);
-            return if error { Ok(()) } else { misfit(at, Why::Sort(Sort::Register)) };
+            return if error { Ok(()) } else { mismatch(at, Reason::Sort(Sort::Register)) };
         };
         let parts = parts.of(&self.context.module.operands);
         if parts.len() != if counter { 3 } else { 2 } {
-            return misfit(at, Why::Sort(Sort::Address));
+            return mismatch(at, Reason::Sort(Sort::Address));
         }
         for (index, part) in parts.iter().enumerate() {
             let (name, accepts) = if index == 0 { ("leId", endpoint) } else { ("offset", offset) };
             match part.kind {
                 OperandKind::Name(_) | OperandKind::Error => {}
-                _ => return misfit(part.span, Why::Sort(Sort::Constant)),
+                _ => return mismatch(part.span, Reason::Sort(Sort::Constant)),
             }
             self.value(Special::No, &Want::source(name, accepts), accepts, part)?;
         }
@@ -236,22 +237,22 @@ impl Walk<'_, '_> {
             OperandKind::Name(symbol) => symbol,
             OperandKind::Offset(base, _) => match base.of(&self.context.module.operands) {
                 [Operand { kind: OperandKind::Name(symbol), .. }] => *symbol,
-                _ => return misfit(map.span, Why::ImmediateAddress),
+                _ => return mismatch(map.span, Reason::ImmediateAddress),
             },
             OperandKind::Error => return Ok(()),
-            _ => return misfit(map.span, Why::ImmediateAddress),
+            _ => return mismatch(map.span, Reason::ImmediateAddress),
         };
         match self.meaning(symbol) {
             Meaning::Register { .. } => Ok(()),
             Meaning::Variable(id) => match self.context.checked.variable(id).space {
                 StateSpace::Global => Ok(()),
-                _ => misfit(map.span, Why::Space { id, spaces: Spaces::one(Space::Global) }),
+                _ => mismatch(map.span, Reason::Space { id, spaces: Spaces::one(Space::Global) }),
             },
-            Meaning::Special(_) => misfit(map.span, Why::Special),
-            Meaning::Unknown => misfit(map.span, Why::Undeclared(symbol)),
-            Meaning::Function(_) => misfit(map.span, Why::Sort(Sort::Function)),
-            Meaning::Label(_) => misfit(map.span, Why::Sort(Sort::Label)),
-            Meaning::WarpSize => misfit(map.span, Why::ImmediateAddress),
+            Meaning::Special(_) => mismatch(map.span, Reason::Special),
+            Meaning::Unknown => mismatch(map.span, Reason::Undeclared(symbol)),
+            Meaning::Function(_) => mismatch(map.span, Reason::Sort(Sort::Function)),
+            Meaning::Label(_) => mismatch(map.span, Reason::Sort(Sort::Label)),
+            Meaning::WarpSize => mismatch(map.span, Reason::ImmediateAddress),
         }
     }
 }

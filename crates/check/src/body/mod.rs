@@ -2,19 +2,22 @@
 //! and 9).
 //!
 //! One walk over the statements. Each instruction's mnemonic has been looked up once for the module
-//! ([`plan`]), and its operands are held against the operand lists that the form can have; the first that
+//! ([`forms`]), and its operands are held against the operand lists that the form can have; the first that
 //! fits ends the matter. Only where none fits are words made of it ([`explain`]).
 
+mod accepts;
 mod address;
 mod call;
 mod explain;
-mod fit;
+mod explain_operand;
+mod forms;
 mod fragment;
 mod handle;
 mod labels;
 mod line;
 mod meaning;
-mod plan;
+mod mismatch;
+mod operand;
 mod ranges;
 mod remark;
 mod rule;
@@ -31,9 +34,9 @@ use crate::function;
 use crate::gates;
 use crate::names::{Entity, Found};
 use crate::pragma::{self, Place};
+use forms::{FormEntry, FormTable, Special, Variant, Verdict};
 use labels::{Labels, Marks};
 use meaning::{Meaning, Specials};
-use plan::{Plan, Plans, Special, Variant, Verdict};
 use remark::Remark;
 use softwarp_isa::Type;
 use softwarp_syntax::tree::{Body, Guard, Instruction, Name, Operand, OperandKind, Statement, Symbol};
@@ -42,7 +45,7 @@ use softwarp_syntax::{Diagnostic, Span};
 /// What lasts from body to body.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    plans: Plans,
+    forms: FormTable,
     labels: Labels,
     specials: Specials,
     /// How many diagnostics about bodies have been made.
@@ -66,27 +69,27 @@ const MOST_SAID: usize = 1000;
 
 /// Judges a body. The scope of the function is open, and its parameters are declared in it.
 pub(crate) fn check(context: &mut Context<'_>, memory: &mut Memory, function: FuncId, body: &Body) {
-    memory.plans.prepare(context.module);
+    memory.forms.prepare(context.module);
     memory.specials.prepare(context.module);
     memory.labels.begin(context.module.symbols.len(), &body.statements);
-    let mut plans = std::mem::take(&mut memory.plans);
+    let mut forms = std::mem::take(&mut memory.forms);
     let kernel = context.checked.function(function).entry;
     let mut walk =
         Walk { context, memory, kernel, statements: &body.statements, at: 0, bank: None, remark: None };
     for (index, statement) in body.statements.iter().enumerate() {
-        walk.statement(&mut plans, index, statement);
+        walk.statement(&mut forms, index, statement);
     }
     memory.labels.end();
-    memory.plans = plans;
+    memory.forms = forms;
 }
 
 /// An operand, by its position, that is not what is wanted.
-type Misplaced = (usize, fit::Misfit);
+type Misplaced = (usize, mismatch::Mismatch);
 
 /// A point of the walk over a function's body.
 struct Walk<'w, 'm> {
     context: &'w mut Context<'m>,
-    /// What lasts from body to body, but for the plans, which are read while the walk goes on.
+    /// What lasts from body to body, but for the forms, which are read while the walk goes on.
     memory: &'w mut Memory,
     /// Whether the function is an `.entry`.
     kernel: bool,
@@ -100,11 +103,11 @@ struct Walk<'w, 'm> {
 }
 
 impl Walk<'_, '_> {
-    fn statement(&mut self, plans: &mut Plans, index: usize, statement: &Statement) {
+    fn statement(&mut self, forms: &mut FormTable, index: usize, statement: &Statement) {
         self.at = index;
         match statement {
             Statement::Instruction(instruction) => {
-                self.instruction(plans, instruction);
+                self.instruction(forms, instruction);
                 if self.memory.settled.is_some() {
                     self.settle(index, instruction);
                 }
@@ -246,24 +249,24 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn instruction(&mut self, plans: &mut Plans, instruction: &Instruction) {
+    fn instruction(&mut self, forms: &mut FormTable, instruction: &Instruction) {
         if let Some(guard) = &instruction.guard {
             self.guard(guard);
         }
-        if self.has_said_enough() && !plans.knows(instruction.mnemonic) {
+        if self.has_said_enough() && !forms.knows(instruction.mnemonic) {
             return;
         }
         let module = self.context.module;
-        let place = plans.find(self.context, instruction.mnemonic);
-        let plan = plans.plan(place);
+        let place = forms.find(self.context, instruction.mnemonic);
+        let form = forms.entry(place);
         let operands = instruction.operands.of(&module.operands);
-        match &plan.verdict {
-            Verdict::Form if plan.special == Special::Call => self.call(instruction, operands),
+        match &form.verdict {
+            Verdict::Form if form.special == Special::Call => self.call(instruction, operands),
             Verdict::Form => {
-                let Plan { narrow, demoted, bank, .. } = *plan;
+                let FormEntry { narrow, demoted, bank, .. } = *form;
                 self.bank = bank;
-                if !self.fits_a_variant(plans, place, operands) {
-                    self.misfit(plans, place, instruction, operands);
+                if !self.fits_a_variant(forms, place, operands) {
+                    self.mismatch(forms, place, instruction, operands);
                 } else if narrow {
                     self.say(explain::narrow_address(instruction.mnemonic_span));
                 } else if let Some((at, remark)) = self.remark.take() {
@@ -297,39 +300,41 @@ impl Walk<'_, '_> {
     }
 
     /// Whether the operands are those of one of the form's lists, and the module may use it.
-    fn fits_a_variant(&mut self, plans: &Plans, place: usize, operands: &[Operand]) -> bool {
-        (0..plans.variants(place)).any(|n| {
-            let variant = plans.variant(place, n);
+    fn fits_a_variant(&mut self, forms: &FormTable, place: usize, operands: &[Operand]) -> bool {
+        (0..forms.variants(place)).any(|n| {
+            let variant = forms.variant(place, n);
             self.remark = None;
             variant.len as usize == operands.len()
                 && variant.open
-                && self.first_misfit(plans, place, variant, operands).is_none()
+                && self.first_mismatch(forms, place, variant, operands).is_none()
         })
     }
 
     /// The first operand that is not what the list wants, and why.
-    fn first_misfit(
+    fn first_mismatch(
         &mut self,
-        plans: &Plans,
+        forms: &FormTable,
         place: usize,
         variant: Variant,
         operands: &[Operand],
     ) -> Option<Misplaced> {
-        let special = plans.plan(place).special;
+        let special = forms.entry(place).special;
         for (n, operand) in operands.iter().enumerate() {
-            let want = plans.want(variant, n);
-            if let Err(misfit) = self.fits(plans, special, &want, operand) {
-                return Some((n, misfit));
+            let want = forms.want(variant, n);
+            if let Err(mismatch) = self.fits(forms, special, &want, operand) {
+                return Some((n, mismatch));
             }
         }
         match operands {
             // Packed into a value, or unpacked from one; not both.
             [to, from]
                 if special == Special::Mov
-                    && !matches!(plans.want(variant, 0).what, plan::What::Vector { .. }) =>
+                    && !matches!(forms.want(variant, 0).what, forms::What::Vector { .. }) =>
             {
-                (self.is_vector(to) && self.is_vector(from))
-                    .then_some((1, fit::Misfit { at: from.span, why: fit::Why::Sort(fit::Sort::Vector) }))
+                (self.is_vector(to) && self.is_vector(from)).then_some((
+                    1,
+                    mismatch::Mismatch { at: from.span, why: mismatch::Reason::Sort(mismatch::Sort::Vector) },
+                ))
             }
             _ => None,
         }
@@ -346,28 +351,28 @@ impl Walk<'_, '_> {
 
     /// Says why an instruction fits none of its form's operand lists.
     #[cold]
-    fn misfit(&mut self, plans: &Plans, place: usize, instruction: &Instruction, operands: &[Operand]) {
+    fn mismatch(&mut self, forms: &FormTable, place: usize, instruction: &Instruction, operands: &[Operand]) {
         if self.has_said_enough() {
             return;
         }
-        let (Ok(shape), _) = plan::shape(self.context.module, instruction.mnemonic) else {
+        let (Ok(shape), _) = forms::shape(self.context.module, instruction.mnemonic) else {
             return;
         };
         let shape = &*shape;
         let mut best: Option<(usize, Variant, Option<Misplaced>)> = None;
-        for n in 0..plans.variants(place) {
-            let variant = plans.variant(place, n);
+        for n in 0..forms.variants(place) {
+            let variant = forms.variant(place, n);
             if variant.len as usize != operands.len() {
                 continue;
             }
-            let misfit = self.first_misfit(plans, place, variant, operands);
-            let reached = misfit.as_ref().map_or(operands.len(), |(n, _)| *n);
+            let mismatch = self.first_mismatch(forms, place, variant, operands);
+            let reached = mismatch.as_ref().map_or(operands.len(), |(n, _)| *n);
             if best.as_ref().is_none_or(|(most, seen, _)| (reached, variant.open) > (*most, seen.open)) {
-                best = Some((reached, variant, misfit));
+                best = Some((reached, variant, mismatch));
             }
         }
-        let Some((_, variant, misfit)) = best else {
-            let counts = (0..plans.variants(place)).map(|n| plans.variant(place, n).len as usize);
+        let Some((_, variant, mismatch)) = best else {
+            let counts = (0..forms.variants(place)).map(|n| forms.variant(place, n).len as usize);
             let diagnostic = explain::count(self.context, instruction, shape, counts.collect(), operands);
             return self.say(diagnostic);
         };
@@ -375,9 +380,9 @@ impl Walk<'_, '_> {
             let diagnostic = explain::gate(self.context, instruction, shape, variant);
             self.say(diagnostic);
         }
-        if let Some((n, misfit)) = misfit {
-            let want = plans.want(variant, n);
-            let diagnostic = explain::misfit(self, shape, variant, (n, &want), &misfit);
+        if let Some((n, mismatch)) = mismatch {
+            let want = forms.want(variant, n);
+            let diagnostic = explain_operand::mismatch(self, shape, variant, (n, &want), &mismatch);
             self.say(diagnostic);
         }
     }

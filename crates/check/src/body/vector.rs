@@ -4,9 +4,11 @@
 //! for signs, or bits of the size on one side. If any element is untyped, so is the vector.
 
 use super::Walk;
-use super::fit::{Fits, Misfit, Sort, Why, constant_of, kind_of, misfit, packs, reads};
+use super::accepts::Accepts;
+use super::forms::{Special, Want};
 use super::meaning::{self, Meaning};
-use super::plan::{Accepts, Special, Want};
+use super::mismatch::{Fits, Mismatch, Reason, Sort, mismatch};
+use super::operand::{constant_of, kind_of, packs, reads};
 use super::remark::Remark;
 use crate::checked::VarId;
 use softwarp_isa::instruction::LiteralKind;
@@ -36,7 +38,7 @@ impl Walk<'_, '_> {
         let at = operand.span;
         let sized = |found: usize| {
             let fits = counts.iter().any(|&count| usize::from(count) == found);
-            if fits { Ok(()) } else { misfit(at, Why::Size { found }) }
+            if fits { Ok(()) } else { mismatch(at, Reason::Size { found }) }
         };
         match operand.kind {
             OperandKind::Vector(parts) => {
@@ -47,26 +49,26 @@ impl Walk<'_, '_> {
             OperandKind::Name(symbol) => match self.meaning(symbol) {
                 Meaning::Register { id, ty, lanes } if lanes > 1 => {
                     sized(usize::from(lanes))?;
-                    if accepts.register(ty) { Ok(()) } else { misfit(at, Why::Type { id, ty }) }
+                    if accepts.register(ty) { Ok(()) } else { mismatch(at, Reason::Type { id, ty }) }
                 }
-                Meaning::Special(_) if !accepts.has(Accepts::SPECIAL) => misfit(at, Why::Special),
+                Meaning::Special(_) if !accepts.has(Accepts::SPECIAL) => mismatch(at, Reason::Special),
                 Meaning::Special(register) if register.components > 1 && !want.writes => {
                     // The fourth element of %tid and the like is zero.
                     sized(4)?;
                     if reads(accepts, register) {
                         Ok(())
                     } else {
-                        misfit(at, Why::SpecialType { ty: register.ty })
+                        mismatch(at, Reason::SpecialType { ty: register.ty })
                     }
                 }
                 _ if bare => self.bare(want, counts, accepts, operand),
-                Meaning::Unknown => misfit(at, Why::Undeclared(symbol)),
-                _ => misfit(at, Why::Size { found: 1 }),
+                Meaning::Unknown => mismatch(at, Reason::Undeclared(symbol)),
+                _ => mismatch(at, Reason::Size { found: 1 }),
             },
             OperandKind::Error => Ok(()),
-            OperandKind::Sink => misfit(at, Why::Sink),
+            OperandKind::Sink => mismatch(at, Reason::Sink),
             _ if bare => self.bare(want, counts, accepts, operand),
-            _ => misfit(at, Why::Size { found: 1 }),
+            _ => mismatch(at, Reason::Size { found: 1 }),
         }
     }
 
@@ -82,10 +84,10 @@ impl Walk<'_, '_> {
     pub(super) fn braced(&mut self, want: &Want, accepts: Accepts, parts: &[Operand], at: Span) -> Fits {
         match self.element_type(want, parts)? {
             Element::Register(ty, _) if accepts.register(ty) => {}
-            Element::Register(ty, Some(id)) => return misfit(at, Why::Type { id, ty }),
-            Element::Register(ty, None) => return misfit(at, Why::SpecialType { ty }),
+            Element::Register(ty, Some(id)) => return mismatch(at, Reason::Type { id, ty }),
+            Element::Register(ty, None) => return mismatch(at, Reason::SpecialType { ty }),
             Element::Constant(kind) => constant_of(want, accepts, kind, at)?,
-            Element::Sink => return misfit(at, Why::Sink),
+            Element::Sink => return mismatch(at, Reason::Sink),
         }
         if ![Accepts::NO_SPECIAL, Accepts::EACH, Accepts::PLAIN, Accepts::NO_PREDICATE]
             .into_iter()
@@ -96,19 +98,19 @@ impl Walk<'_, '_> {
         for part in parts {
             let each = accepts.has(Accepts::EACH);
             if accepts.has(Accepts::PLAIN) && matches!(part.kind, OperandKind::Member(..)) {
-                return misfit(part.span, Why::Special);
+                return mismatch(part.span, Reason::Special);
             }
             match self.element(part)? {
                 Element::Register(ty @ Type::Pred, Some(id)) if accepts.has(Accepts::NO_PREDICATE) => {
-                    return misfit(part.span, Why::Type { id, ty });
+                    return mismatch(part.span, Reason::Type { id, ty });
                 }
                 Element::Register(_, None) if accepts.has(Accepts::NO_SPECIAL) => {
-                    return misfit(part.span, Why::Special);
+                    return mismatch(part.span, Reason::Special);
                 }
                 Element::Register(ty, Some(id)) if each && !accepts.register(ty) => {
-                    return misfit(part.span, Why::Type { id, ty });
+                    return mismatch(part.span, Reason::Type { id, ty });
                 }
-                Element::Constant(_) if each => return misfit(part.span, Why::Sort(Sort::Constant)),
+                Element::Constant(_) if each => return mismatch(part.span, Reason::Sort(Sort::Constant)),
                 _ => {}
             }
         }
@@ -120,28 +122,28 @@ impl Walk<'_, '_> {
         match self.element_type(want, parts)? {
             Element::Register(ty, _) => packs(accepts, ty, parts.len(), at),
             Element::Constant(_) if !want.writes => Ok(()),
-            Element::Constant(_) => misfit(at, Why::Sort(Sort::Constant)),
-            Element::Sink => misfit(at, Why::Sink),
+            Element::Constant(_) => mismatch(at, Reason::Sort(Sort::Constant)),
+            Element::Sink => mismatch(at, Reason::Sink),
         }
     }
 
     /// The type that all of a vector's elements have together.
-    fn element_type(&mut self, want: &Want, parts: &[Operand]) -> Result<Element, Misfit> {
+    fn element_type(&mut self, want: &Want, parts: &[Operand]) -> Result<Element, Mismatch> {
         let mut whole = Element::Sink;
         let mut previous = Element::Sink;
         for part in parts {
             let element = self.element(part)?;
             if matches!(element, Element::Sink) {
                 if !want.writes {
-                    return Err(Misfit { at: part.span, why: Why::Sink });
+                    return Err(Mismatch { at: part.span, why: Reason::Sink });
                 }
                 continue;
             }
             if want.writes && matches!(element, Element::Constant(_)) {
-                return Err(Misfit { at: part.span, why: Why::Sort(Sort::Constant) });
+                return Err(Mismatch { at: part.span, why: Reason::Sort(Sort::Constant) });
             }
             go_together(previous, element)
-                .map_err(|(first, other)| Misfit { at: part.span, why: Why::Mixed { first, other } })?;
+                .map_err(|(first, other)| Mismatch { at: part.span, why: Reason::Mixed { first, other } })?;
             whole = match (whole, element) {
                 (Element::Sink | Element::Constant(_), element) => element,
                 (Element::Register(..), Element::Register(ty, _)) if ty.class() == Class::Bits => element,
@@ -152,8 +154,8 @@ impl Walk<'_, '_> {
         Ok(whole)
     }
 
-    fn element(&mut self, part: &Operand) -> Result<Element, Misfit> {
-        let wrong = |why| Err(Misfit { at: part.span, why });
+    fn element(&mut self, part: &Operand) -> Result<Element, Mismatch> {
+        let wrong = |why| Err(Mismatch { at: part.span, why });
         match part.kind {
             OperandKind::Sink => Ok(Element::Sink),
             OperandKind::Literal(literal) => Ok(Element::Constant(kind_of(literal))),
@@ -164,19 +166,19 @@ impl Walk<'_, '_> {
                     Ok(Element::Register(untyped(register.ty), None))
                 }
                 Meaning::WarpSize => Ok(Element::Constant(LiteralKind::Integer)),
-                Meaning::Unknown => wrong(Why::Undeclared(symbol)),
-                Meaning::Register { .. } | Meaning::Special(_) => wrong(Why::Sort(Sort::Vector)),
-                Meaning::Variable(_) => wrong(Why::Sort(Sort::Variable)),
-                Meaning::Function(_) => wrong(Why::Sort(Sort::Function)),
-                Meaning::Label(_) => wrong(Why::Sort(Sort::Label)),
+                Meaning::Unknown => wrong(Reason::Undeclared(symbol)),
+                Meaning::Register { .. } | Meaning::Special(_) => wrong(Reason::Sort(Sort::Vector)),
+                Meaning::Variable(_) => wrong(Reason::Sort(Sort::Variable)),
+                Meaning::Function(_) => wrong(Reason::Sort(Sort::Function)),
+                Meaning::Label(_) => wrong(Reason::Sort(Sort::Label)),
             },
             OperandKind::Member(base, member) => {
                 let element = meaning::element(self.context.text(member));
                 let (ty, id, lanes) = match self.meaning(base) {
                     Meaning::Register { id, ty, lanes } => (ty, Some(id), lanes),
                     Meaning::Special(register) => (untyped(register.ty), None, register.components),
-                    Meaning::Unknown => return wrong(Why::Undeclared(base)),
-                    _ => return wrong(Why::Sort(Sort::Variable)),
+                    Meaning::Unknown => return wrong(Reason::Undeclared(base)),
+                    _ => return wrong(Reason::Sort(Sort::Variable)),
                 };
                 match element {
                     Some(element) if lanes > 1 && element < lanes => Ok(Element::Register(ty, id)),
@@ -184,16 +186,16 @@ impl Walk<'_, '_> {
                     _ if lanes == 1 && id.is_some() && is_part(self.context.text(member)) => {
                         Ok(Element::Register(ty, id))
                     }
-                    _ => wrong(Why::Member { lanes }),
+                    _ => wrong(Reason::Member { lanes }),
                 }
             }
             OperandKind::Error => Ok(Element::Sink),
-            OperandKind::Not(_) | OperandKind::Negated(_) => wrong(Why::Negated),
-            OperandKind::Vector(_) => wrong(Why::Sort(Sort::Vector)),
-            OperandKind::Address(_) | OperandKind::Unified(_) => wrong(Why::Sort(Sort::Address)),
-            OperandKind::Pair(_) => wrong(Why::Sort(Sort::Pair)),
-            OperandKind::Paren(_) => wrong(Why::Sort(Sort::List)),
-            OperandKind::Offset(..) | OperandKind::Index(_) => wrong(Why::Sort(Sort::Variable)),
+            OperandKind::Not(_) | OperandKind::Negated(_) => wrong(Reason::Negated),
+            OperandKind::Vector(_) => wrong(Reason::Sort(Sort::Vector)),
+            OperandKind::Address(_) | OperandKind::Unified(_) => wrong(Reason::Sort(Sort::Address)),
+            OperandKind::Pair(_) => wrong(Reason::Sort(Sort::Pair)),
+            OperandKind::Paren(_) => wrong(Reason::Sort(Sort::List)),
+            OperandKind::Offset(..) | OperandKind::Index(_) => wrong(Reason::Sort(Sort::Variable)),
         }
     }
 }

@@ -1,174 +1,30 @@
 //! Whether an operand is what a form wants (PTX ISA sections 6.1 to 6.5).
 //!
-//! On the clean path this looks names up and tests bits, nothing else; what is wrong is a [`Misfit`], which
+//! On the clean path this looks names up and tests bits, nothing else; what is wrong is a [`Mismatch`], which
 //! [`super::explain`] puts into words.
 
 use super::Walk;
+use super::accepts::Accepts;
+use super::forms::{FormTable, Special, Want, What};
 use super::meaning::{self, Meaning};
-use super::plan::{Accepts, Plans, Spaces, Special, Want, What};
+use super::mismatch::{Fits, Reason, Sort, mismatch};
 use super::ranges::Bounds;
-use super::rule::Width;
-use crate::checked::VarId;
 use crate::constant::{self, WARP_SIZE};
 use softwarp_isa::instruction::LiteralKind;
 use softwarp_isa::special::SpecialRegister;
-use softwarp_isa::{Class, Opaque, Type, Version};
+use softwarp_isa::{Class, Opaque, Type};
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Expr, ExprId, Literal, Operand, OperandKind, Symbol, UnaryOp};
 
-/// What is wrong with an operand, and where.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Misfit {
-    pub at: Span,
-    pub why: Why,
-}
-
-/// What is wrong with an operand.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Why {
-    /// Nothing of that name is declared.
-    Undeclared(Symbol),
-    /// It is not of the sort that is wanted.
-    Sort(Sort),
-    /// A register of another type.
-    Type {
-        id: VarId,
-        ty: Type,
-    },
-    /// A special register of another type.
-    SpecialType {
-        ty: Type,
-    },
-    /// A constant of a kind that does not fit.
-    Constant(LiteralKind),
-    /// A constant beyond the range.
-    Range {
-        value: i64,
-        least: i64,
-        most: i64,
-    },
-    /// A vector of the wrong number of elements.
-    Size {
-        found: usize,
-    },
-    /// Elements of types that do not go together.
-    Mixed {
-        first: Type,
-        other: Type,
-    },
-    /// Packed elements that do not make up the value.
-    Packed {
-        bits: u32,
-    },
-    /// What stands after the dot is no element.
-    Member {
-        lanes: u8,
-    },
-    /// The predicate beside a result needs a newer version or target.
-    PredicateUnavailable {
-        version: Version,
-        sm: u16,
-    },
-    Negated,
-    /// `!1.5`
-    InvertedFloat,
-    Sink,
-    /// Something else than the sink.
-    OnlySink,
-    Special,
-    ReadOnly,
-    /// A special register that the module's version or target does not have.
-    SpecialUnavailable(&'static SpecialRegister),
-    /// A variable of another state space than the instruction's.
-    Space {
-        id: VarId,
-        spaces: Spaces,
-    },
-    AddressType {
-        id: VarId,
-        ty: Type,
-        width: Width,
-    },
-    /// A 32-bit address of global memory.
-    NarrowAddress,
-    ImmediateAddress,
-    FloatOffset,
-    WritesInput(VarId),
-    ReadsReturn(VarId),
-    /// `.param::func` or `.param::entry` on the other kind of parameter.
-    ParameterKind {
-        func: bool,
-    },
-    /// The address of a local `.param`.
-    AddressTaken(VarId),
-    /// The address of a return parameter, in too old a module.
-    ReturnAddress(VarId),
-    /// An opaque variable accessed as memory.
-    OpaqueAccess(VarId),
-    /// The address of an opaque variable, not in `.u64`.
-    OpaqueAddress(VarId),
-    /// The same, in too old a module.
-    OpaqueVersion(VarId),
-    /// Not a handle of this kind.
-    Handle(Opaque),
-    /// A handle in a register, in too old a module.
-    IndirectHandle,
-    /// A sampler is missing.
-    Sampler,
-    NoArray(VarId),
-    /// `[x].unified` of a variable that is not, or is written.
-    Unified(VarId),
-    FunctionOffset,
-    /// Not the label of a `.branchtargets` above.
-    NoTable,
-    /// The label of a list of targets or a prototype.
-    NoCode(Symbol),
-    /// A constant that the operation cannot have.
-    Bounds {
-        value: i64,
-        bounds: &'static Bounds,
-    },
-}
-
-/// What an operand is, in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
-    Register,
-    Variable,
-    Function,
-    Label,
-    Constant,
-    Vector,
-    Address,
-    Pair,
-    List,
-}
-
-impl Sort {
-    pub fn name(self) -> &'static str {
-        match self {
-            Sort::Register => "a register",
-            Sort::Variable => "a variable in memory",
-            Sort::Function => "a function",
-            Sort::Label => "a label",
-            Sort::Constant => "a constant",
-            Sort::Vector => "a vector",
-            Sort::Address => "an address in brackets",
-            Sort::Pair => "a pair",
-            Sort::List => "a list in parentheses",
-        }
-    }
-}
-
-pub(super) type Fits = Result<(), Misfit>;
-
-pub(super) fn misfit(at: Span, why: Why) -> Fits {
-    Err(Misfit { at, why })
-}
-
 impl Walk<'_, '_> {
     /// Whether an operand is what is wanted.
-    pub(super) fn fits(&mut self, plans: &Plans, special: Special, want: &Want, operand: &Operand) -> Fits {
+    pub(super) fn fits(
+        &mut self,
+        forms: &FormTable,
+        special: Special,
+        want: &Want,
+        operand: &Operand,
+    ) -> Fits {
         match want.what {
             What::Value(accepts) => {
                 self.value(special, want, accepts, operand)?;
@@ -176,7 +32,7 @@ impl Walk<'_, '_> {
             }
             What::Address(spaces, rule) => self.address(special, (spaces, rule), operand),
             What::Vector { counts, element, bare } => {
-                self.vector(want, plans.counts(counts), element, bare, operand)?;
+                self.vector(want, forms.counts(counts), element, bare, operand)?;
                 self.elements_within(want, operand)?;
                 self.within(want.bounds, operand)
             }
@@ -184,9 +40,9 @@ impl Walk<'_, '_> {
                 if let (OperandKind::Pair(_), Some((version, sm))) = (operand.kind, since)
                     && (self.context.version() < version || self.context.target().sm() < sm)
                 {
-                    return misfit(operand.span, Why::PredicateUnavailable { version, sm });
+                    return mismatch(operand.span, Reason::PredicateUnavailable { version, sm });
                 }
-                self.pair(plans, special, parts, second_optional, operand)
+                self.pair(forms, special, parts, second_optional, operand)
             }
             What::Handle { of, coordinates, array, cube, of_sampler } => {
                 let of = if of_sampler && self.context.checked.header.independent_textures {
@@ -205,7 +61,7 @@ impl Walk<'_, '_> {
             What::Label => self.label_operand(special, operand),
             What::Sink => match operand.kind {
                 OperandKind::Sink | OperandKind::Error => Ok(()),
-                _ => misfit(operand.span, Why::OnlySink),
+                _ => mismatch(operand.span, Reason::OnlySink),
             },
             What::Any => self.names_exist(operand),
         }
@@ -213,23 +69,23 @@ impl Walk<'_, '_> {
 
     fn pair(
         &mut self,
-        plans: &Plans,
+        forms: &FormTable,
         special: Special,
         parts: u32,
         optional: bool,
         operand: &Operand,
     ) -> Fits {
-        let (first, second) = (plans.part(parts), plans.part(parts + 1));
+        let (first, second) = (forms.part(parts), forms.part(parts + 1));
         match operand.kind {
             OperandKind::Pair(both) => {
                 let [one, other] = both.of(&self.context.module.operands) else {
-                    return misfit(operand.span, Why::Sort(Sort::Pair));
+                    return mismatch(operand.span, Reason::Sort(Sort::Pair));
                 };
-                self.fits(plans, special, &first, one)?;
-                self.fits(plans, special, &second, other)
+                self.fits(forms, special, &first, one)?;
+                self.fits(forms, special, &second, other)
             }
-            _ if optional => self.fits(plans, special, &first, operand),
-            _ => misfit(operand.span, Why::Sort(Sort::Register)),
+            _ if optional => self.fits(forms, special, &first, operand),
+            _ => mismatch(operand.span, Reason::Sort(Sort::Register)),
         }
     }
 
@@ -249,16 +105,16 @@ impl Walk<'_, '_> {
             OperandKind::Expr(id) => {
                 let kind = self.kind_of_expression(id);
                 if kind != LiteralKind::Integer && self.inverts(id) {
-                    return misfit(at, Why::InvertedFloat);
+                    return mismatch(at, Reason::InvertedFloat);
                 }
                 constant_of(want, accepts, kind, at)
             }
             OperandKind::Sink if accepts.has(Accepts::SINK) => Ok(()),
-            OperandKind::Sink => misfit(at, Why::Sink),
+            OperandKind::Sink => mismatch(at, Reason::Sink),
             OperandKind::Not(inner) => {
                 let [inner] = inner.of(&self.context.module.operands) else { return Ok(()) };
                 if !accepts.has(Accepts::NEGATED) || !is_simple(inner) {
-                    return misfit(at, Why::Negated);
+                    return mismatch(at, Reason::Negated);
                 }
                 self.value(special, want, accepts, inner)
             }
@@ -266,7 +122,7 @@ impl Walk<'_, '_> {
                 [inner] if accepts.has(Accepts::MINUS) && is_register(inner) => {
                     self.value(special, want, accepts, inner)
                 }
-                _ => misfit(at, Why::Negated),
+                _ => mismatch(at, Reason::Negated),
             },
             OperandKind::Vector(parts) => match parts.of(&self.context.module.operands) {
                 [one] if accepts.has(Accepts::BRACED) && !want.writes && self.is_special(one) => Ok(()),
@@ -274,16 +130,16 @@ impl Walk<'_, '_> {
                     self.value(special, want, accepts, one)
                 }
                 parts if accepts.has(Accepts::PACKED) => self.packed(want, accepts, parts, at),
-                _ => misfit(at, Why::Sort(Sort::Vector)),
+                _ => mismatch(at, Reason::Sort(Sort::Vector)),
             },
             OperandKind::Offset(base, offset) => {
                 let [base] = base.of(&self.context.module.operands) else { return Ok(()) };
                 self.offset_value(special, want, accepts, (base, offset), at)
             }
             OperandKind::Index(parts) => self.indexed(special, want, accepts, parts, at),
-            OperandKind::Address(_) | OperandKind::Unified(_) => misfit(at, Why::Sort(Sort::Address)),
-            OperandKind::Pair(_) => misfit(at, Why::Sort(Sort::Pair)),
-            OperandKind::Paren(_) => misfit(at, Why::Sort(Sort::List)),
+            OperandKind::Address(_) | OperandKind::Unified(_) => mismatch(at, Reason::Sort(Sort::Address)),
+            OperandKind::Pair(_) => mismatch(at, Reason::Sort(Sort::Pair)),
+            OperandKind::Paren(_) => mismatch(at, Reason::Sort(Sort::List)),
             OperandKind::Error => Ok(()),
         }
     }
@@ -298,26 +154,26 @@ impl Walk<'_, '_> {
     ) -> Fits {
         match self.meaning(symbol) {
             Meaning::Register { ty, lanes: 1, .. } if accepts.register(ty) => Ok(()),
-            Meaning::Register { id, ty, lanes: 1 } => misfit(at, Why::Type { id, ty }),
+            Meaning::Register { id, ty, lanes: 1 } => mismatch(at, Reason::Type { id, ty }),
             Meaning::Register { ty, lanes, .. } if accepts.has(Accepts::PACKED) => {
                 packs(accepts, ty, usize::from(lanes), at)
             }
-            Meaning::Register { .. } => misfit(at, Why::Sort(Sort::Vector)),
+            Meaning::Register { .. } => mismatch(at, Reason::Sort(Sort::Vector)),
             Meaning::Variable(id) if accepts.has(Accepts::ADDRESS) && !want.writes => {
                 self.address_of(special, accepts, id, at)
             }
-            Meaning::Variable(_) => misfit(at, Why::Sort(Sort::Variable)),
+            Meaning::Variable(_) => mismatch(at, Reason::Sort(Sort::Variable)),
             Meaning::Function(_) if want.writes || !accepts.has(Accepts::FUNCTION) => {
-                misfit(at, Why::Sort(Sort::Function))
+                mismatch(at, Reason::Sort(Sort::Function))
             }
             Meaning::Function(_) => Ok(()),
-            Meaning::Label(_) => misfit(at, Why::Sort(Sort::Label)),
+            Meaning::Label(_) => mismatch(at, Reason::Sort(Sort::Label)),
             Meaning::Special(register) if register.components == 1 => {
                 self.special_value(want, accepts, register, at)
             }
-            Meaning::Special(_) => misfit(at, Why::Sort(Sort::Vector)),
+            Meaning::Special(_) => mismatch(at, Reason::Sort(Sort::Vector)),
             Meaning::WarpSize => constant_of(want, accepts, LiteralKind::Integer, at),
-            Meaning::Unknown => misfit(at, Why::Undeclared(symbol)),
+            Meaning::Unknown => mismatch(at, Reason::Undeclared(symbol)),
         }
     }
 
@@ -328,23 +184,23 @@ impl Walk<'_, '_> {
         let selected = accepts.selector.accepts(text);
         match self.meaning(base) {
             Meaning::Register { ty, lanes: 1, .. } if selected && accepts.register(ty) => Ok(()),
-            Meaning::Register { id, ty, lanes: 1 } if selected => misfit(at, Why::Type { id, ty }),
+            Meaning::Register { id, ty, lanes: 1 } if selected => mismatch(at, Reason::Type { id, ty }),
             Meaning::Register { id, ty, lanes } => {
                 match element {
                     Some(element) if element < lanes && lanes > 1 && !accepts.video => {
-                        if accepts.register(ty) { Ok(()) } else { misfit(at, Why::Type { id, ty }) }
+                        if accepts.register(ty) { Ok(()) } else { mismatch(at, Reason::Type { id, ty }) }
                     }
-                    _ => misfit(at, Why::Member { lanes }),
+                    _ => mismatch(at, Reason::Member { lanes }),
                 }
             }
             Meaning::Special(register) => match element {
                 Some(element) if element < register.components && register.components > 1 => {
                     self.special_value(want, accepts, register, at)
                 }
-                _ => misfit(at, Why::Member { lanes: register.components }),
+                _ => mismatch(at, Reason::Member { lanes: register.components }),
             },
-            Meaning::Unknown => misfit(at, Why::Undeclared(base)),
-            _ => misfit(at, Why::Sort(Sort::Variable)),
+            Meaning::Unknown => mismatch(at, Reason::Undeclared(base)),
+            _ => mismatch(at, Reason::Sort(Sort::Variable)),
         }
     }
 
@@ -356,16 +212,16 @@ impl Walk<'_, '_> {
         at: Span,
     ) -> Fits {
         if want.writes {
-            return misfit(at, Why::ReadOnly);
+            return mismatch(at, Reason::ReadOnly);
         }
         if !accepts.has(Accepts::SPECIAL) {
-            return misfit(at, Why::Special);
+            return mismatch(at, Reason::Special);
         }
         let (version, target) = (self.context.version(), self.context.target());
         if !register.availability.iter().any(|one| one.targets.contain(target) && version >= one.since) {
-            return misfit(at, Why::SpecialUnavailable(register));
+            return mismatch(at, Reason::SpecialUnavailable(register));
         }
-        if reads(accepts, register) { Ok(()) } else { misfit(at, Why::SpecialType { ty: register.ty }) }
+        if reads(accepts, register) { Ok(()) } else { mismatch(at, Reason::SpecialType { ty: register.ty }) }
     }
 
     /// `x+4` where a value is wanted. To the assembler it has any size, whatever the size of `x`; only its
@@ -379,21 +235,21 @@ impl Walk<'_, '_> {
         at: Span,
     ) -> Fits {
         if self.kind_of_expression(offset) != LiteralKind::Integer {
-            return misfit(self.context.module.expression(offset).span, Why::FloatOffset);
+            return mismatch(self.context.module.expression(offset).span, Reason::FloatOffset);
         }
         if want.writes || accepts.has(Accepts::NO_OFFSET) {
-            return misfit(at, Why::Sort(Sort::Constant));
+            return mismatch(at, Reason::Sort(Sort::Constant));
         }
         let OperandKind::Name(symbol) = base.kind else {
             return if is_simple(base) {
                 self.value(special, want, accepts, base)
             } else {
-                misfit(at, Why::Sort(Sort::Constant))
+                mismatch(at, Reason::Sort(Sort::Constant))
             };
         };
         let integers = matches!(accepts.ty.class(), Class::Signed | Class::Unsigned | Class::Bits);
         match self.meaning(symbol) {
-            Meaning::Function(_) => misfit(at, Why::FunctionOffset),
+            Meaning::Function(_) => mismatch(at, Reason::FunctionOffset),
             Meaning::Register { .. } if accepts.has(Accepts::FIXED) => {
                 self.value(special, want, accepts, base)
             }
@@ -405,7 +261,7 @@ impl Walk<'_, '_> {
             }
             Meaning::Special(_) if accepts.has(Accepts::PACKED) => Ok(()),
             Meaning::Variable(_) if accepts.has(Accepts::NO_VARIABLE) => {
-                misfit(at, Why::Sort(Sort::Variable))
+                mismatch(at, Reason::Sort(Sort::Variable))
             }
             Meaning::Variable(id) if integers => {
                 let opaque = self.context.checked.variable(id).opaque().is_some();
@@ -413,7 +269,7 @@ impl Walk<'_, '_> {
                 if addressed && accepts.has(Accepts::ADDRESS) {
                     self.address_of(special, accepts, id, at)
                 } else if opaque && accepts.has(Accepts::FIXED) {
-                    misfit(at, Why::Sort(Sort::Variable))
+                    mismatch(at, Reason::Sort(Sort::Variable))
                 } else {
                     Ok(())
                 }
@@ -437,7 +293,7 @@ impl Walk<'_, '_> {
         let at = operand.span;
         let value = match operand.kind {
             OperandKind::Literal(Literal::Int { value, .. }) => value as i64,
-            OperandKind::Literal(literal) => return misfit(at, Why::Constant(kind_of(literal))),
+            OperandKind::Literal(literal) => return mismatch(at, Reason::Constant(kind_of(literal))),
             OperandKind::Expr(id) => match self.kind_of_expression(id) {
                 LiteralKind::Integer => {
                     match constant::evaluate(self.context, id).and_then(constant::Value::int) {
@@ -445,19 +301,19 @@ impl Walk<'_, '_> {
                         None => return Ok(()),
                     }
                 }
-                kind => return misfit(at, Why::Constant(kind)),
+                kind => return mismatch(at, Reason::Constant(kind)),
             },
             OperandKind::Error => return Ok(()),
             OperandKind::Name(symbol) => match self.meaning(symbol) {
                 Meaning::WarpSize => WARP_SIZE as i64,
-                Meaning::Unknown => return misfit(at, Why::Undeclared(symbol)),
-                _ => return misfit(at, Why::Sort(Sort::Register)),
+                Meaning::Unknown => return mismatch(at, Reason::Undeclared(symbol)),
+                _ => return mismatch(at, Reason::Sort(Sort::Register)),
             },
-            _ => return misfit(at, Why::Sort(Sort::Register)),
+            _ => return mismatch(at, Reason::Sort(Sort::Register)),
         };
         match range {
             Some((least, most)) if value < least || value > most => {
-                misfit(at, Why::Range { value, least, most })
+                mismatch(at, Reason::Range { value, least, most })
             }
             _ => Ok(()),
         }
@@ -483,7 +339,7 @@ impl Walk<'_, '_> {
             _ => None,
         };
         match value.and_then(|value| bounds.broken_by(value as i64)) {
-            Some(value) => misfit(operand.span, Why::Bounds { value, bounds }),
+            Some(value) => mismatch(operand.span, Reason::Bounds { value, bounds }),
             None => Ok(()),
         }
     }
@@ -536,7 +392,7 @@ impl Walk<'_, '_> {
             if let OperandKind::Name(symbol) | OperandKind::Member(symbol, _) = operand.kind
                 && matches!(self.meaning(symbol), Meaning::Unknown)
             {
-                return misfit(operand.span, Why::Undeclared(symbol));
+                return mismatch(operand.span, Reason::Undeclared(symbol));
             }
             if let Some(parts) = operand.kind.parts() {
                 rest.extend(parts.of(&module.operands));
@@ -603,9 +459,9 @@ pub(super) fn constant_of(want: &Want, accepts: Accepts, kind: LiteralKind, at: 
     if accepts.has(form) {
         Ok(())
     } else if want.writes || !accepts.constants() {
-        misfit(at, Why::Sort(Sort::Constant))
+        mismatch(at, Reason::Sort(Sort::Constant))
     } else {
-        misfit(at, Why::Constant(kind))
+        mismatch(at, Reason::Constant(kind))
     }
 }
 
@@ -615,6 +471,6 @@ pub(super) fn packs(accepts: Accepts, element: Type, lanes: usize, at: Span) -> 
     if element != Type::Pred && bits == accepts.ty.bits() && matches!(lanes, 1 | 2 | 4) {
         Ok(())
     } else {
-        misfit(at, Why::Packed { bits })
+        mismatch(at, Reason::Packed { bits })
     }
 }
