@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 
 use softwarp_bench::best_milliseconds;
-use softwarp_check::{Options, settle};
+use softwarp_check::{Options, resolve_references};
 use softwarp_image::{FunctionId, Unit, lay_out};
 use softwarp_lower::{Lowering, lower};
 use softwarp_syntax::parse;
@@ -23,10 +23,10 @@ fn main() {
     let source = std::fs::read_to_string(path).expect("a file of text");
     let parsed = parse(&source);
     let module = &parsed.module;
-    let (checked, settled, _) = settle(module, &source, Options::default());
+    let (checked, references, _) = resolve_references(module, &source, Options::default());
     let linked = [Unit { module, checked: &checked }];
     let image = lay_out(&linked, softwarp_image::Options::default()).expect("it fits");
-    let units = [Lowering { module, source: &source, checked: &checked, settled: &settled }];
+    let units = [Lowering { module, source: &source, checked: &checked, references: &references }];
     let kernels = image.functions.iter().enumerate().filter(|(_, one)| one.entry && one.defined);
     let kernels: Vec<FunctionId> = kernels.map(|(index, _)| FunctionId(index as u32)).collect();
     let lowered = |id: &FunctionId| {
@@ -39,7 +39,7 @@ fn main() {
     println!("parse              {:7.2} ms", best_milliseconds(ROUNDS, || parse(&source)));
     println!(
         "check and resolve  {:7.2} ms",
-        best_milliseconds(ROUNDS, || settle(module, &source, Options::default()))
+        best_milliseconds(ROUNDS, || resolve_references(module, &source, Options::default()))
     );
     println!(
         "lay out            {:7.2} ms",

@@ -9,11 +9,11 @@ use softwarp_isa::{Opaque, StateSpace, Target, Type, Version};
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::{DeclaredType, Linkage, Symbol};
 
-/// A variable: an index into [`Checked::variables`].
+/// A variable: an index into [`CheckedModule::variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VarId(pub u32);
 
-/// A function: an index into [`Checked::functions`].
+/// A function: an index into [`CheckedModule::functions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FuncId(pub u32);
 
@@ -106,7 +106,7 @@ impl Header {
 
 /// A checked module.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckedModule {
     /// Version, target, address size.
     pub header: Header,
     /// Every variable: module scope, parameters and locals, in the order of their declarations.
@@ -114,11 +114,11 @@ pub struct Checked {
     /// Every function, in the order of their first declarations.
     pub functions: Vec<Function>,
     /// `.alias`: further names of functions, each with the function that has the body. What calls or uses an alias
-    /// names a function of its own in [`Checked::functions`], defined but without a body.
+    /// names a function of its own in [`CheckedModule::functions`], defined but without a body.
     pub aliases: Vec<(Symbol, FuncId)>,
 }
 
-impl Checked {
+impl CheckedModule {
     /// A variable.
     pub fn variable(&self, id: VarId) -> &Variable {
         &self.variables[id.0 as usize]

@@ -1,6 +1,6 @@
 //! What the parts of the checker share while they walk over a module.
 
-use crate::checked::{Checked, FuncId, Header, VarId};
+use crate::checked::{CheckedModule, FuncId, Header, VarId};
 use crate::names::{Entity, Found, Names};
 use crate::options::Options;
 use softwarp_isa::{Target, Version};
@@ -34,7 +34,7 @@ pub struct Context<'a> {
     /// How to judge.
     pub options: Options,
     /// What is known so far.
-    pub checked: Checked,
+    pub checked: CheckedModule,
     /// The names in scope here.
     pub names: Names,
     /// What was wrong so far.
@@ -72,7 +72,8 @@ pub struct Unreturned {
 impl<'a> Context<'a> {
     /// At the start of a module.
     pub fn new(module: &'a Module, source: &'a str, options: Options, header: Header) -> Context<'a> {
-        let checked = Checked { header, variables: Vec::new(), functions: Vec::new(), aliases: Vec::new() };
+        let checked =
+            CheckedModule { header, variables: Vec::new(), functions: Vec::new(), aliases: Vec::new() };
         let names = Names::new(module);
         Context {
             module,

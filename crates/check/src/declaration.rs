@@ -23,7 +23,7 @@ const ABI: Version = Version::new(3, 0);
 pub fn declare_at_module_scope(context: &mut Context<'_>, variables: &Variables) {
     let specified = specifiers::read(context, variables, Position::Module);
     for declarator in variables.declarators.of(&context.module.declarators) {
-        let variable = settle(context, declarator, &specified, Place::Module);
+        let variable = resolve(context, declarator, &specified, Place::Module);
         check_element(context, &variable, specified.ty_span);
         check_scope(context, &variable);
         check_common(context, &variable);
@@ -40,7 +40,7 @@ pub fn declare_local(context: &mut Context<'_>, variables: &Variables) {
     let parameter_of = kernel.filter(|_| old);
     let place = if parameter_of.is_some() { Place::KernelParameter } else { Place::Local };
     for declarator in variables.declarators.of(&context.module.declarators) {
-        let variable = settle(context, declarator, &specified, place);
+        let variable = resolve(context, declarator, &specified, place);
         check_element(context, &variable, specified.ty_span);
         check_parameter_alignment(context, &variable, specified.alignment);
         check_local(context, &variable);
@@ -65,7 +65,7 @@ pub fn parameter(
     };
     let specified = specifiers::read(context, variables, position);
     let declarator = variables.declarators.of(&context.module.declarators).first()?;
-    let variable = settle(context, declarator, &specified, place);
+    let variable = resolve(context, declarator, &specified, place);
     check_parameter(context, &variable, variables.span);
     if defined {
         check_element(context, &variable, specified.ty_span);
@@ -77,7 +77,7 @@ pub fn parameter(
 }
 
 /// Puts a variable together from its specifiers and declarator.
-fn settle(
+fn resolve(
     context: &mut Context<'_>,
     declarator: &Declarator,
     specified: &Specified,
@@ -456,7 +456,7 @@ fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator
     let id = declare(context, variable);
     let mut elements = 0;
     if let (true, Some(root)) = (judged, declarator.initialiser) {
-        match initialiser::settle(context, id, root) {
+        match initialiser::resolve(context, id, root) {
             Some((mut data, outermost)) => {
                 elements = outermost;
                 let variable = &mut context.checked.variables[id.0 as usize];

@@ -2,7 +2,7 @@
 //!
 //! [`check`] walks over the tree once, in the order of the text: the header, then every declaration, and the
 //! body of each function as it comes. What is wrong becomes a [`Diagnostic`]; what is right becomes a
-//! [`Checked`] module, which later stages read.
+//! [`CheckedModule`], which later stages read.
 //!
 //! ```
 //! use softwarp_check::{Options, resolve};
@@ -58,8 +58,8 @@ mod pragma;
 mod specifiers;
 mod tuning;
 
-pub use body::{Reference, Settled, SettledGuard};
-pub use checked::Checked;
+pub use body::{GuardReference, Reference, References};
+pub use checked::CheckedModule;
 pub use header::unfit;
 pub use options::Options;
 
@@ -74,18 +74,22 @@ pub fn check(module: &Module, source: &str, options: Options) -> Vec<Diagnostic>
 
 /// Judges a module and says what it means. Without errors among the diagnostics, the checked module can be
 /// relied on; with them, it is what could be made out.
-pub fn resolve(module: &Module, source: &str, options: Options) -> (Checked, Vec<Diagnostic>) {
+pub fn resolve(module: &Module, source: &str, options: Options) -> (CheckedModule, Vec<Diagnostic>) {
     let mut context = Context::new(module, source, options, header::assumed(options));
     module::check(&mut context, &mut body::Memory::default());
     (context.checked, context.diagnostics)
 }
 
-/// The same, and what every name in the operands of instructions means.
-pub fn settle(module: &Module, source: &str, options: Options) -> (Checked, Settled, Vec<Diagnostic>) {
+/// Judges a module as [`resolve`] does, and says what every name in the operands of instructions means.
+pub fn resolve_references(
+    module: &Module,
+    source: &str,
+    options: Options,
+) -> (CheckedModule, References, Vec<Diagnostic>) {
     let mut context = Context::new(module, source, options, header::assumed(options));
     let mut memory = body::Memory::recording_references();
     module::check(&mut context, &mut memory);
-    (context.checked, memory.settled.unwrap_or_default(), context.diagnostics)
+    (context.checked, memory.references.unwrap_or_default(), context.diagnostics)
 }
 
 /// Evaluates an expression that [`softwarp_syntax::parse_expression`] has read. Without a value, the diagnostics

@@ -1,7 +1,7 @@
 //! What a checked module says beyond its verdict: initial values, sizes, members of opaque variables, who may
 //! call whom.
 
-use softwarp_check::checked::{Checked, Field, FieldValue, Function, Run, Variable};
+use softwarp_check::checked::{CheckedModule, Field, FieldValue, Function, Run, Variable};
 use softwarp_check::{Options, resolve};
 use softwarp_isa::space::opaque::Member;
 use softwarp_syntax::{Module, Severity, parse};
@@ -9,7 +9,7 @@ use softwarp_syntax::{Module, Severity, parse};
 /// A module's meaning, and the codes of what was said about it.
 struct Meaning {
     module: Module,
-    checked: Checked,
+    checked: CheckedModule,
     codes: Vec<&'static str>,
 }
 

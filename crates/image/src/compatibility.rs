@@ -6,7 +6,7 @@
 
 use crate::declaration::{Declaration, Named, Standing, is_handle};
 use crate::{Unit, codes};
-use softwarp_check::checked::{Checked, Function, Initialiser, Run, Variable};
+use softwarp_check::checked::{CheckedModule, Function, Initialiser, Run, Variable};
 use softwarp_isa::Type;
 use softwarp_syntax::{Code, Diagnostic};
 
@@ -72,7 +72,7 @@ impl<'a> Pair<'a, '_> {
         twice
     }
 
-    fn checked(&self, of: &Declaration<'a>) -> &'a Checked {
+    fn checked(&self, of: &Declaration<'a>) -> &'a CheckedModule {
         self.units[of.unit as usize].checked
     }
 
@@ -227,7 +227,7 @@ fn written(of: &Initialiser) -> impl Iterator<Item = &Run> {
 }
 
 /// Bytes of a kernel's parameters.
-fn parameter_bytes(checked: &Checked, function: &Function) -> u64 {
+fn parameter_bytes(checked: &CheckedModule, function: &Function) -> u64 {
     function.parameters.iter().fold(0, |bytes: u64, &id| {
         let parameter = checked.variable(id);
         let at = bytes.checked_next_multiple_of(parameter.alignment.max(1)).unwrap_or(u64::MAX);
@@ -237,8 +237,8 @@ fn parameter_bytes(checked: &Checked, function: &Function) -> u64 {
 
 /// How the heads of two functions differ, in words: the chosen one `there`, the other `here`.
 fn difference(
-    there: (&Checked, &Function),
-    here: (&Checked, &Function),
+    there: (&CheckedModule, &Function),
+    here: (&CheckedModule, &Function),
     differ: fn(&Variable, &Variable) -> Option<(String, String)>,
 ) -> Option<String> {
     let lists = [

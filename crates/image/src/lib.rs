@@ -46,7 +46,7 @@ pub use image::{Extent, Function, FunctionId, Image, Kind, Object, ObjectId, Rel
 pub use opaque::State;
 pub use window::{Window, Windows};
 
-use softwarp_check::Checked;
+use softwarp_check::CheckedModule;
 use softwarp_syntax::{Diagnostic, Module};
 
 /// One module: its tree and what it means. It must have been checked without errors.
@@ -55,7 +55,7 @@ pub struct Unit<'a> {
     /// The tree, for its names.
     pub module: &'a Module,
     /// What it means.
-    pub checked: &'a Checked,
+    pub checked: &'a CheckedModule,
 }
 
 /// How to lay out.

@@ -218,7 +218,7 @@ impl<'a> Builder<'_, 'a> {
     /// Everything between the braces.
     fn body(&mut self) {
         let guards = self.session.names[self.unit as usize].guards.get(&self.id).cloned().unwrap_or(0..0);
-        let mut guards = self.of.settled.guards[guards].iter();
+        let mut guards = self.of.references.guards[guards].iter();
         for (index, statement) in (0..).zip(self.statements) {
             match statement {
                 Statement::Label(_) => {

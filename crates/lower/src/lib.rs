@@ -35,7 +35,7 @@ mod warp;
 
 use form::Forms;
 use softwarp_check::checked::FuncId;
-use softwarp_check::{Checked, Settled};
+use softwarp_check::{CheckedModule, References};
 use softwarp_image::{FunctionId, Image, Windows};
 use softwarp_ir::{Function, NONE, Program};
 use softwarp_syntax::{Module, Span};
@@ -50,9 +50,9 @@ pub struct Lowering<'a> {
     /// The text.
     pub source: &'a str,
     /// What is declared.
-    pub checked: &'a Checked,
+    pub checked: &'a CheckedModule,
     /// What the names in operands mean.
-    pub settled: &'a Settled,
+    pub references: &'a References,
 }
 
 /// Something that cannot be executed.
@@ -106,7 +106,7 @@ pub fn lower(units: &[Lowering<'_>], image: &Image, kernel: FunctionId) -> Resul
 /// What is looked up in a module.
 struct UnitNames {
     forms: Forms,
-    /// The guards of each function, as a range of [`Settled::guards`].
+    /// The guards of each function, as a range of [`References::guards`].
     guards: HashMap<FuncId, Range<usize>>,
 }
 
@@ -114,7 +114,7 @@ impl UnitNames {
     fn new(unit: &Lowering<'_>) -> UnitNames {
         let mut guards = HashMap::new();
         let mut start = 0;
-        for run in unit.settled.guards.chunk_by(|one, other| one.function == other.function) {
+        for run in unit.references.guards.chunk_by(|one, other| one.function == other.function) {
             guards.insert(run[0].function, start..start + run.len());
             start += run.len();
         }

@@ -42,7 +42,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// What the name in an operand means.
     pub fn reference(&self, index: u32) -> Reference {
-        self.of.settled.references.get(index as usize).copied().unwrap_or(Reference::Nothing)
+        self.of.references.operands.get(index as usize).copied().unwrap_or(Reference::Nothing)
     }
 
     /// The register that an operand names.

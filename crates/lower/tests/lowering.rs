@@ -21,14 +21,15 @@ fn lower_below(head: &str, text: &str) -> (Result<Program, Vec<Unsupported>>, Im
     let source = format!("{head}{text}");
     let parsed = softwarp_syntax::parse(&source);
     assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
-    let (checked, settled, diagnostics) =
-        softwarp_check::settle(&parsed.module, &source, softwarp_check::Options::default());
+    let (checked, references, diagnostics) =
+        softwarp_check::resolve_references(&parsed.module, &source, softwarp_check::Options::default());
     let errors: Vec<_> = diagnostics.iter().filter(|one| one.severity() == Severity::Error).collect();
     assert!(errors.is_empty(), "{errors:?}");
     let unit = Unit { module: &parsed.module, checked: &checked };
     let image = softwarp_image::lay_out(&[unit], softwarp_image::Options::default()).expect("laid out");
     let kernel = image.functions.iter().rposition(|function| function.entry).expect("a kernel");
-    let lowering = Lowering { module: &parsed.module, source: &source, checked: &checked, settled: &settled };
+    let lowering =
+        Lowering { module: &parsed.module, source: &source, checked: &checked, references: &references };
     let program = softwarp_lower::lower(&[lowering], &image, FunctionId(kernel as u32));
     (program, image, source)
 }
@@ -217,7 +218,7 @@ fn a_call_finds_its_function_in_another_module() {
     let meanings: Vec<_> = modules
         .iter()
         .zip(&sources)
-        .map(|(module, source)| softwarp_check::settle(module, source, options))
+        .map(|(module, source)| softwarp_check::resolve_references(module, source, options))
         .collect();
     let units: Vec<Unit<'_>> =
         modules.iter().zip(&meanings).map(|(module, (checked, ..))| Unit { module, checked }).collect();
@@ -226,7 +227,7 @@ fn a_call_finds_its_function_in_another_module() {
         .iter()
         .zip(&sources)
         .zip(&meanings)
-        .map(|((module, source), (checked, settled, _))| Lowering { module, source, checked, settled })
+        .map(|((module, source), (checked, references, _))| Lowering { module, source, checked, references })
         .collect();
     let kernel = image.functions.iter().position(|function| function.entry).expect("a kernel");
     let program = softwarp_lower::lower(&lowerings, &image, FunctionId(kernel as u32)).expect("lowered");

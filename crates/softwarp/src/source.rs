@@ -1,6 +1,6 @@
 //! A PTX file as text: what is in it, where, and what is wrong with it.
 
-use crate::check::{Checked, Options, resolve};
+use crate::check::{CheckedModule, Options, resolve};
 use crate::syntax::{Code, Diagnostic, Explained, Lines, Module, Position, Span, parse};
 use std::sync::OnceLock;
 
@@ -38,7 +38,7 @@ pub struct CheckedSource {
     /// Its tree.
     pub module: Module,
     /// What it means; with errors among the diagnostics, what could be made out.
-    pub checked: Checked,
+    pub checked: CheckedModule,
     /// Everything to say about it, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }

@@ -24,7 +24,7 @@ use crate::memory::global::{Global, MemoryError};
 use crate::sanitize;
 use crate::sanitize::init::Unwritten;
 use crate::texture::Textures;
-use softwarp_check::{Checked, Settled, settle};
+use softwarp_check::{CheckedModule, References, resolve_references};
 use softwarp_image::image::BANK_BYTES;
 use softwarp_image::{Function, FunctionId, Image, Object, ObjectId, Unit, Windows, lay_out};
 use softwarp_isa::{StateSpace, Target};
@@ -76,9 +76,9 @@ pub struct Loaded {
     /// Its tree.
     pub module: Module,
     /// What it declares.
-    pub checked: Checked,
+    pub checked: CheckedModule,
     /// What the names in its operands mean.
-    pub settled: Settled,
+    pub references: References,
     /// What was said about it that is no error.
     pub warnings: Vec<Diagnostic>,
 }
@@ -113,7 +113,7 @@ impl Device {
             let parsed = parse(source);
             let relocatable = sources.len() > 1;
             let judged = softwarp_check::Options { arch: options.arch, relocatable, strict: false };
-            let (checked, settled, found) = settle(&parsed.module, source, judged);
+            let (checked, references, found) = resolve_references(&parsed.module, source, judged);
             let all = parsed.diagnostics.into_iter().chain(found);
             let (wrong, warnings): (Vec<_>, Vec<_>) = all.partition(|it| it.severity() == Severity::Error);
             errors.extend(wrong.into_iter().map(|diagnostic| (index as u32, diagnostic)));
@@ -121,7 +121,7 @@ impl Device {
                 source: (*source).into(),
                 module: parsed.module,
                 checked,
-                settled,
+                references,
                 warnings,
             });
         }
@@ -355,7 +355,7 @@ impl Device {
 
 impl Loaded {
     fn lowering(&self) -> Lowering<'_> {
-        let Loaded { source, module, checked, settled, .. } = self;
-        Lowering { module, source, checked, settled }
+        let Loaded { source, module, checked, references, .. } = self;
+        Lowering { module, source, checked, references }
     }
 }

@@ -19,12 +19,12 @@ mod meaning;
 mod mismatch;
 mod operand;
 mod ranges;
+mod references;
 mod remark;
 mod rule;
-mod settle;
 mod vector;
 
-pub use settle::{Reference, Settled, SettledGuard};
+pub use references::{GuardReference, Reference, References};
 
 use crate::checked::FuncId;
 use crate::codes::instructions as codes;
@@ -53,13 +53,13 @@ pub(crate) struct Memory {
     /// Whether a call has returned into a variable, by the variable's number.
     returned: Vec<bool>,
     /// What the names mean, if that is asked for.
-    pub settled: Option<Settled>,
+    pub references: Option<References>,
 }
 
 impl Memory {
     /// At the start of a module, to record what the names mean.
     pub fn recording_references() -> Memory {
-        Memory { settled: Some(Settled::default()), ..Memory::default() }
+        Memory { references: Some(References::default()), ..Memory::default() }
     }
 }
 
@@ -108,8 +108,8 @@ impl Walk<'_, '_> {
         match statement {
             Statement::Instruction(instruction) => {
                 self.instruction(forms, instruction);
-                if self.memory.settled.is_some() {
-                    self.settle(index, instruction);
+                if self.memory.references.is_some() {
+                    self.resolve_references(index, instruction);
                 }
             }
             Statement::Label(name) => self.label(*name, index),

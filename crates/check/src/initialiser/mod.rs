@@ -20,7 +20,7 @@ use softwarp_syntax::{Diagnostic, Span};
 
 /// Judges the initialiser of a declared variable; returns what it settles to and the number of elements in its
 /// outermost list. Stops at the first error, as the assembler does.
-pub fn settle(context: &mut Context<'_>, id: VarId, root: ExprId) -> Option<(Initialiser, u64)> {
+pub fn resolve(context: &mut Context<'_>, id: VarId, root: ExprId) -> Option<(Initialiser, u64)> {
     let variable = context.checked.variable(id);
     let mut walk = Walk {
         row_bytes: row_bytes(variable),

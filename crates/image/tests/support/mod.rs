@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // Each test uses its own part of this.
 
-use softwarp_check::checked::Checked;
+use softwarp_check::checked::CheckedModule;
 use softwarp_check::{Options, resolve};
 use softwarp_image::{Image, Object, ObjectId, Unit, lay_out};
 use softwarp_isa::Target;
@@ -11,7 +11,7 @@ use softwarp_syntax::{Diagnostic, Module, Severity, parse};
 /// A checked module with its errors.
 pub struct Source {
     pub module: Module,
-    pub checked: Checked,
+    pub checked: CheckedModule,
     pub errors: Vec<Diagnostic>,
 }
 

@@ -2,7 +2,7 @@
 //! families and forward labels again.
 //!
 //! Checking alone does not need this, and it takes memory; so it is recorded only when asked for
-//! ([`crate::settle`]).
+//! ([`crate::resolve_references`]).
 
 use super::Walk;
 use super::meaning::Meaning;
@@ -30,7 +30,7 @@ pub enum Reference {
 
 /// The guard of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SettledGuard {
+pub struct GuardReference {
     /// The function.
     pub function: FuncId,
     /// The index of the instruction's statement in the body.
@@ -41,33 +41,33 @@ pub struct SettledGuard {
 
 /// What the names in a module's operands mean.
 #[derive(Clone, Debug, Default)]
-pub struct Settled {
+pub struct References {
     /// For every operand of [`softwarp_syntax::Module::operands`], at the same index.
-    pub references: Vec<Reference>,
+    pub operands: Vec<Reference>,
     /// Those instructions that have guards, in the order of the text.
-    pub guards: Vec<SettledGuard>,
+    pub guards: Vec<GuardReference>,
 }
 
 impl Walk<'_, '_> {
     /// Notes what the names of an instruction mean.
-    pub(super) fn settle(&mut self, statement: usize, instruction: &Instruction) {
-        let Some(mut settled) = self.memory.settled.take() else { return };
+    pub(super) fn resolve_references(&mut self, statement: usize, instruction: &Instruction) {
+        let Some(mut references) = self.memory.references.take() else { return };
         let pool = &self.context.module.operands;
-        settled.references.resize(pool.len(), Reference::Nothing);
+        references.operands.resize(pool.len(), Reference::Nothing);
         if let (Some(guard), Some(function)) = (instruction.guard, self.context.function) {
             let predicate = self.reference(guard.name.symbol);
-            settled.guards.push(SettledGuard { function, statement: statement as u32, predicate });
+            references.guards.push(GuardReference { function, statement: statement as u32, predicate });
         }
         let mut rest = vec![instruction.operands];
         while let Some(range) = rest.pop() {
             for (index, operand) in (range.start as usize..).zip(range.of(pool)) {
                 if let OperandKind::Name(symbol) | OperandKind::Member(symbol, _) = operand.kind {
-                    settled.references[index] = self.reference(symbol);
+                    references.operands[index] = self.reference(symbol);
                 }
                 rest.extend(operand.kind.parts());
             }
         }
-        self.memory.settled = Some(settled);
+        self.memory.references = Some(references);
     }
 
     fn reference(&mut self, symbol: Symbol) -> Reference {
@@ -103,7 +103,8 @@ mod tests {
             .reg .u32 %r<4>;\n.reg .pred p;\n@p bra DONE;\n\
             { .reg .u32 %r2; mov.u32 %r2, %tid.x; }\nld.global.u32 %r2, [g+4];\nDONE:\nret;\n}\n";
         let parsed = softwarp_syntax::parse(source);
-        let (checked, settled, diagnostics) = crate::settle(&parsed.module, source, Options::default());
+        let (checked, references, diagnostics) =
+            crate::resolve_references(&parsed.module, source, Options::default());
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
         let named = |name: &str| {
             let at = checked.variables.iter().position(|variable| parsed.module.name(variable.name) == name);
@@ -120,9 +121,9 @@ mod tests {
             Reference::Variable(named("g"), None),
         ];
         for reference in wanted {
-            assert!(settled.references.contains(&reference), "{reference:?} in {:?}", settled.references);
+            assert!(references.operands.contains(&reference), "{reference:?} in {:?}", references.operands);
         }
-        assert_eq!(settled.guards.len(), 1);
-        assert_eq!(settled.guards[0].predicate, Reference::Variable(named("p"), None));
+        assert_eq!(references.guards.len(), 1);
+        assert_eq!(references.guards[0].predicate, Reference::Variable(named("p"), None));
     }
 }
