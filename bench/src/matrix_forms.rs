@@ -161,8 +161,8 @@ fn of_a_warpgroup(n: usize, k: usize, types: &str, d: usize, first: u32, a: bool
 
 /// Nanoseconds that a round of a kernel's loop takes.
 fn measured(ptx: &str, threads: u32) -> f64 {
-    let mut device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
-    let mut seconds = |rounds: u32| {
+    let device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
+    let seconds = |rounds: u32| {
         let arguments = vec![rounds.to_le_bytes().to_vec()];
         let launch = Launch { threads: Some(1), ..Launch::new("k", [1, 1, 1], [threads, 1, 1], &arguments) };
         let start = Instant::now();

@@ -59,8 +59,8 @@ struct Softwarp {
 impl Softwarp {
     fn new(a: &[u16], b: &[u16]) -> Softwarp {
         let ptx = include_str!("../../kernels/hgemm.ptx");
-        let mut device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
-        let mut place = |bytes: Vec<u8>| {
+        let device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
+        let place = |bytes: Vec<u8>| {
             let address = device.allocate(bytes.len() as u64).expect("memory");
             device.write(address, &bytes).expect("a buffer");
             address

@@ -166,7 +166,7 @@ struct Softwarp {
 
 impl Softwarp {
     fn new(kernel: &Kernel) -> Softwarp {
-        let mut device = Device::load(&[kernel.ptx], LoadOptions::default()).expect("a legal module");
+        let device = Device::load(&[kernel.ptx], LoadOptions::default()).expect("a legal module");
         let allocate = |words: &Vec<u32>| {
             let address = device.allocate(4 * words.len() as u64).expect("memory");
             device.write(address, &bytes(words)).expect("a buffer");

@@ -97,7 +97,7 @@ struct Candidate {
 impl Candidate {
     fn new(kernel: &Kernel, sanitize: Sanitize) -> Candidate {
         let options = LoadOptions { red_zones: sanitize.bounds, ..LoadOptions::default() };
-        let mut device = Device::load(&[kernel.ptx], options).expect("a legal module");
+        let device = Device::load(&[kernel.ptx], options).expect("a legal module");
         let mut random = SplitMix64::new(1);
         let allocate = |&words: &usize| {
             let address = device.allocate(4 * words as u64).expect("memory");

@@ -83,7 +83,7 @@ fn steps() -> [f32; 2] {
 
 fn resample(image: &[f32]) -> Softwarp {
     let ptx = include_str!("../../kernels/resample.ptx");
-    let mut device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
+    let device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
     let array = device.create_array(ArrayDescription {
         format: Format::parse("f32x1").expect("a format"),
         geometry: Geometry::D2,
@@ -149,7 +149,7 @@ fn native_by_columns(image: &[f32], result: &mut [f32]) {
 
 fn pipeline(x: &[f32]) -> Softwarp {
     let ptx = include_str!("../../kernels/pipeline.ptx");
-    let mut device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
+    let device = Device::load(&[ptx], LoadOptions::default()).expect("a legal module");
     let [from, to] = [0, 1].map(|_| device.allocate(4 * (SIDE * SIDE) as u64).expect("memory"));
     device.write(from, &bytes(x)).expect("a buffer");
     let map = |address: u64| {

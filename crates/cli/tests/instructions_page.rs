@@ -79,7 +79,7 @@ fn module(target: &str, instruction: &str) -> String {
 
 /// Whether the machine executes an instruction; `None` if the module around it does not fit.
 fn is_executed(target: &str, instruction: &str) -> Option<bool> {
-    let mut device = Device::load(&[&module(target, instruction)], LoadOptions::default()).ok()?;
+    let device = Device::load(&[&module(target, instruction)], LoadOptions::default()).ok()?;
     Some(device.program("k").is_ok())
 }
 

@@ -310,7 +310,7 @@ fn launches_that_cannot_be_are_refused() {
         (&["--kernel", "forever", "--block", "64,64"], "a CTA of 4096 threads: there can be 1024"),
         (
             &["--kernel", "forever", "--shared", "4294967295"],
-            "4294967295 bytes of shared memory for each CTA: there are 232448",
+            "the launch needs 4294967295 bytes of shared memory for each CTA, and a CTA can have 232448",
         ),
         (&["--kernel", "one"], "0 arguments: the kernel has 1 parameters"),
         (&["--kernel", "forever", "--arg", "u8:1"], "1 arguments: the kernel has 0 parameters"),

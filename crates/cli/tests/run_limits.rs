@@ -40,7 +40,10 @@ fn local_memory_that_no_thread_has_is_refused() {
     let folder = folder(&[("k.ptx", text)]);
     let ran = run(folder.path(), &["k.ptx", "--block", "1024"]);
     assert_eq!(ran.code, 2);
-    assert_eq!(ran.stderr, "error: 16777216 bytes of local memory for each thread: there are 523712\n");
+    assert_eq!(
+        ran.stderr,
+        "error: the kernel needs 16777216 bytes of local memory for each thread, and a thread can have 523712\n"
+    );
 }
 
 #[test]

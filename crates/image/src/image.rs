@@ -4,6 +4,7 @@
 //! others one that counts from the start of what they live in, which [`Object::offset`] explains.
 
 use crate::contents::Contents;
+use crate::window::Windows;
 use softwarp_check::checked::{Attributes, Field, FuncId, Header, Place, Pointer, VarId};
 use softwarp_isa::{Opaque, StateSpace, Type};
 use softwarp_syntax::tree::{DeclaredType, Linkage};
@@ -43,6 +44,9 @@ impl Default for Extent {
 pub struct Image {
     /// Version, target and address size: the first module's.
     pub header: Header,
+    /// Where the state spaces are. A device that loads several images gives each its own windows for variables,
+    /// constants and functions.
+    pub windows: Windows,
     /// Every variable, module by module in the order of the text. What one module declares and another defines
     /// is one object, the definition's.
     pub objects: Vec<Object>,

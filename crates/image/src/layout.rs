@@ -8,6 +8,7 @@ use crate::image::{
 };
 use crate::link::Linked;
 use crate::place::{Cursor, RedZones};
+use crate::window::Windows;
 use crate::{Unit, call_graph, codes};
 use softwarp_check::checked::{self, Addressee, FuncId, Place, VarId, Variable};
 use softwarp_isa::{StateSpace, Target as Arch};
@@ -30,6 +31,7 @@ pub fn build(units: &[Unit<'_>], linked: &Linked, red_zones: bool) -> Result<Ima
     }
     let mut image = Image {
         header: first.checked.header,
+        windows: Windows::for_target(first.checked.header.address_bits, first.checked.header.arch),
         objects,
         functions,
         global: statics.global.extent(),

@@ -2,11 +2,8 @@
 
 use crate::contents::Contents;
 use crate::image::{BANK_BYTES, FunctionId, Image, Kind, ObjectId, Relocation, Target};
-use crate::window::Windows;
+use crate::window::{CODE_STRIDE, Windows};
 use softwarp_isa::StateSpace;
-
-/// From one function's address to the next.
-const CODE_STRIDE: u64 = 16;
 
 impl Relocation {
     /// Puts a value, or the one byte of it that is wanted, where it goes.

@@ -11,6 +11,12 @@
 use softwarp_isa::device::{CONSTANT_BANKS, CONSTANT_BYTES, CTA_SHARED, LOCAL_WINDOW, SHARED_WINDOW};
 use softwarp_isa::{StateSpace, Target};
 
+/// From the constants of one module to those of the next.
+const CONSTANT_STRIDE: u64 = 1 << 20;
+
+/// From one function's address to the next.
+pub(crate) const CODE_STRIDE: u64 = 16;
+
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -87,6 +93,25 @@ impl Windows {
         windows
     }
 
+    /// The windows of one of several modules on a device: its variables are here, and its constants and functions in the
+    /// places with these numbers ([`Windows::constant_places`], and a place for each function).
+    pub fn for_module(self, globals: Window, constants: u64, functions: u64) -> Windows {
+        let constant = Window { base: self.constant.base + constants * CONSTANT_STRIDE, ..self.constant };
+        let skipped = functions * CODE_STRIDE;
+        let code = Window { base: self.code.base + skipped, size: self.code.size.saturating_sub(skipped) };
+        Windows { globals, constant, code, ..self }
+    }
+
+    /// How many modules can have constants at the same time.
+    pub const fn constant_places(&self) -> u64 {
+        (self.parameter.base - self.constant.base) / CONSTANT_STRIDE
+    }
+
+    /// How many functions modules can have at the same time.
+    pub const fn function_places(&self) -> u64 {
+        self.code.size / CODE_STRIDE
+    }
+
     /// The window that a state space has to itself; `None` for global memory, which is everything else, and for
     /// what has no addresses.
     pub const fn of(&self, space: StateSpace) -> Option<Window> {
@@ -159,6 +184,20 @@ mod tests {
             }
         }
         assert_eq!(Windows::NARROW.shared.base + Windows::NARROW.shared.size, 1 << 32);
+    }
+
+    #[test]
+    fn modules_have_constants_and_functions_apart() {
+        for windows in ALL {
+            let place = |constants, functions| windows.for_module(windows.globals, constants, functions);
+            let (first, second) = (place(0, 0), place(1, 7));
+            assert_eq!(first, *windows);
+            assert!(second.constant.base >= first.constant.base + first.constant.size);
+            assert_eq!(second.code.base, first.code.base + 7 * CODE_STRIDE);
+            let last = place(windows.constant_places() - 1, windows.function_places());
+            assert!(last.constant.base + last.constant.size <= windows.parameter.base);
+            assert_eq!(last.code.size, 0);
+        }
     }
 
     #[test]

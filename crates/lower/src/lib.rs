@@ -71,7 +71,7 @@ pub fn lower(units: &[Lowering<'_>], image: &Image, kernel: FunctionId) -> Resul
     let mut session = Session {
         units,
         image,
-        windows: Windows::for_target(image.header.address_bits, image.header.arch),
+        windows: image.windows,
         kernel,
         names: units.iter().map(UnitNames::new).collect(),
         of_function: vec![NONE; image.functions.len()],

@@ -32,7 +32,7 @@
 //!         st.global.f32 [%py], %y;
 //!         ret;
 //!     }";
-//! let mut device = Device::new(&Module::from_ptx(saxpy)?)?;
+//! let device = Device::new(&Module::from_ptx(saxpy)?)?;
 //! let x = device.upload(&[1.0f32, 2.0, 3.0])?;
 //! let y = device.upload(&[10.0f32, 20.0, 30.0])?;
 //! device.launch("saxpy", 1, 32, 0, &[2.0f32.into(), (&x).into(), (&y).into(), 3u32.into()])?;
@@ -44,7 +44,7 @@ mod error;
 pub mod texture;
 mod value;
 
-pub use crate::vm::device::{Launch, LoadOptions};
+pub use crate::vm::device::{Launch, LoadOptions, ModuleId};
 pub use crate::vm::texture::array::{Array, ArrayDescription};
 pub use crate::vm::texture::format::Format;
 pub use crate::vm::texture::sampler::{AddressMode, Filter, Sampler};
@@ -58,7 +58,7 @@ use crate::source::Source;
 use crate::syntax::{Diagnostic, Severity};
 use crate::tensor::{Description, Map};
 use crate::vm;
-use crate::vm::device::{LoadError, Report};
+use crate::vm::device::{LaunchError, LoadError, Report};
 use std::marker::PhantomData;
 use value::{bytes_of, elements_of, fit};
 
@@ -105,23 +105,52 @@ impl Device {
     /// One with several modules, linked.
     pub fn linked(modules: &[&Module]) -> Result<Device, Error> {
         let texts: Vec<&str> = modules.iter().map(|module| module.text()).collect();
-        Device::load(&texts, LoadOptions::default()).map_err(|error| match error {
-            LoadError::Invalid(found) => {
-                let text = |(unit, diagnostic): &(u32, Diagnostic)| {
-                    let module = modules.get(*unit as usize)?;
-                    Some(plain::text(&module.source, diagnostic))
-                };
-                let text = found.iter().filter_map(text).collect();
-                Error::Invalid { text, errors: found.into_iter().map(|(_, diagnostic)| diagnostic).collect() }
-            }
-            LoadError::Unlinked(found) => Error::Unlinked(found),
-            LoadError::Memory(error) => Error::Memory(error),
-        })
+        Device::load(&texts, LoadOptions::default()).map_err(|error| load_error(modules, error))
     }
 
     /// One with the texts of modules, which nobody has looked at yet.
     pub fn load(texts: &[&str], options: LoadOptions) -> Result<Device, LoadError> {
         Ok(Device { machine: vm::device::Device::load(texts, options)? })
+    }
+
+    /// Loads further modules beside those that are there: linked with one another, and with no other. Their kernels work
+    /// on the same buffers ([`Launch::module`] says which module a launch is of).
+    ///
+    /// ```
+    /// use softwarp::machine::Launch;
+    /// use softwarp::{Device, Module};
+    ///
+    /// let set = |value: u32| format!("
+    ///     .version 8.0
+    ///     .target sm_80
+    ///     .address_size 64
+    ///     .visible .entry set(.param .u64 to)
+    ///     {{
+    ///         .reg .b64 %to;
+    ///         ld.param.u64 %to, [to];
+    ///         st.global.u32 [%to], {value};
+    ///         ret;
+    ///     }}");
+    /// let device = Device::new(&Module::from_ptx(&set(1))?)?;
+    /// let to = device.zeros::<u32>(1)?;
+    /// let two = device.add(&[&Module::from_ptx(&set(2))?])?;
+    /// let launch = Launch { module: two, ..Launch::new("set", [1; 3], [1; 3], &[]) };
+    /// device.run(&launch, &[(&to).into()])?;
+    /// assert_eq!(device.download(&to)?, [2]);
+    /// device.remove(two)?;
+    /// assert_eq!(device.download(&to)?, [2]);
+    /// assert!(device.run(&launch, &[(&to).into()]).is_err());
+    /// # Ok::<(), softwarp::machine::Error>(())
+    /// ```
+    pub fn add(&self, modules: &[&Module]) -> Result<ModuleId, Error> {
+        let texts: Vec<&str> = modules.iter().map(|module| module.text()).collect();
+        let loaded = self.machine.load_module(&texts, LoadOptions::default());
+        loaded.map_err(|error| load_error(modules, error))
+    }
+
+    /// Unloads modules that were loaded together. Buffers stay.
+    pub fn remove(&self, module: ModuleId) -> Result<(), Error> {
+        Ok(self.machine.unload_module(module).map_err(LaunchError::from)?)
     }
 
     /// The virtual machine itself, with everything that it can do.
@@ -135,27 +164,27 @@ impl Device {
     }
 
     /// Memory for a given number of elements: zeros.
-    pub fn zeros<T: Element>(&mut self, length: usize) -> Result<Buffer<T>, Error> {
+    pub fn zeros<T: Element>(&self, length: usize) -> Result<Buffer<T>, Error> {
         let bytes = (length as u64).saturating_mul(T::BYTES as u64);
         Ok(Buffer { address: self.machine.allocate(bytes)?, length, of: PhantomData })
     }
 
     /// Memory for a given number of elements. Launches that are sanitized report reads of what nobody has written
     /// there.
-    pub fn uninitialised<T: Element>(&mut self, length: usize) -> Result<Buffer<T>, Error> {
+    pub fn uninitialised<T: Element>(&self, length: usize) -> Result<Buffer<T>, Error> {
         let bytes = (length as u64).saturating_mul(T::BYTES as u64);
         Ok(Buffer { address: self.machine.allocate_uninitialised(bytes)?, length, of: PhantomData })
     }
 
     /// Memory that holds these elements.
-    pub fn upload<T: Element>(&mut self, elements: &[T]) -> Result<Buffer<T>, Error> {
+    pub fn upload<T: Element>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
         let buffer = self.zeros(elements.len())?;
         self.write(&buffer, elements)?;
         Ok(buffer)
     }
 
     /// Writes elements to the start of a buffer.
-    pub fn write<T: Element>(&mut self, buffer: &Buffer<T>, elements: &[T]) -> Result<(), Error> {
+    pub fn write<T: Element>(&self, buffer: &Buffer<T>, elements: &[T]) -> Result<(), Error> {
         Ok(self.machine.write(buffer.address, &bytes_of(elements))?)
     }
 
@@ -167,12 +196,12 @@ impl Device {
     }
 
     /// Gives memory back.
-    pub fn free<T>(&mut self, buffer: Buffer<T>) -> Result<(), Error> {
+    pub fn free<T>(&self, buffer: Buffer<T>) -> Result<(), Error> {
         Ok(self.machine.free(buffer.address)?)
     }
 
     /// Elements in constant memory, as an argument for a parameter that is a `.ptr .const`.
-    pub fn constant<T: Element>(&mut self, elements: &[T]) -> Result<Argument, Error> {
+    pub fn constant<T: Element>(&self, elements: &[T]) -> Result<Argument, Error> {
         let bytes = bytes_of(elements);
         let address = self.machine.allocate_constant(bytes.len() as u64)?;
         self.machine.write_constant(address, &bytes)?;
@@ -180,7 +209,7 @@ impl Device {
     }
 
     /// Sets the first elements of a variable of the module, in `.global` or `.const`.
-    pub fn set<T: Element>(&mut self, variable: &str, elements: &[T]) -> Result<(), Error> {
+    pub fn set<T: Element>(&self, variable: &str, elements: &[T]) -> Result<(), Error> {
         Ok(self.machine.write_variable(variable, &bytes_of(elements))?)
     }
 
@@ -209,7 +238,7 @@ impl Device {
     ///         st.global.u32 [%to], %sum;
     ///         ret;
     ///     }")?;
-    /// let mut device = Device::new(&module)?;
+    /// let device = Device::new(&module)?;
     /// let (a, b) = (device.upload(&[30u32])?, device.upload(&[12u32])?);
     /// let all = device.multicast(&[&a, &b])?;
     /// let sum = device.zeros::<u32>(1)?;
@@ -217,7 +246,7 @@ impl Device {
     /// assert_eq!(device.download(&sum)?, [42]);
     /// # Ok::<(), softwarp::machine::Error>(())
     /// ```
-    pub fn multicast<T: Element>(&mut self, parts: &[&Buffer<T>]) -> Result<Buffer<T>, Error> {
+    pub fn multicast<T: Element>(&self, parts: &[&Buffer<T>]) -> Result<Buffer<T>, Error> {
         let length = parts.iter().map(|part| part.length).min().unwrap_or(0);
         let starts: Vec<u64> = parts.iter().map(|part| part.address).collect();
         let address = self.machine.multicast(&starts, (length * T::BYTES) as u64)?;
@@ -258,7 +287,7 @@ impl Device {
     ///         st.global.u32 [%to], %value;
     ///         ret;
     ///     }")?;
-    /// let mut device = Device::new(&module)?;
+    /// let device = Device::new(&module)?;
     /// let rows = device.upload(&(0..64u32).collect::<Vec<_>>())?;
     /// let to = device.zeros::<u32>(1)?;
     /// let dims = [8, 8];
@@ -269,7 +298,7 @@ impl Device {
     /// # Ok::<(), softwarp::machine::Error>(())
     /// ```
     pub fn tensor_map(&self, description: &Description) -> Result<Argument, Error> {
-        let arch = self.machine.image().header.arch.baseline();
+        let arch = self.machine.arch().baseline();
         let map = Map::new(description, arch).map_err(|mut findings| {
             findings.retain(|one| one.severity() == Severity::Error);
             Error::TensorMap(findings)
@@ -280,7 +309,7 @@ impl Device {
     /// Runs a kernel to its end: CTAs of the grid, threads of a CTA, bytes of shared memory beyond what the kernel
     /// declares, and an argument for each parameter.
     pub fn launch(
-        &mut self,
+        &self,
         kernel: &str,
         grid: impl Into<Size>,
         block: impl Into<Size>,
@@ -336,7 +365,7 @@ impl Device {
     ///         @%more bra WAIT;
     ///         ret;
     ///     }")?;
-    /// let mut device = Device::new(&module)?;
+    /// let device = Device::new(&module)?;
     /// let to = device.zeros::<u32>(4)?;
     /// let plain = Launch::new("neighbours", [4, 1, 1], [1, 1, 1], &[]);
     /// let launch = Launch { cluster: Some([2, 1, 1]), sanitize: Sanitize::ALL, ..plain };
@@ -350,21 +379,38 @@ impl Device {
     /// assert_eq!(device.download(&count)?, [4]);
     /// # Ok::<(), softwarp::machine::Error>(())
     /// ```
-    pub fn run(&mut self, launch: &Launch<'_>, arguments: &[Argument]) -> Result<Report, Error> {
-        let arguments = fit(&self.machine, launch.kernel, arguments);
+    pub fn run(&self, launch: &Launch<'_>, arguments: &[Argument]) -> Result<Report, Error> {
+        let module = self.machine.module(launch.module).map_err(LaunchError::from)?;
+        let arguments = fit(&module, launch.kernel, arguments);
         Ok(self.machine.launch(&Launch { arguments: &arguments, ..*launch })?)
     }
 
     /// What the sanitizers found in the last launch, also where it was stopped.
-    pub fn findings(&self) -> &[vm::sanitize::Finding] {
+    pub fn findings(&self) -> Vec<vm::sanitize::Finding> {
         self.machine.findings()
+    }
+}
+
+/// Why modules were not loaded, with the lines that it is about.
+fn load_error(modules: &[&Module], error: LoadError) -> Error {
+    match error {
+        LoadError::Invalid(found) => {
+            let text = |(unit, diagnostic): &(u32, Diagnostic)| {
+                let module = modules.get(*unit as usize)?;
+                Some(plain::text(&module.source, diagnostic))
+            };
+            let text = found.iter().filter_map(text).collect();
+            Error::Invalid { text, errors: found.into_iter().map(|(_, diagnostic)| diagnostic).collect() }
+        }
+        LoadError::Unlinked(found) => Error::Unlinked(found),
+        LoadError::Memory(error) => Error::Memory(error),
+        error @ (LoadError::AddressSize { .. } | LoadError::Addresses { .. }) => Error::Load(error),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vm::device::LaunchError;
     use crate::vm::fault::FaultKind;
     use crate::vm::memory::global::MemoryError;
 
@@ -379,7 +425,7 @@ mod tests {
 
     #[test]
     fn a_launch_of_two_dimensions_writes_each_element() {
-        let mut device = device();
+        let device = device();
         let out = device.zeros::<u32>(8).expect("memory");
         let report = device.launch("copy", 1, (4, 2), 0, &[(&out).into()]).expect("it runs");
         assert_eq!(device.download(&out).expect("memory"), [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -388,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_fault_names_its_place() {
-        let mut device = device();
+        let device = device();
         let out = device.zeros::<u32>(7).expect("memory");
         let error = device.launch("copy", 1, (4, 2), 0, &[(&out).into()]).expect_err("one too many");
         let Error::Launch(LaunchError::Fault(fault)) = error else { panic!("{error}") };
@@ -398,12 +444,12 @@ mod tests {
 
     #[test]
     fn what_is_freed_is_gone() {
-        let mut device = device();
+        let device = device();
         let out = device.upload(&[1.5f32]).expect("memory");
         let address = out.address();
         device.free(out).expect("it was there");
         let gone = device.machine().read(address, &mut [0]);
-        assert_eq!(gone, Err(MemoryError::Freed { address }));
+        assert_eq!(gone, Err(MemoryError::Freed { address, base: address, bytes: 4 }));
     }
 
     #[test]

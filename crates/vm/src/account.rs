@@ -1,4 +1,4 @@
-//! The account of host memory that a device and its launches hold, against a limit.
+//! A budget of host memory: what a device and its launches hold, against a limit.
 //!
 //! Every allocation whose size a kernel or a launch file controls is charged here before it is made: buffers,
 //! variables, shared memory, registers and stacks of calls, arrays of texels, the bits of the `init` sanitizer for

@@ -4,19 +4,19 @@
 //! The CTAs of a cluster take turns on one thread of the host. A grid without clusters is one of clusters of one
 //! CTA, which is the plain case: there is one turn, and nobody else to look at.
 //!
-//! **The barrier** counts threads. It completes when all threads of the cluster that have not exited have arrived,
-//! and begins anew at once; phases are numbered, and whoever waits does so for the end of one.
+//! What the CTAs share is in [`Common`]; the barrier is in [`crate::barrier`].
 
 use crate::account::Charge;
-use crate::cta::{Cta, Turn};
+use crate::barrier::ClusterBarrier;
+use crate::context::Launch;
+use crate::cta::{Common, Cta, Turn};
 use crate::fault::{Fault, FaultKind, Waiting};
-use crate::grid::Launch;
 use crate::memory::cell::Cells;
+use crate::memory::shared::Shared;
+use crate::meter::Watch;
 use crate::sanitize::init::Written;
-use crate::stats::Watch;
 use crate::warp::cost::zeroing;
 use softwarp_isa::device::RESERVED_SHARED_USED;
-use softwarp_units::lanes::LANES;
 use std::cell::Cell;
 
 /// How many turns each CTA gets while they only poll, before another cluster gets its turn.
@@ -27,116 +27,6 @@ const TURNS: u32 = 1024;
 
 /// For how many slices warps that do nothing else may find that mbarriers are not ready.
 const LONG: u32 = 1 << 13;
-
-/// The shared memory of a CTA.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) cells: Cells,
-    /// The system's part, before the other.
-    pub(crate) reserved: Cells,
-    /// The CTA has ended, and its memory with it.
-    pub(crate) ended: Cell<bool>,
-}
-
-/// The barrier of a cluster.
-#[derive(Debug)]
-pub(crate) struct Barrier {
-    /// The lanes of every warp, CTA by CTA.
-    warps: Vec<Lanes>,
-    /// Warps of a CTA.
-    each: usize,
-    /// Threads that have neither exited nor arrived.
-    missing: u32,
-    /// Threads that have not exited.
-    live: u32,
-    phase: u32,
-}
-
-/// Lanes of a warp.
-#[derive(Clone, Copy, Debug, Default)]
-struct Lanes {
-    /// Those that have not exited.
-    live: u32,
-    /// Those that have arrived in this phase.
-    arrived: u32,
-}
-
-impl Barrier {
-    fn new(launch: &Launch<'_>) -> Barrier {
-        let each = launch.block_threads().div_ceil(LANES as u32) as usize;
-        let warps = vec![Lanes::default(); each * launch.cluster_ctas() as usize];
-        Barrier { warps, each, missing: 0, live: 0, phase: 0 }
-    }
-
-    fn restart(&mut self, launch: &Launch<'_>) {
-        for (index, warp) in self.warps.iter_mut().enumerate() {
-            *warp = Lanes { live: launch.lanes(index % self.each), arrived: 0 };
-        }
-        self.live = launch.block_threads() * launch.cluster_ctas();
-        (self.missing, self.phase) = (self.live, 0);
-    }
-
-    fn of(&mut self, rank: u32, warp: u32) -> Option<&mut Lanes> {
-        self.warps.get_mut(rank as usize * self.each + warp as usize)
-    }
-
-    /// The phase that is not complete yet.
-    pub(crate) fn phase(&self) -> u32 {
-        self.phase
-    }
-
-    /// How many threads have arrived, and how many are waited for.
-    pub(crate) fn counted(&self) -> (u32, u32) {
-        (self.live - self.missing, self.live)
-    }
-
-    /// Lanes arrive; those that had already done so in this phase, which must not be.
-    pub(crate) fn arrive(&mut self, rank: u32, warp: u32, lanes: u32) -> u32 {
-        let Some(of) = self.of(rank, warp) else { return 0 };
-        let again = of.arrived & lanes;
-        if again == 0 {
-            of.arrived |= lanes;
-            self.missing = self.missing.saturating_sub(lanes.count_ones());
-            self.check();
-        }
-        again
-    }
-
-    /// Lanes come to wait; those that must, for the end of this phase. Whoever has not arrived in it need not, not
-    /// even without having arrived at all: so it is on the hardware.
-    pub(crate) fn wait(&mut self, rank: u32, warp: u32, lanes: u32) -> u32 {
-        self.of(rank, warp).map_or(0, |of| of.arrived & lanes)
-    }
-
-    /// Lanes have exited: these are left.
-    pub(crate) fn exit(&mut self, rank: u32, warp: u32, live: u32) {
-        let Some(of) = self.of(rank, warp) else { return };
-        let gone = of.live & !live;
-        let absent = (gone & !of.arrived).count_ones();
-        of.live = live;
-        self.live = self.live.saturating_sub(gone.count_ones());
-        self.missing = self.missing.saturating_sub(absent);
-        self.check();
-    }
-
-    fn check(&mut self) {
-        // Without threads there is nobody who could wait.
-        if self.missing != 0 || self.live == 0 {
-            return;
-        }
-        self.phase = self.phase.wrapping_add(1);
-        self.missing = self.live;
-        self.warps.iter_mut().for_each(|warp| warp.arrived = 0);
-    }
-}
-
-/// What the CTAs of a cluster share.
-#[derive(Debug)]
-pub(crate) struct Common {
-    /// By rank.
-    pub(crate) shared: Vec<Shared>,
-    pub(crate) barrier: Barrier,
-}
 
 /// A cluster.
 pub(crate) struct Cluster {
@@ -166,7 +56,7 @@ impl Cluster {
         let shared = ranks.clone().map(|_| memory()).collect::<Option<Vec<_>>>();
         let shared = shared.ok_or_else(|| launch.no_memory(what, bytes))?;
         let ctas = ranks.map(|rank| Cta::new(launch, rank)).collect();
-        Ok(Cluster { ctas, common: Common { shared, barrier: Barrier::new(launch) }, held })
+        Ok(Cluster { ctas, common: Common { shared, barrier: ClusterBarrier::new(launch) }, held })
     }
 
     /// Bytes that it takes.

@@ -1,217 +1,22 @@
-//! A CTA: its warps and its sixteen barriers (PTX ISA section 9.7.13.1). Its shared memory is with the cluster's.
-//!
-//! Warps take turns on one thread of the host. A barrier counts threads. An aligned one (`bar`) counts a warp, as
-//! 32 threads, once all of its lanes that have not exited are there; the other kind counts each thread by itself.
-//! A barrier without a count waits for all threads of the CTA that have not exited.
+//! A CTA: its warps, which take turns on one thread of the host (round-robin), and its barriers. Its shared memory is
+//! with the cluster's.
 
-use crate::cluster::Common;
+use crate::barrier::{Barriers, ClusterBarrier, WARPS};
+use crate::context::Launch;
 use crate::fast::{HINTS, PIECES};
 use crate::fault::{Fault, FaultKind, Waiting};
-use crate::grid::Launch;
 use crate::memory::cell::Piece;
-use crate::stats::Watch;
-use crate::warp::{Env, Products, Progress, Warp};
-use softwarp_isa::device::{BARRIERS, CTA_THREADS, RESERVED_SHARED_USED, WARP_SIZE};
-use softwarp_units::lanes::{LANES, lanes};
-
-/// The most warps of a CTA.
-const WARPS: usize = (CTA_THREADS / WARP_SIZE) as usize;
+use crate::memory::shared::Shared;
+use crate::meter::Watch;
+use crate::warp::{Env, Progress, Warp};
+use softwarp_isa::device::RESERVED_SHARED_USED;
+use softwarp_units::lanes::LANES;
 
 /// How often all warps may use up their slices with nothing else happening before another CTA gets its turn.
 const PATIENCE: u32 = 4;
 
 /// How many rounds of all warps a turn has at most.
 const ROUNDS: u32 = 4096;
-
-/// Lanes that come to a barrier.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) warp: u32,
-    pub(crate) lanes: u32,
-    /// How many threads take part, if that is said.
-    pub(crate) count: Option<u32>,
-    pub(crate) aligned: bool,
-    /// The lanes whose predicate holds, in a reduction.
-    pub(crate) holds: Option<u32>,
-}
-
-/// What a barrier's reduction came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reduced {
-    pub(crate) count: u32,
-    pub(crate) all: bool,
-    pub(crate) any: bool,
-}
-
-/// A barrier.
-#[derive(Clone, Debug)]
-struct State {
-    /// Lanes of each warp that wait.
-    waiting: [u32; WARPS],
-    /// Those among them that came with the whole warp, or want to.
-    aligned: [u32; WARPS],
-    /// Lanes that arrived and went on, of warps that have not arrived as a whole.
-    passed: [u32; WARPS],
-    /// Threads that arrived and went on.
-    arrived: u32,
-    count: Option<u32>,
-    reduced: Reduced,
-}
-
-const FRESH: State = State {
-    waiting: [0; WARPS],
-    aligned: [0; WARPS],
-    passed: [0; WARPS],
-    arrived: 0,
-    count: None,
-    reduced: Reduced { count: 0, all: true, any: false },
-};
-
-/// The barriers of a CTA.
-#[derive(Debug)]
-pub(crate) struct Barriers {
-    states: Vec<State>,
-    /// Lanes of each warp that have not exited.
-    live: [u32; WARPS],
-    warps: usize,
-    /// Those that somebody came to, a bit each.
-    used: u32,
-    /// Barriers whose waiting lanes may go.
-    completed: Vec<u32>,
-    /// What warps have issued of products.
-    products: [Products; WARPS],
-}
-
-impl Barriers {
-    pub(crate) fn new() -> Barriers {
-        let states = vec![FRESH; BARRIERS as usize];
-        Barriers {
-            states,
-            live: [0; WARPS],
-            warps: 0,
-            used: 0,
-            completed: Vec::new(),
-            products: [Products::default(); WARPS],
-        }
-    }
-
-    fn restart(&mut self, live: impl Iterator<Item = u32>) {
-        for number in lanes(std::mem::take(&mut self.used)) {
-            self.states[number] = FRESH;
-        }
-        self.completed.clear();
-        self.products = [Products::default(); WARPS];
-        self.live = [0; WARPS];
-        self.warps = 0;
-        for (place, mask) in self.live.iter_mut().zip(live) {
-            *place = mask;
-            self.warps += 1;
-        }
-    }
-
-    /// What warps have issued of products, and their lanes that have not exited.
-    pub(crate) fn products(&mut self) -> (&mut [Products; WARPS], &[u32; WARPS]) {
-        (&mut self.products, &self.live)
-    }
-
-    pub(crate) fn any_completed(&self) -> bool {
-        !self.completed.is_empty()
-    }
-
-    fn note(&mut self, number: u32, arrival: Arrival) -> &mut State {
-        self.used |= 1 << number;
-        let state = &mut self.states[number as usize];
-        state.count = state.count.or(arrival.count);
-        if let Some(holds) = arrival.holds {
-            state.reduced.count += holds.count_ones();
-            state.reduced.all &= holds == arrival.lanes;
-            state.reduced.any |= holds != 0;
-        }
-        state
-    }
-
-    /// Lanes come and wait.
-    pub(crate) fn wait(&mut self, number: u32, arrival: Arrival) {
-        let warp = arrival.warp as usize;
-        let state = self.note(number, arrival);
-        state.waiting[warp] |= arrival.lanes;
-        if arrival.aligned {
-            state.aligned[warp] |= arrival.lanes;
-        }
-        self.check(number);
-    }
-
-    /// Lanes come and go on. Says whether the barrier begins anew, since all have come and none waits.
-    pub(crate) fn arrive(&mut self, number: u32, arrival: Arrival) -> bool {
-        let warp = arrival.warp as usize;
-        let live = self.live[warp];
-        let state = self.note(number, arrival);
-        if !arrival.aligned {
-            state.arrived += arrival.lanes.count_ones();
-        } else {
-            state.passed[warp] |= arrival.lanes;
-            if live & !state.passed[warp] == 0 {
-                state.passed[warp] = 0;
-                state.arrived += LANES as u32;
-            }
-        }
-        self.check(number);
-        self.used >> number & 1 == 0
-    }
-
-    /// Lanes have exited.
-    pub(crate) fn exit(&mut self, warp: u32, live: u32) {
-        self.live[warp as usize] = live;
-        for number in lanes(self.used) {
-            self.check(number as u32);
-        }
-    }
-
-    /// How many threads have come, and how many are waited for.
-    fn counted(&self, number: u32) -> (u32, u32) {
-        let state = &self.states[number as usize];
-        let live = self.live[..self.warps].iter();
-        match state.count {
-            None => {
-                let here =
-                    live.clone().zip(&state.waiting).map(|(live, waiting)| (live & waiting).count_ones());
-                (here.sum(), live.map(|live| live.count_ones()).sum())
-            }
-            Some(count) => {
-                let warps = live.zip(&state.waiting).zip(&state.aligned);
-                let here = warps.map(|((&live, &waiting), &aligned)| {
-                    let whole = aligned != 0 && live & !waiting == 0;
-                    let alone = (waiting & !aligned).count_ones();
-                    if whole { LANES as u32 } else { alone }
-                });
-                (state.arrived + here.sum::<u32>(), count)
-            }
-        }
-    }
-
-    fn check(&mut self, number: u32) {
-        let (here, expected) = self.counted(number);
-        let waited = self.states[number as usize].waiting.iter().any(|&mask| mask != 0);
-        if here < expected || self.completed.contains(&number) {
-            return;
-        }
-        if waited {
-            self.completed.push(number);
-        } else if self.states[number as usize].count.is_some() {
-            // Everyone arrived and nobody waits: it begins anew.
-            self.states[number as usize] = FRESH;
-            self.used &= !(1 << number);
-        }
-    }
-
-    /// A barrier whose lanes may go, made fresh.
-    fn take_completed(&mut self) -> Option<(u32, Reduced, [u32; WARPS])> {
-        let number = self.completed.pop()?;
-        self.used &= !(1 << number);
-        let state = std::mem::replace(&mut self.states[number as usize], FRESH);
-        Some((number, state.reduced, state.waiting))
-    }
-}
 
 /// How a CTA's or a cluster's turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +27,14 @@ pub(crate) enum Turn {
     Busy,
     /// All of the CTA's threads wait at barriers; whether any of them did something before.
     Waiting(bool),
+}
+
+/// What the CTAs of a cluster share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    /// By rank.
+    pub(crate) shared: Vec<Shared>,
+    pub(crate) barrier: ClusterBarrier,
 }
 
 /// A CTA.
@@ -254,8 +67,7 @@ impl Cta {
     /// Bytes that one takes besides shared memory, registers and stacks.
     pub(crate) fn fixed_bytes(launch: &Launch<'_>) -> u64 {
         let warps = u64::from(launch.block_threads().div_ceil(LANES as u32));
-        let barriers = size_of::<Barriers>() + BARRIERS as usize * size_of::<State>();
-        (size_of::<Cta>() + barriers) as u64
+        (size_of::<Cta>() + Barriers::BYTES) as u64
             + RESERVED_SHARED_USED
             + warps * (size_of::<Warp>() as u64 + 1024)
     }

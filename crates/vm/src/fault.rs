@@ -1,11 +1,11 @@
 //! What stops a launch: bad accesses, traps, deadlocks, limits; and everything needed to say where.
 
 use crate::account::Refused;
-use crate::texture::Geometry;
 use softwarp_image::FunctionId;
 use softwarp_ir::Memory;
 use softwarp_syntax::Span;
 use softwarp_units::mbarrier::Misuse;
+use softwarp_units::texture::Geometry;
 
 /// A launch that was stopped.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,6 +163,8 @@ pub enum Problem {
     ReadOnly,
     /// The memory was freed.
     Freed,
+    /// The memory had the variables of a module that was unloaded.
+    Unloaded,
     /// The operation does not exist in that state space.
     WrongSpace,
     /// The address stands for several places, and the instruction is not one for that.
@@ -460,6 +462,7 @@ impl std::fmt::Display for BadAccess {
             Problem::Misaligned => "misaligned",
             Problem::ReadOnly => "of read-only memory",
             Problem::Freed => "of freed memory",
+            Problem::Unloaded => "of a module that was unloaded",
             Problem::WrongSpace => "in a state space that has none",
             Problem::Multicast => "of multicast memory, which only `multimem` instructions reach",
             Problem::NotMulticast => "not at a multimem address",

@@ -11,9 +11,32 @@ use softwarp_lower::Unsupported;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// A module of a device. The first that a device loads is the default; numbers are not used again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModuleId(pub(crate) u32);
+
+impl std::fmt::Display for ModuleId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "module {}", self.0)
+    }
+}
+
+/// Why there is no such module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModuleError {
+    /// It was unloaded.
+    #[error("{0} was unloaded")]
+    Unloaded(ModuleId),
+    /// The device has never loaded it.
+    #[error("there is no {0}")]
+    Missing(ModuleId),
+}
+
 /// A launch.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
+    /// The module that has the kernel.
+    pub module: ModuleId,
     /// The kernel's name.
     pub kernel: &'a str,
     /// CTAs in each dimension.
@@ -51,9 +74,10 @@ pub struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    /// A launch without anything special.
+    /// A launch of a kernel of the first module, without anything special.
     pub fn new(kernel: &'a str, grid: [u32; 3], block: [u32; 3], arguments: &'a [Vec<u8>]) -> Launch<'a> {
         Launch {
+            module: ModuleId::default(),
             kernel,
             grid,
             block,
@@ -101,17 +125,32 @@ pub struct Report {
     pub not_looked_at: Vec<NotLookedAt>,
 }
 
-/// Why a launch did not run to its end.
+/// How a launch that began has ended.
 #[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What it did, up to its end or until it was stopped.
+    pub report: Report,
+    /// What stopped it, if something did.
+    pub fault: Option<Box<Fault>>,
+}
+
+/// Why a launch did not run to its end.
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum LaunchError {
+    /// There is no such module.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
     /// There is no such kernel.
+    #[error("there is no kernel `{name}`")]
     NoKernel {
         /// The name.
         name: String,
     },
     /// It has instructions that cannot be executed.
+    #[error("{}", unsupported(.0))]
     Unsupported(Vec<Unsupported>),
     /// A dimension of the grid or of its CTAs that is zero or too large.
+    #[error("{what}.{} is {given}: it must be from 1 to {most}", axis(*.dimension))]
     Dimension {
         /// `grid` or `block`.
         what: &'static str,
@@ -123,6 +162,7 @@ pub enum LaunchError {
         most: u32,
     },
     /// Too many threads in a CTA, or not as many as the kernel asks for.
+    #[error("a CTA of {given} threads: there can be {most}")]
     Threads {
         /// What was given.
         given: u64,
@@ -130,6 +170,7 @@ pub enum LaunchError {
         most: u64,
     },
     /// The kernel is for CTAs of other dimensions (`.reqntid`).
+    #[error("CTAs of {given:?} threads: the kernel is for {wanted:?}")]
     Block {
         /// What was given.
         given: [u32; 3],
@@ -137,8 +178,10 @@ pub enum LaunchError {
         wanted: [u32; 3],
     },
     /// Clusters that cannot be.
+    #[error("{0}")]
     Cluster(ClusterError),
     /// More CTAs than can be there at once, in a cooperative launch.
+    #[error("{given} CTAs in a cooperative launch: at most {most} can be there at once")]
     Cooperative {
         /// What was given.
         given: u64,
@@ -146,6 +189,7 @@ pub enum LaunchError {
         most: u64,
     },
     /// More shared memory than a CTA can have.
+    #[error("the launch needs {bytes} bytes of shared memory for each CTA, and a CTA can have {most}")]
     Shared {
         /// What it needs.
         bytes: u64,
@@ -153,6 +197,7 @@ pub enum LaunchError {
         most: u64,
     },
     /// More local memory than a thread can have.
+    #[error("the kernel needs {bytes} bytes of local memory for each thread, and a thread can have {most}")]
     Local {
         /// What the kernel's own variables need.
         bytes: u64,
@@ -160,6 +205,7 @@ pub enum LaunchError {
         most: u64,
     },
     /// More or fewer arguments than the kernel has parameters.
+    #[error("{given} arguments: the kernel has {parameters} parameters")]
     ArgumentCount {
         /// How many parameters there are.
         parameters: usize,
@@ -167,6 +213,7 @@ pub enum LaunchError {
         given: usize,
     },
     /// An argument that has not the size of its parameter.
+    #[error("argument {index} has {given} bytes: parameter `{name}` has {bytes}")]
     ArgumentSize {
         /// Which, from 0.
         index: usize,
@@ -178,22 +225,39 @@ pub enum LaunchError {
         given: u64,
     },
     /// There is no memory for it.
+    #[error("{0}")]
     Memory(MemoryError),
     /// It was stopped.
+    #[error("{0}")]
     Fault(Box<Fault>),
 }
 
+/// The name of a dimension.
+fn axis(dimension: usize) -> &'static str {
+    ["x", "y", "z"].get(dimension).copied().unwrap_or("?")
+}
+
+fn unsupported(list: &[Unsupported]) -> String {
+    match list.first() {
+        Some(first) => format!("cannot be executed: {} (and {} more)", first.what, list.len() - 1),
+        None => "cannot be executed".into(),
+    }
+}
+
 /// What is wrong with a launch's clusters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterError {
     /// The machine has none.
+    #[error("{0} has no clusters: they came with sm_90")]
     Target(Target),
     /// A dimension that is zero.
+    #[error("a cluster of {cluster:?} CTAs has none")]
     Empty {
         /// What was given.
         cluster: [u32; 3],
     },
     /// More CTAs than a cluster can have.
+    #[error("a cluster of {given} CTAs: there can be {most}")]
     TooMany {
         /// What was given.
         given: u64,
@@ -201,6 +265,7 @@ pub enum ClusterError {
         most: u64,
     },
     /// The grid is no multiple of the cluster.
+    #[error("a grid of {grid:?} CTAs is not a multiple of clusters of {cluster:?}")]
     Grid {
         /// The grid.
         grid: [u32; 3],
@@ -208,6 +273,7 @@ pub enum ClusterError {
         cluster: [u32; 3],
     },
     /// The kernel is for other clusters (`.reqnctapercluster`).
+    #[error("clusters of {given:?} CTAs: the kernel is for {wanted:?}")]
     Differs {
         /// What was given.
         given: [u32; 3],
@@ -215,68 +281,6 @@ pub enum ClusterError {
         wanted: [u32; 3],
     },
     /// The kernel must be launched with clusters (`.explicitcluster`), and was not.
+    #[error("the kernel must be launched with clusters, and none were asked for")]
     Missing,
 }
-
-impl std::fmt::Display for ClusterError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ClusterError::Target(arch) => write!(f, "{arch} has no clusters: they came with sm_90"),
-            ClusterError::Empty { cluster } => write!(f, "a cluster of {cluster:?} CTAs has none"),
-            ClusterError::TooMany { given, most } => {
-                write!(f, "a cluster of {given} CTAs: there can be {most}")
-            }
-            ClusterError::Grid { grid, cluster } => {
-                write!(f, "a grid of {grid:?} CTAs is not a multiple of clusters of {cluster:?}")
-            }
-            ClusterError::Differs { given, wanted } => {
-                write!(f, "clusters of {given:?} CTAs: the kernel is for {wanted:?}")
-            }
-            ClusterError::Missing => {
-                write!(f, "the kernel must be launched with clusters, and none were asked for")
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for LaunchError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            LaunchError::NoKernel { name } => write!(f, "there is no kernel `{name}`"),
-            LaunchError::Unsupported(list) => match list.first() {
-                Some(first) => write!(f, "cannot be executed: {} (and {} more)", first.what, list.len() - 1),
-                None => write!(f, "cannot be executed"),
-            },
-            LaunchError::Dimension { what, dimension, given, most } => {
-                let name = ["x", "y", "z"].get(*dimension).copied().unwrap_or("?");
-                write!(f, "{what}.{name} is {given}: it must be from 1 to {most}")
-            }
-            LaunchError::Threads { given, most } => {
-                write!(f, "a CTA of {given} threads: there can be {most}")
-            }
-            LaunchError::Block { given, wanted } => {
-                write!(f, "CTAs of {given:?} threads: the kernel is for {wanted:?}")
-            }
-            LaunchError::Cluster(error) => write!(f, "{error}"),
-            LaunchError::Cooperative { given, most } => {
-                write!(f, "{given} CTAs in a cooperative launch: at most {most} can be there at once")
-            }
-            LaunchError::Shared { bytes, most } => {
-                write!(f, "{bytes} bytes of shared memory for each CTA: there are {most}")
-            }
-            LaunchError::Local { bytes, most } => {
-                write!(f, "{bytes} bytes of local memory for each thread: there are {most}")
-            }
-            LaunchError::ArgumentCount { parameters, given } => {
-                write!(f, "{given} arguments: the kernel has {parameters} parameters")
-            }
-            LaunchError::ArgumentSize { index, name, bytes, given } => {
-                write!(f, "argument {index} has {given} bytes: parameter `{name}` has {bytes}")
-            }
-            LaunchError::Memory(error) => write!(f, "{error}"),
-            LaunchError::Fault(fault) => write!(f, "{fault}"),
-        }
-    }
-}
-
-impl std::error::Error for LaunchError {}

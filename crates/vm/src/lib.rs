@@ -15,9 +15,13 @@ pub mod schedule;
 pub mod stats;
 pub mod texture;
 
+mod barrier;
 mod cluster;
+mod context;
 mod cta;
 mod fast;
 mod grid;
+mod launch_info;
+mod meter;
 mod tuning;
 mod warp;

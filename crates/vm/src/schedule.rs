@@ -26,6 +26,16 @@ pub enum Schedule {
     Random(u64),
 }
 
+impl Schedule {
+    /// The seed of a random one.
+    pub fn seed(self) -> Option<u64> {
+        match self {
+            Schedule::Fixed => None,
+            Schedule::Random(seed) => Some(seed),
+        }
+    }
+}
+
 /// How many neighbours are shuffled.
 const WINDOW: u64 = 64;
 

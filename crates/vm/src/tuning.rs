@@ -1,4 +1,4 @@
-//! What a kernel's directives ask of its launches (PTX ISA sections 11.4, 11.7 and 11.8).
+//! Performance-tuning and cluster directives of a kernel, and launches that they rule out (PTX ISA sections 11.4, 11.7 and 11.8).
 
 use crate::launch::{ClusterError, LaunchError};
 use softwarp_isa::Target;

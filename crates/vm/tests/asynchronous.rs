@@ -34,8 +34,7 @@ fn run_with(
     sanitize: Sanitize,
 ) -> (Result<Vec<u32>, Box<Fault>>, Device) {
     let source = kernel(body);
-    let mut device =
-        Device::load(&[&source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let device = Device::load(&[&source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
     let out = device.allocate(4096).expect("memory");
     let words: Vec<u8> = (0..1024u32).flat_map(u32::to_le_bytes).collect();
     device.write(out, &words).expect("written");
@@ -220,8 +219,7 @@ fn maps_lie_in_parameters_constants_or_global_memory_and_nowhere_else() {
     assert_eq!(run(&body(&global), 1)[0], 64);
     let source = kernel(&body("mov.u64 %map, cmap; cvta.const.u64 %map, %map;"))
         .replace(".visible", ".const .align 64 .b8 cmap[128];\n.visible");
-    let mut device =
-        Device::load(&[&source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let device = Device::load(&[&source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
     let out = device.allocate(4096).expect("memory");
     let words: Vec<u8> = (0..1024u32).flat_map(u32::to_le_bytes).collect();
     device.write(out, &words).expect("written");
@@ -273,7 +271,7 @@ fn what_is_beyond_the_machine_is_refused_by_name() {
             .replace("sm_90a", "sm_107f")
             .replace("::bytes [s]", "::bytes.mbarrier::report::validity::per_16bytes::8 [s]");
     match Device::load(&[&source], LoadOptions::default()) {
-        Ok(mut device) => {
+        Ok(device) => {
             let error = device.program("k").map(drop).expect_err("refused");
             assert!(format!("{error}").contains("a report of what is valid"), "{error}");
         }

@@ -226,7 +226,7 @@ fn launches_with_clusters_that_cannot_be_are_refused() {
 
 #[test]
 fn a_grid_of_two_billion_ctas_in_clusters_needs_no_room_for_them() {
-    let mut device = module(HOPPER, "", "");
+    let device = module(HOPPER, "", "");
     let arguments = [0u64.to_le_bytes().to_vec()];
     let launch = Launch::new("k", [0x7fff_fff8, 1, 1], [1, 1, 1], &arguments);
     let launch = Launch { cluster: Some([8, 1, 1]), most_instructions: Some(100_000), ..launch };
@@ -272,7 +272,7 @@ fn multimem_instructions_reach_all_places_that_an_address_stands_for() {
         st.global.u32 [%out+12], %r4; st.global.u32 [%out+16], %r5;
         multimem.red.global.add.u32 [%d1+4], 1;
         multimem.st.global.u32 [%d1], 77;";
-    let mut device = module(HOPPER, "", body);
+    let device = module(HOPPER, "", body);
     let parts = [[0x4000_3c00u32, 12], [0xc000_3800, 0xffff_fff8], [0x3c00_6800, 24]].map(|words| {
         let part = device.allocate(8).expect("memory");
         device.write(part, words.map(u32::to_le_bytes).as_flattened()).expect("inside");
@@ -311,7 +311,7 @@ fn bulk_copies_go_to_all_places_that_an_address_stands_for() {
         multimem.cp.async.bulk.global.shared::cta.bulk_group [%out], [s], 16;
         multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out+16], [s], 16;
         cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";
-    let mut device = module(&HOPPER.replace("8.6", "9.1"), "", body);
+    let device = module(&HOPPER.replace("8.6", "9.1"), "", body);
     let parts = [10u32, 20].map(|word| {
         let part = device.allocate(32).expect("memory");
         device.write(part, [word; 8].map(u32::to_le_bytes).as_flattened()).expect("inside");
@@ -338,7 +338,7 @@ fn sums_of_halves_are_rounded_at_each_step_or_at_the_end() {
         multimem.ld_reduce.global.add.f16x2 %r1, [%d1];
         multimem.ld_reduce.global.add.acc::f32.f16x2 %r2, [%d1];
         st.global.u32 [%out], %r1; st.global.u32 [%out+4], %r2;";
-    let mut device = module(HOPPER, "", body);
+    let device = module(HOPPER, "", body);
     // 2048 + 1 + 1: the first sum is a tie, and goes down.
     let parts = [0x6800u32, 0x3c00, 0x3c00].map(|word| {
         let part = device.allocate(4).expect("memory");
@@ -367,7 +367,7 @@ fn other_instructions_do_not_reach_multicast_memory_nor_multimem_anything_else()
             Problem::WrongSpace,
         ),
     ] {
-        let mut device = module(HOPPER, "", body);
+        let device = module(HOPPER, "", body);
         let part = device.allocate(8).expect("memory");
         let all = device.multicast(&[part], 8).expect("it is there");
         let error = device.launch(&Launch::new("k", [1; 3], [1; 3], &[all.to_le_bytes().to_vec()]));

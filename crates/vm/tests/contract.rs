@@ -26,8 +26,7 @@ fn left(options: &str, body: &str) -> f32 {
         }}
         {sections}"
     );
-    let mut device =
-        Device::load(&[&source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let device = Device::load(&[&source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
     let out = device.allocate(16).expect("memory");
     device.write(out, &[A.to_le_bytes(), ROUNDED.to_le_bytes()].concat()).expect("inside");
     let arguments = [out.to_le_bytes().to_vec()];

@@ -59,10 +59,10 @@ fn null_misaligned_freed_and_read_only_are_told_apart() {
 
 #[test]
 fn memory_that_was_freed_is_known_to_have_been() {
-    let mut device = device("", "st.global.u32 [%o], 1;");
+    let device = device("", "st.global.u32 [%o], 1;");
     let out = device.allocate(128).expect("memory");
     device.free(out).expect("allocated");
-    assert_eq!(device.free(out), Err(MemoryError::Freed { address: out }));
+    assert_eq!(device.free(out), Err(MemoryError::Freed { address: out, base: out, bytes: 128 }));
     let arguments = [out.to_le_bytes().to_vec()];
     let result = device.launch(&Launch::new("k", [1, 1, 1], [32, 1, 1], &arguments));
     let Err(LaunchError::Fault(fault)) = result else { panic!("{result:?}") };
@@ -103,7 +103,7 @@ fn limits_and_requests_stop_an_endless_loop() {
 
 #[test]
 fn a_large_grid_that_does_little_takes_no_memory_and_says_how_far_it_is() {
-    let mut device = device("", "");
+    let device = device("", "");
     let progress = Progress::default();
     let out = device.allocate(4).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
@@ -136,7 +136,7 @@ fn launches_that_cannot_be_are_refused() {
         (Launch { block: [129, 1, 1], ..plain }, "a CTA of 129 threads: there can be 128"),
         (
             Launch { dynamic_shared: 200_000, ..plain },
-            "240000 bytes of shared memory for each CTA: there are 232448",
+            "the launch needs 240000 bytes of shared memory for each CTA, and a CTA can have 232448",
         ),
         (Launch { arguments: &good[..1], ..plain }, "1 arguments: the kernel has 2 parameters"),
         (

@@ -130,7 +130,7 @@ fn limits_hold_while_one_instruction_writes_to_65536_places() {
             (None, Some(Duration::from_millis(50)), FaultKind::TimeLimit),
             (Some(1000), None, FaultKind::StepLimit),
         ] {
-            let mut device = Device::load(&[&source], LoadOptions::default()).expect("valid");
+            let device = Device::load(&[&source], LoadOptions::default()).expect("valid");
             let place = device.allocate(32768).expect("memory");
             let all = device.multicast(&vec![place; 65536], 32768).expect("it is there");
             let arguments = [all.to_le_bytes().to_vec()];
@@ -150,7 +150,7 @@ fn a_grid_of_ctas_that_do_nothing_is_stopped() {
         (Some(1000), None, FaultKind::StepLimit),
         (None, Some(Duration::from_millis(50)), FaultKind::TimeLimit),
     ] {
-        let mut device = Device::load(&[&source], LoadOptions::default()).expect("valid");
+        let device = Device::load(&[&source], LoadOptions::default()).expect("valid");
         let began = Instant::now();
         let result = device.launch(&Launch {
             most_instructions: steps,
@@ -178,7 +178,7 @@ fn steps_count_work_and_not_instructions_alone() {
 #[test]
 fn limits_hold_in_the_midst_of_a_long_basic_block() {
     let body = "add.u32 %r0, %r0, 1;\n".repeat(100_000) + "st.global.u32 [%d0], 1;\nret;";
-    let mut device = load("", &body);
+    let device = load("", &body);
     let out = device.allocate(4).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
     let launch = Launch::new("k", [1, 1, 1], [32, 1, 1], &arguments);
@@ -219,7 +219,7 @@ fn what_all_warps_hold_together_is_bounded() {
         "{HEADER}{declared}\n.visible .entry k() {{ .reg .u32 %l; mov.u32 %l, %laneid; call f, (%l); ret; }}"
     );
     let options = LoadOptions { memory: Some(64 << 20), ..LoadOptions::default() };
-    let mut device = Device::load(&[&source], options).expect("valid");
+    let device = Device::load(&[&source], options).expect("valid");
     let result =
         device.launch(&Launch { threads: Some(1), ..Launch::new("k", [4, 1, 1], [1024, 1, 1], &[]) });
     assert_eq!(kind("k", result), FaultKind::StackOverflow);
@@ -263,7 +263,7 @@ fn memory_beyond_the_limit_is_an_error_that_says_what_wanted_it() {
     let refused = Device::load(&[&source], options(1000));
     assert!(matches!(refused, Err(LoadError::Memory(MemoryError::Limit(_)))), "{refused:?}");
 
-    let mut device = Device::load(&[&source], options(1 << 20)).expect("it fits");
+    let device = Device::load(&[&source], options(1 << 20)).expect("it fits");
     let first = device.allocate(600_000).expect("it fits");
     let error = device.allocate(600_000).expect_err("twice does not");
     let MemoryError::Limit(limit) = error else { panic!("{error}") };
@@ -274,7 +274,7 @@ fn memory_beyond_the_limit_is_an_error_that_says_what_wanted_it() {
     // Registers and stacks of a CTA.
     let body = ".local .b8 a[100000];\nmov.u64 %d1, a;\nst.local.u8 [%d1], 1;\nret;";
     let source = format!("{HEADER}.visible .entry k() {{ .reg .b64 %d<2>; {body} }}");
-    let mut device = Device::load(&[&source], options(64 << 20)).expect("valid");
+    let device = Device::load(&[&source], options(64 << 20)).expect("valid");
     let result = device.launch(&Launch::new("k", [1, 1, 1], [1024, 1, 1], &[]));
     let FaultKind::OutOfMemory { what, bytes, most, .. } = kind("k", result) else {
         panic!("no fault of memory")
@@ -289,7 +289,7 @@ fn the_bits_of_the_init_sanitizer_count() {
     let source =
         format!("{HEADER}.visible .entry k() {{ .shared .b8 s[40000]; .reg .b32 %r; mov.u32 %r, s; ret; }}");
     let options = LoadOptions { memory: Some(1 << 20), ..LoadOptions::default() };
-    let mut device = Device::load(&[&source], options).expect("it fits");
+    let device = Device::load(&[&source], options).expect("it fits");
     // An eighth more does not fit.
     let error = device.allocate_uninitialised(950_000).expect_err("bits");
     let MemoryError::Limit(limit) = error else { panic!("{error}") };
@@ -334,7 +334,7 @@ const UNORDERED: &str = "mov.u32 %r0, %tid.x;\nsetp.ge.u32 %p0, %r0, 32;\n@%p0 b
                          READ: ld.volatile.global.u32 %r1, [%d0];\nst.global.u32 [%d0+4], %r1;\nret;";
 
 fn second_word(schedule: Schedule) -> u32 {
-    let mut device = load("", UNORDERED);
+    let device = load("", UNORDERED);
     let out = device.allocate(8).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
     device
@@ -362,7 +362,7 @@ fn random_schedules_vary_ctas_and_lanes() {
                  LOW: atom.global.add.u32 %r1, [%d0], 1;\nPUT: mad.wide.u32 %d1, %r0, 4, %d0;\nst.global.u32 [%d1+4], %r1;\nret;";
     for (body, grid, block, words) in [(ctas, 8, 1, 8), (lanes, 1, 32, 32)] {
         let order = |seed| {
-            let mut device = load("", body);
+            let device = load("", body);
             let out = device.allocate(256).expect("memory");
             let arguments = [out.to_le_bytes().to_vec()];
             let launch = Launch::new("k", [grid, 1, 1], [block, 1, 1], &arguments);
@@ -385,7 +385,7 @@ fn random_schedules_keep_what_warps_execute_together() {
                 mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1, %r2}, {%r5}, {%r6}, {%r3, %r4};\n\
                 bar.sync 0;\nmad.wide.u32 %d1, %r0, 4, %d0;\nst.global.u32 [%d1], %r1;\nret;";
     for seed in 0..40 {
-        let mut device = load("", body);
+        let device = load("", body);
         let out = device.allocate(512).expect("memory");
         let arguments = [out.to_le_bytes().to_vec()];
         let launch = Launch::new("k", [1, 1, 1], [128, 1, 1], &arguments);

@@ -156,7 +156,7 @@ struct Ran {
 }
 
 fn run(test: &Test, ptx: &str, layout: &Layout, (delays, schedule): (&[u32], Schedule), most: u64) -> Ran {
-    let mut device = Device::load(&[ptx], LoadOptions::default())
+    let device = Device::load(&[ptx], LoadOptions::default())
         .unwrap_or_else(|error| panic!("{}: {error:?}\n{ptx}", test.name));
     let memory = device.allocate(16 * test.memory.len().max(1) as u64).expect("memory");
     let out = device.allocate(4 * test.outputs.len().max(1) as u64).expect("memory");

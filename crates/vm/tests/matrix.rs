@@ -23,7 +23,7 @@ fn source(target: &str, declared: &str, body: &str) -> String {
 }
 
 fn launch(source: &str, threads: u32, words: usize) -> Result<Vec<u32>, LaunchError> {
-    let mut device =
+    let device =
         Device::load(&[source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}\n{source}"));
     let out = device.allocate(4 * words as u64).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
@@ -294,7 +294,7 @@ fn what_cannot_be_executed_is_refused_by_name() {
 fn sanitizers_see_the_rows_of_tiles_and_the_pieces_of_fragments() {
     let found = |declared: &str, body: &str| {
         let source = source("sm_90a", declared, body);
-        let mut device = Device::load(&[&source], LoadOptions::default()).expect("a module");
+        let device = Device::load(&[&source], LoadOptions::default()).expect("a module");
         let out = device.allocate(4096).expect("memory");
         let arguments = [out.to_le_bytes().to_vec()];
         let sanitize = Sanitize::ALL;

@@ -70,8 +70,7 @@ fn parse(text: &str) -> Vec<Case<'_>> {
 fn run(case: &Case<'_>) -> (Vec<Finding>, bool) {
     let options = LoadOptions { red_zones: true, ..LoadOptions::default() };
     let name = case.name;
-    let mut device =
-        Device::load(&[&case.source], options).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    let device = Device::load(&[&case.source], options).unwrap_or_else(|error| panic!("{name}: {error:?}"));
     let out = device.allocate(1 << 16).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
     let launch = Launch {

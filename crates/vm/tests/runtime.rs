@@ -482,7 +482,7 @@ fn kernels_print_allocate_and_assert() {
         setp.ne.u32 %p2, %r2, %t; @%p2 trap;";
     let free = "{ .param .b64 q; st.param.b64 [q], %d5; call free, (q); }";
     let printed = Mutex::new(String::new());
-    let mut with_free = device(declared, &format!("{print}{free}"));
+    let with_free = device(declared, &format!("{print}{free}"));
     let out = with_free.allocate(4).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
     let take = |text: &str| printed.lock().expect("no panic").push_str(text);
@@ -547,7 +547,7 @@ fn everything_can_be_counted_and_looked_at() {
         setp.lt.u32 %p1, %r1, 5;
         @%p1 bra L;
         st.global.u32 [%o], %r1;";
-    let mut device = device("", body);
+    let device = device("", body);
     let looker = Looker::default();
     let out = device.allocate(4 * 40).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
@@ -601,7 +601,7 @@ fn a_program_made_by_hand_runs() {
         other(Step::Store(access(Memory::Global, 1, (3, 32), 4))),
         other(Step::Return),
     ];
-    let mut device = device("", "");
+    let device = device("", "");
     let function = softwarp_image::FunctionId(0);
     let code = Function {
         function,

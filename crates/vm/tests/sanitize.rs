@@ -23,8 +23,7 @@ fn launch(
     buffers: &[Buffer],
     sanitize: Sanitize,
 ) -> (Vec<Finding>, Option<FaultKind>) {
-    let mut device =
-        Device::load(&[source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let device = Device::load(&[source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
     let arguments: Vec<Vec<u8>> = buffers
         .iter()
         .map(|&(bytes, written)| {
@@ -147,7 +146,7 @@ fn bad_accesses_are_faults_also_without_sanitizers() {
 #[test]
 fn what_was_freed_is_a_fault_also_without_sanitizers() {
     for sanitize in [Sanitize::default(), Sanitize::ALL] {
-        let mut device = Device::load(&[bug!("mem_freed")], LoadOptions::default()).unwrap();
+        let device = Device::load(&[bug!("mem_freed")], LoadOptions::default()).unwrap();
         let [out, keep] = [1024, 64].map(|bytes| device.allocate(bytes).unwrap());
         device.free(out).unwrap();
         let arguments = [out.to_le_bytes().to_vec(), keep.to_le_bytes().to_vec()];
@@ -610,7 +609,7 @@ fn what_there_is_no_shadow_memory_for_is_told() {
     let mut told = Vec::new();
     for memory in [None, Some(16 << 20)] {
         let options = LoadOptions { memory, ..LoadOptions::default() };
-        let mut device = Device::load(&[&source], options).unwrap_or_else(|error| panic!("{error:?}"));
+        let device = Device::load(&[&source], options).unwrap_or_else(|error| panic!("{error:?}"));
         let arguments = [device.allocate(bytes).expect("memory").to_le_bytes().to_vec()];
         let grid = [(bytes / 4) as u32 / block, 1, 1];
         let sanitize = Sanitize { race: true, ..Sanitize::default() };

@@ -47,7 +47,7 @@ fn run(declared: &str, body: &str, shape: (u32, u32)) -> Vec<u32> {
 
 /// The access that stops `k(out)`.
 fn refused(declared: &str, body: &str) -> BadAccess {
-    let mut device = load(&format!("{declared}\n{}", kernel("k", "", body)));
+    let device = load(&format!("{declared}\n{}", kernel("k", "", body)));
     let out = device.allocate(256).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
     match device.launch(&Launch::new("k", [1, 1, 1], [32, 1, 1], &arguments)) {
@@ -325,7 +325,12 @@ fn a_pointer_to_constants_can_be_a_kernels_parameter() {
         load(&format!(".const .align 8 .u32 first[2]; .const .align 8 .u32 second[2];\n{kernel}"));
     for (name, value) in [("first", 31u32), ("second", 62)] {
         device.write_variable(name, &(u64::from(value) << 32).to_le_bytes()).expect("fits");
-        let at = device.variable(name).and_then(|(_, object)| object.offset).expect("a place");
+        let at = device
+            .module(Default::default())
+            .expect("loaded")
+            .variable(name)
+            .and_then(|(_, object)| object.offset)
+            .expect("a place");
         assert_eq!(launch(&mut device, "k", (1, 3), &[&at.to_le_bytes()]), [value; 3]);
     }
 }
@@ -356,7 +361,7 @@ fn the_host_makes_constant_buffers_and_kernels_get_pointers_to_them() {
 // R5.1.3-6.
 #[test]
 fn a_constant_buffer_never_spans_two_banks() {
-    let mut device = load(&kernel("k", "", ""));
+    let device = load(&kernel("k", "", ""));
     for _ in 0..10 {
         let at = device.allocate_constant(40_000).expect("a bank each");
         assert_eq!(at / 65_536, (at + 39_999) / 65_536);

@@ -21,7 +21,7 @@ fn found(body: &str) -> Vec<Finding> {
         {body} ret; }}"
     );
     let load = Device::load(&[&source], LoadOptions::default());
-    let mut device = load.unwrap_or_else(|error| panic!("{error:?}"));
+    let device = load.unwrap_or_else(|error| panic!("{error:?}"));
     let format = Format::parse("f32x1").expect("a format");
     let array = device.create_array(ArrayDescription::plane(format, 64, 1)).expect("room");
     device.bind_surface("s", array.clone()).expect("a surface");

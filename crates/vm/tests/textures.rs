@@ -225,7 +225,7 @@ fn normalized_coordinates_filters_and_address_modes_do_what_they_say() {
     );
     let array = floats(&device, 4);
     let plain = Sampler::default();
-    let mut given = |name: &str, sampler: Sampler| {
+    let given = |name: &str, sampler: Sampler| {
         let texture = Texture { source: Source::Array(array.clone()), sampler, integers: false };
         device.bind_texture(name, texture).expect("a texture");
     };
@@ -254,7 +254,7 @@ fn tex_variables_are_textures_that_all_kernels_share() {
         )
     };
     let variables = ".tex .u32 t;\n.global .u32 a_result;\n.global .u32 b_result;\n";
-    let mut device = load(&[".version 1.4\n.target sm_13\n", variables, &entry("a"), &entry("b")].concat());
+    let device = load(&[".version 1.4\n.target sm_13\n", variables, &entry("a"), &entry("b")].concat());
     device.bind_texture("t", texture(row(&device, 4))).expect("a texture");
     for name in ["a", "b"] {
         device.launch(&Launch::new(name, [1; 3], [1; 3], &[])).expect("it runs");

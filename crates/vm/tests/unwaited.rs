@@ -29,7 +29,7 @@ fn run(body: &str, block: u32) -> (Vec<FindingKind>, Vec<u32>) {
         ret;\n}}"
     );
     let load = Device::load(&[&source], LoadOptions::default());
-    let mut device = load.unwrap_or_else(|error| panic!("{error:?}"));
+    let device = load.unwrap_or_else(|error| panic!("{error:?}"));
     let [input, output] = [0; 2].map(|_| device.allocate(4096).expect("memory"));
     let map = Description { address: input, ..Description::tiled(Element::U32, &[32, 16], &[128], &[16, 8]) };
     let map = object::encode(&Map::new(&map, Target::SM_90).expect("legal")).to_vec();
@@ -391,7 +391,7 @@ fn found_in_cluster(body: &str) -> Vec<FindingKind> {
         ret;\n}}"
     );
     let load = Device::load(&[&source], LoadOptions::default());
-    let mut device = load.unwrap_or_else(|error| panic!("{error:?}"));
+    let device = load.unwrap_or_else(|error| panic!("{error:?}"));
     let output = device.allocate(4096).expect("memory");
     let arguments = [output.to_le_bytes().to_vec()];
     let sanitize = Sanitize { race: true, ..Sanitize::default() };

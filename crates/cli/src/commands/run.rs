@@ -243,12 +243,12 @@ impl Attempt<'_> {
             };
             let outcome = watched(&progress, || machine.launch(file, index, &options));
             tracer.end();
-            found.findings.extend_from_slice(machine.device().findings());
-            found.not_looked_at.extend_from_slice(machine.device().not_looked_at());
+            found.findings.extend(machine.device().findings());
+            found.not_looked_at.extend(machine.device().not_looked_at());
             match outcome {
                 Ok(report) => reports.push(report),
                 Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
-                    reports.extend(machine.device().stopped().cloned());
+                    reports.extend(machine.device().stopped());
                     let stats = args.stats.then(|| report::Stats::new(&reports));
                     let mut stopped = stop::stopped(&mut machine, sources, &fault, &names, stats, colour);
                     sanitize::report(&mut stopped, args, &mut machine, sources, &found, colour);

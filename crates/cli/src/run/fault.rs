@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use softwarp::diagnostic::Location;
 use softwarp::source::Source;
 use softwarp::syntax::tree::Item;
+use softwarp::vm::device::ModuleId;
 use softwarp::vm::fault::{
     AwaitedMbarrier, BadAccess, BadTexture, Fault, FaultKind, Nearest, Place, Problem, Relative, Use,
     Waiting, What, space_name,
@@ -33,12 +34,13 @@ impl std::fmt::Display for Origin {
 
 impl Run {
     /// The place that `.loc` gives for one in PTX.
-    pub fn origin(&mut self, kernel: &str, place: &Place) -> Option<Origin> {
-        let program = self.device.machine_mut().program(kernel).ok()?;
+    pub fn origin(&self, kernel: &str, place: &Place) -> Option<Origin> {
+        let module = self.device.machine().module(ModuleId::default()).ok()?;
+        let program = module.program(kernel).ok()?;
         let code = program.codes.iter().find(|code| code.function == place.function)?;
         let op = code.spans.iter().position(|span| *span == place.span)?;
         let location = code.location(op as u32)?;
-        let unit = self.device.machine().modules().get(place.unit as usize)?;
+        let unit = module.units.get(place.unit as usize)?;
         let name = unit.module.items.iter().find_map(|item| match item {
             Item::File(file) if file.is.index == u64::from(location.file) => Some(file.is.name),
             _ => None,
@@ -100,11 +102,15 @@ pub fn event(run: &mut Run, fault: &Fault) -> Event {
     event
 }
 
-/// `thread (63,0,0) of CTA (0,0,0), warp 1 with 1 of 32 lanes active`
+/// `thread (63,0,0) of CTA (0,0,0), in warp 1 with 1 active lane`
 pub(super) fn thread(place: &Place) -> String {
     let ([cx, cy, cz], [x, y, z]) = (place.cta, place.thread);
-    let lanes = place.lanes.count_ones();
-    format!("thread ({x},{y},{z}) of CTA ({cx},{cy},{cz}), in warp {} with {lanes} active lanes", place.warp)
+    let count = place.lanes.count_ones();
+    let lanes = if count == 1 { "lane" } else { "lanes" };
+    format!(
+        "thread ({x},{y},{z}) of CTA ({cx},{cy},{cz}), in warp {} with {count} active {lanes}",
+        place.warp
+    )
 }
 
 /// What stopped a launch, for programs.
@@ -179,7 +185,7 @@ fn kind(kind: &FaultKind) -> &'static str {
             Problem::OutOfBounds => "out_of_bounds",
             Problem::Misaligned => "misaligned",
             Problem::ReadOnly => "read_only",
-            Problem::Freed => "use_after_free",
+            Problem::Freed | Problem::Unloaded => "use_after_free",
             Problem::WrongSpace => "wrong_space",
             Problem::Multicast => "multicast",
             Problem::NotMulticast => "not_multicast",

@@ -281,7 +281,7 @@ impl Run {
     /// Whether there is something of this name that can be read back.
     pub fn has(&self, file: &LaunchFile, name: &str) -> bool {
         file.buffer(name).is_some()
-            || self.device.machine().variable(name).is_some()
+            || self.device.machine().symbol(name).is_some()
             || self.bound.array(name).is_some()
     }
 

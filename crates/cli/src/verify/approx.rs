@@ -75,7 +75,7 @@ const BLOCK: u64 = 256;
 impl<'a> Function<'a> {
     fn new(form: &'a str) -> Result<Function<'a>, Failure> {
         let unusable = |error: &dyn std::fmt::Display| Failure::Unusable(error.to_string());
-        let mut device = Device::load(&[&module(form)], LoadOptions::default()).map_err(|e| unusable(&e))?;
+        let device = Device::load(&[&module(form)], LoadOptions::default()).map_err(|e| unusable(&e))?;
         let results = device.allocate(4 * TASK).map_err(|e| unusable(&e))?;
         Ok(Function { form, device, results })
     }

@@ -3,7 +3,7 @@
 use crate::plain;
 use crate::source::Source;
 use crate::syntax::Diagnostic;
-use crate::vm::device::LaunchError;
+use crate::vm::device::{LaunchError, LoadError};
 use crate::vm::memory::global::MemoryError;
 use crate::vm::texture::TextureError;
 
@@ -21,6 +21,9 @@ pub enum Error {
     /// Modules do not fit together, or not into memory.
     #[error("the modules cannot be linked{}", first(.0))]
     Unlinked(Vec<Diagnostic>),
+    /// A module cannot be loaded beside the others.
+    #[error(transparent)]
+    Load(LoadError),
     /// Memory cannot be had, read or written.
     #[error(transparent)]
     Memory(#[from] MemoryError),

@@ -28,7 +28,7 @@
 //!         sust.b.2d.b32.trap [%surface, {%x, %y}], {%a};
 //!         ret;
 //!     }";
-//! let mut device = Device::new(&Module::from_ptx(between)?)?;
+//! let device = Device::new(&Module::from_ptx(between)?)?;
 //! let format = Format::parse("f32x1").expect("one float");
 //! let ramp = device.array(ArrayDescription::row(format, 4), &[0.0f32, 1.0, 2.0, 4.0])?;
 //! let steps = device.array(ArrayDescription::row(format, 4), &[0.0f32, 100.0, 200.0, 300.0])?;
@@ -74,37 +74,37 @@ impl Device {
     }
 
     /// Binds a texture to a `.texref` variable.
-    pub fn bind_texture(&mut self, name: &str, texture: Texture) -> Result<(), Error> {
+    pub fn bind_texture(&self, name: &str, texture: Texture) -> Result<(), Error> {
         Ok(self.machine.bind_texture(name, texture)?)
     }
 
     /// Binds the first level of an array to a `.surfref` variable.
-    pub fn bind_surface(&mut self, name: &str, array: &Arc<Array>) -> Result<(), Error> {
+    pub fn bind_surface(&self, name: &str, array: &Arc<Array>) -> Result<(), Error> {
         Ok(self.machine.bind_surface(name, array.clone())?)
     }
 
     /// Gives a `.samplerref` variable other values than its initialiser's.
-    pub fn bind_sampler(&mut self, name: &str, sampler: Sampler) -> Result<(), Error> {
+    pub fn bind_sampler(&self, name: &str, sampler: Sampler) -> Result<(), Error> {
         Ok(self.machine.bind_sampler(name, sampler)?)
     }
 
     /// A texture that kernels know by a handle.
-    pub fn texture_object(&mut self, texture: Texture) -> Result<Handle, Error> {
+    pub fn texture_object(&self, texture: Texture) -> Result<Handle, Error> {
         Ok(Handle(self.machine.texture_object(texture)?))
     }
 
     /// A surface that kernels know by a handle.
-    pub fn surface_object(&mut self, array: &Arc<Array>) -> Handle {
+    pub fn surface_object(&self, array: &Arc<Array>) -> Handle {
         Handle(self.machine.surface_object(array.clone()))
     }
 
     /// A sampler that kernels know by a handle, in the independent mode.
-    pub fn sampler_object(&mut self, sampler: Sampler) -> Handle {
+    pub fn sampler_object(&self, sampler: Sampler) -> Handle {
         Handle(self.machine.sampler_object(sampler))
     }
 
     /// Forgets a handle: to use it is a fault from then on.
-    pub fn forget(&mut self, handle: Handle) {
+    pub fn forget(&self, handle: Handle) {
         self.machine.destroy_object(handle.0);
     }
 }

@@ -96,8 +96,8 @@ impl Argument {
 }
 
 /// The bytes of a kernel's arguments.
-pub(super) fn fit(machine: &vm::device::Device, kernel: &str, arguments: &[Argument]) -> Vec<Vec<u8>> {
-    let image = machine.image();
+pub(super) fn fit(module: &vm::device::Module, kernel: &str, arguments: &[Argument]) -> Vec<Vec<u8>> {
+    let image = &module.image;
     let named = image.functions.iter().find(|function| function.entry && &*function.name == kernel);
     let parameters = named.map_or(&[][..], |function| &function.parameters);
     let narrow = |index: usize| parameters.get(index).is_some_and(|&id| image.object(id).total() == 4);

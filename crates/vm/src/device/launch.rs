@@ -1,16 +1,18 @@
 //! Launches: what is wrong with one, what it needs, and what it gave.
 
-use super::Device;
+use super::{Device, Module};
+use crate::context::Launch as Running;
 use crate::decode::Program;
-use crate::grid;
-use crate::launch::{Launch, LaunchError, Report};
+use crate::launch::{Launch, LaunchError, Outcome, Report};
+use crate::launch_info::LaunchInfo;
 use crate::memory::cell::Cells;
-use crate::memory::global::MemoryError;
+use crate::memory::global::{Global, MemoryError, lock};
 use crate::memory::heap::{GAP, WIDE_GAP};
-use crate::sanitize::Sanitizer;
 use crate::sanitize::bounds::Bounds;
-use crate::schedule::Schedule;
+use crate::sanitize::init::Unwritten;
+use crate::sanitize::{self, Sanitizer};
 use crate::stats::{OpCount, Progress};
+use crate::texture::Textures;
 use crate::tuning::Tuning;
 use softwarp_image::{Function, FunctionId};
 use softwarp_ir::{Call, Callee, Op, Provided, Step};
@@ -31,86 +33,140 @@ const MOST_COOPERATING: u64 = (MULTIPROCESSORS * MULTIPROCESSOR_CTAS) as u64;
 /// Bytes that `malloc` has, as CUDA has it.
 const HEAP: u64 = 8 << 20;
 
+/// What a launch was found to need before it begins.
+struct Prepared {
+    kernel: FunctionId,
+    /// In CTAs.
+    grid: [u32; 3],
+    cluster: Option<[u32; 3]>,
+    shared_bytes: u64,
+    parameters: Cells,
+    /// Of a cooperative launch; 0 for any other.
+    workspace: u64,
+    /// Memory as it is now.
+    global: Global,
+    unwritten: Unwritten,
+}
+
 impl Device {
-    /// Runs a kernel to its end.
-    pub fn launch(&mut self, launch: &Launch<'_>) -> Result<Report, LaunchError> {
-        let program = self.program(launch.kernel)?;
+    /// Runs a kernel to its end. A fault is an error.
+    pub fn launch(&self, launch: &Launch<'_>) -> Result<Report, LaunchError> {
+        let module = self.module(launch.module)?;
+        let program = module.program(launch.kernel)?;
         self.launch_program(launch, &program)
     }
 
     /// The same with a program of one's own for the kernel.
-    pub fn launch_program(&mut self, launch: &Launch<'_>, program: &Program) -> Result<Report, LaunchError> {
+    pub fn launch_program(&self, launch: &Launch<'_>, program: &Program) -> Result<Report, LaunchError> {
+        let module = self.module(launch.module)?;
+        let Outcome { report, fault } = self.run(launch, &module, program)?;
+        let mut observed = lock(&self.observed);
+        observed.findings.clone_from(&report.findings);
+        observed.not_looked_at.clone_from(&report.not_looked_at);
+        let Some(fault) = fault else { return Ok(report) };
+        observed.stopped = Some(report);
+        Err(LaunchError::Fault(fault))
+    }
+
+    /// Runs a kernel. Unlike [`Device::launch`], it gives what a launch did also where a fault stopped it, and leaves
+    /// [`Device::findings`] and its neighbours alone: for several threads that launch at the same time.
+    pub fn execute(&self, launch: &Launch<'_>) -> Result<Outcome, LaunchError> {
+        let module = self.module(launch.module)?;
+        let program = module.program(launch.kernel)?;
+        self.run(launch, &module, &program)
+    }
+
+    /// Checks a launch, and takes what it needs.
+    fn prepare(
+        &self,
+        launch: &Launch<'_>,
+        module: &Module,
+        program: &Program,
+    ) -> Result<Prepared, LaunchError> {
         let name = launch.kernel;
-        let id = self.kernel(name).ok_or_else(|| LaunchError::NoKernel { name: name.into() })?;
+        let image = &module.image;
+        let kernel = module.kernel(name).ok_or_else(|| LaunchError::NoKernel { name: name.into() })?;
         check_size(launch.grid, launch.block)?;
-        let tuning = self.tuning(id);
+        let tuning = module.tuning(kernel);
         tuning.check_block(launch.block)?;
-        let (grid, cluster) = tuning
-            .clusters(launch.grid, launch.cluster, self.image.header.arch)
-            .map_err(LaunchError::Cluster)?;
+        let clusters = tuning.clusters(launch.grid, launch.cluster, image.header.arch);
+        let (grid, cluster) = clusters.map_err(LaunchError::Cluster)?;
         check_size(grid, launch.block)?;
         if uses_heap(program) {
-            let gap = if self.image.red_zones { WIDE_GAP } else { GAP };
-            let base = self.global.prepare_heap(HEAP, gap).map_err(LaunchError::Memory)?;
-            if launch.sanitize.init && !self.unwritten.has(base) {
-                let account = self.account().clone();
-                self.unwritten.add(&account, base, HEAP).map_err(LaunchError::Memory)?;
-            }
+            self.prepare_heap(image.red_zones, launch.sanitize.init).map_err(LaunchError::Memory)?;
         }
-        let function = self.image.function(id);
+        let function = image.function(kernel);
         let dynamic = u64::from(launch.dynamic_shared);
         let shared_bytes = function.dynamic_shared.unwrap_or(function.shared.bytes).saturating_add(dynamic);
-        let most = self.image.header.arch.properties().cta_shared;
+        let most = image.header.arch.properties().cta_shared;
         let needed = shared_bytes.saturating_sub(function.shared_zones);
         if needed > most {
             return Err(LaunchError::Shared { bytes: needed, most });
         }
-        let local = self.local_bytes(program);
+        let local = module.local_bytes(program);
         if local > LOCAL_BYTES {
             return Err(LaunchError::Local { bytes: local, most: LOCAL_BYTES });
         }
-        let parameters = self.parameters(function, launch.arguments)?;
-        let workspace = match launch.cooperative {
-            true => self.workspace(grid)?,
-            false => 0,
-        };
-        self.launches += 1;
+        let parameters = module.parameters(function, launch.arguments)?;
+        let workspace = if launch.cooperative { self.workspace(grid)? } else { 0 };
+        let global = lock(&self.global).clone();
+        let unwritten = lock(&self.observed).unwritten.clone();
+        Ok(Prepared { kernel, grid, cluster, shared_bytes, parameters, workspace, global, unwritten })
+    }
+
+    /// Makes room for `malloc`.
+    fn prepare_heap(&self, red_zones: bool, init: bool) -> Result<(), MemoryError> {
+        let gap = if red_zones { WIDE_GAP } else { GAP };
+        let base = lock(&self.global).prepare_heap(HEAP, gap)?;
+        let unwritten = &mut lock(&self.observed).unwritten;
+        if init && !unwritten.has(base) {
+            unwritten.add(&self.account, base, HEAP)?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, launch: &Launch<'_>, module: &Module, program: &Program) -> Result<Outcome, LaunchError> {
+        let prepared = self.prepare(launch, module, program)?;
+        let Prepared { kernel, grid, cluster, shared_bytes, workspace, .. } = prepared;
+        let image = &module.image;
+        let number = self.launches.fetch_add(1, Ordering::Relaxed) + 1;
+        let constant = lock(&module.constant).clone();
+        let textures =
+            Textures { references: lock(&module.references).clone(), objects: lock(&self.objects).clone() };
         let own = Progress::default();
         let started = Instant::now();
-        let default = || std::thread::available_parallelism().map_or(1, usize::from);
-        let looks = launch.sanitize.any();
-        let seed = match launch.schedule {
-            Schedule::Fixed => None,
-            Schedule::Random(seed) => Some(seed),
-        };
-        let alone = looks || seed.is_some();
-        let threads = if alone { 1 } else { launch.threads.unwrap_or_else(default).max(1) };
-        let sanitizer = looks.then(|| {
-            let bounds = || Bounds::new(&self.image, &self.windows, program, id, shared_bytes);
-            Sanitizer::new(launch.sanitize, program, &self.unwritten).with_bounds(bounds)
+        let seed = launch.schedule.seed();
+        let threads = threads(launch);
+        let sanitizer = launch.sanitize.any().then(|| {
+            let bounds = || Bounds::new(image, &image.windows, program, kernel, shared_bytes);
+            Sanitizer::new(launch.sanitize, program, &prepared.unwritten).with_bounds(bounds)
         });
-        let running = grid::Launch {
+        let info = LaunchInfo {
             program,
-            image: &self.image,
-            windows: &self.windows,
-            global: &self.global,
-            constant: &self.constant,
-            textures: &self.textures,
-            parameters: &parameters,
-            kernel: id,
-            name,
+            image,
+            kernel,
+            name: launch.kernel,
             grid,
             block: launch.block,
             cluster: cluster.unwrap_or([1; 3]),
+            shared_bytes,
+            account: &self.account,
+        };
+        let running = Running {
+            info,
+            windows: &image.windows,
+            global: &prepared.global,
+            constant: &constant,
+            textures: &textures,
+            parameters: &prepared.parameters,
             clustered: cluster.is_some(),
             dynamic_shared: launch.dynamic_shared,
-            shared_bytes,
-            number: self.launches,
+            number,
             workspace,
             threads,
             alone: threads == 1 || grid == cluster.unwrap_or([1; 3]),
             // Red zones and the quarantine of frames take more.
-            most_stack: if self.image.red_zones { 8 * LOCAL_BYTES } else { LOCAL_BYTES },
+            most_stack: if image.red_zones { 8 * LOCAL_BYTES } else { LOCAL_BYTES },
             most_instructions: launch.most_instructions,
             most_time: launch.most_time,
             cancel: launch.cancel,
@@ -121,56 +177,78 @@ impl Device {
             progress: launch.progress.unwrap_or(&own),
             started,
             seed,
-            account: &self.account,
             stacks: self.account.part(MOST_STACKS.min(self.account.most() / 4)),
             steps: AtomicU64::new(0),
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
         };
+        let outcome = self.observe(launch, module, &running);
+        if workspace != 0 {
+            lock(&self.global).free(workspace).map_err(LaunchError::Memory)?;
+        }
+        let (mut outcome, given) = outcome;
+        let found = sanitizer.map(Sanitizer::findings).unwrap_or_default();
+        (outcome.report.findings, outcome.report.not_looked_at) = found;
+        let mut observed = lock(&self.observed);
+        observed.given.extend(given);
+        if !launch.sanitize.init {
+            // Nobody saw what it wrote.
+            observed.unwritten.clear();
+        }
+        Ok(outcome)
+    }
+
+    /// Runs a launch: what it did, and blocks that it took from `malloc`.
+    fn observe(
+        &self,
+        launch: &Launch<'_>,
+        module: &Module,
+        running: &Running<'_>,
+    ) -> (Outcome, Vec<sanitize::Given>) {
+        let program = running.program;
         let done_before = running.progress.ctas_done.load(Ordering::Relaxed);
         let (mut counts, operations, fault) = running.run();
         let ctas = match fault {
             None => launch.grid.iter().map(|&size| u64::from(size)).product(),
             Some(_) => running.progress.ctas_done.load(Ordering::Relaxed).saturating_sub(done_before),
         };
-        let elapsed = started.elapsed();
+        let elapsed = running.started.elapsed();
         let ctas = ctas.saturating_sub(running.cancelled.load(Ordering::Relaxed));
-        if let (Some(sanitizer), Some(fault)) = (&sanitizer, &fault) {
+        if let (Some(sanitizer), Some(fault)) = (running.sanitizer, &fault) {
             sanitizer.stopped(program, fault);
         }
-        if let Some(sanitizer) = &sanitizer {
-            self.given.extend(sanitizer.given(&running));
-        }
-        (self.findings, self.not_looked_at) = sanitizer.map(Sanitizer::findings).unwrap_or_default();
-        if workspace != 0 {
-            self.global.free(workspace).map_err(LaunchError::Memory)?;
-        }
-        if !launch.sanitize.init {
-            // Nobody saw what it wrote.
-            self.unwritten.clear();
-        }
+        let given = running.sanitizer.map(|sanitizer| sanitizer.given(running)).unwrap_or_default();
         let functions = program.codes.iter().map(|code| code.function);
         let operations: Vec<_> = functions.zip(operations).collect();
-        let mnemonics = self.mnemonics(program, &operations);
-        let (findings, not_looked_at) = (self.findings.clone(), self.not_looked_at.clone());
+        let mnemonics = module.mnemonics(program, &operations);
         if fault.is_some() && launch.count_operations {
             counts.recount(program, &operations);
         }
+        let (findings, not_looked_at) = (Vec::new(), Vec::new());
         let report = Report { ctas, counts, elapsed, mnemonics, operations, findings, not_looked_at };
-        let Some(fault) = fault else { return Ok(report) };
-        self.stopped = Some(report);
-        Err(LaunchError::Fault(fault))
+        (Outcome { report, fault }, given)
     }
 
     /// Memory for the barrier of a cooperative launch's grid: two words, as the driver makes them.
-    fn workspace(&mut self, grid: [u32; 3]) -> Result<u64, LaunchError> {
+    fn workspace(&self, grid: [u32; 3]) -> Result<u64, LaunchError> {
         let given = grid.iter().map(|&size| u64::from(size)).product();
         if given > MOST_COOPERATING {
             return Err(LaunchError::Cooperative { given, most: MOST_COOPERATING });
         }
-        self.global.allocate(8).map_err(LaunchError::Memory)
+        self.allocate(8).map_err(LaunchError::Memory)
     }
+}
 
+/// How many threads of the host run a launch.
+fn threads(launch: &Launch<'_>) -> usize {
+    if launch.sanitize.any() || launch.schedule.seed().is_some() {
+        return 1;
+    }
+    let default = || std::thread::available_parallelism().map_or(1, usize::from);
+    launch.threads.unwrap_or_else(default).max(1)
+}
+
+impl Module {
     /// Bytes of local memory that a thread needs for the kernel's own variables and those of the module.
     fn local_bytes(&self, program: &Program) -> u64 {
         let Some(code) = program.codes.first() else { return 0 };

@@ -4,9 +4,10 @@
 //! is then some value that was written. So every access here is atomic (relaxed unless said otherwise), as wide as
 //! the instruction's element, and at an address aligned to that width.
 //!
-//! `unsafe` is here for three things.
+//! `unsafe` is here for four things.
 //! - Memory is asked for already zeroed, so that the pages of a large buffer exist only once they are touched, and so
 //!   that memory the host cannot give is an error and not an abort.
+//! - Memory can belong to the host program ([`super::host`]): whoever lends it promises that it stays.
 //! - Words of 64 bits are accessed as words of 8, 16 and 32 bits: the place is inside the allocation and aligned
 //!   (checked beside each use), integers have no invalid bits, and no access to it is other than atomic.
 //! - Whole rows are copied by vector instructions (`memory/wide.rs`).
@@ -19,14 +20,41 @@ use super::order;
 use super::wide::Baseline;
 use super::wide::{Address, Cpu, From, WHOLE_MOVES};
 use softwarp_units::lanes::LANES;
-use std::alloc::{Layout, alloc_zeroed};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Memory of a fixed size, zero at first.
+/// Memory of a fixed size that threads share, zero at first unless the host lends it.
 pub struct Cells {
-    words: Box<[AtomicU64]>,
+    start: NonNull<u8>,
+    /// Bytes that may be accessed from `start` on: at least 16, and at least `bytes`.
+    capacity: usize,
     bytes: usize,
+    owner: Owner,
+}
+
+/// Who frees the memory.
+enum Owner {
+    /// It was allocated here, with this layout.
+    Allocated(Layout),
+    /// The host lends it.
+    Host,
+}
+
+// SAFETY: the memory is valid for as long as this exists, whichever thread has it, and every access through a shared
+// reference is atomic or one of the vector moves of `memory/wide.rs`.
+unsafe impl Send for Cells {}
+// SAFETY: as above.
+unsafe impl Sync for Cells {}
+
+impl Drop for Cells {
+    fn drop(&mut self) {
+        if let Owner::Allocated(layout) = self.owner {
+            // SAFETY: it was allocated with this layout, and nobody refers to it any more.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+    }
 }
 
 impl std::fmt::Debug for Cells {
@@ -174,18 +202,31 @@ const ROW_WORDS: usize = 16;
 impl Cells {
     /// A given number of bytes of zeros; `None` if the host has not that many.
     pub fn new(bytes: u64) -> Option<Cells> {
+        Cells::aligned(bytes, align_of::<AtomicU64>())
+    }
+
+    /// The same, at a multiple of a power of two. Only for alignments up to 16 are large amounts zeroed lazily.
+    pub(super) fn aligned(bytes: u64, alignment: usize) -> Option<Cells> {
         let bytes = usize::try_from(bytes).ok()?;
-        let count = (bytes / 8).checked_add(2)?;
-        let layout = Layout::array::<AtomicU64>(count).ok()?;
-        // SAFETY: the layout is not empty. Zeros are a valid `AtomicU64`, and the box frees with the same layout.
-        let words = unsafe {
-            let start = alloc_zeroed(layout).cast::<AtomicU64>();
-            if start.is_null() {
-                return None;
-            }
-            Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, count))
-        };
-        Some(Cells { words, bytes })
+        let capacity = (bytes / 8).checked_add(2)?.checked_mul(8)?;
+        let layout = Layout::from_size_align(capacity, alignment.max(align_of::<AtomicU64>())).ok()?;
+        // SAFETY: the layout is not empty.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Cells { start, capacity, bytes, owner: Owner::Allocated(layout) })
+    }
+
+    /// Memory of the host.
+    ///
+    /// # Safety
+    /// From `start` on there are at least that many bytes, at least 16. `start` is a multiple of 8. The bytes stay valid
+    /// for as long as this exists, and others only access them atomically meanwhile, or not at the same time.
+    pub(super) unsafe fn lent(start: NonNull<u8>, bytes: usize) -> Cells {
+        Cells { start, capacity: bytes, bytes, owner: Owner::Host }
+    }
+
+    /// The address of the first byte in the host's memory.
+    pub fn host_address(&self) -> u64 {
+        self.start.as_ptr() as u64
     }
 
     /// How many bytes there are.
@@ -200,13 +241,21 @@ impl Cells {
 
     #[inline(always)]
     fn capacity(&self) -> usize {
-        self.words.len() * 8
+        self.capacity
     }
 
     /// Everything as words of 32 bits.
     pub(crate) fn words(&self) -> &[AtomicU32] {
-        // SAFETY: there are twice as many of them, and they are aligned; see the head of the file.
-        unsafe { std::slice::from_raw_parts(self.start().cast(), 2 * self.words.len()) }
+        // SAFETY: that many are inside, and they are aligned; see the head of the file.
+        unsafe { std::slice::from_raw_parts(self.start().cast(), self.capacity / 4) }
+    }
+
+    /// The words of 64 bits from a place on, which is a multiple of 8.
+    fn long_words(&self, at: usize) -> &[AtomicU64] {
+        // SAFETY: that many are inside, and they are aligned; see the head of the file.
+        let words: &[AtomicU64] =
+            unsafe { std::slice::from_raw_parts(self.start().cast(), self.capacity / 8) };
+        words.get(at / 8..).unwrap_or_default()
     }
 
     /// Whether a given number of elements can begin at a place.
@@ -243,7 +292,7 @@ impl Cells {
 
     #[inline(always)]
     fn start(&self) -> *const u8 {
-        self.words.as_ptr().cast()
+        self.start.as_ptr()
     }
 
     /// The places of 32 lanes, if the bytes of an access are inside at each of them, and each is aligned to its size.
@@ -265,9 +314,8 @@ impl Cells {
 
     /// Zeros everything. Nobody else uses it meanwhile.
     pub fn clear(&mut self) {
-        for word in &mut self.words {
-            *word.get_mut() = 0;
-        }
+        // SAFETY: all bytes are inside, and nobody else uses them.
+        unsafe { self.start.as_ptr().write_bytes(0, self.capacity) };
     }
 
     /// Copies bytes out.
@@ -289,7 +337,7 @@ impl Cells {
             unsafe { Baseline::copy::<u64>(self.start().add(at), rows.as_mut_ptr().cast(), rows.len()) };
         }
         at += 8 * rows.len();
-        let from = self.words.iter().skip(at / 8);
+        let from = self.long_words(at);
         at += 8 * words.len();
         for (word, from) in words.iter_mut().zip(from) {
             *word = from.load(Ordering::Relaxed).to_le_bytes();
@@ -321,7 +369,7 @@ impl Cells {
             unsafe { Baseline::copy::<u64>(rows.as_ptr().cast(), to.add(at), rows.len()) };
         }
         at += 8 * rows.len();
-        let to = self.words.iter().skip(at / 8);
+        let to = self.long_words(at);
         for (word, to) in words.iter().zip(to) {
             to.store(u64::from_le_bytes(*word), Ordering::Relaxed);
         }

@@ -8,20 +8,21 @@ use super::global::MemoryError;
 use softwarp_image::Image;
 use softwarp_image::image::{BANK_BYTES, BANKS, Object};
 use softwarp_isa::StateSpace;
+use std::sync::Arc;
 
 /// The alignment of buffers.
 const ALIGNMENT: u64 = 256;
 
-/// Constant memory.
-#[derive(Debug)]
+/// Constant memory of a module. A clone has the same bytes, and the buffers of that moment.
+#[derive(Clone, Debug)]
 pub struct Constant {
     /// All banks.
-    pub cells: Cells,
+    pub cells: Arc<Cells>,
     banks: [Bank; BANKS],
 }
 
 /// What a bank is used for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Bank {
     /// Variables of the module: how many bytes there are.
     Variables(u64),
@@ -33,7 +34,7 @@ impl Constant {
     /// That of some modules.
     pub fn new(image: &Image) -> Result<Constant, MemoryError> {
         let bytes = BANK_BYTES * BANKS as u64;
-        let cells = Cells::new(bytes).ok_or(MemoryError::OutOfMemory { bytes })?;
+        let cells = Arc::new(Cells::new(bytes).ok_or(MemoryError::OutOfMemory { bytes })?);
         let named = |bank: usize| {
             let of_bank =
                 |object: &Object| object.space == StateSpace::Const && usize::from(object.bank) == bank;
@@ -85,6 +86,16 @@ impl Constant {
         }
     }
 
+    /// Copies bytes out.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
+        let bytes = into.len() as u64;
+        if !self.holds(address, bytes) {
+            return Err(MemoryError::OutOfBounds { address, bytes });
+        }
+        self.cells.read(address, into);
+        Ok(())
+    }
+
     /// Copies bytes into a buffer, or anything else that is there.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
         let count = bytes.len() as u64;
@@ -101,7 +112,7 @@ mod tests {
     use super::*;
 
     fn with(banks: [Bank; BANKS]) -> Constant {
-        Constant { cells: Cells::new(BANK_BYTES * BANKS as u64).expect("memory"), banks }
+        Constant { cells: Arc::new(Cells::new(BANK_BYTES * BANKS as u64).expect("memory")), banks }
     }
 
     #[test]

@@ -1,56 +1,83 @@
-//! Global memory: what the host allocates, the modules' variables, and what kernels allocate with `malloc`.
+//! Global memory of a device: what the host allocates or lends, the variables of loaded modules, and what kernels
+//! allocate with `malloc`.
 //!
-//! Allocations lie apart, so that an access past one of them falls between and is found. What was freed keeps its
-//! address for as long as there is room, so that a later access can be told from one that never was right.
+//! Allocations lie apart, so that an access past one of them falls between and is found. What was freed, or unloaded,
+//! keeps its address for as long as there is room, so that a later access can be told from one that never was right.
 
 use super::cell::Cells;
+use super::distance;
 use super::heap::Blocks;
+use super::host::{HostMemory, HostPlace};
 use crate::account::{Account, Charge, Refused};
 use softwarp_image::{Window, Windows};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Alignment of allocations, as the driver has it.
-const ALIGNMENT: u64 = 256;
+pub(super) const ALIGNMENT: u64 = 256;
+
+/// How many freed allocations are remembered. Of more, the older half is forgotten.
+const MOST_FREED: usize = 1 << 16;
 
 /// Something in global memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Allocation {
     /// Its first address.
     pub base: u64,
     /// Its bytes: exactly what was asked for.
     pub bytes: u64,
     /// What it holds; nothing once it was freed.
-    pub cells: Option<Cells>,
+    pub cells: Option<Arc<Cells>>,
     /// What it takes of the host's memory.
-    charge: Option<Charge>,
+    charge: Option<Arc<Charge>>,
     /// What it is for.
     pub kind: AllocationKind,
 }
 
+impl Allocation {
+    /// Whether it was freed, or its module unloaded.
+    pub fn is_freed(&self) -> bool {
+        self.cells.is_none() && !matches!(self.kind, AllocationKind::Multicast(_))
+    }
+}
+
 /// What an allocation is for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum AllocationKind {
-    /// The host asked for it.
+    /// The host asked for it, or lends it.
     Host,
-    /// The modules' variables.
-    Variables,
+    /// The variables of a module, in the order of its text.
+    Variables(Arc<[Variable]>),
     /// What `malloc` gives parts of.
-    Heap(Mutex<Blocks>),
+    Heap(Arc<Mutex<Blocks>>),
     /// Addresses that stand for several places each: where these begin. It has no contents of its own.
-    Multicast(Vec<u64>),
+    Multicast(Arc<[u64]>),
+}
+
+/// A variable of a module, in the module's allocation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: Box<str>,
+    /// Where it begins in the allocation.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
 }
 
 /// Why the host's request failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// There is no room for a given number of bytes.
+    #[error("no room for {bytes} bytes")]
     OutOfMemory {
         /// How many.
         bytes: u64,
     },
     /// The limit on host memory does not allow it.
+    #[error("no room for {0}")]
     Limit(Refused),
     /// An address that is not, or not wholly, in an allocation.
+    #[error("{bytes} bytes at 0x{address:x} are not in an allocation")]
     OutOfBounds {
         /// The address.
         address: u64,
@@ -58,26 +85,76 @@ pub enum MemoryError {
         bytes: u64,
     },
     /// The allocation was freed.
+    #[error("{}", freed(*.address, *.base, *.bytes))]
     Freed {
         /// The address.
         address: u64,
+        /// The first address of the allocation.
+        base: u64,
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// The address is of a variable whose module was unloaded.
+    #[error("0x{address:x} {}, which was unloaded", unloaded(.variable.as_deref()))]
+    Unloaded {
+        /// The address.
+        address: u64,
+        /// The variable that is nearest, if the module had one.
+        variable: Option<String>,
+    },
+    /// Memory of the host that is too small, or too large for an address space.
+    #[error("{bytes} bytes of host memory cannot be mapped: there must be at least {least}")]
+    HostSize {
+        /// Its bytes.
+        bytes: u64,
+        /// The fewest that can be.
+        least: u64,
+    },
+    /// Memory of the host that does not begin where it must.
+    #[error("host memory at 0x{address:x} cannot be mapped: it must begin at a multiple of {multiple}")]
+    HostAlignment {
+        /// Its address for the host.
+        address: u64,
+        /// What the address must be a multiple of.
+        multiple: u64,
+    },
+    /// Memory of the host cannot have its own address in the device, since something else has addresses there.
+    #[error("{bytes} bytes cannot be mapped at 0x{address:x}: some of the addresses are taken")]
+    AddressTaken {
+        /// The address.
+        address: u64,
+        /// How many bytes were wanted there.
+        bytes: u64,
+    },
+    /// An alignment that is not a power of two, or larger than the address space.
+    #[error("memory cannot be aligned to {alignment} bytes")]
+    BadAlignment {
+        /// What was asked for.
+        alignment: u64,
     },
     /// The address stands for several places.
+    #[error("0x{address:x} is a multicast address, and stands for several places")]
     Multicast {
         /// The address.
         address: u64,
     },
     /// An address that is not the first of an allocation.
+    #[error("0x{address:x} does not begin an allocation")]
     NotAllocated {
         /// The address.
         address: u64,
     },
+    /// The device has no first module, or it was unloaded.
+    #[error("the device's first module is not loaded")]
+    NoModule,
     /// There is no such variable.
+    #[error("there is no variable `{name}`")]
     NoVariable {
         /// Its name.
         name: String,
     },
     /// More bytes than a variable has.
+    #[error("`{name}` has {bytes} bytes, not {given}")]
     TooManyBytes {
         /// The variable.
         name: String,
@@ -88,116 +165,222 @@ pub enum MemoryError {
     },
 }
 
-impl std::fmt::Display for MemoryError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            MemoryError::OutOfMemory { bytes } => write!(f, "no room for {bytes} bytes"),
-            MemoryError::Limit(refused) => write!(f, "no room for {refused}"),
-            MemoryError::OutOfBounds { address, bytes } => {
-                write!(f, "{bytes} bytes at 0x{address:x} are not in an allocation")
-            }
-            MemoryError::Freed { address } => write!(f, "the memory at 0x{address:x} was freed"),
-            MemoryError::Multicast { address } => {
-                write!(f, "0x{address:x} is a multicast address, and stands for several places")
-            }
-            MemoryError::NotAllocated { address } => write!(f, "0x{address:x} does not begin an allocation"),
-            MemoryError::NoVariable { name } => write!(f, "there is no variable `{name}`"),
-            MemoryError::TooManyBytes { name, bytes, given } => {
-                write!(f, "`{name}` has {bytes} bytes, not {given}")
-            }
+fn freed(address: u64, base: u64, bytes: u64) -> String {
+    match address == base {
+        true => format!("the allocation of {bytes} bytes at 0x{base:x} was freed"),
+        false => {
+            format!("0x{address:x} is in the allocation of {bytes} bytes at 0x{base:x}, which was freed")
         }
     }
 }
 
-impl std::error::Error for MemoryError {}
+fn unloaded(variable: Option<&str>) -> String {
+    variable.map_or("is of a module".into(), |name| format!("is at or near `{name}` of a module"))
+}
 
-/// Global memory.
-#[derive(Debug)]
+/// Global memory. A clone is what is there at that moment: allocations and frees of one are not seen by the other, but
+/// the bytes are the same. So a launch works on a clone, and the host can allocate and free meanwhile.
+#[derive(Clone, Debug)]
 pub struct Global {
     /// By address.
-    allocations: Vec<Allocation>,
-    window: Window,
-    next: u64,
-    most_guard: u64,
+    allocations: Arc<Vec<Allocation>>,
+    /// How many of them were freed.
+    freed: usize,
+    /// Where allocations of the host go.
+    buffers: Region,
+    /// Where variables of modules go.
+    variables: Region,
+    /// Addresses that have other meanings: constants, parameters and functions; `.local` and `.shared`.
+    windows: [Window; 2],
     account: Account,
     /// Where the heap of `malloc` begins.
     heap: Option<u64>,
 }
 
-impl Global {
-    /// None but what the modules' variables take.
-    pub fn new(windows: &Windows, variables: u64, account: &Account) -> Result<Global, MemoryError> {
-        let charge = Some(account.charge(variables).map_err(MemoryError::Limit)?);
-        let cells = Some(Cells::new(variables).ok_or(MemoryError::OutOfMemory { bytes: variables })?);
-        let base = windows.globals.base;
-        let variables = Allocation { base, bytes: variables, cells, charge, kind: AllocationKind::Variables };
-        // Addresses of 32 bits are scarce.
-        let most_guard = if windows.heap.base < 1 << 32 { 1 << 12 } else { 1 << 30 };
-        let (window, account) = (windows.heap, account.clone());
-        Ok(Global {
-            allocations: vec![variables],
-            window,
-            next: window.base,
-            most_guard,
-            account,
-            heap: None,
-        })
+/// A part of the address space that allocations are put into, one behind another for as long as there is room.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    window: Window,
+    /// Everything from here on is free.
+    next: u64,
+    /// The fewest and the most bytes between an allocation and the next.
+    guards: [u64; 2],
+}
+
+impl Region {
+    fn new(window: Window, guards: [u64; 2]) -> Region {
+        Region { window, next: window.base, guards }
     }
 
     /// Bytes between an allocation and the next: in proportion, so that an index that is off by a row is found.
     fn guard(&self, bytes: u64) -> u64 {
-        bytes.clamp(1 << 12, self.most_guard)
+        bytes.clamp(self.guards[0], self.guards[1])
+    }
+
+    fn end(&self) -> u64 {
+        self.window.base + self.window.size
+    }
+}
+
+impl Global {
+    /// None yet.
+    pub fn new(windows: &Windows, account: &Account) -> Global {
+        // Addresses of 32 bits are scarce.
+        let narrow = windows.heap.base < 1 << 32;
+        let most = if narrow { 1 << 12 } else { 1 << 30 };
+        let least = if narrow { 1 << 12 } else { 1 << 20 };
+        let span = |first: Window, last: Window| Window {
+            base: first.base,
+            size: last.base + last.size - first.base,
+        };
+        Global {
+            allocations: Arc::default(),
+            freed: 0,
+            buffers: Region::new(windows.heap, [1 << 12, most]),
+            variables: Region::new(windows.globals, [least, most]),
+            windows: [span(windows.constant, windows.code), span(windows.local, windows.shared)],
+            account: account.clone(),
+            heap: None,
+        }
+    }
+
+    fn region(&mut self, kind: &AllocationKind) -> &mut Region {
+        match kind {
+            AllocationKind::Variables(_) => &mut self.variables,
+            _ => &mut self.buffers,
+        }
     }
 
     /// Where a given number of bytes can be.
-    fn place(&mut self, bytes: u64) -> Option<u64> {
-        let needed = bytes.checked_add(self.guard(bytes))?.checked_add(ALIGNMENT)?;
-        let end = self.window.base + self.window.size;
-        if end - self.next < needed {
-            self.allocations.retain(|allocation| {
-                allocation.cells.is_some() || matches!(allocation.kind, AllocationKind::Multicast(_))
-            });
-            let taken = self.allocations.iter().filter(|allocation| self.window.contains(allocation.base));
-            let mut free = self.window.base;
-            for allocation in taken {
-                if allocation.base.saturating_sub(free) >= needed {
-                    return Some(free);
-                }
-                let past = allocation.base + allocation.bytes + self.guard(allocation.bytes);
-                free = past.next_multiple_of(ALIGNMENT);
-            }
-            return (end.saturating_sub(free) >= needed).then_some(free);
+    fn place(&mut self, bytes: u64, alignment: u64, kind: &AllocationKind) -> Option<u64> {
+        let region = *self.region(kind);
+        let needed = bytes.checked_add(region.guard(bytes))?.checked_add(ALIGNMENT)?;
+        // Nothing lies behind the variables that could be taken for one of them.
+        let at_end = if let AllocationKind::Variables(_) = kind { bytes } else { needed };
+        let next = region.next.checked_next_multiple_of(alignment)?;
+        if region.end().checked_sub(next).is_some_and(|room| room >= at_end) {
+            return Some(next);
         }
-        Some(self.next)
+        self.forget_freed(0);
+        let mut free = region.window.base.checked_next_multiple_of(alignment)?;
+        for allocation in self.allocations.iter().filter(|it| region.window.contains(it.base)) {
+            if allocation.base.saturating_sub(free) >= needed {
+                return Some(free);
+            }
+            let past = allocation.base + allocation.bytes + region.guard(allocation.bytes);
+            free = past.checked_next_multiple_of(alignment)?.max(free);
+        }
+        (region.end().saturating_sub(free) >= at_end).then_some(free)
     }
 
-    fn add(&mut self, bytes: u64, kind: AllocationKind) -> Result<u64, MemoryError> {
+    /// Forgets all freed allocations but for a given number with the highest addresses.
+    fn forget_freed(&mut self, kept: usize) {
+        let mut forgotten = self.freed.saturating_sub(kept);
+        self.freed -= forgotten;
+        Arc::make_mut(&mut self.allocations).retain(|allocation| {
+            let forget = forgotten > 0 && allocation.is_freed();
+            forgotten -= usize::from(forget);
+            !forget
+        });
+    }
+
+    fn add(&mut self, bytes: u64, alignment: u64, kind: AllocationKind) -> Result<u64, MemoryError> {
         let full = MemoryError::OutOfMemory { bytes };
-        let base = self.place(bytes).ok_or(full.clone())?;
+        let base = self.place(bytes, alignment, &kind).ok_or(full.clone())?;
         let (cells, charge) = match kind {
             AllocationKind::Multicast(_) => (None, None),
             _ => {
                 // Whatever else an allocation takes.
-                let charge = self.account.charge(bytes.saturating_add(128)).map_err(MemoryError::Limit)?;
-                (Some(Cells::new(bytes).ok_or(full)?), Some(charge))
+                let more = if let AllocationKind::Variables(_) = kind { 0 } else { 128 };
+                let charge = self.account.charge(bytes.saturating_add(more)).map_err(MemoryError::Limit)?;
+                (Some(Arc::new(Cells::new(bytes).ok_or(full)?)), Some(Arc::new(charge)))
             }
         };
-        let past = (base + bytes + self.guard(bytes)).next_multiple_of(ALIGNMENT);
-        self.next = self.next.max(past.min(self.window.base + self.window.size));
-        let index = self.allocations.partition_point(|allocation| allocation.base < base);
-        self.allocations.insert(index, Allocation { base, bytes, cells, charge, kind });
+        self.advance(base, bytes, &kind);
+        self.insert(Allocation { base, bytes, cells, charge, kind });
         Ok(base)
+    }
+
+    /// A region has something at an address now.
+    fn advance(&mut self, base: u64, bytes: u64, kind: &AllocationKind) {
+        let region = self.region(kind);
+        let past = (base + bytes + region.guard(bytes)).next_multiple_of(ALIGNMENT);
+        region.next = region.next.max(past.min(region.end()));
+    }
+
+    fn insert(&mut self, allocation: Allocation) {
+        let index = self.allocations.partition_point(|it| it.base < allocation.base);
+        Arc::make_mut(&mut self.allocations).insert(index, allocation);
     }
 
     /// Takes memory for the host: zeros, at a multiple of 256.
     pub fn allocate(&mut self, bytes: u64) -> Result<u64, MemoryError> {
-        self.add(bytes, AllocationKind::Host)
+        self.add(bytes, ALIGNMENT, AllocationKind::Host)
+    }
+
+    /// The same, at a multiple of a power of two if that is more than 256.
+    pub fn allocate_aligned(&mut self, bytes: u64, alignment: u64) -> Result<u64, MemoryError> {
+        if !alignment.is_power_of_two() {
+            return Err(MemoryError::BadAlignment { alignment });
+        }
+        self.add(bytes, alignment.max(ALIGNMENT), AllocationKind::Host)
+    }
+
+    /// Takes memory for the variables of a module: zeros.
+    pub fn add_variables(&mut self, bytes: u64, variables: Arc<[Variable]>) -> Result<u64, MemoryError> {
+        self.add(bytes, ALIGNMENT, AllocationKind::Variables(variables))
+    }
+
+    /// The range of addresses that belong to the variables of a module and no other, if they begin at an address.
+    pub fn variables_window(&self, base: u64, bytes: u64) -> Window {
+        let size = bytes + self.variables.guard(bytes);
+        Window { base, size: size.min(self.variables.end().saturating_sub(base)) }
+    }
+
+    /// Makes memory of the host part of it: its address.
+    pub fn map_host(&mut self, memory: &HostMemory, place: HostPlace) -> Result<u64, MemoryError> {
+        let (cells, kind) = (memory.cells.clone(), AllocationKind::Host);
+        let bytes = cells.len();
+        let base = match place {
+            HostPlace::Anywhere => {
+                let base = self.place(bytes, ALIGNMENT, &kind).ok_or(MemoryError::OutOfMemory { bytes })?;
+                self.advance(base, bytes, &kind);
+                base
+            }
+            HostPlace::SameAddress => {
+                let address = cells.host_address();
+                if !self.is_free(address, bytes) {
+                    return Err(MemoryError::AddressTaken { address, bytes });
+                }
+                address
+            }
+        };
+        self.insert(Allocation { base, bytes, cells: Some(cells), charge: None, kind });
+        Ok(base)
+    }
+
+    /// Whether addresses mean nothing yet. What was freed there is forgotten.
+    fn is_free(&mut self, address: u64, bytes: u64) -> bool {
+        let Some(end) = address.checked_add(bytes.max(1)) else { return false };
+        let meets = |base: u64, bytes: u64| base < end && base.saturating_add(bytes.max(1)) > address;
+        let [low, high] = self.windows;
+        let windows = [self.buffers.window, self.variables.window, low, high];
+        if address == 0 || windows.iter().any(|window| meets(window.base, window.size)) {
+            return false;
+        }
+        let freed = self.allocations.iter().filter(|it| it.is_freed() && meets(it.base, it.bytes)).count();
+        if freed > 0 {
+            self.freed -= freed;
+            let meets = |it: &Allocation| meets(it.base, it.bytes);
+            Arc::make_mut(&mut self.allocations).retain(|it| !(it.is_freed() && meets(it)));
+        }
+        !self.allocations.iter().any(|it| meets(it.base, it.bytes))
     }
 
     /// Makes addresses that each stand for the same place in several pieces of memory, which begin there.
     pub fn add_multicast(&mut self, parts: &[u64], bytes: u64) -> Result<u64, MemoryError> {
         parts.iter().try_for_each(|&part| self.range(part, bytes).map(drop))?;
-        self.add(bytes, AllocationKind::Multicast(parts.to_vec()))
+        self.add(bytes, ALIGNMENT, AllocationKind::Multicast(parts.into()))
     }
 
     /// The addresses that a multicast address stands for, if it is one, with a given number of bytes from it on.
@@ -209,21 +392,39 @@ impl Global {
         inside.then(|| parts.iter().map(|part| part + offset).collect())
     }
 
-    /// Gives it back.
+    /// Gives back what the host allocated or mapped.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
         let index = self.allocations.binary_search_by_key(&address, |allocation| allocation.base);
         let index = index.map_err(|_| MemoryError::NotAllocated { address })?;
-        let allocation = &mut self.allocations[index];
-        match allocation.kind {
-            AllocationKind::Host => {}
+        match self.allocations[index].kind {
+            AllocationKind::Host => self.release(index),
             AllocationKind::Multicast(_) => {
-                self.allocations.remove(index);
-                return Ok(());
+                Arc::make_mut(&mut self.allocations).remove(index);
+                Ok(())
             }
-            _ => return Err(MemoryError::NotAllocated { address }),
+            _ => Err(MemoryError::NotAllocated { address }),
         }
-        allocation.charge = None;
-        allocation.cells.take().map(drop).ok_or(MemoryError::Freed { address })
+    }
+
+    /// Gives back the variables of a module that begin at an address.
+    pub fn remove_variables(&mut self, address: u64) -> Result<(), MemoryError> {
+        let begins = |it: &Allocation| it.base == address && matches!(it.kind, AllocationKind::Variables(_));
+        let index = self.allocations.iter().position(begins);
+        self.release(index.ok_or(MemoryError::NotAllocated { address })?)
+    }
+
+    /// Drops the contents of an allocation and remembers where it was.
+    fn release(&mut self, index: usize) -> Result<(), MemoryError> {
+        if self.allocations[index].is_freed() {
+            return Err(self.allocations[index].gone(self.allocations[index].base));
+        }
+        let allocation = &mut Arc::make_mut(&mut self.allocations)[index];
+        (allocation.cells, allocation.charge) = (None, None);
+        self.freed += 1;
+        if self.freed > MOST_FREED {
+            self.forget_freed(MOST_FREED / 2);
+        }
+        Ok(())
     }
 
     /// Makes room for `malloc`, of a given number of bytes and with gaps between blocks, if there is none yet: where it is.
@@ -231,7 +432,8 @@ impl Global {
         if let Some(base) = self.heap {
             return Ok(base);
         }
-        let base = self.add(bytes, AllocationKind::Heap(Mutex::new(Blocks::new(bytes, gap))))?;
+        let blocks = Arc::new(Mutex::new(Blocks::new(bytes, gap)));
+        let base = self.add(bytes, ALIGNMENT, AllocationKind::Heap(blocks))?;
         self.heap = Some(base);
         Ok(base)
     }
@@ -284,9 +486,28 @@ impl Global {
         if let AllocationKind::Multicast(_) = allocation.kind {
             return Err(MemoryError::Multicast { address });
         }
-        let cells = allocation.cells.as_ref().ok_or(MemoryError::Freed { address })?;
+        let cells = allocation.cells.as_ref().ok_or_else(|| allocation.gone(address))?;
         Ok((cells, offset))
     }
+}
+
+impl Allocation {
+    /// The error of an access to it after it was freed.
+    fn gone(&self, address: u64) -> MemoryError {
+        let offset = address - self.base;
+        match &self.kind {
+            AllocationKind::Variables(list) => {
+                let variable = nearest(list, offset).map(|variable| variable.name.to_string());
+                MemoryError::Unloaded { address, variable }
+            }
+            _ => MemoryError::Freed { address, base: self.base, bytes: self.bytes },
+        }
+    }
+}
+
+/// The variable that is nearest to an offset in a module's allocation; of several, the first in the text.
+pub(crate) fn nearest(variables: &[Variable], offset: u64) -> Option<&Variable> {
+    variables.iter().min_by_key(|variable| distance(offset, variable.offset, variable.bytes))
 }
 
 /// A lock that does not mind that another thread panicked: what it guards is whole between operations.
@@ -301,7 +522,7 @@ mod tests {
 
     #[test]
     fn allocations_are_aligned_apart_and_found_by_any_of_their_addresses() {
-        let mut global = Global::new(&Windows::WIDE, 100, &Account::new(1 << 40)).unwrap();
+        let mut global = Global::new(&Windows::WIDE, &Account::new(1 << 40));
         let a = global.allocate(1000).unwrap();
         let b = global.allocate(10).unwrap();
         assert!(a.is_multiple_of(256) && b.is_multiple_of(256) && b >= a + 1000 + 4096);
@@ -311,14 +532,19 @@ mod tests {
             Err(MemoryError::OutOfBounds { address: a + 999, bytes: 2 })
         );
         assert_eq!(global.free(a), Ok(()));
-        assert_eq!(global.free(a), Err(MemoryError::Freed { address: a }));
+        let freed = |address| MemoryError::Freed { address, base: a, bytes: 1000 };
+        assert_eq!(global.free(a), Err(freed(a)));
         assert_eq!(global.free(b + 1), Err(MemoryError::NotAllocated { address: b + 1 }));
-        assert_eq!(global.range(a, 1).map(drop), Err(MemoryError::Freed { address: a }));
+        assert_eq!(global.range(a + 7, 1).map(drop), Err(freed(a + 7)));
+        assert_eq!(
+            freed(a + 7).to_string(),
+            format!("0x{:x} is in the allocation of 1000 bytes at 0x{a:x}, which was freed", a + 7)
+        );
     }
 
     #[test]
     fn what_was_freed_is_used_again_when_there_is_no_other_room() {
-        let mut global = Global::new(&Windows::NARROW, 0, &Account::new(1 << 40)).unwrap();
+        let mut global = Global::new(&Windows::NARROW, &Account::new(1 << 40));
         for _ in 0..50 {
             let a = global.allocate(1 << 28).unwrap();
             let b = global.allocate(1 << 28).unwrap();
@@ -330,7 +556,7 @@ mod tests {
 
     #[test]
     fn malloc_gives_blocks_until_there_is_no_room_and_again_after_free() {
-        let mut global = Global::new(&Windows::WIDE, 0, &Account::new(1 << 40)).unwrap();
+        let mut global = Global::new(&Windows::WIDE, &Account::new(1 << 40));
         assert_eq!(global.take(8), 0, "no heap yet");
         global.prepare_heap(256, GAP).unwrap();
         let blocks: Vec<u64> = (0..5).map(|_| global.take(40)).collect();

@@ -8,15 +8,17 @@ pub mod cell;
 pub mod constant;
 pub mod global;
 pub mod heap;
+pub mod host;
 pub(crate) mod order;
 pub mod private;
+pub(crate) mod shared;
 pub(crate) mod wide;
 
-use crate::cluster::Shared;
 use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};
 use cell::Cells;
 use constant::Constant;
-use global::{Allocation, AllocationKind, Global, lock};
+use global::{Allocation, AllocationKind, Global, Variable, lock, nearest};
+use shared::Shared;
 use softwarp_image::{FunctionId, Image, Object, ObjectId, Windows};
 use softwarp_ir::Memory;
 use softwarp_ir::TAGGED;
@@ -96,7 +98,7 @@ impl<'a> Spaces<'a> {
                 let allocation = allocation?;
                 match allocation.kind {
                     AllocationKind::Heap(_) => None,
-                    _ => allocation.cells.as_ref().map(|cells| (cells, allocation.base)),
+                    _ => allocation.cells.as_ref().map(|cells| (&**cells, allocation.base)),
                 }
             }
             Memory::Shared | Memory::Cluster if self.is_own(address) => {
@@ -172,7 +174,11 @@ impl<'a> Spaces<'a> {
                     return Err(bad(Problem::Multicast, None));
                 }
                 let Some(cells) = &allocation.cells else {
-                    return Err(bad(Problem::Freed, self.nearest(memory, address)));
+                    let problem = match allocation.kind {
+                        AllocationKind::Variables(_) => Problem::Unloaded,
+                        _ => Problem::Freed,
+                    };
+                    return Err(bad(problem, self.nearest(memory, address)));
                 };
                 if let AllocationKind::Heap(blocks) = &allocation.kind {
                     let block = lock(blocks).before(offset);
@@ -185,7 +191,7 @@ impl<'a> Spaces<'a> {
                         _ => return Err(bad(Problem::OutOfBounds, self.nearest(memory, address))),
                     }
                 }
-                Ok((cells, offset))
+                Ok((&**cells, offset))
             }
             Memory::Constant | Memory::Kernel if usage != Use::Read => {
                 Err(bad(Problem::ReadOnly, self.nearest(memory, address)))
@@ -239,13 +245,7 @@ impl<'a> Spaces<'a> {
     /// What is nearest to an address.
     pub(crate) fn nearest(&self, memory: Memory, address: u64) -> Option<Nearest> {
         match memory {
-            Memory::Global => {
-                let found = self.nearest_allocation(address)?;
-                if self.windows.globals.contains(found.base) {
-                    return self.nearest_object(StateSpace::Global, address).or(Some(found));
-                }
-                Some(found)
-            }
+            Memory::Global => self.nearest_allocation(address),
             Memory::Constant => self.nearest_object(StateSpace::Const, address),
             Memory::Kernel => self.nearest_object(StateSpace::Param, address).or_else(|| {
                 let bytes = self.parameters.len();
@@ -298,6 +298,14 @@ impl<'a> Spaces<'a> {
                 let block = lock(blocks).before(address.saturating_sub(allocation.base));
                 let (start, bytes, live) = block.unwrap_or((0, allocation.bytes, true));
                 (What::Heap, allocation.base + start, bytes, !live)
+            }
+            AllocationKind::Variables(list) => {
+                let variable = nearest(list, address.saturating_sub(allocation.base));
+                let what = |variable: &Variable| What::Variable(variable.name.to_string());
+                let (base, bytes) = variable.map_or((allocation.base, allocation.bytes), |variable| {
+                    (allocation.base + variable.offset, variable.bytes)
+                });
+                (variable.map_or(What::Allocation, what), base, bytes, allocation.is_freed())
             }
             _ => (What::Allocation, allocation.base, allocation.bytes, allocation.cells.is_none()),
         };

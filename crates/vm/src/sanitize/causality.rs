@@ -1,4 +1,5 @@
-//! Causality order, as the launch runs (PTX ISA sections 8.8 and 8.9).
+//! Happens-before, lane by lane: the causality order of the PTX memory model (PTX ISA sections 8.8 and 8.9), computed
+//! with vector clocks ([`super::clock`]) while the launch runs.
 //!
 //! Each lane has a [`Knowledge`] of what is ordered before what it does next. It grows by what synchronizes:
 //!

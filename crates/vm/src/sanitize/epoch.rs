@@ -1,4 +1,5 @@
-//! An access as shadow memory remembers it: who, when, which operation, and how.
+//! Epochs of FastTrack: an access as shadow memory records it, with the warp and its clock, the operation, and how it
+//! accessed memory. An epoch is compared with a vector clock in constant time.
 
 use super::Agent;
 use crate::fault::Use;

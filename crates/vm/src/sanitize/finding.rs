@@ -1,4 +1,4 @@
-//! What the sanitizers find, as data.
+//! Findings of the sanitizers, as data: the kind, both places of a conflict, the memory, and how often.
 
 use super::{ARRAYS, Agent};
 use crate::fault::{Nearest, Place, Relative, Use, space_name};

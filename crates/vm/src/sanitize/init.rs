@@ -1,16 +1,22 @@
-//! Which bytes of memory somebody has written.
+//! Shadow bits for initialised memory: which bytes have been written, one bit for each byte.
+//!
+//! Only allocations that the host made uninitialised have bits in global memory; everything else counts as written. A
+//! launch that is not sanitized may write anything, so after it all global memory counts as written.
 
 use crate::account::{Account, Charge};
 use crate::memory::cell::{Cells, Unit};
 use crate::memory::global::MemoryError;
 use softwarp_units::lanes::{LANES, lanes};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// A bit for each byte of a memory: it was written.
 #[derive(Debug)]
 pub(crate) struct Written {
     bits: Cells,
     bytes: u64,
+    /// Of the bits, where these are not charged together with others.
+    _charge: Option<Charge>,
 }
 
 impl Written {
@@ -21,7 +27,7 @@ impl Written {
 
     /// Nothing is; `None` if the host has no memory for it.
     pub(crate) fn nothing(bytes: u64) -> Option<Written> {
-        Some(Written { bits: Cells::new(Written::size(bytes))?, bytes })
+        Some(Written { bits: Cells::new(Written::size(bytes))?, bytes, _charge: None })
     }
 
     /// Calls a function for the words of bits that a range has bits in, with a mask of these.
@@ -65,12 +71,10 @@ pub(super) enum Part<'a> {
 }
 
 /// Allocations of global memory that began without contents, by their first address. What is not here counts as
-/// written.
-#[derive(Debug, Default)]
+/// written. A clone has the allocations of that moment, and the same bits.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Unwritten {
-    allocations: BTreeMap<u64, Written>,
-    /// Of the bits.
-    charges: BTreeMap<u64, Charge>,
+    allocations: BTreeMap<u64, Arc<Written>>,
 }
 
 impl Unwritten {
@@ -78,8 +82,7 @@ impl Unwritten {
     pub(crate) fn add(&mut self, account: &Account, base: u64, bytes: u64) -> Result<(), MemoryError> {
         let charge = account.charge(Written::size(bytes)).map_err(MemoryError::Limit)?;
         let written = Written::nothing(bytes).ok_or(MemoryError::OutOfMemory { bytes })?;
-        self.allocations.insert(base, written);
-        self.charges.insert(base, charge);
+        self.allocations.insert(base, Arc::new(Written { _charge: Some(charge), ..written }));
         Ok(())
     }
 
@@ -94,13 +97,11 @@ impl Unwritten {
 
     pub(crate) fn remove(&mut self, base: u64) {
         self.allocations.remove(&base);
-        self.charges.remove(&base);
     }
 
     /// Everything counts as written from now on.
     pub(crate) fn clear(&mut self) {
         self.allocations.clear();
-        self.charges.clear();
     }
 
     fn find(&self, address: u64) -> Option<(&Written, u64)> {

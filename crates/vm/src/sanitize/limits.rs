@@ -1,4 +1,4 @@
-//! Limits of the sanitizers themselves, which a launch may reach: what is beyond them is not looked at.
+//! Limits of the sanitizers: how much a launch did that was not analysed, because a limit was reached.
 
 /// What the sanitizers did not look at in a launch, since they had reached a limit of their own: a mistake there is not
 /// found.

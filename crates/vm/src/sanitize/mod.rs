@@ -1,11 +1,19 @@
-//! Looks for what does not stop a launch and is wrong all the same: reads of memory that nobody has written, races,
-//! and barriers that not everyone comes to.
+//! Dynamic analyses of a launch, for mistakes that are no faults. A sanitized launch runs on one thread of the host.
+//!
+//! | analysis | what it finds | algorithm | files |
+//! |---|---|---|---|
+//! | `race` | data races | happens-before with vector clocks; FastTrack epochs in shadow memory | `causality`, `clock`, `channel`, `race`, `epoch` |
+//! | `init` | reads of memory and uses of registers that were never written | a shadow bit for each byte, and for each lane of a register | `init`, `defined` |
+//! | `sync` | barriers and collective instructions that not all threads execute | counts of arrivals; hashes of sequences | `sync`, `state/collective` |
+//! | `bounds` | accesses outside variables | red zones, quarantine and tags | `bounds` |
+//! | `leak` | blocks of `malloc` that are never freed | a table of blocks | `state/heap` |
 //!
 //! [`crate::device::Launch::sanitize`] says what to look for; [`crate::device::Report::findings`] is what was found,
 //! and [`crate::device::Device::findings`] has it also where the launch was stopped. A launch that is looked at runs
 //! on one thread of the host, in the loop that also traces: others pay nothing.
 //!
-//! What is reported is certain. Where the order of two accesses cannot be told, they count as ordered.
+//! There are no false positives by design: where the order of two accesses is unknown, they count as ordered. Only the
+//! order of execution that ran is analysed, and memory beyond the limits ([`NotLookedAt`]) is not.
 
 pub(crate) mod bounds;
 mod causality;

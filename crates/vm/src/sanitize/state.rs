@@ -1,4 +1,4 @@
-//! A launch that is looked at: what is known of its memory, and what was found.
+//! The state of the sanitizers in one launch: shadow memory of each space, the clocks of its threads, and the findings.
 
 mod asynchronous;
 mod bounds;
@@ -17,7 +17,7 @@ use super::sync::{Arrivals, Coming, Verdict};
 use super::{ARRAYS, Finding, FindingKind, NotLookedAt, Sanitize, Site};
 use crate::decode::Program;
 use crate::fault::{Fault, FaultKind, Place, Use};
-use crate::grid::Launch;
+use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
 use softwarp_ir::{AtomicOp, Memory, Order};
 use softwarp_units::lanes::{ALL, LANES, lanes};
@@ -210,7 +210,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// A CTA begins, with these lanes in its warps.
-    pub(crate) fn start(&self, launch: &Launch<'_>, cta: [u32; 3], warps: Vec<u32>) {
+    pub(crate) fn start(&self, launch: &LaunchInfo<'_>, cta: [u32; 3], warps: Vec<u32>) {
         let linear = launch.linear(cta) as u32;
         let mut state = lock(&self.state);
         if self.wants.race {
@@ -231,7 +231,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// A CTA has ended.
-    pub(crate) fn end(&self, launch: &Launch<'_>, cta: [u32; 3]) {
+    pub(crate) fn end(&self, launch: &LaunchInfo<'_>, cta: [u32; 3]) {
         let mut state = lock(&self.state);
         let linear = launch.linear(cta) as u32;
         let ended = state.ctas.remove(&linear);
@@ -257,7 +257,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Where a thread executed an operation.
-    fn site(&self, launch: &Launch<'_>, op: u32, cta: [u32; 3], thread: u32, lanes: u32) -> Site {
+    fn site(&self, launch: &LaunchInfo<'_>, op: u32, cta: [u32; 3], thread: u32, lanes: u32) -> Site {
         let index = self.bases.partition_point(|&base| base <= op).saturating_sub(1);
         let code = &launch.program.codes[index];
         let pc = op - self.bases[index];
@@ -276,7 +276,7 @@ impl<'a> Sanitizer<'a> {
         Site { place, location: code.location(pc) }
     }
 
-    fn site_of(&self, launch: &Launch<'_>, actor: &Actor, lane: usize) -> Site {
+    fn site_of(&self, launch: &LaunchInfo<'_>, actor: &Actor, lane: usize) -> Site {
         let thread = actor.warp * LANES as u32 + lane as u32;
         self.site(launch, self.op(actor), actor.cta, thread, actor.lanes)
     }
@@ -330,7 +330,7 @@ impl<'a> Sanitizer<'a> {
     fn uninitialised(
         &self,
         state: &mut State,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         touches: &Touches<'_>,
     ) -> u32 {
@@ -371,7 +371,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Lanes leave a call, whose variables were in this range.
-    pub(crate) fn left(&self, launch: &Launch<'_>, actor: &Actor, from: u64, to: u64) {
+    pub(crate) fn left(&self, launch: &LaunchInfo<'_>, actor: &Actor, from: u64, to: u64) {
         let mut state = lock(&self.state);
         let cta = state.ctas.get_mut(&(launch.linear(actor.cta) as u32));
         if let Some(stack) = cta.and_then(|cta| cta.stacks.get_mut(actor.warp as usize)) {
@@ -380,7 +380,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Lanes exit.
-    pub(crate) fn exited(&self, launch: &Launch<'_>, actor: &Actor) {
+    pub(crate) fn exited(&self, launch: &LaunchInfo<'_>, actor: &Actor) {
         let op = self.op(actor);
         let mut state = lock(&self.state);
         let linear = launch.linear(actor.cta) as u32;
@@ -393,7 +393,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Lanes execute an operation among lanes, and name these.
-    pub(crate) fn exchanged(&self, launch: &Launch<'_>, actor: &Actor, named: u32) {
+    pub(crate) fn exchanged(&self, launch: &LaunchInfo<'_>, actor: &Actor, named: u32) {
         let outside = actor.lanes & !named;
         if self.wants.sync && outside != 0 {
             let mut state = lock(&self.state);
@@ -406,7 +406,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// An operation among lanes goes on without some that it names.
-    pub(crate) fn gave_up(&self, launch: &Launch<'_>, actor: &Actor, named: u32) {
+    pub(crate) fn gave_up(&self, launch: &LaunchInfo<'_>, actor: &Actor, named: u32) {
         if !self.wants.sync {
             return;
         }
@@ -417,7 +417,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Lanes come to a barrier.
-    pub(crate) fn arrived(&self, launch: &Launch<'_>, actor: &Actor, coming: &Coming) {
+    pub(crate) fn arrived(&self, launch: &LaunchInfo<'_>, actor: &Actor, coming: &Coming) {
         let op = self.op(actor);
         let mut state = lock(&self.state);
         let linear = launch.linear(actor.cta) as u32;
@@ -434,14 +434,14 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// All threads of a barrier have arrived and none waits: it begins anew.
-    pub(crate) fn renewed(&self, launch: &Launch<'_>, place: [u32; 3], barrier: u32) {
+    pub(crate) fn renewed(&self, launch: &LaunchInfo<'_>, place: [u32; 3], barrier: u32) {
         if let Some(cta) = lock(&self.state).ctas.get_mut(&(launch.linear(place) as u32)) {
             cta.arrivals.renewed(barrier);
         }
     }
 
     /// A barrier lets lanes go.
-    pub(crate) fn released(&self, launch: &Launch<'_>, place: [u32; 3], barrier: u32, waiting: &[u32]) {
+    pub(crate) fn released(&self, launch: &LaunchInfo<'_>, place: [u32; 3], barrier: u32, waiting: &[u32]) {
         let mut state = lock(&self.state);
         let linear = launch.linear(place) as u32;
         if self.wants.race
@@ -458,7 +458,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Reports what is wrong with barriers.
-    fn verdicts(&self, state: &mut State, launch: &Launch<'_>, place: [u32; 3], verdicts: &[Verdict]) {
+    fn verdicts(&self, state: &mut State, launch: &LaunchInfo<'_>, place: [u32; 3], verdicts: &[Verdict]) {
         for verdict in verdicts {
             let (op, thread, lanes) = verdict.at;
             let at = self.site(launch, op, place, thread, lanes);

@@ -1,4 +1,4 @@
-//! Who comes to a barrier, and who should have (PTX ISA section 9.7.13.1).
+//! Barriers of CTAs: which threads arrive, and which should have (PTX ISA section 9.7.13.1).
 //!
 //! A barrier is judged when it lets its lanes go, so that the order in which lanes come does not matter; but a warp that
 //! comes again meanwhile, or with another count than others, is found when it comes. When the CTA ends, those barriers

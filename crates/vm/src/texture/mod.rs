@@ -4,7 +4,7 @@
 //! [`mod@format`] says what texels are made of and [`mod@array`] how they lie; [`sampler`] turns coordinates into texels and
 //! weights, [`cube`] directions into faces, [`level`] gradients into levels; [`filter`] has the sums, as an H200 rounds
 //! them; [`sample`] is a whole lookup, and [`fast`] the common ones for a warp; [`surface`] has the places of surfaces
-//! and formatted stores, [`query`] what can be asked. [`bind`] is the host's side.
+//! and formatted stores, [`query`] what can be asked. [`bind`] has the opaque variables of modules.
 
 pub mod array;
 pub mod bind;
@@ -129,24 +129,58 @@ pub struct Variable {
     pub members: Vec<(Member, u32)>,
 }
 
-/// Everything that handles can stand for: of variables, their addresses; of objects, numbers that no address is.
-#[derive(Debug, Default)]
-pub struct Textures {
+/// Handles of texture, surface and sampler objects count from here: no address of any state space is as high, and none
+/// of a host is seen.
+pub(crate) const OBJECTS: u64 = 0x7e00_0000_0000_0000;
+
+/// What is bound to the opaque variables of a module, by their addresses.
+#[derive(Clone, Debug, Default)]
+pub struct References {
     pub(crate) bound: HashMap<u64, Bound>,
-    pub(crate) variables: HashMap<u64, Variable>,
-    pub(crate) objects: u64,
+    pub(crate) variables: Arc<HashMap<u64, Variable>>,
+}
+
+/// Texture, surface and sampler objects of a device, by their handles.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    bound: HashMap<u64, Bound>,
+    made: u64,
+}
+
+impl Objects {
+    /// Makes an object: its handle.
+    pub(crate) fn make(&mut self, bound: Bound) -> u64 {
+        self.made += 1;
+        let handle = OBJECTS + self.made;
+        self.bound.insert(handle, bound);
+        handle
+    }
+
+    /// Forgets an object; whether there was one.
+    pub(crate) fn destroy(&mut self, handle: u64) -> bool {
+        self.bound.remove(&handle).is_some()
+    }
+}
+
+/// Everything that handles can stand for in a launch: references of its module, and objects of the device. A clone is
+/// what there is at that moment.
+#[derive(Clone, Debug, Default)]
+pub struct Textures {
+    pub(crate) references: Arc<References>,
+    pub(crate) objects: Arc<Objects>,
 }
 
 impl Textures {
     /// What a handle stands for.
     #[inline]
     pub fn find(&self, handle: u64) -> Option<&Bound> {
-        self.bound.get(&handle)
+        let bound = if handle >= OBJECTS { &self.objects.bound } else { &self.references.bound };
+        bound.get(&handle)
     }
 
     /// The opaque variable at an address.
     pub fn variable(&self, handle: u64) -> Option<&Variable> {
-        self.variables.get(&handle)
+        self.references.variables.get(&handle)
     }
 }
 

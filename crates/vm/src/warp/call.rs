@@ -112,7 +112,7 @@ impl Warp {
     }
 
     /// The lanes of an indirect call that pass its guard and call something else.
-    fn others(&self, split: &Split, taking: u32, launch: &crate::grid::Launch<'_>) -> u32 {
+    fn others(&self, split: &Split, taking: u32, launch: &crate::context::Launch<'_>) -> u32 {
         let activation = &self.calls[split.call as usize];
         match launch.program.codes[activation.code as usize].ops.get(split.pc as usize) {
             Some(Op::Other(guard, _)) => guard.lanes(&activation.frame, split.mask) & !taking,

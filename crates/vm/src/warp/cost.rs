@@ -5,7 +5,7 @@
 //! - **Cost** ends a slice. A unit is about the host work of one plain instruction of a warp (10 to 300 ns; some
 //!   conversions take 6 µs). The fast loop pays for the instructions of a basic block when the block ends with a jump
 //!   or a pause; everything else pays by itself. Limits of time and requests to stop are looked at between slices, in
-//!   the midst of a slice of the fast loop after each [`LOOK`](crate::stats::LOOK), and by cost within a long
+//!   the midst of a slice of the fast loop after each [`LOOK`](crate::meter::LOOK), and by cost within a long
 //!   instruction.
 //! - **Steps** are what `most_instructions` limits: instructions of warps, and one more for each unit of *work* that
 //!   an instruction does beyond a fixed amount (`Watch::work`). `docs/running.md` has the table.

@@ -8,35 +8,6 @@ use softwarp_ir::group::{GroupOp, Queue};
 /// Warps that multiply together.
 const WARPGROUP: usize = 4;
 
-/// Groups that a wait can leave pending.
-const GROUPS: usize = 8;
-
-/// What a warp has issued of products.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Products {
-    issued: u32,
-    /// How many were issued when the last groups were committed, the last one first.
-    groups: [u32; GROUPS],
-}
-
-impl Products {
-    /// One is issued.
-    pub(crate) fn issue(&mut self) {
-        self.issued = self.issued.wrapping_add(1);
-    }
-
-    fn commit(&mut self) {
-        self.groups.rotate_right(1);
-        self.groups[0] = self.issued;
-    }
-
-    /// Whether it has issued what is in another's groups but the last few.
-    fn has(&self, other: &Products, pending: u32) -> bool {
-        let Some(&needed) = other.groups.get(pending as usize) else { return true };
-        self.issued.wrapping_sub(needed) <= u32::MAX / 2
-    }
-}
-
 impl Warp {
     pub(super) fn group(&mut self, env: &mut Env<'_>, op: GroupOp) -> Flow {
         let own = self.index as usize;

@@ -9,7 +9,7 @@ use crate::decode::plan::Entry;
 use crate::fast::At;
 use crate::memory::Spaces;
 use crate::memory::cell::Piece;
-use crate::stats::Watch;
+use crate::meter::Watch;
 use softwarp_ir::matrix::MatrixOp;
 use softwarp_ir::{NONE, Op, Step, WarpOp};
 use softwarp_units::lanes::{ALL, Frame, LANES};

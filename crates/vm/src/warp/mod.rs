@@ -32,23 +32,21 @@ mod special;
 mod surface;
 mod texture;
 
-pub(crate) use group::Products;
 pub(crate) use run::Progress;
 
 use crate::account::Charge;
-use crate::cluster::Barrier;
-use crate::cta::Barriers;
+use crate::barrier::{Barriers, ClusterBarrier};
+use crate::context::Launch;
 use crate::decode::Code;
 use crate::fast::{HINTS, PIECES};
 use crate::fault::{Fault, FaultKind, Place, Trouble};
-use crate::grid::Launch;
 use crate::memory::Spaces;
 use crate::memory::cell::{Piece, Unit};
 use crate::memory::private::Private;
+use crate::meter::Watch;
 use crate::sanitize::Sanitizer;
 use crate::sanitize::defined::Shadow;
 use crate::schedule::Random;
-use crate::stats::Watch;
 use softwarp_ir::start::Given;
 use softwarp_ir::{Op, Step, WarpOpKind};
 use softwarp_units::lanes::{Frame, LANES, Row};
@@ -66,7 +64,7 @@ pub(crate) struct Env<'a> {
     /// `%cluster_ctarank`
     pub(crate) rank: u32,
     pub(crate) barriers: &'a mut Barriers,
-    pub(crate) cluster: &'a mut Barrier,
+    pub(crate) cluster: &'a mut ClusterBarrier,
     pub(crate) hints: &'a mut [u32; HINTS],
     pub(crate) pieces: [Piece<'a>; PIECES],
     pub(crate) watch: &'a mut Watch,
@@ -519,7 +517,7 @@ impl Warp {
     }
 
     /// Lets the lanes go that wait at a barrier, with the result of its reduction, if it has one.
-    pub(crate) fn release(&mut self, launch: &Launch<'_>, number: u32, result: crate::cta::Reduced) {
+    pub(crate) fn release(&mut self, launch: &Launch<'_>, number: u32, result: crate::barrier::Reduced) {
         use softwarp_ir::BarrierOp;
         for split in self.splits.iter_mut().filter(|split| split.state == State::Barrier(number)) {
             let activation = &mut self.calls[split.call as usize];

@@ -2,11 +2,11 @@
 
 use super::access::{Group, addresses, grouped};
 use super::{Env, Split, Warp};
+use crate::context::Launch;
 use crate::fault::{Nearest, Relative, Use, What};
-use crate::grid::Launch;
+use crate::meter::Seen;
 use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Span, Tolerant, Touches};
-use crate::stats::Seen;
 use softwarp_ir::cluster::ClusterOp;
 use softwarp_ir::group::GroupOp;
 use softwarp_ir::matrix::MatrixOp;

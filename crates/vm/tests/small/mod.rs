@@ -78,6 +78,7 @@ pub fn bad(fault: &Fault) -> &BadAccess {
 /// The text of the instruction at a fault.
 pub fn text(device: &Device, fault: &Fault) -> String {
     let place = fault.place.as_ref().expect("a place");
-    let source = &device.modules()[place.unit as usize].source;
+    let module = device.module(Default::default()).expect("loaded");
+    let source = &module.units[place.unit as usize].source;
     source[place.span.start as usize..place.span.end as usize].to_owned()
 }

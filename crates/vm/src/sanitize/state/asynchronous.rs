@@ -1,7 +1,7 @@
-//! What is asynchronous in a launch that is looked at: agents, groups, mbarriers, and registers of products.
+//! Asynchronous operations of a sanitized launch: their agents, groups and mbarriers, and registers of products.
 
 use super::{Actor, Sanitizer};
-use crate::grid::Launch;
+use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
 use crate::sanitize::Agent;
 use crate::sanitize::clock::Plane;
@@ -14,7 +14,7 @@ use softwarp_units::lanes::LANES;
 
 impl Sanitizer<'_> {
     /// A warp gives something to an agent, which then touches memory.
-    pub(crate) fn issue(&self, launch: &Launch<'_>, actor: &Actor, agent: Agent) {
+    pub(crate) fn issue(&self, launch: &LaunchInfo<'_>, actor: &Actor, agent: Agent) {
         let mut state = lock(&self.state);
         if let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) {
             state.causality.issue(number, actor.warp as usize, agent);
@@ -22,7 +22,7 @@ impl Sanitizer<'_> {
     }
 
     /// Groups, and fences for what is asynchronous.
-    pub(crate) fn group(&self, launch: &Launch<'_>, actor: &Actor, op: GroupOp) {
+    pub(crate) fn group(&self, launch: &LaunchInfo<'_>, actor: &Actor, op: GroupOp) {
         let mut state = lock(&self.state);
         let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) else { return };
         let (causality, warp, lanes) = (&mut state.causality, actor.warp as usize, actor.lanes);
@@ -44,7 +44,7 @@ impl Sanitizer<'_> {
     }
 
     /// Registers are about to be used, in a function where products use them meanwhile.
-    pub(crate) fn registers(&self, launch: &Launch<'_>, actor: &Actor, op: &Op, named: &Named) {
+    pub(crate) fn registers(&self, launch: &LaunchInfo<'_>, actor: &Actor, op: &Op, named: &Named) {
         let mut state = lock(&self.state);
         let cta = state.ctas.get_mut(&(launch.linear(actor.cta) as u32));
         let Some(registers) = cta.and_then(|cta| cta.registers.get_mut(actor.warp as usize)) else { return };

@@ -1,7 +1,7 @@
 //! Reports accesses outside variables.
 
 use super::{Actor, Sanitizer};
-use crate::grid::Launch;
+use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
 use crate::sanitize::bounds::Bounds;
 use crate::sanitize::{Finding, FindingKind, Touched};
@@ -18,7 +18,7 @@ impl Sanitizer<'_> {
     /// Lanes are about to use memory that they must not.
     pub(crate) fn out_of_bounds(
         &self,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         kind: FindingKind,
         touched: Touched,

@@ -9,7 +9,7 @@
 //! order. Only a number of them and a hash of their sequence are kept for each warp.
 
 use super::{Actor, Sanitizer};
-use crate::grid::Launch;
+use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
 use crate::sanitize::{Finding, FindingKind};
 use softwarp_units::lanes::LANES;
@@ -50,21 +50,21 @@ enum Number {
 
 impl Sanitizer<'_> {
     /// Reports something about an instruction that lanes execute.
-    fn about(&self, launch: &Launch<'_>, actor: &Actor, number: Number, kind: FindingKind) {
+    fn about(&self, launch: &LaunchInfo<'_>, actor: &Actor, number: Number, kind: FindingKind) {
         let at = self.site_of(launch, actor, actor.lanes.trailing_zeros() as usize % LANES);
         let finding = Finding { kind, kernel: launch.name.into(), at, other: None, touched: None, count: 1 };
         lock(&self.state).report((number as u8, self.op(actor), u32::MAX, 0), finding);
     }
 
     /// Lanes execute an operation among lanes that names some which have exited.
-    pub(crate) fn names_exited(&self, launch: &Launch<'_>, actor: &Actor, named: u32, exited: u32) {
+    pub(crate) fn names_exited(&self, launch: &LaunchInfo<'_>, actor: &Actor, named: u32, exited: u32) {
         if self.wants.sync {
             self.about(launch, actor, Number::ExitedLanes, FindingKind::ExitedLanes { named, exited });
         }
     }
 
     /// Lanes execute an instruction for whole warps.
-    pub(crate) fn whole_warp(&self, launch: &Launch<'_>, actor: &Actor) {
+    pub(crate) fn whole_warp(&self, launch: &LaunchInfo<'_>, actor: &Actor) {
         if self.wants.sync && actor.lanes != u32::MAX {
             let kind = FindingKind::PartialWarp { came: actor.lanes };
             self.about(launch, actor, Number::PartialWarp, kind);
@@ -72,7 +72,7 @@ impl Sanitizer<'_> {
     }
 
     /// Lanes execute an instruction for whole warpgroups.
-    pub(crate) fn whole_group(&self, launch: &Launch<'_>, actor: &Actor) {
+    pub(crate) fn whole_group(&self, launch: &LaunchInfo<'_>, actor: &Actor) {
         if !self.wants.sync {
             return;
         }
@@ -93,7 +93,7 @@ impl Sanitizer<'_> {
     }
 
     /// A CTA has ended: whether the warps of each group have executed the same.
-    pub(super) fn compare_groups(&self, launch: &Launch<'_>, cta: [u32; 3], sequences: &[Sequence]) {
+    pub(super) fn compare_groups(&self, launch: &LaunchInfo<'_>, cta: [u32; 3], sequences: &[Sequence]) {
         for (first, group) in sequences.chunks(WARPGROUP as usize).enumerate() {
             let Some(most) = group.iter().max_by_key(|it| it.count) else { continue };
             let Some((op, lanes)) = most.last else { continue };
@@ -117,7 +117,7 @@ impl Sanitizer<'_> {
     /// Lanes come to a barrier, and each says which one it is, and of how many threads.
     pub(crate) fn barrier_operands(
         &self,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         numbers: &[u32; LANES],
         counts: Option<&[u32; LANES]>,

@@ -4,7 +4,7 @@
 //! [`crate::device::Device::leaks`] says, when the program has ended, which of them are still there.
 
 use super::{Actor, Sanitizer};
-use crate::grid::Launch;
+use crate::launch_info::LaunchInfo;
 use crate::memory::global::{Global, lock};
 use crate::sanitize::{Finding, FindingKind};
 use softwarp_units::lanes::LANES;
@@ -49,7 +49,7 @@ impl Sanitizer<'_> {
     }
 
     /// The launch has ended: what it took and did not give back, by the calls that gave it.
-    pub(crate) fn given(&self, launch: &Launch<'_>) -> Vec<Given> {
+    pub(crate) fn given(&self, launch: &LaunchInfo<'_>) -> Vec<Given> {
         let mut calls: BTreeMap<u32, (Taken, Vec<(u64, u64)>)> = BTreeMap::new();
         for (&address, taken) in &lock(&self.state).blocks {
             let (_, blocks) = calls.entry(taken.op).or_insert_with(|| (*taken, Vec::new()));

@@ -1,8 +1,8 @@
-//! Accesses to memory in a launch that is looked at, and what orders them.
+//! Accesses to memory of a sanitized launch, and the synchronization that orders them.
 
 use super::{Actor, Kind, Sanitizer, State, Tolerant, Touch, Touches};
 use crate::fault::{Nearest, Use};
-use crate::grid::Launch;
+use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
 use crate::sanitize::Agent;
 use crate::sanitize::causality::{Location, Strong};
@@ -32,7 +32,7 @@ struct Spot {
 
 impl Sanitizer<'_> {
     /// Lanes arrive at the cluster's barrier, in this phase of it.
-    pub(crate) fn cluster_arrived(&self, launch: &Launch<'_>, actor: &Actor, relaxed: bool, phase: u32) {
+    pub(crate) fn cluster_arrived(&self, launch: &LaunchInfo<'_>, actor: &Actor, relaxed: bool, phase: u32) {
         let mut state = lock(&self.state);
         if let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) {
             state.causality.arrive_cluster(number, actor.warp as usize, actor.lanes, relaxed, phase);
@@ -42,7 +42,7 @@ impl Sanitizer<'_> {
     /// The cluster's barrier lets lanes of a warp go: this phase of it is complete.
     pub(crate) fn cluster_passed(
         &self,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         cta: [u32; 3],
         (warp, lanes): (u32, u32),
         phase: u32,
@@ -54,7 +54,7 @@ impl Sanitizer<'_> {
     }
 
     /// Lanes have come to `bar.warp.sync` together.
-    pub(crate) fn synced(&self, launch: &Launch<'_>, cta: [u32; 3], warp: u32, lanes: u32) {
+    pub(crate) fn synced(&self, launch: &LaunchInfo<'_>, cta: [u32; 3], warp: u32, lanes: u32) {
         let mut state = lock(&self.state);
         if let Some(number) = state.causality.number(launch.linear(cta) as u32) {
             state.causality.sync_lanes(number, warp as usize, lanes);
@@ -62,7 +62,7 @@ impl Sanitizer<'_> {
     }
 
     /// A fence.
-    pub(crate) fn fence(&self, launch: &Launch<'_>, actor: &Actor, fence: Fence) {
+    pub(crate) fn fence(&self, launch: &LaunchInfo<'_>, actor: &Actor, fence: Fence) {
         let mut state = lock(&self.state);
         if let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) {
             state.causality.fence(number, actor.warp as usize, actor.lanes, fence);
@@ -72,7 +72,7 @@ impl Sanitizer<'_> {
     /// The same access of several lanes. What the memory is called is asked for only when something is found.
     pub(crate) fn touches(
         &self,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         touches: &Touches<'_>,
         named: &dyn Fn(usize) -> Option<Nearest>,
@@ -193,7 +193,7 @@ impl Sanitizer<'_> {
     /// An access of one lane, or of an agent for it.
     pub(crate) fn touch(
         &self,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         touch: &Touch<'_>,
         named: &dyn Fn() -> Option<Nearest>,
@@ -253,7 +253,7 @@ impl Sanitizer<'_> {
     fn place(
         &self,
         state: &mut State,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         (space, cta, address): (Memory, [u32; 3], u64),
     ) -> Option<(u32, Location)> {
@@ -268,7 +268,7 @@ impl Sanitizer<'_> {
     /// Something happens at an mbarrier of a CTA whose phase has this parity. The mbarrier itself is memory, too.
     pub(crate) fn mbarrier(
         &self,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         (lane, order): (usize, Order),
         (owner, address, parity): ([u32; 3], u64, u32),
@@ -312,7 +312,7 @@ impl Sanitizer<'_> {
     fn check_written(
         &self,
         state: &mut State,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         (lane, spot): (usize, Spot),
         named: &dyn Fn() -> Option<Nearest>,
@@ -328,7 +328,7 @@ impl Sanitizer<'_> {
     fn tell_unwritten(
         &self,
         state: &mut State,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         lane: usize,
         spot: Spot,
@@ -345,7 +345,7 @@ impl Sanitizer<'_> {
     fn tell(
         &self,
         state: &mut State,
-        launch: &Launch<'_>,
+        launch: &LaunchInfo<'_>,
         actor: &Actor,
         found: &Found,
         spot: Spot,
@@ -379,7 +379,7 @@ impl Sanitizer<'_> {
 
 impl Spot {
     /// As the program has it.
-    fn touched(self, launch: &Launch<'_>, nearest: Option<Nearest>) -> Option<Touched> {
+    fn touched(self, launch: &LaunchInfo<'_>, nearest: Option<Nearest>) -> Option<Touched> {
         let shared = self.space == Memory::Shared;
         let start = || launch.window(self.cta) + launch.image.header.arch.properties().reserved_shared;
         let address = self.address + if shared { start() } else { 0 };

@@ -2,7 +2,7 @@
 
 use super::{Actor, Sanitizer};
 use crate::fault::Place;
-use crate::grid::Launch;
+use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
 use crate::sanitize::defined::{Cause, Misuse};
 use crate::sanitize::{Finding, FindingKind, Site};
@@ -19,7 +19,7 @@ impl Sanitizer<'_> {
     }
 
     /// A register is used that is undefined.
-    pub(crate) fn undefined(&self, launch: &Launch<'_>, actor: &Actor, misuse: Misuse) {
+    pub(crate) fn undefined(&self, launch: &LaunchInfo<'_>, actor: &Actor, misuse: Misuse) {
         let lane = misuse.lanes.trailing_zeros() as usize % LANES;
         let at = self.site_of(launch, actor, lane);
         let thread = actor.warp * LANES as u32 + lane as u32;

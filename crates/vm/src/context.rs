@@ -1,0 +1,149 @@
+//! A launch that runs: everything that does not change meanwhile, and the counters that its threads share.
+
+use crate::account::{Account, Refused};
+use crate::fault::FaultKind;
+use crate::launch_info::LaunchInfo;
+use crate::memory::Spaces;
+use crate::memory::cell::Cells;
+use crate::memory::constant::Constant;
+use crate::memory::global::Global;
+use crate::memory::shared::Shared;
+use crate::sanitize::Sanitizer;
+use crate::schedule::shuffled;
+use crate::stats::{Progress, Tracer};
+use crate::texture::Textures;
+use softwarp_image::Windows;
+use softwarp_isa::device::CTA_SHARED;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A launch: everything that does not change while it runs.
+pub(crate) struct Launch<'a> {
+    pub(crate) info: LaunchInfo<'a>,
+    pub(crate) windows: &'a Windows,
+    pub(crate) global: &'a Global,
+    pub(crate) constant: &'a Constant,
+    pub(crate) textures: &'a Textures,
+    pub(crate) parameters: &'a Cells,
+    /// Somebody asked for clusters: `%is_explicit_cluster`.
+    pub(crate) clustered: bool,
+    pub(crate) dynamic_shared: u32,
+    /// `%gridid`
+    pub(crate) number: u64,
+    /// Where a cooperative launch has the barrier of its grid; 0 for any other.
+    pub(crate) workspace: u64,
+    pub(crate) threads: usize,
+    /// Only one thread of the host takes part.
+    pub(crate) alone: bool,
+    pub(crate) most_stack: u64,
+    pub(crate) most_instructions: Option<u64>,
+    pub(crate) most_time: Option<Duration>,
+    pub(crate) cancel: Option<&'a AtomicBool>,
+    pub(crate) print: Option<&'a (dyn Fn(&str) + Sync)>,
+    pub(crate) tracer: Option<&'a dyn Tracer>,
+    pub(crate) count_operations: bool,
+    pub(crate) sanitizer: Option<&'a Sanitizer<'a>>,
+    pub(crate) progress: &'a Progress,
+    pub(crate) started: Instant,
+    /// Of a random schedule.
+    pub(crate) seed: Option<u64>,
+    /// What calls of all warps may take of it together.
+    pub(crate) stacks: Account,
+    /// Steps that were executed.
+    pub(crate) steps: AtomicU64,
+    /// The next cluster that no thread has claimed.
+    pub(crate) next: AtomicU64,
+    /// CTAs that never began, since others took their work.
+    pub(crate) cancelled: AtomicU64,
+}
+
+impl<'a> Deref for Launch<'a> {
+    type Target = LaunchInfo<'a>;
+
+    fn deref(&self) -> &LaunchInfo<'a> {
+        &self.info
+    }
+}
+
+impl<'a> Launch<'a> {
+    /// What a CTA with a rank in a cluster with this shared memory sees.
+    pub(crate) fn spaces(&self, cluster: &'a [Shared], rank: u32) -> Spaces<'a> {
+        let window = u64::from(rank) * CTA_SHARED;
+        Spaces {
+            image: self.image,
+            windows: self.windows,
+            global: self.global,
+            allocations: self.global.allocations(),
+            constant: self.constant,
+            parameters: self.parameters,
+            shared: &cluster[rank as usize].cells,
+            shared_start: window + self.image.header.arch.properties().reserved_shared,
+            cluster,
+            window,
+            kernel: self.kernel,
+            tagged: self.tags(),
+        }
+    }
+}
+
+impl Launch<'_> {
+    /// Whether addresses in `.local` have the tags of their threads: see [`crate::sanitize::bounds`].
+    pub(crate) fn tags(&self) -> bool {
+        let wanted = self.sanitizer.is_some_and(|sanitizer| sanitizer.wants.bounds);
+        wanted && self.image.red_zones && self.image.header.address_bits == 64
+    }
+
+    /// The cluster that begins as the nth.
+    pub(crate) fn nth_unit(&self, index: u64) -> u64 {
+        self.seed.map_or(index, |seed| shuffled(seed, index, self.units()))
+    }
+
+    /// `clusterlaunchcontrol.try_cancel`: takes a cluster that has not begun out of the grid; `%ctaid` of its first
+    /// CTA.
+    pub(crate) fn cancel_cluster(&self) -> Option<[u32; 3]> {
+        let units = self.units();
+        if self.next.load(Ordering::Relaxed) >= units {
+            return None;
+        }
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        (index < units).then(|| {
+            let index = self.nth_unit(index);
+            self.cancelled.fetch_add(self.cluster_ctas().into(), Ordering::Relaxed);
+            self.progress.ctas_done.fetch_add(self.cluster_ctas().into(), Ordering::Relaxed);
+            self.cta(index, 0)
+        })
+    }
+
+    /// The host has no memory for something, though it may be used.
+    pub(crate) fn no_memory(&self, what: &'static str, bytes: u64) -> FaultKind {
+        let (used, most) = (self.account.used(), self.account.most());
+        FaultKind::OutOfMemory { what, bytes, used, most }
+    }
+
+    /// What a refusal to calls means: all stacks together are too large, or there is no memory at all.
+    pub(crate) fn stack_refused(&self, what: &'static str, refused: Refused) -> FaultKind {
+        match refused.most == self.stacks.most() {
+            true => FaultKind::StackOverflow,
+            false => FaultKind::out_of_memory(what, refused),
+        }
+    }
+
+    /// Whether the launch has to stop: by request, by its time, or by its steps and some that are not counted yet.
+    pub(crate) fn is_over(&self, steps: u64) -> bool {
+        let done = self.steps.load(Ordering::Relaxed).saturating_add(steps);
+        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+            || self.most_instructions.is_some_and(|most| done > most)
+            || self.most_time.is_some_and(|most| self.started.elapsed() > most)
+    }
+
+    /// Time since the launch.
+    pub(crate) fn nanoseconds(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether every operation is looked at.
+    pub(crate) fn watched(&self) -> bool {
+        self.tracer.is_some() || self.count_operations || self.sanitizer.is_some() || self.seed.is_some()
+    }
+}

@@ -1,0 +1,103 @@
+//! What was launched: the kernel and the dimensions of its grid, as plain data. Execution and the sanitizers read it.
+//!
+//! CTAs have a place in the grid (`%ctaid`), a number in the order of the grid (x first), and a rank in their cluster.
+
+use crate::account::Account;
+use crate::decode::Program;
+use softwarp_image::{FunctionId, Image};
+use softwarp_isa::device::CTA_SHARED;
+use softwarp_units::lanes::LANES;
+
+/// What was launched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaunchInfo<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) image: &'a Image,
+    pub(crate) kernel: FunctionId,
+    pub(crate) name: &'a str,
+    /// In CTAs.
+    pub(crate) grid: [u32; 3],
+    /// In threads.
+    pub(crate) block: [u32; 3],
+    /// CTAs of a cluster; the grid is a multiple.
+    pub(crate) cluster: [u32; 3],
+    /// Bytes of shared memory of a CTA.
+    pub(crate) shared_bytes: u64,
+    /// Host memory of the device.
+    pub(crate) account: &'a Account,
+}
+
+impl LaunchInfo<'_> {
+    /// Threads in a CTA.
+    pub(crate) fn block_threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// `%tid` of a thread of a CTA.
+    pub(crate) fn thread(&self, index: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [index % x, index / x % y, index / x / y]
+    }
+
+    /// Lanes of a warp of a CTA that there are threads for.
+    pub(crate) fn lanes(&self, warp: usize) -> u32 {
+        match self.block_threads().saturating_sub(warp as u32 * LANES as u32) {
+            rest @ 0..32 => (1 << rest) - 1,
+            _ => u32::MAX,
+        }
+    }
+
+    /// CTAs in a cluster.
+    pub(crate) fn cluster_ctas(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// Clusters in each dimension.
+    pub(crate) fn clusters(&self) -> [u32; 3] {
+        std::array::from_fn(|axis| self.grid[axis] / self.cluster[axis].max(1))
+    }
+
+    /// `%ctaid` of the CTA with a rank in a cluster of the grid.
+    pub(crate) fn cta(&self, cluster: u64, rank: u32) -> [u32; 3] {
+        let [x, y, _] = self.clusters().map(u64::from);
+        let [width, height, _] = self.cluster;
+        let first = [cluster % x, cluster / x % y, cluster / x / y];
+        let inside = [rank % width, rank / width % height, rank / width / height];
+        std::array::from_fn(|axis| first[axis] as u32 * self.cluster[axis] + inside[axis])
+    }
+
+    /// Where the part of `.shared` begins that a CTA has in its cluster.
+    pub(crate) fn window(&self, cta: [u32; 3]) -> u64 {
+        let [x, y, z]: [u64; 3] = std::array::from_fn(|axis| u64::from(cta[axis] % self.cluster[axis]));
+        let [width, height, _] = self.cluster.map(u64::from);
+        (x + width * (y + height * z)) * CTA_SHARED
+    }
+
+    /// `%ctaid` of the CTA with a rank in the cluster of another.
+    pub(crate) fn sibling(&self, cta: [u32; 3], rank: u32) -> [u32; 3] {
+        let [x, y, _] = self.clusters().map(u64::from);
+        let of: [u64; 3] = std::array::from_fn(|axis| u64::from(cta[axis] / self.cluster[axis]));
+        self.cta(of[0] + x * (of[1] + y * of[2]), rank)
+    }
+
+    /// `%ctaid` of a CTA by its number in the grid.
+    pub(crate) fn nth(&self, index: u64) -> [u32; 3] {
+        let (x, y) = (u64::from(self.grid[0]), u64::from(self.grid[1]));
+        [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
+    }
+
+    /// Which of the grid's CTAs one is.
+    pub(crate) fn linear(&self, cta: [u32; 3]) -> u64 {
+        let [x, y, z] = cta.map(u64::from);
+        x + u64::from(self.grid[0]) * (y + u64::from(self.grid[1]) * z)
+    }
+
+    pub(crate) fn ctas(&self) -> u64 {
+        self.grid.iter().map(|&size| u64::from(size)).product()
+    }
+
+    /// How many clusters there are.
+    pub(crate) fn units(&self) -> u64 {
+        self.clusters().iter().map(|&size| u64::from(size)).product()
+    }
+}

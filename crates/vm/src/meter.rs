@@ -1,0 +1,187 @@
+//! What one thread of the host counts while it runs a launch, and when it looks at the launch's limits.
+
+use crate::context::Launch;
+use crate::decode::Code;
+use crate::fault::{Fault, FaultKind, Tried, Trouble};
+use crate::schedule::Random;
+use crate::stats::{Counts, Event, OpCount};
+use softwarp_units::lanes::Frame;
+use std::sync::atomic::Ordering;
+
+/// After how much cost the limits are looked at again.
+pub(crate) const LOOK: i64 = 1 << 14;
+
+/// After how much work within one instruction.
+const LOOK_WITHIN: u64 = 1 << 14;
+
+/// What one thread of the host counts.
+pub(crate) struct Watch {
+    pub(crate) total: Counts,
+    since: Counts,
+    /// Work beyond one step for each instruction, since the limits were looked at.
+    work: u64,
+    /// The same of the operation that is executed.
+    of_operation: i64,
+    /// What slices cost since the limits were looked at.
+    cost: i64,
+    /// The same of parts of a slice.
+    within_slice: i64,
+    clock: u64,
+    /// Of a random schedule.
+    pub(crate) random: Option<Random>,
+    /// By function and operation.
+    pub(crate) operations: Vec<Vec<OpCount>>,
+}
+
+impl Watch {
+    pub(crate) fn new(launch: &Launch<'_>) -> Watch {
+        let codes = launch.program.codes.iter().filter(|_| launch.watched());
+        let operations = codes.map(|code| vec![OpCount::default(); code.ops.len()]).collect();
+        let zero = Counts::default();
+        let random = launch.seed.map(Random::new);
+        Watch {
+            total: zero,
+            since: zero,
+            work: 0,
+            of_operation: 0,
+            cost: 0,
+            within_slice: 0,
+            clock: 0,
+            random,
+            operations,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn count(&mut self, operations: u64, mask: u32) {
+        self.since.warp_instructions += operations;
+        self.since.thread_instructions += operations * u64::from(mask.count_ones());
+    }
+
+    #[inline]
+    pub(crate) fn diverged(&mut self) {
+        self.since.divergent_branches += 1;
+    }
+
+    #[inline]
+    pub(crate) fn exchanged(&mut self) {
+        self.since.exchanges += 1;
+    }
+
+    /// A clock that never stands still. With a random schedule, time is not the host's, so that a seed says all.
+    pub(crate) fn clock(&mut self, launch: &Launch<'_>) -> u64 {
+        self.clock = match self.random {
+            Some(_) => self.clock + 64,
+            None => (self.clock + 1).max(launch.nanoseconds()),
+        };
+        self.clock
+    }
+
+    /// `%globaltimer`
+    pub(crate) fn nanoseconds(&mut self, launch: &Launch<'_>) -> u64 {
+        match self.random {
+            Some(_) => self.clock(launch),
+            None => launch.nanoseconds(),
+        }
+    }
+
+    /// A slice has cost so much.
+    #[inline]
+    pub(crate) fn spend(&mut self, cost: i64) {
+        self.cost += cost;
+    }
+
+    /// The operation that is executed does more than others: that many units of work, each of which is a step.
+    #[inline]
+    pub(crate) fn work(&mut self, units: u64) {
+        let units = units.min(u32::MAX.into());
+        self.work += units;
+        self.of_operation += units as i64;
+    }
+
+    /// What the operation did more than others.
+    #[inline]
+    pub(crate) fn take_work(&mut self) -> i64 {
+        std::mem::take(&mut self.of_operation)
+    }
+
+    /// The same as [`Watch::work`] in the middle of an operation that may do much more: it can be stopped there.
+    pub(crate) fn work_within(&mut self, launch: &Launch<'_>, units: u64) -> Tried<()> {
+        self.work(units);
+        if self.work < if launch.watched() { LOOK_WITHIN / 16 } else { LOOK_WITHIN } {
+            return Ok(());
+        }
+        self.flush_now(launch).map_err(|fault| Trouble::new(0, fault.kind))
+    }
+
+    /// A part of a slice has cost so much: looks at the limits now and then.
+    #[inline]
+    pub(crate) fn spend_within(&mut self, launch: &Launch<'_>, cost: i64) -> Tried<()> {
+        self.within_slice += cost;
+        if self.within_slice < LOOK {
+            return Ok(());
+        }
+        self.flush_now(launch).map_err(|fault| Trouble::new(0, fault.kind))
+    }
+
+    /// Adds up what was counted, and sees whether the launch has to stop.
+    #[inline]
+    pub(crate) fn flush(&mut self, launch: &Launch<'_>) -> Result<(), Box<Fault>> {
+        // Rarely, for very short slices.
+        if self.cost < LOOK && self.work < LOOK_WITHIN {
+            return Ok(());
+        }
+        self.flush_now(launch)
+    }
+
+    pub(crate) fn flush_now(&mut self, launch: &Launch<'_>) -> Result<(), Box<Fault>> {
+        launch.progress.warp_instructions.fetch_add(self.since.warp_instructions, Ordering::Relaxed);
+        let now = self.since.warp_instructions + std::mem::take(&mut self.work);
+        let before = launch.steps.fetch_add(now, Ordering::Relaxed);
+        self.total.merge(&self.since);
+        self.since = Counts::default();
+        (self.cost, self.within_slice) = (0, 0);
+        let kind = if launch.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            FaultKind::Cancelled
+        } else if launch.most_instructions.is_some_and(|most| before.saturating_add(now) > most) {
+            FaultKind::StepLimit
+        } else if launch.most_time.is_some_and(|most| launch.started.elapsed() > most) {
+            FaultKind::TimeLimit
+        } else {
+            return Ok(());
+        };
+        Err(Box::new(Fault { kind, kernel: launch.name.to_string(), place: None }))
+    }
+
+    pub(crate) fn before(&mut self, launch: &Launch<'_>, seen: &Seen<'_>, frame: &Frame) {
+        if let Some(count) = self.operations.get_mut(seen.number).and_then(|ops| ops.get_mut(seen.pc)) {
+            count.warp += 1;
+            count.thread += u64::from(seen.mask.count_ones());
+        }
+        let (code, pc) = (seen.code, seen.pc);
+        if let Some(tracer) = launch.tracer
+            && let Some(op) = code.ops.get(pc)
+        {
+            let span = code.spans.get(pc).copied().unwrap_or_default();
+            let function = code.function;
+            let (cta, warp, lanes) = (seen.cta, seen.warp, seen.mask);
+            tracer.before(&Event { function, span, index: pc as u32, op, cta, warp, lanes }, frame);
+        }
+    }
+
+    pub(crate) fn after(&mut self, launch: &Launch<'_>, frame: &Frame) {
+        if let Some(tracer) = launch.tracer {
+            tracer.after(frame);
+        }
+    }
+}
+
+/// An operation that is about to be executed.
+pub(crate) struct Seen<'a> {
+    pub(crate) code: &'a Code,
+    pub(crate) number: usize,
+    pub(crate) pc: usize,
+    pub(crate) mask: u32,
+    pub(crate) cta: [u32; 3],
+    pub(crate) warp: u32,
+}
