@@ -126,7 +126,7 @@ fuzz_target!(|data: &[u8]| {
     for _ in 0..8 {
         let source = text(&writer.registers, [&bodies[0], &bodies[1]], flags & 8 != 0, end);
         let places: Vec<usize> = match Device::load(&[&source], LoadOptions::default()) {
-            Ok(mut device) => match device.program("k") {
+            Ok(device) => match device.program("k") {
                 Ok(_) => {
                     if std::env::var_os("SHOW").is_some() {
                         eprintln!("{source}");

@@ -11,7 +11,7 @@
 use softwarp_bench::best_milliseconds;
 use softwarp_check::{Options, resolve_references};
 use softwarp_image::{FunctionId, Unit, lay_out};
-use softwarp_lower::{Lowering, lower};
+use softwarp_lower::{Fidelity, Lowering, lower};
 use softwarp_syntax::parse;
 use softwarp_vm::decode::Program;
 use softwarp_vm::device::{Device, LoadOptions};
@@ -30,7 +30,7 @@ fn main() {
     let kernels = image.functions.iter().enumerate().filter(|(_, one)| one.entry && one.defined);
     let kernels: Vec<FunctionId> = kernels.map(|(index, _)| FunctionId(index as u32)).collect();
     let lowered = |id: &FunctionId| {
-        lower(&units, &image, *id).ok().map(|program| (program.functions[0].ops.len(), *id))
+        lower(&units, &image, *id, Fidelity::PTXAS).ok().map(|program| (program.functions[0].ops.len(), *id))
     };
     let programs: Vec<_> = kernels.iter().filter_map(lowered).collect();
     let (operations, longest) = *programs.iter().max().expect("a kernel that can be executed");
@@ -51,8 +51,8 @@ fn main() {
     );
     println!(
         "lower the longest  {:7.2} ms ({operations} operations)",
-        best_milliseconds(ROUNDS, || lower(&units, &image, longest).map(Program::new))
+        best_milliseconds(ROUNDS, || lower(&units, &image, longest, Fidelity::PTXAS).map(Program::new))
     );
-    let all = || kernels.iter().filter(|id| lower(&units, &image, **id).is_ok()).count();
+    let all = || kernels.iter().filter(|id| lower(&units, &image, **id, Fidelity::PTXAS).is_ok()).count();
     println!("lower all          {:7.2} ms", best_milliseconds(ROUNDS, all));
 }

@@ -1,7 +1,7 @@
 //! What a conversion did to a number, found by comparing what went in with what came out.
 //!
 //! The comparison is of exact values: of f64s, which hold every format but the 64-bit integers, and of
-//! integers where those take part. Nothing here converts; the results come from [`softwarp_num`].
+//! integers where those take part. Nothing here converts; the results come from `softwarp_num`.
 
 use crate::literal::{display, display_f64};
 use softwarp::num::{Class, Conversion, Format, Kind, Rounding, Saturation, Scaling};

@@ -13,6 +13,7 @@ use std::process::Command;
 const CALLS: &[(&str, &[&str])] = &[
     ("check", &["broken.ptx"]),
     ("layout", &["layout.ptx"]),
+    ("lower", &["saxpy.ptx"]),
     ("run", &["saxpy.json"]),
     ("fmt", &["-"]),
     ("ast", &["--json", "saxpy.ptx"]),

@@ -1,105 +1,110 @@
 //! Asynchronous copies and mbarriers (PTX ISA sections 9.7.9.12, 9.7.9.25, 9.7.9.28, 9.7.13.7, 9.7.13.15 and
-//! 9.7.13.16). What the slots in a step's operands are, in their order, is said at each.
+//! 9.7.13.16).
 
-use super::{AtomicOp, Order};
+use crate::{Address, AtomicOp, Guard, Order, Slot};
 use softwarp_isa::Type;
 use softwarp_tensor::Mode;
 use softwarp_tensor::reduce::Operation;
 use softwarp_tensor::replace::Field;
 
-/// What is done asynchronously, or with an mbarrier.
-#[derive(Clone, Debug)]
-pub enum AsyncOp {
-    /// An operation on the mbarrier at the address.
-    Mbarrier(MbarrierOp),
-    /// `mbarrier.pending_count`: reads a state, writes a count.
-    PendingCount,
-    /// `cp.async`: to the first address from the second; reads what the choice says.
-    Copy(CopyAsync),
-    /// `cp.async.mbarrier.arrive` at the address; without `.noinc` it first adds the arrival that it makes.
-    CopyArrive {
-        /// `.noinc`
-        noinc: bool,
-    },
-    /// `cp.async.bulk` and `cp.reduce.async.bulk`: to the first address from the second, with the mbarrier third.
-    /// Reads the size; then `ignoreBytesLeft` and `ignoreBytesRight`, the mask of CTAs, the mask of bytes, if it
-    /// has them.
-    Bulk(Bulk),
-    /// `st.async`: to the first address, with the mbarrier second, if it has one. Reads a register for each
-    /// element.
-    Store(StoreAsync),
-    /// `red.async`: likewise, with one register.
-    Reduce(ReduceAsync),
-    /// `st.bulk`: zeros at the address; reads how many.
-    Zero,
-    /// `cp.async.bulk.tensor` and its like: the map is the first address, then come shared memory and the mbarrier.
-    /// Reads coordinates, offsets, the mask of CTAs.
-    Tensor(TensorCopy),
-    /// `tensormap.replace` of the map at the address; reads the value.
-    Replace {
-        /// Which field.
-        field: Field,
-        /// Which of its ordinals.
-        ordinal: usize,
-    },
-    /// `tensormap.cp_fenceproxy`: a map, to the first address from the second.
-    CopyMap,
-}
-
-impl AsyncOp {
-    /// Whether it only looks whether others are ready.
-    pub fn is_wait(&self) -> bool {
-        matches!(self, AsyncOp::Mbarrier(MbarrierOp::Wait { .. }))
-    }
-}
-
-/// An operation on an mbarrier.
+/// `mbarrier.init`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MbarrierOp {
-    /// `init`: reads the count.
-    Init {
-        /// `.layout::v1`
-        second_layout: bool,
-    },
-    /// `inval`
-    Inval,
-    /// `expect_tx`: reads the bytes.
-    ExpectTx,
-    /// `complete_tx`: likewise.
-    CompleteTx,
-    /// `arrive`, `arrive_drop`: reads the bytes, or the count, if there is one; writes the state.
-    Arrive {
-        /// `arrive_drop`
-        drop: bool,
-        /// `.expect_tx`
-        expect: bool,
-        /// `.noComplete`: on the hardware, lanes do this one after the other.
-        single: bool,
-        /// How it orders memory.
-        order: Order,
-    },
-    /// `test_wait`, `try_wait`: reads a state or a parity; writes a predicate, and perhaps a second one and a report,
-    /// which stay zero here.
-    Wait {
-        /// `.parity`
-        parity: bool,
-        /// How it orders memory.
-        order: Order,
-    },
-    /// `check_layout`: writes a predicate.
-    CheckLayout {
-        /// `.layout::v1`
-        second: bool,
-    },
+pub struct MbarrierInit {
+    /// The mbarrier.
+    pub mbarrier: Address,
+    /// The expected arrivals.
+    pub count: Slot,
+    /// `.layout::v1`
+    pub second_layout: bool,
+}
+
+/// `mbarrier.inval`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MbarrierInval {
+    /// The mbarrier.
+    pub mbarrier: Address,
+}
+
+/// `mbarrier.expect_tx`, `mbarrier.complete_tx`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MbarrierTx {
+    /// The mbarrier.
+    pub mbarrier: Address,
+    /// The bytes.
+    pub bytes: Slot,
+    /// `complete_tx`
+    pub complete: bool,
+}
+
+/// `mbarrier.arrive`, `mbarrier.arrive_drop`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MbarrierArrive {
+    /// The state before.
+    pub d: Option<Slot>,
+    /// The mbarrier.
+    pub mbarrier: Address,
+    /// How many arrivals; with `expect`, how many bytes; 1 without it.
+    pub count: Option<Slot>,
+    /// `arrive_drop`
+    pub drop: bool,
+    /// `.expect_tx`
+    pub expect: bool,
+    /// `.noComplete`: on the hardware, lanes do this one after the other.
+    pub single: bool,
+    /// How it orders memory.
+    pub order: Order,
+}
+
+/// `mbarrier.test_wait`, `mbarrier.try_wait`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MbarrierWait {
+    /// Whether the phase is complete.
+    pub d: Slot,
+    /// A second predicate, which stays false here.
+    pub second: Option<Slot>,
+    /// A report, which stays zero here.
+    pub report: Option<Slot>,
+    /// The mbarrier.
+    pub mbarrier: Address,
+    /// The state, or with `parity` the parity, of the phase.
+    pub phase: Slot,
+    /// `.parity`
+    pub parity: bool,
+    /// How it orders memory.
+    pub order: Order,
+}
+
+/// `mbarrier.check_layout`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MbarrierCheckLayout {
+    /// The predicate.
+    pub d: Slot,
+    /// The mbarrier.
+    pub mbarrier: Address,
+    /// `.layout::v1`
+    pub second_layout: bool,
+}
+
+/// `mbarrier.pending_count`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingCount {
+    /// The count.
+    pub d: Slot,
+    /// A state.
+    pub state: Slot,
 }
 
 /// `cp.async`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyAsync {
-    /// 4, 8 or 16.
-    pub bytes: u8,
+    /// The destination.
+    pub to: Address,
+    /// The source.
+    pub from: Address,
     /// How much of it is read; the rest is zeros.
     pub choice: Choice,
+    /// 4, 8 or 16.
+    pub bytes: u8,
 }
 
 /// How much `cp.async` reads.
@@ -108,66 +113,123 @@ pub enum Choice {
     /// All.
     All,
     /// As many bytes as a register says.
-    Size,
-    /// Nothing where a predicate holds, or where it does not.
-    Ignore {
-        /// `!`
-        negated: bool,
-    },
+    Size(Slot),
+    /// Nothing where this holds.
+    Ignore(Guard),
+}
+
+/// `cp.async.mbarrier.arrive`; without `.noinc` it first adds the arrival that it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyArrive {
+    /// The mbarrier.
+    pub mbarrier: Address,
+    /// `.noinc`
+    pub noinc: bool,
 }
 
 /// `cp.async.bulk`, `cp.reduce.async.bulk`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bulk {
+    /// The destination.
+    pub to: Address,
+    /// The source.
+    pub from: Address,
+    /// How many bytes.
+    pub size: Slot,
+    /// `.ignore_oob`: `ignoreBytesLeft` and `ignoreBytesRight`.
+    pub ignore: Option<[Slot; 2]>,
+    /// The mbarrier that it completes on; without one it completes in a group.
+    pub mbarrier: Option<Address>,
+    /// `.multicast::cluster`: the mask of CTAs.
+    pub multicast: Option<Slot>,
+    /// `.cp_mask`: the mask of bytes.
+    pub mask: Option<Slot>,
     /// What is computed from what is there and what comes; none for a copy.
     pub reduction: Option<(Operation, softwarp_tensor::Element)>,
-    /// It completes on an mbarrier, and not in a group.
-    pub mbarrier: bool,
-    /// `.multicast::cluster`
-    pub multicast: bool,
     /// `multimem`: the destination stands for several places.
     pub multimem: bool,
-    /// `.cp_mask`
-    pub masked: bool,
-    /// `.ignore_oob`
-    pub ignore_outside: bool,
 }
 
 /// `st.async`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreAsync {
+    /// The destination.
+    pub to: Address,
+    /// The mbarrier that it completes on, if there is one.
+    pub mbarrier: Option<Address>,
+    /// What is stored, a register for each element.
+    pub data: Vec<Slot>,
     /// Bytes of an element: 1, 2, 4, 8 or 16.
     pub bytes: u8,
-    /// Whether it completes on an mbarrier.
-    pub mbarrier: bool,
 }
 
 /// `red.async`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReduceAsync {
+    /// The destination.
+    pub to: Address,
+    /// The mbarrier that it completes on, if there is one.
+    pub mbarrier: Option<Address>,
+    /// The operand.
+    pub b: Slot,
     /// What is done.
     pub op: AtomicOp,
-    /// To what.
+    /// The type.
     pub ty: Type,
-    /// Whether it completes on an mbarrier.
-    pub mbarrier: bool,
 }
 
-/// A copy of a tensor.
+/// `st.bulk`: zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZeroBulk {
+    /// The destination.
+    pub to: Address,
+    /// How many bytes.
+    pub size: Slot,
+}
+
+/// `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`, `cp.async.bulk.prefetch.tensor`
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorCopy {
+    /// The tensor map.
+    pub map: Address,
+    /// The place in shared memory; none for a prefetch.
+    pub shared: Option<Address>,
+    /// The mbarrier that it completes on; without one it completes in a group.
+    pub mbarrier: Option<Address>,
+    /// The coordinates.
+    pub coordinates: Vec<Slot>,
+    /// The offsets of im2col modes.
+    pub offsets: Vec<Slot>,
+    /// `.multicast::cluster`: the mask of CTAs.
+    pub multicast: Option<Slot>,
     /// How it accesses the tensor.
     pub mode: Mode,
     /// What it does.
     pub way: TensorWay,
     /// Dimensions, as the instruction says.
     pub rank: u8,
-    /// How many coordinates and how many offsets are read.
-    pub coordinates: u8,
-    /// See there.
-    pub offsets: u8,
-    /// `.multicast::cluster`
-    pub multicast: bool,
+}
+
+/// `tensormap.replace`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplaceField {
+    /// The tensor map.
+    pub map: Address,
+    /// The value.
+    pub value: Slot,
+    /// Which field.
+    pub field: Field,
+    /// Which of its ordinals.
+    pub ordinal: usize,
+}
+
+/// `tensormap.cp_fenceproxy`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyMap {
+    /// The destination.
+    pub to: Address,
+    /// The source.
+    pub from: Address,
 }
 
 /// What a copy of a tensor does.

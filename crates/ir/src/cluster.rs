@@ -1,33 +1,77 @@
-//! Steps among the CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.17 and
+//! Operations among the CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.17 and
 //! 9.7.13.18).
 
-/// What is done among the CTAs of a cluster.
+use crate::{Address, Slot};
+
+/// `barrier.cluster.arrive`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClusterOp {
-    /// `barrier.cluster.arrive`
-    Arrive {
-        /// `.relaxed`: it orders nothing.
-        relaxed: bool,
-    },
-    /// `barrier.cluster.wait`
-    Wait,
-    /// `mapa`: reads an address and a rank, and writes the same place of the CTA with that rank.
-    Map(Pointer),
-    /// `getctarank`: reads an address and writes the rank of the CTA that it is in.
-    Rank(Pointer),
-    /// `isspacep.shared::cta`: reads a generic address, and writes whether it is in the CTA's own part of `.shared`.
-    IsOwn,
-    /// `clusterlaunchcontrol.try_cancel`: the addresses are where the response goes, and an mbarrier. With
-    /// `.multicast::cluster::all`, the same in each CTA of the cluster.
-    TryCancel {
-        /// `.multicast::cluster::all`
-        multicast: bool,
-    },
-    /// `clusterlaunchcontrol.query_cancel.is_canceled`: reads both halves of a response, and writes a predicate.
-    IsCancelled,
-    /// `clusterlaunchcontrol.query_cancel.get_first_ctaid`: reads both halves of a response, and writes `%ctaid` of
-    /// the first CTA that was cancelled: from this dimension on, as many as there are destinations.
-    FirstCta(u8),
+pub struct ClusterArrive {
+    /// `.relaxed`: it orders nothing.
+    pub relaxed: bool,
+}
+
+/// `mapa`: an address in shared memory, in the CTA with another rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapShared {
+    /// The address in the other CTA.
+    pub d: Slot,
+    /// The address.
+    pub address: Slot,
+    /// The rank of the other CTA.
+    pub rank: Slot,
+    /// Addresses are generic; otherwise in `.shared`.
+    pub generic: bool,
+}
+
+/// `getctarank`: the rank of the CTA that an address is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CtaRank {
+    /// The rank.
+    pub d: Slot,
+    /// The address.
+    pub address: Slot,
+    /// The address is generic; otherwise in `.shared`.
+    pub generic: bool,
+}
+
+/// `isspacep.shared::cta`: whether a generic address is in the CTA's own part of `.shared`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IsOwnShared {
+    /// The predicate.
+    pub d: Slot,
+    /// The address.
+    pub address: Slot,
+}
+
+/// `clusterlaunchcontrol.try_cancel`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TryCancel {
+    /// Where the response goes.
+    pub response: Address,
+    /// The mbarrier that it completes on.
+    pub mbarrier: Address,
+    /// `.multicast::cluster::all`: the same in each CTA of the cluster.
+    pub multicast: bool,
+}
+
+/// `clusterlaunchcontrol.query_cancel.is_canceled`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IsCancelled {
+    /// The predicate.
+    pub d: Slot,
+    /// Both halves of a response.
+    pub response: [Slot; 2],
+}
+
+/// `clusterlaunchcontrol.query_cancel.get_first_ctaid`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstCta {
+    /// `%ctaid` of the first CTA that was cancelled, one dimension after the other.
+    pub d: Vec<Option<Slot>>,
+    /// Both halves of a response.
+    pub response: [Slot; 2],
+    /// The first dimension.
+    pub from: u8,
 }
 
 /// What `clusterlaunchcontrol.try_cancel` answers: 16 bytes that mean something to `query_cancel` only. All zeros
@@ -55,13 +99,4 @@ impl Response {
         let first = [low as u32, (low >> 32) as u32, high as u32];
         Response { first: (high & CANCELLED != 0).then_some(first) }
     }
-}
-
-/// How an address into shared memory is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pointer {
-    /// A generic address; otherwise one in `.shared`.
-    pub generic: bool,
-    /// In rows of 64-bit words.
-    pub wide: bool,
 }

@@ -1,20 +1,20 @@
 //! Where threads meet: barriers of a CTA, and operations among the lanes of a warp.
 
-use super::Guard;
+use crate::{Guard, Slot, Slots};
 
 /// `bar` and `barrier`, of a CTA.
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier {
     /// What is done there.
     pub op: BarrierOp,
-    /// The slot of the barrier's number.
-    pub number: u32,
-    /// The slot of the number of threads that take part; [`NONE`](super::NONE) for all.
-    pub count: u32,
-    /// The slot of the predicate of a reduction, and whether it is negated.
+    /// The barrier's number.
+    pub number: Slot,
+    /// The number of threads that take part; without it, all.
+    pub count: Option<Slot>,
+    /// The predicate of a reduction.
     pub predicate: Guard,
-    /// The slot of the result: a predicate, or a row of 32-bit words for `popc`.
-    pub d: u32,
+    /// The result: a predicate, or a row of 32-bit words for `popc`.
+    pub d: Option<Slot>,
     /// All threads of the warp execute it together (`bar`, `.aligned`).
     pub aligned: bool,
 }
@@ -35,12 +35,14 @@ pub enum BarrierOp {
 pub struct WarpOp {
     /// What is done.
     pub op: WarpOpKind,
-    /// The slot of the lanes that take part; [`NONE`](super::NONE) for those that are active.
-    pub members: u32,
-    /// Slots of destinations: a row, a predicate.
-    pub d: [u32; 2],
-    /// Slots of sources.
-    pub s: [u32; 3],
+    /// The lanes that take part; without it, those that are active.
+    pub members: Option<Slot>,
+    /// The row that is written.
+    pub d: Option<Slot>,
+    /// The predicate that is written.
+    pub p: Option<Slot>,
+    /// Sources.
+    pub s: Slots<3>,
     /// Whether a source that is a predicate is negated.
     pub negated: bool,
 }

@@ -5,7 +5,6 @@
 //! it has `shfl.sync`, whose results may be undefined. Rows of all kinds are numbered together: the first two stand for
 //! what is always defined.
 
-use super::NONE;
 use softwarp_syntax::Span;
 
 /// The row of constants, which are always defined.
@@ -66,8 +65,9 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     effect: Effect,
-    guard: u32,
+    guard: Option<u32>,
     start: u32,
+    bases: u16,
     reads: u16,
     writes: u16,
 }
@@ -77,10 +77,12 @@ struct Flow {
 pub struct Uses<'a> {
     /// What it makes of undefined ones.
     pub effect: Effect,
-    /// The row of its guard; [`NONE`] without one.
-    pub guard: u32,
-    /// Rows that it reads, in the order of its operands, without the guard's.
+    /// The row of its guard, if it has one.
+    pub guard: Option<u32>,
+    /// Rows that it reads, without the guard's: the bases of addresses, then the others in the order of the operands.
     pub reads: &'a [u32],
+    /// How many of them are bases of addresses.
+    pub bases: usize,
     /// Rows that it writes.
     pub writes: &'a [u32],
 }
@@ -91,23 +93,23 @@ impl Table {
         Table { rows, wide, parameter_bytes, ..Table::default() }
     }
 
-    /// Appends an operation: its guard's row, and those that it reads and writes.
-    pub fn push(&mut self, effect: Effect, guard: u32, reads: &[u32], writes: &[u32]) {
+    /// Appends an operation: its guard's row, those of addresses, and the others that it reads and writes.
+    pub fn push(&mut self, effect: Effect, guard: Option<u32>, bases: &[u32], reads: &[u32], writes: &[u32]) {
         let start = self.pool.len() as u32;
-        self.pool.extend(reads.iter().chain(writes));
+        self.pool.extend(bases.iter().chain(reads).chain(writes));
         // An operation has some hundreds of operands at most.
-        let (reads, writes) = (reads.len() as u16, writes.len() as u16);
-        self.flows.push(Flow { effect, guard, start, reads, writes });
+        let [bases, reads, writes] = [bases, reads, writes].map(|rows| rows.len() as u16);
+        self.flows.push(Flow { effect, guard, start, bases, reads: bases + reads, writes });
     }
 
     /// What an operation does with registers.
     pub fn uses(&self, op: usize) -> Uses<'_> {
-        let Some(&Flow { effect, guard, start, reads, writes }) = self.flows.get(op) else {
-            return Uses { effect: Effect::Any, guard: NONE, reads: &[], writes: &[] };
+        let Some(&Flow { effect, guard, start, bases, reads, writes }) = self.flows.get(op) else {
+            return Uses { effect: Effect::Any, guard: None, reads: &[], bases: 0, writes: &[] };
         };
         let (start, reads) = (start as usize, usize::from(reads));
         let all = self.pool.get(start..start + reads + usize::from(writes)).unwrap_or(&[]);
         let (reads, writes) = all.split_at(reads.min(all.len()));
-        Uses { effect, guard, reads, writes }
+        Uses { effect, guard, reads, bases: usize::from(bases).min(reads.len()), writes }
     }
 }

@@ -3,6 +3,11 @@
 //! What is asynchronous is done when it is issued, so most of this is for the sanitizers only: they see who does not
 //! wait. But four warps multiply together, and the product is complete when all of them have issued it.
 
+use crate::Slot;
+use crate::operand::{List, Role};
+use crate::properties::Properties;
+use std::fmt;
+
 /// The registers of the text that an operation reads and writes, by numbers that no two share; of a product, only those
 /// that must not be used before it is complete. What functions without products have, nobody asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +21,7 @@ pub struct Named {
     pub moves: bool,
 }
 
-/// What is done about groups.
+/// An operation on groups of asynchronous operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupOp {
     /// `commit_group`
@@ -62,5 +67,52 @@ impl GroupOp {
     /// Whether only sanitizers see it.
     pub fn is_silent(self) -> bool {
         !matches!(self, GroupOp::Commit(Queue::Products) | GroupOp::Wait { queue: Queue::Products, .. })
+    }
+}
+
+impl GroupOp {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            GroupOp::Commit(_) => "commit_group",
+            GroupOp::Wait { .. } => "wait_group",
+            GroupOp::Registers => "wgmma.fence",
+            GroupOp::Proxy { .. } => "fence.proxy.async",
+            GroupOp::WholeGroup => "whole_warpgroup",
+            GroupOp::WholeWarp => "whole_warp",
+        }
+    }
+
+    /// What it does besides computing: a wait for products may wait for other warps.
+    #[inline]
+    pub fn properties(&self) -> Properties {
+        Properties {
+            waits: matches!(self, GroupOp::Wait { queue: Queue::Products, .. }),
+            ..Properties::default()
+        }
+    }
+
+    /// It has no slots.
+    pub(crate) fn visit(&mut self, _: &mut impl FnMut(&mut Slot, Role)) {}
+
+    pub(crate) fn print_writes(&self, _: &mut List<'_, '_>) -> fmt::Result {
+        Ok(())
+    }
+
+    pub(crate) fn print_reads(&self, out: &mut List<'_, '_>) -> fmt::Result {
+        match self {
+            GroupOp::Commit(queue) => out.item(&format_args!("{queue:?}")),
+            GroupOp::Wait { queue, pending, reads, all } => {
+                out.item(&format_args!("{queue:?}"))?;
+                out.immediate("pending", pending)?;
+                out.immediate("reads", reads)?;
+                out.immediate("all", all)
+            }
+            GroupOp::Proxy { shared, global } => {
+                out.immediate("shared", shared)?;
+                out.immediate("global", global)
+            }
+            GroupOp::Registers | GroupOp::WholeGroup | GroupOp::WholeWarp => Ok(()),
+        }
     }
 }

@@ -6,28 +6,60 @@
 //!
 //! Operations stand in the order of the text. A program counter is an index into [`Function::ops`]. When the lanes
 //! of a warp have diverged, those with the lowest program counter run first.
+//!
+//! Operations that are no arithmetic are declared in one table, which the printer, the visitor over slots and the
+//! properties are made from:
+//!
+//! ```
+//! use softwarp_ir::{Access, Address, Element, Guard, Memory, Op, Role, Slot, Step};
+//!
+//! let address = Address { memory: Memory::Global, base: Some(Slot::wide(3)), offset: 8, named: None };
+//! let load = Access::new(address, 4, false, vec![Element::new(Slot::narrow(1), 32)]).expect("an access of PTX");
+//! let step = Step::Load(load);
+//! assert!(step.properties().memory && !step.properties().waits);
+//! let mut op = Op::Other(Guard::new(Slot::predicate(2), true), Box::new(step));
+//! assert_eq!(op.to_string(), "@!p2 r1 = ld [global d3+8], bytes=4");
+//! let mut written = Vec::new();
+//! op.visit(|slot, role| {
+//!     if role == Role::Write {
+//!         written.push(*slot);
+//!     }
+//! });
+//! assert_eq!(written, [Slot::narrow(1)]);
+//! ```
 
 pub mod alu;
 pub mod asynchronous;
 pub mod cluster;
 mod collective;
+mod control;
 pub mod defined;
 pub mod group;
 pub mod matrix;
 mod memory;
 pub mod multimem;
+mod operand;
+mod operations;
 mod order;
+mod print;
+mod properties;
 pub mod start;
 pub mod texture;
-mod visit;
+mod verify;
 
-pub use alu::{Alu, AluOp, Immediate};
+pub use alu::{Alu, AluOp, Immediate, Slots};
 pub use collective::{Barrier, BarrierOp, WarpOp, WarpOpKind};
-pub use memory::{Access, Address, Atomic, AtomicOp, Memory, TAGGED};
+pub use control::{
+    Alloca, Call, Callee, FrameAddress, Provided, ReadSpecial, Special, StackRestore, StackSave, Switch,
+};
+pub use memory::{Access, Address, Atomic, AtomicOp, Element, Memory, TAGGED};
+pub use operand::Role;
+pub use operations::{AsyncOp, ClusterOp, Declared, MatrixOp, Step, TextureOp};
 pub use order::{Fence, Order, Scope, Semantics};
-pub use softwarp_units::alu::{Guard, NONE};
-pub use visit::Role;
+pub use properties::Properties;
+pub use softwarp_units::lanes::{Class, Guard, Slot};
 
+use operand::Operand;
 use softwarp_image::FunctionId;
 use softwarp_syntax::Span;
 
@@ -36,8 +68,8 @@ use softwarp_syntax::Span;
 pub struct Program {
     /// The functions, the kernel first.
     pub functions: Vec<Function>,
-    /// Which of them a function of the image is; [`NONE`] for those that are not reached.
-    pub of_function: Vec<u32>,
+    /// Which of them a function of the image is, if it is reached.
+    pub of_function: Vec<Option<u32>>,
 }
 
 /// A function.
@@ -135,7 +167,7 @@ impl Op {
         match self {
             Op::Branch(_, target) => std::slice::from_ref(target),
             Op::Other(_, step) => match &**step {
-                Step::Switch { targets, .. } => targets,
+                Step::Switch(switch) => &switch.targets,
                 _ => &[],
             },
             Op::Alu(_) => &[],
@@ -149,219 +181,30 @@ impl Op {
                 Op::Alu(_) => false,
                 Op::Branch(..) => true,
                 Op::Other(_, step) => {
-                    matches!(**step, Step::Return | Step::Exit | Step::Trap | Step::Switch { .. })
+                    matches!(**step, Step::Return | Step::Exit | Step::Trap | Step::Switch(_))
                 }
             }
     }
 }
 
-/// An operation that needs more than the frame.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)] // Each variant says what its fields are.
-pub enum Step {
-    /// `ret`
-    Return,
-    /// `exit`
-    Exit,
-    /// `trap`
-    Trap,
-    /// `brkpt`: nothing happens without a debugger.
-    Breakpoint,
-    /// `brx.idx`: the slot of the index, and the targets.
-    Switch { index: u32, targets: Vec<u32> },
-    /// `call`
-    Call(Call),
-    /// A special register, read into a slot.
-    Special { register: Special, d: u32 },
-    /// `ld`, `ldu`, and `ld` of parameters
-    Load(Access),
-    /// `st`
-    Store(Access),
-    /// `atom`, `red`
-    Atomic(Atomic),
-    /// The address in `.local` of what lies so far from the start of the call's frame, into a row of 64-bit words
-    /// or of 32-bit ones.
-    FrameAddress { d: u32, wide: bool, offset: u64 },
-    /// `alloca`: slots of the size and of the result (an address in `.local`), both of 64-bit words or both of
-    /// 32-bit ones, and the alignment in bytes.
-    Alloca { size: u32, d: u32, wide: bool, alignment: u64 },
-    /// `stacksave`: the top of the thread's stack, for `stackrestore`.
-    StackSave { d: u32, wide: bool },
-    /// `stackrestore`
-    StackRestore { a: u32, wide: bool },
-    /// `bar`, `barrier`
-    Barrier(Barrier),
-    /// Operations among the lanes of a warp: they wait for those that they name.
-    Warp(WarpOp),
-    /// `nanosleep`, and other hints to let others go first.
-    Yield,
-    /// `membar`, `fence`
-    Fence(Fence),
-    /// Groups of asynchronous operations, and fences for them.
-    Group(group::GroupOp),
-    /// Textures and surfaces.
-    Texture(texture::TextureOp, Operands),
-    /// CTAs of a cluster.
-    Cluster(cluster::ClusterOp, Operands),
-    /// Memory that several devices have together.
-    Multimem(multimem::MultimemOp, Operands),
-    /// Asynchronous copies, and the barriers that they complete on.
-    Asynchronous(asynchronous::AsyncOp, Operands),
-    /// Matrices that a warp holds together.
-    Matrix(matrix::MatrixOp, Operands),
-}
-
-impl Step {
-    /// Whether all lanes of a warp execute it together, and it does not wait for those that are missing by itself.
-    pub fn is_collective(&self) -> bool {
+impl Op {
+    /// Shows every slot of an operation, those that are read first, the guard before all.
+    ///
+    /// While a function is lowered, slots are numbers of virtual registers. This is how their live ranges are found,
+    /// and how they are replaced by rows.
+    pub fn visit(&mut self, mut f: impl FnMut(&mut Slot, Role)) {
+        let mut visit_guard = |guard: &mut Guard| guard.visit(&mut |slot, _| f(slot, Role::Read));
         match self {
-            Step::Matrix(..) => true,
-            Step::Barrier(barrier) => barrier.aligned,
-            Step::Warp(op) => op.members == NONE,
-            Step::Cluster(op, _) => {
-                matches!(op, cluster::ClusterOp::Arrive { .. } | cluster::ClusterOp::Wait)
+            Op::Alu(alu) => {
+                visit_guard(&mut alu.guard);
+                alu.s.iter_mut().for_each(|slot| f(slot, Role::Read));
+                alu.d.iter_mut().for_each(|slot| f(slot, Role::Write));
             }
-            _ => false,
+            Op::Branch(guard, _) => visit_guard(guard),
+            Op::Other(guard, step) => {
+                visit_guard(guard);
+                step.visit(&mut f);
+            }
         }
-    }
-
-    /// Whether others may answer it: for who only looks whether an mbarrier is ready, and does no deed, nothing will
-    /// change by itself. To look at a clock is one, since who does may give up.
-    pub fn makes_progress(&self) -> bool {
-        match self {
-            Step::Asynchronous(op, _) => !op.is_wait(),
-            Step::Load(access) | Step::Store(access) => access.order.is_strong(),
-            Step::Call(call) => matches!(call.callee, Callee::Provided(_)),
-            Step::Special { register, .. } => matches!(
-                register,
-                Special::Clock
-                    | Special::ClockHi
-                    | Special::Clock64
-                    | Special::GlobalTimer
-                    | Special::GlobalTimerLo
-                    | Special::GlobalTimerHi
-            ),
-            Step::Return
-            | Step::Breakpoint
-            | Step::Switch { .. }
-            | Step::FrameAddress { .. }
-            | Step::Alloca { .. }
-            | Step::StackSave { .. }
-            | Step::StackRestore { .. }
-            | Step::Warp(_)
-            | Step::Yield
-            | Step::Group(_)
-            | Step::Fence(_) => false,
-            Step::Exit
-            | Step::Trap
-            | Step::Atomic(_)
-            | Step::Barrier(_)
-            | Step::Texture(..)
-            | Step::Cluster(..)
-            | Step::Multimem(..)
-            | Step::Matrix(..) => true,
-        }
-    }
-}
-
-/// The slots of a step that has many: what each is, the step says.
-#[derive(Clone, Debug, Default)]
-pub struct Operands {
-    /// Slots that are read.
-    pub reads: Vec<u32>,
-    /// Slots that are written, in those lanes that pass the guard; [`NONE`] for `_`.
-    pub writes: Vec<u32>,
-    /// Addresses: their bases are read.
-    pub addresses: Vec<Address>,
-}
-
-/// A call.
-///
-/// All values travel through the per-thread parameter memory: a function finds its parameters at the start of its
-/// own, each at the next multiple of 16 (or of its alignment, if that is more), and leaves its return values behind
-/// them in the same way. That is so for functions that the machine provides, too: of `vprintf`, the arguments are
-/// at 0 and 16 and the result is at 32. `.reg` parameters are loaded and stored by operations of the function.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// What is called.
-    pub callee: Callee,
-    /// Bytes to copy from the caller's arguments to the callee's parameters: from, to, length; both count from
-    /// the start of the per-thread parameter memory of their function.
-    pub inputs: Vec<(u64, u64, u64)>,
-    /// Bytes to copy back on return: from the callee's, to the caller's, length.
-    pub outputs: Vec<(u64, u64, u64)>,
-}
-
-/// What a call calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Each variant says what its fields are.
-pub enum Callee {
-    /// A function: an index into [`Program::functions`].
-    Direct(u32),
-    /// The function whose address is in a slot: of 64-bit words, or of 32-bit ones.
-    Indirect { slot: u32, wide: bool },
-    /// One that the machine provides: `vprintf`, `malloc`, `free`, `__assertfail`.
-    Provided(Provided),
-}
-
-/// Functions that the machine provides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // They are CUDA's.
-pub enum Provided {
-    Vprintf,
-    Malloc,
-    Free,
-    AssertFail,
-}
-
-/// The special registers that a program can read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // The names are PTX's.
-pub enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
-    LaneId,
-    WarpId,
-    NwarpId,
-    SmId,
-    NsmId,
-    GridId,
-    LanemaskEq,
-    LanemaskLe,
-    LanemaskLt,
-    LanemaskGe,
-    LanemaskGt,
-    Clock,
-    ClockHi,
-    Clock64,
-    GlobalTimer,
-    GlobalTimerLo,
-    GlobalTimerHi,
-    TotalSmemSize,
-    AggrSmemSize,
-    DynamicSmemSize,
-    /// `begin`, `end`, `cap`, `0` and `1`, in this order.
-    ReservedSmem(u8),
-    ClusterId(u8),
-    NclusterId(u8),
-    ClusterCtaid(u8),
-    ClusterNctaid(u8),
-    ClusterCtarank,
-    ClusterNctarank,
-    IsExplicitCluster,
-    CurrentGraphExec,
-    EnvReg(u8),
-    /// `%pm0` to `%pm7`, and from 8 on `%pm0_64` to `%pm7_64`.
-    Pm(u8),
-}
-
-impl Special {
-    /// Whether it has 64 bits.
-    pub fn is_wide(self) -> bool {
-        use Special::{Clock64, CurrentGraphExec, GlobalTimer, GridId, Pm};
-        // The counters of 64 bits follow the eight of 32.
-        matches!(self, GridId | Clock64 | GlobalTimer | CurrentGraphExec | Pm(8..))
     }
 }

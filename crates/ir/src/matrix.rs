@@ -1,30 +1,67 @@
 //! Matrix instructions (PTX ISA sections 9.7.14 and 9.7.15).
 
+use crate::{Address, Slot};
 use softwarp_num::Rounding;
 use softwarp_units::matrix::FloatProduct;
 use softwarp_units::matrix::integer::IntegerProduct;
 use softwarp_units::matrix::layout::{Fragment, Layout};
 use softwarp_units::matrix::sparse::Sparsity;
 
-/// What is done with matrices. The operands of each are in the order in which it names them.
+/// `ldmatrix`
 #[derive(Clone, Debug)]
-pub enum MatrixOp {
-    /// `ldmatrix`. Writes its registers; the address is that of a row.
-    Load(Tiles),
-    /// `stmatrix`. Reads its registers; the address is that of a row.
-    Store(Tiles),
-    /// `movmatrix`. Reads a register, writes one.
-    Transpose,
-    /// `wmma.load`. Reads the stride, if there is one; writes the fragment.
-    FragmentLoad(Box<Memory>),
-    /// `wmma.store`. Reads the fragment, and the stride, if there is one.
-    FragmentStore(Box<Memory>),
-    /// `mma`, `wmma.mma`. Reads A, B, C, the metadata of a sparse A, and of block scales the words, bytes and threads of
-    /// A and those of B; writes D.
-    Mma(Box<Mma>),
-    /// `wgmma.mma_async`. Reads D; A's registers, or its descriptor; B's descriptor; the metadata of a sparse A; and
-    /// whether D is added. Writes D.
-    Wgmma(Box<Wgmma>),
+pub struct LoadMatrix {
+    /// The registers.
+    pub d: Vec<Option<Slot>>,
+    /// The address of a row.
+    pub row: Address,
+    /// The tiles.
+    pub tiles: Tiles,
+}
+
+/// `stmatrix`
+#[derive(Clone, Debug)]
+pub struct StoreMatrix {
+    /// The address of a row.
+    pub row: Address,
+    /// The registers.
+    pub data: Vec<Slot>,
+    /// The tiles.
+    pub tiles: Tiles,
+}
+
+/// `movmatrix`
+#[derive(Clone, Copy, Debug)]
+pub struct Transpose {
+    /// The result.
+    pub d: Option<Slot>,
+    /// The matrix.
+    pub a: Slot,
+}
+
+/// `wmma.load`
+#[derive(Clone, Debug)]
+pub struct FragmentLoad {
+    /// The fragment.
+    pub d: Vec<Option<Slot>>,
+    /// The address of the matrix.
+    pub address: Address,
+    /// The stride.
+    pub stride: Option<Slot>,
+    /// How the fragment lies in memory.
+    pub memory: Box<Memory>,
+}
+
+/// `wmma.store`
+#[derive(Clone, Debug)]
+pub struct FragmentStore {
+    /// The address of the matrix.
+    pub address: Address,
+    /// The fragment.
+    pub data: Vec<Slot>,
+    /// The stride.
+    pub stride: Option<Slot>,
+    /// How the fragment lies in memory.
+    pub memory: Box<Memory>,
 }
 
 /// The tiles that `ldmatrix` and `stmatrix` move: rows of 16 bytes, each at an address of its own.
@@ -139,9 +176,39 @@ pub enum Product {
 /// `mma` and `wmma.mma`.
 #[derive(Clone, Debug)]
 pub struct Mma {
+    /// D.
+    pub d: Vec<Option<Slot>>,
+    /// A.
+    pub a: Vec<Slot>,
+    /// B.
+    pub b: Vec<Slot>,
+    /// C.
+    pub c: Vec<Slot>,
+    /// The metadata of a sparse A.
+    pub metadata: Option<Slot>,
+    /// The scales of A and of B.
+    pub scales: Option<[BlockScale; 2]>,
+    /// What is computed.
+    pub product: Box<MmaProduct>,
+}
+
+/// The scales of a factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockScale {
+    /// The scales.
+    pub data: Slot,
+    /// Which bytes of them.
+    pub byte: Slot,
+    /// Which threads have them.
+    pub thread: Slot,
+}
+
+/// What `mma` and `wmma.mma` compute.
+#[derive(Clone, Debug)]
+pub struct MmaProduct {
     /// What is computed: one of the layout's products, turned over if that is.
     pub product: Product,
-    /// Who holds what.
+    /// Which lane holds what.
     pub layout: Layout,
     /// If A is sparse.
     pub sparse: Option<Sparsity>,
@@ -154,10 +221,36 @@ pub struct Mma {
 /// `wgmma.mma_async`
 #[derive(Clone, Debug)]
 pub struct Wgmma {
+    /// D, which is written.
+    pub d: Vec<Option<Slot>>,
+    /// D, which is read.
+    pub c: Vec<Slot>,
+    /// A.
+    pub a: WgmmaFactor,
+    /// The descriptor of B.
+    pub b: Slot,
+    /// The metadata of a sparse A.
+    pub metadata: Option<Slot>,
+    /// The predicate that says whether D is added.
+    pub adds: Slot,
+    /// What is computed.
+    pub product: Box<WgmmaProduct>,
+}
+
+/// Where the factor A of `wgmma.mma_async` is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WgmmaFactor {
+    /// In registers.
+    Registers(Vec<Slot>),
+    /// In shared memory, as a descriptor says.
+    Descriptor(Slot),
+}
+
+/// What `wgmma.mma_async` computes.
+#[derive(Clone, Debug)]
+pub struct WgmmaProduct {
     /// What is computed, by one warp: 16 rows of D.
     pub product: Product,
-    /// The part of A that a warp has, if it is in registers.
-    pub a: Option<Fragment>,
     /// C and D.
     pub d: Fragment,
     /// If A is sparse.

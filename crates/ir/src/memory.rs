@@ -1,6 +1,6 @@
 //! Accesses to memory: loads, stores and atomic operations.
 
-use super::Order;
+use crate::{Order, Slot};
 use softwarp_image::ObjectId;
 
 /// Bytes of the window of `.local` where addresses have tags that name their thread.
@@ -30,6 +30,21 @@ pub enum Memory {
 }
 
 impl Memory {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Memory::Generic => "generic",
+            Memory::Global => "global",
+            Memory::Constant => "const",
+            Memory::Shared => "shared",
+            Memory::Cluster => "shared::cluster",
+            Memory::Local => "local",
+            Memory::Frame => "frame",
+            Memory::Kernel => "param",
+            Memory::Function => "param::func",
+        }
+    }
+
     /// Whether it is shared memory, of whichever CTA.
     pub fn is_shared(self) -> bool {
         matches!(self, Memory::Shared | Memory::Cluster)
@@ -41,14 +56,40 @@ impl Memory {
 pub struct Address {
     /// Which memory.
     pub memory: Memory,
-    /// The slot of the base; [`NONE`](super::NONE) if there is only the offset.
-    pub base: u32,
-    /// Whether the base is in the rows of 64-bit words.
-    pub wide: bool,
+    /// The base, if there is more than the offset.
+    pub base: Option<Slot>,
     /// Added to the base. Addresses of variables known when lowering are here.
     pub offset: i64,
     /// The variable that was named, for faults.
     pub named: Option<ObjectId>,
+}
+
+impl Address {
+    /// A fixed address.
+    pub fn fixed(memory: Memory, offset: i64, named: Option<ObjectId>) -> Address {
+        Address { memory, base: None, offset, named }
+    }
+
+    /// Whether the base has 64 bits.
+    pub fn is_wide(&self) -> bool {
+        self.base.is_some_and(Slot::is_wide)
+    }
+}
+
+/// A register of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// The register; none for `_`.
+    pub slot: Option<Slot>,
+    /// Its width: 8, 16, 32, 64 or 128.
+    pub bits: u8,
+}
+
+impl Element {
+    /// A register of a given width.
+    pub fn new(slot: Slot, bits: u8) -> Element {
+        Element { slot: Some(slot), bits }
+    }
 }
 
 /// A load or store.
@@ -60,8 +101,8 @@ pub struct Access {
     pub bytes: u8,
     /// Whether an element is extended with its sign when it is loaded into a wider register.
     pub signed: bool,
-    /// A register for each element: its slot ([`NONE`](super::NONE) for `_`) and its width in bits: 8, 16, 32, 64 or 128.
-    pub registers: Vec<(u32, u8)>,
+    /// A register for each element.
+    pub registers: Vec<Element>,
     /// How it orders memory; if it is strong, it must be seen in order with others.
     pub order: Order,
 }
@@ -69,7 +110,7 @@ pub struct Access {
 impl Access {
     /// A weak access. `None` if an element has not 1, 2, 4, 8 or 16 bytes, or if
     /// the number of elements is not a power of two: PTX has no such access, and its size would be no alignment.
-    pub fn new(address: Address, bytes: u8, signed: bool, registers: Vec<(u32, u8)>) -> Option<Access> {
+    pub fn new(address: Address, bytes: u8, signed: bool, registers: Vec<Element>) -> Option<Access> {
         if !matches!(bytes, 1 | 2 | 4 | 8 | 16) || !registers.len().is_power_of_two() {
             return None;
         }
@@ -80,13 +121,13 @@ impl Access {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NONE;
 
     #[test]
     fn an_access_has_a_power_of_two_of_elements() {
         let memory = Memory::Global;
-        let address = Address { memory, base: NONE, wide: false, offset: 0, named: None };
-        let access = |bytes, count| Access::new(address, bytes, false, vec![(0, 32); count]);
+        let address = Address::fixed(memory, 0, None);
+        let element = Element::new(Slot::narrow(0), 32);
+        let access = |bytes, count| Access::new(address, bytes, false, vec![element; count]);
         for (bytes, count) in [(4, 0), (4, 3), (4, 5), (4, 6), (0, 1), (3, 1), (32, 1), (u8::MAX, 2)] {
             assert!(access(bytes, count).is_none(), "{count} elements of {bytes} bytes");
         }
@@ -105,12 +146,12 @@ pub struct Atomic {
     pub op: AtomicOp,
     /// To what.
     pub ty: softwarp_isa::Type,
-    /// Slots that take what was there before, one for each element; none for `red`.
-    pub d: Vec<u32>,
-    /// Slots of the operand, one for each element.
-    pub b: Vec<u32>,
-    /// The slot of the second operand, of `cas`.
-    pub c: u32,
+    /// What was there before, one for each element; empty for `red`.
+    pub d: Vec<Option<Slot>>,
+    /// The operand, one for each element.
+    pub b: Vec<Option<Slot>>,
+    /// The second operand, of `cas`.
+    pub c: Option<Slot>,
     /// How it orders memory.
     pub order: Order,
     /// `.noftz`: subnormals stay.

@@ -1,18 +1,21 @@
-//! Steps on memory that several devices have together (PTX ISA section 9.7.9.14).
+//! Operations on memory that several devices have together (PTX ISA section 9.7.9.14).
 
-use super::{AtomicOp, Order};
+use crate::{Address, AtomicOp, Element, Order};
 use softwarp_isa::Type;
 
-/// What is done at a multimem address: the only one among the operands. Values are read or written, one for each
-/// element.
+/// `multimem.ld_reduce`, `multimem.st`, `multimem.red`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MultimemOp {
+    /// What is loaded, a register for each element.
+    pub d: Vec<Element>,
+    /// The multimem address.
+    pub address: Address,
+    /// What is stored or combined, a register for each element.
+    pub data: Vec<Element>,
     /// What is done.
     pub kind: MultimemKind,
-    /// Of an element.
+    /// The type of an element.
     pub ty: Type,
-    /// The width in bits of the register of each element.
-    pub widths: Vec<u8>,
     /// Sums are accumulated as `.f32` and rounded at the end.
     pub accumulates_f32: bool,
     /// How it orders memory; if it is strong, it must be seen in order with others.
@@ -27,7 +30,7 @@ impl MultimemOp {
 
     /// Bytes of an access.
     pub fn bytes(&self) -> u64 {
-        self.element() * self.widths.len() as u64
+        self.element() * self.d.len().max(self.data.len()) as u64
     }
 }
 

@@ -4,6 +4,8 @@
 //! what the program may rely on.
 
 use softwarp_isa::instruction::Modifier;
+use std::fmt;
+
 /// The semantics of a memory operation or a fence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Semantics {
@@ -35,12 +37,32 @@ pub enum Scope {
 }
 
 /// The semantics and the scope of an operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Order {
     /// What it orders.
     pub semantics: Semantics,
     /// Among whom; means nothing for weak operations.
     pub scope: Scope,
+}
+
+impl fmt::Debug for Order {
+    /// `weak`, or the semantics and the scope: `acquire.gpu`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let semantics = match self.semantics {
+            Semantics::Weak => return f.write_str("weak"),
+            Semantics::Relaxed => "relaxed",
+            Semantics::Acquire => "acquire",
+            Semantics::Release => "release",
+            Semantics::AcquireRelease => "acq_rel",
+        };
+        let scope = match self.scope {
+            Scope::Cta => "cta",
+            Scope::Cluster => "cluster",
+            Scope::Gpu => "gpu",
+            Scope::Sys => "sys",
+        };
+        write!(f, "{semantics}.{scope}")
+    }
 }
 
 impl Order {

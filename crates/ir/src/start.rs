@@ -1,6 +1,7 @@
 //! What the frame of a function holds before its first operation, besides constants: rows that the launch fills.
 
-use crate::Special;
+use crate::{Slot, Special};
+use std::fmt;
 
 /// What a frame begins with, besides constants.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,16 @@ pub enum Given {
     Wide(u32, u32),
 }
 
+impl fmt::Display for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Given::Special(slot, register) => write!(f, "r{slot} = {register:?}"),
+            Given::Narrow(slot, offset) => write!(f, "r{slot} = [param {offset:#x}]"),
+            Given::Wide(slot, offset) => write!(f, "d{slot} = [param {offset:#x}]"),
+        }
+    }
+}
+
 /// What copy propagation found.
 #[derive(Clone, Debug, Default)]
 pub struct Forwarded {
@@ -50,10 +61,8 @@ pub struct Forwarded {
 pub struct FromLaunch {
     /// The operation.
     pub op: u32,
-    /// The row's slot.
-    pub slot: u32,
-    /// Whether the row has 64-bit words.
-    pub wide: bool,
-    /// The virtual register that it is.
-    pub register: u32,
+    /// The row.
+    pub row: Slot,
+    /// The virtual register that it is while the function is lowered.
+    pub register: Slot,
 }

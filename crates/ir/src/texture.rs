@@ -1,46 +1,29 @@
-//! Steps of textures and surfaces (PTX ISA sections 9.7.10 and 9.7.11).
-//!
-//! Every operation says in which order its slots stand in [`super::Operands`]. A handle that is in a register comes
-//! first there, in the rows of 64-bit words.
+//! Operations of textures and surfaces (PTX ISA sections 9.7.10 and 9.7.11).
 
-use crate::AtomicOp;
+use crate::{AtomicOp, Slot};
 use softwarp_image::{Image, ObjectId, Windows};
 use softwarp_isa::space::opaque::Member;
 use softwarp_isa::{Opaque, StateSpace, Type};
-use softwarp_units::texture::Clamp;
-use softwarp_units::texture::Geometry;
+use softwarp_units::texture::{Clamp, Geometry};
 
-/// What is done with a texture or surface.
-#[derive(Clone, Debug)]
-pub enum TextureOp {
-    /// `tex`, `tld4`
-    Lookup(Lookup),
-    /// `txq`, `suq`
-    Query(Query),
-    /// `istypep`: reads the pointer, writes a predicate.
-    IsType(Opaque),
-    /// `suld`, `sust`, `sured`
-    Surface(SurfaceOp),
-}
-
-/// What an instruction works on.
+/// The texture, sampler or surface that an instruction uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handle {
-    /// A variable, by what stands for it.
+    /// A variable, by its handle.
     Known(u64),
-    /// In a register.
-    Register,
+    /// A handle in a register.
+    Register(Slot),
 }
 
-/// How a lookup chooses levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a lookup chooses levels of detail.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// The first one.
+    /// The first level.
     Base,
     /// As an operand says.
-    Level,
-    /// From gradients.
-    Gradient,
+    Level(Slot),
+    /// From gradients: along x, and along y.
+    Gradient([Vec<Slot>; 2]),
 }
 
 /// What a lookup's results are.
@@ -54,34 +37,37 @@ pub enum Values {
     Pairs,
 }
 
-/// A lookup. Reads, each if there is one: texture, sampler; coordinates, a layer or sample before them; level or
-/// gradients; offsets. Writes: the values, then the predicate, if there is one.
-#[derive(Clone, Copy, Debug)]
+/// `tex`, `tld4`
+#[derive(Clone, Debug)]
 pub struct Lookup {
-    /// Of what shape the texture is.
-    pub geometry: Geometry,
+    /// The values.
+    pub d: Vec<Slot>,
+    /// The predicate that says whether all texels are resident.
+    pub resident: Option<Slot>,
     /// The texture.
     pub texture: Handle,
     /// A sampler of its own.
     pub sampler: Option<Handle>,
+    /// The coordinates, a layer or sample before them.
+    pub coordinates: Vec<Slot>,
+    /// Which level of detail.
+    pub detail: Detail,
+    /// Offsets in texels, if there are any.
+    pub offsets: Vec<Slot>,
+    /// The geometry of the texture.
+    pub geometry: Geometry,
     /// Coordinates are texels' numbers.
     pub integers: bool,
-    /// Which level.
-    pub detail: Detail,
-    /// Whether there are offsets.
-    pub offset: bool,
     /// `tld4`: which channel of four texels.
     pub gather: Option<u8>,
-    /// What is written.
+    /// What the values are.
     pub values: Values,
-    /// Whether a predicate is written.
-    pub resident: bool,
 }
 
 impl Lookup {
-    /// How many coordinates there are, with a layer or sample.
-    pub fn coordinates(&self) -> usize {
-        match self.geometry {
+    /// How many coordinates a geometry has, with a layer or sample.
+    pub fn coordinates(geometry: Geometry) -> usize {
+        match geometry {
             Geometry::D1 => 1,
             Geometry::D2 | Geometry::A1 => 2,
             Geometry::D3 | Geometry::A2 | Geometry::Cube | Geometry::D2Ms => 3,
@@ -89,40 +75,64 @@ impl Lookup {
         }
     }
 
-    /// How many parts a gradient has.
-    pub fn gradients(&self) -> usize {
-        if self.geometry.is_cube() { 3 } else { self.geometry.dimensions() }
+    /// How many parts a gradient has for a geometry.
+    pub fn gradients(geometry: Geometry) -> usize {
+        if geometry.is_cube() { 3 } else { geometry.dimensions() }
     }
 }
 
-/// A query. Reads: the handle, the level. Writes the answer.
-#[derive(Clone, Copy, Debug)]
+/// `txq`, `suq`
+#[derive(Clone, Debug)]
 pub struct Query {
+    /// The answer.
+    pub d: Slot,
+    /// The texture, sampler or surface.
+    pub handle: Handle,
+    /// The level of detail.
+    pub level: Option<Slot>,
     /// What is asked.
     pub member: Member,
-    /// Whom: a texture, a sampler or a surface.
+    /// Of what: a texture, a sampler or a surface.
     pub of: Opaque,
-    /// The one.
-    pub handle: Handle,
-    /// Whether there is a level.
-    pub level: bool,
 }
 
-/// An access of a surface. Reads: the handle; coordinates, a layer before them; what is stored. Writes what is loaded.
-#[derive(Clone, Copy, Debug)]
+/// `istypep`
+#[derive(Clone, Debug)]
+pub struct IsType {
+    /// The predicate.
+    pub d: Slot,
+    /// The pointer.
+    pub pointer: Slot,
+    /// The type.
+    pub opaque: Opaque,
+}
+
+/// `suld`, `sust`, `sured`
+#[derive(Clone, Debug)]
 pub struct SurfaceOp {
-    /// What is done.
-    pub access: SurfaceAccess,
-    /// Of what shape the surface is.
-    pub geometry: Geometry,
+    /// What is loaded.
+    pub d: Vec<Slot>,
     /// The surface.
     pub surface: Handle,
+    /// The coordinates, a layer before them.
+    pub coordinates: Vec<Slot>,
+    /// What is stored.
+    pub data: Vec<Slot>,
+    /// What is done.
+    pub access: SurfaceAccess,
+    /// The geometry of the surface.
+    pub geometry: Geometry,
     /// What happens out of range.
     pub clamp: Clamp,
     /// Bytes of an element.
     pub bytes: u8,
-    /// Elements.
-    pub elements: u8,
+}
+
+impl SurfaceOp {
+    /// How many elements are loaded or stored.
+    pub fn elements(&self) -> usize {
+        self.d.len().max(self.data.len())
+    }
 }
 
 /// What is done with a surface.

@@ -3,15 +3,15 @@
 //! Most addresses are known when the program is lowered and become constants. What lies in a call's frame has an
 //! address only when the call runs.
 
-use super::form::Form;
-use super::function::{Builder, Lowered, Refusal, because};
+use crate::builder::{Builder, Lowered, Refusal, because};
+use crate::form::Form;
 use softwarp_check::Reference;
 use softwarp_check::checked::{Place, VarId};
 use softwarp_image::{Extent, ObjectId, Window};
 use softwarp_ir::TAGGED;
-use softwarp_ir::cluster::ClusterOp;
+use softwarp_ir::cluster::IsOwnShared;
 use softwarp_ir::texture::handle_of;
-use softwarp_ir::{Memory, NONE, Operands, Step};
+use softwarp_ir::{Alloca, ClusterOp, FrameAddress, Memory, Slot, StackRestore, StackSave, Step};
 use softwarp_isa::instruction::Space;
 use softwarp_isa::{StateSpace, Type};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
@@ -93,7 +93,7 @@ impl Builder<'_, '_> {
         member: Option<u32>,
         offset: i64,
         bits: u32,
-    ) -> Lowered<u32> {
+    ) -> Lowered<Slot> {
         let image = self.session.image;
         let object = image.object_of(self.unit, id);
         if image.object(object).opaque().is_some()
@@ -106,8 +106,7 @@ impl Builder<'_, '_> {
         match placed.memory {
             Memory::Frame => {
                 let d = self.fresh(bits);
-                let wide = bits > 32;
-                self.step_always(Step::FrameAddress { d, wide, offset: address });
+                self.step_always(Step::FrameAddress(FrameAddress { d, offset: address }));
                 Ok(d)
             }
             Memory::Function => because("with the address of such a `.param`"),
@@ -117,7 +116,7 @@ impl Builder<'_, '_> {
     }
 
     /// `x+4`, `x[4]` or a function, as a value of this type.
-    pub fn address_value(&mut self, index: u32, ty: Type) -> Lowered<u32> {
+    pub fn address_value(&mut self, index: u32, ty: Type) -> Lowered<Slot> {
         match self.operand(index).kind {
             OperandKind::Offset(base, offset) => {
                 let offset = self.evaluate(offset)?.bits() as i64;
@@ -181,7 +180,7 @@ impl Builder<'_, '_> {
         self.shifted(operands.start, source, ty, self.window(form.space()), false)
     }
 
-    fn shifted(&mut self, d: u32, source: u32, ty: Type, window: Option<Window>, up: bool) -> Lowered<()> {
+    fn shifted(&mut self, d: u32, source: Slot, ty: Type, window: Option<Window>, up: bool) -> Lowered<()> {
         let destination = self.destination(d, ty)?;
         let wide = ty.bits() > 32;
         let Some(window) = window else {
@@ -215,17 +214,16 @@ impl Builder<'_, '_> {
         match (form.space(), form.space().of_variables().and_then(|space| windows.of(space))) {
             // Which part of the window that is, each CTA of a cluster knows for itself.
             (Space::Shared | Space::SharedCta, Some(_)) => {
-                let operands = Operands { reads: vec![address], writes: vec![d], addresses: Vec::new() };
-                return self.step(Step::Cluster(ClusterOp::IsOwn, operands));
+                return self.step(Step::Cluster(ClusterOp::IsOwn(IsOwnShared { d, address })));
             }
-            (_, Some(window)) => self.inside(d, address, window, NONE, false),
+            (_, Some(window)) => self.inside(d, address, window, None, false),
             (_, None) => {
                 // The parameters of a kernel count as global too (section 9.7.9.19, and so does an H200).
-                let mut also = NONE;
+                let mut also = None;
                 for window in [windows.shared, windows.local] {
                     let truth = self.fresh(1);
                     self.always(|builder| builder.inside(truth, address, window, also, false));
-                    also = truth;
+                    also = Some(truth);
                 }
                 self.inside(d, address, windows.constant, also, true);
             }
@@ -233,9 +231,10 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    fn inside(&mut self, d: u32, address: u32, window: Window, also: u32, inverted: bool) {
+    fn inside(&mut self, d: Slot, address: Slot, window: Window, also: Option<Slot>, inverted: bool) {
         let (base, size) = (self.wide_constant(window.base), self.wide_constant(window.size));
-        self.simple(Simple::Inside { inverted }, d, &[address, base, size, also]);
+        let sources: Vec<Slot> = [address, base, size].into_iter().chain(also).collect();
+        self.simple(Simple::Inside { inverted }, d, &sources);
     }
 
     /// `alloca`
@@ -248,19 +247,19 @@ impl Builder<'_, '_> {
             return because("with an alignment that is no power of two");
         }
         let d = self.destination(operands.start, ty)?.slot;
-        self.step(Step::Alloca { size, d, wide: ty.bits() > 32, alignment })
+        self.step(Step::Alloca(Alloca { size, d, alignment }))
     }
 
     /// `stacksave`
     pub fn stack_save(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let d = self.destination(operands.start, form.ty())?.slot;
-        self.step(Step::StackSave { d, wide: form.ty().bits() > 32 })
+        self.step(Step::StackSave(StackSave { d }))
     }
 
     /// `stackrestore`
     pub fn stack_restore(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let a = self.source(operands.start, form.ty())?;
-        self.step(Step::StackRestore { a, wide: form.ty().bits() > 32 })
+        self.step(Step::StackRestore(StackRestore { a }))
     }
 
     /// `createpolicy`: what it makes is a hint.

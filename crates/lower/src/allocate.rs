@@ -25,43 +25,16 @@
 //! that it touches: a path leaves the hull of a loop-free stretch only by a branch backwards, and then the branch
 //! and its target are in one such run.
 
-use super::defined::{Names, is_needed, table};
+use crate::defined::{Names, is_needed, table};
+use crate::virtuals::{Rows, Virtual};
 use softwarp_ir::Role;
 use softwarp_ir::defined::Table;
-use softwarp_ir::{Guard, Op};
-use softwarp_units::lanes::CARRY;
+use softwarp_ir::{Guard, Op, Slot};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a virtual register is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Virtual {
-    /// A row of 32-bit words.
-    Narrow,
-    /// A row of 64-bit words.
-    Wide,
-    /// Two rows of 64-bit words that follow one another. The virtual register after it is its [`Virtual::High`].
-    Pair,
-    /// The second row of the pair before it.
-    High,
-    /// A predicate.
-    Predicate,
-    /// A row of 32-bit words that is never written: which of them.
-    NarrowConstant(u32),
-    /// The same, of 64-bit words.
-    WideConstant(u32),
-}
-
-/// The rows of a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rows {
-    /// Of 32-bit words.
-    pub narrow: u32,
-    /// Of 64-bit words.
-    pub wide: u32,
-    /// Predicates.
-    pub predicates: u32,
-}
+/// The first predicate that registers get: the carry flag stands before it.
+const FIRST_PREDICATE: u32 = Slot::CARRY.number() + 1;
 
 /// Replaces the virtual registers in a function's operations by slots. Constants come first, in their order.
 ///
@@ -80,7 +53,11 @@ pub fn allocate(
     let needed = is_needed(ops, &exposed, always);
     let table = needed.then(|| Box::new(table(ops, &exposed, &names(), (registers, &slots), rows)));
     for op in ops {
-        op.visit(|slot, _| *slot = slots.get(*slot as usize).copied().unwrap_or(*slot));
+        op.visit(|slot, _| {
+            if let Some(&row) = slots.get(slot.number() as usize) {
+                *slot = slot.with_number(row);
+            }
+        });
     }
     (rows, zeroed, table)
 }
@@ -243,15 +220,18 @@ fn mentions(ops: &mut [Op], registers: &[Virtual], flow: &Flow) -> Mentions {
             let op = &mut ops[n as usize];
             let always = op.guard() == Guard::ALWAYS;
             op.visit(|slot, role| {
-                let register = match registers.get(*slot as usize) {
+                let number = slot.number() as usize;
+                let register = match registers.get(number) {
                     None | Some(Virtual::NarrowConstant(_) | Virtual::WideConstant(_)) => return,
-                    Some(Virtual::High) => *slot as usize - 1,
-                    Some(_) => *slot as usize,
+                    Some(Virtual::High) => number - 1,
+                    Some(_) => number,
                 };
                 let point = 2 * n + u32::from(role == Role::Write);
                 hulls[register].include(point, point);
                 match role {
-                    Role::Read if written_in[register] != block && exposed_in[register] != block => {
+                    Role::Read | Role::Address
+                        if written_in[register] != block && exposed_in[register] != block =>
+                    {
                         exposed_in[register] = block;
                         exposed.push((register as u32, block));
                     }
@@ -360,7 +340,7 @@ fn assign(hulls: &[Hull], registers: &[Virtual], constants: (u32, u32)) -> (Vec<
             Virtual::Narrow => constants.0 + narrow.take(hull),
             Virtual::Wide => constants.1 + wide.take(hull),
             Virtual::Pair => pairs.take(hull),
-            Virtual::Predicate => CARRY + 1 + predicates.take(hull),
+            Virtual::Predicate => FIRST_PREDICATE + predicates.take(hull),
             Virtual::High | Virtual::NarrowConstant(_) | Virtual::WideConstant(_) => continue,
         };
     }
@@ -381,7 +361,7 @@ fn assign(hulls: &[Hull], registers: &[Virtual], constants: (u32, u32)) -> (Vec<
     let rows = Rows {
         narrow: constants.0 + narrow.count,
         wide: singles + 2 * pairs.count,
-        predicates: CARRY + 1 + predicates.count,
+        predicates: FIRST_PREDICATE + predicates.count,
     };
     (slots, rows)
 }

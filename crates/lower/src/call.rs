@@ -1,11 +1,11 @@
 //! Calls (PTX ISA sections 7.1 and 9.7.12.5). How values travel is said at [`softwarp_ir::Call`]; what a function
 //! does with them when it is entered and left is in `parameter.rs`.
 
-use super::function::{Builder, Lowered, Register, because};
-use super::parameter::{Layout, parameter_access};
+use crate::builder::{Builder, Lowered, Register, because};
+use crate::parameter::{Layout, parameter_access};
 use softwarp_check::Reference;
 use softwarp_check::checked::{FuncId, VarId};
-use softwarp_ir::{Call, Callee, Memory, Provided, Step};
+use softwarp_ir::{Call, Callee, Element, Memory, Provided, Step};
 use softwarp_isa::{StateSpace, Type};
 use softwarp_syntax::tree::{
     DeclaredType, Expr, Literal, Operand, OperandKind, Prototype, Range, Specifier, Statement, Variables,
@@ -125,7 +125,7 @@ impl Builder<'_, '_> {
             _ => return because("with such a prototype"),
         };
         self.session.reach_indirectly();
-        Ok((Callee::Indirect { slot: register.id, wide: register.bits > 32 }, formals))
+        Ok((Callee::Indirect(register.id), formals))
     }
 
     fn formals_of(&self, unit: u32, id: FuncId) -> Formals {
@@ -201,10 +201,10 @@ impl Builder<'_, '_> {
         Ok(at)
     }
 
-    fn argument_registers(&mut self, index: u32, ty: Type) -> Lowered<Vec<(u32, u8)>> {
+    fn argument_registers(&mut self, index: u32, ty: Type) -> Lowered<Vec<Element>> {
         let bits = |register: Register| match register.bits {
             1 => because("with a predicate as an argument"),
-            bits => Ok((register.id, bits as u8)),
+            _ => Ok(register.element()),
         };
         match self.reference(index) {
             Reference::Variable(id, member) if self.is_register(id) && self.lanes(index) > 1 => {
@@ -214,7 +214,7 @@ impl Builder<'_, '_> {
                 Some(register) => Ok(vec![bits(register)?]),
                 None => because("with such an argument"),
             },
-            _ => Ok(vec![(self.source(index, ty)?, ty.bits() as u8)]),
+            _ => Ok(vec![Element::new(self.source(index, ty)?, ty.bits() as u8)]),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.17 and 9.7.13.18).
 
-use super::form::Form;
-use super::function::{Builder, Lowered, Refusal};
-use softwarp_ir::cluster::{ClusterOp, Pointer};
-use softwarp_ir::{Operands, Step};
+use crate::builder::{Builder, Lowered, Refusal};
+use crate::form::Form;
+use softwarp_ir::cluster::{ClusterArrive, CtaRank, FirstCta, IsCancelled, MapShared, TryCancel};
+use softwarp_ir::{ClusterOp, Slot, Step};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Space;
 use softwarp_isa::instruction::{Modifier, Opcode};
@@ -15,26 +15,27 @@ impl Builder<'_, '_> {
         match form.shape.opcode {
             Opcode::Barrier if form.has(Modifier::Arrive) => {
                 let relaxed = form.has(Modifier::Relaxed);
-                self.step(Step::Cluster(ClusterOp::Arrive { relaxed }, Operands::default()))
+                self.step(Step::Cluster(ClusterOp::Arrive(ClusterArrive { relaxed })))
             }
-            Opcode::Barrier if form.has(Modifier::Wait) => {
-                self.step(Step::Cluster(ClusterOp::Wait, Operands::default()))
-            }
+            Opcode::Barrier if form.has(Modifier::Wait) => self.step(Step::Cluster(ClusterOp::Wait)),
             Opcode::Mapa => {
-                let a = self.source(operands.start + 1, form.ty())?;
+                let address = self.source(operands.start + 1, form.ty())?;
                 let rank = self.source(operands.start + 2, Type::U32)?;
-                self.cluster_value(ClusterOp::Map(pointer(form)), operands.start, form.ty(), vec![a, rank])
+                let generic = form.space() == Space::Generic;
+                let op = |d| ClusterOp::Map(MapShared { d, address, rank, generic });
+                self.cluster_value(op, operands.start, form.ty())
             }
             Opcode::Getctarank => {
-                let a = self.source(operands.start + 1, form.ty())?;
-                self.cluster_value(ClusterOp::Rank(pointer(form)), operands.start, Type::U32, vec![a])
+                let address = self.source(operands.start + 1, form.ty())?;
+                let generic = form.space() == Space::Generic;
+                let op = |d| ClusterOp::Rank(CtaRank { d, address, generic });
+                self.cluster_value(op, operands.start, Type::U32)
             }
             Opcode::Clusterlaunchcontrol if form.has(Modifier::TryCancel) => {
                 let response = self.address(operands.start, form.space())?;
                 let mbarrier = self.address(operands.start + 1, form.space())?;
-                let op = ClusterOp::TryCancel { multicast: form.has(Modifier::MulticastClusterAll) };
-                let addresses = vec![response, mbarrier];
-                self.step(Step::Cluster(op, Operands { addresses, ..Operands::default() }))
+                let multicast = form.has(Modifier::MulticastClusterAll);
+                self.step(Step::Cluster(ClusterOp::TryCancel(TryCancel { response, mbarrier, multicast })))
             }
             Opcode::Clusterlaunchcontrol if form.has(Modifier::QueryCancel) => {
                 self.query_cancel(form, operands)
@@ -45,33 +46,30 @@ impl Builder<'_, '_> {
 
     fn query_cancel(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let response = self.source(operands.start + 1, Type::B128)?;
-        let reads = vec![response, response + 1];
+        let response = [response, response.next()];
         let dimension = match () {
             () if form.has(Modifier::IsCanceled) => {
-                return self.cluster_value(ClusterOp::IsCancelled, operands.start, Type::Pred, reads);
+                let op = |d| ClusterOp::IsCancelled(IsCancelled { d, response });
+                return self.cluster_value(op, operands.start, Type::Pred);
             }
             () if form.has(Modifier::GetFirstCtaidY) => 1,
             () if form.has(Modifier::GetFirstCtaidZ) => 2,
             () => 0,
         };
         if !form.has(Modifier::GetFirstCtaid) {
-            return self.cluster_value(ClusterOp::FirstCta(dimension), operands.start, Type::B32, reads);
+            let op = |d| ClusterOp::FirstCta(FirstCta { d: vec![Some(d)], response, from: dimension });
+            return self.cluster_value(op, operands.start, Type::B32);
         }
         let elements = self.elements(operands.start, Type::B32)?;
-        let writes = elements.into_iter().map(|(slot, _)| slot).collect();
-        self.step(Step::Cluster(ClusterOp::FirstCta(0), Operands { reads, writes, addresses: Vec::new() }))
+        let d = elements.into_iter().map(|element| element.slot).collect();
+        self.step(Step::Cluster(ClusterOp::FirstCta(FirstCta { d, response, from: 0 })))
     }
 
     /// A step with one result of this type.
-    fn cluster_value(&mut self, op: ClusterOp, d: u32, ty: Type, reads: Vec<u32>) -> Lowered<()> {
+    fn cluster_value(&mut self, op: impl FnOnce(Slot) -> ClusterOp, d: u32, ty: Type) -> Lowered<()> {
         let d = self.destination(d, ty)?;
-        let operands = Operands { reads, writes: vec![d.slot], addresses: Vec::new() };
-        self.step(Step::Cluster(op, operands))?;
+        self.step(Step::Cluster(op(d.slot)))?;
         self.deliver(d);
         Ok(())
     }
-}
-
-fn pointer(form: &Form) -> Pointer {
-    Pointer { generic: form.space() == Space::Generic, wide: form.ty().bits() > 32 }
 }

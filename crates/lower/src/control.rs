@@ -1,11 +1,11 @@
 //! Control flow within a function (PTX ISA section 9.7.12).
 
-use super::function::{Builder, Lowered, Refusal, because};
+use crate::builder::{Builder, Lowered, Refusal, because};
+use crate::scopes::Scopes;
 use softwarp_check::Reference;
-use softwarp_ir::{Op, Step};
+use softwarp_ir::{Op, Step, Switch};
 use softwarp_isa::Type;
 use softwarp_syntax::tree::{Operand, Range, Statement, Symbol};
-use std::collections::HashMap;
 
 /// The most edges of the control flow that the tables of all `brx.idx` of a kernel may make. Each instruction has
 /// those of its whole table, so that a table of all labels makes a quadratic number of them.
@@ -37,59 +37,12 @@ impl Builder<'_, '_> {
                 None => return because(format!("with the target `{}`", self.of.module.name(name.symbol))),
             }
         }
-        self.step(Step::Switch { index, targets })
+        self.step(Step::Switch(Switch { index, targets }))
     }
 
     /// The statement of the label that a name means at a statement.
     fn label(&mut self, at: u32, symbol: Symbol) -> Option<u32> {
         let statements = self.statements;
         self.scopes.get_or_insert_with(|| Scopes::new(statements)).find(at, symbol)
-    }
-}
-
-/// The labels of a body by the blocks that they stand in (section 5.4.6): the names in tables of labels are not
-/// operands, so their meanings have not been settled.
-#[derive(Debug, Default)]
-pub(super) struct Scopes {
-    /// The block of each statement.
-    blocks: Vec<u32>,
-    /// The block around each block; the outermost is around itself.
-    around: Vec<u32>,
-    labels: HashMap<(u32, Symbol), u32>,
-}
-
-impl Scopes {
-    fn new(statements: &[Statement]) -> Scopes {
-        let mut scopes = Scopes { around: vec![0], ..Scopes::default() };
-        let mut block = 0;
-        for (index, statement) in (0..).zip(statements) {
-            match statement {
-                Statement::Open(_) => {
-                    scopes.around.push(block);
-                    block = scopes.around.len() as u32 - 1;
-                }
-                Statement::Close(_) => block = scopes.around[block as usize],
-                Statement::Label(name) => {
-                    scopes.labels.entry((block, name.symbol)).or_insert(index);
-                }
-                _ => {}
-            }
-            scopes.blocks.push(block);
-        }
-        scopes
-    }
-
-    /// The label in the innermost block around a statement that has one of that name.
-    fn find(&self, at: u32, symbol: Symbol) -> Option<u32> {
-        let mut block = *self.blocks.get(at as usize)?;
-        loop {
-            if let Some(&label) = self.labels.get(&(block, symbol)) {
-                return Some(label);
-            }
-            if block == 0 {
-                return None;
-            }
-            block = self.around[block as usize];
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! The table of registers of a function ([`softwarp_ir::defined`]), made where registers get their rows.
 
-use super::allocate::Virtual;
-use super::form::Form;
-use super::function::Builder;
+use crate::builder::Builder;
+use crate::form::Form;
+use crate::virtuals::Virtual;
 use softwarp_ir::Role;
 use softwarp_ir::defined::{CONSTANT, Effect, GIVEN, Origin, Table};
-use softwarp_ir::{Guard, NONE, Op, Step, WarpOpKind};
+use softwarp_ir::{Guard, Op, Step, WarpOpKind};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{Opcode, Shape};
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ impl Builder<'_, '_> {
                 let element = ["x", "y", "z", "w"].get(element as usize).copied().unwrap_or("…");
                 name = format!("{name}.{element}");
             }
-            names.insert(register.id, (name, variable.span));
+            names.insert(register.id.number(), (name, variable.span));
         }
         let effect = |form: Option<Rc<Form>>| form.map_or(Effect::Any, |form| effect(&form.shape));
         let effects = self.sources().map(effect).collect();
@@ -76,7 +76,7 @@ fn shuffles(op: &Op) -> bool {
     use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp};
     let Op::Other(_, step) = op else { return false };
     let shuffle = |op| matches!(op, ShflUp | ShflDown | ShflBfly | ShflIdx);
-    matches!(&**step, Step::Warp(op) if op.members != NONE && shuffle(op.op))
+    matches!(&**step, Step::Warp(op) if op.members.is_some() && shuffle(op.op))
 }
 
 /// Whether a function needs a table: `exposed` are virtual registers that may be read before they are written.
@@ -91,7 +91,7 @@ pub fn table(
     exposed: &[u32],
     names: &Names,
     (registers, slots): (&[Virtual], &[u32]),
-    rows: super::allocate::Rows,
+    rows: crate::virtuals::Rows,
 ) -> Table {
     let narrow = GIVEN + 1;
     let wide = narrow + rows.narrow;
@@ -106,8 +106,9 @@ pub fn table(
     };
     let mut table = Table::new(predicates + rows.predicates, wide..predicates, names.parameter_bytes);
     let mut written = vec![false; registers.len()];
-    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    let (mut bases, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());
     for (at, op) in ops.iter_mut().enumerate() {
+        bases.clear();
         reads.clear();
         writes.clear();
         let guarded = op.guard();
@@ -115,10 +116,11 @@ pub fn table(
         op.visit(|slot, role| match role {
             // The guard comes first.
             Role::Read if std::mem::take(&mut first) => {}
-            Role::Read => reads.push(row(*slot)),
+            Role::Address => bases.push(row(slot.number())),
+            Role::Read => reads.push(row(slot.number())),
             Role::Write => {
-                writes.push(row(*slot));
-                if let Some(written) = written.get_mut(*slot as usize) {
+                writes.push(row(slot.number()));
+                if let Some(written) = written.get_mut(slot.number() as usize) {
                     *written = true;
                 }
             }
@@ -128,8 +130,8 @@ pub fn table(
             Effect::Select if reads.len() != 3 => Effect::Any,
             effect => effect,
         };
-        let guard = if guarded.slot == NONE { NONE } else { row(guarded.slot) };
-        table.push(effect, guard, &reads, &writes);
+        let guard = guarded.predicate().map(|slot| row(slot.number()));
+        table.push(effect, guard, &bases, &reads, &writes);
     }
     for &register in exposed {
         let Some((name, span)) = names.names.get(&register) else { continue };

@@ -14,10 +14,10 @@
 //! - a copy among the operations that every lane executes first of all, and once, of a source that is not written
 //!   from there on, to a register that nothing else writes or reads before: all readers.
 
-use super::allocate::Virtual;
+use crate::virtuals::Virtual;
 use softwarp_ir::Role;
 use softwarp_ir::start::{Forwarded, FromLaunch, Given, Start};
-use softwarp_ir::{Access, Guard, Memory, NONE, Op, Special, Step};
+use softwarp_ir::{Access, Class, Element, Guard, Memory, Op, Slot, Special, Step};
 
 /// The most rows that a launch fills.
 const MOST_GIVEN: usize = 24;
@@ -59,30 +59,30 @@ pub fn forward(
     let mut read = vec![false; registers.virtuals.len()];
     for op in ops.iter_mut() {
         op.visit(|slot, role| {
-            if let Some(read) = read.get_mut(*slot as usize) {
-                *read |= role == Role::Read;
+            if let Some(read) = read.get_mut(slot.number() as usize) {
+                *read |= role.is_read();
             }
         });
     }
     let mut unread = vec![false; ops.len()];
     for at in copies.iter().copied().chain(given.iter().map(|given| given.op)) {
-        let (d, _) = ends_of(&ops[at as usize]);
-        let whole = matches!(registers.virtuals.get(d as usize), Some(Virtual::Narrow | Virtual::Wide));
-        unread[at as usize] = whole && !read[d as usize];
+        let Some(d) = ends_of(&ops[at as usize]).0.map(|slot| slot.number() as usize) else { continue };
+        let whole = matches!(registers.virtuals.get(d), Some(Virtual::Narrow | Virtual::Wide));
+        unread[at as usize] = whole && !read[d];
     }
     Forwarded { unread, given }
 }
 
-/// What a copy writes and what it reads, if that is a register.
-fn ends_of(op: &Op) -> (u32, u32) {
+/// What a copy writes and what it reads, if these are registers.
+fn ends_of(op: &Op) -> (Option<Slot>, Option<Slot>) {
     match op {
-        Op::Alu(inst) => (inst.d[0], inst.s[0]),
+        Op::Alu(alu) => (alu.d.get(0), alu.s.get(0)),
         Op::Other(_, step) => match &**step {
-            Step::Special { d, .. } => (*d, NONE),
-            Step::Load(access) => (access.registers.first().map_or(NONE, |one| one.0), NONE),
-            _ => (NONE, NONE),
+            Step::Special(read) => (Some(read.d), None),
+            Step::Load(access) => (access.registers.first().and_then(|one| one.slot), None),
+            _ => (None, None),
         },
-        Op::Branch(..) => (NONE, NONE),
+        Op::Branch(..) => (None, None),
     }
 }
 
@@ -94,7 +94,7 @@ fn give(ops: &[Op], parameters: u64, registers: &mut Registers<'_>) -> Vec<FromL
     for (at, op) in ops.iter().enumerate() {
         let Op::Other(_, step) = op else { continue };
         let is = match &**step {
-            Step::Special { register, .. } if is_fixed(*register) => Given::Special(0, *register),
+            Step::Special(read) if is_fixed(read.register) => Given::Special(0, read.register),
             Step::Load(access) => match of_parameters(access, parameters) {
                 Some(given) => given,
                 None => continue,
@@ -113,7 +113,8 @@ fn give(ops: &[Op], parameters: u64, registers: &mut Registers<'_>) -> Vec<FromL
         let count = if wide { &mut registers.constants.1 } else { &mut registers.constants.0 };
         let slot = *count;
         *count += 1;
-        let register = registers.virtuals.len() as u32;
+        let number = registers.virtuals.len() as u32;
+        let class = if wide { Class::Wide } else { Class::Narrow };
         registers.virtuals.push(if wide {
             Virtual::WideConstant(slot)
         } else {
@@ -126,7 +127,11 @@ fn give(ops: &[Op], parameters: u64, registers: &mut Registers<'_>) -> Vec<FromL
             Given::Narrow(_, offset) => start.given.push(Given::Narrow(slot, offset)),
             Given::Wide(_, offset) => start.given.push(Given::Wide(slot, offset)),
         }
-        found.push(FromLaunch { op: at as u32, slot, wide, register });
+        found.push(FromLaunch {
+            op: at as u32,
+            row: Slot::new(class, slot),
+            register: Slot::new(class, number),
+        });
     }
     found
 }
@@ -156,13 +161,13 @@ fn of_parameters(access: &Access, parameters: u64) -> Option<Given> {
     let bytes = u64::from(access.bytes);
     let offset = u64::try_from(address.offset).ok().filter(|offset| offset.is_multiple_of(bytes.max(1)))?;
     let inside = offset.checked_add(bytes).is_some_and(|end| end <= parameters);
-    if address.memory != Memory::Kernel || address.base != NONE || access.order.is_strong() || !inside {
+    if address.memory != Memory::Kernel || address.base.is_some() || access.order.is_strong() || !inside {
         return None;
     }
     let offset = u32::try_from(offset).ok()?;
     match (access.bytes, access.registers.as_slice()) {
-        (4, &[(slot, 32)]) if slot != NONE => Some(Given::Narrow(0, offset)),
-        (8, &[(slot, 64)]) if slot != NONE => Some(Given::Wide(0, offset)),
+        (4, &[Element { slot: Some(_), bits: 32 }]) => Some(Given::Narrow(0, offset)),
+        (8, &[Element { slot: Some(_), bits: 64 }]) => Some(Given::Wide(0, offset)),
         _ => None,
     }
 }
@@ -171,9 +176,9 @@ fn usages(ops: &mut [Op], registers: usize) -> Vec<Usage> {
     let mut usages = vec![Usage { writes: 0, written: 0, read: u32::MAX }; registers];
     for (at, op) in (0..).zip(ops) {
         op.visit(|slot, role| {
-            let Some(usage) = usages.get_mut(*slot as usize) else { return };
+            let Some(usage) = usages.get_mut(slot.number() as usize) else { return };
             match role {
-                Role::Read => usage.read = usage.read.min(at),
+                Role::Read | Role::Address => usage.read = usage.read.min(at),
                 Role::Write => (usage.writes, usage.written) = (usage.writes + 1, at),
             }
         });
@@ -197,18 +202,19 @@ fn replace(ops: &mut [Op], copies: &[u32], given: &[FromLaunch], virtuals: &[Vir
     let parts = |op: &Op| op.ends_block() || !op.targets().is_empty();
     let first_run = (0..ops.len()).find(|&at| marked[at] || parts(&ops[at])).unwrap_or(ops.len()) as u32;
     let (mut copies, mut given) = (copies.iter().peekable(), given.iter().peekable());
-    let mut everywhere: Vec<u32> = (0..virtuals.len() as u32).collect();
-    let mut near: Vec<(u32, u32)> = Vec::new();
+    // What a register is replaced by everywhere, and what some are replaced by within a run.
+    let mut everywhere: Vec<Option<Slot>> = vec![None; virtuals.len()];
+    let mut near: Vec<(Slot, Slot)> = Vec::new();
     for at in 0..ops.len() {
         if marked[at] {
             near.clear();
         }
         let op = &mut ops[at];
         op.visit(|slot, role| match role {
-            Role::Read => {
-                let whole = everywhere.get(*slot as usize).copied().unwrap_or(*slot);
+            Role::Read | Role::Address => {
+                let whole = everywhere.get(slot.number() as usize).copied().flatten();
                 let close = near.iter().find(|(d, _)| *d == *slot).map(|&(_, s)| s);
-                *slot = close.unwrap_or(whole);
+                *slot = close.or(whole).unwrap_or(*slot);
             }
             Role::Write => near.retain(|&(d, s)| d != *slot && s != *slot),
         });
@@ -216,12 +222,16 @@ fn replace(ops: &mut [Op], copies: &[u32], given: &[FromLaunch], virtuals: &[Vir
         let is_copy = copies.next_if(|&&copy| copy as usize == at).is_some();
         if is_copy || row.is_some() {
             let (d, s) = ends_of(op);
-            let (at, s) = (at as u32, row.unwrap_or(s));
-            if op.guard() == Guard::ALWAYS && d != s && are_alike(virtuals, d, s) {
-                let (to, from) = (usages[d as usize], usages[s as usize]);
+            let at = at as u32;
+            if op.guard() == Guard::ALWAYS
+                && let (Some(d), Some(s)) = (d, row.or(s))
+                && d != s
+                && are_alike(virtuals, d, s)
+            {
+                let (to, from) = (usages[d.number() as usize], usages[s.number() as usize]);
                 let fixed = from.writes == 0 || from.writes == 1 && from.written < at;
                 if at < first_run && to.writes == 1 && to.read > at && fixed {
-                    everywhere[d as usize] = s;
+                    everywhere[d.number() as usize] = Some(s);
                 } else if near.len() < MOST_NEAR {
                     near.push((d, s));
                 }
@@ -234,8 +244,8 @@ fn replace(ops: &mut [Op], copies: &[u32], given: &[FromLaunch], virtuals: &[Vir
 }
 
 /// Whether one register is a row that the other could be read from instead.
-fn are_alike(virtuals: &[Virtual], d: u32, s: u32) -> bool {
-    let of = |register: u32| virtuals.get(register as usize);
+fn are_alike(virtuals: &[Virtual], d: Slot, s: Slot) -> bool {
+    let of = |register: Slot| virtuals.get(register.number() as usize);
     matches!(
         (of(d), of(s)),
         (Some(Virtual::Narrow), Some(Virtual::Narrow | Virtual::NarrowConstant(_)))

@@ -1,158 +1,23 @@
 //! One function: the walk over its statements, and what comes of them.
 
-use super::allocate::{Virtual, allocate};
-use super::contract::Contractions;
-use super::control::Scopes;
-use super::form::{self, Action, Form};
-use super::forward::{Registers, forward};
-use super::{Lowering, Session, Unsupported};
+use crate::allocate::allocate;
+use crate::builder::{Builder, Contractions, EPILOGUE, Lowered, NumberMap, Refusal, because};
+use crate::form::{self, Action, Form};
+use crate::forward::{Registers, forward};
+use crate::session::Session;
 use softwarp_check::Reference;
-use softwarp_check::checked::{FuncId, VarId, Variable};
 use softwarp_image::FunctionId;
 use softwarp_ir::group::GroupOp;
 use softwarp_ir::start::Start;
-use softwarp_ir::{Alu, Function, Guard, Location, Op, Step};
+use softwarp_ir::{Function, Guard, Location, Op, Step};
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::Span;
-use softwarp_syntax::tree::{Instruction, Item, MnemonicId, Statement};
-use softwarp_units::alu::simple::Simple;
+use softwarp_syntax::tree::{Instruction, Item, Statement};
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::rc::Rc;
 
-/// Why an instruction cannot be executed, or what it was lowered to.
-pub(super) type Lowered<T> = Result<T, Refusal>;
-
-/// Why an instruction cannot be executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// There is no such thing yet.
-    Form,
-    /// Something about an operand, in words that follow the mnemonic.
-    Because(String),
-}
-
-pub(super) fn because<T>(what: impl Into<String>) -> Lowered<T> {
-    Err(Refusal::Because(what.into()))
-}
-
-/// A register and its width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Register {
-    /// The number of the virtual register.
-    pub id: u32,
-    /// 1 for a predicate.
-    pub bits: u32,
-}
-
-/// A keyed hash of one number by a multiplication whose halves are added up. Constants of the module are keys, so
-/// that without a random factor a file could make them collide.
-#[derive(Clone)]
-pub(super) struct MultiplyShift {
-    key: [u64; 2],
-    hash: u64,
-}
-
-impl Default for MultiplyShift {
-    fn default() -> MultiplyShift {
-        let state = RandomState::new();
-        MultiplyShift { key: [state.hash_one(0u64), state.hash_one(1u64) | 1], hash: 0 }
-    }
-}
-
-impl BuildHasher for MultiplyShift {
-    type Hasher = MultiplyShift;
-
-    fn build_hasher(&self) -> MultiplyShift {
-        self.clone()
-    }
-}
-
-impl Hasher for MultiplyShift {
-    fn finish(&self) -> u64 {
-        self.hash
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-    fn write_u64(&mut self, value: u64) {
-        let [add, factor] = self.key;
-        let product = u128::from(self.hash ^ value ^ add) * u128::from(factor);
-        self.hash = product as u64 ^ (product >> 64) as u64;
-    }
-}
-
-type NumberMap<V> = HashMap<u64, V, MultiplyShift>;
-
-/// Stands for the label of what is done before a function returns, where that is done in one place.
-pub(super) const EPILOGUE: u32 = u32::MAX;
-
-/// A function while it is lowered. Slots in its operations are numbers of virtual registers, and targets of
-/// branches are statements, until the end.
-pub(super) struct Builder<'s, 'a> {
-    pub session: &'s mut Session<'a>,
-    pub unit: u32,
-    pub of: Lowering<'a>,
-    pub id: FuncId,
-    pub entry: bool,
-    pub statements: &'a [Statement],
-    /// The labels of the body, once a table of them has been met.
-    pub scopes: Option<Scopes>,
-    ops: Vec<Op>,
-    spans: Vec<Span>,
-    /// The mnemonic that each operation is lowered from, if it is of an instruction.
-    mnemonics: Vec<Option<MnemonicId>>,
-    /// That of the operations to come.
-    mnemonic: Option<MnemonicId>,
-    /// How many instructions begin before each operation.
-    instructions: Vec<u32>,
-    /// How many have begun.
-    begun: u32,
-    /// The instruction at hand has no operation yet.
-    begins: bool,
-    locations: Vec<(u32, Location)>,
-    /// Operations that copy a whole row.
-    copies: Vec<u32>,
-    pub virtuals: Vec<Virtual>,
-    pub registers: NumberMap<Register>,
-    pub narrow_constants: Vec<(u32, u32)>,
-    pub wide_constants: Vec<(u32, u64)>,
-    pub narrow_known: NumberMap<u32>,
-    pub wide_known: NumberMap<u32>,
-    /// Constants that are addresses in `.shared`, with their slots.
-    pub shared_narrow: Vec<(u32, u32)>,
-    pub shared_wide: Vec<(u32, u64)>,
-    /// By width and address.
-    pub shared_known: HashMap<(u32, u64), u32>,
-    /// The operation that each label is at, by its statement.
-    labels: HashMap<u32, u32>,
-    /// The guard of the instruction at hand.
-    pub guard: Guard,
-    /// The place of the instruction at hand.
-    span: Span,
-    /// The statements that the assembler takes `.sat` from.
-    unsaturated: HashSet<u32>,
-    /// The instruction at hand is one of them.
-    saturation_forgotten: bool,
-    /// The sums that the assembler makes one with a product.
-    pub contractions: Contractions,
-    /// The statement at hand.
-    pub statement: u32,
-    /// Where parameters and return values lie in the parameter memory.
-    pub homes: HashMap<VarId, u64>,
-    /// Parameters and return values whose addresses are taken lie in the frame instead.
-    pub in_frame: HashMap<VarId, u64>,
-    /// Where the arguments of calls begin in the parameter memory.
-    pub arguments: u64,
-    /// Where there is room for values that calls pass in registers.
-    pub scratch: u64,
-    /// Bytes of parameter memory in all.
-    pub parameter_bytes: u64,
-    pub local_bytes: u64,
-}
-
 /// Lowers a function. What cannot be executed goes to the session.
-pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Function {
+pub fn lower(session: &mut Session<'_>, function: FunctionId) -> Function {
     let image = session.image;
     let is = image.function(function);
     let of = session.units[is.unit as usize];
@@ -207,8 +72,13 @@ pub(super) fn lower(session: &mut Session<'_>, function: FunctionId) -> Function
     }
     builder.place_parameters(is.arguments.bytes);
     builder.enter();
-    builder.unsaturated = builder.forgotten_saturations();
-    builder.contractions = builder.contractions();
+    let fidelity = builder.session.fidelity;
+    if fidelity.lost_saturation {
+        builder.unsaturated = builder.forgotten_saturations();
+    }
+    if fidelity.contraction {
+        builder.contractions = builder.contractions();
+    }
     builder.body();
     builder.span = body.map_or(is.span, |body| Span::new(body.span.end.saturating_sub(1), body.span.end));
     builder.finish(function)
@@ -254,18 +124,13 @@ impl<'a> Builder<'_, 'a> {
         self.refuse(instruction.mnemonic_span, what);
     }
 
-    /// Notes what cannot be executed.
-    pub fn refuse(&mut self, span: Span, what: String) {
-        self.session.unsupported.push(Unsupported { unit: self.unit, span, what });
-    }
-
     fn guarded(&mut self, predicate: Reference, instruction: &Instruction) -> Lowered<()> {
         if let Some(guard) = instruction.guard {
             let Reference::Variable(id, member) = predicate else {
                 return because("with a guard that is no register");
             };
             let slot = self.register(id, member, 0)?.id;
-            self.guard = Guard { slot, negated: guard.negated };
+            self.guard = Guard::new(slot, guard.negated);
         }
         let form = self.form(instruction.mnemonic).ok_or(Refusal::Form)?;
         if self.saturation_forgotten {
@@ -338,58 +203,6 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// Appends an operation.
-    pub fn push(&mut self, op: Op) {
-        self.ops.push(op);
-        self.spans.push(self.span);
-        self.mnemonics.push(self.mnemonic);
-        self.instructions.push(self.begun);
-        self.begun += u32::from(std::mem::take(&mut self.begins));
-    }
-
-    /// Appends a step under the instruction's guard.
-    pub fn step(&mut self, step: Step) -> Lowered<()> {
-        self.push(Op::Other(self.guard, Box::new(step)));
-        Ok(())
-    }
-
-    /// The same whatever the guard.
-    pub fn step_always(&mut self, step: Step) {
-        self.push(Op::Other(Guard::ALWAYS, Box::new(step)));
-    }
-
-    /// Appends one of lowering's own operations.
-    pub fn simple(&mut self, simple: Simple, d: u32, sources: &[u32]) {
-        let alu = Alu::simple(simple, d, sources, self.guard);
-        if alu.op.is_copy() {
-            self.copies.push(self.ops.len() as u32);
-        }
-        self.push(Op::Alu(alu));
-    }
-
-    /// Appends one of lowering's own operations whatever the guard.
-    pub fn simple_always(&mut self, simple: Simple, d: u32, sources: &[u32]) {
-        self.push(Op::Alu(Alu::simple(simple, d, sources, Guard::ALWAYS)));
-    }
-
-    /// Lowers something whatever the guard, for values that nothing else sees.
-    pub fn always<T>(&mut self, lower: impl FnOnce(&mut Self) -> T) -> T {
-        let guard = std::mem::replace(&mut self.guard, Guard::ALWAYS);
-        let lowered = lower(self);
-        self.guard = guard;
-        lowered
-    }
-
-    /// What each operation is lowered from, if it is of an instruction.
-    pub fn sources(&self) -> impl Iterator<Item = Option<Rc<Form>>> {
-        self.mnemonics.iter().map(|mnemonic| self.form((*mnemonic)?))
-    }
-
-    /// A variable that lives in memory, if it is not a register.
-    pub fn variable(&self, id: VarId) -> &'a Variable {
-        self.of.checked.variable(id)
-    }
-
     /// Ends the text, resolves branches and gives registers their rows.
     fn finish(mut self, function: FunctionId) -> Function {
         if matches!(self.ops.last(), Some(Op::Branch(Guard::ALWAYS, EPILOGUE))) {
@@ -420,8 +233,8 @@ impl<'a> Builder<'_, 'a> {
             match op {
                 Op::Branch(_, target) => place(target),
                 Op::Other(_, step) => {
-                    if let Step::Switch { targets, .. } = &mut **step {
-                        targets.iter_mut().for_each(place);
+                    if let Step::Switch(switch) = &mut **step {
+                        switch.targets.iter_mut().for_each(place);
                     }
                 }
                 Op::Alu(_) => {}
@@ -433,7 +246,7 @@ impl<'a> Builder<'_, 'a> {
         let parameters = self.session.image.function(function).parameter_extent.bytes;
         let moves = |form: Option<Rc<Form>>| form.is_some_and(|form| form.shape.opcode == Opcode::Mov);
         let moves: Vec<bool> = self.sources().map(moves).collect();
-        let named = super::group::named(&mut self.ops, |at| moves.get(at) == Some(&true));
+        let named = crate::group::named(&mut self.ops, |at| moves.get(at) == Some(&true));
         let own = self.virtuals.len() as u32;
         let forwarded = forward(
             &mut self.ops,
@@ -472,11 +285,5 @@ impl<'a> Builder<'_, 'a> {
 
 /// Whether an operation may see registers of lanes that do not take part in it.
 fn sees_lanes(op: &Op) -> bool {
-    use Step::{Asynchronous, Cluster, Matrix, Texture, Warp};
-    match op {
-        Op::Other(_, step) => {
-            matches!(**step, Warp(_) | Texture(..) | Cluster(..) | Asynchronous(..) | Matrix(..))
-        }
-        Op::Alu(_) | Op::Branch(..) => false,
-    }
+    matches!(op, Op::Other(_, step) if step.properties().lanes)
 }

@@ -1,11 +1,11 @@
 //! Groups of asynchronous operations, and fences for them: [`softwarp_ir::group`].
 
-use super::form::Form;
-use super::function::{Builder, Lowered, Refusal};
+use crate::builder::{Builder, Lowered, Refusal};
+use crate::form::Form;
 use softwarp_ir::Role;
 use softwarp_ir::group::{GroupOp, Named, Queue};
-use softwarp_ir::matrix::MatrixOp;
-use softwarp_ir::{Fence, NONE, Op, Order, Scope, Semantics, Step};
+use softwarp_ir::matrix::WgmmaFactor;
+use softwarp_ir::{Fence, MatrixOp, Op, Order, Scope, Semantics, Step};
 use softwarp_isa::StateSpace;
 use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, Range};
@@ -52,7 +52,7 @@ impl Builder<'_, '_> {
 /// The registers of each operation, while they have numbers of their own: of functions with products.
 pub fn named(ops: &mut [Op], is_move: impl Fn(usize) -> bool) -> Vec<Named> {
     fn is_product(op: &Op) -> bool {
-        matches!(op, Op::Other(_, step) if matches!(**step, Step::Matrix(MatrixOp::Wgmma(_), _)))
+        matches!(op, Op::Other(_, step) if matches!(**step, Step::Matrix(MatrixOp::Wgmma(_))))
     }
     if !ops.iter().any(is_product) {
         return Vec::new();
@@ -64,20 +64,17 @@ pub fn named(ops: &mut [Op], is_move: impl Fn(usize) -> bool) -> Vec<Named> {
 fn registers(op: &mut Op) -> Named {
     let mut named = Named::default();
     if let Op::Other(_, step) = op
-        && let Step::Matrix(MatrixOp::Wgmma(product), operands) = &**step
+        && let Step::Matrix(MatrixOp::Wgmma(product)) = &**step
     {
-        // D is read and written; then come A's registers, if it has any.
-        let (d, a) = (product.d.registers(), product.a.as_ref().map_or(0, |_| A_REGISTERS));
-        named.reads = operands.reads.iter().skip(d).take(a).copied().collect();
-        named.writes = operands.writes.iter().copied().filter(|&slot| slot != NONE).collect();
+        if let WgmmaFactor::Registers(a) = &product.a {
+            named.reads = a.iter().map(|slot| slot.number()).collect();
+        }
+        named.writes = product.d.iter().flatten().map(|slot| slot.number()).collect();
         return named;
     }
     op.visit(|slot, role| match role {
-        Role::Read => named.reads.push(*slot),
-        Role::Write => named.writes.push(*slot),
+        Role::Read | Role::Address => named.reads.push(slot.number()),
+        Role::Write => named.writes.push(slot.number()),
     });
     named
 }
-
-/// Registers of A's part that a thread holds.
-const A_REGISTERS: usize = 4;

@@ -7,11 +7,11 @@ mod mma;
 mod wgmma;
 mod wmma;
 
-use super::form::Form;
-use super::function::{Builder, Lowered, Refusal, because};
+use crate::builder::{Builder, Lowered, Refusal, because};
+use crate::form::Form;
 use softwarp_ir::group::Queue;
-use softwarp_ir::matrix::{MatrixOp, Packing, TileKind, Tiles};
-use softwarp_ir::{NONE, Operands, Step, WarpOp, WarpOpKind};
+use softwarp_ir::matrix::{LoadMatrix, Packing, StoreMatrix, TileKind, Tiles, Transpose};
+use softwarp_ir::{MatrixOp, Slot, Slots, Step, WarpOp, WarpOpKind};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::{Format, Rounding};
@@ -38,34 +38,40 @@ impl Builder<'_, '_> {
     /// Appends a step of a whole warp.
     pub fn together(&mut self, step: Step) -> Lowered<()> {
         let members = self.constant(u64::from(u32::MAX), 32);
-        let sync = WarpOp { op: WarpOpKind::Sync, members, d: [NONE; 2], s: [NONE; 3], negated: false };
-        self.step(Step::Warp(sync))?;
+        self.step(Step::Warp(WarpOp {
+            op: WarpOpKind::Sync,
+            members: Some(members),
+            d: None,
+            p: None,
+            s: Slots::default(),
+            negated: false,
+        }))?;
         self.step(step)
     }
 
     /// Appends a matrix instruction.
-    fn matrices(&mut self, op: MatrixOp, operands: Operands) -> Lowered<()> {
-        self.together(Step::Matrix(op, operands))
+    fn matrices(&mut self, op: MatrixOp) -> Lowered<()> {
+        self.together(Step::Matrix(op))
     }
 
     /// The registers of a vector that is read.
-    fn registers_read(&mut self, index: u32, ty: Type) -> Lowered<Vec<u32>> {
+    fn registers_read(&mut self, index: u32, ty: Type) -> Lowered<Vec<Slot>> {
         match self.operand(index).kind {
             OperandKind::Vector(parts) => self.places(parts).map(|part| self.source(part, ty)).collect(),
             _ => self.whole(index, ty),
         }
     }
 
-    /// The registers of a vector that is written.
-    fn registers_written(&mut self, index: u32, ty: Type) -> Lowered<Vec<u32>> {
+    /// The registers of a vector that is written; none for `_`.
+    fn registers_written(&mut self, index: u32, ty: Type) -> Lowered<Vec<Option<Slot>>> {
         let written = |builder: &mut Self, part: u32| match builder.operand(part).kind {
-            OperandKind::Sink => Ok(NONE),
-            _ => Ok(builder.destination(part, ty)?.slot),
+            OperandKind::Sink => Ok(None),
+            _ => Ok(Some(builder.destination(part, ty)?.slot)),
         };
         match self.operand(index).kind {
             OperandKind::Vector(parts) => self.places(parts).map(|part| written(self, part)).collect(),
             // A vector register is read and written by the same names.
-            _ if self.lanes(index) > 1 => self.whole(index, ty),
+            _ if self.lanes(index) > 1 => Ok(self.whole(index, ty)?.into_iter().map(Some).collect()),
             _ => Ok(vec![written(self, index)?]),
         }
     }
@@ -88,24 +94,28 @@ impl Builder<'_, '_> {
         let tiles = Tiles { count: u32::from(form.shape.vector), kind };
         let (address, registers) = if loads { (1, 0) } else { (0, 1) };
         let registers = operands.start + registers;
-        let addresses = vec![self.address(operands.start + address, form.space())?];
-        let mut operands = Operands { addresses, ..Operands::default() };
-        let slots = if loads { &mut operands.writes } else { &mut operands.reads };
-        *slots = match loads {
-            true => self.registers_written(registers, Type::B32)?,
-            false => self.registers_read(registers, Type::B32)?,
+        let row = self.address(operands.start + address, form.space())?;
+        let wanted = (tiles.count * kind.registers(loads)) as usize;
+        let (op, found) = if loads {
+            let d = self.registers_written(registers, Type::B32)?;
+            let found = d.len();
+            (MatrixOp::Load(LoadMatrix { d, row, tiles }), found)
+        } else {
+            let data = self.registers_read(registers, Type::B32)?;
+            let found = data.len();
+            (MatrixOp::Store(StoreMatrix { row, data, tiles }), found)
         };
-        if slots.len() != (tiles.count * kind.registers(loads)) as usize {
+        if found != wanted {
             return Err(Refusal::Form);
         }
-        self.matrices(if loads { MatrixOp::Load(tiles) } else { MatrixOp::Store(tiles) }, operands)
+        self.matrices(op)
     }
 
     /// `movmatrix`
     fn transpose(&mut self, operands: Range<Operand>) -> Lowered<()> {
-        let reads = vec![self.source(operands.start + 1, Type::B32)?];
-        let writes = self.registers_written(operands.start, Type::B32)?;
-        self.matrices(MatrixOp::Transpose, Operands { reads, writes, addresses: Vec::new() })
+        let a = self.source(operands.start + 1, Type::B32)?;
+        let [d] = self.registers_written(operands.start, Type::B32)?[..] else { return Err(Refusal::Form) };
+        self.matrices(MatrixOp::Transpose(Transpose { d, a }))
     }
 }
 

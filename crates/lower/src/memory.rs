@@ -2,12 +2,12 @@
 //!
 //! Cache operators, eviction priorities, prefetch sizes and cache policies are hints, and are left out.
 
-use super::form::Form;
-use super::function::{Builder, Lowered, Refusal, because};
-use super::operand::signature;
+use crate::builder::{Builder, Lowered, Refusal, Register, because};
+use crate::form::Form;
+use crate::operand::signature;
 use softwarp_check::Reference;
 use softwarp_check::checked::VarId;
-use softwarp_ir::{Access, Address, Atomic, AtomicOp, Memory, NONE, Order, Scope, Step};
+use softwarp_ir::{Access, Address, Atomic, AtomicOp, Element, Memory, Order, Scope, Slot, Step};
 use softwarp_isa::instruction::Modifier;
 use softwarp_isa::instruction::Space;
 use softwarp_isa::{Class, StateSpace, Type};
@@ -36,7 +36,7 @@ impl Builder<'_, '_> {
         match self.operand(base).kind {
             OperandKind::Literal(_) | OperandKind::Expr(_) => {
                 let offset = (self.immediate(base)? as i64).wrapping_add(offset);
-                Ok(Address { memory: self.memory(space), base: NONE, wide: false, offset, named: None })
+                Ok(Address::fixed(self.memory(space), offset, None))
             }
             OperandKind::Name(_) | OperandKind::Member(..) => self.named_address(base, space, offset),
             _ => Err(Refusal::Form),
@@ -45,15 +45,15 @@ impl Builder<'_, '_> {
 
     fn named_address(&mut self, base: u32, space: Space, offset: i64) -> Lowered<Address> {
         if let Some(register) = self.named_register(base)? {
-            let (memory, wide) = (self.memory(space), register.bits > 32);
-            return Ok(Address { memory, base: register.id, wide, offset, named: None });
+            let base = Some(register.id);
+            return Ok(Address { memory: self.memory(space), base, offset, named: None });
         }
         let Reference::Variable(id, member) = self.reference(base) else {
             return because("with such an address");
         };
         let placed = self.place(id, member)?;
         let offset = (placed.address as i64).wrapping_add(offset);
-        Ok(Address { memory: placed.memory, base: NONE, wide: false, offset, named: Some(placed.object) })
+        Ok(Address::fixed(placed.memory, offset, Some(placed.object)))
     }
 
     /// The memory of a state space that an instruction names, for addresses in registers. In functions, the
@@ -73,7 +73,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers of a vector, or of a single operand, and their widths. Constants are made rows.
-    pub fn elements(&mut self, index: u32, ty: Type) -> Lowered<Vec<(u32, u8)>> {
+    pub fn elements(&mut self, index: u32, ty: Type) -> Lowered<Vec<Element>> {
         match self.operand(index).kind {
             OperandKind::Vector(parts) => self.places(parts).map(|part| self.value(part, ty)).collect(),
             OperandKind::Name(_) if self.lanes(index) > 1 => {
@@ -81,20 +81,20 @@ impl Builder<'_, '_> {
                     return because("with such an operand");
                 };
                 let lanes = 0..self.lanes(index);
-                lanes.map(|n| self.register(id, member, n).map(|one| (one.id, one.bits as u8))).collect()
+                lanes.map(|n| self.register(id, member, n).map(Register::element)).collect()
             }
             _ => Ok(vec![self.value(index, ty)?]),
         }
     }
 
-    fn value(&mut self, index: u32, ty: Type) -> Lowered<(u32, u8)> {
+    fn value(&mut self, index: u32, ty: Type) -> Lowered<Element> {
         if matches!(self.operand(index).kind, OperandKind::Sink) {
-            return Ok((NONE, ty.bits() as u8));
+            return Ok(Element { slot: None, bits: ty.bits() as u8 });
         }
         match self.named_register(index)? {
-            Some(register) if register.bits > 1 => Ok((register.id, register.bits as u8)),
+            Some(register) if register.bits > 1 => Ok(register.element()),
             Some(_) => because("with a predicate"),
-            None => Ok((self.source(index, ty)?, ty.bits() as u8)),
+            None => Ok(Element::new(self.source(index, ty)?, ty.bits() as u8)),
         }
     }
 
@@ -150,22 +150,23 @@ impl Builder<'_, '_> {
         let ty = form.ty();
         let at = operands.start + u32::from(fetches);
         let mut d = match fetches {
-            true => self.elements(operands.start, ty)?.into_iter().map(|(slot, _)| slot).collect(),
+            true => self.elements(operands.start, ty)?.into_iter().map(|one| one.slot).collect(),
             false => Vec::new(),
         };
-        if d.iter().all(|&slot| slot == NONE) {
+        if d.iter().all(Option::is_none) {
             d.clear();
         }
         let b = match self.operand(at + 1).kind {
             OperandKind::Vector(parts) => {
-                self.places(parts).map(|part| self.source(part, ty)).collect::<Lowered<Vec<u32>>>()?
+                let slots = self.places(parts).map(|part| self.source(part, ty).map(Some));
+                slots.collect::<Lowered<Vec<Option<Slot>>>>()?
             }
             OperandKind::Name(_) if self.lanes(at + 1) > 1 => {
-                self.elements(at + 1, ty)?.into_iter().map(|(slot, _)| slot).collect()
+                self.elements(at + 1, ty)?.into_iter().map(|one| one.slot).collect()
             }
-            _ => vec![self.source(at + 1, ty)?],
+            _ => vec![Some(self.source(at + 1, ty)?)],
         };
-        let c = if op == AtomicOp::Cas { self.source(at + 2, ty)? } else { NONE };
+        let c = if op == AtomicOp::Cas { Some(self.source(at + 2, ty)?) } else { None };
         let address = self.address(at, form.space())?;
         let order = Order::of(&form.shape.modifiers, Order::relaxed(Scope::Gpu));
         self.step(Step::Atomic(Atomic { address, op, ty, d, b, c, order, noftz: form.has(Modifier::Noftz) }))

@@ -1,9 +1,9 @@
 //! `mov` (PTX ISA sections 9.7.9.1 and 9.7.9.2): copies, addresses, packing and unpacking.
 
-use super::form::Form;
-use super::function::{Builder, Lowered, Refusal, Register, because};
+use crate::builder::{Builder, Lowered, Refusal, Register, because};
+use crate::form::Form;
 use softwarp_check::Reference;
-use softwarp_ir::NONE;
+use softwarp_ir::Slot;
 use softwarp_isa::Type;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 use softwarp_units::alu::simple::{Field, Simple};
@@ -72,14 +72,14 @@ impl Builder<'_, '_> {
     }
 
     /// Copies a register of a given number of bits.
-    pub fn copy(&mut self, d: u32, source: u32, bits: u32) {
+    pub fn copy(&mut self, d: Slot, source: Slot, bits: u32) {
         match bits {
             1 => self.simple(Simple::MovePredicate, d, &[source]),
             2..=32 => self.simple(Simple::Move32, d, &[source]),
             33..=64 => self.simple(Simple::Move64, d, &[source]),
             _ => {
                 self.simple(Simple::Move64, d, &[source]);
-                self.simple(Simple::Move64, d + 1, &[source + 1]);
+                self.simple(Simple::Move64, d.next(), &[source.next()]);
             }
         }
     }
@@ -100,45 +100,47 @@ impl Builder<'_, '_> {
                     sources.push(self.fit(read, ty)?);
                 }
             }
-            _ => sources = self.vector_registers(a)?,
+            _ => sources = self.vector_registers(a)?.into_iter().flatten().collect(),
         }
         // All are read before any is written.
-        if sources.iter().any(|source| destinations.contains(source)) {
+        if sources.iter().any(|&source| destinations.contains(&Some(source))) {
             for source in &mut sources {
                 let held = self.fresh(ty.bits());
                 self.always(|builder| builder.copy(held, *source, ty.bits()));
                 *source = held;
             }
         }
-        for (d, source) in destinations.into_iter().zip(sources).filter(|&(d, _)| d != NONE) {
-            self.copy(d, source, ty.bits());
+        for (d, source) in destinations.into_iter().zip(sources) {
+            if let Some(d) = d {
+                self.copy(d, source, ty.bits());
+            }
         }
         Ok(())
     }
 
-    /// The registers of a vector; [`NONE`] for `_`.
-    fn vector_registers(&mut self, index: u32) -> Lowered<Vec<u32>> {
+    /// The registers of a vector; none for `_`.
+    fn vector_registers(&mut self, index: u32) -> Lowered<Vec<Option<Slot>>> {
         match (self.operand(index).kind, self.reference(index)) {
             (OperandKind::Vector(parts), _) => {
                 let places = self.places(parts);
                 let one = |part| match self.operand(part).kind {
-                    OperandKind::Sink => Ok(NONE),
+                    OperandKind::Sink => Ok(None),
                     _ => match self.named_register(part)? {
-                        Some(register) => Ok(register.id),
+                        Some(register) => Ok(Some(register.id)),
                         None => because("with such a vector"),
                     },
                 };
                 places.map(one).collect()
             }
             (_, Reference::Variable(id, member)) if self.is_register(id) => {
-                (0..self.lanes(index)).map(|n| self.register(id, member, n).map(|one| one.id)).collect()
+                (0..self.lanes(index)).map(|n| self.register(id, member, n).map(|one| Some(one.id))).collect()
             }
             _ => because("with such a vector"),
         }
     }
 
     /// `mov.b64 d, {a, b}`
-    fn pack(&mut self, d: u32, pieces: &[Piece], ty: Type) -> Lowered<()> {
+    fn pack(&mut self, d: Slot, pieces: &[Piece], ty: Type) -> Lowered<()> {
         let bits = ty.bits() / pieces.len().max(1) as u32;
         let element = piece(bits)?;
         let mut sources = Vec::new();
@@ -150,7 +152,7 @@ impl Builder<'_, '_> {
         }
         // A value of 128 bits is two rows.
         let (low, high) = sources.split_at(if ty.bits() > 64 { sources.len() / 2 } else { sources.len() });
-        for (d, half) in [(d, low), (d + 1, high)].into_iter().filter(|(_, half)| !half.is_empty()) {
+        for (d, half) in [(d, low), (d.next(), high)].into_iter().filter(|(_, half)| !half.is_empty()) {
             match (ty.bits(), bits) {
                 (..=32, _) => self.simple(Simple::Pack32(bits), d, half),
                 (_, 64) => self.simple(Simple::Move64, d, half),
@@ -161,7 +163,7 @@ impl Builder<'_, '_> {
     }
 
     /// `mov.b64 {d, e}, a`
-    fn unpack(&mut self, pieces: &[Piece], source: u32, ty: Type) -> Lowered<()> {
+    fn unpack(&mut self, pieces: &[Piece], source: Slot, ty: Type) -> Lowered<()> {
         let bits = ty.bits() / pieces.len().max(1) as u32;
         let element = piece(bits)?;
         for (n, piece) in pieces.iter().enumerate() {
@@ -171,7 +173,7 @@ impl Builder<'_, '_> {
                 Piece::Register(register) => register.id,
             };
             let at = n as u32 * bits;
-            let (row, shift) = (source + at / 64, at % 64);
+            let (row, shift) = (if at < 64 { source } else { source.next() }, at % 64);
             match (ty.bits(), bits) {
                 (..=32, _) => self.simple(Simple::Extract32(Field { shift, bits }), d, &[source]),
                 (_, 64) => self.simple(Simple::Move64, d, &[row]),

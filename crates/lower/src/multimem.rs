@@ -1,9 +1,9 @@
 //! Memory that several devices have together (PTX ISA sections 9.7.9.14, 9.7.9.26 and 9.7.9.27).
 
-use super::form::{self, Form};
-use super::function::{Builder, Lowered, Refusal, because};
+use crate::builder::{Builder, Lowered, Refusal, because};
+use crate::form::{self, Form};
 use softwarp_ir::multimem::{MultimemKind, MultimemOp};
-use softwarp_ir::{AtomicOp, Operands, Order, Scope, Step};
+use softwarp_ir::{AtomicOp, Order, Scope, Step};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, Range};
@@ -35,14 +35,13 @@ impl Builder<'_, '_> {
         let loads = matches!(kind, MultimemKind::LoadReduce(_));
         let (value, at) =
             if loads { (operands.start, operands.start + 1) } else { (operands.start + 1, operands.start) };
-        let (slots, widths): (Vec<u32>, Vec<u8>) = self.elements(value, ty)?.into_iter().unzip();
-        let addresses = vec![self.address(at, form.space())?];
-        let (reads, writes) = if loads { (Vec::new(), slots) } else { (slots, Vec::new()) };
+        let elements = self.elements(value, ty)?;
+        let address = self.address(at, form.space())?;
+        let (data, d) = if loads { (Vec::new(), elements) } else { (elements, Vec::new()) };
         let implied =
             if matches!(kind, MultimemKind::Reduce(_)) { Order::relaxed(Scope::Sys) } else { Order::WEAK };
         let order = Order::of(&form.shape.modifiers, implied);
         let accumulates_f32 = form.has(Modifier::AccF32);
-        let op = MultimemOp { kind, ty, widths, accumulates_f32, order };
-        self.step(Step::Multimem(op, Operands { reads, writes, addresses }))
+        self.step(Step::Multimem(MultimemOp { d, address, data, kind, ty, accumulates_f32, order }))
     }
 }

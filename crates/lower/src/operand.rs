@@ -1,12 +1,12 @@
 //! Operands as slots (PTX ISA chapter 6): registers, constants, special registers, addresses of variables; and
 //! the arithmetic instructions, which need no more than that.
 
-use super::form::Form;
-use super::function::{Builder, Lowered, Refusal, Register, because};
-use super::special;
+use crate::builder::{Builder, Lowered, Refusal, Register, because};
+use crate::form::Form;
+use crate::special;
 use softwarp_check::Reference;
 use softwarp_check::constant::{Value, WARP_SIZE};
-use softwarp_ir::{Alu, AluOp, Guard, Immediate, NONE, Op, Step};
+use softwarp_ir::{Alu, AluOp, Guard, Immediate, Op, ReadSpecial, Slot, Slots, Step};
 use softwarp_isa::instruction::{Access, Kind, Signature};
 use softwarp_isa::{Class, Type};
 use softwarp_syntax::Module;
@@ -17,14 +17,14 @@ use softwarp_units::alu::simple::{Extension, Field, Simple};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
     /// What the instruction writes.
-    pub slot: u32,
+    pub slot: Slot,
     /// The register that the result goes to, if it is wider than the instruction's type.
     wider: Option<(Register, Type)>,
 }
 
 impl Destination {
     /// A register of the instruction's own width.
-    pub fn plain(slot: u32) -> Destination {
+    pub fn plain(slot: Slot) -> Destination {
         Destination { slot, wider: None }
     }
 }
@@ -82,7 +82,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// A source of this type, in the rows of the type.
-    pub fn source(&mut self, index: u32, ty: Type) -> Lowered<u32> {
+    pub fn source(&mut self, index: u32, ty: Type) -> Lowered<Slot> {
         let operand = self.operand(index);
         match operand.kind {
             OperandKind::Name(_) | OperandKind::Member(..) => self.named(index, ty),
@@ -103,7 +103,7 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    fn named(&mut self, index: u32, ty: Type) -> Lowered<u32> {
+    fn named(&mut self, index: u32, ty: Type) -> Lowered<Slot> {
         match self.reference(index) {
             Reference::Variable(id, member) => match self.named_register(index)? {
                 Some(register) => self.fit(register, ty),
@@ -146,19 +146,19 @@ impl<'a> Builder<'_, 'a> {
         let bits = if ty == Type::Pred { 1 } else { ty.bits() };
         match into.filter(|into| into.bits == bits) {
             Some(into) => {
-                self.step(Step::Special { register, d: into.id })?;
+                self.step(Step::Special(ReadSpecial { register, d: into.id }))?;
                 Ok(into)
             }
             None => {
                 let d = self.fresh(bits);
-                self.step_always(Step::Special { register, d });
+                self.step_always(Step::Special(ReadSpecial { register, d }));
                 Ok(Register { id: d, bits })
             }
         }
     }
 
     /// A register as a source of this type: where it is wider than the type, its low bits.
-    pub fn fit(&mut self, register: Register, ty: Type) -> Lowered<u32> {
+    pub fn fit(&mut self, register: Register, ty: Type) -> Lowered<Slot> {
         let wanted = if ty == Type::Pred { 1 } else { ty.bits() };
         Ok(match (register.bits, wanted) {
             (1, 1) => register.id,
@@ -176,14 +176,14 @@ impl<'a> Builder<'_, 'a> {
         })
     }
 
-    fn extracted(&mut self, simple: fn(Field) -> Simple, source: u32, bits: u32) -> u32 {
+    fn extracted(&mut self, simple: fn(Field) -> Simple, source: Slot, bits: u32) -> Slot {
         let d = self.fresh(32);
         self.simple_always(simple(Field { shift: 0, bits }), d, &[source]);
         d
     }
 
     /// A constant of this type.
-    pub fn literal(&mut self, value: Value, ty: Type) -> u32 {
+    pub fn literal(&mut self, value: Value, ty: Type) -> Slot {
         if ty == Type::Pred {
             let truth = self.fresh(1);
             self.simple_always(Simple::Truth(value.bits() != 0), truth, &[]);
@@ -279,12 +279,12 @@ impl<'a> Builder<'_, 'a> {
                     high
                 }
             };
-            self.simple(Simple::Move64, register.id + 1, &[high]);
+            self.simple(Simple::Move64, register.id.next(), &[high]);
         }
     }
 
     /// A source without braces where a vector is wanted: a vector register, or a vector of one.
-    pub fn whole(&mut self, index: u32, ty: Type) -> Lowered<Vec<u32>> {
+    pub fn whole(&mut self, index: u32, ty: Type) -> Lowered<Vec<Slot>> {
         match self.reference(index) {
             Reference::Variable(id, member) if self.is_register(id) && self.lanes(index) > 1 => {
                 let mut slots = Vec::new();
@@ -344,14 +344,19 @@ impl<'a> Builder<'_, 'a> {
 
     /// Appends an arithmetic operation with the operands gathered for it.
     pub fn emit(&mut self, op: AluOp, gathered: Gathered) -> Lowered<()> {
-        let Gathered { d, s, .. } = gathered;
+        let Gathered { d, s } = gathered;
         let guard = self.guard;
         if let [Some(only), None] = d {
             self.guard = self.guard_of(only);
         } else if d.iter().flatten().any(|one| one.wider.is_some()) {
             return because("with a destination of that width");
         }
-        let slots = d.map(|one| one.map_or(NONE, |one| one.slot));
+        let mut slots = Slots::default();
+        for destination in d.iter().flatten() {
+            if !slots.push(destination.slot) {
+                return because("with so many destinations");
+            }
+        }
         self.push(Op::Alu(Alu { op, d: slots, s, guard: self.guard }));
         self.guard = guard;
         d.into_iter().flatten().for_each(|one| self.deliver(one));
@@ -359,29 +364,17 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// The operands of a loop, as they are read.
-#[derive(Clone, Copy, Debug)]
+/// The operands of an arithmetic operation, as they are read.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gathered {
     d: [Option<Destination>; 2],
-    s: [u32; 5],
-    sources: usize,
-}
-
-impl Default for Gathered {
-    fn default() -> Gathered {
-        Gathered { d: [None; 2], s: [NONE; 5], sources: 0 }
-    }
+    s: Slots<5>,
 }
 
 impl Gathered {
     /// The next source.
-    pub fn read(&mut self, slot: u32) -> Lowered<()> {
-        match self.s.get_mut(self.sources) {
-            Some(place) => *place = slot,
-            None => return because("with so many sources"),
-        }
-        self.sources += 1;
-        Ok(())
+    pub fn read(&mut self, slot: Slot) -> Lowered<()> {
+        if self.s.push(slot) { Ok(()) } else { because("with so many sources") }
     }
 
     /// The next destination.

@@ -5,10 +5,10 @@
 //! stored on return. Where the body takes the address of one, it gets a copy in the frame, since such addresses are
 //! of `.local` memory (section 9.7.9.1).
 
-use super::function::{Builder, EPILOGUE, Lowered, because};
+use crate::builder::{Builder, EPILOGUE, Lowered, Register, because};
 use softwarp_check::Reference;
 use softwarp_check::checked::{Place, VarId, Variable};
-use softwarp_ir::{Access, Address, Memory, NONE, Op, Step};
+use softwarp_ir::{Access, Address, Element, Memory, Op, Step};
 use softwarp_isa::StateSpace;
 use softwarp_isa::instruction::Opcode;
 use softwarp_syntax::tree::{OperandKind, Statement};
@@ -149,11 +149,11 @@ impl Builder<'_, '_> {
         self.step_always(Step::Return);
     }
 
-    fn parameter_registers(&mut self, id: VarId) -> Lowered<Vec<(u32, u8)>> {
+    fn parameter_registers(&mut self, id: VarId) -> Lowered<Vec<Element>> {
         let lanes = self.variable(id).vector.max(1);
         let registers: Lowered<Vec<_>> =
-            (0..lanes).map(|n| self.register(id, None, n).map(|one| (one.id, one.bits as u8))).collect();
-        registers.and_then(|registers| match registers.iter().any(|&(_, bits)| bits == 1) {
+            (0..lanes).map(|n| self.register(id, None, n).map(Register::element)).collect();
+        registers.and_then(|registers| match registers.iter().any(|one| one.bits == 1) {
             true => because("with a predicate as a parameter"),
             false => Ok(registers),
         })
@@ -178,7 +178,7 @@ impl Builder<'_, '_> {
             let bits = 8 * bytes as u32;
             let register = self.fresh(bits.max(16));
             let access = |(memory, start): (Memory, u64)| {
-                let registers = vec![(register, bits as u8)];
+                let registers = vec![Element::new(register, bits as u8)];
                 Access::new(fixed(memory, start + done), bytes as u8, false, registers)
             };
             // Sizes and alignments are powers of two, so both are accesses.
@@ -191,12 +191,12 @@ impl Builder<'_, '_> {
 }
 
 fn fixed(memory: Memory, offset: u64) -> Address {
-    Address { memory, base: NONE, wide: false, offset: offset as i64, named: None }
+    Address::fixed(memory, offset as i64, None)
 }
 
 /// Registers at a place in the parameter memory.
-pub(super) fn parameter_access(at: u64, registers: Vec<(u32, u8)>) -> Lowered<Access> {
-    let bytes = registers.first().map_or(1, |&(_, bits)| bits / 8);
+pub(super) fn parameter_access(at: u64, registers: Vec<Element>) -> Lowered<Access> {
+    let bytes = registers.first().map_or(1, |one| one.bits / 8);
     let access = Access::new(fixed(Memory::Function, at), bytes, false, registers);
     access.map_or_else(|| because("with such a number of elements"), Ok)
 }

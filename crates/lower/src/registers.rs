@@ -1,22 +1,34 @@
 //! The registers and constants of a function, before they have rows.
 
-use super::allocate::Virtual;
-use super::function::{Builder, Lowered, Register, because};
+use crate::builder::{Builder, Lowered, Register, because};
+use crate::virtuals::Virtual;
 use softwarp_check::checked::VarId;
+use softwarp_ir::Slot;
 use softwarp_isa::Type;
 use softwarp_units::alu::simple::Simple;
 
 impl Builder<'_, '_> {
     /// A virtual register of a given number of bits.
-    pub fn fresh(&mut self, bits: u32) -> u32 {
+    pub fn fresh(&mut self, bits: u32) -> Slot {
         let id = self.virtuals.len() as u32;
         match bits {
-            1 => self.virtuals.push(Virtual::Predicate),
-            2..=32 => self.virtuals.push(Virtual::Narrow),
-            33..=64 => self.virtuals.push(Virtual::Wide),
-            _ => self.virtuals.extend([Virtual::Pair, Virtual::High]),
+            1 => {
+                self.virtuals.push(Virtual::Predicate);
+                Slot::predicate(id)
+            }
+            2..=32 => {
+                self.virtuals.push(Virtual::Narrow);
+                Slot::narrow(id)
+            }
+            33..=64 => {
+                self.virtuals.push(Virtual::Wide);
+                Slot::wide(id)
+            }
+            _ => {
+                self.virtuals.extend([Virtual::Pair, Virtual::High]);
+                Slot::wide(id)
+            }
         }
-        id
     }
 
     /// The register that a variable is; of a vector, one of its elements.
@@ -43,26 +55,26 @@ impl Builder<'_, '_> {
     }
 
     /// A row of 32-bit words that are all the same.
-    pub fn narrow_constant(&mut self, value: u32) -> u32 {
+    pub fn narrow_constant(&mut self, value: u32) -> Slot {
         if let Some(&known) = self.narrow_known.get(&u64::from(value)) {
             return known;
         }
         let slot = self.narrow_constants.len() as u32;
         self.narrow_constants.push((slot, value));
-        let id = self.virtuals.len() as u32;
+        let id = Slot::narrow(self.virtuals.len() as u32);
         self.virtuals.push(Virtual::NarrowConstant(slot));
         self.narrow_known.insert(value.into(), id);
         id
     }
 
     /// A row of 64-bit words that are all the same.
-    pub fn wide_constant(&mut self, value: u64) -> u32 {
+    pub fn wide_constant(&mut self, value: u64) -> Slot {
         if let Some(&known) = self.wide_known.get(&value) {
             return known;
         }
         let slot = self.wide_constants.len() as u32;
         self.wide_constants.push((slot, value));
-        let id = self.virtuals.len() as u32;
+        let id = Slot::wide(self.virtuals.len() as u32);
         self.virtuals.push(Virtual::WideConstant(slot));
         self.wide_known.insert(value, id);
         id
@@ -70,7 +82,7 @@ impl Builder<'_, '_> {
 
     /// An address in `.shared`, as it is in the first CTA of a cluster, in a row of a given number of bits. Each CTA has its
     /// own, so it is no constant that another could share.
-    pub fn shared_address(&mut self, address: u64, bits: u32) -> u32 {
+    pub fn shared_address(&mut self, address: u64, bits: u32) -> Slot {
         if !matches!(bits, 32 | 64) {
             // There is no such register for an address.
             return self.constant(address, bits);
@@ -78,7 +90,8 @@ impl Builder<'_, '_> {
         if let Some(&known) = self.shared_known.get(&(bits, address)) {
             return known;
         }
-        let id = self.virtuals.len() as u32;
+        let number = self.virtuals.len() as u32;
+        let id = if bits == 32 { Slot::narrow(number) } else { Slot::wide(number) };
         if bits == 32 {
             let slot = self.narrow_constants.len() as u32;
             self.narrow_constants.push((slot, address as u32));
@@ -95,14 +108,14 @@ impl Builder<'_, '_> {
     }
 
     /// A row of constants of a given number of bits; of 128, with zeros above.
-    pub fn constant(&mut self, value: u64, bits: u32) -> u32 {
+    pub fn constant(&mut self, value: u64, bits: u32) -> Slot {
         match bits {
             ..=32 => self.narrow_constant((value & (u64::MAX >> (64 - bits.clamp(1, 32)))) as u32),
             33..=64 => self.wide_constant(value),
             _ => {
                 let (low, high, pair) = (self.wide_constant(value), self.wide_constant(0), self.fresh(128));
                 self.simple_always(Simple::Move64, pair, &[low]);
-                self.simple_always(Simple::Move64, pair + 1, &[high]);
+                self.simple_always(Simple::Move64, pair.next(), &[high]);
                 pair
             }
         }

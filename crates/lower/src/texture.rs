@@ -1,12 +1,12 @@
 //! Textures and surfaces (PTX ISA sections 9.7.10 and 9.7.11).
 
-use super::form::Form;
-use super::function::{Builder, Lowered, Refusal, because};
-use super::operand::Destination;
+use crate::builder::{Builder, Lowered, Refusal, because};
+use crate::form::Form;
+use crate::operand::Destination;
 use softwarp_check::Reference;
 use softwarp_ir::texture::handle_of;
-use softwarp_ir::texture::{Detail, Handle, Lookup, Query, SurfaceAccess, SurfaceOp, TextureOp, Values};
-use softwarp_ir::{Access, Address, AtomicOp, Memory, Operands, Step};
+use softwarp_ir::texture::{Detail, Handle, IsType, Lookup, Query, SurfaceAccess, SurfaceOp, Values};
+use softwarp_ir::{Access, Address, AtomicOp, Element, Memory, Slot, Step, TextureOp};
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_isa::space::opaque::Member;
 use softwarp_isa::{Opaque, StateSpace, Type};
@@ -27,10 +27,9 @@ impl Builder<'_, '_> {
     }
 
     /// A texture, sampler or surface: by name, or what a register or parameter holds.
-    fn handle(&mut self, index: u32, reads: &mut Vec<u32>) -> Lowered<Handle> {
+    fn handle(&mut self, index: u32) -> Lowered<Handle> {
         if let Some(register) = self.named_register(index)? {
-            reads.push(self.fit(register, Type::U64)?);
-            return Ok(Handle::Register);
+            return Ok(Handle::Register(self.fit(register, Type::U64)?));
         }
         let Reference::Variable(id, member) = self.reference(index) else {
             return because("with such a handle");
@@ -44,36 +43,33 @@ impl Builder<'_, '_> {
             // A kernel's parameter holds a handle.
             (StateSpace::Param, Some(offset)) if self.entry => {
                 let value = self.fresh(64);
-                let (memory, named) = (Memory::Kernel, Some(object));
-                let address =
-                    Address { memory, base: softwarp_ir::NONE, wide: false, offset: offset as i64, named };
-                let Some(access) = Access::new(address, 8, false, vec![(value, 64)]) else {
+                let address = Address::fixed(Memory::Kernel, offset as i64, Some(object));
+                let Some(access) = Access::new(address, 8, false, vec![Element::new(value, 64)]) else {
                     return because("with such a handle");
                 };
                 self.step_always(Step::Load(access));
-                reads.push(value);
-                Ok(Handle::Register)
+                Ok(Handle::Register(value))
             }
             _ => because(format!("with `{}`", is.name)),
         }
     }
 
     /// The parts of a vector, or a single value.
-    fn parts(&mut self, index: u32, ty: Type) -> Lowered<Vec<u32>> {
+    fn parts(&mut self, index: u32, ty: Type) -> Lowered<Vec<Slot>> {
         match self.operand(index).kind {
             OperandKind::Vector(parts) => self.places(parts).map(|part| self.source(part, ty)).collect(),
             _ => self.whole(index, ty),
         }
     }
 
-    /// Their number: those beyond it are ignored.
-    fn first_parts(&mut self, index: u32, ty: Type, count: usize, reads: &mut Vec<u32>) -> Lowered<()> {
-        let parts = self.parts(index, ty)?;
-        match parts.get(..count) {
-            Some(parts) => reads.extend(parts),
-            None => return because("with so few elements"),
+    /// The first parts of a vector; the others are ignored.
+    fn first_parts(&mut self, index: u32, ty: Type, count: usize) -> Lowered<Vec<Slot>> {
+        let mut parts = self.parts(index, ty)?;
+        if parts.len() < count {
+            return because("with so few elements");
         }
-        Ok(())
+        parts.truncate(count);
+        Ok(parts)
     }
 
     /// The registers of a vector, or a single one, to be written.
@@ -91,9 +87,8 @@ impl Builder<'_, '_> {
     }
 
     /// Appends the step, and what extends its results to their registers.
-    fn finish_texture(&mut self, op: TextureOp, reads: Vec<u32>, results: Vec<Destination>) -> Lowered<()> {
-        let writes = results.iter().map(|result| result.slot).collect();
-        self.step(Step::Texture(op, Operands { reads, writes, addresses: Vec::new() }))?;
+    fn finish_texture(&mut self, op: TextureOp, results: Vec<Destination>) -> Lowered<()> {
+        self.step(Step::Texture(op))?;
         results.into_iter().for_each(|result| self.deliver(result));
         Ok(())
     }
@@ -119,57 +114,43 @@ impl Builder<'_, '_> {
         let channels = [Modifier::R, Modifier::G, Modifier::B, Modifier::A];
         let gather =
             channels.iter().position(|&channel| form.shape.opcode == Opcode::Tld4 && form.has(channel));
-        let detail = match () {
-            () if form.has(Modifier::Level) => Detail::Level,
-            () if form.has(Modifier::Grad) => Detail::Gradient,
-            () => Detail::Base,
-        };
         let parts = self.bracketed(at)?;
         let mut inside = self.places(parts);
         let (Some(texture), Some(coordinates)) = (inside.next(), inside.next_back()) else {
             return Err(Refusal::Form);
         };
-        let mut reads = Vec::new();
-        let texture = self.handle(texture, &mut reads)?;
+        let texture = self.handle(texture)?;
         // Elsewhere the assembler ignores what stands there.
         let sampler = match inside.next().filter(|_| self.of.checked.header.independent_textures) {
-            Some(sampler) => Some(self.handle(sampler, &mut reads)?),
+            Some(sampler) => Some(self.handle(sampler)?),
             None => None,
         };
-        let mut lookup = Lookup {
-            geometry,
-            texture,
-            sampler,
-            integers: ctype == Type::S32,
-            detail,
-            offset: false,
-            gather: gather.map(|channel| channel as u8),
-            values,
-            resident: false,
-        };
-        self.first_parts(coordinates, Type::B32, lookup.coordinates(), &mut reads)?;
-        for _ in 0..match detail {
-            Detail::Base => 0,
-            Detail::Level => 1,
-            Detail::Gradient => 2,
-        } {
-            let Some(operand) = places.next() else { return Err(Refusal::Form) };
-            let count = if detail == Detail::Level { 1 } else { lookup.gradients() };
-            let vector =
-                matches!(self.operand(operand).kind, OperandKind::Vector(_)) || self.lanes(operand) > 1;
-            if detail == Detail::Level && vector {
-                return because("with a vector for the level of detail");
+        let coordinates = self.first_parts(coordinates, Type::B32, Lookup::coordinates(geometry))?;
+        let mut next = || places.next().ok_or(Refusal::Form);
+        let detail = match () {
+            () if form.has(Modifier::Level) => {
+                let operand = next()?;
+                if self.is_vector(operand) {
+                    return because("with a vector for the level of detail");
+                }
+                Detail::Level(self.source(operand, Type::B32)?)
             }
-            self.first_parts(operand, Type::B32, count, &mut reads)?;
-        }
+            () if form.has(Modifier::Grad) => {
+                let count = Lookup::gradients(geometry);
+                let x = self.first_parts(next()?, Type::B32, count)?;
+                let y = self.first_parts(next()?, Type::B32, count)?;
+                Detail::Gradient([x, y])
+            }
+            () => Detail::Base,
+        };
         // A scalar is what a depth texture is compared with. There are no such textures, and of others an H200
         // ignores it.
-        if let Some(operand) = places.next()
-            && (matches!(self.operand(operand).kind, OperandKind::Vector(_)) || self.lanes(operand) > 1)
-        {
-            self.first_parts(operand, Type::B32, geometry.dimensions(), &mut reads)?;
-            lookup.offset = true;
-        }
+        let offsets = match places.next() {
+            Some(operand) if self.is_vector(operand) => {
+                self.first_parts(operand, Type::B32, geometry.dimensions())?
+            }
+            _ => Vec::new(),
+        };
         let (vector, predicate) = match self.operand(d).kind {
             OperandKind::Pair(parts) => (parts.start, Some(parts.start + 1)),
             _ => (d, None),
@@ -178,11 +159,32 @@ impl Builder<'_, '_> {
         if results.len() != if values == Values::Pairs { 2 } else { 4 } {
             return Err(Refusal::Form);
         }
+        let d = results.iter().map(|result| result.slot).collect();
+        let mut resident = None;
         if let Some(predicate) = predicate {
-            results.push(self.destination(predicate, Type::Pred)?);
-            lookup.resident = true;
+            let predicate = self.destination(predicate, Type::Pred)?;
+            resident = Some(predicate.slot);
+            results.push(predicate);
         }
-        self.finish_texture(TextureOp::Lookup(lookup), reads, results)
+        let op = Lookup {
+            d,
+            resident,
+            texture,
+            sampler,
+            coordinates,
+            detail,
+            offsets,
+            geometry,
+            integers: ctype == Type::S32,
+            gather: gather.map(|channel| channel as u8),
+            values,
+        };
+        self.finish_texture(TextureOp::Lookup(op), results)
+    }
+
+    /// Whether an operand is a vector.
+    fn is_vector(&self, index: u32) -> bool {
+        matches!(self.operand(index).kind, OperandKind::Vector(_)) || self.lanes(index) > 1
     }
 
     fn query(&mut self, form: &Form, operands: Range<Operand>, of: Opaque) -> Lowered<()> {
@@ -204,24 +206,23 @@ impl Builder<'_, '_> {
             false => of,
         };
         let parts = self.bracketed(at)?;
-        let mut reads = Vec::new();
-        let handle = self.handle(parts.start, &mut reads)?;
-        let level = form.has(Modifier::Level);
-        if level {
+        let handle = self.handle(parts.start)?;
+        let mut level = None;
+        if form.has(Modifier::Level) {
             let Some(operand) = places.next() else { return Err(Refusal::Form) };
-            self.first_parts(operand, Type::B32, 1, &mut reads)?;
+            level = self.first_parts(operand, Type::B32, 1)?.first().copied();
         }
-        let results = self.results(d, Type::B32)?;
-        self.finish_texture(TextureOp::Query(Query { member, of, handle, level }), reads, results)
+        let d = self.destination(d, Type::B32)?;
+        self.finish_texture(TextureOp::Query(Query { d: d.slot, handle, level, member, of }), vec![d])
     }
 
     fn is_type(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let Some(opaque) = form.shape.words.iter().find_map(|word| Opaque::from_name(word.name())) else {
             return Err(Refusal::Form);
         };
-        let reads = vec![self.source(operands.start + 1, Type::U64)?];
-        let results = vec![self.destination(operands.start, Type::Pred)?];
-        self.finish_texture(TextureOp::IsType(opaque), reads, results)
+        let pointer = self.source(operands.start + 1, Type::U64)?;
+        let d = self.destination(operands.start, Type::Pred)?;
+        self.finish_texture(TextureOp::IsType(IsType { d: d.slot, pointer, opaque }), vec![d])
     }
 
     fn surface(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
@@ -259,22 +260,14 @@ impl Builder<'_, '_> {
         if parts.len != 2 {
             return Err(Refusal::Form);
         }
-        let mut reads = Vec::new();
-        let surface = self.handle(parts.start, &mut reads)?;
-        let coordinates = geometry.dimensions() + usize::from(geometry.is_layered());
-        self.first_parts(parts.start + 1, Type::B32, coordinates, &mut reads)?;
-        let mut results = Vec::new();
-        let elements = match loads {
-            true => {
-                results = self.results(data, ty)?;
-                results.len()
-            }
-            false => {
-                let stored = self.parts(data, ty)?;
-                reads.extend(&stored);
-                stored.len()
-            }
+        let surface = self.handle(parts.start)?;
+        let count = geometry.dimensions() + usize::from(geometry.is_layered());
+        let coordinates = self.first_parts(parts.start + 1, Type::B32, count)?;
+        let (results, data) = match loads {
+            true => (self.results(data, ty)?, Vec::new()),
+            false => (Vec::new(), self.parts(data, ty)?),
         };
+        let elements = if loads { results.len() } else { data.len() };
         let vector = usize::from(form.shape.vector);
         if vector > 1 && elements != vector {
             return because("with one value for a vector");
@@ -284,11 +277,12 @@ impl Builder<'_, '_> {
             return because("with a vector, but without `.v2` or `.v4`");
         }
         let bytes = (ty.bits() / 8) as u8;
-        let op = SurfaceOp { access, geometry, surface, clamp, bytes, elements: elements as u8 };
         if !matches!(elements, 1 | 2 | 4) || u32::from(bytes) * elements as u32 > 16 {
             return Err(Refusal::Form);
         }
-        self.finish_texture(TextureOp::Surface(op), reads, results)
+        let d = results.iter().map(|result| result.slot).collect();
+        let op = SurfaceOp { d, surface, coordinates, data, access, geometry, clamp, bytes };
+        self.finish_texture(TextureOp::Surface(op), results)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Video instructions (PTX ISA section 9.7.18): their operands can be parts of registers. [`softwarp_units::alu::video`] says
 //! how its loops take that.
 
-use super::form::Form;
-use super::function::{Builder, Lowered, because};
-use super::operand::{Destination, Gathered};
+use crate::builder::{Builder, Lowered, because};
+use crate::form::Form;
+use crate::operand::{Destination, Gathered};
 use softwarp_check::Reference;
-use softwarp_ir::{AluOp, Immediate};
+use softwarp_ir::{AluOp, Immediate, Slot};
 use softwarp_isa::Type;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 use softwarp_units::alu::video::{self, Part, Selectors};
@@ -62,7 +62,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// A source, all of its register.
-    fn whole_source(&mut self, index: u32) -> Lowered<u32> {
+    fn whole_source(&mut self, index: u32) -> Lowered<Slot> {
         match self.whole_register(index)? {
             Some(slot) => Ok(slot),
             None => self.source(index, Type::B32),
@@ -76,7 +76,7 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    fn whole_register(&mut self, index: u32) -> Lowered<Option<u32>> {
+    fn whole_register(&mut self, index: u32) -> Lowered<Option<Slot>> {
         match (self.selector(index), self.reference(index)) {
             (Some(_), Reference::Variable(id, member)) if self.is_register(id) => {
                 Ok(Some(self.register(id, member, 0)?.id))

@@ -1,8 +1,8 @@
 //! Barriers and operations among the lanes of a warp (PTX ISA section 9.7.13).
 
-use super::form::Form;
-use super::function::{Builder, Lowered, Refusal};
-use softwarp_ir::{Barrier, BarrierOp, Guard, NONE, Step, WarpOp, WarpOpKind};
+use crate::builder::{Builder, Lowered, Refusal};
+use crate::form::Form;
+use softwarp_ir::{Barrier, BarrierOp, Guard, Slot, Slots, Step, WarpOp, WarpOpKind};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
@@ -12,83 +12,81 @@ impl Builder<'_, '_> {
     pub fn barrier(&mut self, form: &Form, operands: Range<Operand>, op: BarrierOp) -> Lowered<()> {
         let reduces = matches!(op, BarrierOp::Popc | BarrierOp::And | BarrierOp::Or);
         let mut places = self.places(operands);
-        let mut barrier = Barrier {
-            op,
-            number: NONE,
-            count: NONE,
-            predicate: Guard::ALWAYS,
-            d: NONE,
-            aligned: form.shape.opcode == Opcode::Bar || form.has(Modifier::Aligned),
-        };
+        let (mut d, mut predicate) = (None, Guard::ALWAYS);
         if reduces {
-            let (Some(d), Some(predicate)) = (places.next(), places.next_back()) else {
+            let (Some(first), Some(last)) = (places.next(), places.next_back()) else {
                 return Err(Refusal::Form);
             };
-            let (slot, negated) = self.predicate(predicate)?;
-            barrier.predicate = Guard { slot, negated };
+            predicate = self.predicate(last)?;
             let ty = if op == BarrierOp::Popc { Type::U32 } else { Type::Pred };
-            barrier.d = self.destination(d, ty)?.slot;
+            d = Some(self.destination(first, ty)?.slot);
         }
         let Some(number) = places.next() else { return Err(Refusal::Form) };
-        barrier.number = self.source(number, Type::U32)?;
-        if let Some(count) = places.next() {
-            barrier.count = self.source(count, Type::U32)?;
-        }
-        self.step(Step::Barrier(barrier))
+        let number = self.source(number, Type::U32)?;
+        let count = match places.next() {
+            Some(count) => Some(self.source(count, Type::U32)?),
+            None => None,
+        };
+        let aligned = form.shape.opcode == Opcode::Bar || form.has(Modifier::Aligned);
+        self.step(Step::Barrier(Barrier { op, number, count, predicate, d, aligned }))
     }
 
-    /// A predicate as a source, and whether it is negated.
-    pub fn predicate(&mut self, index: u32) -> Lowered<(u32, bool)> {
+    /// A predicate as a source, which may be negated.
+    pub fn predicate(&mut self, index: u32) -> Lowered<Guard> {
         match self.operand(index).kind {
-            OperandKind::Not(parts) => Ok((self.source(parts.start, Type::Pred)?, true)),
-            _ => Ok((self.source(index, Type::Pred)?, false)),
+            OperandKind::Not(parts) => Ok(Guard::new(self.source(parts.start, Type::Pred)?, true)),
+            _ => Ok(Guard::new(self.source(index, Type::Pred)?, false)),
         }
     }
 
     /// Operations among the lanes of a warp.
     pub fn warp(&mut self, operands: Range<Operand>, op: WarpOpKind) -> Lowered<()> {
         use WarpOpKind as Is;
-        let mut warp = WarpOp { op, members: NONE, d: [NONE; 2], s: [NONE; 3], negated: false };
+        let mut warp = WarpOp { op, members: None, d: None, p: None, s: Slots::default(), negated: false };
         let mut places = self.places(operands);
         if op != Is::Sync {
             let Some(d) = places.next() else { return Err(Refusal::Form) };
             let predicate = matches!(op, Is::VoteAll | Is::VoteAny | Is::VoteUni);
-            warp.d = self.warp_destinations(d, predicate)?;
+            (warp.d, warp.p) = self.warp_destinations(d, predicate)?;
         }
         match op {
             Is::Sync | Is::ActiveMask | Is::Elect => {}
             Is::VoteAll | Is::VoteAny | Is::VoteUni | Is::VoteBallot => {
                 let Some(a) = places.next() else { return Err(Refusal::Form) };
-                (warp.s[0], warp.negated) = self.predicate(a)?;
+                let predicate = self.predicate(a)?;
+                warp.negated = predicate.is_negated();
+                warp.s = Slots::of(predicate.predicate().as_slice());
             }
             _ => {
                 let wide = matches!(op, Is::MatchAny64 | Is::MatchAll64);
                 let count =
                     if matches!(op, Is::ShflUp | Is::ShflDown | Is::ShflBfly | Is::ShflIdx) { 3 } else { 1 };
-                for slot in warp.s.iter_mut().take(count) {
+                let mut sources = Vec::new();
+                for _ in 0..count {
                     let Some(a) = places.next() else { return Err(Refusal::Form) };
-                    *slot = self.source(a, if wide { Type::B64 } else { Type::B32 })?;
+                    sources.push(self.source(a, if wide { Type::B64 } else { Type::B32 })?);
                 }
+                warp.s = Slots::of(&sources);
             }
         }
         if let Some(members) = places.next() {
-            warp.members = self.source(members, Type::U32)?;
+            warp.members = Some(self.source(members, Type::U32)?);
         }
         self.step(Step::Warp(warp))
     }
 
     /// `d`, `d|p` or `p`: a row and a predicate.
-    fn warp_destinations(&mut self, index: u32, predicate: bool) -> Lowered<[u32; 2]> {
+    fn warp_destinations(&mut self, index: u32, predicate: bool) -> Lowered<(Option<Slot>, Option<Slot>)> {
         let written = |builder: &mut Self, index: u32, ty| match builder.operand(index).kind {
-            OperandKind::Sink => Ok(NONE),
-            _ => builder.destination(index, ty).map(|destination| destination.slot),
+            OperandKind::Sink => Ok(None),
+            _ => builder.destination(index, ty).map(|destination| Some(destination.slot)),
         };
         Ok(match self.operand(index).kind {
             OperandKind::Pair(parts) => {
-                [written(self, parts.start, Type::B32)?, written(self, parts.start + 1, Type::Pred)?]
+                (written(self, parts.start, Type::B32)?, written(self, parts.start + 1, Type::Pred)?)
             }
-            _ if predicate => [NONE, written(self, index, Type::Pred)?],
-            _ => [written(self, index, Type::B32)?, NONE],
+            _ if predicate => (None, written(self, index, Type::Pred)?),
+            _ => (written(self, index, Type::B32)?, None),
         })
     }
 }

@@ -2,10 +2,10 @@
 
 use softwarp_image::{FunctionId, Image, Unit};
 use softwarp_ir::{
-    Access, Alu, AluOp, BarrierOp, Callee, Function, Guard, Immediate, Location, Memory, NONE, Op, Program,
-    Provided, Special, Step, WarpOpKind,
+    Access, Alu, AluOp, BarrierOp, Callee, Element, Function, Guard, Immediate, Location, Memory, Op,
+    Program, Provided, Slot, Slots, Special, Step, WarpOpKind,
 };
-use softwarp_lower::{Lowering, Unsupported};
+use softwarp_lower::{Fidelity, Lowering, Unsupported};
 use softwarp_syntax::{Lines, Severity};
 use softwarp_units::alu::simple::{Extension, Simple};
 use softwarp_units::alu::video::{Part, Selectors};
@@ -30,7 +30,7 @@ fn lower_below(head: &str, text: &str) -> (Result<Program, Vec<Unsupported>>, Im
     let kernel = image.functions.iter().rposition(|function| function.entry).expect("a kernel");
     let lowering =
         Lowering { module: &parsed.module, source: &source, checked: &checked, references: &references };
-    let program = softwarp_lower::lower(&[lowering], &image, FunctionId(kernel as u32));
+    let program = softwarp_lower::lower(&[lowering], &image, FunctionId(kernel as u32), Fidelity::PTXAS);
     (program, image, source)
 }
 
@@ -58,13 +58,13 @@ fn word(op: &Op) -> String {
         Op::Other(_, step) => match &**step {
             Step::Load(access) => format!("ld {:?}", access.address.memory),
             Step::Store(access) => format!("st {:?}", access.address.memory),
-            Step::Special { register, .. } => format!("{register:?}"),
-            Step::Switch { targets, .. } => format!("switch {targets:?}"),
+            Step::Special(read) => format!("{:?}", read.register),
+            Step::Switch(switch) => format!("switch {:?}", switch.targets),
             Step::Call(call) => format!("call {:?}", call.callee),
             Step::Barrier(barrier) => format!("{:?}", barrier.op),
             Step::Warp(warp) => format!("{:?}", warp.op),
-            Step::FrameAddress { offset, .. } => format!("frame {offset}"),
-            Step::Alloca { alignment, .. } => format!("alloca {alignment}"),
+            Step::FrameAddress(frame) => format!("frame {}", frame.offset),
+            Step::Alloca(alloca) => format!("alloca {}", alloca.alignment),
             Step::Atomic(atomic) => format!("atomic {:?} {:?}", atomic.op, atomic.ty),
             other => format!("{other:?}"),
         },
@@ -122,13 +122,17 @@ fn a_kernel_becomes_an_operation_for_each_instruction() {
     );
     assert_eq!(code.narrow_constants, [(0, 7)]);
     let add = inst(&code.ops[4]);
-    assert_eq!((add.s[1], add.s[2]), (0, NONE), "the constant is the row of setp's");
-    assert_eq!(add.s[0], 1, "%tid.x is given");
-    assert_eq!(add.d, [2, NONE], "%r2 has the row of %r1, which is not read any more");
+    assert_eq!(
+        (add.s.get(1), add.s.get(2)),
+        (Some(Slot::narrow(0)), None),
+        "the constant is the row of setp's"
+    );
+    assert_eq!(add.s.get(0), Some(Slot::narrow(1)), "%tid.x is given");
+    assert_eq!(add.d, Slots::of(&[Slot::narrow(2)]), "%r2 has the row of %r1, which is not read any more");
     let store = access(&code.ops[5]);
-    assert_eq!((store.address.offset, store.address.wide, store.bytes), (8, true, 4));
-    assert_eq!(store.registers, [(2, 32)]);
-    assert_eq!(store.address.base, 0, "the parameter is given, too");
+    assert_eq!((store.address.offset, store.address.is_wide(), store.bytes), (8, true, 4));
+    assert_eq!(store.registers, [Element::new(Slot::narrow(2), 32)]);
+    assert_eq!(store.address.base, Some(Slot::wide(0)), "the parameter is given, too");
 }
 
 #[test]
@@ -138,15 +142,15 @@ fn readers_of_a_copy_read_its_source_until_one_of_both_is_written() {
          add.u32 %r4, %r2, %r1; st.shared.u32 [%r4], %r4;",
     );
     assert_eq!(words(&code)[..6], ["alu", "alu", "alu", "alu", "alu", "st Shared"], "the copy is still told");
-    let (made, copy) = (inst(&code.ops[0]).d[0], inst(&code.ops[1]));
-    assert_eq!(copy.s[0], made);
-    assert_eq!(inst(&code.ops[2]).s[..2], [made; 2]);
-    assert_eq!(inst(&code.ops[4]).s[0], copy.d[0], "by then %r1 is another value");
+    let (made, copy) = (inst(&code.ops[0]).d.get(0), inst(&code.ops[1]));
+    assert_eq!(copy.s.get(0), made);
+    assert_eq!(inst(&code.ops[2]).s.iter().map(Some).collect::<Vec<_>>(), [made; 2]);
+    assert_eq!(inst(&code.ops[4]).s.get(0), copy.d.get(0), "by then %r1 is another value");
     // Behind a label, lanes may come from elsewhere.
     let code = kernel(
         "add.u32 %r1, %r5, %r6; mov.u32 %r2, %r1; L: add.u32 %r3, %r2, %r2; @%p1 bra L; @%p2 mov.u32 %r2, 7;",
     );
-    assert_eq!(inst(&code.ops[2]).s[0], inst(&code.ops[1]).d[0]);
+    assert_eq!(inst(&code.ops[2]).s.get(0), inst(&code.ops[1]).d.get(0));
 }
 
 #[test]
@@ -200,7 +204,7 @@ fn only_what_the_kernel_reaches_is_lowered_and_refused() {
         .entry k() { call used; ret; }\n";
     let program = program(text);
     assert_eq!(program.functions.len(), 2);
-    assert_eq!(program.of_function, [NONE, 1, 0]);
+    assert_eq!(program.of_function, [None, Some(1), Some(0)]);
     assert_eq!(words(&program.functions[0]), ["call Direct(1)", "Return"]);
 }
 
@@ -230,7 +234,8 @@ fn a_call_finds_its_function_in_another_module() {
         .map(|((module, source), (checked, references, _))| Lowering { module, source, checked, references })
         .collect();
     let kernel = image.functions.iter().position(|function| function.entry).expect("a kernel");
-    let program = softwarp_lower::lower(&lowerings, &image, FunctionId(kernel as u32)).expect("lowered");
+    let program = softwarp_lower::lower(&lowerings, &image, FunctionId(kernel as u32), Fidelity::PTXAS)
+        .expect("lowered");
     assert_eq!(words(&program.functions[0])[..2], ["st Function", "call Direct(1)"]);
     assert_eq!(words(&program.functions[1]), ["st Function", "Return"]);
     let store = access(&program.functions[0].ops[3]).address;
@@ -249,10 +254,10 @@ fn guards_stand_on_every_operation_that_has_an_effect() {
     let code =
         kernel("setp.eq.u32 %p1, %r1, 0;\n@!%p1 mov.b64 {%r2, %r3}, %rd1;\n@%p1 st.shared.u32 [%r2], %r3;");
     assert_eq!(words(&code), ["alu", "alu", "alu", "st Shared", "Return"]);
-    let p = inst(&code.ops[0]).d[0];
-    assert_eq!(inst(&code.ops[1]).guard, Guard { slot: p, negated: true });
-    assert_eq!(inst(&code.ops[2]).guard, Guard { slot: p, negated: true });
-    assert!(matches!(code.ops[3], Op::Other(guard, _) if guard == Guard { slot: p, negated: false }));
+    let p = inst(&code.ops[0]).d.get(0).expect("a predicate");
+    assert_eq!(inst(&code.ops[1]).guard, Guard::new(p, true));
+    assert_eq!(inst(&code.ops[2]).guard, Guard::new(p, true));
+    assert!(matches!(code.ops[3], Op::Other(guard, _) if guard == Guard::new(p, false)));
 }
 
 #[test]
@@ -263,9 +268,9 @@ fn pairs_sinks_and_negated_predicates() {
     );
     assert_eq!(words(&code)[..3], ["alu", "alu", "alu"], "the negation comes first");
     let (not, first, second) = (inst(&code.ops[0]), inst(&code.ops[1]), inst(&code.ops[2]));
-    assert_eq!(first.s[2], not.d[0]);
-    assert!(first.d[0] != first.d[1] && first.d[1] != NONE);
-    assert_eq!(second.d[1], NONE);
+    assert_eq!(first.s.get(2), not.d.get(0));
+    assert!(first.d.get(0) != first.d.get(1) && first.d.get(1).is_some());
+    assert_eq!(second.d.get(1), None);
 }
 
 #[test]
@@ -279,9 +284,13 @@ fn values_are_packed_at_once_and_unpacked_piece_by_piece() {
     assert_eq!(simple(&code.ops[0]), Simple::Pack64(32));
     let four = inst(&code.ops[4]);
     assert_eq!(simple(&code.ops[4]), Simple::Pack64(16));
-    assert_eq!(four.s.iter().filter(|&&slot| slot != NONE).count(), 4);
+    assert_eq!(four.s.count(), 4);
     let (low, high) = (inst(&code.ops[7]), inst(&code.ops[8]));
-    assert_eq!(low.s[0] + 1, high.s[0], "the halves of a register of 128 bits follow one another");
+    assert_eq!(
+        low.s.get(0).map(Slot::next),
+        high.s.get(0),
+        "the halves of a register of 128 bits follow one another"
+    );
 }
 
 #[test]
@@ -293,7 +302,7 @@ fn a_vector_register_is_packed_and_unpacked_like_its_elements() {
     assert_eq!(words(&code), ["alu", "alu", "alu", "alu", "alu", "st Global", "Return"]);
     let pack = inst(&code.ops[0]);
     assert_eq!(simple(&code.ops[0]), Simple::Pack64(32));
-    assert_eq!((pack.s[0] == pack.s[1], pack.s[2]), (false, NONE));
+    assert_eq!((pack.s.get(0) == pack.s.get(1), pack.s.get(2)), (false, None));
     let swapped = kernel("mov.v2.u32 {%r1, %r2}, {%r2, %r1};\nst.shared.v2.b32 [%r3], {%r1, %r2};");
     assert_eq!(words(&swapped).len(), 4 + 2, "both are read before one is written");
 }
@@ -329,8 +338,8 @@ fn vector_registers_are_a_row_for_each_element() {
          st.global.v2.f32 [%rd1], w;\nmov.v4.u32 v, %tid;\nst.global.v4.b32 [%rd1], v;",
     );
     let load = access(&code.ops[0]);
-    assert_eq!(load.registers.iter().map(|&(_, bits)| bits).collect::<Vec<_>>(), [32; 4]);
-    assert_eq!(inst(&code.ops[1]).s[0], load.registers[3].0);
+    assert_eq!(load.registers.iter().map(|one| one.bits).collect::<Vec<_>>(), [32; 4]);
+    assert_eq!(inst(&code.ops[1]).s.get(0), load.registers[3].slot);
     assert_eq!(words(&code).iter().filter(|word| word.starts_with("Tid")).count(), 4);
 }
 
@@ -351,9 +360,9 @@ fn accesses_know_their_memory_and_widths() {
         (Memory::Shared, 1024, 4, false),
         "the variable's own memory, though the form is generic"
     );
-    assert_eq!((at(4).bytes, at(4).registers[0].1), (16, 128));
-    assert_eq!((at(5).address.wide, at(5).registers[0].1), (false, 32));
-    assert_eq!(at(2).registers[1].0, NONE);
+    assert_eq!((at(4).bytes, at(4).registers[0].bits), (16, 128));
+    assert_eq!((at(5).address.is_wide(), at(5).registers[0].bits), (false, 32));
+    assert_eq!(at(2).registers[1].slot, None);
     assert!(at(2).order.is_strong() && !at(0).order.is_strong() && !at(6).order.is_strong());
     assert_eq!(code.local_bytes, 16);
 }
@@ -393,7 +402,7 @@ fn narrow_results_are_extended_to_wider_registers() {
         kernel("cvt.s8.s32 %r1, %r2;\ncvt.u8.u32 %r3, %r1;\ncvt.s16.s32 %r4, %r2;\ncvt.u32.u16 %r5, %h1;");
     assert_eq!(words(&code), ["alu", "alu", "alu", "alu", "alu", "alu", "Return"]);
     let (narrow, extended) = (inst(&code.ops[0]), inst(&code.ops[1]));
-    assert_eq!(extended.s[0], narrow.d[0]);
+    assert_eq!(extended.s.get(0), narrow.d.get(0));
     assert_eq!(simple(&code.ops[1]), Simple::Sign32(Extension { from: 8, to: 32 }));
     let code = kernel(
         "cvt.u32.u16 %q1, %h1;\ncvt.s32.s16 %q2, %h1;\nst.global.b128 [%rd1], %q1;\nst.global.b128 [%rd1], %q2;",
@@ -468,7 +477,7 @@ fn a_call_through_a_register_reaches_what_has_its_address_taken() {
          ld.global.u64 %rd1, [table]; call (%r1), %rd1, (%r2), P; ret;\n}\n",
     );
     assert_eq!(program.functions.len(), 3);
-    assert_eq!(program.of_function[2], NONE);
+    assert_eq!(program.of_function[2], None);
     let call = program.functions[0].ops.iter().find_map(|op| match op {
         Op::Other(_, step) => match &**step {
             Step::Call(call) => Some(call),
@@ -477,7 +486,7 @@ fn a_call_through_a_register_reaches_what_has_its_address_taken() {
         _ => None,
     });
     let call = call.expect("a call");
-    assert!(matches!(call.callee, Callee::Indirect { wide: true, .. }));
+    assert!(matches!(call.callee, Callee::Indirect(slot) if slot.is_wide()));
     assert_eq!((call.inputs[0].1, call.outputs[0].0), (0, 16));
 }
 
@@ -522,13 +531,13 @@ fn barriers_and_lane_operations() {
         other => panic!("{other:?}"),
     };
     let Step::Barrier(barrier) = step(1) else { panic!("a barrier") };
-    assert!(!barrier.aligned && barrier.count != NONE && barrier.op == BarrierOp::Sync);
+    assert!(!barrier.aligned && barrier.count.is_some() && barrier.op == BarrierOp::Sync);
     let Step::Barrier(barrier) = step(2) else { panic!("a barrier") };
-    assert!(barrier.aligned && barrier.predicate.negated && barrier.count == NONE);
+    assert!(barrier.aligned && barrier.predicate.is_negated() && barrier.count.is_none());
     let Step::Warp(vote) = step(4) else { panic!("a vote") };
-    assert!(vote.negated && vote.d[0] != NONE && vote.d[1] == NONE && vote.op == WarpOpKind::VoteBallot);
+    assert!(vote.negated && vote.d.is_some() && vote.p.is_none() && vote.op == WarpOpKind::VoteBallot);
     let Step::Warp(vote) = step(5) else { panic!("a vote") };
-    assert!(vote.d[0] == NONE && vote.d[1] != NONE);
+    assert!(vote.d.is_none() && vote.p.is_some());
 }
 
 #[test]
@@ -543,7 +552,7 @@ fn atomic_operations() {
     );
     let destinations = |n: usize| match &code.ops[n] {
         Op::Other(_, step) => match &**step {
-            Step::Atomic(atomic) => (atomic.d.len(), atomic.b.len(), atomic.c != NONE),
+            Step::Atomic(atomic) => (atomic.d.len(), atomic.b.len(), atomic.c.is_some()),
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
@@ -559,12 +568,7 @@ fn hints_are_no_operations() {
     );
     assert_eq!(
         words(&code),
-        [
-            "Fence(Fence { order: Order { semantics: AcquireRelease, scope: Gpu }, mbarrier_init: false })",
-            "Yield",
-            "alu",
-            "Return"
-        ]
+        ["Fence(Fence { order: acq_rel.gpu, mbarrier_init: false })", "Yield", "alu", "Return"]
     );
 }
 
@@ -579,11 +583,11 @@ fn parts_of_registers_and_tables_are_immediates() {
     let negated = Selectors { negated: [false, true, false], ..Selectors::default() };
     assert_eq!(immediate(&code.ops[1]), Immediate::Video(negated));
     assert_eq!(immediate(&code.ops[2]), Immediate::Lut(0xe8));
-    assert_eq!(inst(&code.ops[2]).s[3], NONE);
+    assert_eq!(inst(&code.ops[2]).s.get(3), None);
     let code =
         kernel("vadd4.u32.u32.u32 %r1.b10, %r2, %r3.b7531, %r4;\nvadd2.u32.u32.u32 %r1, %r2, %r3, %r4;");
     assert_eq!(code.narrow_constants, [(0, 0b11 | 0o3210 << 4 | 0o7531 << 16)]);
-    assert_eq!((inst(&code.ops[0]).s[3], inst(&code.ops[1]).s[3]), (0, NONE));
+    assert_eq!((inst(&code.ops[0]).s.get(3), inst(&code.ops[1]).s.get(3)), (Some(Slot::narrow(0)), None));
 }
 
 #[test]
@@ -604,6 +608,6 @@ fn uninitialised_registers_have_rows_that_nothing_else_wrote() {
     let code = kernel(
         "mov.u32 %r1, 5;\nst.shared.u32 [%r9], %r1;\n@%p1 bra E;\nmov.u32 %r2, 6;\nE: st.shared.u32 [%r9], %r2;",
     );
-    let (first, second) = (access(&code.ops[1]).registers[0].0, access(&code.ops[4]).registers[0].0);
+    let (first, second) = (access(&code.ops[1]).registers[0].slot, access(&code.ops[4]).registers[0].slot);
     assert_ne!(first, second);
 }

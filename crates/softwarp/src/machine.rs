@@ -153,7 +153,7 @@ impl Device {
         Ok(self.machine.unload_module(module).map_err(LaunchError::from)?)
     }
 
-    /// The virtual machine itself, with everything that it can do.
+    /// The machine itself, with everything that it can do.
     pub fn machine(&self) -> &vm::device::Device {
         &self.machine
     }

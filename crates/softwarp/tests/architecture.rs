@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The floors of the house, the lowest first. A crate may use those below it, and no others of ours.
-const FLOORS: &[&[&str]] = &[
+/// The layers of the workspace, the lowest first. A crate may use those below it, and no others of ours.
+const LAYERS: &[&[&str]] = &[
     &["softwarp-diagnostic", "softwarp-num"],
     &["softwarp-isa", TESTKIT],
     &["softwarp-syntax", "softwarp-tensor", "softwarp-units"],
@@ -20,11 +20,11 @@ const FLOORS: &[&[&str]] = &[
     &["softwarp-bench"],
 ];
 
-fn floor(package: &str) -> Option<usize> {
-    FLOORS.iter().position(|floor| floor.contains(&package))
+fn layer(package: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&package))
 }
 
-/// What tests share. Only tests and the benchmarks use it; for it, the floors count as for any other crate.
+/// What tests share. Only tests and the benchmarks use it; the layers count for it as for any other crate.
 const TESTKIT: &str = "softwarp-testkit";
 
 fn metadata(arguments: &[&str]) -> serde_json::Value {
@@ -45,7 +45,7 @@ fn arrows_between_crates_go_down() {
     assert!(packages.len() >= 3);
     for package in packages {
         let name = package["name"].as_str().expect("a name");
-        let from = floor(name).unwrap_or_else(|| panic!("{name} has no floor in the house"));
+        let from = layer(name).unwrap_or_else(|| panic!("{name} has no layer"));
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let to = dependency["name"].as_str().expect("a name");
             if to == TESTKIT {
@@ -53,7 +53,7 @@ fn arrows_between_crates_go_down() {
                 assert!(allowed, "{name} uses {TESTKIT} outside of its tests");
             // A crate may depend on itself with another feature, for its tests.
             } else if to.starts_with("softwarp") && to != name {
-                let below = floor(to).unwrap_or_else(|| panic!("{to} has no floor in the house"));
+                let below = layer(to).unwrap_or_else(|| panic!("{to} has no layer"));
                 assert!(below < from, "{name} uses {to}, which is not below it");
             }
         }
@@ -224,14 +224,11 @@ fn platform() -> String {
     text.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host").to_owned()
 }
 
-/// Crates whose top modules still import each other in circles, with how many modules each circle has. A circle that
-/// grows, or one that is gone, fails.
-const CIRCLES: &[(&str, usize)] = &[];
-
-/// The names that follow `crate::`: of `crate::a::b` a, of `crate::{a::b, c}` a and c.
-fn imported(code: &str) -> Vec<&str> {
+/// The names that follow a prefix such as `crate::`: of `crate::a::b` a, of `crate::{a::b, c}` a and c.
+fn imported<'a>(code: &'a str, prefix: &str) -> Vec<&'a str> {
     let mut names = Vec::new();
-    for (at, start) in code.match_indices("crate::") {
+    let begins = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+    for (at, start) in code.match_indices(prefix).filter(|&(at, _)| begins(at)) {
         let rest = &code[at + start.len()..];
         let name = |text: &str| {
             text.len() - text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len()
@@ -267,6 +264,12 @@ fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
+/// How many `super::` lead from a file to the root of its crate.
+fn depth(file: &Path) -> usize {
+    let parts = file.components().count();
+    if file.ends_with("mod.rs") { parts - 1 } else { parts }
+}
+
 /// The top modules of a crate, with those that each imports.
 fn imports(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let mut files = Vec::new();
@@ -281,8 +284,11 @@ fn imports(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
         let module = top(file);
         if module != "lib" && module != "main" {
             let text = std::fs::read_to_string(file).expect("text");
-            let names = imported(&code(&text)).into_iter().map(|name| home(&root, name)).collect::<Vec<_>>();
-            graph.entry(module).or_default().extend(names);
+            let code = code(&text);
+            let up = "super::".repeat(depth(file.strip_prefix(source).expect("inside")));
+            let mut names = imported(&code, "crate::");
+            names.extend(imported(&code, &up).into_iter().filter(|name| *name != "super"));
+            graph.entry(module).or_default().extend(names.into_iter().map(|name| home(&root, name)));
         }
     }
     let modules: BTreeSet<String> = graph.keys().cloned().collect();
@@ -315,7 +321,6 @@ fn reached<'a>(graph: &'a BTreeMap<String, BTreeSet<String>>, from: &str) -> BTr
 #[test]
 fn modules_import_each_other_in_one_direction() {
     let crates = root().join("crates");
-    let mut circles = Vec::new();
     for entry in std::fs::read_dir(&crates).expect("crates").map(|entry| entry.expect("an entry").path()) {
         let name = entry.file_name().expect("a name").to_string_lossy().into_owned();
         let graph = imports(&entry.join("src"));
@@ -325,15 +330,17 @@ fn modules_import_each_other_in_one_direction() {
             .map(String::as_str)
             .filter(|module| reached(&graph, module).contains(module))
             .collect();
-        let listed = CIRCLES.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
-        assert_eq!(in_circle.len(), listed, "{name}: {in_circle:?} import each other");
-        circles.extend((listed > 0).then_some(name));
+        assert!(in_circle.is_empty(), "{name}: {in_circle:?} import each other");
     }
-    assert_eq!(circles.len(), CIRCLES.len());
 }
 
 #[test]
 fn imports_are_found_in_groups_and_paths() {
     let code = "use crate::{a::{self, x}, b};\nlet y = crate::c::d();\nuse crate::e;";
-    assert_eq!(imported(code), ["a", "b", "c", "e"]);
+    assert_eq!(imported(code, "crate::"), ["a", "b", "c", "e"]);
+    let code = "use super::a;\nuse super::super::{b, c::d};\nuse super::super::super::e;";
+    assert_eq!(imported(code, "super::super::"), ["b", "c", "super"]);
+    assert_eq!(depth(Path::new("a.rs")), 1);
+    assert_eq!(depth(Path::new("a/mod.rs")), 1);
+    assert_eq!(depth(Path::new("a/b.rs")), 2);
 }

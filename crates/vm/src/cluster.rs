@@ -11,7 +11,7 @@ use crate::barrier::ClusterBarrier;
 use crate::context::Launch;
 use crate::cta::{Common, Cta, Turn};
 use crate::fault::{Fault, FaultKind, Waiting};
-use crate::memory::cell::Cells;
+use crate::memory::cell::SharedBytes;
 use crate::memory::shared::Shared;
 use crate::meter::Watch;
 use crate::sanitize::init::Written;
@@ -50,7 +50,8 @@ impl Cluster {
         let held = launch.account.charge(bytes);
         let held = held.map_err(|refused| FaultKind::out_of_memory(what, refused))?;
         let memory = || {
-            let (cells, reserved) = (Cells::new(launch.shared_bytes)?, Cells::new(RESERVED_SHARED_USED)?);
+            let (cells, reserved) =
+                (SharedBytes::new(launch.shared_bytes)?, SharedBytes::new(RESERVED_SHARED_USED)?);
             Some(Shared { cells, reserved, ended: Cell::new(false) })
         };
         let shared = ranks.clone().map(|_| memory()).collect::<Option<Vec<_>>>();

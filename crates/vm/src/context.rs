@@ -4,7 +4,7 @@ use crate::account::{Account, Refused};
 use crate::fault::FaultKind;
 use crate::launch_info::LaunchInfo;
 use crate::memory::Spaces;
-use crate::memory::cell::Cells;
+use crate::memory::cell::SharedBytes;
 use crate::memory::constant::Constant;
 use crate::memory::global::Global;
 use crate::memory::shared::Shared;
@@ -25,7 +25,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) global: &'a Global,
     pub(crate) constant: &'a Constant,
     pub(crate) textures: &'a Textures,
-    pub(crate) parameters: &'a Cells,
+    pub(crate) parameters: &'a SharedBytes,
     /// Somebody asked for clusters: `%is_explicit_cluster`.
     pub(crate) clustered: bool,
     pub(crate) dynamic_shared: u32,

@@ -3,9 +3,9 @@
 
 use crate::barrier::{Barriers, ClusterBarrier, WARPS};
 use crate::context::Launch;
-use crate::fast::{HINTS, PIECES};
+use crate::fast::{CACHED_REGIONS, HINTS};
 use crate::fault::{Fault, FaultKind, Waiting};
-use crate::memory::cell::Piece;
+use crate::memory::cell::CachedRegion;
 use crate::memory::shared::Shared;
 use crate::meter::Watch;
 use crate::warp::{Env, Progress, Warp};
@@ -87,7 +87,7 @@ impl Cta {
         let Cta { place, rank, warps, barriers, hints, phase } = self;
         let spaces = launch.spaces(&common.shared, *rank);
         let cluster = &mut common.barrier;
-        let pieces = [Piece::NOWHERE; PIECES];
+        let pieces = [CachedRegion::NOWHERE; CACHED_REGIONS];
         (
             warps,
             phase,

@@ -75,7 +75,7 @@ pub struct Event<'a> {
     pub lanes: u32,
 }
 
-/// Someone who looks on.
+/// An observer of a launch.
 pub trait Tracer: Sync {
     /// An operation is about to be executed, on these registers.
     fn before(&self, event: &Event<'_>, frame: &Frame);

@@ -5,8 +5,8 @@ mod small;
 use small::*;
 use softwarp_ir::start::{Forwarded, Start};
 use softwarp_ir::{
-    Access, Address, Alu, AluOp, Function, Guard, Immediate, Memory, NONE, Op, Special, Step, WarpOp,
-    WarpOpKind,
+    Access, Address, Alu, AluOp, Element, Function, Guard, Immediate, Memory, Op, ReadSpecial, Slot, Slots,
+    Special, Step, WarpOp, WarpOpKind,
 };
 use softwarp_units::lanes::Frame;
 use softwarp_vm::decode::Program;
@@ -570,35 +570,38 @@ fn everything_can_be_counted_and_looked_at() {
 /// A program made by hand: each lane adds the lanes below it, in a loop, without any text.
 #[test]
 fn a_program_made_by_hand_runs() {
-    let alu = |mnemonic: &str, d, s| {
+    let alu = |mnemonic: &str, d: Slot, s: &[Slot]| {
         let mut words = mnemonic.split('.');
         let opcode = words.next().expect("an opcode");
         let form = softwarp_isa::instruction::resolve(opcode, &words.collect::<Vec<_>>()).expect("a form");
         let op = AluOp::Instruction(Arc::from(form), Immediate::None);
-        Op::Alu(Alu { op, d: [d, NONE], s, guard: Guard::ALWAYS })
+        Op::Alu(Alu { op, d: Slots::of(&[d]), s: Slots::of(s), guard: Guard::ALWAYS })
     };
     let other = |step| Op::Other(Guard::ALWAYS, Box::new(step));
-    let address = |memory, base| Address { memory, base, wide: true, offset: 0, named: None };
+    let address = |memory, base| Address { memory, base, offset: 0, named: None };
+    let [one, lane, counter, sum, active, four] = [0, 1, 2, 3, 4, 5].map(Slot::narrow);
+    let [out, place] = [0, 1].map(Slot::wide);
+    let more = Slot::predicate(1);
     let access = |memory, base, register, bytes| {
         Access::new(address(memory, base), bytes, false, vec![register]).expect("an access of PTX")
     };
-    // Rows: 0 one, 1 lane, 2 counter, 3 sum, 4 the active lanes at the end, 5 four. Predicate 1: more.
     let ops = vec![
-        other(Step::Special { register: Special::LaneId, d: 1 }),
-        other(Step::Load(access(Memory::Kernel, NONE, (0, 64), 8))),
-        alu("add.u32", 3, [3, 2, NONE, NONE, NONE]),
-        alu("add.u32", 2, [2, 0, NONE, NONE, NONE]),
-        alu("setp.lt.u32", 1, [2, 1, NONE, NONE, NONE]),
-        Op::Branch(Guard { slot: 1, negated: false }, 2),
+        other(Step::Special(ReadSpecial { register: Special::LaneId, d: lane })),
+        other(Step::Load(access(Memory::Kernel, None, Element::new(out, 64), 8))),
+        alu("add.u32", sum, &[sum, counter]),
+        alu("add.u32", counter, &[counter, one]),
+        alu("setp.lt.u32", more, &[counter, lane]),
+        Op::Branch(Guard::new(more, false), 2),
         other(Step::Warp(WarpOp {
             op: WarpOpKind::ActiveMask,
-            members: NONE,
-            d: [4, NONE],
-            s: [NONE; 3],
+            members: None,
+            d: Some(active),
+            p: None,
+            s: Slots::default(),
             negated: false,
         })),
-        alu("mad.wide.u32", 1, [1, 5, 0, NONE, NONE]),
-        other(Step::Store(access(Memory::Global, 1, (3, 32), 4))),
+        alu("mad.wide.u32", place, &[lane, four, out]),
+        other(Step::Store(access(Memory::Global, Some(place), Element::new(sum, 32), 4))),
         other(Step::Return),
     ];
     let device = device("", "");
@@ -623,7 +626,7 @@ fn a_program_made_by_hand_runs() {
         named: Vec::new(),
         registers: None,
     };
-    let program = Program::new(softwarp_ir::Program { functions: vec![code], of_function: vec![0] });
+    let program = Program::new(softwarp_ir::Program { functions: vec![code], of_function: vec![Some(0)] });
     let out = device.allocate(128).expect("memory");
     let arguments = [out.to_le_bytes().to_vec()];
     let launch = Launch::new("k", [1, 1, 1], [32, 1, 1], &arguments);

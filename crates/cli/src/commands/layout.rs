@@ -1,14 +1,11 @@
 //! `softwarp layout`: where the variables of PTX files are in memory, and what they hold before a kernel runs.
 
-use super::checking::{CheckArgs, Colour, SHOWN, count, errors, summary};
+use super::checking::{CheckArgs, Colour};
 use super::files::Output;
-use super::{CommandError, Printed, output, remark, sources};
+use super::linked::{check, laid_out, read};
+use super::{CommandError, Printed, output, sources};
 use crate::layout::{View, json, svg, table};
-use rayon::prelude::*;
-use softwarp::check::Options;
-use softwarp::image::{self, Image, Unit, Windows, lay_out};
-use softwarp::source::{CheckedSource, Source};
-use softwarp::syntax::Severity;
+use softwarp::image::Windows;
 use std::io;
 use std::path::PathBuf;
 
@@ -105,74 +102,4 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     // The process ends here. Giving every name and row back first would take a tenth of the time.
     std::mem::forget((image, checked));
     Ok(printed)
-}
-
-/// All files, or every reason why one cannot be read.
-fn read(files: &[PathBuf]) -> Result<Vec<Source>, CommandError> {
-    let (mut sources, mut code) = (Vec::new(), 0);
-    for file in files {
-        match sources::read(file) {
-            Ok(source) => sources.push(source),
-            Err(failure) => code = code.max(failure.report().code()),
-        }
-    }
-    if code > 0 { Err(CommandError::Reported(code)) } else { Ok(sources) }
-}
-
-/// What the files mean, unless there are errors, which are shown. Of warnings only the number is told: they are
-/// for `softwarp check`.
-fn check(sources: &[Source], options: Options, colour: bool) -> Result<Vec<CheckedSource>, CommandError> {
-    // What one file lacks, another may have.
-    let options = Options { relocatable: options.relocatable || sources.len() > 1, ..options };
-    let checked: Vec<CheckedSource> = match sources {
-        [source] => vec![source.check(options)],
-        sources => sources.par_iter().map(|source| source.check(options)).collect(),
-    };
-    let (mut refused, mut warnings) = (false, 0);
-    for (source, checked) in sources.iter().zip(&checked) {
-        let errors: Vec<_> = errors(&checked.diagnostics).collect();
-        warnings += checked.diagnostics.len() - errors.len();
-        for error in errors.iter().take(SHOWN) {
-            remark(crate::render::text(source, error, colour).trim_end_matches('\n'));
-            remark("");
-        }
-        if !errors.is_empty() {
-            refused = true;
-            remark(&summary(errors.len(), 0, &source.name));
-        }
-    }
-    if refused {
-        return Err(CommandError::Reported(1));
-    }
-    if warnings > 0 {
-        let pronoun = if warnings == 1 { "it" } else { "them" };
-        remark(&format!("{}; `softwarp check` shows {pronoun}", count((warnings, "warning"))));
-    }
-    Ok(checked)
-}
-
-fn laid_out(
-    sources: &[Source],
-    checked: &[CheckedSource],
-    options: Options,
-    colour: bool,
-) -> Result<Image, CommandError> {
-    let units: Vec<Unit<'_>> =
-        checked.iter().map(|checked| Unit { module: &checked.module, checked: &checked.checked }).collect();
-    let outcome = lay_out(&units, image::Options { relocatable: options.relocatable, red_zones: false });
-    // Warnings about modules together are shown: no other command has them.
-    let findings = match &outcome {
-        Ok(image) => &image.warnings,
-        Err(findings) => findings,
-    };
-    for finding in findings.iter().take(SHOWN) {
-        remark(crate::render::linked(sources, finding, colour).trim_end_matches('\n'));
-        remark("");
-    }
-    outcome.map_err(|findings| {
-        let errors = findings.iter().filter(|one| one.severity() == Severity::Error).count();
-        let files: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-        remark(&summary(errors, findings.len() - errors, &files.join(", ")));
-        CommandError::Reported(1)
-    })
 }

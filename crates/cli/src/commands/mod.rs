@@ -11,10 +11,13 @@ mod constant;
 mod cvt;
 mod dequantize;
 mod explain;
+mod fidelity;
 mod files;
 mod fmt;
 mod formats;
 mod layout;
+mod linked;
+mod lower;
 mod output;
 mod progress;
 mod quantize;
@@ -53,6 +56,7 @@ struct Cli {
 enum Command {
     Check(check::Args),
     Layout(layout::Args),
+    Lower(lower::Args),
     Run(run::Args),
     Fmt(fmt::Args),
     Ast(ast::Args),
@@ -134,6 +138,7 @@ pub fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Check(args) => check::run(&args),
         Command::Layout(args) => layout::run(&args),
+        Command::Lower(args) => lower::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Ast(args) => ast::run(&args),

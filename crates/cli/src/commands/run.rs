@@ -10,7 +10,7 @@ mod trace;
 
 use super::checking::{Colour, SHOWN, count, target};
 use super::progress::Progress as Bar;
-use super::{CommandError, Printed, files, output, remark, sources};
+use super::{CommandError, Printed, fidelity, files, output, remark, sources};
 use crate::input::{InputError, MOST_JSON, confined};
 use crate::render::{self, Event};
 use crate::run::file::LaunchFile;
@@ -97,6 +97,8 @@ pub struct Args {
     /// The GPU to be, as in sm_90a, instead of the module's .target
     #[arg(long, value_name = "SM")]
     arch: Option<String>,
+    #[command(flatten)]
+    fidelity: fidelity::Args,
     /// Colours in errors: on a terminal unless NO_COLOR is set, always, or never
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     color: Colour,
@@ -185,7 +187,8 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let texts: Vec<&str> = sources.iter().map(|source| source.text.as_str()).collect();
     let wanted = sanitize::wanted(&args.sanitize);
     let memory = args.memory.map(|limits::Bytes(bytes)| bytes);
-    let load = LoadOptions { arch, memory, red_zones: wanted.bounds };
+    let fidelity = args.fidelity.fidelity();
+    let load = LoadOptions { arch, memory, fidelity, red_zones: wanted.bounds };
     let mut last = None;
     for schedule in limits::schedules(args)? {
         let machine = Run::prepare(&file, &texts, load);

@@ -2,7 +2,7 @@
 //! these were given: every operation must read the same.
 
 use super::*;
-use softwarp_ir::{Alu, AluOp, NONE, Step};
+use softwarp_ir::{Alu, AluOp, Class, Slots, Step, Switch};
 use softwarp_num::splitmix::SplitMix64;
 use softwarp_units::alu::simple::Simple;
 use std::collections::HashMap;
@@ -11,6 +11,16 @@ const LANES: usize = 3;
 
 /// Which operation it is makes no difference to allocation.
 const ANY: AluOp = AluOp::Simple(Simple::Move32);
+
+/// A virtual register as a slot.
+fn slot(registers: &[Virtual], number: usize) -> Slot {
+    let class = match registers[number] {
+        Virtual::Narrow | Virtual::NarrowConstant(_) => Class::Narrow,
+        Virtual::Wide | Virtual::Pair | Virtual::High | Virtual::WideConstant(_) => Class::Wide,
+        Virtual::Predicate => Class::Predicate,
+    };
+    Slot::new(class, number as u32)
+}
 
 /// A program of random operations and branches. Which register is what is random, too.
 fn program(random: &mut SplitMix64) -> (Vec<Op>, Vec<Virtual>) {
@@ -24,10 +34,10 @@ fn program(random: &mut SplitMix64) -> (Vec<Op>, Vec<Virtual>) {
         }
     }
     registers.push(Virtual::NarrowConstant(0));
-    let any = |random: &mut SplitMix64| random.below(registers.len()) as u32;
+    let any = |random: &mut SplitMix64| slot(&registers, random.below(registers.len()));
     let written = |random: &mut SplitMix64| loop {
         let register = any(random);
-        if !matches!(registers[register as usize], Virtual::NarrowConstant(_) | Virtual::High) {
+        if !matches!(registers[register.number() as usize], Virtual::NarrowConstant(_) | Virtual::High) {
             return register;
         }
     };
@@ -39,8 +49,8 @@ fn program(random: &mut SplitMix64) -> (Vec<Op>, Vec<Virtual>) {
         let guard = match predicates.is_empty() || random.below(3) == 0 {
             true => Guard::ALWAYS,
             false => {
-                let slot = predicates[random.below(predicates.len())];
-                Guard { slot, negated: random.below(2) == 0 }
+                let predicate = predicates[random.below(predicates.len())];
+                Guard::new(Slot::predicate(predicate), random.below(2) == 0)
             }
         };
         let target = random.below(count) as u32;
@@ -51,20 +61,19 @@ fn program(random: &mut SplitMix64) -> (Vec<Op>, Vec<Virtual>) {
                     Step::Return
                 } else {
                     let targets = (0..3).map(|_| random.below(count) as u32).collect();
-                    Step::Switch { index: any(random), targets }
+                    Step::Switch(Switch { index: any(random), targets })
                 };
                 Op::Other(guard, Box::new(step))
             }
             _ => {
                 let guard = if random.below(4) > 0 { Guard::ALWAYS } else { guard };
-                let mut s = [NONE; 5];
-                s.iter_mut().take(random.below(4)).for_each(|slot| *slot = any(random));
-                let mut d = [written(random), NONE];
+                let sources: Vec<Slot> = (0..random.below(4)).map(|_| any(random)).collect();
+                let mut d = vec![written(random)];
                 let second = written(random);
                 if random.below(4) == 0 && second != d[0] {
-                    d[1] = second;
+                    d.push(second);
                 }
-                Op::Alu(Alu { op: ANY, d, s, guard })
+                Op::Alu(Alu { op: ANY, d: Slots::of(&d), s: Slots::of(&sources), guard })
             }
         });
     }
@@ -75,7 +84,7 @@ fn program(random: &mut SplitMix64) -> (Vec<Op>, Vec<Virtual>) {
 /// The slots of an operation, in the order of [`visit`].
 fn slots_of(op: &Op) -> Vec<(u32, Role)> {
     let mut slots = Vec::new();
-    op.clone().visit(|slot, role| slots.push((*slot, role)));
+    op.clone().visit(|slot, role| slots.push((slot.number(), role)));
     slots
 }
 
@@ -117,7 +126,7 @@ impl Lane {
         let places = slots_of(&allocated[n]);
         let mut values = Vec::new();
         for (&(register, role), &(slot, _)) in operands.iter().zip(&places) {
-            if role == Role::Read {
+            if role.is_read() {
                 let cells = cells(registers[register as usize], slot);
                 let value = cells.iter().map(|cell| self.store.get(cell).copied().unwrap_or(0));
                 values.push(value.fold(0u64, |sum, one| sum.wrapping_mul(31).wrapping_add(one)));
@@ -128,7 +137,7 @@ impl Lane {
         let passes = match is {
             Guard::ALWAYS => true,
             // The guard is read first.
-            Guard { negated, .. } => (values[0] & 1 == 1) != negated,
+            guard => (values[0] & 1 == 1) != guard.is_negated(),
         };
         self.at += 1;
         if !passes {
@@ -140,7 +149,7 @@ impl Lane {
         match &ops[n] {
             Op::Branch(_, target) => self.at = *target,
             Op::Other(_, step) => match &**step {
-                Step::Switch { targets, .. } => self.at = targets[hash.below(targets.len())],
+                Step::Switch(switch) => self.at = switch.targets[hash.below(switch.targets.len())],
                 _ => self.at = u32::MAX,
             },
             Op::Alu(_) => {
@@ -160,7 +169,7 @@ impl Lane {
 /// Each virtual register in a place of its own.
 fn apart(ops: &[Op]) -> Vec<Op> {
     let mut ops = ops.to_vec();
-    ops.iter_mut().for_each(|op| op.visit(|slot, _| *slot = 10 + 2 * *slot));
+    ops.iter_mut().for_each(|op| op.visit(|slot, _| *slot = slot.with_number(10 + 2 * slot.number())));
     ops
 }
 
@@ -168,8 +177,8 @@ fn apart(ops: &[Op]) -> Vec<Op> {
 fn without_halves(ops: &mut [Op], registers: &[Virtual]) {
     for op in ops {
         op.visit(|slot, _| {
-            if registers[*slot as usize] == Virtual::High {
-                *slot -= 1;
+            if registers[slot.number() as usize] == Virtual::High {
+                *slot = slot.with_number(slot.number() - 1);
             }
         });
     }
@@ -187,7 +196,7 @@ fn random_programs_read_the_same_from_shared_rows() {
         let hulls = hulls_within(&mut allocated, &registers, steps);
         let (slots, rows) = assign(&hulls, &registers, (1, 0));
         for op in &mut allocated {
-            op.visit(|slot, _| *slot = slots[*slot as usize]);
+            op.visit(|slot, _| *slot = slot.with_number(slots[slot.number() as usize]));
         }
         saved += registers.len().saturating_sub((rows.narrow + rows.wide + rows.predicates - 1) as usize);
         let mut lanes: Vec<Lane> = (0..LANES).map(|_| Lane::new()).collect();
@@ -209,10 +218,10 @@ fn random_programs_read_the_same_from_shared_rows() {
     assert!(saved > 4000, "rows are shared: {saved} saved");
 }
 
+/// An operation on rows of 32-bit words.
 fn alu(d: u32, s: &[u32]) -> Op {
-    let mut sources = [NONE; 5];
-    sources.iter_mut().zip(s).for_each(|(slot, &source)| *slot = source);
-    Op::Alu(Alu { op: ANY, d: [d, NONE], s: sources, guard: Guard::ALWAYS })
+    let sources: Vec<Slot> = s.iter().map(|&source| Slot::narrow(source)).collect();
+    Op::Alu(Alu { op: ANY, d: Slots::of(&[Slot::narrow(d)]), s: Slots::of(&sources), guard: Guard::ALWAYS })
 }
 
 #[test]
@@ -234,7 +243,7 @@ fn what_a_loop_carries_keeps_its_row_through_the_loop() {
         alu(2, &[0]),
         alu(0, &[2]),
         alu(1, &[1, 0]),
-        Op::Branch(Guard { slot: 3, negated: false }, 2),
+        Op::Branch(Guard::new(Slot::predicate(3), false), 2),
         alu(1, &[1]),
     ];
     let mut registers = registers;
@@ -248,7 +257,7 @@ fn a_write_under_a_guard_keeps_what_was_there() {
     let registers = vec![Virtual::Narrow, Virtual::Narrow, Virtual::Predicate];
     let mut guarded = alu(1, &[]);
     if let Op::Alu(inst) = &mut guarded {
-        inst.guard = Guard { slot: 2, negated: false };
+        inst.guard = Guard::new(Slot::predicate(2), false);
     }
     // 1 is zero in lanes that do not pass, so nothing may be in its row before.
     let mut ops = vec![alu(0, &[]), alu(0, &[0]), guarded, alu(0, &[1])];
@@ -263,5 +272,5 @@ fn pairs_are_two_rows_that_follow_one_another() {
     let (rows, ..) = allocate(&mut ops, &registers, (0, 5), (false, Names::default));
     assert_eq!(rows.wide, 5 + 1 + 2);
     let Op::Alu(last) = &ops[3] else { panic!("arithmetic") };
-    assert_eq!(last.s[1], last.s[0] + 1);
+    assert_eq!(last.s.get(1), last.s.get(0).map(Slot::next));
 }

@@ -1,9 +1,9 @@
 //! `cp.async.bulk` and `cp.reduce.async.bulk` (PTX ISA sections 9.7.9.25.4.1 and 9.7.9.25.4.2).
 
+use crate::builder::{Builder, Lowered, Refusal, because};
 use crate::form::Form;
-use crate::function::{Builder, Lowered, Refusal, because};
-use softwarp_ir::Operands;
-use softwarp_ir::asynchronous::{AsyncOp, Bulk};
+use softwarp_ir::AsyncOp;
+use softwarp_ir::asynchronous::Bulk;
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Space;
 use softwarp_isa::instruction::{Modifier, Opcode};
@@ -42,40 +42,41 @@ impl Builder<'_, '_> {
             }
             (true, None) => return Err(Refusal::Form),
         };
-        let op = Bulk {
-            reduction,
-            mbarrier: has(Modifier::MbarrierCompleteTxBytes),
-            multicast: form.shape.modifiers.iter().any(|word| word.is_multicast()),
-            multimem: form.shape.opcode == Opcode::Multimem,
-            masked: has(Modifier::CpMask),
-            ignore_outside: has(Modifier::IgnoreOob),
-        };
         let mut places = self.places(operands);
         let mut next = || places.next().ok_or(Refusal::Form);
-        let mut found = Operands::default();
-        found.addresses.push(self.address(next()?, form.space())?);
-        found.addresses.push(self.address(next()?, Self::second_space(form))?);
-        found.reads.push(self.source(next()?, Type::U32)?);
-        if op.ignore_outside {
-            found.reads.push(self.source(next()?, Type::U32)?);
-            found.reads.push(self.source(next()?, Type::U32)?);
+        let to = self.address(next()?, form.space())?;
+        let from = self.address(next()?, Self::second_space(form))?;
+        let size = self.source(next()?, Type::U32)?;
+        let mut op = Bulk {
+            to,
+            from,
+            size,
+            ignore: None,
+            mbarrier: None,
+            multicast: None,
+            mask: None,
+            reduction,
+            multimem: form.shape.opcode == Opcode::Multimem,
+        };
+        if has(Modifier::IgnoreOob) {
+            op.ignore = Some([self.source(next()?, Type::U32)?, self.source(next()?, Type::U32)?]);
         }
-        if op.mbarrier {
+        if has(Modifier::MbarrierCompleteTxBytes) {
             // With the destination, or in the CTA itself.
             let space =
                 if form.space() == Space::SharedCluster { Space::SharedCluster } else { Space::Shared };
-            found.addresses.push(self.address(next()?, space)?);
+            op.mbarrier = Some(self.address(next()?, space)?);
         }
-        if op.multicast {
+        if form.shape.modifiers.iter().any(|word| word.is_multicast()) {
             let ty = if has(Modifier::MulticastCluster32b) { Type::U32 } else { Type::U16 };
-            found.reads.push(self.source(next()?, ty)?);
+            op.multicast = Some(self.source(next()?, ty)?);
         }
         if has(Modifier::L2CacheHint) {
             next()?;
         }
-        if op.masked {
-            found.reads.push(self.source(next()?, Type::U16)?);
+        if has(Modifier::CpMask) {
+            op.mask = Some(self.source(next()?, Type::U16)?);
         }
-        self.issue(AsyncOp::Bulk(op), found)
+        self.issue(AsyncOp::Bulk(op))
     }
 }

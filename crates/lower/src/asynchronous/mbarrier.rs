@@ -4,10 +4,12 @@
 //! Without a scope, the manual has `.cta`. Libraries arrive so at mbarriers of other CTAs of the cluster and rely on the
 //! order: here, no scope means `.cluster`.
 
+use crate::builder::{Builder, Lowered, Refusal, because};
 use crate::form::Form;
-use crate::function::{Builder, Lowered, Refusal, because};
-use softwarp_ir::asynchronous::{AsyncOp, MbarrierOp};
-use softwarp_ir::{NONE, Operands, Order, Scope, Semantics};
+use softwarp_ir::asynchronous::{
+    MbarrierArrive, MbarrierCheckLayout, MbarrierInit, MbarrierInval, MbarrierTx, MbarrierWait, PendingCount,
+};
+use softwarp_ir::{AsyncOp, Order, Scope, Semantics};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
@@ -20,86 +22,90 @@ impl Builder<'_, '_> {
         }
         let mut places = self.places(operands);
         let mut next = || places.next().ok_or(Refusal::Form);
-        let mut found = Operands::default();
-        if has(Modifier::PendingCount) {
+        let order = |semantics| Order::of(&form.shape.modifiers, Order { semantics, scope: Scope::Cluster });
+        let space = form.space();
+        let op = if has(Modifier::PendingCount) {
             let d = self.destination(next()?, Type::U32)?;
-            found.reads = vec![self.source(next()?, Type::U64)?];
-            found.writes = vec![d.slot];
-            self.issue(AsyncOp::PendingCount, found)?;
+            let state = self.source(next()?, Type::U64)?;
+            self.issue(AsyncOp::PendingCount(PendingCount { d: d.slot, state }))?;
             self.deliver(d);
             return Ok(());
-        }
-        let order = |semantics| Order::of(&form.shape.modifiers, Order { semantics, scope: Scope::Cluster });
-        let op = if has(Modifier::Init) {
-            MbarrierOp::Init { second_layout: has(Modifier::LayoutV1) }
+        } else if has(Modifier::Init) {
+            let mbarrier = self.address(next()?, space)?;
+            let count = self.source(next()?, Type::U32)?;
+            let second_layout = has(Modifier::LayoutV1);
+            AsyncOp::MbarrierInit(MbarrierInit { mbarrier, count, second_layout })
         } else if has(Modifier::Inval) {
-            MbarrierOp::Inval
+            AsyncOp::MbarrierInval(MbarrierInval { mbarrier: self.address(next()?, space)? })
         } else if has(Modifier::CheckLayout) {
-            MbarrierOp::CheckLayout { second: has(Modifier::LayoutV1) }
+            let d = self.destination(next()?, Type::Pred)?.slot;
+            let mbarrier = self.address(next()?, space)?;
+            let second_layout = has(Modifier::LayoutV1);
+            AsyncOp::MbarrierCheckLayout(MbarrierCheckLayout { d, mbarrier, second_layout })
         } else if has(Modifier::TestWait) || has(Modifier::TryWait) {
-            MbarrierOp::Wait { parity: has(Modifier::Parity), order: order(Semantics::Acquire) }
+            return self.mbarrier_wait(form, operands, order(Semantics::Acquire));
         } else if has(Modifier::Arrive) || has(Modifier::ArriveDrop) {
-            MbarrierOp::Arrive {
+            let d = next()?;
+            let d = match self.operand(d).kind {
+                OperandKind::Sink => None,
+                _ => Some(self.destination(d, Type::U64)?.slot),
+            };
+            let mbarrier = self.address(next()?, space)?;
+            let count = places.next().map(|index| self.source(index, Type::U32)).transpose()?;
+            AsyncOp::MbarrierArrive(MbarrierArrive {
+                d,
+                mbarrier,
+                count,
                 drop: has(Modifier::ArriveDrop),
                 expect: has(Modifier::ExpectTx),
                 single: has(Modifier::NoComplete),
                 order: order(Semantics::Release),
-            }
-        } else if has(Modifier::ExpectTx) {
-            MbarrierOp::ExpectTx
-        } else if has(Modifier::CompleteTx) {
-            MbarrierOp::CompleteTx
+            })
+        } else if has(Modifier::ExpectTx) || has(Modifier::CompleteTx) {
+            let mbarrier = self.address(next()?, space)?;
+            let bytes = self.source(next()?, Type::U32)?;
+            let complete = !has(Modifier::ExpectTx);
+            AsyncOp::MbarrierTx(MbarrierTx { mbarrier, bytes, complete })
         } else {
             return Err(Refusal::Form);
         };
-        // Destinations.
-        let mut delivered = None;
-        match op {
-            MbarrierOp::Arrive { .. } => {
-                let d = next()?;
-                found.writes.push(match self.operand(d).kind {
-                    OperandKind::Sink => NONE,
-                    _ => self.destination(d, Type::U64)?.slot,
-                });
+        self.issue(op)
+    }
+
+    /// `mbarrier.test_wait`, `mbarrier.try_wait`
+    fn mbarrier_wait(&mut self, form: &Form, operands: Range<Operand>, order: Order) -> Lowered<()> {
+        let mut places = self.places(operands);
+        let mut next = || places.next().ok_or(Refusal::Form);
+        let mut d = next()?;
+        let mut second = None;
+        if let OperandKind::Pair(parts) = self.operand(d).kind {
+            if parts.len != 2 {
+                return Err(Refusal::Form);
             }
-            MbarrierOp::CheckLayout { .. } => {
-                found.writes.push(self.destination(next()?, Type::Pred)?.slot);
-            }
-            MbarrierOp::Wait { .. } => {
-                let d = next()?;
-                match self.operand(d).kind {
-                    OperandKind::Pair(parts) => {
-                        for part in self.places(parts) {
-                            found.writes.push(self.destination(part, Type::Pred)?.slot);
-                        }
-                    }
-                    _ => found.writes.extend([self.destination(d, Type::Pred)?.slot, NONE]),
-                }
-            }
-            _ => {}
+            (d, second) = (parts.start, Some(parts.start + 1));
         }
+        let d = self.destination(d, Type::Pred)?.slot;
+        let second = second.map(|second| self.destination(second, Type::Pred)).transpose()?;
         let mut at = next()?;
+        let mut report = None;
         if !matches!(self.operand(at).kind, OperandKind::Address(_) | OperandKind::Unified(_)) {
-            let report = self.destination(at, Type::B8)?;
-            found.writes.push(report.slot);
-            delivered = Some(report);
+            report = Some(self.destination(at, Type::B8)?);
             at = next()?;
         }
-        found.addresses.push(self.address(at, form.space())?);
-        // Sources; how long to wait at most is a hint.
-        match op {
-            MbarrierOp::Wait { parity, .. } => {
-                let ty = if parity { Type::U32 } else { Type::U64 };
-                found.reads.push(self.source(next()?, ty)?);
-            }
-            _ => {
-                for index in places {
-                    found.reads.push(self.source(index, Type::U32)?);
-                }
-            }
-        }
-        self.issue(AsyncOp::Mbarrier(op), found)?;
-        if let Some(report) = delivered {
+        let mbarrier = self.address(at, form.space())?;
+        // How long to wait at most is a hint.
+        let parity = form.has(Modifier::Parity);
+        let phase = self.source(next()?, if parity { Type::U32 } else { Type::U64 })?;
+        self.issue(AsyncOp::MbarrierWait(MbarrierWait {
+            d,
+            second: second.map(|second| second.slot),
+            report: report.map(|report| report.slot),
+            mbarrier,
+            phase,
+            parity,
+            order,
+        }))?;
+        if let Some(report) = report {
             self.deliver(report);
         }
         Ok(())

@@ -8,11 +8,11 @@ mod bulk;
 mod mbarrier;
 mod tensor;
 
-use super::form::{Form, atomic};
-use super::function::{Builder, Lowered, Refusal, because};
-use softwarp_ir::asynchronous::{AsyncOp, Choice, CopyAsync, ReduceAsync, StoreAsync};
+use crate::builder::{Builder, Lowered, Refusal, because};
+use crate::form::{Form, atomic};
+use softwarp_ir::asynchronous::{Choice, CopyArrive, CopyAsync, ReduceAsync, StoreAsync, ZeroBulk};
 use softwarp_ir::group::Queue;
-use softwarp_ir::{NONE, Operands, Step};
+use softwarp_ir::{Address, AsyncOp, Step};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Space;
 use softwarp_isa::instruction::{Modifier, Opcode};
@@ -35,9 +35,8 @@ impl Builder<'_, '_> {
                 self.group(form, queue, operands)
             }
             _ if has(Modifier::Mbarrier) => {
-                let addresses = vec![self.address(operands.start, form.space())?];
-                let op = AsyncOp::CopyArrive { noinc: has(Modifier::Noinc) };
-                self.issue(op, Operands { addresses, ..Operands::default() })
+                let mbarrier = self.address(operands.start, form.space())?;
+                self.issue(AsyncOp::CopyArrive(CopyArrive { mbarrier, noinc: has(Modifier::Noinc) }))
             }
             _ if has(Modifier::Tensor) => self.tensor_copy(form, operands),
             _ if has(Modifier::Bulk) && has(Modifier::Prefetch) => Ok(()),
@@ -47,8 +46,8 @@ impl Builder<'_, '_> {
     }
 
     /// Appends such a step.
-    fn issue(&mut self, op: AsyncOp, operands: Operands) -> Lowered<()> {
-        self.step(Step::Asynchronous(op, operands))
+    fn issue(&mut self, op: AsyncOp) -> Lowered<()> {
+        self.step(Step::Asynchronous(op))
     }
 
     /// The state space that a form names second.
@@ -59,27 +58,18 @@ impl Builder<'_, '_> {
     /// `cp.async`: the fourth operand is a number of bytes or a predicate, unless it is the cache's policy.
     fn copy_async(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let at = operands.start;
-        let addresses =
-            vec![self.address(at, form.space())?, self.address(at + 1, Self::second_space(form))?];
+        let to = self.address(at, form.space())?;
+        let from = self.address(at + 1, Self::second_space(form))?;
         let Ok(bytes @ (4 | 8 | 16)) = u8::try_from(self.immediate(at + 2)?) else {
             return Err(Refusal::Form);
         };
-        let mut reads = Vec::new();
         let choice = match operands.len - u32::from(form.has(Modifier::L2CacheHint)) {
             3 => Choice::All,
-            4 if self.is_predicate(at + 3)? => {
-                let (slot, negated) = self.predicate(at + 3)?;
-                reads.push(slot);
-                Choice::Ignore { negated }
-            }
-            4 => {
-                reads.push(self.source(at + 3, Type::U32)?);
-                Choice::Size
-            }
+            4 if self.is_predicate(at + 3)? => Choice::Ignore(self.predicate(at + 3)?),
+            4 => Choice::Size(self.source(at + 3, Type::U32)?),
             _ => return Err(Refusal::Form),
         };
-        let op = AsyncOp::Copy(CopyAsync { bytes, choice });
-        self.issue(op, Operands { reads, addresses, ..Operands::default() })
+        self.issue(AsyncOp::Copy(CopyAsync { to, from, choice, bytes }))
     }
 
     fn is_predicate(&mut self, index: u32) -> Lowered<bool> {
@@ -91,52 +81,50 @@ impl Builder<'_, '_> {
 
     /// `st.async`
     fn store_async(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let (at, ty, space) = (operands.start, form.ty(), form.space());
-        let mbarrier = operands.len == 3;
-        if form.has(Modifier::MbarrierCompleteTxBytes) && !mbarrier {
-            return because("without its mbarrier");
-        }
-        let mut addresses = vec![self.address(at, space)?];
-        if mbarrier {
-            addresses.push(self.address(at + 2, space)?);
-        }
-        let elements = self.elements(at + 1, ty)?;
-        let mut reads = Vec::new();
-        for (slot, bits) in elements {
-            if slot == NONE {
-                return because("with `_`");
-            }
+        let (at, ty) = (operands.start, form.ty());
+        let (to, mbarrier) = self.destination_and_mbarrier(form, operands)?;
+        let mut data = Vec::new();
+        for element in self.elements(at + 1, ty)? {
+            let Some(slot) = element.slot else { return because("with `_`") };
             // A register may be wider than what is stored of it.
-            reads.push(match (bits, ty.bits()) {
-                (64, ..=32) => self.fit(super::function::Register { id: slot, bits: 64 }, Type::B32)?,
+            data.push(match (element.bits, ty.bits()) {
+                (64, ..=32) => self.fit(crate::builder::Register { id: slot, bits: 64 }, Type::B32)?,
                 _ => slot,
             });
         }
-        let op = StoreAsync { bytes: (ty.bits() / 8) as u8, mbarrier };
-        self.issue(AsyncOp::Store(op), Operands { reads, addresses, ..Operands::default() })
+        let bytes = (ty.bits() / 8) as u8;
+        self.issue(AsyncOp::Store(StoreAsync { to, mbarrier, data, bytes }))
+    }
+
+    /// The destination of `st.async` or `red.async`, and the mbarrier that it completes on, if there is one.
+    fn destination_and_mbarrier(
+        &mut self,
+        form: &Form,
+        operands: Range<Operand>,
+    ) -> Lowered<(Address, Option<Address>)> {
+        let (at, space) = (operands.start, form.space());
+        let has_mbarrier = operands.len == 3;
+        if form.has(Modifier::MbarrierCompleteTxBytes) && !has_mbarrier {
+            return because("without its mbarrier");
+        }
+        let to = self.address(at, space)?;
+        let mbarrier = if has_mbarrier { Some(self.address(at + 2, space)?) } else { None };
+        Ok((to, mbarrier))
     }
 
     /// `red.async`
     fn reduce_async(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let (at, ty, space) = (operands.start, form.ty(), form.space());
+        let ty = form.ty();
         let Some(op) = atomic(&form.shape) else { return Err(Refusal::Form) };
-        let mbarrier = operands.len == 3;
-        if form.has(Modifier::MbarrierCompleteTxBytes) && !mbarrier {
-            return because("without its mbarrier");
-        }
-        let mut addresses = vec![self.address(at, space)?];
-        if mbarrier {
-            addresses.push(self.address(at + 2, space)?);
-        }
-        let reads = vec![self.source(at + 1, ty)?];
-        let op = ReduceAsync { op, ty, mbarrier };
-        self.issue(AsyncOp::Reduce(op), Operands { reads, addresses, ..Operands::default() })
+        let (to, mbarrier) = self.destination_and_mbarrier(form, operands)?;
+        let b = self.source(operands.start + 1, ty)?;
+        self.issue(AsyncOp::Reduce(ReduceAsync { to, mbarrier, b, op, ty }))
     }
 
     /// `st.bulk`
     fn store_zeros(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let addresses = vec![self.address(operands.start, form.space())?];
-        let reads = vec![self.source(operands.start + 1, Type::U64)?];
-        self.issue(AsyncOp::Zero, Operands { reads, addresses, ..Operands::default() })
+        let to = self.address(operands.start, form.space())?;
+        let size = self.source(operands.start + 1, Type::U64)?;
+        self.issue(AsyncOp::Zero(ZeroBulk { to, size }))
     }
 }

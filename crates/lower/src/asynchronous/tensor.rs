@@ -1,9 +1,9 @@
 //! Copies of tensors, and what changes a tensor map (PTX ISA sections 9.7.9.25.5, 9.7.9.28 and 9.7.13.16).
 
+use crate::builder::{Builder, Lowered, Refusal, because};
 use crate::form::Form;
-use crate::function::{Builder, Lowered, Refusal, because};
-use softwarp_ir::asynchronous::{AsyncOp, TensorCopy, TensorWay};
-use softwarp_ir::{Address, Operands};
+use softwarp_ir::asynchronous::{CopyMap, ReplaceField, TensorCopy, TensorWay};
+use softwarp_ir::{Address, AsyncOp};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Modifier;
 use softwarp_isa::instruction::Space;
@@ -38,47 +38,55 @@ impl Builder<'_, '_> {
         } else {
             TensorWay::Load
         };
-        let multicast = words().any(|word| word.is_multicast());
         let mut places = self.places(operands);
         let mut next = || places.next().ok_or(Refusal::Form);
-        let mut found = Operands::default();
-        let mut shared = Vec::new();
+        let (mut shared, mut mbarrier) = (None, None);
         if way == TensorWay::Load {
-            shared.push(self.address(next()?, form.space())?);
+            shared = Some(self.address(next()?, form.space())?);
         }
-        let (map, coordinates) = self.tensor(next()?)?;
-        found.addresses.push(map);
-        for index in self.places(coordinates) {
-            found.reads.push(self.source(index, Type::B32)?);
+        let (map, parts) = self.tensor(next()?)?;
+        let mut coordinates = Vec::new();
+        for index in self.places(parts) {
+            coordinates.push(self.source(index, Type::B32)?);
         }
         match way {
             TensorWay::Load => {
                 let cluster = form.space() == Space::SharedCluster;
                 let space = if cluster { Space::SharedCluster } else { Space::Shared };
-                shared.push(self.address(next()?, space)?);
+                mbarrier = Some(self.address(next()?, space)?);
             }
-            TensorWay::Store | TensorWay::Reduce(_) => shared.push(self.address(next()?, Space::Shared)?),
+            TensorWay::Store | TensorWay::Reduce(_) => {
+                shared = Some(self.address(next()?, Space::Shared)?);
+            }
             TensorWay::Prefetch => {}
         }
-        found.addresses.extend(shared);
-        let mut offsets = 0;
+        let mut offsets = Vec::new();
         if matches!(mode, Mode::Im2col | Mode::Im2colW | Mode::Im2colW128) {
             let OperandKind::Vector(parts) = self.operand(next()?).kind else { return Err(Refusal::Form) };
-            offsets = parts.len as u8;
             for index in self.places(parts) {
-                found.reads.push(self.source(index, Type::U16)?);
+                offsets.push(self.source(index, Type::U16)?);
             }
         }
-        if multicast {
+        let mut multicast = None;
+        if words().any(|word| word.is_multicast()) {
             let ty = if has(Modifier::MulticastCluster32b) { Type::U32 } else { Type::U16 };
-            found.reads.push(self.source(next()?, ty)?);
+            multicast = Some(self.source(next()?, ty)?);
         }
-        let coordinates = coordinates.len as u8;
         let wanted = if matches!(mode, Mode::Gather4 | Mode::Scatter4) { 5 } else { rank };
-        if coordinates != wanted || offsets > 3 {
+        if coordinates.len() != usize::from(wanted) || offsets.len() > 3 {
             return Err(Refusal::Form);
         }
-        self.issue(AsyncOp::Tensor(TensorCopy { mode, way, rank, coordinates, offsets, multicast }), found)
+        self.issue(AsyncOp::Tensor(TensorCopy {
+            map,
+            shared,
+            mbarrier,
+            coordinates,
+            offsets,
+            multicast,
+            mode,
+            way,
+            rank,
+        }))
     }
 
     /// `[map, {x, y}]`: where the map is, and the coordinates.
@@ -98,21 +106,21 @@ impl Builder<'_, '_> {
         let Some(field) = form.shape.words.iter().find_map(|word| Field::from_name(word.name())) else {
             return Err(Refusal::Form);
         };
-        let addresses = vec![self.address(operands.start, form.space())?];
+        let map = self.address(operands.start, form.space())?;
         let ordinal = match operands.len {
             3 => self.immediate(operands.start + 1)?,
             _ => 0,
         };
         let ordinal = usize::try_from(ordinal).map_err(|_| Refusal::Form)?;
         let ty = if field.value_bits() == 64 { Type::B64 } else { Type::B32 };
-        let reads = vec![self.source(operands.start + operands.len - 1, ty)?];
-        self.issue(AsyncOp::Replace { field, ordinal }, Operands { reads, addresses, ..Operands::default() })
+        let value = self.source(operands.start + operands.len - 1, ty)?;
+        self.issue(AsyncOp::Replace(ReplaceField { map, value, field, ordinal }))
     }
 
     /// `tensormap.cp_fenceproxy`
     pub(super) fn copy_map(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let to = self.address(operands.start, form.space())?;
         let from = self.address(operands.start + 1, Self::second_space(form))?;
-        self.issue(AsyncOp::CopyMap, Operands { addresses: vec![to, from], ..Operands::default() })
+        self.issue(AsyncOp::CopyMap(CopyMap { to, from }))
     }
 }

@@ -1,10 +1,10 @@
 //! `mma` and `mma.sp` (PTX ISA sections 9.7.14.5.14 and 9.7.14.6.3).
 
-use super::super::form::Form;
-use super::super::function::{Builder, Lowered, Refusal, because};
 use super::{expect, format, rounding};
-use softwarp_ir::Operands;
-use softwarp_ir::matrix::{MatrixOp, Mma, Product};
+use crate::builder::{Builder, Lowered, Refusal, because};
+use crate::form::Form;
+use softwarp_ir::MatrixOp;
+use softwarp_ir::matrix::{self, Mma, MmaProduct, Product};
 use softwarp_isa::instruction::Modifier;
 use softwarp_isa::{Class, Type};
 use softwarp_num::Format;
@@ -138,41 +138,42 @@ impl Builder<'_, '_> {
         let product = product(form, &types, Unit::Mma, (shape.m, shape.n, stored), sparse.is_some())?;
         let within = types.factors.map_or([(0, u32::MAX); 2], |both| both.map(|ty| within(ty, bits)));
         let scaled = form.has(Modifier::BlockScale);
-        let mma = Mma { product, layout, sparse, within, scales: scaled.then(|| scales(form)) };
+        let product = MmaProduct { product, layout, sparse, within, scales: scaled.then(|| scales(form)) };
         let first = operands.start;
-        let mut all = self.mma_registers(&mma, &types, first)?;
+        let mut op = self.mma_registers(product, &types, first)?;
         if sparse.is_some() {
-            all.reads.push(self.source(first + 4, Type::B32)?);
+            op.metadata = Some(self.source(first + 4, Type::B32)?);
         }
         if scaled {
             let at = first + if sparse.is_some() { 6 } else { 4 };
-            for at in [at, at + 2] {
-                all.reads.push(self.source(at, Type::B32)?);
-                let OperandKind::Vector(ids) = self.operand(at + 1).kind else { return Err(Refusal::Form) };
-                expect(ids.len as usize, 2)?;
-                for id in self.places(ids) {
-                    all.reads.push(self.source(id, Type::U16)?);
-                }
-            }
+            op.scales = Some([self.block_scale(at)?, self.block_scale(at + 2)?]);
         }
-        self.matrices(MatrixOp::Mma(Box::new(mma)), all)
+        self.matrices(MatrixOp::Mma(op))
     }
 
-    /// D, A, B and C.
-    pub(super) fn mma_registers(&mut self, mma: &Mma, types: &Types, first: u32) -> Lowered<Operands> {
-        let layout = &mma.layout;
+    /// The scales of a factor, and which bytes of which threads they are.
+    fn block_scale(&mut self, at: u32) -> Lowered<matrix::BlockScale> {
+        let data = self.source(at, Type::B32)?;
+        let OperandKind::Vector(ids) = self.operand(at + 1).kind else { return Err(Refusal::Form) };
+        expect(ids.len as usize, 2)?;
+        let byte = self.source(ids.start, Type::U16)?;
+        let thread = self.source(ids.start + 1, Type::U16)?;
+        Ok(matrix::BlockScale { data, byte, thread })
+    }
+
+    /// A product with its registers of D, A, B and C.
+    pub(super) fn mma_registers(&mut self, product: MmaProduct, types: &Types, first: u32) -> Lowered<Mma> {
+        let layout = &product.layout;
         let register = |ty: Type| if ty == Type::F64 { Type::B64 } else { Type::B32 };
         let factor = register(types.factors.map_or(Type::B32, |[a, _]| a));
-        let writes = self.registers_written(first, register(types.d))?;
-        expect(writes.len(), layout.d.registers())?;
-        let mut reads = Vec::new();
-        for (at, ty, fragment) in
-            [(1, factor, &layout.a), (2, factor, &layout.b), (3, register(types.c), &layout.c)]
-        {
-            let registers = self.registers_read(first + at, ty)?;
-            expect(registers.len(), fragment.registers())?;
-            reads.extend(registers);
-        }
-        Ok(Operands { reads, writes, addresses: Vec::new() })
+        let d = self.registers_written(first, register(types.d))?;
+        expect(d.len(), layout.d.registers())?;
+        let a = self.registers_read(first + 1, factor)?;
+        expect(a.len(), layout.a.registers())?;
+        let b = self.registers_read(first + 2, factor)?;
+        expect(b.len(), layout.b.registers())?;
+        let c = self.registers_read(first + 3, register(types.c))?;
+        expect(c.len(), layout.c.registers())?;
+        Ok(Mma { d, a, b, c, metadata: None, scales: None, product: Box::new(product) })
     }
 }

@@ -4,12 +4,12 @@
 //! issues the instruction: nothing that it reads may change before the group is complete. Groups are those of all four
 //! warps, so that `wgmma.wait_group` is where they meet.
 
-use super::super::form::Form;
-use super::super::function::{Builder, Lowered, Refusal, because};
 use super::mma::{Types, dimensions, product};
 use super::{expect, format};
-use softwarp_ir::Operands;
-use softwarp_ir::matrix::{MatrixOp, Product, Wgmma};
+use crate::builder::{Builder, Lowered, Refusal, because};
+use crate::form::Form;
+use softwarp_ir::MatrixOp;
+use softwarp_ir::matrix::{Product, Wgmma, WgmmaFactor, WgmmaProduct};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
@@ -75,25 +75,25 @@ impl Builder<'_, '_> {
         let widths = Widths { factor: bits, c: 32, d: types.d.bits() };
         let part = Dimensions { m: ROWS, n: shape.n, k };
         let fragments = layout::mma(part, stored, widths);
-        let writes = self.registers_written(d, Type::B32)?;
-        expect(writes.len(), fragments.d.registers())?;
-        let mut reads = self.registers_read(d, Type::B32)?;
-        match in_registers {
+        let written = self.registers_written(d, Type::B32)?;
+        expect(written.len(), fragments.d.registers())?;
+        let c = self.registers_read(d, Type::B32)?;
+        let a = match in_registers {
             true => {
                 let registers = self.registers_read(a, Type::B32)?;
                 expect(registers.len(), fragments.a.registers())?;
-                reads.extend(registers);
+                WgmmaFactor::Registers(registers)
             }
-            false => reads.push(self.source(a, Type::B64)?),
-        }
-        reads.push(self.source(b, Type::B64)?);
-        if let Some((metadata, _)) = sparse {
-            reads.push(self.source(metadata, Type::B32)?);
-        }
-        reads.push(self.source(adds, Type::Pred)?);
-        let wgmma = Wgmma {
+            false => WgmmaFactor::Descriptor(self.source(a, Type::B64)?),
+        };
+        let b = self.source(b, Type::B64)?;
+        let metadata = match sparse {
+            Some((metadata, _)) => Some(self.source(metadata, Type::B32)?),
+            None => None,
+        };
+        let adds = self.source(adds, Type::Pred)?;
+        let product = Box::new(WgmmaProduct {
             product,
-            a: in_registers.then_some(fragments.a),
             d: fragments.d,
             sparse: sparse.map(|(_, it)| it),
             bits,
@@ -102,7 +102,7 @@ impl Builder<'_, '_> {
             n: shape.n,
             k_major,
             negate,
-        };
-        self.matrices(MatrixOp::Wgmma(Box::new(wgmma)), Operands { reads, writes, addresses: Vec::new() })
+        });
+        self.matrices(MatrixOp::Wgmma(Wgmma { d: written, c, a, b, metadata, adds, product }))
     }
 }

@@ -1,11 +1,11 @@
 //! `wmma` (PTX ISA section 9.7.14.4).
 
-use super::super::form::Form;
-use super::super::function::{Builder, Lowered, Refusal};
 use super::expect;
 use super::mma::{Types, dimensions, product};
-use softwarp_ir::Operands;
-use softwarp_ir::matrix::{MatrixOp, Memory, Mma};
+use crate::builder::{Builder, Lowered, Refusal};
+use crate::form::Form;
+use softwarp_ir::matrix::{FragmentLoad, FragmentStore, Memory, MmaProduct};
+use softwarp_ir::{MatrixOp, Slot};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, Range};
@@ -38,24 +38,31 @@ impl Builder<'_, '_> {
         let stride = if by_rows { columns } else { rows } as u64;
         let along = by_rows == lines_are_rows;
         let registers = fragment.registers();
-        let memory = Memory { fragment, length, along, stride, bits, unit: unit as u64 };
+        let memory = Box::new(Memory { fragment, length, along, stride, bits, unit: unit as u64 });
         let (address, values) = if loads { (1, 0) } else { (0, 1) };
         let (address, values) = (operands.start + address, operands.start + values);
-        let mut all =
-            Operands { addresses: vec![self.address(address, form.space())?], ..Operands::default() };
+        let address = self.address(address, form.space())?;
         let register = if bits == 64 { Type::B64 } else { Type::B32 };
-        let slots = match loads {
-            true => self.registers_written(values, register)?,
-            false => self.registers_read(values, register)?,
+        let op = if loads {
+            let d = self.registers_written(values, register)?;
+            expect(d.len(), registers)?;
+            let stride = self.stride(operands)?;
+            MatrixOp::FragmentLoad(FragmentLoad { d, address, stride, memory })
+        } else {
+            let data = self.registers_read(values, register)?;
+            expect(data.len(), registers)?;
+            let stride = self.stride(operands)?;
+            MatrixOp::FragmentStore(FragmentStore { address, data, stride, memory })
         };
-        expect(slots.len(), registers)?;
-        *(if loads { &mut all.writes } else { &mut all.reads }) = slots;
-        if operands.len > 2 {
-            all.reads.push(self.source(operands.start + 2, Type::U32)?);
+        self.matrices(op)
+    }
+
+    /// The stride of `wmma.load` and `wmma.store`, if there is one.
+    fn stride(&mut self, operands: Range<Operand>) -> Lowered<Option<Slot>> {
+        match operands.len {
+            ..=2 => Ok(None),
+            _ => Ok(Some(self.source(operands.start + 2, Type::U32)?)),
         }
-        let memory = Box::new(memory);
-        let op = if loads { MatrixOp::FragmentLoad(memory) } else { MatrixOp::FragmentStore(memory) };
-        self.matrices(op, all)
     }
 
     /// `wmma.mma`
@@ -72,8 +79,8 @@ impl Builder<'_, '_> {
         let (m, n) = if layout.turned { (shape.n, shape.m) } else { (shape.m, shape.n) };
         let k = if types.factors.is_none() { shape.k / 32 } else { shape.k };
         let product = product(form, &types, Unit::Mma, (m, n, k), false)?;
-        let mma = Mma { product, layout, sparse: None, within: [(0, u32::MAX); 2], scales: None };
-        let all = self.mma_registers(&mma, &types, operands.start)?;
-        self.matrices(MatrixOp::Mma(Box::new(mma)), all)
+        let product = MmaProduct { product, layout, sparse: None, within: [(0, u32::MAX); 2], scales: None };
+        let op = self.mma_registers(product, &types, operands.start)?;
+        self.matrices(MatrixOp::Mma(op))
     }
 }

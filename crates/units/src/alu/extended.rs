@@ -1,4 +1,4 @@
-//! Arithmetic with a carry (PTX ISA section 9.7.2). The carry flag is the predicate [`CARRY`].
+//! Arithmetic with a carry (PTX ISA section 9.7.2). The carry flag is the predicate [`Slot::CARRY`].
 //!
 //! The manual says that a subtraction leaves its borrow there. The hardware adds the complement and leaves the
 //! carry of that sum, which is the opposite; it shows where `addc` follows `sub.cc`.
@@ -7,7 +7,7 @@ use super::integer::MultiplyHigh;
 use super::lane::Lane;
 use super::{Kernels, kernel};
 use crate::alu::Inst;
-use crate::lanes::{ALL, CARRY, Frame, LANES, has_lane};
+use crate::lanes::{ALL, Frame, LANES, Slot, has_lane};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
 use softwarp_isa::instruction::{Modifier, Opcode};
@@ -95,11 +95,11 @@ fn with_carry<A: Lane, D: Lane>(
 ) {
     let (a, b) = (frame.row::<A::Word>(inst.s[0]), frame.row::<A::Word>(inst.s[1]));
     // Sums have no third operand: their function looks at none.
-    let third = if inst.s[2] == crate::alu::NONE { inst.s[1] } else { inst.s[2] };
+    let third = inst.source(2).unwrap_or(inst.s[1]);
     let c = frame.row::<A::Word>(third);
     let carry = match inst.extra & (CARRY_IN | ONE_IN) {
         0 => 0,
-        CARRY_IN => frame.predicate(CARRY),
+        CARRY_IN => frame.predicate(Slot::CARRY),
         _ => ALL,
     };
     let (mut d, mut carries) = ([D::Word::default(); LANES], [0; LANES]);
@@ -110,7 +110,7 @@ fn with_carry<A: Lane, D: Lane>(
     }
     frame.set_row(inst.d[0], d, mask);
     if inst.extra & CARRY_OUT != 0 {
-        frame.set_predicate(CARRY, ballot(&carries), mask);
+        frame.set_predicate(Slot::CARRY, ballot(&carries), mask);
     }
 }
 

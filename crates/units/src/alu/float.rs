@@ -8,7 +8,7 @@ use super::lane::each;
 use super::mode::{Mode, moded};
 use super::single::{self, Choice, UP, bits, choose, flush, flush_bits, input, output, output_of_product};
 use super::{Kernels, kernel};
-use crate::alu::{Inst, NONE};
+use crate::alu::Inst;
 use crate::lanes::{Frame, LANES};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
@@ -210,7 +210,7 @@ fn min_max(shape: &Shape) -> Option<(Kernels, u32)> {
 /// The one of two rows, or of three if there is a third source.
 #[inline(always)]
 fn choose_rows(frame: &mut Frame, inst: &Inst, mask: u32, ends: Ends) {
-    if inst.s[2] == NONE {
+    if inst.sources < 3 {
         return super::binary(frame, inst, mask, |a: f32, b: f32| ends.choose(a, b));
     }
     super::ternary(frame, inst, mask, |a: f32, b: f32, c: f32| {

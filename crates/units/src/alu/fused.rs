@@ -4,7 +4,7 @@
 use super::ballot::Holds;
 use super::lane::Lane;
 use super::{Kernels, kernel};
-use crate::alu::{Inst, Kernel, NONE};
+use crate::alu::{Inst, Kernel};
 use crate::lanes::{Frame, LANES};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
@@ -54,12 +54,12 @@ impl Part {
 /// An addition and a comparison as one instruction: both without a guard, of the same width.
 pub fn fuse((first, add): (Part, &Inst), (second, setp): (Part, &Inst)) -> Option<Inst> {
     let (Part::Add(bits), Part::Compare(comparison, ty)) = (first, second) else { return None };
-    if bits != ty.bits() || setp.d[1] != NONE {
+    if bits != ty.bits() || setp.destinations != 1 {
         return None;
     }
     let kernel = kernel_of(comparison, ty)?;
-    let s = [add.s[0], add.s[1], setp.s[0], setp.s[1], NONE];
-    Some(Inst { kernel, d: [add.d[0], setp.d[0]], s, extra: setp.extra & 1, guard: setp.guard })
+    let s = [add.s[0], add.s[1], setp.s[0], setp.s[1]];
+    Some(Inst { guard: setp.guard, ..Inst::new((kernel, setp.extra & 1), &[add.d[0], setp.d[0]], &s) })
 }
 
 macro_rules! fused {

@@ -6,7 +6,7 @@
 //!
 //! What `kernel!` makes of a loop, and how it is run, is in `loops.rs`.
 
-use crate::lanes::{Frame, LANES};
+use crate::lanes::{Frame, Guard, LANES};
 use softwarp_isa::instruction::Shape;
 
 pub mod approx;
@@ -40,56 +40,42 @@ pub use loops::{Kernel, Kernels};
 use ballot::Holds;
 use lane::Lane;
 
-/// No slot.
-pub const NONE: u32 = u32::MAX;
-
-/// A guard: the lanes of a predicate, or those not in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guard {
-    /// The predicate's slot; [`NONE`] without a guard.
-    pub slot: u32,
-    /// `!`
-    pub negated: bool,
-}
-
-impl Guard {
-    /// None: all active lanes.
-    pub const ALWAYS: Guard = Guard { slot: NONE, negated: false };
-
-    /// Which of the active lanes pass.
-    #[inline(always)]
-    pub fn lanes(self, frame: &Frame, active: u32) -> u32 {
-        match (self.slot, self.negated) {
-            (NONE, _) => active,
-            (slot, false) => active & frame.predicate(slot),
-            (slot, true) => active & !frame.predicate(slot),
-        }
-    }
-}
-
-/// An arithmetic operation.
+/// An arithmetic operation with the loop that computes it: rows by their numbers, modifiers packed.
 #[derive(Clone, Copy, Debug)]
 pub struct Inst {
     /// Its loop.
     pub kernel: Kernel,
-    /// Slots of destinations, in the order of the operands; [`NONE`] for a second one that is left out or `_`.
-    /// (For `_` as the first there is a slot that nobody reads.) A register of 128 bits has its low half here and
-    /// its high half in the next slot. The loop reads all sources before it writes: they may be the same slots.
-    ///
-    /// The row is that of the operand's type: of 32-bit words up to 32 bits, with zeros above the type's bits.
-    /// Where the register is wider (`cvt.s8.s32` into 32 bits), an operation that extends follows.
+    /// The rows of destinations, as many as [`Inst::destinations`].
     pub d: [u32; 2],
-    /// Slots of sources, in the order of the operands, vectors element by element, immediates as rows of
-    /// constants; each in the rows of the operand's type. Bits above a type of fewer than 16 bits are anything,
-    /// above one of 16 bits zero. Operands that only constants can be (`immLut`) are in `extra` instead.
+    /// The rows of sources, as many as [`Inst::sources`].
     pub s: [u32; 5],
-    /// What the loop needs besides. The low half is what [`select`] gave. The high half is the `immLut`
-    /// of `lop3`; and of the video instructions four bits for each of d, a and b, lowest first: 0 for all of the
-    /// register, 1 to 4 for `.b0` to `.b3`, 5 and 6 for `.h0` and `.h1`; then a bit for each of a, b and c that is
-    /// negated. (Those on pairs and quads have their selectors in a fourth source: [`video`].)
+    /// Modifiers and immediate operands, packed as the loop reads them. The low half is what [`select`] gave. The
+    /// high half is the `immLut` of `lop3`, or the selectors of a scalar video instruction.
     pub extra: u32,
     /// The guard.
     pub guard: Guard,
+    /// How many sources there are.
+    pub sources: u8,
+    /// How many destinations there are.
+    pub destinations: u8,
+}
+
+impl Inst {
+    /// An operation without a guard.
+    pub fn new((kernel, extra): (Kernel, u32), d: &[u32], s: &[u32]) -> Inst {
+        let (mut destinations, mut sources) = ([0; 2], [0; 5]);
+        destinations.iter_mut().zip(d).for_each(|(row, &d)| *row = d);
+        sources.iter_mut().zip(s).for_each(|(row, &s)| *row = s);
+        let counts = (d.len().min(2) as u8, s.len().min(5) as u8);
+        let (d, s) = (destinations, sources);
+        Inst { kernel, d, s, extra, guard: Guard::ALWAYS, sources: counts.1, destinations: counts.0 }
+    }
+
+    /// The row of a source, if there are that many.
+    #[inline(always)]
+    pub fn source(&self, n: usize) -> Option<u32> {
+        (n < usize::from(self.sources)).then(|| self.s[n])
+    }
 }
 
 /// What finds the loop for a form, and its `extra`.
@@ -201,7 +187,7 @@ pub fn ternary<A: Lane, B: Lane, C: Lane, D: Lane>(
 /// Writes the second destination, a predicate, if there is one.
 #[inline(always)]
 pub fn set_second(frame: &mut Frame, inst: &Inst, values: u32, mask: u32) {
-    if inst.d[1] != NONE {
+    if inst.destinations == 2 {
         frame.set_predicate(inst.d[1], values, mask);
     }
 }

@@ -2,8 +2,9 @@
 //! (PTX ISA sections 6.4, 9.4.1 and 9.7.9).
 
 use super::approx::quotient_factors;
-use super::{Inst, Kernel, Kernels, NONE, binary, compare, kernel, unary};
+use super::{Inst, Kernel, Kernels, binary, compare, kernel, unary};
 use crate::lanes::{ALL, Frame, LANES};
+use std::fmt;
 
 /// An operation that lowering itself asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +51,35 @@ pub enum Simple {
         /// The result is inverted.
         inverted: bool,
     },
+}
+
+impl fmt::Display for Simple {
+    /// Its name and parameters: `extract.b32 8..16`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = |field: &Field| format!("{}..{}", field.shift, field.shift + field.bits);
+        match self {
+            Simple::Move32 => f.write_str("copy.b32"),
+            Simple::Move64 => f.write_str("copy.b64"),
+            Simple::MovePredicate => f.write_str("copy.pred"),
+            Simple::Not => f.write_str("not.pred"),
+            Simple::Truth(holds) => write!(f, "{holds}"),
+            Simple::Extract32(bits) => write!(f, "extract.b32 {}", field(bits)),
+            Simple::Extract64(bits) => write!(f, "extract.b64 {}", field(bits)),
+            Simple::Pack32(bits) => write!(f, "pack.b32 {bits}"),
+            Simple::Pack64(bits) => write!(f, "pack.b64 {bits}"),
+            Simple::Sign32(of) => write!(f, "sext.b32 {} to {}", of.from, of.to),
+            Simple::Sign64(of) => write!(f, "sext.b64 {}", of.from),
+            Simple::Zero64 => f.write_str("zext.b64"),
+            Simple::Add32 => f.write_str("add.b32"),
+            Simple::Add64 => f.write_str("add.b64"),
+            Simple::Sub32 => f.write_str("sub.b32"),
+            Simple::Sub64 => f.write_str("sub.b64"),
+            Simple::Dividend(_) => f.write_str("div.dividend"),
+            Simple::Reciprocal(_) => f.write_str("div.reciprocal"),
+            Simple::Inside { inverted: false } => f.write_str("is_inside"),
+            Simple::Inside { inverted: true } => f.write_str("is_outside"),
+        }
+    }
 }
 
 /// A bit field.
@@ -192,7 +222,7 @@ fn sign(extra: u32) -> (u32, u32) {
 #[inline(always)]
 fn pack(frame: &Frame, inst: &Inst) -> [u64; LANES] {
     let mut packed = [0u64; LANES];
-    for (n, &slot) in inst.s.iter().enumerate().filter(|&(_, &slot)| slot != NONE) {
+    for (n, &slot) in inst.s.iter().enumerate().take(usize::from(inst.sources)) {
         let part = frame.row::<u32>(slot);
         let shift = inst.extra * n as u32;
         for lane in 0..LANES {
@@ -204,7 +234,7 @@ fn pack(frame: &Frame, inst: &Inst) -> [u64; LANES] {
 
 #[inline(always)]
 fn put_inside(frame: &mut Frame, inst: &Inst, inside: u32, mask: u32) {
-    let also = if inst.s[3] == NONE { 0 } else { frame.predicate(inst.s[3]) };
+    let also = inst.source(3).map_or(0, |row| frame.predicate(row));
     let result = if inst.extra == 0 { inside | also } else { !(inside | also) };
     frame.set_predicate(inst.d[0], result, mask);
 }

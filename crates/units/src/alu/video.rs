@@ -16,7 +16,7 @@
 //!   [`selectors`] makes the word. Without that source all are the defaults.
 
 use super::{Kernels, kernel};
-use crate::alu::{Inst, NONE};
+use crate::alu::Inst;
 use crate::lanes::{Frame, LANES};
 use softwarp_isa::Type;
 use softwarp_isa::instruction::Shape;
@@ -394,7 +394,8 @@ fn packed<const ELEMENTS: u32>(frame: &mut Frame, inst: &Inst, mask: u32) {
     let plan = Plan::decoded(inst.extra);
     let bits = 32 / ELEMENTS;
     let ones = u32::MAX >> (32 - bits);
-    let defaults = if inst.s[3] == NONE { selectors(ELEMENTS, None, None, None).unwrap_or(0) } else { 0 };
+    let defaults =
+        if inst.source(3).is_none() { selectors(ELEMENTS, None, None, None).unwrap_or(0) } else { 0 };
     each_lane(frame, inst, mask, |a, b, c, selectors| {
         let selectors = selectors | defaults;
         let both = u64::from(b) << 32 | u64::from(a);
@@ -416,8 +417,8 @@ fn packed<const ELEMENTS: u32>(frame: &mut Frame, inst: &Inst, mask: u32) {
 /// `d = f(a, b, c, selectors)`; zero stands for what has no slot.
 #[inline(always)]
 fn each_lane(frame: &mut Frame, inst: &Inst, mask: u32, f: impl Fn(u32, u32, u32, u32) -> u32) {
-    let row = |slot: u32| if slot == NONE { [0; LANES] } else { frame.row::<u32>(slot) };
-    let [a, b, c, selectors, _] = inst.s.map(row);
+    let row = |n| inst.source(n).map_or([0; LANES], |row| frame.row::<u32>(row));
+    let [a, b, c, selectors] = [0, 1, 2, 3].map(row);
     let mut d = [0; LANES];
     for lane in 0..LANES {
         d[lane] = f(a[lane], b[lane], c[lane], selectors[lane]);

@@ -2,7 +2,7 @@
 
 use softwarp_isa::instruction::{Shape, resolve};
 use softwarp_units::alu::select_levels;
-use softwarp_units::alu::{Guard, Inst, Kernel, NONE};
+use softwarp_units::alu::{Inst, Kernel};
 use softwarp_units::lanes::{ALL, Frame, LANES, Row};
 
 /// An operation of 32 lanes at a time. Sources are in slots 0 to 4, in rows of both widths; results in slot 5.
@@ -36,10 +36,10 @@ impl Operation {
         self.frame.narrow[source] = Row(values.map(|value| value as u32));
     }
 
-    fn run(&mut self, d: [u32; 2], s: [u32; 5]) {
+    fn run(&mut self, d: &[u32], s: &[u32]) {
         let mut before: Option<Frame> = None;
         for &kernel in &self.kernels {
-            let inst = Inst { kernel, d, s, extra: self.extra, guard: Guard::ALWAYS };
+            let inst = Inst::new((kernel, self.extra), d, s);
             kernel.run(&mut self.frame, &inst, ALL);
             let of = |frame: &Frame| (frame.narrow.clone(), frame.wide.clone(), frame.predicates.clone());
             if let Some(before) = before {
@@ -52,7 +52,7 @@ impl Operation {
     /// The results, in a row of 64-bit words or of 32-bit ones; a predicate, if given, is the last source.
     pub fn values(&mut self, wide: bool, sources: usize, predicate: Option<u32>) -> [u64; LANES] {
         let slots = self.sources(sources, predicate);
-        self.run([D, NONE], slots);
+        self.run(&[D], &slots);
         if wide { self.frame.wide[D as usize].0 } else { self.frame.narrow[D as usize].0.map(u64::from) }
     }
 
@@ -60,15 +60,15 @@ impl Operation {
     #[allow(dead_code)] // Not all tests are about comparisons.
     pub fn predicates(&mut self, sources: usize, predicate: Option<u32>, both: bool) -> [u32; 2] {
         let slots = self.sources(sources, predicate);
-        self.run([P, if both { Q } else { NONE }], slots);
+        self.run(if both { &[P, Q] } else { &[P] }, &slots);
         [P, Q].map(|slot| self.frame.predicates[slot as usize])
     }
 
-    fn sources(&mut self, count: usize, predicate: Option<u32>) -> [u32; 5] {
-        let mut slots = std::array::from_fn(|at| if at < count { at as u32 } else { NONE });
+    fn sources(&mut self, count: usize, predicate: Option<u32>) -> Vec<u32> {
+        let mut slots: Vec<u32> = (0..count as u32).collect();
         if let Some(lanes) = predicate {
             self.frame.predicates[C as usize] = lanes;
-            slots[count] = C;
+            slots.push(C);
         }
         slots
     }

@@ -3,9 +3,9 @@
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{Shape, resolve};
 use softwarp_testkit::SplitMix64;
+use softwarp_units::alu::Inst;
 use softwarp_units::alu::select_levels;
-use softwarp_units::alu::{Guard, Inst, NONE};
-use softwarp_units::lanes::{ALL, CARRY, Frame, LANES, Row};
+use softwarp_units::lanes::{ALL, Frame, LANES, Row, Slot};
 
 /// The form that a mnemonic spells.
 pub fn shape(mnemonic: &str) -> Shape {
@@ -46,7 +46,7 @@ impl Operand {
 
     /// The slot of the `n`-th operand of its sort.
     fn slot(self, n: usize) -> u32 {
-        if self.carry { CARRY } else { n as u32 + 1 }
+        if self.carry { Slot::CARRY.number() } else { n as u32 + 1 }
     }
 
     fn write(self, frame: &mut Frame, n: usize, lane: usize, bits: u64) {
@@ -175,13 +175,9 @@ pub fn check_with<const N: usize>(
                 .nth(at)
                 .map(|(n, o)| o.slot(first + n))
         };
-        let mut inst = Inst {
-            kernel: kernels[0],
-            d: [0, 1].map(|at| slots(&d, 8, at).unwrap_or(NONE)),
-            s: [0, 1, 2, 3, 4].map(|at| slots(&s, 0, at).unwrap_or(NONE)),
-            extra: extra | upper << 16,
-            guard: Guard::ALWAYS,
-        };
+        let destinations: Vec<u32> = (0..2).map_while(|at| slots(&d, 8, at)).collect();
+        let sources: Vec<u32> = (0..5).map_while(|at| slots(&s, 0, at)).collect();
+        let mut inst = Inst::new((kernels[0], extra | upper << 16), &destinations, &sources);
         for mask in [ALL, 0, 1 << (row % 32), random.next() as u32] {
             for (at, kernel) in kernels.iter().enumerate() {
                 let mut after = frame.clone();

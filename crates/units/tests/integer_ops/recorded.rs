@@ -4,7 +4,7 @@
 use super::harness::shape;
 use serde_json::Value;
 use softwarp_testkit::recording;
-use softwarp_units::alu::{Guard, Inst, Kernel, NONE};
+use softwarp_units::alu::{Inst, Kernel};
 use softwarp_units::alu::{select_levels, video};
 use softwarp_units::lanes::{ALL, Frame, LANES, Row};
 
@@ -43,18 +43,16 @@ fn instruction(form: &str) -> (Inst, Vec<Kernel>, u32) {
     let (kernels, mut extra) =
         select_levels(&shape(mnemonic)).unwrap_or_else(|| panic!("{form} has no loop"));
     let kernels = kernels.available();
-    let mut s = [NONE; 5];
-    for (n, operand) in operands.iter().enumerate().skip(1) {
-        s[n - 1] = operand.slot();
-    }
+    let mut s: Vec<u32> = operands.iter().skip(1).map(Operand::slot).collect();
     let selector = |n: usize| operands.get(n).and_then(|operand| operand.selector);
     let opcode = mnemonic.split('.').next().unwrap_or_default();
     match opcode.strip_prefix('v').and_then(|name| name.chars().last()) {
         Some(count @ ('2' | '4')) => {
             let count = count.to_digit(10).expect("a digit");
             let all = video::selectors(count, selector(0), selector(1), selector(2)).expect("selectors");
-            s[3] = 8;
-            return (inst(kernels[0], &operands[0], s, extra), kernels, all);
+            s.resize(3, 0);
+            s.push(8);
+            return (inst(kernels[0], &operands[0], &s, extra), kernels, all);
         }
         Some(_) => {
             let parts = ["b0", "b1", "b2", "b3", "h0", "h1"];
@@ -69,11 +67,11 @@ fn instruction(form: &str) -> (Inst, Vec<Kernel>, u32) {
         }
         None => {}
     }
-    (inst(kernels[0], &operands[0], s, extra), kernels, 0)
+    (inst(kernels[0], &operands[0], &s, extra), kernels, 0)
 }
 
-fn inst(kernel: Kernel, d: &Operand<'_>, s: [u32; 5], extra: u32) -> Inst {
-    Inst { kernel, d: [d.slot(), NONE], s, extra, guard: Guard::ALWAYS }
+fn inst(kernel: Kernel, d: &Operand<'_>, s: &[u32], extra: u32) -> Inst {
+    Inst::new((kernel, extra), &[d.slot()], s)
 }
 
 #[test]

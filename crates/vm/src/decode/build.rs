@@ -3,8 +3,7 @@
 use super::Decoded;
 use super::plan::{Entry, Jump, Plan};
 use crate::fast::Direct;
-use softwarp_ir::matrix::MatrixOp;
-use softwarp_ir::{Function, Guard, NONE, Op, Step, WarpOpKind};
+use softwarp_ir::{Function, Guard, MatrixOp, Op, Slot, Step, WarpOpKind};
 use softwarp_units::alu::Inst;
 use softwarp_units::alu::fused::{Part, fuse};
 use softwarp_units::alu::simple::Simple;
@@ -54,14 +53,14 @@ pub(super) fn plan(function: &Function, decoded: &[Decoded]) -> Plan {
             plan.starts.push(at as u32);
         }
         plan.of.push(plan.entries.len() as u32);
-        let row = given.next_if(|given| given.op as usize == at).map(|given| (given.slot, given.wide));
+        let row = given.next_if(|given| given.op as usize == at).map(|given| given.row);
         let both = fused.next_if(|(second, _)| *second == at);
         let first = fused.peek().is_some_and(|(second, _)| *second == at + 1);
         open = first || forwarded.unread.get(at).copied().unwrap_or(false) || is_silent(op);
         if !open {
             plan.entries.push(match both {
                 Some((_, inst)) => Entry::Plain(*inst),
-                None if is_meeting(ops, at) => Entry::Meet,
+                None if is_sync_before_matrix(ops, at) => Entry::WarpSync,
                 None => entry(op, decoded.get(at), row, accesses),
             });
             accesses += u32::from(matches!(plan.entries.last(), Some(Entry::Load(_) | Entry::Store(_))));
@@ -83,7 +82,7 @@ pub(super) fn plan(function: &Function, decoded: &[Decoded]) -> Plan {
     plan
 }
 
-/// Whether only who looks on sees it.
+/// Whether only observers see it.
 fn is_silent(op: &Op) -> bool {
     matches!(op, Op::Other(_, step) if matches!(&**step, Step::Group(op) if op.is_silent()))
 }
@@ -110,7 +109,7 @@ fn fused(ops: &[Op], decoded: &[Decoded], targets: &[bool]) -> Vec<(usize, Inst)
     fused
 }
 
-fn entry(op: &Op, decoded: Option<&Decoded>, given: Option<(u32, bool)>, accesses: u32) -> Entry {
+fn entry(op: &Op, decoded: Option<&Decoded>, given: Option<Slot>, accesses: u32) -> Entry {
     match op {
         Op::Alu(_) => match decoded.and_then(Decoded::alu) {
             Some(inst) if inst.guard == Guard::ALWAYS => Entry::Plain(*inst),
@@ -119,17 +118,18 @@ fn entry(op: &Op, decoded: Option<&Decoded>, given: Option<(u32, bool)>, accesse
         },
         Op::Branch(guard, target) => Entry::Branch(*guard, Jump { to: *target, counts: [0; 2] }),
         Op::Other(guard, step) => match (&**step, given) {
-            (Step::Special { d, .. }, Some((slot, wide))) => copied(*d, slot, wide, *guard),
-            (Step::Load(access), Some((slot, wide))) => {
-                copied(access.registers.first().map_or(NONE, |one| one.0), slot, wide, *guard)
-            }
+            (Step::Special(read), Some(row)) => copied(read.d, row, *guard),
+            (Step::Load(access), Some(row)) => match access.registers.first().and_then(|one| one.slot) {
+                Some(d) => copied(d, row, *guard),
+                None => Entry::Nothing,
+            },
             (Step::Load(access), None) if *guard == Guard::ALWAYS => {
                 Direct::load(access, accesses).map_or(Entry::Other, Entry::Load)
             }
             (Step::Store(access), _) if *guard == Guard::ALWAYS => {
                 Direct::store(access, accesses).map_or(Entry::Other, Entry::Store)
             }
-            (Step::Matrix(MatrixOp::Mma(_), _), _) if *guard == Guard::ALWAYS => Entry::Multiply,
+            (Step::Matrix(MatrixOp::Mma(_)), _) if *guard == Guard::ALWAYS => Entry::Multiply,
             _ => Entry::Other,
         },
     }
@@ -137,7 +137,7 @@ fn entry(op: &Op, decoded: Option<&Decoded>, given: Option<(u32, bool)>, accesse
 
 /// Whether an operation is where all lanes come together for the matrix instruction behind it: these are always made
 /// as a pair.
-fn is_meeting(ops: &[Op], at: usize) -> bool {
+fn is_sync_before_matrix(ops: &[Op], at: usize) -> bool {
     let step = |at: usize| match ops.get(at) {
         Some(Op::Other(Guard::ALWAYS, step)) => Some(&**step),
         _ => None,
@@ -147,8 +147,8 @@ fn is_meeting(ops: &[Op], at: usize) -> bool {
 }
 
 /// A copy of a row that a launch gives.
-fn copied(d: u32, slot: u32, wide: bool, guard: Guard) -> Entry {
-    let (kernel, extra) = if wide { Simple::Move64 } else { Simple::Move32 }.bind();
-    let inst = Inst { kernel, d: [d, NONE], s: [slot, NONE, NONE, NONE, NONE], extra, guard };
+fn copied(d: Slot, row: Slot, guard: Guard) -> Entry {
+    let simple = if row.is_wide() { Simple::Move64 } else { Simple::Move32 };
+    let inst = Inst { guard, ..Inst::new(simple.bind(), &[d.number()], &[row.number()]) };
     if guard == Guard::ALWAYS { Entry::Plain(inst) } else { Entry::Guarded(inst) }
 }

@@ -1,7 +1,7 @@
 //! Programs made ready for execution: the intermediate representation, with a vector loop chosen for each operation.
 //!
 //! The operations of the IR stay as they are: traces, sanitizers and faults read them. Beside each stands what the
-//! interpreter calls for it ([`Decoded`]). The [`plan::Plan`] has the same operations once more for the fast loop,
+//! interpreter calls for it (`Decoded`). The [`plan::Plan`] has the same operations once more for the fast loop,
 //! without those that have no effect.
 
 mod build;
@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub struct Program {
     /// The functions, the kernel first.
     pub codes: Vec<Code>,
-    /// Which of them a function of the image is; [`softwarp_ir::NONE`] for those that are not reached.
-    pub of_function: Vec<u32>,
+    /// Which of them a function of the image is, if it is reached.
+    pub of_function: Vec<Option<u32>>,
 }
 
 /// A function.
@@ -125,7 +125,11 @@ impl Loops {
                 (kernel, modifiers | operand)
             }
         };
-        Inst { kernel, d: alu.d, s: alu.s, extra, guard: alu.guard }
+        let (mut d, mut s) = ([0; 2], [0; 5]);
+        d.iter_mut().zip(alu.d.iter()).for_each(|(row, slot)| *row = slot.number());
+        s.iter_mut().zip(alu.s.iter()).for_each(|(row, slot)| *row = slot.number());
+        let (d, s) = (&d[..alu.d.count()], &s[..alu.s.count()]);
+        Inst { guard: alu.guard, ..Inst::new((kernel, extra), d, s) }
     }
 
     /// The loop of a form. Lowering refuses forms that have none.

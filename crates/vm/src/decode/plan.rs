@@ -1,16 +1,15 @@
-//! What a function's operations come to when nobody looks on.
+//! The plan of a function: its decoded operations for the fast loop.
 //!
-//! [`Code::ops`](super::Code::ops) has an operation for everything that the text says. A plan is the same with less
-//! in it: copies whose result nobody reads are gone, what a launch gives is in rows from the start, and the plain
-//! loads and stores are here with all that they need. Traces and sanitizers use the operations, faults and counts
-//! name them; the loop that is in a hurry (`warp`) uses the plan, and goes back to the operations for
-//! whatever is out of the ordinary.
+//! [`Function::ops`](softwarp_ir::Function::ops) has an operation for everything that the text says. A plan leaves out
+//! copies whose result nothing reads; what a launch gives is in rows from the start; plain loads and stores have all
+//! that they need in their entry. Traces and sanitizers use the operations, and faults and counts name them. The fast
+//! loop (`warp/fast_loop.rs`) uses the plan, and leaves unusual cases to the operations.
 
 use crate::fast::Direct;
 use softwarp_ir::Guard;
 use softwarp_units::alu::Inst;
 
-/// A function's operations, for the loop that is in a hurry.
+/// A function's operations, for the fast loop.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub(crate) entries: Vec<Entry>,
@@ -38,7 +37,7 @@ pub(crate) enum Entry {
     /// Arithmetic without a guard, and the branch behind it, whose guard it has.
     Test(Inst, Jump),
     /// All lanes come together; there is nothing to do if they are.
-    Meet,
+    WarpSync,
     /// A product of matrices without a guard, by a whole warp.
     Multiply,
     /// Nothing that anybody sees.

@@ -5,7 +5,7 @@ use crate::context::Launch as Running;
 use crate::decode::Program;
 use crate::launch::{Launch, LaunchError, Outcome, Report};
 use crate::launch_info::LaunchInfo;
-use crate::memory::cell::Cells;
+use crate::memory::cell::SharedBytes;
 use crate::memory::global::{Global, MemoryError, lock};
 use crate::memory::heap::{GAP, WIDE_GAP};
 use crate::sanitize::bounds::Bounds;
@@ -40,7 +40,7 @@ struct Prepared {
     grid: [u32; 3],
     cluster: Option<[u32; 3]>,
     shared_bytes: u64,
-    parameters: Cells,
+    parameters: SharedBytes,
     /// Of a cooperative launch; 0 for any other.
     workspace: u64,
     /// Memory as it is now.
@@ -269,14 +269,14 @@ impl Module {
     }
 
     /// The block of a kernel's parameters.
-    fn parameters(&self, function: &Function, arguments: &[Vec<u8>]) -> Result<Cells, LaunchError> {
+    fn parameters(&self, function: &Function, arguments: &[Vec<u8>]) -> Result<SharedBytes, LaunchError> {
         let parameters = &function.parameters;
         if parameters.len() != arguments.len() {
             let (parameters, given) = (parameters.len(), arguments.len());
             return Err(LaunchError::ArgumentCount { parameters, given });
         }
         let bytes = function.parameter_extent.bytes;
-        let cells = Cells::new(bytes).ok_or(LaunchError::Memory(MemoryError::OutOfMemory { bytes }))?;
+        let cells = SharedBytes::new(bytes).ok_or(LaunchError::Memory(MemoryError::OutOfMemory { bytes }))?;
         for (index, (&id, argument)) in parameters.iter().zip(arguments).enumerate() {
             let object = self.image.object(id);
             let (bytes, given) = (object.total(), argument.len() as u64);

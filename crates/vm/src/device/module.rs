@@ -5,12 +5,12 @@ use crate::decode::Program;
 use crate::launch::{LaunchError, ModuleError, ModuleId};
 use crate::memory::constant::Constant;
 use crate::memory::global::{MemoryError, Variable, lock};
-use crate::texture::References;
-use softwarp_check::{CheckedModule, References as NameReferences, resolve_references};
+use crate::texture::TextureReferences;
+use softwarp_check::{CheckedModule, References, resolve_references};
 use softwarp_image::image::BANK_BYTES;
 use softwarp_image::{Function, FunctionId, Image, Object, ObjectId, Unit, Window, Windows, lay_out};
 use softwarp_isa::{StateSpace, Target};
-use softwarp_lower::{Lowering, lower};
+use softwarp_lower::{Fidelity, Lowering, lower};
 use softwarp_syntax::{Diagnostic, Module as Tree, Severity, parse};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -23,6 +23,8 @@ pub struct LoadOptions {
     /// Variables lie apart, with red zones between them: for launches with
     /// [`Sanitize::bounds`](crate::sanitize::Sanitize::bounds). Their addresses are not those that they have otherwise.
     pub red_zones: bool,
+    /// Which of the things that ptxas does to a program are done.
+    pub fidelity: Fidelity,
     /// The most bytes of host memory that the device and its launches may hold;
     /// [`Account::default_limit`](crate::account::Account::default_limit) without it. Only for a new device.
     pub memory: Option<u64>,
@@ -66,7 +68,7 @@ pub struct Loaded {
     /// What it declares.
     pub checked: CheckedModule,
     /// What the names in its operands mean.
-    pub references: NameReferences,
+    pub references: References,
     /// What was said about it that is no error.
     pub warnings: Vec<Diagnostic>,
 }
@@ -97,7 +99,8 @@ pub struct Module {
     /// The texts, linked and laid out, with the addresses that they have in the device.
     pub image: Image,
     pub(super) constant: Mutex<Constant>,
-    pub(super) references: Mutex<Arc<References>>,
+    pub(super) references: Mutex<Arc<TextureReferences>>,
+    fidelity: Fidelity,
     programs: Mutex<HashMap<FunctionId, Arc<Program>>>,
     /// The numbers of its constants and of its first function among those of the device.
     places: (u64, u64),
@@ -116,7 +119,7 @@ impl Module {
             return Ok(program.clone());
         }
         let units: Vec<Lowering<'_>> = self.units.iter().map(Loaded::lowering).collect();
-        let program = lower(&units, &self.image, id).map_err(LaunchError::Unsupported)?;
+        let program = lower(&units, &self.image, id, self.fidelity).map_err(LaunchError::Unsupported)?;
         let program = Arc::new(Program::new(program));
         // Another thread may have been faster.
         Ok(lock(&self.programs).entry(id).or_insert(program).clone())
@@ -145,7 +148,7 @@ impl Module {
 pub(super) struct Modules {
     loaded: BTreeMap<ModuleId, Arc<Module>>,
     next: u32,
-    /// Places from these on were never used.
+    /// LaneOffsets from these on were never used.
     next_constants: u64,
     next_function: u64,
 }
@@ -176,7 +179,7 @@ impl Modules {
         Some(place)
     }
 
-    /// Places for a given number of functions, likewise: the first.
+    /// LaneOffsets for a given number of functions, likewise: the first.
     fn function_place(&mut self, windows: &Windows, count: u64) -> Option<u64> {
         // The first place is that of no function.
         let (count, most) = (count + 1, windows.function_places());
@@ -232,11 +235,16 @@ impl Device {
     /// that run are not disturbed.
     pub fn load_module(&self, sources: &[&str], options: LoadOptions) -> Result<ModuleId, LoadError> {
         let (units, image) = compile(sources, Some(self.arch), options.red_zones)?;
-        self.add_module(units, image)
+        self.add_module(units, image, options.fidelity)
     }
 
     /// Puts a module's variables and constants into memory.
-    pub(super) fn add_module(&self, units: Vec<Loaded>, mut image: Image) -> Result<ModuleId, LoadError> {
+    pub(super) fn add_module(
+        &self,
+        units: Vec<Loaded>,
+        mut image: Image,
+        fidelity: Fidelity,
+    ) -> Result<ModuleId, LoadError> {
         let (module, device) = (image.header.address_bits, self.address_bits);
         if module != device {
             return Err(LoadError::AddressSize { module, device });
@@ -249,12 +257,13 @@ impl Device {
         let constant = Constant::new(&image).map_err(LoadError::Memory)?;
         let globals = self.place_variables(&image).map_err(LoadError::Memory)?;
         image.windows = self.windows.for_module(globals, constants, functions);
-        let references = Mutex::new(Arc::new(References::of(&image, &image.windows)));
+        let references = Mutex::new(Arc::new(TextureReferences::of(&image, &image.windows)));
         let module = Module {
             units,
             image,
             constant: Mutex::new(constant),
             references,
+            fidelity,
             programs: Mutex::default(),
             places: (constants, functions),
         };

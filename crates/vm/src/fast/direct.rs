@@ -2,11 +2,11 @@
 //!
 //! `unsafe` is here for calls of a level's instructions within functions that are compiled for it, as in `fast.rs`.
 
-use super::{PIECES, RowCpu, alone, view};
+use super::{CACHED_REGIONS, RowCpu, alone, view};
 use crate::memory::Spaces;
-use crate::memory::cell::{Piece, Unit};
+use crate::memory::cell::{CachedRegion, Unit};
 use crate::memory::wide::{self, Cpu};
-use softwarp_ir::{Access, Address, Memory, NONE};
+use softwarp_ir::{Access, Address, Element, Memory};
 use softwarp_num::multiversion;
 use softwarp_units::lanes::{Frame, LANES, Word};
 
@@ -38,7 +38,7 @@ impl Direct {
 
     fn of(access: &Access, number: u32, which: fn([Run; 2]) -> Run) -> Option<Direct> {
         let address = &access.address;
-        // These are PIECES in all.
+        // These are CACHED_REGIONS in all.
         let piece = match address.memory {
             Memory::Global => number % 16,
             Memory::Generic => 16 + number % 8,
@@ -46,24 +46,26 @@ impl Direct {
             Memory::Cluster => 28 + number % 4,
             _ => return None,
         };
-        let (slot, width) = *access.registers.first()?;
-        if access.order.is_strong() || access.registers.len() != 1 || slot == NONE || address.base == NONE {
+        let Element { slot, bits } = *access.registers.first()?;
+        if access.order.is_strong() || access.registers.len() != 1 {
             return None;
         }
-        let both = match (address.wide, access.bytes, width) {
+        let (slot, base) = (slot?, address.base?);
+        let both = match (base.is_wide(), access.bytes, bits) {
             (true, 4, 32) => runs::<u64, u32>(),
             (true, 8, 64) => runs::<u64, u64>(),
             (false, 4, 32) => runs::<u32, u32>(),
             (false, 8, 64) => runs::<u32, u64>(),
             _ => return None,
         };
-        Some(Direct { run: which(both), base: address.base, slot, offset: address.offset as u64, piece })
+        let (base, slot) = (base.number(), slot.number());
+        Some(Direct { run: which(both), base, slot, offset: address.offset as u64, piece })
     }
 
     /// Does it, if it is as it was before. Says whether it was.
     #[inline(always)]
-    pub(crate) fn run(&self, frame: &mut Frame, pieces: &[Piece<'_>; PIECES]) -> bool {
-        self.run.run(frame, self, &pieces[self.piece as usize % PIECES])
+    pub(crate) fn run(&self, frame: &mut Frame, pieces: &[CachedRegion<'_>; CACHED_REGIONS]) -> bool {
+        self.run.run(frame, self, &pieces[self.piece as usize % CACHED_REGIONS])
     }
 
     /// Looks where memory is, and does it, if that is all that was missing.
@@ -72,11 +74,11 @@ impl Direct {
         frame: &mut Frame,
         address: &Address,
         (spaces, hint): (&Spaces<'b>, &mut u32),
-        pieces: &mut [Piece<'b>; PIECES],
+        pieces: &mut [CachedRegion<'b>; CACHED_REGIONS],
     ) -> bool {
         let found = learn(frame, address, spaces, hint);
         found.is_some_and(|piece| {
-            pieces[self.piece as usize % PIECES] = piece;
+            pieces[self.piece as usize % CACHED_REGIONS] = piece;
             self.run(frame, pieces)
         })
     }
@@ -84,7 +86,7 @@ impl Direct {
 
 multiversion! {
     /// Does an access, if it is as it was before. Says whether it was.
-    struct Run(frame: &mut Frame, direct: &Direct, piece: &Piece<'_>) -> bool;
+    struct Run(frame: &mut Frame, direct: &Direct, piece: &CachedRegion<'_>) -> bool;
 }
 
 /// The functions that load and store elements, with addresses in rows of such words.
@@ -94,11 +96,11 @@ fn runs<W: wide::Address, T: Unit + Word>() -> [Run; 2] {
 
 multiversion! {
     fn loads[W: wide::Address, T: Unit + Word][W, T]
-        (frame: &mut Frame, direct: &Direct, piece: &Piece<'_>) -> bool: Run = load_directly;
+        (frame: &mut Frame, direct: &Direct, piece: &CachedRegion<'_>) -> bool: Run = load_directly;
 }
 multiversion! {
     fn stores[W: wide::Address, T: Unit + Word][W, T]
-        (frame: &mut Frame, direct: &Direct, piece: &Piece<'_>) -> bool: Run = store_directly;
+        (frame: &mut Frame, direct: &Direct, piece: &CachedRegion<'_>) -> bool: Run = store_directly;
 }
 
 #[inline(always)]
@@ -106,7 +108,7 @@ fn load_directly<C: RowCpu, W: wide::Address, T: Unit + Word>(
     _: C,
     frame: &mut Frame,
     direct: &Direct,
-    piece: &Piece<'_>,
+    piece: &CachedRegion<'_>,
 ) -> bool {
     let row = &W::rows(frame)[direct.base as usize].0;
     let leads = [alone(row, 0), alone(row, LANES / 2)];
@@ -132,7 +134,7 @@ fn store_directly<C: RowCpu, W: wide::Address, T: Unit + Word>(
     _: C,
     frame: &mut Frame,
     direct: &Direct,
-    piece: &Piece<'_>,
+    piece: &CachedRegion<'_>,
 ) -> bool {
     let row = &W::rows(frame)[direct.base as usize].0;
     let leads = [alone(row, 0), alone(row, LANES / 2)];
@@ -146,14 +148,18 @@ fn store_directly<C: RowCpu, W: wide::Address, T: Unit + Word>(
 
 /// The piece of memory that the first lane of an access is in, for [`Direct`]; none for what only the general way
 /// may use.
-fn learn<'b>(frame: &Frame, address: &Address, spaces: &Spaces<'b>, hint: &mut u32) -> Option<Piece<'b>> {
-    let start = match (address.base, address.wide) {
-        (NONE, _) => return None,
-        (base, true) => wide::Address::plus(frame.wide[base as usize].0[0], address.offset as u64),
-        (base, false) => {
-            u64::from(wide::Address::plus(frame.narrow[base as usize].0[0], address.offset as u64))
-        }
+fn learn<'b>(
+    frame: &Frame,
+    address: &Address,
+    spaces: &Spaces<'b>,
+    hint: &mut u32,
+) -> Option<CachedRegion<'b>> {
+    let base = address.base?;
+    let (row, offset) = (base.number() as usize, address.offset as u64);
+    let start = match base.is_wide() {
+        true => wide::Address::plus(frame.wide[row].0[0], offset),
+        false => u64::from(wide::Address::plus(frame.narrow[row].0[0], offset)),
     };
     let (cells, base) = view(spaces, address.memory, start, hint)?;
-    (!std::ptr::eq(cells, spaces.parameters)).then(|| Piece::new(base, cells))
+    (!std::ptr::eq(cells, spaces.parameters)).then(|| CachedRegion::new(base, cells))
 }

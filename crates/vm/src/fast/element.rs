@@ -1,7 +1,7 @@
 //! Elements of an access as registers hold them.
 
 use crate::memory::cell::Unit;
-use softwarp_ir::NONE;
+use softwarp_ir::Element;
 use softwarp_units::lanes::{Frame, LANES};
 
 /// Writes what was loaded to a register, extended or cut to its width.
@@ -9,13 +9,11 @@ use softwarp_units::lanes::{Frame, LANES};
 pub(crate) fn put<T: Unit>(
     frame: &mut Frame,
     signed: bool,
-    (slot, width): (u32, u8),
+    Element { slot, bits: width }: Element,
     row: &[T; LANES],
     mask: u32,
 ) {
-    if slot == NONE {
-        return;
-    }
+    let Some(slot) = slot else { return };
     if T::BYTES == 4 && width == 32 {
         let mut narrow = [0; LANES];
         (0..LANES).for_each(|lane| narrow[lane] = row[lane].to_word() as u32);
@@ -36,7 +34,7 @@ pub(crate) fn put<T: Unit>(
         frame.set_row(slot, wide, mask);
         if width >= 128 {
             let sign = if signed { wide.map(|word| (word as i64 >> 63) as u64) } else { [0; LANES] };
-            frame.set_row(slot + 1, sign, mask);
+            frame.set_row(slot.next(), sign, mask);
         }
         return;
     }
@@ -52,13 +50,14 @@ pub(crate) fn put<T: Unit>(
 
 /// The elements to be stored of a register.
 #[inline(always)]
-pub(crate) fn elements<T: Unit>(frame: &Frame, (slot, width): (u32, u8)) -> [T; LANES] {
+pub(crate) fn elements<T: Unit>(frame: &Frame, Element { slot, bits }: Element) -> [T; LANES] {
     let mut row = [T::default(); LANES];
-    if width >= 64 {
-        let from = &frame.wide[slot as usize].0;
+    let Some(slot) = slot else { return row };
+    if bits >= 64 {
+        let from = &frame.wide[slot.number() as usize].0;
         (0..LANES).for_each(|lane| row[lane] = T::from_word(from[lane]));
     } else {
-        let from = &frame.narrow[slot as usize].0;
+        let from = &frame.narrow[slot.number() as usize].0;
         (0..LANES).for_each(|lane| row[lane] = T::from_word(from[lane].into()));
     }
     row

@@ -16,11 +16,11 @@ pub(crate) mod element;
 pub(crate) use direct::Direct;
 
 use crate::memory::Spaces;
-use crate::memory::cell::{Cells, Places, Size, Unit};
+use crate::memory::cell::{LaneOffsets, SharedBytes, Size, Unit};
 use crate::memory::order;
-use crate::memory::wide::{self, Baseline, Cpu, From};
+use crate::memory::wide::{self, Baseline, Cpu, LaneAddresses};
 use element::{elements, put};
-use softwarp_ir::{Access, Address, Memory, NONE};
+use softwarp_ir::{Access, Address, Element, Memory};
 use softwarp_num::multiversion;
 use softwarp_units::lanes::{ALL, Frame, LANES};
 
@@ -28,7 +28,7 @@ use softwarp_units::lanes::{ALL, Frame, LANES};
 pub(crate) const HINTS: usize = 64;
 
 /// How many pieces of memory are remembered: a power of two.
-pub(crate) const PIECES: usize = 32;
+pub(crate) const CACHED_REGIONS: usize = 32;
 
 /// What an access needs besides registers: memory, the lanes that take part, and where memory was used last.
 pub(crate) struct At<'a, 'b> {
@@ -127,7 +127,7 @@ sources! {
 
 /// The registers of an access.
 #[inline(always)]
-fn registers<S: Source>(access: &Access) -> &[(u32, u8)] {
+fn registers<S: Source>(access: &Access) -> &[Element] {
     let registers = &access.registers[..];
     match registers {
         [one, ..] if S::IS.is_some() => std::slice::from_ref(one),
@@ -139,7 +139,7 @@ impl Quick {
     /// The functions for an access at an address, with a given number of elements of a given number of bytes. Common accesses have functions
     /// of their own; the others share those that look at the address.
     pub(crate) fn of(address: &Address, bytes: u8, elements: usize) -> Quick {
-        match (address.memory, address.base == NONE, address.wide, elements, bytes) {
+        match (address.memory, address.base.is_none(), address.is_wide(), elements, bytes) {
             // Memory of a thread's own is not found this way, nor are banks of different sizes.
             (Memory::Frame | Memory::Local | Memory::Function | Memory::Constant, ..) => Quick::NEVER,
             (Memory::Global, false, true, 1, 4) => Quick::new::<Global, u32>(),
@@ -201,7 +201,12 @@ fn alone<W: wide::Address>(row: &[W; LANES], lane: usize) -> W {
 
 /// The memory that an address means, and the address of its first byte.
 #[inline(always)]
-fn view<'b>(spaces: &Spaces<'b>, memory: Memory, address: u64, hint: &mut u32) -> Option<(&'b Cells, u64)> {
+fn view<'b>(
+    spaces: &Spaces<'b>,
+    memory: Memory,
+    address: u64,
+    hint: &mut u32,
+) -> Option<(&'b SharedBytes, u64)> {
     match memory {
         Memory::Generic => {
             let (memory, window) = spaces.window_of(address);
@@ -217,10 +222,10 @@ fn view<'b>(spaces: &Spaces<'b>, memory: Memory, address: u64, hint: &mut u32) -
 fn source<S: Source>(address: &Address) -> (Memory, Rows) {
     S::IS.unwrap_or((
         address.memory,
-        match (address.base, address.wide) {
-            (NONE, _) => Rows::None,
-            (_, false) => Rows::Narrow,
-            (_, true) => Rows::Wide,
+        match address.base {
+            None => Rows::None,
+            Some(base) if base.is_wide() => Rows::Wide,
+            Some(_) => Rows::Narrow,
         },
     ))
 }
@@ -232,7 +237,7 @@ fn find_near<'b, S: Source, C: Cpu>(
     address: &Address,
     bytes: u64,
     at: At<'_, 'b>,
-) -> Option<(&'b Cells, Near)> {
+) -> Option<(&'b SharedBytes, Near)> {
     let (memory, rows) = source::<S>(address);
     match rows {
         Rows::None => {
@@ -256,7 +261,7 @@ fn find_each<'a, 'b, S: Source, C: Cpu>(
     bytes: u64,
     at: At<'_, 'b>,
     each: &'a mut [u64; LANES],
-) -> Option<Places<'a, 'b>> {
+) -> Option<LaneOffsets<'a, 'b>> {
     let (memory, rows) = source::<S>(address);
     match rows {
         Rows::None => None,
@@ -267,7 +272,7 @@ fn find_each<'a, 'b, S: Source, C: Cpu>(
 
 /// A place, if a given number of bytes from it on are there, and it is aligned to the access.
 #[inline(always)]
-fn inside(cells: &Cells, at: u64, bytes: u64, alignment: u64) -> Option<u64> {
+fn inside(cells: &SharedBytes, at: u64, bytes: u64, alignment: u64) -> Option<u64> {
     let last = cells.len().checked_sub(bytes)?;
     (at <= last && at & (alignment - 1) == 0).then_some(at)
 }
@@ -279,9 +284,9 @@ fn near_in<'b, C: Cpu, W: wide::Address>(
     memory: Memory,
     bytes: u64,
     At { spaces, taking, hint }: At<'_, 'b>,
-) -> Option<(&'b Cells, Near)> {
+) -> Option<(&'b SharedBytes, Near)> {
     const HALF: usize = LANES / 2;
-    let row = &W::rows(frame)[address.base as usize].0;
+    let row = &W::rows(frame)[address.base?.number() as usize].0;
     let offset = address.offset as u64;
     let lead = alone(row, taking.trailing_zeros() as usize);
     let start: u64 = lead.plus(offset).into();
@@ -324,12 +329,12 @@ fn each_in<'a, 'b, C: Cpu, W: wide::Address>(
     bytes: u64,
     At { spaces, taking, hint }: At<'_, 'b>,
     each: &'a mut [u64; LANES],
-) -> Option<Places<'a, 'b>> {
-    let row = &W::rows(frame)[address.base as usize].0;
+) -> Option<LaneOffsets<'a, 'b>> {
+    let row = &W::rows(frame)[address.base?.number() as usize].0;
     let offset = address.offset as u64;
     let lead = alone(row, taking.trailing_zeros() as usize);
     let (cells, base) = view(spaces, memory, lead.plus(offset).into(), hint)?;
-    let from = From { taking, lead, offset, base, last: 0, size: Size::new(bytes)? };
+    let from = LaneAddresses { taking, lead, offset, base, last: 0, size: Size::new(bytes)? };
     // SAFETY: the CPU has the level: see the head of the file.
     unsafe { cells.places::<C, W>(row, from, each) }
 }
@@ -340,8 +345,8 @@ pub(super) fn places<'b>(
     address: &Address,
     bytes: u64,
     At { spaces, taking, hint }: At<'_, 'b>,
-) -> Option<(&'b Cells, [u64; LANES])> {
-    if address.base == NONE {
+) -> Option<(&'b SharedBytes, [u64; LANES])> {
+    if address.base.is_none() {
         let at = At { spaces, taking, hint };
         return match find_near::<Any, Baseline>(frame, address, bytes, at)? {
             (cells, Near::Same(at)) => Some((cells, [at; LANES])),
@@ -383,13 +388,13 @@ fn load_near<C: RowCpu, S: Source, T: Unit>(
             }
         }
         // Straight to the register, where nothing is to be done on the way.
-        (Near::Row(at), &[(slot, 32)]) if T::BYTES == 4 && slot != NONE => {
+        (Near::Row(at), &[Element { slot: Some(slot), bits: 32 }]) if T::BYTES == 4 => {
             // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.read_row::<C::Cpu, u32>(at, &mut frame.narrow[slot as usize].0) }
+            unsafe { cells.read_row::<C::Cpu, u32>(at, &mut frame.narrow[slot.number() as usize].0) }
         }
-        (Near::Row(at), &[(slot, 64)]) if T::BYTES == 8 && slot != NONE => {
+        (Near::Row(at), &[Element { slot: Some(slot), bits: 64 }]) if T::BYTES == 8 => {
             // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.read_row::<C::Cpu, u64>(at, &mut frame.wide[slot as usize].0) }
+            unsafe { cells.read_row::<C::Cpu, u64>(at, &mut frame.wide[slot.number() as usize].0) }
         }
         (Near::Row(at), &[register]) => {
             // SAFETY: the CPU has the level: see the head of the file.
@@ -470,17 +475,17 @@ fn store<C: RowCpu, S: Source, T: Unit>(
     let bytes = access_bytes::<S, T>(access);
     // A kernel's parameters are not to be written, and the general way says so.
     let checked = matches!(S::IS, None | Some((Memory::Generic | Memory::Kernel, _)));
-    let refused = |cells: &Cells| checked && std::ptr::eq(cells, spaces.parameters);
+    let refused = |cells: &SharedBytes| checked && std::ptr::eq(cells, spaces.parameters);
     let near = find_near::<S, C::Cpu>(frame, &access.address, bytes, At { spaces, taking, hint: &mut *hint });
     match (near, registers) {
         (Some((cells, _)), _) if refused(cells) => return false,
-        (Some((cells, Near::Row(at))), &[(slot, ..=32)]) if T::BYTES == 4 => {
+        (Some((cells, Near::Row(at))), &[Element { slot: Some(slot), bits: ..=32 }]) if T::BYTES == 4 => {
             // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.write_row::<C::Cpu, u32>(at, &frame.narrow[slot as usize].0) };
+            unsafe { cells.write_row::<C::Cpu, u32>(at, &frame.narrow[slot.number() as usize].0) };
         }
-        (Some((cells, Near::Row(at))), &[(slot, 64)]) if T::BYTES == 8 => {
+        (Some((cells, Near::Row(at))), &[Element { slot: Some(slot), bits: 64 }]) if T::BYTES == 8 => {
             // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.write_row::<C::Cpu, u64>(at, &frame.wide[slot as usize].0) };
+            unsafe { cells.write_row::<C::Cpu, u64>(at, &frame.wide[slot.number() as usize].0) };
         }
         (Some((cells, Near::Same(at))), _) => {
             let last = order::winner(bytes, taking);

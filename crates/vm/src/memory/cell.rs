@@ -18,7 +18,7 @@
 use super::order;
 #[cfg(target_arch = "x86_64")]
 use super::wide::Baseline;
-use super::wide::{Address, Cpu, From, WHOLE_MOVES};
+use super::wide::{Address, Cpu, LaneAddresses, WHOLE_MOVES};
 use softwarp_units::lanes::LANES;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Memory of a fixed size that threads share, zero at first unless the host lends it.
-pub struct Cells {
+pub struct SharedBytes {
     start: NonNull<u8>,
     /// Bytes that may be accessed from `start` on: at least 16, and at least `bytes`.
     capacity: usize,
@@ -44,11 +44,11 @@ enum Owner {
 
 // SAFETY: the memory is valid for as long as this exists, whichever thread has it, and every access through a shared
 // reference is atomic or one of the vector moves of `memory/wide.rs`.
-unsafe impl Send for Cells {}
+unsafe impl Send for SharedBytes {}
 // SAFETY: as above.
-unsafe impl Sync for Cells {}
+unsafe impl Sync for SharedBytes {}
 
-impl Drop for Cells {
+impl Drop for SharedBytes {
     fn drop(&mut self) {
         if let Owner::Allocated(layout) = self.owner {
             // SAFETY: it was allocated with this layout, and nobody refers to it any more.
@@ -57,9 +57,9 @@ impl Drop for Cells {
     }
 }
 
-impl std::fmt::Debug for Cells {
+impl std::fmt::Debug for SharedBytes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Cells({} bytes)", self.bytes)
+        write!(f, "SharedBytes({} bytes)", self.bytes)
     }
 }
 
@@ -93,13 +93,13 @@ pub(crate) trait Unit: Copy + Default + PartialEq {
     const BYTES: usize;
 
     /// Reads one.
-    fn load(cells: &Cells, at: usize) -> Self;
+    fn load(cells: &SharedBytes, at: usize) -> Self;
 
     /// Writes one.
-    fn store(self, cells: &Cells, at: usize);
+    fn store(self, cells: &SharedBytes, at: usize);
 
     /// Replaces one by what the function makes of it; gives what was there before.
-    fn update(cells: &Cells, at: usize, f: impl FnMut(Self) -> Self) -> Self;
+    fn update(cells: &SharedBytes, at: usize, f: impl FnMut(Self) -> Self) -> Self;
 
     /// Reads one from memory that threads share.
     ///
@@ -135,17 +135,17 @@ macro_rules! unit {
             const BYTES: usize = size_of::<$unit>();
 
             #[inline(always)]
-            fn load(cells: &Cells, at: usize) -> Self {
+            fn load(cells: &SharedBytes, at: usize) -> Self {
                 place::<$atomic>(cells, at).load(Ordering::Relaxed)
             }
 
             #[inline(always)]
-            fn store(self, cells: &Cells, at: usize) {
+            fn store(self, cells: &SharedBytes, at: usize) {
                 place::<$atomic>(cells, at).store(self, Ordering::Relaxed);
             }
 
             #[inline(always)]
-            fn update(cells: &Cells, at: usize, mut f: impl FnMut(Self) -> Self) -> Self {
+            fn update(cells: &SharedBytes, at: usize, mut f: impl FnMut(Self) -> Self) -> Self {
                 let place = place::<$atomic>(cells, at);
                 let mut before = place.load(Ordering::Relaxed);
                 loop {
@@ -189,7 +189,7 @@ unit!(u64, AtomicU64);
 
 /// The place of an element.
 #[inline(always)]
-fn place<A: AtomicInteger>(cells: &Cells, at: usize) -> &A {
+fn place<A: AtomicInteger>(cells: &SharedBytes, at: usize) -> &A {
     let size = size_of::<A>();
     assert!(at.is_multiple_of(size) && at <= cells.capacity() - size, "places are checked before");
     // SAFETY: inside and aligned, as just seen (there are at least 16 bytes); see the head of the file.
@@ -199,20 +199,20 @@ fn place<A: AtomicInteger>(cells: &Cells, at: usize) -> &A {
 /// Words that are copied at once.
 const ROW_WORDS: usize = 16;
 
-impl Cells {
+impl SharedBytes {
     /// A given number of bytes of zeros; `None` if the host has not that many.
-    pub fn new(bytes: u64) -> Option<Cells> {
-        Cells::aligned(bytes, align_of::<AtomicU64>())
+    pub fn new(bytes: u64) -> Option<SharedBytes> {
+        SharedBytes::aligned(bytes, align_of::<AtomicU64>())
     }
 
     /// The same, at a multiple of a power of two. Only for alignments up to 16 are large amounts zeroed lazily.
-    pub(super) fn aligned(bytes: u64, alignment: usize) -> Option<Cells> {
+    pub(super) fn aligned(bytes: u64, alignment: usize) -> Option<SharedBytes> {
         let bytes = usize::try_from(bytes).ok()?;
         let capacity = (bytes / 8).checked_add(2)?.checked_mul(8)?;
         let layout = Layout::from_size_align(capacity, alignment.max(align_of::<AtomicU64>())).ok()?;
         // SAFETY: the layout is not empty.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Cells { start, capacity, bytes, owner: Owner::Allocated(layout) })
+        Some(SharedBytes { start, capacity, bytes, owner: Owner::Allocated(layout) })
     }
 
     /// Memory of the host.
@@ -220,8 +220,8 @@ impl Cells {
     /// # Safety
     /// From `start` on there are at least that many bytes, at least 16. `start` is a multiple of 8. The bytes stay valid
     /// for as long as this exists, and others only access them atomically meanwhile, or not at the same time.
-    pub(super) unsafe fn lent(start: NonNull<u8>, bytes: usize) -> Cells {
-        Cells { start, capacity: bytes, bytes, owner: Owner::Host }
+    pub(super) unsafe fn lent(start: NonNull<u8>, bytes: usize) -> SharedBytes {
+        SharedBytes { start, capacity: bytes, bytes, owner: Owner::Host }
     }
 
     /// The address of the first byte in the host's memory.
@@ -303,13 +303,13 @@ impl Cells {
     pub(crate) unsafe fn places<'a, 'b, C: Cpu, W: Address>(
         &'b self,
         row: &[W; LANES],
-        from: From<W>,
+        from: LaneAddresses<W>,
         at: &'a mut [u64; LANES],
-    ) -> Option<Places<'a, 'b>> {
+    ) -> Option<LaneOffsets<'a, 'b>> {
         let last = self.len().checked_sub(from.size.bytes())?;
         // SAFETY: as the caller says.
-        let inside = unsafe { C::place(row, From { last, ..from }, at) };
-        inside.then_some(Places { cells: self, at, size: from.size })
+        let inside = unsafe { C::place(row, LaneAddresses { last, ..from }, at) };
+        inside.then_some(LaneOffsets { cells: self, at, size: from.size })
     }
 
     /// Zeros everything. Nobody else uses it meanwhile.
@@ -389,17 +389,17 @@ impl Cells {
 
 /// A piece of memory that was found before: its cells, and the address of its first byte.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct CachedRegion<'a> {
     base: u64,
-    cells: Option<&'a Cells>,
+    cells: Option<&'a SharedBytes>,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> CachedRegion<'a> {
     /// None.
-    pub(crate) const NOWHERE: Piece<'a> = Piece { base: 0, cells: None };
+    pub(crate) const NOWHERE: CachedRegion<'a> = CachedRegion { base: 0, cells: None };
 
-    pub(crate) fn new(base: u64, cells: &'a Cells) -> Piece<'a> {
-        Piece { base, cells: Some(cells) }
+    pub(crate) fn new(base: u64, cells: &'a SharedBytes) -> CachedRegion<'a> {
+        CachedRegion { base, cells: Some(cells) }
     }
 
     /// Where a given number of elements begin at each of two addresses, if all are inside and these are aligned.
@@ -464,14 +464,14 @@ impl<'a> Piece<'a> {
 
 /// 32 places of an access in memory: its bytes are inside at each of them, and each is aligned to its size.
 #[derive(Clone, Copy)]
-pub(crate) struct Places<'a, 'b> {
-    cells: &'b Cells,
+pub(crate) struct LaneOffsets<'a, 'b> {
+    cells: &'b SharedBytes,
     at: &'a [u64; LANES],
     size: Size,
 }
 
-impl<'b> Places<'_, 'b> {
-    pub(crate) fn cells(&self) -> &'b Cells {
+impl<'b> LaneOffsets<'_, 'b> {
+    pub(crate) fn cells(&self) -> &'b SharedBytes {
         self.cells
     }
 

@@ -3,7 +3,7 @@
 //! Bank 0 has the module's constants. A bank that the module names (`.extern .const[2] .b32 table[];`) is all there
 //! for it. Of the others the host makes buffers, each wholly in one bank, whose addresses it hands to kernels.
 
-use super::cell::Cells;
+use super::cell::SharedBytes;
 use super::global::MemoryError;
 use softwarp_image::Image;
 use softwarp_image::image::{BANK_BYTES, BANKS, Object};
@@ -17,7 +17,7 @@ const ALIGNMENT: u64 = 256;
 #[derive(Clone, Debug)]
 pub struct Constant {
     /// All banks.
-    pub cells: Arc<Cells>,
+    pub cells: Arc<SharedBytes>,
     banks: [Bank; BANKS],
 }
 
@@ -34,7 +34,7 @@ impl Constant {
     /// That of some modules.
     pub fn new(image: &Image) -> Result<Constant, MemoryError> {
         let bytes = BANK_BYTES * BANKS as u64;
-        let cells = Arc::new(Cells::new(bytes).ok_or(MemoryError::OutOfMemory { bytes })?);
+        let cells = Arc::new(SharedBytes::new(bytes).ok_or(MemoryError::OutOfMemory { bytes })?);
         let named = |bank: usize| {
             let of_bank =
                 |object: &Object| object.space == StateSpace::Const && usize::from(object.bank) == bank;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn with(banks: [Bank; BANKS]) -> Constant {
-        Constant { cells: Arc::new(Cells::new(BANK_BYTES * BANKS as u64).expect("memory")), banks }
+        Constant { cells: Arc::new(SharedBytes::new(BANK_BYTES * BANKS as u64).expect("memory")), banks }
     }
 
     #[test]

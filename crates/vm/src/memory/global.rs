@@ -4,7 +4,7 @@
 //! Allocations lie apart, so that an access past one of them falls between and is found. What was freed, or unloaded,
 //! keeps its address for as long as there is room, so that a later access can be told from one that never was right.
 
-use super::cell::Cells;
+use super::cell::SharedBytes;
 use super::distance;
 use super::heap::Blocks;
 use super::host::{HostMemory, HostPlace};
@@ -26,7 +26,7 @@ pub struct Allocation {
     /// Its bytes: exactly what was asked for.
     pub bytes: u64,
     /// What it holds; nothing once it was freed.
-    pub cells: Option<Arc<Cells>>,
+    pub cells: Option<Arc<SharedBytes>>,
     /// What it takes of the host's memory.
     charge: Option<Arc<Charge>>,
     /// What it is for.
@@ -293,7 +293,7 @@ impl Global {
                 // Whatever else an allocation takes.
                 let more = if let AllocationKind::Variables(_) = kind { 0 } else { 128 };
                 let charge = self.account.charge(bytes.saturating_add(more)).map_err(MemoryError::Limit)?;
-                (Some(Arc::new(Cells::new(bytes).ok_or(full)?)), Some(Arc::new(charge)))
+                (Some(Arc::new(SharedBytes::new(bytes).ok_or(full)?)), Some(Arc::new(charge)))
             }
         };
         self.advance(base, bytes, &kind);
@@ -476,7 +476,7 @@ impl Global {
     }
 
     /// The cells of a range of addresses, and where in them it begins.
-    pub fn range(&self, address: u64, bytes: u64) -> Result<(&Cells, u64), MemoryError> {
+    pub fn range(&self, address: u64, bytes: u64) -> Result<(&SharedBytes, u64), MemoryError> {
         let outside = MemoryError::OutOfBounds { address, bytes };
         let allocation = &self.allocations[self.before(address).ok_or(outside.clone())?];
         let offset = address - allocation.base;

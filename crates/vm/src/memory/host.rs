@@ -2,7 +2,7 @@
 //!
 //! Kernels and the host then see the same bytes, without copies. Two ways lead here:
 //! - [`HostMemory::new`] allocates pages that this crate owns; everything about it is safe. The host reads and writes
-//!   them through [`Cells::read`] and [`Cells::write`].
+//!   them through [`SharedBytes::read`] and [`SharedBytes::write`].
 //! - [`HostMemory::borrow`] takes memory that somebody else owns, by a pointer. It is `unsafe`: see there.
 //!
 //! **Why this is sound.** The interpreter touches lent memory exactly as its own: inside the bounds that were given, by
@@ -11,7 +11,7 @@
 //! as a kernel; the owner promises both. The device drops its last reference when the allocation was freed and the last
 //! launch that began before has ended.
 
-use super::cell::Cells;
+use super::cell::SharedBytes;
 use super::global::{ALIGNMENT, MemoryError};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ const LEAST: usize = 16;
 /// Memory of the host that can be mapped into a device. Clones are the same memory.
 #[derive(Clone, Debug)]
 pub struct HostMemory {
-    pub(super) cells: Arc<Cells>,
+    pub(super) cells: Arc<SharedBytes>,
 }
 
 impl HostMemory {
     /// A given number of bytes of zeros, at the start of a page.
     pub fn new(bytes: u64) -> Result<HostMemory, MemoryError> {
-        let cells = Cells::aligned(bytes, PAGE).ok_or(MemoryError::OutOfMemory { bytes })?;
+        let cells = SharedBytes::aligned(bytes, PAGE).ok_or(MemoryError::OutOfMemory { bytes })?;
         Ok(HostMemory { cells: Arc::new(cells) })
     }
 
@@ -52,12 +52,12 @@ impl HostMemory {
             return Err(MemoryError::HostAlignment { address, multiple: ALIGNMENT });
         }
         // SAFETY: as the caller says; the size and the alignment were just seen.
-        let cells = unsafe { Cells::lent(start, bytes) };
+        let cells = unsafe { SharedBytes::lent(start, bytes) };
         Ok(HostMemory { cells: Arc::new(cells) })
     }
 
     /// The bytes, to be read and written by the host at any time.
-    pub fn bytes(&self) -> &Cells {
+    pub fn bytes(&self) -> &SharedBytes {
         &self.cells
     }
 }

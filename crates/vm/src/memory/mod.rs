@@ -9,13 +9,13 @@ pub mod constant;
 pub mod global;
 pub mod heap;
 pub mod host;
+pub mod local;
 pub(crate) mod order;
-pub mod private;
 pub(crate) mod shared;
 pub(crate) mod wide;
 
 use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};
-use cell::Cells;
+use cell::SharedBytes;
 use constant::Constant;
 use global::{Allocation, AllocationKind, Global, Variable, lock, nearest};
 use shared::Shared;
@@ -34,9 +34,9 @@ pub(crate) struct Spaces<'a> {
     /// Those of global memory, nearer at hand.
     pub(crate) allocations: &'a [Allocation],
     pub(crate) constant: &'a Constant,
-    pub(crate) parameters: &'a Cells,
+    pub(crate) parameters: &'a SharedBytes,
     /// The CTA's own, from the first byte that is not the system's.
-    pub(crate) shared: &'a Cells,
+    pub(crate) shared: &'a SharedBytes,
     /// The address of that byte.
     pub(crate) shared_start: u64,
     /// The shared memory of all CTAs of the cluster, by rank.
@@ -56,7 +56,7 @@ impl<'a> Spaces<'a> {
 
     /// Whether cells are the shared memory of a CTA of the cluster.
     #[inline]
-    pub(crate) fn is_shared(&self, cells: &Cells) -> bool {
+    pub(crate) fn is_shared(&self, cells: &SharedBytes) -> bool {
         let of = |cta: &Shared| std::ptr::eq(cells, &cta.cells) || std::ptr::eq(cells, &cta.reserved);
         std::ptr::eq(cells, self.shared) || self.cluster.iter().any(of)
     }
@@ -86,7 +86,12 @@ impl<'a> Spaces<'a> {
     /// The cells that an address is in, and the address of their first byte; for everything but private memory.
     /// `None` where a lane must be looked at by itself. The hint is where global memory was used last.
     #[inline]
-    pub(crate) fn view(&self, memory: Memory, address: u64, hint: &mut u32) -> Option<(&'a Cells, u64)> {
+    pub(crate) fn view(
+        &self,
+        memory: Memory,
+        address: u64,
+        hint: &mut u32,
+    ) -> Option<(&'a SharedBytes, u64)> {
         match memory {
             Memory::Global => {
                 let mut allocation = self.allocations.get(*hint as usize);
@@ -120,7 +125,7 @@ impl<'a> Spaces<'a> {
     /// The shared memory of the CTA that an address is in, and the address of its first byte. Outside a cluster,
     /// addresses beyond the CTA's own are just past its memory.
     #[cold]
-    pub(crate) fn shared_of(&self, address: u64) -> Result<(&'a Cells, u64), Problem> {
+    pub(crate) fn shared_of(&self, address: u64) -> Result<(&'a SharedBytes, u64), Problem> {
         let rank = address / CTA_SHARED;
         if self.cluster.len() == 1 || self.is_own(address) {
             return Ok((self.shared, self.shared_start));
@@ -136,7 +141,7 @@ impl<'a> Spaces<'a> {
     /// What the system keeps of a CTA's shared memory (PTX ISA section 10, `%reserved_smem_offset_begin`), which
     /// cooperative groups use, and the place of an address in it.
     #[cold]
-    fn reserved_at(&self, address: u64) -> Option<(&'a Cells, u64)> {
+    fn reserved_at(&self, address: u64) -> Option<(&'a SharedBytes, u64)> {
         let cta = self.cluster.get(usize::try_from(address / CTA_SHARED).ok()?)?;
         Some((&cta.reserved, (address % CTA_SHARED).checked_sub(self.reserved_start())?))
     }
@@ -154,7 +159,7 @@ impl<'a> Spaces<'a> {
         address: u64,
         bytes: u64,
         usage: Use,
-    ) -> Result<(&'a Cells, u64), Box<BadAccess>> {
+    ) -> Result<(&'a SharedBytes, u64), Box<BadAccess>> {
         let bad = |problem, nearest| self.bad(problem, usage, memory, address, bytes, nearest);
         if !address.is_multiple_of(bytes.max(1)) {
             return Err(bad(Problem::Misaligned, self.nearest(memory, address)));

@@ -67,7 +67,7 @@ pub(crate) trait Cpu {
     /// # Safety
     /// The CPU has the level.
     #[inline(always)]
-    unsafe fn place<W: Address>(row: &[W; LANES], from: From<W>, each: &mut [u64; LANES]) -> bool {
+    unsafe fn place<W: Address>(row: &[W; LANES], from: LaneAddresses<W>, each: &mut [u64; LANES]) -> bool {
         let mut right = [0; LANES];
         for lane in 0..LANES {
             let word = select_unpredictable(has_lane(from.taking, lane), row[lane], from.lead);
@@ -158,7 +158,7 @@ impl Address for u64 {
 
 /// How places follow from addresses.
 #[derive(Clone, Copy)]
-pub(crate) struct From<W> {
+pub(crate) struct LaneAddresses<W> {
     pub(crate) taking: u32,
     /// The address of the first lane that takes part.
     pub(crate) lead: W,
@@ -258,7 +258,7 @@ impl Cpu for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn place<W: Address>(row: &[W; LANES], from: From<W>, each: &mut [u64; LANES]) -> bool {
+    unsafe fn place<W: Address>(row: &[W; LANES], from: LaneAddresses<W>, each: &mut [u64; LANES]) -> bool {
         // SAFETY: the CPU has the level, as the caller says.
         unsafe { place_avx512(row, from, each) }
     }
@@ -385,7 +385,7 @@ fn apart_avx512<W: Address>(row: &[W; LANES], lead: W, step: u64) -> u32 {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn place_avx512<W: Address>(row: &[W; LANES], from: From<W>, each: &mut [u64; LANES]) -> bool {
+fn place_avx512<W: Address>(row: &[W; LANES], from: LaneAddresses<W>, each: &mut [u64; LANES]) -> bool {
     let all = |word: u64| _mm512_set1_epi64(word as i64);
     let (lead, offset, base) = (all(from.lead.into()), all(from.offset), all(from.base));
     let further = all(from.offset.wrapping_sub(from.base));

@@ -17,9 +17,10 @@
 
 use super::RegisterUse;
 use super::bounds::TAGGED;
+use softwarp_ir::MatrixOp;
 use softwarp_ir::defined::{CONSTANT, Effect, GIVEN, Table, Uses};
-use softwarp_ir::matrix::MatrixOp;
-use softwarp_ir::{Access, Alu, AluOp, Memory, NONE, Op, Operands, Step, WarpOp, WarpOpKind};
+use softwarp_ir::matrix::{FragmentLoad, FragmentStore, LoadMatrix, StoreMatrix, WgmmaFactor};
+use softwarp_ir::{Access, Alu, AluOp, Memory, Op, Slot, Step, WarpOp, WarpOpKind};
 use softwarp_units::alu::simple::Simple;
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
@@ -150,8 +151,7 @@ impl Shadow {
             return None;
         }
         let uses = table.uses(at);
-        let guard = if uses.guard == NONE { None } else { Some(uses.guard) };
-        let misused = guard.and_then(|row| self.misused(&[row], mask, RegisterUse::Guard));
+        let misused = uses.guard.and_then(|row| self.misused(&[row], mask, RegisterUse::Guard));
         let taking = op.guard().lanes(frame, mask);
         let step = match op {
             Op::Branch(..) => return misused,
@@ -170,7 +170,7 @@ impl Shadow {
         let any = |rows: &[u32]| rows.iter().fold(0, |any, &row| any | self.of(row));
         let undefined = match (uses.effect, uses.reads) {
             (Effect::Select, &[a, b, p]) => {
-                let holds = frame.predicate(alu.s[2]);
+                let holds = alu.s.get(2).map_or(0, |predicate| frame.predicate(predicate));
                 let (a, b, p) = (self.halves(a), self.halves(b), self.of(p));
                 [0, 1].map(|half| p | a[half] & holds | b[half] & !holds)
             }
@@ -215,48 +215,38 @@ impl Shadow {
     /// Everything that is no arithmetic.
     fn other(&mut self, uses: &Uses<'_>, step: &Step, frame: &Frame, taking: u32) -> Option<Misuse> {
         let reads = uses.reads;
-        // The base of an address comes first, if there is one.
-        let address = |base: u32| reads.split_at(usize::from(base != NONE).min(reads.len()));
+        let (bases, data) = reads.split_at(uses.bases.min(reads.len()));
         let misused = match step {
             Step::Load(access) if access.address.memory == Memory::Function => {
                 return self.load_parameters(uses, access, taking);
             }
-            Step::Load(access) => self.misused(address(access.address.base).0, taking, RegisterUse::Address),
+            Step::Load(_) => self.misused(bases, taking, RegisterUse::Address),
             Step::Store(access) if access.address.memory == Memory::Function => {
                 return self.store_parameters(uses, access, taking);
             }
             Step::Store(access) => {
-                let (base, data) = address(access.address.base);
-                let wrong = self.misused(base, taking, RegisterUse::Address);
+                let wrong = self.misused(bases, taking, RegisterUse::Address);
                 let private =
                     matches!(access.address.memory, Memory::Local | Memory::Frame | Memory::Function);
                 // What is generic may be a thread's own memory as well.
                 let stored = match access.address.memory {
-                    Memory::Generic => {
-                        taking & !self.in_local(frame, access.address.base, access.address.wide)
-                    }
+                    Memory::Generic => taking & !self.in_local(frame, access.address.base),
                     _ if private => 0,
                     _ => taking,
                 };
                 wrong.or_else(|| self.misused(data, stored, RegisterUse::Stored))
             }
-            Step::Atomic(atomic) => {
-                let (base, data) = address(atomic.address.base);
-                let wrong = self.misused(base, taking, RegisterUse::Address);
+            Step::Atomic(_) => {
+                let wrong = self.misused(bases, taking, RegisterUse::Address);
                 wrong.or_else(|| self.misused(data, taking, RegisterUse::Stored))
             }
-            Step::Barrier(_) | Step::Switch { .. } | Step::Alloca { .. } | Step::StackRestore { .. } => {
+            Step::Barrier(_) | Step::Switch(_) | Step::Alloca(_) | Step::StackRestore(_) => {
                 self.misused(reads, taking, RegisterUse::Operand)
             }
             Step::Call(_) => self.misused(reads, taking, RegisterUse::Address),
             Step::Warp(op) => return self.among_lanes(uses, op, taking),
-            Step::Matrix(op, operands) => return self.matrix(uses, op, operands, frame, taking),
-            Step::Asynchronous(_, operands) | Step::Multimem(_, operands) => {
-                // Addresses come last.
-                let bases = operands.addresses.iter().filter(|address| address.base != NONE).count();
-                let (_, bases) = reads.split_at(reads.len().saturating_sub(bases));
-                self.misused(bases, taking, RegisterUse::Address)
-            }
+            Step::Matrix(op) => return self.matrix(uses, op, frame, taking),
+            Step::Asynchronous(_) | Step::Multimem(_) => self.misused(bases, taking, RegisterUse::Address),
             _ => None,
         };
         self.define(uses, taking);
@@ -265,7 +255,7 @@ impl Shadow {
 
     /// Parameters are written: what is undefined remains so.
     fn store_parameters(&mut self, uses: &Uses<'_>, access: &Access, taking: u32) -> Option<Misuse> {
-        if access.address.base != NONE {
+        if access.address.base.is_some() {
             return None;
         }
         let mut at = access.address.offset as u64;
@@ -290,7 +280,7 @@ impl Shadow {
     /// Parameters are read.
     fn load_parameters(&mut self, uses: &Uses<'_>, access: &Access, taking: u32) -> Option<Misuse> {
         let mut at = access.address.offset as u64;
-        let words = access.address.base == NONE && access.bytes >= 4;
+        let words = access.address.base.is_none() && access.bytes >= 4;
         let rows = usize::from(access.bytes > 8) + 1;
         for registers in uses.writes.chunks(rows) {
             let range = at / 4..(at + u64::from(access.bytes)).div_ceil(4);
@@ -307,10 +297,9 @@ impl Shadow {
     }
 
     /// The lanes whose generic address may be in their own memory.
-    fn in_local(&self, frame: &Frame, base: u32, wide: bool) -> u32 {
-        if base == NONE {
-            return 0;
-        }
+    fn in_local(&self, frame: &Frame, base: Option<Slot>) -> u32 {
+        let Some(base) = base else { return 0 };
+        let wide = base.is_wide();
         let windows = softwarp_image::Windows::for_address_bits(if wide { 64 } else { 32 });
         let row = if wide { frame.row::<u64>(base) } else { frame.row::<u32>(base).map(u64::from) };
         // With tags, the window is larger.
@@ -321,7 +310,7 @@ impl Shadow {
 
     /// An operation among lanes; shuffles are looked at when they are done.
     fn among_lanes(&mut self, uses: &Uses<'_>, op: &WarpOp, taking: u32) -> Option<Misuse> {
-        let (members, sources) = uses.reads.split_at(usize::from(op.members != NONE).min(uses.reads.len()));
+        let (members, sources) = uses.reads.split_at(usize::from(op.members.is_some()).min(uses.reads.len()));
         let misused = self.misused(members, taking, RegisterUse::Operand);
         if is_shuffle(op.op) {
             return misused;
@@ -362,48 +351,42 @@ impl Shadow {
 
     /// Matrices. What is undefined in C is undefined in the same place of D; of factors, only registers count that no
     /// lane has written.
-    fn matrix(
-        &mut self,
-        uses: &Uses<'_>,
-        op: &MatrixOp,
-        operands: &Operands,
-        frame: &Frame,
-        taking: u32,
-    ) -> Option<Misuse> {
+    fn matrix(&mut self, uses: &Uses<'_>, op: &MatrixOp, frame: &Frame, taking: u32) -> Option<Misuse> {
         let reads = uses.reads;
         match op {
-            MatrixOp::Mma(mma) => {
-                let (a, b, c) =
-                    (mma.layout.a.registers(), mma.layout.b.registers(), mma.layout.c.registers());
+            MatrixOp::Mma(op) => {
+                let (a, b, c) = (op.a.len(), op.b.len(), op.c.len());
                 let factors = reads.get(..a + b).unwrap_or(&[]);
                 let sums = reads.get(a + b..a + b + c).unwrap_or(&[]);
                 self.product(factors, sums, uses.writes, taking);
                 None
             }
-            MatrixOp::Wgmma(wgmma) => {
-                let (d, a) = (wgmma.d.registers(), wgmma.a.as_ref().map_or(0, |a| a.registers()));
+            MatrixOp::Wgmma(op) => {
+                let a = match &op.a {
+                    WgmmaFactor::Registers(slots) => slots.len(),
+                    WgmmaFactor::Descriptor(_) => 0,
+                };
+                let d = op.c.len();
                 let factors = reads.get(d..d + a).unwrap_or(&[]);
                 // Without the sum, what D held before does not matter.
-                let adds = operands.reads.last().is_some_and(|&slot| {
-                    slot != NONE && frame.predicates.get(slot as usize).is_some_and(|bits| bits & taking != 0)
-                });
+                let adds = frame.predicate(op.adds) & taking != 0;
                 let sums = if adds { reads.get(..d).unwrap_or(&[]) } else { &[] };
                 let descriptors = reads.get(d + a..).unwrap_or(&[]);
                 let misused = self.misused(descriptors, taking, RegisterUse::Operand);
                 self.product(factors, sums, uses.writes, taking);
                 misused
             }
-            MatrixOp::Transpose => {
+            MatrixOp::Transpose(_) => {
                 self.product(reads, &[], uses.writes, taking);
                 None
             }
-            MatrixOp::Load(_)
-            | MatrixOp::Store(_)
-            | MatrixOp::FragmentLoad(_)
-            | MatrixOp::FragmentStore(_) => {
-                let bases = operands.addresses.iter().filter(|address| address.base != NONE).count();
-                let (data, bases) = reads.split_at(reads.len().saturating_sub(bases));
-                let wrong = self.misused(bases, taking, RegisterUse::Address);
+            MatrixOp::Load(LoadMatrix { row: address, .. })
+            | MatrixOp::Store(StoreMatrix { row: address, .. })
+            | MatrixOp::FragmentLoad(FragmentLoad { address, .. })
+            | MatrixOp::FragmentStore(FragmentStore { address, .. }) => {
+                // The base of the address comes first.
+                let (base, data) = reads.split_at(usize::from(address.base.is_some()).min(reads.len()));
+                let wrong = self.misused(base, taking, RegisterUse::Address);
                 let stores = matches!(op, MatrixOp::Store(_) | MatrixOp::FragmentStore(_));
                 let stored = if stores { taking } else { 0 };
                 let misused = wrong.or_else(|| self.misused(data, stored, RegisterUse::Stored));

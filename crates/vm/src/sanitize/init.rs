@@ -4,7 +4,7 @@
 //! launch that is not sanitized may write anything, so after it all global memory counts as written.
 
 use crate::account::{Account, Charge};
-use crate::memory::cell::{Cells, Unit};
+use crate::memory::cell::{SharedBytes, Unit};
 use crate::memory::global::MemoryError;
 use softwarp_units::lanes::{LANES, lanes};
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A bit for each byte of a memory: it was written.
 #[derive(Debug)]
 pub(crate) struct Written {
-    bits: Cells,
+    bits: SharedBytes,
     bytes: u64,
     /// Of the bits, where these are not charged together with others.
     _charge: Option<Charge>,
@@ -27,7 +27,7 @@ impl Written {
 
     /// Nothing is; `None` if the host has no memory for it.
     pub(crate) fn nothing(bytes: u64) -> Option<Written> {
-        Some(Written { bits: Cells::new(Written::size(bytes))?, bytes, _charge: None })
+        Some(Written { bits: SharedBytes::new(Written::size(bytes))?, bytes, _charge: None })
     }
 
     /// Calls a function for the words of bits that a range has bits in, with a mask of these.

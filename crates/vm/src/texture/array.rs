@@ -5,7 +5,7 @@
 use super::format::Format;
 use super::{Geometry, TextureError};
 use crate::account::{Account, Charge};
-use crate::memory::cell::Cells;
+use crate::memory::cell::SharedBytes;
 
 /// Rows begin at multiples of this many bytes.
 const ROW_ALIGNMENT: u64 = 16;
@@ -61,7 +61,7 @@ pub struct Array {
     /// Its levels, the largest first.
     pub levels: Vec<Level>,
     /// The texels.
-    pub cells: Cells,
+    pub cells: SharedBytes,
     /// What they take of the host's memory.
     _charge: Charge,
 }
@@ -188,7 +188,7 @@ impl Array {
             offset = offset.checked_add(bytes).ok_or_else(|| full(u64::MAX))?;
         }
         let charge = account.charge(offset).map_err(TextureError::Limit)?;
-        let cells = Cells::new(offset).ok_or_else(|| full(offset))?;
+        let cells = SharedBytes::new(offset).ok_or_else(|| full(offset))?;
         Ok(Array { description, levels, cells, _charge: charge })
     }
 

@@ -1,7 +1,7 @@
 //! Opaque variables of modules: texture, sampler and surface references, and what stands for them in registers.
 
 use super::sampler::{AddressMode, Filter, Sampler};
-use super::{Bound, References, Variable};
+use super::{Bound, TextureReferences, Variable};
 use softwarp_check::checked::FieldValue;
 use softwarp_image::{Image, Object, ObjectId, State, Windows};
 use softwarp_ir::texture::handle_of;
@@ -40,9 +40,9 @@ pub(crate) fn initial(object: &Object, element: u64, mode: TextureMode) -> Sampl
     sampler
 }
 
-impl References {
+impl TextureReferences {
     /// The opaque variables of a module, with samplers as their initialisers say.
-    pub(crate) fn of(image: &Image, windows: &Windows) -> References {
+    pub(crate) fn of(image: &Image, windows: &Windows) -> TextureReferences {
         let (mut bound, mut variables) = (HashMap::new(), HashMap::new());
         let mode = mode(image);
         for index in 0..image.objects.len() {
@@ -65,7 +65,7 @@ impl References {
                 }
             }
         }
-        References { bound, variables: Arc::new(variables) }
+        TextureReferences { bound, variables: Arc::new(variables) }
     }
 }
 

@@ -135,7 +135,7 @@ pub(crate) const OBJECTS: u64 = 0x7e00_0000_0000_0000;
 
 /// What is bound to the opaque variables of a module, by their addresses.
 #[derive(Clone, Debug, Default)]
-pub struct References {
+pub struct TextureReferences {
     pub(crate) bound: HashMap<u64, Bound>,
     pub(crate) variables: Arc<HashMap<u64, Variable>>,
 }
@@ -166,7 +166,7 @@ impl Objects {
 /// what there is at that moment.
 #[derive(Clone, Debug, Default)]
 pub struct Textures {
-    pub(crate) references: Arc<References>,
+    pub(crate) references: Arc<TextureReferences>,
     pub(crate) objects: Arc<Objects>,
 }
 

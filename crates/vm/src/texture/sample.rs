@@ -8,7 +8,7 @@ use super::format::Format;
 use super::level::{self, Gradients};
 use super::sampler::{Axis, Filter, Neighbours, Sampler, WHOLE};
 use super::short::Short;
-use crate::memory::cell::{Cells, Unit};
+use crate::memory::cell::{SharedBytes, Unit};
 use std::cell::RefCell;
 
 /// The most texels of a lookup: eight of each of two levels.
@@ -18,7 +18,7 @@ const MOST_TAPS: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Where its texels are.
-    pub cells: &'a Cells,
+    pub cells: &'a SharedBytes,
     /// Its levels.
     pub levels: &'a [Level],
     /// Layers; of cubes, faces.
@@ -84,7 +84,7 @@ pub fn border(format: Format, integers: bool, colour: [f32; 4]) -> [u32; 4] {
 
 /// Reads a texel as it is stored.
 #[inline(always)]
-pub fn texel(cells: &Cells, format: Format, at: u64) -> [u32; 4] {
+pub fn texel(cells: &SharedBytes, format: Format, at: u64) -> [u32; 4] {
     let at = at as usize;
     let mut code = [0; 4];
     let bytes = format.channel.bytes() as usize;

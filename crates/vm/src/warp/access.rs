@@ -8,12 +8,12 @@ use super::{Activation, Env, HINTS, Warp};
 use crate::fast::{At, Quick};
 use crate::fault::{FaultKind, Nearest, Problem, Relative, Tried, Trouble, Use, What};
 use crate::memory::Spaces;
-use crate::memory::cell::{Cells, Unit};
+use crate::memory::cell::{SharedBytes, Unit};
+use crate::memory::local::LocalMemory;
 use crate::memory::order;
-use crate::memory::private::Private;
 use crate::sanitize::Span;
 use crate::sanitize::bounds::{TAG_SHIFT, TAGGED};
-use softwarp_ir::{Access, Address, Memory, NONE};
+use softwarp_ir::{Access, Address, Element, Memory, Slot};
 use softwarp_num::{Vectorise, vectorised};
 use softwarp_units::lanes::{ALL, Frame, LANES, has_lane, lanes};
 use std::sync::atomic::{Ordering, fence};
@@ -91,13 +91,15 @@ impl Vectorise for Look<'_> {
 #[inline]
 pub(super) fn addresses(activation: &Activation, address: &Address) -> [u64; LANES] {
     let frame = &activation.frame;
-    let mut row = match (address.base, address.wide) {
-        (NONE, _) if address.memory == Memory::Shared => {
+    let mut row = match address.base {
+        None if address.memory == Memory::Shared => {
             [activation.window.wrapping_add_signed(address.offset); LANES]
         }
-        (NONE, _) => [address.offset as u64; LANES],
-        (slot, true) => frame.row::<u64>(slot).map(|base| base.wrapping_add_signed(address.offset)),
-        (slot, false) => frame.row::<u32>(slot).map(|base| base.wrapping_add(address.offset as u32).into()),
+        None => [address.offset as u64; LANES],
+        Some(slot) if slot.is_wide() => {
+            frame.row::<u64>(slot).map(|base| base.wrapping_add_signed(address.offset))
+        }
+        Some(slot) => frame.row::<u32>(slot).map(|base| base.wrapping_add(address.offset as u32).into()),
     };
     if address.memory == Memory::Frame {
         row.iter_mut().for_each(|at| *at = at.wrapping_add(activation.base));
@@ -161,7 +163,12 @@ impl Group {
     }
 
     /// One lane's place, or what is wrong with it.
-    pub(super) fn judge<'a>(&self, spaces: &Spaces<'a>, lane: usize, usage: Use) -> Tried<(&'a Cells, u64)> {
+    pub(super) fn judge<'a>(
+        &self,
+        spaces: &Spaces<'a>,
+        lane: usize,
+        usage: Use,
+    ) -> Tried<(&'a SharedBytes, u64)> {
         spaces.judge(self.memory, self.addresses[lane], self.bytes, usage).map_err(|mut bad| {
             bad.generic = self.window.map(|base| self.addresses[lane].wrapping_add(base));
             Trouble::new(lane, FaultKind::Access(bad))
@@ -199,11 +206,11 @@ impl Group {
 fn private<'a>(
     spaces: &Spaces<'_>,
     group: &Group,
-    local: &'a mut Private,
-    parameters: &'a mut Private,
+    local: &'a mut LocalMemory,
+    parameters: &'a mut LocalMemory,
     bottom: u64,
     usage: Use,
-) -> Tried<(&'a mut Private, u64)> {
+) -> Tried<(&'a mut LocalMemory, u64)> {
     let (memory, low, high) = match group.memory {
         Memory::Local => (local, bottom, spaces.windows.local.size),
         _ => {
@@ -267,7 +274,7 @@ impl Warp {
                 return load_private(frame, memory, base, access, group);
             }
             let frame = &mut activation.frame;
-            for (index, &(slot, width)) in access.registers.iter().enumerate() {
+            for (index, &element) in access.registers.iter().enumerate() {
                 let skip = index as u64 * u64::from(access.bytes);
                 let mask = group.lanes;
                 let row = match access.bytes {
@@ -277,17 +284,17 @@ impl Warp {
                     1 => group.load::<u8>(spaces, skip)?,
                     _ => {
                         // Two words to the host: one to the program, if it says that others may write them.
-                        let _guard = access.order.is_strong().then(Cells::lock_pairs);
+                        let _guard = access.order.is_strong().then(SharedBytes::lock_pairs);
                         let low = group.load::<u64>(spaces, skip)?;
                         let high = group.load::<u64>(spaces, skip + 8)?;
-                        if slot != NONE {
+                        if let Some(slot) = element.slot {
                             frame.set_row(slot, low, mask);
-                            frame.set_row(slot + 1, high, mask);
+                            frame.set_row(slot.next(), high, mask);
                         }
                         continue;
                     }
                 };
-                extend(frame, access, (slot, width), row, mask);
+                extend(frame, access, element, row, mask);
             }
             Ok(())
         })
@@ -331,17 +338,18 @@ impl Warp {
                 return store_private(frame, memory, base, access, group);
             }
             let frame = &activation.frame;
-            for (index, &(slot, width)) in access.registers.iter().enumerate() {
+            for (index, &element) in access.registers.iter().enumerate() {
                 let skip = index as u64 * u64::from(access.bytes);
                 match access.bytes {
-                    1 => group.store::<u8>(spaces, skip, &words(frame, slot, width))?,
-                    2 => group.store::<u16>(spaces, skip, &words(frame, slot, width))?,
-                    4 => group.store::<u32>(spaces, skip, &words(frame, slot, width))?,
-                    8 => group.store::<u64>(spaces, skip, &words(frame, slot, width))?,
+                    1 => group.store::<u8>(spaces, skip, &words(frame, element))?,
+                    2 => group.store::<u16>(spaces, skip, &words(frame, element))?,
+                    4 => group.store::<u32>(spaces, skip, &words(frame, element))?,
+                    8 => group.store::<u64>(spaces, skip, &words(frame, element))?,
                     _ => {
-                        let _guard = access.order.is_strong().then(Cells::lock_pairs);
-                        group.store::<u64>(spaces, skip, &frame.row::<u64>(slot))?;
-                        group.store::<u64>(spaces, skip + 8, &frame.row::<u64>(slot + 1))?;
+                        let [low, high] = halves(frame, element);
+                        let _guard = access.order.is_strong().then(SharedBytes::lock_pairs);
+                        group.store::<u64>(spaces, skip, &low)?;
+                        group.store::<u64>(spaces, skip + 8, &high)?;
                     }
                 }
             }
@@ -388,10 +396,15 @@ fn own_memory(memory: Memory) -> bool {
 
 /// Where a variable of the thread's own is, if it is named by itself: the same in all lanes.
 #[inline]
-fn own_place(activation: &Activation, local: &Private, access: &Access, spaces: &Spaces<'_>) -> Option<u64> {
+fn own_place(
+    activation: &Activation,
+    local: &LocalMemory,
+    access: &Access,
+    spaces: &Spaces<'_>,
+) -> Option<u64> {
     let Address { memory, base, offset, .. } = access.address;
     let bytes = u64::from(access.bytes) * access.registers.len() as u64;
-    if base != NONE || !matches!(access.bytes, 4 | 8) {
+    if base.is_some() || !matches!(access.bytes, 4 | 8) {
         return None;
     }
     let (at, room) = match memory {
@@ -410,7 +423,7 @@ fn own_place(activation: &Activation, local: &Private, access: &Access, spaces: 
 /// Loads a variable of the thread's own, if that is a copy of rows.
 fn load_own(
     activation: &mut Activation,
-    local: &Private,
+    local: &LocalMemory,
     access: &Access,
     spaces: &Spaces<'_>,
     taking: u32,
@@ -421,8 +434,8 @@ fn load_own(
     for &register in &access.registers {
         let low = memory.row(at);
         match (access.bytes, register) {
-            (_, (NONE, _)) => {}
-            (4, (slot, 32)) => frame.set_row(slot, *low, taking),
+            (_, Element { slot: None, .. }) => {}
+            (4, Element { slot: Some(slot), bits: 32 }) => frame.set_row(slot, *low, taking),
             (4, _) => extend(frame, access, register, low.map(u64::from), taking),
             _ => {
                 let high = memory.row(at + 4);
@@ -441,7 +454,7 @@ fn load_own(
 /// Stores to a variable of the thread's own, if that is a copy of rows.
 fn store_own(
     activation: &mut Activation,
-    local: &mut Private,
+    local: &mut LocalMemory,
     access: &Access,
     spaces: &Spaces<'_>,
     taking: u32,
@@ -454,8 +467,9 @@ fn store_own(
             into[lane] = if taking >> lane & 1 == 1 { row[lane] } else { into[lane] };
         }
     };
-    for &(slot, width) in &access.registers {
-        if width < 64 {
+    for &element in &access.registers {
+        let Some(slot) = element.slot else { continue };
+        if element.bits < 64 {
             masked(memory.row_mut(at), frame.row(slot));
             if access.bytes == 8 {
                 masked(memory.row_mut(at + 4), [0; LANES]);
@@ -478,25 +492,29 @@ fn store_own(
 
 /// A register as words, whatever its width.
 #[inline]
-fn words(frame: &Frame, slot: u32, width: u8) -> [u64; LANES] {
-    match width {
-        64.. => frame.row::<u64>(slot),
-        _ => frame.row::<u32>(slot).map(u64::from),
+fn words(frame: &Frame, element: Element) -> [u64; LANES] {
+    match (element.slot, element.bits) {
+        (None, _) => [0; LANES],
+        (Some(slot), 64..) => frame.row::<u64>(slot),
+        (Some(slot), _) => frame.row::<u32>(slot).map(u64::from),
     }
 }
 
+/// Both halves of a register of 128 bits.
+fn halves(frame: &Frame, element: Element) -> [[u64; LANES]; 2] {
+    element.slot.map_or([[0; LANES]; 2], |slot| [slot, slot.next()].map(|half| frame.row::<u64>(half)))
+}
+
 /// Writes loaded elements to a register that is wider, or narrower.
-fn extend(frame: &mut Frame, access: &Access, (slot, width): (u32, u8), row: [u64; LANES], mask: u32) {
-    if slot == NONE {
-        return;
-    }
+fn extend(frame: &mut Frame, access: &Access, element: Element, row: [u64; LANES], mask: u32) {
+    let Element { slot: Some(slot), bits: width } = element else { return };
     let shift = 64 - 8 * u32::from(access.bytes.min(8));
     let row = if access.signed { row.map(|value| ((value << shift) as i64 >> shift) as u64) } else { row };
     match width {
         128.. => {
             frame.set_row(slot, row, mask);
             let high = if access.signed { row.map(|value| (value as i64 >> 63) as u64) } else { [0; LANES] };
-            frame.set_row(slot + 1, high, mask);
+            frame.set_row(slot.next(), high, mask);
         }
         64.. => frame.set_row(slot, row, mask),
         _ => {
@@ -506,24 +524,28 @@ fn extend(frame: &mut Frame, access: &Access, (slot, width): (u32, u8), row: [u6
     }
 }
 
-fn load_private(frame: &mut Frame, memory: &Private, base: u64, access: &Access, group: &Group) -> Tried<()> {
-    for (index, &(slot, width)) in access.registers.iter().enumerate() {
+fn load_private(
+    frame: &mut Frame,
+    memory: &LocalMemory,
+    base: u64,
+    access: &Access,
+    group: &Group,
+) -> Tried<()> {
+    for (index, &element) in access.registers.iter().enumerate() {
         let skip = index as u64 * u64::from(access.bytes);
         let at = group.addresses.map(|address| address - base + skip);
-        if slot == NONE {
-            continue;
-        }
-        if group.shape.uniform && access.bytes == 4 && width == 32 {
+        let Some(slot) = element.slot else { continue };
+        if group.shape.uniform && access.bytes == 4 && element.bits == 32 {
             frame.set_row(slot, *memory.row(at[0]), group.lanes);
         } else if access.bytes == 16 {
-            for (half, add) in [(slot, 0), (slot + 1, 8)] {
+            for (half, add) in [(slot, 0), (slot.next(), 8)] {
                 let row: [u64; LANES] = std::array::from_fn(|lane| memory.load(lane, at[lane] + add, 8));
                 frame.set_row(half, row, group.lanes);
             }
         } else {
             let bytes = u64::from(access.bytes);
             let row = std::array::from_fn(|lane| memory.load(lane, at[lane], bytes));
-            extend(frame, access, (slot, width), row, group.lanes);
+            extend(frame, access, element, row, group.lanes);
         }
     }
     Ok(())
@@ -531,22 +553,23 @@ fn load_private(frame: &mut Frame, memory: &Private, base: u64, access: &Access,
 
 fn store_private(
     frame: &Frame,
-    memory: &mut Private,
+    memory: &mut LocalMemory,
     base: u64,
     access: &Access,
     group: &Group,
 ) -> Tried<()> {
-    for (index, &(slot, width)) in access.registers.iter().enumerate() {
+    for (index, &element) in access.registers.iter().enumerate() {
         let skip = index as u64 * u64::from(access.bytes);
         let at = group.addresses.map(|address| address - base + skip);
-        if group.shape.uniform && group.lanes == ALL && access.bytes == 4 && width <= 32 {
+        let Some(slot) = element.slot else { continue };
+        if group.shape.uniform && group.lanes == ALL && access.bytes == 4 && element.bits <= 32 {
             *memory.row_mut(at[0]) = frame.row(slot);
             continue;
         }
-        let halves: &[(u32, u64)] =
-            if access.bytes == 16 { &[(slot, 0), (slot + 1, 8)] } else { &[(slot, 0)] };
+        let halves: &[(Slot, u64)] =
+            if access.bytes == 16 { &[(slot, 0), (slot.next(), 8)] } else { &[(slot, 0)] };
         for &(slot, add) in halves {
-            let row = words(frame, slot, width);
+            let row = words(frame, Element { slot: Some(slot), ..element });
             for lane in lanes(group.lanes) {
                 memory.store(lane, at[lane] + add, u64::from(access.bytes.min(8)), row[lane]);
             }

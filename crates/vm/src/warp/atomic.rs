@@ -7,8 +7,8 @@ use super::access::{addresses, grouped};
 use super::{Env, HINTS, Warp};
 use crate::fast::{self, At};
 use crate::fault::{FaultKind, Problem, Tried, Trouble, Use};
-use crate::memory::cell::{Cells, Unit};
-use softwarp_ir::{Atomic, AtomicOp, Memory, NONE};
+use crate::memory::cell::{SharedBytes, Unit};
+use softwarp_ir::{Atomic, AtomicOp, Memory, Slot};
 use softwarp_isa::Type;
 use softwarp_num::{Format, Rounding, Saturation};
 use softwarp_units::lanes::{Frame, LANES, lanes};
@@ -72,19 +72,19 @@ impl Warp {
 fn perform(
     frame: &mut Frame,
     atomic: &Atomic,
-    places: &[(&Cells, u64); LANES],
+    places: &[(&SharedBytes, u64); LANES],
     taking: u32,
     shared: bool,
     alone: bool,
 ) {
     let element = u64::from(atomic.ty.bits() / 8);
     // Everything is read before anything is written: slots may be the same.
-    let row = |slot: u32| {
+    let row = |slot: Option<Slot>| {
         let mut row = [0; LANES];
         match (slot, element) {
-            (NONE, _) => {}
-            (_, 8..) => row = frame.row::<u64>(slot),
-            _ => {
+            (None, _) => {}
+            (Some(slot), 8..) => row = frame.row::<u64>(slot),
+            (Some(slot), _) => {
                 let narrow = frame.row::<u32>(slot);
                 (0..LANES).for_each(|lane| row[lane] = narrow[lane].into());
             }
@@ -94,11 +94,11 @@ fn perform(
     if element == 16 {
         let Some(&b) = atomic.b.first() else { return };
         let c = if atomic.op == AtomicOp::Cas { atomic.c } else { b };
-        let [b, c] = [b, c].map(|slot| (row(slot), row(slot + 1)));
+        let [b, c] = [b, c].map(|slot| (row(slot), row(slot.map(Slot::next))));
         let (low, high) = pairs(places, atomic.op, b, c, taking);
-        if let Some(&d) = atomic.d.first().filter(|&&d| d != NONE) {
+        if let Some(&Some(d)) = atomic.d.first() {
             frame.set_row(d, low, taking);
-            frame.set_row(d + 1, high, taking);
+            frame.set_row(d.next(), high, taking);
         }
         return;
     }
@@ -121,18 +121,18 @@ fn perform(
                 _ => apply::<u32>(cells, at, alone, f),
             };
         }
-        match (atomic.d.get(index).copied().unwrap_or(NONE), element) {
-            (NONE, _) => {}
-            (d, 8) => frame.set_row(d, before, taking),
-            (d, _) => frame.set_row(d, std::array::from_fn(|lane| before[lane] as u32), taking),
+        match (atomic.d.get(index).copied().flatten(), element) {
+            (None, _) => {}
+            (Some(d), 8) => frame.set_row(d, before, taking),
+            (Some(d), _) => frame.set_row(d, std::array::from_fn(|lane| before[lane] as u32), taking),
         }
     }
 }
 
 /// `exch` and `cas` of 128 bits: what was there before, low and high halves.
-fn pairs(places: &[(&Cells, u64); LANES], op: AtomicOp, b: Halves, c: Halves, taking: u32) -> Halves {
+fn pairs(places: &[(&SharedBytes, u64); LANES], op: AtomicOp, b: Halves, c: Halves, taking: u32) -> Halves {
     let (mut low, mut high) = ([0; LANES], [0; LANES]);
-    let _guard = Cells::lock_pairs();
+    let _guard = SharedBytes::lock_pairs();
     for lane in lanes(taking) {
         let (cells, at) = (places[lane].0, places[lane].1 as usize);
         (low[lane], high[lane]) = (u64::load(cells, at), u64::load(cells, at + 8));
@@ -145,7 +145,7 @@ fn pairs(places: &[(&Cells, u64); LANES], op: AtomicOp, b: Halves, c: Halves, ta
 }
 
 #[inline]
-pub(super) fn apply<T: Unit>(cells: &Cells, at: usize, alone: bool, f: impl Fn(u64) -> u64) -> u64 {
+pub(super) fn apply<T: Unit>(cells: &SharedBytes, at: usize, alone: bool, f: impl Fn(u64) -> u64) -> u64 {
     if alone {
         let before = T::load(cells, at).to_word();
         T::from_word(f(before)).store(cells, at);

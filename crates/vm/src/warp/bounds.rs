@@ -9,7 +9,7 @@ use crate::sanitize::bounds::{Bounds, TAG_SHIFT, TAGGED, tag};
 use crate::sanitize::{Actor, FindingKind, Sanitizer, Span, Touched};
 use softwarp_image::ObjectId;
 use softwarp_image::image::BANK_BYTES;
-use softwarp_ir::{Address, Memory, NONE};
+use softwarp_ir::{Address, Memory};
 use softwarp_isa::StateSpace;
 use softwarp_units::lanes::{LANES, lanes};
 
@@ -26,7 +26,7 @@ impl Warp {
         usage: Use,
     ) -> Option<&'a Bounds> {
         let bounds = sanitizer.bounds.as_ref()?;
-        if let (NONE, Some(id)) = (address.base, address.named) {
+        if let (None, Some(id)) = (address.base, address.named) {
             let at = raw[first(actor.lanes)];
             if let Some(nearest) = self.outside(env, split, (id, address.memory), at, bytes) {
                 let touched = touched(address.memory, at, bytes, Some(nearest));

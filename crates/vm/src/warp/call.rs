@@ -5,12 +5,12 @@ use super::print::{Argument, format};
 use super::run::first;
 use super::{ACTIVATION, Activation, Env, Split, State, Warp, cost};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
-use crate::memory::private::Private;
+use crate::memory::local::LocalMemory;
 use crate::sanitize::bounds::TAG_SHIFT;
 use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Sanitizer};
-use softwarp_ir::{Call, Callee, Memory, NONE, Op, Provided, Step};
-use softwarp_units::lanes::{LANES, lanes};
+use softwarp_ir::{Alloca, Call, Callee, Memory, Op, Provided, Slot, Step};
+use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// The most that the registers of a warp's calls may take: four times the local memory that its threads can have.
 const MOST_WEIGHT: u64 = 64 << 20;
@@ -37,13 +37,14 @@ impl Warp {
         let launch = env.launch;
         let (code, taking) = match to.callee {
             Callee::Direct(code) => (code, taking),
-            Callee::Indirect { slot, wide } => {
+            Callee::Indirect(slot) => {
                 let frame = &self.calls[split.call as usize].frame;
-                let row = if wide { frame.row::<u64>(slot) } else { frame.row::<u32>(slot).map(u64::from) };
+                let row = values(frame, slot);
                 let lead = row[first(taking)];
                 let function = env.spaces.image.function_at(env.spaces.windows, lead);
-                let code = function.and_then(|id| launch.program.of_function.get(id.0 as usize).copied());
-                let Some(code) = code.filter(|&code| code != NONE) else {
+                let code =
+                    function.and_then(|id| launch.program.of_function.get(id.0 as usize).copied().flatten());
+                let Some(code) = code else {
                     return Err(Trouble::new(first(taking), FaultKind::NoFunction(lead)));
                 };
                 let same = lanes(taking).filter(|&lane| row[lane] == lead);
@@ -66,7 +67,7 @@ impl Warp {
             self.splits.push(Split { mask: others, ..*split });
             split.mask &= !others;
         }
-        self.part(split, taking);
+        self.leave_behind(split, taking);
         let overflow = || Trouble::new(first(taking), FaultKind::StackOverflow);
         let alignment = env.spaces.image.function(body.function).frame.alignment.max(16);
         let top = env.spaces.windows.local.size;
@@ -175,12 +176,12 @@ impl Warp {
         &mut self,
         env: &Env<'_>,
         call: usize,
-        (size, d, wide, alignment): (u32, u32, bool, u64),
+        Alloca { d, size, alignment }: Alloca,
         taking: u32,
     ) -> Tried<()> {
         let activation = &mut self.calls[call];
         let frame = &activation.frame;
-        let sizes = if wide { frame.row::<u64>(size) } else { frame.row::<u32>(size).map(u64::from) };
+        let sizes = values(frame, size);
         let bytes = lanes(taking).map(|lane| sizes[lane]).max().unwrap_or(0);
         let top = env.spaces.windows.local.size;
         let alignment = alignment.max(16);
@@ -190,16 +191,16 @@ impl Warp {
         };
         activation.bottom = place;
         self.lowest = self.lowest.min(place);
-        self.set_local(env, call, d, wide, place, taking);
+        self.set_local(env, call, d, place, taking);
         let grown = self.grow_stack(env.launch, top - place, false);
         grown.map_err(|kind| Trouble::new(first(taking), kind))
     }
 
     /// `stackrestore`: what lanes that went elsewhere still use stays.
-    pub(super) fn stack_restore(&mut self, call: usize, a: u32, wide: bool, taking: u32, tagged: bool) {
+    pub(super) fn stack_restore(&mut self, call: usize, a: Slot, taking: u32, tagged: bool) {
         let activation = &mut self.calls[call];
         let frame = &activation.frame;
-        let row = if wide { frame.row::<u64>(a) } else { frame.row::<u32>(a).map(u64::from) };
+        let row = values(frame, a);
         if taking == activation.lanes {
             let mut to = row[first(taking)];
             if tagged {
@@ -221,7 +222,7 @@ impl Warp {
         let call = split.call as usize;
         let code = self.calls[call].code;
         let actor = Actor { cta: env.cta, warp: self.index, lanes: taking, code, pc: split.pc };
-        let mut memory = Private::default();
+        let mut memory = LocalMemory::default();
         memory.grow(128);
         for &range in &to.inputs {
             copy(&self.calls[call].parameters, &mut memory, range, taking);
@@ -328,7 +329,12 @@ impl Warp {
 
 /// Copies bytes of some lanes: from, to, how many. What one of the sides has not is left out: a call through a
 /// pointer may be of another function than its prototype says. Returns the work that this was.
-fn copy(source: &Private, target: &mut Private, (from, to, bytes): (u64, u64, u64), mask: u32) -> u64 {
+fn copy(
+    source: &LocalMemory,
+    target: &mut LocalMemory,
+    (from, to, bytes): (u64, u64, u64),
+    mask: u32,
+) -> u64 {
     let bytes = bytes.min(source.len().saturating_sub(from)).min(target.len().saturating_sub(to));
     if (from | to).is_multiple_of(4) && bytes.is_multiple_of(4) {
         for at in (0..bytes).step_by(4) {
@@ -347,4 +353,9 @@ fn copy(source: &Private, target: &mut Private, (from, to, bytes): (u64, u64, u6
     }
     // Bytes one by one.
     32 * cost::copying(bytes * u64::from(mask.count_ones()))
+}
+
+/// A register of 32 or 64 bits, as 64 bits.
+fn values(frame: &Frame, slot: Slot) -> [u64; LANES] {
+    if slot.is_wide() { frame.row::<u64>(slot) } else { frame.row::<u32>(slot).map(u64::from) }
 }

@@ -7,8 +7,8 @@ use super::{Env, Split, State, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::cell::Unit;
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
-use softwarp_ir::cluster::{ClusterOp, Pointer, Response};
-use softwarp_ir::{Memory, NONE, Operands, Order};
+use softwarp_ir::cluster::{Response, TryCancel};
+use softwarp_ir::{ClusterOp, Memory, Order, Slot};
 use softwarp_isa::device::CTA_SHARED;
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
@@ -25,59 +25,58 @@ impl Warp {
         env: &mut Env<'_>,
         split: &mut Split,
         op: &ClusterOp,
-        operands: &Operands,
         taking: u32,
     ) -> Tried<Flow> {
         let frame = &mut self.calls[split.call as usize].frame;
-        let read = |index: usize| operands.reads.get(index).copied().unwrap_or(NONE);
-        let d = operands.writes.first().copied().unwrap_or(NONE);
-        match *op {
-            ClusterOp::Arrive { .. } => {
+        let shared = env.spaces.windows.shared.base;
+        match op {
+            ClusterOp::Arrive(_) => {
                 let again = env.cluster.arrive(env.rank, self.index, taking);
                 if again != 0 {
                     return Err(Trouble::new(first(again), FaultKind::ArrivesTwice));
                 }
             }
             ClusterOp::Wait => return Ok(self.cluster_wait(env, split, taking)),
-            ClusterOp::Map(pointer) => {
-                let (from, ranks) = (pointers(frame, read(0), pointer), frame.row::<u32>(read(1)));
-                let base = if pointer.generic { env.spaces.windows.shared.base } else { 0 };
+            ClusterOp::Map(map) => {
+                let (from, ranks) = (pointers(frame, map.address), frame.row::<u32>(map.rank));
+                let base = if map.generic { shared } else { 0 };
                 let mapped: [u64; LANES] = std::array::from_fn(|lane| {
                     let place = from[lane].wrapping_sub(base) & !RANK;
                     base.wrapping_add(place | (u64::from(ranks[lane]) * CTA_SHARED) & RANK)
                 });
-                match pointer.wide {
-                    true => frame.set_row(d, mapped, taking),
-                    false => frame.set_row(d, mapped.map(|address| address as u32), taking),
+                match map.d.is_wide() {
+                    true => frame.set_row(map.d, mapped, taking),
+                    false => frame.set_row(map.d, mapped.map(|address| address as u32), taking),
                 }
             }
-            ClusterOp::Rank(pointer) => {
-                let base = if pointer.generic { env.spaces.windows.shared.base } else { 0 };
-                let from = pointers(frame, read(0), pointer);
+            ClusterOp::Rank(rank) => {
+                let base = if rank.generic { shared } else { 0 };
+                let from = pointers(frame, rank.address);
                 let ranks = from.map(|address| ((address.wrapping_sub(base) & RANK) / CTA_SHARED) as u32);
-                frame.set_row(d, ranks, taking);
+                frame.set_row(rank.d, ranks, taking);
             }
-            ClusterOp::IsOwn => {
-                let start = env.spaces.windows.shared.base.wrapping_add(env.spaces.window);
-                let addresses = frame.row::<u64>(read(0));
+            ClusterOp::IsOwn(is_own) => {
+                let start = shared.wrapping_add(env.spaces.window);
+                let addresses = frame.row::<u64>(is_own.address);
                 let own = |lane: usize| addresses[lane].wrapping_sub(start) < CTA_SHARED;
                 let holds = (0..LANES).fold(0, |mask, lane| mask | u32::from(own(lane)) << lane);
-                frame.set_predicate(d, holds, taking);
+                frame.set_predicate(is_own.d, holds, taking);
             }
-            ClusterOp::TryCancel { multicast } => self.try_cancel(env, split, operands, multicast, taking)?,
-            ClusterOp::IsCancelled => {
-                let responses = responses(frame, read(0), read(1));
+            ClusterOp::TryCancel(request) => self.try_cancel(env, split, request, taking)?,
+            ClusterOp::IsCancelled(query) => {
+                let responses = responses(frame, query.response);
                 let cancelled = |lane: usize| u32::from(responses[lane].first.is_some()) << lane;
                 let holds = (0..LANES).fold(0, |mask, lane| mask | cancelled(lane));
-                frame.set_predicate(d, holds, taking);
+                frame.set_predicate(query.d, holds, taking);
             }
-            ClusterOp::FirstCta(dimension) => {
-                // Without a cluster that was cancelled there is nothing to say, and it is not said what happens.
-                let responses = responses(frame, read(0), read(1)).map(|one| one.first.unwrap_or_default());
-                let from = usize::from(dimension);
-                for (&d, axis) in operands.writes.iter().zip(from..).filter(|(d, _)| **d != NONE) {
-                    let row = responses.map(|first| first.get(axis).copied().unwrap_or(0));
-                    frame.set_row(d, row, taking);
+            ClusterOp::FirstCta(query) => {
+                // Without a cluster that was cancelled the manual does not say what happens.
+                let responses = responses(frame, query.response).map(|one| one.first.unwrap_or_default());
+                for (d, axis) in query.d.iter().zip(usize::from(query.from)..) {
+                    if let &Some(d) = d {
+                        let row = responses.map(|first| first.get(axis).copied().unwrap_or(0));
+                        frame.set_row(d, row, taking);
+                    }
                 }
             }
         }
@@ -89,15 +88,14 @@ impl Warp {
         &mut self,
         env: &mut Env<'_>,
         split: &Split,
-        operands: &Operands,
-        multicast: bool,
+        request: &TryCancel,
         taking: u32,
     ) -> Tried<()> {
         let spaces = &env.spaces;
         for lane in lanes(taking) {
             let first = env.launch.cancel_cluster();
             let halves = Response { first }.halves();
-            for [response, mbarrier] in self.answers(env, split, operands, multicast, lane) {
+            for [response, mbarrier] in self.answers(env, split, request, lane) {
                 let (cells, at) = response.need(spaces, lane, (RESPONSE, RESPONSE), Use::Write)?;
                 halves[0].store(cells, at as usize);
                 halves[1].store(cells, at as usize + 8);
@@ -108,20 +106,12 @@ impl Warp {
     }
 
     /// Where a lane's request is answered: the response and the mbarrier, in one CTA or in all.
-    fn answers(
-        &self,
-        env: &Env<'_>,
-        split: &Split,
-        operands: &Operands,
-        multicast: bool,
-        lane: usize,
-    ) -> Vec<[Place; 2]> {
-        let &[response, mbarrier] = &operands.addresses[..] else { return Vec::new() };
+    fn answers(&self, env: &Env<'_>, split: &Split, request: &TryCancel, lane: usize) -> Vec<[Place; 2]> {
         let spaces = &env.spaces;
         let activation = &self.calls[split.call as usize];
-        let own = [response, mbarrier]
+        let own = [request.response, request.mbarrier]
             .map(|address| Place::of(spaces, address.memory, addresses(activation, &address)[lane]));
-        if !multicast {
+        if !request.multicast {
             return vec![own];
         }
         let inside = |place: Place, rank: u64| (place.address & !RANK) | (rank * CTA_SHARED);
@@ -135,11 +125,10 @@ impl Warp {
         env: &Env<'_>,
         (sanitizer, actor): (&Sanitizer<'_>, &Actor),
         split: &Split,
-        operands: &Operands,
-        multicast: bool,
+        request: &TryCancel,
     ) {
         for lane in lanes(actor.lanes) {
-            for [Place { address: at, .. }, mbarrier] in self.answers(env, split, operands, multicast, lane) {
+            for [Place { address: at, .. }, mbarrier] in self.answers(env, split, request, lane) {
                 let Ok((_, start)) = env.spaces.shared_of(at) else { continue };
                 let Some(address) = at.checked_sub(start) else { continue };
                 let cta = env.launch.sibling(env.cta, (start / CTA_SHARED) as u32);
@@ -172,21 +161,21 @@ impl Warp {
         if waiting == 0 {
             return Flow::Next;
         }
-        self.part(split, waiting);
+        self.leave_behind(split, waiting);
         split.state = State::Cluster(env.cluster.phase());
         Flow::Gone
     }
 }
 
 /// Responses of all lanes.
-fn responses(frame: &Frame, low: u32, high: u32) -> [Response; LANES] {
-    let (low, high) = (frame.row::<u64>(low), frame.row::<u64>(high));
+fn responses(frame: &Frame, halves: [Slot; 2]) -> [Response; LANES] {
+    let [low, high] = halves.map(|slot| frame.row::<u64>(slot));
     std::array::from_fn(|lane| Response::of([low[lane], high[lane]]))
 }
 
 /// Addresses of all lanes.
-fn pointers(frame: &Frame, slot: u32, pointer: Pointer) -> [u64; LANES] {
-    match pointer.wide {
+fn pointers(frame: &Frame, slot: Slot) -> [u64; LANES] {
+    match slot.is_wide() {
         true => frame.row::<u64>(slot),
         false => frame.row::<u32>(slot).map(u64::from),
     }

@@ -10,8 +10,8 @@
 //! - **Steps** are what `most_instructions` limits: instructions of warps, and one more for each unit of *work* that
 //!   an instruction does beyond a fixed amount (`Watch::work`). `docs/running.md` has the table.
 
+use softwarp_ir::MatrixOp;
 use softwarp_ir::Step;
-use softwarp_ir::matrix::MatrixOp;
 
 /// What a slice may cost.
 pub(crate) const SLICE: i64 = 1 << 18;
@@ -66,7 +66,7 @@ pub(super) fn work_of(step: &Step, lanes: u32) -> u64 {
         // Each lane looks up several texels.
         Step::Texture(..) => u64::from(lanes.count_ones()) / 2,
         // A warp multiplies 16 rows with all columns.
-        Step::Matrix(MatrixOp::Wgmma(op), _) => (op.n * op.k) as u64 / 16,
+        Step::Matrix(MatrixOp::Wgmma(op)) => (op.product.n * op.product.k) as u64 / 16,
         Step::Matrix(..) => 8,
         _ => 0,
     }

@@ -20,7 +20,7 @@ impl Warp {
                 if !others.all(|(other, &live)| live == 0 || other.has(&products[own], pending)) {
                     // The others first, then again.
                     (self.yielded, self.waited) = (true, true);
-                    return Flow::Gone;
+                    return Flow::Again;
                 }
                 self.advanced = true;
             }

@@ -16,9 +16,9 @@ use super::run::Flow;
 use super::{Env, Split, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::Spaces;
-use crate::memory::cell::Cells;
-use softwarp_ir::matrix::MatrixOp;
-use softwarp_ir::{Memory, Operands};
+use crate::memory::cell::SharedBytes;
+use softwarp_ir::matrix::{FragmentLoad, FragmentStore, LoadMatrix, StoreMatrix};
+use softwarp_ir::{MatrixOp, Memory};
 use softwarp_units::matrix::float::fragment::Sums;
 use softwarp_units::matrix::lines::Line;
 
@@ -40,7 +40,6 @@ impl Warp {
         env: &mut Env<'_>,
         split: &mut Split,
         op: &MatrixOp,
-        operands: &Operands,
         taking: u32,
     ) -> Tried<Flow> {
         if matches!(op, MatrixOp::Wgmma(_)) {
@@ -50,31 +49,30 @@ impl Warp {
         let spaces = &env.spaces;
         let done = match op {
             MatrixOp::Mma(op) => {
-                multiply(&mut activation.frame, op, operands, taking);
+                multiply(&mut activation.frame, op, taking);
                 return Ok(Flow::Next);
             }
             MatrixOp::Wgmma(op) => {
                 let warp = self.index as usize % 4;
                 let at = wgmma::At { spaces, warp, taking };
-                wgmma::multiply(&mut activation.frame, &mut self.scratch, op, operands, &at)
+                wgmma::multiply(&mut activation.frame, &mut self.scratch, op, &at)
             }
-            MatrixOp::Transpose => {
-                tiles::transpose(&mut activation.frame, operands, taking);
+            MatrixOp::Transpose(op) => {
+                tiles::transpose(&mut activation.frame, op, taking);
                 return Ok(Flow::Next);
             }
-            MatrixOp::Load(_)
-            | MatrixOp::Store(_)
-            | MatrixOp::FragmentLoad(_)
-            | MatrixOp::FragmentStore(_) => {
-                let [address] = &operands.addresses[..] else { return Ok(Flow::Next) };
+            MatrixOp::Load(LoadMatrix { row: address, .. })
+            | MatrixOp::Store(StoreMatrix { row: address, .. })
+            | MatrixOp::FragmentLoad(FragmentLoad { address, .. })
+            | MatrixOp::FragmentStore(FragmentStore { address, .. }) => {
                 let places =
                     Places { spaces, memory: address.memory, addresses: addresses(activation, address) };
                 let frame = &mut activation.frame;
                 match op {
-                    MatrixOp::Load(op) => tiles::load(frame, op, operands, &places, taking),
-                    MatrixOp::Store(op) => tiles::store(frame, op, operands, &places, taking),
-                    MatrixOp::FragmentLoad(op) => fragment::load(frame, op, operands, &places, taking),
-                    MatrixOp::FragmentStore(op) => fragment::store(frame, op, operands, &places, taking),
+                    MatrixOp::Load(op) => tiles::load(frame, op, &places, taking),
+                    MatrixOp::Store(op) => tiles::store(frame, op, &places, taking),
+                    MatrixOp::FragmentLoad(op) => fragment::load(frame, op, &places, taking),
+                    MatrixOp::FragmentStore(op) => fragment::store(frame, op, &places, taking),
                     _ => Ok(()),
                 }
                 .map_err(|trouble| self.blame(env, split.call as usize, address, trouble))
@@ -94,7 +92,7 @@ struct Places<'a, 'b> {
 impl<'a> Places<'a, '_> {
     /// The shared memory that as many bytes at the addresses of the first lanes are in, aligned, and the address of its
     /// first byte; `None` if they are not, or one has to look closer.
-    fn shared(&self, lanes: usize, bytes: u64) -> Option<(&'a Cells, u64)> {
+    fn shared(&self, lanes: usize, bytes: u64) -> Option<(&'a SharedBytes, u64)> {
         let (memory, window) = match self.memory {
             Memory::Generic => self.spaces.window_of(self.addresses[0]),
             memory => (memory, 0),
@@ -110,7 +108,7 @@ impl<'a> Places<'a, '_> {
     }
 
     /// Where something is that lies so far from a lane's address; or what is wrong with it.
-    fn judge(&self, lane: usize, offset: u64, bytes: u64, usage: Use) -> Tried<(&'a Cells, usize)> {
+    fn judge(&self, lane: usize, offset: u64, bytes: u64, usage: Use) -> Tried<(&'a SharedBytes, usize)> {
         let address = self.addresses[lane].wrapping_add(offset);
         let (memory, window) = match self.memory {
             Memory::Generic => self.spaces.window_of(address),

@@ -18,12 +18,12 @@ mod atomic;
 mod bounds;
 mod call;
 mod cluster;
+mod collective;
 pub(crate) mod cost;
 mod exchange;
+mod fast_loop;
 mod group;
-mod hurry;
 mod matrix;
-mod meet;
 mod multimem;
 mod observe;
 mod print;
@@ -38,17 +38,17 @@ use crate::account::Charge;
 use crate::barrier::{Barriers, ClusterBarrier};
 use crate::context::Launch;
 use crate::decode::Code;
-use crate::fast::{HINTS, PIECES};
+use crate::fast::{CACHED_REGIONS, HINTS};
 use crate::fault::{Fault, FaultKind, Place, Trouble};
 use crate::memory::Spaces;
-use crate::memory::cell::{Piece, Unit};
-use crate::memory::private::Private;
+use crate::memory::cell::{CachedRegion, Unit};
+use crate::memory::local::LocalMemory;
 use crate::meter::Watch;
 use crate::sanitize::Sanitizer;
 use crate::sanitize::defined::Shadow;
 use crate::schedule::Random;
 use softwarp_ir::start::Given;
-use softwarp_ir::{Op, Step, WarpOpKind};
+use softwarp_ir::{Op, Slot, Step, WarpOpKind};
 use softwarp_units::lanes::{Frame, LANES, Row};
 use std::cmp::Reverse;
 
@@ -66,7 +66,7 @@ pub(crate) struct Env<'a> {
     pub(crate) barriers: &'a mut Barriers,
     pub(crate) cluster: &'a mut ClusterBarrier,
     pub(crate) hints: &'a mut [u32; HINTS],
-    pub(crate) pieces: [Piece<'a>; PIECES],
+    pub(crate) pieces: [CachedRegion<'a>; CACHED_REGIONS],
     pub(crate) watch: &'a mut Watch,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Split {
     /// How often it went behind others because it kept polling: smaller ones first.
     age: u32,
     /// Slices that it used up since, without polling.
-    tired: u32,
+    turns: u32,
     /// With a random schedule: it waits at an operation that a whole warp executes together, for others to come.
     held: bool,
     state: State,
@@ -97,11 +97,11 @@ impl Split {
     }
 
     /// At the end of a slice: lets others go first if it kept polling, or after a long time of whatever it does.
-    fn tire(&mut self, polled: bool, others: bool) {
+    fn end_turn(&mut self, polled: bool, others: bool) {
         const LONG: u32 = 16;
-        self.tired = if polled { LONG } else { self.tired + 1 };
-        if self.tired >= LONG {
-            self.tired = 0;
+        self.turns = if polled { LONG } else { self.turns + 1 };
+        if self.turns >= LONG {
+            self.turns = 0;
             self.age += u32::from(others);
         }
     }
@@ -131,7 +131,7 @@ pub(crate) struct Activation {
     /// Lanes that have not returned.
     lanes: u32,
     /// The parameters, return values and arguments of calls.
-    parameters: Private,
+    parameters: LocalMemory,
     /// Where its variables begin in `.local`.
     base: u64,
     /// The lowest address of the stack that is in use.
@@ -248,7 +248,7 @@ pub(crate) struct Warp {
     /// Calls that are over.
     free: Vec<u32>,
     /// The stacks: the last byte is the last of the window.
-    local: Private,
+    local: LocalMemory,
     /// The lowest address that a frame has had.
     lowest: u64,
     /// Bytes that the registers of all calls take that are not over.
@@ -287,7 +287,7 @@ impl Warp {
             splits: Vec::new(),
             calls: Vec::new(),
             free: Vec::new(),
-            local: Private::default(),
+            local: LocalMemory::default(),
             lowest: u64::MAX,
             weight: 0,
             held: launch.account.nothing(),
@@ -338,7 +338,7 @@ impl Warp {
             call,
             depth: 0,
             age: 0,
-            tired: 0,
+            turns: 0,
             held: false,
             state: State::Ready,
         });
@@ -370,7 +370,9 @@ impl Warp {
         for &given in &launch.program.codes[0].start.given {
             let frame = &mut self.calls[call].frame;
             match given {
-                Given::Special(slot, register) => self.special(env, call, register, slot, u32::MAX),
+                Given::Special(slot, register) => {
+                    self.special(env, call, register, Slot::narrow(slot), u32::MAX)
+                }
                 Given::Narrow(slot, offset) => {
                     frame.narrow[slot as usize] = Row([u32::load(launch.parameters, offset as usize); LANES]);
                 }
@@ -527,11 +529,11 @@ impl Warp {
             {
                 let frame = &mut activation.frame;
                 let all = |holds: bool| if holds { u32::MAX } else { 0 };
-                match barrier.op {
-                    BarrierOp::Popc => frame.set_row(barrier.d, [result.count; LANES], split.mask),
-                    BarrierOp::And => frame.set_predicate(barrier.d, all(result.all), split.mask),
-                    BarrierOp::Or => frame.set_predicate(barrier.d, all(result.any), split.mask),
-                    BarrierOp::Sync | BarrierOp::Arrive => {}
+                match (barrier.op, barrier.d) {
+                    (BarrierOp::Popc, Some(d)) => frame.set_row(d, [result.count; LANES], split.mask),
+                    (BarrierOp::And, Some(d)) => frame.set_predicate(d, all(result.all), split.mask),
+                    (BarrierOp::Or, Some(d)) => frame.set_predicate(d, all(result.any), split.mask),
+                    _ => {}
                 }
             }
             split.pc += 1;

@@ -10,10 +10,10 @@ use super::run::Flow;
 use super::{Env, Split, Warp};
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::Spaces;
-use crate::memory::cell::{Cells, Unit};
+use crate::memory::cell::{SharedBytes, Unit};
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
 use softwarp_ir::multimem::{MultimemKind, MultimemOp};
-use softwarp_ir::{AtomicOp, Memory, NONE, Operands};
+use softwarp_ir::{AtomicOp, Element, Memory};
 use softwarp_isa::Type;
 use softwarp_num::{Format, Rounding, Saturation};
 use softwarp_units::lanes::{Frame, lanes};
@@ -74,7 +74,7 @@ pub(super) fn several(
     spaces.global.multicast(at, bytes).ok_or_else(|| bad(Problem::NotMulticast))
 }
 
-fn load(cells: &Cells, at: u64, bytes: u64) -> u64 {
+fn load(cells: &SharedBytes, at: u64, bytes: u64) -> u64 {
     let at = at as usize;
     match bytes {
         1 => u8::load(cells, at).to_word(),
@@ -84,7 +84,7 @@ fn load(cells: &Cells, at: u64, bytes: u64) -> u64 {
     }
 }
 
-fn store(cells: &Cells, at: u64, bytes: u64, word: u64) {
+fn store(cells: &SharedBytes, at: u64, bytes: u64, word: u64) {
     let at = at as usize;
     match bytes {
         1 => u8::from_word(word).store(cells, at),
@@ -95,11 +95,11 @@ fn store(cells: &Cells, at: u64, bytes: u64, word: u64) {
 }
 
 /// A lane's word of a register.
-fn word(frame: &Frame, slot: u32, width: u8, lane: usize) -> u64 {
-    match width {
-        _ if slot == NONE => 0,
-        64.. => frame.row::<u64>(slot)[lane],
-        _ => frame.row::<u32>(slot)[lane].into(),
+fn word(frame: &Frame, element: Element, lane: usize) -> u64 {
+    match (element.slot, element.bits) {
+        (None, _) => 0,
+        (Some(slot), 64..) => frame.row::<u64>(slot)[lane],
+        (Some(slot), _) => frame.row::<u32>(slot)[lane].into(),
     }
 }
 
@@ -110,11 +110,10 @@ impl Warp {
         env: &mut Env<'_>,
         split: &mut Split,
         op: &MultimemOp,
-        operands: &Operands,
         taking: u32,
     ) -> Tried<Flow> {
         let activation = &mut self.calls[split.call as usize];
-        let Some(address) = operands.addresses.first() else { return Ok(Flow::Next) };
+        let address = &op.address;
         let rows = addresses(activation, address);
         let frame = &mut activation.frame;
         let Env { launch, spaces, watch, .. } = env;
@@ -131,10 +130,10 @@ impl Warp {
             found.push((lane, at.collect::<Result<Vec<_>, _>>().map_err(bad)?));
         }
         for (lane, places) in found {
-            for (index, &width) in op.widths.iter().enumerate() {
+            let registers = if op.d.is_empty() { &op.data } else { &op.d };
+            for (index, &register) in registers.iter().enumerate() {
                 let skip = index as u64 * element;
-                let slot = |slots: &[u32]| slots.get(index).copied().unwrap_or(NONE);
-                let value = word(frame, slot(&operands.reads), width, lane);
+                let value = op.data.get(index).map_or(0, |data| word(frame, *data, lane));
                 match op.kind {
                     MultimemKind::Store => {
                         places.iter().for_each(|(cells, at)| store(cells, at + skip, element, value));
@@ -154,11 +153,11 @@ impl Warp {
                     MultimemKind::LoadReduce(reduction) => {
                         let words = places.iter().map(|(cells, at)| load(cells, at + skip, element));
                         let result = combined(op, reduction, words);
-                        let (d, only) = (slot(&operands.writes), 1 << lane);
-                        match width {
-                            _ if d == NONE => {}
-                            64.. => frame.set_row(d, [result; 32], only),
-                            _ => frame.set_row(d, [result as u32; 32], only),
+                        let only = 1 << lane;
+                        match (register.slot, register.bits) {
+                            (None, _) => {}
+                            (Some(d), 64..) => frame.set_row(d, [result; 32], only),
+                            (Some(d), _) => frame.set_row(d, [result as u32; 32], only),
                         }
                     }
                 }
@@ -177,9 +176,8 @@ impl Warp {
         (sanitizer, actor): (&Sanitizer<'_>, &Actor),
         split: &Split,
         op: &MultimemOp,
-        operands: &Operands,
     ) {
-        let Some(address) = operands.addresses.first() else { return };
+        let address = &op.address;
         let rows = addresses(&self.calls[split.call as usize], address);
         let (bytes, usage, spaces) = (op.bytes(), usage(op.kind), &env.spaces);
         let all = lanes(actor.lanes).flat_map(|lane| {

@@ -7,10 +7,11 @@ use crate::fault::{Nearest, Relative, Use, What};
 use crate::meter::Seen;
 use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Span, Tolerant, Touches};
-use softwarp_ir::cluster::ClusterOp;
 use softwarp_ir::group::GroupOp;
-use softwarp_ir::matrix::MatrixOp;
-use softwarp_ir::{Access, Address, AtomicOp, BarrierOp, Memory, NONE, Op, Order, Step, WarpOpKind};
+use softwarp_ir::{
+    Access, Address, AtomicOp, BarrierOp, ClusterOp, Element, MatrixOp, Memory, Op, Order, Step, WarpOp,
+    WarpOpKind,
+};
 use softwarp_isa::device::CTA_SHARED;
 use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::cell::Cell;
@@ -140,8 +141,8 @@ impl Warp {
                 let used = Used { address, bytes, usage, order, elements, how };
                 self.observe_memory(env, (sanitizer, &actor), split, &used);
             }
-            Step::Multimem(op, operands) => {
-                self.observe_multimem(env, (sanitizer, &actor), split, op, operands);
+            Step::Multimem(op) => {
+                self.observe_multimem(env, (sanitizer, &actor), split, op);
             }
             Step::Fence(fence) => sanitizer.fence(launch, &actor, *fence),
             Step::Group(GroupOp::WholeWarp) if taking != launch.lanes(self.index as usize) => {
@@ -149,14 +150,14 @@ impl Warp {
             }
             Step::Group(GroupOp::WholeGroup) => sanitizer.whole_group(launch, &actor),
             Step::Group(op) => sanitizer.group(launch, &actor, *op),
-            Step::Cluster(ClusterOp::Arrive { relaxed }, _) => {
-                sanitizer.cluster_arrived(launch, &actor, *relaxed, env.cluster.phase());
+            Step::Cluster(ClusterOp::Arrive(arrive)) => {
+                sanitizer.cluster_arrived(launch, &actor, arrive.relaxed, env.cluster.phase());
             }
-            Step::Cluster(ClusterOp::TryCancel { multicast }, operands) => {
-                self.observe_cancel(env, (sanitizer, &actor), split, operands, *multicast);
+            Step::Cluster(ClusterOp::TryCancel(request)) => {
+                self.observe_cancel(env, (sanitizer, &actor), split, request);
             }
-            Step::Warp(op) if op.members != NONE => {
-                let named = frame.row::<u32>(op.members);
+            Step::Warp(WarpOp { op, members: Some(members), .. }) => {
+                let named = frame.row::<u32>(*members);
                 // Lanes may name different ones.
                 let mut rest = taking;
                 while rest != 0 {
@@ -167,10 +168,10 @@ impl Warp {
                     sanitizer.exchanged(launch, &some, names);
                     self.name_exited(env, sanitizer, &some, names);
                     // All are here; otherwise they wait for one another.
-                    if op.op == WarpOpKind::Sync
+                    if *op == WarpOpKind::Sync
                         && mask == taking
                         && names & self.live & !mask == 0
-                        && !self.meets(env, &some)
+                        && !self.precedes_collective(env, &some)
                     {
                         sanitizer.synced(launch, env.cta, self.index, mask);
                     }
@@ -179,7 +180,7 @@ impl Warp {
             }
             Step::Barrier(barrier) => {
                 let numbers = frame.row::<u32>(barrier.number);
-                let counts = (barrier.count != NONE).then(|| frame.row::<u32>(barrier.count));
+                let counts = barrier.count.map(|count| frame.row::<u32>(count));
                 sanitizer.barrier_operands(launch, &actor, &numbers, counts.as_ref());
                 let lane = super::run::first(taking);
                 let count = counts.map(|counts| counts[lane]).filter(|&count| count != 0);
@@ -189,23 +190,21 @@ impl Warp {
                     count: count.unwrap_or(launch.block_threads().next_multiple_of(LANES as u32)),
                     waits,
                     aligned: barrier.aligned,
-                    all: barrier.count == NONE && waits,
+                    all: barrier.count.is_none() && waits,
                 };
                 sanitizer.arrived(launch, &actor, &coming);
             }
-            Step::Matrix(op, operands) => {
+            Step::Matrix(op) => {
                 match op {
                     MatrixOp::Wgmma(_) => sanitizer.whole_group(launch, &actor),
                     _ => sanitizer.whole_warp(launch, &actor),
                 }
-                self.observe_matrix(env, sanitizer, &actor, split, op, operands);
+                self.observe_matrix(env, sanitizer, &actor, split, op);
             }
-            Step::Texture(op, operands) => {
-                self.observe_texture(env, (sanitizer, &actor), split, op, operands);
+            Step::Texture(op) => {
+                self.observe_texture(env, (sanitizer, &actor), split, op);
             }
-            Step::Asynchronous(op, operands) => {
-                self.observe_async(env, sanitizer, &actor, op, operands, split)
-            }
+            Step::Asynchronous(op) => self.observe_async(env, sanitizer, &actor, op, split),
             Step::Exit => sanitizer.exited(launch, &actor),
             Step::Return => match activation.caller {
                 None => sanitizer.exited(launch, &actor),
@@ -217,13 +216,13 @@ impl Warp {
             // Nothing to do with memory or with others. What is added to the steps must find its place here.
             Step::Trap
             | Step::Breakpoint
-            | Step::Switch { .. }
+            | Step::Switch(_)
             | Step::Call(_)
-            | Step::Special { .. }
-            | Step::FrameAddress { .. }
-            | Step::Alloca { .. }
-            | Step::StackSave { .. }
-            | Step::StackRestore { .. }
+            | Step::Special(_)
+            | Step::FrameAddress(_)
+            | Step::Alloca(_)
+            | Step::StackSave(_)
+            | Step::StackRestore(_)
             | Step::Warp(_)
             | Step::Cluster(..)
             | Step::Yield => {}
@@ -238,7 +237,7 @@ impl Warp {
         {
             let code = self.calls[split.call as usize].code;
             let actor = Actor { cta: env.cta, warp: self.index, lanes: came, code, pc: split.pc };
-            if named & self.live & !came != 0 && !self.meets(env, &actor) {
+            if named & self.live & !came != 0 && !self.precedes_collective(env, &actor) {
                 sanitizer.gave_up(env.launch, &actor, named);
             }
             self.name_exited(env, sanitizer, &actor, named);
@@ -248,13 +247,13 @@ impl Warp {
     /// Looks whether an operation among lanes names lanes that have exited.
     fn name_exited(&self, env: &Env<'_>, sanitizer: &Sanitizer<'_>, actor: &Actor, named: u32) {
         let exited = env.launch.lanes(self.index as usize) & !self.live & named;
-        if exited != 0 && !self.meets(env, actor) {
+        if exited != 0 && !self.precedes_collective(env, actor) {
             sanitizer.names_exited(env.launch, actor, named, exited);
         }
     }
 
     /// Whether an operation is where lanes meet for an instruction of the whole warp, which looks at them itself.
-    pub(super) fn meets(&self, env: &Env<'_>, actor: &Actor) -> bool {
+    pub(super) fn precedes_collective(&self, env: &Env<'_>, actor: &Actor) -> bool {
         let code = env.launch.program.codes.get(actor.code as usize);
         let step = |pc: u32| match code.and_then(|code| code.ops.get(pc as usize)) {
             Some(Op::Other(_, step)) => Some(&**step),
@@ -393,12 +392,10 @@ fn stored<'a>(
     let bytes = size * access.registers.len();
     let low = |row: [u64; LANES]| row.map(|value| value as u32);
     let high = |row: [u64; LANES]| row.map(|value| (value >> 32) as u32);
-    for (index, &(slot, width)) in access.registers.iter().enumerate() {
+    for (index, &Element { slot, bits: width }) in access.registers.iter().enumerate() {
         let at = index * size;
         let into = rows.get_mut(at / 4..(at + size).div_ceil(4))?;
-        if slot == NONE {
-            return None;
-        }
+        let slot = slot?;
         match (into, width) {
             ([one], _) => {
                 let row = if width < 64 { frame.row::<u32>(slot) } else { low(frame.row(slot)) };
@@ -409,7 +406,7 @@ fn stored<'a>(
             }
             ([first, _], ..64) => *first = frame.row(slot),
             (wide, _) => {
-                for (pair, slot) in wide.chunks_exact_mut(2).zip(slot..) {
+                for (pair, slot) in wide.chunks_exact_mut(2).zip([slot, slot.next()]) {
                     let row = frame.row::<u64>(slot);
                     (pair[0], pair[1]) = (low(row), high(row));
                 }

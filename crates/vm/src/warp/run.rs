@@ -1,16 +1,17 @@
 //! The loop: operations one after the other, and what each step does to the splits of a warp.
 
+use super::collective::exchange_alone;
 use super::cost::{OBSERVED, OBSERVED_STEP, OBSERVED_WORK, POLL, SHORTEST, SLICE, STEP, TURN, WORK, work_of};
-use super::hurry::{Memories, hurry};
-use super::meet::exchange_alone;
+use super::fast_loop::{Memories, run_fast};
 use super::observe::{observe_defined, observe_registers};
 use super::{Activation, Env, Split, State, Warp};
 use crate::barrier::Arrival;
+use crate::decode::Code;
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
 use crate::meter::{LOOK, Seen};
 use crate::sanitize::bounds::{TAG_SHIFT, tag};
 use crate::schedule::Random;
-use softwarp_ir::{Barrier, BarrierOp, NONE, Op, Step};
+use softwarp_ir::{Barrier, BarrierOp, Op, Slot, Step};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::atomic::{Ordering, fence};
 
@@ -31,6 +32,8 @@ pub(super) enum Flow {
     Next,
     /// The lanes went elsewhere.
     Gone,
+    /// The same operation once more, when others have run.
+    Again,
 }
 
 impl Warp {
@@ -87,7 +90,7 @@ impl Warp {
             let spent = *budget <= 0 || yielded;
             if spent {
                 self.rest(yielded, env.watch.random.is_some());
-                split.tire(yielded || polled * POLL >= SLICE / 4, self.any_ready());
+                split.end_turn(yielded || polled * POLL >= SLICE / 4, self.any_ready());
             }
             if split.mask != 0 {
                 self.splits.push(split);
@@ -130,7 +133,7 @@ impl Warp {
                 // A slice may take long: limits are looked at within it.
                 let part = (*budget).min(LOOK);
                 let mut left = part;
-                let (to, done) = hurry(frame, code, &mut memories, (pc, ops.len(), mask), &mut left);
+                let (to, done) = run_fast(frame, code, &mut memories, (pc, ops.len(), mask), &mut left);
                 *budget -= part - left;
                 env.watch.count(done, mask);
                 (pc, start, split.pc) = (to, to, to as u32);
@@ -218,99 +221,11 @@ impl Warp {
                 self.observe(env, split, step, guard);
             }
             self.acted |= step.makes_progress();
-            let flow = match step {
-                Step::Load(access) => {
-                    if access.order.is_strong() {
-                        (*budget, *polled) = (*budget - POLL, *polled + 1);
-                    }
-                    let done = self.load(env, call, (access, code.decoded[pc].access()), pc, guard);
-                    done.map_err(|trouble| self.blame(env, call, &access.address, trouble))?;
-                    Flow::Next
-                }
-                Step::Store(access) => {
-                    let done = self.store(env, call, (access, code.decoded[pc].access()), pc, guard);
-                    done.map_err(|trouble| self.blame(env, call, &access.address, trouble))?;
-                    Flow::Next
-                }
-                Step::Atomic(atomic) => {
-                    (*budget, *polled) = (*budget - POLL, *polled + 1);
-                    let done = self.atomic(env, call, atomic, pc, guard);
-                    done.map_err(|trouble| self.blame(env, call, &atomic.address, trouble))?;
-                    Flow::Next
-                }
-                Step::Special { register, d } => {
-                    self.special(env, call, *register, *d, guard);
-                    Flow::Next
-                }
-                Step::FrameAddress { d, wide, offset } => {
-                    let address = self.calls[call].base.wrapping_add(*offset);
-                    self.set_local(env, call, *d, *wide, address, guard);
-                    Flow::Next
-                }
-                Step::Fence(_) => {
-                    fence(Ordering::SeqCst);
-                    Flow::Next
-                }
-                Step::Group(op) => match self.group(env, *op) {
-                    Flow::Gone => {
-                        // It comes again.
-                        count!(pc);
-                        return Ok(());
-                    }
-                    flow => flow,
-                },
-                Step::Breakpoint => Flow::Next,
-                Step::Alloca { size, d, wide, alignment } => {
-                    self.alloca(env, call, (*size, *d, *wide, *alignment), guard)?;
-                    Flow::Next
-                }
-                Step::StackSave { d, wide } => {
-                    let bottom = self.calls[call].bottom;
-                    self.set_local(env, call, *d, *wide, bottom, guard);
-                    Flow::Next
-                }
-                Step::StackRestore { a, wide } => {
-                    self.stack_restore(call, *a, *wide, guard, env.spaces.tagged);
-                    Flow::Next
-                }
-                Step::Warp(op) if op.members == NONE => {
-                    exchange_alone(&mut self.calls[call].frame, op, guard);
-                    env.watch.exchanged();
-                    Flow::Next
-                }
-                Step::Warp(op) => self.exchange_members(env, split, op, guard),
-                Step::Trap => return Err(Trouble::new(first(guard), FaultKind::Trap)),
-                Step::Call(to) => match self.call(env, split, to, guard)? {
-                    true => Flow::Next,
-                    false => Flow::Gone,
-                },
-                Step::Return => {
-                    self.part(split, guard);
-                    self.leave(env, split, guard);
-                    Flow::Gone
-                }
-                Step::Exit => {
-                    self.part(split, guard);
-                    self.exit(env, split, guard);
-                    Flow::Gone
-                }
-                Step::Switch { index, targets } => {
-                    self.switch(split, *index, targets, guard)?;
-                    Flow::Gone
-                }
-                Step::Barrier(barrier) => self.barrier(env, split, barrier, guard)?,
-                Step::Texture(op, operands) => self.texture(env, split, op, operands, guard)?,
-                Step::Cluster(op, operands) => self.cluster(env, split, op, operands, guard)?,
-                Step::Multimem(op, operands) => self.multimem(env, split, op, operands, guard)?,
-                Step::Asynchronous(op, operands) => self.asynchronous(env, split, op, operands, guard)?,
-                Step::Matrix(op, operands) => self.matrix(env, split, op, operands, guard)?,
-                Step::Yield => {
-                    self.yielded = true;
-                    *budget -= POLL;
-                    split.pc += 1;
-                    Flow::Gone
-                }
-            };
+            let flow = self.execute(env, split, (code, step), guard, (budget, polled))?;
+            if matches!(flow, Flow::Again) {
+                count!(pc);
+                return Ok(());
+            }
             pc += 1;
             *budget -= env.watch.take_work() * if WATCHED { OBSERVED_WORK } else { WORK };
             match flow {
@@ -324,12 +239,111 @@ impl Warp {
                     split.pc = pc as u32;
                     return Ok(());
                 }
-                Flow::Gone => {
+                Flow::Gone | Flow::Again => {
                     count!(pc);
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// Executes an operation that needs more than the frame, by the lanes of a split that pass its guard.
+    #[inline]
+    fn execute(
+        &mut self,
+        env: &mut Env<'_>,
+        split: &mut Split,
+        (code, step): (&Code, &Step),
+        guard: u32,
+        (budget, polled): (&mut i64, &mut i64),
+    ) -> Tried<Flow> {
+        let (call, pc) = (split.call as usize, split.pc as usize);
+        Ok(match step {
+            Step::Load(access) => {
+                if access.order.is_strong() {
+                    (*budget, *polled) = (*budget - POLL, *polled + 1);
+                }
+                let done = self.load(env, call, (access, code.decoded[pc].access()), pc, guard);
+                done.map_err(|trouble| self.blame(env, call, &access.address, trouble))?;
+                Flow::Next
+            }
+            Step::Store(access) => {
+                let done = self.store(env, call, (access, code.decoded[pc].access()), pc, guard);
+                done.map_err(|trouble| self.blame(env, call, &access.address, trouble))?;
+                Flow::Next
+            }
+            Step::Atomic(atomic) => {
+                (*budget, *polled) = (*budget - POLL, *polled + 1);
+                let done = self.atomic(env, call, atomic, pc, guard);
+                done.map_err(|trouble| self.blame(env, call, &atomic.address, trouble))?;
+                Flow::Next
+            }
+            Step::Special(read) => {
+                self.special(env, call, read.register, read.d, guard);
+                Flow::Next
+            }
+            Step::FrameAddress(op) => {
+                let address = self.calls[call].base.wrapping_add(op.offset);
+                self.set_local(env, call, op.d, address, guard);
+                Flow::Next
+            }
+            Step::Fence(_) => {
+                fence(Ordering::SeqCst);
+                Flow::Next
+            }
+            Step::Group(op) => self.group(env, *op),
+            Step::Breakpoint => Flow::Next,
+            Step::Alloca(op) => {
+                self.alloca(env, call, *op, guard)?;
+                Flow::Next
+            }
+            Step::StackSave(op) => {
+                let bottom = self.calls[call].bottom;
+                self.set_local(env, call, op.d, bottom, guard);
+                Flow::Next
+            }
+            Step::StackRestore(op) => {
+                self.stack_restore(call, op.a, guard, env.spaces.tagged);
+                Flow::Next
+            }
+            Step::Warp(op) if op.members.is_none() => {
+                exchange_alone(&mut self.calls[call].frame, op, guard);
+                env.watch.exchanged();
+                Flow::Next
+            }
+            Step::Warp(op) => self.exchange_members(env, split, op, guard),
+            Step::Trap => return Err(Trouble::new(first(guard), FaultKind::Trap)),
+            Step::Call(to) => match self.call(env, split, to, guard)? {
+                true => Flow::Next,
+                false => Flow::Gone,
+            },
+            Step::Return => {
+                self.leave_behind(split, guard);
+                self.leave(env, split, guard);
+                Flow::Gone
+            }
+            Step::Exit => {
+                self.leave_behind(split, guard);
+                self.exit(env, split, guard);
+                Flow::Gone
+            }
+            Step::Switch(op) => {
+                self.switch(split, op.index, &op.targets, guard)?;
+                Flow::Gone
+            }
+            Step::Barrier(barrier) => self.barrier(env, split, barrier, guard)?,
+            Step::Texture(op) => self.texture(env, split, op, guard)?,
+            Step::Cluster(op) => self.cluster(env, split, op, guard)?,
+            Step::Multimem(op) => self.multimem(env, split, op, guard)?,
+            Step::Asynchronous(op) => self.asynchronous(env, split, op, guard)?,
+            Step::Matrix(op) => self.matrix(env, split, op, guard)?,
+            Step::Yield => {
+                self.yielded = true;
+                *budget -= POLL;
+                split.pc += 1;
+                Flow::Gone
+            }
+        })
     }
 
     /// What chooses among splits, if something does.
@@ -339,7 +353,7 @@ impl Warp {
     }
 
     /// Leaves behind the lanes that a guard holds back, to go on after the operation.
-    pub(super) fn part(&mut self, split: &mut Split, taking: u32) {
+    pub(super) fn leave_behind(&mut self, split: &mut Split, taking: u32) {
         let rest = split.mask & !taking;
         if rest != 0 {
             self.splits.push(Split { pc: split.pc + 1, mask: rest, ..*split });
@@ -348,31 +362,23 @@ impl Warp {
     }
 
     /// Writes an address in the threads' own memory, the same in all lanes but for tags.
-    pub(super) fn set_local(
-        &mut self,
-        env: &Env<'_>,
-        call: usize,
-        slot: u32,
-        wide: bool,
-        address: u64,
-        mask: u32,
-    ) {
+    pub(super) fn set_local(&mut self, env: &Env<'_>, call: usize, slot: Slot, address: u64, mask: u32) {
         let frame = &mut self.calls[call].frame;
         if !env.spaces.tagged {
-            return set_address(frame, slot, wide, address, mask);
+            return set_address(frame, slot, address, mask);
         }
         let (cta, first) = (env.launch.linear(env.cta), self.index * LANES as u32);
         let row: [u64; LANES] =
             std::array::from_fn(|lane| address + (tag(cta, first + lane as u32) << TAG_SHIFT));
-        match wide {
+        match slot.is_wide() {
             true => frame.set_row(slot, row, mask),
             false => frame.set_row(slot, row.map(|address| address as u32), mask),
         }
     }
 
-    fn switch(&mut self, split: &mut Split, index: u32, targets: &[u32], taking: u32) -> Tried<()> {
+    fn switch(&mut self, split: &mut Split, index: Slot, targets: &[u32], taking: u32) -> Tried<()> {
         let row = self.calls[split.call as usize].frame.row::<u32>(index);
-        self.part(split, taking);
+        self.leave_behind(split, taking);
         let mut rest = taking;
         while rest != 0 {
             let lane = first(rest);
@@ -400,7 +406,7 @@ impl Warp {
         let frame = &self.calls[split.call as usize].frame;
         let lane = first(taking);
         let number = frame.row::<u32>(barrier.number)[lane];
-        let count = (barrier.count != NONE).then(|| frame.row::<u32>(barrier.count)[lane]);
+        let count = barrier.count.map(|count| frame.row::<u32>(count)[lane]);
         // Zero in a register stands for all threads, as if nothing had been said.
         let count = count.filter(|&count| count != 0);
         if number >= softwarp_isa::device::BARRIERS {
@@ -422,7 +428,7 @@ impl Warp {
             }
             return Ok(Flow::Next);
         }
-        self.part(split, taking);
+        self.leave_behind(split, taking);
         env.barriers.wait(number, arrival);
         split.state = State::Barrier(number);
         Ok(Flow::Gone)
@@ -435,8 +441,8 @@ pub(super) fn first(mask: u32) -> usize {
 }
 
 /// Writes an address that is the same in all lanes.
-fn set_address(frame: &mut Frame, slot: u32, wide: bool, address: u64, mask: u32) {
-    if wide {
+fn set_address(frame: &mut Frame, slot: Slot, address: u64, mask: u32) {
+    if slot.is_wide() {
         frame.set_row(slot, [address; LANES], mask);
     } else {
         frame.set_row(slot, [address as u32; LANES], mask);

@@ -2,13 +2,13 @@
 
 use super::{Env, Warp};
 use crate::memory::Spaces;
-use softwarp_ir::Special;
+use softwarp_ir::{Slot, Special};
 use softwarp_isa::device::{MULTIPROCESSORS, RESERVED_SHARED, RESERVED_SHARED_USED, SHARED_UNIT};
 use softwarp_units::lanes::LANES;
 
 impl Warp {
     /// Reads a special register.
-    pub(super) fn special(&mut self, env: &mut Env<'_>, call: usize, register: Special, d: u32, mask: u32) {
+    pub(super) fn special(&mut self, env: &mut Env<'_>, call: usize, register: Special, d: Slot, mask: u32) {
         let frame = &mut self.calls[call].frame;
         if register.is_wide() {
             let value = match register {

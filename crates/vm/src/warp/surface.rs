@@ -4,12 +4,12 @@ use super::atomic::combination;
 use super::run::first;
 use super::texture::{alike, find, handles, name, trouble};
 use crate::fault::{BadTexture, Tried};
-use crate::memory::cell::{Cells, Unit};
+use crate::memory::cell::{SharedBytes, Unit};
 use crate::texture::array::Array;
 use crate::texture::surface::{Spot, formatted};
 use crate::texture::{Bound, Textures};
 use softwarp_ir::texture::{SurfaceAccess, SurfaceOp};
-use softwarp_ir::{AtomicOp, Operands};
+use softwarp_ir::{AtomicOp, Slot};
 use softwarp_isa::Type;
 use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::Arc;
@@ -18,17 +18,11 @@ use std::sync::Arc;
 pub(super) type Spots = [Option<usize>; LANES];
 
 /// `suld`, `sust`, `sured`
-pub(super) fn access(
-    frame: &mut Frame,
-    textures: &Textures,
-    op: &SurfaceOp,
-    operands: &Operands,
-    taking: u32,
-) -> Tried<()> {
+pub(super) fn access(frame: &mut Frame, textures: &Textures, op: &SurfaceOp, taking: u32) -> Tried<()> {
     let mut found = Vec::with_capacity(1);
-    each_array(frame, textures, op, operands, taking, |accessed| found.push(accessed))?;
-    for Accessed { array, data, spots, lanes, .. } in found {
-        perform(frame, array, op, data, &operands.writes, &spots, lanes);
+    each_array(frame, textures, op, taking, |accessed| found.push(accessed))?;
+    for Accessed { array, spots, lanes, .. } in found {
+        perform(frame, array, op, &spots, lanes);
     }
     Ok(())
 }
@@ -37,8 +31,6 @@ pub(super) fn access(
 pub(super) struct Accessed<'a> {
     pub handle: u64,
     pub array: &'a Arc<Array>,
-    /// What is stored.
-    pub data: &'a [u32],
     pub spots: Spots,
     pub lanes: u32,
 }
@@ -48,13 +40,11 @@ pub(super) fn each_array<'a>(
     frame: &Frame,
     textures: &'a Textures,
     op: &SurfaceOp,
-    operands: &'a Operands,
     taking: u32,
     mut f: impl FnMut(Accessed<'a>),
 ) -> Tried<()> {
-    let (handles, reads) = handles(frame, op.surface, &operands.reads);
-    let count = op.geometry.dimensions() + usize::from(op.geometry.is_layered());
-    let (places, data) = reads.split_at_checked(count).unwrap_or((reads, &[]));
+    let handles = handles(frame, op.surface);
+    let places = &op.coordinates;
     let mut left = taking;
     while left != 0 {
         let together = alike(left, |a, b| handles[a] == handles[b]);
@@ -77,7 +67,7 @@ pub(super) fn each_array<'a>(
         let mut spots = [None; LANES];
         for lane in lanes(together) {
             let coordinates = [0, 1, 2].map(|n: usize| rows[n][lane] as i32);
-            spots[lane] = match spot(array, op, coordinates.get(..count).unwrap_or(&[])) {
+            spots[lane] = match spot(array, op, coordinates.get(..places.len()).unwrap_or(&[])) {
                 Ok(spot) => spot,
                 Err(mut bad) => {
                     if let BadTexture::OutOfRange { name: own, .. }
@@ -89,7 +79,7 @@ pub(super) fn each_array<'a>(
                 }
             };
         }
-        f(Accessed { handle, array, data, spots, lanes: together });
+        f(Accessed { handle, array, spots, lanes: together });
         left &= !together;
     }
     Ok(())
@@ -101,7 +91,7 @@ fn spot(array: &Array, op: &SurfaceOp, coordinates: &[i32]) -> Result<Option<usi
     let texel = array.description.format.bytes();
     let bytes = match op.access {
         SurfaceAccess::StoreFormatted => texel,
-        _ => u32::from(op.bytes) * u32::from(op.elements),
+        _ => u32::from(op.bytes) * op.elements() as u32,
     };
     let scale = match op.access {
         SurfaceAccess::StoreFormatted => texel as i32,
@@ -134,19 +124,11 @@ fn spot(array: &Array, op: &SurfaceOp, coordinates: &[i32]) -> Result<Option<usi
     }
 }
 
-fn perform(
-    frame: &mut Frame,
-    array: &Array,
-    op: &SurfaceOp,
-    data: &[u32],
-    writes: &[u32],
-    spots: &Spots,
-    taking: u32,
-) {
+fn perform(frame: &mut Frame, array: &Array, op: &SurfaceOp, spots: &Spots, taking: u32) {
     let cells = &array.cells;
     match op.access {
         SurfaceAccess::Load => {
-            for (n, &d) in writes.iter().enumerate() {
+            for (n, &d) in op.d.iter().enumerate() {
                 let at = n * usize::from(op.bytes);
                 match op.bytes {
                     8 => {
@@ -161,7 +143,7 @@ fn perform(
             }
         }
         SurfaceAccess::Store => {
-            for (n, &slot) in data.iter().enumerate() {
+            for (n, &slot) in op.data.iter().enumerate() {
                 let row = words(frame, slot, op.bytes);
                 for lane in lanes(taking) {
                     let Some(spot) = spots[lane] else { continue };
@@ -179,7 +161,7 @@ fn perform(
             let format = array.description.format;
             for n in 0..usize::from(format.channels) {
                 // Channels that the instruction does not give become zero.
-                let row = data.get(n).map_or([0; LANES], |&slot| frame.row::<u32>(slot));
+                let row = op.data.get(n).map_or([0; LANES], |&slot| frame.row::<u32>(slot));
                 for lane in lanes(taking) {
                     let Some(spot) = spots[lane] else { continue };
                     let code = formatted(format.channel, row[lane]);
@@ -192,7 +174,7 @@ fn perform(
                 }
             }
         }
-        SurfaceAccess::Reduce(reduction, ty) => reduce(frame, cells, reduction, ty, data, spots, taking),
+        SurfaceAccess::Reduce(reduction, ty) => reduce(frame, cells, reduction, ty, &op.data, spots, taking),
         SurfaceAccess::ReduceFormatted(reduction, ty) => {
             let ty = match (ty.bits(), array.description.format.channel.is_signed()) {
                 (64, true) => Type::S64,
@@ -200,12 +182,12 @@ fn perform(
                 (_, true) => Type::S32,
                 (_, false) => Type::U32,
             };
-            reduce(frame, cells, reduction, ty, data, spots, taking);
+            reduce(frame, cells, reduction, ty, &op.data, spots, taking);
         }
     }
 }
 
-fn narrow(cells: &Cells, at: usize, bytes: u8) -> u32 {
+fn narrow(cells: &SharedBytes, at: usize, bytes: u8) -> u32 {
     match bytes {
         1 => u8::load(cells, at).into(),
         2 => u16::load(cells, at).into(),
@@ -214,7 +196,7 @@ fn narrow(cells: &Cells, at: usize, bytes: u8) -> u32 {
 }
 
 /// A row of words of a given number of bytes.
-pub(super) fn words(frame: &Frame, slot: u32, bytes: u8) -> [u64; LANES] {
+pub(super) fn words(frame: &Frame, slot: Slot, bytes: u8) -> [u64; LANES] {
     match bytes {
         8 => frame.row::<u64>(slot),
         _ => frame.row::<u32>(slot).map(u64::from),
@@ -223,10 +205,10 @@ pub(super) fn words(frame: &Frame, slot: u32, bytes: u8) -> [u64; LANES] {
 
 fn reduce(
     frame: &Frame,
-    cells: &Cells,
+    cells: &SharedBytes,
     reduction: AtomicOp,
     ty: Type,
-    data: &[u32],
+    data: &[Slot],
     spots: &Spots,
     taking: u32,
 ) {

@@ -13,8 +13,8 @@ use crate::texture::query::answer;
 use crate::texture::sample::{Place, View};
 use crate::texture::sampler::{AddressMode, Sampler};
 use crate::texture::{Bound, Geometry, Source, Texture, Textures, fast, level};
-use softwarp_ir::Operands;
-use softwarp_ir::texture::{Detail, Handle, Lookup, Query, TextureOp, Values};
+use softwarp_ir::texture::{Detail, Handle, Lookup, Query, Values};
+use softwarp_ir::{Slot, TextureOp};
 use softwarp_num::half::{Binary16, Half};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
@@ -45,12 +45,11 @@ pub(super) fn find<'a>(
     }
 }
 
-/// The words of a handle for each lane, and the reads that are left.
-pub(super) fn handles<'a>(frame: &Frame, handle: Handle, reads: &'a [u32]) -> ([u64; LANES], &'a [u32]) {
-    match (handle, reads.split_first()) {
-        (Handle::Known(handle), _) => ([handle; LANES], reads),
-        (Handle::Register, Some((&slot, rest))) => (frame.row::<u64>(slot), rest),
-        (Handle::Register, None) => ([0; LANES], reads),
+/// The handle of each lane.
+pub(super) fn handles(frame: &Frame, handle: Handle) -> [u64; LANES] {
+    match handle {
+        Handle::Known(handle) => [handle; LANES],
+        Handle::Register(slot) => frame.row::<u64>(slot),
     }
 }
 
@@ -72,22 +71,19 @@ impl Warp {
         env: &mut Env<'_>,
         split: &mut Split,
         op: &TextureOp,
-        operands: &Operands,
         taking: u32,
     ) -> Tried<Flow> {
         let frame = &mut self.calls[split.call as usize].frame;
         let textures = env.launch.textures;
         match op {
-            TextureOp::Lookup(op) => lookup(frame, textures, &env.spaces, op, operands, taking)?,
-            TextureOp::Query(op) => query(frame, textures, op, operands, taking)?,
-            TextureOp::Surface(op) => super::surface::access(frame, textures, op, operands, taking)?,
-            TextureOp::IsType(opaque) => {
-                if let ([pointer], [d]) = (&operands.reads[..], &operands.writes[..]) {
-                    let is = frame.row::<u64>(*pointer).map(|at| textures.variable(at).map(|it| it.opaque));
-                    let mask =
-                        (0..LANES).fold(0, |mask, lane| mask | u32::from(is[lane] == Some(*opaque)) << lane);
-                    frame.set_predicate(*d, mask, taking);
-                }
+            TextureOp::Lookup(op) => lookup(frame, textures, &env.spaces, op, taking)?,
+            TextureOp::Query(op) => query(frame, textures, op, taking)?,
+            TextureOp::Surface(op) => super::surface::access(frame, textures, op, taking)?,
+            TextureOp::IsType(op) => {
+                let is = frame.row::<u64>(op.pointer).map(|at| textures.variable(at).map(|it| it.opaque));
+                let holds = |lane: usize| u32::from(is[lane] == Some(op.opaque)) << lane;
+                let mask = (0..LANES).fold(0, |mask, lane| mask | holds(lane));
+                frame.set_predicate(op.d, mask, taking);
             }
         }
         Ok(Flow::Next)
@@ -95,9 +91,9 @@ impl Warp {
 }
 
 /// `txq`, `suq`
-fn query(frame: &mut Frame, textures: &Textures, op: &Query, operands: &Operands, taking: u32) -> Tried<()> {
-    let (handles, rest) = handles(frame, op.handle, &operands.reads);
-    let level = rest.first().filter(|_| op.level).map(|&slot| frame.row::<u32>(slot));
+fn query(frame: &mut Frame, textures: &Textures, op: &Query, taking: u32) -> Tried<()> {
+    let handles = handles(frame, op.handle);
+    let level = op.level.map(|slot| frame.row::<u32>(slot));
     let mut values = [0; LANES];
     for lane in lanes(taking) {
         let level = level.map(|level| level[lane] as i32);
@@ -106,9 +102,7 @@ fn query(frame: &mut Frame, textures: &Textures, op: &Query, operands: &Operands
             Err(bad) => return trouble(1 << lane, bad),
         };
     }
-    if let [d] = operands.writes[..] {
-        frame.set_row(d, values, taking);
-    }
+    frame.set_row(op.d, values, taking);
     Ok(())
 }
 
@@ -118,14 +112,13 @@ fn lookup(
     textures: &Textures,
     spaces: &Spaces<'_>,
     op: &Lookup,
-    operands: &Operands,
     taking: u32,
 ) -> Tried<()> {
     let mut results = [[0u32; LANES]; 4];
-    each_texture(frame, textures, spaces, op, operands, taking, |looked| {
-        look(frame, &looked.view, op, looked.reads, looked.linear, looked.lanes, &mut results);
+    each_texture(frame, textures, spaces, op, taking, |looked| {
+        look(frame, &looked.view, op, looked.linear, looked.lanes, &mut results);
     })?;
-    finish(frame, op, &operands.writes, &results, taking);
+    finish(frame, op, &results, taking);
     Ok(())
 }
 
@@ -134,8 +127,6 @@ struct Looked<'a> {
     handle: u64,
     texture: &'a Texture,
     view: View<'a>,
-    /// The coordinates and what is behind them.
-    reads: &'a [u32],
     linear: bool,
     lanes: u32,
 }
@@ -146,15 +137,11 @@ fn each_texture(
     textures: &Textures,
     spaces: &Spaces<'_>,
     op: &Lookup,
-    operands: &Operands,
     taking: u32,
     mut f: impl FnMut(Looked<'_>),
 ) -> Tried<()> {
-    let (texture_handles, rest) = handles(frame, op.texture, &operands.reads);
-    let (sampler_handles, rest) = match op.sampler {
-        Some(sampler) => handles(frame, sampler, rest),
-        None => ([0; LANES], rest),
-    };
+    let texture_handles = handles(frame, op.texture);
+    let sampler_handles = op.sampler.map_or([0; LANES], |sampler| handles(frame, sampler));
     let mut left = taking;
     while left != 0 {
         let together = match all_alike(&texture_handles) && all_alike(&sampler_handles) {
@@ -195,7 +182,7 @@ fn each_texture(
             return trouble(together, BadTexture::Freed { name: name(textures, handle) });
         };
         let linear = matches!(texture.source, Source::Linear { .. });
-        f(Looked { handle, texture, view, reads: rest, linear, lanes: together });
+        f(Looked { handle, texture, view, linear, lanes: together });
         left &= !together;
     }
     Ok(())
@@ -244,23 +231,21 @@ fn look(
     frame: &Frame,
     view: &View<'_>,
     op: &Lookup,
-    reads: &[u32],
     linear: bool,
     taking: u32,
     results: &mut [[u32; LANES]; 4],
 ) {
-    let plain = !op.integers && !op.offset && op.detail == Detail::Base && op.gather.is_none();
-    if let [x, y] = *reads
+    let plain = !op.integers && op.offsets.is_empty() && op.detail == Detail::Base && op.gather.is_none();
+    if let [x, y] = *op.coordinates
         && plain
         && fast::look(view, &frame.row(x), &frame.row(y), taking, results)
     {
         return;
     }
-    let mut rows = reads.iter().map(|&slot| frame.row::<u32>(slot));
-    let mut take = |count: usize| -> [[u32; LANES]; 4] {
-        std::array::from_fn(|n| if n < count { rows.next().unwrap_or([0; LANES]) } else { [0; LANES] })
+    let rows = |slots: &[Slot]| -> [[u32; LANES]; 4] {
+        std::array::from_fn(|n| slots.get(n).map_or([0; LANES], |&slot| frame.row::<u32>(slot)))
     };
-    let mut coordinates = take(op.coordinates());
+    let mut coordinates = rows(&op.coordinates);
     let (mut layer, mut sample) = ([0; LANES], [0; LANES]);
     if op.geometry.is_layered() {
         layer = coordinates[0];
@@ -271,12 +256,12 @@ fn look(
         coordinates.rotate_left(1);
     }
     let levels = view.levels.len() as u32;
-    let (detail, gradients) = match op.detail {
+    let (detail, gradients) = match &op.detail {
         Detail::Base => ([0; LANES], None),
-        Detail::Level => (take(1)[0], None),
-        Detail::Gradient => ([0; LANES], Some([take(op.gradients()), take(op.gradients())])),
+        Detail::Level(slot) => (frame.row::<u32>(*slot), None),
+        Detail::Gradient([x, y]) => ([0; LANES], Some([rows(x), rows(y)])),
     };
-    let offsets = if op.offset { take(op.geometry.dimensions()) } else { [[0; LANES]; 4] };
+    let offsets = rows(&op.offsets);
     for lane in lanes(taking) {
         // Offsets have four bits. In one dimension what is above them is the row's, which only the border shows.
         let mut offset = [0, 1, 2].map(|n: usize| (offsets[n][lane] as i32) << 28 >> 28);
@@ -289,13 +274,13 @@ fn look(
             [0; 4]
         } else if op.integers {
             let index = [0, 1, 2].map(|n: usize| (coordinates[n][lane] as i32).wrapping_add(offset[n]));
-            let level = (op.detail == Detail::Level).then_some(detail[lane] as i32);
+            let level = matches!(op.detail, Detail::Level(_)).then_some(detail[lane] as i32);
             view.fetch(index, layer[lane], level, sample[lane])
         } else {
             let at = [0, 1, 2].map(|n: usize| f32::from_bits(coordinates[n][lane]));
-            let detail = match (op.detail, &gradients) {
-                (Detail::Level, _) => level::explicit(f32::from_bits(detail[lane]), levels),
-                (Detail::Gradient, Some(along)) => {
+            let detail = match (&op.detail, &gradients) {
+                (Detail::Level(_), _) => level::explicit(f32::from_bits(detail[lane]), levels),
+                (Detail::Gradient(_), Some(along)) => {
                     let along = [0, 1]
                         .map(|n: usize| [0, 1, 2].map(|part: usize| f32::from_bits(along[n][part][lane])));
                     view.detail(at, along)
@@ -315,26 +300,23 @@ fn look(
 }
 
 /// Writes what lookups gave. Everything is resident.
-fn finish(frame: &mut Frame, op: &Lookup, writes: &[u32], results: &[[u32; LANES]; 4], taking: u32) {
+fn finish(frame: &mut Frame, op: &Lookup, results: &[[u32; LANES]; 4], taking: u32) {
     let half = |word: u32| u32::from(Binary16::narrow(f32::from_bits(word)));
-    let count = match op.values {
+    match op.values {
         Values::Words => {
-            writes.iter().zip(results).for_each(|(&d, row)| frame.set_row(d, *row, taking));
-            4
+            op.d.iter().zip(results).for_each(|(&d, row)| frame.set_row(d, *row, taking));
         }
         Values::Halves => {
-            writes.iter().zip(results).for_each(|(&d, row)| frame.set_row(d, row.map(half), taking));
-            4
+            op.d.iter().zip(results).for_each(|(&d, row)| frame.set_row(d, row.map(half), taking));
         }
         Values::Pairs => {
-            for (&d, pair) in writes.iter().zip(results.chunks_exact(2)) {
+            for (&d, pair) in op.d.iter().zip(results.chunks_exact(2)) {
                 let packed = std::array::from_fn(|lane| half(pair[0][lane]) | half(pair[1][lane]) << 16);
                 frame.set_row(d, packed, taking);
             }
-            2
         }
-    };
-    if let Some(&predicate) = writes.get(count).filter(|_| op.resident) {
+    }
+    if let Some(predicate) = op.resident {
         frame.set_predicate(predicate, u32::MAX, taking);
     }
 }

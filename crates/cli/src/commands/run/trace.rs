@@ -1,7 +1,6 @@
 //! `--trace`: every instruction that some threads execute, and what it changed in their registers.
 
 use super::super::remark;
-use softwarp::ir::{Guard, Op};
 use softwarp::source::Source;
 use softwarp::units::lanes::{Frame, LANES};
 use softwarp::vm::stats::{Event, Tracer};
@@ -140,19 +139,12 @@ impl<'a> Follower<'a> {
     }
 }
 
-fn guard(op: &Op) -> Guard {
-    match op {
-        Op::Alu(inst) => inst.guard,
-        Op::Other(guard, _) | Op::Branch(guard, _) => *guard,
-    }
-}
-
 impl Tracer for Follower<'_> {
     fn before(&self, event: &Event<'_>, frame: &Frame) {
         let mut state = self.state();
         let earlier = std::mem::take(&mut state.pending);
         earlier.into_iter().for_each(|(line, ..)| remark(&line));
-        let runs = guard(event.op).lanes(frame, event.lanes);
+        let runs = event.op.guard().lanes(frame, event.lanes);
         let places = state.places.clone();
         for (thread, (warp, lane)) in self.threads.iter().zip(places) {
             if thread.cta == event.cta && warp == event.warp && event.lanes >> lane & 1 == 1 {

@@ -6,7 +6,7 @@ use softwarp_units::lanes::ALL;
 
 #[test]
 fn bytes_go_in_and_come_out_at_any_place() {
-    let cells = Cells::new(100).unwrap();
+    let cells = SharedBytes::new(100).unwrap();
     let bytes: Vec<u8> = (1..=40).collect();
     for at in 0..16 {
         cells.write(at, &bytes);
@@ -29,17 +29,17 @@ fn size(bytes: u64) -> Size {
 }
 
 /// Addresses as they stand, all lanes taking part.
-fn plain(at: &[u64; LANES], bytes: u64) -> From<u64> {
-    From { taking: ALL, lead: at[0], offset: 0, base: 0, last: 0, size: size(bytes) }
+fn plain(at: &[u64; LANES], bytes: u64) -> LaneAddresses<u64> {
+    LaneAddresses { taking: ALL, lead: at[0], offset: 0, base: 0, last: 0, size: size(bytes) }
 }
 
 /// The places of a row, with what every CPU has.
 fn places<'a>(
-    cells: &'a Cells,
+    cells: &'a SharedBytes,
     at: &[u64; LANES],
     bytes: u64,
     each: &'a mut [u64; LANES],
-) -> Option<Places<'a, 'a>> {
+) -> Option<LaneOffsets<'a, 'a>> {
     // SAFETY: every CPU has the level.
     unsafe { cells.places::<Baseline, u64>(at, plain(at, bytes), each) }
 }
@@ -57,7 +57,7 @@ fn a_size_is_a_power_of_two() {
 /// A plain slice lies at any address, whatever is copied to it.
 #[test]
 fn bytes_go_to_slices_that_are_not_aligned() {
-    let cells = Cells::new(1024).unwrap();
+    let cells = SharedBytes::new(1024).unwrap();
     let bytes: Vec<u8> = (0..400u32).map(|n| (n * 7 + n / 256) as u8).collect();
     for at in [0, 8, 3] {
         for start in 0..9 {
@@ -74,7 +74,7 @@ fn bytes_go_to_slices_that_are_not_aligned() {
 #[test]
 fn threads_share_memory_and_see_whole_elements() {
     const ROUNDS: u32 = if cfg!(miri) { 3 } else { 200 };
-    let cells = Cells::new(8 * LANES as u64).unwrap();
+    let cells = SharedBytes::new(8 * LANES as u64).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4u32 {
             let cells = &cells;
@@ -96,11 +96,11 @@ fn assert_whole(word: u32) {
     assert_eq!(word, word % 256 * 0x0101_0101, "{word:#x} is in pieces");
 }
 
-fn share(cells: &Cells, thread: u32, rounds: u32) {
+fn share(cells: &SharedBytes, thread: u32, rounds: u32) {
     for round in 0..rounds {
         let value = word(round, thread);
         let row = [value; LANES];
-        let piece = Piece::new(0, cells);
+        let piece = CachedRegion::new(0, cells);
         let at: [u64; LANES] = std::array::from_fn(|lane| 4 * ((lane as u64 * 5 + u64::from(round)) % 64));
         // SAFETY: every CPU has the level.
         unsafe {
@@ -132,7 +132,7 @@ fn share(cells: &Cells, thread: u32, rounds: u32) {
 
 #[test]
 fn a_gather_reads_each_place() {
-    let cells = Cells::new(64).unwrap();
+    let cells = SharedBytes::new(64).unwrap();
     7u32.store(&cells, 60);
     let mut at = [0; LANES];
     at[31] = 60;
@@ -145,7 +145,7 @@ fn a_gather_reads_each_place() {
 
 #[test]
 fn places_outside_or_misaligned_are_none() {
-    let cells = Cells::new(64).unwrap();
+    let cells = SharedBytes::new(64).unwrap();
     assert!(places(&cells, &[60; LANES], 4, &mut [0; LANES]).is_some());
     for wrong in [1 << 40, 61, 62, 64] {
         let mut at = [0; LANES];
@@ -158,12 +158,12 @@ fn places_outside_or_misaligned_are_none() {
 #[test]
 #[should_panic(expected = "elements are parts of an access")]
 fn an_element_outside_an_access_is_caught() {
-    let cells = Cells::new(64).unwrap();
+    let cells = SharedBytes::new(64).unwrap();
     places(&cells, &[56; LANES], 8, &mut [0; LANES]).unwrap().scatter(8, &[0u32; LANES], ALL);
 }
 
 fn copies<C: Cpu>() {
-    let cells = Cells::new(8 * 40).unwrap();
+    let cells = SharedBytes::new(8 * 40).unwrap();
     for word in 0..80u32 {
         word.store(&cells, 4 * word as usize);
     }
@@ -192,17 +192,18 @@ fn finds<C: Cpu, W: Address>(words: [W; LANES], lead: W) {
     unsafe {
         assert_eq!(C::apart(&words, lead, 8), ALL & !(1 << 9));
         assert_eq!(C::apart(&words, lead, 0), 1);
-        let from = From { taking: ALL & !(1 << 9), lead, offset: 16, base: 8, last: 1000, size: size(8) };
+        let from =
+            LaneAddresses { taking: ALL & !(1 << 9), lead, offset: 16, base: 8, last: 1000, size: size(8) };
         let (mut each, mut plainly) = ([0; LANES], [0; LANES]);
         assert_eq!(C::place(&words, from, &mut each), Baseline::place(&words, from, &mut plainly));
         assert_eq!(each, plainly);
         assert_eq!(each[9], each[0]);
         for (from, right) in [
             (from, true),
-            (From { taking: ALL, ..from }, false),
-            (From { last: each[31], ..from }, true),
-            (From { last: each[31] - 1, ..from }, false),
-            (From { size: size(16), ..from }, false),
+            (LaneAddresses { taking: ALL, ..from }, false),
+            (LaneAddresses { last: each[31], ..from }, true),
+            (LaneAddresses { last: each[31] - 1, ..from }, false),
+            (LaneAddresses { size: size(16), ..from }, false),
         ] {
             assert_eq!(C::place(&words, from, &mut each), right);
         }
@@ -230,9 +231,9 @@ fn halves<C: Cpu, W: Address>(word: fn(u64) -> W) {
 
 /// A piece gives and takes halves that are wholly inside and aligned.
 fn pieces<C: Cpu>() {
-    let cells = Cells::new(200).unwrap();
+    let cells = SharedBytes::new(200).unwrap();
     let row: [u32; LANES] = std::array::from_fn(|lane| 1 + lane as u32);
-    let piece = Piece::new(1000, &cells);
+    let piece = CachedRegion::new(1000, &cells);
     let mut back = [0; LANES];
     // SAFETY: the caller saw that the CPU has the level.
     unsafe {
@@ -247,7 +248,7 @@ fn pieces<C: Cpu>() {
             assert!(!piece.read_halves::<C, u32>(wrong, &mut back), "{wrong:?}");
             assert!(!piece.write_halves::<C, u32>(wrong, &row), "{wrong:?}");
         }
-        assert!(!Piece::NOWHERE.read_halves::<C, u32>([0, 0], &mut back));
+        assert!(!CachedRegion::NOWHERE.read_halves::<C, u32>([0, 0], &mut back));
     }
     assert_eq!(piece.elements::<u32>([1000, 1196]), Some([1, u32::load(&cells, 196)]));
     assert_eq!(piece.elements::<u32>([1000, 1200]), None);
@@ -288,6 +289,6 @@ fn rows_and_gathers_are_the_same_at_all_levels() {
 
 #[test]
 fn memory_that_no_machine_has_is_refused() {
-    assert!(Cells::new(u64::MAX).is_none());
-    assert!(Cells::new(1 << 62).is_none());
+    assert!(SharedBytes::new(u64::MAX).is_none());
+    assert!(SharedBytes::new(1 << 62).is_none());
 }

@@ -7,8 +7,8 @@ use crate::sanitize::Agent;
 use crate::sanitize::clock::Plane;
 use crate::sanitize::registers::Misuse;
 use crate::sanitize::{Finding, FindingKind};
+use softwarp_ir::MatrixOp;
 use softwarp_ir::group::{GroupOp, Named};
-use softwarp_ir::matrix::MatrixOp;
 use softwarp_ir::{Op, Step};
 use softwarp_units::lanes::LANES;
 
@@ -52,7 +52,7 @@ impl Sanitizer<'_> {
         let misuse = match op {
             Op::Other(_, step) => match &**step {
                 Step::Group(op) => return registers.group(*op),
-                Step::Matrix(MatrixOp::Wgmma(_), _) => registers.product(number, named),
+                Step::Matrix(MatrixOp::Wgmma(_)) => registers.product(number, named),
                 _ => registers.plain(number, named),
             },
             _ => registers.plain(number, named),

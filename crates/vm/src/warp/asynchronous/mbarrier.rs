@@ -5,17 +5,19 @@
 use super::{Place, alike};
 use crate::fault::{AwaitedMbarrier, FaultKind, Tried, Trouble, Use};
 use crate::memory::Spaces;
-use crate::memory::cell::{Cells, Unit};
+use crate::memory::cell::{SharedBytes, Unit};
 use crate::warp::{Env, Warp};
-use softwarp_ir::asynchronous::MbarrierOp;
-use softwarp_ir::{NONE, Operands, Order};
+use softwarp_ir::asynchronous::{
+    CopyArrive, MbarrierArrive, MbarrierCheckLayout, MbarrierInit, MbarrierInval, MbarrierTx, MbarrierWait,
+};
+use softwarp_ir::{Address, Order};
 use softwarp_units::lanes::{LANES, lanes};
 use softwarp_units::mbarrier::{Mbarrier, Misuse};
 
 /// An mbarrier's place in memory.
 #[derive(Clone, Copy)]
 struct Object<'a> {
-    cells: &'a Cells,
+    cells: &'a SharedBytes,
     at: usize,
     place: Place,
     lane: usize,
@@ -74,32 +76,40 @@ pub(super) fn parity(spaces: &Spaces<'_>, place: Place, lane: usize) -> Option<u
     Object::find(spaces, place, lane).ok().map(|object| object.load().parity())
 }
 
+/// Visits the mbarriers of the lanes that take part, each with the lanes that are there. `f` returns those of them
+/// that are done; the others are visited again.
+fn at_each<'a>(
+    spaces: &Spaces<'a>,
+    places: &[Place; LANES],
+    taking: u32,
+    mut f: impl FnMut(Object<'a>, u32) -> Tried<u32>,
+) -> Tried<()> {
+    let mut rest = taking;
+    while rest != 0 {
+        let same = alike(places, rest);
+        let lane = same.trailing_zeros() as usize;
+        let object = Object::find(spaces, places[lane], lane)?;
+        rest &= !f(object, same)?;
+    }
+    Ok(())
+}
+
 impl Warp {
     /// The lanes that need not wait: the phase that they ask for is complete.
-    pub(super) fn over(
-        &self,
-        env: &Env<'_>,
-        call: usize,
-        operands: &Operands,
-        parity: bool,
-        taking: u32,
-    ) -> Tried<u32> {
-        let Some(&source) = operands.reads.first() else { return Ok(taking) };
-        let places = self.places(env, call, operands, 0, taking);
+    pub(super) fn over(&self, env: &Env<'_>, call: usize, wait: &MbarrierWait, taking: u32) -> Tried<u32> {
+        let places = self.places(env, call, &wait.mbarrier, taking);
         let frame = &self.calls[call].frame;
-        let awaited: [u32; LANES] = match parity {
-            true => frame.row::<u32>(source).map(|parity| parity & 1),
-            false => frame.row::<u64>(source).map(|state| Mbarrier(state).parity()),
+        let awaited: [u32; LANES] = match wait.parity {
+            true => frame.row::<u32>(wait.phase).map(|parity| parity & 1),
+            false => frame.row::<u64>(wait.phase).map(|state| Mbarrier(state).parity()),
         };
-        let (mut over, mut rest) = (0, taking);
-        while rest != 0 {
-            let same = alike(&places, rest);
-            let lane = same.trailing_zeros() as usize;
-            let barrier = Object::find(&env.spaces, places[lane], lane)?.load();
+        let mut over = 0;
+        at_each(&env.spaces, &places, taking, |object, same| {
+            let barrier = object.load();
             let passed = lanes(same).filter(|&lane| awaited[lane] != barrier.parity());
             over |= passed.fold(0, |mask, lane| mask | 1 << lane);
-            rest &= !same;
-        }
+            Ok(same)
+        })?;
         Ok(over)
     }
 
@@ -108,19 +118,16 @@ impl Warp {
         &mut self,
         env: &Env<'_>,
         call: usize,
-        operands: &Operands,
-        parity: bool,
+        wait: &MbarrierWait,
         taking: u32,
     ) -> Tried<bool> {
-        let over = self.over(env, call, operands, parity, taking)?;
+        let over = self.over(env, call, wait, taking)?;
         let frame = &mut self.calls[call].frame;
-        let mut writes = operands.writes.iter().copied();
-        for value in [over, 0] {
-            if let Some(slot) = writes.next().filter(|&slot| slot != NONE) {
-                frame.set_predicate(slot, value, taking);
-            }
+        frame.set_predicate(wait.d, over, taking);
+        if let Some(second) = wait.second {
+            frame.set_predicate(second, 0, taking);
         }
-        if let Some(report) = writes.next() {
+        if let Some(report) = wait.report {
             frame.set_row(report, [0u32; LANES], taking);
         }
         (self.advanced, self.acted) = (self.advanced | (over == taking), self.acted | (over == taking));
@@ -132,10 +139,10 @@ impl Warp {
         &self,
         env: &Env<'_>,
         call: usize,
-        operands: &Operands,
+        wait: &MbarrierWait,
         mask: u32,
     ) -> Option<AwaitedMbarrier> {
-        let places = self.places(env, call, operands, 0, mask);
+        let places = self.places(env, call, &wait.mbarrier, mask);
         let lane = lanes(mask).next()?;
         let barrier = Object::find(&env.spaces, places[lane], lane).ok()?.load();
         let Place { memory, address, .. } = places[lane];
@@ -150,71 +157,122 @@ impl Warp {
         })
     }
 
-    /// All other operations on an mbarrier.
-    pub(super) fn mbarrier(
+    /// `init`
+    pub(super) fn mbarrier_init(
         &mut self,
         env: &Env<'_>,
         call: usize,
-        op: MbarrierOp,
-        operands: &Operands,
+        init: &MbarrierInit,
+        taking: u32,
+    ) -> Tried<()> {
+        let counts: [u32; LANES] = self.calls[call].frame.row(init.count);
+        self.update(env, call, &init.mbarrier, taking, |_, lane| {
+            Mbarrier::new(counts[lane], init.second_layout)
+        })
+    }
+
+    /// `inval`
+    pub(super) fn mbarrier_inval(
+        &mut self,
+        env: &Env<'_>,
+        call: usize,
+        inval: &MbarrierInval,
+        taking: u32,
+    ) -> Tried<()> {
+        self.update(env, call, &inval.mbarrier, taking, |before, _| Ok(before.invalidated()))
+    }
+
+    /// `expect_tx`, `complete_tx`
+    pub(super) fn mbarrier_tx(
+        &mut self,
+        env: &Env<'_>,
+        call: usize,
+        tx: &MbarrierTx,
+        taking: u32,
+    ) -> Tried<()> {
+        let bytes: [u32; LANES] = self.calls[call].frame.row(tx.bytes);
+        self.update(env, call, &tx.mbarrier, taking, |before, lane| match tx.complete {
+            true => before.complete(bytes[lane]),
+            false => before.expect(bytes[lane]),
+        })
+    }
+
+    /// Replaces mbarriers, one lane after the other.
+    fn update(
+        &mut self,
+        env: &Env<'_>,
+        call: usize,
+        mbarrier: &Address,
+        taking: u32,
+        after: impl Fn(Mbarrier, usize) -> Result<Mbarrier, Misuse>,
+    ) -> Tried<()> {
+        let spaces = &env.spaces;
+        let places = self.places(env, call, mbarrier, taking);
+        self.advanced = true;
+        at_each(spaces, &places, taking, |object, same| {
+            for lane in lanes(same) {
+                Object { lane, ..object }.store(spaces, after(object.load(), lane))?;
+            }
+            Ok(same)
+        })
+    }
+
+    /// `arrive`, `arrive_drop`
+    pub(super) fn mbarrier_arrive(
+        &mut self,
+        env: &Env<'_>,
+        call: usize,
+        arrive: &MbarrierArrive,
         taking: u32,
     ) -> Tried<()> {
         let spaces = &env.spaces;
-        let places = self.places(env, call, operands, 0, taking);
-        let amounts = self.narrow(call, operands, 0).unwrap_or([1; LANES]);
-        let mut tokens = [0; LANES];
-        let mut rest = taking;
+        let places = self.places(env, call, &arrive.mbarrier, taking);
+        let amounts = self.narrow(call, arrive.count).unwrap_or([1; LANES]);
+        let mut states = [0; LANES];
         self.advanced = true;
-        while rest != 0 {
-            let mut same = alike(&places, rest);
-            let lead = same.trailing_zeros() as usize;
-            let object = Object::find(spaces, places[lead], lead)?;
+        at_each(spaces, &places, taking, |object, same| {
+            if arrive.single {
+                // Those with the same count one after the other, then those with another.
+                let same = same & alike(&amounts, same);
+                for lane in lanes(same) {
+                    let before = object.load();
+                    states[lane] = before.token();
+                    Object { lane, ..object }.store(spaces, before.arrive(amounts[lane], arrive.drop))?;
+                }
+                return Ok(same);
+            }
             let before = object.load();
-            match op {
-                MbarrierOp::Arrive { drop, expect, single: false, .. } => {
-                    let total = lanes(same).fold(0u32, |sum, lane| sum.saturating_add(amounts[lane]));
-                    let (arrivals, bytes) = if expect { (same.count_ones(), total) } else { (total, 0) };
-                    let expecting = before.check().and_then(|before| before.expect(bytes));
-                    object.store(spaces, expecting.and_then(|expecting| expecting.arrive(arrivals, drop)))?;
-                    lanes(same).for_each(|lane| tokens[lane] = before.token());
-                }
-                MbarrierOp::Arrive { drop, .. } => {
-                    // Those with the same count one after the other, then those with another.
-                    same &= alike(&amounts, same);
-                    for lane in lanes(same) {
-                        let before = object.load();
-                        tokens[lane] = before.token();
-                        Object { lane, ..object }.store(spaces, before.arrive(amounts[lane], drop))?;
-                    }
-                }
-                MbarrierOp::CheckLayout { second } => {
-                    let holds = u64::from(before.has_second_layout() == second);
-                    lanes(same).for_each(|lane| tokens[lane] = holds);
-                }
-                _ => {
-                    for lane in lanes(same) {
-                        let before = object.load();
-                        let after = match op {
-                            MbarrierOp::Init { second_layout } => Mbarrier::new(amounts[lane], second_layout),
-                            MbarrierOp::Inval => Ok(before.invalidated()),
-                            MbarrierOp::ExpectTx => before.expect(amounts[lane]),
-                            _ => before.complete(amounts[lane]),
-                        };
-                        Object { lane, ..object }.store(spaces, after)?;
-                    }
-                }
-            }
-            rest &= !same;
+            let total = lanes(same).fold(0u32, |sum, lane| sum.saturating_add(amounts[lane]));
+            let (arrivals, bytes) = if arrive.expect { (same.count_ones(), total) } else { (total, 0) };
+            let expecting = before.check().and_then(|before| before.expect(bytes));
+            object.store(spaces, expecting.and_then(|expecting| expecting.arrive(arrivals, arrive.drop)))?;
+            lanes(same).for_each(|lane| states[lane] = before.token());
+            Ok(same)
+        })?;
+        if let Some(d) = arrive.d {
+            self.calls[call].frame.set_row::<u64>(d, states, taking);
         }
-        match (op, operands.writes.first()) {
-            (MbarrierOp::CheckLayout { .. }, Some(&slot)) => {
-                let holds = lanes(taking).filter(|&lane| tokens[lane] == 1);
-                let holds = holds.fold(0, |mask, lane| mask | 1 << lane);
-                self.calls[call].frame.set_predicate(slot, holds, taking);
+        Ok(())
+    }
+
+    /// `check_layout`
+    pub(super) fn mbarrier_check_layout(
+        &mut self,
+        env: &Env<'_>,
+        call: usize,
+        check: &MbarrierCheckLayout,
+        taking: u32,
+    ) -> Tried<()> {
+        let places = self.places(env, call, &check.mbarrier, taking);
+        let mut holds = 0;
+        self.advanced = true;
+        at_each(&env.spaces, &places, taking, |object, same| {
+            if object.load().has_second_layout() == check.second_layout {
+                holds |= same;
             }
-            (_, Some(&slot)) => self.put(call, slot, tokens, taking),
-            (_, None) => {}
-        }
+            Ok(same)
+        })?;
+        self.calls[call].frame.set_predicate(check.d, holds, taking);
         Ok(())
     }
 
@@ -224,16 +282,22 @@ impl Warp {
         &mut self,
         env: &Env<'_>,
         call: usize,
-        noinc: bool,
-        operands: &Operands,
+        arrive: &CopyArrive,
         taking: u32,
     ) -> Tried<()> {
-        if noinc {
-            let order = Order::WEAK;
-            let arrive = MbarrierOp::Arrive { drop: false, expect: false, single: false, order };
-            return self.mbarrier(env, call, arrive, operands, taking);
+        if arrive.noinc {
+            let arrive = MbarrierArrive {
+                d: None,
+                mbarrier: arrive.mbarrier,
+                count: None,
+                drop: false,
+                expect: false,
+                single: false,
+                order: Order::WEAK,
+            };
+            return self.mbarrier_arrive(env, call, &arrive, taking);
         }
-        let places = self.places(env, call, operands, 0, taking);
+        let places = self.places(env, call, &arrive.mbarrier, taking);
         for lane in lanes(taking) {
             let object = Object::find(&env.spaces, places[lane], lane)?;
             object.store(&env.spaces, object.load().check())?;

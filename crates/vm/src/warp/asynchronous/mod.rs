@@ -20,8 +20,7 @@ pub(super) use tensor::Tensors;
 use super::run::Flow;
 use super::{Env, Split, State, Warp};
 use crate::fault::{AwaitedMbarrier, FaultKind, Place as FaultPlace, Tried, Trouble};
-use softwarp_ir::asynchronous::{AsyncOp, MbarrierOp};
-use softwarp_ir::{NONE, Op, Operands, Step};
+use softwarp_ir::{Address, AsyncOp, Op, Slot, Step};
 use softwarp_units::lanes::{LANES, lanes};
 use softwarp_units::mbarrier::Mbarrier;
 
@@ -31,45 +30,43 @@ fn refused<T>(lane: usize, rule: &'static str, message: String) -> Tried<T> {
 }
 
 impl Warp {
-    /// A step of its kind, by the lanes of a split that take part.
+    /// An asynchronous operation, by the lanes of a split that take part.
     pub(super) fn asynchronous(
         &mut self,
         env: &mut Env<'_>,
         split: &mut Split,
         op: &AsyncOp,
-        operands: &Operands,
         taking: u32,
     ) -> Tried<Flow> {
         let call = split.call as usize;
         match op {
-            AsyncOp::Mbarrier(MbarrierOp::Wait { parity, .. }) => {
-                if !self.wait(env, call, operands, *parity, taking)? {
+            AsyncOp::MbarrierWait(wait) => {
+                if !self.wait(env, call, wait, taking)? {
                     // As `nanosleep` does: others first.
                     (self.yielded, self.waited) = (true, true);
                     split.pc += 1;
                     return Ok(Flow::Gone);
                 }
-                return Ok(Flow::Next);
             }
-            AsyncOp::Mbarrier(op) => self.mbarrier(env, call, *op, operands, taking)?,
-            AsyncOp::PendingCount => {
+            AsyncOp::MbarrierInit(init) => self.mbarrier_init(env, call, init, taking)?,
+            AsyncOp::MbarrierInval(inval) => self.mbarrier_inval(env, call, inval, taking)?,
+            AsyncOp::MbarrierTx(tx) => self.mbarrier_tx(env, call, tx, taking)?,
+            AsyncOp::MbarrierArrive(arrive) => self.mbarrier_arrive(env, call, arrive, taking)?,
+            AsyncOp::MbarrierCheckLayout(check) => self.mbarrier_check_layout(env, call, check, taking)?,
+            AsyncOp::PendingCount(pending) => {
                 let frame = &mut self.calls[call].frame;
-                if let (&[state], &[d]) = (&operands.reads[..], &operands.writes[..]) {
-                    let counts = frame.row::<u64>(state).map(Mbarrier::pending_of);
-                    frame.set_row(d, counts, taking);
-                }
+                let counts = frame.row::<u64>(pending.state).map(Mbarrier::pending_of);
+                frame.set_row(pending.d, counts, taking);
             }
-            AsyncOp::Copy(copy) => self.copy_async(env, call, *copy, operands, taking)?,
-            AsyncOp::CopyArrive { noinc } => self.copy_arrive(env, call, *noinc, operands, taking)?,
-            AsyncOp::Bulk(bulk) => self.bulk(env, call, bulk, operands, taking)?,
-            AsyncOp::Store(store) => self.store_async(env, call, *store, operands, taking)?,
-            AsyncOp::Reduce(reduce) => self.reduce_async(env, call, *reduce, operands, taking)?,
-            AsyncOp::Zero => self.store_zeros(env, call, operands, taking)?,
-            AsyncOp::Tensor(copy) => self.tensor_copy(env, call, copy, operands, taking)?,
-            AsyncOp::Replace { field, ordinal } => {
-                self.replace(env, call, (*field, *ordinal), operands, taking)?;
-            }
-            AsyncOp::CopyMap => self.copy_map(env, call, operands, taking)?,
+            AsyncOp::Copy(copy) => self.copy_async(env, call, copy, taking)?,
+            AsyncOp::CopyArrive(arrive) => self.copy_arrive(env, call, arrive, taking)?,
+            AsyncOp::Bulk(bulk) => self.bulk(env, call, bulk, taking)?,
+            AsyncOp::Store(store) => self.store_async(env, call, store, taking)?,
+            AsyncOp::Reduce(reduce) => self.reduce_async(env, call, reduce, taking)?,
+            AsyncOp::Zero(zero) => self.store_zeros(env, call, zero, taking)?,
+            AsyncOp::Tensor(copy) => self.tensor_copy(env, call, copy, taking)?,
+            AsyncOp::Replace(replace) => self.replace(env, call, replace, taking)?,
+            AsyncOp::CopyMap(copy) => self.copy_map(env, call, copy, taking)?,
         }
         Ok(Flow::Next)
     }
@@ -80,40 +77,32 @@ impl Warp {
             let before = Split { pc: split.pc.checked_sub(1)?, ..*split };
             let code = &env.launch.program.codes[self.calls[split.call as usize].code as usize];
             let Op::Other(_, step) = code.ops.get(before.pc as usize)? else { return None };
-            let Step::Asynchronous(op, operands) = &**step else { return None };
-            let awaited = self.awaited(env, split.call as usize, operands, split.mask);
-            let awaited = awaited.filter(|_| op.is_wait())?;
+            let Step::Asynchronous(AsyncOp::MbarrierWait(wait)) = &**step else { return None };
+            let awaited = self.awaited(env, split.call as usize, wait, split.mask)?;
             Some((self.place(env, &before, before.mask, None), awaited))
         });
         waits.collect()
     }
 
-    /// A source of at most 32 bits; `None` if there are not that many.
-    fn narrow(&self, call: usize, operands: &Operands, index: usize) -> Option<[u32; LANES]> {
-        let slot = *operands.reads.get(index)?;
-        Some(self.calls[call].frame.row(slot))
+    /// A source of at most 32 bits; `None` without one.
+    fn narrow(&self, call: usize, slot: Option<Slot>) -> Option<[u32; LANES]> {
+        slot.map(|slot| self.calls[call].frame.row(slot))
     }
 
-    /// Where an address operand points, lane by lane; nowhere in lanes that do not take part.
-    fn places(
+    /// Where an address points, lane by lane; nowhere in lanes that do not take part.
+    fn places(&self, env: &Env<'_>, call: usize, address: &Address, taking: u32) -> [Place; LANES] {
+        place::places(&env.spaces, &self.calls[call], address, taking)
+    }
+
+    /// The same; nowhere without an address.
+    fn places_if_any(
         &self,
         env: &Env<'_>,
         call: usize,
-        operands: &Operands,
-        index: usize,
+        address: Option<&Address>,
         taking: u32,
     ) -> [Place; LANES] {
-        match operands.addresses.get(index) {
-            Some(address) => place::places(&env.spaces, &self.calls[call], address, taking),
-            None => [Place::NOWHERE; LANES],
-        }
-    }
-
-    /// Writes a row of words to a slot that may be none.
-    fn put(&mut self, call: usize, slot: u32, values: [u64; LANES], mask: u32) {
-        if slot != NONE {
-            self.calls[call].frame.set_row(slot, values, mask);
-        }
+        address.map_or([Place::NOWHERE; LANES], |address| self.places(env, call, address, taking))
     }
 }
 

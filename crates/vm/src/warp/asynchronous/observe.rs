@@ -1,7 +1,6 @@
 //! Tells the sanitizers what asynchronous operations touch, and what happens at mbarriers. What is asynchronous is done
 //! by agents (`sanitize::causality`), which are done when somebody has waited for them.
 
-use super::bulk::targets;
 use super::mbarrier::parity;
 use super::place::Place;
 use super::tensor::walk;
@@ -10,10 +9,10 @@ use crate::sanitize::{Actor, Agent, Event, Sanitizer, Touch};
 use crate::warp::bounds::observe_range;
 use crate::warp::observe::{Meter, located};
 use crate::warp::{Env, Split, Warp};
-use softwarp_ir::asynchronous::{AsyncOp, MbarrierOp, TensorWay};
-use softwarp_ir::{Memory, Operands, Order, Scope};
+use softwarp_ir::asynchronous::TensorWay;
+use softwarp_ir::{Address, AsyncOp, Memory, Order, Scope};
 use softwarp_tensor::Source;
-use softwarp_units::lanes::{LANES, lanes};
+use softwarp_units::lanes::lanes;
 
 /// Reports to a sanitizer.
 struct Observer<'a, 'b> {
@@ -112,72 +111,76 @@ impl Warp {
         sanitizer: &Sanitizer<'_>,
         actor: &Actor,
         op: &AsyncOp,
-        operands: &Operands,
         split: &Split,
     ) {
         let call = split.call as usize;
         let see = Observer { env, sanitizer, actor, meter: Meter::new(env.launch) };
-        let [first, second, third] =
-            [0, 1, 2].map(|index| self.places(env, call, operands, index, actor.lanes));
-        let row = |index| self.narrow(call, operands, index).unwrap_or([0; LANES]);
         let taking = actor.lanes;
+        let places = |address: &Address| self.places(env, call, address, taking);
+        let barriers = |mbarrier: &Address, order: Order, event: Event| {
+            let at = places(mbarrier);
+            lanes(taking).for_each(|lane| see.barrier(lane, at[lane], order, event));
+        };
+        // `st.async` and `red.async`.
+        let stores = |to: &Address, mbarrier: Option<&Address>, bytes: u64, usage: Use, order: Order| {
+            let (to, barriers) = (places(to), mbarrier.map(places));
+            for lane in lanes(taking) {
+                let mbarrier = barriers.as_ref().map(|barriers| barriers[lane]);
+                if let Some(mbarrier) = mbarrier {
+                    see.barrier(lane, mbarrier, UNORDERED, Event::Use);
+                }
+                see.touch(lane, to[lane], bytes, usage, order, By::storing(mbarrier));
+            }
+        };
         let issue = |agent: Agent| sanitizer.issue(env.launch, actor, agent);
         match op {
-            AsyncOp::PendingCount => {}
-            AsyncOp::Mbarrier(MbarrierOp::Init { .. }) => {
-                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], Order::WEAK, Event::Begin));
-            }
+            AsyncOp::PendingCount(_) => {}
+            AsyncOp::MbarrierInit(init) => barriers(&init.mbarrier, Order::WEAK, Event::Begin),
             // Libraries invalidate them behind the last wait of a thread, while others may be leaving theirs.
-            AsyncOp::Mbarrier(MbarrierOp::Inval) => {
-                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], UNORDERED, Event::Begin));
-            }
-            AsyncOp::Mbarrier(MbarrierOp::Wait { parity, order }) => {
-                let over = self.over(env, call, operands, *parity, taking).unwrap_or(0);
+            AsyncOp::MbarrierInval(inval) => barriers(&inval.mbarrier, UNORDERED, Event::Begin),
+            AsyncOp::MbarrierWait(wait) => {
+                let at = places(&wait.mbarrier);
+                let over = self.over(env, call, wait, taking).unwrap_or(0);
                 for lane in lanes(taking) {
-                    let event = if over >> lane & 1 == 1 { Event::Pass(*order) } else { Event::Use };
-                    see.barrier(lane, first[lane], *order, event);
+                    let event = if over >> lane & 1 == 1 { Event::Pass(wait.order) } else { Event::Use };
+                    see.barrier(lane, at[lane], wait.order, event);
                 }
             }
-            AsyncOp::Mbarrier(MbarrierOp::Arrive { order, .. }) => {
-                let event = Event::Arrive(*order);
-                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], *order, event));
+            AsyncOp::MbarrierArrive(arrive) => {
+                barriers(&arrive.mbarrier, arrive.order, Event::Arrive(arrive.order));
             }
-            AsyncOp::Mbarrier(_) => {
-                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], UNORDERED, Event::Use));
-            }
-            AsyncOp::CopyArrive { .. } => {
-                let event = Event::ArriveBehind(Agent::Copy);
-                lanes(taking).for_each(|lane| see.barrier(lane, first[lane], UNORDERED, event));
+            AsyncOp::MbarrierTx(tx) => barriers(&tx.mbarrier, UNORDERED, Event::Use),
+            AsyncOp::MbarrierCheckLayout(check) => barriers(&check.mbarrier, UNORDERED, Event::Use),
+            AsyncOp::CopyArrive(arrive) => {
+                barriers(&arrive.mbarrier, UNORDERED, Event::ArriveBehind(Agent::Copy));
             }
             AsyncOp::Copy(copy) => {
-                let amounts = self.amounts(call, *copy, operands);
+                let (to, from) = (places(&copy.to), places(&copy.from));
+                let amounts = self.amounts(call, copy);
                 issue(Agent::Copy);
                 let by = By::in_group(Agent::Copy);
                 for lane in lanes(taking) {
-                    see.touch(lane, second[lane], amounts[lane], Use::Read, Order::WEAK, by);
-                    see.touch(lane, first[lane], copy.bytes.into(), Use::Write, Order::WEAK, by);
+                    see.touch(lane, from[lane], amounts[lane], Use::Read, Order::WEAK, by);
+                    see.touch(lane, to[lane], copy.bytes.into(), Use::Write, Order::WEAK, by);
                 }
             }
             AsyncOp::Bulk(bulk) => {
-                let (sizes, masks) = (row(0), row(if bulk.ignore_outside { 3 } else { 1 }));
+                let operands = self.bulk_operands(env, call, bulk, taking);
+                let counts = bulk.mbarrier.is_some();
                 let (usage, order) = match bulk.reduction {
                     Some(_) => (Use::Atomic, Order::relaxed(Scope::Gpu)),
                     None => (Use::Write, Order::WEAK),
                 };
                 issue(Agent::Source);
                 for lane in lanes(taking) {
-                    let bytes = u64::from(sizes[lane]);
+                    let bytes = u64::from(operands.sizes[lane]);
                     // What is wrong with an address is found when it is used.
-                    let one = (first[lane], third[lane]);
-                    let targets = targets(&env.spaces, bulk, one, (bytes, masks[lane]), lane);
-                    let targets = targets.unwrap_or_default();
-                    let source =
-                        if bulk.mbarrier { see.reads(&targets) } else { By::in_group(Agent::Source) };
-                    see.touch(lane, second[lane], bytes, Use::Read, Order::WEAK, source);
+                    let targets = operands.targets(&env.spaces, bulk, lane).unwrap_or_default();
+                    let source = if counts { see.reads(&targets) } else { By::in_group(Agent::Source) };
+                    see.touch(lane, operands.from[lane], bytes, Use::Read, Order::WEAK, source);
                     for (to, barrier) in targets {
-                        let target =
-                            if bulk.mbarrier { By::counted(barrier) } else { By::in_group(Agent::Target) };
-                        if bulk.mbarrier {
+                        let target = if counts { By::counted(barrier) } else { By::in_group(Agent::Target) };
+                        if counts {
                             see.barrier(lane, barrier, UNORDERED, Event::Use);
                         }
                         see.touch(lane, to, bytes, usage, order, target);
@@ -185,31 +188,18 @@ impl Warp {
                 }
             }
             AsyncOp::Store(store) => {
-                let bytes = u64::from(store.bytes) * operands.reads.len() as u64;
-                for lane in lanes(taking) {
-                    let by = By::storing(store.mbarrier.then_some(second[lane]));
-                    if store.mbarrier {
-                        see.barrier(lane, second[lane], UNORDERED, Event::Use);
-                    }
-                    see.touch(lane, first[lane], bytes, Use::Write, Order::WEAK, by);
-                }
+                let bytes = u64::from(store.bytes) * store.data.len() as u64;
+                stores(&store.to, store.mbarrier.as_ref(), bytes, Use::Write, Order::WEAK);
             }
             AsyncOp::Reduce(reduce) => {
-                for lane in lanes(taking) {
-                    let bytes = u64::from(reduce.ty.bits() / 8);
-                    let by = By::storing(reduce.mbarrier.then_some(second[lane]));
-                    if reduce.mbarrier {
-                        see.barrier(lane, second[lane], UNORDERED, Event::Use);
-                    }
-                    see.touch(lane, first[lane], bytes, Use::Atomic, Order::relaxed(Scope::Cluster), by);
-                }
+                let bytes = u64::from(reduce.ty.bits() / 8);
+                let order = Order::relaxed(Scope::Cluster);
+                stores(&reduce.to, reduce.mbarrier.as_ref(), bytes, Use::Atomic, order);
             }
-            AsyncOp::Zero => {
-                if let Some(&slot) = operands.reads.first() {
-                    let sizes = self.calls[call].frame.row::<u64>(slot);
-                    for lane in lanes(taking) {
-                        see.touch(lane, first[lane], sizes[lane], Use::Write, Order::WEAK, By::THREAD);
-                    }
+            AsyncOp::Zero(zero) => {
+                let (to, sizes) = (places(&zero.to), self.calls[call].frame.row::<u64>(zero.size));
+                for lane in lanes(taking) {
+                    see.touch(lane, to[lane], sizes[lane], Use::Write, Order::WEAK, By::THREAD);
                 }
             }
             AsyncOp::Tensor(copy) => {
@@ -221,7 +211,7 @@ impl Warp {
                 };
                 let loads = copy.way == TensorWay::Load;
                 issue(Agent::Source);
-                for asked in self.asked(env, call, copy, operands, taking) {
+                for asked in self.asked(env, call, copy, taking) {
                     let Some((base, walk)) = walk(env, copy, &asked) else { continue };
                     let of_global =
                         if loads { see.reads(&asked.targets) } else { By::in_group(Agent::Target) };
@@ -245,15 +235,17 @@ impl Warp {
                 }
             }
             // All lanes do the same.
-            AsyncOp::Replace { .. } => {
+            AsyncOp::Replace(replace) => {
+                let map = places(&replace.map);
                 for lane in lanes(taking).take(1) {
-                    see.touch(lane, first[lane], 128, Use::Write, Order::WEAK, By::THREAD);
+                    see.touch(lane, map[lane], 128, Use::Write, Order::WEAK, By::THREAD);
                 }
             }
-            AsyncOp::CopyMap => {
+            AsyncOp::CopyMap(copy) => {
+                let (to, from) = (places(&copy.to), places(&copy.from));
                 for lane in lanes(taking).take(1) {
-                    see.touch(lane, second[lane], 128, Use::Read, Order::WEAK, By::THREAD);
-                    see.touch(lane, first[lane], 128, Use::Write, Order::WEAK, By::THREAD);
+                    see.touch(lane, from[lane], 128, Use::Read, Order::WEAK, By::THREAD);
+                    see.touch(lane, to[lane], 128, Use::Write, Order::WEAK, By::THREAD);
                 }
             }
         }

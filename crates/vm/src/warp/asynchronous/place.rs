@@ -2,7 +2,7 @@
 
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::Spaces;
-use crate::memory::cell::Cells;
+use crate::memory::cell::SharedBytes;
 use crate::warp::Activation;
 use crate::warp::access::addresses;
 use softwarp_ir::{Address, Memory};
@@ -60,7 +60,7 @@ impl Place {
         bytes: u64,
         alignment: u64,
         usage: Use,
-    ) -> Result<(&'a Cells, u64), Box<BadAccess>> {
+    ) -> Result<(&'a SharedBytes, u64), Box<BadAccess>> {
         let Place { memory, address, generic } = self;
         let blame = |mut bad: Box<BadAccess>| {
             (bad.address, bad.generic) = (address, generic);
@@ -103,7 +103,7 @@ impl Place {
         lane: usize,
         (bytes, alignment): (u64, u64),
         usage: Use,
-    ) -> Tried<(&'a Cells, u64)> {
+    ) -> Tried<(&'a SharedBytes, u64)> {
         self.span(spaces, bytes, alignment, usage).map_err(|bad| Trouble::new(lane, FaultKind::Access(bad)))
     }
 }

@@ -1,28 +1,27 @@
 //! Copies, stores and reductions of at most 16 bytes a thread: `cp.async` (PTX ISA section 9.7.9.25.3.1), `st.async`
 //! (9.7.9.12), `red.async` (9.7.13.7); and `st.bulk` (9.7.9.13).
 
-use super::{Place, complete_tx, refused};
+use super::{complete_tx, refused};
 use crate::fault::{Tried, Use};
 use crate::memory::cell::Unit;
 use crate::warp::atomic::{apply, combination};
 use crate::warp::cost::copying;
 use crate::warp::{Env, Warp};
-use softwarp_ir::Operands;
-use softwarp_ir::asynchronous::{Choice, CopyAsync, ReduceAsync, StoreAsync};
-use softwarp_units::lanes::{LANES, lanes};
+use softwarp_ir::asynchronous::{Choice, CopyAsync, ReduceAsync, StoreAsync, ZeroBulk};
+use softwarp_units::lanes::{ALL, LANES, lanes};
 
 impl Warp {
     /// How many bytes `cp.async` reads, lane by lane.
-    pub(super) fn amounts(&self, call: usize, copy: CopyAsync, operands: &Operands) -> [u64; LANES] {
+    pub(super) fn amounts(&self, call: usize, copy: &CopyAsync) -> [u64; LANES] {
         let whole = u64::from(copy.bytes);
         let frame = &self.calls[call].frame;
-        match (copy.choice, operands.reads.first()) {
-            (Choice::Size, Some(&slot)) => frame.row::<u32>(slot).map(|size| sized(size.into(), whole)),
-            (Choice::Ignore { negated }, Some(&slot)) => {
-                let ignored = frame.predicate(slot) ^ if negated { u32::MAX } else { 0 };
+        match copy.choice {
+            Choice::All => [whole; LANES],
+            Choice::Size(slot) => frame.row::<u32>(slot).map(|size| sized(size.into(), whole)),
+            Choice::Ignore(predicate) => {
+                let ignored = predicate.lanes(frame, ALL);
                 std::array::from_fn(|lane| if ignored >> lane & 1 == 1 { 0 } else { whole })
             }
-            _ => [whole; LANES],
         }
     }
 
@@ -31,14 +30,13 @@ impl Warp {
         &mut self,
         env: &Env<'_>,
         call: usize,
-        copy: CopyAsync,
-        operands: &Operands,
+        copy: &CopyAsync,
         taking: u32,
     ) -> Tried<()> {
         let whole = u64::from(copy.bytes);
-        let (to, from) =
-            (self.places(env, call, operands, 0, taking), self.places(env, call, operands, 1, taking));
-        let amounts = self.amounts(call, copy, operands);
+        let to = self.places(env, call, &copy.to, taking);
+        let from = self.places(env, call, &copy.from, taking);
+        let amounts = self.amounts(call, copy);
         // Nothing is written if one of them must not.
         let spaces = &env.spaces;
         for lane in lanes(taking) {
@@ -64,19 +62,18 @@ impl Warp {
         &mut self,
         env: &Env<'_>,
         call: usize,
-        store: StoreAsync,
-        operands: &Operands,
+        store: &StoreAsync,
         taking: u32,
     ) -> Tried<()> {
         let size = usize::from(store.bytes);
-        let whole = (size * operands.reads.len()) as u64;
-        let (to, barriers) =
-            (self.places(env, call, operands, 0, taking), self.places(env, call, operands, 1, taking));
+        let whole = (size * store.data.len()) as u64;
+        let to = self.places(env, call, &store.to, taking);
+        let barriers = self.places_if_any(env, call, store.mbarrier.as_ref(), taking);
         let (spaces, frame) = (&env.spaces, &self.calls[call].frame);
         for lane in lanes(taking) {
             let (cells, at) = to[lane].need(spaces, lane, (whole, whole), Use::Write)?;
             let mut at = at as usize;
-            for &slot in &operands.reads {
+            for &slot in &store.data {
                 match size {
                     1 => (frame.row::<u32>(slot)[lane] as u8).store(cells, at),
                     2 => (frame.row::<u32>(slot)[lane] as u16).store(cells, at),
@@ -84,12 +81,12 @@ impl Warp {
                     8 => frame.row::<u64>(slot)[lane].store(cells, at),
                     _ => {
                         frame.row::<u64>(slot)[lane].store(cells, at);
-                        frame.row::<u64>(slot + 1)[lane].store(cells, at + 8);
+                        frame.row::<u64>(slot.next())[lane].store(cells, at + 8);
                     }
                 }
                 at += size;
             }
-            if store.mbarrier {
+            if store.mbarrier.is_some() {
                 complete_tx(spaces, barriers[lane], whole as u32, lane)?;
             }
         }
@@ -102,17 +99,15 @@ impl Warp {
         &mut self,
         env: &Env<'_>,
         call: usize,
-        reduce: ReduceAsync,
-        operands: &Operands,
+        reduce: &ReduceAsync,
         taking: u32,
     ) -> Tried<()> {
         let size = u64::from(reduce.ty.bits() / 8);
-        let Some(&source) = operands.reads.first() else { return Ok(()) };
-        let (to, barriers) =
-            (self.places(env, call, operands, 0, taking), self.places(env, call, operands, 1, taking));
+        let to = self.places(env, call, &reduce.to, taking);
+        let barriers = self.places_if_any(env, call, reduce.mbarrier.as_ref(), taking);
         let (spaces, frame) = (&env.spaces, &self.calls[call].frame);
         let values: [u64; LANES] =
-            if size == 8 { frame.row::<u64>(source) } else { frame.row::<u32>(source).map(u64::from) };
+            if size == 8 { frame.row::<u64>(reduce.b) } else { frame.row::<u32>(reduce.b).map(u64::from) };
         let combine = combination(reduce.op, reduce.ty, false, false);
         for lane in lanes(taking) {
             let (cells, at) = to[lane].need(spaces, lane, (size, size), Use::Atomic)?;
@@ -121,7 +116,7 @@ impl Warp {
                 8 => apply::<u64>(cells, at as usize, env.launch.alone, f),
                 _ => apply::<u32>(cells, at as usize, env.launch.alone, f),
             };
-            if reduce.mbarrier {
+            if reduce.mbarrier.is_some() {
                 complete_tx(spaces, barriers[lane], size as u32, lane)?;
             }
         }
@@ -134,12 +129,11 @@ impl Warp {
         &mut self,
         env: &mut Env<'_>,
         call: usize,
-        operands: &Operands,
+        zero: &ZeroBulk,
         taking: u32,
     ) -> Tried<()> {
-        let Some(&size) = operands.reads.first() else { return Ok(()) };
-        let sizes = self.calls[call].frame.row::<u64>(size);
-        let to: [Place; LANES] = self.places(env, call, operands, 0, taking);
+        let sizes = self.calls[call].frame.row::<u64>(zero.size);
+        let to = self.places(env, call, &zero.to, taking);
         for lane in lanes(taking) {
             let bytes = sizes[lane];
             if !bytes.is_multiple_of(8) {

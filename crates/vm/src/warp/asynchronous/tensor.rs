@@ -7,11 +7,11 @@ use crate::fault::{BadAccess, FaultKind, Tried, Trouble, Use};
 use crate::memory::Spaces;
 use crate::warp::cost::copying;
 use crate::warp::{Env, Warp};
-use softwarp_ir::asynchronous::{TensorCopy, TensorWay};
-use softwarp_ir::{Memory, Operands};
+use softwarp_ir::asynchronous::{CopyMap, ReplaceField, TensorCopy, TensorWay};
+use softwarp_ir::{Memory, Slot};
 use softwarp_tensor::copy::{self, Outside};
 use softwarp_tensor::object::{self, SIZE};
-use softwarp_tensor::replace::{Field, write};
+use softwarp_tensor::replace::write;
 use softwarp_tensor::{Access, Direction, Fault, Map, Mode, Request, Source, Target, Walk, WideMode};
 use softwarp_units::lanes::{LANES, lanes};
 use std::cell::{Cell, RefCell};
@@ -78,7 +78,7 @@ impl<'a> Tensor<'a, '_> {
         offset: u64,
         length: usize,
         usage: Use,
-    ) -> Result<(&'a crate::memory::cell::Cells, u64), Outside> {
+    ) -> Result<(&'a crate::memory::cell::SharedBytes, u64), Outside> {
         let address = self.base.wrapping_add(offset);
         let mut hint = self.hint.get();
         let view = self.spaces.view(Memory::Global, address, &mut hint);
@@ -138,10 +138,9 @@ impl Warp {
         env: &mut Env<'_>,
         call: usize,
         copy: &TensorCopy,
-        operands: &Operands,
         taking: u32,
     ) -> Tried<()> {
-        for asked in self.asked(env, call, copy, operands, taking) {
+        for asked in self.asked(env, call, copy, taking) {
             let bytes = self.copy_tensor(env, copy, &asked)?;
             // Rows of a box may be short.
             env.watch.work_within(env.launch, 1 + 8 * copying(bytes))?;
@@ -151,20 +150,14 @@ impl Warp {
     }
 
     /// What each lane asks for.
-    pub(super) fn asked(
-        &self,
-        env: &Env<'_>,
-        call: usize,
-        copy: &TensorCopy,
-        operands: &Operands,
-        taking: u32,
-    ) -> Vec<Asked> {
-        let [maps, shared, barriers] = [0, 1, 2].map(|index| self.places(env, call, operands, index, taking));
-        let row = |index: usize| self.narrow(call, operands, index).unwrap_or([0; LANES]);
-        let (first, second) = (usize::from(copy.coordinates), usize::from(copy.offsets));
-        let coordinates: Vec<[u32; LANES]> = (0..first).map(row).collect();
-        let offsets: Vec<[u32; LANES]> = (first..first + second).map(row).collect();
-        let masks = row(first + second);
+    pub(super) fn asked(&self, env: &Env<'_>, call: usize, copy: &TensorCopy, taking: u32) -> Vec<Asked> {
+        let maps = self.places(env, call, &copy.map, taking);
+        let shared = self.places_if_any(env, call, copy.shared.as_ref(), taking);
+        let barriers = self.places_if_any(env, call, copy.mbarrier.as_ref(), taking);
+        let row = |&slot: &Slot| self.calls[call].frame.row::<u32>(slot);
+        let coordinates: Vec<[u32; LANES]> = copy.coordinates.iter().map(row).collect();
+        let offsets: Vec<[u32; LANES]> = copy.offsets.iter().map(row).collect();
+        let ctas = self.narrow(call, copy.multicast);
         let direction = match copy.way {
             TensorWay::Load | TensorWay::Prefetch => Direction::Load,
             TensorWay::Store => Direction::Store,
@@ -179,9 +172,9 @@ impl Warp {
                 offsets: std::array::from_fn(|index| at(&offsets, index)),
                 shared: shared[lane].address,
             };
-            let targets = match copy.multicast {
-                true => each(shared[lane], barriers[lane], masks[lane]),
-                false => vec![(shared[lane], barriers[lane])],
+            let targets = match &ctas {
+                Some(ctas) => each(shared[lane], barriers[lane], ctas[lane]),
+                None => vec![(shared[lane], barriers[lane])],
             };
             Asked { lane, map: maps[lane], request, targets }
         };
@@ -277,38 +270,30 @@ impl Warp {
         &mut self,
         env: &Env<'_>,
         call: usize,
-        (field, ordinal): (Field, usize),
-        operands: &Operands,
+        replace: &ReplaceField,
         taking: u32,
     ) -> Tried<()> {
-        let Some(&value) = operands.reads.first() else { return Ok(()) };
-        let places = self.places(env, call, operands, 0, taking);
+        let places = self.places(env, call, &replace.map, taking);
         let frame = &self.calls[call].frame;
-        let values: [u64; LANES] = match field.value_bits() {
-            64 => frame.row::<u64>(value),
-            _ => frame.row::<u32>(value).map(u64::from),
+        let values: [u64; LANES] = match replace.field.value_bits() {
+            64 => frame.row::<u64>(replace.value),
+            _ => frame.row::<u32>(replace.value).map(u64::from),
         };
         for lane in lanes(taking) {
             let (cells, at) =
                 places[lane].need(&env.spaces, lane, (SIZE as u64, MAP_ALIGNMENT), Use::Write)?;
             let mut object = [0; SIZE];
             cells.read(at, &mut object);
-            write(&mut object, field, ordinal, values[lane]);
+            write(&mut object, replace.field, replace.ordinal, values[lane]);
             cells.write(at, &object);
         }
         Ok(())
     }
 
     /// `tensormap.cp_fenceproxy`
-    pub(super) fn copy_map(
-        &mut self,
-        env: &Env<'_>,
-        call: usize,
-        operands: &Operands,
-        taking: u32,
-    ) -> Tried<()> {
-        let (to, from) =
-            (self.places(env, call, operands, 0, taking), self.places(env, call, operands, 1, taking));
+    pub(super) fn copy_map(&mut self, env: &Env<'_>, call: usize, copy: &CopyMap, taking: u32) -> Tried<()> {
+        let to = self.places(env, call, &copy.to, taking);
+        let from = self.places(env, call, &copy.from, taking);
         for lane in lanes(taking) {
             let mut object = [0; SIZE];
             let bytes = (SIZE as u64, MAP_ALIGNMENT);

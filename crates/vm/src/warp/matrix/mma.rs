@@ -1,10 +1,9 @@
 //! `mma` and `wmma.mma` (PTX ISA sections 9.7.14.4.5, 9.7.14.5.14 and 9.7.14.6.3): the matrices are collected from
 //! the lanes' registers, multiplied, and D is handed out again.
 
-use softwarp_ir::matrix::{Mma, Product};
-use softwarp_ir::{NONE, Operands};
+use softwarp_ir::matrix::{BlockScale, Mma, Product};
 use softwarp_num::{Format, Rounding, Vectorise, vectorised};
-use softwarp_units::lanes::{ALL, Frame, LANES};
+use softwarp_units::lanes::{ALL, Frame, LANES, Slot};
 use softwarp_units::matrix::float::fragment;
 use softwarp_units::matrix::layout::Layout;
 use softwarp_units::matrix::sparse::Sparsity;
@@ -17,35 +16,33 @@ const FACTOR: usize = 1024;
 const SUMS: usize = 256;
 
 /// Multiplies.
-pub(crate) fn multiply(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
-    if at_once(frame, mma, operands, taking) != Some(true)
-        && !super::registers::multiply(frame, mma, operands, taking)
-    {
-        by_matrices(frame, mma, operands, taking);
+pub(crate) fn multiply(frame: &mut Frame, op: &Mma, taking: u32) {
+    if at_once(frame, op, taking) != Some(true) && !super::registers::multiply(frame, op, taking) {
+        by_matrices(frame, op, taking);
     }
 }
 
 /// Any product: A, B and C are collected, and D is handed out. Apart, since it needs much of the stack.
 #[inline(never)]
-fn by_matrices(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
+fn by_matrices(frame: &mut Frame, op: &Mma, taking: u32) {
+    let mma = &*op.product;
     if let Product::Double(rounding) = mma.product {
-        return multiply_doubles(frame, &mma.layout, rounding, operands, taking);
+        return multiply_doubles(frame, op, rounding, taking);
     }
     let Layout { a: of_a, b: of_b, c: of_c, d: of_d, products, turned } = &mma.layout;
     let (mut a, mut b, mut c, mut d) = ([0; FACTOR], [0; FACTOR], [0; SUMS], [0; SUMS]);
-    let slots = &operands.reads[..];
-    let rest = vectorised(Collect { frame, layout: &mma.layout, slots, into: [&mut a, &mut b, &mut c] });
+    vectorised(Collect { frame, op, into: [&mut a, &mut b, &mut c] });
     for (matrix, &(shift, mask)) in [&mut a, &mut b].into_iter().zip(&mma.within) {
         if shift != 0 || mask == 0x3f {
             matrix.iter_mut().for_each(|element| *element = *element >> shift & mask);
         }
     }
     let (a, b, c, d) = (&a[..of_a.size], &b[..of_b.size], &c[..of_c.size], &mut d[..of_d.size]);
-    let mut rest = rest.iter().map(|&slot| &frame.narrow[slot as usize].0);
-    let metadata = if mma.sparse.is_some() { rest.next() } else { None };
-    let scales = mma.scales.map(|count| {
-        let mut next = || rest.next().copied().unwrap_or_default();
-        BlockScales::select(count, [next(), next(), next()], [next(), next(), next()])
+    let metadata = op.metadata.map(|slot| &frame.narrow[slot.number() as usize].0);
+    let scales = mma.scales.zip(op.scales).map(|(count, scales)| {
+        let words = |of: BlockScale| [of.data, of.byte, of.thread].map(|slot| frame.row::<u32>(slot));
+        let [a, b] = scales.map(words);
+        BlockScales::select(count, a, b)
     });
     match (&mma.sparse, metadata) {
         (Some(sparsity), Some(metadata)) => {
@@ -69,8 +66,8 @@ fn by_matrices(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
             }
         }
     }
-    for (register, &slot) in operands.writes.iter().enumerate() {
-        if slot != NONE {
+    for (register, &slot) in op.d.iter().enumerate() {
+        if let Some(slot) = slot {
             frame.set_row(slot, of_d.scatter(register, d), taking);
         }
     }
@@ -78,10 +75,10 @@ fn by_matrices(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) {
 
 /// The commonest forms, without collecting matrices: all of m16n8 but the sparse and the scaled ones. Says whether it
 /// is done.
-fn at_once(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) -> Option<bool> {
+fn at_once(frame: &mut Frame, op: &Mma, taking: u32) -> Option<bool> {
     let Product::Float(FloatProduct {
         a: left, b: right, m: 16, n: 8, k, sparse: false, scale: None, ..
-    }) = mma.product
+    }) = op.product.product
     else {
         return None;
     };
@@ -92,35 +89,31 @@ fn at_once(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) -> Op
         _ if eight(left) && eight(right) => 4,
         _ => return None,
     };
-    if word == 2
-        && taking == ALL
-        && fragment::multiply_rows(left, &mut frame.narrow, &operands.reads, &operands.writes)
-    {
+    if word == 2 && taking == ALL && in_rows(frame, left, op) {
         return Some(true);
     }
     let mut d = fragment::Sums::ZERO;
-    let slots = &operands.reads[..];
-    let row = |slot: &u32| &frame.narrow[*slot as usize].0;
+    let row = |slot: &Slot| &frame.narrow[slot.number() as usize].0;
     let mut multiply = |a: &[&_], b: &[&_], c: &[&_]| match word {
         4 => fragment::multiply_bytes([left, right], a, b, c, &mut d),
         _ => fragment::multiply(left, a, b, c, &mut d),
     };
-    let ordinary = match (k / word, slots) {
-        (8, [a0, a1, a2, a3, b0, b1, c0, c1, c2, c3]) => {
+    let ordinary = match (k / word, &op.a[..], &op.b[..], &op.c[..]) {
+        (8, [a0, a1, a2, a3], [b0, b1], [c0, c1, c2, c3]) => {
             multiply(&[a0, a1, a2, a3].map(row), &[b0, b1].map(row), &[c0, c1, c2, c3].map(row))
         }
-        (8, [a0, a1, a2, a3, b0, b1, c0, c1]) => {
+        (8, [a0, a1, a2, a3], [b0, b1], [c0, c1]) => {
             multiply(&[a0, a1, a2, a3].map(row), &[b0, b1].map(row), &[c0, c1].map(row))
         }
-        (4, [a0, a1, b0, c0, c1, c2, c3]) => {
+        (4, [a0, a1], [b0], [c0, c1, c2, c3]) => {
             multiply(&[a0, a1].map(row), &[row(b0)], &[c0, c1, c2, c3].map(row))
         }
-        (4, [a0, a1, b0, c0, c1]) => multiply(&[a0, a1].map(row), &[row(b0)], &[c0, c1].map(row)),
+        (4, [a0, a1], [b0], [c0, c1]) => multiply(&[a0, a1].map(row), &[row(b0)], &[c0, c1].map(row)),
         _ => return None,
     };
     if ordinary {
-        for (&slot, row) in operands.writes.iter().zip(&d.0) {
-            if slot != NONE {
+        for (&slot, row) in op.d.iter().zip(&d.0) {
+            if let Some(slot) = slot {
                 frame.set_row(slot, *row, taking);
             }
         }
@@ -128,28 +121,48 @@ fn at_once(frame: &mut Frame, mma: &Mma, operands: &Operands, taking: u32) -> Op
     Some(ordinary)
 }
 
-/// Collects A, B and C; gives the slots that are left. Compiled for CPU features.
+/// m16n8k16 of f16 or bf16 in the rows of the frame. Returns false, and has done nothing, if that is not possible.
+#[inline]
+fn in_rows(frame: &mut Frame, factors: Format, op: &Mma) -> bool {
+    let (&[a0, a1, a2, a3], &[b0, b1]) = (&op.a[..], &op.b[..]) else { return false };
+    let mut d = [0; 4];
+    let Some(d) = d.get_mut(..op.d.len()) else { return false };
+    for (row, slot) in d.iter_mut().zip(&op.d) {
+        let Some(slot) = slot else { return false };
+        *row = slot.number();
+    }
+    let rows = &mut frame.narrow;
+    match op.c[..] {
+        [c0, c1, c2, c3] => {
+            let reads = [a0, a1, a2, a3, b0, b1, c0, c1, c2, c3].map(Slot::number);
+            fragment::multiply_rows(factors, rows, &reads, d)
+        }
+        [c0, c1] => {
+            let reads = [a0, a1, a2, a3, b0, b1, c0, c1].map(Slot::number);
+            fragment::multiply_rows(factors, rows, &reads, d)
+        }
+        _ => false,
+    }
+}
+
+/// Collects A, B and C. Compiled for CPU features.
 struct Collect<'a, 'b> {
     frame: &'a Frame,
-    layout: &'a Layout,
-    slots: &'a [u32],
+    op: &'a Mma,
     into: [&'b mut [u32]; 3],
 }
 
-impl<'a> Vectorise for Collect<'a, '_> {
-    type Output = &'a [u32];
+impl Vectorise for Collect<'_, '_> {
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> &'a [u32] {
-        let Layout { a, b, c, .. } = self.layout;
-        let mut rest = self.slots;
-        for (fragment, matrix) in [a, b, c].into_iter().zip(self.into) {
-            let (slots, others) = rest.split_at(fragment.registers().min(rest.len()));
+    fn run(self) {
+        let Mma { a, b, c, product, .. } = self.op;
+        let Layout { a: of_a, b: of_b, c: of_c, .. } = &product.layout;
+        for ((slots, fragment), matrix) in [(a, of_a), (b, of_b), (c, of_c)].into_iter().zip(self.into) {
             let registers = slots.iter().take(fragment.distinct());
-            fragment.gather(registers.map(|&slot| &self.frame.narrow[slot as usize].0), matrix);
-            rest = others;
+            fragment.gather(registers.map(|slot| &self.frame.narrow[slot.number() as usize].0), matrix);
         }
-        rest
     }
 }
 
@@ -237,24 +250,18 @@ impl BlockScales {
 /// Elements of the largest matrix of `f64`: A of `mma.m16n8k16`.
 const DOUBLES: usize = 256;
 
-fn multiply_doubles(
-    frame: &mut Frame,
-    layout: &Layout,
-    rounding: Rounding,
-    operands: &Operands,
-    taking: u32,
-) {
-    let Layout { a: of_a, b: of_b, c: of_c, d: of_d, .. } = layout;
+fn multiply_doubles(frame: &mut Frame, op: &Mma, rounding: Rounding, taking: u32) {
+    let Layout { a: of_a, b: of_b, c: of_c, d: of_d, .. } = &op.product.layout;
     let (mut a, mut b, mut c, mut d) = ([0; DOUBLES], [0; DOUBLES], [0; DOUBLES], [0; DOUBLES]);
-    let mut registers = operands.reads.iter().map(|&slot| &frame.wide[slot as usize].0);
-    of_a.gather_wide(registers.by_ref().take(of_a.registers()), &mut a);
-    of_b.gather_wide(registers.by_ref().take(of_b.registers()), &mut b);
-    of_c.gather_wide(registers.by_ref().take(of_c.registers()), &mut c);
+    let row = |slot: &Slot| &frame.wide[slot.number() as usize].0;
+    of_a.gather_wide(op.a.iter().map(row), &mut a);
+    of_b.gather_wide(op.b.iter().map(row), &mut b);
+    of_c.gather_wide(op.c.iter().map(row), &mut c);
     // B has eight columns.
     let k = of_b.size / 8;
     double::multiply(rounding, k, &a[..of_a.size], &b[..of_b.size], &c[..of_c.size], &mut d[..of_d.size]);
-    for (register, &slot) in operands.writes.iter().enumerate() {
-        if slot != NONE {
+    for (register, &slot) in op.d.iter().enumerate() {
+        if let Some(slot) = slot {
             frame.set_row(slot, of_d.scatter_wide(register, &d), taking);
         }
     }

@@ -9,8 +9,8 @@ use crate::warp::bounds::observe_range;
 use crate::warp::observe::located;
 use crate::warp::run::first;
 use crate::warp::{Env, Split, Warp};
-use softwarp_ir::matrix::MatrixOp;
-use softwarp_ir::{Memory, Operands, Order};
+use softwarp_ir::matrix::{FragmentLoad, FragmentStore, LoadMatrix, StoreMatrix};
+use softwarp_ir::{MatrixOp, Memory, Order};
 use softwarp_units::lanes::{LANES, lanes};
 
 impl Warp {
@@ -22,11 +22,16 @@ impl Warp {
         actor: &Actor,
         split: &Split,
         op: &MatrixOp,
-        operands: &Operands,
     ) {
         let activation = &self.calls[split.call as usize];
         let frame = &activation.frame;
-        let address = operands.addresses.first();
+        let address = match op {
+            MatrixOp::Load(LoadMatrix { row: address, .. })
+            | MatrixOp::Store(StoreMatrix { row: address, .. })
+            | MatrixOp::FragmentLoad(FragmentLoad { address, .. })
+            | MatrixOp::FragmentStore(FragmentStore { address, .. }) => Some(address),
+            MatrixOp::Transpose(_) | MatrixOp::Mma(_) | MatrixOp::Wgmma(_) => None,
+        };
         let own = address.map_or([0; LANES], |address| addresses(activation, address));
         let memory = address.map_or(Memory::Shared, |address| address.memory);
         let touch = |lane: usize, at: u64, bytes: u64, usage: Use, data: Option<&[u8]>| {
@@ -60,39 +65,47 @@ impl Warp {
             sanitizer.touch(env.launch, actor, &touch, &named);
         };
         match op {
-            MatrixOp::Load(tiles) | MatrixOp::Store(tiles) => {
-                let loads = matches!(op, MatrixOp::Load(_));
-                let usage = if loads { Use::Read } else { Use::Write };
-                let rows = (tiles.count * tiles.kind.rows(loads)) as usize;
-                let given = (!loads).then(|| tiles::rows_given(frame, tiles, operands));
+            MatrixOp::Load(LoadMatrix { tiles, .. }) => {
+                let rows = (tiles.count * tiles.kind.rows(true)) as usize;
                 for lane in lanes(actor.lanes).filter(|&lane| lane < rows) {
-                    let row = given.map(|rows| rows[lane].map(u32::to_le_bytes));
-                    touch(lane, own[lane], 16, usage, row.as_ref().map(|row| row.as_flattened()));
+                    touch(lane, own[lane], 16, Use::Read, None);
                 }
             }
-            MatrixOp::FragmentLoad(memory) | MatrixOp::FragmentStore(memory) => {
-                let loads = matches!(op, MatrixOp::FragmentLoad(_));
-                let usage = if loads { Use::Read } else { Use::Write };
+            MatrixOp::Store(op) => {
+                let count = (op.tiles.count * op.tiles.kind.rows(false)) as usize;
+                let rows = tiles::rows_given(frame, op);
+                for lane in lanes(actor.lanes).filter(|&lane| lane < count) {
+                    let row = rows[lane].map(u32::to_le_bytes);
+                    touch(lane, own[lane], 16, Use::Write, Some(row.as_flattened()));
+                }
+            }
+            MatrixOp::FragmentLoad(FragmentLoad { stride, memory, .. }) => {
                 let bytes = memory.piece_bytes();
-                let stride = operands.reads.get(if loads { 0 } else { memory.fragment.registers() });
                 for lane in lanes(actor.lanes) {
-                    let pieces = memory.pieces(lane, stride_of(memory, frame, stride, lane));
-                    for piece in pieces {
-                        let word =
-                            (!loads).then(|| word(&piece, frame, memory, operands, lane).to_le_bytes());
-                        let data = word.as_ref().and_then(|word| word.get(..bytes as usize));
-                        touch(lane, own[lane].wrapping_add(piece.offset), bytes, usage, data);
+                    for piece in memory.pieces(lane, stride_of(memory, frame, *stride, lane)) {
+                        touch(lane, own[lane].wrapping_add(piece.offset), bytes, Use::Read, None);
+                    }
+                }
+            }
+            MatrixOp::FragmentStore(op) => {
+                let memory = &*op.memory;
+                let bytes = memory.piece_bytes();
+                for lane in lanes(actor.lanes) {
+                    for piece in memory.pieces(lane, stride_of(memory, frame, op.stride, lane)) {
+                        let word = word(&piece, frame, op, lane).to_le_bytes();
+                        let data = word.get(..bytes as usize);
+                        touch(lane, own[lane].wrapping_add(piece.offset), bytes, Use::Write, data);
                     }
                 }
             }
             MatrixOp::Wgmma(op) => {
                 let lane = first(actor.lanes);
                 sanitizer.issue(env.launch, actor, Agent::Product);
-                wgmma::pieces(frame, op, operands, self.index as usize % 4, lane, |at| {
+                wgmma::pieces(frame, op, self.index as usize % 4, lane, |at| {
                     touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read, None);
                 });
             }
-            MatrixOp::Transpose | MatrixOp::Mma(_) => {}
+            MatrixOp::Transpose(_) | MatrixOp::Mma(_) => {}
         }
     }
 }

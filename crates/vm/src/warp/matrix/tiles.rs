@@ -5,10 +5,9 @@
 
 use super::Places;
 use crate::fault::{Tried, Use};
-use crate::memory::cell::{Cells, Unit};
+use crate::memory::cell::{SharedBytes, Unit};
 use crate::memory::order;
-use softwarp_ir::matrix::{Packing, TileKind, Tiles};
-use softwarp_ir::{NONE, Operands};
+use softwarp_ir::matrix::{LoadMatrix, Packing, StoreMatrix, TileKind, Transpose};
 use softwarp_units::lanes::{ALL, Frame, LANES, has_lane};
 
 /// A row of a tile.
@@ -17,13 +16,8 @@ const ROW: u64 = 16;
 /// A row: four words, as lanes hold it.
 pub(super) type Words = [u32; 4];
 
-pub(super) fn load(
-    frame: &mut Frame,
-    tiles: &Tiles,
-    operands: &Operands,
-    places: &Places<'_, '_>,
-    taking: u32,
-) -> Tried<()> {
+pub(super) fn load(frame: &mut Frame, op: &LoadMatrix, places: &Places<'_, '_>, taking: u32) -> Tried<()> {
+    let tiles = &op.tiles;
     let mut rows = [[0; 4]; LANES];
     let count = (tiles.count * tiles.kind.rows(true)) as usize;
     if taking == ALL
@@ -45,7 +39,7 @@ pub(super) fn load(
     {
         rows.iter_mut().for_each(|row| *row = unpack(row, packing));
     }
-    for (register, &slot) in operands.writes.iter().enumerate() {
+    for (register, &slot) in op.d.iter().enumerate() {
         let values = match tiles.kind {
             TileKind::Halves { transposed: true } => transposed(&rows[register * 8..][..8]),
             TileKind::Halves { transposed: false } | TileKind::Wide(_) => {
@@ -55,21 +49,15 @@ pub(super) fn load(
             }
             TileKind::Bytes(_) => columns(&rows[register / 2 * 16..][..16], register % 2 * 8),
         };
-        if slot != NONE {
+        if let Some(slot) = slot {
             frame.set_row(slot, values, taking);
         }
     }
     Ok(())
 }
 
-pub(super) fn store(
-    frame: &Frame,
-    tiles: &Tiles,
-    operands: &Operands,
-    places: &Places<'_, '_>,
-    taking: u32,
-) -> Tried<()> {
-    let count = (tiles.count * 8) as usize;
+pub(super) fn store(frame: &Frame, op: &StoreMatrix, places: &Places<'_, '_>, taking: u32) -> Tried<()> {
+    let count = (op.tiles.count * 8) as usize;
     let shared = if taking == ALL { places.shared(count, ROW) } else { None };
     let place = |lane: usize| match shared {
         Some((cells, base)) => Ok((cells, (places.addresses[lane] - base) as usize)),
@@ -79,7 +67,7 @@ pub(super) fn store(
     for lane in (0..count).filter(|&lane| has_lane(taking, lane)) {
         place(lane)?;
     }
-    let rows = rows_given(frame, tiles, operands);
+    let rows = rows_given(frame, op);
     for lane in order::storing(ROW).filter(|&lane| lane < count && has_lane(taking, lane)) {
         let (cells, at) = place(lane)?;
         let [a, b, c, d] = rows[lane].map(u64::from);
@@ -90,11 +78,11 @@ pub(super) fn store(
 }
 
 /// The rows that `stmatrix` stores.
-pub(super) fn rows_given(frame: &Frame, tiles: &Tiles, operands: &Operands) -> [Words; LANES] {
+pub(super) fn rows_given(frame: &Frame, op: &StoreMatrix) -> [Words; LANES] {
     let mut rows = [[0; 4]; LANES];
-    for (&slot, tile) in operands.reads.iter().zip(rows.chunks_exact_mut(8)) {
+    for (&slot, tile) in op.data.iter().zip(rows.chunks_exact_mut(8)) {
         let values = frame.row::<u32>(slot);
-        match tiles.kind {
+        match op.tiles.kind {
             TileKind::Halves { transposed: true } => {
                 let values = transposed(&held(&values));
                 tile.copy_from_slice(&held(&values));
@@ -109,12 +97,10 @@ pub(super) fn rows_given(frame: &Frame, tiles: &Tiles, operands: &Operands) -> [
 }
 
 /// `movmatrix`
-pub(super) fn transpose(frame: &mut Frame, operands: &Operands, taking: u32) {
-    if let ([from], [to]) = (&operands.reads[..], &operands.writes[..])
-        && *to != NONE
-    {
-        let values = frame.row::<u32>(*from);
-        frame.set_row(*to, transposed(&held(&values)), taking);
+pub(super) fn transpose(frame: &mut Frame, op: &Transpose, taking: u32) {
+    if let Some(d) = op.d {
+        let values = frame.row::<u32>(op.a);
+        frame.set_row(d, transposed(&held(&values)), taking);
     }
 }
 
@@ -172,7 +158,7 @@ fn unpack(row: &Words, packing: Packing) -> Words {
 
 /// A row in memory.
 #[inline(always)]
-fn read(cells: &Cells, at: usize) -> Words {
+fn read(cells: &SharedBytes, at: usize) -> Words {
     let [low, high] = [u64::load(cells, at), u64::load(cells, at + 8)];
     [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
 }

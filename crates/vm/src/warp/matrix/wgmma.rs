@@ -4,11 +4,11 @@ use super::Scratch;
 use super::mma::{each_row, one};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::Spaces;
-use crate::memory::cell::{Cells, Unit};
+use crate::memory::cell::{SharedBytes, Unit};
 use crate::warp::run::first;
-use softwarp_ir::matrix::{Product, Wgmma};
-use softwarp_ir::{Memory, NONE, Operands};
-use softwarp_units::lanes::{Frame, LANES};
+use softwarp_ir::Memory;
+use softwarp_ir::matrix::{Product, Wgmma, WgmmaFactor, WgmmaProduct};
+use softwarp_units::lanes::{Frame, LANES, Slot};
 use softwarp_units::matrix::descriptor::Descriptor;
 use softwarp_units::matrix::float::fragment::Sums;
 use softwarp_units::matrix::float::panel::{self, Panel};
@@ -34,80 +34,64 @@ pub(super) struct At<'a, 'b> {
 }
 
 /// Multiplies.
-pub(super) fn multiply(
-    frame: &mut Frame,
-    scratch: &mut Scratch,
-    op: &Wgmma,
-    operands: &Operands,
-    at: &At<'_, '_>,
-) -> Tried<()> {
+pub(super) fn multiply(frame: &mut Frame, scratch: &mut Scratch, op: &Wgmma, at: &At<'_, '_>) -> Tried<()> {
+    let wgmma = &*op.product;
     let lane = first(at.taking);
-    let row = |slot: u32| &frame.narrow[slot as usize].0;
-    let sums = op.d.registers();
-    let (of_d, mut rest) = operands.reads.split_at(sums);
-    let mut next = || match rest.split_first() {
-        Some((&slot, others)) => {
-            rest = others;
-            slot
-        }
-        None => 0,
-    };
+    let row = |slot: Slot| &frame.narrow[slot.number() as usize].0;
+    let nothing = [0; LANES];
 
     let mut rows = [Line::ZERO; ROWS];
     match &op.a {
-        Some(_) => {
-            let mut slots = [0; 4];
-            slots.fill_with(&mut next);
-            collect(&slots.map(row), true, &mut rows);
+        WgmmaFactor::Registers(slots) => {
+            let mut registers = [&nothing; 4];
+            registers.iter_mut().zip(slots).for_each(|(register, &slot)| *register = row(slot));
+            collect(&registers, true, &mut rows);
         }
-        None => {
-            let descriptor = Descriptor::new(frame.wide[next() as usize].0[lane]);
-            Lines::of_a(op, descriptor, at.warp).read(at, op.k_major[0], &mut rows)?;
+        WgmmaFactor::Descriptor(slot) => {
+            let lines = Lines::of_a(wgmma, descriptor(frame, *slot, lane), at.warp);
+            lines.read(at, wgmma.k_major[0], &mut rows)?;
         }
     }
-    let descriptor = Descriptor::new(frame.wide[next() as usize].0[lane]);
     let Scratch { columns, sums, .. } = scratch;
     columns.clear();
-    columns.resize(op.n, Line::ZERO);
-    sums.resize(op.n / 8, Sums::ZERO);
-    Lines::of_b(op, descriptor).read(at, op.k_major[1], columns)?;
-    for (lines, sign) in [(&mut rows[..], op.negate[0]), (&mut columns[..], op.negate[1])] {
+    columns.resize(wgmma.n, Line::ZERO);
+    sums.resize(wgmma.n / 8, Sums::ZERO);
+    Lines::of_b(wgmma, descriptor(frame, op.b, lane)).read(at, wgmma.k_major[1], columns)?;
+    for (lines, sign) in [(&mut rows[..], wgmma.negate[0]), (&mut columns[..], wgmma.negate[1])] {
         if sign != 0 {
             // In every element of a word.
-            let signs = (0..32 / op.bits).fold(0, |signs, at| signs | sign << (at * op.bits));
+            let signs = (0..32 / wgmma.bits).fold(0, |signs, at| signs | sign << (at * wgmma.bits));
             lines.iter_mut().flat_map(|line| &mut line.0).for_each(|word| *word ^= signs);
         }
     }
 
-    let metadata = op.sparse.map(|_| row(next()));
-    let adds = frame.predicate(next()) >> lane & 1 == 1;
-    let nothing = [0; LANES];
+    let adds = frame.predicate(op.adds) >> lane & 1 == 1;
     let mut addends = [&nothing; SUMS];
-    addends.iter_mut().zip(of_d).for_each(|(register, &slot)| *register = row(slot));
-    let addends = &addends[..if adds { of_d.len().min(SUMS) } else { 0 }];
-    let sparse = op.sparse.as_ref().zip(metadata);
+    addends.iter_mut().zip(&op.c).for_each(|(register, &slot)| *register = row(slot));
+    let addends = &addends[..if adds { op.c.len().min(SUMS) } else { 0 }];
+    let sparse = wgmma.sparse.as_ref().zip(op.metadata.map(row));
     let chosen = sparse.map(|(sparsity, metadata)| places(sparsity, metadata));
-    let done = match &op.product {
+    let done = match &wgmma.product {
         Product::Float(product) => {
             let rule = Rule::of(product);
             let places = chosen.as_ref();
-            let panel = Panel { product, rule, a: &rows, b: columns, length: op.k, places };
+            let panel = Panel { product, rule, a: &rows, b: columns, length: wgmma.k, places };
             panel::multiply(&panel, addends, sums)
         }
         Product::Integer(product) => integer::panel(product, &rows, columns, chosen.as_ref(), addends, sums),
         Product::Double(_) => false,
     };
     if done {
-        let each = operands.writes.len() / sums.len().max(1);
+        let each = op.d.len() / sums.len().max(1);
         let results = sums.iter().flat_map(|sums| &sums.0[..each.min(4)]);
-        for (&slot, row) in operands.writes.iter().zip(results) {
-            if slot != NONE {
+        for (&slot, row) in op.d.iter().zip(results) {
+            if let Some(slot) = slot {
                 frame.set_row(slot, *row, at.taking);
             }
         }
         return Ok(());
     }
-    by_elements(frame, scratch, op, operands, at, &rows, adds);
+    by_elements(frame, scratch, op, at, &rows, adds);
     Ok(())
 }
 
@@ -116,71 +100,60 @@ fn by_elements(
     frame: &mut Frame,
     scratch: &mut Scratch,
     op: &Wgmma,
-    operands: &Operands,
     at: &At<'_, '_>,
     rows: &[Line; ROWS],
     adds: bool,
 ) {
-    let row = |slot: u32| &frame.narrow[slot as usize].0;
-    let (of_d, rest) = operands.reads.split_at(op.d.registers());
+    let wgmma = &*op.product;
+    let row = |slot: Slot| &frame.narrow[slot.number() as usize].0;
     let mut a = [0; FACTOR];
-    for (line, elements) in rows.iter().zip(a.chunks_exact_mut(op.stored)) {
-        line.elements(op.bits, elements);
+    for (line, elements) in rows.iter().zip(a.chunks_exact_mut(wgmma.stored)) {
+        line.elements(wgmma.bits, elements);
     }
-    let a = &a[..ROWS * op.stored];
+    let a = &a[..ROWS * wgmma.stored];
     let Scratch { b, c, d, chosen, columns, .. } = scratch;
-    for (matrix, size) in [(&mut *b, op.n * op.k), (&mut *c, op.d.size), (&mut *d, op.d.size)] {
+    for (matrix, size) in [(&mut *b, wgmma.n * wgmma.k), (&mut *c, wgmma.d.size), (&mut *d, wgmma.d.size)] {
         matrix.resize(size, 0);
     }
-    for (line, elements) in columns.iter().zip(b.chunks_exact_mut(op.k)) {
-        line.elements(op.bits, elements);
+    for (line, elements) in columns.iter().zip(b.chunks_exact_mut(wgmma.k)) {
+        line.elements(wgmma.bits, elements);
     }
     match adds {
-        true => op.d.gather(of_d.iter().map(|&slot| row(slot)), c),
+        true => wgmma.d.gather(op.c.iter().map(|&slot| row(slot)), c),
         false => c.fill(0),
     }
-    let metadata = rest.len().checked_sub(2).map(|at| row(rest[at]));
-    match (&op.sparse, metadata) {
+    match (&wgmma.sparse, op.metadata.map(row)) {
         (Some(sparsity), Some(metadata)) => {
-            chosen.resize(op.n * op.stored, 0);
+            chosen.resize(wgmma.n * wgmma.stored, 0);
             each_row(sparsity, metadata, b, chosen, |row, chosen| {
-                let range = row * op.n..(row + 1) * op.n;
-                let a = &a[row * op.stored..][..op.stored];
-                one(&op.product, a, chosen, &c[range.clone()], &mut d[range], None);
+                let range = row * wgmma.n..(row + 1) * wgmma.n;
+                let a = &a[row * wgmma.stored..][..wgmma.stored];
+                one(&wgmma.product, a, chosen, &c[range.clone()], &mut d[range], None);
             });
         }
-        _ => one(&op.product, a, b, c, d, None),
+        _ => one(&wgmma.product, a, b, c, d, None),
     }
-    for (register, &slot) in operands.writes.iter().enumerate() {
-        if slot != NONE {
-            frame.set_row(slot, op.d.scatter(register, d), at.taking);
+    for (register, &slot) in op.d.iter().enumerate() {
+        if let Some(slot) = slot {
+            frame.set_row(slot, wgmma.d.scatter(register, d), at.taking);
         }
     }
 }
 
+/// The descriptor that a lane has.
+fn descriptor(frame: &Frame, slot: Slot, lane: usize) -> Descriptor {
+    Descriptor::new(frame.wide[slot.number() as usize].0[lane])
+}
+
 /// Calls a function with the place of each piece of 16 bytes that is read, in the CTA's own shared memory.
-pub(super) fn pieces(
-    frame: &Frame,
-    op: &Wgmma,
-    operands: &Operands,
-    warp: usize,
-    lane: usize,
-    mut f: impl FnMut(u64),
-) {
-    let descriptor = |at: usize| {
-        let row = operands.reads.get(at).and_then(|&slot| frame.wide.get(slot as usize));
-        Descriptor::new(row.map_or(0, |row| row.0[lane]))
-    };
-    let sums = op.d.registers();
-    let of_b = match &op.a {
-        Some(fragment) => sums + fragment.registers(),
-        None => {
-            let lines = Lines::of_a(op, descriptor(sums), warp);
-            lines.places(op.k_major[0]).for_each(|(_, at)| f(at));
-            sums + 1
-        }
-    };
-    Lines::of_b(op, descriptor(of_b)).places(op.k_major[1]).for_each(|(_, at)| f(at));
+pub(super) fn pieces(frame: &Frame, op: &Wgmma, warp: usize, lane: usize, mut f: impl FnMut(u64)) {
+    let wgmma = &*op.product;
+    if let WgmmaFactor::Descriptor(slot) = op.a {
+        let lines = Lines::of_a(wgmma, descriptor(frame, slot, lane), warp);
+        lines.places(wgmma.k_major[0]).for_each(|(_, at)| f(at));
+    }
+    let lines = Lines::of_b(wgmma, descriptor(frame, op.b, lane));
+    lines.places(wgmma.k_major[1]).for_each(|(_, at)| f(at));
 }
 
 /// Rows of A, or columns of B, in shared memory.
@@ -197,13 +170,13 @@ struct Lines {
 
 impl Lines {
     /// A warp's rows of A.
-    fn of_a(op: &Wgmma, descriptor: Descriptor, warp: usize) -> Lines {
-        Lines { descriptor, first: warp * ROWS, count: ROWS, length: op.stored, bits: op.bits }
+    fn of_a(wgmma: &WgmmaProduct, descriptor: Descriptor, warp: usize) -> Lines {
+        Lines { descriptor, first: warp * ROWS, count: ROWS, length: wgmma.stored, bits: wgmma.bits }
     }
 
     /// The columns of B.
-    fn of_b(op: &Wgmma, descriptor: Descriptor) -> Lines {
-        Lines { descriptor, first: 0, count: op.n, length: op.k, bits: op.bits }
+    fn of_b(wgmma: &WgmmaProduct, descriptor: Descriptor) -> Lines {
+        Lines { descriptor, first: 0, count: wgmma.n, length: wgmma.k, bits: wgmma.bits }
     }
 
     /// The pieces of 16 bytes: the index of the first element of each, and its address.
@@ -259,7 +232,7 @@ impl Lines {
 
 impl At<'_, '_> {
     /// The CTA's own shared memory, if a piece is in it, and what leads from offsets to places in it.
-    fn own(&self, offset: u64) -> Option<(&Cells, u64)> {
+    fn own(&self, offset: u64) -> Option<(&SharedBytes, u64)> {
         let address = self.spaces.window.wrapping_add(offset);
         let judged = self.spaces.judge(Memory::Shared, address, 16, Use::Read);
         judged.ok().map(|(cells, at)| (cells, at.wrapping_sub(offset)))
@@ -267,7 +240,7 @@ impl At<'_, '_> {
 
     /// 16 bytes of the CTA's own shared memory, from whose start descriptors count.
     #[inline(always)]
-    fn piece(&self, own: Option<(&Cells, u64)>, offset: u64) -> Tried<[u64; 2]> {
+    fn piece(&self, own: Option<(&SharedBytes, u64)>, offset: u64) -> Tried<[u64; 2]> {
         if let Some((cells, start)) = own {
             let at = offset.wrapping_add(start);
             // What is there needs no further judgement: pieces are as far apart as their alignment.

@@ -10,8 +10,8 @@ use crate::texture::Source;
 use crate::texture::sample::View;
 use crate::warp::surface::{each_array, words};
 use crate::warp::{Env, Split, Warp};
-use softwarp_ir::texture::{SurfaceAccess, TextureOp};
-use softwarp_ir::{Memory, Operands, Order, Scope};
+use softwarp_ir::texture::SurfaceAccess;
+use softwarp_ir::{Memory, Order, Scope, TextureOp};
 use softwarp_units::lanes::{LANES, lanes};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -49,7 +49,6 @@ impl Warp {
         (sanitizer, actor): (&Sanitizer<'_>, &Actor),
         split: &Split,
         op: &TextureOp,
-        operands: &Operands,
     ) {
         let frame = &self.calls[split.call as usize].frame;
         let textures = env.launch.textures;
@@ -57,7 +56,7 @@ impl Warp {
         let (space, cta, completes) = (Memory::Global, env.cta, None);
         match op {
             TextureOp::Lookup(op) => {
-                let _ = each_texture(frame, textures, &env.spaces, op, operands, actor.lanes, |looked| {
+                let _ = each_texture(frame, textures, &env.spaces, op, actor.lanes, |looked| {
                     let seen = RefCell::new(Vec::new());
                     let view = View { seen: Some(&seen), ..looked.view };
                     let bytes = view.format.bytes().into();
@@ -73,8 +72,7 @@ impl Warp {
                     };
                     for lane in lanes(looked.lanes) {
                         let mut results = [[0; LANES]; 4];
-                        let (reads, linear) = (looked.reads, looked.linear);
-                        look(frame, &view, op, reads, linear, 1 << lane, &mut results);
+                        look(frame, &view, op, looked.linear, 1 << lane, &mut results);
                         for at in seen.borrow_mut().drain(..) {
                             let (address, usage, agent) = (first.wrapping_add(at), Use::Read, Agent::Lookup);
                             let (order, data) = (Order::WEAK, None);
@@ -96,14 +94,14 @@ impl Warp {
                 });
             }
             TextureOp::Surface(op) => {
-                let _ = each_array(frame, textures, op, operands, actor.lanes, |accessed| {
+                let _ = each_array(frame, textures, op, actor.lanes, |accessed| {
                     let base = sanitizer.array(Arc::as_ptr(accessed.array) as usize);
                     let (usage, order, bytes) = match op.access {
                         SurfaceAccess::Load => {
-                            (Use::Read, Order::WEAK, u32::from(op.bytes) * u32::from(op.elements))
+                            (Use::Read, Order::WEAK, u32::from(op.bytes) * op.elements() as u32)
                         }
                         SurfaceAccess::Store => {
-                            (Use::Write, Order::WEAK, u32::from(op.bytes) * u32::from(op.elements))
+                            (Use::Write, Order::WEAK, u32::from(op.bytes) * op.elements() as u32)
                         }
                         SurfaceAccess::StoreFormatted => {
                             (Use::Write, Order::WEAK, accessed.array.description.format.bytes())
@@ -113,12 +111,8 @@ impl Warp {
                         }
                     };
                     let stores = op.access == SurfaceAccess::Store;
-                    let rows: Vec<[u64; LANES]> = accessed
-                        .data
-                        .iter()
-                        .filter(|_| stores)
-                        .map(|&slot| words(frame, slot, op.bytes))
-                        .collect();
+                    let rows: Vec<[u64; LANES]> =
+                        op.data.iter().filter(|_| stores).map(|&slot| words(frame, slot, op.bytes)).collect();
                     for lane in lanes(accessed.lanes) {
                         let Some(spot) = accessed.spots[lane] else { continue };
                         let mut buffer = [0; MOST_BYTES];

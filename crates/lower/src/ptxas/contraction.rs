@@ -20,10 +20,10 @@
 
 mod apply;
 
-use super::assembler::Name;
-use super::form::Action;
-use super::function::Builder;
-use super::operand::constant_bits;
+use super::saturation::Name;
+use crate::builder::{Builder, Contractions, Taken};
+use crate::form::Action;
+use crate::operand::constant_bits;
 use softwarp_check::Reference;
 use softwarp_check::constant::Value;
 use softwarp_isa::Type;
@@ -36,26 +36,6 @@ const MOST_LOOKED_AT: usize = 4096;
 
 /// The longest chain of instructions that only each other read.
 const MOST_ROUNDS: usize = 16;
-
-/// What becomes one in a function.
-#[derive(Debug, Default)]
-pub(super) struct Contractions {
-    /// By its statement, what a sum takes in.
-    sums: HashMap<u32, Taken>,
-    /// The statements of the products that sums take in, with the slots of their factors once these are known.
-    products: HashMap<u32, Option<[u32; 2]>>,
-}
-
-/// A product that a sum takes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Taken {
-    /// Its statement.
-    product: u32,
-    /// Which of the terms it is.
-    second: bool,
-    /// Whether it was negated on the way.
-    negated: bool,
-}
 
 /// What a register holds, or an operand is, if it is the same in all blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use softwarp_units::lanes::{LANES, Row};
 
 /// Words of all lanes, from an address on.
 #[derive(Clone, Debug, Default)]
-pub struct Private {
+pub struct LocalMemory {
     rows: Vec<Row<u32>>,
 }
 
-impl Private {
+impl LocalMemory {
     /// How many bytes each lane has.
     pub fn len(&self) -> u64 {
         self.rows.len() as u64 * 4
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn elements_of_all_widths_stay_in_their_lane_and_place() {
-        let mut memory = Private::default();
+        let mut memory = LocalMemory::default();
         memory.grow(32);
         for (at, bytes) in [(8, 8), (4, 4), (2, 2), (1, 1), (0, 1), (24, 8)] {
             memory.store(3, at, bytes, 0x1122_3344_5566_7788 + at);

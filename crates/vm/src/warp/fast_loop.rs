@@ -1,24 +1,23 @@
 //! The loop for what nearly all operations are. What it does not do, [`super::run`] does.
 
+use super::collective::exchange_alone;
 use super::cost::{PRODUCT, TOUCH};
 use super::matrix::multiply;
-use super::meet::exchange_alone;
-use super::{HINTS, PIECES};
+use super::{CACHED_REGIONS, HINTS};
 use crate::decode::Code;
 use crate::decode::plan::Entry;
 use crate::fast::At;
 use crate::memory::Spaces;
-use crate::memory::cell::Piece;
+use crate::memory::cell::CachedRegion;
 use crate::meter::Watch;
-use softwarp_ir::matrix::MatrixOp;
-use softwarp_ir::{NONE, Op, Step, WarpOp};
+use softwarp_ir::{MatrixOp, Op, Step, WarpOp};
 use softwarp_units::lanes::{ALL, Frame, LANES};
 
 /// What is remembered of memory from one access to the next.
 pub(super) struct Memories<'a, 'b> {
     pub(super) spaces: &'a Spaces<'b>,
     pub(super) hints: &'a mut [u32; HINTS],
-    pub(super) pieces: &'a mut [Piece<'b>; PIECES],
+    pub(super) pieces: &'a mut [CachedRegion<'b>; CACHED_REGIONS],
     pub(super) watch: &'a mut Watch,
 }
 
@@ -26,7 +25,7 @@ pub(super) struct Memories<'a, 'b> {
 /// stores with nothing out of the ordinary. It stops at anything else, before the operation `end`, or when the
 /// budget is spent. Gives where it stopped, and how many instructions it executed.
 #[inline(never)]
-pub(super) fn hurry(
+pub(super) fn run_fast(
     frame: &mut Frame,
     code: &Code,
     memories: &mut Memories<'_, '_>,
@@ -77,7 +76,7 @@ pub(super) fn hurry(
             }
             Entry::Nothing => continue,
             Entry::Pause => break next(rest),
-            Entry::Meet => {
+            Entry::WarpSync => {
                 if mask != ALL {
                     break next(rest) - 1;
                 }
@@ -129,8 +128,8 @@ pub(super) fn hurry(
 #[inline(never)]
 fn product(frame: &mut Frame, code: &Code, op: usize) -> bool {
     let Some(Op::Other(_, step)) = code.ops.get(op) else { return false };
-    let Step::Matrix(MatrixOp::Mma(op), operands) = &**step else { return false };
-    multiply(frame, op, operands, ALL);
+    let Step::Matrix(MatrixOp::Mma(op)) = &**step else { return false };
+    multiply(frame, op, ALL);
     true
 }
 
@@ -151,8 +150,8 @@ fn touch(
     }
     let access = match &**step {
         Step::Load(access) | Step::Store(access) => access,
-        Step::Matrix(MatrixOp::Mma(op), operands) if taking == ALL => {
-            multiply(frame, op, operands, taking);
+        Step::Matrix(MatrixOp::Mma(op)) if taking == ALL => {
+            multiply(frame, op, taking);
             return true;
         }
         Step::Warp(op) if taking == ALL && names_all(frame, op) => {
@@ -179,5 +178,5 @@ fn touch(
 
 /// Whether an operation among lanes is one of all of them, as each lane says.
 fn names_all(frame: &Frame, op: &WarpOp) -> bool {
-    op.members == NONE || frame.narrow[op.members as usize].0 == [ALL; LANES]
+    op.members.is_none_or(|members| frame.narrow[members.number() as usize].0 == [ALL; LANES])
 }

@@ -1,9 +1,9 @@
 //! What is lowered in the place of products and sums that become one.
 
-use super::super::form::Form;
-use super::super::function::{Builder, Lowered, Refusal};
-use super::super::operand::{Destination, Gathered};
-use softwarp_ir::{AluOp, Immediate};
+use crate::builder::{Builder, Lowered, Refusal};
+use crate::form::Form;
+use crate::operand::{Destination, Gathered};
+use softwarp_ir::{AluOp, Immediate, Slot};
 use softwarp_isa::Type;
 use softwarp_isa::instruction;
 use softwarp_isa::instruction::{Modifier, Opcode};
@@ -76,7 +76,7 @@ impl Builder<'_, '_> {
         Ok(true)
     }
 
-    fn negated(&mut self, slot: u32, ty: Type) -> Lowered<u32> {
+    fn negated(&mut self, slot: Slot, ty: Type) -> Lowered<Slot> {
         let op = self.instruction_of(Opcode::Neg, &[Modifier::Type(ty)])?;
         let result = self.fresh(ty.bits());
         let mut gathered = Gathered::default();

@@ -6,7 +6,7 @@ use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
 use crate::sanitize::defined::is_shuffle;
 use crate::sanitize::{Actor, Sanitizer};
-use softwarp_ir::{NONE, Op, Step, WarpOp, WarpOpKind};
+use softwarp_ir::{Op, Slot, Step, WarpOp, WarpOpKind};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
 impl Warp {
@@ -18,7 +18,8 @@ impl Warp {
         op: &WarpOp,
         taking: u32,
     ) -> Flow {
-        let members = self.calls[split.call as usize].frame.row::<u32>(op.members);
+        let frame = &self.calls[split.call as usize].frame;
+        let members = op.members.map_or([u32::MAX; LANES], |members| frame.row::<u32>(members));
         let named = members[first(taking)];
         let mut differ = 0;
         for (lane, other) in members.iter().enumerate() {
@@ -29,15 +30,15 @@ impl Warp {
         if alike && taking & (named & self.live) == named & self.live {
             if env.launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
                 let frame = &self.calls[split.call as usize].frame;
-                let [_, b, c] = op.s;
-                let rows = is_shuffle(op.op).then(|| (frame.row::<u32>(b), frame.row::<u32>(c)));
+                let row = |n| op.s.get(n).map_or([0; LANES], |slot| frame.row::<u32>(slot));
+                let rows = is_shuffle(op.op).then(|| (row(1), row(2)));
                 self.observe_shuffle(env, split, op.op, rows, taking);
             }
             exchange_alone(&mut self.calls[split.call as usize].frame, op, taking);
             env.watch.exchanged();
             return Flow::Next;
         }
-        self.part(split, taking);
+        self.leave_behind(split, taking);
         let mut rest = taking;
         while rest != 0 {
             let named = members[first(rest)];
@@ -85,7 +86,10 @@ impl Warp {
         let whole = launch.sanitizer.is_some()
             && self.splits.iter().find(waits).is_some_and(|split| {
                 let (code, pc) = (self.calls[split.call as usize].code, split.pc);
-                self.meets(env, &Actor { cta: env.cta, warp: self.index, lanes: split.mask, code, pc })
+                self.precedes_collective(
+                    env,
+                    &Actor { cta: env.cta, warp: self.index, lanes: split.mask, code, pc },
+                )
             });
         let mut brought = BROUGHT_NOTHING;
         let mut first = true;
@@ -147,7 +151,7 @@ impl Warp {
         {
             let (at, mask) = (split.pc as usize, split.mask & present);
             let sources = (got.d, got.p);
-            activation.shadow.shuffled(table, at, op.d[0] != NONE, (mask, present), sources);
+            activation.shadow.shuffled(table, at, op.d.is_some(), (mask, present), sources);
         }
     }
 }
@@ -158,8 +162,8 @@ pub(super) fn exchange_alone(frame: &mut Frame, op: &WarpOp, taking: u32) {
     let got = match op.op {
         Sync => return,
         ShflUp | ShflDown | ShflBfly | ShflIdx => {
-            let [a, b, c] = op.s.map(|slot| &frame.narrow[slot as usize].0);
-            shuffle(op.op, (a, b, c), taking)
+            let row = |n| op.s.get(n).map_or(&ZEROS, |slot| &frame.narrow[slot.number() as usize].0);
+            shuffle(op.op, (row(0), row(1), row(2)), taking)
         }
         _ => {
             let mut brought = BROUGHT_NOTHING;
@@ -170,6 +174,9 @@ pub(super) fn exchange_alone(frame: &mut Frame, op: &WarpOp, taking: u32) {
     take(frame, op, &got, taking);
 }
 
+/// What a source holds that is not there.
+const ZEROS: [u32; LANES] = [0; LANES];
+
 const BROUGHT_NOTHING: Brought = Brought { a: [0; LANES], b: [0; LANES], c: [0; LANES], p: 0 };
 
 /// Takes an operation's sources from a frame: those of some lanes, or, for the first frame, the whole rows, since
@@ -178,32 +185,34 @@ fn bring(frame: &Frame, op: &WarpOp, mask: u32, whole: bool, into: &mut Brought)
     use WarpOpKind::*;
     let mask = if whole { u32::MAX } else { mask };
     let wanted = |lane: usize| mask >> lane & 1 == 1;
-    let narrow = |slot: u32, into: &mut [u32; LANES]| {
-        let row = &frame.narrow[slot as usize].0;
+    let narrow = |slot: Option<Slot>, into: &mut [u32; LANES]| {
+        let Some(slot) = slot else { return };
+        let row = &frame.narrow[slot.number() as usize].0;
         for lane in 0..LANES {
             into[lane] = if wanted(lane) { row[lane] } else { into[lane] };
         }
     };
+    let Some(a) = op.s.get(0) else { return };
     match op.op {
         Sync | ActiveMask | Elect => {}
         VoteAll | VoteAny | VoteUni | VoteBallot => {
-            let holds = frame.predicate(op.s[0]) ^ if op.negated { u32::MAX } else { 0 };
+            let holds = frame.predicate(a) ^ if op.negated { u32::MAX } else { 0 };
             into.p = into.p & !mask | holds & mask;
         }
         MatchAny64 | MatchAll64 => {
-            let row = &frame.wide[op.s[0] as usize].0;
+            let row = &frame.wide[a.number() as usize].0;
             for (lane, (into, &word)) in into.a.iter_mut().zip(row).enumerate() {
                 *into = if wanted(lane) { word } else { *into };
             }
         }
         _ => {
-            let row = &frame.narrow[op.s[0] as usize].0;
+            let row = &frame.narrow[a.number() as usize].0;
             for (lane, (into, &word)) in into.a.iter_mut().zip(row).enumerate() {
                 *into = if wanted(lane) { word.into() } else { *into };
             }
             if matches!(op.op, ShflUp | ShflDown | ShflBfly | ShflIdx) {
-                narrow(op.s[1], &mut into.b);
-                narrow(op.s[2], &mut into.c);
+                narrow(op.s.get(1), &mut into.b);
+                narrow(op.s.get(2), &mut into.c);
             }
         }
     }
@@ -211,10 +220,10 @@ fn bring(frame: &Frame, op: &WarpOp, mask: u32, whole: bool, into: &mut Brought)
 
 /// Puts results into a frame.
 fn take(frame: &mut Frame, op: &WarpOp, got: &Got, mask: u32) {
-    if op.d[0] != NONE {
-        frame.set_row(op.d[0], got.d, mask);
+    if let Some(d) = op.d {
+        frame.set_row(d, got.d, mask);
     }
-    if op.d[1] != NONE {
-        frame.set_predicate(op.d[1], got.p, mask);
+    if let Some(p) = op.p {
+        frame.set_predicate(p, got.p, mask);
     }
 }

@@ -12,8 +12,8 @@
 //! no difference. What was folded before (a constant times a constant; low halves that are shifts, copies or
 //! negations) and what nobody reads is not met.
 
-use super::form::Form;
-use super::function::Builder;
+use crate::builder::Builder;
+use crate::form::Form;
 use softwarp_check::Reference;
 use softwarp_check::checked::VarId;
 use softwarp_isa::Type;
@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// A register: of a family which member, and of a vector which element.
-pub(super) type Name = (VarId, Option<u32>, u8);
+pub(crate) type Name = (VarId, Option<u32>, u8);
 
 /// What a register holds, as far as the assembler can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -181,7 +181,7 @@ impl Builder<'_, '_> {
     }
 
     /// What a mnemonic spells, if the instruction table has it.
-    pub(super) fn form(&self, mnemonic: MnemonicId) -> Option<Rc<Form>> {
+    pub(crate) fn form(&self, mnemonic: MnemonicId) -> Option<Rc<Form>> {
         let names = &self.session.names[self.unit as usize];
         names.forms.find(self.of.module, mnemonic)
     }
@@ -251,7 +251,7 @@ impl Builder<'_, '_> {
     }
 
     /// The register that an operand is.
-    pub(super) fn name(&self, index: u32) -> Option<Name> {
+    pub(crate) fn name(&self, index: u32) -> Option<Name> {
         let operand = self.of.module.operands.get(index as usize)?;
         let element = match operand.kind {
             OperandKind::Name(_) => 0,
@@ -265,7 +265,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers in an operand. (Operands nest only as deep as the grammar has it.)
-    pub(super) fn each_part(&self, index: u32, found: &mut impl FnMut(Name)) {
+    pub(crate) fn each_part(&self, index: u32, found: &mut impl FnMut(Name)) {
         if let Some(name) = self.name(index) {
             found(name);
         }
@@ -279,7 +279,7 @@ impl Builder<'_, '_> {
     }
 
     /// Whether a statement is a branch to the next one, which ends no block.
-    pub(super) fn leads_on(&self, index: u32) -> bool {
+    pub(crate) fn leads_on(&self, index: u32) -> bool {
         match self.statements.get(index as usize) {
             Some(Statement::Instruction(instruction)) => {
                 self.reference(instruction.operands.start) == Reference::Label(index + 1)
@@ -289,7 +289,7 @@ impl Builder<'_, '_> {
     }
 
     /// The labels that control comes to from elsewhere.
-    pub(super) fn targets(&self) -> HashSet<u32> {
+    pub(crate) fn targets(&self) -> HashSet<u32> {
         // Of a list of targets, any label may be meant.
         if self.statements.iter().any(|statement| matches!(statement, Statement::BranchTargets(_))) {
             return (0..self.statements.len() as u32).collect();
@@ -312,7 +312,7 @@ impl Builder<'_, '_> {
 
     /// The instructions whose result nobody reads: it is written again in the same block first, or never read at all.
     /// What those left out read does not count.
-    pub(super) fn unread(&self, targets: &HashSet<u32>, left_out: &HashSet<u32>) -> HashSet<u32> {
+    pub(crate) fn unread(&self, targets: &HashSet<u32>, left_out: &HashSet<u32>) -> HashSet<u32> {
         let mut somewhere = HashSet::new();
         for (index, statement) in (0..).zip(self.statements) {
             if let Statement::Instruction(instruction) = statement
@@ -366,7 +366,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers that an instruction reads: those that do not stand first, by themselves.
-    pub(super) fn each_read(&self, instruction: &Instruction, found: &mut impl FnMut(Name)) {
+    pub(crate) fn each_read(&self, instruction: &Instruction, found: &mut impl FnMut(Name)) {
         for (n, index) in self.places(instruction.operands).enumerate() {
             let operand = self.of.module.operands.get(index as usize);
             if n > 0 || operand.is_some_and(|operand| operand.kind.parts().is_some()) {

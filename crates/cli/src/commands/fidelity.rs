@@ -1,0 +1,33 @@
+//! How far to follow ptxas where it changes what a program computes: options that commands share.
+
+use clap::ValueEnum;
+use softwarp::lower::Fidelity;
+
+/// How far to follow ptxas.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Compute as the assembler makes programs compute (contracted multiply-adds, a lost .sat), or as the manual says
+    #[arg(long, value_enum, value_name = "WHOSE", default_value = "ptxas")]
+    fidelity: Whose,
+    /// Whether a product and a sum become one fused multiply-add, as in ptxas: true or false
+    #[arg(long, value_name = "BOOL")]
+    fmad: Option<bool>,
+}
+
+/// Whom to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Whose {
+    Ptxas,
+    Manual,
+}
+
+impl Args {
+    /// What lowering is to do.
+    pub fn fidelity(&self) -> Fidelity {
+        let fidelity = match self.fidelity {
+            Whose::Ptxas => Fidelity::PTXAS,
+            Whose::Manual => Fidelity::MANUAL,
+        };
+        Fidelity { contraction: self.fmad.unwrap_or(fidelity.contraction), ..fidelity }
+    }
+}

@@ -1,0 +1,237 @@
+//! `softwarp lower`: the operations that a kernel is executed as, beside its text; and what of it cannot be executed.
+
+use super::checking::{CheckArgs, Colour, SHOWN, count};
+use super::linked::{check, laid_out, read};
+use super::{CommandError, Printed, fidelity, remark, sources};
+use crate::render::{self, Event};
+use serde_json::{Value as Json, json};
+use softwarp::check::{CheckedModule, References, resolve_references};
+use softwarp::image::{FunctionId, Image};
+use softwarp::ir::{Function, Program};
+use softwarp::lower::{Lowering, Unsupported, lower};
+use softwarp::source::{CheckedSource, Source};
+use softwarp::syntax::Location;
+use std::fmt::Write;
+use std::io;
+use std::path::PathBuf;
+
+/// Show the operations that kernels are executed as, and what of them cannot be executed
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// The files, which are linked if there are several; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The kernel; all of them without it
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    #[command(flatten)]
+    check: CheckArgs,
+    #[command(flatten)]
+    fidelity: fidelity::Args,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Colours in errors: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: Colour,
+}
+
+const HELP: &str = "\
+A line is an operation: its number, its guard, what it writes, its name, what it reads, and behind
+the semicolon the line of PTX that it is made from. r4 is a row of 32-bit words with one for each
+lane, d4 one of 64-bit words, p4 a predicate; constants and what the launch gives stand above.
+`unread` marks copies whose readers were given the original: the interpreter leaves them out.
+
+Instructions that the machine cannot execute are shown on standard error, all of them, by name and
+line, with exit code 1: no launch is needed to find out whether a kernel will run.
+
+JSON fields:
+  kernels: name, supported, functions (name, rows: narrow, wide, predicates; operations: text, line,
+    unread), unsupported (file, line, column, message)
+
+Examples:
+  softwarp lower kernel.ptx
+  softwarp lower --kernel saxpy --fmad=false kernel.ptx
+  nvcc -ptx -o - kernel.cu | softwarp lower --json -";
+
+/// A file with all that lowering needs.
+struct Lowered<'a> {
+    source: &'a Source,
+    tree: &'a CheckedSource,
+    checked: CheckedModule,
+    references: References,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
+    let options = args.check.options()?;
+    sources::only_one_standard_input(&args.files)?;
+    let sources = read(&args.files)?;
+    let colour = args.color.wanted(&io::stderr());
+    let trees = check(&sources, options, colour)?;
+    let image = laid_out(&sources, &trees, options, colour)?;
+    let files: Vec<Lowered<'_>> = sources
+        .iter()
+        .zip(&trees)
+        .map(|(source, tree)| {
+            let (checked, references, _) = resolve_references(&tree.module, &source.text, options);
+            Lowered { source, tree, checked, references }
+        })
+        .collect();
+    let units: Vec<Lowering<'_>> = files
+        .iter()
+        .map(|file| Lowering {
+            module: &file.tree.module,
+            source: &file.source.text,
+            checked: &file.checked,
+            references: &file.references,
+        })
+        .collect();
+    let kernels = kernels(&image, args.kernel.as_deref())?;
+    let fidelity = args.fidelity.fidelity();
+    let (mut text, mut list, mut refused) = (String::new(), Vec::new(), 0);
+    for id in kernels {
+        let name = &*image.function(id).name;
+        let lowered = lower(&units, &image, id, fidelity);
+        if args.json {
+            list.push(kernel_json(&sources, &image, name, &lowered));
+        }
+        match lowered {
+            Ok(program) if !args.json => print(&mut text, &sources, &image, &program),
+            Ok(_) => {}
+            Err(unsupported) => {
+                refused += 1;
+                if !args.json {
+                    show(&sources, name, &unsupported, colour);
+                }
+            }
+        }
+    }
+    if args.json {
+        text = format!("{:#}\n", json!({ "kernels": list }));
+    }
+    let failure = (refused > 0).then_some(CommandError::Reported(1));
+    Ok(Printed { text, failure })
+}
+
+/// The kernels that are asked for.
+fn kernels(image: &Image, name: Option<&str>) -> Result<Vec<FunctionId>, CommandError> {
+    let all = (0..).map(FunctionId).zip(&image.functions).filter(|(_, one)| one.entry && one.defined);
+    let wanted: Vec<FunctionId> =
+        all.clone().filter(|(_, one)| name.is_none_or(|name| &*one.name == name)).map(|(id, _)| id).collect();
+    match (name, wanted.is_empty()) {
+        (_, false) => Ok(wanted),
+        (None, true) => Err(CommandError::Input("there is no kernel".to_owned())),
+        (Some(name), true) => {
+            let names: Vec<&str> = all.map(|(_, one)| &*one.name).collect();
+            let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+            let meant = softwarp::isa::nearest(name, names.iter().copied());
+            let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            Err(CommandError::Usage(format!("there is no kernel `{shown}`{meant}")))
+        }
+    }
+}
+
+/// Shows what cannot be executed.
+fn show(sources: &[Source], name: &str, unsupported: &[Unsupported], colour: bool) {
+    for one in unsupported.iter().take(SHOWN) {
+        let places = vec![(Location { unit: one.unit, span: one.span }, None)];
+        let event = Event { message: one.what.clone(), places, notes: Vec::new() };
+        remark(render::event(sources, &event, colour).trim_end_matches('\n'));
+        remark("");
+    }
+    remark(&format!(
+        "`{name}` will not run: {} cannot be executed",
+        count((unsupported.len(), "instruction"))
+    ));
+}
+
+/// The column that the text of PTX begins in, unless an operation is longer.
+const BESIDE: usize = 56;
+
+fn print(text: &mut String, sources: &[Source], image: &Image, program: &Program) {
+    for function in &program.functions {
+        let is = image.function(function.function);
+        let word = if is.entry { ".entry" } else { ".func" };
+        let _ = writeln!(text, "{word} {}", is.name);
+        let _ = function.print_head(text);
+        let source = &sources[is.unit as usize];
+        let width = function.ops.len().saturating_sub(1).to_string().len();
+        let mut last = None;
+        for (n, op) in function.ops.iter().enumerate() {
+            let unread = if function.is_unread(n) { " (unread)" } else { "" };
+            let line = format!("{n:width$}: {op}{unread}");
+            let at = line_of(source, function, n);
+            match at.filter(|at| last != Some(*at)) {
+                None => {
+                    let _ = writeln!(text, "{line}");
+                }
+                Some(at) => {
+                    let _ = writeln!(text, "{line:BESIDE$}; {at}: {}", instruction(source, function, n));
+                }
+            }
+            last = at.or(last);
+        }
+        text.push('\n');
+    }
+}
+
+/// The line that an operation is made from.
+fn line_of(source: &Source, function: &Function, op: usize) -> Option<u32> {
+    let span = function.spans.get(op)?;
+    Some(source.position(span.start).line)
+}
+
+/// The instruction that an operation is made from, on one line.
+fn instruction(source: &Source, function: &Function, op: usize) -> String {
+    let text = function.spans.get(op).map_or("", |span| span.text(&source.text));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn kernel_json(
+    sources: &[Source],
+    image: &Image,
+    name: &str,
+    lowered: &Result<Program, Vec<Unsupported>>,
+) -> Json {
+    match lowered {
+        Ok(program) => {
+            let functions: Vec<Json> =
+                program.functions.iter().map(|function| function_json(sources, image, function)).collect();
+            json!({ "name": name, "supported": true, "functions": functions, "unsupported": [] })
+        }
+        Err(unsupported) => {
+            let places: Vec<Json> = unsupported
+                .iter()
+                .map(|one| {
+                    let source = &sources[one.unit as usize];
+                    let position = source.position(one.span.start);
+                    let (line, column) = (position.line, position.column);
+                    json!({ "file": source.name, "line": line, "column": column, "message": one.what })
+                })
+                .collect();
+            json!({ "name": name, "supported": false, "functions": [], "unsupported": places })
+        }
+    }
+}
+
+fn function_json(sources: &[Source], image: &Image, function: &Function) -> Json {
+    let is = image.function(function.function);
+    let source = &sources[is.unit as usize];
+    let operations: Vec<Json> = function
+        .ops
+        .iter()
+        .enumerate()
+        .map(|(n, op)| {
+            let line = line_of(source, function, n);
+            json!({ "text": op.to_string(), "line": line, "unread": function.is_unread(n) })
+        })
+        .collect();
+    let Function { narrow, wide, predicates, .. } = function;
+    json!({
+        "name": &*is.name,
+        "rows": { "narrow": narrow, "wide": wide, "predicates": predicates },
+        "operations": operations,
+    })
+}

@@ -1,0 +1,114 @@
+//! `softwarp lower`: the operations of kernels beside their text, and what cannot be executed.
+
+mod binary;
+
+use binary::{command, run};
+use serde_json::json;
+use softwarp_testkit::{examples, files, repository};
+
+const HEAD: &str = ".version 8.6\n.target sm_100a\n.address_size 64\n";
+
+/// `docs/running.md` shows what the command prints.
+#[test]
+fn the_documentation_shows_the_operations_of_an_example() {
+    let ran = run(command(&examples(), &["lower", "saxpy.ptx"]), b"");
+    let page = std::fs::read_to_string(repository("docs/running.md")).expect("the page");
+    let indented: String = ran
+        .success()
+        .stdout
+        .trim_end()
+        .lines()
+        .map(|line| format!("    {line}").trim_end().to_owned() + "\n")
+        .collect();
+    assert!(page.contains(&indented), "docs/running.md should show\n{indented}");
+}
+
+#[test]
+fn programs_get_operations_with_their_lines() {
+    let ran = run(command(&examples(), &["lower", "--json", "saxpy.ptx"]), b"");
+    let kernel = &ran.success().json()["kernels"][0];
+    assert_eq!((&kernel["name"], &kernel["supported"]), (&json!("saxpy"), &json!(true)));
+    let operations = kernel["functions"][0]["operations"].as_array().expect("operations");
+    let multiply =
+        operations.iter().find(|one| one["text"].as_str().is_some_and(|text| text.contains("fma.rn.f32")));
+    assert!(multiply.is_some_and(|one| one["line"].as_u64().is_some_and(|line| line > 1)), "{operations:?}");
+}
+
+#[test]
+fn whatever_cannot_be_executed_is_named_with_its_line() {
+    let text = format!(
+        "{HEAD}.entry k()\n{{\n.reg .b32 %r<3>;\n\
+         tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;\nadd.u32 %r2, %r1, 1;\n\
+         tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nret;\n}}\n.entry good()\n{{\nret;\n}}\n"
+    );
+    let folder = files::folder(&[("k.ptx", &text)]);
+    let ran = run(command(folder.path(), &["lower", "k.ptx"]), b"");
+    assert_eq!(ran.code, 1);
+    for part in ["k.ptx:7:1", "k.ptx:9:1", "`k` will not run: 2 instructions cannot be executed"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(ran.stdout.contains(".entry good\n"), "{}", ran.stdout);
+    let ran = run(command(folder.path(), &["lower", "--json", "k.ptx"]), b"");
+    let kernels = ran.json()["kernels"].clone();
+    assert_eq!(ran.code, 1);
+    assert_eq!(kernels[0]["unsupported"][1]["line"], 9);
+    assert_eq!((&kernels[0]["supported"], &kernels[1]["supported"]), (&json!(false), &json!(true)));
+    let ran = run(command(folder.path(), &["lower", "--kernel", "good", "k.ptx"]), b"");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn a_kernel_that_is_not_there_is_a_usage_error() {
+    let ran = run(command(&examples(), &["lower", "--kernel", "saxpi", "saxpy.ptx"]), b"");
+    ran.is_refused(2, "there is no kernel `saxpi`; did you mean `saxpy`?");
+}
+
+/// A product and a sum become one operation as in ptxas, unless that is switched off; so does the kernel compute.
+#[test]
+fn contraction_can_be_switched_off() {
+    let text = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out, .param .f32 x)
+{
+    .reg .f32 %f<4>;
+    .reg .b64 %rd1;
+    ld.param.u64 %rd1, [out];
+    ld.param.f32 %f1, [x];
+    mul.f32 %f2, %f1, %f1;
+    sub.f32 %f3, %f2, 0f3F800002;
+    st.global.f32 [%rd1], %f3;
+    ret;
+}
+";
+    let folder = files::folder(&[("k.ptx", text)]);
+    let lowered = |options: &[&str]| {
+        run(command(folder.path(), &[&["lower"], options, &["k.ptx"]].concat()), b"").success().stdout.clone()
+    };
+    for (options, contracted) in [
+        (&[][..], true),
+        (&["--fidelity", "manual"], false),
+        (&["--fmad=false"], false),
+        (&["--fidelity", "manual", "--fmad=true"], true),
+    ] {
+        assert_eq!(lowered(options).contains("fma.rn.f32"), contracted, "{options:?}");
+        let launch = [
+            "run",
+            "k.ptx",
+            "--grid",
+            "1",
+            "--block",
+            "1",
+            "--arg",
+            "buffer:out=zero:4",
+            "--arg",
+            "f32:0f3F800001",
+        ];
+        let all = [&launch[..], &["--dump", "out"], options].concat();
+        let ran = run(command(folder.path(), &all), b"");
+        // x = 1 + 2^-23: the product is rounded to 1 + 2^-22; in the fused multiply-add it is exact, and 2^-46 is left.
+        let expected = if contracted { r#""out":"00008028""# } else { r#""out":"00000000""# };
+        assert!(ran.success().stdout.contains(expected), "{options:?}: {}", ran.stdout);
+    }
+}

@@ -1,0 +1,125 @@
+//! What lasts from function to function while a kernel is lowered.
+
+use crate::form::Forms;
+use softwarp_check::checked::FuncId;
+use softwarp_check::{CheckedModule, References};
+use softwarp_image::{FunctionId, Image, Windows};
+use softwarp_syntax::{Module, Span};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A module: its text and tree, and what they mean. It must have been checked without errors.
+#[derive(Clone, Copy, Debug)]
+pub struct Lowering<'a> {
+    /// The tree.
+    pub module: &'a Module,
+    /// The text.
+    pub source: &'a str,
+    /// What is declared.
+    pub checked: &'a CheckedModule,
+    /// What the names in operands mean.
+    pub references: &'a References,
+}
+
+/// Which of the things that ptxas does to a program, besides translating it, are done here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fidelity {
+    /// A product and a sum without a rounding of their own become one fused multiply-add.
+    pub contraction: bool,
+    /// `mad.hi.sat.s32` loses its `.sat` beside another half of the same product.
+    pub lost_saturation: bool,
+}
+
+impl Fidelity {
+    /// As ptxas does it, and so as a GPU computes.
+    pub const PTXAS: Fidelity = Fidelity { contraction: true, lost_saturation: true };
+
+    /// As the PTX manual says.
+    pub const MANUAL: Fidelity = Fidelity { contraction: false, lost_saturation: false };
+}
+
+impl Default for Fidelity {
+    fn default() -> Fidelity {
+        Fidelity::PTXAS
+    }
+}
+
+/// Something that cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The module: an index into the units.
+    pub unit: u32,
+    /// Where in its text.
+    pub span: Span,
+    /// What, in a sentence.
+    pub what: String,
+}
+
+/// What is looked up in a module.
+pub struct UnitNames {
+    pub forms: Forms,
+    /// The guards of each function, as a range of [`References::guards`].
+    pub guards: HashMap<FuncId, Range<usize>>,
+}
+
+impl UnitNames {
+    pub fn new(unit: &Lowering<'_>) -> UnitNames {
+        let mut guards = HashMap::new();
+        let mut start = 0;
+        for run in unit.references.guards.chunk_by(|one, other| one.function == other.function) {
+            guards.insert(run[0].function, start..start + run.len());
+            start += run.len();
+        }
+        UnitNames { forms: Forms::default(), guards }
+    }
+}
+
+/// What lasts from function to function.
+pub struct Session<'a> {
+    pub units: &'a [Lowering<'a>],
+    pub image: &'a Image,
+    pub windows: Windows,
+    pub kernel: FunctionId,
+    pub fidelity: Fidelity,
+    pub names: Vec<UnitNames>,
+    /// The code of each function, if it is reached.
+    pub of_function: Vec<Option<u32>>,
+    /// The functions that are reached, in the order of their codes.
+    pub reached: Vec<FunctionId>,
+    pub calls_indirectly: bool,
+    /// Every function has a table of its registers.
+    pub all_tables: bool,
+    /// Targets of all `brx.idx` so far.
+    pub edges: usize,
+    pub unsupported: Vec<Unsupported>,
+}
+
+impl Session<'_> {
+    /// The code of a function, which will be lowered if it has not been.
+    pub fn reach(&mut self, function: FunctionId) -> u32 {
+        let code = &mut self.of_function[function.0 as usize];
+        if let Some(code) = *code {
+            return code;
+        }
+        let number = self.reached.len() as u32;
+        *code = Some(number);
+        self.reached.push(function);
+        number
+    }
+
+    /// Notes that any function whose address is taken may be called.
+    pub fn reach_indirectly(&mut self) {
+        if std::mem::replace(&mut self.calls_indirectly, true) {
+            return;
+        }
+        for (unit, of) in (0..).zip(self.units) {
+            for (index, function) in of.checked.functions.iter().enumerate() {
+                let id = self.image.function_of(unit, FuncId(index as u32));
+                let of = self.image.function(id);
+                if function.address_taken && of.defined && !of.entry {
+                    self.reach(id);
+                }
+            }
+        }
+    }
+}
