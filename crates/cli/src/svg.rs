@@ -109,7 +109,7 @@ pub struct Element<'s> {
 }
 
 impl Element<'_> {
-    /// An attribute that is a word or needs no rounding. It is escaped by whoever makes it of text from outside.
+    /// An attribute that is a word or needs no rounding. The caller escapes text that comes from outside.
     pub fn word(self, name: &str, value: impl Display) -> Self {
         let _ = write!(self.out, " {name}=\"{value}\"");
         self

@@ -60,7 +60,7 @@ fn arrows_between_crates_go_down() {
     }
 }
 
-/// What is for terminals and files is no part of the library: a user of `softwarp` does not build it.
+/// The library has no code for terminals and files: a user of `softwarp` does not build it.
 #[test]
 fn the_library_builds_nothing_of_the_command_line() {
     let output = Command::new(env!("CARGO"))

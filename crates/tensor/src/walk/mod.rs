@@ -152,7 +152,7 @@ pub struct Run {
 pub enum Packing {
     /// The same bytes in both.
     Plain,
-    /// A given number of bytes, which in shared memory have padding behind them that nobody writes.
+    /// A given number of bytes, which in shared memory are followed by padding that is never written.
     Padded(u32),
     /// Sixteen 6-bit elements in 12 bytes of global memory; in shared memory a byte each, 6 bits low.
     SixBits,
