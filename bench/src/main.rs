@@ -2,7 +2,7 @@
 //!
 //! usage: `softwarp-bench [--json] [ELEMENTS]` (16 Mi elements unless told)
 //!
-//! Every candidate of a row is timed in turn, over and over, and its best time counts, so that whatever else
+//! Every candidate of a row is timed in turn, over and over, and its best time counts, so that anything else
 //! the machine does falls on all of them alike. memcpy moves as many bytes, read and written, as the
 //! conversion does. softwarp finds the machine's features by itself; the others need a build with
 //! `RUSTFLAGS="-C target-cpu=native"`. `compare.py` beside this runs both builds and adds the Python others.
@@ -99,7 +99,7 @@ fn compare(
 ) -> Vec<(&'static str, f64)> {
     let down = src == Format::F32;
     let saturation = if down && dst.bits() <= 8 { Saturation::Finite } else { Saturation::None };
-    let kernel = Conversion::new(src, dst).with_saturation(saturation).kernel().expect("a conversion");
+    let compiled = Conversion::new(src, dst).with_saturation(saturation).compiled().expect("a conversion");
     let source: Vec<u8> = if down {
         data.floats.iter().flat_map(|x| x.to_le_bytes()).collect()
     } else {
@@ -117,9 +117,9 @@ fn compare(
 
     let mut candidates: Vec<Candidate> = vec![
         Candidate::new("memcpy", || black_box(&mut to).copy_from_slice(black_box(&from))),
-        Candidate::new("softwarp", || kernel.run_packed(black_box(&source), &[], &mut out)),
+        Candidate::new("softwarp", || compiled.run_packed(black_box(&source), &[], &mut out)),
         Candidate::new("softwarp, 2 threads", || {
-            two.install(|| convert_packed(&kernel, black_box(&source), &[], &mut out_two));
+            two.install(|| convert_packed(&compiled, black_box(&source), &[], &mut out_two));
         }),
     ];
     let other: (&str, Box<dyn FnMut()>) = match (src, dst) {

@@ -13,8 +13,7 @@ use softwarp_check::{Options, resolve_references};
 use softwarp_image::{FunctionId, Unit, lay_out};
 use softwarp_lower::{Fidelity, Lowering, lower};
 use softwarp_syntax::parse;
-use softwarp_vm::decode::Program;
-use softwarp_vm::device::{Device, LoadOptions};
+use softwarp_vm::device::{Device, LoadOptions, Program};
 
 const ROUNDS: usize = 15;
 

@@ -135,7 +135,7 @@ fn native_lcg_steps(buffers: &mut [Vec<u32>]) {
     }
 }
 
-/// The same number, of which the compiler knows nothing. Unlike [`black_box`] it stays in its register.
+/// Returns its argument, and hides its value from the compiler. Unlike with [`black_box`] it stays in its register.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn opaque(x: u32) -> u32 {

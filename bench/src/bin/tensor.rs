@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 
 use softwarp_tensor::copy::{load, store};
-use softwarp_tensor::map::Shape;
+use softwarp_tensor::map::MapShape;
 use softwarp_tensor::reduce::Operation;
 use softwarp_tensor::{
     Description, Direction, Element, Interleave, Map, Mode, Request, Swizzle, Target, packed_strides,
@@ -96,7 +96,7 @@ fn cases() -> Vec<Case> {
 
 /// What one would write first: coordinates, bounds, address and exchange for every element.
 fn naive<const BYTES: usize>(map: &Map, global: &[u8], shared: &mut [u8]) {
-    let Shape::Tiled(sizes) = map.shape else { return };
+    let MapShape::Tiled(sizes) = map.shape else { return };
     let pitch = map.swizzle.span().max(sizes[0] * BYTES as u32) as usize;
     let mut row = 0;
     for k in 0..u64::from(sizes[2]) {

@@ -5,7 +5,7 @@
 //! pointers, no functions of other modules, no addresses of functions, and no recursion in what a kernel reaches.
 
 use crate::call_graph::compiled_functions;
-use crate::checked::{FuncId, Place, VarId};
+use crate::checked::{FuncId, VarId, VariableKind};
 use crate::codes::declarations as codes;
 use crate::context::Context;
 use softwarp_isa::{StateSpace, Type};
@@ -29,7 +29,8 @@ fn reason(context: &Context<'_>) -> Option<(&'static str, Option<Span>)> {
     let several = checked.functions.iter().find(|function| function.returns.len() > 1);
     let global = || {
         checked.variables.iter().find(|variable| {
-            variable.place == Place::Module && matches!(variable.space, StateSpace::Reg | StateSpace::Local)
+            variable.kind == VariableKind::Module
+                && matches!(variable.space, StateSpace::Reg | StateSpace::Local)
         })
     };
     match several {

@@ -132,7 +132,7 @@ impl CheckedModule {
 
 /// Where a variable is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum VariableKind {
     /// At module scope.
     Module,
     /// In a function's body.
@@ -150,7 +150,7 @@ pub enum Place {
 pub struct Variable {
     /// Its name; of a family, what stands before `<`.
     pub name: Symbol,
-    /// Where it lives.
+    /// The state space.
     pub space: StateSpace,
     /// `.const[3]`
     pub bank: Option<u8>,
@@ -176,7 +176,7 @@ pub struct Variable {
     /// `.ptr`, of a kernel's parameter.
     pub pointer: Option<Pointer>,
     /// Where it is declared.
-    pub place: Place,
+    pub kind: VariableKind,
     /// The function that it belongs to, unless it is at module scope.
     pub function: Option<FuncId>,
     /// The declared name's place in the text.
@@ -315,7 +315,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Where they end.
+    /// The offset behind the last byte.
     pub fn end(&self) -> u64 {
         self.at.saturating_add(self.bytes.len() as u64)
     }
@@ -359,7 +359,7 @@ pub struct Address {
     pub at: u64,
     /// How many bytes it takes there.
     pub size: u8,
-    /// Of what.
+    /// What the address is of.
     pub of: Addressee,
     /// Bytes added to it.
     pub offset: i64,

@@ -1,7 +1,7 @@
-//! Constant expressions, worth what the assembler makes of them (PTX ISA section 4.5).
+//! Evaluates constant expressions as the assembler does (PTX ISA section 4.5).
 //!
-//! Integers have 64 bits and are signed or unsigned; operations wrap. Where the assembler departs from C, so
-//! does this: `%` is unsigned whatever its operands are, and so is the result of `~`; shift counts wrap at 64;
+//! Integers have 64 bits and are signed or unsigned; operations wrap. Where the assembler differs from C, this
+//! follows the assembler: `%` is unsigned whatever its operands are, and so is the result of `~`; shift counts wrap at 64;
 //! `?:` has the sign of the branch that is taken (in strict mode the manual's common type); all operands are evaluated, whether they matter or not.
 //! Floats compute in binary64; `0f…` ones stand alone, or in parentheses.
 
@@ -83,7 +83,7 @@ impl Value {
         bytes[..size].to_vec()
     }
 
-    /// The same, and how many of them count.
+    /// The bytes that [`Value::stored_as`] gives, at the beginning of an array, and how many they are.
     pub(crate) fn bytes(self, ty: Type) -> ([u8; 16], usize) {
         let size = (ty.register_type().bits() / 8) as usize;
         let bits = match self {

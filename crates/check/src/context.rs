@@ -31,7 +31,7 @@ pub struct Context<'a> {
     pub module: &'a Module,
     /// Its text.
     pub source: &'a str,
-    /// How to judge.
+    /// The options of the check.
     pub options: Options,
     /// What is known so far.
     pub checked: CheckedModule,
@@ -65,7 +65,7 @@ pub struct Unreturned {
     pub function: FuncId,
     /// The variable that it reads.
     pub variable: VarId,
-    /// Where it stands.
+    /// The place of the load.
     pub at: Span,
 }
 
@@ -87,8 +87,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Says something. What nobody would read any more is dropped: a module that is wrong throughout should not
-    /// take more memory for its diagnostics than for itself.
+    /// Adds a diagnostic. Past a limit of each severity it is dropped, so that the diagnostics of a module take no
+    /// more memory than the module.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         const MOST_WARNINGS: usize = 1000;
         const MOST: usize = 4000;
@@ -125,7 +125,7 @@ impl<'a> Context<'a> {
         Some(found)
     }
 
-    /// The same, of what a `call` names: this alone does not take a function's address.
+    /// Finds the function that a `call` names. This does not take its address.
     pub fn resolve_called(&mut self, symbol: Symbol) -> Option<Found> {
         let found = self.names.lookup(symbol)?;
         if let Some(user) = self.function {

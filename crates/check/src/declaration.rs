@@ -1,16 +1,15 @@
 //! Variables (PTX ISA sections 5.1 to 5.4): whether what is declared may exist in its state space and scope.
 
-use crate::checked::{Attributes, Place, VarId, Variable};
+use crate::checked::{Attributes, VarId, Variable, VariableKind};
 use crate::codes::declarations as codes;
 use crate::constant::WARP_SIZE;
 use crate::context::Context;
 use crate::gates::Feature;
-use crate::names::{Entity, Found};
+use crate::redeclaration::declare;
 use crate::specifiers::{self, Position, Specified};
 use crate::{gates, initialiser};
-use softwarp_isa::special::SpecialRegister;
 use softwarp_isa::{Opaque, StateSpace, Type, Version};
-use softwarp_syntax::tree::{At, Declarator, DeclaredType, Expr, Linkage, Literal, Symbol, Variables};
+use softwarp_syntax::tree::{At, Declarator, DeclaredType, Expr, Linkage, Literal, Variables};
 use softwarp_syntax::{Diagnostic, Span};
 
 /// Parameters that are passed through memory can be aligned this much at most.
@@ -23,7 +22,7 @@ const ABI: Version = Version::new(3, 0);
 pub fn declare_at_module_scope(context: &mut Context<'_>, variables: &Variables) {
     let specified = specifiers::read(context, variables, Position::Module);
     for declarator in variables.declarators.of(&context.module.declarators) {
-        let variable = resolve(context, declarator, &specified, Place::Module);
+        let variable = resolve(context, declarator, &specified, VariableKind::Module);
         check_element(context, &variable, specified.ty_span);
         check_scope(context, &variable);
         check_common(context, &variable);
@@ -38,9 +37,9 @@ pub fn declare_local(context: &mut Context<'_>, variables: &Variables) {
     let kernel = context.function.filter(|&id| context.checked.function(id).entry);
     let old = context.version() < gates::PARAMETER_LIST.since && specified.space == Some(StateSpace::Param);
     let parameter_of = kernel.filter(|_| old);
-    let place = if parameter_of.is_some() { Place::KernelParameter } else { Place::Local };
+    let kind = if parameter_of.is_some() { VariableKind::KernelParameter } else { VariableKind::Local };
     for declarator in variables.declarators.of(&context.module.declarators) {
-        let variable = resolve(context, declarator, &specified, place);
+        let variable = resolve(context, declarator, &specified, kind);
         check_element(context, &variable, specified.ty_span);
         check_parameter_alignment(context, &variable, specified.alignment);
         check_local(context, &variable);
@@ -56,16 +55,16 @@ pub fn declare_local(context: &mut Context<'_>, variables: &Variables) {
 pub fn parameter(
     context: &mut Context<'_>,
     variables: &Variables,
-    place: Place,
+    kind: VariableKind,
     defined: bool,
 ) -> Option<Variable> {
-    let position = match place {
-        Place::KernelParameter => Position::KernelParameter,
+    let position = match kind {
+        VariableKind::KernelParameter => Position::KernelParameter,
         _ => Position::Parameter,
     };
     let specified = specifiers::read(context, variables, position);
     let declarator = variables.declarators.of(&context.module.declarators).first()?;
-    let variable = resolve(context, declarator, &specified, place);
+    let variable = resolve(context, declarator, &specified, kind);
     check_parameter(context, &variable, variables.span);
     if defined {
         check_element(context, &variable, specified.ty_span);
@@ -81,7 +80,7 @@ fn resolve(
     context: &mut Context<'_>,
     declarator: &Declarator,
     specified: &Specified,
-    place: Place,
+    kind: VariableKind,
 ) -> Variable {
     let (dimensions, open) = dimensions(context, declarator);
     let count = declarator.count.as_deref().map(|count| family_count(context, *count));
@@ -89,7 +88,7 @@ fn resolve(
         let name = context.text(declarator.name.symbol);
         let message = format!("`{name}` needs a state space, such as `.global` or `.reg`");
         context.report(Diagnostic::new(codes::STATE_SPACE, specified.span, message));
-        if place == Place::Module { StateSpace::Global } else { StateSpace::Reg }
+        if kind == VariableKind::Module { StateSpace::Global } else { StateSpace::Reg }
     });
     let mut variable = Variable {
         name: declarator.name.symbol,
@@ -105,8 +104,8 @@ fn resolve(
         linkage: specified.linkage,
         attributes: specified.attributes.clone(),
         pointer: specified.pointer,
-        place,
-        function: if place == Place::Module { None } else { context.function },
+        kind,
+        function: if kind == VariableKind::Module { None } else { context.function },
         span: declarator.name.span,
         user: None,
     };
@@ -114,7 +113,7 @@ fn resolve(
     if specified.bank.is_some() {
         check_bank_use(context, &variable);
     }
-    if place == Place::Module || place == Place::Local {
+    if kind == VariableKind::Module || kind == VariableKind::Local {
         check_attributes(context, &variable, specified.attributes_span);
     }
     variable
@@ -173,7 +172,7 @@ fn alignment(context: &mut Context<'_>, variable: &Variable, asked: Option<At<u6
 /// Parameters that functions pass through memory, and variables for them, can be aligned so much and no more.
 fn check_parameter_alignment(context: &mut Context<'_>, variable: &Variable, asked: Option<At<u64>>) {
     let Some(At { is: asked, span }) = asked else { return };
-    let limited = variable.space == StateSpace::Param && variable.place != Place::KernelParameter;
+    let limited = variable.space == StateSpace::Param && variable.kind != VariableKind::KernelParameter;
     if limited && asked.is_power_of_two() && asked > LARGEST_PARAMETER_ALIGNMENT {
         let name = context.text(variable.name);
         let message = format!(
@@ -227,13 +226,13 @@ fn check_element(context: &mut Context<'_>, variable: &Variable, span: Span) {
     }
 }
 
-/// A type that only instructions have. The assembler forgets to look for three of them and for those of arrays,
+/// A type that only instructions have. The assembler does not check three of them and those of arrays,
 /// and then fails all the same unless it needs no layout for the variable.
 fn instruction_type(context: &mut Context<'_>, variable: &Variable, ty: Type, span: Span) {
     let forgotten = variable.is_array() || matches!(ty, Type::E2m3x4 | Type::E3m2x4 | Type::E2m1x4);
-    let without_layout = match (variable.space, variable.place) {
-        (StateSpace::Shared, Place::Module) => !context.options.relocatable && !variable.open,
-        (StateSpace::Reg, Place::Parameter | Place::Return) => !variable.is_array(),
+    let without_layout = match (variable.space, variable.kind) {
+        (StateSpace::Shared, VariableKind::Module) => !context.options.relocatable && !variable.open,
+        (StateSpace::Reg, VariableKind::Parameter | VariableKind::Return) => !variable.is_array(),
         _ => false,
     };
     if forgotten && without_layout {
@@ -280,7 +279,7 @@ fn check_type_in_space(context: &mut Context<'_>, variable: &Variable) {
         StateSpace::Param if !array => {
             let packed =
                 matches!(variable.value_type(), Some(ty) if ty == Type::F16x2 || !ty.is_fundamental());
-            let opaque = variable.opaque().is_some() && variable.place != Place::KernelParameter;
+            let opaque = variable.opaque().is_some() && variable.kind != VariableKind::KernelParameter;
             if packed || opaque || variable.vector > 1 {
                 let message =
                     format!("`{name}` cannot be a parameter: those are scalars or arrays of basic types");
@@ -378,7 +377,7 @@ fn check_local(context: &mut Context<'_>, variable: &Variable) {
 fn check_parameter(context: &mut Context<'_>, variable: &Variable, whole: Span) {
     let name = context.text(variable.name);
     let (span, space) = (variable.span, variable.space);
-    let kernel = variable.place == Place::KernelParameter;
+    let kernel = variable.kind == VariableKind::KernelParameter;
     if kernel && space != StateSpace::Param {
         let message =
             format!("the kernel's parameter `{name}` is in `{space}`; those of kernels are in `.param`");
@@ -489,126 +488,4 @@ fn finish(context: &mut Context<'_>, variable: Variable, declarator: &Declarator
         context.report(Diagnostic::new(codes::INCOMPLETE, span, message).with_help(help));
     }
     id
-}
-
-/// Declares a name in the innermost scope; at module scope a variable can be declared more than once.
-fn declare(context: &mut Context<'_>, variable: Variable) -> VarId {
-    let id = VarId(context.checked.variables.len() as u32);
-    let (symbol, span) = (variable.name, variable.span);
-    if variable.place == Place::Module && variable.count.is_none() {
-        predefined(context, symbol, span);
-    }
-    let outcome = match variable.count {
-        Some(count) => context.names.declare_family(symbol, count, Entity::Variable(id), span),
-        None => context.names.declare(symbol, Entity::Variable(id), span),
-    };
-    match outcome {
-        Ok(()) => {}
-        Err(clash) if variable.place == Place::Module => return redeclare(context, variable, clash),
-        Err(clash) => duplicate(context, &variable, clash),
-    }
-    context.checked.variables.push(variable);
-    if let (Some(function), true) = (context.function, context.names.depth() > 0) {
-        context.checked.functions[function.0 as usize].locals.push(id);
-    }
-    id
-}
-
-/// Reports a special register's name at module scope, where the assembler has it declared already.
-pub fn predefined(context: &mut Context<'_>, symbol: Symbol, span: Span) {
-    let name = context.text(symbol);
-    if SpecialRegister::from_name(name).is_some() {
-        let message = format!("`{name}` is a special register, which is declared at module scope already");
-        let help = "give it another name; in a body, a declaration hides the special register";
-        context.report(Diagnostic::new(codes::PREDEFINED, span, message).with_help(help));
-    }
-}
-
-/// Declares the name of a judged parameter.
-pub fn declare_parameter(context: &mut Context<'_>, id: VarId) {
-    let variable = context.checked.variable(id);
-    if let Err(clash) = context.names.declare(variable.name, Entity::Variable(id), variable.span) {
-        let variable = variable.clone();
-        duplicate(context, &variable, clash);
-    }
-}
-
-fn duplicate(context: &mut Context<'_>, variable: &Variable, clash: Found) {
-    let name = match variable.count {
-        Some(count) => format!("{}<{count}>", context.text(variable.name)),
-        None => context.text(variable.name).to_owned(),
-    };
-    let message = match (clash.entity, variable.count) {
-        (Entity::Variable(other), _) if context.checked.variable(other).name != variable.name => {
-            let other = context.checked.variable(other);
-            let mut family = context.text(other.name).to_owned();
-            if let Some(count) = other.count {
-                family.push_str(&format!("<{count}>"));
-            }
-            format!("`{name}` and `{family}` share a name")
-        }
-        _ => format!("`{name}` is declared twice in the same scope"),
-    };
-    let diagnostic = Diagnostic::new(codes::DUPLICATE, variable.span, message);
-    context.report(diagnostic.with_related(clash.span, "first declared here"));
-}
-
-/// A second declaration at module scope: `.extern` ones repeat others, one at most is the definition.
-fn redeclare(context: &mut Context<'_>, variable: Variable, clash: Found) -> VarId {
-    let fresh = VarId(context.checked.variables.len() as u32);
-    let is_extern = |variable: &Variable| variable.linkage == Some(Linkage::Extern);
-    let (Entity::Variable(id), None, None) = (clash.entity, clash.member, variable.count) else {
-        duplicate(context, &variable, clash);
-        context.checked.variables.push(variable);
-        return fresh;
-    };
-    let known = context.checked.variable(id);
-    let name = context.text(variable.name);
-    if !is_extern(&variable) && !is_extern(known) || known.count.is_some() {
-        duplicate(context, &variable, clash);
-        context.checked.variables.push(variable);
-        return fresh;
-    }
-    if !same_type(known, &variable) {
-        let message = format!(
-            "`{name}` is declared as {} here, and as {} before",
-            variable.described(),
-            known.described()
-        );
-        let diagnostic = Diagnostic::new(codes::REDECLARATION, variable.span, message);
-        context.report(diagnostic.with_related(clash.span, "first declared here"));
-        return id;
-    }
-    let known_extern = is_extern(known);
-    if known.space != variable.space {
-        let message = format!(
-            "`{name}` is in `{}` here and in `{}` before; the assembler lets this pass",
-            variable.space, known.space
-        );
-        context.deviation(codes::SPACE_CHANGED, variable.span, message);
-    }
-    if known_extern && !is_extern(&variable) {
-        if variable.linkage.is_none() {
-            let message =
-                format!("`{name}` is declared `.extern`, and a definition that others can see is `.visible`");
-            let diagnostic = Diagnostic::new(codes::EXTERN_STATIC, variable.span, message)
-                .with_help("write `.visible`, or leave the `.extern` declaration away");
-            context.report(diagnostic.with_related(clash.span, "declared `.extern` here"));
-        }
-        let user = context.checked.variable(id).user;
-        context.checked.variables[id.0 as usize] = Variable { user, ..variable };
-    }
-    id
-}
-
-/// Whether two declarations agree; an open dimension agrees with any.
-fn same_type(a: &Variable, b: &Variable) -> bool {
-    let outermost = match (a.dimensions.split_first(), b.dimensions.split_first()) {
-        (None, None) => true,
-        (Some((first, inner)), Some((other, other_inner))) => {
-            inner == other_inner && (first == other || a.open || b.open)
-        }
-        _ => false,
-    };
-    a.ty == b.ty && a.vector == b.vector && outermost
 }

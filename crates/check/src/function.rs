@@ -1,12 +1,13 @@
 //! Kernels and functions (PTX ISA sections 10.1, 11.2, 11.4 and 11.6): their heads, what repeated declarations
 //! must agree on, and aliases.
 
-use crate::checked::{Attributes, FuncId, Function, Place, VarId, Variable};
+use crate::checked::{Attributes, FuncId, Function, VarId, Variable, VariableKind};
 use crate::codes::declarations as codes;
 use crate::context::Context;
 use crate::declaration;
 use crate::gates;
 use crate::names::{Entity, Found};
+use crate::redeclaration;
 use crate::specifiers;
 use crate::tuning;
 use softwarp_isa::StateSpace;
@@ -21,7 +22,7 @@ pub fn declare(context: &mut Context<'_>, function: &tree::Function, item: u32) 
         return None;
     }
     if context.names.depth() == 0 {
-        declaration::predefined(context, name.symbol, noticed(function));
+        redeclaration::predefined(context, name.symbol, noticed(function));
     }
     let known = context
         .names
@@ -54,7 +55,7 @@ pub fn declare_parameters(context: &mut Context<'_>, id: FuncId) {
     let judged = context.checked.function(id);
     let parameters: Vec<VarId> = judged.returns.iter().chain(&judged.parameters).copied().collect();
     for id in parameters {
-        declaration::declare_parameter(context, id);
+        redeclaration::declare_parameter(context, id);
     }
 }
 
@@ -73,9 +74,10 @@ fn head(context: &mut Context<'_>, function: &tree::Function, item: u32) -> Func
     let mut attributes = Attributes::default();
     specifiers::check_attributes(context, &function.attributes, &mut attributes);
 
-    let input = if function.entry { Place::KernelParameter } else { Place::Parameter };
+    let input = if function.entry { VariableKind::KernelParameter } else { VariableKind::Parameter };
     let defined = function.body.is_some();
-    let returns = parameters(context, function.returns.as_deref().unwrap_or(&[]), Place::Return, defined);
+    let returns =
+        parameters(context, function.returns.as_deref().unwrap_or(&[]), VariableKind::Return, defined);
     let inputs = parameters(context, function.parameters.as_deref().unwrap_or(&[]), input, defined);
     if let (true, Some(first)) = (function.entry, inputs.first()) {
         let span = context.checked.variable(*first).span;
@@ -120,10 +122,15 @@ fn head(context: &mut Context<'_>, function: &tree::Function, item: u32) -> Func
     }
 }
 
-fn parameters(context: &mut Context<'_>, list: &[Variables], place: Place, defined: bool) -> Vec<VarId> {
+fn parameters(
+    context: &mut Context<'_>,
+    list: &[Variables],
+    kind: VariableKind,
+    defined: bool,
+) -> Vec<VarId> {
     let mut ids = Vec::with_capacity(list.len());
     for variables in list {
-        if let Some(variable) = declaration::parameter(context, variables, place, defined) {
+        if let Some(variable) = declaration::parameter(context, variables, kind, defined) {
             ids.push(VarId(context.checked.variables.len() as u32));
             context.checked.variables.push(variable);
         }
@@ -164,8 +171,8 @@ fn check_open_parameters(context: &mut Context<'_>, inputs: &[VarId]) {
         if !variable.open {
             continue;
         }
-        let (name, span, place) = (context.text(variable.name), variable.span, variable.place);
-        let message = if place == Place::KernelParameter {
+        let (name, span, kind) = (context.text(variable.name), variable.span, variable.kind);
+        let message = if kind == VariableKind::KernelParameter {
             format!("the kernel's parameter `{name}` is an array without a size")
         } else if index + 1 < inputs.len() {
             format!("`{name}` is an array without a size, which only the last parameter can be")

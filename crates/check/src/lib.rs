@@ -1,4 +1,4 @@
-//! Judges a PTX module as the assembler does, and says why.
+//! Checks a PTX module by the rules of the assembler.
 //!
 //! [`check`] walks over the tree once, in the order of the text: the header, then every declaration, and the
 //! body of each function as it comes. What is wrong becomes a [`Diagnostic`]; what is right becomes a
@@ -55,6 +55,7 @@ mod module;
 mod opaque;
 mod options;
 mod pragma;
+mod redeclaration;
 mod specifiers;
 mod tuning;
 

@@ -5,7 +5,7 @@
 
 use crate::abi;
 use crate::call_graph::{Reachable, compiled_functions};
-use crate::checked::{FuncId, Place, Variable, is_provided};
+use crate::checked::{FuncId, Variable, VariableKind, is_provided};
 use crate::codes::declarations as codes;
 use crate::codes::instructions::UNRETURNED;
 use crate::context::{Context, Unreturned};
@@ -67,7 +67,7 @@ fn check_constants(context: &mut Context<'_>) {
     let mut last = None;
     for variable in &context.checked.variables {
         let counted = variable.space == StateSpace::Const
-            && matches!(variable.place, Place::Module | Place::Local)
+            && matches!(variable.kind, VariableKind::Module | VariableKind::Local)
             && variable.bank.unwrap_or(0) == 0
             && variable.count.is_none()
             && !(relocatable && variable.linkage == Some(Linkage::Extern));
@@ -151,7 +151,7 @@ fn check_variables(context: &mut Context<'_>) {
                 format!("`{name}` is an array of another module, and this one is assembled on its own");
             let help = "give it a size, or assemble it for the linker (`-c`)";
             wrong.push(Diagnostic::new(codes::UNRESOLVED, variable.span, message).with_help(help));
-        } else if elsewhere && variable.place == Place::Module && !variable.open {
+        } else if elsewhere && variable.kind == VariableKind::Module && !variable.open {
             let message =
                 format!("`{name}` is `.extern`, and this module is assembled on its own: it is defined here");
             wrong.push(Diagnostic::new(codes::EXTERN_IGNORED, variable.span, message));
@@ -223,7 +223,7 @@ fn check_kernels(context: &mut Context<'_>) {
     let mut wrong = Vec::new();
     let mut reachable = Reachable::new(context);
     let kernels = context.checked.functions.iter().enumerate().filter(|(_, function)| function.entry);
-    // Walking the calls of each kernel is quadratic in the worst case; past this many kernels nobody reads on.
+    // Walking the calls of each kernel is quadratic in the worst case; kernels past this number are not checked.
     const MOST_KERNELS: usize = 256;
     for (kernel, function) in kernels.take(MOST_KERNELS) {
         let mut usage = Usage::default();

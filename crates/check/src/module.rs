@@ -23,7 +23,7 @@ pub fn check(context: &mut Context<'_>, memory: &mut Memory) {
                     debugging::twice(context, file, first);
                 }
             }
-            Item::Pragma(pragma) => pragma::check(context, pragma.span, pragma::Place::Module),
+            Item::Pragma(pragma) => pragma::check(context, pragma.span, pragma::PragmaScope::Module),
             Item::Other(dwarf) => {
                 let help = "write `.section .debug_info { … }`";
                 context.require_before("`@@DWARF`", Version::new(2, 0), dwarf.span, help);

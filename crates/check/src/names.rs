@@ -19,14 +19,14 @@ pub enum Entity {
     Variable(VarId),
     /// A function.
     Function(FuncId),
-    /// A label; the number is for whoever declares labels.
+    /// A label, with the number that it was declared with.
     Label(u32),
 }
 
 /// What a name was found to mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// What.
+    /// The variable, function or label.
     pub entity: Entity,
     /// Which member, if it is of a family.
     pub member: Option<u32>,
@@ -106,7 +106,7 @@ impl Names {
         self.scopes.push(self.bindings.len() as u32);
     }
 
-    /// Closes the innermost scope and forgets its names. The module's stays open.
+    /// Closes the innermost scope and removes its names. The module's stays open.
     pub fn pop_scope(&mut self) {
         let Some(start) = self.scopes.pop() else { return };
         while self.bindings.len() > start as usize {

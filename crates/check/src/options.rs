@@ -1,8 +1,8 @@
-//! How a module is judged.
+//! The options of the check.
 
 use softwarp_isa::Target;
 
-/// How to judge.
+/// The options of the check.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// The GPU to assemble for; the module's `.target` without it.

@@ -2,8 +2,8 @@
 //!
 //! A pragma is known by how its string begins. One that is not known is refused at module scope and ignored elsewhere.
 //! `abi_param_reg` is not in the manual: the number of registers in which a function takes its parameters. Where the
-//! arguments of `used_bytes_mask` stand in a function, they are not looked at: the assembler minds them only in what a kernel
-//! reaches.
+//! arguments of `used_bytes_mask` stand in a function, they are not checked: the assembler checks them only in
+//! code that a kernel reaches.
 
 use crate::codes::declarations as codes;
 use crate::context::Context;
@@ -12,7 +12,7 @@ use softwarp_syntax::{Diagnostic, Span};
 
 /// Where a pragma stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PragmaScope {
     Module,
     /// Before a kernel's body.
     Head,
@@ -20,9 +20,9 @@ pub enum Place {
     Function,
 }
 
-impl Place {
+impl PragmaScope {
     fn is_body(self) -> bool {
-        matches!(self, Place::Kernel | Place::Function)
+        matches!(self, PragmaScope::Kernel | PragmaScope::Function)
     }
 }
 
@@ -37,7 +37,7 @@ const IN_BODIES: &[(&str, &Feature)] = &[
 const MOST_PARAMETER_REGISTERS: u64 = 249;
 
 /// Judges the strings of a directive.
-pub fn check(context: &mut Context<'_>, directive: Span, place: Place) {
+pub fn check(context: &mut Context<'_>, directive: Span, place: PragmaScope) {
     let mut from = directive.start;
     let mut rest = directive.text(context.source);
     while let Some((before, inner)) = rest.split_once('"')
@@ -50,7 +50,7 @@ pub fn check(context: &mut Context<'_>, directive: Span, place: Place) {
     }
 }
 
-fn check_text(context: &mut Context<'_>, text: &str, span: Span, place: Place) {
+fn check_text(context: &mut Context<'_>, text: &str, span: Span, place: PragmaScope) {
     if let Some((name, feature)) = IN_BODIES.iter().find(|(name, _)| text.starts_with(name)) {
         if !place.is_body() {
             let message = format!("the pragma `{name}` stands outside of a body");
@@ -64,37 +64,37 @@ fn check_text(context: &mut Context<'_>, text: &str, span: Span, place: Place) {
     } else if place.is_body() && text.trim() == "global knobs" {
         let message = "the pragma `global knobs` has no argument";
         context.report(Diagnostic::new(codes::PRAGMA_VALUE, span, message));
-    } else if place == Place::Module && text != "nounroll" {
+    } else if place == PragmaScope::Module && text != "nounroll" {
         let message = format!("`{text}` is no pragma of a module");
         let diagnostic = Diagnostic::new(codes::PRAGMA_UNKNOWN, span, message);
         context.report(diagnostic.with_help("leave it out; `nounroll` may stand here"));
     }
 }
 
-fn check_in_body(context: &mut Context<'_>, name: &str, argument: &str, span: Span, place: Place) {
+fn check_in_body(context: &mut Context<'_>, name: &str, argument: &str, span: Span, place: PragmaScope) {
     let number = number(argument);
     let wanted = match name {
-        "enable_smem_spilling" if place == Place::Function => {
+        "enable_smem_spilling" if place == PragmaScope::Function => {
             let message = "the pragma `enable_smem_spilling` stands in a function";
             let diagnostic = Diagnostic::new(codes::PRAGMA_PLACE, span, message);
             return context.report(diagnostic.with_help("put it into the body of the kernel"));
         }
         "frequency" if number.is_none_or(|number| number <= 0) => "a positive number",
-        "used_bytes_mask" if number.is_none() && place == Place::Kernel => "a number",
+        "used_bytes_mask" if number.is_none() && place == PragmaScope::Kernel => "a number",
         _ => return,
     };
     let message = format!("the pragma `{name}` has `{argument}` where {wanted} stands");
     context.report(Diagnostic::new(codes::PRAGMA_VALUE, span, message));
 }
 
-fn check_registers(context: &mut Context<'_>, argument: &str, span: Span, place: Place) {
+fn check_registers(context: &mut Context<'_>, argument: &str, span: Span, place: PragmaScope) {
     let fits = |number: i128| (1..=i128::from(MOST_PARAMETER_REGISTERS)).contains(&number);
     if argument != "all" && !number(argument).is_some_and(fits) {
         let message =
             format!("the pragma `abi_param_reg` has `{argument}` where a number of registers stands");
         let help = format!("write `all`, or a number from 1 to {MOST_PARAMETER_REGISTERS}");
         context.report(Diagnostic::new(codes::PRAGMA_VALUE, span, message).with_help(help));
-    } else if place == Place::Kernel {
+    } else if place == PragmaScope::Kernel {
         let message = "the pragma `abi_param_reg` stands in the body of a kernel";
         let diagnostic = Diagnostic::new(codes::PRAGMA_PLACE, span, message);
         context

@@ -1,5 +1,5 @@
-//! The words in front of declared names (PTX ISA sections 5.1, 5.2, 5.4.5, 5.4.8 and 11.6): what they add up
-//! to. Their order is grammar, and the parser's business.
+//! The words in front of declared names (PTX ISA sections 5.1, 5.2, 5.4.5, 5.4.8 and 11.6): what they mean
+//! together. Their order is grammar, which the parser checks.
 
 use crate::checked::{Attributes, Pointer};
 use crate::codes::declarations as codes;
@@ -37,7 +37,7 @@ pub struct Specified {
     pub vector: u8,
     /// The type; `.b32` if none could be read.
     pub ty: DeclaredType,
-    /// Where it stands.
+    /// The place of the type in the text.
     pub ty_span: Span,
     /// `.attribute(…)`
     pub attributes: Attributes,

@@ -51,7 +51,7 @@ pub fn check(context: &mut Context<'_>, directives: &[Directive<Performance>]) {
         let word = context.text(directive.is.word.symbol);
         let arguments = &directive.is.arguments;
         if word == "pragma" {
-            pragma::check(context, directive.span, pragma::Place::Head);
+            pragma::check(context, directive.span, pragma::PragmaScope::Head);
         }
         if let Some((_, feature)) = TUNINGS.iter().find(|(known, _)| *known == word) {
             let at =

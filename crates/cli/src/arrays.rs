@@ -17,7 +17,7 @@ pub enum ArrayError {
     /// Its elements are not of the type wanted.
     #[error("the array holds {found}, and {wanted} is wanted")]
     DType {
-        /// What it has.
+        /// The type of its elements.
         found: DType,
         /// What is wanted, in words.
         wanted: String,
@@ -37,11 +37,11 @@ pub enum ArrayError {
         lanes: usize,
     },
     /// It has not the shape of the array it goes with.
-    #[error("the shape is {}, and {} is wanted", Shape(found), Shape(wanted))]
+    #[error("the shape is {}, and {} is wanted", PythonShape(found), PythonShape(wanted))]
     Shape {
-        /// What it has.
+        /// Its shape.
         found: Vec<usize>,
-        /// What is wanted.
+        /// The shape of the other array.
         wanted: Vec<usize>,
     },
     /// Too large to count.
@@ -50,9 +50,9 @@ pub enum ArrayError {
 }
 
 /// A shape as Python writes it.
-struct Shape<'a>(&'a [usize]);
+struct PythonShape<'a>(&'a [usize]);
 
-impl fmt::Display for Shape<'_> {
+impl fmt::Display for PythonShape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             [one] => write!(f, "({one},)"),
@@ -113,7 +113,7 @@ fn element_shape(format: Format, shape: &[usize]) -> Option<Vec<usize>> {
 
 /// How an array is converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ArrayConversion {
     /// The shape in elements: that of the array, but for two codes to a byte.
     pub shape: Vec<usize>,
     /// How many elements there are.
@@ -123,7 +123,7 @@ pub struct Plan {
 }
 
 /// Checks an array against an instruction and plans its conversion.
-pub fn plan(cvt: Cvt, input: &Header) -> Result<Plan, ArrayError> {
+pub fn plan(cvt: Cvt, input: &Header) -> Result<ArrayConversion, ArrayError> {
     let (src, dst) = (cvt.element.src, cvt.element.dst);
     check_dtype(input, src)?;
     let shape = element_shape(src, &input.shape)
@@ -137,11 +137,11 @@ pub fn plan(cvt: Cvt, input: &Header) -> Result<Plan, ArrayError> {
         *last /= 2;
     }
     let elements = npy::elements(&shape).ok_or(ArrayError::TooLarge)?;
-    Ok(Plan { shape, elements, output: Header::new(dtype(dst), output) })
+    Ok(ArrayConversion { shape, elements, output: Header::new(dtype(dst), output) })
 }
 
 /// Checks an array of scales or random bits, one for each element of a plan.
-pub fn check_auxiliary(plan: &Plan, header: &Header, format: Format) -> Result<(), ArrayError> {
+pub fn check_auxiliary(plan: &ArrayConversion, header: &Header, format: Format) -> Result<(), ArrayError> {
     check_dtype(header, format)?;
     if header.shape != plan.shape {
         return Err(ArrayError::Shape { found: header.shape.clone(), wanted: plan.shape.clone() });
@@ -179,10 +179,10 @@ pub fn bytes(format: Format, elements: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use softwarp::isa::{Form, Semantics};
+    use softwarp::isa::{CvtForm, Semantics};
 
     fn cvt(form: &str) -> Cvt {
-        match Form::parse(form).unwrap().semantics() {
+        match CvtForm::parse(form).unwrap().semantics() {
             Semantics::Cvt(cvt) => cvt,
             Semantics::Pack { .. } => panic!("{form}"),
         }

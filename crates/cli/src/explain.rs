@@ -11,9 +11,9 @@ use std::fmt;
 /// The exact value of a code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Of every format but the integers.
+    /// A value of any other format.
     Float(f64),
-    /// Of the integers.
+    /// A value of an integer format.
     Int(i128),
 }
 
@@ -71,7 +71,7 @@ impl Value {
     }
 }
 
-/// What happened to a number on its way.
+/// What a conversion did to a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     /// The result is the very value.
@@ -109,7 +109,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Its stable name.
+    /// The stable name of the outcome.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Exact => "exact",
@@ -137,15 +137,15 @@ impl Outcome {
 pub struct Explanation {
     /// The conversion.
     pub conversion: Conversion,
-    /// What went in.
+    /// The bits of the source.
     pub source: u64,
     /// The ue8m0 code of the scale, if there is one.
     pub scale: Option<u8>,
     /// The value converted: that of the source, scaled.
     pub value: Value,
-    /// What came out.
+    /// The bits of the result.
     pub result: u64,
-    /// What happened.
+    /// What the conversion did.
     pub outcome: Outcome,
     /// Whether a sign was lost because the destination has none.
     pub sign_dropped: bool,
@@ -308,13 +308,13 @@ fn short(x: f64) -> String {
 mod tests {
     use super::*;
     use crate::literal::Literal;
-    use softwarp::isa::{Form, Semantics};
+    use softwarp::isa::{CvtForm, Semantics};
 
     /// Runs a form on one number (and scale) and tells the story.
     fn story(form: &str, text: &str, aux: u32) -> String {
-        let Semantics::Cvt(cvt) = Form::parse(form).unwrap().semantics() else { panic!("{form}") };
+        let Semantics::Cvt(cvt) = CvtForm::parse(form).unwrap().semantics() else { panic!("{form}") };
         let source = Literal::parse(text).unwrap().encode(cvt.element.src).unwrap().code;
-        let result = cvt.kernel().unwrap().one(source, aux);
+        let result = cvt.compiled().unwrap().one(source, aux);
         explain(cvt.element, source, aux, result).to_string()
     }
 
@@ -386,14 +386,14 @@ mod tests {
 
     #[test]
     fn a_result_that_equals_the_value_is_exact_and_no_other() {
-        for form in Form::all() {
+        for form in CvtForm::all() {
             let Semantics::Cvt(cvt) = form.semantics() else { continue };
             let c = cvt.element;
-            let Some(kernel) = cvt.kernel() else { continue };
+            let Some(compiled) = cvt.compiled() else { continue };
             for k in 0..2000u64 {
                 let source = k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - c.src.bits());
                 let aux = if c.scaling == Scaling::None { k as u32 & 0xffff } else { k as u32 & 0xff };
-                let story = explain(c, source, aux, kernel.one(source, aux));
+                let story = explain(c, source, aux, compiled.one(source, aux));
                 let (value, result) = (story.value.to_f64(), Value::of(c.dst, story.result).to_f64());
                 match story.outcome {
                     Outcome::Exact if story.sign_dropped => assert_eq!(-value, result, "{form} {source:x}"),

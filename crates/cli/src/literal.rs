@@ -51,7 +51,7 @@ pub enum LiteralError {
     /// Infinity or NaN, where there is none.
     #[error("{format} has no {name}")]
     NoSuchValue {
-        /// Which of them.
+        /// `infinity` or `NaN`.
         name: &'static str,
         /// The format.
         format: Format,

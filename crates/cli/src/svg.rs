@@ -4,6 +4,31 @@
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
+/// The style of text and of the page in light colours: the first lines of a style sheet.
+macro_rules! light {
+    () => {
+        "\
+text{fill:#1f2933;font-family:system-ui,'DejaVu Sans',sans-serif}
+.m{font-family:ui-monospace,'DejaVu Sans Mono',monospace}
+.faint{fill:#5d6b79}
+.page{fill:#fdfdfb}
+"
+    };
+}
+pub(crate) use light;
+
+/// The style of text and of the page in dark colours.
+macro_rules! dark {
+    () => {
+        "\
+text{fill:#e8edf2}
+.faint{fill:#9fb0c0}
+.page{fill:#15191e}
+"
+    };
+}
+pub(crate) use dark;
+
 /// A point of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {

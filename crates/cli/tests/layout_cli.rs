@@ -107,6 +107,11 @@ fn json_has_every_field() {
         [&members["width"], &members["channel_data_type"], &members["filter_mode"], &members["addr_mode_1"]],
         [&json!(640), &json!(0x10de), &json!("linear"), &Json::Null]
     );
+}
+
+#[test]
+fn json_has_kernels_and_functions() {
+    let layout = run(&examples(), &["layout.ptx", "--json"]).success().json();
     assert_eq!(
         layout["kernels"][0],
         json!({

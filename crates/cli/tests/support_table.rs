@@ -2,7 +2,7 @@
 //!
 //! `SOFTWARP_BLESS=1 cargo test --release --test support_table` rewrites it.
 
-use softwarp::isa::{Form, Type};
+use softwarp::isa::{CvtForm, Type};
 use softwarp_testkit::{expected::assert_file, recording, repository};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ fn table() -> String {
     let headers = recorded("cuda-headers/sums.jsonl.gz");
     let mut rows: BTreeMap<(usize, String), (Row, [usize; 3])> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
-    for form in Form::all() {
+    for form in CvtForm::all() {
         let spelling = form.to_string();
         let name = if spelling.starts_with("cvt.pack") {
             "cvt.pack".to_owned()

@@ -2,7 +2,7 @@
 //! them.
 
 use softwarp::tensor::copy::{load, store};
-use softwarp::tensor::{Direction, Element, Fault, Map, Mode, Target};
+use softwarp::tensor::{CopyFault, Direction, Element, Map, Mode, Target};
 use softwarp_cli::tensors::file;
 use softwarp_cli::tensors::request::{Asked, Copy, Refusal};
 
@@ -20,7 +20,7 @@ fn copy(
     direction: Direction,
     at: &[i32],
     offsets: &[u32],
-) -> Result<Copy, Fault> {
+) -> Result<Copy, CopyFault> {
     let (map, arch) = map(text);
     let offsets = (!offsets.is_empty()).then(|| offsets.to_vec());
     let asked = Asked { at: Some(at.to_vec()), offsets, mode, direction, shared: 0 };

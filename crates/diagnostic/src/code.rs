@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// It is legal, and may not be what its author thinks.
+    /// It is legal, and may not be what was meant.
     Warning,
     /// The assembler, linker or driver would refuse it.
     Error,

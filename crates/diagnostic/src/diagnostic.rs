@@ -72,7 +72,7 @@ impl Diagnostic {
         self
     }
 
-    /// By the code.
+    /// The severity, which the code has.
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }

@@ -1,8 +1,8 @@
 //! What the declarations of one name in several modules have to agree on, as nvlink has it.
 //!
 //! It compares state spaces, sizes, `.managed` and the prototypes of functions that are used, and not types,
-//! alignments or initial values. Where these differ the program links and means something else than one of its
-//! modules thinks: a warning.
+//! alignments or initial values. Where these differ, the program links but one of its modules is compiled for
+//! another declaration: a warning.
 
 use crate::declaration::{Declaration, Named, Standing, is_handle};
 use crate::{Unit, codes};

@@ -1,4 +1,4 @@
-//! Names at module scope that modules share: what has the name, and how much the declaration weighs.
+//! Names at module scope that modules share: what has the name, and which declaration takes precedence.
 
 use crate::Unit;
 use softwarp_check::checked::{Function, Variable};
@@ -11,7 +11,7 @@ use softwarp_syntax::{Location, Span};
 pub(crate) enum Standing {
     /// Not seen by other modules.
     Private,
-    /// A function that is defined elsewhere and that nothing uses: the assembler forgets it.
+    /// A function that is defined elsewhere and that nothing uses: the assembler drops it.
     Idle,
     /// Defined elsewhere.
     Declared,
@@ -28,9 +28,9 @@ pub(crate) enum Standing {
 pub(crate) struct Declaration<'a> {
     /// The module.
     pub(crate) unit: u32,
-    /// What has the name.
+    /// The variable or function that is declared.
     pub(crate) of: Named<'a>,
-    /// How much it weighs.
+    /// Its precedence among declarations of the name.
     pub(crate) standing: Standing,
     /// The name as a number: equal texts, equal numbers.
     pub(crate) name: u32,

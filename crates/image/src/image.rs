@@ -5,7 +5,7 @@
 
 use crate::contents::Contents;
 use crate::window::Windows;
-use softwarp_check::checked::{Attributes, Field, FuncId, Header, Place, Pointer, VarId};
+use softwarp_check::checked::{Attributes, Field, FuncId, Header, Pointer, VarId, VariableKind};
 use softwarp_isa::{Opaque, StateSpace, Type};
 use softwarp_syntax::tree::{DeclaredType, Linkage};
 use softwarp_syntax::{Diagnostic, Span};
@@ -27,7 +27,7 @@ pub struct FunctionId(pub u32);
 /// How much memory something takes, and how it must be aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// In bytes.
+    /// The size in bytes.
     pub bytes: u64,
     /// In bytes, a power of two.
     pub alignment: u64,
@@ -150,7 +150,7 @@ pub struct Object {
     /// `.ptr`, of a kernel's parameter.
     pub pointer: Option<Pointer>,
     /// Where it is declared.
-    pub place: Place,
+    pub kind: VariableKind,
     /// The function that it belongs to, unless it is at module scope.
     pub function: Option<FunctionId>,
 }
@@ -188,7 +188,7 @@ impl Object {
 
     /// Whether it is declared at module scope.
     pub fn is_at_module_scope(&self) -> bool {
-        self.place == Place::Module
+        self.kind == VariableKind::Module
     }
 
     /// What a kernel's pointer parameter points to is aligned to this: as `.ptr` says, else 4 (section 5.1.6.3).
@@ -243,11 +243,11 @@ pub struct Relocation {
     pub offset: u64,
     /// How many bytes it takes there.
     pub width: u8,
-    /// Of what.
+    /// What the address is of.
     pub target: Target,
     /// Bytes added to it.
     pub addend: i64,
-    /// How it is meant.
+    /// Whether it is generic, in a state space, or of a function.
     pub kind: Kind,
     /// Only this byte of it, 0 the lowest: `0xff00(x)` stores byte 1.
     pub byte: Option<u8>,
@@ -294,7 +294,7 @@ pub struct Function {
     pub parameter_extent: Extent,
     /// Return parameters.
     pub returns: Vec<ObjectId>,
-    /// What they take together.
+    /// The size and alignment of the return parameters together.
     pub return_extent: Extent,
     /// Variables of the body, of all state spaces.
     pub locals: Vec<ObjectId>,

@@ -10,7 +10,7 @@ use crate::link::Linked;
 use crate::place::{Cursor, RedZones};
 use crate::window::Windows;
 use crate::{Unit, call_graph, codes};
-use softwarp_check::checked::{self, Addressee, FuncId, Place, VarId, Variable};
+use softwarp_check::checked::{self, Addressee, FuncId, VarId, Variable, VariableKind};
 use softwarp_isa::{StateSpace, Target as Arch};
 use softwarp_syntax::tree::Linkage;
 use softwarp_syntax::{Diagnostic, Location};
@@ -147,7 +147,7 @@ impl Builder<'_> {
             linkage: variable.linkage,
             attributes: variable.attributes.clone(),
             pointer: variable.pointer,
-            place: variable.place,
+            kind: variable.kind,
             function: variable.function.map(|id| self.names[unit as usize].functions[id.0 as usize]),
         }
     }
@@ -268,7 +268,7 @@ impl Builder<'_> {
                     let Some(bank) = statics.constant.get_mut(usize::from(object.bank)) else { continue };
                     (bank, BANK_BYTES)
                 }
-                StateSpace::Local if object.place == Place::Module => (&mut statics.thread, u64::MAX),
+                StateSpace::Local if object.kind == VariableKind::Module => (&mut statics.thread, u64::MAX),
                 _ => continue,
             };
             // Arrays that the driver provides begin where their bank does, all of them.

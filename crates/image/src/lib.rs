@@ -54,7 +54,7 @@ use softwarp_syntax::{Diagnostic, Module};
 pub struct Unit<'a> {
     /// The tree, for its names.
     pub module: &'a Module,
-    /// What it means.
+    /// The checked module.
     pub checked: &'a CheckedModule,
 }
 

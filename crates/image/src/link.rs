@@ -9,7 +9,7 @@
 use crate::declaration::{Declaration, Named, Standing, is_handle};
 use crate::image::Object;
 use crate::{Options, Unit, codes, compatibility};
-use softwarp_check::checked::{Function, Place, VarId, Variable, is_provided};
+use softwarp_check::checked::{Function, VarId, Variable, VariableKind, is_provided};
 use softwarp_check::unfit;
 use softwarp_isa::{StateSpace, Target};
 use softwarp_syntax::{Diagnostic, Location, Related, Severity};
@@ -43,7 +43,7 @@ impl Linked {
     }
 
     /// Whether an `.extern` variable that remained one is defined elsewhere. Without a linker the assembler
-    /// defines it here; and what the driver provides, a bank of constants, is nowhere else.
+    /// defines it here; and what the driver provides, a bank of constants, is in no other module.
     pub(crate) fn is_elsewhere(&self, object: &Object) -> bool {
         self.relocatable && !(object.open && object.bank > 0)
     }
@@ -85,7 +85,7 @@ pub(crate) fn link(units: &[Unit<'_>], options: Options) -> Result<Linked, Vec<D
 fn named<'a>(unit: &Unit<'a>) -> impl Iterator<Item = (&'a str, Named<'a>)> {
     let Unit { module, checked } = *unit;
     let at_module_scope =
-        |variable: &Variable| variable.place == Place::Module && variable.space != StateSpace::Reg;
+        |variable: &Variable| variable.kind == VariableKind::Module && variable.space != StateSpace::Reg;
     let variables = (0..).zip(&checked.variables).filter(move |(_, variable)| at_module_scope(variable));
     let variables = variables.map(|(index, it)| (it.name, Named::Variable(index, it)));
     let functions = (0..).zip(&checked.functions).map(|(index, it)| (it.name, Named::Function(index, it)));
@@ -114,7 +114,7 @@ struct Linker<'a, 'u> {
     units: &'u [Unit<'a>],
     linked: Linked,
     findings: Vec<Diagnostic>,
-    /// Names that nobody defines, and what was said about them.
+    /// Names without a definition, and the index of the diagnostic about each.
     missing: Vec<(&'a str, usize)>,
 }
 

@@ -1,7 +1,6 @@
 //! Putting variables one after another: each at the next multiple of its alignment (PTX ISA section 5.4.5).
 //!
-//! In which order the assembler puts them is its own affair and nothing that a program may rely on. Here it is
-//! the order of the text, which is what people expect to see.
+//! The assembler has an order of its own, which programs must not rely on. Here it is the order of the text.
 //!
 //! **Red zones.** A layout for finding accesses out of bounds leaves unused bytes behind every variable, in proportion to
 //! its size, so that an index that is too large by one, or by a row, leads to none.
@@ -44,7 +43,7 @@ impl Cursor {
         Cursor { origin, ..Cursor::default() }
     }
 
-    /// The same memory, with red zones behind variables.
+    /// Puts red zones behind variables.
     #[must_use]
     pub fn with(self, zones: RedZones) -> Cursor {
         Cursor { zones, ..self }

@@ -24,7 +24,7 @@ impl Image {
             StateSpace::Const => u64::from(object.bank) * BANK_BYTES,
             StateSpace::Shared => self.header.arch.properties().reserved_shared,
             StateSpace::Tex => 0,
-            StateSpace::Param if object.place == softwarp_check::checked::Place::KernelParameter => 0,
+            StateSpace::Param if object.kind == softwarp_check::checked::VariableKind::KernelParameter => 0,
             _ => return None,
         };
         let member = object.stride().wrapping_mul(u64::from(member.unwrap_or(0)));

@@ -22,7 +22,7 @@ pub(crate) const CODE_STRIDE: u64 = 16;
 pub struct Window {
     /// The first address.
     pub base: u64,
-    /// How many there are.
+    /// The number of addresses.
     pub size: u64,
 }
 
@@ -42,7 +42,7 @@ impl Window {
 pub struct Windows {
     /// Where the modules' `.global` variables are: a part of global memory, whose own window is all the rest.
     pub globals: Window,
-    /// Global memory for whoever runs the program to allocate in.
+    /// Global memory that the host allocates buffers in.
     pub heap: Window,
     /// `.const`: eleven banks of 64 KiB, the module's own first; the others are what the driver passes pointers
     /// to.

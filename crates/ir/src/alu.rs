@@ -4,7 +4,7 @@
 //! few operations that lowering itself needs ([`Simple`]). Which vector loop computes it is chosen where the program
 //! is made ready for execution.
 
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_units::alu::simple::Simple;
 use softwarp_units::alu::video::Selectors;
 use softwarp_units::lanes::{Guard, Slot};
@@ -35,14 +35,14 @@ pub struct Alu {
 #[derive(Clone, Debug)]
 pub enum AluOp {
     /// An instruction of the table.
-    Instruction(Arc<Shape>, Immediate),
+    Instruction(Arc<InstructionForm>, Immediate),
     /// An operation that lowering adds.
     Simple(Simple),
 }
 
 impl AluOp {
     /// The instruction's form, if it is one of the table.
-    pub fn form(&self) -> Option<&Shape> {
+    pub fn form(&self) -> Option<&InstructionForm> {
         match self {
             AluOp::Instruction(form, _) => Some(form),
             AluOp::Simple(_) => None,
@@ -58,7 +58,7 @@ impl AluOp {
 /// An operand that is part of the instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Immediate {
-    /// There is none.
+    /// No operand.
     #[default]
     None,
     /// `immLut` of `lop3`
@@ -105,7 +105,7 @@ impl<const N: usize> Slots<N> {
         place.map(|place| *place = Some(slot)).is_some()
     }
 
-    /// One of them.
+    /// The slot of a given number.
     pub fn get(&self, n: usize) -> Option<Slot> {
         self.0.get(n).copied().flatten()
     }

@@ -110,7 +110,7 @@ pub struct CopyAsync {
 /// How much `cp.async` reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// All.
+    /// All bytes.
     All,
     /// As many bytes as a register says.
     Size(Slot),
@@ -219,7 +219,7 @@ pub struct ReplaceField {
     pub value: Slot,
     /// Which field.
     pub field: Field,
-    /// Which of its ordinals.
+    /// The field's ordinal; 0 where the instruction takes none.
     pub ordinal: usize,
 }
 
@@ -235,9 +235,9 @@ pub struct CopyMap {
 /// What a copy of a tensor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorWay {
-    /// To shared memory.
+    /// From global to shared memory.
     Load,
-    /// From there.
+    /// From shared to global memory.
     Store,
     /// From there, into what is there.
     Reduce(Operation),

@@ -5,7 +5,7 @@ use crate::{Guard, Slot, Slots};
 /// `bar` and `barrier`, of a CTA.
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier {
-    /// What is done there.
+    /// The operation.
     pub op: BarrierOp,
     /// The barrier's number.
     pub number: Slot,
@@ -33,7 +33,7 @@ pub enum BarrierOp {
 /// Operations among the lanes of a warp.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpOp {
-    /// What is done.
+    /// The operation.
     pub op: WarpOpKind,
     /// The lanes that take part; without it, those that are active.
     pub members: Option<Slot>,

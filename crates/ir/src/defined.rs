@@ -18,7 +18,7 @@ pub const GIVEN: u32 = 1;
 pub struct Table {
     /// How many rows there are.
     pub rows: u32,
-    /// Those of them that are of 64-bit words.
+    /// The rows of 64-bit words.
     pub wide: std::ops::Range<u32>,
     /// Bytes of the parameters, return values and arguments, which are followed, too.
     pub parameter_bytes: u64,

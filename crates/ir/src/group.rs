@@ -9,12 +9,12 @@ use crate::properties::Properties;
 use std::fmt;
 
 /// The registers of the text that an operation reads and writes, by numbers that no two share; of a product, only those
-/// that must not be used before it is complete. What functions without products have, nobody asks for.
+/// that must not be used before it is complete. Functions without products have none of these.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
-    /// Those that it reads.
+    /// The registers that it reads.
     pub reads: Vec<u32>,
-    /// Those that it writes.
+    /// The registers that it writes.
     pub writes: Vec<u32>,
     /// It is a `mov`: compilers rename registers, take them apart and put them together with these, and the assembler
     /// sees through it. What it writes is what it reads.
@@ -28,13 +28,13 @@ pub enum GroupOp {
     Commit(Queue),
     /// `wait_group`, `wait_all`
     Wait {
-        /// Of what.
+        /// The kind of operations that are waited for.
         queue: Queue,
         /// How many of the last groups need not be complete.
         pending: u32,
         /// `.read`: only what they read must have been read.
         reads: bool,
-        /// Also what is not in a group.
+        /// Operations that are not in a group must be complete, too.
         all: bool,
     },
     /// `wgmma.fence`

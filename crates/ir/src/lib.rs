@@ -68,14 +68,14 @@ use softwarp_syntax::Span;
 pub struct Program {
     /// The functions, the kernel first.
     pub functions: Vec<Function>,
-    /// Which of them a function of the image is, if it is reached.
+    /// For each function of the image, its index in `functions` if it is reached.
     pub of_function: Vec<Option<u32>>,
 }
 
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Which function of the image.
+    /// The function of the image.
     pub function: FunctionId,
     /// Its operations.
     pub ops: Vec<Op>,
@@ -99,7 +99,7 @@ pub struct Function {
     /// Those among the constants of 32 bits that are addresses in `.shared`, as they are in the first CTA of a
     /// cluster: each CTA has its own.
     pub shared_narrow: Vec<(u32, u32)>,
-    /// Those of 64 bits, likewise.
+    /// Those among the constants of 64 bits that are addresses in `.shared`, as in `shared_narrow`.
     pub shared_wide: Vec<(u32, u64)>,
     /// Bytes of `.local` memory that a call takes.
     pub local_bytes: u64,

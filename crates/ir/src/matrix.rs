@@ -67,9 +67,9 @@ pub struct FragmentStore {
 /// The tiles that `ldmatrix` and `stmatrix` move: rows of 16 bytes, each at an address of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
-    /// How many.
+    /// The number of tiles.
     pub count: u32,
-    /// What they are.
+    /// The shape and element type of a tile.
     pub kind: TileKind,
 }
 
@@ -113,7 +113,7 @@ impl TileKind {
 /// A fragment in memory.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// In registers.
+    /// The layout of the fragment in registers.
     pub fragment: Fragment,
     /// How many elements the lines have in which the fragment counts.
     pub length: usize,
@@ -197,9 +197,9 @@ pub struct Mma {
 pub struct BlockScale {
     /// The scales.
     pub data: Slot,
-    /// Which bytes of them.
+    /// The bytes of `data` that are the scales.
     pub byte: Slot,
-    /// Which threads have them.
+    /// The threads whose `data` has the scales.
     pub thread: Slot,
 }
 

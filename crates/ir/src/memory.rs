@@ -95,7 +95,7 @@ impl Element {
 /// A load or store.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// Where.
+    /// The address.
     pub address: Address,
     /// Bytes of an element: 1, 2, 4, 8 or 16.
     pub bytes: u8,
@@ -140,11 +140,11 @@ mod tests {
 /// `atom` and `red`.
 #[derive(Clone, Debug)]
 pub struct Atomic {
-    /// Where.
+    /// The address.
     pub address: Address,
-    /// What is done.
+    /// The operation.
     pub op: AtomicOp,
-    /// To what.
+    /// The type of the operands.
     pub ty: softwarp_isa::Type,
     /// What was there before, one for each element; empty for `red`.
     pub d: Vec<Option<Slot>>,

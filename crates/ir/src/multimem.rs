@@ -12,7 +12,7 @@ pub struct MultimemOp {
     pub address: Address,
     /// What is stored or combined, a register for each element.
     pub data: Vec<Element>,
-    /// What is done.
+    /// Whether it loads, stores or reduces.
     pub kind: MultimemKind,
     /// The type of an element.
     pub ty: Type,

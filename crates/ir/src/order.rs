@@ -25,13 +25,13 @@ pub enum Semantics {
 /// Which threads may synchronise with an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Those of the CTA.
+    /// The threads of the CTA.
     Cta,
-    /// Those of the cluster.
+    /// The threads of the cluster.
     Cluster,
-    /// Those of the device.
+    /// The threads of the device.
     Gpu,
-    /// All.
+    /// All threads of the system.
     #[default]
     Sys,
 }
@@ -39,7 +39,7 @@ pub enum Scope {
 /// The semantics and the scope of an operation.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Order {
-    /// What it orders.
+    /// Weak, relaxed, acquire, release or both.
     pub semantics: Semantics,
     /// Among whom; means nothing for weak operations.
     pub scope: Scope,

@@ -60,7 +60,7 @@ pub struct Lookup {
     pub integers: bool,
     /// `tld4`: which channel of four texels.
     pub gather: Option<u8>,
-    /// What the values are.
+    /// The width of the values.
     pub values: Values,
 }
 
@@ -90,7 +90,7 @@ pub struct Query {
     pub handle: Handle,
     /// The level of detail.
     pub level: Option<Slot>,
-    /// What is asked.
+    /// The member that is read.
     pub member: Member,
     /// Of what: a texture, a sampler or a surface.
     pub of: Opaque,
@@ -110,7 +110,7 @@ pub struct IsType {
 /// `suld`, `sust`, `sured`
 #[derive(Clone, Debug)]
 pub struct SurfaceOp {
-    /// What is loaded.
+    /// The rows that are loaded.
     pub d: Vec<Slot>,
     /// The surface.
     pub surface: Handle,

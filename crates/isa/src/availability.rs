@@ -10,7 +10,7 @@ use crate::target::{Target, Variant, family_of};
 /// A set of targets, the way the manual describes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
-    /// All of them.
+    /// All targets.
     All,
     /// This architecture and every later one, in any variant.
     From(u16),

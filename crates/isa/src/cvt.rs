@@ -152,30 +152,30 @@ pub enum Semantics {
 
 /// A legal form of `cvt` or `cvt.pack`: everything its spelling says, operands aside.
 ///
-/// A small handle on a row of the table, made by [`Form::parse`] or taken from [`Form::all`]; equal
+/// A small handle on a row of the table, made by [`CvtForm::parse`] or taken from [`CvtForm::all`]; equal
 /// handles are equal forms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Form(u16);
+pub struct CvtForm(u16);
 
-impl Form {
+impl CvtForm {
     fn entry(self) -> &'static Entry {
         &TABLE.entries[usize::from(self.0)]
     }
 
     /// Every legal form, in the order of the table.
-    pub fn all() -> impl Iterator<Item = Form> {
-        (0..TABLE.entries.len() as u16).map(Form)
+    pub fn all() -> impl Iterator<Item = CvtForm> {
+        (0..TABLE.entries.len() as u16).map(CvtForm)
     }
 
     /// Reads a spelling: `cvt.rn.f16.f32`, or the same without `cvt.`. Modifiers may stand in any
     /// order, and after the types too; the destination type comes before the source type.
-    pub fn parse(spelling: &str) -> Result<Form, FormError> {
+    pub fn parse(spelling: &str) -> Result<CvtForm, FormError> {
         diagnose::parse(spelling)
     }
 
     /// The form that a resolved mnemonic has: its words in the table's order.
-    pub fn from_words(words: &[mnemonic::Modifier]) -> Option<Form> {
-        TABLE.find_words(words).map(Form)
+    pub fn from_words(words: &[mnemonic::Modifier]) -> Option<CvtForm> {
+        TABLE.find_words(words).map(CvtForm)
     }
 
     /// Which instruction it is.
@@ -268,7 +268,7 @@ impl Form {
     }
 }
 
-impl fmt::Display for Form {
+impl fmt::Display for CvtForm {
     /// The canonical spelling: opcode, modifiers in their order, types.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.opcode().name())?;
@@ -277,7 +277,7 @@ impl fmt::Display for Form {
     }
 }
 
-impl fmt::Debug for Form {
+impl fmt::Debug for CvtForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

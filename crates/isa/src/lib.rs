@@ -1,7 +1,7 @@
 //! The PTX instruction set as data: types, versions, targets and the instruction table.
 //!
 //! What a name means and which spellings are legal is decided here, from tables that read like the
-//! manual; how numbers convert is [`softwarp_num`]'s business, and reading `.ptx` text is that of the
+//! manual; how numbers convert is in [`softwarp_num`], and reading `.ptx` text is in the
 //! crates above. Nothing here fails on bad input other than by returning an error that says why.
 //!
 //! - [`instruction::resolve`] asks the instruction table what a mnemonic means, which operands it wants, and where it
@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use softwarp_isa::instruction::{Modifier, Opcode, resolve};
-//! use softwarp_isa::{Form, Target, Type, Version};
+//! use softwarp_isa::{CvtForm, Target, Type, Version};
 //!
 //! // Words may stand in any order that the assembler takes.
 //! let load = resolve("ld", &["f32", "global", "v2"]).unwrap();
@@ -26,12 +26,12 @@
 //! let fault = resolve("ld", &["globl", "f32"]).unwrap_err();
 //! assert_eq!(fault.nearest.as_deref(), Some("ld.global.f32"));
 //!
-//! let form = Form::parse("rn.satfinite.e4m3x2.f32").unwrap();
+//! let form = CvtForm::parse("rn.satfinite.e4m3x2.f32").unwrap();
 //! assert_eq!(form.to_string(), "cvt.rn.satfinite.e4m3x2.f32");
 //! let target = Target::from_name("sm_89").unwrap();
 //! assert_eq!(form.min_version(target), Some(Version::new(8, 1)));
 //!
-//! let error = Form::parse("rn.e4m3x2.f32").unwrap_err();
+//! let error = CvtForm::parse("rn.e4m3x2.f32").unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
 //!     "`.satfinite` is required for `e4m3x2`; did you mean cvt.rn.satfinite.e4m3x2.f32?"
@@ -58,7 +58,7 @@ mod spelling;
 mod table;
 
 pub use availability::{Availability, Targets};
-pub use cvt::{Form, FormError, Semantics};
+pub use cvt::{CvtForm, FormError, Semantics};
 pub use nearest::nearest;
 pub use space::{Opaque, StateSpace};
 pub use special::SpecialRegister;

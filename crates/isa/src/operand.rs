@@ -23,9 +23,9 @@ pub enum Fit {
     /// the size, integers with integers of either sign. The assembler counts an `.f16x2` register as an
     /// integer of 32 bits here, and lets it hold a predicate.
     Typed,
-    /// The same without that latitude, for operands of a type that the manual fixes.
+    /// As [`Fit::Typed`], but `.f16x2` is no integer: for operands of a type that the manual fixes.
     Fixed,
-    /// The same, and wider registers too (section 9.4.1): `ld`, `st`, `suld`, `sust`.
+    /// As [`Fit::Typed`], and wider registers too (section 9.4.1): `ld`, `st`, `suld`, `sust`.
     Wider,
     /// The very type.
     Exact,
@@ -70,7 +70,7 @@ pub struct Forms {
 /// Which parts of a 32-bit register an operand of a video instruction can name (PTX ISA section 9.7.18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selector {
-    /// None.
+    /// No part: the operand is the whole register.
     No,
     /// `.b0` to `.b3`, `.h0`, `.h1`: one byte or half of a scalar operand.
     Scalar,
@@ -113,7 +113,7 @@ pub struct Value {
     pub ty: Type,
     /// How exactly a register must have it.
     pub fit: Fit,
-    /// What may stand.
+    /// Which kinds of operands may stand.
     pub forms: Forms,
 }
 

@@ -91,9 +91,9 @@ impl fmt::Display for StateSpace {
 /// Whose parameters are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
-    /// Those of a kernel, which the host passes.
+    /// Parameters of a kernel, which the host passes.
     Kernel,
-    /// Those of a device function, and the arguments of its callers.
+    /// Parameters of a device function, and the arguments of its callers.
     Function,
 }
 
@@ -122,11 +122,11 @@ const fn row(
 /// Whether the variables of a state space have addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addressing {
-    /// They have.
+    /// Variables have addresses.
     Addressed,
     /// Formal parameters have, once `mov` asks for it; the arguments declared in bodies have none.
     Restricted,
-    /// They have none.
+    /// Variables have no addresses.
     Unaddressed,
 }
 
@@ -135,9 +135,9 @@ pub enum Addressing {
 pub enum Initialising {
     /// From the module's text; zero without an initialiser.
     InText,
-    /// From the driver.
+    /// The driver initialises them.
     ByDriver,
-    /// From nowhere: what they hold is what was written, or what the caller passed.
+    /// They have no initial values: they hold what was written to them, or what the caller passed.
     Never,
 }
 

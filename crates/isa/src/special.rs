@@ -11,7 +11,7 @@ pub struct SpecialRegister {
     name: &'static str,
     /// How many there are: 0 for one that has no number.
     count: u8,
-    /// What follows the number.
+    /// The text behind the number in the name.
     suffix: &'static str,
     /// The type of the register, or of each of its components.
     pub ty: Type,

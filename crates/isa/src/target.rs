@@ -17,12 +17,12 @@ pub enum Variant {
     Baseline,
     /// Those of the family: `sm_100f`. Such code runs on later architectures of the family.
     Family,
-    /// Those of this very architecture, and of its family: `sm_100a`. Such code runs nowhere else.
+    /// Those of this very architecture, and of its family: `sm_100a`. Such code runs on no other.
     Architecture,
 }
 
 /// One row of the table of targets.
-struct Row {
+struct TargetRow {
     name: &'static str,
     sm: u16,
     variant: Variant,
@@ -30,8 +30,8 @@ struct Row {
     since: Version,
 }
 
-const fn row(name: &'static str, sm: u16, variant: Variant, major: u8, minor: u8) -> Row {
-    Row { name, sm, variant, since: Version::new(major, minor) }
+const fn row(name: &'static str, sm: u16, variant: Variant, major: u8, minor: u8) -> TargetRow {
+    TargetRow { name, sm, variant, since: Version::new(major, minor) }
 }
 
 use Variant::{Architecture as A, Baseline as B, Family as F};
@@ -39,7 +39,7 @@ use Variant::{Architecture as A, Baseline as B, Family as F};
 /// The table. The versions were also measured: they are what the assembler accepts (sm_21 and PTX 5.1, which
 /// it knows, are not in the manual).
 #[rustfmt::skip]
-const ROWS: &[Row] = &[
+const ROWS: &[TargetRow] = &[
     row("sm_10",    10, B, 1, 0), row("sm_11",    11, B, 1, 0),
     row("sm_12",    12, B, 1, 2), row("sm_13",    13, B, 1, 2),
     row("sm_20",    20, B, 2, 0), row("sm_21",    21, B, 2, 0),
@@ -72,14 +72,14 @@ impl Target {
     pub const SM_90: Target = Target::known(90);
     /// Blackwell for data centres.
     pub const SM_100: Target = Target::known(100);
-    /// Its successor.
+    /// The successor of sm_100.
     pub const SM_103: Target = Target::known(103);
     /// Thor.
     pub const SM_110: Target = Target::known(110);
     /// Blackwell for desks.
     pub const SM_120: Target = Target::known(120);
 
-    /// How many there are.
+    /// The number of targets.
     pub(crate) const COUNT: usize = ROWS.len();
 
     /// Its place among all of them.
@@ -101,7 +101,7 @@ impl Target {
         Target(place as u8)
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static TargetRow {
         &ROWS[usize::from(self.0)]
     }
 
@@ -211,7 +211,8 @@ impl fmt::Debug for Target {
 }
 
 /// Why a text is no target.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is not a target architecture{}", hint(*.nearest))]
 pub struct TargetError {
     /// The text.
     pub name: String,
@@ -226,17 +227,13 @@ impl TargetError {
     }
 }
 
-impl fmt::Display for TargetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a target architecture", self.name)?;
-        match self.nearest {
-            Some(target) => write!(f, "; did you mean {target}?"),
-            None => write!(f, ": they are named as in sm_90a"),
-        }
+/// The end of the message about a text that is no target.
+fn hint(nearest: Option<Target>) -> String {
+    match nearest {
+        Some(target) => format!("; did you mean {target}?"),
+        None => ": they are named as in sm_90a".to_owned(),
     }
 }
-
-impl std::error::Error for TargetError {}
 
 impl FromStr for Target {
     type Err = TargetError;

@@ -60,12 +60,27 @@ impl fmt::Debug for Version {
 }
 
 /// Why a text is no version.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     /// It is not two numbers with a dot between.
+    #[error("`{0}` is not a PTX version: it is two numbers with a dot between, as in 9.1")]
     Malformed(String),
     /// It has the right shape, but no such version was released.
+    #[error("{}", unknown(*.0))]
     Unknown(Version),
+}
+
+/// What is wrong with a version that was not released.
+fn unknown(version: Version) -> String {
+    if version > Version::LATEST {
+        return format!("PTX {version} is newer than the newest known here, {}", Version::LATEST);
+    }
+    let before = Version::all().filter(|known| *known < version).last();
+    let after = Version::all().find(|known| *known > version);
+    match (before, after) {
+        (Some(before), Some(after)) => format!("there is no PTX {version}: {after} came after {before}"),
+        _ => format!("there is no PTX {version}: the first was 1.0"),
+    }
 }
 
 impl VersionError {
@@ -77,30 +92,6 @@ impl VersionError {
         }
     }
 }
-
-impl fmt::Display for VersionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            VersionError::Malformed(text) => {
-                write!(f, "`{text}` is not a PTX version: it is two numbers with a dot between, as in 9.1")
-            }
-            VersionError::Unknown(version) if *version > Version::LATEST => {
-                write!(f, "PTX {version} is newer than the newest known here, {}", Version::LATEST)
-            }
-            VersionError::Unknown(version) => {
-                let before = Version::all().filter(|known| known < version).last();
-                let after = Version::all().find(|known| known > version);
-                write!(f, "there is no PTX {version}")?;
-                match (before, after) {
-                    (Some(before), Some(after)) => write!(f, ": {after} came after {before}"),
-                    _ => write!(f, ": the first was 1.0"),
-                }
-            }
-        }
-    }
-}
-
-impl std::error::Error for VersionError {}
 
 impl FromStr for Version {
     type Err = VersionError;

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use softwarp_isa::cvt::{Modifier, Problem, ProblemKind};
-use softwarp_isa::{Form, Target, Type, Version};
+use softwarp_isa::{CvtForm, Target, Type, Version};
 
 /// The first code, the text it points at, and the words.
 #[track_caller]
 fn check(spelling: &str, code: &str, at: &str, words: &str) {
-    let error = Form::parse(spelling).unwrap_err();
+    let error = CvtForm::parse(spelling).unwrap_err();
     assert_eq!(error.code(), code, "{error}");
     assert_eq!(&spelling[error.problems[0].span.clone()], at, "{error}");
     assert_eq!(error.to_string(), words);
@@ -35,7 +35,7 @@ fn unknown_name() {
     );
     check("rn.cheese.f32", "cvt-unknown-name", "cheese", "`.cheese` is neither a modifier nor a type of cvt");
     let long = format!("{}\n.f32", "z".repeat(1000));
-    let words = Form::parse(&long).unwrap_err().to_string();
+    let words = CvtForm::parse(&long).unwrap_err().to_string();
     assert!(words.len() < 200 && !words.contains('\n'), "{words}");
 }
 
@@ -258,7 +258,7 @@ fn no_such_combination() {
 
 #[test]
 fn all_problems_are_found_at_once() {
-    let error = Form::parse("ftz.e4m3x2.f16x2").unwrap_err();
+    let error = CvtForm::parse("ftz.e4m3x2.f16x2").unwrap_err();
     let codes: Vec<&str> = error.problems.iter().map(|problem| problem.kind.code()).collect();
     assert_eq!(codes, ["cvt-missing-rounding", "cvt-illegal-modifier", "cvt-missing-modifier"]);
     assert_eq!(error.problems[0].legal, ["rn", "rz"]);
@@ -282,8 +282,8 @@ proptest! {
 
     #[test]
     fn any_text_is_a_form_or_a_good_error(text in spelling()) {
-        match Form::parse(&text) {
-            Ok(form) => prop_assert_eq!(Form::parse(&form.to_string()), Ok(form)),
+        match CvtForm::parse(&text) {
+            Ok(form) => prop_assert_eq!(CvtForm::parse(&form.to_string()), Ok(form)),
             Err(error) => {
                 prop_assert!(!error.problems.is_empty());
                 for problem in &error.problems {

@@ -2,23 +2,23 @@
 //! asked of the whole table. `golden.rs` holds the table to the assembler row by row.
 
 use softwarp_isa::cvt::{Modifier, ModifierKind, Modifiers, Opcode, Operand, OperandName};
-use softwarp_isa::{Class, Form, Semantics, Target, Type, Version};
+use softwarp_isa::{Class, CvtForm, Semantics, Target, Type, Version};
 use softwarp_num::{Format, Rounding, Saturation, Scaling};
 
-fn form(spelling: &str) -> Form {
-    Form::parse(spelling).unwrap_or_else(|error| panic!("{spelling}: {error}"))
+fn form(spelling: &str) -> CvtForm {
+    CvtForm::parse(spelling).unwrap_or_else(|error| panic!("{spelling}: {error}"))
 }
 
 fn is_legal(spelling: &str) -> bool {
-    Form::parse(spelling).is_ok()
+    CvtForm::parse(spelling).is_ok()
 }
 
 fn target(name: &str) -> Target {
     name.parse().unwrap()
 }
 
-fn cvts() -> impl Iterator<Item = Form> {
-    Form::all().filter(|form| form.opcode() == Opcode::Cvt)
+fn cvts() -> impl Iterator<Item = CvtForm> {
+    CvtForm::all().filter(|form| form.opcode() == Opcode::Cvt)
 }
 
 fn is_float(ty: Type) -> bool {
@@ -103,13 +103,13 @@ fn integer_roundings_are_for_integral_results() {
 
 #[test]
 fn a_rounding_is_required_between_integers_and_floats() {
-    assert_eq!(Form::parse("cvt.f32.s32").unwrap_err().code(), "cvt-missing-rounding");
-    assert_eq!(Form::parse("cvt.s32.f64").unwrap_err().code(), "cvt-missing-rounding");
+    assert_eq!(CvtForm::parse("cvt.f32.s32").unwrap_err().code(), "cvt-missing-rounding");
+    assert_eq!(CvtForm::parse("cvt.s32.f64").unwrap_err().code(), "cvt-missing-rounding");
 }
 
 #[test]
 fn sat_is_legal_only_where_it_can_matter() {
-    let sat = |form: &Form| form.modifiers().has(Modifier::Sat);
+    let sat = |form: &CvtForm| form.modifiers().has(Modifier::Sat);
     let integer_pairs = cvts().filter(sat).filter(|form| form.dtype().is_int() && form.atype().is_int());
     assert_eq!(integer_pairs.count(), 38);
     assert!(is_legal("sat.u8.s8") && is_legal("sat.s8.u8") && !is_legal("sat.s16.u8"));
@@ -186,7 +186,7 @@ fn satfinite_is_mandatory_for_fp8_fp6_and_fp4() {
         let mut forms = cvts().filter(|form| form.dtype() == to).peekable();
         assert!(forms.peek().is_some(), "{name}");
         assert!(forms.all(|form| form.modifiers().has(Modifier::Satfinite)), "{name}");
-        let error = Form::parse(&format!("rn.{name}.f32")).unwrap_err();
+        let error = CvtForm::parse(&format!("rn.{name}.f32")).unwrap_err();
         assert!(error.problems.iter().any(|p| p.kind.code() == "cvt-missing-modifier"), "{name}");
     }
 }
@@ -231,7 +231,7 @@ fn pairs_outside_the_matrix_are_refused() {
     for spelling in
         ["rn.f32.e4m3x2", "rn.e5m2x2.e4m3x2", "rn.f16x2.ue8m0x2", "rn.f32.tf32", "rn.ue8m0x2.f16x2"]
     {
-        assert_eq!(Form::parse(spelling).unwrap_err().code(), "cvt-no-conversion", "{spelling}");
+        assert_eq!(CvtForm::parse(spelling).unwrap_err().code(), "cvt-no-conversion", "{spelling}");
     }
 }
 
@@ -245,12 +245,12 @@ fn ue8m0_takes_directed_roundings_down_and_no_relu() {
 fn narrow_formats_are_converted_only_packed() {
     for name in ["e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "ue8m0", "ue4m3", "ue5m3", "s2f6"] {
         let ty = Type::from_name(name).unwrap();
-        assert!(Form::all().all(|form| !form.types().contains(&ty)), "{name}");
-        let error = Form::parse(&format!("rn.satfinite.{name}.f32")).unwrap_err();
+        assert!(CvtForm::all().all(|form| !form.types().contains(&ty)), "{name}");
+        let error = CvtForm::parse(&format!("rn.satfinite.{name}.f32")).unwrap_err();
         assert_eq!(error.code(), "cvt-type-not-converted", "{name}");
     }
     for ty in [Type::U16x2, Type::S16x2, Type::F32x2, Type::B8, Type::B16, Type::B64, Type::Pred] {
-        assert!(Form::all().all(|form| !form.types().contains(&ty)), "{ty}");
+        assert!(CvtForm::all().all(|form| !form.types().contains(&ty)), "{ty}");
     }
 }
 
@@ -306,7 +306,7 @@ fn availability_in_words() {
 #[test]
 fn cvt_pack_has_eight_forms() {
     let packs: Vec<String> =
-        Form::all().filter(|form| form.opcode() == Opcode::CvtPack).map(|form| form.to_string()).collect();
+        CvtForm::all().filter(|form| form.opcode() == Opcode::CvtPack).map(|form| form.to_string()).collect();
     assert_eq!(
         packs,
         [
@@ -321,11 +321,11 @@ fn cvt_pack_has_eight_forms() {
         ]
     );
     for spelling in ["u32.s32", "b16.s32", "u16.u32", "u16.s64", "u8.s32.u32", "u16.s32.b32", "u8.s32"] {
-        let error = Form::parse(&format!("cvt.pack.sat.{spelling}")).unwrap_err();
+        let error = CvtForm::parse(&format!("cvt.pack.sat.{spelling}")).unwrap_err();
         assert_eq!(error.code(), "cvt-no-conversion", "{spelling}");
     }
-    assert_eq!(Form::parse("cvt.pack.u16.s32").unwrap_err().code(), "cvt-missing-modifier");
-    assert_eq!(Form::parse("pack.sat.u16.s32"), Form::parse("cvt.pack.sat.u16.s32"));
+    assert_eq!(CvtForm::parse("cvt.pack.u16.s32").unwrap_err().code(), "cvt-missing-modifier");
+    assert_eq!(CvtForm::parse("pack.sat.u16.s32"), CvtForm::parse("cvt.pack.sat.u16.s32"));
 }
 
 #[test]

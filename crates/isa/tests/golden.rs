@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use softwarp_isa::cvt::{Opcode, Operand, OperandName};
-use softwarp_isa::{Form, Target, Type, Version};
+use softwarp_isa::{CvtForm, Target, Type, Version};
 use softwarp_testkit::recording;
 
 fn rows<T: DeserializeOwned>(file: &str) -> Vec<T> {
@@ -14,7 +14,7 @@ fn rows<T: DeserializeOwned>(file: &str) -> Vec<T> {
 }
 
 /// The operands with plain registers, the way the recordings write them.
-fn operands(form: Form) -> String {
+fn operands(form: CvtForm) -> String {
     let one = |name: &OperandName| {
         let sources = matches!(name, OperandName::A | OperandName::B);
         match form.opcode() {
@@ -45,7 +45,7 @@ fn every_verdict_of_the_assembler_is_ours() {
     assert_eq!(verdicts.len(), 78_156);
     for row in &verdicts {
         let (target, ptx): (Target, Version) = (row.target.parse().unwrap(), row.ptx.parse().unwrap());
-        let least = match Form::parse(&row.form) {
+        let least = match CvtForm::parse(&row.form) {
             Ok(form) if operands(form) == row.operands => form.min_version(target),
             _ => None,
         };
@@ -60,13 +60,13 @@ fn the_forms_are_exactly_the_accepted_ones() {
     let verdicts: Vec<Verdict> = rows("forms.jsonl.gz");
     let accepted: HashSet<&str> =
         verdicts.iter().filter(|row| row.accepted).map(|row| row.form.as_str()).collect();
-    let spellings: Vec<String> = Form::all().map(|form| form.to_string()).collect();
+    let spellings: Vec<String> = CvtForm::all().map(|form| form.to_string()).collect();
     let ours: HashSet<&str> = spellings.iter().map(String::as_str).collect();
     assert_eq!(spellings.len(), 1276);
     assert_eq!(ours.len(), 1276);
     assert!(ours == accepted);
-    for (form, spelling) in Form::all().zip(&spellings) {
-        assert_eq!(Form::parse(spelling).as_ref(), Ok(&form));
+    for (form, spelling) in CvtForm::all().zip(&spellings) {
+        assert_eq!(CvtForm::parse(spelling).as_ref(), Ok(&form));
     }
 }
 
@@ -85,7 +85,7 @@ fn the_least_version_on_every_measured_target_is_ours() {
         measured[0].min_ptx_by_target.keys().map(|name| name.parse().unwrap()).collect();
     assert_eq!(targets.len(), 26);
     for row in &measured {
-        let form = Form::parse(&row.form).unwrap();
+        let form = CvtForm::parse(&row.form).unwrap();
         assert_eq!(form.to_string(), row.form);
         assert_eq!(operands(form), row.operands, "{form}");
         for target in &targets {
@@ -106,7 +106,7 @@ fn every_accepted_register_is_ours() {
     let measured: Vec<Registers> = rows("regs.jsonl.gz");
     assert_eq!(measured.len(), 217);
     for row in &measured {
-        let form = Form::parse(&row.form).unwrap();
+        let form = CvtForm::parse(&row.form).unwrap();
         for (operand, accepted) in &row.accepted_reg_types {
             let is_meant = |name: &OperandName| name.name().trim_end_matches("-factor") == operand;
             let name = OperandName::ALL.into_iter().find(is_meant).unwrap();

@@ -1,6 +1,6 @@
 //! What the rows of the instruction table say, asked through `resolve`.
 
-use softwarp_isa::Form;
+use softwarp_isa::CvtForm;
 use softwarp_isa::instruction::{Kind, Opcode, opcodes, resolve, spell};
 use softwarp_testkit::SplitMix64;
 
@@ -11,23 +11,23 @@ fn every_opcode_has_rows() {
     }
 }
 
-/// `Form` expands the rows that `resolve` matches: both know the same mnemonics of `cvt`.
+/// `CvtForm` expands the rows that `resolve` matches: both know the same mnemonics of `cvt`.
 #[test]
 fn forms_of_cvt_are_what_resolve_knows() {
-    for form in Form::all() {
+    for form in CvtForm::all() {
         let text = form.to_string();
         let words: Vec<&str> = text.split('.').skip(1).collect();
         let shape = resolve("cvt", &words).unwrap_or_else(|fault| panic!("{text}: {fault}"));
         assert_eq!(shape.mnemonic(), text);
         assert_eq!(shape.signatures.len(), 1, "{text} is covered by one row");
-        assert_eq!(Form::from_words(&shape.words), Some(form), "{text}");
+        assert_eq!(CvtForm::from_words(&shape.words), Some(form), "{text}");
     }
     let mut random = SplitMix64::new(3);
     for _ in 0..2_000 {
         let mnemonic = spell("cvt", |count| random.below(count)).expect("cvt has rows");
         let words: Vec<&str> = mnemonic.split('.').skip(1).collect();
         for words in [&words[..], &words[1..], &words[..words.len() - 1]] {
-            assert_eq!(resolve("cvt", words).is_ok(), Form::parse(&words.join(".")).is_ok(), "{words:?}");
+            assert_eq!(resolve("cvt", words).is_ok(), CvtForm::parse(&words.join(".")).is_ok(), "{words:?}");
         }
     }
 }

@@ -6,13 +6,13 @@
 use crate::builder::{Builder, Lowered, Refusal, because};
 use crate::form::Form;
 use softwarp_check::Reference;
-use softwarp_check::checked::{Place, VarId};
+use softwarp_check::checked::{VarId, VariableKind};
 use softwarp_image::{Extent, ObjectId, Window};
 use softwarp_ir::TAGGED;
 use softwarp_ir::cluster::IsOwnShared;
 use softwarp_ir::texture::handle_of;
 use softwarp_ir::{Alloca, ClusterOp, FrameAddress, Memory, Slot, StackRestore, StackSave, Step};
-use softwarp_isa::instruction::Space;
+use softwarp_isa::instruction::{Modifier, Opcode, Space};
 use softwarp_isa::{StateSpace, Type};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 use softwarp_units::alu::simple::Simple;
@@ -20,15 +20,29 @@ use softwarp_units::alu::simple::Simple;
 /// Where a variable is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
-    /// Which memory.
+    /// The memory that it is in.
     pub memory: Memory,
     /// Its address there.
     pub address: u64,
-    /// Which it is.
+    /// The variable in the image.
     pub object: ObjectId,
 }
 
 impl Builder<'_, '_> {
+    /// Conversions and questions about addresses, and the stack.
+    pub fn addresses(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        match form.instruction.opcode {
+            Opcode::Cvta if form.has(Modifier::To) => self.cvta_to(form, operands),
+            Opcode::Cvta => self.cvta(form, operands),
+            Opcode::Isspacep => self.is_space(form, operands),
+            Opcode::Alloca => self.alloca(form, operands),
+            Opcode::Stacksave => self.stack_save(form, operands),
+            Opcode::Stackrestore => self.stack_restore(form, operands),
+            Opcode::Createpolicy => self.zero(operands),
+            _ => Err(Refusal::Elsewhere),
+        }
+    }
+
     /// Where a variable is, or a member of a family of them.
     pub fn place(&self, id: VarId, member: Option<u32>) -> Lowered<Placed> {
         let image = self.session.image;
@@ -42,20 +56,22 @@ impl Builder<'_, '_> {
         if is.opaque().is_some() {
             return refuse();
         }
-        match (is.space, is.place) {
-            (StateSpace::Param, Place::Parameter | Place::Return) => match self.in_frame.get(&id) {
-                Some(&at) => inside(Memory::Frame, at),
-                None => inside(Memory::Function, self.homes.get(&id).copied().unwrap_or(0)),
-            },
-            (StateSpace::Param, Place::Local) => match is.offset {
-                Some(offset) => inside(Memory::Function, self.arguments.wrapping_add(offset)),
+        match (is.space, is.kind) {
+            (StateSpace::Param, VariableKind::Parameter | VariableKind::Return) => {
+                match self.memory.in_frame.get(&id) {
+                    Some(&at) => inside(Memory::Frame, at),
+                    None => inside(Memory::Function, self.memory.homes.get(&id).copied().unwrap_or(0)),
+                }
+            }
+            (StateSpace::Param, VariableKind::Local) => match is.offset {
+                Some(offset) => inside(Memory::Function, self.memory.arguments.wrapping_add(offset)),
                 None => refuse(),
             },
-            (StateSpace::Local, Place::Local) => match is.offset {
+            (StateSpace::Local, VariableKind::Local) => match is.offset {
                 Some(offset) => inside(Memory::Frame, offset),
                 None => refuse(),
             },
-            (StateSpace::Local, Place::Module) => {
+            (StateSpace::Local, VariableKind::Module) => {
                 // At the top of the thread's memory, above all frames.
                 let Extent { bytes, alignment } = image.thread;
                 match is.offset.filter(|_| bytes.is_multiple_of(alignment)) {
@@ -157,7 +173,7 @@ impl Builder<'_, '_> {
     }
 
     /// `cvta`: an address in a state space to a generic one.
-    pub fn cvta(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+    fn cvta(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let (d, a, ty) = (operands.start, operands.start + 1, form.ty());
         let named = match self.operand(a).kind {
             OperandKind::Name(_) => self.reference(a),
@@ -174,7 +190,7 @@ impl Builder<'_, '_> {
     }
 
     /// `cvta.to`: a generic address to one in a state space.
-    pub fn cvta_to(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+    fn cvta_to(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let ty = form.ty();
         let source = self.source(operands.start + 1, ty)?;
         self.shifted(operands.start, source, ty, self.window(form.space()), false)
@@ -204,7 +220,7 @@ impl Builder<'_, '_> {
     }
 
     /// `isspacep`
-    pub fn is_space(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+    fn is_space(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let address = self.source(operands.start + 1, Type::U64)?;
         let d = self.destination(operands.start, Type::Pred)?.slot;
         let mut windows = self.session.windows;
@@ -238,7 +254,7 @@ impl Builder<'_, '_> {
     }
 
     /// `alloca`
-    pub fn alloca(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+    fn alloca(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let ty = form.ty();
         let size = self.source(operands.start + 1, ty)?;
         // Without one, the stack's own.
@@ -251,19 +267,19 @@ impl Builder<'_, '_> {
     }
 
     /// `stacksave`
-    pub fn stack_save(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+    fn stack_save(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let d = self.destination(operands.start, form.ty())?.slot;
         self.step(Step::StackSave(StackSave { d }))
     }
 
     /// `stackrestore`
-    pub fn stack_restore(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+    fn stack_restore(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let a = self.source(operands.start, form.ty())?;
         self.step(Step::StackRestore(StackRestore { a }))
     }
 
     /// `createpolicy`: what it makes is a hint.
-    pub fn zero(&mut self, operands: Range<Operand>) -> Lowered<()> {
+    fn zero(&mut self, operands: Range<Operand>) -> Lowered<()> {
         let Some(register) = self.named_register(operands.start)? else { return Err(Refusal::Form) };
         let zero = self.constant(0, 64);
         self.simple(Simple::Move64, register.id, &[zero]);

@@ -1,4 +1,4 @@
-//! Gives virtual registers their rows, as few as will do.
+//! Register allocation: gives virtual registers their rows.
 //!
 //! Compilers write every value to a register of its own, tens of thousands of them; a row each would be far more
 //! than any cache holds. So registers that are never live at the same time share a row.
@@ -26,7 +26,7 @@
 //! and its target are in one such run.
 
 use crate::defined::{Names, is_needed, table};
-use crate::virtuals::{Rows, Virtual};
+use crate::virtuals::{ConstantRows, Rows, Virtual};
 use softwarp_ir::Role;
 use softwarp_ir::defined::Table;
 use softwarp_ir::{Guard, Op, Slot};
@@ -36,22 +36,31 @@ use std::collections::BinaryHeap;
 /// The first predicate that registers get: the carry flag stands before it.
 const FIRST_PREDICATE: u32 = Slot::CARRY.number() + 1;
 
-/// Replaces the virtual registers in a function's operations by slots. Constants come first, in their order.
-///
-/// Also the rows of 32-bit and of 64-bit words that may be read before they are written, and the table of registers, if
-/// the function needs one, or one is wanted always: `names` is asked for then.
+/// The rows that registers have got.
+pub struct Allocated {
+    /// The rows of the frame.
+    pub rows: Rows,
+    /// The rows of 32-bit and of 64-bit words that may be read before they are written.
+    pub zeroed: [Vec<u32>; 2],
+    /// The table of registers.
+    pub table: Option<Box<Table>>,
+}
+
+/// Replaces the virtual registers in a function's operations by slots. Constants come first, in their order. A table of
+/// registers is made if the function needs one, or `always`; `names` is called only then.
 pub fn allocate(
     ops: &mut [Op],
     registers: &[Virtual],
-    constants: (u32, u32),
-    (always, names): (bool, impl FnOnce() -> Names),
-) -> (Rows, [Vec<u32>; 2], Option<Box<Table>>) {
+    constants: ConstantRows,
+    always: bool,
+    names: impl FnOnce() -> Names,
+) -> Allocated {
     let hulls = hulls(ops, registers);
     let (slots, rows) = assign(&hulls, registers, constants);
     let zeroed = live_at_start(&hulls, registers, &slots);
     let exposed: Vec<u32> = (0..hulls.len() as u32).filter(|&n| hulls[n as usize].start == 0).collect();
     let needed = is_needed(ops, &exposed, always);
-    let table = needed.then(|| Box::new(table(ops, &exposed, &names(), (registers, &slots), rows)));
+    let table = needed.then(|| Box::new(table(ops, &exposed, &names(), registers, &slots, rows)));
     for op in ops {
         op.visit(|slot, _| {
             if let Some(&row) = slots.get(slot.number() as usize) {
@@ -59,7 +68,7 @@ pub fn allocate(
             }
         });
     }
-    (rows, zeroed, table)
+    Allocated { rows, zeroed, table }
 }
 
 /// The rows of registers that are live where the function begins.
@@ -328,7 +337,7 @@ impl Pool {
     }
 }
 
-fn assign(hulls: &[Hull], registers: &[Virtual], constants: (u32, u32)) -> (Vec<u32>, Rows) {
+fn assign(hulls: &[Hull], registers: &[Virtual], constants: ConstantRows) -> (Vec<u32>, Rows) {
     let mut order: Vec<u32> = (0..hulls.len() as u32).filter(|&n| !hulls[n as usize].is_empty()).collect();
     order.sort_unstable_by_key(|&n| (hulls[n as usize].start, n));
     let (mut narrow, mut wide, mut pairs, mut predicates) =
@@ -337,15 +346,15 @@ fn assign(hulls: &[Hull], registers: &[Virtual], constants: (u32, u32)) -> (Vec<
     for n in order {
         let hull = hulls[n as usize];
         slots[n as usize] = match registers[n as usize] {
-            Virtual::Narrow => constants.0 + narrow.take(hull),
-            Virtual::Wide => constants.1 + wide.take(hull),
+            Virtual::Narrow => constants.narrow + narrow.take(hull),
+            Virtual::Wide => constants.wide + wide.take(hull),
             Virtual::Pair => pairs.take(hull),
             Virtual::Predicate => FIRST_PREDICATE + predicates.take(hull),
             Virtual::High | Virtual::NarrowConstant(_) | Virtual::WideConstant(_) => continue,
         };
     }
     // Pairs lie behind the single rows.
-    let singles = constants.1 + wide.count;
+    let singles = constants.wide + wide.count;
     let mut low = 0;
     for (slot, register) in slots.iter_mut().zip(registers) {
         match *register {
@@ -359,7 +368,7 @@ fn assign(hulls: &[Hull], registers: &[Virtual], constants: (u32, u32)) -> (Vec<
         }
     }
     let rows = Rows {
-        narrow: constants.0 + narrow.count,
+        narrow: constants.narrow + narrow.count,
         wide: singles + 2 * pairs.count,
         predicates: FIRST_PREDICATE + predicates.count,
     };

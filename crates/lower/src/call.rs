@@ -40,7 +40,7 @@ impl Builder<'_, '_> {
         if formals.parameters.len() != parameters.len() || formals.returns.len() != returns.len() {
             return because("with so many arguments");
         }
-        let mut scratch = Layout { end: self.scratch };
+        let mut scratch = Layout { end: self.memory.scratch };
         let mut call = Call { callee, inputs: Vec::new(), outputs: Vec::new() };
         for (index, formal) in parameters.zip(&formals.parameters) {
             let from = self.argument(index, formal, &mut scratch)?;
@@ -61,7 +61,7 @@ impl Builder<'_, '_> {
             };
             call.outputs.push((formal.at, to, formal.bytes));
         }
-        self.parameter_bytes = self.parameter_bytes.max(scratch.end);
+        self.memory.parameter_bytes = self.memory.parameter_bytes.max(scratch.end);
         self.step(Step::Call(call))?;
         for (index, at, ty) in loads {
             let registers = self.argument_registers(index, ty)?;

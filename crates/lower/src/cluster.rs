@@ -3,21 +3,17 @@
 use crate::builder::{Builder, Lowered, Refusal};
 use crate::form::Form;
 use softwarp_ir::cluster::{ClusterArrive, CtaRank, FirstCta, IsCancelled, MapShared, TryCancel};
+use softwarp_ir::group::GroupOp;
 use softwarp_ir::{ClusterOp, Slot, Step};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Space;
-use softwarp_isa::instruction::{Modifier, Opcode};
+use softwarp_isa::instruction::{Modifier, Opcode, Space};
 use softwarp_syntax::tree::{Operand, Range};
 
 impl Builder<'_, '_> {
     /// CTAs of a cluster.
     pub fn cluster(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        match form.shape.opcode {
-            Opcode::Barrier if form.has(Modifier::Arrive) => {
-                let relaxed = form.has(Modifier::Relaxed);
-                self.step(Step::Cluster(ClusterOp::Arrive(ClusterArrive { relaxed })))
-            }
-            Opcode::Barrier if form.has(Modifier::Wait) => self.step(Step::Cluster(ClusterOp::Wait)),
+        match form.instruction.opcode {
+            Opcode::Barrier if form.has(Modifier::Cluster) => self.cluster_barrier(form),
             Opcode::Mapa => {
                 let address = self.source(operands.start + 1, form.ty())?;
                 let rank = self.source(operands.start + 2, Type::U32)?;
@@ -40,8 +36,24 @@ impl Builder<'_, '_> {
             Opcode::Clusterlaunchcontrol if form.has(Modifier::QueryCancel) => {
                 self.query_cancel(form, operands)
             }
-            _ => Err(Refusal::Form),
+            Opcode::Clusterlaunchcontrol => Err(Refusal::Form),
+            _ => Err(Refusal::Elsewhere),
         }
+    }
+
+    /// `barrier.cluster`
+    fn cluster_barrier(&mut self, form: &Form) -> Lowered<()> {
+        if form.has(Modifier::Aligned) {
+            self.together(Step::Group(GroupOp::WholeWarp))?;
+        }
+        let op = match () {
+            () if form.has(Modifier::Arrive) => {
+                ClusterOp::Arrive(ClusterArrive { relaxed: form.has(Modifier::Relaxed) })
+            }
+            () if form.has(Modifier::Wait) => ClusterOp::Wait,
+            () => return Err(Refusal::Form),
+        };
+        self.step(Step::Cluster(op))
     }
 
     fn query_cancel(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {

@@ -7,7 +7,7 @@ use softwarp_ir::Role;
 use softwarp_ir::defined::{CONSTANT, Effect, GIVEN, Origin, Table};
 use softwarp_ir::{Guard, Op, Step, WarpOpKind};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::{Opcode, Shape};
+use softwarp_isa::instruction::{InstructionForm, Opcode};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -43,25 +43,25 @@ impl Builder<'_, '_> {
             }
             names.insert(register.id.number(), (name, variable.span));
         }
-        let effect = |form: Option<Rc<Form>>| form.map_or(Effect::Any, |form| effect(&form.shape));
+        let effect = |form: Option<Rc<Form>>| form.map_or(Effect::Any, |form| effect(&form.instruction));
         let effects = self.sources().map(effect).collect();
-        Names { names, effects, constants, parameter_bytes: self.parameter_bytes }
+        Names { names, effects, constants, parameter_bytes: self.memory.parameter_bytes }
     }
 }
 
 /// What an instruction makes of undefined registers.
-fn effect(shape: &Shape) -> Effect {
+fn effect(form: &InstructionForm) -> Effect {
     use Opcode::{And, Bfi, Bmsk, Cvt, Lop3, Mov, Or, Prmt, Selp, Shf, Slct, Sub, Szext, Xor};
     let is_pair = |ty: Option<&Type>| ty.is_some_and(|ty| ty.lanes() == 2);
-    match shape.opcode {
+    match form.opcode {
         Selp => Effect::Select,
         Xor | Sub => Effect::Difference,
         Mov => Effect::Move,
         And | Or | Lop3 | Bfi | Prmt | Shf | Slct | Bmsk | Szext => Effect::All,
-        Cvt if is_truncation(&shape.types) => Effect::Low,
+        Cvt if is_truncation(&form.types) => Effect::Low,
         // Two numbers become the halves of one register.
-        Cvt if is_pair(shape.types.first()) => Effect::All,
-        _ if is_pair(shape.types.last()) => Effect::Halves,
+        Cvt if is_pair(form.types.first()) => Effect::All,
+        _ if is_pair(form.types.last()) => Effect::Halves,
         _ => Effect::Any,
     }
 }
@@ -90,7 +90,8 @@ pub fn table(
     ops: &mut [Op],
     exposed: &[u32],
     names: &Names,
-    (registers, slots): (&[Virtual], &[u32]),
+    registers: &[Virtual],
+    slots: &[u32],
     rows: crate::virtuals::Rows,
 ) -> Table {
     let narrow = GIVEN + 1;

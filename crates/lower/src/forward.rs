@@ -3,7 +3,7 @@
 //! Compilers write `mov.u64 %rd31, %rd2`, `cvta.to.global.u64 %rd3, %rd1` (the same address) and, at the beginning
 //! of every kernel, loads of parameters and copies of special registers. Where nothing that is read in between is
 //! written, readers of the copy are given its source. Of parameters and special registers, the source is a row that
-//! the launch fills before the kernel begins. Copies that nobody reads any more stay in the text's operations, where
+//! the launch fills before the kernel begins. Copies that nothing reads any more stay in the text's operations, where
 //! a trace shows them, and are left out of the plan.
 //!
 //! **Why this is sound in a warp**: as with the sharing of rows (`allocate.rs`), each lane is a program of its own on
@@ -14,7 +14,7 @@
 //! - a copy among the operations that every lane executes first of all, and once, of a source that is not written
 //!   from there on, to a register that nothing else writes or reads before: all readers.
 
-use crate::virtuals::Virtual;
+use crate::virtuals::{ConstantRows, Virtual};
 use softwarp_ir::Role;
 use softwarp_ir::start::{Forwarded, FromLaunch, Given, Start};
 use softwarp_ir::{Access, Class, Element, Guard, Memory, Op, Slot, Special, Step};
@@ -29,7 +29,7 @@ const MOST_NEAR: usize = 16;
 pub struct Registers<'a> {
     pub virtuals: &'a mut Vec<Virtual>,
     /// How many rows of constants there are, of 32-bit and of 64-bit words.
-    pub constants: &'a mut (u32, u32),
+    pub constants: &'a mut ConstantRows,
     pub start: &'a mut Start,
 }
 
@@ -110,7 +110,7 @@ fn give(ops: &[Op], parameters: u64, registers: &mut Registers<'_>) -> Vec<FromL
         }
         known.push((is, found.len()));
         let wide = matches!(is, Given::Wide(..));
-        let count = if wide { &mut registers.constants.1 } else { &mut registers.constants.0 };
+        let count = if wide { &mut registers.constants.wide } else { &mut registers.constants.narrow };
         let slot = *count;
         *count += 1;
         let number = registers.virtuals.len() as u32;

@@ -1,19 +1,22 @@
-//! One function: the walk over its statements, and what comes of them.
+//! Lowers a function: the walk over its statements, and the passes after it.
 
-use crate::allocate::allocate;
-use crate::builder::{Builder, Contractions, EPILOGUE, Lowered, NumberMap, Refusal, because};
+use crate::allocate::{Allocated, allocate};
+use crate::builder::{
+    Builder, Constants, Current, Decisions, EPILOGUE, Labels, Lowered, PrivateMemory, Refusal, because,
+};
+use crate::code::Code;
 use crate::form::{self, Action, Form};
 use crate::forward::{Registers, forward};
+use crate::number_map::NumberMap;
 use crate::session::Session;
+use crate::virtuals::ConstantRows;
 use softwarp_check::Reference;
 use softwarp_image::FunctionId;
-use softwarp_ir::group::GroupOp;
 use softwarp_ir::start::Start;
 use softwarp_ir::{Function, Guard, Location, Op, Step};
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::Span;
-use softwarp_syntax::tree::{Instruction, Item, Statement};
-use std::collections::{HashMap, HashSet};
+use softwarp_syntax::tree::{Instruction, Item, Operand, Range, Statement};
 use std::rc::Rc;
 
 /// Lowers a function. What cannot be executed goes to the session.
@@ -32,38 +35,20 @@ pub fn lower(session: &mut Session<'_>, function: FunctionId) -> Function {
         id: is.id,
         entry: is.entry,
         statements: body.map_or(&[][..], |body| &body.statements),
-        scopes: None,
-        ops: Vec::new(),
-        spans: Vec::new(),
-        mnemonics: Vec::new(),
-        mnemonic: None,
-        instructions: Vec::new(),
-        begun: 0,
-        begins: false,
-        locations: Vec::new(),
-        copies: Vec::new(),
+        current: Current {
+            statement: 0,
+            span: body.map_or(is.span, |body| Span::new(body.span.start, body.span.start + 1)),
+            mnemonic: None,
+            guard: Guard::ALWAYS,
+            begins: false,
+        },
+        code: Code::default(),
+        labels: Labels::default(),
         virtuals: Vec::new(),
         registers: NumberMap::default(),
-        narrow_constants: Vec::new(),
-        wide_constants: Vec::new(),
-        narrow_known: NumberMap::default(),
-        wide_known: NumberMap::default(),
-        shared_narrow: Vec::new(),
-        shared_wide: Vec::new(),
-        shared_known: HashMap::new(),
-        labels: HashMap::new(),
-        guard: Guard::ALWAYS,
-        span: body.map_or(is.span, |body| Span::new(body.span.start, body.span.start + 1)),
-        unsaturated: HashSet::new(),
-        saturation_forgotten: false,
-        contractions: Contractions::default(),
-        statement: 0,
-        homes: HashMap::new(),
-        in_frame: HashMap::new(),
-        arguments: 0,
-        scratch: 0,
-        parameter_bytes: 0,
-        local_bytes: is.frame.bytes,
+        constants: Constants::default(),
+        ptxas: Decisions::default(),
+        memory: PrivateMemory { local_bytes: is.frame.bytes, ..PrivateMemory::default() },
         session,
     };
     if body.is_none() {
@@ -74,13 +59,14 @@ pub fn lower(session: &mut Session<'_>, function: FunctionId) -> Function {
     builder.enter();
     let fidelity = builder.session.fidelity;
     if fidelity.lost_saturation {
-        builder.unsaturated = builder.forgotten_saturations();
+        builder.ptxas.unsaturated = builder.forgotten_saturations();
     }
     if fidelity.contraction {
-        builder.contractions = builder.contractions();
+        builder.ptxas.contractions = builder.contractions();
     }
     builder.body();
-    builder.span = body.map_or(is.span, |body| Span::new(body.span.end.saturating_sub(1), body.span.end));
+    builder.current.span =
+        body.map_or(is.span, |body| Span::new(body.span.end.saturating_sub(1), body.span.end));
     builder.finish(function)
 }
 
@@ -92,14 +78,13 @@ impl<'a> Builder<'_, 'a> {
         for (index, statement) in (0..).zip(self.statements) {
             match statement {
                 Statement::Label(_) => {
-                    self.labels.insert(index, self.ops.len() as u32);
+                    self.labels.ops.insert(index, self.code.next());
                 }
                 Statement::Loc(span) => self.locate(span.text(self.of.source)),
                 Statement::Instruction(instruction) => {
                     let predicate = instruction.guard.and_then(|_| guards.next());
                     let predicate = predicate.map_or(Reference::Nothing, |guard| guard.predicate);
-                    self.saturation_forgotten = self.unsaturated.contains(&index);
-                    self.statement = index;
+                    self.current.statement = index;
                     self.instruction(predicate, instruction);
                 }
                 _ => {}
@@ -108,17 +93,17 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn instruction(&mut self, predicate: Reference, instruction: &Instruction) {
-        self.span = instruction.span;
-        self.mnemonic = Some(instruction.mnemonic);
-        self.begins = true;
+        self.current.span = instruction.span;
+        self.current.mnemonic = Some(instruction.mnemonic);
+        self.current.begins = true;
         let lowered = self.guarded(predicate, instruction);
-        self.guard = Guard::ALWAYS;
-        self.begins = false;
-        self.mnemonic = None;
+        self.current.guard = Guard::ALWAYS;
+        self.current.begins = false;
+        self.current.mnemonic = None;
         let Err(refusal) = lowered else { return };
         let mnemonic = form::text(self.of.module, instruction.mnemonic);
         let what = match refusal {
-            Refusal::Form => format!("`{mnemonic}` is not executed"),
+            Refusal::Form | Refusal::Elsewhere => format!("`{mnemonic}` is not executed"),
             Refusal::Because(why) => format!("`{mnemonic}` is not executed {why}"),
         };
         self.refuse(instruction.mnemonic_span, what);
@@ -130,10 +115,10 @@ impl<'a> Builder<'_, 'a> {
                 return because("with a guard that is no register");
             };
             let slot = self.register(id, member, 0)?.id;
-            self.guard = Guard::new(slot, guard.negated);
+            self.current.guard = Guard::new(slot, guard.negated);
         }
         let form = self.form(instruction.mnemonic).ok_or(Refusal::Form)?;
-        if self.saturation_forgotten {
+        if self.ptxas.unsaturated.contains(&self.current.statement) {
             return self.act(&form.without(Modifier::Sat), instruction);
         }
         self.act(&form, instruction)
@@ -150,43 +135,32 @@ impl<'a> Builder<'_, 'a> {
                 self.alu(form, operands)
             }
             Action::Video => self.video(form, operands),
-            Action::Move => self.mov(form, operands),
-            Action::Load => self.load(form, operands),
-            Action::Store => self.store(form, operands),
-            Action::Atom(op) => self.atomic(form, operands, op, true),
-            Action::Red(op) => self.atomic(form, operands, op, false),
-            Action::Branch => self.branch(operands),
-            Action::Switch => self.switch(operands),
-            Action::Call => self.call(operands),
-            Action::Return => self.leave(),
-            Action::Exit => self.step(Step::Exit),
-            Action::Trap => self.step(Step::Trap),
-            Action::Breakpoint => self.step(Step::Breakpoint),
-            Action::Barrier(op) => self.barrier(form, operands, op),
-            Action::Warp(op) => self.warp(operands, op),
-            Action::Fence => self.fence(form),
-            Action::Yield => self.step(Step::Yield),
-            Action::Nothing => Ok(()),
-            Action::WholeGroup => self.together(Step::Group(GroupOp::WholeGroup)),
-            Action::Zero => self.zero(operands),
-            Action::ToGeneric => self.cvta(form, operands),
-            Action::FromGeneric => self.cvta_to(form, operands),
-            Action::IsSpace => self.is_space(form, operands),
-            Action::Alloca => self.alloca(form, operands),
-            Action::StackSave => self.stack_save(form, operands),
-            Action::StackRestore => self.stack_restore(form, operands),
-            Action::Texture => self.texture(form, operands),
-            Action::Cluster => {
-                if form.has(Modifier::Aligned) {
-                    self.together(Step::Group(GroupOp::WholeWarp))?;
-                }
-                self.cluster(form, operands)
-            }
-            Action::Multimem => self.multimem(form, operands),
-            Action::Asynchronous => self.asynchronous(form, operands),
-            Action::Matrix => self.matrix(form, operands),
-            Action::Refused => Err(Refusal::Form),
+            Action::Other => self.other(form, operands),
         }
+    }
+
+    /// Everything that is not arithmetic: the first file that knows the instruction lowers it.
+    fn other(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        let files = [
+            Self::moves,
+            Self::accesses,
+            Self::addresses,
+            Self::control,
+            Self::barriers_and_lanes,
+            Self::fence,
+            Self::cluster,
+            Self::asynchronous,
+            Self::matrix,
+            Self::texture,
+            Self::multimem,
+        ];
+        for lower in files {
+            match lower(self, form, operands) {
+                Err(Refusal::Elsewhere) => {}
+                lowered => return lowered,
+            }
+        }
+        Err(Refusal::Form)
     }
 
     /// `.loc 1 35 3`
@@ -195,41 +169,13 @@ impl<'a> Builder<'_, 'a> {
             text.split_whitespace().skip(1).map_while(|word| word.trim_end_matches(',').parse().ok());
         let (Some(file), Some(line)) = (numbers.next(), numbers.next()) else { return };
         let location = Location { file, line, column: numbers.next().unwrap_or(0) };
-        let at = self.ops.len() as u32;
-        match self.locations.last_mut() {
-            Some((first, last)) if *first == at => *last = location,
-            Some((_, last)) if *last == location => {}
-            _ => self.locations.push((at, location)),
-        }
+        self.code.locate(location);
     }
 
-    /// Ends the text, resolves branches and gives registers their rows.
-    fn finish(mut self, function: FunctionId) -> Function {
-        if matches!(self.ops.last(), Some(Op::Branch(Guard::ALWAYS, EPILOGUE))) {
-            // What it would branch to comes next.
-            self.ops.pop();
-            self.spans.pop();
-            self.mnemonics.pop();
-            self.begun = self.instructions.pop().unwrap_or(0);
-            self.begins = true;
-        }
-        let end = self.ops.len() as u32;
-        self.labels.values_mut().for_each(|at| *at = end.min(*at));
-        let falls_through = match self.ops.last() {
-            None => true,
-            Some(Op::Alu(_)) => true,
-            Some(Op::Branch(guard, _)) => *guard != Guard::ALWAYS,
-            Some(Op::Other(guard, step)) => {
-                *guard != Guard::ALWAYS || !matches!(**step, Step::Return | Step::Exit | Step::Trap)
-            }
-        };
-        self.labels.insert(EPILOGUE, end);
-        let ends_at_label = self.labels.iter().any(|(&label, &at)| label != EPILOGUE && at == end);
-        if falls_through || ends_at_label || self.has_epilogue() {
-            self.epilogue();
-        }
-        for op in &mut self.ops {
-            let place = |target: &mut u32| *target = self.labels.get(target).copied().unwrap_or(end);
+    /// Replaces the statements that branches lead to by operations.
+    fn resolve_branches(&mut self, end: u32) {
+        let place = |target: &mut u32| *target = self.labels.ops.get(target).copied().unwrap_or(end);
+        for op in &mut self.code.ops {
             match op {
                 Op::Branch(_, target) => place(target),
                 Op::Other(_, step) => {
@@ -240,41 +186,75 @@ impl<'a> Builder<'_, 'a> {
                 Op::Alu(_) => {}
             }
         }
-        self.instructions.push(self.begun);
-        let mut constants = (self.narrow_constants.len() as u32, self.wide_constants.len() as u32);
+    }
+
+    /// Ends the text: adds the epilogue if it can be reached, and resolves branches.
+    fn end(&mut self) {
+        if matches!(self.code.ops.last(), Some(Op::Branch(Guard::ALWAYS, EPILOGUE))) {
+            // What it would branch to comes next.
+            self.code.pop();
+            self.current.begins = true;
+        }
+        let end = self.code.next();
+        self.labels.ops.values_mut().for_each(|at| *at = end.min(*at));
+        let falls_through = match self.code.ops.last() {
+            None => true,
+            Some(Op::Alu(_)) => true,
+            Some(Op::Branch(guard, _)) => *guard != Guard::ALWAYS,
+            Some(Op::Other(guard, step)) => {
+                *guard != Guard::ALWAYS || !matches!(**step, Step::Return | Step::Exit | Step::Trap)
+            }
+        };
+        self.labels.ops.insert(EPILOGUE, end);
+        let ends_at_label = self.labels.ops.iter().any(|(&label, &at)| label != EPILOGUE && at == end);
+        if falls_through || ends_at_label || self.has_epilogue() {
+            self.epilogue();
+        }
+        self.resolve_branches(end);
+        self.code.instructions.push(self.code.begun);
+    }
+
+    /// Ends the text and gives registers their rows.
+    fn finish(mut self, function: FunctionId) -> Function {
+        self.end();
+        let mut constants = ConstantRows {
+            narrow: self.constants.narrow.len() as u32,
+            wide: self.constants.wide.len() as u32,
+        };
         let mut start = Start::default();
         let parameters = self.session.image.function(function).parameter_extent.bytes;
-        let moves = |form: Option<Rc<Form>>| form.is_some_and(|form| form.shape.opcode == Opcode::Mov);
+        let moves = |form: Option<Rc<Form>>| form.is_some_and(|form| form.instruction.opcode == Opcode::Mov);
         let moves: Vec<bool> = self.sources().map(moves).collect();
-        let named = crate::group::named(&mut self.ops, |at| moves.get(at) == Some(&true));
+        let named = crate::group::named(&mut self.code.ops, |at| moves.get(at) == Some(&true));
         let own = self.virtuals.len() as u32;
         let forwarded = forward(
-            &mut self.ops,
-            &self.copies,
+            &mut self.code.ops,
+            &self.code.copies,
             self.entry.then_some(parameters),
             Registers { virtuals: &mut self.virtuals, constants: &mut constants, start: &mut start },
         );
-        let mut ops = std::mem::take(&mut self.ops);
-        let (rows, zeroed, table) =
-            allocate(&mut ops, &self.virtuals, constants, (self.session.all_tables, || self.names(own)));
-        self.ops = ops;
+        let mut ops = std::mem::take(&mut self.code.ops);
+        let always = self.session.all_tables;
+        let Allocated { rows, zeroed, table } =
+            allocate(&mut ops, &self.virtuals, constants, always, || self.names(own));
+        self.code.ops = ops;
         // Lanes that see each other's registers may see those of lanes that have not written them.
-        start.zeroed = (!self.ops.iter().any(sees_lanes)).then_some(zeroed);
+        start.zeroed = (!self.code.ops.iter().any(sees_lanes)).then_some(zeroed);
         Function {
             function,
-            ops: self.ops,
-            spans: self.spans,
-            instructions: self.instructions,
-            locations: self.locations,
+            ops: self.code.ops,
+            spans: self.code.spans,
+            instructions: self.code.instructions,
+            locations: self.code.locations,
             narrow: rows.narrow,
             wide: rows.wide,
             predicates: rows.predicates,
-            narrow_constants: self.narrow_constants,
-            wide_constants: self.wide_constants,
-            shared_narrow: self.shared_narrow,
-            shared_wide: self.shared_wide,
-            local_bytes: self.local_bytes,
-            parameter_bytes: self.parameter_bytes,
+            narrow_constants: self.constants.narrow,
+            wide_constants: self.constants.wide,
+            shared_narrow: self.constants.shared.narrow,
+            shared_wide: self.constants.shared.wide,
+            local_bytes: self.memory.local_bytes,
+            parameter_bytes: self.memory.parameter_bytes,
             start,
             forwarded,
             named,

@@ -7,7 +7,7 @@ use softwarp_ir::group::{GroupOp, Named, Queue};
 use softwarp_ir::matrix::WgmmaFactor;
 use softwarp_ir::{Fence, MatrixOp, Op, Order, Scope, Semantics, Step};
 use softwarp_isa::StateSpace;
-use softwarp_isa::instruction::Modifier;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, Range};
 
 impl Builder<'_, '_> {
@@ -28,13 +28,16 @@ impl Builder<'_, '_> {
     }
 
     /// `membar`, `fence`
-    pub fn fence(&mut self, form: &Form) -> Lowered<()> {
-        let modifiers = &form.shape.modifiers;
+    pub fn fence(&mut self, form: &Form, _: Range<Operand>) -> Lowered<()> {
+        if !matches!(form.instruction.opcode, Opcode::Membar | Opcode::Fence) {
+            return Err(Refusal::Elsewhere);
+        }
+        let modifiers = &form.instruction.modifiers;
         let both = Order { semantics: Semantics::AcquireRelease, scope: Scope::Gpu };
         let order = Order::of(modifiers, both);
         if form.has(Modifier::Proxy) {
             if modifiers.iter().any(|word| matches!(word, Modifier::Async | Modifier::AsyncGeneric)) {
-                let spaces = &form.shape.spaces;
+                let spaces = &form.instruction.spaces;
                 let of = |space| spaces.iter().any(|one| one.of_variables() == Some(space));
                 let [shared, global] = [of(StateSpace::Shared), of(StateSpace::Global)];
                 let all = !shared && !global;

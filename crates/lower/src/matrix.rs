@@ -1,6 +1,6 @@
 //! Matrix instructions (PTX ISA sections 9.7.14 and 9.7.15): what is common to them, and those that move matrices.
 //!
-//! All of them are for whole warps, so that lanes that went different ways come together first. `tcgen05` is not here:
+//! All of them are for whole warps, so that diverged lanes reconverge first. `tcgen05` is not here:
 //! it is refused by its name.
 
 mod mma;
@@ -20,7 +20,7 @@ use softwarp_syntax::tree::{Operand, OperandKind, Range};
 impl Builder<'_, '_> {
     /// Matrix instructions.
     pub fn matrix(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        match (form.shape.opcode, form.shape.modifiers.first().copied()) {
+        match (form.instruction.opcode, form.instruction.modifiers.first().copied()) {
             (Opcode::Ldmatrix, _) => self.tiles(form, operands, true),
             (Opcode::Stmatrix, _) => self.tiles(form, operands, false),
             (Opcode::Movmatrix, _) => self.transpose(operands),
@@ -31,7 +31,8 @@ impl Builder<'_, '_> {
             (Opcode::Wgmma, Some(Modifier::Fence | Modifier::CommitGroup | Modifier::WaitGroup)) => {
                 self.group(form, Queue::Products, operands)
             }
-            _ => Err(Refusal::Form),
+            (Opcode::Wgmma, _) => Err(Refusal::Form),
+            _ => Err(Refusal::Elsewhere),
         }
     }
 
@@ -82,16 +83,16 @@ impl Builder<'_, '_> {
             () if form.has(Modifier::B6x16P32) => Packing::Six,
             () if form.has(Modifier::B4x16P64) => Packing::Four,
             // No document says how rows of these lie.
-            () if form.shape.types.contains(&Type::S4) => return Err(Refusal::Form),
+            () if form.instruction.types.contains(&Type::S4) => return Err(Refusal::Form),
             () => Packing::Bytes,
         };
-        let shape = form.shape.matrix().map(|shape| (shape.m, shape.n));
+        let shape = form.instruction.matrix().map(|shape| (shape.m, shape.n));
         let kind = match () {
             () if shape == Some((8, 8)) => TileKind::Halves { transposed: form.has(Modifier::Trans) },
             () if shape == Some((8, 16)) => TileKind::Wide(packing),
             () => TileKind::Bytes(packing),
         };
-        let tiles = Tiles { count: u32::from(form.shape.vector), kind };
+        let tiles = Tiles { count: u32::from(form.instruction.vector), kind };
         let (address, registers) = if loads { (1, 0) } else { (0, 1) };
         let registers = operands.start + registers;
         let row = self.address(operands.start + address, form.space())?;

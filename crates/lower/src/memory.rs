@@ -3,17 +3,32 @@
 //! Cache operators, eviction priorities, prefetch sizes and cache policies are hints, and are left out.
 
 use crate::builder::{Builder, Lowered, Refusal, Register, because};
-use crate::form::Form;
+use crate::form::{Form, atomic};
 use crate::operand::signature;
 use softwarp_check::Reference;
 use softwarp_check::checked::VarId;
 use softwarp_ir::{Access, Address, Atomic, AtomicOp, Element, Memory, Order, Scope, Slot, Step};
-use softwarp_isa::instruction::Modifier;
-use softwarp_isa::instruction::Space;
+use softwarp_isa::instruction::{Modifier, Opcode, Space};
 use softwarp_isa::{Class, StateSpace, Type};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
 impl Builder<'_, '_> {
+    /// Loads, stores and atomic operations, and hints about memory.
+    pub fn accesses(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        let opcode = form.instruction.opcode;
+        match opcode {
+            _ if form.has(Modifier::Async) || form.has(Modifier::Bulk) => Err(Refusal::Elsewhere),
+            Opcode::Ld | Opcode::Ldu => self.load(form, operands),
+            Opcode::St => self.store(form, operands),
+            Opcode::Atom | Opcode::Red => {
+                let op = atomic(&form.instruction).ok_or(Refusal::Form)?;
+                self.atomic(form, operands, op, opcode == Opcode::Atom)
+            }
+            Opcode::Prefetch | Opcode::Prefetchu | Opcode::Discard | Opcode::Applypriority => Ok(()),
+            _ => Err(Refusal::Elsewhere),
+        }
+    }
+
     /// `[a]`, `[a+4]`, `[4]`, in a state space as the instruction names it.
     pub fn address(&mut self, index: u32, space: Space) -> Lowered<Address> {
         let mut index = index;
@@ -100,7 +115,7 @@ impl Builder<'_, '_> {
 
     fn access(&mut self, form: &Form, address: u32, values: u32) -> Lowered<Access> {
         let ty = form.ty();
-        let order = Order::of(&form.shape.modifiers, Order::WEAK);
+        let order = Order::of(&form.instruction.modifiers, Order::WEAK);
         let address = self.address(address, form.space())?;
         let bytes = (ty.register_type().bits() / 8) as u8;
         let registers = self.elements(values, ty)?;
@@ -126,27 +141,21 @@ impl Builder<'_, '_> {
     }
 
     /// `ld`, `ldu`
-    pub fn load(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+    fn load(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         self.only_registers(operands.start)?;
         let access = self.access(form, operands.start + 1, operands.start)?;
         self.step(Step::Load(access))
     }
 
     /// `st`
-    pub fn store(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+    fn store(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let access = self.access(form, operands.start, operands.start + 1)?;
         self.step(Step::Store(access))
     }
 
     /// `atom`, which has a destination, and `red`, which has none.
-    pub fn atomic(
-        &mut self,
-        form: &Form,
-        operands: Range<Operand>,
-        op: AtomicOp,
-        fetches: bool,
-    ) -> Lowered<()> {
-        signature(&form.shape.signatures, operands.len as usize)?;
+    fn atomic(&mut self, form: &Form, operands: Range<Operand>, op: AtomicOp, fetches: bool) -> Lowered<()> {
+        signature(&form.instruction.signatures, operands.len as usize)?;
         let ty = form.ty();
         let at = operands.start + u32::from(fetches);
         let mut d = match fetches {
@@ -168,7 +177,7 @@ impl Builder<'_, '_> {
         };
         let c = if op == AtomicOp::Cas { Some(self.source(at + 2, ty)?) } else { None };
         let address = self.address(at, form.space())?;
-        let order = Order::of(&form.shape.modifiers, Order::relaxed(Scope::Gpu));
+        let order = Order::of(&form.instruction.modifiers, Order::relaxed(Scope::Gpu));
         self.step(Step::Atomic(Atomic { address, op, ty, d, b, c, order, noftz: form.has(Modifier::Noftz) }))
     }
 

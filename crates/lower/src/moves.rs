@@ -5,17 +5,21 @@ use crate::form::Form;
 use softwarp_check::Reference;
 use softwarp_ir::Slot;
 use softwarp_isa::Type;
+use softwarp_isa::instruction::Opcode;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 use softwarp_units::alu::simple::{Field, Simple};
 
 impl Builder<'_, '_> {
     /// `mov`
-    pub fn mov(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+    pub fn moves(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        if form.instruction.opcode != Opcode::Mov {
+            return Err(Refusal::Elsewhere);
+        }
         let (d, a, ty) = (operands.start, operands.start + 1, form.ty());
         if operands.len != 2 {
             return Err(Refusal::Form);
         }
-        if form.shape.vector > 1 {
+        if form.instruction.vector > 1 {
             return self.move_vector(d, a, ty);
         }
         match (self.pieces(d)?, self.pieces(a)?) {

@@ -5,18 +5,19 @@ use crate::form::{self, Form};
 use softwarp_ir::multimem::{MultimemKind, MultimemOp};
 use softwarp_ir::{AtomicOp, Order, Scope, Step};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Modifier;
+use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, Range};
 
 impl Builder<'_, '_> {
     /// `multimem`
     pub fn multimem(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        if form.has(Modifier::Cp) {
-            return self.asynchronous(form, operands);
+        // `multimem.cp` is a copy.
+        if form.instruction.opcode != Opcode::Multimem || form.has(Modifier::Cp) {
+            return Err(Refusal::Elsewhere);
         }
         let ty = form.ty();
         let reduction = || {
-            let op = form::atomic(&form.shape).ok_or(Refusal::Form)?;
+            let op = form::atomic(&form.instruction).ok_or(Refusal::Form)?;
             if ty.bits() / u32::from(ty.lanes()) < 16 {
                 return because("with numbers of 8 bits: how their sums are rounded is not known");
             }
@@ -40,7 +41,7 @@ impl Builder<'_, '_> {
         let (data, d) = if loads { (Vec::new(), elements) } else { (elements, Vec::new()) };
         let implied =
             if matches!(kind, MultimemKind::Reduce(_)) { Order::relaxed(Scope::Sys) } else { Order::WEAK };
-        let order = Order::of(&form.shape.modifiers, implied);
+        let order = Order::of(&form.instruction.modifiers, implied);
         let accumulates_f32 = form.has(Modifier::AccF32);
         self.step(Step::Multimem(MultimemOp { d, address, data, kind, ty, accumulates_f32, order }))
     }

@@ -255,7 +255,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// The guard of an instruction that writes these destinations: none if nothing but lowering sees them.
     pub fn guard_of(&self, destination: Destination) -> Guard {
-        if destination.wider.is_some() { Guard::ALWAYS } else { self.guard }
+        if destination.wider.is_some() { Guard::ALWAYS } else { self.current.guard }
     }
 
     /// Extends what an instruction wrote to the width of the register (section 9.4.1).
@@ -300,7 +300,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// An instruction that a loop does: destinations and sources in the order of the operands.
     pub fn alu(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let signature = signature(&form.shape.signatures, operands.len as usize)?;
+        let signature = signature(&form.instruction.signatures, operands.len as usize)?;
         let mut gathered = Gathered::default();
         let mut immediate = Immediate::None;
         for (index, wanted) in self.places(operands).zip(&signature.operands) {
@@ -339,15 +339,15 @@ impl<'a> Builder<'_, 'a> {
                 _ => return Err(Refusal::Form),
             }
         }
-        self.emit(AluOp::Instruction(form.shape.clone(), immediate), gathered)
+        self.emit(AluOp::Instruction(form.instruction.clone(), immediate), gathered)
     }
 
     /// Appends an arithmetic operation with the operands gathered for it.
     pub fn emit(&mut self, op: AluOp, gathered: Gathered) -> Lowered<()> {
         let Gathered { d, s } = gathered;
-        let guard = self.guard;
+        let guard = self.current.guard;
         if let [Some(only), None] = d {
-            self.guard = self.guard_of(only);
+            self.current.guard = self.guard_of(only);
         } else if d.iter().flatten().any(|one| one.wider.is_some()) {
             return because("with a destination of that width");
         }
@@ -357,8 +357,8 @@ impl<'a> Builder<'_, 'a> {
                 return because("with so many destinations");
             }
         }
-        self.push(Op::Alu(Alu { op, d: slots, s, guard: self.guard }));
-        self.guard = guard;
+        self.push(Op::Alu(Alu { op, d: slots, s, guard: self.current.guard }));
+        self.current.guard = guard;
         d.into_iter().flatten().for_each(|one| self.deliver(one));
         Ok(())
     }

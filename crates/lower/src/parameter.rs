@@ -7,7 +7,7 @@
 
 use crate::builder::{Builder, EPILOGUE, Lowered, Register, because};
 use softwarp_check::Reference;
-use softwarp_check::checked::{Place, VarId, Variable};
+use softwarp_check::checked::{VarId, Variable, VariableKind};
 use softwarp_ir::{Access, Address, Element, Memory, Op, Step};
 use softwarp_isa::StateSpace;
 use softwarp_isa::instruction::Opcode;
@@ -35,6 +35,24 @@ impl Layout {
     }
 }
 
+/// Where a parameter or return value lies.
+#[derive(Clone, Copy, Debug)]
+struct Home {
+    memory: Memory,
+    offset: u64,
+}
+
+impl Home {
+    /// In the parameter memory, where the caller puts or finds it.
+    fn passed(offset: u64) -> Home {
+        Home { memory: Memory::Function, offset }
+    }
+
+    fn in_frame(offset: u64) -> Home {
+        Home { memory: Memory::Frame, offset }
+    }
+}
+
 /// The largest parameter that is copied to the frame, in bytes: more than any ABI passes.
 const MOST_COPIED: u64 = 1 << 16;
 
@@ -47,29 +65,30 @@ impl Builder<'_, '_> {
         if !self.entry {
             for &id in function.parameters.iter().chain(&function.returns) {
                 let at = layout.put_variable(checked.variable(id));
-                self.homes.insert(id, at);
+                self.memory.homes.insert(id, at);
             }
         }
-        self.arguments = layout.put(argument_bytes, 128);
-        self.scratch = layout.put(0, 16);
-        self.parameter_bytes = layout.end;
+        self.memory.arguments = layout.put(argument_bytes, 128);
+        self.memory.scratch = layout.put(0, 16);
+        self.memory.parameter_bytes = layout.end;
     }
 
     /// Whether a variable is a parameter or return value of this function, which is no kernel.
     pub fn is_parameter(&self, id: VarId) -> bool {
         let variable = self.variable(id);
-        variable.space == StateSpace::Param && matches!(variable.place, Place::Parameter | Place::Return)
+        variable.space == StateSpace::Param
+            && matches!(variable.kind, VariableKind::Parameter | VariableKind::Return)
     }
 
     /// Parameters and return values whose addresses the body takes.
     fn addresses_taken(&self) -> Vec<VarId> {
         let mut taken = Vec::new();
-        if self.homes.is_empty() {
+        if self.memory.homes.is_empty() {
             return taken;
         }
         for statement in self.statements {
             let Statement::Instruction(instruction) = statement else { continue };
-            let opcode = self.form(instruction.mnemonic).map(|form| form.shape.opcode);
+            let opcode = self.form(instruction.mnemonic).map(|form| form.instruction.opcode);
             if !matches!(opcode, Some(Opcode::Mov | Opcode::Cvta)) {
                 continue;
             }
@@ -99,20 +118,20 @@ impl Builder<'_, '_> {
                 // Every instruction that takes the address is refused then.
                 continue;
             }
-            let at = self.local_bytes.next_multiple_of(variable.alignment.max(16));
-            self.local_bytes = at.saturating_add(size);
-            self.in_frame.insert(id, at);
+            let at = self.memory.local_bytes.next_multiple_of(variable.alignment.max(16));
+            self.memory.local_bytes = at.saturating_add(size);
+            self.memory.in_frame.insert(id, at);
         }
         let parameters = if self.entry { &[][..] } else { &self.of.checked.function(self.id).parameters };
         for &id in parameters {
-            let at = self.homes.get(&id).copied().unwrap_or(0);
+            let at = self.memory.homes.get(&id).copied().unwrap_or(0);
             if self.is_register(id) {
                 match self.parameter_registers(id).and_then(|registers| parameter_access(at, registers)) {
                     Ok(access) => self.step_always(Step::Load(access)),
                     Err(_) => self.refuse_parameter(id),
                 }
-            } else if let Some(&frame) = self.in_frame.get(&id) {
-                self.copy_parameter(id, (Memory::Function, at), (Memory::Frame, frame));
+            } else if let Some(&frame) = self.memory.in_frame.get(&id) {
+                self.copy_parameter(id, Home::passed(at), Home::in_frame(frame));
             }
         }
     }
@@ -120,7 +139,7 @@ impl Builder<'_, '_> {
     /// `ret`
     pub fn leave(&mut self) -> Lowered<()> {
         match self.has_epilogue() {
-            true => self.push(Op::Branch(self.guard, EPILOGUE)),
+            true => self.push(Op::Branch(self.current.guard, EPILOGUE)),
             false => self.step(Step::Return)?,
         }
         Ok(())
@@ -129,21 +148,21 @@ impl Builder<'_, '_> {
     /// Whether something is to be done before the function returns.
     pub fn has_epilogue(&self) -> bool {
         let returns = &self.of.checked.function(self.id).returns;
-        !self.entry && returns.iter().any(|id| self.is_register(*id) || self.in_frame.contains_key(id))
+        !self.entry && returns.iter().any(|id| self.is_register(*id) || self.memory.in_frame.contains_key(id))
     }
 
     /// What stands behind the last statement: return values are put where the caller finds them.
     pub fn epilogue(&mut self) {
         let returns = if self.entry { &[][..] } else { &self.of.checked.function(self.id).returns };
         for &id in returns {
-            let at = self.homes.get(&id).copied().unwrap_or(0);
+            let at = self.memory.homes.get(&id).copied().unwrap_or(0);
             if self.is_register(id) {
                 match self.parameter_registers(id).and_then(|registers| parameter_access(at, registers)) {
                     Ok(access) => self.step_always(Step::Store(access)),
                     Err(_) => self.refuse_parameter(id),
                 }
-            } else if let Some(&frame) = self.in_frame.get(&id) {
-                self.copy_parameter(id, (Memory::Frame, frame), (Memory::Function, at));
+            } else if let Some(&frame) = self.memory.in_frame.get(&id) {
+                self.copy_parameter(id, Home::in_frame(frame), Home::passed(at));
             }
         }
         self.step_always(Step::Return);
@@ -166,7 +185,7 @@ impl Builder<'_, '_> {
     }
 
     /// Copies a parameter from one memory to another, in words that are aligned in both.
-    fn copy_parameter(&mut self, id: VarId, from: (Memory, u64), to: (Memory, u64)) {
+    fn copy_parameter(&mut self, id: VarId, from: Home, to: Home) {
         let size = self.variable(id).size().unwrap_or(0);
         let word = self.variable(id).alignment.clamp(1, 8);
         let mut done = 0;
@@ -177,9 +196,9 @@ impl Builder<'_, '_> {
             }
             let bits = 8 * bytes as u32;
             let register = self.fresh(bits.max(16));
-            let access = |(memory, start): (Memory, u64)| {
+            let access = |home: Home| {
                 let registers = vec![Element::new(register, bits as u8)];
-                Access::new(fixed(memory, start + done), bytes as u8, false, registers)
+                Access::new(fixed(home.memory, home.offset + done), bytes as u8, false, registers)
             };
             // Sizes and alignments are powers of two, so both are accesses.
             let (Some(load), Some(store)) = (access(from), access(to)) else { return };

@@ -56,27 +56,27 @@ impl Builder<'_, '_> {
 
     /// A row of 32-bit words that are all the same.
     pub fn narrow_constant(&mut self, value: u32) -> Slot {
-        if let Some(&known) = self.narrow_known.get(&u64::from(value)) {
+        if let Some(&known) = self.constants.known_narrow.get(&u64::from(value)) {
             return known;
         }
-        let slot = self.narrow_constants.len() as u32;
-        self.narrow_constants.push((slot, value));
+        let slot = self.constants.narrow.len() as u32;
+        self.constants.narrow.push((slot, value));
         let id = Slot::narrow(self.virtuals.len() as u32);
         self.virtuals.push(Virtual::NarrowConstant(slot));
-        self.narrow_known.insert(value.into(), id);
+        self.constants.known_narrow.insert(value.into(), id);
         id
     }
 
     /// A row of 64-bit words that are all the same.
     pub fn wide_constant(&mut self, value: u64) -> Slot {
-        if let Some(&known) = self.wide_known.get(&value) {
+        if let Some(&known) = self.constants.known_wide.get(&value) {
             return known;
         }
-        let slot = self.wide_constants.len() as u32;
-        self.wide_constants.push((slot, value));
+        let slot = self.constants.wide.len() as u32;
+        self.constants.wide.push((slot, value));
         let id = Slot::wide(self.virtuals.len() as u32);
         self.virtuals.push(Virtual::WideConstant(slot));
-        self.wide_known.insert(value, id);
+        self.constants.known_wide.insert(value, id);
         id
     }
 
@@ -87,23 +87,23 @@ impl Builder<'_, '_> {
             // There is no such register for an address.
             return self.constant(address, bits);
         }
-        if let Some(&known) = self.shared_known.get(&(bits, address)) {
+        if let Some(&known) = self.constants.shared.known.get(&(bits, address)) {
             return known;
         }
         let number = self.virtuals.len() as u32;
         let id = if bits == 32 { Slot::narrow(number) } else { Slot::wide(number) };
         if bits == 32 {
-            let slot = self.narrow_constants.len() as u32;
-            self.narrow_constants.push((slot, address as u32));
-            self.shared_narrow.push((slot, address as u32));
+            let slot = self.constants.narrow.len() as u32;
+            self.constants.narrow.push((slot, address as u32));
+            self.constants.shared.narrow.push((slot, address as u32));
             self.virtuals.push(Virtual::NarrowConstant(slot));
         } else {
-            let slot = self.wide_constants.len() as u32;
-            self.wide_constants.push((slot, address));
-            self.shared_wide.push((slot, address));
+            let slot = self.constants.wide.len() as u32;
+            self.constants.wide.push((slot, address));
+            self.constants.shared.wide.push((slot, address));
             self.virtuals.push(Virtual::WideConstant(slot));
         }
-        self.shared_known.insert((bits, address), id);
+        self.constants.shared.known.insert((bits, address), id);
         id
     }
 

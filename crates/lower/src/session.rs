@@ -1,4 +1,4 @@
-//! What lasts from function to function while a kernel is lowered.
+//! The state that the functions of a kernel share while they are lowered.
 
 use crate::form::Forms;
 use softwarp_check::checked::FuncId;
@@ -49,7 +49,7 @@ impl Default for Fidelity {
 pub struct Unsupported {
     /// The module: an index into the units.
     pub unit: u32,
-    /// Where in its text.
+    /// The place in the text.
     pub span: Span,
     /// What, in a sentence.
     pub what: String,
@@ -74,7 +74,7 @@ impl UnitNames {
     }
 }
 
-/// What lasts from function to function.
+/// The state that the functions of a kernel share while they are lowered.
 pub struct Session<'a> {
     pub units: &'a [Lowering<'a>],
     pub image: &'a Image,

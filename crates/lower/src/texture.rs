@@ -17,12 +17,13 @@ use softwarp_units::texture::Geometry;
 impl Builder<'_, '_> {
     /// Textures and surfaces.
     pub fn texture(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        match form.shape.opcode {
+        match form.instruction.opcode {
             Opcode::Tex | Opcode::Tld4 => self.lookup(form, operands),
             Opcode::Txq => self.query(form, operands, Opaque::Texref),
             Opcode::Suq => self.query(form, operands, Opaque::Surfref),
             Opcode::Istypep => self.is_type(form, operands),
-            _ => self.surface(form, operands),
+            Opcode::Suld | Opcode::Sust | Opcode::Sured => self.surface(form, operands),
+            _ => Err(Refusal::Elsewhere),
         }
     }
 
@@ -105,7 +106,7 @@ impl Builder<'_, '_> {
         let mut places = self.places(operands);
         let (Some(d), Some(at)) = (places.next(), places.next()) else { return Err(Refusal::Form) };
         let geometry = geometry(form)?;
-        let [dtype, ctype] = form.shape.types[..] else { return Err(Refusal::Form) };
+        let [dtype, ctype] = form.instruction.types[..] else { return Err(Refusal::Form) };
         let (values, ty) = match dtype {
             Type::F16 => (Values::Halves, Type::F16),
             Type::F16x2 => (Values::Pairs, Type::B32),
@@ -113,7 +114,7 @@ impl Builder<'_, '_> {
         };
         let channels = [Modifier::R, Modifier::G, Modifier::B, Modifier::A];
         let gather =
-            channels.iter().position(|&channel| form.shape.opcode == Opcode::Tld4 && form.has(channel));
+            channels.iter().position(|&channel| form.instruction.opcode == Opcode::Tld4 && form.has(channel));
         let parts = self.bracketed(at)?;
         let mut inside = self.places(parts);
         let (Some(texture), Some(coordinates)) = (inside.next(), inside.next_back()) else {
@@ -126,23 +127,7 @@ impl Builder<'_, '_> {
             None => None,
         };
         let coordinates = self.first_parts(coordinates, Type::B32, Lookup::coordinates(geometry))?;
-        let mut next = || places.next().ok_or(Refusal::Form);
-        let detail = match () {
-            () if form.has(Modifier::Level) => {
-                let operand = next()?;
-                if self.is_vector(operand) {
-                    return because("with a vector for the level of detail");
-                }
-                Detail::Level(self.source(operand, Type::B32)?)
-            }
-            () if form.has(Modifier::Grad) => {
-                let count = Lookup::gradients(geometry);
-                let x = self.first_parts(next()?, Type::B32, count)?;
-                let y = self.first_parts(next()?, Type::B32, count)?;
-                Detail::Gradient([x, y])
-            }
-            () => Detail::Base,
-        };
+        let detail = self.detail(form, geometry, &mut places)?;
         // A scalar is what a depth texture is compared with. There are no such textures, and of others an H200
         // ignores it.
         let offsets = match places.next() {
@@ -182,6 +167,32 @@ impl Builder<'_, '_> {
         self.finish_texture(TextureOp::Lookup(op), results)
     }
 
+    /// The level of detail of a lookup, and the operands that it takes.
+    fn detail(
+        &mut self,
+        form: &Form,
+        geometry: Geometry,
+        places: &mut std::ops::Range<u32>,
+    ) -> Lowered<Detail> {
+        let mut next = || places.next().ok_or(Refusal::Form);
+        Ok(match () {
+            () if form.has(Modifier::Level) => {
+                let operand = next()?;
+                if self.is_vector(operand) {
+                    return because("with a vector for the level of detail");
+                }
+                Detail::Level(self.source(operand, Type::B32)?)
+            }
+            () if form.has(Modifier::Grad) => {
+                let count = Lookup::gradients(geometry);
+                let x = self.first_parts(next()?, Type::B32, count)?;
+                let y = self.first_parts(next()?, Type::B32, count)?;
+                Detail::Gradient([x, y])
+            }
+            () => Detail::Base,
+        })
+    }
+
     /// Whether an operand is a vector.
     fn is_vector(&self, index: u32) -> bool {
         matches!(self.operand(index).kind, OperandKind::Vector(_)) || self.lanes(index) > 1
@@ -190,7 +201,8 @@ impl Builder<'_, '_> {
     fn query(&mut self, form: &Form, operands: Range<Operand>, of: Opaque) -> Lowered<()> {
         let mut places = self.places(operands);
         let (Some(d), Some(at)) = (places.next(), places.next()) else { return Err(Refusal::Form) };
-        let Some(member) = form.shape.words.iter().find_map(|word| Member::from_name(word.name())) else {
+        let Some(member) = form.instruction.words.iter().find_map(|word| Member::from_name(word.name()))
+        else {
             return Err(Refusal::Form);
         };
         let samples = matches!(
@@ -217,7 +229,8 @@ impl Builder<'_, '_> {
     }
 
     fn is_type(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let Some(opaque) = form.shape.words.iter().find_map(|word| Opaque::from_name(word.name())) else {
+        let Some(opaque) = form.instruction.words.iter().find_map(|word| Opaque::from_name(word.name()))
+        else {
             return Err(Refusal::Form);
         };
         let pointer = self.source(operands.start + 1, Type::U64)?;
@@ -226,7 +239,7 @@ impl Builder<'_, '_> {
     }
 
     fn surface(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let loads = form.shape.opcode == Opcode::Suld;
+        let loads = form.instruction.opcode == Opcode::Suld;
         let (at, data) = match loads {
             true => (operands.start + 1, operands.start),
             false => (operands.start, operands.start + 1),
@@ -242,12 +255,12 @@ impl Builder<'_, '_> {
         };
         let ty = form.ty();
         let formatted = form.has(Modifier::P);
-        let access = match form.shape.opcode {
+        let access = match form.instruction.opcode {
             Opcode::Suld => SurfaceAccess::Load,
             Opcode::Sust if formatted => SurfaceAccess::StoreFormatted,
             Opcode::Sust => SurfaceAccess::Store,
             _ => {
-                let Some(op) = form.shape.modifiers.iter().find_map(|&word| reduction(word)) else {
+                let Some(op) = form.instruction.modifiers.iter().find_map(|&word| reduction(word)) else {
                     return Err(Refusal::Form);
                 };
                 match formatted {
@@ -268,7 +281,7 @@ impl Builder<'_, '_> {
             false => (Vec::new(), self.parts(data, ty)?),
         };
         let elements = if loads { results.len() } else { data.len() };
-        let vector = usize::from(form.shape.vector);
+        let vector = usize::from(form.instruction.vector);
         if vector > 1 && elements != vector {
             return because("with one value for a vector");
         }
@@ -287,7 +300,7 @@ impl Builder<'_, '_> {
 }
 
 fn geometry(form: &Form) -> Lowered<Geometry> {
-    form.shape.words.iter().find_map(|word| Geometry::from_name(word.name())).ok_or(Refusal::Form)
+    form.instruction.words.iter().find_map(|word| Geometry::from_name(word.name())).ok_or(Refusal::Form)
 }
 
 fn reduction(modifier: Modifier) -> Option<AtomicOp> {

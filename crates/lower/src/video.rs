@@ -16,7 +16,7 @@ impl<'a> Builder<'_, 'a> {
         let mut gathered = Gathered::default();
         let mut selectors = [None; 3];
         let mut negations = [false; 3];
-        let elements = form.shape.opcode.video_elements().unwrap_or(1);
+        let elements = form.instruction.opcode.video_elements().unwrap_or(1);
         for (n, index) in self.places(operands).enumerate() {
             let (index, negated) = match self.operand(index).kind {
                 OperandKind::Negated(parts) => (parts.start, true),
@@ -48,7 +48,7 @@ impl<'a> Builder<'_, 'a> {
             };
             gathered.read(self.narrow_constant(word))?;
         }
-        self.emit(AluOp::Instruction(form.shape.clone(), immediate), gathered)
+        self.emit(AluOp::Instruction(form.instruction.clone(), immediate), gathered)
     }
 
     /// What follows the dot of an operand, if it selects parts of a register.

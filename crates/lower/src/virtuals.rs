@@ -15,8 +15,17 @@ pub enum Virtual {
     Predicate,
     /// A row of 32-bit words that is never written: which of them.
     NarrowConstant(u32),
-    /// The same, of 64-bit words.
+    /// A row of 64-bit words that is never written: which of them.
     WideConstant(u32),
+}
+
+/// How many rows of a frame are never written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConstantRows {
+    /// Of 32-bit words.
+    pub narrow: u32,
+    /// Of 64-bit words.
+    pub wide: u32,
 }
 
 /// The rows of a frame.

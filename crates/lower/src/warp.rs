@@ -2,14 +2,37 @@
 
 use crate::builder::{Builder, Lowered, Refusal};
 use crate::form::Form;
+use softwarp_ir::group::GroupOp;
 use softwarp_ir::{Barrier, BarrierOp, Guard, Slot, Slots, Step, WarpOp, WarpOpKind};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::{Modifier, Opcode};
+use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 
 impl Builder<'_, '_> {
+    /// Barriers of a CTA, and operations among the lanes of a warp.
+    pub fn barriers_and_lanes(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        match form.instruction.opcode {
+            Opcode::Bar if form.has(Modifier::Warp) => self.warp(operands, WarpOpKind::Sync),
+            Opcode::Bar | Opcode::Barrier if !form.has(Modifier::Cluster) => {
+                let op = barrier(&form.instruction).ok_or(Refusal::Form)?;
+                self.barrier(form, operands, op)
+            }
+            Opcode::Shfl
+            | Opcode::Vote
+            | Opcode::Match
+            | Opcode::Redux
+            | Opcode::Activemask
+            | Opcode::Elect => {
+                let op = warp(&form.instruction).ok_or(Refusal::Form)?;
+                self.warp(operands, op)
+            }
+            Opcode::Setmaxnreg => self.together(Step::Group(GroupOp::WholeGroup)),
+            _ => Err(Refusal::Elsewhere),
+        }
+    }
+
     /// `bar`, `barrier`
-    pub fn barrier(&mut self, form: &Form, operands: Range<Operand>, op: BarrierOp) -> Lowered<()> {
+    fn barrier(&mut self, form: &Form, operands: Range<Operand>, op: BarrierOp) -> Lowered<()> {
         let reduces = matches!(op, BarrierOp::Popc | BarrierOp::And | BarrierOp::Or);
         let mut places = self.places(operands);
         let (mut d, mut predicate) = (None, Guard::ALWAYS);
@@ -27,7 +50,7 @@ impl Builder<'_, '_> {
             Some(count) => Some(self.source(count, Type::U32)?),
             None => None,
         };
-        let aligned = form.shape.opcode == Opcode::Bar || form.has(Modifier::Aligned);
+        let aligned = form.instruction.opcode == Opcode::Bar || form.has(Modifier::Aligned);
         self.step(Step::Barrier(Barrier { op, number, count, predicate, d, aligned }))
     }
 
@@ -40,7 +63,7 @@ impl Builder<'_, '_> {
     }
 
     /// Operations among the lanes of a warp.
-    pub fn warp(&mut self, operands: Range<Operand>, op: WarpOpKind) -> Lowered<()> {
+    fn warp(&mut self, operands: Range<Operand>, op: WarpOpKind) -> Lowered<()> {
         use WarpOpKind as Is;
         let mut warp = WarpOp { op, members: None, d: None, p: None, s: Slots::default(), negated: false };
         let mut places = self.places(operands);
@@ -89,4 +112,56 @@ impl Builder<'_, '_> {
             _ => (written(self, index, Type::B32)?, None),
         })
     }
+}
+
+/// What a barrier does.
+fn barrier(form: &InstructionForm) -> Option<BarrierOp> {
+    form.modifiers.iter().find_map(|word| {
+        Some(match *word {
+            Modifier::Sync => BarrierOp::Sync,
+            Modifier::Arrive => BarrierOp::Arrive,
+            Modifier::Popc => BarrierOp::Popc,
+            Modifier::And => BarrierOp::And,
+            Modifier::Or => BarrierOp::Or,
+            _ => return None,
+        })
+    })
+}
+
+/// What the lanes of a warp do.
+fn warp(form: &InstructionForm) -> Option<WarpOpKind> {
+    use WarpOpKind as Is;
+    let has = |modifier| form.has(modifier);
+    let wide = form.types.first() == Some(&Type::B64);
+    let mode = form.modifiers.iter().copied().find(|&word| word != Modifier::Sync);
+    Some(match (form.opcode, mode, form.types.first().copied()) {
+        (Opcode::Shfl, Some(Modifier::Up), _) => Is::ShflUp,
+        (Opcode::Shfl, Some(Modifier::Down), _) => Is::ShflDown,
+        (Opcode::Shfl, Some(Modifier::Bfly), _) => Is::ShflBfly,
+        (Opcode::Shfl, Some(Modifier::Idx), _) => Is::ShflIdx,
+        (Opcode::Vote, Some(Modifier::All), _) => Is::VoteAll,
+        (Opcode::Vote, Some(Modifier::Any), _) => Is::VoteAny,
+        (Opcode::Vote, Some(Modifier::Uni), _) => Is::VoteUni,
+        (Opcode::Vote, Some(Modifier::Ballot), _) => Is::VoteBallot,
+        (Opcode::Match, Some(Modifier::Any), _) if wide => Is::MatchAny64,
+        (Opcode::Match, Some(Modifier::Any), _) => Is::MatchAny32,
+        (Opcode::Match, Some(Modifier::All), _) if wide => Is::MatchAll64,
+        (Opcode::Match, Some(Modifier::All), _) => Is::MatchAll32,
+        (Opcode::Redux, Some(Modifier::Min | Modifier::Max), Some(Type::F32)) => Is::ReduxF32 {
+            max: mode == Some(Modifier::Max),
+            abs: has(Modifier::Abs),
+            nan: has(Modifier::PropagateNan),
+        },
+        (Opcode::Redux, Some(Modifier::Add), _) => Is::ReduxAdd,
+        (Opcode::Redux, Some(Modifier::Min), Some(Type::S32)) => Is::ReduxMinS32,
+        (Opcode::Redux, Some(Modifier::Min), _) => Is::ReduxMinU32,
+        (Opcode::Redux, Some(Modifier::Max), Some(Type::S32)) => Is::ReduxMaxS32,
+        (Opcode::Redux, Some(Modifier::Max), _) => Is::ReduxMaxU32,
+        (Opcode::Redux, Some(Modifier::And), _) => Is::ReduxAnd,
+        (Opcode::Redux, Some(Modifier::Or), _) => Is::ReduxOr,
+        (Opcode::Redux, Some(Modifier::Xor), _) => Is::ReduxXor,
+        (Opcode::Activemask, ..) => Is::ActiveMask,
+        (Opcode::Elect, ..) => Is::Elect,
+        _ => return None,
+    })
 }

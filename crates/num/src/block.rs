@@ -14,7 +14,7 @@
 
 use crate::environment::with_standard_floats;
 use crate::slice::packed_len;
-use crate::{Conversion, Format, Kernel, Saturation, Vectorise, vectorised};
+use crate::{Conversion, ConversionLoop, Format, Saturation, Vectorise, vectorised};
 use rayon::prelude::*;
 
 /// A block-scaled format.
@@ -102,25 +102,20 @@ impl Quantized {
 }
 
 /// The conversions that a format needs.
-struct Kernels {
-    down: Kernel,
-    up: Kernel,
-    scale_up: Kernel,
-    scale_down: Option<Kernel>,
+struct Loops {
+    down: ConversionLoop,
+    up: ConversionLoop,
+    scale_up: ConversionLoop,
+    scale_down: Option<ConversionLoop>,
 }
 
-impl Kernels {
+impl Loops {
     /// `None` never happens: a test makes them all.
-    fn new(format: BlockFormat) -> Option<Kernels> {
-        let down = |dst| Conversion::new(Format::F32, dst).with_saturation(Saturation::Finite).kernel();
-        let up = |src| Conversion::new(src, Format::F32).kernel();
+    fn new(format: BlockFormat) -> Option<Loops> {
+        let down = |dst| Conversion::new(Format::F32, dst).with_saturation(Saturation::Finite).compiled();
+        let up = |src| Conversion::new(src, Format::F32).compiled();
         let (element, scale) = (format.element(), format.scale());
-        Some(Kernels {
-            down: down(element)?,
-            up: up(element)?,
-            scale_up: up(scale)?,
-            scale_down: down(scale),
-        })
+        Some(Loops { down: down(element)?, up: up(element)?, scale_up: up(scale)?, scale_down: down(scale) })
     }
 }
 
@@ -131,7 +126,7 @@ pub fn quantize(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
 
 fn quantize_here(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
     let mut quantized = Quantized { format, codes: Vec::new(), scales: Vec::new(), tensor_scale: 1.0 };
-    let (Some(kernels), true) = (Kernels::new(format), row > 0) else { return quantized };
+    let (Some(loops), true) = (Loops::new(format), row > 0) else { return quantized };
     let rows = x.len() / row;
     let x = &x[..rows * row];
     if format == BlockFormat::Nvfp4 {
@@ -152,7 +147,7 @@ fn quantize_here(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
                 x.chunks(format.block()).zip(codes.chunks_mut(packed_len(format.element(), format.block())));
             with_standard_floats(|| {
                 for ((x, codes), scale) in blocks.zip(scales) {
-                    *scale = quantize_block(format, &kernels, tensor_scale, x, codes);
+                    *scale = quantize_block(format, &loops, tensor_scale, x, codes);
                 }
             });
         });
@@ -160,13 +155,7 @@ fn quantize_here(format: BlockFormat, x: &[f32], row: usize) -> Quantized {
 }
 
 /// Quantises one block; returns its scale's code.
-fn quantize_block(
-    format: BlockFormat,
-    kernels: &Kernels,
-    tensor_scale: f32,
-    x: &[f32],
-    codes: &mut [u8],
-) -> u8 {
+fn quantize_block(format: BlockFormat, loops: &Loops, tensor_scale: f32, x: &[f32], codes: &mut [u8]) -> u8 {
     let (largest, nan) = vectorised(Largest(x));
     let scale = match format.scale() {
         _ if nan => format.scale().canonical_nan().unwrap_or(0) as u8,
@@ -177,15 +166,15 @@ fn quantize_block(
         }
         _ => {
             let wanted = f32::from_bits(largest) / 6.0 / tensor_scale;
-            kernels.scale_down.map_or(0, |down| down.one(wanted.to_bits().into(), 0) as u8)
+            loops.scale_down.map_or(0, |down| down.one(wanted.to_bits().into(), 0) as u8)
         }
     };
     let mut scaled = [[0u8; 4]; 32];
-    let divisor = f32::from_bits(kernels.scale_up.one(scale.into(), 0) as u32) * tensor_scale;
+    let divisor = f32::from_bits(loops.scale_up.one(scale.into(), 0) as u32) * tensor_scale;
     if divisor != 0.0 && !nan {
         vectorised(Divide { x, divisor, out: &mut scaled });
     }
-    kernels.down.run_packed(&scaled.as_flattened()[..4 * x.len()], &[], codes);
+    loops.down.run_packed(&scaled.as_flattened()[..4 * x.len()], &[], codes);
     scale
 }
 
@@ -193,7 +182,7 @@ fn quantize_block(
 /// room for is left out.
 pub fn dequantize(quantized: &Quantized, elements: usize, row: usize) -> Vec<f32> {
     let format = quantized.format;
-    let (Some(kernels), true) = (Kernels::new(format), row > 0) else { return Vec::new() };
+    let (Some(loops), true) = (Loops::new(format), row > 0) else { return Vec::new() };
     let (row_codes, row_scales) = (packed_len(format.element(), row), row.div_ceil(format.block()));
     let rows =
         (quantized.codes.len() / row_codes).min(quantized.scales.len() / row_scales).min(elements / row);
@@ -206,17 +195,17 @@ pub fn dequantize(quantized: &Quantized, elements: usize, row: usize) -> Vec<f32
             let blocks = out.chunks_mut(format.block()).zip(codes.chunks(block_codes)).zip(scales);
             with_standard_floats(|| {
                 for ((out, codes), &scale) in blocks {
-                    dequantize_block(&kernels, quantized.tensor_scale, codes, scale, out);
+                    dequantize_block(&loops, quantized.tensor_scale, codes, scale, out);
                 }
             });
         });
     out
 }
 
-fn dequantize_block(kernels: &Kernels, tensor_scale: f32, codes: &[u8], scale: u8, out: &mut [f32]) {
-    let scale = f32::from_bits(kernels.scale_up.one(scale.into(), 0) as u32) * tensor_scale;
+fn dequantize_block(loops: &Loops, tensor_scale: f32, codes: &[u8], scale: u8, out: &mut [f32]) {
+    let scale = f32::from_bits(loops.scale_up.one(scale.into(), 0) as u32) * tensor_scale;
     let mut values = [[0u8; 4]; 32];
-    kernels.up.run_packed(codes, &[], values.as_flattened_mut());
+    loops.up.run_packed(codes, &[], values.as_flattened_mut());
     for (out, value) in out.iter_mut().zip(values) {
         *out = f32::from_le_bytes(value) * scale;
     }
@@ -266,8 +255,8 @@ mod tests {
     #[test]
     fn every_format_has_its_conversions() {
         for format in BlockFormat::ALL {
-            let kernels = Kernels::new(format).expect("its conversions");
-            assert_eq!(kernels.scale_down.is_some(), format == BlockFormat::Nvfp4);
+            let loops = Loops::new(format).expect("its conversions");
+            assert_eq!(loops.scale_down.is_some(), format == BlockFormat::Nvfp4);
             assert_eq!(BlockFormat::from_name(format.name()), Some(format));
         }
     }

@@ -1,7 +1,7 @@
 //! A conversion as a value: from which format, to which, and how.
 //!
 //! PTX ISA sections 6.5 and `cvt` of 9.7. This file says *what* a conversion is; [`crate::body`] is the
-//! one body that performs it, and [`crate::kernel`] finds the body's instance for a conversion.
+//! one body that performs it, and [`crate::conversion_loop`] finds the body's instance for a conversion.
 
 use crate::{Format, Kind};
 
@@ -56,7 +56,7 @@ pub enum Scaling {
 /// The conversion of one element.
 ///
 /// Build one with [`Conversion::new`] and the `with_…` methods, or take it from a `cvt` form of the
-/// `isa` crate. Not every combination exists: [`Conversion::kernel`] says which do.
+/// `isa` crate. Not every combination exists: [`Conversion::compiled`] says which do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conversion {
     /// The format of the input.
@@ -106,7 +106,7 @@ impl Conversion {
         Conversion { saturation, ..self }
     }
 
-    /// The conversion that does the same with the fewest modifiers, so that equal work has one kernel.
+    /// The conversion that does the same with the fewest modifiers, so that equal work has the same loops.
     pub const fn canonical(self) -> Conversion {
         let mut c = self;
         let (from_int, to_int) = (c.src.is_int(), c.dst.is_int());

@@ -4,7 +4,7 @@
 //! random bits or scale it gets, and where it goes.
 
 use crate::path::{int_range, int_value};
-use crate::{Conversion, Format, Kernel, Packed, Rounding, Scaling};
+use crate::{Conversion, ConversionLoop, Format, Packed, Rounding, Scaling};
 
 /// What a `cvt` instruction does with its registers: one [`Conversion`] per element, and where the
 /// elements come from and go.
@@ -57,8 +57,8 @@ impl Cvt {
     }
 
     /// The loops that convert its elements; `None` if there is no such conversion.
-    pub fn kernel(self) -> Option<Kernel> {
-        self.element.kernel()
+    pub fn compiled(self) -> Option<ConversionLoop> {
+        self.element.compiled()
     }
 
     /// The code that goes into `lane` (0 is the lowest) before it is converted.
@@ -88,10 +88,10 @@ impl Cvt {
     /// `sources` are the source registers in PTX's order; bits above each source's width are ignored.
     /// `None` if there is no such conversion.
     pub fn eval(self, sources: &[u64], extra: Extra) -> Option<u64> {
-        let kernel = self.kernel()?;
+        let compiled = self.compiled()?;
         let mut codes = [0; 4];
         for (lane, code) in (0..u32::from(self.lanes)).zip(&mut codes) {
-            *code = kernel.one(self.source_code(sources, lane), self.lane_extra(extra, lane));
+            *code = compiled.one(self.source_code(sources, lane), self.lane_extra(extra, lane));
         }
         Some(self.dst().join(&codes[..usize::from(self.lanes).min(4)]))
     }

@@ -14,7 +14,7 @@ use crate::stream::{Fenced, LARGE, LINE, Stores, lines, soon_read, soon_written}
 use crate::{Conversion, Format, Rounding, Saturation, Scaling};
 
 multiversion! {
-    /// `(src, aux, dst)`, as in [`crate::Kernel::run`].
+    /// `(src, aux, dst)`, as in [`crate::ConversionLoop::run`].
     pub(crate) struct Loop(src: &[u8], aux: &[u8], dst: &mut [u8]);
 }
 

@@ -6,7 +6,7 @@
 /// A scalar number format: how many bits, and what they mean.
 ///
 /// The discriminant is the row in the table of [`Spec`]s, and the key by which the conversion
-/// kernels are monomorphised.
+/// loops are monomorphised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs)] // The table below documents each.

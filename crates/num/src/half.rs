@@ -152,10 +152,10 @@ mod tests {
 
     /// The codes of f32 numbers, as the conversions have them; every NaN is 7fff.
     fn converted(format: Format, rounding: Rounding, numbers: &[f32]) -> Vec<u16> {
-        let kernel = Conversion::new(Format::F32, format).with_rounding(rounding).kernel();
+        let compiled = Conversion::new(Format::F32, format).with_rounding(rounding).compiled();
         let source: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
         let mut codes = vec![0; 2 * numbers.len()];
-        kernel.expect("a conversion of PTX").run(&source, &[], &mut codes);
+        compiled.expect("a conversion of PTX").run(&source, &[], &mut codes);
         codes.as_chunks().0.iter().map(|code| u16::from_le_bytes(*code)).collect()
     }
 

@@ -165,7 +165,7 @@ impl<F: Copy> Levels<F> {
         self.0[Level::current() as usize]
     }
 
-    /// Those of all levels up to the one in use, least first.
+    /// The functions of all levels up to the one in use, least first.
     pub fn available(self) -> Vec<F> {
         self.0[..=Level::current() as usize].to_vec()
     }

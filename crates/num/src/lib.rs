@@ -4,20 +4,20 @@
 //!
 //! A [`Format`] names a row of a table: how many bits a code has and what they mean. [`Format::decode`] and
 //! [`Format::encode`] give values of single codes. A [`Conversion`] says from which format to which, with which rounding,
-//! saturation and scale. [`Conversion::kernel`] gives the compiled loops that perform it, a [`Kernel`]:
+//! saturation and scale. [`Conversion::compiled`] gives the compiled loops that perform it, a [`ConversionLoop`]:
 //!
 //! ```
 //! use softwarp_num::{Conversion, Format, Rounding, Saturation};
 //!
 //! let to_e4m3 = Conversion::new(Format::F32, Format::E4m3).with_saturation(Saturation::Finite);
-//! let kernel = to_e4m3.kernel().expect("PTX has this conversion");
+//! let compiled = to_e4m3.compiled().expect("PTX has this conversion");
 //!
 //! // One value...
-//! assert_eq!(kernel.one(1000f32.to_bits().into(), 0), 0x7e); // 448, the largest
+//! assert_eq!(compiled.one(1000f32.to_bits().into(), 0), 0x7e); // 448, the largest
 //! // ...or an array.
 //! let source: Vec<u8> = [1.5f32, -0.1, f32::NAN].iter().flat_map(|x| x.to_le_bytes()).collect();
 //! let mut codes = [0; 3];
-//! kernel.run(&source, &[], &mut codes);
+//! compiled.run(&source, &[], &mut codes);
 //! assert_eq!(codes, [0x3c, 0x9d, 0x7f]);
 //! assert_eq!(Format::E4m3.decode(0x9d), -0.1015625);
 //! # assert_eq!(Format::E4m3.encode(-0.1, Rounding::NearestEven, Saturation::Finite), Some(0x9d));
@@ -47,13 +47,13 @@
 pub mod block;
 mod body;
 mod conversion;
+mod conversion_loop;
 mod cvt;
 mod dedicated;
 mod environment;
 mod format;
 mod forms;
 pub mod half;
-mod kernel;
 mod levels;
 mod parameters;
 mod path;
@@ -65,10 +65,10 @@ mod value;
 mod working;
 
 pub use conversion::{Conversion, Rounding, Saturation, Scaling};
+pub use conversion_loop::ConversionLoop;
 pub use cvt::{Cvt, Extra, extend, pack};
 pub use environment::with_standard_floats;
 pub use format::{Format, Kind, Packed, Spec, TopCodes};
-pub use kernel::Kernel;
 pub use levels::{
     Avx2, Avx512, Baseline, Cpu, LEVEL_VARIABLE, Level, Levels, Vectorise, vectorised, vectorised_rare,
 };

@@ -3,7 +3,7 @@
 use crate::conversion::{Conversion, Rounding, Saturation, Scaling};
 use crate::format::Format;
 
-/// Which way through the body a conversion takes. Known at compile time for each kernel, so that only
+/// Which way through the body a conversion takes. Known at compile time for each loop, so that only
 /// that way is compiled for it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Path {

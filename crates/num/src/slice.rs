@@ -4,7 +4,7 @@
 //! [`Format::bytes`] bytes, little-endian. This is also how the registers of PTX's x2 and x4 types lie in
 //! memory: element 0 is the lowest.
 
-use crate::{Format, Kernel};
+use crate::{ConversionLoop, Format};
 use rayon::prelude::*;
 
 /// Elements of one piece of parallel work. Even, so that pieces of 4-bit codes begin on a byte.
@@ -18,19 +18,19 @@ pub const fn packed_len(format: Format, elements: usize) -> usize {
     }
 }
 
-/// Converts an array on all cores; a small one on this thread, as [`Kernel::run_packed`] does.
-pub fn convert_packed(kernel: &Kernel, src: &[u8], aux: &[u8], dst: &mut [u8]) {
-    let (from, to) = (kernel.conversion().src, kernel.conversion().dst);
+/// Converts an array on all cores; a small one on this thread, as [`ConversionLoop::run_packed`] does.
+pub fn convert_packed(compiled: &ConversionLoop, src: &[u8], aux: &[u8], dst: &mut [u8]) {
+    let (from, to) = (compiled.conversion().src, compiled.conversion().dst);
     let (src_piece, dst_piece) = (packed_len(from, PIECE), packed_len(to, PIECE));
     let small = src.len() < 2 * src_piece || dst.len() < 2 * dst_piece;
     if small || rayon::current_num_threads() == 1 {
-        return kernel.run_packed(src, aux, dst);
+        return compiled.run_packed(src, aux, dst);
     }
-    let aux_piece = PIECE * kernel.aux_bytes();
+    let aux_piece = PIECE * compiled.aux_bytes();
     let pieces = src.par_chunks(src_piece).zip(dst.par_chunks_mut(dst_piece));
     pieces.enumerate().for_each(|(piece, (src, dst))| {
         let aux = aux.get(piece * aux_piece..).unwrap_or(&[]);
-        kernel.run_packed(src, aux, dst);
+        compiled.run_packed(src, aux, dst);
     });
 }
 
@@ -67,16 +67,16 @@ mod tests {
             (Format::U8, Format::S64, Saturation::None),
         ];
         for (src, dst, saturation) in cases {
-            let kernel = Conversion::new(src, dst).with_saturation(saturation).kernel().unwrap();
+            let compiled = Conversion::new(src, dst).with_saturation(saturation).compiled().unwrap();
             // Around the lengths at which loops and threads divide their work.
             for elements in [0, 1, 2, 3, 63, 64, 65, 127, 129, 1000, 2 * PIECE - 1, 2 * PIECE + 77] {
                 let array = noise(packed_len(src, elements));
                 let mut out = vec![0xcd; packed_len(dst, elements) + 8];
                 let (used, rest) = out.split_at_mut(packed_len(dst, elements));
-                convert_packed(&kernel, &array, &[], used);
+                convert_packed(&compiled, &array, &[], used);
                 assert_eq!(rest, [0xcd; 8]);
                 for n in (0..elements).filter(|n| elements < 2000 || n % 97 == 0 || n + 200 > elements) {
-                    let expected = kernel.one(element(src, &array, n), 0);
+                    let expected = compiled.one(element(src, &array, n), 0);
                     assert_eq!(element(dst, used, n), expected, "{src} {dst} {n} of {elements}");
                 }
             }
@@ -88,15 +88,15 @@ mod tests {
     fn a_large_array_is_its_elements_wherever_it_lies() {
         let elements = (1 << 20) + 200;
         for src in [Format::E2m1, Format::E4m3, Format::Bf16, Format::F16, Format::S16] {
-            let kernel = Conversion::new(src, Format::F32).kernel().unwrap();
+            let compiled = Conversion::new(src, Format::F32).compiled().unwrap();
             let array = noise(packed_len(src, elements));
             let expected: Vec<u8> = (0..elements)
-                .flat_map(|n| kernel.one(element(src, &array, n), 0).to_le_bytes()[..4].to_vec())
+                .flat_map(|n| compiled.one(element(src, &array, n), 0).to_le_bytes()[..4].to_vec())
                 .collect();
             for start in [0, 1, 2, 4, 8, 12, 16, 60] {
                 let mut out = vec![0xcd; 4 * elements + 128];
                 let start = out.as_ptr().align_offset(64) + start;
-                kernel.run_packed(&array, &[], &mut out[start..][..4 * elements]);
+                compiled.run_packed(&array, &[], &mut out[start..][..4 * elements]);
                 assert!(out[start..][..4 * elements] == expected, "{src} at {start}");
                 let around = out[..start].iter().chain(&out[start + 4 * elements..]);
                 assert!(around.into_iter().all(|&byte| byte == 0xcd), "{src} at {start}");
@@ -110,14 +110,14 @@ mod tests {
             rounding: crate::Rounding::Stochastic,
             ..Conversion::new(Format::F32, Format::Bf16)
         };
-        let kernel = c.kernel().unwrap();
+        let compiled = c.compiled().unwrap();
         let elements = 2 * PIECE + 5;
         let (array, aux) = (noise(4 * elements), noise(2 * elements + 1)[1..].to_vec());
         let mut out = vec![0; 2 * elements];
-        convert_packed(&kernel, &array, &aux, &mut out);
+        convert_packed(&compiled, &array, &aux, &mut out);
         for n in (0..elements).step_by(101).chain(elements - 10..elements) {
             let random = element(Format::U16, &aux, n) as u32;
-            let expected = kernel.one(element(Format::F32, &array, n), random);
+            let expected = compiled.one(element(Format::F32, &array, n), random);
             assert_eq!(element(Format::Bf16, &out, n), expected, "{n}");
         }
     }

@@ -9,7 +9,7 @@
 //! `unsafe` is here because these instructions are reached through intrinsics on raw pointers. Prefetches have no
 //! architectural effect and read nothing, whatever the address. Stores past the caches need a feature of the CPU, of
 //! which the token [`Avx512`](crate::Avx512) is the proof, and write only through borrowed lines. They are weakly ordered; [`Fenced`] puts
-//! a fence behind them before anybody else can see the lines, also when the work between panics.
+//! a fence behind them before other code can read the lines, also when the work between panics.
 
 use crate::levels::{Avx2, Baseline};
 #[cfg(target_arch = "x86_64")]

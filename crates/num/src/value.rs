@@ -59,14 +59,14 @@ impl Format {
             // cannot hold is first cut to f32 in a way that no second rounding can tell.
             Kind::Exponent { .. } | Kind::Fixed { .. } => {
                 let sticky = Conversion::new(Format::F64, Format::F32).with_rounding(Rounding::TowardZero);
-                let kernel = sticky.kernel()?;
-                let cut = kernel.one(value.to_bits(), 0);
+                let compiled = sticky.compiled()?;
+                let cut = compiled.one(value.to_bits(), 0);
                 let inexact = f64::from(f32::from_bits(cut as u32)) != value && !value.is_nan();
                 // Fixed point has nothing but saturation.
                 let fixed = matches!(self.spec().kind, Kind::Fixed { .. });
                 let saturation = if fixed { Saturation::Finite } else { saturation };
-                let kernel = Conversion { src: Format::F32, saturation, ..c }.kernel()?;
-                Some(kernel.one(cut | u64::from(inexact), 0))
+                let compiled = Conversion { src: Format::F32, saturation, ..c }.compiled()?;
+                Some(compiled.one(cut | u64::from(inexact), 0))
             }
             Kind::Float { .. } if self == Format::F64 => {
                 let saturated = matches!(saturation, Saturation::Finite) && value.is_infinite();

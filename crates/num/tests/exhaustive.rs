@@ -75,12 +75,12 @@ fn narrow_formats_up() {
 // is no part of the number.
 #[test]
 fn bits_above_a_narrow_code_are_ignored() {
-    for kernel in conversions().values().flatten() {
-        let c = kernel.conversion();
+    for compiled in conversions().values().flatten() {
+        let c = compiled.conversion();
         if is_narrow(c.src) && width(c.src) < 8 {
             let all: Vec<Input> = (0..256).map(|byte| (byte, 0x7f)).collect();
             let cut: Vec<Input> = (0..256).map(|byte| (byte % count(c.src), 0x7f)).collect();
-            assert_eq!(run(kernel, &all), run(kernel, &cut), "{c:?}");
+            assert_eq!(run(compiled, &all), run(compiled, &cut), "{c:?}");
         }
     }
 }

@@ -33,11 +33,11 @@ fn converted(array: &[u8]) -> Vec<u8> {
         for rounding in [Rounding::NearestEven, Rounding::TowardZero, Rounding::Up, Rounding::Down] {
             for saturation in [Saturation::None, Saturation::Finite] {
                 let c = Conversion { rounding, saturation, ..Conversion::new(Format::F32, dst) };
-                let Some(kernel) = c.kernel() else { continue };
+                let Some(compiled) = c.compiled() else { continue };
                 let mut out = vec![0; packed_len(dst, array.len() / 4)];
-                kernel.run_packed(array, &[], &mut out);
+                compiled.run_packed(array, &[], &mut out);
                 all.extend(&out);
-                let one = kernel.one(u64::from(0.1f32.to_bits()), 0);
+                let one = compiled.one(u64::from(0.1f32.to_bits()), 0);
                 all.extend(one.to_le_bytes());
             }
         }
@@ -76,9 +76,9 @@ fn quantized(numbers: &[f32]) -> Vec<u8> {
 
 /// A large array, which is converted on all threads.
 fn in_parallel(array: &[u8]) -> Vec<u8> {
-    let kernel = Conversion::new(Format::F32, Format::F16).kernel().expect("it exists");
+    let compiled = Conversion::new(Format::F32, Format::F16).compiled().expect("it exists");
     let mut out = vec![0; array.len() / 2];
-    convert_packed(&kernel, array, &[], &mut out);
+    convert_packed(&compiled, array, &[], &mut out);
     out
 }
 

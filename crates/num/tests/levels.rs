@@ -7,13 +7,15 @@ mod reference;
 use reference::cases::{conversions, random_codes, special_codes, to_bytes};
 use reference::layout::{count, width};
 use softwarp_num::slice::{convert_packed, packed_len};
-use softwarp_num::{Conversion, Format, Kernel, LEVEL_VARIABLE, Level, Rounding, Saturation, Scaling};
+use softwarp_num::{
+    Conversion, ConversionLoop, Format, LEVEL_VARIABLE, Level, Rounding, Saturation, Scaling,
+};
 use softwarp_testkit::SplitMix64;
 use std::process::Command;
 
-/// Sources and auxiliary input for a kernel: all codes where they are few.
-fn input(kernel: &Kernel) -> (Vec<u8>, Vec<u8>) {
-    let c = kernel.conversion();
+/// Sources and auxiliary input for a conversion: all codes where they are few.
+fn input(compiled: &ConversionLoop) -> (Vec<u8>, Vec<u8>) {
+    let c = compiled.conversion();
     let mut random = SplitMix64::new(c.src as u64);
     let codes: Vec<u64> = if width(c.src) <= 16 {
         (0..count(c.src)).collect()
@@ -22,14 +24,14 @@ fn input(kernel: &Kernel) -> (Vec<u8>, Vec<u8>) {
         codes.extend(random_codes(&mut random, c.src, 30_000));
         codes
     };
-    let aux = to_bytes(codes.iter().map(|_| random.next_u64()), kernel.aux_bytes());
+    let aux = to_bytes(codes.iter().map(|_| random.next_u64()), compiled.aux_bytes());
     (to_bytes(codes.into_iter(), c.src.bytes()), aux)
 }
 
-fn convert(kernel: &Kernel, src: &[u8], aux: &[u8]) -> Vec<u8> {
-    let c = kernel.conversion();
+fn convert(compiled: &ConversionLoop, src: &[u8], aux: &[u8]) -> Vec<u8> {
+    let c = compiled.conversion();
     let mut dst = vec![0; src.len() / c.src.bytes() * c.dst.bytes()];
-    kernel.run(src, aux, &mut dst);
+    compiled.run(src, aux, &mut dst);
     dst
 }
 
@@ -44,9 +46,9 @@ fn digest(bytes: &[u8]) -> u64 {
 #[ignore = "for the child processes of every_level_gives_the_same_results"]
 fn print_digests_of_this_level() {
     println!("level {}", Level::current().name());
-    for kernel in conversions().values().flatten() {
-        let (src, aux) = input(kernel);
-        println!("digest {:016x} {:?}", digest(&convert(kernel, &src, &aux)), kernel.conversion());
+    for compiled in conversions().values().flatten() {
+        let (src, aux) = input(compiled);
+        println!("digest {:016x} {:?}", digest(&convert(compiled, &src, &aux)), compiled.conversion());
     }
 }
 
@@ -85,18 +87,18 @@ fn lengths(most: usize) -> impl Iterator<Item = usize> {
 
 #[test]
 fn short_runs_are_the_beginning_of_long_ones() {
-    for kernel in conversions().values().flatten() {
-        let c = kernel.conversion();
-        let (src, aux) = input(kernel);
+    for compiled in conversions().values().flatten() {
+        let c = compiled.conversion();
+        let (src, aux) = input(compiled);
         let most = 600.min(src.len() / c.src.bytes());
         // From the end: that is where infinities and NaNs are.
         let src = &src[src.len() - most * c.src.bytes()..];
-        let aux = &aux[..most * kernel.aux_bytes()];
-        let long = convert(kernel, src, aux);
+        let aux = &aux[..most * compiled.aux_bytes()];
+        let long = convert(compiled, src, aux);
         for n in lengths(most) {
             let mut dst = vec![0xa5; long.len()];
             let (filled, rest) = dst.split_at_mut(n * c.dst.bytes());
-            kernel.run(&src[..n * c.src.bytes()], aux, filled);
+            compiled.run(&src[..n * c.src.bytes()], aux, filled);
             assert_eq!(*filled, long[..filled.len()], "{n} elements of {c:?}");
             assert!(rest.iter().all(|&byte| byte == 0xa5));
         }
@@ -113,17 +115,17 @@ fn packed(format: Format, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn arrays_hold_two_4_bit_codes_in_a_byte() {
-    for kernel in conversions().values().flatten() {
-        let c = kernel.conversion();
-        let (src, aux) = input(kernel);
+    for compiled in conversions().values().flatten() {
+        let c = compiled.conversion();
+        let (src, aux) = input(compiled);
         // 16 codes are not enough to fill a stride.
         let (src, aux) = (src.repeat(50), aux.repeat(50));
         let most = 600.min(src.len() / c.src.bytes());
         for n in lengths(most) {
             let src = &src[..n * c.src.bytes()];
-            let right = packed(c.dst, &convert(kernel, src, &aux));
+            let right = packed(c.dst, &convert(compiled, src, &aux));
             let mut dst = vec![0xa5; right.len()];
-            kernel.run_packed(&packed(c.src, src), &aux, &mut dst);
+            compiled.run_packed(&packed(c.src, src), &aux, &mut dst);
             assert_eq!(dst, right, "{n} elements of {c:?}");
         }
     }
@@ -135,14 +137,14 @@ fn large_arrays_are_cut_into_pieces() {
     let down = Conversion::new(Format::F32, Format::E2m1).with_saturation(Saturation::Finite);
     let random = down.with_rounding(Rounding::Stochastic);
     for c in [up, down, random, Conversion::new(Format::F32, Format::F16)] {
-        let kernel = c.kernel().expect("the conversion exists");
+        let compiled = c.compiled().expect("the conversion exists");
         let n = 1_200_001;
         let mut numbers = SplitMix64::new(5);
         let src = to_bytes(random_codes(&mut numbers, c.src, n).into_iter(), c.src.bytes());
-        let aux = to_bytes(random_codes(&mut numbers, Format::U16, n).into_iter(), kernel.aux_bytes());
-        let right = packed(c.dst, &convert(&kernel, &src, &aux));
+        let aux = to_bytes(random_codes(&mut numbers, Format::U16, n).into_iter(), compiled.aux_bytes());
+        let right = packed(c.dst, &convert(&compiled, &src, &aux));
         let mut dst = vec![0xa5; packed_len(c.dst, n)];
-        convert_packed(&kernel, &packed(c.src, &src), &aux, &mut dst);
+        convert_packed(&compiled, &packed(c.src, &src), &aux, &mut dst);
         assert!(dst == right, "{c:?}");
     }
 }

@@ -31,7 +31,7 @@ fn down(table: &Value, src: Format, dst: Format) -> Vec<u64> {
 
 fn ours(c: Conversion) -> Vec<u64> {
     let inputs: Vec<Input> = (0..1 << 16).map(|code| (code, 0)).collect();
-    run(&c.kernel().expect("the conversion exists"), &inputs)
+    run(&c.compiled().expect("the conversion exists"), &inputs)
 }
 
 fn is_nan(format: Format, code: u64) -> bool {
@@ -45,7 +45,7 @@ fn codes_decode_to_the_same_numbers() {
     for format in [Format::E4m3, Format::E5m2, Format::E2m3, Format::E3m2, Format::E2m1, Format::Ue8m0] {
         let row = table[format.name()].as_array().expect("a row");
         assert_eq!(row.len(), 1 << format.bits());
-        let to_f32 = Conversion::new(format, Format::F32).kernel().expect("the conversion exists");
+        let to_f32 = Conversion::new(format, Format::F32).compiled().expect("the conversion exists");
         for (code, theirs) in (0..).zip(row) {
             let theirs = u32::from_str_radix(theirs.as_str().expect("hex"), 16).expect("hex");
             let value = f32::from_bits(theirs);

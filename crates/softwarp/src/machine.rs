@@ -97,7 +97,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// One with a module.
+    /// A device with a module loaded.
     pub fn new(module: &Module) -> Result<Device, Error> {
         Device::linked(&[module])
     }
@@ -108,7 +108,7 @@ impl Device {
         Device::load(&texts, LoadOptions::default()).map_err(|error| load_error(modules, error))
     }
 
-    /// One with the texts of modules, which nobody has looked at yet.
+    /// A device with the modules of these texts, which are parsed and checked first.
     pub fn load(texts: &[&str], options: LoadOptions) -> Result<Device, LoadError> {
         Ok(Device { machine: vm::device::Device::load(texts, options)? })
     }
@@ -169,8 +169,8 @@ impl Device {
         Ok(Buffer { address: self.machine.allocate(bytes)?, length, of: PhantomData })
     }
 
-    /// Memory for a given number of elements. Launches that are sanitized report reads of what nobody has written
-    /// there.
+    /// Memory for a given number of elements. Launches that are sanitized report reads of
+    /// elements that were not written before.
     pub fn uninitialised<T: Element>(&self, length: usize) -> Result<Buffer<T>, Error> {
         let bytes = (length as u64).saturating_mul(T::BYTES as u64);
         Ok(Buffer { address: self.machine.allocate_uninitialised(bytes)?, length, of: PhantomData })

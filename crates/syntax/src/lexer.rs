@@ -102,7 +102,7 @@ pub(crate) struct Problem {
 pub(crate) struct Lexer<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// What was wrong since somebody last took it.
+    /// Problems since the parser last took them.
     pub problems: Vec<Problem>,
 }
 

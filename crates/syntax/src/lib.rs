@@ -76,7 +76,7 @@ pub use tree::Module;
 /// What the parser made of a text.
 #[derive(Debug)]
 pub struct Parsed {
-    /// What it understood.
+    /// The tree of everything that could be parsed.
     pub module: Module,
     /// What was wrong, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
@@ -94,7 +94,7 @@ pub struct ParsedExpression {
     pub module: Module,
     /// The expression, if all of it could be read.
     pub root: Option<tree::ExprId>,
-    /// What was wrong.
+    /// The errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -4,14 +4,15 @@
 //! holds symbols, ranges and ids; a [`Tree`] knows the module and the text that these refer to. Nodes are converted to
 //! the types here while they are written, one at a time, so that no second tree is built.
 
+mod operand;
+
 use crate::Span;
 use crate::tree::{
-    At, BinaryOp, Declarator, DeclaredType, Directive, Expr, ExprId, Function, Instruction, Item, Linkage,
-    Literal, Module, Name, Operand, OperandKind, Performance, Range, Specifier, Statement, Symbol, UnaryOp,
-    Variables,
+    At, Declarator, DeclaredType, Directive, ExprId, Function, Instruction, Item, Linkage, Module, Name,
+    Operand, Performance, Range, Specifier, Statement, Symbol, Variables,
 };
+use operand::Expression;
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
 
 /// A module with its text, to be serialized.
 ///
@@ -63,11 +64,11 @@ impl<'a> Context<'a> {
 
 /// A node of the tree that has a form for serde.
 trait Node {
-    type Form<'a>: Serialize
+    type Serialized<'a>: Serialize
     where
         Self: 'a;
 
-    fn form<'a>(&'a self, context: Context<'a>) -> Self::Form<'a>;
+    fn form<'a>(&'a self, context: Context<'a>) -> Self::Serialized<'a>;
 }
 
 /// Nodes, converted one by one while they are written.
@@ -103,7 +104,7 @@ struct NameFields<'a> {
 }
 
 impl Node for Name {
-    type Form<'a> = Placed<NameFields<'a>>;
+    type Serialized<'a> = Placed<NameFields<'a>>;
 
     fn form<'a>(&'a self, context: Context<'a>) -> Placed<NameFields<'a>> {
         Placed::new(NameFields { name: context.name(self.symbol) }, self.span)
@@ -182,9 +183,9 @@ impl<'a> StatementFields<'a> {
 }
 
 impl Node for Item {
-    type Form<'a> = Placed<StatementFields<'a>>;
+    type Serialized<'a> = Placed<StatementFields<'a>>;
 
-    fn form<'a>(&'a self, context: Context<'a>) -> Self::Form<'a> {
+    fn form<'a>(&'a self, context: Context<'a>) -> Self::Serialized<'a> {
         use StatementFields as Fields;
         let (fields, span) = match self {
             Item::Version(at) => (Fields::Version { major: at.is.0, minor: at.is.1 }, at.span),
@@ -215,9 +216,9 @@ impl Node for Item {
 }
 
 impl Node for Statement {
-    type Form<'a> = Placed<StatementFields<'a>>;
+    type Serialized<'a> = Placed<StatementFields<'a>>;
 
-    fn form<'a>(&'a self, context: Context<'a>) -> Self::Form<'a> {
+    fn form<'a>(&'a self, context: Context<'a>) -> Self::Serialized<'a> {
         use StatementFields as Fields;
         let (fields, span) = match self {
             Statement::Open(span) => (Fields::Open, *span),
@@ -308,9 +309,9 @@ impl SpecifierFields<'_> {
 }
 
 impl Node for At<Specifier> {
-    type Form<'a> = Placed<SpecifierFields<'a>>;
+    type Serialized<'a> = Placed<SpecifierFields<'a>>;
 
-    fn form<'a>(&'a self, context: Context<'a>) -> Self::Form<'a> {
+    fn form<'a>(&'a self, context: Context<'a>) -> Self::Serialized<'a> {
         let fields = match &self.is {
             Specifier::Linkage(linkage) => SpecifierFields::linkage(*linkage),
             Specifier::Space { space, bank } => SpecifierFields::Space { space: space.name(), bank: *bank },
@@ -328,7 +329,7 @@ impl Node for At<Specifier> {
 
 /// The linkage of a function has no place of its own.
 impl Node for At<Linkage> {
-    type Form<'a> = SpecifierFields<'a>;
+    type Serialized<'a> = SpecifierFields<'a>;
 
     fn form<'a>(&'a self, _: Context<'a>) -> SpecifierFields<'a> {
         SpecifierFields::linkage(self.is)
@@ -342,9 +343,9 @@ struct AttributeFields<'a> {
 }
 
 impl Node for (Name, Vec<At<u64>>) {
-    type Form<'a> = Placed<AttributeFields<'a>>;
+    type Serialized<'a> = Placed<AttributeFields<'a>>;
 
-    fn form<'a>(&'a self, context: Context<'a>) -> Self::Form<'a> {
+    fn form<'a>(&'a self, context: Context<'a>) -> Self::Serialized<'a> {
         let (name, arguments) = self;
         let arguments = arguments.iter().map(|at| at.is).collect();
         Placed::new(AttributeFields { name: context.name(name.symbol), arguments }, name.span)
@@ -363,9 +364,9 @@ struct DeclaratorFields<'a> {
 }
 
 impl Node for Declarator {
-    type Form<'a> = Placed<DeclaratorFields<'a>>;
+    type Serialized<'a> = Placed<DeclaratorFields<'a>>;
 
-    fn form<'a>(&'a self, context: Context<'a>) -> Self::Form<'a> {
+    fn form<'a>(&'a self, context: Context<'a>) -> Self::Serialized<'a> {
         let dimension = |at: &At<Option<ExprId>>| at.is.map(|id| context.expression(id));
         let fields = DeclaratorFields {
             name: context.name(self.name.symbol),
@@ -436,9 +437,9 @@ struct PerformanceFields<'a> {
 }
 
 impl Node for Directive<Performance> {
-    type Form<'a> = Placed<PerformanceFields<'a>>;
+    type Serialized<'a> = Placed<PerformanceFields<'a>>;
 
-    fn form<'a>(&'a self, context: Context<'a>) -> Self::Form<'a> {
+    fn form<'a>(&'a self, context: Context<'a>) -> Self::Serialized<'a> {
         let arguments = self.is.arguments.iter().map(|at| at.is).collect();
         Placed::new(PerformanceFields { word: context.name(self.is.word.symbol), arguments }, self.span)
     }
@@ -472,207 +473,5 @@ impl<'a> InstructionFields<'a> {
             modifiers: context.list(&mnemonic.modifiers),
             operands: context.operands(instruction.operands),
         }
-    }
-}
-
-impl Node for Symbol {
-    type Form<'a> = &'a str;
-
-    fn form<'a>(&'a self, context: Context<'a>) -> &'a str {
-        context.name(*self)
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum LiteralFields {
-    Int { value: Integer, unsigned: bool },
-    F32 { bits: String },
-    F64 { bits: String },
-}
-
-/// The value of an integer literal, as the assembler reads it.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Integer {
-    Signed(i64),
-    Unsigned(u64),
-}
-
-impl From<Literal> for LiteralFields {
-    fn from(literal: Literal) -> LiteralFields {
-        match literal {
-            Literal::Int { value, unsigned: true } => {
-                LiteralFields::Int { value: Integer::Unsigned(value), unsigned: true }
-            }
-            Literal::Int { value, unsigned: false } => {
-                LiteralFields::Int { value: Integer::Signed(value as i64), unsigned: false }
-            }
-            Literal::F32(bits) => LiteralFields::F32 { bits: format!("0x{bits:08x}") },
-            Literal::F64(bits) => LiteralFields::F64 { bits: format!("0x{bits:016x}") },
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum OperandFields<'a> {
-    Literal(LiteralFields),
-    Bare {
-        kind: &'static str,
-    },
-    Name {
-        kind: &'static str,
-        name: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        member: Option<&'a str>,
-    },
-    Expression {
-        kind: &'static str,
-        value: Expression<'a>,
-    },
-    Compound {
-        kind: &'static str,
-        parts: List<'a, Operand>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        offset: Option<Expression<'a>>,
-    },
-}
-
-impl Node for Operand {
-    type Form<'a> = Placed<OperandFields<'a>>;
-
-    fn form<'a>(&'a self, context: Context<'a>) -> Self::Form<'a> {
-        use OperandFields as Fields;
-        let name = |symbol| context.name(symbol);
-        let compound = |kind, parts| Fields::Compound { kind, parts: context.operands(parts), offset: None };
-        let fields = match self.kind {
-            OperandKind::Name(symbol) => Fields::Name { kind: "name", name: name(symbol), member: None },
-            OperandKind::Member(of, member) => {
-                Fields::Name { kind: "member", name: name(of), member: Some(name(member)) }
-            }
-            OperandKind::Sink => Fields::Bare { kind: "sink" },
-            OperandKind::Literal(literal) => Fields::Literal(literal.into()),
-            OperandKind::Expr(id) => Fields::Expression { kind: "expression", value: context.expression(id) },
-            OperandKind::Not(parts) => compound("not", parts),
-            OperandKind::Negated(parts) => compound("negated", parts),
-            OperandKind::Pair(parts) => compound("pair", parts),
-            OperandKind::Vector(parts) => compound("vector", parts),
-            OperandKind::Paren(parts) => compound("paren", parts),
-            OperandKind::Address(parts) => compound("address", parts),
-            OperandKind::Unified(parts) => compound("unified", parts),
-            OperandKind::Index(parts) => compound("index", parts),
-            OperandKind::Offset(parts, offset) => Fields::Compound {
-                kind: "offset",
-                parts: context.operands(parts),
-                offset: Some(context.expression(offset)),
-            },
-            OperandKind::Error => Fields::Bare { kind: "error" },
-        };
-        Placed::new(fields, self.span)
-    }
-}
-
-/// An expression. These are at most a few hundred deep: the parser sees to it.
-struct Expression<'a> {
-    context: Context<'a>,
-    id: ExprId,
-}
-
-impl Serialize for Expression<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let at = self.context.module.expression(self.id);
-        Placed::new(ExpressionFields::new(self.context, at.is), at.span).serialize(serializer)
-    }
-}
-
-/// The parts of an expression.
-struct Parts<'a> {
-    context: Context<'a>,
-    ids: Cow<'a, [ExprId]>,
-}
-
-impl Serialize for Parts<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.ids.iter().map(|&id| self.context.expression(id)))
-    }
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ExpressionFields<'a> {
-    Literal(LiteralFields),
-    Error { kind: &'static str },
-    Name { kind: &'static str, name: &'a str },
-    Compound { kind: &'static str, parts: Parts<'a> },
-    Operation { kind: &'static str, operator: &'static str, parts: Parts<'a> },
-    Cast { kind: &'static str, r#type: &'static str, parts: Parts<'a> },
-    Mask { kind: &'static str, mask: u64, parts: Parts<'a> },
-    Field { kind: &'static str, name: &'a str, parts: Parts<'a> },
-}
-
-impl<'a> ExpressionFields<'a> {
-    fn new(context: Context<'a>, expression: Expr) -> ExpressionFields<'a> {
-        use ExpressionFields as Fields;
-        let parts = |ids: &[ExprId]| Parts { context, ids: ids.to_vec().into() };
-        match expression {
-            Expr::Literal(literal) => Fields::Literal(literal.into()),
-            Expr::Name(symbol) => Fields::Name { kind: "name", name: context.name(symbol) },
-            Expr::Unary(operator, operand) => {
-                Fields::Operation { kind: "unary", operator: unary(operator), parts: parts(&[operand]) }
-            }
-            Expr::Binary(operator, left, right) => {
-                Fields::Operation { kind: "binary", operator: binary(operator), parts: parts(&[left, right]) }
-            }
-            Expr::Conditional(condition, yes, no) => {
-                Fields::Compound { kind: "conditional", parts: parts(&[condition, yes, no]) }
-            }
-            Expr::Cast(to, operand) => {
-                Fields::Cast { kind: "cast", r#type: to.name(), parts: parts(&[operand]) }
-            }
-            Expr::Paren(inner) => Fields::Compound { kind: "paren", parts: parts(&[inner]) },
-            Expr::Generic(inner) => Fields::Compound { kind: "generic", parts: parts(&[inner]) },
-            Expr::Mask((mask, _), inner) => Fields::Mask { kind: "mask", mask, parts: parts(&[inner]) },
-            Expr::List(elements) => {
-                let ids = elements.of(&context.module.elements).into();
-                Fields::Compound { kind: "list", parts: Parts { context, ids } }
-            }
-            Expr::Field((name, _), value) => {
-                Fields::Field { kind: "field", name: context.name(name), parts: parts(&[value]) }
-            }
-            Expr::Error => Fields::Error { kind: "error" },
-        }
-    }
-}
-
-fn unary(operator: UnaryOp) -> &'static str {
-    match operator {
-        UnaryOp::Plus => "+",
-        UnaryOp::Minus => "-",
-        UnaryOp::Not => "!",
-        UnaryOp::Complement => "~",
-    }
-}
-
-fn binary(operator: BinaryOp) -> &'static str {
-    match operator {
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::Lt => "<",
-        BinaryOp::Gt => ">",
-        BinaryOp::Le => "<=",
-        BinaryOp::Ge => ">=",
-        BinaryOp::Eq => "==",
-        BinaryOp::Ne => "!=",
-        BinaryOp::And => "&",
-        BinaryOp::Xor => "^",
-        BinaryOp::Or => "|",
-        BinaryOp::LogicalAnd => "&&",
-        BinaryOp::LogicalOr => "||",
     }
 }

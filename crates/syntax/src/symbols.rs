@@ -47,9 +47,9 @@ struct Short {
 /// The random key of an instance.
 #[derive(Clone, Debug)]
 struct Key {
-    /// For short texts, one for each half.
+    /// The keys of the hash of short texts, one for each half.
     halves: [u128; 2],
-    /// For long texts.
+    /// The keys of the hash of long texts.
     state: RandomState,
 }
 

@@ -25,7 +25,7 @@ pub struct ExprId(pub u32);
 pub struct Range<T> {
     /// Index of the first.
     pub start: u32,
-    /// How many.
+    /// The number of elements.
     pub len: u32,
     of: PhantomData<fn() -> T>,
 }
@@ -150,7 +150,7 @@ pub enum Item {
 /// A directive, and all of its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Directive<T> {
-    /// What it says.
+    /// The content of the directive.
     pub is: T,
     /// From its dot to its end.
     pub span: Span,
@@ -231,7 +231,7 @@ pub struct Variables {
     /// The names, in [`Module::declarators`]. One of a kind without a name has none (`.global .u32;`, unnamed
     /// parameters).
     pub declarators: Range<Declarator>,
-    /// All of it.
+    /// The place of the whole declaration.
     pub span: Span,
 }
 
@@ -251,7 +251,7 @@ pub struct Declarator {
 }
 
 /// A constant expression, or a list of them in braces. None is more than some hundreds deep: the parser sees
-/// to it, so that whoever walks one may recurse.
+/// to it, so that code that walks one may recurse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expr {
     /// A literal.
@@ -266,7 +266,7 @@ pub enum Expr {
     Conditional(ExprId, ExprId, ExprId),
     /// `(.s64) x`
     Cast(Type, ExprId),
-    /// `(x)`: kept, since the assembler minds in places.
+    /// `(x)`: kept, since the assembler distinguishes it in places.
     Paren(ExprId),
     /// `generic(x)`
     Generic(ExprId),
@@ -414,7 +414,7 @@ pub struct Prototype {
     pub parameters: Option<Vec<Variables>>,
     /// `.noreturn`, `.abi_preserve 4`
     pub directives: Vec<Directive<Performance>>,
-    /// All of it.
+    /// The place of the whole prototype.
     pub span: Span,
 }
 
@@ -445,7 +445,7 @@ pub struct Guard {
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operand {
-    /// What it is.
+    /// The kind of operand, with its parts.
     pub kind: OperandKind,
     /// Its bytes in the text.
     pub span: Span,

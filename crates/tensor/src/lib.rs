@@ -45,4 +45,4 @@ pub use rules::check;
 pub use softwarp_diagnostic::{Code, Diagnostic, Explained, Severity};
 pub use softwarp_isa::Target;
 pub use types::{Element, Fill, Interleave, Promotion, Swizzle, WideMode};
-pub use walk::{Cell, Direction, Fault, Mode, Packing, Request, Run, Source, Walk};
+pub use walk::{Cell, CopyFault, Direction, Mode, Packing, Request, Run, Source, Walk};

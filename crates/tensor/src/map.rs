@@ -5,7 +5,7 @@ use crate::types::{Element, Fill, Interleave, Promotion, Swizzle, WideMode};
 /// The most dimensions.
 pub const MOST_DIMENSIONS: usize = 5;
 
-/// What somebody asks for, in the driver's terms, right or wrong: any numbers, lists of any length. Dimension 0
+/// A tensor map as the arguments of the driver's function say it, not yet checked: any numbers, lists of any length. Dimension 0
 /// is the fastest; corners are W first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
@@ -123,12 +123,12 @@ pub fn packed_strides(element: Element, dims: &[u64]) -> Vec<u64> {
 /// How the tensor is accessed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// In boxes.
+    /// Tiled: a copy moves a box.
     Tiled {
         /// Size of the box in each dimension.
         box_dims: Vec<u32>,
     },
-    /// In columns of pixels.
+    /// im2col: a copy moves a column of pixels.
     Im2col {
         /// Lower corner of the bounding box in W, H, D.
         lower: Vec<i32>,
@@ -141,7 +141,7 @@ pub enum Access {
     },
     /// In columns of pixels along W.
     Wide {
-        /// How many pixels.
+        /// `im2col::w` or `im2col::w::128`.
         mode: WideMode,
         /// Lower corner of the bounding box in W.
         lower: i32,
@@ -179,12 +179,12 @@ pub struct Map {
     /// Fill.
     pub fill: Fill,
     /// Tiled or im2col.
-    pub shape: Shape,
+    pub shape: MapShape,
 }
 
 /// How a legal map accesses its tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum MapShape {
     /// In boxes of this size.
     Tiled([u32; MOST_DIMENSIONS]),
     /// In columns of pixels; the corners are W, H, D.
@@ -231,14 +231,14 @@ impl Map {
             promotion: self.promotion,
             fill: self.fill,
             access: match self.shape {
-                Shape::Tiled(box_dims) => Access::Tiled { box_dims: box_dims[..rank].to_vec() },
-                Shape::Im2col(columns) => Access::Im2col {
+                MapShape::Tiled(box_dims) => Access::Tiled { box_dims: box_dims[..rank].to_vec() },
+                MapShape::Im2col(columns) => Access::Im2col {
                     lower: corners(&columns.lower),
                     upper: corners(&columns.upper),
                     channels: columns.channels,
                     pixels: columns.pixels,
                 },
-                Shape::Wide(mode, columns) => Access::Wide {
+                MapShape::Wide(mode, columns) => Access::Wide {
                     mode,
                     lower: columns.lower[0],
                     upper: columns.upper[0],
@@ -254,7 +254,7 @@ impl Map {
     pub fn copied_bytes(&self) -> u64 {
         let interleaved = self.interleave != Interleave::None;
         let units = match &self.shape {
-            Shape::Tiled(box_dims) => {
+            MapShape::Tiled(box_dims) => {
                 let steps = box_dims.iter().zip(&self.element_strides).enumerate().take(self.rank);
                 let counts = steps.map(|(dimension, (size, step))| match dimension {
                     _ if interleaved && dimension + 2 == self.rank => 1,
@@ -263,9 +263,9 @@ impl Map {
                 });
                 counts.fold(1, |units, count| u64::saturating_mul(units, count.into()))
             }
-            Shape::Im2col(columns) | Shape::Wide(_, columns) => {
+            MapShape::Im2col(columns) | MapShape::Wide(_, columns) => {
                 let pixels = match self.shape {
-                    Shape::Wide(WideMode::W128, _) => 128,
+                    MapShape::Wide(WideMode::W128, _) => 128,
                     _ => columns.pixels,
                 };
                 u64::from(pixels) * if interleaved { 1 } else { u64::from(columns.channels) }
@@ -300,14 +300,14 @@ impl Map {
             promotion: description.promotion,
             fill: description.fill,
             shape: match &description.access {
-                Access::Tiled { box_dims } => Shape::Tiled(filled(box_dims, 1)),
-                Access::Im2col { lower, upper, channels, pixels } => Shape::Im2col(Columns {
+                Access::Tiled { box_dims } => MapShape::Tiled(filled(box_dims, 1)),
+                Access::Im2col { lower, upper, channels, pixels } => MapShape::Im2col(Columns {
                     lower: filled(lower, 0),
                     upper: filled(upper, 0),
                     channels: *channels,
                     pixels: *pixels,
                 }),
-                Access::Wide { mode, lower, upper, channels, pixels } => Shape::Wide(
+                Access::Wide { mode, lower, upper, channels, pixels } => MapShape::Wide(
                     *mode,
                     Columns {
                         lower: [*lower, 0, 0],

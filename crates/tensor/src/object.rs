@@ -24,7 +24,7 @@
 //! bit 21 of word 08 untouched; what it means is not known.
 
 use crate::codes;
-use crate::map::{Access, Columns, Description, MOST_DIMENSIONS, Map, Shape};
+use crate::map::{Access, Columns, Description, MOST_DIMENSIONS, Map, MapShape};
 use crate::types::{Element, Fill, Interleave, Promotion, Swizzle};
 use softwarp_diagnostic::Diagnostic;
 
@@ -140,7 +140,7 @@ pub fn encode(map: &Map) -> [u8; SIZE] {
     let (element, tf32) = map.element.object_code();
     let (swizzle, atomicity, span_96) = map.swizzle.object_code();
     let modes = [
-        (IM2COL, u32::from(!matches!(map.shape, Shape::Tiled(_)))),
+        (IM2COL, u32::from(!matches!(map.shape, MapShape::Tiled(_)))),
         (RANK, rank as u32 - 1),
         (ELEMENT, element),
         (INTERLEAVE, map.interleave.driver()),
@@ -163,13 +163,13 @@ pub fn encode(map: &Map) -> [u8; SIZE] {
         Bits::nth(3, index).set(&mut words[STEPS], map.element_strides[index].wrapping_sub(1));
     }
     match &map.shape {
-        Shape::Tiled(box_dims) => {
+        MapShape::Tiled(box_dims) => {
             INNER.set(&mut words[STEPS], box_dims[0].wrapping_sub(1));
             for (index, size) in box_dims[1..rank].iter().enumerate() {
                 Bits::nth(8, index).set(&mut words[BOX], size.wrapping_sub(1));
             }
         }
-        Shape::Im2col(columns) | Shape::Wide(_, columns) => encode_columns(columns, rank, &mut words),
+        MapShape::Im2col(columns) | MapShape::Wide(_, columns) => encode_columns(columns, rank, &mut words),
     }
     words[BYTES] = map.describe().reckoned_bytes() as u32;
     words[ALIGNMENT] = map.swizzle.alignment();

@@ -176,7 +176,7 @@ fn small_float(element: Element) -> Option<Format> {
 fn add_small(format: Format, destination: &mut [u8], source: &[u8]) {
     const ELEMENTS: usize = 64;
     let (widen, narrow) = (Conversion::new(format, Format::F32), Conversion::new(Format::F32, format));
-    let (Some(widen), Some(narrow)) = (widen.kernel(), narrow.kernel()) else { return };
+    let (Some(widen), Some(narrow)) = (widen.compiled(), narrow.compiled()) else { return };
     for (old, new) in destination.chunks_mut(2 * ELEMENTS).zip(source.chunks(2 * ELEMENTS)) {
         let (mut left, mut right) = ([0; 4 * ELEMENTS], [0; 4 * ELEMENTS]);
         widen.run(old, &[], &mut left);

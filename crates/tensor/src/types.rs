@@ -32,7 +32,7 @@ macro_rules! listed {
                 $name::ALL.iter().copied().find(|one| one.driver() == number)
             }
 
-            /// What people write.
+            /// The name in map files and messages.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($name::$variant => $text,)*
@@ -105,7 +105,7 @@ listed! {
         Tf32Ftz = 12, "tf32.ftz" | "tf32_ftz" | "tfloat32_ftz";
         /// Sixteen 4-bit elements in 64 bits.
         B4x16 = 13, "b4x16" | "16u4_align8b";
-        /// The same, with 64 bits of padding in shared memory.
+        /// Sixteen 4-bit elements in 64 bits, with 64 bits of padding in shared memory.
         B4x16P64 = 14, "b4x16_p64" | "16u4_align16b";
         /// Sixteen 6-bit elements: with 32 bits of padding in shared memory when loaded (`.b6x16_p32`), a byte
         /// each there when stored (`.b6p2x16`).
@@ -138,7 +138,8 @@ listed! {
         B128 = 3, "128B";
         /// In spans of 128 bytes, 32 bytes staying together.
         B128Atom32 = 4, "128B_ATOM_32B";
-        /// The same, and every second line has the 8-byte halves of its cells exchanged.
+        /// In spans of 128 bytes, 32 bytes staying together; every second line has the 8-byte halves of its cells
+        /// exchanged.
         B128Atom32Flip8 = 5, "128B_ATOM_32B_FLIP_8B";
         /// In spans of 128 bytes, 64 bytes staying together.
         B128Atom64 = 6, "128B_ATOM_64B";
@@ -150,7 +151,7 @@ listed! {
 listed! {
     /// How much of global memory the L2 cache fetches at a time.
     Promotion, "L2_PROMOTION_" {
-        /// What is asked for.
+        /// No promotion.
         None = 0, "none";
         /// 64 bytes.
         B64 = 1, "64B" | "L2_64B";

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use softwarp_tensor::copy::{load, store};
-use softwarp_tensor::map::{Columns, Shape};
+use softwarp_tensor::map::{Columns, MapShape};
 use softwarp_tensor::reduce::Operation;
 use softwarp_tensor::{
     Direction, Element, Fill, Interleave, Map, Mode, Promotion, Request, Run, Source, Swizzle, Walk, WideMode,
@@ -17,8 +17,8 @@ fn model(map: &Map, request: &Request) -> Vec<(Option<u64>, u64)> {
     let rows = starts(map, request);
     let inner = match map.shape {
         _ if interleaved => 1,
-        Shape::Tiled(sizes) => sizes[0],
-        Shape::Im2col(columns) | Shape::Wide(_, columns) => columns.channels,
+        MapShape::Tiled(sizes) => sizes[0],
+        MapShape::Im2col(columns) | MapShape::Wide(_, columns) => columns.channels,
     };
     let row_bytes = u64::from(inner) * unit;
     let pitch = match map.swizzle.span() {
@@ -72,7 +72,7 @@ fn starts(map: &Map, request: &Request) -> Vec<[i64; 5]> {
         (_, Mode::Gather4 | Mode::Scatter4) => {
             coordinates[1..].iter().map(|row| [coordinates[0], *row, 0, 0, 0]).collect()
         }
-        (Shape::Tiled(sizes), _) => {
+        (MapShape::Tiled(sizes), _) => {
             let mut rows = vec![start];
             for dimension in (0..map.rank).rev() {
                 if (dimension == 0 && !interleaved) || (interleaved && dimension == map.rank - 2) {
@@ -93,12 +93,12 @@ fn starts(map: &Map, request: &Request) -> Vec<[i64; 5]> {
             }
             rows
         }
-        (Shape::Im2col(columns), _) => {
+        (MapShape::Im2col(columns), _) => {
             let count = columns.pixels as usize;
             let offsets = if request.mode == Mode::Im2col { request.offsets } else { [0; 3] };
             pixels(map, columns, start, map.rank - 2, offsets, 0, steps[map.rank - 1], count)
         }
-        (Shape::Wide(mode, columns), _) => {
+        (MapShape::Wide(mode, columns), _) => {
             let [halo, shift, _] = request.offsets.map(|offset| offset as usize);
             let walk = |count| pixels(map, columns, start, 1, [0; 3], shift as i64, 1, count);
             match mode {
@@ -187,81 +187,88 @@ fn case(modes: &'static [Mode]) -> impl Strategy<Value = (Map, Request)> {
         0_u64..4,
         0_u64..16,
     );
-    (numbers, choices, rest).prop_map(|(numbers, choices, rest)| {
-        let (rank, mut dims, element_strides, mut sizes, mut coordinates) = numbers;
-        let (element, swizzle, interleave, mode, fill) = choices;
-        let (corners, offsets, cells, pixels, padding, line) = rest;
-        let wide = matches!(mode, Mode::Im2colW | Mode::Im2colW128);
-        let four = matches!(mode, Mode::Gather4 | Mode::Scatter4);
-        let rank = if four { 2 } else { rank };
-        let interleave = if wide || four { Interleave::None } else { interleave };
-        let store = matches!(mode, Mode::Scatter4 | Mode::Im2colNoOffs);
-        let unit =
-            u64::from(if interleave == Interleave::None { element.bits() / 8 } else { interleave.bytes() });
-        let per_cell = (16 / unit).max(1);
-        if interleave == Interleave::None {
-            let most = if swizzle == Swizzle::None { 8 } else { swizzle.span() / 16 };
-            sizes[0] = cells.min(most) * per_cell as u32;
-            dims[0] *= 3;
-            coordinates[0] *= per_cell as i32;
+    (numbers, choices, rest).prop_map(|(numbers, choices, rest)| legal(numbers, choices, rest))
+}
+
+type Numbers = (usize, [u64; 5], [u32; 5], [u32; 5], [i32; 5]);
+type Choices = (Element, Swizzle, Interleave, Mode, Fill);
+type Rest = ([(i32, i32); 3], [u32; 3], u32, u32, u64, u64);
+
+/// The legal map and request nearest to what was chosen.
+fn legal(numbers: Numbers, choices: Choices, rest: Rest) -> (Map, Request) {
+    let (rank, mut dims, element_strides, mut sizes, mut coordinates) = numbers;
+    let (element, swizzle, interleave, mode, fill) = choices;
+    let (corners, offsets, cells, pixels, padding, line) = rest;
+    let wide = matches!(mode, Mode::Im2colW | Mode::Im2colW128);
+    let four = matches!(mode, Mode::Gather4 | Mode::Scatter4);
+    let rank = if four { 2 } else { rank };
+    let interleave = if wide || four { Interleave::None } else { interleave };
+    let store = matches!(mode, Mode::Scatter4 | Mode::Im2colNoOffs);
+    let unit =
+        u64::from(if interleave == Interleave::None { element.bits() / 8 } else { interleave.bytes() });
+    let per_cell = (16 / unit).max(1);
+    if interleave == Interleave::None {
+        let most = if swizzle == Swizzle::None { 8 } else { swizzle.span() / 16 };
+        sizes[0] = cells.min(most) * per_cell as u32;
+        dims[0] *= 3;
+        coordinates[0] *= per_cell as i32;
+    }
+    if four {
+        sizes[1] = 1;
+    }
+    let lower = corners.map(|corner| if store { -corner.0 } else { corner.0 });
+    let upper = corners.map(|corner| if store { corner.1.min(0) } else { corner.1 });
+    let columns = Columns { lower, upper, channels: sizes[0], pixels };
+    let mut strides = [unit, 0, 0, 0, 0];
+    let mut bytes = dims[0] * unit;
+    for dimension in 1..rank {
+        bytes = bytes.next_multiple_of(32) + padding * 32;
+        strides[dimension] = bytes;
+        bytes *= dims[dimension];
+    }
+    for dimension in rank..5 {
+        (dims[dimension], sizes[dimension]) = (1, 1);
+    }
+    if matches!(mode, Mode::Im2col | Mode::Im2colNoOffs) || wide {
+        // The base goes into the bounding box, which is never empty.
+        let first = usize::from(interleave == Interleave::None);
+        for spatial in 0..rank - 2 {
+            let dim = &mut dims[first + spatial];
+            *dim += 4;
+            let length = *dim as i32 + upper[spatial] - lower[spatial];
+            let at = &mut coordinates[first + spatial];
+            *at = lower[spatial] + at.rem_euclid(length);
         }
-        if four {
-            sizes[1] = 1;
-        }
-        let lower = corners.map(|corner| if store { -corner.0 } else { corner.0 });
-        let upper = corners.map(|corner| if store { corner.1.min(0) } else { corner.1 });
-        let columns = Columns { lower, upper, channels: sizes[0], pixels };
-        let mut strides = [unit, 0, 0, 0, 0];
-        let mut bytes = dims[0] * unit;
+        // Strides for the larger dimensions.
         for dimension in 1..rank {
-            bytes = bytes.next_multiple_of(32) + padding * 32;
-            strides[dimension] = bytes;
-            bytes *= dims[dimension];
+            let faster = strides[dimension - 1] * dims[dimension - 1];
+            strides[dimension] = faster.next_multiple_of(32) + padding * 32;
         }
-        for dimension in rank..5 {
-            (dims[dimension], sizes[dimension]) = (1, 1);
-        }
-        if matches!(mode, Mode::Im2col | Mode::Im2colNoOffs) || wide {
-            // The base goes into the bounding box, which is never empty.
-            let first = usize::from(interleave == Interleave::None);
-            for spatial in 0..rank - 2 {
-                let dim = &mut dims[first + spatial];
-                *dim += 4;
-                let length = *dim as i32 + upper[spatial] - lower[spatial];
-                let at = &mut coordinates[first + spatial];
-                *at = lower[spatial] + at.rem_euclid(length);
-            }
-            // Strides for the larger dimensions.
-            for dimension in 1..rank {
-                let faster = strides[dimension - 1] * dims[dimension - 1];
-                strides[dimension] = faster.next_multiple_of(32) + padding * 32;
-            }
-        }
-        if store {
-            coordinates = coordinates.map(i32::abs);
-        }
-        let shape = match mode {
-            Mode::Tile | Mode::Gather4 | Mode::Scatter4 => Shape::Tiled(sizes),
-            Mode::Im2col | Mode::Im2colNoOffs => Shape::Im2col(columns),
-            Mode::Im2colW => Shape::Wide(WideMode::W, columns),
-            Mode::Im2colW128 => Shape::Wide(WideMode::W128, columns),
-        };
-        let map = Map {
-            element,
-            rank,
-            address: 0,
-            dims,
-            strides,
-            element_strides,
-            interleave,
-            swizzle,
-            promotion: Promotion::None,
-            fill,
-            shape,
-        };
-        let direction = if store { Direction::Store } else { Direction::Load };
-        (map, Request { mode, direction, coordinates, offsets, shared: line * 128 })
-    })
+    }
+    if store {
+        coordinates = coordinates.map(i32::abs);
+    }
+    let shape = match mode {
+        Mode::Tile | Mode::Gather4 | Mode::Scatter4 => MapShape::Tiled(sizes),
+        Mode::Im2col | Mode::Im2colNoOffs => MapShape::Im2col(columns),
+        Mode::Im2colW => MapShape::Wide(WideMode::W, columns),
+        Mode::Im2colW128 => MapShape::Wide(WideMode::W128, columns),
+    };
+    let map = Map {
+        element,
+        rank,
+        address: 0,
+        dims,
+        strides,
+        element_strides,
+        interleave,
+        swizzle,
+        promotion: Promotion::None,
+        fill,
+        shape,
+    };
+    let direction = if store { Direction::Store } else { Direction::Load };
+    (map, Request { mode, direction, coordinates, offsets, shared: line * 128 })
 }
 
 /// The bytes of the tensor, from the first to behind the last.
@@ -405,10 +412,10 @@ proptest! {
         if clear { (lower, upper) = ([0; 3], [0; 3]); }
         let columns = Columns { lower, upper, channels: sizes[0], pixels: sizes[1] };
         let shape = match mode {
-            Mode::Tile | Mode::Gather4 | Mode::Scatter4 => Shape::Tiled(sizes),
-            Mode::Im2col | Mode::Im2colNoOffs => Shape::Im2col(columns),
-            Mode::Im2colW => Shape::Wide(WideMode::W, columns),
-            Mode::Im2colW128 => Shape::Wide(WideMode::W128, columns),
+            Mode::Tile | Mode::Gather4 | Mode::Scatter4 => MapShape::Tiled(sizes),
+            Mode::Im2col | Mode::Im2colNoOffs => MapShape::Im2col(columns),
+            Mode::Im2colW => MapShape::Wide(WideMode::W, columns),
+            Mode::Im2colW128 => MapShape::Wide(WideMode::W128, columns),
         };
         let map = Map {
             element, rank, address: u64::MAX, dims, strides, element_strides, interleave, swizzle,

@@ -17,7 +17,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// The same, unless it failed: then a panic with what it said.
+    /// Panics with the standard error if the run failed.
     #[track_caller]
     pub fn success(&self) -> &Ran {
         assert_eq!(self.code, 0, "{}", self.stderr);

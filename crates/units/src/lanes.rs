@@ -25,7 +25,7 @@ pub struct Row<T>(pub [T; LANES]);
 pub trait Word: Copy + Default {
     /// The rows of such words.
     fn rows(frame: &Frame) -> &[Row<Self>];
-    /// The same, to be written.
+    /// The rows of such words, to be written.
     fn rows_mut(frame: &mut Frame) -> &mut [Row<Self>];
 }
 

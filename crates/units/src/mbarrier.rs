@@ -39,7 +39,7 @@ pub enum Misuse {
     Count(u32),
     /// More arrivals than are pending.
     Arrivals {
-        /// How many came.
+        /// How many arrivals there were.
         count: u32,
         /// How many were pending.
         pending: u32,

@@ -4,7 +4,7 @@
 mod harness;
 
 use harness::Operation;
-use softwarp_isa::cvt::{Form, OperandName, Semantics};
+use softwarp_isa::cvt::{CvtForm, OperandName, Semantics};
 use softwarp_num::{Extra, pack};
 use softwarp_testkit::{hash, recording};
 use softwarp_units::lanes::LANES;
@@ -168,7 +168,7 @@ fn directed_roundings_of_f32_are_those_of_the_exact_value() {
 
 #[test]
 fn every_conversion_is_that_of_the_number_formats() {
-    for form in Form::all() {
+    for form in CvtForm::all() {
         let mut operation = Operation::new(&form.to_string());
         let names = form
             .operands()
@@ -221,7 +221,7 @@ fn every_conversion_is_that_of_the_number_formats() {
 
 #[test]
 fn conversions_from_16_bits_are_right_for_every_input() {
-    for form in Form::all().filter(|form| form.operands().len() == 2 && form.atype().bits() == 16) {
+    for form in CvtForm::all().filter(|form| form.operands().len() == 2 && form.atype().bits() == 16) {
         let Semantics::Cvt(cvt) = form.semantics() else { continue };
         let mut operation = Operation::new(&form.to_string());
         for base in (0..1u64 << 16).step_by(LANES) {

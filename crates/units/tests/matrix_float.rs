@@ -198,18 +198,9 @@ fn products_in_registers_have_the_bits_of_exact_ones() {
         (Format::E4m3, Format::E5m2, Format::F16, [16, 32]),
     ];
     for (left, right, sum, k) in forms.into_iter().flat_map(|(a, b, d, k)| k.map(|k| (a, b, d, k))) {
-        let product = FloatProduct {
-            unit: Unit::Mma,
-            a: left,
-            b: right,
-            c: sum,
-            d: sum,
-            m: 16,
-            n: 8,
-            k,
-            sparse: false,
-            scale: None,
-        };
+        let (unit, m, n) = (Unit::Mma, 16, 8);
+        let product =
+            FloatProduct { unit, a: left, b: right, c: sum, d: sum, m, n, k, sparse: false, scale: None };
         let mut taken = [0; 6];
         for round in 0..120 {
             let kind = round % 6;

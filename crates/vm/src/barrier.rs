@@ -6,7 +6,8 @@
 //! all threads of the CTA that have not exited.
 //!
 //! **Of a cluster.** It counts threads, too. It completes when all threads of the cluster that have not exited have
-//! arrived, and begins anew at once; phases are numbered, and whoever waits does so for the end of one.
+//! arrived, and begins anew at once. Phases are
+//! numbered, and a thread waits for the end of a phase.
 
 use crate::launch_info::LaunchInfo;
 use softwarp_isa::device::{BARRIERS, CTA_THREADS, WARP_SIZE};
@@ -27,7 +28,7 @@ pub(crate) struct Arrival {
     pub(crate) holds: Option<u32>,
 }
 
-/// What a barrier's reduction came to.
+/// The result of a barrier's reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reduced {
     pub(crate) count: u32,
@@ -40,7 +41,7 @@ pub(crate) struct Reduced {
 struct State {
     /// Lanes of each warp that wait.
     waiting: [u32; WARPS],
-    /// Those among them that came with the whole warp, or want to.
+    /// Waiting lanes of aligned barriers, which count once the whole warp has come.
     aligned: [u32; WARPS],
     /// Lanes that arrived and went on, of warps that have not arrived as a whole.
     passed: [u32; WARPS],
@@ -66,16 +67,16 @@ pub(crate) struct Barriers {
     /// Lanes of each warp that have not exited.
     live: [u32; WARPS],
     warps: usize,
-    /// Those that somebody came to, a bit each.
+    /// The barriers that threads have come to, a bit each.
     used: u32,
     /// Barriers whose waiting lanes may go.
     completed: Vec<u32>,
-    /// What warps have issued of products.
+    /// The products that each warp has issued.
     products: [Products; WARPS],
 }
 
 impl Barriers {
-    /// Bytes that they take.
+    /// The size of the structure in host memory.
     pub(crate) const BYTES: usize = size_of::<Barriers>() + BARRIERS as usize * size_of::<State>();
 
     pub(crate) fn new() -> Barriers {
@@ -104,7 +105,7 @@ impl Barriers {
         }
     }
 
-    /// What warps have issued of products, and their lanes that have not exited.
+    /// The products that each warp has issued, and the lanes of each warp that have not exited.
     pub(crate) fn products(&mut self) -> (&mut [Products; WARPS], &[u32; WARPS]) {
         (&mut self.products, &self.live)
     }
@@ -136,7 +137,7 @@ impl Barriers {
         self.check(number);
     }
 
-    /// Lanes come and go on. Says whether the barrier begins anew, since all have come and none waits.
+    /// Lanes come and go on. Returns whether the barrier begins anew, since all have come and none waits.
     pub(crate) fn arrive(&mut self, number: u32, arrival: Arrival) -> bool {
         let warp = arrival.warp as usize;
         let live = self.live[warp];
@@ -193,7 +194,7 @@ impl Barriers {
         if waited {
             self.completed.push(number);
         } else if self.states[number as usize].count.is_some() {
-            // Everyone arrived and nobody waits: it begins anew.
+            // All have arrived and none waits: the barrier begins anew.
             self.states[number as usize] = FRESH;
             self.used &= !(1 << number);
         }
@@ -225,9 +226,9 @@ pub(crate) struct ClusterBarrier {
 /// Lanes of a warp.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lanes {
-    /// Those that have not exited.
+    /// Lanes that have not exited.
     live: u32,
-    /// Those that have arrived in this phase.
+    /// Lanes that have arrived in this phase.
     arrived: u32,
 }
 
@@ -260,7 +261,7 @@ impl ClusterBarrier {
         (self.live - self.missing, self.live)
     }
 
-    /// Lanes arrive; those that had already done so in this phase, which must not be.
+    /// Lanes arrive. Returns those that had already arrived in this phase, which is an error.
     pub(crate) fn arrive(&mut self, rank: u32, warp: u32, lanes: u32) -> u32 {
         let Some(of) = self.of(rank, warp) else { return 0 };
         let again = of.arrived & lanes;
@@ -272,8 +273,8 @@ impl ClusterBarrier {
         again
     }
 
-    /// Lanes come to wait; those that must, for the end of this phase. Whoever has not arrived in it need not, not
-    /// even without having arrived at all: so it is on the hardware.
+    /// Lanes come to wait. Returns those that must wait for the end of this phase. Lanes that have not arrived in
+    /// this phase do not wait, even if they have never arrived: the hardware does the same.
     pub(crate) fn wait(&mut self, rank: u32, warp: u32, lanes: u32) -> u32 {
         self.of(rank, warp).map_or(0, |of| of.arrived & lanes)
     }
@@ -290,7 +291,7 @@ impl ClusterBarrier {
     }
 
     fn check(&mut self) {
-        // Without threads there is nobody who could wait.
+        // Without threads, no thread can wait.
         if self.missing != 0 || self.live == 0 {
             return;
         }
@@ -303,16 +304,16 @@ impl ClusterBarrier {
 /// Groups that a wait can leave pending.
 const GROUPS: usize = 8;
 
-/// What a warp has issued of products.
+/// The products that a warp has issued.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Products {
     issued: u32,
-    /// How many were issued when the last groups were committed, the last one first.
+    /// How many products had been issued when each of the last groups was committed, the last group first.
     groups: [u32; GROUPS],
 }
 
 impl Products {
-    /// One is issued.
+    /// A product is issued.
     pub(crate) fn issue(&mut self) {
         self.issued = self.issued.wrapping_add(1);
     }
@@ -322,7 +323,7 @@ impl Products {
         self.groups[0] = self.issued;
     }
 
-    /// Whether it has issued what is in another's groups but the last few.
+    /// Whether the warp has issued the products of another warp's groups, except the last `pending`.
     pub(crate) fn has(&self, other: &Products, pending: u32) -> bool {
         let Some(&needed) = other.groups.get(pending as usize) else { return true };
         self.issued.wrapping_sub(needed) <= u32::MAX / 2

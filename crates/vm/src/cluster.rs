@@ -2,18 +2,18 @@
 //! sections 2.2.2 and 9.7.13.3).
 //!
 //! The CTAs of a cluster take turns on one thread of the host. A grid without clusters is one of clusters of one
-//! CTA, which is the plain case: there is one turn, and nobody else to look at.
+//! CTA, which is the most common case.
 //!
 //! What the CTAs share is in [`Common`]; the barrier is in [`crate::barrier`].
 
-use crate::account::Charge;
 use crate::barrier::ClusterBarrier;
 use crate::context::Launch;
 use crate::cta::{Common, Cta, Turn};
 use crate::fault::{Fault, FaultKind, Waiting};
+use crate::host_memory::Charge;
 use crate::memory::cell::SharedBytes;
 use crate::memory::shared::Shared;
-use crate::meter::Watch;
+use crate::meter::Meter;
 use crate::sanitize::init::Written;
 use crate::warp::cost::zeroing;
 use softwarp_isa::device::RESERVED_SHARED_USED;
@@ -30,10 +30,10 @@ const LONG: u32 = 1 << 13;
 
 /// A cluster.
 pub(crate) struct Cluster {
-    /// By rank.
+    /// The CTAs by rank.
     ctas: Vec<Cta>,
     common: Common,
-    /// What it takes of the host's memory, besides the registers and stacks of its warps.
+    /// The host memory that it takes, besides the registers and stacks of its warps.
     held: Charge,
 }
 
@@ -70,44 +70,44 @@ impl Cluster {
         &mut self,
         launch: &Launch<'_>,
         index: u64,
-        watch: &mut Watch,
+        meter: &mut Meter,
     ) -> Result<(), FaultKind> {
         self.common.barrier.restart(launch);
         for shared in &mut self.common.shared {
-            // What another CTA left in shared memory is not for this one to see.
+            // A CTA does not see what another left in shared memory.
             shared.cells.clear();
             shared.reserved.clear();
             shared.ended.set(false);
-            watch.work(zeroing(launch.shared_bytes));
+            meter.work(zeroing(launch.shared_bytes));
         }
         for (rank, cta) in (0..).zip(&mut self.ctas) {
-            cta.start(launch, &mut self.common, launch.cta(index, rank), watch)?;
+            cta.start(launch, &mut self.common, launch.cta(index, rank), meter)?;
         }
         Ok(())
     }
 
     /// Runs it until it ends or has been busy for long.
-    pub(crate) fn run<const WATCHED: bool>(
+    pub(crate) fn run<const OBSERVING: bool>(
         &mut self,
         launch: &Launch<'_>,
-        watch: &mut Watch,
+        meter: &mut Meter,
     ) -> Result<Turn, Box<Fault>> {
         let Cluster { ctas, common, .. } = self;
         let patience = if ctas.len() == 1 { 1 } else { PATIENCE };
         let (mut turns, mut idle) = (0, 0);
         loop {
             let (mut running, mut busy, mut moved) = (false, false, false);
-            let first = watch.random.as_mut().map_or(0, |random| random.below(ctas.len()));
+            let first = meter.random.as_mut().map_or(0, |random| random.below(ctas.len()));
             for index in 0..ctas.len() {
                 let rank = (first + index) % ctas.len();
                 let cta = &mut ctas[rank];
                 if common.shared[rank].ended.get() {
                     continue;
                 }
-                match cta.run::<WATCHED>(launch, common, watch)? {
+                match cta.run::<OBSERVING>(launch, common, meter)? {
                     Turn::Done => {
                         common.shared[rank].ended.set(true);
-                        // Others may have waited for nobody else.
+                        // The CTA that ended may have been the only one that others waited for.
                         moved = true;
                     }
                     Turn::Busy => (running, busy) = (true, true),
@@ -123,23 +123,23 @@ impl Cluster {
                 all.all(|(rank, cta)| common.shared[rank].ended.get() || cta.only_polls(slices))
             };
             if busy && !moved && only_polls(LONG) {
-                return Err(deadlock(launch, ctas, common, watch));
+                return Err(deadlock(launch, ctas, common, meter));
             }
-            // Nobody else can do anything about mbarriers: there is no use in letting others go first.
+            // Only this cluster can complete its mbarriers, so it does not help to run other clusters first.
             if (busy && idle >= patience || turns >= TURNS) && !(busy && only_polls(1)) {
                 return Ok(Turn::Busy);
             }
-            // Operations among lanes that wait for others which wait at a barrier: those will not come.
-            if !busy && !moved && !ctas.iter_mut().any(|cta| cta.force(launch, common, watch)) {
-                return Err(deadlock(launch, ctas, common, watch));
+            // Operations among lanes may wait for lanes that wait at a barrier and will not come.
+            if !busy && !moved && !ctas.iter_mut().any(|cta| cta.force(launch, common, meter)) {
+                return Err(deadlock(launch, ctas, common, meter));
             }
         }
     }
 }
 
-/// Nothing can go on: who waits where.
-fn deadlock(launch: &Launch<'_>, ctas: &mut [Cta], common: &mut Common, watch: &mut Watch) -> Box<Fault> {
-    let waiting: Vec<Waiting> = ctas.iter_mut().flat_map(|cta| cta.waiting(launch, common, watch)).collect();
+/// The fault of a deadlock: which threads wait at which barriers.
+fn deadlock(launch: &Launch<'_>, ctas: &mut [Cta], common: &mut Common, meter: &mut Meter) -> Box<Fault> {
+    let waiting: Vec<Waiting> = ctas.iter_mut().flat_map(|cta| cta.waiting(launch, common, meter)).collect();
     let place = waiting.first().map(|waiting| waiting.place.clone());
     Box::new(Fault { kind: FaultKind::Deadlock(waiting), kernel: launch.name.to_string(), place })
 }

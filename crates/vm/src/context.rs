@@ -1,7 +1,7 @@
 //! A launch that runs: everything that does not change meanwhile, and the counters that its threads share.
 
-use crate::account::{Account, Refused};
 use crate::fault::FaultKind;
+use crate::host_memory::{Account, Refused};
 use crate::launch_info::LaunchInfo;
 use crate::memory::Spaces;
 use crate::memory::cell::SharedBytes;
@@ -26,15 +26,15 @@ pub(crate) struct Launch<'a> {
     pub(crate) constant: &'a Constant,
     pub(crate) textures: &'a Textures,
     pub(crate) parameters: &'a SharedBytes,
-    /// Somebody asked for clusters: `%is_explicit_cluster`.
+    /// The launch has clusters explicitly: `%is_explicit_cluster`.
     pub(crate) clustered: bool,
     pub(crate) dynamic_shared: u32,
     /// `%gridid`
     pub(crate) number: u64,
-    /// Where a cooperative launch has the barrier of its grid; 0 for any other.
+    /// The address of the grid barrier of a cooperative launch; 0 for any other launch.
     pub(crate) workspace: u64,
     pub(crate) threads: usize,
-    /// Only one thread of the host takes part.
+    /// One thread of the host runs the whole launch.
     pub(crate) alone: bool,
     pub(crate) most_stack: u64,
     pub(crate) most_instructions: Option<u64>,
@@ -46,9 +46,9 @@ pub(crate) struct Launch<'a> {
     pub(crate) sanitizer: Option<&'a Sanitizer<'a>>,
     pub(crate) progress: &'a Progress,
     pub(crate) started: Instant,
-    /// Of a random schedule.
+    /// The seed of a random schedule.
     pub(crate) seed: Option<u64>,
-    /// What calls of all warps may take of it together.
+    /// The account of the calls of all warps together, a part of the device's.
     pub(crate) stacks: Account,
     /// Steps that were executed.
     pub(crate) steps: AtomicU64,
@@ -67,7 +67,7 @@ impl<'a> Deref for Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    /// What a CTA with a rank in a cluster with this shared memory sees.
+    /// The memory of a CTA, by its rank in a cluster with this shared memory.
     pub(crate) fn spaces(&self, cluster: &'a [Shared], rank: u32) -> Spaces<'a> {
         let window = u64::from(rank) * CTA_SHARED;
         Spaces {
@@ -115,13 +115,14 @@ impl Launch<'_> {
         })
     }
 
-    /// The host has no memory for something, though it may be used.
+    /// The fault that the host has no memory for something, although the limit allows it.
     pub(crate) fn no_memory(&self, what: &'static str, bytes: u64) -> FaultKind {
         let (used, most) = (self.account.used(), self.account.most());
         FaultKind::OutOfMemory { what, bytes, used, most }
     }
 
-    /// What a refusal to calls means: all stacks together are too large, or there is no memory at all.
+    /// The fault when the account refuses memory to calls: all stacks together are too large, or there is no memory
+    /// left.
     pub(crate) fn stack_refused(&self, what: &'static str, refused: Refused) -> FaultKind {
         match refused.most == self.stacks.most() {
             true => FaultKind::StackOverflow,
@@ -129,7 +130,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Whether the launch has to stop: by request, by its time, or by its steps and some that are not counted yet.
+    /// Whether the launch has to stop: it was cancelled, or the limit of time or of steps is reached. `steps` are
+    /// added to those that are counted.
     pub(crate) fn is_over(&self, steps: u64) -> bool {
         let done = self.steps.load(Ordering::Relaxed).saturating_add(steps);
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
@@ -142,8 +144,8 @@ impl Launch<'_> {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Whether every operation is looked at.
-    pub(crate) fn watched(&self) -> bool {
+    /// Whether the observed loop runs: a tracer, counts by operation, or sanitizers.
+    pub(crate) fn is_observed(&self) -> bool {
         self.tracer.is_some() || self.count_operations || self.sanitizer.is_some() || self.seed.is_some()
     }
 }

@@ -7,12 +7,12 @@ use crate::fast::{CACHED_REGIONS, HINTS};
 use crate::fault::{Fault, FaultKind, Waiting};
 use crate::memory::cell::CachedRegion;
 use crate::memory::shared::Shared;
-use crate::meter::Watch;
+use crate::meter::Meter;
 use crate::warp::{Env, Progress, Warp};
 use softwarp_isa::device::RESERVED_SHARED_USED;
 use softwarp_units::lanes::LANES;
 
-/// How often all warps may use up their slices with nothing else happening before another CTA gets its turn.
+/// How many rounds without progress a CTA gets before another CTA gets its turn.
 const PATIENCE: u32 = 4;
 
 /// How many rounds of all warps a turn has at most.
@@ -23,16 +23,16 @@ const ROUNDS: u32 = 4096;
 pub(crate) enum Turn {
     /// All threads have exited.
     Done,
-    /// It has been busy for long, perhaps waiting for others.
+    /// It has run for long, and may be waiting for others.
     Busy,
     /// All of the CTA's threads wait at barriers; whether any of them did something before.
     Waiting(bool),
 }
 
-/// What the CTAs of a cluster share.
+/// The state that the CTAs of a cluster share.
 #[derive(Debug)]
 pub(crate) struct Common {
-    /// By rank.
+    /// The shared memory of the CTAs, by rank.
     pub(crate) shared: Vec<Shared>,
     pub(crate) barrier: ClusterBarrier,
 }
@@ -64,7 +64,7 @@ impl Cta {
         }
     }
 
-    /// Bytes that one takes besides shared memory, registers and stacks.
+    /// The host memory of a CTA besides shared memory, registers and stacks, in bytes.
     pub(crate) fn fixed_bytes(launch: &Launch<'_>) -> u64 {
         let warps = u64::from(launch.block_threads().div_ceil(LANES as u32));
         (size_of::<Cta>() + Barriers::BYTES) as u64
@@ -77,21 +77,21 @@ impl Cta {
         self.warps.iter().map(Warp::bytes).sum::<u64>()
     }
 
-    /// What its warps run in, and they.
+    /// The warps, and the environment that they run in.
     fn parts<'a>(
         &'a mut self,
         launch: &'a Launch<'a>,
         common: &'a mut Common,
-        watch: &'a mut Watch,
+        meter: &'a mut Meter,
     ) -> (&'a mut Vec<Warp>, &'a mut u32, Env<'a>) {
         let Cta { place, rank, warps, barriers, hints, phase } = self;
         let spaces = launch.spaces(&common.shared, *rank);
         let cluster = &mut common.barrier;
-        let pieces = [CachedRegion::NOWHERE; CACHED_REGIONS];
+        let pieces = [CachedRegion::EMPTY; CACHED_REGIONS];
         (
             warps,
             phase,
-            Env { launch, spaces, cta: *place, rank: *rank, barriers, cluster, hints, pieces, watch },
+            Env { launch, spaces, cta: *place, rank: *rank, barriers, cluster, hints, pieces, meter },
         )
     }
 
@@ -101,7 +101,7 @@ impl Cta {
         launch: &Launch<'_>,
         common: &mut Common,
         place: [u32; 3],
-        watch: &mut Watch,
+        meter: &mut Meter,
     ) -> Result<(), FaultKind> {
         self.place = place;
         self.phase = common.barrier.phase();
@@ -109,7 +109,7 @@ impl Cta {
         if let Some(sanitizer) = launch.sanitizer {
             sanitizer.start(launch, place, (0..self.warps.len()).map(|warp| launch.lanes(warp)).collect());
         }
-        let (warps, _, mut env) = self.parts(launch, common, watch);
+        let (warps, _, mut env) = self.parts(launch, common, meter);
         for (index, warp) in warps.iter_mut().enumerate() {
             warp.start(&mut env, launch.lanes(index))?;
         }
@@ -117,21 +117,21 @@ impl Cta {
     }
 
     /// Runs it until it ends, waits or has been busy for long.
-    pub(crate) fn run<const WATCHED: bool>(
+    pub(crate) fn run<const OBSERVING: bool>(
         &mut self,
         launch: &Launch<'_>,
         common: &mut Common,
-        watch: &mut Watch,
+        meter: &mut Meter,
     ) -> Result<Turn, Box<Fault>> {
-        let (warps, phase, mut env) = self.parts(launch, common, watch);
+        let (warps, phase, mut env) = self.parts(launch, common, meter);
         let mut idle_rounds = 0;
         let mut rounds = 0;
         let mut any_moved = pass(warps, phase, &mut env);
-        let most_rounds = env.watch.random.as_mut().map_or(ROUNDS, |random| 1 + random.below(8) as u32);
+        let most_rounds = env.meter.random.as_mut().map_or(ROUNDS, |random| 1 + random.below(8) as u32);
         loop {
             rounds += 1;
             let (mut moved, mut paused, mut running) = (false, false, 0);
-            let order = env.watch.random.as_mut().map(|random| random.order::<WARPS>(warps.len()));
+            let order = env.meter.random.as_mut().map(|random| random.order::<WARPS>(warps.len()));
             for index in 0..warps.len() {
                 let index = order.map_or(index, |order| usize::from(order[index]));
                 if warps[index].live() == 0 {
@@ -141,12 +141,12 @@ impl Cta {
                 if !warps[index].is_ready() {
                     continue;
                 }
-                match warps[index].run::<WATCHED>(&mut env)? {
+                match warps[index].run::<OBSERVING>(&mut env)? {
                     Progress::Paused => paused = true,
                     Progress::Blocked | Progress::Done => moved = true,
                 }
                 moved |= warps[index].has_advanced();
-                env.watch.flush(launch)?;
+                env.meter.flush(launch)?;
                 while let Some((number, reduced, waiting)) = env.barriers.take_completed() {
                     moved = true;
                     if let Some(sanitizer) = launch.sanitizer {
@@ -179,25 +179,25 @@ impl Cta {
         }
     }
 
-    /// Whether all threads wait at barriers or have polled mbarriers for that many slices, and done nothing else.
+    /// Whether all threads wait at barriers, or have only polled mbarriers for that many slices.
     pub(crate) fn only_polls(&self, slices: u32) -> bool {
         self.warps.iter().all(|warp| warp.live() == 0 || !warp.is_ready() || warp.idle() >= slices)
     }
 
     /// Performs an operation among lanes without those that will not come; whether there was one.
-    pub(crate) fn force(&mut self, launch: &Launch<'_>, common: &mut Common, watch: &mut Watch) -> bool {
-        let (warps, _, mut env) = self.parts(launch, common, watch);
+    pub(crate) fn force(&mut self, launch: &Launch<'_>, common: &mut Common, meter: &mut Meter) -> bool {
+        let (warps, _, mut env) = self.parts(launch, common, meter);
         warps.iter_mut().any(|warp| warp.exchange_complete(&mut env, true))
     }
 
-    /// Who waits at which barrier.
+    /// The threads that wait at barriers, and where.
     pub(crate) fn waiting(
         &mut self,
         launch: &Launch<'_>,
         common: &mut Common,
-        watch: &mut Watch,
+        meter: &mut Meter,
     ) -> Vec<Waiting> {
-        let (warps, _, env) = self.parts(launch, common, watch);
+        let (warps, _, env) = self.parts(launch, common, meter);
         let waiting = warps.iter().flat_map(|warp| warp.waiting(&env)).map(|(barrier, place)| {
             let counted =
                 barrier.map_or_else(|| env.cluster.counted(), |number| env.barriers.counted(number));

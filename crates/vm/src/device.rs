@@ -32,8 +32,8 @@ mod launch;
 mod module;
 mod textures;
 
-use crate::account::Account;
-use crate::decode::Program;
+pub use crate::decode::Program;
+use crate::host_memory::Account;
 pub use crate::launch::{ClusterError, Launch, LaunchError, ModuleError, ModuleId, Outcome, Report};
 use crate::memory::global::{Global, MemoryError, lock};
 use crate::memory::host::{HostMemory, HostPlace};
@@ -52,7 +52,7 @@ use std::sync::{Arc, Mutex};
 pub struct Device {
     arch: Target,
     address_bits: u32,
-    /// Those of a module that is alone.
+    /// The windows of a module that is loaded alone.
     windows: Windows,
     account: Account,
     global: Mutex<Global>,
@@ -62,14 +62,14 @@ pub struct Device {
     observed: Mutex<Observed>,
 }
 
-/// What was seen of launches.
+/// The results of sanitizers that outlive a launch.
 #[derive(Debug, Default)]
 struct Observed {
-    /// What nobody has written, as far as launches were looked at.
+    /// Global memory that was never written.
     unwritten: Unwritten,
     findings: Vec<sanitize::Finding>,
     not_looked_at: Vec<sanitize::NotLookedAt>,
-    /// Blocks that launches took from `malloc` and did not give back.
+    /// Blocks that launches got from `malloc` and did not free.
     given: Vec<sanitize::Given>,
     stopped: Option<Report>,
 }
@@ -132,7 +132,8 @@ impl Device {
         lock(&self.global).allocate_aligned(bytes, alignment)
     }
 
-    /// Takes memory of which a launch that is sanitized takes reads for mistakes until somebody has written there.
+    /// Allocates memory without contents: a sanitized launch reports reads of bytes that neither the host nor a
+    /// kernel has written.
     pub fn allocate_uninitialised(&self, bytes: u64) -> Result<u64, MemoryError> {
         let address = self.allocate(bytes)?;
         let added = lock(&self.observed).unwritten.add(&self.account, address, bytes);
@@ -263,17 +264,17 @@ impl Device {
         lock(&self.observed).given.iter().filter_map(|given| given.leak(&global)).collect()
     }
 
-    /// What the sanitizers found in the last launch, whether it came to its end or was stopped.
+    /// The findings of the sanitizers in the last launch, whether it ran to its end or was stopped.
     pub fn findings(&self) -> Vec<sanitize::Finding> {
         lock(&self.observed).findings.clone()
     }
 
-    /// What they did not look at in the last launch, since they had reached a limit.
+    /// The limits that the sanitizers reached in the last launch: accesses beyond them were not checked.
     pub fn not_looked_at(&self) -> Vec<sanitize::NotLookedAt> {
         lock(&self.observed).not_looked_at.clone()
     }
 
-    /// What the last launch that was stopped had done by then.
+    /// The report of the last launch that was stopped, up to the stop.
     pub fn stopped(&self) -> Option<Report> {
         lock(&self.observed).stopped.clone()
     }

@@ -1,6 +1,6 @@
 //! What stops a launch: bad accesses, traps, deadlocks, limits; and everything needed to say where.
 
-use crate::account::Refused;
+use crate::host_memory::Refused;
 use softwarp_image::FunctionId;
 use softwarp_ir::Memory;
 use softwarp_syntax::Span;
@@ -10,15 +10,15 @@ use softwarp_units::texture::Geometry;
 /// A launch that was stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// What happened.
+    /// The kind of fault.
     pub kind: FaultKind,
     /// The kernel that was launched.
     pub kernel: String,
-    /// Where it happened, unless it concerns the launch as a whole.
+    /// The place, unless the fault concerns the launch as a whole.
     pub place: Option<Place>,
 }
 
-/// Where a fault happened.
+/// The place of a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// The function.
@@ -39,7 +39,7 @@ pub struct Place {
     pub lanes: u32,
 }
 
-/// What stopped a launch.
+/// The kinds of faults.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultKind {
     /// An access to memory that must not be.
@@ -71,7 +71,7 @@ pub enum FaultKind {
         address: u64,
         /// The variable that it is, or is in.
         nearest: Option<Nearest>,
-        /// What was wrong.
+        /// The error.
         misuse: Misuse,
     },
     /// A copy that the hardware refuses.
@@ -98,7 +98,7 @@ pub enum FaultKind {
     Texture(Box<BadTexture>),
     /// The launch needs more host memory than there is, or than its limit allows.
     OutOfMemory {
-        /// What needs it.
+        /// The thing that needs it.
         what: &'static str,
         /// How many bytes.
         bytes: u64,
@@ -115,7 +115,7 @@ pub enum FaultKind {
     Cancelled,
 }
 
-/// What is wrong with the use of a texture, sampler or surface.
+/// An error in the use of a texture, sampler or surface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // The words say what the fields are; names are those of variables, or `handle 0x…`.
 pub enum BadTexture {
@@ -123,9 +123,9 @@ pub enum BadTexture {
     Unbound { name: String },
     /// A number that stands for nothing.
     NoHandle { handle: u64, wanted: &'static str },
-    /// It is something else.
+    /// The handle stands for another kind of object.
     Kind { name: String, is: &'static str, wanted: &'static str },
-    /// Its shape is not the instruction's.
+    /// The geometry is not that of the instruction.
     Geometry { name: String, is: Geometry, wanted: Geometry },
     /// `.trap`: coordinates that are outside. The first counts bytes, or texels of a formatted access.
     OutOfRange { name: String, coordinates: Vec<i32>, size: Vec<u32> },
@@ -143,7 +143,7 @@ pub const COPY_RULES: &[(&str, &str)] = &[
     ("copy-map", "a tensor map is 128 bytes that encode one, in .param, .const or .global memory"),
 ];
 
-/// How an instruction used memory.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Use {
@@ -152,7 +152,7 @@ pub enum Use {
     Atomic,
 }
 
-/// What is wrong with an access.
+/// An error of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// It is not, or not wholly, in memory that exists.
@@ -182,7 +182,7 @@ pub enum Problem {
 /// An access that must not be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BadAccess {
-    /// What is wrong with it.
+    /// The error.
     pub problem: Problem,
     /// Whether it read or wrote.
     pub usage: Use,
@@ -194,20 +194,20 @@ pub struct BadAccess {
     pub generic: Option<u64>,
     /// Bytes that one thread accesses.
     pub bytes: u32,
-    /// What the instruction names, or what is nearest to the address.
+    /// The variable that the instruction names, or the thing that is nearest to the address.
     pub nearest: Option<Nearest>,
 }
 
-/// What is near an address.
+/// A thing in memory that is near an address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nearest {
-    /// What it is.
+    /// The kind of thing, with its name.
     pub what: What,
     /// Its first address.
     pub base: u64,
     /// Its bytes.
     pub bytes: u64,
-    /// Where the access begins relative to it.
+    /// The beginning of the access relative to it.
     pub at: Relative,
     /// It has been freed.
     pub freed: bool,
@@ -230,7 +230,7 @@ pub enum What {
     Parameters,
 }
 
-/// Where an address is relative to a thing.
+/// The position of an address relative to a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relative {
     /// A given number of bytes before its first.
@@ -242,8 +242,8 @@ pub enum Relative {
 }
 
 impl Relative {
-    /// Of an address to a range.
-    pub fn of(address: u64, base: u64, bytes: u64) -> Relative {
+    /// The position of an address relative to a range.
+    pub(crate) fn of(address: u64, base: u64, bytes: u64) -> Relative {
         match address.checked_sub(base) {
             None => Relative::Before(base - address),
             Some(inside) if inside < bytes => Relative::Inside(inside),
@@ -255,7 +255,7 @@ impl Relative {
 /// Threads that wait at a barrier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
-    /// Where.
+    /// The place of the threads.
     pub place: Place,
     /// At which barrier; `None` for one of the cluster, and where it is an mbarrier.
     pub barrier: Option<u32>,
@@ -267,7 +267,7 @@ pub struct Waiting {
     pub expected: u32,
 }
 
-/// An mbarrier that threads poll, and that nobody will complete.
+/// An mbarrier that threads poll, and that no running thread can complete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AwaitedMbarrier {
     /// Its address in `.shared`.
@@ -331,7 +331,7 @@ impl Trouble {
 pub(crate) type Tried<T> = Result<T, Box<Trouble>>;
 
 impl FaultKind {
-    /// What the account of host memory refused to something.
+    /// The fault of a request that the account of host memory refused.
     pub(crate) fn out_of_memory(what: &'static str, refused: Refused) -> FaultKind {
         let Refused { bytes, used, most } = refused;
         FaultKind::OutOfMemory { what, bytes, used, most }
@@ -485,7 +485,7 @@ impl std::fmt::Display for BadAccess {
 }
 
 impl Nearest {
-    /// What the variable or allocation is called, in words.
+    /// Writes the name of the variable or allocation.
     pub(crate) fn write_name(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.what {
             What::Variable(name) => write!(f, "`{name}`"),

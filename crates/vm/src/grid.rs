@@ -14,7 +14,7 @@ use crate::context::Launch;
 use crate::cta::Turn;
 use crate::fault::{Fault, FaultKind};
 use crate::memory::global::lock;
-use crate::meter::Watch;
+use crate::meter::Meter;
 use crate::stats::{Counts, OpCount};
 use softwarp_num::with_standard_floats;
 use std::collections::VecDeque;
@@ -32,11 +32,11 @@ const MOST_BYTES: u64 = 1 << 30;
 /// How many clusters a thread claims at once, at most.
 const MOST_CLAIMED: u64 = 32;
 
-/// How long those may take that it claimed for it to claim more the next time.
+/// A batch that takes at most this long lets a thread claim more the next time.
 const QUICK: Duration = Duration::from_millis(1);
 
 impl Launch<'_> {
-    /// Runs it: what was executed, and what stopped it.
+    /// Runs the grid. Returns what was executed, and what stopped it.
     pub(crate) fn run(&self) -> (Counts, Vec<Vec<OpCount>>, Option<Box<Fault>>) {
         self.progress.ctas.store(self.ctas(), Ordering::Relaxed);
         let pool = WorkerPool {
@@ -65,14 +65,14 @@ struct WorkerPool {
     suspended: Mutex<VecDeque<(u64, Cluster)>>,
     /// How many those are.
     waiting: AtomicU64,
-    /// What happened in which cluster.
+    /// The fault that is reported, and its cluster.
     fault: Mutex<Option<(u64, Box<Fault>)>>,
     /// The first cluster in which something happened; 0 if the launch as a whole has to stop.
     failed: AtomicU64,
     done: Mutex<(Counts, Vec<Vec<OpCount>>)>,
 }
 
-/// What a thread of the host has to itself.
+/// The state of one thread of the host.
 struct Worker {
     /// Clusters that it has claimed and not begun.
     claimed: Range<u64>,
@@ -89,15 +89,15 @@ struct Worker {
 
 impl WorkerPool {
     fn work(&self, launch: &Launch<'_>) {
-        let mut watch = Watch::new(launch);
+        let mut meter = Meter::new(launch);
         let mut worker =
             Worker { claimed: 0..0, batch: 0, since: Instant::now(), spare: Vec::new(), ended: 0 };
         let mut prefer_new = false;
-        while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut worker, &mut watch)
+        while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut worker, &mut meter)
         {
-            let turn = match launch.watched() {
-                true => cluster.run::<true>(launch, &mut watch),
-                false => cluster.run::<false>(launch, &mut watch),
+            let turn = match launch.is_observed() {
+                true => cluster.run::<true>(launch, &mut meter),
+                false => cluster.run::<false>(launch, &mut meter),
             };
             prefer_new = false;
             match turn {
@@ -117,18 +117,18 @@ impl WorkerPool {
             }
         }
         worker.publish(launch);
-        if let Err(fault) = watch.flush_now(launch)
+        if let Err(fault) = meter.flush_now(launch)
             && fault.kind != FaultKind::TimeLimit
         {
             self.fail(u64::MAX - 1, fault);
         }
         let mut done = lock(&self.done);
         let (counts, operations) = &mut *done;
-        counts.merge(&watch.total);
+        counts.merge(&meter.total);
         if operations.is_empty() {
-            *operations = watch.operations;
+            *operations = meter.operations;
         } else {
-            for (mine, theirs) in operations.iter_mut().flatten().zip(watch.operations.iter().flatten()) {
+            for (mine, theirs) in operations.iter_mut().flatten().zip(meter.operations.iter().flatten()) {
                 mine.warp += theirs.warp;
                 mine.thread += theirs.thread;
             }
@@ -151,24 +151,24 @@ impl WorkerPool {
         launch: &Launch<'_>,
         prefer_new: bool,
         worker: &mut Worker,
-        watch: &mut Watch,
+        meter: &mut Meter,
     ) -> Option<(u64, Cluster)> {
         let mut prefer_new = prefer_new;
         loop {
             let failed = self.failed.load(Ordering::Relaxed);
-            if let Some(random) = &mut watch.random {
-                // In any order, whatever failed first ends the launch.
+            if let Some(random) = &mut meter.random {
+                // With a random order, the first fault ends the launch.
                 if failed != u64::MAX {
                     return None;
                 }
                 prefer_new = random.below(2) == 0;
             }
-            if !prefer_new && let Some(found) = self.resume(failed, watch) {
+            if !prefer_new && let Some(found) = self.resume(failed, meter) {
                 return Some(found);
             }
-            let new = self.new_cluster(launch, failed, worker, watch);
-            let found = new.or_else(|| self.resume(failed, watch));
-            // What it has claimed, nobody else will begin: it waits for room.
+            let new = self.new_cluster(launch, failed, worker, meter);
+            let found = new.or_else(|| self.resume(failed, meter));
+            // No other thread begins the clusters that this one has claimed, so it waits for room.
             if found.is_some() || failed != u64::MAX || worker.claimed.is_empty() {
                 return found;
             }
@@ -178,13 +178,13 @@ impl WorkerPool {
     }
 
     /// A cluster that was suspended.
-    fn resume(&self, failed: u64, watch: &mut Watch) -> Option<(u64, Cluster)> {
+    fn resume(&self, failed: u64, meter: &mut Meter) -> Option<(u64, Cluster)> {
         // Nearly always there is none, and nothing to lock.
         if failed != u64::MAX || self.waiting.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let mut suspended = lock(&self.suspended);
-        let found = match &mut watch.random {
+        let found = match &mut meter.random {
             Some(random) => {
                 let index = random.below(suspended.len());
                 suspended.swap_remove_back(index)?
@@ -198,7 +198,8 @@ impl WorkerPool {
     /// Whether another cluster may begin.
     fn has_room(&self, launch: &Launch<'_>) -> bool {
         let waiting = self.waiting.load(Ordering::Relaxed);
-        // There must always be one for each thread, and all of those that may wait for all.
+        // Each thread can always begin a cluster. The clusters of a cooperative launch must all begin, since they may
+        // wait for one another.
         if waiting < launch.threads as u64 || launch.workspace != 0 {
             return true;
         }
@@ -214,7 +215,7 @@ impl WorkerPool {
         launch: &Launch<'_>,
         failed: u64,
         worker: &mut Worker,
-        watch: &mut Watch,
+        meter: &mut Meter,
     ) -> Option<(u64, Cluster)> {
         if !self.has_room(launch) {
             return None;
@@ -227,7 +228,7 @@ impl WorkerPool {
             worker.claimed = self.claim(launch, worker.batch);
         }
         let index = launch.nth_unit(worker.claimed.next().filter(|&index| index < failed)?);
-        match self.begin(launch, index, worker, watch) {
+        match self.begin(launch, index, worker, meter) {
             Ok(cluster) => Some((index, cluster)),
             Err(fault) => {
                 self.fail(index, fault);
@@ -242,17 +243,17 @@ impl WorkerPool {
         launch: &Launch<'_>,
         index: u64,
         worker: &mut Worker,
-        watch: &mut Watch,
+        meter: &mut Meter,
     ) -> Result<Cluster, Box<Fault>> {
         let stop = |kind| Box::new(Fault { kind, kernel: launch.name.to_string(), place: None });
         let mut cluster = match worker.spare.pop() {
             Some(cluster) => cluster,
             None => Cluster::new(launch).map_err(stop)?,
         };
-        cluster.start(launch, index, watch).map_err(stop)?;
-        watch.take_work();
-        // A grid of CTAs that do nothing is stopped, too.
-        watch.flush(launch)?;
+        cluster.start(launch, index, meter).map_err(stop)?;
+        meter.take_work();
+        // This also stops a grid of CTAs that do nothing.
+        meter.flush(launch)?;
         Ok(cluster)
     }
 

@@ -1,4 +1,4 @@
-//! A launch as data: what is asked for, what came of it, and why it could not be.
+//! A launch as data: its parameters, its results, and its errors.
 
 use crate::fault::Fault;
 use crate::memory::global::MemoryError;
@@ -69,7 +69,7 @@ pub struct Launch<'a> {
     pub progress: Option<&'a Progress>,
     /// The order in which threads run. With any but the fixed one, one thread of the host runs the launch.
     pub schedule: Schedule,
-    /// What to look for besides faults. With anything in it, one thread of the host runs the launch.
+    /// The sanitizers to run. With any of them, one thread of the host runs the launch.
     pub sanitize: Sanitize,
 }
 
@@ -100,18 +100,18 @@ impl<'a> Launch<'a> {
 }
 
 impl Default for Launch<'_> {
-    /// A launch of nothing yet: how, and not what.
+    /// A launch with default options and without a kernel.
     fn default() -> Self {
         Launch::new("", [1; 3], [1; 3], &[])
     }
 }
 
-/// What a launch did.
+/// The results of a launch.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// How many CTAs ran.
     pub ctas: u64,
-    /// What was executed.
+    /// Counts of executed instructions.
     pub counts: Counts,
     /// How long it took.
     pub elapsed: Duration,
@@ -121,16 +121,16 @@ pub struct Report {
     pub operations: Vec<(FunctionId, Vec<OpCount>)>,
     /// If asked for: what the sanitizers found.
     pub findings: Vec<Finding>,
-    /// What the sanitizers did not look at, if they reached a limit.
+    /// The limits that the sanitizers reached: accesses beyond them were not checked.
     pub not_looked_at: Vec<NotLookedAt>,
 }
 
-/// How a launch that began has ended.
+/// The end of a launch that began.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What it did, up to its end or until it was stopped.
+    /// The report, up to the end or until the launch was stopped.
     pub report: Report,
-    /// What stopped it, if something did.
+    /// The fault that stopped it, if there is one.
     pub fault: Option<Box<Fault>>,
 }
 
@@ -154,9 +154,9 @@ pub enum LaunchError {
     Dimension {
         /// `grid` or `block`.
         what: &'static str,
-        /// Which: 0 for x.
+        /// The dimension: 0 for x.
         dimension: usize,
-        /// What was given.
+        /// The given value.
         given: u32,
         /// The most that there can be.
         most: u32,
@@ -164,7 +164,7 @@ pub enum LaunchError {
     /// Too many threads in a CTA, or not as many as the kernel asks for.
     #[error("a CTA of {given} threads: there can be {most}")]
     Threads {
-        /// What was given.
+        /// The given number.
         given: u64,
         /// The most that there can be.
         most: u64,
@@ -172,9 +172,9 @@ pub enum LaunchError {
     /// The kernel is for CTAs of other dimensions (`.reqntid`).
     #[error("CTAs of {given:?} threads: the kernel is for {wanted:?}")]
     Block {
-        /// What was given.
+        /// The given dimensions.
         given: [u32; 3],
-        /// What the kernel wants.
+        /// The dimensions that the kernel requires.
         wanted: [u32; 3],
     },
     /// Clusters that cannot be.
@@ -183,7 +183,7 @@ pub enum LaunchError {
     /// More CTAs than can be there at once, in a cooperative launch.
     #[error("{given} CTAs in a cooperative launch: at most {most} can be there at once")]
     Cooperative {
-        /// What was given.
+        /// The given number.
         given: u64,
         /// The most that there can be.
         most: u64,
@@ -191,17 +191,17 @@ pub enum LaunchError {
     /// More shared memory than a CTA can have.
     #[error("the launch needs {bytes} bytes of shared memory for each CTA, and a CTA can have {most}")]
     Shared {
-        /// What it needs.
+        /// The bytes that it needs.
         bytes: u64,
-        /// What there is.
+        /// The most bytes that a CTA can have.
         most: u64,
     },
     /// More local memory than a thread can have.
     #[error("the kernel needs {bytes} bytes of local memory for each thread, and a thread can have {most}")]
     Local {
-        /// What the kernel's own variables need.
+        /// The bytes that the kernel's own variables need.
         bytes: u64,
-        /// What there is.
+        /// The most bytes that a thread can have.
         most: u64,
     },
     /// More or fewer arguments than the kernel has parameters.
@@ -215,7 +215,7 @@ pub enum LaunchError {
     /// An argument that has not the size of its parameter.
     #[error("argument {index} has {given} bytes: parameter `{name}` has {bytes}")]
     ArgumentSize {
-        /// Which, from 0.
+        /// The index of the argument, from 0.
         index: usize,
         /// The parameter's name.
         name: String,
@@ -244,7 +244,7 @@ fn unsupported(list: &[Unsupported]) -> String {
     }
 }
 
-/// What is wrong with a launch's clusters.
+/// An error of a launch's clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterError {
     /// The machine has none.
@@ -253,13 +253,13 @@ pub enum ClusterError {
     /// A dimension that is zero.
     #[error("a cluster of {cluster:?} CTAs has none")]
     Empty {
-        /// What was given.
+        /// The given dimensions.
         cluster: [u32; 3],
     },
     /// More CTAs than a cluster can have.
     #[error("a cluster of {given} CTAs: there can be {most}")]
     TooMany {
-        /// What was given.
+        /// The given number.
         given: u64,
         /// The most that there can be.
         most: u64,
@@ -275,9 +275,9 @@ pub enum ClusterError {
     /// The kernel is for other clusters (`.reqnctapercluster`).
     #[error("clusters of {given:?} CTAs: the kernel is for {wanted:?}")]
     Differs {
-        /// What was given.
+        /// The given dimensions.
         given: [u32; 3],
-        /// What the kernel wants.
+        /// The dimensions that the kernel requires.
         wanted: [u32; 3],
     },
     /// The kernel must be launched with clusters (`.explicitcluster`), and was not.

@@ -2,13 +2,13 @@
 //!
 //! CTAs have a place in the grid (`%ctaid`), a number in the order of the grid (x first), and a rank in their cluster.
 
-use crate::account::Account;
 use crate::decode::Program;
+use crate::host_memory::Account;
 use softwarp_image::{FunctionId, Image};
 use softwarp_isa::device::CTA_SHARED;
 use softwarp_units::lanes::LANES;
 
-/// What was launched.
+/// The kernel and the dimensions of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchInfo<'a> {
     pub(crate) program: &'a Program,
@@ -66,7 +66,7 @@ impl LaunchInfo<'_> {
         std::array::from_fn(|axis| first[axis] as u32 * self.cluster[axis] + inside[axis])
     }
 
-    /// Where the part of `.shared` begins that a CTA has in its cluster.
+    /// The first address in `.shared` of a CTA of a cluster.
     pub(crate) fn window(&self, cta: [u32; 3]) -> u64 {
         let [x, y, z]: [u64; 3] = std::array::from_fn(|axis| u64::from(cta[axis] % self.cluster[axis]));
         let [width, height, _] = self.cluster.map(u64::from);
@@ -86,7 +86,7 @@ impl LaunchInfo<'_> {
         [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
     }
 
-    /// Which of the grid's CTAs one is.
+    /// The number of a CTA in the grid.
     pub(crate) fn linear(&self, cta: [u32; 3]) -> u64 {
         let [x, y, z] = cta.map(u64::from);
         x + u64::from(self.grid[0]) * (y + u64::from(self.grid[1]) * z)

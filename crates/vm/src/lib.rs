@@ -34,15 +34,10 @@
 //! Kernels are interpreted: [`softwarp_lower`] makes operations of them, `decode` chooses a vector loop for each, and
 //! `warp` executes these for 32 lanes at once, with every access to memory checked. [`fault`] says what went wrong and
 //! where; [`sanitize`] finds races, uninitialised memory and misused collectives; [`stats`] counts and traces.
-//!
-//! `decode` is public for this workspace's own tests and benchmarks, and may change at any time.
 
-pub mod account;
-#[doc(hidden)]
-pub mod decode;
 pub mod device;
 pub mod fault;
-pub mod launch;
+pub mod host_memory;
 pub mod memory;
 pub mod sanitize;
 pub mod schedule;
@@ -53,8 +48,10 @@ mod barrier;
 mod cluster;
 mod context;
 mod cta;
+mod decode;
 mod fast;
 mod grid;
+mod launch;
 mod launch_info;
 mod meter;
 mod tuning;

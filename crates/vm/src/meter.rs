@@ -1,4 +1,4 @@
-//! What one thread of the host counts while it runs a launch, and when it looks at the launch's limits.
+//! The counters of one thread of the host while it runs a launch, and the checks of the launch's limits.
 
 use crate::context::Launch;
 use crate::decode::Code;
@@ -8,38 +8,38 @@ use crate::stats::{Counts, Event, OpCount};
 use softwarp_units::lanes::Frame;
 use std::sync::atomic::Ordering;
 
-/// After how much cost the limits are looked at again.
+/// The cost after which the limits are checked again.
 pub(crate) const LOOK: i64 = 1 << 14;
 
-/// After how much work within one instruction.
+/// The work within one instruction after which the limits are checked.
 const LOOK_WITHIN: u64 = 1 << 14;
 
-/// What one thread of the host counts.
-pub(crate) struct Watch {
+/// The counters of one thread of the host.
+pub(crate) struct Meter {
     pub(crate) total: Counts,
     since: Counts,
-    /// Work beyond one step for each instruction, since the limits were looked at.
+    /// Work beyond one step for each instruction, since the limits were checked.
     work: u64,
     /// The same of the operation that is executed.
     of_operation: i64,
-    /// What slices cost since the limits were looked at.
+    /// The cost of slices since the limits were checked.
     cost: i64,
     /// The same of parts of a slice.
     within_slice: i64,
     clock: u64,
-    /// Of a random schedule.
+    /// The random numbers of a random schedule.
     pub(crate) random: Option<Random>,
-    /// By function and operation.
+    /// Counts by function and operation.
     pub(crate) operations: Vec<Vec<OpCount>>,
 }
 
-impl Watch {
-    pub(crate) fn new(launch: &Launch<'_>) -> Watch {
-        let codes = launch.program.codes.iter().filter(|_| launch.watched());
+impl Meter {
+    pub(crate) fn new(launch: &Launch<'_>) -> Meter {
+        let codes = launch.program.codes.iter().filter(|_| launch.is_observed());
         let operations = codes.map(|code| vec![OpCount::default(); code.ops.len()]).collect();
         let zero = Counts::default();
         let random = launch.seed.map(Random::new);
-        Watch {
+        Meter {
             total: zero,
             since: zero,
             work: 0,
@@ -68,7 +68,8 @@ impl Watch {
         self.since.exchanges += 1;
     }
 
-    /// A clock that never stands still. With a random schedule, time is not the host's, so that a seed says all.
+    /// A clock that advances with each read. With a random schedule it does not depend on the host's time, so that a
+    /// seed gives the same run.
     pub(crate) fn clock(&mut self, launch: &Launch<'_>) -> u64 {
         self.clock = match self.random {
             Some(_) => self.clock + 64,
@@ -85,13 +86,13 @@ impl Watch {
         }
     }
 
-    /// A slice has cost so much.
+    /// Adds the cost of a slice.
     #[inline]
     pub(crate) fn spend(&mut self, cost: i64) {
         self.cost += cost;
     }
 
-    /// The operation that is executed does more than others: that many units of work, each of which is a step.
+    /// Adds work of the operation that is executed: units beyond the first step, each of which counts as a step.
     #[inline]
     pub(crate) fn work(&mut self, units: u64) {
         let units = units.min(u32::MAX.into());
@@ -99,22 +100,23 @@ impl Watch {
         self.of_operation += units as i64;
     }
 
-    /// What the operation did more than others.
+    /// The work of the operation since the last call.
     #[inline]
     pub(crate) fn take_work(&mut self) -> i64 {
         std::mem::take(&mut self.of_operation)
     }
 
-    /// The same as [`Watch::work`] in the middle of an operation that may do much more: it can be stopped there.
+    /// The same as [`Meter::work`] in the middle of an operation that may do much work. Fails if the launch has to
+    /// stop.
     pub(crate) fn work_within(&mut self, launch: &Launch<'_>, units: u64) -> Tried<()> {
         self.work(units);
-        if self.work < if launch.watched() { LOOK_WITHIN / 16 } else { LOOK_WITHIN } {
+        if self.work < if launch.is_observed() { LOOK_WITHIN / 16 } else { LOOK_WITHIN } {
             return Ok(());
         }
         self.flush_now(launch).map_err(|fault| Trouble::new(0, fault.kind))
     }
 
-    /// A part of a slice has cost so much: looks at the limits now and then.
+    /// Adds the cost of a part of a slice, and checks the limits from time to time.
     #[inline]
     pub(crate) fn spend_within(&mut self, launch: &Launch<'_>, cost: i64) -> Tried<()> {
         self.within_slice += cost;
@@ -124,10 +126,10 @@ impl Watch {
         self.flush_now(launch).map_err(|fault| Trouble::new(0, fault.kind))
     }
 
-    /// Adds up what was counted, and sees whether the launch has to stop.
+    /// Adds the counts to the launch's, and checks whether it has to stop.
     #[inline]
     pub(crate) fn flush(&mut self, launch: &Launch<'_>) -> Result<(), Box<Fault>> {
-        // Rarely, for very short slices.
+        // Very short slices do not check each time.
         if self.cost < LOOK && self.work < LOOK_WITHIN {
             return Ok(());
         }

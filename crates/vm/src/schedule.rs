@@ -22,13 +22,13 @@ pub enum Schedule {
     /// Always the same, and the fastest.
     #[default]
     Fixed,
-    /// One of many, by a seed.
+    /// A random order, from a seed.
     Random(u64),
 }
 
 impl Schedule {
     /// The seed of a random one.
-    pub fn seed(self) -> Option<u64> {
+    pub(crate) fn seed(self) -> Option<u64> {
         match self {
             Schedule::Fixed => None,
             Schedule::Random(seed) => Some(seed),
@@ -53,7 +53,7 @@ impl Random {
         self.0.below(most)
     }
 
-    /// What a slice may cost, between two powers of two: short ones are as likely as long ones.
+    /// The cost of a slice, between two powers of two: short slices are as likely as long ones.
     pub(crate) fn slice(&mut self, least: u32, most: u32) -> i64 {
         let power = least + self.below((most - least + 1) as usize) as u32;
         1 << power

@@ -1,7 +1,7 @@
-//! Counts of what was executed, and the view of it from outside.
+//! Counts of executed operations, and tracing.
 //!
-//! The plain loop counts runs of operations between jumps, which costs it nothing to speak of. Counts for each
-//! operation, and a [`Tracer`], are there when asked for: then a second instance of the loop runs.
+//! The plain loop counts runs of operations between jumps, which costs almost nothing. Counts for each operation and a
+//! [`Tracer`] use a second instance of the loop.
 
 use crate::decode::Program;
 use softwarp_image::FunctionId;
@@ -10,7 +10,7 @@ use softwarp_syntax::Span;
 use softwarp_units::lanes::Frame;
 use std::sync::atomic::AtomicU64;
 
-/// What has been executed.
+/// Counts of executed instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Instructions, each once for all lanes of a warp that execute it together.
@@ -45,7 +45,7 @@ impl Counts {
     }
 }
 
-/// How far a launch is: to be read from another thread while it runs.
+/// The progress of a launch, which other threads can read while it runs.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// CTAs that there are.
@@ -61,9 +61,9 @@ pub struct Progress {
 pub struct Event<'a> {
     /// The function.
     pub function: FunctionId,
-    /// Where in the text.
+    /// The instruction in the text.
     pub span: Span,
-    /// Which operation of the function.
+    /// The index of the operation in the function.
     pub index: u32,
     /// The operation.
     pub op: &'a Op,
@@ -80,15 +80,16 @@ pub trait Tracer: Sync {
     /// An operation is about to be executed, on these registers.
     fn before(&self, event: &Event<'_>, frame: &Frame);
 
-    /// It was executed; not called for operations that end a run of lanes (calls, returns, barriers, branches).
+    /// The operation was executed. It is not called for operations that end a run of lanes (calls, returns, barriers,
+    /// branches).
     fn after(&self, frame: &Frame);
 }
 
 /// How often an operation was executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpCount {
-    /// By warps.
+    /// Executions by warps.
     pub warp: u64,
-    /// By active lanes.
+    /// Executions by active lanes.
     pub thread: u64,
 }

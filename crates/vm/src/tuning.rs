@@ -5,7 +5,7 @@ use softwarp_isa::Target;
 use softwarp_syntax::Module;
 use softwarp_syntax::tree::Function;
 
-/// What a kernel's directives ask of its launches.
+/// The directives of a kernel that restrict its launches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tuning {
     /// `.reqntid`
@@ -23,7 +23,7 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    /// Of a kernel.
+    /// The directives of a kernel.
     pub(crate) fn of(module: &Module, kernel: &Function) -> Tuning {
         let mut tuning = Tuning::default();
         for directive in &kernel.directives {

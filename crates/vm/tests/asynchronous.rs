@@ -1,4 +1,4 @@
-//! Mbarriers and asynchronous copies: what they do, what stops them, who is told to wait for ever.
+//! Mbarriers and asynchronous copies: results, faults and deadlocks.
 
 use softwarp_tensor::{Description, Element, Map, Target, object};
 use softwarp_units::mbarrier::Misuse;

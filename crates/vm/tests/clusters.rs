@@ -144,7 +144,7 @@ fn threads_that_have_exited_are_not_waited_for() {
     );
     let words = run(&body, (2, 70, Some(2)));
     assert_eq!(words.iter().filter(|&&word| word == 7).count(), 67);
-    // Who waits goes on when the last of the others exits, long after.
+    // Threads that wait go on when the last of the others exits, long after.
     let body = format!(
         "setp.eq.u32 %p1, %rank, 0; @%p1 bra W;
          mov.u32 %r1, 0; L: nanosleep.u32 1; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 100; @%p1 bra L;

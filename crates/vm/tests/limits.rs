@@ -18,7 +18,7 @@ use softwarp_vm::stats::Progress;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Long enough that a busy machine is no reason to fail; a limit that is not looked at fails all the same.
+/// Long enough that a busy machine is no reason to fail; a limit that is not checked fails all the same.
 const LATE: Duration = Duration::from_secs(30);
 
 fn load(declared: &str, body: &str) -> Device {
@@ -116,7 +116,7 @@ fn a_request_ends_whatever_runs_for_ever() {
     }
 }
 
-/// An address may stand for very many places, whoever looks on.
+/// An address may stand for very many places, with and without observers.
 #[test]
 fn limits_hold_while_one_instruction_writes_to_65536_places() {
     let copy = "multimem.cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], 32768;";

@@ -329,7 +329,7 @@ fn sanitizers_see_the_rows_of_tiles_and_the_pieces_of_fragments() {
 }
 
 #[test]
-fn whoever_has_waited_for_a_group_may_write_what_the_warps_of_the_group_read() {
+fn a_warp_that_has_waited_for_a_group_may_write_what_the_warps_of_the_group_read() {
     // Every warp clears the factors as soon as it has waited; the last one would else find nothing but zeros.
     let body = "
         mov.u32 %r0, tiles; mad.lo.u32 %r1, %t, 20, %r0; mov.b32 %r2, 0x3c003c00;

@@ -1,76 +1,17 @@
 //! What the sanitizers find, and what they do not.
 
+mod sanitized;
+
+use sanitized::*;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::{FaultKind, Problem, Use, What};
-use softwarp_vm::sanitize::{Finding, FindingKind, Missing, NotLookedAt, Sanitize};
-use std::time::Duration;
+use softwarp_vm::sanitize::{FindingKind, Missing, NotLookedAt, Sanitize};
 
 /// The text of a kernel from `bugs/`.
 macro_rules! bug {
     ($name:literal) => {
         include_str!(concat!("bugs/", $name, ".ptx"))
     };
-}
-
-/// A buffer: its bytes, and whether the host writes it.
-type Buffer = (u64, bool);
-
-/// Launches the only kernel `k`: what was found, and what stopped it.
-fn launch(
-    source: &str,
-    grid: u32,
-    block: u32,
-    buffers: &[Buffer],
-    sanitize: Sanitize,
-) -> (Vec<Finding>, Option<FaultKind>) {
-    let device = Device::load(&[source], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
-    let arguments: Vec<Vec<u8>> = buffers
-        .iter()
-        .map(|&(bytes, written)| {
-            let address = match written {
-                true => device.allocate(bytes),
-                false => device.allocate_uninitialised(bytes),
-            };
-            address.expect("memory").to_le_bytes().to_vec()
-        })
-        .collect();
-    let launch = Launch {
-        sanitize,
-        most_time: Some(Duration::from_secs(60)),
-        ..Launch::new("k", [grid, 1, 1], [block, 1, 1], &arguments)
-    };
-    let fault = match device.launch(&launch) {
-        Ok(report) => {
-            assert_eq!(report.findings, device.findings());
-            None
-        }
-        Err(LaunchError::Fault(fault)) => Some(fault.kind),
-        Err(error) => panic!("{error}"),
-    };
-    (device.findings().to_vec(), fault)
-}
-
-/// A module with a kernel `k(out)` of this body, `%o` being the address of the thread's word of `out`.
-fn kernel(declared: &str, body: &str) -> String {
-    format!(
-        ".version 8.6\n.target sm_90\n.address_size 64\n{declared}\n.visible .entry k(.param .u64 out)\n{{
-        .reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %d<16>, %out, %o; .reg .b32 %t, %c, %s; .reg .b16 %h<8>;
-        ld.param.u64 %out, [out];
-        mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %r31, %ntid.x;
-        mad.lo.u32 %r30, %c, %r31, %t; mad.wide.u32 %o, %r30, 4, %out;
-        {body}\nret;\n}}\n"
-    )
-}
-
-const SHARED: &str = ".shared .align 16 .b8 s[4096];";
-
-/// What is found in a kernel on 64 threads of one CTA, with everything looked for.
-fn found(declared: &str, body: &str) -> Vec<Finding> {
-    found_on(declared, body, 1, 64)
-}
-
-fn found_on(declared: &str, body: &str, grid: u32, block: u32) -> Vec<Finding> {
-    launch(&kernel(declared, body), grid, block, &[(1 << 16, true)], Sanitize::ALL).0
 }
 
 /// A race between threads of a CTA.
@@ -532,74 +473,6 @@ fn atomic_operations_do_not_order_the_write_that_makes_their_place_ready() {
     };
     assert_eq!(found(SHARED, &flag("membar.cta;")), []);
     assert_eq!(found(SHARED, &flag("")).len(), 1);
-}
-
-/// What two warps do with shared memory, first the one and then the other, and between them.
-fn warps(first: &str, between: &str, second: &str) -> usize {
-    let body = format!(
-        "mov.u32 %s, s; and.b32 %r1, %t, 31; mad.lo.u32 %s, %r1, 4, %s; shr.u32 %r2, %t, 5;
-        setp.eq.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r2, 1; xor.b32 %r3, %s, 64; sub.u32 %r4, 0, %s;
-        {first} {between} {second}"
-    );
-    found(SHARED, &body).iter().filter(|one| matches!(one.kind, FindingKind::Race { .. })).count()
-}
-
-#[test]
-fn rows_of_words_that_warps_access_side_by_side_race_as_single_words_do() {
-    let accesses = [
-        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 st.shared.u32 [%s], %t;"),
-        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u32 %r9, [%s];"),
-        ("@%p1 ld.shared.u32 %r9, [%s];", "@%p2 st.shared.u32 [%s], %t;"),
-        // The halves of the second warp change places, or it is one word further.
-        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u32 %r9, [%r3];"),
-        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u32 %r9, [%s+4];"),
-        ("@%p1 ld.shared.u32 %r9, [%s+4];", "@%p2 st.shared.u32 [%s], %t;"),
-        // One word of a row, and bytes of it.
-        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u32 %r9, [s+68];"),
-        ("@%p1 ld.shared.u32 %r9, [s+68];", "@%p2 st.shared.u32 [%s], %t;"),
-        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.u8 %h1, [%s+3];"),
-        ("@%p1 ld.shared.u8 %h1, [%s+3];", "@%p2 st.shared.u32 [%s], %t;"),
-        // A vector of words each.
-        ("@%p1 st.shared.u32 [%s], %t;", "@%p2 ld.shared.v2.u32 {%r9, %r10}, [s+64];"),
-    ];
-    // The memory is written before all this.
-    let begin = "@%p1 st.shared.u32 [%s], 0; @%p1 st.shared.u32 [%s+128], 0; bar.sync 0;";
-    for (first, second) in accesses {
-        let first = format!("{begin} {first}");
-        assert_eq!(warps(&first, "bar.sync 0;", second), 0, "{first} {second}");
-        assert_eq!(warps(&first, "", second), 1, "{first} {second}");
-        // Whoever comes first.
-        assert_eq!(warps(begin, second, &first[begin.len()..]), 1, "{second} {first}");
-    }
-}
-
-#[test]
-fn lanes_race_with_other_lanes_in_rows_of_words() {
-    let begin = "@%p1 st.shared.u32 [%s], 0; @%p1 st.shared.u32 [%s+128], 0; bar.sync 0;";
-    let write = "@%p1 st.shared.u32 [%s], %t;";
-    for (read, races) in [
-        ("@%p1 ld.shared.u32 %r9, [%s];", 0),
-        ("@%p1 ld.shared.u32 %r9, [%r3];", 1),
-        ("@%p1 ld.shared.u32 %r9, [%s+4];", 1),
-        ("@%p1 ld.shared.u32 %r9, [s+12];", 1),
-        ("and.b32 %r3, %s, 63; mov.u32 %r5, s; add.u32 %r3, %r3, %r5; @%p1 ld.shared.u32 %r9, [%r3];", 1),
-    ] {
-        assert_eq!(warps(&format!("{begin} {write}"), "", read), races, "{read}");
-        assert_eq!(warps(&format!("{begin} {write}"), "bar.warp.sync 0xffffffff;", read), 0, "{read}");
-        assert_eq!(warps(&format!("{begin} {read}"), "", write), races, "{read}");
-    }
-}
-
-#[test]
-fn the_same_value_is_no_race_in_rows_of_words_either() {
-    let [same, other] = ["5", "%t"].map(|value| format!("@%p2 st.shared.u32 [%s], {value};"));
-    assert_eq!(warps("@%p1 st.shared.u32 [%s], 5;", "", &same), 0);
-    assert_eq!(warps("@%p1 st.shared.u32 [%s], 5;", "", &other), 1);
-    // In parts of words, too: bytes of values that were stored whole.
-    let byte =
-        |value: &str| format!("mov.u32 %r6, {value}; cvt.u16.u32 %h1, %r6; @%p2 st.shared.u8 [%s+1], %h1;");
-    assert_eq!(warps("@%p1 st.shared.u32 [%s], 0x00000500;", "", &byte("5")), 0);
-    assert_eq!(warps("@%p1 st.shared.u32 [%s], 0x00000500;", "", &byte("6")), 1);
 }
 
 #[test]

@@ -447,7 +447,7 @@ fn a_local_variable_of_the_module_is_one_place_for_all_functions_of_a_thread() {
 
 #[test]
 fn shared_memory_is_each_ctas_own_and_all_its_threads_see_it() {
-    // The first thread writes, and waits until the first of every CTA has; the last adds; then everybody reads.
+    // The first thread writes, and waits until the first of every CTA has; the last adds; then all threads read.
     let declared = ".shared .u32 s; .global .u32 here;";
     let body = "
         setp.ne.u32 %p1, %t, 0; @%p1 bra WRITTEN;

@@ -10,7 +10,7 @@ use softwarp_vm::texture::sampler::{Filter, Sampler};
 use softwarp_vm::texture::{Source, Texture};
 
 /// What is found in a kernel of this body, with 64 threads, a surface `s` of 64 words, a texture `t` of the same array and
-/// a texture `l` of the memory at `%m`, of which nobody has written the second half.
+/// a texture `l` of the memory at `%m`, whose second half was never written.
 fn found(body: &str) -> Vec<Finding> {
     let source = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n.global .surfref s;\n.global .texref t;\n.global .texref l;

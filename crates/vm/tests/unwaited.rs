@@ -1,4 +1,4 @@
-//! Asynchronous operations that nobody waits for, and proxy fences that are missing: each with a kernel that is right.
+//! Asynchronous operations that are not waited for, and missing proxy fences: each with a correct kernel.
 
 use softwarp_tensor::{Description, Element, Map, Target, object};
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
@@ -73,7 +73,7 @@ fn cp_async_is_read_before_its_group_is_waited_for() {
     assert_eq!(kernel("cp.async.commit_group; cp.async.wait_group 1;", "%r1"), expected);
     assert_eq!(kernel("cp.async.wait_group 0;", "%r1"), expected, "it was never committed");
     assert_eq!(kernel("bar.sync 0;", "%r2"), expected, "a barrier does not wait for it");
-    // Who copies has waited, but told nobody.
+    // The thread that copies has waited, but has not synchronised with the reader.
     let races = kernel("cp.async.wait_all;", "%r2");
     assert!(!races.is_empty() && races.iter().all(|it| matches!(it, Race { .. })), "{races:?}");
     assert_eq!(kernel("cp.async.commit_group; cp.async.wait_group 0;", "%r1"), []);
@@ -127,7 +127,7 @@ fn a_bulk_load_is_read_before_its_mbarrier_was_waited_for() {
         };
         assert_eq!(kernel(&wait("W", 0)), []);
         assert_eq!(kernel("bar.sync 0;"), [unwaited(Write, Read, Until::Mbarrier)]);
-        // One waits, and a barrier tells the others.
+        // One waits, and a barrier orders the others behind it.
         let one = format!("@!%p0 bra JOIN; {} JOIN: bar.sync 0;", wait("W", 0));
         assert_eq!(kernel(&one), []);
     }
@@ -332,7 +332,7 @@ fn an_mbarrier_is_initialised_before_others_use_it() {
     assert_eq!(kernel("bar.sync 0;"), []);
     let racy = kernel("");
     assert!(!racy.is_empty() && racy.iter().all(|it| matches!(it, Race { .. })), "{racy:?}");
-    // A fence alone synchronises nobody.
+    // A fence alone does not synchronise threads.
     assert!(!kernel("@%p0 fence.mbarrier_init.release.cluster;").is_empty());
 }
 

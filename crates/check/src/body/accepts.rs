@@ -4,7 +4,9 @@
 //! the assembler takes more or less than the table says.
 
 use super::forms::Special;
-use softwarp_isa::instruction::{Fit, LiteralKind, Modifier, Opcode, Selector, Shape, Space, Value};
+use softwarp_isa::instruction::{
+    Fit, InstructionForm, LiteralKind, Modifier, Opcode, Selector, Space, Value,
+};
 use softwarp_isa::{Class, Type};
 
 /// What may stand for a value: a bit for each register type, and a bit for each other thing.
@@ -34,7 +36,7 @@ impl Accepts {
     pub const PACKED: u32 = 128;
     /// `{a}` is as good as `a`.
     pub const BRACED: u32 = 256;
-    /// The name of a function: the assembler minds its type only where the manual fixes the operand's.
+    /// The name of a function: the assembler checks its type only where the manual fixes the operand's.
     pub const FUNCTION: u32 = 512;
     /// The manual fixes the operand's type, whatever the mnemonic's types are.
     pub const FIXED: u32 = 1024;
@@ -99,7 +101,7 @@ impl Accepts {
     };
 
     /// What a value of a form takes.
-    pub fn new(value: &Value, shape: &Shape, special: Special) -> Accepts {
+    pub fn new(value: &Value, form: &InstructionForm, special: Special) -> Accepts {
         let mut registers = 0;
         for ty in register_types().filter(|&ty| value.accepts(ty)) {
             registers |= bit(ty);
@@ -108,41 +110,41 @@ impl Accepts {
         let flag = |holds: bool, flag| if holds { flag } else { 0 };
         let packs = special == Special::Mov && value.ty.class() == Class::Bits;
         let takes_addresses = value.forms.address || special == Special::Mov;
-        let reads_special = matches!(shape.opcode, Opcode::Mov | Opcode::Cvt)
-            && shape.types.iter().all(|ty| !matches!(ty.class(), Class::Float | Class::Fixed));
+        let reads_special = matches!(form.opcode, Opcode::Mov | Opcode::Cvt)
+            && form.types.iter().all(|ty| !matches!(ty.class(), Class::Float | Class::Fixed));
         let forms = literal(LiteralKind::Integer, Accepts::INTEGER)
             | literal(LiteralKind::F32, Accepts::F32)
             | literal(LiteralKind::F64, Accepts::F64)
-            | flag(takes_addresses && !shape.has(Modifier::To), Accepts::ADDRESS)
+            | flag(takes_addresses && !form.has(Modifier::To), Accepts::ADDRESS)
             | flag(value.forms.special && reads_special, Accepts::SPECIAL)
             | flag(value.forms.negated, Accepts::NEGATED)
             | flag(value.forms.sink, Accepts::SINK)
             | flag(packs, Accepts::PACKED)
             | flag(value.forms.minus, Accepts::MINUS)
-            | flag(takes_braces(shape) && value.fit != Fit::Fixed, Accepts::BRACED);
+            | flag(takes_braces(form) && value.fit != Fit::Fixed, Accepts::BRACED);
         // The assembler does not mind the types of the packed operands of `dp4a`.
-        let packed = matches!(shape.opcode, Opcode::Dp2a | Opcode::Dp4a) && value.ty == Type::B32;
-        let fixed = match shape.opcode {
+        let packed = matches!(form.opcode, Opcode::Dp2a | Opcode::Dp4a) && value.ty == Type::B32;
+        let fixed = match form.opcode {
             Opcode::Cvt => !value.ty.is_fundamental(),
             _ => matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized) && !packed,
         };
         // The address of a variable and an offset make a number of 32 bits there.
         let no_variable = fixed && value.fit != Fit::AddressSized && value.ty.bits() != 32
             || !value.ty.is_fundamental()
-            || shape.opcode == Opcode::Createpolicy && value.ty.bits() == 64;
+            || form.opcode == Opcode::Createpolicy && value.ty.bits() == 64;
         let converts = special == Special::Address && value.forms.address;
         let moves_predicate = special == Special::Mov && value.ty == Type::Pred;
         let forms = forms
-            | flag(!fixed && !converts && !moves_predicate && !is_simd_video(shape), Accepts::FUNCTION)
-            | flag(value.forms.selector != Selector::No || is_simd_video(shape), Accepts::NO_OFFSET)
+            | flag(!fixed && !converts && !moves_predicate && !is_simd_video(form), Accepts::FUNCTION)
+            | flag(value.forms.selector != Selector::No || is_simd_video(form), Accepts::NO_OFFSET)
             | flag(no_variable && special != Special::Address, Accepts::NO_VARIABLE)
             | flag(fixed && special != Special::Address, Accepts::FIXED);
-        let space = match (special, shape.opcode) {
+        let space = match (special, form.opcode) {
             (Special::Address, Opcode::Mapa | Opcode::Getctarank) => Some(Space::Shared),
-            (Special::Address, _) => shape.spaces.first().copied(),
+            (Special::Address, _) => form.spaces.first().copied(),
             _ => None,
         };
-        let video = shape.opcode.video_elements().is_some();
+        let video = form.opcode.video_elements().is_some();
         Accepts { registers, forms, ty: value.ty, space, selector: value.forms.selector, video }
     }
 
@@ -166,8 +168,8 @@ impl Accepts {
         register_types().filter(move |&ty| self.register(ty))
     }
 
-    /// The same, and what one of a vector's elements may be beside: the assembler lets integers of the size
-    /// stand where a float is wanted.
+    /// What an element of a vector accepts where a single value accepts this: the assembler lets integers of the
+    /// size stand where a float is wanted.
     pub fn as_element(self) -> Accepts {
         let mut loose = self.with_integers();
         if loose.registers != self.registers && self.ty.bits() == 32 {
@@ -176,7 +178,7 @@ impl Accepts {
         loose
     }
 
-    /// The same, and integers of the size where a float is wanted.
+    /// Adds integers of the size where a float is wanted.
     pub fn with_integers(mut self) -> Accepts {
         if self.ty.class() == Class::Float && self.ty.is_fundamental() && self.ty != Type::F16x2 {
             for ty in register_types().filter(|ty| ty.is_int() && ty.bits() == self.ty.bits()) {
@@ -186,7 +188,7 @@ impl Accepts {
         self
     }
 
-    /// The same, and predicates: the assembler counts them as 32 bits in places.
+    /// Adds predicates: the assembler counts them as 32 bits in places.
     pub fn with_predicates(mut self) -> Accepts {
         self.registers |= bit(Type::Pred);
         self
@@ -198,19 +200,19 @@ impl Accepts {
         self
     }
 
-    /// The same without registers of a type.
+    /// Removes registers of a type.
     pub fn without_type(mut self, ty: Type) -> Accepts {
         self.registers &= !bit(ty);
         self
     }
 
-    /// The same with these forms.
+    /// Adds these forms.
     pub fn with(mut self, forms: u32) -> Accepts {
         self.forms |= forms;
         self
     }
 
-    /// The same without these forms.
+    /// Removes these forms.
     pub fn without(mut self, forms: u32) -> Accepts {
         self.forms &= !forms;
         self
@@ -252,7 +254,7 @@ impl Spaces {
         self.0 == 0
     }
 
-    /// Those in it.
+    /// The state spaces in the set.
     pub fn iter(self) -> impl Iterator<Item = Space> {
         const ALL: [Space; 11] = [
             Space::Generic,
@@ -272,21 +274,18 @@ impl Spaces {
 }
 
 /// Whether this is a SIMD video instruction, such as `vadd4`: its sources are plain registers.
-fn is_simd_video(shape: &Shape) -> bool {
-    shape.opcode.video_elements().is_some_and(|elements| elements > 1)
+fn is_simd_video(form: &InstructionForm) -> bool {
+    form.opcode.video_elements().is_some_and(|elements| elements > 1)
 }
 
 /// Opcodes that have vectors in some forms: in the others `{a}` may stand for `a`.
 const VECTOR_OPCODES: [Opcode; 5] = [Opcode::Ld, Opcode::Ldu, Opcode::St, Opcode::Suld, Opcode::Sust];
 
 /// Whether `{a}` may stand for `a`: in floating-point forms of `multimem` too, which have vectors.
-fn takes_braces(shape: &Shape) -> bool {
-    let floats = || shape.types.iter().any(|ty| matches!(ty.class(), Class::Float | Class::Fixed));
-    VECTOR_OPCODES.contains(&shape.opcode) && !shape.has(Modifier::Async)
-        || shape
-            .types
-            .iter()
-            .any(|ty| matches!(ty, Type::E4m3x4 | Type::E5m2x4 | Type::E3m2x4 | Type::E2m3x4))
-            && matches!(shape.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma)
-        || (shape.opcode == Opcode::Multimem && !shape.has(Modifier::Red) && floats())
+fn takes_braces(form: &InstructionForm) -> bool {
+    let floats = || form.types.iter().any(|ty| matches!(ty.class(), Class::Float | Class::Fixed));
+    VECTOR_OPCODES.contains(&form.opcode) && !form.has(Modifier::Async)
+        || form.types.iter().any(|ty| matches!(ty, Type::E4m3x4 | Type::E5m2x4 | Type::E3m2x4 | Type::E2m3x4))
+            && matches!(form.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma)
+        || (form.opcode == Opcode::Multimem && !form.has(Modifier::Red) && floats())
 }

@@ -11,10 +11,10 @@ use super::accepts::{Accepts, Spaces};
 use super::forms::{Special, Want};
 use super::labels::Marks;
 use super::meaning::Meaning;
-use super::mismatch::{Fits, Reason, Sort, mismatch};
+use super::mismatch::{Fits, Forbidden, Misuse, Reason, Sort, mismatch};
 use super::remark::Remark;
 use super::rule::{AddressRule, Width};
-use crate::checked::{Place, VarId};
+use crate::checked::{VarId, VariableKind};
 use crate::names::Entity;
 use softwarp_isa::instruction::{LiteralKind, Space};
 use softwarp_isa::{Class, Opaque, StateSpace, Type, Version};
@@ -66,7 +66,7 @@ impl Walk<'_, '_> {
         if let OperandKind::Name(symbol) = operand.kind {
             match self.meaning(symbol) {
                 Meaning::Register { ty, lanes: 1, .. } if ty != Type::Pred => return Ok(()),
-                Meaning::Special(_) => return mismatch(operand.span, Reason::Special),
+                Meaning::Special(_) => return mismatch(operand.span, Reason::Forbidden(Forbidden::Special)),
                 _ => {}
             }
         }
@@ -90,7 +90,7 @@ impl Walk<'_, '_> {
                     self.remark = None;
                     Ok(())
                 } else {
-                    mismatch(part.span, Reason::Unified(id))
+                    mismatch(part.span, Reason::Misused(id, Misuse::Unified))
                 }
             }
             _ => Ok(()),
@@ -123,7 +123,10 @@ impl Walk<'_, '_> {
         offset: ExprId,
     ) -> Fits {
         if self.kind_of_expression(offset) != LiteralKind::Integer {
-            return mismatch(self.context.module.expression(offset).span, Reason::FloatOffset);
+            return mismatch(
+                self.context.module.expression(offset).span,
+                Reason::Forbidden(Forbidden::FloatOffset),
+            );
         }
         match base.of(&self.context.module.operands) {
             [Operand { kind: OperandKind::Name(symbol), span }] => {
@@ -143,11 +146,11 @@ impl Walk<'_, '_> {
             _ => LiteralKind::Integer,
         };
         if kind != LiteralKind::Integer {
-            mismatch(part.span, Reason::FloatOffset)
+            mismatch(part.span, Reason::Forbidden(Forbidden::FloatOffset))
         } else if spaces.has(Space::Local) || spaces.is_empty() {
             Ok(())
         } else {
-            mismatch(part.span, Reason::ImmediateAddress)
+            mismatch(part.span, Reason::Forbidden(Forbidden::ImmediateAddress))
         }
     }
 
@@ -180,16 +183,16 @@ impl Walk<'_, '_> {
                 Ok(())
             }
             Meaning::Variable(id) => self.variable_address(special, spaces.0, id, at),
-            Meaning::Special(_) if spaces.1.no_special => mismatch(at, Reason::Special),
+            Meaning::Special(_) if spaces.1.no_special => mismatch(at, Reason::Forbidden(Forbidden::Special)),
             Meaning::Special(register) if register.components == 1 => {
                 match spaces.1.width == Width::Long && register.ty.bits() != 64 {
-                    true => mismatch(at, Reason::Special),
+                    true => mismatch(at, Reason::Forbidden(Forbidden::Special)),
                     false => Ok(()),
                 }
             }
             Meaning::Special(_) => mismatch(at, Reason::Sort(Sort::Vector)),
             Meaning::WarpSize if spaces.0.has(Space::Local) => Ok(()),
-            Meaning::WarpSize => mismatch(at, Reason::ImmediateAddress),
+            Meaning::WarpSize => mismatch(at, Reason::Forbidden(Forbidden::ImmediateAddress)),
             Meaning::Function(_) => mismatch(at, Reason::Sort(Sort::Function)),
             Meaning::Label(_) => mismatch(at, Reason::Sort(Sort::Label)),
             Meaning::Unknown => mismatch(at, Reason::Undeclared(symbol)),
@@ -230,7 +233,7 @@ impl Walk<'_, '_> {
             return mismatch(at, Reason::NarrowAddress);
         }
         if self.kernel && spaces.has(Space::ParamFunc) {
-            return mismatch(at, Reason::ParameterKind { func: true });
+            return mismatch(at, Reason::Forbidden(Forbidden::NotOfKernel));
         }
         Ok(())
     }
@@ -238,7 +241,7 @@ impl Walk<'_, '_> {
     fn variable_address(&mut self, special: Special, spaces: Spaces, id: VarId, at: Span) -> Fits {
         let variable = self.context.checked.variable(id);
         if variable.opaque().is_some() || variable.space == StateSpace::Tex {
-            return mismatch(at, Reason::OpaqueAccess(id));
+            return mismatch(at, Reason::Misused(id, Misuse::OpaqueAccess));
         }
         if !spaces.is_empty() && !spaces.iter().any(|space| reaches(space, variable.space)) {
             return mismatch(at, Reason::Space { id, spaces });
@@ -249,23 +252,23 @@ impl Walk<'_, '_> {
             }
             return Ok(());
         }
-        let place = variable.place;
-        if spaces.has(Space::ParamFunc) && self.kernel && place != Place::Local {
-            return mismatch(at, Reason::ParameterKind { func: true });
+        let kind = variable.kind;
+        if spaces.has(Space::ParamFunc) && self.kernel && kind != VariableKind::Local {
+            return mismatch(at, Reason::Forbidden(Forbidden::NotOfKernel));
         }
-        if spaces.has(Space::ParamEntry) && place == Place::Local {
-            return mismatch(at, Reason::ParameterKind { func: false });
+        if spaces.has(Space::ParamEntry) && kind == VariableKind::Local {
+            return mismatch(at, Reason::Forbidden(Forbidden::NotOfEntry));
         }
-        match (special, place) {
-            (Special::Store, Place::KernelParameter | Place::Parameter) => {
-                mismatch(at, Reason::WritesInput(id))
+        match (special, kind) {
+            (Special::Store, VariableKind::KernelParameter | VariableKind::Parameter) => {
+                mismatch(at, Reason::Misused(id, Misuse::WritesInput))
             }
-            (Special::Load, Place::Return) => mismatch(at, Reason::ReadsReturn(id)),
-            (Special::Load, Place::Local) if !self.is_returned(id) => {
+            (Special::Load, VariableKind::Return) => mismatch(at, Reason::Misused(id, Misuse::ReadsReturn)),
+            (Special::Load, VariableKind::Local) if !self.is_returned(id) => {
                 self.notice(at, Remark::Unreturned(id));
                 Ok(())
             }
-            (_, Place::Parameter) if spaces.has(Space::ParamEntry) => {
+            (_, VariableKind::Parameter) if spaces.has(Space::ParamEntry) => {
                 self.notice(at, Remark::EntryParameter(id));
                 Ok(())
             }
@@ -293,25 +296,25 @@ impl Walk<'_, '_> {
     /// The address of a variable as a value: `mov.u64 d, x`, `cvta.global.u64 d, x`.
     pub(super) fn address_of(&mut self, special: Special, accepts: Accepts, id: VarId, at: Span) -> Fits {
         let variable = self.context.checked.variable(id);
-        if let (StateSpace::Param, Place::Local) = (variable.space, variable.place) {
-            return mismatch(at, Reason::AddressTaken(id));
+        if let (StateSpace::Param, VariableKind::Local) = (variable.space, variable.kind) {
+            return mismatch(at, Reason::Misused(id, Misuse::AddressTaken));
         }
         let too_old = self.context.version() < RETURN_ADDRESSES || self.context.target().sm() < 30;
-        if variable.place == Place::Return && too_old {
-            return mismatch(at, Reason::ReturnAddress(id));
+        if variable.kind == VariableKind::Return && too_old {
+            return mismatch(at, Reason::Misused(id, Misuse::ReturnAddress));
         }
         if special == Special::Mov && (variable.opaque().is_some() || variable.space == StateSpace::Tex) {
             let (since, least_sm) = INDIRECT_TEXTURES;
             let texture = variable.opaque() == Some(Opaque::Texref);
             return if self.context.version() < since || self.context.target().sm() < least_sm {
-                mismatch(at, Reason::OpaqueVersion(id))
+                mismatch(at, Reason::Misused(id, Misuse::OpaqueVersion))
             } else if accepts.ty == Type::U64 {
                 if texture && self.context.checked.header.independent_textures {
                     self.notice(at, Remark::IndependentTexture(id));
                 }
                 Ok(())
             } else {
-                mismatch(at, Reason::OpaqueAddress(id))
+                mismatch(at, Reason::Misused(id, Misuse::OpaqueAddress))
             };
         }
         let value = accepts.ty;
@@ -348,15 +351,15 @@ impl Walk<'_, '_> {
         };
         match index.kind {
             OperandKind::Literal(literal) if super::operand::kind_of(literal) != LiteralKind::Integer => {
-                return mismatch(index.span, Reason::FloatOffset);
+                return mismatch(index.span, Reason::Forbidden(Forbidden::FloatOffset));
             }
             _ => self.names_exist(index)?,
         }
         match self.meaning(*symbol) {
             Meaning::Variable(id) if !self.context.checked.variable(id).is_array() => {
-                mismatch(at, Reason::NoArray(id))
+                mismatch(at, Reason::Misused(id, Misuse::NoArray))
             }
-            Meaning::Register { id, .. } => mismatch(at, Reason::NoArray(id)),
+            Meaning::Register { id, .. } => mismatch(at, Reason::Misused(id, Misuse::NoArray)),
             Meaning::Variable(id) if accepts.has(Accepts::ADDRESS) && !want.writes => {
                 self.address_of(special, accepts, id, at)
             }
@@ -387,7 +390,7 @@ impl Walk<'_, '_> {
         match self.context.names.lookup(symbol).map(|found| found.entity) {
             Some(Entity::Label(number)) if self.memory.labels.marks(number) == Marks::BranchTargets => Ok(()),
             None if !visible => mismatch(at, Reason::Undeclared(symbol)),
-            _ => mismatch(at, Reason::NoTable),
+            _ => mismatch(at, Reason::Forbidden(Forbidden::NoTable)),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::explain;
 use super::labels::Marks;
 use super::meaning::Meaning;
 use super::operand::kind_of;
-use crate::checked::{FuncId, Function, Place, VarId, Variable};
+use crate::checked::{FuncId, Function, VarId, Variable, VariableKind};
 use crate::codes::declarations as declared;
 use crate::codes::instructions as codes;
 use crate::gates;
@@ -373,7 +373,7 @@ impl<'m> Walk<'_, 'm> {
                 }
                 Meaning::Variable(id) if self.context.checked.variable(id).space == StateSpace::Param => {
                     let variable = self.context.checked.variable(id);
-                    if variable.place != Place::Local {
+                    if variable.kind != VariableKind::Local {
                         return self.say(mismatch(formal, at, "it is a parameter of this function itself"));
                     }
                     (variable.value_type(), variable.bytes(), variable.alignment, variable.is_array())

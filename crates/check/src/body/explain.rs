@@ -7,29 +7,29 @@ use super::meaning::Meaning;
 use super::mismatch::{Mismatch, Reason};
 use crate::codes::instructions as codes;
 use crate::context::Context;
-use softwarp_isa::instruction::{Fault, FaultKind, Shape, Signature};
+use softwarp_isa::instruction::{InstructionForm, MnemonicError, MnemonicErrorKind, Signature};
 use softwarp_isa::special::SpecialRegister;
 use softwarp_isa::{Target, Version};
 use softwarp_syntax::tree::{Instruction, Name, Operand, Symbol};
 use softwarp_syntax::{Diagnostic, Span};
 
 /// A mnemonic that is none.
-pub(super) fn fault(context: &Context<'_>, instruction: &Instruction, fault: &Fault) -> Diagnostic {
+pub(super) fn fault(context: &Context<'_>, instruction: &Instruction, fault: &MnemonicError) -> Diagnostic {
     let code = match fault.kind {
-        FaultKind::UnknownOpcode { .. } => codes::UNKNOWN_INSTRUCTION,
-        FaultKind::UnknownModifier { .. } => codes::UNKNOWN_MODIFIER,
-        FaultKind::NotWithOpcode { .. } => codes::FOREIGN_MODIFIER,
-        FaultKind::Duplicate { .. } => codes::DUPLICATE_MODIFIER,
-        FaultKind::Missing { .. } => codes::MISSING_MODIFIER,
-        FaultKind::Combination { .. } => codes::MODIFIER_COMBINATION,
-        FaultKind::Misplaced { .. } => codes::MISPLACED_MODIFIER,
+        MnemonicErrorKind::UnknownOpcode { .. } => codes::UNKNOWN_INSTRUCTION,
+        MnemonicErrorKind::UnknownModifier { .. } => codes::UNKNOWN_MODIFIER,
+        MnemonicErrorKind::NotWithOpcode { .. } => codes::FOREIGN_MODIFIER,
+        MnemonicErrorKind::Duplicate { .. } => codes::DUPLICATE_MODIFIER,
+        MnemonicErrorKind::Missing { .. } => codes::MISSING_MODIFIER,
+        MnemonicErrorKind::Combination { .. } => codes::MODIFIER_COMBINATION,
+        MnemonicErrorKind::Misplaced { .. } => codes::MISPLACED_MODIFIER,
     };
     let span = instruction.mnemonic_span;
     let at = fault.words.first().and_then(|&word| word_span(span, context.source, word)).unwrap_or(span);
     let diagnostic = Diagnostic::new(code, at, fault.to_string());
     let near = match &fault.kind {
-        FaultKind::UnknownOpcode { nearest: Some(opcode), .. } => Some((*opcode).to_owned()),
-        FaultKind::UnknownModifier { nearest: Some(word), .. } => Some(format!(".{word}")),
+        MnemonicErrorKind::UnknownOpcode { nearest: Some(opcode), .. } => Some((*opcode).to_owned()),
+        MnemonicErrorKind::UnknownModifier { nearest: Some(word), .. } => Some(format!(".{word}")),
         _ => fault.nearest.clone(),
     };
     match near {
@@ -52,15 +52,15 @@ pub(super) fn word_span(mnemonic: Span, source: &str, word: usize) -> Option<Spa
 pub(super) fn gate(
     context: &Context<'_>,
     instruction: &Instruction,
-    shape: &Shape,
+    form: &InstructionForm,
     variant: Variant,
 ) -> Diagnostic {
     let (version, target) = (context.version(), context.target());
-    let signature = shape.signatures.get(variant.signature as usize);
+    let signature = form.signatures.get(variant.signature as usize);
     let gate = signature.and_then(|signature| signature.shut_gate(version, target));
     let what = match gate.and_then(|gate| gate.word) {
-        Some(word) => format!("`.{word}` on `{}`", shape.opcode),
-        None => format!("`{}`", spelling(shape)),
+        Some(word) => format!("`.{word}` on `{}`", form.opcode),
+        None => format!("`{}`", spelling(form)),
     };
     if let Some(removal) = gate.and_then(|gate| gate.removal(version, target)) {
         let message =
@@ -108,15 +108,15 @@ pub(super) fn bank(context: &Context<'_>, instruction: &Instruction, bank: u64) 
 }
 
 /// The mnemonic, as the manual orders it.
-pub(super) fn spelling(shape: &Shape) -> String {
-    shape.mnemonic()
+pub(super) fn spelling(form: &InstructionForm) -> String {
+    form.mnemonic()
 }
 
 /// A number of operands that no form of the mnemonic has.
 pub(super) fn count(
     context: &Context<'_>,
     instruction: &Instruction,
-    shape: &Shape,
+    form: &InstructionForm,
     mut counts: Vec<usize>,
     operands: &[Operand],
 ) -> Diagnostic {
@@ -133,15 +133,15 @@ pub(super) fn count(
         wanted.join(" or ")
     );
     let diagnostic = Diagnostic::new(codes::OPERAND_COUNT, at, message);
-    match shape.signatures.first() {
-        Some(signature) => diagnostic.with_help(format!("its syntax is `{}`", form(shape, signature))),
+    match form.signatures.first() {
+        Some(signature) => diagnostic.with_help(format!("its syntax is `{}`", syntax_line(form, signature))),
         None => diagnostic,
     }
 }
 
 /// A form as the manual would write it: `ld.global.u32 d, [a]`.
-pub(super) fn form(shape: &Shape, signature: &Signature) -> String {
-    format!("{} {}", spelling(shape), signature.in_words()).trim_end().to_owned()
+pub(super) fn syntax_line(form: &InstructionForm, signature: &Signature) -> String {
+    format!("{} {}", spelling(form), signature.in_words()).trim_end().to_owned()
 }
 
 /// A name that means nothing.
@@ -160,7 +160,7 @@ pub(super) fn undeclared(walk: &Walk<'_, '_>, symbol: Symbol, at: Span) -> Diagn
     })
 }
 
-/// The same for a [`Mismatch`] that is one.
+/// The diagnostic for a [`Mismatch`] whose reason is an undeclared name.
 pub(super) fn undeclared_in(walk: &Walk<'_, '_>, mismatch: &Mismatch) -> Diagnostic {
     match mismatch.why {
         Reason::Undeclared(symbol) => undeclared(walk, symbol, mismatch.at),

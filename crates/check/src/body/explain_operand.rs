@@ -1,18 +1,19 @@
-//! Words for an operand that is not what its form wants. Everything here is off the clean path.
+//! Messages about operands that do not fit their form. Modules without errors never get here.
 //!
-//! A message names the operand as the manual's syntax line does, says what it is and what would do; the
-//! place of a declaration that matters is shown beside it, and the help is one line that would mend it.
+//! A message names the operand as the manual's syntax line does, says what it is and what it could be. The
+//! declaration that it is about is shown beside it. The help is one line and says how to correct the operand.
 
 use super::Walk;
 use super::accepts::{Accepts, Spaces};
-use super::explain::{form, narrow_address, no_code, no_label, spelling, undeclared};
+use super::explain::{narrow_address, no_code, no_label, spelling, syntax_line, undeclared};
 use super::forms::{Variant, Want, What};
-use super::mismatch::{Mismatch, Reason, Sort};
+use super::mismatch::{Forbidden, Mismatch, Misuse, Reason, Sort};
 use super::ranges::Bounds;
 use super::rule::Width;
 use crate::checked::VarId;
 use crate::codes::instructions as codes;
-use softwarp_isa::instruction::{LiteralKind, Shape};
+use softwarp_isa::instruction::{InstructionForm, LiteralKind};
+use softwarp_isa::special::SpecialRegister;
 use softwarp_isa::{Class, Opaque, Type};
 use softwarp_syntax::tree::Name;
 use softwarp_syntax::{Code, Diagnostic, Span};
@@ -21,19 +22,19 @@ use std::fmt::Display;
 /// An operand that is not what the form wants.
 pub(super) fn mismatch(
     walk: &Walk<'_, '_>,
-    shape: &Shape,
+    form: &InstructionForm,
     variant: Variant,
     (position, want): (usize, &Want),
     mismatch: &Mismatch,
 ) -> Diagnostic {
-    let words = Words { walk, shape, variant, position, want, at: mismatch.at };
+    let words = Words { walk, form, variant, position, want, at: mismatch.at };
     words.diagnostic(mismatch.why)
 }
 
-/// Where a message is about.
+/// What a message is about.
 struct Words<'a, 'w, 'm> {
     walk: &'a Walk<'w, 'm>,
-    shape: &'a Shape,
+    form: &'a InstructionForm,
     variant: Variant,
     position: usize,
     want: &'a Want,
@@ -47,6 +48,7 @@ impl Words<'_, '_, '_> {
                 no_label(self.walk, Name { symbol, span: self.at })
             }
             Reason::Undeclared(symbol) => undeclared(self.walk, symbol, self.at),
+            Reason::NoCode(symbol) => no_code(self.walk, Name { symbol, span: self.at }),
             Reason::Sort(sort) => self.sort(sort),
             Reason::Type { id, ty } => self.register_type(id, ty),
             Reason::SpecialType { ty } => self
@@ -59,6 +61,7 @@ impl Words<'_, '_, '_> {
             Reason::Range { value, least, most } => self
                 .saying(codes::IMMEDIATE_RANGE, format!("is {value}; it can be {least} to {most}"))
                 .with_help(format!("use a constant from {least} to {most}")),
+            Reason::Bounds { value, bounds } => self.bounds(value, bounds),
             Reason::Size { found } => self.size(found),
             Reason::Mixed { first, other } => self
                 .saying(
@@ -67,121 +70,32 @@ impl Words<'_, '_, '_> {
                 )
                 .with_help("give its elements the same type, or bits of the same size"),
             Reason::Packed { bits } => self.packed(bits),
-            Reason::Member { lanes } => {
-                self.saying(codes::MEMBER, "has no such element").with_help(match lanes {
-                    0 | 1 => "only vectors have elements, and this is a single value".to_owned(),
-                    2 => "a vector of two has the elements .x and .y".to_owned(),
-                    _ => "a vector has the elements .x, .y, .z and .w".to_owned(),
-                })
-            }
-            Reason::Negated => self
-                .saying(codes::NEGATION, "cannot be negated")
-                .with_help("negate into another register first, with `not` or `neg`"),
-            Reason::InvertedFloat => self
-                .saying(codes::IMMEDIATE, "is a float with `!` or `~`, which are of integers")
-                .with_help("write the number itself, or its bits as an integer"),
-            Reason::OnlySink => self
-                .saying(codes::SINK, "can only be the sink `_`: this form returns nothing")
-                .with_help("write `_`"),
-            Reason::Sink => self
-                .saying(codes::SINK, "cannot be the sink `_`")
-                .with_help("name a register: `_` is for results that nobody wants"),
-            Reason::Special => self
-                .saying(codes::SPECIAL, "cannot be a special register")
-                .with_help("move it into a register first: only `mov` and `cvt` read special registers"),
-            Reason::ReadOnly => self
-                .saying(codes::READ_ONLY, "is a special register: it can only be read")
-                .with_help("write to a register of your own"),
-            Reason::SpecialUnavailable(register) => self
-                .saying(
-                    codes::SPECIAL_UNAVAILABLE,
-                    format!(
-                        "is `{}`, which needs {}; this module says PTX {}, {}",
-                        register.display_name(),
-                        softwarp_isa::availability::in_words(register.availability),
-                        self.walk.context.version(),
-                        self.walk.context.target()
-                    ),
-                )
-                .with_help("raise `.version` or `.target`, if what runs the module has them"),
-            Reason::Space { id, spaces } => self.space(id, spaces),
-            Reason::AddressType { id, ty, width } => self
-                .saying(
-                    codes::ADDRESS_TYPE,
-                    format!("is a .{ty} register, which cannot hold an address here"),
-                )
-                .with_related(self.span_of(id), format!("`{}` is declared .{ty} here", self.name_of(id)))
-                .with_help(match width {
-                    Width::Word | Width::Bits => "an address of tensor memory is in a .b32 register",
-                    _ => "put the address into a .u64 register",
-                }),
-            Reason::NarrowAddress => narrow_address(self.at),
-            Reason::ImmediateAddress => self
-                .saying(codes::IMMEDIATE_ADDRESS, "is a constant: only local memory has such addresses")
-                .with_help("put the address into a register"),
-            Reason::FloatOffset => self
-                .saying(codes::OFFSET, "has an offset that is not an integer")
-                .with_help("offsets are integer constants, in bytes"),
-            Reason::WritesInput(id) => self
-                .about(codes::PARAMETER_ACCESS, id, "is an input parameter, which cannot be written")
-                .with_help("copy it into a register or a local variable"),
-            Reason::ReadsReturn(id) => self
-                .about(codes::PARAMETER_ACCESS, id, "is a return parameter, which cannot be read")
-                .with_help("keep the value in a register as well"),
-            Reason::ParameterKind { func: true } => self
-                .saying(codes::PARAMETER_KIND, "is not one of the kernel's own `.param` variables")
-                .with_help("use `.param` or `.param::entry` for a kernel's parameters"),
-            Reason::ParameterKind { func: false } => self
-                .saying(codes::PARAMETER_KIND, "is no parameter of a kernel, as `.param::entry` wants")
-                .with_help("use `.param` or `.param::func`"),
-            Reason::AddressTaken(id) => self
-                .about(codes::ADDRESS_TAKEN, id, "is a `.param` of a call, which has no address")
-                .with_help("use `.local` for a variable whose address is needed"),
-            Reason::ReturnAddress(id) => self
-                .about(codes::ADDRESS_TAKEN, id, "is a return parameter; its address needs PTX 5.1, sm_30")
-                .with_help("raise `.version` or `.target`"),
-            Reason::OpaqueAccess(id) => self
-                .about(codes::OPAQUE_ACCESS, id, "is opaque: it cannot be accessed as memory")
-                .with_help("use `tex`, `suld`, `sust` or a query"),
-            Reason::OpaqueAddress(id) => self
-                .about(codes::OPAQUE_ADDRESS, id, "is opaque: its address is a .u64")
-                .with_help("use `mov.u64` and a 64-bit register"),
-            Reason::OpaqueVersion(id) => self
-                .about(codes::OPAQUE_ADDRESS, id, "is opaque; taking its address needs PTX 3.1, sm_20")
-                .with_help("raise `.version` or `.target`"),
-            Reason::Handle(of) => self.handle(of),
-            Reason::IndirectHandle => self
-                .saying(codes::HANDLE, "is a register with a handle, which needs PTX 3.1, sm_20")
-                .with_help("name the variable, or raise `.version` or `.target`"),
-            Reason::Sampler => self
-                .saying(codes::SAMPLER, "names no sampler")
-                .with_help("with `texmode_independent`, write `[texture, sampler, {x}]`"),
-            Reason::NoArray(id) => self
-                .about(codes::NO_ARRAY, id, "is not an array: it has no elements")
-                .with_help("write an offset in bytes: `x+4`"),
-            Reason::Unified(id) => self
-                .about(codes::UNIFIED, id, "has no attribute `.unified`, or is not read here")
-                .with_help("leave `.unified` out"),
-            Reason::NoTable => self
-                .saying(codes::NOT_A_LABEL, "is not the label of a list of targets above it")
-                .with_help("write `T: .branchtargets A, B;` before the branch, and `T` here"),
-            Reason::NoCode(symbol) => no_code(self.walk, Name { symbol, span: self.at }),
+            Reason::Member { lanes } => self.member(lanes),
             Reason::PredicateUnavailable { version, sm } => self
                 .saying(
                     codes::UNAVAILABLE,
                     format!("has a predicate beside it, which needs PTX {version}, sm_{sm}"),
                 )
                 .with_help("leave the predicate away, or raise `.version` or `.target`"),
-            Reason::Bounds { value, bounds } => self.bounds(value, bounds),
-            Reason::FunctionOffset => self
-                .saying(codes::FUNCTION_OFFSET, "is an offset from a function's address")
-                .with_help("a function's address is used as it is"),
+            Reason::SpecialUnavailable(register) => self.special_unavailable(register),
+            Reason::Space { id, spaces } => self.space(id, spaces),
+            Reason::AddressType { id, ty, width } => self.address_type(id, ty, width),
+            Reason::NarrowAddress => narrow_address(self.at),
+            Reason::Handle(of) => self.handle(of),
+            Reason::Forbidden(forbidden) => {
+                let (code, rest, help) = words_of(forbidden);
+                self.saying(code, rest).with_help(help)
+            }
+            Reason::Misused(id, misuse) => {
+                let (code, is, help) = words_of_misuse(misuse);
+                self.about(code, id, is).with_help(help)
+            }
         }
     }
 
     /// A message that begins with the operand: "operand 2 (`a`) of `add.u32` …".
     fn saying(&self, code: Code, rest: impl Display) -> Diagnostic {
-        let message = format!("{} of `{}` {rest}", self.operand(), spelling(self.shape));
+        let message = format!("{} of `{}` {rest}", self.operand(), spelling(self.form));
         Diagnostic::new(code, self.at, message)
     }
 
@@ -255,8 +169,8 @@ impl Words<'_, '_, '_> {
                 format!("move the constant into a register first; here can stand {}", types(accepts))
             }
             (What::Address(..), Sort::Register) => "put it in brackets: `[a]`".to_owned(),
-            _ => match self.shape.signatures.get(self.variant.signature as usize) {
-                Some(signature) => format!("its syntax is `{}`", form(self.shape, signature)),
+            _ => match self.form.signatures.get(self.variant.signature as usize) {
+                Some(signature) => format!("its syntax is `{}`", syntax_line(self.form, signature)),
                 None => return diagnostic,
             },
         };
@@ -270,8 +184,9 @@ impl Words<'_, '_, '_> {
             What::Handle { coordinates: Some((_, accepts)), .. } => accepts,
             // Which half of a pair it is, the syntax line shows.
             _ => {
-                let signature = self.shape.signatures.get(self.variant.signature as usize);
-                let syntax = signature.map_or_else(String::new, |signature| form(self.shape, signature));
+                let signature = self.form.signatures.get(self.variant.signature as usize);
+                let syntax =
+                    signature.map_or_else(String::new, |signature| syntax_line(self.form, signature));
                 return self
                     .saying(codes::OPERAND_TYPE, format!("has a .{ty} register, `{name}`, that does not fit"))
                     .with_related(self.span_of(id), format!("`{name}` is declared .{ty} here"))
@@ -286,17 +201,17 @@ impl Words<'_, '_, '_> {
 
     /// Another type for the instruction if the register's is one it has, else one for the register.
     fn type_help(&self, accepts: Accepts, name: &str, ty: Type) -> String {
-        let mut words: Vec<&str> = self.shape.words.iter().map(|word| word.name()).collect();
-        if let [own] = self.shape.types[..]
+        let mut words: Vec<&str> = self.form.words.iter().map(|word| word.name()).collect();
+        if let [own] = self.form.types[..]
             && self.walk.has_said_little()
             && accepts.ty == own
             && let Some(word) = words.iter_mut().find(|word| **word == own.name())
         {
             *word = ty.name();
-            if softwarp_isa::instruction::resolve(self.shape.opcode.name(), &words).is_ok() {
+            if softwarp_isa::instruction::resolve(self.form.opcode.name(), &words).is_ok() {
                 return format!(
                     "use `{}.{}`, or declare `{name}` as .{}",
-                    self.shape.opcode,
+                    self.form.opcode,
                     words.join("."),
                     register_for(accepts)
                 );
@@ -331,12 +246,41 @@ impl Words<'_, '_, '_> {
             1 => "one value".to_owned(),
             _ => format!("{found} values"),
         };
-        let wanted = match self.shape.vector {
+        let wanted = match self.form.vector {
             0 | 1 => "another number is wanted".to_owned(),
             lanes => format!("its vectors have {lanes}"),
         };
         self.saying(codes::VECTOR_SIZE, format!("is {is}; {wanted}"))
             .with_help("write as many elements in the braces as the instruction moves")
+    }
+
+    fn member(&self, lanes: u8) -> Diagnostic {
+        self.saying(codes::MEMBER, "has no such element").with_help(match lanes {
+            0 | 1 => "only vectors have elements, and this is a single value",
+            2 => "a vector of two has the elements .x and .y",
+            _ => "a vector has the elements .x, .y, .z and .w",
+        })
+    }
+
+    fn special_unavailable(&self, register: &SpecialRegister) -> Diagnostic {
+        let context = &self.walk.context;
+        let needs = softwarp_isa::availability::in_words(register.availability);
+        let name = register.display_name();
+        let (version, target) = (context.version(), context.target());
+        self.saying(
+            codes::SPECIAL_UNAVAILABLE,
+            format!("is `{name}`, which needs {needs}; this module says PTX {version}, {target}"),
+        )
+        .with_help("raise `.version` or `.target`, if what runs the module has them")
+    }
+
+    fn address_type(&self, id: VarId, ty: Type, width: Width) -> Diagnostic {
+        self.saying(codes::ADDRESS_TYPE, format!("is a .{ty} register, which cannot hold an address here"))
+            .with_related(self.span_of(id), format!("`{}` is declared .{ty} here", self.name_of(id)))
+            .with_help(match width {
+                Width::Word | Width::Bits => "an address of tensor memory is in a .b32 register",
+                _ => "put the address into a .u64 register",
+            })
     }
 
     fn packed(&self, bits: u32) -> Diagnostic {
@@ -380,7 +324,7 @@ impl Words<'_, '_, '_> {
             })
             .collect();
         let help = if list == ["a generic address"] {
-            format!("name the space: `{}{own}`", self.shape.opcode)
+            format!("name the space: `{}{own}`", self.form.opcode)
         } else {
             format!("use `{own}` in the instruction, or declare `{}` in the other space", self.name_of(id))
         };
@@ -401,7 +345,120 @@ impl Words<'_, '_, '_> {
     }
 }
 
-/// The register one would declare.
+/// The code of a forbidden operand, what a message says of the operand, and the help.
+fn words_of(forbidden: Forbidden) -> (Code, &'static str, &'static str) {
+    match forbidden {
+        Forbidden::Negated => {
+            (codes::NEGATION, "cannot be negated", "negate into another register first, with `not` or `neg`")
+        }
+        Forbidden::InvertedFloat => (
+            codes::IMMEDIATE,
+            "is a float with `!` or `~`, which are of integers",
+            "write the number itself, or its bits as an integer",
+        ),
+        Forbidden::OnlySink => {
+            (codes::SINK, "can only be the sink `_`: this form returns nothing", "write `_`")
+        }
+        Forbidden::Sink => {
+            (codes::SINK, "cannot be the sink `_`", "name a register: `_` is for results that are not needed")
+        }
+        Forbidden::Special => (
+            codes::SPECIAL,
+            "cannot be a special register",
+            "move it into a register first: only `mov` and `cvt` read special registers",
+        ),
+        Forbidden::ReadOnly => (
+            codes::READ_ONLY,
+            "is a special register: it can only be read",
+            "write to a register of your own",
+        ),
+        Forbidden::ImmediateAddress => (
+            codes::IMMEDIATE_ADDRESS,
+            "is a constant: only local memory has such addresses",
+            "put the address into a register",
+        ),
+        Forbidden::FloatOffset => {
+            (codes::OFFSET, "has an offset that is not an integer", "offsets are integer constants, in bytes")
+        }
+        Forbidden::IndirectHandle => (
+            codes::HANDLE,
+            "is a register with a handle, which needs PTX 3.1, sm_20",
+            "name the variable, or raise `.version` or `.target`",
+        ),
+        Forbidden::Sampler => (
+            codes::SAMPLER,
+            "names no sampler",
+            "with `texmode_independent`, write `[texture, sampler, {x}]`",
+        ),
+        Forbidden::NoTable => (
+            codes::NOT_A_LABEL,
+            "is not the label of a list of targets above it",
+            "write `T: .branchtargets A, B;` before the branch, and `T` here",
+        ),
+        Forbidden::FunctionOffset => (
+            codes::FUNCTION_OFFSET,
+            "is an offset from a function's address",
+            "a function's address is used as it is",
+        ),
+        Forbidden::NotOfKernel => (
+            codes::PARAMETER_KIND,
+            "is not one of the kernel's own `.param` variables",
+            "use `.param` or `.param::entry` for a kernel's parameters",
+        ),
+        Forbidden::NotOfEntry => (
+            codes::PARAMETER_KIND,
+            "is no parameter of a kernel, as `.param::entry` wants",
+            "use `.param` or `.param::func`",
+        ),
+    }
+}
+
+/// The code of a misuse, what a message says of the variable, and the help.
+fn words_of_misuse(misuse: Misuse) -> (Code, &'static str, &'static str) {
+    match misuse {
+        Misuse::WritesInput => (
+            codes::PARAMETER_ACCESS,
+            "is an input parameter, which cannot be written",
+            "copy it into a register or a local variable",
+        ),
+        Misuse::ReadsReturn => (
+            codes::PARAMETER_ACCESS,
+            "is a return parameter, which cannot be read",
+            "keep the value in a register as well",
+        ),
+        Misuse::AddressTaken => (
+            codes::ADDRESS_TAKEN,
+            "is a `.param` of a call, which has no address",
+            "use `.local` for a variable whose address is needed",
+        ),
+        Misuse::ReturnAddress => (
+            codes::ADDRESS_TAKEN,
+            "is a return parameter; its address needs PTX 5.1, sm_30",
+            "raise `.version` or `.target`",
+        ),
+        Misuse::OpaqueAccess => (
+            codes::OPAQUE_ACCESS,
+            "is opaque: it cannot be accessed as memory",
+            "use `tex`, `suld`, `sust` or a query",
+        ),
+        Misuse::OpaqueAddress => {
+            (codes::OPAQUE_ADDRESS, "is opaque: its address is a .u64", "use `mov.u64` and a 64-bit register")
+        }
+        Misuse::OpaqueVersion => (
+            codes::OPAQUE_ADDRESS,
+            "is opaque; taking its address needs PTX 3.1, sm_20",
+            "raise `.version` or `.target`",
+        ),
+        Misuse::NoArray => {
+            (codes::NO_ARRAY, "is not an array: it has no elements", "write an offset in bytes: `x+4`")
+        }
+        Misuse::Unified => {
+            (codes::UNIFIED, "has no attribute `.unified`, or is not read here", "leave `.unified` out")
+        }
+    }
+}
+
+/// The type of the register to declare for an operand.
 fn register_for(accepts: Accepts) -> Type {
     if accepts.register(accepts.ty) { accepts.ty } else { accepts.ty.register_type() }
 }

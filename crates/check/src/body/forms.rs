@@ -10,7 +10,7 @@ use super::ranges::{self, Bounds};
 use super::rule::{self, AddressRule};
 use crate::context::Context;
 use softwarp_isa::instruction::{
-    self, Access, Fault, Kind, Modifier, Opcode, Overrides, Shape, Signature, Wanted,
+    self, Access, InstructionForm, Kind, MnemonicError, Modifier, Opcode, Overrides, Signature, Wanted,
 };
 use softwarp_isa::{Opaque, Target, Type, Version};
 use softwarp_syntax::Module;
@@ -50,8 +50,8 @@ pub(super) struct FormEntry {
 
 /// A form for a target, while its operands are laid out.
 #[derive(Clone, Copy)]
-struct Form<'a> {
-    shape: &'a Shape,
+struct OnTarget<'a> {
+    form: &'a InstructionForm,
     special: Special,
     target: Target,
 }
@@ -59,15 +59,18 @@ struct Form<'a> {
 /// What the table says of a mnemonic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is a form; [`shape`] has it in full.
+    /// It is a form; [`look_up`] has it in full.
     Form,
     /// It is none, and why.
-    Fault(Box<Fault>),
+    Wrong(Box<MnemonicError>),
 }
 
 /// What the table says of a mnemonic, in full. The walk keeps only what it needs of it, so that a module of
 /// nothing but different mnemonics takes no more memory than others.
-pub(super) fn shape(module: &Module, id: MnemonicId) -> (Result<Box<Shape>, Fault>, Option<u64>) {
+pub(super) fn look_up(
+    module: &Module,
+    id: MnemonicId,
+) -> (Result<Box<InstructionForm>, MnemonicError>, Option<u64>) {
     let mnemonic = module.mnemonic(id);
     let mut modifiers: Vec<&str> = mnemonic.modifiers.iter().map(|&word| module.name(word)).collect();
     let bank = modifiers.iter_mut().find_map(|word| {
@@ -81,7 +84,7 @@ pub(super) fn shape(module: &Module, id: MnemonicId) -> (Result<Box<Shape>, Faul
 /// Opcodes with rules of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Special {
-    /// None.
+    /// An opcode without rules of its own.
     No,
     /// `ld`, `ldu`: reads memory into registers.
     Load,
@@ -120,7 +123,7 @@ pub(super) struct Want {
     pub what: What,
     /// Which constants may stand, if not all.
     pub bounds: Option<&'static Bounds>,
-    /// The same for each element of a vector; none where all may stand.
+    /// Which constants may stand for each element of a vector; empty where all may.
     pub elements: &'static [Bounds],
 }
 
@@ -228,21 +231,21 @@ impl FormTable {
 
     #[cold]
     fn ask(&mut self, context: &Context<'_>, id: MnemonicId) -> usize {
-        let (resolution, bank) = shape(context.module, id);
+        let (resolution, bank) = look_up(context.module, id);
         let first = self.variants.len() as u32;
         let (mut special, mut narrow, mut demoted) = (Special::No, false, false);
         let verdict = match resolution {
-            Err(fault) => Verdict::Fault(Box::new(fault)),
-            Ok(shape) => {
-                special = Special::of(&shape);
-                narrow = shape.opcode == Opcode::Cvta && shape.types == [Type::U32];
-                for (n, signature) in shape.signatures.iter().enumerate() {
+            Err(fault) => Verdict::Wrong(Box::new(fault)),
+            Ok(form) => {
+                special = Special::of(&form);
+                narrow = form.opcode == Opcode::Cvta && form.types == [Type::U32];
+                for (n, signature) in form.signatures.iter().enumerate() {
                     let mut open = signature.shut_gate(context.version(), context.target()).is_none();
-                    if !open && is_demoted(context, &shape, signature) {
+                    if !open && is_demoted(context, &form, signature) {
                         (open, demoted) = (true, true);
                     }
-                    let form = Form { shape: &shape, special, target: context.target() };
-                    self.lay_out(form, n as u32, open);
+                    let on = OnTarget { form: &form, special, target: context.target() };
+                    self.lay_out(on, n as u32, open);
                 }
                 Verdict::Form
             }
@@ -264,8 +267,8 @@ impl FormTable {
     }
 
     /// Writes down a signature once for every choice among its optional operands, fullest first.
-    fn lay_out(&mut self, form: Form<'_>, number: u32, open: bool) {
-        let Some(signature) = form.shape.signatures.get(number as usize) else { return };
+    fn lay_out(&mut self, on: OnTarget<'_>, number: u32, open: bool) {
+        let Some(signature) = on.form.signatures.get(number as usize) else { return };
         let optional = signature.operands.iter().filter(|operand| operand.optional).count() as u32;
         for left_out in 0..1u32 << optional.min(MOST_OPTIONAL) {
             let mut wants = Vec::with_capacity(signature.operands.len());
@@ -276,7 +279,7 @@ impl FormTable {
                     left_out >> (seen - 1) & 1 != 0
                 };
                 if !skipped {
-                    wants.push(self.want_of(form, operand));
+                    wants.push(self.want_of(on, operand));
                 }
             }
             let (first, len) = (self.wants.len() as u32, wants.len() as u32);
@@ -285,59 +288,58 @@ impl FormTable {
         }
     }
 
-    fn want_of(&mut self, form: Form<'_>, wanted: &Wanted) -> Want {
-        let Form { shape, special, target } = form;
+    fn want_of(&mut self, on: OnTarget<'_>, wanted: &Wanted) -> Want {
+        let OnTarget { form, special, target } = on;
         let what = match &wanted.kind {
             // The depth that `tex` compares with is checked as if its type were fixed.
             Kind::Value(value) if wanted.name == "dref" => What::Value(
-                Accepts::new(value, shape, special).without(Accepts::FUNCTION).with(Accepts::FIXED),
+                Accepts::new(value, form, special).without(Accepts::FUNCTION).with(Accepts::FIXED),
             ),
-            Kind::Value(value) if shape.opcode == Opcode::Cvt => {
-                What::Value(converted(shape, Accepts::new(value, shape, special)))
+            Kind::Value(value) if form.opcode == Opcode::Cvt => {
+                What::Value(converted(form, Accepts::new(value, form, special)))
             }
             Kind::Value(value) => {
-                What::Value(fragment::value(shape, wanted.name, Accepts::new(value, shape, special)))
+                What::Value(fragment::value(form, wanted.name, Accepts::new(value, form, special)))
             }
             Kind::Pair(first, second) => {
                 let second_optional = second.optional;
-                let parts = [self.want_of(form, first), self.want_of(form, second)];
+                let parts = [self.want_of(on, first), self.want_of(on, second)];
                 let place = self.wants.len() as u32;
                 self.wants.extend(parts);
-                let texture = matches!(shape.opcode, Opcode::Tex | Opcode::Tld4);
+                let texture = matches!(form.opcode, Opcode::Tex | Opcode::Tld4);
                 let since = texture.then_some((Version::new(7, 1), 60));
                 What::Pair { parts: place, second_optional, since }
             }
             Kind::Vector { counts, element, bare } => {
                 self.counts.push(counts.clone());
-                let mut element = Accepts::new(element, shape, special);
+                let mut element = Accepts::new(element, form, special);
                 let result = wanted.access == Access::Write;
-                if LOOSE_VECTORS.contains(&shape.opcode) {
+                if LOOSE_VECTORS.contains(&form.opcode) {
                     element = element.as_element();
-                } else if result && LOOSE_RESULTS.contains(&shape.opcode) {
+                } else if result && LOOSE_RESULTS.contains(&form.opcode) {
                     element = element.with_integers();
                 }
-                element = fragment::accepts(shape, wanted.name, target, element);
-                if calls_for_gradients(shape, wanted.name) {
+                element = fragment::accepts(form, wanted.name, target, element);
+                if calls_for_gradients(form, wanted.name) {
                     element = element.with(Accepts::NO_SPECIAL);
                 }
                 // The assembler lets one register stand for all that a surface or `st.async` stores.
-                let stores = shape.opcode == Opcode::Sust
-                    || (shape.opcode == Opcode::St && shape.has(Modifier::Async));
-                let bare = *bare || (stores && shape.vector > 1);
+                let stores =
+                    form.opcode == Opcode::Sust || (form.opcode == Opcode::St && form.has(Modifier::Async));
+                let bare = *bare || (stores && form.vector > 1);
                 What::Vector { counts: self.counts.len() as u32 - 1, element, bare }
             }
-            Kind::Address(spaces) => What::Address(Spaces::new(spaces), rule::of(shape, wanted.name, spaces)),
+            Kind::Address(spaces) => What::Address(Spaces::new(spaces), rule::of(form, wanted.name, spaces)),
             Kind::Handle { of, coordinates } => What::Handle {
                 of: *of,
-                coordinates: coordinates.map(|all| (all.counts, Accepts::new(&all.element, shape, special))),
-                array: shape.modifiers.iter().any(|word| ARRAY_GEOMETRIES.contains(word)),
-                cube: (shape.has(Modifier::Cube) || shape.has(Modifier::Acube))
-                    && !shape.has(Modifier::Level),
-                of_sampler: shape.modifiers.iter().any(|word| SAMPLER_QUERIES.contains(word)),
+                coordinates: coordinates.map(|all| (all.counts, Accepts::new(&all.element, form, special))),
+                array: form.modifiers.iter().any(|word| ARRAY_GEOMETRIES.contains(word)),
+                cube: (form.has(Modifier::Cube) || form.has(Modifier::Acube)) && !form.has(Modifier::Level),
+                of_sampler: form.modifiers.iter().any(|word| SAMPLER_QUERIES.contains(word)),
             },
             Kind::Fabric { endpoint, offset, counter } => What::Fabric {
-                endpoint: Accepts::new(endpoint, shape, special),
-                offset: Accepts::new(offset, shape, special),
+                endpoint: Accepts::new(endpoint, form, special),
+                offset: Accepts::new(offset, form, special),
                 counter: *counter,
             },
             Kind::Tensor { dimensions, overrides } => {
@@ -349,18 +351,18 @@ impl FormTable {
             Kind::Call | Kind::Any => What::Any,
         };
         let writes = matches!(wanted.access, Access::Write | Access::ReadWrite);
-        let elements = ranges::of_elements(shape, wanted.name);
-        Want { name: wanted.name, writes, what, bounds: ranges::of(shape, wanted.name), elements }
+        let elements = ranges::of_elements(form, wanted.name);
+        Want { name: wanted.name, writes, what, bounds: ranges::of(form, wanted.name), elements }
     }
 }
 
 /// Operands that the assembler moves into a register before it converts them: with `.rna`, and between `.f32` and `.f64`
 /// with `.ftz`. It moves neither decimal constants nor wide registers.
-fn converted(shape: &Shape, accepts: Accepts) -> Accepts {
-    let has = |ty| shape.types.contains(&ty);
-    if shape.has(Modifier::Rna) && has(Type::Tf32) {
+fn converted(form: &InstructionForm, accepts: Accepts) -> Accepts {
+    let has = |ty| form.types.contains(&ty);
+    if form.has(Modifier::Rna) && has(Type::Tf32) {
         accepts.without(Accepts::F64)
-    } else if shape.has(Modifier::Ftz) && has(Type::F32) && has(Type::F64) {
+    } else if form.has(Modifier::Ftz) && has(Type::F32) && has(Type::F64) {
         accepts.without_type(Type::B128)
     } else {
         accepts
@@ -368,10 +370,10 @@ fn converted(shape: &Shape, accepts: Accepts) -> Accepts {
 }
 
 /// Whether a form is shut only for its `.f64`, on a target without: the assembler lets it pass as `.f32`.
-fn is_demoted(context: &Context<'_>, shape: &Shape, signature: &Signature) -> bool {
+fn is_demoted(context: &Context<'_>, form: &InstructionForm, signature: &Signature) -> bool {
     // There are no such roundings of `.f32` there.
-    let directed = shape.has(Modifier::Rm) || shape.has(Modifier::Rp);
-    if context.target().has_f64() || !shape.types.contains(&Type::F64) || directed {
+    let directed = form.has(Modifier::Rm) || form.has(Modifier::Rp);
+    if context.target().has_f64() || !form.types.contains(&Type::F64) || directed {
         return false;
     }
     let first = Target::all().find(|target| target.has_f64());
@@ -379,13 +381,13 @@ fn is_demoted(context: &Context<'_>, shape: &Shape, signature: &Signature) -> bo
 }
 
 /// Whether the derivatives of a texture's coordinates are moved one by one, which takes no special registers.
-fn calls_for_gradients(shape: &Shape, operand: &str) -> bool {
+fn calls_for_gradients(form: &InstructionForm, operand: &str) -> bool {
     let solid =
-        shape.modifiers.iter().any(|word| matches!(word, Modifier::D3 | Modifier::Cube | Modifier::Acube));
+        form.modifiers.iter().any(|word| matches!(word, Modifier::D3 | Modifier::Cube | Modifier::Acube));
     solid && matches!(operand, "dPdx" | "dPdy")
 }
 
-/// Opcodes whose vectors of floats may be vectors of integers, as far as the assembler minds.
+/// Opcodes whose vectors of floats may be vectors of integers: the assembler accepts them.
 const LOOSE_VECTORS: [Opcode; 6] =
     [Opcode::Ld, Opcode::Ldu, Opcode::St, Opcode::Atom, Opcode::Red, Opcode::Multimem];
 
@@ -404,8 +406,8 @@ const SAMPLER_QUERIES: [Modifier; 5] = [
 ];
 
 impl Special {
-    fn of(shape: &Shape) -> Special {
-        match shape.opcode {
+    fn of(form: &InstructionForm) -> Special {
+        match form.opcode {
             Opcode::Ld | Opcode::Ldu => Special::Load,
             Opcode::St => Special::Store,
             Opcode::Atom | Opcode::Red => Special::Update,

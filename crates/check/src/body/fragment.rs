@@ -5,12 +5,12 @@
 //! are no fragment of the multiplicands. All of this was measured.
 
 use super::accepts::Accepts;
-use softwarp_isa::instruction::{Modifier, Opcode, Shape};
+use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
 use softwarp_isa::{Target, Type};
 
 /// What the elements of an operand may be.
-pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Accepts) -> Accepts {
-    match shape.opcode {
+pub(super) fn accepts(form: &InstructionForm, operand: &str, target: Target, accepts: Accepts) -> Accepts {
+    match form.opcode {
         Opcode::Mma | Opcode::Wmma => {}
         Opcode::Ldmatrix => return accepts.with_predicates(),
         Opcode::Stmatrix => return accepts.without(Accepts::INTEGER),
@@ -20,22 +20,22 @@ pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Acc
         Opcode::Tcgen05 => return accepts.with(Accepts::NO_PREDICATE),
         _ => return accepts,
     }
-    let multiplicand = matches!(operand, "a" | "b") && !shape.has(Modifier::Store);
+    let multiplicand = matches!(operand, "a" | "b") && !form.has(Modifier::Store);
     let accumulator = operand == "c";
     let mut accepts = accepts;
-    let result = operand == "d" && !shape.has(Modifier::Load);
-    if calls_function(shape, target) && !result {
+    let result = operand == "d" && !form.has(Modifier::Load);
+    if calls_function(form, target) && !result {
         accepts = accepts.with(Accepts::NO_SPECIAL | Accepts::PLAIN | Accepts::NO_PREDICATE);
     }
     let metadata = operand == "e";
     if metadata {
         accepts = accepts.without(Accepts::INTEGER);
     }
-    if (multiplicand || metadata) && !calls_function(shape, target) {
+    if (multiplicand || metadata) && !calls_function(form, target) {
         accepts = accepts.without(Accepts::INTEGER);
-        if shape.matrix().is_some_and(|matrix| matrix.name == "m8n8k16") {
+        if form.matrix().is_some_and(|matrix| matrix.name == "m8n8k16") {
             accepts = accepts.only(&[Type::B32, Type::S32, Type::U32]).without(Accepts::F32);
-        } else if accepts.ty == Type::B32 && !converts_bytes(shape, target) {
+        } else if accepts.ty == Type::B32 && !converts_bytes(form, target) {
             accepts = accepts.with_predicates();
         }
     }
@@ -47,11 +47,11 @@ pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Acc
     if accepts.ty == Type::F64 && accumulator {
         accepts = accepts.with(Accepts::INTEGER);
     }
-    if converts_bytes(shape, target) {
+    if converts_bytes(form, target) {
         if multiplicand {
             accepts = accepts.with(Accepts::NO_PREDICATE);
         } else if !metadata {
-            let half = shape.types.first() == Some(&Type::F16);
+            let half = form.types.first() == Some(&Type::F16);
             let own = if half { Type::F16x2 } else { Type::F32 };
             accepts = accepts.only(&[Type::B32, own]).with(Accepts::EACH | Accepts::NO_SPECIAL);
         }
@@ -59,10 +59,10 @@ pub(super) fn accepts(shape: &Shape, operand: &str, target: Target, accepts: Acc
     accepts
 }
 
-/// The same for single values of matrix instructions.
-pub(super) fn value(shape: &Shape, operand: &str, accepts: Accepts) -> Accepts {
-    let has = |modifier| shape.has(modifier);
-    match (shape.opcode, operand) {
+/// What a single value of a matrix instruction accepts.
+pub(super) fn value(form: &InstructionForm, operand: &str, accepts: Accepts) -> Accepts {
+    let has = |modifier| form.has(modifier);
+    match (form.opcode, operand) {
         (Opcode::Movmatrix, _) => accepts.with_predicates(),
         (Opcode::Wgmma, "sp-meta") => accepts.without(Accepts::INTEGER),
         (Opcode::Tcgen05, "idesc") => accepts.with(Accepts::NO_OFFSET),
@@ -80,13 +80,13 @@ pub(super) fn value(shape: &Shape, operand: &str, accepts: Accepts) -> Accepts {
 }
 
 /// Whether the assembler calls a function for a form, whose arguments are registers.
-fn calls_function(shape: &Shape, target: Target) -> bool {
-    let has = |modifier| shape.has(modifier);
-    let narrow = has(Modifier::B1) || shape.types.iter().any(|ty| matches!(ty, Type::U4 | Type::S4));
-    match shape.opcode {
+fn calls_function(form: &InstructionForm, target: Target) -> bool {
+    let has = |modifier| form.has(modifier);
+    let narrow = has(Modifier::B1) || form.types.iter().any(|ty| matches!(ty, Type::U4 | Type::S4));
+    match form.opcode {
         Opcode::Wmma => has(Modifier::Store) || has(Modifier::Load) || narrow,
-        _ if shape.matrix().is_some_and(|matrix| matrix.name == "m8n8k4")
-            && shape.types.first() != Some(&Type::F64) =>
+        _ if form.matrix().is_some_and(|matrix| matrix.name == "m8n8k4")
+            && form.types.first() != Some(&Type::F64) =>
         {
             target.sm() >= 80
         }
@@ -96,7 +96,7 @@ fn calls_function(shape: &Shape, target: Target) -> bool {
 
 /// Whether 8-bit floats are converted to half precision first, and added to accumulators of it by an instruction of its
 /// own: targets from sm_90 on, but for those that have such products.
-fn converts_bytes(shape: &Shape, target: Target) -> bool {
-    let bytes = shape.types.iter().any(|ty| matches!(ty, Type::E4m3 | Type::E5m2));
-    shape.opcode == Opcode::Mma && bytes && (90..120).contains(&target.sm())
+fn converts_bytes(form: &InstructionForm, target: Target) -> bool {
+    let bytes = form.types.iter().any(|ty| matches!(ty, Type::E4m3 | Type::E5m2));
+    form.opcode == Opcode::Mma && bytes && (90..120).contains(&target.sm())
 }

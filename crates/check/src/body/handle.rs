@@ -10,7 +10,7 @@ use super::accepts::{Accepts, Spaces};
 use super::address::INDIRECT_TEXTURES;
 use super::forms::{Special, Want};
 use super::meaning::Meaning;
-use super::mismatch::{Fits, Reason, Sort, mismatch};
+use super::mismatch::{Fits, Forbidden, Reason, Sort, mismatch};
 use softwarp_isa::instruction::{Overrides, Space};
 use softwarp_isa::{Opaque, StateSpace, Type, Version};
 use softwarp_syntax::Span;
@@ -45,7 +45,9 @@ impl Walk<'_, '_> {
             Some(sampler) if independent => self.opaque(Opaque::Samplerref, sampler)?,
             Some(_) if cube => return mismatch(at, Reason::Sort(Sort::List)),
             Some(sampler) => self.any_handle(sampler)?,
-            None if independent && coordinates.is_some() => return mismatch(at, Reason::Sampler),
+            None if independent && coordinates.is_some() => {
+                return mismatch(at, Reason::Forbidden(Forbidden::Sampler));
+            }
             None => {}
         }
         match (coordinates, place) {
@@ -65,7 +67,7 @@ impl Walk<'_, '_> {
                 Ok(())
             }
             Meaning::Register { ty: Type::B64 | Type::U64 | Type::S64, lanes: 1, .. } => {
-                mismatch(at, Reason::IndirectHandle)
+                mismatch(at, Reason::Forbidden(Forbidden::IndirectHandle))
             }
             Meaning::Variable(id) => {
                 let variable = self.context.checked.variable(id);
@@ -237,10 +239,10 @@ impl Walk<'_, '_> {
             OperandKind::Name(symbol) => symbol,
             OperandKind::Offset(base, _) => match base.of(&self.context.module.operands) {
                 [Operand { kind: OperandKind::Name(symbol), .. }] => *symbol,
-                _ => return mismatch(map.span, Reason::ImmediateAddress),
+                _ => return mismatch(map.span, Reason::Forbidden(Forbidden::ImmediateAddress)),
             },
             OperandKind::Error => return Ok(()),
-            _ => return mismatch(map.span, Reason::ImmediateAddress),
+            _ => return mismatch(map.span, Reason::Forbidden(Forbidden::ImmediateAddress)),
         };
         match self.meaning(symbol) {
             Meaning::Register { .. } => Ok(()),
@@ -248,11 +250,11 @@ impl Walk<'_, '_> {
                 StateSpace::Global => Ok(()),
                 _ => mismatch(map.span, Reason::Space { id, spaces: Spaces::one(Space::Global) }),
             },
-            Meaning::Special(_) => mismatch(map.span, Reason::Special),
+            Meaning::Special(_) => mismatch(map.span, Reason::Forbidden(Forbidden::Special)),
             Meaning::Unknown => mismatch(map.span, Reason::Undeclared(symbol)),
             Meaning::Function(_) => mismatch(map.span, Reason::Sort(Sort::Function)),
             Meaning::Label(_) => mismatch(map.span, Reason::Sort(Sort::Label)),
-            Meaning::WarpSize => mismatch(map.span, Reason::ImmediateAddress),
+            Meaning::WarpSize => mismatch(map.span, Reason::Forbidden(Forbidden::ImmediateAddress)),
         }
     }
 }

@@ -21,8 +21,8 @@ const ON_THEIR_OWN_LINES: [Code; 9] = [
 ];
 
 impl Walk<'_, '_> {
-    /// The same diagnostic, on the line where the assembler reports it. It sees most faults of an instruction
-    /// when it has the whole of it, and reports them where it stood after the first word.
+    /// Moves a diagnostic to the line where the assembler reports it. The assembler finds most errors of an instruction
+    /// at its end, and reports them on the line that it had read up to after the first word.
     pub(super) fn on_the_assemblers_line(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         let Some(Statement::Instruction(instruction)) = self.statements.get(self.at) else {
             return diagnostic;

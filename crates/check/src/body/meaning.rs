@@ -36,7 +36,7 @@ impl Walk<'_, '_> {
         self.meaning_of(symbol, found)
     }
 
-    /// The same, of what a `call` names.
+    /// What the name of a function in a `call` means.
     pub(super) fn called_meaning(&mut self, symbol: Symbol) -> Meaning {
         let found = self.context.resolve_called(symbol);
         self.meaning_of(symbol, found)

@@ -1,4 +1,4 @@
-//! Reason an operand is not what a form wants: data, which `explain` puts into words.
+//! The reasons why an operand is not what a form wants, as data. `explain` and `explain_operand` word them.
 
 use super::accepts::Spaces;
 use super::ranges::Bounds;
@@ -63,14 +63,10 @@ pub(super) enum Reason {
         version: Version,
         sm: u16,
     },
-    Negated,
-    /// `!1.5`
-    InvertedFloat,
-    Sink,
-    /// Something else than the sink.
-    OnlySink,
-    Special,
-    ReadOnly,
+    /// Something that cannot stand here whatever its type.
+    Forbidden(Forbidden),
+    /// A variable that cannot be used like this.
+    Misused(VarId, Misuse),
     /// A special register that the module's version or target does not have.
     SpecialUnavailable(&'static SpecialRegister),
     /// A variable of another state space than the instruction's.
@@ -85,36 +81,8 @@ pub(super) enum Reason {
     },
     /// A 32-bit address of global memory.
     NarrowAddress,
-    ImmediateAddress,
-    FloatOffset,
-    WritesInput(VarId),
-    ReadsReturn(VarId),
-    /// `.param::func` or `.param::entry` on the other kind of parameter.
-    ParameterKind {
-        func: bool,
-    },
-    /// The address of a local `.param`.
-    AddressTaken(VarId),
-    /// The address of a return parameter, in too old a module.
-    ReturnAddress(VarId),
-    /// An opaque variable accessed as memory.
-    OpaqueAccess(VarId),
-    /// The address of an opaque variable, not in `.u64`.
-    OpaqueAddress(VarId),
-    /// The same, in too old a module.
-    OpaqueVersion(VarId),
     /// Not a handle of this kind.
     Handle(Opaque),
-    /// A handle in a register, in too old a module.
-    IndirectHandle,
-    /// A sampler is missing.
-    Sampler,
-    NoArray(VarId),
-    /// `[x].unified` of a variable that is not, or is written.
-    Unified(VarId),
-    FunctionOffset,
-    /// Not the label of a `.branchtargets` above.
-    NoTable,
     /// The label of a list of targets or a prototype.
     NoCode(Symbol),
     /// A constant that the operation cannot have.
@@ -122,6 +90,57 @@ pub(super) enum Reason {
         value: i64,
         bounds: &'static Bounds,
     },
+}
+
+/// Operands that a form does not take, of whatever type they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Forbidden {
+    Negated,
+    /// `!1.5`
+    InvertedFloat,
+    Sink,
+    /// Something else than the sink.
+    OnlySink,
+    /// A special register.
+    Special,
+    /// A special register as a destination.
+    ReadOnly,
+    ImmediateAddress,
+    FloatOffset,
+    /// `.param::func` on a parameter of a kernel.
+    NotOfKernel,
+    /// `.param::entry` on a parameter of a function.
+    NotOfEntry,
+    /// A handle in a register, in too old a module.
+    IndirectHandle,
+    /// A sampler is missing.
+    Sampler,
+    FunctionOffset,
+    /// Not the label of a `.branchtargets` above.
+    NoTable,
+}
+
+/// Uses that a variable does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misuse {
+    /// A write to an input parameter.
+    WritesInput,
+    /// A read of a return parameter.
+    ReadsReturn,
+    /// The address of a local `.param`.
+    AddressTaken,
+    /// The address of a return parameter, in too old a module.
+    ReturnAddress,
+    /// An opaque variable accessed as memory.
+    OpaqueAccess,
+    /// The address of an opaque variable, not in `.u64`.
+    OpaqueAddress,
+    /// The address of an opaque variable, in too old a module.
+    OpaqueVersion,
+    /// An element of a variable that is not an array.
+    NoArray,
+    /// `[x].unified` of a variable that is not, or is written.
+    Unified,
 }
 
 /// What an operand is, in a word.

@@ -33,7 +33,7 @@ use crate::declaration;
 use crate::function;
 use crate::gates;
 use crate::names::{Entity, Found};
-use crate::pragma::{self, Place};
+use crate::pragma::{self, PragmaScope};
 use forms::{FormEntry, FormTable, Special, Variant, Verdict};
 use labels::{Labels, Marks};
 use meaning::{Meaning, Specials};
@@ -63,8 +63,7 @@ impl Memory {
     }
 }
 
-/// After that many diagnostics about bodies the rest are not made: nobody reads them, and they would take more
-/// memory than the module.
+/// At most this many diagnostics about function bodies are reported. More could take more memory than the module.
 const MOST_SAID: usize = 1000;
 
 /// Judges a body. The scope of the function is open, and its parameters are declared in it.
@@ -141,7 +140,7 @@ impl Walk<'_, '_> {
             }
             Statement::Alias(alias) => function::alias(self.context, alias),
             Statement::Pragma(span) => {
-                let place = if self.kernel { Place::Kernel } else { Place::Function };
+                let place = if self.kernel { PragmaScope::Kernel } else { PragmaScope::Function };
                 pragma::check(self.context, *span, place);
             }
             Statement::Function(_) | Statement::Loc(_) | Statement::Other(_) => {}
@@ -281,7 +280,7 @@ impl Walk<'_, '_> {
                     self.say(diagnostic);
                 }
             }
-            Verdict::Fault(fault) => {
+            Verdict::Wrong(fault) => {
                 let diagnostic = explain::fault(self.context, instruction, fault);
                 self.say(diagnostic);
             }
@@ -355,10 +354,10 @@ impl Walk<'_, '_> {
         if self.has_said_enough() {
             return;
         }
-        let (Ok(shape), _) = forms::shape(self.context.module, instruction.mnemonic) else {
+        let (Ok(form), _) = forms::look_up(self.context.module, instruction.mnemonic) else {
             return;
         };
-        let shape = &*shape;
+        let form = &*form;
         let mut best: Option<(usize, Variant, Option<Misplaced>)> = None;
         for n in 0..forms.variants(place) {
             let variant = forms.variant(place, n);
@@ -373,16 +372,16 @@ impl Walk<'_, '_> {
         }
         let Some((_, variant, mismatch)) = best else {
             let counts = (0..forms.variants(place)).map(|n| forms.variant(place, n).len as usize);
-            let diagnostic = explain::count(self.context, instruction, shape, counts.collect(), operands);
+            let diagnostic = explain::count(self.context, instruction, form, counts.collect(), operands);
             return self.say(diagnostic);
         };
         if !variant.open {
-            let diagnostic = explain::gate(self.context, instruction, shape, variant);
+            let diagnostic = explain::gate(self.context, instruction, form, variant);
             self.say(diagnostic);
         }
         if let Some((n, mismatch)) = mismatch {
             let want = forms.want(variant, n);
-            let diagnostic = explain_operand::mismatch(self, shape, variant, (n, &want), &mismatch);
+            let diagnostic = explain_operand::mismatch(self, form, variant, (n, &want), &mismatch);
             self.say(diagnostic);
         }
     }

@@ -7,7 +7,7 @@ use super::Walk;
 use super::accepts::Accepts;
 use super::forms::{FormTable, Special, Want, What};
 use super::meaning::{self, Meaning};
-use super::mismatch::{Fits, Reason, Sort, mismatch};
+use super::mismatch::{Fits, Forbidden, Reason, Sort, mismatch};
 use super::ranges::Bounds;
 use crate::constant::{self, WARP_SIZE};
 use softwarp_isa::instruction::LiteralKind;
@@ -61,7 +61,7 @@ impl Walk<'_, '_> {
             What::Label => self.label_operand(special, operand),
             What::Sink => match operand.kind {
                 OperandKind::Sink | OperandKind::Error => Ok(()),
-                _ => mismatch(operand.span, Reason::OnlySink),
+                _ => mismatch(operand.span, Reason::Forbidden(Forbidden::OnlySink)),
             },
             What::Any => self.names_exist(operand),
         }
@@ -105,16 +105,16 @@ impl Walk<'_, '_> {
             OperandKind::Expr(id) => {
                 let kind = self.kind_of_expression(id);
                 if kind != LiteralKind::Integer && self.inverts(id) {
-                    return mismatch(at, Reason::InvertedFloat);
+                    return mismatch(at, Reason::Forbidden(Forbidden::InvertedFloat));
                 }
                 constant_of(want, accepts, kind, at)
             }
             OperandKind::Sink if accepts.has(Accepts::SINK) => Ok(()),
-            OperandKind::Sink => mismatch(at, Reason::Sink),
+            OperandKind::Sink => mismatch(at, Reason::Forbidden(Forbidden::Sink)),
             OperandKind::Not(inner) => {
                 let [inner] = inner.of(&self.context.module.operands) else { return Ok(()) };
                 if !accepts.has(Accepts::NEGATED) || !is_simple(inner) {
-                    return mismatch(at, Reason::Negated);
+                    return mismatch(at, Reason::Forbidden(Forbidden::Negated));
                 }
                 self.value(special, want, accepts, inner)
             }
@@ -122,7 +122,7 @@ impl Walk<'_, '_> {
                 [inner] if accepts.has(Accepts::MINUS) && is_register(inner) => {
                     self.value(special, want, accepts, inner)
                 }
-                _ => mismatch(at, Reason::Negated),
+                _ => mismatch(at, Reason::Forbidden(Forbidden::Negated)),
             },
             OperandKind::Vector(parts) => match parts.of(&self.context.module.operands) {
                 [one] if accepts.has(Accepts::BRACED) && !want.writes && self.is_special(one) => Ok(()),
@@ -212,10 +212,10 @@ impl Walk<'_, '_> {
         at: Span,
     ) -> Fits {
         if want.writes {
-            return mismatch(at, Reason::ReadOnly);
+            return mismatch(at, Reason::Forbidden(Forbidden::ReadOnly));
         }
         if !accepts.has(Accepts::SPECIAL) {
-            return mismatch(at, Reason::Special);
+            return mismatch(at, Reason::Forbidden(Forbidden::Special));
         }
         let (version, target) = (self.context.version(), self.context.target());
         if !register.availability.iter().any(|one| one.targets.contain(target) && version >= one.since) {
@@ -235,7 +235,10 @@ impl Walk<'_, '_> {
         at: Span,
     ) -> Fits {
         if self.kind_of_expression(offset) != LiteralKind::Integer {
-            return mismatch(self.context.module.expression(offset).span, Reason::FloatOffset);
+            return mismatch(
+                self.context.module.expression(offset).span,
+                Reason::Forbidden(Forbidden::FloatOffset),
+            );
         }
         if want.writes || accepts.has(Accepts::NO_OFFSET) {
             return mismatch(at, Reason::Sort(Sort::Constant));
@@ -249,7 +252,7 @@ impl Walk<'_, '_> {
         };
         let integers = matches!(accepts.ty.class(), Class::Signed | Class::Unsigned | Class::Bits);
         match self.meaning(symbol) {
-            Meaning::Function(_) => mismatch(at, Reason::FunctionOffset),
+            Meaning::Function(_) => mismatch(at, Reason::Forbidden(Forbidden::FunctionOffset)),
             Meaning::Register { .. } if accepts.has(Accepts::FIXED) => {
                 self.value(special, want, accepts, base)
             }

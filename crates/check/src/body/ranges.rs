@@ -1,10 +1,10 @@
 //! Constants that the assembler wants from a range, where a register could stand as well (PTX ISA sections
-//! 9.7.1.19, 9.7.1.20, 9.7.9.25, 9.7.9.27, 9.7.13 and 9.7.20). What is in a register nobody can know.
+//! 9.7.1.19, 9.7.1.20, 9.7.9.25, 9.7.9.27, 9.7.13 and 9.7.20). Only constants are checked: the values of registers are not known.
 //!
 //! Ranges of operands that are always constants are in the instruction table; here are those that it has no
 //! words for.
 
-use softwarp_isa::instruction::{Modifier, Opcode, Shape};
+use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
 
 /// The values that a constant can have.
 #[derive(Clone, Copy, Debug)]
@@ -37,13 +37,13 @@ const fn range(least: i64, most: i64) -> Bounds {
 
 /// Opcodes, a word that the mnemonic must have (any mnemonic without one), operands as the manual names them,
 /// and their bounds. The first row that fits counts.
-type Row = (&'static [Opcode], Option<Modifier>, &'static [&'static str], Bounds);
+type BoundsRow = (&'static [Opcode], Option<Modifier>, &'static [&'static str], Bounds);
 
 const BARRIERS: &[Opcode] = &[Opcode::Bar, Opcode::Barrier];
 const ALL: Bounds = range(i64::MIN, i64::MAX);
 
 #[rustfmt::skip]
-static ROWS: &[Row] = &[
+static ROWS: &[BoundsRow] = &[
     (BARRIERS,               None,                  &["a"],      Bounds { low_word: true, ..range(0, 15) }),
     (BARRIERS,               Some(Modifier::Arrive),            &["b"],      Bounds { multiple: 32, not_zero: true, ..ALL }),
     (BARRIERS,               None,                  &["b"],      Bounds { multiple: 32, ..ALL }),
@@ -71,11 +71,11 @@ static ROWS: &[Row] = &[
 ];
 
 /// The bounds of an operand of this form.
-pub(super) fn of(shape: &Shape, operand: &str) -> Option<&'static Bounds> {
+pub(super) fn of(form: &InstructionForm, operand: &str) -> Option<&'static Bounds> {
     let row = ROWS.iter().find(|(opcodes, word, operands, _)| {
-        opcodes.contains(&shape.opcode)
+        opcodes.contains(&form.opcode)
             && operands.contains(&operand)
-            && word.is_none_or(|word| shape.has(word))
+            && word.is_none_or(|word| form.has(word))
     });
     row.map(|(.., bounds)| bounds)
 }
@@ -91,13 +91,13 @@ static SCALE_IDS: [[[Bounds; 2]; 2]; 3] = [
 ];
 
 /// The bounds of the elements of a vector, where they have some (PTX ISA section 9.7.14.3).
-pub(super) fn of_elements(shape: &Shape, operand: &str) -> &'static [Bounds] {
+pub(super) fn of_elements(form: &InstructionForm, operand: &str) -> &'static [Bounds] {
     let which = match operand {
         "id-a" => 0,
         "id-b" => 1,
         _ => return &[],
     };
-    let has = |modifier| shape.has(modifier);
+    let has = |modifier| form.has(modifier);
     let scales = match (has(Modifier::ScaleVec4X), has(Modifier::KindMxf8f6f4)) {
         (true, _) => 2,
         (_, true) => 0,

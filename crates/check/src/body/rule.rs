@@ -5,7 +5,7 @@
 //! makes calls of want the width of the address, and a few instructions want one type. All of this was measured.
 
 use softwarp_isa::StateSpace;
-use softwarp_isa::instruction::{Modifier, Opcode, Shape, Space};
+use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode, Space};
 
 /// Rules for the address operands of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) enum Width {
     /// Integers and bits of 64 bits at most.
     #[default]
     Any,
-    /// The same, but for those of 16 bits.
+    /// Integers and bits of 64 bits at most, but not of 16.
     NotSixteen,
     /// 32 or 64 bits.
     WordOrLong,
@@ -59,11 +59,11 @@ const WIDE_ADDRESSES: [Opcode; 10] = [
 ];
 
 /// The rule for an operand that is an address in one of these spaces.
-pub(super) fn of(shape: &Shape, operand: &str, spaces: &[Space]) -> AddressRule {
-    let has = |modifier| shape.has(modifier);
+pub(super) fn of(form: &InstructionForm, operand: &str, spaces: &[Space]) -> AddressRule {
+    let has = |modifier| form.has(modifier);
     let generic = spaces == [Space::Generic];
     let asynchronous = has(Modifier::Async);
-    let width = match shape.opcode {
+    let width = match form.opcode {
         Opcode::Tcgen05 if spaces == [Space::Tensor] && has(Modifier::Mma) => Width::Bits,
         Opcode::Tcgen05 if spaces == [Space::Tensor] => Width::Word,
         Opcode::Tcgen05 | Opcode::Wmma => Width::WordOrLong,
@@ -72,7 +72,7 @@ pub(super) fn of(shape: &Shape, operand: &str, spaces: &[Space]) -> AddressRule 
         Opcode::Prefetch if has(Modifier::Tensormap) => Width::WordOrLong,
         Opcode::St | Opcode::Red if asynchronous && (generic || operand != "mbar") => Width::WordOrLong,
         Opcode::Multimem if asynchronous && !has(Modifier::Bulk) => Width::WordOrLong,
-        Opcode::Multimem if has(Modifier::Red) && !has(Modifier::Bulk) && shape.vector == 1 => Width::Long,
+        Opcode::Multimem if has(Modifier::Red) && !has(Modifier::Bulk) && form.vector == 1 => Width::Long,
         Opcode::Cp if generic && has(Modifier::Arrive) => Width::WordOrLong,
         Opcode::Cp
             if has(Modifier::Bulk)
@@ -85,40 +85,40 @@ pub(super) fn of(shape: &Shape, operand: &str, spaces: &[Space]) -> AddressRule 
         _ => Width::Any,
     };
     let all_wide = spaces.iter().all(|space| matches!(space, Space::Generic | Space::Global));
-    let reads_many = shape.opcode == Opcode::Multimem
+    let reads_many = form.opcode == Opcode::Multimem
         && (has(Modifier::LdReduce) || has(Modifier::St))
         && !has(Modifier::Bulk)
         && all_wide;
-    let checked_barrier = shape.opcode == Opcode::Mbarrier && !has(Modifier::CheckLayout);
+    let checked_barrier = form.opcode == Opcode::Mbarrier && !has(Modifier::CheckLayout);
     AddressRule {
         wide: all_wide
             && !asynchronous
-            && ((!has(Modifier::Tensormap) && WIDE_ADDRESSES.contains(&shape.opcode)) || reads_many),
+            && ((!has(Modifier::Tensormap) && WIDE_ADDRESSES.contains(&form.opcode)) || reads_many),
         width,
         no_special: checked_barrier
-            || shape.opcode == Opcode::Prefetchu
-            || (shape.opcode == Opcode::Tcgen05
+            || form.opcode == Opcode::Prefetchu
+            || (form.opcode == Opcode::Tcgen05
                 && (spaces == [Space::Tensor] || (has(Modifier::Alloc) && !generic))),
-        only: match shape.opcode {
+        only: match form.opcode {
             Opcode::Prefetchu => Some(StateSpace::Global),
             _ if checked_barrier && generic => Some(StateSpace::Shared),
             _ => None,
         },
-        opaque: (width != Width::WordOrLong || shape.opcode == Opcode::Tensormap)
+        opaque: (width != Width::WordOrLong || form.opcode == Opcode::Tensormap)
             && width != Width::Word
             && width != Width::Bits
-            && !matches!(shape.opcode, Opcode::Ld | Opcode::Ldu | Opcode::Mbarrier | Opcode::Atom)
-            && !(matches!(shape.opcode, Opcode::St | Opcode::Multimem)
-                && has_store(shape)
+            && !matches!(form.opcode, Opcode::Ld | Opcode::Ldu | Opcode::Mbarrier | Opcode::Atom)
+            && !(matches!(form.opcode, Opcode::St | Opcode::Multimem)
+                && has_store(form)
                 && operand != "mbar"),
-        bare: shape.opcode == Opcode::Cp
+        bare: form.opcode == Opcode::Cp
             && has(Modifier::Tensor)
             && spaces.iter().all(|space| space.of_variables() == Some(StateSpace::Shared)),
-        unchecked: shape.opcode == Opcode::Fence,
+        unchecked: form.opcode == Opcode::Fence,
     }
 }
 
 /// Whether a form stores registers.
-fn has_store(shape: &Shape) -> bool {
-    shape.opcode == Opcode::St || shape.has(Modifier::St)
+fn has_store(form: &InstructionForm) -> bool {
+    form.opcode == Opcode::St || form.has(Modifier::St)
 }

@@ -7,7 +7,7 @@ use super::Walk;
 use super::accepts::Accepts;
 use super::forms::{Special, Want};
 use super::meaning::{self, Meaning};
-use super::mismatch::{Fits, Mismatch, Reason, Sort, mismatch};
+use super::mismatch::{Fits, Forbidden, Mismatch, Reason, Sort, mismatch};
 use super::operand::{constant_of, kind_of, packs, reads};
 use super::remark::Remark;
 use crate::checked::VarId;
@@ -51,7 +51,9 @@ impl Walk<'_, '_> {
                     sized(usize::from(lanes))?;
                     if accepts.register(ty) { Ok(()) } else { mismatch(at, Reason::Type { id, ty }) }
                 }
-                Meaning::Special(_) if !accepts.has(Accepts::SPECIAL) => mismatch(at, Reason::Special),
+                Meaning::Special(_) if !accepts.has(Accepts::SPECIAL) => {
+                    mismatch(at, Reason::Forbidden(Forbidden::Special))
+                }
                 Meaning::Special(register) if register.components > 1 && !want.writes => {
                     // The fourth element of %tid and the like is zero.
                     sized(4)?;
@@ -66,7 +68,7 @@ impl Walk<'_, '_> {
                 _ => mismatch(at, Reason::Size { found: 1 }),
             },
             OperandKind::Error => Ok(()),
-            OperandKind::Sink => mismatch(at, Reason::Sink),
+            OperandKind::Sink => mismatch(at, Reason::Forbidden(Forbidden::Sink)),
             _ if bare => self.bare(want, counts, accepts, operand),
             _ => mismatch(at, Reason::Size { found: 1 }),
         }
@@ -87,7 +89,7 @@ impl Walk<'_, '_> {
             Element::Register(ty, Some(id)) => return mismatch(at, Reason::Type { id, ty }),
             Element::Register(ty, None) => return mismatch(at, Reason::SpecialType { ty }),
             Element::Constant(kind) => constant_of(want, accepts, kind, at)?,
-            Element::Sink => return mismatch(at, Reason::Sink),
+            Element::Sink => return mismatch(at, Reason::Forbidden(Forbidden::Sink)),
         }
         if ![Accepts::NO_SPECIAL, Accepts::EACH, Accepts::PLAIN, Accepts::NO_PREDICATE]
             .into_iter()
@@ -98,14 +100,14 @@ impl Walk<'_, '_> {
         for part in parts {
             let each = accepts.has(Accepts::EACH);
             if accepts.has(Accepts::PLAIN) && matches!(part.kind, OperandKind::Member(..)) {
-                return mismatch(part.span, Reason::Special);
+                return mismatch(part.span, Reason::Forbidden(Forbidden::Special));
             }
             match self.element(part)? {
                 Element::Register(ty @ Type::Pred, Some(id)) if accepts.has(Accepts::NO_PREDICATE) => {
                     return mismatch(part.span, Reason::Type { id, ty });
                 }
                 Element::Register(_, None) if accepts.has(Accepts::NO_SPECIAL) => {
-                    return mismatch(part.span, Reason::Special);
+                    return mismatch(part.span, Reason::Forbidden(Forbidden::Special));
                 }
                 Element::Register(ty, Some(id)) if each && !accepts.register(ty) => {
                     return mismatch(part.span, Reason::Type { id, ty });
@@ -123,7 +125,7 @@ impl Walk<'_, '_> {
             Element::Register(ty, _) => packs(accepts, ty, parts.len(), at),
             Element::Constant(_) if !want.writes => Ok(()),
             Element::Constant(_) => mismatch(at, Reason::Sort(Sort::Constant)),
-            Element::Sink => mismatch(at, Reason::Sink),
+            Element::Sink => mismatch(at, Reason::Forbidden(Forbidden::Sink)),
         }
     }
 
@@ -135,7 +137,7 @@ impl Walk<'_, '_> {
             let element = self.element(part)?;
             if matches!(element, Element::Sink) {
                 if !want.writes {
-                    return Err(Mismatch { at: part.span, why: Reason::Sink });
+                    return Err(Mismatch { at: part.span, why: Reason::Forbidden(Forbidden::Sink) });
                 }
                 continue;
             }
@@ -190,7 +192,7 @@ impl Walk<'_, '_> {
                 }
             }
             OperandKind::Error => Ok(Element::Sink),
-            OperandKind::Not(_) | OperandKind::Negated(_) => wrong(Reason::Negated),
+            OperandKind::Not(_) | OperandKind::Negated(_) => wrong(Reason::Forbidden(Forbidden::Negated)),
             OperandKind::Vector(_) => wrong(Reason::Sort(Sort::Vector)),
             OperandKind::Address(_) | OperandKind::Unified(_) => wrong(Reason::Sort(Sort::Address)),
             OperandKind::Pair(_) => wrong(Reason::Sort(Sort::Pair)),

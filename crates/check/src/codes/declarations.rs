@@ -268,7 +268,7 @@ codes! {
         [ ".visible .entry k(.param .v2 .f32 v)\n{\n    ret;\n}\n" ]
         => [ ".visible .entry k(.param .align 8 .b8 v[8])\n{\n    ret;\n}\n" ];
     PARAMETER_NAME "E0321" "A parameter needs a name",
-        "`_` stands for parameters in `.callprototype`, where nobody uses them.",
+        "`_` stands for parameters in `.callprototype`, where they are not used.",
         [ ".func f(.param .b32 _)\n{\n    ret;\n}\n" ]
         => [ ".func f(.param .b32 a)\n{\n    ret;\n}\n" ];
     INCOMPLETE_PARAMETER "E0322" "A parameter lacks a size",

@@ -14,7 +14,7 @@ pub struct AddressForm {
     pub name: Name,
     /// Converted to a generic one.
     pub generic: bool,
-    /// What is added.
+    /// The offsets that are added to it.
     pub offsets: Vec<ExprId>,
 }
 

@@ -55,6 +55,21 @@ pub enum Colour {
     Never,
 }
 
+/// Whether errors have colours.
+#[derive(Debug, clap::Args)]
+pub struct ErrorColour {
+    /// Colours in errors: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: Colour,
+}
+
+impl ErrorColour {
+    /// Whether to colour what is written to standard error.
+    pub fn wanted(&self) -> bool {
+        self.color.wanted(&std::io::stderr())
+    }
+}
+
 impl Colour {
     /// Whether to colour what is written to a stream.
     pub fn wanted(self, stream: &impl IsTerminal) -> bool {
@@ -71,7 +86,7 @@ impl Colour {
 /// How many diagnostics of a file are shown to people. Programs get all.
 pub const SHOWN: usize = 200;
 
-/// Those that are errors.
+/// The diagnostics that are errors.
 pub fn errors(diagnostics: &[Diagnostic]) -> impl Iterator<Item = &Diagnostic> {
     diagnostics.iter().filter(|one| one.severity() == Severity::Error)
 }

@@ -1,5 +1,5 @@
-//! `softwarp const`: what a constant expression is worth (PTX ISA section 4.5), and what a variable that begins
-//! with it would hold (section 5.4.4).
+//! `softwarp const`: the value of a constant expression (PTX ISA section 4.5), and the bytes of a variable that is
+//! initialised with it (section 5.4.4).
 //!
 //! The JSON object, whose keys stay as they are:
 //!

@@ -6,7 +6,7 @@ mod operands;
 mod render;
 
 use super::{CommandError, Printed};
-use softwarp::isa::Form;
+use softwarp::isa::CvtForm;
 use std::path::PathBuf;
 
 /// Convert numbers or arrays by a form of PTX's cvt, and say what happened
@@ -69,7 +69,7 @@ Examples:
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    let form = Form::parse(&args.form).map_err(CommandError::usage)?;
+    let form = CvtForm::parse(&args.form).map_err(CommandError::usage)?;
     let question = availability::Question::parse(args.target.as_deref(), args.ptx.as_deref())?;
     let verdict = availability::answer(form, question);
     if let (Some(input), Some(output)) = (&args.input, &args.output) {

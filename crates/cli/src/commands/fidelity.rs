@@ -14,7 +14,7 @@ pub struct Args {
     fmad: Option<bool>,
 }
 
-/// Whom to follow.
+/// Whether to follow ptxas or the manual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Whose {
     Ptxas,

@@ -1,23 +1,19 @@
 //! `softwarp layout`: where the variables of PTX files are in memory, and what they hold before a kernel runs.
 
-use super::checking::{CheckArgs, Colour};
+use super::checking::ErrorColour;
 use super::files::Output;
-use super::linked::{check, laid_out, read};
+use super::linked::{LinkedArgs, check, laid_out};
 use super::{CommandError, Printed, output, sources};
 use crate::layout::{View, json, svg, table};
 use softwarp::image::Windows;
-use std::io;
 use std::path::PathBuf;
 
 /// Show where the variables of PTX files are in memory, and what they hold at first
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The files, which are linked if there are several; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
     #[command(flatten)]
-    checking: CheckArgs,
+    linked: LinkedArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -27,9 +23,8 @@ pub struct Args {
     /// Place the state spaces too: tell absolute addresses, and put them into the bytes
     #[arg(long)]
     bases: bool,
-    /// Colours in errors: on a terminal unless NO_COLOR is set, always, or never
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    color: Colour,
+    #[command(flatten)]
+    colour: ErrorColour,
 }
 
 const HELP: &str = "\
@@ -72,14 +67,13 @@ Examples:
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    let options = args.checking.options()?;
-    sources::only_one_standard_input(&args.files)?;
+    let options = args.linked.options()?;
     let to_stdout = args.svg.as_deref().is_some_and(sources::is_standard_input);
     if to_stdout && args.json {
         return Err(CommandError::usage("--json and --svg - cannot both write to standard output"));
     }
-    let sources = read(&args.files)?;
-    let colour = args.color.wanted(&io::stderr());
+    let sources = args.linked.read()?;
+    let colour = args.colour.wanted();
     let checked = check(&sources, options, colour)?;
     let image = laid_out(&sources, &checked, options, colour)?;
     let files: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();

@@ -1,6 +1,6 @@
 //! PTX files that are read, checked and linked, for the commands that need an image of them.
 
-use super::checking::{SHOWN, count, errors, summary};
+use super::checking::{CheckArgs, SHOWN, count, errors, summary};
 use super::{CommandError, remark, sources};
 use rayon::prelude::*;
 use softwarp::check::Options;
@@ -9,8 +9,31 @@ use softwarp::source::{CheckedSource, Source};
 use softwarp::syntax::Severity;
 use std::path::PathBuf;
 
-/// All files, or every reason why one cannot be read.
-pub fn read(files: &[PathBuf]) -> Result<Vec<Source>, CommandError> {
+/// The files of a command that links them, and how they are checked.
+#[derive(Debug, clap::Args)]
+pub struct LinkedArgs {
+    /// The files, which are linked if there are several; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    checking: CheckArgs,
+}
+
+impl LinkedArgs {
+    /// The options of the checker, if the arguments are right.
+    pub fn options(&self) -> Result<Options, CommandError> {
+        let options = self.checking.options()?;
+        sources::only_one_standard_input(&self.files)?;
+        Ok(options)
+    }
+
+    /// All files, or every reason why one cannot be read.
+    pub fn read(&self) -> Result<Vec<Source>, CommandError> {
+        read(&self.files)
+    }
+}
+
+fn read(files: &[PathBuf]) -> Result<Vec<Source>, CommandError> {
     let (mut sources, mut code) = (Vec::new(), 0);
     for file in files {
         match sources::read(file) {

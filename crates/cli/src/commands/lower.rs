@@ -1,8 +1,8 @@
 //! `softwarp lower`: the operations that a kernel is executed as, beside its text; and what of it cannot be executed.
 
-use super::checking::{CheckArgs, Colour, SHOWN, count};
-use super::linked::{check, laid_out, read};
-use super::{CommandError, Printed, fidelity, remark, sources};
+use super::checking::{ErrorColour, SHOWN, count};
+use super::linked::{LinkedArgs, check, laid_out};
+use super::{CommandError, Printed, fidelity, remark};
 use crate::render::{self, Event};
 use serde_json::{Value as Json, json};
 use softwarp::check::{CheckedModule, References, resolve_references};
@@ -12,29 +12,23 @@ use softwarp::lower::{Lowering, Unsupported, lower};
 use softwarp::source::{CheckedSource, Source};
 use softwarp::syntax::Location;
 use std::fmt::Write;
-use std::io;
-use std::path::PathBuf;
 
 /// Show the operations that kernels are executed as, and what of them cannot be executed
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The files, which are linked if there are several; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
     /// The kernel; all of them without it
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     #[command(flatten)]
-    check: CheckArgs,
+    linked: LinkedArgs,
     #[command(flatten)]
     fidelity: fidelity::Args,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Colours in errors: on a terminal unless NO_COLOR is set, always, or never
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    color: Colour,
+    #[command(flatten)]
+    colour: ErrorColour,
 }
 
 const HELP: &str = "\
@@ -65,10 +59,9 @@ struct Lowered<'a> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    let options = args.check.options()?;
-    sources::only_one_standard_input(&args.files)?;
-    let sources = read(&args.files)?;
-    let colour = args.color.wanted(&io::stderr());
+    let options = args.linked.options()?;
+    let sources = args.linked.read()?;
+    let colour = args.colour.wanted();
     let trees = check(&sources, options, colour)?;
     let image = laid_out(&sources, &trees, options, colour)?;
     let files: Vec<Lowered<'_>> = sources

@@ -1,7 +1,7 @@
 //! Standard output and standard error. Every command writes through here.
 //!
-//! A reader that has closed its pipe wants nothing more, which is no error. Any other failure to write (a full disk) is
-//! one: it is told, and the exit code is 2.
+//! A reader that has closed its pipe is no error. Any other failure to write (a full disk) is reported, and the exit
+//! code is 2.
 
 use super::CommandError;
 use std::io::{self, BufWriter, ErrorKind, Write};

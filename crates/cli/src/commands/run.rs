@@ -8,7 +8,7 @@ mod sanitize;
 mod stop;
 mod trace;
 
-use super::checking::{Colour, SHOWN, count, target};
+use super::checking::{ErrorColour, SHOWN, count, target};
 use super::progress::Progress as Bar;
 use super::{CommandError, Printed, fidelity, files, output, remark, sources};
 use crate::input::{InputError, MOST_JSON, confined};
@@ -99,9 +99,8 @@ pub struct Args {
     arch: Option<String>,
     #[command(flatten)]
     fidelity: fidelity::Args,
-    /// Colours in errors: on a terminal unless NO_COLOR is set, always, or never
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    color: Colour,
+    #[command(flatten)]
+    colour: ErrorColour,
 }
 
 const HELP: &str = "\
@@ -183,7 +182,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     };
     let _ = ctrlc::set_handler(handler);
 
-    let colour = args.color.wanted(&std::io::stderr());
+    let colour = args.colour.wanted();
     let texts: Vec<&str> = sources.iter().map(|source| source.text.as_str()).collect();
     let wanted = sanitize::wanted(&args.sanitize);
     let memory = args.memory.map(|limits::Bytes(bytes)| bytes);
@@ -211,7 +210,7 @@ struct Attempt<'a> {
     args: &'a Args,
     file: &'a LaunchFile,
     asked: &'a [Dump],
-    arrays: &'a BTreeMap<String, arguments::Shape>,
+    arrays: &'a BTreeMap<String, arguments::ArrayType>,
     sources: &'a [Source],
 }
 
@@ -358,7 +357,7 @@ fn finish(
     file: &LaunchFile,
     machine: &Run,
     asked: &[Dump],
-    arrays: &BTreeMap<String, arguments::Shape>,
+    arrays: &BTreeMap<String, arguments::ArrayType>,
     names: Vec<String>,
     reports: &[Report],
 ) -> Result<Document, CommandError> {

@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     Ok(Printed { text, failure })
 }
 
-/// A path that leads nowhere is the caller's fault; what is in a file is the file's.
+/// A path that does not exist is the caller's fault; what is in a file is the file's.
 fn unreadable(error: GoldenError) -> CommandError {
     match &error {
         GoldenError::Input(_, InputError::Io(io)) if io.kind() == std::io::ErrorKind::NotFound => {

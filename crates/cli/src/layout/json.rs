@@ -16,7 +16,7 @@
 use super::{View, spell};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
-use softwarp::check::checked::{FieldValue, Place, Pointer};
+use softwarp::check::checked::{FieldValue, Pointer, VariableKind};
 use softwarp::image::{Contents, Function, FunctionId, Object, ObjectId, Relocation, State};
 use softwarp::isa::StateSpace;
 use softwarp::isa::space::opaque::Member;
@@ -59,7 +59,7 @@ fn list(out: &mut impl Write, rows: impl Iterator<Item = impl Serialize>) -> io:
 
 /// Whether each object is told: parameters of prototypes are not, where a definition follows with its own.
 fn listed(view: &View<'_>) -> Vec<bool> {
-    let is_formal = |object: &Object| !matches!(object.place, Place::Module | Place::Local);
+    let is_formal = |object: &Object| !matches!(object.kind, VariableKind::Module | VariableKind::Local);
     let mut listed: Vec<bool> = view.image.objects.iter().map(|object| !is_formal(object)).collect();
     let functions = view.image.functions.iter();
     for id in functions.flat_map(|function| function.parameters.iter().chain(&function.returns)) {
@@ -70,22 +70,22 @@ fn listed(view: &View<'_>) -> Vec<bool> {
 
 /// What a row is about: a variable, a member of a family, or a given number of members from one on.
 #[derive(Clone, Copy)]
-enum Row {
+enum Listed {
     Whole,
     Member(u32),
     Rest { first: u32, count: u32 },
 }
 
-fn rows(object: &Object) -> impl Iterator<Item = Row> {
+fn rows(object: &Object) -> impl Iterator<Item = Listed> {
     let (single, count) = match object.count {
-        None => (Some(Row::Whole), 0),
+        None => (Some(Listed::Whole), 0),
         Some(count) => (None, count),
     };
     let has_offsets = !matches!(object.space, StateSpace::Reg | StateSpace::Sreg);
     let listed = if has_offsets { count.min(MEMBERS) } else { 0 };
     let rest = (object.count.is_some() && (count > listed || !has_offsets))
-        .then_some(Row::Rest { first: listed, count: count - listed });
-    single.into_iter().chain((0..listed).map(Row::Member)).chain(rest)
+        .then_some(Listed::Rest { first: listed, count: count - listed });
+    single.into_iter().chain((0..listed).map(Listed::Member)).chain(rest)
 }
 
 /// A variable, or members of a family.
@@ -121,12 +121,12 @@ struct VariableRow<'a> {
 }
 
 impl<'a> VariableRow<'a> {
-    fn new(view: &'a View<'a>, id: ObjectId, row: Row) -> VariableRow<'a> {
+    fn new(view: &'a View<'a>, id: ObjectId, row: Listed) -> VariableRow<'a> {
         let object = view.image.object(id);
         let (member, index, count) = match row {
-            Row::Whole => (None, 0, None),
-            Row::Member(member) => (Some(member), member, None),
-            Row::Rest { first, count } => (None, first, Some(count)),
+            Listed::Whole => (None, 0, None),
+            Listed::Member(member) => (Some(member), member, None),
+            Listed::Rest { first, count } => (None, first, Some(count)),
         };
         let from_first = object.stride().saturating_mul(u64::from(index));
         let is_handle = object.opaque().is_some();
@@ -185,7 +185,7 @@ impl Serialize for Relocations<'_> {
 }
 
 /// The bytes: all of them, or of a large variable those up to the last that was written. Where even these would
-/// be mostly zeros that nobody wrote, the runs far out are listed with their offsets.
+/// be mostly zeros that were not written, the runs far out are listed with their offsets.
 #[derive(Serialize)]
 struct InitialFields<'a> {
     init: Option<Bytes<'a>>,

@@ -1,6 +1,6 @@
 //! A memory image for people and programs: as tables ([`table`]), JSON ([`json`]) and a drawing ([`svg`]).
 //!
-//! The image says where everything is (PTX ISA sections 5.1 to 5.4); here it only gets its words. Nothing is as
+//! The image says where everything is (PTX ISA sections 5.1 to 5.4); these modules only print it. Nothing is as
 //! large as a declared size: arrays show their beginning, families their first members.
 
 pub mod json;

@@ -1,7 +1,7 @@
 //! An image's memory, region by region: the objects whose offsets count from the same place, in their order,
 //! and the padding between them.
 
-use softwarp::check::checked::Place;
+use softwarp::check::checked::VariableKind;
 use softwarp::image::image::BANKS;
 use softwarp::image::{Extent, FunctionId, Image, Object, ObjectId};
 use softwarp::isa::StateSpace;
@@ -51,9 +51,9 @@ impl Kind {
 /// Objects whose offsets count from the same place.
 #[derive(Debug)]
 pub struct Region {
-    /// What it is.
+    /// The kind of memory.
     pub kind: Kind,
-    /// What its objects take.
+    /// The size and alignment of all its objects together.
     pub extent: Extent,
     /// By offset; those without one last.
     pub objects: Vec<ObjectId>,
@@ -71,7 +71,7 @@ pub fn of_module(image: &Image) -> Vec<Region> {
             }
             StateSpace::Shared => shared.push(id),
             StateSpace::Tex => texture.push(id),
-            StateSpace::Local if object.place == Place::Module => thread.push(id),
+            StateSpace::Local if object.kind == VariableKind::Module => thread.push(id),
             _ => {}
         }
     }

@@ -7,7 +7,7 @@
 use super::region::{Kind, Piece, Region, of_function, of_module, pieces};
 use super::spell::shortened;
 use super::{View, spell, value};
-use crate::svg::{Area, Page, Svg, escape, point};
+use crate::svg::{Area, Page, Svg, dark, escape, light, point};
 use softwarp::image::{Extent, Function, FunctionId, Object, ObjectId};
 use softwarp::isa::types::Class;
 use std::fmt::Write;
@@ -73,25 +73,24 @@ impl Fill {
     }
 }
 
-const STYLE: &str = "\
-text{fill:#1f2933;font-family:system-ui,'DejaVu Sans',sans-serif}
-.m{font-family:ui-monospace,'DejaVu Sans Mono',monospace}
-.faint{fill:#5d6b79}
-.page{fill:#fdfdfb}
+const STYLE: &str = concat!(
+    light!(),
+    "\
 .line{stroke:#9aa5b1;fill:none}
 .cut{fill:#fdfdfb;stroke:#7b8794}
 rect.i,rect.f,rect.b,rect.a,rect.h,rect.o,rect.p{stroke:#7b8794;stroke-width:.8}
 .i{fill:#cfe4f8}.f{fill:#cdeccd}.b{fill:#f6e6b4}.a{fill:#f8cfc4}.h{fill:#e0d4f5}.o{fill:#fdfdfb}.p{fill:url(#hatch)}
 rect.o{stroke-dasharray:4 3}
 @media (prefers-color-scheme:dark){
-text{fill:#e8edf2}
-.faint{fill:#9fb0c0}
-.page{fill:#15191e}
+",
+    dark!(),
+    "\
 .line{stroke:#5d6b79}
 .cut{fill:#15191e;stroke:#9aa5b1}
 rect.i,rect.f,rect.b,rect.a,rect.h,rect.o,rect.p{stroke:#8b98a5}
 .i{fill:#1f4568}.f{fill:#22512b}.b{fill:#5a4a14}.a{fill:#6b2f22}.h{fill:#463469}.o{fill:#15191e}.p{fill:url(#hatch)}
-}";
+}"
+);
 
 /// What padding is filled with.
 const DEFINITIONS: &str = "\
@@ -315,14 +314,10 @@ struct Map {
 }
 
 impl Map {
-    fn text(&mut self, at: (f64, f64), size: f64, class: &str, content: &str) {
-        self.svg.text(point(at.0, at.1), size, class, content);
-    }
-
     fn heading(&mut self, content: &str) {
         let (y, end) = (self.y, WIDTH - MARGIN);
         self.svg.path("line", format_args!("M{MARGIN} {y:.1}H{end}"));
-        self.text((MARGIN, y + 24.0), 15.0, "", content);
+        self.svg.text(point(MARGIN, y + 24.0), 15.0, "", content);
         self.y += 36.0;
     }
 
@@ -431,7 +426,7 @@ impl Map {
             self.svg.path("line", format_args!("M{:.1} {y:.1}v5", tick.x));
         }
         for tick in labelled {
-            self.text((tick.x - 1.0, y + 14.0), 9.5, "m faint", &tick.label());
+            self.svg.text(point(tick.x - 1.0, y + 14.0), 9.5, "m faint", &tick.label());
         }
     }
 
@@ -440,15 +435,15 @@ impl Map {
         let body = self.svg.take();
         let name = shortened(&view.files.join(" + "), 90);
         let header = &view.image.header;
-        self.text((MARGIN, 44.0), 20.0, "", &name);
+        self.svg.text(point(MARGIN, 44.0), 20.0, "", &name);
         let about =
             format!("PTX {}, {}, addresses of {} bits", header.version, header.target, header.address_bits);
-        self.text((MARGIN, 64.0), 12.0, "faint", &about);
+        self.svg.text(point(MARGIN, 64.0), 12.0, "faint", &about);
         self.legend();
         let mut height = self.y + 16.0;
         if self.left_out > 0 {
             let words = format!("{} boxes are not drawn; the tables list them all", self.left_out);
-            self.text((MARGIN, self.y + 12.0), 12.0, "faint", &words);
+            self.svg.text(point(MARGIN, self.y + 12.0), 12.0, "faint", &words);
             height += 16.0;
         }
         self.svg.markup(body);
@@ -464,13 +459,13 @@ impl Map {
             let top = y - 10.0;
             let area = Area { at: point(x, top), width: 16.0, height: 12.0 };
             self.svg.rect(class, area).word("rx", 2).end();
-            self.text((x + 22.0, y), 11.5, "faint", name);
+            self.svg.text(point(x + 22.0, y), 11.5, "faint", name);
             x += 40.0 + 6.4 * name.len() as f64;
         }
         if self.cuts {
             self.svg.path("line", format_args!("M{x:.1} {:.1}l4 3l-4 3l4 3l-4 3", y - 10.0));
             let words = format!("more than {LARGE} bytes: cut short");
-            self.text((x + 12.0, y), 11.5, "faint", &words);
+            self.svg.text(point(x + 12.0, y), 11.5, "faint", &words);
         }
     }
 }

@@ -128,16 +128,16 @@ enum Column {
 const TITLES: [&str; 10] =
     ["offset", "address", "size", "align", "", "type", "name", "points to", "bytes", "value"];
 
-type Row = [String; TITLES.len()];
+type Cells = [String; TITLES.len()];
 
-fn set(row: &mut Row, column: Column, cell: impl Into<String>) {
+fn set(row: &mut Cells, column: Column, cell: impl Into<String>) {
     row[column as usize] = cell.into();
 }
 
 fn rows(view: &View<'_>, region: &Region, indent: &str) -> String {
-    let mut rows: Vec<Row> = vec![TITLES.map(str::to_owned)];
+    let mut rows: Vec<Cells> = vec![TITLES.map(str::to_owned)];
     for piece in region.pieces(view.image, MEMBERS) {
-        let mut row = Row::default();
+        let mut row = Cells::default();
         match piece {
             Piece::Padding { at, bytes } => {
                 set(&mut row, Column::Offset, hexadecimal(at));
@@ -158,7 +158,7 @@ fn rows(view: &View<'_>, region: &Region, indent: &str) -> String {
     aligned(&rows, indent)
 }
 
-fn variable(view: &View<'_>, id: ObjectId, member: Option<u32>, at: Option<u64>, row: &mut Row) {
+fn variable(view: &View<'_>, id: ObjectId, member: Option<u32>, at: Option<u64>, row: &mut Cells) {
     let object = view.image.object(id);
     set(row, Column::Offset, at.map_or("-".into(), hexadecimal));
     set(row, Column::Address, view.address(id, member).map_or(String::new(), hexadecimal));
@@ -236,7 +236,7 @@ fn hexadecimal(number: u64) -> String {
 }
 
 /// Rows under their titles, the first: numbers to the right, words to the left.
-fn aligned(rows: &[Row], indent: &str) -> String {
+fn aligned(rows: &[Cells], indent: &str) -> String {
     let used = |column: usize| rows.iter().skip(1).any(|row| !row[column].is_empty());
     let kept: Vec<usize> = (0..TITLES.len()).filter(|&column| used(column)).collect();
     let numbers = Column::Offset as usize..=Column::Align as usize;

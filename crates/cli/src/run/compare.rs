@@ -141,18 +141,18 @@ fn rank(bits: u64) -> i64 {
 /// How a memory differs from what was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Difference {
-    /// In its length.
+    /// The lengths differ.
     Length {
         /// Ours, in bytes.
         got: usize,
         /// The recorded one.
         expected: usize,
     },
-    /// In what it holds.
+    /// The values differ.
     Values {
         /// How many elements differ.
         count: usize,
-        /// Of how many.
+        /// How many elements there are.
         of: usize,
         /// The first that does.
         index: usize,

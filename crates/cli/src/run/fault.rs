@@ -37,7 +37,7 @@ impl Run {
     pub fn origin(&self, kernel: &str, place: &Place) -> Option<Origin> {
         let module = self.device.machine().module(ModuleId::default()).ok()?;
         let program = module.program(kernel).ok()?;
-        let code = program.codes.iter().find(|code| code.function == place.function)?;
+        let code = program.functions().find(|code| code.function == place.function)?;
         let op = code.spans.iter().position(|span| *span == place.span)?;
         let location = code.location(op as u32)?;
         let unit = module.units.get(place.unit as usize)?;

@@ -58,7 +58,7 @@ pub struct LaunchFile {
     pub launches: Vec<Launch>,
     /// Buffers that are read back.
     pub dump: Vec<String>,
-    /// What they should hold.
+    /// The bytes that buffers should hold at the end, by name.
     pub expect: Vec<(String, Vec<u8>)>,
     /// How to compare.
     pub compare: Rule,
@@ -111,7 +111,7 @@ pub struct Launch {
     pub cooperative: bool,
     /// Bytes of shared memory beyond what the kernel declares.
     pub dynamic_shared: u32,
-    /// One for each parameter.
+    /// The arguments, one for each parameter.
     pub arguments: Vec<Argument>,
 }
 

@@ -79,7 +79,7 @@ pub struct Placed {
     pub address: u64,
     /// Its size.
     pub bytes: u64,
-    /// It was freed.
+    /// Whether it was freed.
     pub freed: bool,
 }
 
@@ -365,7 +365,7 @@ fn no_buffer(place: &str, name: &str) -> RunError {
 pub struct Ran {
     /// What was read back, by name.
     pub dumps: Vec<(String, Vec<u8>)>,
-    /// One for each launch.
+    /// The reports of the launches.
     pub reports: Vec<Report>,
 }
 

@@ -10,7 +10,7 @@ use super::svg;
 use super::view::{dimension_name, map_line};
 use crate::svg::escape;
 use serde_json::{Value as Json, json};
-use softwarp::tensor::map::{Columns, Shape};
+use softwarp::tensor::map::{Columns, MapShape};
 use softwarp::tensor::{Direction, Element, Interleave, Mode, Packing, WideMode};
 
 const PAGE: &str = include_str!("page/page.html");
@@ -45,10 +45,10 @@ fn data(copy: &Copy, direction: &str) -> Json {
     let map = &copy.map;
     let slice = map.interleave != Interleave::None;
     let (kind, columns, sizes) = match (&map.shape, copy.request.mode) {
-        (Shape::Tiled(sizes), Mode::Gather4 | Mode::Scatter4) => ("four", None, *sizes),
-        (Shape::Tiled(sizes), _) => ("tile", None, *sizes),
-        (Shape::Im2col(columns), _) => ("im2col", Some(*columns), [1; 5]),
-        (Shape::Wide(_, columns), _) => ("wide", Some(*columns), [1; 5]),
+        (MapShape::Tiled(sizes), Mode::Gather4 | Mode::Scatter4) => ("four", None, *sizes),
+        (MapShape::Tiled(sizes), _) => ("tile", None, *sizes),
+        (MapShape::Im2col(columns), _) => ("im2col", Some(*columns), [1; 5]),
+        (MapShape::Wide(_, columns), _) => ("wide", Some(*columns), [1; 5]),
     };
     let columns = columns.unwrap_or(Columns { lower: [0; 3], upper: [0; 3], channels: sizes[0], pixels: 0 });
     let walk = &copy.walk;
@@ -64,7 +64,7 @@ fn data(copy: &Copy, direction: &str) -> Json {
     json!({
         "rank": map.rank, "dims": map.dims, "strides": map.strides.map(|stride| stride.to_string()),
         "steps": map.element_strides, "box": sizes, "kind": kind, "direction": direction,
-        "w128": matches!(map.shape, Shape::Wide(WideMode::W128, _)),
+        "w128": matches!(map.shape, MapShape::Wide(WideMode::W128, _)),
         "slice": if slice { map.interleave.bytes() } else { 0 },
         "bits": map.element.bits(), "packed": walk.packing() != Packing::Plain,
         "inner": columns.channels, "pixels": columns.pixels, "lower": columns.lower, "upper": columns.upper,
@@ -88,7 +88,7 @@ fn data(copy: &Copy, direction: &str) -> Json {
 fn first_step(copy: &Copy) -> u32 {
     match (copy.map.element, &copy.map.shape) {
         _ if copy.map.interleave != Interleave::None => 1,
-        (Element::B6x16, Shape::Tiled([64, ..])) => 64,
+        (Element::B6x16, MapShape::Tiled([64, ..])) => 64,
         (Element::B4x16P64 | Element::B6x16, _) => 128,
         (element, _) => 128 / element.bits(),
     }
@@ -102,7 +102,7 @@ fn controls(copy: &Copy, columns: &Columns) -> Vec<Json> {
     let (map, mode) = (&copy.map, copy.request.mode);
     let spatial = |dimension: usize| {
         let first = usize::from(map.interleave == Interleave::None);
-        let images = !matches!(map.shape, Shape::Tiled(_));
+        let images = !matches!(map.shape, MapShape::Tiled(_));
         dimension.checked_sub(first).filter(|index| images && index + 2 < map.rank)
     };
     let size = |dimension: usize| i64::try_from(map.dims[dimension.min(4)]).unwrap_or(FARTHEST).min(FARTHEST);
@@ -120,7 +120,7 @@ fn controls(copy: &Copy, columns: &Columns) -> Vec<Json> {
             }
             None => {
                 let beyond = match &map.shape {
-                    Shape::Tiled(sizes) => i64::from(sizes[dimension.min(4)]),
+                    MapShape::Tiled(sizes) => i64::from(sizes[dimension.min(4)]),
                     _ => 1,
                 };
                 (-beyond, size(dimension) + 1)

@@ -2,8 +2,8 @@
 
 use super::tuple;
 use softwarp::isa::device::TensorFeature;
-use softwarp::tensor::map::Shape;
-use softwarp::tensor::{Direction, Fault, Interleave, Map, Mode, Request, Target, Walk, WideMode};
+use softwarp::tensor::map::MapShape;
+use softwarp::tensor::{CopyFault, Direction, Interleave, Map, Mode, Request, Target, Walk, WideMode};
 
 /// A copy as asked for; what is not said follows from the map.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct Asked {
     pub offsets: Option<Vec<u32>>,
     /// The mode.
     pub mode: Option<Mode>,
-    /// Which way.
+    /// Whether it loads, stores or reduces.
     pub direction: Direction,
     /// Absolute shared address.
     pub shared: u64,
@@ -41,11 +41,11 @@ pub enum Refusal {
     Usage(String),
     /// The hardware refuses the instruction.
     #[error("the hardware faults: {0}")]
-    Fault(Fault),
+    Fault(CopyFault),
 }
 
-impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Refusal {
+impl From<CopyFault> for Refusal {
+    fn from(fault: CopyFault) -> Refusal {
         Refusal::Fault(fault)
     }
 }
@@ -66,7 +66,7 @@ impl Copy {
         let (bytes, most) = (walk.footprint(), arch.properties().multiprocessor_shared);
         if asked.shared.checked_add(bytes).is_none_or(|end| end > most) {
             let shared = asked.shared;
-            return Err(Refusal::Fault(Fault {
+            return Err(Refusal::Fault(CopyFault {
                 code: "copy-shared-memory",
                 message: format!(
                     "{bytes} bytes from shared address {shared:#x} are more than the {most} of {arch}"
@@ -113,7 +113,7 @@ impl Copy {
     pub fn row_word(&self) -> &'static str {
         match self.map.shape {
             _ if self.map.interleave != Interleave::None => "slice",
-            Shape::Tiled(_) => "row",
+            MapShape::Tiled(_) => "row",
             _ => "pixel",
         }
     }
@@ -122,11 +122,11 @@ impl Copy {
 /// The mode of a map where none is said.
 pub fn default_mode(map: &Map, direction: Direction) -> Mode {
     match (&map.shape, direction) {
-        (Shape::Tiled(_), _) => Mode::Tile,
-        (Shape::Im2col(_), Direction::Load) => Mode::Im2col,
-        (Shape::Im2col(_), _) => Mode::Im2colNoOffs,
-        (Shape::Wide(WideMode::W, _), _) => Mode::Im2colW,
-        (Shape::Wide(WideMode::W128, _), _) => Mode::Im2colW128,
+        (MapShape::Tiled(_), _) => Mode::Tile,
+        (MapShape::Im2col(_), Direction::Load) => Mode::Im2col,
+        (MapShape::Im2col(_), _) => Mode::Im2colNoOffs,
+        (MapShape::Wide(WideMode::W, _), _) => Mode::Im2colW,
+        (MapShape::Wide(WideMode::W128, _), _) => Mode::Im2colW128,
     }
 }
 
@@ -177,7 +177,7 @@ fn target(mode: Mode, arch: Target) -> Result<(), Refusal> {
 fn coordinates(map: &Map, mode: Mode, asked: &Asked) -> Result<[i32; 5], Refusal> {
     let mut all = [0; 5];
     let Some(at) = &asked.at else {
-        if let Shape::Im2col(columns) | Shape::Wide(_, columns) = &map.shape {
+        if let MapShape::Im2col(columns) | MapShape::Wide(_, columns) = &map.shape {
             let first = usize::from(map.interleave == Interleave::None);
             let spatial = map.rank.saturating_sub(2).min(3);
             for (to, from) in all.iter_mut().skip(first).zip(&columns.lower[..spatial]) {

@@ -3,7 +3,7 @@
 
 use super::request::Copy;
 use super::view::{dimension_name, padding};
-use softwarp::tensor::map::Shape;
+use softwarp::tensor::map::MapShape;
 use softwarp::tensor::{Cell, Interleave, Mode, Packing};
 use std::collections::BTreeSet;
 
@@ -33,14 +33,14 @@ pub struct Axes {
 }
 
 impl Axes {
-    /// Those of a copy.
+    /// The dimensions that are drawn for a copy.
     pub fn new(copy: &Copy) -> Axes {
         let map = &copy.map;
         let interleaved = map.interleave != Interleave::None;
         let (x, y, in_cells) = match map.shape {
-            Shape::Tiled(_) if !interleaved => (0, 1, true),
-            Shape::Wide(..) => (1, map.rank - 1, false),
-            Shape::Im2col(_) if !interleaved => (1, 2, false),
+            MapShape::Tiled(_) if !interleaved => (0, 1, true),
+            MapShape::Wide(..) => (1, map.rank - 1, false),
+            MapShape::Im2col(_) if !interleaved => (1, 2, false),
             // Dimension rank − 2 is the one slice of channels.
             _ => (0, if map.rank == 3 { 2 } else { 1 }, false),
         };
@@ -71,12 +71,12 @@ impl Axes {
 
 /// A box in a plane of the tensor.
 #[derive(Clone, Debug)]
-pub struct Place {
-    /// Columns from the left of the window, and how many.
+pub struct PlacedBox {
+    /// Columns from the left of the window.
     pub x: f64,
-    /// How wide.
+    /// How many columns wide it is.
     pub width: f64,
-    /// Its coordinate downwards.
+    /// Its coordinate in the dimension that is drawn downwards.
     pub y: i64,
     /// What is copied from there first.
     pub cell: Cell,
@@ -88,7 +88,7 @@ pub struct Plane {
     /// Coordinates; those that vary do not count.
     pub at: [i64; 5],
     /// The boxes in it, in the order of the copy.
-    pub places: Vec<Place>,
+    pub places: Vec<PlacedBox>,
 }
 
 /// A piece of shared memory.
@@ -98,7 +98,7 @@ pub struct Piece {
     pub shared: u64,
     /// Bytes.
     pub length: u32,
-    /// What is there; `None` if nobody writes it.
+    /// What is there; `None` if the copy does not write it.
     pub cell: Option<Cell>,
 }
 
@@ -148,7 +148,7 @@ impl Scene {
             }
             let column = x as f64 / axes.per_column as f64;
             let width = if axes.in_cells { f64::from(cell.elements) / axes.per_column as f64 } else { 1.0 };
-            let place = Place { x: column, width, y, cell };
+            let place = PlacedBox { x: column, width, y, cell };
             let known = planes.iter().position(|plane| plane.at == at);
             match known {
                 Some(index) => planes[index].places.push(place),
@@ -259,15 +259,15 @@ fn bounds(copy: &Copy, axes: Axes) -> (Range, Option<Range>) {
     let interleaved = map.interleave != Interleave::None;
     let at = |dimension: usize| f64::from(copy.request.coordinates[dimension.min(4)]);
     match &map.shape {
-        Shape::Tiled(sizes) => {
+        MapShape::Tiled(sizes) => {
             let per = axes.per_column as f64;
             let across = (at(axes.x) / per, (at(axes.x) + f64::from(sizes[axes.x])) / per);
             let four = matches!(copy.request.mode, Mode::Gather4 | Mode::Scatter4);
             (across, axes.y.filter(|_| !four).map(|y| (at(y), at(y) + f64::from(sizes[y]))))
         }
-        Shape::Im2col(columns) | Shape::Wide(_, columns) => {
+        MapShape::Im2col(columns) | MapShape::Wide(_, columns) => {
             let first = usize::from(!interleaved);
-            let wide = matches!(map.shape, Shape::Wide(..));
+            let wide = matches!(map.shape, MapShape::Wide(..));
             let shift = if wide { f64::from(copy.request.offsets[1]) } else { 0.0 };
             let range = |dimension: usize| {
                 let spatial = dimension.checked_sub(first).filter(|index| *index + 2 < map.rank)?;

@@ -5,10 +5,10 @@
 
 use super::banks::bank;
 use super::request::Copy;
-use super::scene::{LINE, Piece, Place, Plane, Range, Scene};
+use super::scene::{LINE, Piece, PlacedBox, Plane, Range, Scene};
 use super::tuple;
 use super::view::{dimension_name, map_line, size_line};
-use crate::svg::{Area, Page, Svg, point};
+use crate::svg::{Area, Page, Svg, dark, light, point};
 use softwarp::tensor::{Cell, Direction, Interleave, Mode};
 use std::fmt::Write;
 
@@ -28,11 +28,9 @@ const SKIP: f64 = 9.0;
 /// The longest walk that is drawn as a line.
 const LONGEST_WALK: usize = 600;
 
-pub(super) const STYLE: &str = "\
-text{fill:#1f2933;font-family:system-ui,'DejaVu Sans',sans-serif}
-.m{font-family:ui-monospace,'DejaVu Sans Mono',monospace}
-.faint{fill:#5d6b79}
-.page{fill:#fdfdfb}
+pub(super) const STYLE: &str = concat!(
+    light!(),
+    "\
 .mid{text-anchor:middle}.end{text-anchor:end}
 .grid{fill:none;stroke:#d4dae0}
 .out{fill:#eef0f2;stroke:#d4dae0}
@@ -45,9 +43,9 @@ text{fill:#1f2933;font-family:system-ui,'DejaVu Sans',sans-serif}
 .fill{fill:url(#hatch);stroke:#6b7785;stroke-width:.7}
 .none{fill:none;stroke:#9aa5b1;stroke-dasharray:2 3}
 @media (prefers-color-scheme:dark){
-text{fill:#e8edf2}
-.faint{fill:#9fb0c0}
-.page{fill:#15191e}
+",
+    dark!(),
+    "\
 .grid{stroke:#39434d}
 .out{fill:#1d232a;stroke:#39434d}
 .tensor{stroke:#e8edf2}
@@ -55,7 +53,8 @@ text{fill:#e8edf2}
 .walk{stroke:#e8edf2}.tip{fill:#e8edf2}
 .c{stroke:#8b98a5}
 .c0{fill:#1f4568}.c1{fill:#22512b}.c2{fill:#5a4a14}.c3{fill:#6b2f22}.c4{fill:#463469}.c5{fill:#15514c}.c6{fill:#632c4b}.c7{fill:#4a4f22}
-}";
+}"
+);
 
 /// What fills and arrows are made of.
 pub(super) const DEFINITIONS: &str = "\
@@ -163,10 +162,6 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    fn text(&mut self, at: (f64, f64), size: f64, class: &str, content: &str) {
-        self.svg.text(point(at.0, at.1), size, class, content);
-    }
-
     /// A cell with what it says: coloured if something is copied, hatched if it is outside.
     fn cell(&mut self, area: Area, cell: &Cell, label: &str) {
         let (colour, title) = (colour(self.copy, cell), title(self.copy, cell));
@@ -192,7 +187,7 @@ impl Drawing<'_> {
         for &(row, row_top) in &size.rows {
             let inside_y = row as f64 >= tensor_y.0 && (row as f64) < tensor_y.1;
             if scene.axes.y.is_some() {
-                self.text((left - 6.0, top + row_top + 15.0), 9.5, "m end faint", &row.to_string());
+                self.svg.text(point(left - 6.0, top + row_top + 15.0), 9.5, "m end faint", &row.to_string());
             }
             for x in scene.columns.0..scene.columns.1 {
                 let inside = inside_y && x as f64 >= tensor_x.0 && (x as f64) < tensor_x.1;
@@ -203,7 +198,7 @@ impl Drawing<'_> {
         }
         for x in scene.columns.0..scene.columns.1 {
             let label = (x * scene.axes.per_column).to_string();
-            self.text((column(x as f64 + 0.5), top - 5.0), 9.0, "m mid faint", &label);
+            self.svg.text(point(column(x as f64 + 0.5), top - 5.0), 9.0, "m mid faint", &label);
         }
         for place in &plane.places {
             let Some(row) = size.row(place.y) else { continue };
@@ -238,11 +233,11 @@ impl Drawing<'_> {
         for dimension in scene.axes.fixed(self.copy) {
             let _ = write!(title, "; {} = {}", dimension_name(self.copy, dimension), plane.at[dimension]);
         }
-        self.text((x, y + 14.0), 11.5, "faint", &title);
+        self.svg.text(point(x, y + 14.0), 11.5, "faint", &title);
     }
 
     /// The order of the walk through the boxes of a plane.
-    fn walk(&mut self, places: &[Place], size: &Sizes, x: impl Fn(&Place) -> f64, top: f64) {
+    fn walk(&mut self, places: &[PlacedBox], size: &Sizes, x: impl Fn(&PlacedBox) -> f64, top: f64) {
         let mut points = String::new();
         for place in places.iter().take(LONGEST_WALK) {
             let Some(row) = size.row(place.y) else { continue };
@@ -296,15 +291,25 @@ impl Drawing<'_> {
     /// Draws shared memory at `x` below `y`; returns where it ends.
     fn shared(&mut self, scene: &Scene, x: f64, y: f64) -> f64 {
         let (left, top) = (x + ADDRESSES, y + LABELS.1);
-        self.text((left, y + 14.0), 11.5, "faint", "shared memory: 128 bytes a line, 16 a cell; banks above");
+        self.svg.text(
+            point(left, y + 14.0),
+            11.5,
+            "faint",
+            "shared memory: 128 bytes a line, 16 a cell; banks above",
+        );
         for cell in 0..8 {
             let at = left + (f64::from(cell) + 0.5) * CELL.0;
-            self.text((at, top - 5.0), 9.0, "m mid faint", &format!("{}–{}", 4 * cell, 4 * cell + 3));
+            self.svg.text(
+                point(at, top - 5.0),
+                9.0,
+                "m mid faint",
+                &format!("{}–{}", 4 * cell, 4 * cell + 3),
+            );
         }
         let (first, count) = scene.lines;
         for line in 0..count {
             let y = top + line as f64 * CELL.1 + 15.0;
-            self.text((left - 6.0, y), 9.5, "m end faint", &format!("{:#x}", (first + line) * LINE));
+            self.svg.text(point(left - 6.0, y), 9.5, "m end faint", &format!("{:#x}", (first + line) * LINE));
         }
         let (row_bytes, _) = self.copy.walk.row_bytes();
         for piece in &scene.pieces {
@@ -328,7 +333,7 @@ impl Drawing<'_> {
 
     fn legend(&mut self, y: f64) {
         let bounds = match self.copy.map.shape {
-            softwarp::tensor::map::Shape::Tiled(_) => "box",
+            softwarp::tensor::map::MapShape::Tiled(_) => "box",
             _ => "bounding box of the bases",
         };
         let outside = match self.copy.request.direction {
@@ -346,23 +351,23 @@ impl Drawing<'_> {
         let mut x = MARGIN;
         for (class, words) in items {
             self.svg.rect(class, Area { at: point(x, y), width: 22.0, height: 13.0 }).end();
-            self.text((x + 28.0, y + 10.5), 10.5, "faint", &words);
+            self.svg.text(point(x + 28.0, y + 10.5), 10.5, "faint", &words);
             x += 52.0 + 6.2 * words.chars().count() as f64;
         }
     }
 
     fn finish(mut self, scene: &Scene, width: f64, height: f64) -> String {
         let body = self.svg.take();
-        self.text((MARGIN, 34.0), 17.0, "", &self.copy.title());
-        self.text((MARGIN, 56.0), 12.5, "faint", &map_line(self.copy));
+        self.svg.text(point(MARGIN, 34.0), 17.0, "", &self.copy.title());
+        self.svg.text(point(MARGIN, 56.0), 12.5, "faint", &map_line(self.copy));
         let bytes = match self.copy.request.direction {
             Direction::Load => format!("; {} bytes on the mbarrier", self.copy.walk.transaction_bytes()),
             _ => String::new(),
         };
-        self.text((MARGIN, 76.0), 12.5, "faint", &format!("{}{bytes}", size_line(self.copy)));
+        self.svg.text(point(MARGIN, 76.0), 12.5, "faint", &format!("{}{bytes}", size_line(self.copy)));
         if !scene.left_out.is_empty() {
             let line = format!("Not drawn: {}.", scene.left_out.join("; "));
-            self.text((MARGIN, 94.0), 11.5, "faint", &line);
+            self.svg.text(point(MARGIN, 94.0), 11.5, "faint", &line);
         }
         self.svg.markup(body);
         self.svg.finish(Page { width, height, style: STYLE, definitions: DEFINITIONS })

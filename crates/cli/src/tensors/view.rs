@@ -1,10 +1,10 @@
 //! What tables and drawings share: the pieces of shared memory that a copy leaves alone, and how to say what it does.
 
 use super::request::Copy;
-use softwarp::tensor::map::Shape;
+use softwarp::tensor::map::MapShape;
 use softwarp::tensor::{Interleave, Packing};
 
-/// Bytes behind a row that nobody writes, since rows take whole spans of the swizzle.
+/// Bytes behind a row that the copy does not write, since rows take whole spans of the swizzle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Padding {
     pub row: u64,
@@ -32,10 +32,10 @@ pub(super) fn map_line(copy: &Copy) -> String {
     let list = |numbers: &[u64]| product(numbers.iter().map(u64::to_string).collect());
     let mut line = format!("{} {}", map.element, list(&map.dims[..map.rank]));
     match &map.shape {
-        Shape::Tiled(sizes) => {
+        MapShape::Tiled(sizes) => {
             line += &format!(", box {}", product(sizes[..map.rank].iter().map(u32::to_string).collect()));
         }
-        Shape::Im2col(columns) | Shape::Wide(_, columns) => {
+        MapShape::Im2col(columns) | MapShape::Wide(_, columns) => {
             line += &format!(", {} pixels of {} channels", columns.pixels, columns.channels);
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn size_line(copy: &Copy) -> String {
 /// What a dimension is called: by its number, or of images by its letter.
 pub(super) fn dimension_name(copy: &Copy, dimension: usize) -> String {
     let interleaved = copy.map.interleave != Interleave::None;
-    let (rank, images) = (copy.map.rank, !matches!(copy.map.shape, Shape::Tiled(_)));
+    let (rank, images) = (copy.map.rank, !matches!(copy.map.shape, MapShape::Tiled(_)));
     match dimension {
         _ if !images => format!("dimension {dimension}"),
         _ if dimension + 1 == rank => "N".to_owned(),

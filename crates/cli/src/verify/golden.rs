@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// A golden file and what it holds.
 #[derive(Debug)]
 pub struct Golden {
-    /// Where it is.
+    /// The path of the file.
     pub file: PathBuf,
     /// Its rows.
     pub content: Content,
@@ -169,7 +169,7 @@ fn files_below(root: &Path, settings: &Settings, unread: &mut Vec<Unread>) -> Ve
                 match path.canonicalize().and_then(|real| Ok((real, std::fs::metadata(&path)?))) {
                     Ok(found) => found,
                     Err(error) => {
-                        // A link that leads nowhere, or in a circle.
+                        // A broken link, or one in a circle.
                         if named {
                             fail(&path, &error);
                         }

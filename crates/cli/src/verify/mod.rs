@@ -22,7 +22,7 @@ pub mod tensor;
 use crate::input::{self, InputError};
 use golden::{Collected, Content, Golden, GoldenError, SampleRow, SumRow};
 use rayon::prelude::*;
-use softwarp::isa::{Form, Semantics};
+use softwarp::isa::{CvtForm, Semantics};
 use softwarp::num::{Cvt, Extra, extend, pack};
 use space::{CHUNKS, Replay};
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ pub enum Failure {
 /// A chunk whose sum differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkDifference {
-    /// Which of the 64.
+    /// The number of the chunk, less than 64.
     pub chunk: u64,
     /// Its first input index.
     pub first: u64,
@@ -105,7 +105,7 @@ pub struct Unread {
 /// How to replay.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// How much.
+    /// How much to replay.
     pub depth: Depth,
     /// Where the manual gives only bounds, results must still be equal.
     pub exact: bool,
@@ -245,7 +245,7 @@ fn beside(file: &Path, name: &str, limit: u64) -> Result<Option<Vec<u8>>, InputE
 }
 
 fn semantics(form: &str) -> Result<Semantics, Failure> {
-    Form::parse(form).map(Form::semantics).map_err(|error| Failure::Unusable(error.to_string()))
+    CvtForm::parse(form).map(CvtForm::semantics).map_err(|error| Failure::Unusable(error.to_string()))
 }
 
 fn replay_samples(row: &SampleRow) -> Result<(), Failure> {
@@ -280,7 +280,7 @@ fn evaluate(semantics: Semantics, sources: &[u64]) -> Option<u64> {
 
 fn evaluate_cvt(cvt: Cvt, sources: &[u64]) -> Option<u64> {
     // Random bits and scales are not recorded.
-    if cvt.kernel()?.aux_bytes() != 0 {
+    if cvt.compiled()?.aux_bytes() != 0 {
         return None;
     }
     let register = cvt.eval(sources, Extra::default())?;

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// What a program may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// All its launches together.
+    /// The time for all its launches together.
     pub time: Duration,
     /// Instructions of warps of a launch.
     pub steps: Option<u64>,
@@ -108,7 +108,7 @@ pub fn read(path: &Path, launch: Json, settings: &Settings) -> Result<Program, G
 pub enum Verdict {
     /// It computes what was recorded.
     Passed,
-    /// It does not.
+    /// It computes something else, or does not run.
     Failed(Failure),
     /// The machine refuses it, for this reason.
     Refused(String),

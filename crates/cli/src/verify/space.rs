@@ -6,7 +6,7 @@
 //! A chunk's sum is, modulo 2^64, that of `hash(out ^ hash(i))` over its indices.
 
 use softwarp::num::splitmix;
-use softwarp::num::{Cvt, Kernel, Vectorise, vectorised};
+use softwarp::num::{ConversionLoop, Cvt, Vectorise, vectorised};
 
 /// Chunks of a space.
 pub const CHUNKS: u64 = 64;
@@ -64,16 +64,16 @@ impl Feed {
 #[derive(Debug)]
 pub struct Replay {
     cvt: Cvt,
-    kernel: Kernel,
+    compiled: ConversionLoop,
     feeds: Vec<Feed>,
 }
 
 impl Replay {
     /// `None` if the instruction does not exist or takes random bits or a scale, which spaces do not have.
     pub fn new(cvt: Cvt) -> Option<Replay> {
-        let kernel = cvt.kernel()?;
+        let compiled = cvt.compiled()?;
         let pairs = !cvt.packed_source && cvt.lanes == 2;
-        if kernel.aux_bytes() != 0 || (cvt.lanes > 1 && !cvt.packed_source && !pairs) {
+        if compiled.aux_bytes() != 0 || (cvt.lanes > 1 && !cvt.packed_source && !pairs) {
             return None;
         }
         let element = cvt.element.src;
@@ -85,7 +85,7 @@ impl Replay {
                 Feed::Index { shift, mask: element.mask(), bytes: element.bytes() }
             }
         };
-        Some(Replay { cvt, kernel, feeds: (0..cvt.lanes.into()).map(feed).collect() })
+        Some(Replay { cvt, compiled, feeds: (0..cvt.lanes.into()).map(feed).collect() })
     }
 
     /// How many indices the space has.
@@ -129,9 +129,9 @@ pub fn sums(replays: &[&Replay], indices: std::ops::Range<u64>) -> Vec<u64> {
             };
             let dst = replay.cvt.element.dst;
             let used = count * dst.bytes();
-            replay.kernel.run(lane(0).unwrap_or(&[]), &[], &mut low[..used]);
+            replay.compiled.run(lane(0).unwrap_or(&[]), &[], &mut low[..used]);
             let upper = lane(1).map(|codes| {
-                replay.kernel.run(codes, &[], &mut high[..used]);
+                replay.compiled.run(codes, &[], &mut high[..used]);
                 &high[..used]
             });
             let part = BlockSum { low: &low[..used], high: upper, cvt: replay.cvt, hashes: &hashes[..count] };

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::error::{FormError, Problem, ProblemKind};
 use super::modifier::{Modifier, ModifierKind, Modifiers};
 use super::table::{TABLE, Types};
-use super::{Form, Opcode};
+use super::{CvtForm, Opcode};
 use crate::Type;
 use crate::nearest::nearest;
 
@@ -67,13 +67,13 @@ impl Reading {
     }
 }
 
-/// Reads a spelling; see [`Form::parse`].
-pub(super) fn parse(spelling: &str) -> Result<Form, FormError> {
+/// Reads a spelling; see [`CvtForm::parse`].
+pub(super) fn parse(spelling: &str) -> Result<CvtForm, FormError> {
     let mut reading = read(spelling);
     let types = reading.type_list();
     let found = Types::new(&types).and_then(|types| TABLE.find(reading.opcode, reading.set(), types));
     match found {
-        Some(id) if reading.problems.is_empty() => return Ok(Form(id)),
+        Some(id) if reading.problems.is_empty() => return Ok(CvtForm(id)),
         Some(_) => {}
         None => {
             if check_types(&mut reading, &types) {
@@ -165,7 +165,7 @@ fn read_modifier(reading: &mut Reading, modifier: Modifier, span: Range<usize>) 
 
 /// Whether some form of the instruction has this type.
 fn takes(opcode: Opcode, ty: Type) -> bool {
-    Form::all().any(|form| form.opcode() == opcode && form.types().contains(&ty))
+    CvtForm::all().any(|form| form.opcode() == opcode && form.types().contains(&ty))
 }
 
 fn names(types: impl IntoIterator<Item = Type>) -> Vec<String> {
@@ -202,8 +202,8 @@ fn check_types(reading: &mut Reading, types: &[Type]) -> bool {
         reading.report(ProblemKind::ExtraType { ty }, span, Vec::new());
         return false;
     }
-    let same = |form: &Form| form.opcode() == opcode && form.types() == types;
-    if !Form::all().any(|form| same(&form)) {
+    let same = |form: &CvtForm| form.opcode() == opcode && form.types() == types;
+    if !CvtForm::all().any(|form| same(&form)) {
         let span = reading.types[0].1.start..reading.types[types.len() - 1].1.end;
         let kind = ProblemKind::NoConversion { opcode, types: types.to_vec() };
         reading.report(kind, span, legal_instead(opcode, types));
@@ -215,7 +215,7 @@ fn check_types(reading: &mut Reading, types: &[Type]) -> bool {
 /// What could stand where the types do: for `cvt` the destinations that the source has, for `cvt.pack`
 /// its lists of types.
 fn legal_instead(opcode: Opcode, types: &[Type]) -> Vec<String> {
-    let mut legal: Vec<String> = Form::all()
+    let mut legal: Vec<String> = CvtForm::all()
         .filter(|form| form.opcode() == opcode && (opcode == Opcode::CvtPack || form.atype() == types[1]))
         .map(|form| match opcode {
             Opcode::Cvt => form.dtype().name().to_owned(),
@@ -231,9 +231,9 @@ fn legal_instead(opcode: Opcode, types: &[Type]) -> Vec<String> {
 fn check_modifiers(reading: &mut Reading, types: &[Type]) {
     let given = reading.set();
     let opcode = reading.opcode;
-    let legal: Vec<Modifiers> = Form::all()
+    let legal: Vec<Modifiers> = CvtForm::all()
         .filter(|form| form.opcode() == opcode && form.types() == types)
-        .map(Form::modifiers)
+        .map(CvtForm::modifiers)
         .collect();
     let before = reading.problems.len();
     check_rounding(reading, given, &legal, types);
@@ -313,13 +313,13 @@ fn check_combination(reading: &mut Reading, given: Modifiers, legal: &[Modifiers
 }
 
 /// The legal forms nearest to what was understood: other modifiers first, other types only if need be.
-fn nearest_forms(opcode: Opcode, modifiers: Modifiers, types: &[Type]) -> Vec<Form> {
+fn nearest_forms(opcode: Opcode, modifiers: Modifiers, types: &[Type]) -> Vec<CvtForm> {
     if types.len() < 2 {
         return Vec::new();
     }
     let mut nearest = Vec::new();
     let mut least = u32::MAX;
-    for form in Form::all().filter(|form| form.opcode() == opcode) {
+    for form in CvtForm::all().filter(|form| form.opcode() == opcode) {
         let cost = type_cost(form.types(), types);
         if cost > least {
             continue;

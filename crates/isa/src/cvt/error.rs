@@ -5,7 +5,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::{Form, Modifier, ModifierKind, Opcode};
+use super::{CvtForm, Modifier, ModifierKind, Opcode};
 use crate::{Class, Type};
 
 /// Why a spelling is no form of `cvt` or `cvt.pack`: all that is wrong with it, and what was meant.
@@ -15,13 +15,13 @@ pub struct FormError {
     pub problems: Vec<Problem>,
     /// The legal forms nearest to the spelling: one if it is clear what was meant, a few if several
     /// are equally near, none if nothing is.
-    pub nearest: Vec<Form>,
+    pub nearest: Vec<CvtForm>,
 }
 
 /// One thing that is wrong with a spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What it is.
+    /// What is wrong.
     pub kind: ProblemKind,
     /// Where it is: bytes of the spelling. For something missing, the word that calls for it.
     pub span: Range<usize>,
@@ -52,7 +52,7 @@ pub enum ProblemKind {
     MisplacedPack,
     /// Fewer types than a destination and a source.
     MissingType {
-        /// How many there are.
+        /// How many types were found.
         found: usize,
     },
     /// More types than the instruction takes.

@@ -1,10 +1,10 @@
 //! Which registers and constants the operands of a form take: as its row says.
 
-use super::{Form, Opcode, OperandName};
+use super::{CvtForm, Opcode, OperandName};
 use crate::Type;
 use crate::operand::Value;
 
-impl Form {
+impl CvtForm {
     /// The type of an operand: a type word of the form, or the type that the manual gives random bits,
     /// scales and `cvt.pack`'s destination. `None` where the form has no such operand.
     pub fn operand_type(self, name: OperandName) -> Option<Type> {

@@ -1,12 +1,12 @@
 //! What is wrong with a mnemonic of `cvt` that no row covers. [`crate::cvt`] compares it with the forms that have its
 //! types, which says more than comparing words.
 
-use super::{Fault, FaultKind};
-use crate::cvt::{Form, ProblemKind};
+use super::{MnemonicError, MnemonicErrorKind};
+use crate::cvt::{CvtForm, ProblemKind};
 use crate::spelling::is_idle;
 
 /// Why no row of `cvt` covers the words.
-pub(super) fn fault(modifiers: &[&str]) -> Fault {
+pub(super) fn fault(modifiers: &[&str]) -> MnemonicError {
     let kept: Vec<usize> = (0..modifiers.len()).filter(|&at| !is_idle("cvt", modifiers, at)).collect();
     let words: Vec<&str> = kept.iter().map(|&at| modifiers[at]).collect();
     let mut fault = fault_of(&words);
@@ -14,11 +14,11 @@ pub(super) fn fault(modifiers: &[&str]) -> Fault {
     fault
 }
 
-fn fault_of(modifiers: &[&str]) -> Fault {
-    let Err(error) = Form::parse(&modifiers.join(".")) else {
+fn fault_of(modifiers: &[&str]) -> MnemonicError {
+    let Err(error) = CvtForm::parse(&modifiers.join(".")) else {
         // A word that the assembler passes over stands before `.pack`, which is part of the name.
         let word = modifiers.first().copied().unwrap_or_default().to_owned();
-        return Fault { kind: FaultKind::Misplaced { word }, words: vec![0], nearest: None };
+        return MnemonicError { kind: MnemonicErrorKind::Misplaced { word }, words: vec![0], nearest: None };
     };
     let problem = error.problems.first();
     let word = problem.map_or(0, |problem| word_at(modifiers, problem.span.start));
@@ -26,27 +26,27 @@ fn fault_of(modifiers: &[&str]) -> Fault {
     let mut words = vec![word];
     let kind = match problem.map(|problem| &problem.kind) {
         Some(ProblemKind::UnknownName { name, nearest }) => {
-            FaultKind::UnknownModifier { word: name.clone(), nearest: *nearest }
+            MnemonicErrorKind::UnknownModifier { word: name.clone(), nearest: *nearest }
         }
         Some(ProblemKind::Duplicate { .. } | ProblemKind::ExtraType { .. }) => {
-            FaultKind::Duplicate { word: text() }
+            MnemonicErrorKind::Duplicate { word: text() }
         }
-        Some(ProblemKind::MisplacedPack) => FaultKind::Misplaced { word: text() },
+        Some(ProblemKind::MisplacedPack) => MnemonicErrorKind::Misplaced { word: text() },
         Some(ProblemKind::Empty | ProblemKind::MissingType { .. }) | None => {
             words.clear();
-            FaultKind::Missing { choices: Vec::new(), what: "type" }
+            MnemonicErrorKind::Missing { choices: Vec::new(), what: "type" }
         }
         Some(ProblemKind::MissingRounding { .. }) => {
             words.clear();
-            FaultKind::Missing { choices: Vec::new(), what: "rounding" }
+            MnemonicErrorKind::Missing { choices: Vec::new(), what: "rounding" }
         }
         Some(ProblemKind::Required { modifier, .. }) => {
             words.clear();
-            FaultKind::Missing { choices: vec![modifier.name()], what: "modifier" }
+            MnemonicErrorKind::Missing { choices: vec![modifier.name()], what: "modifier" }
         }
-        Some(_) => FaultKind::Combination { word: text(), choices: Vec::new() },
+        Some(_) => MnemonicErrorKind::Combination { word: text(), choices: Vec::new() },
     };
-    Fault { kind, words, nearest: error.nearest.first().map(Form::to_string) }
+    MnemonicError { kind, words, nearest: error.nearest.first().map(CvtForm::to_string) }
 }
 
 /// Which of the words a byte of their spelling is in.

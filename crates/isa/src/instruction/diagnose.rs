@@ -2,7 +2,7 @@
 //!
 //! No rule is written here: the rows of the opcode say what could have stood.
 
-use super::{Fault, FaultKind, Opcode};
+use super::{MnemonicError, MnemonicErrorKind, Opcode};
 use crate::mnemonic::names_word;
 use crate::nearest::nearest;
 use crate::row::language::{Parsed, Slot};
@@ -27,41 +27,41 @@ impl Attempt<'_> {
 }
 
 /// Why none of the rows covers the words.
-pub(super) fn fault(opcode: Opcode, rows: &[Parsed], words: &[&str]) -> Fault {
+pub(super) fn fault(opcode: Opcode, rows: &[Parsed], words: &[&str]) -> MnemonicError {
     if let Some(fault) = foreign_word(opcode, rows, words) {
         return fault;
     }
     let best = rows.iter().map(|row| attempt(row, words)).min_by_key(Attempt::cost);
     let Some(best) = best else {
-        let kind = FaultKind::Missing { choices: Vec::new(), what: "modifier" };
-        return Fault { kind, words: Vec::new(), nearest: None };
+        let kind = MnemonicErrorKind::Missing { choices: Vec::new(), what: "modifier" };
+        return MnemonicError { kind, words: Vec::new(), nearest: None };
     };
     let nearest = Some(spelling(opcode, &best, words));
     let (kind, at) = match (best.extra.first(), best.missing.first()) {
         (Some(&word), missing) => {
             let text = words[word].to_owned();
             let kind = if words[..word].contains(&words[word]) {
-                FaultKind::Duplicate { word: text }
+                MnemonicErrorKind::Duplicate { word: text }
             } else if names_word(opcode.name(), &text) && missing.is_some() {
-                FaultKind::Misplaced { word: text }
+                MnemonicErrorKind::Misplaced { word: text }
             } else {
                 let choices = missing.map_or(Vec::new(), |&slot| names(&best.row.slots[slot]));
-                FaultKind::Combination { word: text, choices }
+                MnemonicErrorKind::Combination { word: text, choices }
             };
             (kind, vec![word])
         }
         (None, Some(&slot)) => {
             let choices = names(&best.row.slots[slot]);
             let what = what(&choices);
-            (FaultKind::Missing { choices, what }, Vec::new())
+            (MnemonicErrorKind::Missing { choices, what }, Vec::new())
         }
         // The words are right and only their order is not.
         (None, None) => {
             let word = words.first().copied().unwrap_or_default().to_owned();
-            (FaultKind::Misplaced { word }, vec![0])
+            (MnemonicErrorKind::Misplaced { word }, vec![0])
         }
     };
-    Fault { kind, words: at, nearest }
+    MnemonicError { kind, words: at, nearest }
 }
 
 /// The words that may stand in a slot.
@@ -86,7 +86,7 @@ fn what(choices: &[&str]) -> &'static str {
 }
 
 /// A word that no row of the opcode has.
-fn foreign_word(opcode: Opcode, rows: &[Parsed], words: &[&str]) -> Option<Fault> {
+fn foreign_word(opcode: Opcode, rows: &[Parsed], words: &[&str]) -> Option<MnemonicError> {
     let slots = || rows.iter().flat_map(|row| &row.slots);
     let has = |word: &str| slots().any(|slot: &Slot| slot.choice(word).is_some());
     let at = words.iter().position(|word| !has(word))?;
@@ -100,10 +100,10 @@ fn foreign_word(opcode: Opcode, rows: &[Parsed], words: &[&str]) -> Option<Fault
         Some(spelling(opcode, &best, &words))
     });
     let kind = if table::is_word(&word) {
-        FaultKind::NotWithOpcode { opcode: opcode.name(), word }
+        MnemonicErrorKind::NotWithOpcode { opcode: opcode.name(), word }
     } else {
         let nearest = meant.or_else(|| nearest(&word, table::all_words()));
-        FaultKind::UnknownModifier { word, nearest }
+        MnemonicErrorKind::UnknownModifier { word, nearest }
     };
     let without = || {
         let rest: Vec<&str> =
@@ -111,7 +111,7 @@ fn foreign_word(opcode: Opcode, rows: &[Parsed], words: &[&str]) -> Option<Fault
         let best = rows.iter().map(|row| attempt(row, &rest)).min_by_key(Attempt::cost)?;
         (best.cost() <= 1).then(|| spelling(opcode, &best, &rest))
     };
-    Some(Fault { kind, words: vec![at], nearest: corrected.or_else(without) })
+    Some(MnemonicError { kind, words: vec![at], nearest: corrected.or_else(without) })
 }
 
 /// Puts as many words as it can into the row's slots.

@@ -1,10 +1,10 @@
-//! The instruction table, asked: what a mnemonic means and which operands it wants.
+//! Looks mnemonics up in the instruction table: what each means and which operands it takes.
 //!
 //! PTX ISA chapter 9. The rows are in `table/`, one file per section of the manual, written in the
 //! language of `row/language.rs`, which is that of the manual's syntax lines with types added. Nothing
 //! here states what is legal; everything is read off the rows.
 //!
-//! [`resolve`] takes an opcode and the words after it, and gives the [`Shape`] that they spell: the types,
+//! [`resolve`] takes an opcode and the words after it, and gives the [`InstructionForm`] that they spell: the types,
 //! the state spaces, the operands wanted, and where the form exists. It is meant to be called once per
 //! distinct mnemonic of a module.
 //!
@@ -12,30 +12,30 @@
 
 mod convert;
 mod diagnose;
-mod fault;
+mod error;
 mod operands;
 mod resolve;
 
 pub use crate::mnemonic::{MatrixShape, Modifier, Opcode, Space};
 pub use crate::operand::{Access, Fit, Forms, LiteralKind, Selector, Value};
-pub use crate::row::{Gate, Removal, Row, Section};
-pub use fault::{Fault, FaultKind};
+pub use crate::row::{Gate, Removal, Section, TableRow};
+pub use error::{MnemonicError, MnemonicErrorKind};
 pub use resolve::{known, nearest_opcode, opcodes, resolve, spell};
 
 use crate::{Opaque, Target, Type, Version};
 
 /// A form: what a legal mnemonic says, operands aside.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shape {
+pub struct InstructionForm {
     /// The first word: `ld`.
     pub opcode: Opcode,
     /// All other words, in the manual's order: for messages.
     pub words: Vec<Modifier>,
-    /// Those of the words that are neither types nor state spaces, in order.
+    /// The words that are neither types nor state spaces, in order.
     pub modifiers: Vec<Modifier>,
-    /// Those that are types, in order.
+    /// The words that are types, in order.
     pub types: Vec<Type>,
-    /// Those that are state spaces, in order.
+    /// The words that are state spaces, in order.
     pub spaces: Vec<Space>,
     /// 2, 4 or 8 with `.v2`, `.v4`, `.v8`, or the number of registers of `.x4` and the like; else 1.
     pub vector: u8,
@@ -43,10 +43,10 @@ pub struct Shape {
     pub signatures: Vec<Signature>,
 }
 
-impl Shape {
-    pub(crate) fn new(opcode: Opcode, words: Vec<Modifier>) -> Shape {
+impl InstructionForm {
+    pub(crate) fn new(opcode: Opcode, words: Vec<Modifier>) -> InstructionForm {
         let plain = |word: &Modifier| !matches!(word, Modifier::Type(_) | Modifier::Space(_));
-        Shape {
+        InstructionForm {
             opcode,
             modifiers: words.iter().copied().filter(plain).collect(),
             types: words.iter().filter_map(|word| word.ty()).collect(),
@@ -219,7 +219,7 @@ pub enum Kind {
     },
     /// `[tensor-map, {x, y, z}]`
     Tensor {
-        /// How many coordinates.
+        /// The number of coordinates.
         dimensions: u8,
         /// What else stands between them.
         overrides: Overrides,
@@ -233,7 +233,7 @@ pub enum Kind {
         /// Whether a counter stands.
         counter: bool,
     },
-    /// A constant (or constant expression), from this range if the assembler minds.
+    /// A constant (or constant expression), from this range if the assembler checks it.
     Immediate(Option<(i64, i64)>),
     /// A label of the function.
     Label,

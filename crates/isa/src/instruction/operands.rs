@@ -5,20 +5,20 @@ use super::Modifier::{
     OverrideGlobalDim, OverrideGlobalDimStride, TileGather4, TileScatter4,
 };
 use super::{
-    Access, Coordinates, Fit, Forms, Kind, Opcode, Overrides, Selector, Shape, Space, Value, Wanted,
+    Access, Coordinates, Fit, Forms, InstructionForm, Kind, Opcode, Overrides, Selector, Space, Value, Wanted,
 };
 use crate::row::language::{self, Count, Presence, Sparse};
 use crate::{Opaque, Type};
 
 /// The operand that a form wants.
-pub(super) fn wanted(operand: &language::Operand, shape: &Shape) -> Wanted {
+pub(super) fn wanted(operand: &language::Operand, form: &InstructionForm) -> Wanted {
     let optional = operand.presence == Presence::Optional;
     let plain = |name, kind| Wanted { name, access: Access::Read, optional, kind };
     match &operand.kind {
-        language::Kind::Value(value) => wanted_value(value, shape, optional),
+        language::Kind::Value(value) => wanted_value(value, form, optional),
         language::Kind::Pair(first, second, may_lack) => {
-            let first = wanted_value(first, shape, false);
-            let second = wanted_value(second, shape, *may_lack);
+            let first = wanted_value(first, form, false);
+            let second = wanted_value(second, form, *may_lack);
             Wanted {
                 name: first.name,
                 access: first.access,
@@ -26,11 +26,11 @@ pub(super) fn wanted(operand: &language::Operand, shape: &Shape) -> Wanted {
                 kind: Kind::Pair(Box::new(first), Box::new(second)),
             }
         }
-        language::Kind::Address(name, space) => plain(name, Kind::Address(address(*space, shape))),
-        language::Kind::Texture(at) => plain("tex", handle(Opaque::Texref, at.as_ref(), shape)),
-        language::Kind::Surface(at) => plain("surf", handle(Opaque::Surfref, at.as_ref(), shape)),
-        language::Kind::Sampler => plain("sampler", handle(Opaque::Samplerref, None, shape)),
-        language::Kind::Tensor => plain("tensorMap", tensor(shape)),
+        language::Kind::Address(name, space) => plain(name, Kind::Address(address(*space, form))),
+        language::Kind::Texture(at) => plain("tex", handle(Opaque::Texref, at.as_ref(), form)),
+        language::Kind::Surface(at) => plain("surf", handle(Opaque::Surfref, at.as_ref(), form)),
+        language::Kind::Sampler => plain("sampler", handle(Opaque::Samplerref, None, form)),
+        language::Kind::Tensor => plain("tensorMap", tensor(form)),
         language::Kind::Fabric(counter) => plain("leId", fabric(*counter)),
         language::Kind::Immediate(name, range) => plain(name, Kind::Immediate(*range)),
         language::Kind::Label => plain("label", Kind::Label),
@@ -39,9 +39,9 @@ pub(super) fn wanted(operand: &language::Operand, shape: &Shape) -> Wanted {
     }
 }
 
-fn wanted_value(value: &language::Value, shape: &Shape, optional: bool) -> Wanted {
+fn wanted_value(value: &language::Value, form: &InstructionForm, optional: bool) -> Wanted {
     let access = value.access();
-    let kind = match value.instantiate(&shape.types, access) {
+    let kind = match value.instantiate(&form.types, access) {
         None => Kind::Any,
         Some(element) => match &value.count {
             None => Kind::Value(element),
@@ -49,22 +49,22 @@ fn wanted_value(value: &language::Value, shape: &Shape, optional: bool) -> Wante
                 Kind::Vector { bare: *bare, counts: counts.clone(), element }
             }
             Some(Count::Columns { per }) => {
-                let count = shape.matrix().map_or(0, |matrix| matrix.n / u16::from(*per));
+                let count = form.matrix().map_or(0, |matrix| matrix.n / u16::from(*per));
                 Kind::Vector { bare: false, counts: vec![u8::try_from(count).unwrap_or(0)], element }
             }
-            Some(Count::Free) if shape.vector == 1 => {
+            Some(Count::Free) if form.vector == 1 => {
                 Kind::Vector { bare: true, counts: vec![1, 2, 4], element }
             }
-            Some(Count::Free) => Kind::Vector { bare: false, counts: vec![shape.vector], element },
-            Some(Count::Im2col) => Kind::Vector { bare: false, counts: vec![im2col_count(shape)], element },
+            Some(Count::Free) => Kind::Vector { bare: false, counts: vec![form.vector], element },
+            Some(Count::Im2col) => Kind::Vector { bare: false, counts: vec![im2col_count(form)], element },
             Some(Count::Offsets) => {
-                Kind::Vector { bare: true, counts: offset_counts(shape).to_vec(), element }
+                Kind::Vector { bare: true, counts: offset_counts(form).to_vec(), element }
             }
             Some(Count::Sparse(part)) => {
-                Kind::Vector { bare: false, counts: vec![sparse_count(*part, shape)], element }
+                Kind::Vector { bare: false, counts: vec![sparse_count(*part, form)], element }
             }
-            Some(Count::Gradients) => Kind::Vector { bare: false, counts: gradient_counts(shape), element },
-            Some(Count::Words { times, always }) => match shape.vector.saturating_mul(*times) {
+            Some(Count::Gradients) => Kind::Vector { bare: false, counts: gradient_counts(form), element },
+            Some(Count::Words { times, always }) => match form.vector.saturating_mul(*times) {
                 // Of a vector some elements may be thrown away, but not a single value.
                 1 if !always => {
                     Kind::Value(Value { forms: Forms { sink: false, ..element.forms }, ..element })
@@ -76,8 +76,8 @@ fn wanted_value(value: &language::Value, shape: &Shape, optional: bool) -> Wante
     Wanted { name: value.name, access, optional, kind }
 }
 
-fn address(space: Option<&str>, shape: &Shape) -> Vec<Space> {
-    let nth = |index: usize| shape.spaces.get(index).copied().unwrap_or(Space::Generic);
+fn address(space: Option<&str>, form: &InstructionForm) -> Vec<Space> {
+    let nth = |index: usize| form.spaces.get(index).copied().unwrap_or(Space::Generic);
     match space {
         None => vec![nth(0)],
         Some("2") => vec![nth(1)],
@@ -87,20 +87,20 @@ fn address(space: Option<&str>, shape: &Shape) -> Vec<Space> {
     }
 }
 
-fn handle(of: Opaque, at: Option<&language::Value>, shape: &Shape) -> Kind {
+fn handle(of: Opaque, at: Option<&language::Value>, form: &InstructionForm) -> Kind {
     let coordinates = at.and_then(|value| {
-        let element = value.instantiate(&shape.types, Access::Read)?;
-        let array = shape.modifiers.iter().any(|word| matches!(word, A1d | A2d | Acube | A2dms));
+        let element = value.instantiate(&form.types, Access::Read)?;
+        let array = form.modifiers.iter().any(|word| matches!(word, A1d | A2d | Acube | A2dms));
         let index = Value { ty: Type::U32, fit: Fit::Fixed, ..element };
         let index = (array && of == Opaque::Texref).then_some(index);
-        Some(Coordinates { counts: coordinate_counts(shape), element, index })
+        Some(Coordinates { counts: coordinate_counts(form), element, index })
     });
     Kind::Handle { of, coordinates }
 }
 
 /// How many coordinates a geometry takes. The assembler lets longer vectors pass; there are none of three.
-fn coordinate_counts(shape: &Shape) -> &'static [u8] {
-    let geometry = shape.modifiers.iter().find_map(|word| match word {
+fn coordinate_counts(form: &InstructionForm) -> &'static [u8] {
+    let geometry = form.modifiers.iter().find_map(|word| match word {
         D1 => Some(1),
         D2 | A1d => Some(2),
         D3 | A2d | D2Ms | A2dms | Cube | Acube => Some(4),
@@ -114,8 +114,8 @@ fn coordinate_counts(shape: &Shape) -> &'static [u8] {
 }
 
 /// How many offsets in texels a geometry takes: longer vectors pass, too.
-fn offset_counts(shape: &Shape) -> &'static [u8] {
-    match gradient_count(shape) {
+fn offset_counts(form: &InstructionForm) -> &'static [u8] {
+    match gradient_count(form) {
         1 => &[1, 2, 4],
         2 => &[2, 4],
         _ => &[4],
@@ -123,8 +123,8 @@ fn offset_counts(shape: &Shape) -> &'static [u8] {
 }
 
 /// How many directions a geometry has, layers and samples aside; three are written as four.
-fn gradient_count(shape: &Shape) -> u8 {
-    let directions = shape.modifiers.iter().find_map(|word| match word {
+fn gradient_count(form: &InstructionForm) -> u8 {
+    let directions = form.modifiers.iter().find_map(|word| match word {
         D1 | A1d => Some(1),
         D2 | A2d | D2Ms | A2dms => Some(2),
         _ => None,
@@ -133,19 +133,19 @@ fn gradient_count(shape: &Shape) -> u8 {
 }
 
 /// How many derivatives may stand: as many as there are directions; of cubes the assembler does not count them.
-fn gradient_counts(shape: &Shape) -> Vec<u8> {
-    match shape.has(Cube) || shape.has(Acube) {
+fn gradient_counts(form: &InstructionForm) -> Vec<u8> {
+    match form.has(Cube) || form.has(Acube) {
         true => vec![1, 2, 4],
-        false => vec![gradient_count(shape)],
+        false => vec![gradient_count(form)],
     }
 }
 
 /// How many offsets an im2col mode takes: one for each dimension but the channels and the images; the modes along W
 /// take two, the offset and the halo.
-fn im2col_count(shape: &Shape) -> u8 {
-    match shape.has(Im2colW) || shape.has(Im2colW128) {
+fn im2col_count(form: &InstructionForm) -> u8 {
+    match form.has(Im2colW) || form.has(Im2colW128) {
         true => 2,
-        false => shape.dimensions().map_or(1, |dimensions| dimensions.saturating_sub(2)),
+        false => form.dimensions().map_or(1, |dimensions| dimensions.saturating_sub(2)),
     }
 }
 
@@ -170,12 +170,12 @@ fn fabric(counter: bool) -> Kind {
 
 /// How many words of 32 bits an operand of structured sparsity has: the elements, or their indices, of `.x4` groups.
 /// `spcompress` counts words of compressed elements instead of groups, and `tcgen05.ld` words of dense ones.
-fn sparse_count(part: Sparse, shape: &Shape) -> u8 {
-    let (kept, of) = shape.modifiers.iter().find_map(|word| word.sparsity()).unwrap_or((1, 1));
-    let element = shape.types.first().map_or(0, |ty| ty.bits());
-    let index = if shape.has(B2) { 2 } else { 4 };
-    let times = u32::from(shape.vector);
-    let groups = match shape.opcode {
+fn sparse_count(part: Sparse, form: &InstructionForm) -> u8 {
+    let (kept, of) = form.modifiers.iter().find_map(|word| word.sparsity()).unwrap_or((1, 1));
+    let element = form.types.first().map_or(0, |ty| ty.bits());
+    let index = if form.has(B2) { 2 } else { 4 };
+    let times = u32::from(form.vector);
+    let groups = match form.opcode {
         Opcode::Spcompress => times * 32 / (element * kept).max(1),
         Opcode::Tcgen05 => times * 32 / (element * of).max(1),
         _ => times,
@@ -189,18 +189,18 @@ fn sparse_count(part: Sparse, shape: &Shape) -> u8 {
 }
 
 /// Four rows of a tensor of two dimensions are a column and four rows.
-fn tensor(shape: &Shape) -> Kind {
-    let overrides = if shape.has(OverrideGlobalDim) {
+fn tensor(form: &InstructionForm) -> Kind {
+    let overrides = if form.has(OverrideGlobalDim) {
         Overrides::Size
-    } else if shape.has(OverrideGlobalDimStride) {
+    } else if form.has(OverrideGlobalDimStride) {
         Overrides::Strides
-    } else if shape.has(OverrideGlobalAddress) {
+    } else if form.has(OverrideGlobalAddress) {
         Overrides::Address
     } else {
         Overrides::None
     };
-    if shape.has(TileGather4) || shape.has(TileScatter4) {
+    if form.has(TileGather4) || form.has(TileScatter4) {
         return Kind::Tensor { dimensions: 5, overrides };
     }
-    shape.dimensions().map_or(Kind::Any, |dimensions| Kind::Tensor { dimensions, overrides })
+    form.dimensions().map_or(Kind::Any, |dimensions| Kind::Tensor { dimensions, overrides })
 }

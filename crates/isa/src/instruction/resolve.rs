@@ -1,7 +1,7 @@
 //! Finds the rows that cover a mnemonic.
 
 use super::operands::wanted;
-use super::{Fault, FaultKind, Gate, Opcode, Shape, Signature, convert, diagnose};
+use super::{Gate, InstructionForm, MnemonicError, MnemonicErrorKind, Opcode, Signature, convert, diagnose};
 use crate::nearest::nearest;
 use crate::row::language::{self, Parsed, Presence};
 use crate::spelling::Spelling;
@@ -46,44 +46,45 @@ const MOST_WORDS: usize = 40;
 
 /// What an opcode and the words after it spell: the operand lists of all rows that cover them. Words are without their dots, in any order that the
 /// assembler takes.
-pub fn resolve(opcode: &str, modifiers: &[&str]) -> Result<Box<Shape>, Fault> {
+pub fn resolve(opcode: &str, modifiers: &[&str]) -> Result<Box<InstructionForm>, MnemonicError> {
     if let Some(word) = modifiers.get(MOST_WORDS) {
-        let kind = FaultKind::Duplicate { word: (*word).to_owned() };
-        return Err(Fault { kind, words: vec![MOST_WORDS], nearest: None });
+        let kind = MnemonicErrorKind::Duplicate { word: (*word).to_owned() };
+        return Err(MnemonicError { kind, words: vec![MOST_WORDS], nearest: None });
     }
     let Some(opcode) = Opcode::from_name(opcode) else {
-        let kind = FaultKind::UnknownOpcode { opcode: opcode.to_owned(), nearest: nearest_opcode(opcode) };
-        return Err(Fault { kind, words: Vec::new(), nearest: None });
+        let kind =
+            MnemonicErrorKind::UnknownOpcode { opcode: opcode.to_owned(), nearest: nearest_opcode(opcode) };
+        return Err(MnemonicError { kind, words: Vec::new(), nearest: None });
     };
     let spelling = Spelling::new(opcode, modifiers);
-    let mut found: Option<Shape> = None;
+    let mut found: Option<InstructionForm> = None;
     for row in rows(opcode) {
         let Some(words) = spelling.matches(row) else { continue };
-        let shape = found.get_or_insert_with(|| Shape::new(opcode, words));
-        let signature = signature(row, shape);
+        let form = found.get_or_insert_with(|| InstructionForm::new(opcode, words));
+        let signature = signature(row, form);
         let again =
             |known: &Signature| known.operands == signature.operands && known.gates == signature.gates;
-        if !shape.signatures.iter().any(again) {
-            shape.signatures.push(signature);
+        if !form.signatures.iter().any(again) {
+            form.signatures.push(signature);
         }
     }
     match found {
-        Some(shape) => Ok(Box::new(shape)),
+        Some(form) => Ok(Box::new(form)),
         None if opcode == Opcode::Cvt => Err(convert::fault(modifiers)),
         None => Err(diagnose::fault(opcode, rows(opcode), modifiers)),
     }
 }
 
-fn signature(row: &Parsed, shape: &Shape) -> Signature {
+fn signature(row: &Parsed, form: &InstructionForm) -> Signature {
     let stands = |operand: &&language::Operand| match operand.presence {
-        Presence::With(word) => shape.words.contains(&word),
+        Presence::With(word) => form.words.contains(&word),
         Presence::Always | Presence::Optional => true,
     };
     let whole = Gate { word: None, any_of: row.row.availability, removed: row.row.removed };
-    let gates = std::iter::once(whole).chain(table::word_gates(shape.opcode, &shape.words));
+    let gates = std::iter::once(whole).chain(table::word_gates(form.opcode, &form.words));
     Signature {
         syntax: row.row.line,
-        operands: row.operands.iter().filter(stands).map(|operand| wanted(operand, shape)).collect(),
+        operands: row.operands.iter().filter(stands).map(|operand| wanted(operand, form)).collect(),
         gates: gates.collect(),
     }
 }

@@ -36,9 +36,7 @@
 //!   `[fabric]` is an endpoint with an offset, `[fabric::counted]` with that of a counter too.
 //! - `label` and `call` are what they say; `_` is the sink and nothing else.
 
-use std::fmt;
-
-use super::Row;
+use super::TableRow;
 use crate::mnemonic::{Modifier, Opcode, in_name};
 use crate::operand::{self, Access, Fit, Forms, Selector};
 use crate::{Class, Type};
@@ -62,7 +60,7 @@ impl Slot {
 pub(crate) struct Parsed {
     pub slots: Vec<Slot>,
     pub operands: Vec<Operand>,
-    pub row: Row,
+    pub row: TableRow,
     /// How many of the slots are words of the assembler's name for it.
     pub named: usize,
 }
@@ -233,18 +231,13 @@ pub(crate) enum Ty {
 }
 
 /// Why a line is no row. The lines are part of the program, so this is for its authors.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot read `{at}` in `{line}`")]
 pub struct RowError {
     /// The row.
     pub line: &'static str,
     /// The part that cannot be read.
     pub at: &'static str,
-}
-
-impl fmt::Display for RowError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read `{}` in `{}`", self.at, self.line)
-    }
 }
 
 /// The opcode of a row.
@@ -253,7 +246,10 @@ pub(crate) fn opcode(line: &'static str) -> &'static str {
 }
 
 /// Reads a row.
-pub(crate) fn parse(row: &Row, sets: &[&'static [(&'static str, &'static str)]]) -> Result<Parsed, RowError> {
+pub(crate) fn parse(
+    row: &TableRow,
+    sets: &[&'static [(&'static str, &'static str)]],
+) -> Result<Parsed, RowError> {
     let line = row.line;
     let error = |at| RowError { line, at };
     let (head, operands) = line.split_once(' ').unwrap_or((line, ""));

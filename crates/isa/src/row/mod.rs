@@ -62,7 +62,7 @@ impl Gate {
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct TableRow {
     /// The syntax line.
     pub line: &'static str,
     /// Where its forms exist: any one of these suffices.
@@ -72,13 +72,17 @@ pub struct Row {
 }
 
 /// A row whose forms exist to this day.
-pub(crate) const fn row(availability: &'static [Availability], line: &'static str) -> Row {
-    Row { line, availability, removed: None }
+pub(crate) const fn row(availability: &'static [Availability], line: &'static str) -> TableRow {
+    TableRow { line, availability, removed: None }
 }
 
 /// A row whose forms were removed.
-pub(crate) const fn old(removed: Removal, availability: &'static [Availability], line: &'static str) -> Row {
-    Row { line, availability, removed: Some(removed) }
+pub(crate) const fn old(
+    removed: Removal,
+    availability: &'static [Availability],
+    line: &'static str,
+) -> TableRow {
+    TableRow { line, availability, removed: Some(removed) }
 }
 
 /// The rows of a section of the manual, and the names of sets in them.
@@ -87,5 +91,5 @@ pub struct Section {
     /// Names of sets, each with its members separated by spaces.
     pub sets: &'static [(&'static str, &'static str)],
     /// The rows.
-    pub rows: &'static [Row],
+    pub rows: &'static [TableRow],
 }

@@ -80,13 +80,13 @@ pub enum Standing {
     Counts,
     /// It may be given, but nothing looks at it: the sampler's own value counts.
     Ignored,
-    /// It has not.
+    /// The type does not have the member.
     Absent,
 }
 
 /// A row of Tables 10 and 11 together: the standing on a texture in the unified and in the independent mode,
 /// on a sampler, and on a surface (in both modes).
-struct Row {
+struct MemberRow {
     member: Member,
     name: &'static str,
     values: Values,
@@ -99,11 +99,11 @@ struct Row {
 /// The tables disagree with the text on `addr_mode_*` of a texture in the independent mode: not applicable,
 /// or ignored as `filter_mode` is. The assembler takes it and warns that it is ignored.
 #[rustfmt::skip]
-const ROWS: &[Row] = {
+const ROWS: &[MemberRow] = {
     use {Member::*, Standing::{Absent as A, Counts as C, Ignored as I}, Values as V};
-    const fn row(member: Member, name: &'static str, values: Values, standings: [Standing; 4]) -> Row {
+    const fn row(member: Member, name: &'static str, values: Values, standings: [Standing; 4]) -> MemberRow {
         let [unified_texture, texture, sampler, surface] = standings;
-        Row { member, name, values, unified_texture, texture, sampler, surface }
+        MemberRow { member, name, values, unified_texture, texture, sampler, surface }
     }
     &[
         row(Width,                   "width",                     V::Number,          [C, C, A, C]),
@@ -130,7 +130,7 @@ impl Member {
         ROWS.iter().map(|row| row.member)
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static MemberRow {
         &ROWS[self as usize]
     }
 

@@ -6,11 +6,11 @@ use std::sync::{LazyLock, OnceLock};
 use super::{SECTIONS, SETS};
 use crate::mnemonic::Opcode;
 use crate::row::language::{self, Parsed, RowError};
-use crate::row::{Row, Section};
+use crate::row::{Section, TableRow};
 
 /// The rows of an opcode, each with the sets of its section; read when first asked for.
 struct Entry {
-    rows: Vec<(&'static Section, &'static Row)>,
+    rows: Vec<(&'static Section, &'static TableRow)>,
     parsed: OnceLock<Vec<Parsed>>,
 }
 
@@ -31,12 +31,12 @@ static INDEX: LazyLock<HashMap<Opcode, Entry>> = LazyLock::new(|| {
 pub(crate) fn rows(opcode: Opcode) -> &'static [Parsed] {
     let Some(entry) = INDEX.get(&opcode) else { return &[] };
     entry.parsed.get_or_init(|| {
-        let read = |(section, row): &(&'static Section, &'static Row)| parsed(section, row).ok();
+        let read = |(section, row): &(&'static Section, &'static TableRow)| parsed(section, row).ok();
         entry.rows.iter().filter_map(read).collect()
     })
 }
 
-fn parsed(section: &Section, row: &Row) -> Result<Parsed, RowError> {
+fn parsed(section: &Section, row: &TableRow) -> Result<Parsed, RowError> {
     language::parse(row, &[section.sets, SETS])
 }
 

@@ -30,10 +30,10 @@ fn element(ty: Type) -> Option<Element> {
 impl Builder<'_, '_> {
     pub(super) fn bulk(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let has = |modifier| form.has(modifier);
-        if form.shape.modifiers.iter().any(|word| word.reports_validity()) {
+        if form.instruction.modifiers.iter().any(|word| word.reports_validity()) {
             return because("with a report of what is valid");
         }
-        let operation = form.shape.words.iter().find_map(|word| Operation::from_name(word.name()));
+        let operation = form.instruction.words.iter().find_map(|word| Operation::from_name(word.name()));
         let reduction = match (has(Modifier::Reduce), operation) {
             (false, _) => None,
             (true, Some(operation)) => {
@@ -56,7 +56,7 @@ impl Builder<'_, '_> {
             multicast: None,
             mask: None,
             reduction,
-            multimem: form.shape.opcode == Opcode::Multimem,
+            multimem: form.instruction.opcode == Opcode::Multimem,
         };
         if has(Modifier::IgnoreOob) {
             op.ignore = Some([self.source(next()?, Type::U32)?, self.source(next()?, Type::U32)?]);
@@ -67,7 +67,7 @@ impl Builder<'_, '_> {
                 if form.space() == Space::SharedCluster { Space::SharedCluster } else { Space::Shared };
             op.mbarrier = Some(self.address(next()?, space)?);
         }
-        if form.shape.modifiers.iter().any(|word| word.is_multicast()) {
+        if form.instruction.modifiers.iter().any(|word| word.is_multicast()) {
             let ty = if has(Modifier::MulticastCluster32b) { Type::U32 } else { Type::U16 };
             op.multicast = Some(self.source(next()?, ty)?);
         }

@@ -22,7 +22,8 @@ impl Builder<'_, '_> {
         }
         let mut places = self.places(operands);
         let mut next = || places.next().ok_or(Refusal::Form);
-        let order = |semantics| Order::of(&form.shape.modifiers, Order { semantics, scope: Scope::Cluster });
+        let order =
+            |semantics| Order::of(&form.instruction.modifiers, Order { semantics, scope: Scope::Cluster });
         let space = form.space();
         let op = if has(Modifier::PendingCount) {
             let d = self.destination(next()?, Type::U32)?;

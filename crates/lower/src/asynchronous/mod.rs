@@ -22,26 +22,34 @@ impl Builder<'_, '_> {
     /// Asynchronous copies and mbarriers.
     pub fn asynchronous(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let has = |modifier| form.has(modifier);
-        match form.shape.opcode {
+        match form.instruction.opcode {
             Opcode::Mbarrier => self.mbarrier(form, operands),
-            Opcode::Prefetch => Ok(()),
             Opcode::St if has(Modifier::Bulk) => self.store_zeros(form, operands),
             Opcode::St => self.store_async(form, operands),
             Opcode::Red => self.reduce_async(form, operands),
             Opcode::Tensormap if has(Modifier::Replace) => self.replace(form, operands),
             Opcode::Tensormap => self.copy_map(form, operands),
-            _ if has(Modifier::CommitGroup) || has(Modifier::WaitGroup) || has(Modifier::WaitAll) => {
+            Opcode::Cp | Opcode::Multimem => self.copies(form, operands),
+            _ => Err(Refusal::Elsewhere),
+        }
+    }
+
+    /// `cp.async`, `multimem.cp`
+    fn copies(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
+        let has = |modifier| form.has(modifier);
+        match () {
+            () if has(Modifier::CommitGroup) || has(Modifier::WaitGroup) || has(Modifier::WaitAll) => {
                 let queue = if has(Modifier::Bulk) { Queue::Bulk } else { Queue::Copies };
                 self.group(form, queue, operands)
             }
-            _ if has(Modifier::Mbarrier) => {
+            () if has(Modifier::Mbarrier) => {
                 let mbarrier = self.address(operands.start, form.space())?;
                 self.issue(AsyncOp::CopyArrive(CopyArrive { mbarrier, noinc: has(Modifier::Noinc) }))
             }
-            _ if has(Modifier::Tensor) => self.tensor_copy(form, operands),
-            _ if has(Modifier::Bulk) && has(Modifier::Prefetch) => Ok(()),
-            _ if has(Modifier::Bulk) => self.bulk(form, operands),
-            _ => self.copy_async(form, operands),
+            () if has(Modifier::Tensor) => self.tensor_copy(form, operands),
+            () if has(Modifier::Bulk) && has(Modifier::Prefetch) => Ok(()),
+            () if has(Modifier::Bulk) => self.bulk(form, operands),
+            () => self.copy_async(form, operands),
         }
     }
 
@@ -52,7 +60,7 @@ impl Builder<'_, '_> {
 
     /// The state space that a form names second.
     fn second_space(form: &Form) -> Space {
-        form.shape.spaces.get(1).copied().unwrap_or(Space::Generic)
+        form.instruction.spaces.get(1).copied().unwrap_or(Space::Generic)
     }
 
     /// `cp.async`: the fourth operand is a number of bytes or a predicate, unless it is the cache's policy.
@@ -115,7 +123,7 @@ impl Builder<'_, '_> {
     /// `red.async`
     fn reduce_async(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let ty = form.ty();
-        let Some(op) = atomic(&form.shape) else { return Err(Refusal::Form) };
+        let Some(op) = atomic(&form.instruction) else { return Err(Refusal::Form) };
         let (to, mbarrier) = self.destination_and_mbarrier(form, operands)?;
         let b = self.source(operands.start + 1, ty)?;
         self.issue(AsyncOp::Reduce(ReduceAsync { to, mbarrier, b, op, ty }))

@@ -15,7 +15,7 @@ use softwarp_tensor::replace::Field;
 impl Builder<'_, '_> {
     pub(super) fn tensor_copy(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let has = |modifier| form.has(modifier);
-        let words = || form.shape.words.iter();
+        let words = || form.instruction.words.iter();
         if words().any(|word| word.reports_validity()) {
             return because("with a report of what is valid");
         }
@@ -25,7 +25,7 @@ impl Builder<'_, '_> {
         if has(Modifier::Im2colNoOffsW) {
             return because("along W");
         }
-        let rank = form.shape.dimensions();
+        let rank = form.instruction.dimensions();
         let Some(rank) = rank else { return Err(Refusal::Form) };
         let mode = words().find_map(|word| Mode::from_name(word.name())).unwrap_or(Mode::Tile);
         let way = if has(Modifier::Prefetch) {
@@ -103,7 +103,7 @@ impl Builder<'_, '_> {
 
     /// `tensormap.replace`
     pub(super) fn replace(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let Some(field) = form.shape.words.iter().find_map(|word| Field::from_name(word.name())) else {
+        let Some(field) = form.instruction.words.iter().find_map(|word| Field::from_name(word.name())) else {
             return Err(Refusal::Form);
         };
         let map = self.address(operands.start, form.space())?;

@@ -39,19 +39,20 @@ impl Types {
 
 /// The shape that a form says.
 pub(super) fn dimensions(form: &Form) -> Lowered<Dimensions> {
-    form.shape.matrix().and_then(Dimensions::of).ok_or(Refusal::Form)
+    form.instruction.matrix().and_then(Dimensions::of).ok_or(Refusal::Form)
 }
 
-/// What is computed, by one unit of a given number of rows. `stored` is how many products make an element.
+/// What is computed by one unit. The `k` of `size` is how many products make an element.
 pub(super) fn product(
     form: &Form,
     types: &Types,
     unit: Unit,
-    (m, n, stored): (usize, usize, usize),
+    size: Dimensions,
     sparse: bool,
 ) -> Lowered<Product> {
+    let Dimensions { n, k: stored, .. } = size;
     // The rows of a sparse matrix are multiplied one by one.
-    let m = if sparse { 1 } else { m };
+    let m = if sparse { 1 } else { size.m };
     let Some([a, b]) = types.factors else {
         let factors = if form.has(Modifier::Xor) { Factors::Xor } else { Factors::And };
         return Ok(Product::Integer(IntegerProduct { factors, saturate: false, m, n, k: stored }));
@@ -68,7 +69,7 @@ pub(super) fn product(
     if form.has(Modifier::Satfinite) {
         return because("with `.satfinite` of floating-point numbers");
     }
-    let scale = match form.shape.types.get(4) {
+    let scale = match form.instruction.types.get(4) {
         Some(&ty) => Some(BlockScale { format: format(ty)?, block: stored / scales(form) }),
         None => None,
     };
@@ -97,7 +98,7 @@ fn within(ty: Type, bits: u32) -> (u32, u32) {
 impl Builder<'_, '_> {
     /// `mma`, `mma.sp`
     pub(super) fn mma(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let types = match form.shape.types[..] {
+        let types = match form.instruction.types[..] {
             [d, a, b, c] | [d, a, b, c, _] => Types { d, factors: Some([a, b]), c },
             [d, c] => Types { d, factors: None, c },
             _ => return Err(Refusal::Form),
@@ -110,21 +111,13 @@ impl Builder<'_, '_> {
         let widths = Widths { factor: bits, c: types.c.bits(), d: types.d.bits() };
         let sparse = match form.has(Modifier::Sp) || form.has(Modifier::SpOrderedMetadata) {
             false => None,
-            true => {
-                let selector = self.immediate(operands.start + 5)?;
-                let sparsity = usize::try_from(selector).ok().and_then(|it| Sparsity::new(bits, shape.k, it));
-                match sparsity {
-                    Some(sparsity) => Some(sparsity),
-                    // An H200 stops with an illegal instruction.
-                    None => return because("with that sparsity selector"),
-                }
-            }
+            true => Some(self.sparsity(operands.start + 5, bits, shape.k)?),
         };
         let stored = sparse.map_or(shape.k, |it| it.stored());
         let halves = types.factors == Some([Type::F16; 2]);
         let layout = if shape == (Dimensions { m: 8, n: 8, k: 4 }) && halves {
             let majors: Vec<bool> = form
-                .shape
+                .instruction
                 .modifiers
                 .iter()
                 .filter(|word| matches!(word, Modifier::Row | Modifier::Col))
@@ -135,7 +128,7 @@ impl Builder<'_, '_> {
         } else {
             layout::mma(shape, stored, widths)
         };
-        let product = product(form, &types, Unit::Mma, (shape.m, shape.n, stored), sparse.is_some())?;
+        let product = product(form, &types, Unit::Mma, Dimensions { k: stored, ..shape }, sparse.is_some())?;
         let within = types.factors.map_or([(0, u32::MAX); 2], |both| both.map(|ty| within(ty, bits)));
         let scaled = form.has(Modifier::BlockScale);
         let product = MmaProduct { product, layout, sparse, within, scales: scaled.then(|| scales(form)) };
@@ -149,6 +142,16 @@ impl Builder<'_, '_> {
             op.scales = Some([self.block_scale(at)?, self.block_scale(at + 2)?]);
         }
         self.matrices(MatrixOp::Mma(op))
+    }
+
+    /// What the selector at an operand says about a sparse A with factors of `bits` bits.
+    pub(super) fn sparsity(&self, selector: u32, bits: u32, k: usize) -> Lowered<Sparsity> {
+        let selector = self.immediate(selector)?;
+        match usize::try_from(selector).ok().and_then(|it| Sparsity::new(bits, k, it)) {
+            Some(sparsity) => Ok(sparsity),
+            // An H200 stops with an illegal instruction.
+            None => because("with that sparsity selector"),
+        }
     }
 
     /// The scales of a factor, and which bytes of which threads they are.

@@ -15,7 +15,6 @@ use softwarp_isa::instruction::Modifier;
 use softwarp_syntax::tree::{Operand, OperandKind, Range};
 use softwarp_units::matrix::Unit;
 use softwarp_units::matrix::layout::{self, Dimensions, Widths};
-use softwarp_units::matrix::sparse::Sparsity;
 
 /// Rows of D that a warp computes.
 const ROWS: usize = 16;
@@ -23,7 +22,7 @@ const ROWS: usize = 16;
 impl Builder<'_, '_> {
     /// `wgmma.mma_async`
     pub(super) fn wgmma(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let types = match form.shape.types[..] {
+        let types = match form.instruction.types[..] {
             [d, a, b] => Types { d, factors: Some([a, b]), c: d },
             [d] => Types { d, factors: None, c: d },
             _ => return Err(Refusal::Form),
@@ -32,49 +31,31 @@ impl Builder<'_, '_> {
         let shape = dimensions(form)?;
         let k = if types.factors.is_none() { shape.k / 32 } else { shape.k };
         let mut places = self.places(operands);
-        let mut next = || places.next().ok_or(Refusal::Form);
 
-        let (d, a, b) = (next()?, next()?, next()?);
+        let (d, a, b) = (next(&mut places)?, next(&mut places)?, next(&mut places)?);
         let sparse = match form.has(Modifier::Sp) {
             false => None,
             true => {
-                let (metadata, selector) = (next()?, next()?);
-                let selector = self.immediate(selector)?;
-                match usize::try_from(selector).ok().and_then(|it| Sparsity::new(bits, k, it)) {
-                    Some(sparsity) => Some((metadata, sparsity)),
-                    None => return because("with that sparsity selector"),
-                }
+                let (metadata, selector) = (next(&mut places)?, next(&mut places)?);
+                Some((metadata, self.sparsity(selector, bits, k)?))
             }
         };
         let stored = sparse.map_or(k, |(_, it)| it.stored());
-        let adds = next()?;
-        let product = product(form, &types, Unit::Wgmma, (ROWS, shape.n, stored), sparse.is_some())?;
+        let adds = next(&mut places)?;
+        let size = Dimensions { m: ROWS, n: shape.n, k: stored };
+        let product = product(form, &types, Unit::Wgmma, size, sparse.is_some())?;
         let in_registers = matches!(self.operand(a).kind, OperandKind::Vector(_));
-
-        let mut negate = [0; 2];
-        if let (Product::Float(_), Some(factors)) = (&product, types.factors) {
-            for (sign, ty) in negate.iter_mut().zip(factors) {
-                *sign = match self.immediate(next()?)? as i64 {
-                    1 => 0,
-                    -1 => 1 << (format(ty)?.bits() - 1),
-                    _ => return because("with a scale that is neither 1 nor -1"),
-                };
-            }
-        }
-        let mut k_major = [true; 2];
-        if bits == 16 {
-            for major in k_major.iter_mut().skip(usize::from(in_registers)) {
-                *major = match self.immediate(next()?)? {
-                    0 => true,
-                    1 => false,
-                    _ => return because("with a transposition that is neither 0 nor 1"),
-                };
-            }
-        }
+        let negate = match (&product, types.factors) {
+            (Product::Float(_), Some(factors)) => self.signs(&mut places, factors)?,
+            _ => [0; 2],
+        };
+        let k_major = match bits {
+            16 => self.k_major(&mut places, in_registers)?,
+            _ => [true; 2],
+        };
 
         let widths = Widths { factor: bits, c: 32, d: types.d.bits() };
-        let part = Dimensions { m: ROWS, n: shape.n, k };
-        let fragments = layout::mma(part, stored, widths);
+        let fragments = layout::mma(Dimensions { k, ..size }, stored, widths);
         let written = self.registers_written(d, Type::B32)?;
         expect(written.len(), fragments.d.registers())?;
         let c = self.registers_read(d, Type::B32)?;
@@ -105,4 +86,35 @@ impl Builder<'_, '_> {
         });
         self.matrices(MatrixOp::Wgmma(Wgmma { d: written, c, a, b, metadata, adds, product }))
     }
+
+    /// The operands `imm-scale-a` and `imm-scale-b`: the sign bits to invert in elements of A and B.
+    fn signs(&self, places: &mut std::ops::Range<u32>, factors: [Type; 2]) -> Lowered<[u32; 2]> {
+        let mut negate = [0; 2];
+        for (sign, ty) in negate.iter_mut().zip(factors) {
+            *sign = match self.immediate(next(places)?)? as i64 {
+                1 => 0,
+                -1 => 1 << (format(ty)?.bits() - 1),
+                _ => return because("with a scale that is neither 1 nor -1"),
+            };
+        }
+        Ok(negate)
+    }
+
+    /// The operands `imm-trans-a` and `imm-trans-b`: whether `k` runs fastest in A and B. An A in registers has none.
+    fn k_major(&self, places: &mut std::ops::Range<u32>, in_registers: bool) -> Lowered<[bool; 2]> {
+        let mut k_major = [true; 2];
+        for major in k_major.iter_mut().skip(usize::from(in_registers)) {
+            *major = match self.immediate(next(places)?)? {
+                0 => true,
+                1 => false,
+                _ => return because("with a transposition that is neither 0 nor 1"),
+            };
+        }
+        Ok(k_major)
+    }
+}
+
+/// The next operand.
+fn next(places: &mut std::ops::Range<u32>) -> Lowered<u32> {
+    places.next().ok_or(Refusal::Form)
 }

@@ -23,13 +23,13 @@ impl Builder<'_, '_> {
     pub(super) fn wmma_access(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let shape = dimensions(form)?;
         let loads = form.has(Modifier::Load);
-        let ty = form.shape.types.first().copied();
+        let ty = form.instruction.types.first().copied();
         let bits = ty.map_or(32, Type::bits);
         let layout = fragments(shape, ty, Widths { factor: bits, c: bits, d: bits });
         let unit = if ty.is_none() { 32 } else { 1 };
         // Lines of A are its rows, of B its columns; of C and D rows, or columns if they are turned over.
         let (k, by_rows) = (shape.k / unit, form.has(Modifier::Row));
-        let (fragment, length, lines_are_rows, rows, columns) = match form.shape.modifiers.get(1) {
+        let (fragment, length, lines_are_rows, rows, columns) = match form.instruction.modifiers.get(1) {
             Some(&Modifier::A) => (layout.a, k, true, shape.m, shape.k),
             Some(&Modifier::B) => (layout.b, k, false, shape.k, shape.n),
             _ if layout.turned => (layout.c, shape.m, false, shape.m, shape.n),
@@ -67,7 +67,7 @@ impl Builder<'_, '_> {
 
     /// `wmma.mma`
     pub(super) fn wmma(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        let types = match form.shape.types[..] {
+        let types = match form.instruction.types[..] {
             [d, a, b, c] => Types { d, factors: Some([a, b]), c },
             [d, c] if form.has(Modifier::B1) => Types { d, factors: None, c },
             [d, c] => Types { d, factors: Some([Type::F16; 2]), c },
@@ -78,7 +78,7 @@ impl Builder<'_, '_> {
         let layout = fragments(shape, types.factors.map(|[a, _]| a), widths);
         let (m, n) = if layout.turned { (shape.n, shape.m) } else { (shape.m, shape.n) };
         let k = if types.factors.is_none() { shape.k / 32 } else { shape.k };
-        let product = product(form, &types, Unit::Mma, (m, n, k), false)?;
+        let product = product(form, &types, Unit::Mma, Dimensions { m, n, k }, false)?;
         let product = MmaProduct { product, layout, sparse: None, within: [(0, u32::MAX); 2], scales: None };
         let op = self.mma_registers(product, &types, operands.start)?;
         self.matrices(MatrixOp::Mma(op))

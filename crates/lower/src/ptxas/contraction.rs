@@ -27,7 +27,7 @@ use crate::operand::constant_bits;
 use softwarp_check::Reference;
 use softwarp_check::constant::Value;
 use softwarp_isa::Type;
-use softwarp_isa::instruction::{Modifier, Opcode, Shape, Space};
+use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode, Space};
 use softwarp_syntax::tree::{Instruction, MnemonicId, OperandKind, Statement};
 use std::collections::{HashMap, HashSet};
 
@@ -68,15 +68,15 @@ struct Kind {
 
 impl Kind {
     /// A product or a sum of floating-point numbers without a rounding; of sums `.sat` may stand.
-    fn of(shape: &Shape, saturates: bool) -> Option<Kind> {
-        let &[ty] = shape.types.as_slice() else { return None };
+    fn of(form: &InstructionForm, saturates: bool) -> Option<Kind> {
+        let &[ty] = form.types.as_slice() else { return None };
         let known = |modifier: &Modifier| match modifier {
             Modifier::Ftz | Modifier::Approx | Modifier::Full => true,
             Modifier::Sat => saturates,
             _ => false,
         };
-        let kind = Kind { ty, ftz: shape.has(Modifier::Ftz) };
-        (is_float(ty) && shape.modifiers.iter().all(known)).then_some(kind)
+        let kind = Kind { ty, ftz: form.has(Modifier::Ftz) };
+        (is_float(ty) && form.modifiers.iter().all(known)).then_some(kind)
     }
 }
 
@@ -86,24 +86,24 @@ fn is_float(ty: Type) -> bool {
 }
 
 impl Role {
-    fn of(shape: &Shape) -> Role {
+    fn of(form: &InstructionForm) -> Role {
         use Opcode::{
             Add, Bra, Brkpt, Brx, Call, Div, Exit, Fence, Membar, Mov, Mul, Neg, Rcp, Rem, Ret, Rsqrt, Sqrt,
             Sub, Trap,
         };
         use Type::{B16, B32, B64, F32, F64, U32};
-        let has = |modifier| shape.has(modifier);
+        let has = |modifier| form.has(modifier);
         let fast = has(Modifier::Approx) || has(Modifier::Full);
-        let plain = if shape.modifiers.is_empty() { shape.types.as_slice() } else { &[] };
-        match shape.opcode {
-            Mul => Kind::of(shape, false).map_or(Role::Other, Role::Product),
-            Add | Sub => Kind::of(shape, true).map_or(Role::Other, Role::Sum),
-            Div if fast => Kind::of(shape, false).map_or(Role::Other, Role::Product),
+        let plain = if form.modifiers.is_empty() { form.types.as_slice() } else { &[] };
+        match form.opcode {
+            Mul => Kind::of(form, false).map_or(Role::Other, Role::Product),
+            Add | Sub => Kind::of(form, true).map_or(Role::Other, Role::Sum),
+            Div if fast => Kind::of(form, false).map_or(Role::Other, Role::Product),
             Mov if matches!(plain, [B16 | B32 | B64 | U32 | F32 | F64]) => Role::Copy,
             Neg if matches!(plain, &[ty] if is_float(ty)) => Role::Negation,
-            Div | Rem if shape.types.contains(&U32) => Role::Other,
+            Div | Rem if form.types.contains(&U32) => Role::Other,
             Div | Rem | Rcp | Sqrt if !fast => Role::End,
-            Rsqrt if shape.types.contains(&F64) => Role::End,
+            Rsqrt if form.types.contains(&F64) => Role::End,
             Bra | Brx | Call | Ret | Exit | Trap | Brkpt | Membar => Role::End,
             Fence if !has(Modifier::Proxy) && !has(Modifier::MbarrierInit) => Role::End,
             _ => Role::Effect,
@@ -133,7 +133,7 @@ struct Sum {
     takes: Option<u32>,
 }
 
-/// That a register holds a product: its number in the function.
+/// The product that a register holds, by its number in the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     product: u32,
@@ -258,7 +258,7 @@ impl Builder<'_, '_> {
         found
     }
 
-    /// The instructions that only compute what nobody reads, or only others of them.
+    /// The instructions whose results only such instructions read, or none.
     fn dead(&mut self, targets: &HashSet<u32>) -> HashSet<u32> {
         let mut dead = HashSet::new();
         for _ in 0..MOST_ROUNDS {
@@ -284,13 +284,13 @@ impl Builder<'_, '_> {
     }
 
     fn role(&self, mnemonic: MnemonicId) -> Role {
-        self.form(mnemonic).map_or(Role::Effect, |form| Role::of(&form.shape))
+        self.form(mnemonic).map_or(Role::Effect, |form| Role::of(&form.instruction))
     }
 
     /// Whether an instruction does nothing but compute.
     fn is_register_only(&self, instruction: &Instruction) -> bool {
         let form = self.form(instruction.mnemonic);
-        form.is_some_and(|form| matches!(form.action, Action::Alu | Action::Video | Action::Move))
+        form.is_some_and(|form| form.action != Action::Other || form.instruction.opcode == Opcode::Mov)
     }
 
     fn meet(
@@ -343,7 +343,7 @@ impl Builder<'_, '_> {
     /// Whether a product stays one: times one it is a copy, or a negation, and one by something is a reciprocal.
     fn is_multiplication(&self, instruction: &Instruction, fixed: &HashMap<Name, Fixed>) -> bool {
         let Some(form) = self.form(instruction.mnemonic) else { return false };
-        let (ty, ones): (_, &[u64]) = match form.shape.types.last() {
+        let (ty, ones): (_, &[u64]) = match form.instruction.types.last() {
             Some(Type::F64) => (Type::F64, &[0x3ff0_0000_0000_0000, 0xbff0_0000_0000_0000]),
             Some(Type::F32) => (Type::F32, &[0x3f80_0000, 0xbf80_0000]),
             _ => (Type::F32, &[]),
@@ -354,12 +354,13 @@ impl Builder<'_, '_> {
         };
         let is_one = |n: u32| constant(n).is_some_and(|bits| ones.contains(&bits));
         let folds = constant(1).is_some() && constant(2).is_some();
-        !folds && !is_one(1) && (form.shape.opcode == Opcode::Div || !is_one(2))
+        !folds && !is_one(1) && (form.instruction.opcode == Opcode::Div || !is_one(2))
     }
 
     /// Whether an instruction multiplies by what is the same in all blocks.
     fn is_by_fixed(&self, instruction: &Instruction, fixed: &HashMap<Name, Fixed>) -> bool {
-        let multiplies = self.form(instruction.mnemonic).is_some_and(|form| form.shape.opcode == Opcode::Mul);
+        let multiplies =
+            self.form(instruction.mnemonic).is_some_and(|form| form.instruction.opcode == Opcode::Mul);
         let is_fixed =
             |n: u32| self.fixed_operand(instruction.operands.start + n, Type::F32, fixed).is_some();
         multiplies && (is_fixed(1) || is_fixed(2))
@@ -384,7 +385,7 @@ impl Builder<'_, '_> {
                 continue;
             }
             let Some(form) = self.form(instruction.mnemonic) else { continue };
-            let Shape { opcode, modifiers, types, spaces, .. } = &*form.shape;
+            let InstructionForm { opcode, modifiers, types, spaces, .. } = &*form.instruction;
             let found = match (opcode, &types[..], &spaces[..]) {
                 _ if !modifiers.is_empty() => None,
                 (Opcode::Mov, &[ty], []) => self.fixed_operand(instruction.operands.start + 1, ty, &fixed),
@@ -466,7 +467,7 @@ impl Builder<'_, '_> {
                     continue;
                 }
             };
-            let opcode = self.form(instruction.mnemonic).map(|form| form.shape.opcode);
+            let opcode = self.form(instruction.mnemonic).map(|form| form.instruction.opcode);
             let guarded = instruction.guard.is_some();
             if index != end {
                 let read = reads.get(&name).is_some_and(|reads| reads.binary_search(&index).is_ok());

@@ -1,7 +1,7 @@
 //! What the assembler makes of `mad.hi.sat.s32` (PTX ISA section 9.7.1.4) beside other products of its factors.
 //!
 //! The GPU multiplies two words into two: the assembler lets the low half of a product and the high half of the
-//! same product share one instruction, and where the high half is a `mad.hi.sat.s32` it forgets to saturate. Programs
+//! same product share one instruction, and where the high half is a `mad.hi.sat.s32` the result is not saturated. Programs
 //! see that on the GPU, so it is done here, too. What is shared was found out by giving ptxas 13.4 some 2,300 kernels
 //! and reading what it made of them; the results of an H200 agree.
 //!
@@ -10,14 +10,14 @@
 //! is a low half and then a high one, but `mul.wide` is none. The next half shares the instruction if it is the other
 //! one of the same two factors, in either order and with or without signs; if not, it is the one remembered. Guards make
 //! no difference. What was folded before (a constant times a constant; low halves that are shifts, copies or
-//! negations) and what nobody reads is not met.
+//! negations) and results that are not read are passed over.
 
 use crate::builder::Builder;
 use crate::form::Form;
 use softwarp_check::Reference;
 use softwarp_check::checked::VarId;
 use softwarp_isa::Type;
-use softwarp_isa::instruction::{Modifier, Opcode, Shape};
+use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
 use softwarp_syntax::tree::{Instruction, MnemonicId, Operand, OperandKind, Range, Statement};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -29,7 +29,7 @@ pub(crate) type Name = (VarId, Option<u32>, u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
     Constant(u32),
-    /// The same number, the same value.
+    /// An unknown value. Registers with the same number hold the same value.
     Number(u32),
     /// What `neg` made: it becomes part of a low product, which then has other factors.
     Negated(u32),
@@ -59,21 +59,21 @@ enum Role {
 }
 
 impl Role {
-    fn of(shape: &Shape) -> Role {
+    fn of(form: &InstructionForm) -> Role {
         use Modifier::{Approx, Cc, Full, Hi, Lo, Sat, Wide};
         use Opcode::{
             Bra, Brkpt, Brx, Call, Div, Exit, Fence, Mad, Mad24, Madc, Membar, Mul, Mul24, Pmevent, Rcp, Rem,
             Ret, Sqrt, Trap,
         };
         use Type::{S16, S32, U16, U32};
-        match (shape.opcode, shape.modifiers.as_slice(), shape.types.as_slice()) {
+        match (form.opcode, form.modifiers.as_slice(), form.types.as_slice()) {
             (Mul, [Lo], [S32 | U32]) => Role::Low,
             (Mad, [Lo], [S32 | U32]) => Role::LowAndSum,
             (Mul | Mad, [Hi], [S32 | U32]) | (Mad, [Hi, Sat], [S32]) => Role::High,
             (Mad, [Wide], [S32 | U32]) => Role::Both,
             (Mul, [Lo | Hi | Wide], [S16 | U16]) | (Mad, [Hi], [S16 | U16]) => Role::Other,
             (Mul24, ..) | (Mad24 | Madc, [Hi, ..], _) | (Mad, [_, Cc, ..], _) => Role::Other,
-            (Div | Rem | Rcp | Sqrt, ..) if !shape.has(Approx) && !shape.has(Full) => Role::Other,
+            (Div | Rem | Rcp | Sqrt, ..) if !form.has(Approx) && !form.has(Full) => Role::Other,
             (Bra | Brx | Call | Ret | Exit | Trap | Brkpt, ..) => Role::Other,
             (Membar | Fence | Pmevent, ..) => Role::Other,
             _ => Role::Nothing,
@@ -82,10 +82,8 @@ impl Role {
 }
 
 /// Whether it is `mad.hi.sat.s32`.
-fn is_saturating(shape: &Shape) -> bool {
-    shape.opcode == Opcode::Mad
-        && shape.modifiers == [Modifier::Hi, Modifier::Sat]
-        && shape.types == [Type::S32]
+fn is_saturating(form: &InstructionForm) -> bool {
+    form.opcode == Opcode::Mad && form.modifiers == [Modifier::Hi, Modifier::Sat] && form.types == [Type::S32]
 }
 
 /// A half of a product that was met: which, its factors, and the statement if it saturates.
@@ -144,7 +142,7 @@ fn stays_low(factors: [Value; 2]) -> bool {
     !factors.iter().any(simple) && !folds(factors)
 }
 
-/// The same of a high half.
+/// Whether a high half of this product is still a multiplication when the assembler looks for it.
 fn stays_high(factors: [Value; 2], signed: bool) -> bool {
     let simple = |value: &Value| match *value {
         Value::Constant(value) => value == 0 || value == 1 && !signed,
@@ -161,7 +159,8 @@ impl Builder<'_, '_> {
     /// The statements of the function whose saturation is forgotten.
     pub fn forgotten_saturations(&self) -> HashSet<u32> {
         let mut mnemonics = (0..self.of.module.mnemonics.len() as u32).map(MnemonicId);
-        if !mnemonics.any(|mnemonic| self.form(mnemonic).is_some_and(|form| is_saturating(&form.shape))) {
+        if !mnemonics.any(|mnemonic| self.form(mnemonic).is_some_and(|form| is_saturating(&form.instruction)))
+        {
             return HashSet::new();
         }
         let targets = self.targets();
@@ -188,7 +187,7 @@ impl Builder<'_, '_> {
 
     fn walk(&self, walk: &mut Walk, unread: bool, index: u32, instruction: &Instruction) {
         let Some(form) = self.form(instruction.mnemonic) else { return };
-        let role = Role::of(&form.shape);
+        let role = Role::of(&form.instruction);
         let places = self.places(instruction.operands);
         let source = |walk: &mut Walk, n: u32| self.factor(walk, places.start + n);
         let halves = match role {
@@ -212,18 +211,18 @@ impl Builder<'_, '_> {
                     false => walk.meet(Half::Low, factors, None),
                 }
             }
-            let signed = form.shape.types.last() == Some(&Type::S32);
+            let signed = form.instruction.types.last() == Some(&Type::S32);
             if halves[1] && stays_high(factors, signed) {
-                walk.meet(Half::High, factors, is_saturating(&form.shape).then_some(index));
+                walk.meet(Half::High, factors, is_saturating(&form.instruction).then_some(index));
             }
         }
-        self.write(walk, instruction, &form.shape);
+        self.write(walk, instruction, &form.instruction);
     }
 
     /// Notes what an instruction leaves in its destinations, which stand first.
-    fn write(&self, walk: &mut Walk, instruction: &Instruction, shape: &Shape) {
+    fn write(&self, walk: &mut Walk, instruction: &Instruction, form: &InstructionForm) {
         let places = self.places(instruction.operands);
-        let held = match (shape.opcode, shape.types.as_slice(), instruction.guard) {
+        let held = match (form.opcode, form.types.as_slice(), instruction.guard) {
             (Opcode::Mov, [Type::B32 | Type::U32 | Type::S32], None) if places.len() == 2 => {
                 self.factor(walk, places.start + 1)
             }
@@ -310,7 +309,7 @@ impl Builder<'_, '_> {
         targets
     }
 
-    /// The instructions whose result nobody reads: it is written again in the same block first, or never read at all.
+    /// The instructions whose result is not read: it is written again in the same block first, or never read at all.
     /// What those left out read does not count.
     pub(crate) fn unread(&self, targets: &HashSet<u32>, left_out: &HashSet<u32>) -> HashSet<u32> {
         let mut somewhere = HashSet::new();
@@ -338,9 +337,9 @@ impl Builder<'_, '_> {
                 continue;
             };
             let Some(form) = self.form(instruction.mnemonic) else { continue };
-            if Role::of(&form.shape) == Role::Other && !self.leads_on(index) {
+            if Role::of(&form.instruction) == Role::Other && !self.leads_on(index) {
                 next = HashMap::new();
-                let leaves = match form.shape.opcode {
+                let leaves = match form.instruction.opcode {
                     Opcode::Exit | Opcode::Trap => true,
                     Opcode::Ret => self.entry,
                     _ => false,

@@ -5,7 +5,7 @@ use super::layout::{Layout, Number, count, layout_of, number, values, width};
 use super::round::{carry_threshold, choose, neighbours, random_width};
 use super::{Step, finish};
 use rayon::prelude::*;
-use softwarp_num::{Conversion, Format, Kernel, Rounding, Saturation, Scaling};
+use softwarp_num::{Conversion, ConversionLoop, Format, Rounding, Saturation, Scaling};
 use softwarp_testkit::SplitMix64;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
@@ -38,14 +38,14 @@ pub fn combinations() -> impl Iterator<Item = Conversion> {
 }
 
 /// Every conversion that exists, once, those that share their rounding together.
-pub fn conversions() -> &'static BTreeMap<Step, Vec<Kernel>> {
-    static CONVERSIONS: OnceLock<BTreeMap<Step, Vec<Kernel>>> = OnceLock::new();
+pub fn conversions() -> &'static BTreeMap<Step, Vec<ConversionLoop>> {
+    static CONVERSIONS: OnceLock<BTreeMap<Step, Vec<ConversionLoop>>> = OnceLock::new();
     CONVERSIONS.get_or_init(|| {
-        let mut steps = BTreeMap::<Step, Vec<Kernel>>::new();
+        let mut steps = BTreeMap::<Step, Vec<ConversionLoop>>::new();
         for c in combinations().filter(|c| c.canonical() == *c) {
-            if let Some(kernel) = c.kernel() {
-                assert_eq!(kernel.conversion(), c);
-                steps.entry(c.into()).or_default().push(kernel);
+            if let Some(compiled) = c.compiled() {
+                assert_eq!(compiled.conversion(), c);
+                steps.entry(c.into()).or_default().push(compiled);
             }
         }
         steps
@@ -81,22 +81,22 @@ pub fn from_bytes(memory: &[u8], bytes: usize) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Runs a kernel over inputs, all in one go, as its users do.
-pub fn run(kernel: &Kernel, inputs: &[Input]) -> Vec<u64> {
-    let c = kernel.conversion();
+/// Runs a conversion over inputs, all in one go, as its users do.
+pub fn run(compiled: &ConversionLoop, inputs: &[Input]) -> Vec<u64> {
+    let c = compiled.conversion();
     let src = to_bytes(inputs.iter().map(|input| input.0), c.src.bytes());
-    let aux = to_bytes(inputs.iter().map(|input| input.1.into()), kernel.aux_bytes());
+    let aux = to_bytes(inputs.iter().map(|input| input.1.into()), compiled.aux_bytes());
     let mut dst = vec![0xa5; inputs.len() * c.dst.bytes()];
-    kernel.run(&src, &aux, &mut dst);
+    compiled.run(&src, &aux, &mut dst);
     from_bytes(&dst, c.dst.bytes()).collect()
 }
 
-/// Compares kernels that share a rounding step with the reference; says where they differ.
-pub fn compare(step: Step, kernels: &[Kernel], inputs: &[Input]) -> Vec<String> {
+/// Compares conversions that share a rounding step with the reference; says where they differ.
+pub fn compare(step: Step, loops: &[ConversionLoop], inputs: &[Input]) -> Vec<String> {
     let rounded: Vec<_> = inputs.iter().map(|&(code, aux)| step.round(code, aux)).collect();
-    let differences = |kernel: &Kernel| {
-        let c = kernel.conversion();
-        let ours = run(kernel, inputs);
+    let differences = |compiled: &ConversionLoop| {
+        let c = compiled.conversion();
+        let ours = run(compiled, inputs);
         let rows = inputs.iter().zip(&rounded).zip(ours).filter_map(|((&(code, aux), &rounded), ours)| {
             let right = finish(c, code, rounded);
             (ours != right).then(|| format!("\n    {code:x} (aux {aux:x}) gave {ours:x}, not {right:x}"))
@@ -105,7 +105,7 @@ pub fn compare(step: Step, kernels: &[Kernel], inputs: &[Input]) -> Vec<String> 
         let shown: String = rows.iter().take(6).map(String::as_str).collect();
         (!rows.is_empty()).then(|| format!("{c:?}: {} of {} differ{shown}", rows.len(), inputs.len()))
     };
-    kernels.iter().filter_map(differences).collect()
+    loops.iter().filter_map(differences).collect()
 }
 
 /// Compares all conversions that `which` gives inputs for, and says how many results were compared.
@@ -114,13 +114,13 @@ pub fn compare_all(which: impl Fn(Step) -> Vec<Vec<Input>> + Sync) -> usize {
     let differences = Mutex::new(Vec::new());
     let compared: usize = steps
         .par_iter()
-        .flat_map_iter(|(step, kernels)| {
-            which(**step).into_iter().map(move |inputs| (step, kernels, inputs)).collect::<Vec<_>>()
+        .flat_map_iter(|(step, loops)| {
+            which(**step).into_iter().map(move |inputs| (step, loops, inputs)).collect::<Vec<_>>()
         })
-        .map(|(step, kernels, inputs)| {
-            let found = compare(**step, kernels, &inputs);
+        .map(|(step, loops, inputs)| {
+            let found = compare(**step, loops, &inputs);
             differences.lock().expect("no thread fails").extend(found);
-            kernels.len() * inputs.len()
+            loops.len() * inputs.len()
         })
         .sum();
     let differences = differences.into_inner().expect("no thread fails");

@@ -152,7 +152,7 @@ impl<T> Buffer<T> {
         self.length
     }
 
-    /// Whether it has none.
+    /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }

@@ -51,7 +51,7 @@ pub(super) fn linkage(word: &str) -> Option<Linkage> {
 
 /// Where a declaration stands.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(super) enum DeclaredIn {
     Module,
     Body,
     Parameter,
@@ -78,7 +78,7 @@ impl Parser<'_> {
         if let Some(second) = self.dotted().filter(|word| !linkages.is_empty() && linkage(word).is_some()) {
             return Err(self.fail(codes::LINKAGE, self.span, format!("a second linkage, `.{second}`")));
         }
-        let variables = self.variables(start, linkages.first().copied(), Place::Module)?;
+        let variables = self.variables(start, linkages.first().copied(), DeclaredIn::Module)?;
         self.module.items.push(Item::Variable(variables));
         Ok(())
     }
@@ -88,7 +88,7 @@ impl Parser<'_> {
         &mut self,
         start: u32,
         linkage: Option<At<Linkage>>,
-        place: Place,
+        place: DeclaredIn,
     ) -> Read<Variables> {
         let first = self.module.specifiers.len();
         if let Some(At { is, span }) = linkage {
@@ -126,7 +126,7 @@ impl Parser<'_> {
         if let Some(space) = space {
             self.specify(Specifier::Space { space, bank: None }, word);
         }
-        let mut variables = self.variables(word.start, None, Place::Body)?;
+        let mut variables = self.variables(word.start, None, DeclaredIn::Body)?;
         variables.specifiers = Range::new(first as u32, variables.specifiers.len + 1);
         Ok(variables)
     }
@@ -136,10 +136,10 @@ impl Parser<'_> {
         let start = self.span.start;
         self.statement = start;
         let first = self.module.specifiers.len();
-        self.specifiers(first, Place::Parameter)?;
+        self.specifiers(first, DeclaredIn::Parameter)?;
         self.pointer()?;
         let specifiers = Range::new(first as u32, (self.module.specifiers.len() - first) as u32);
-        self.declarator(Place::Parameter)?;
+        self.declarator(DeclaredIn::Parameter)?;
         let declarators = Range::new(self.module.declarators.len() as u32 - 1, 1);
         Ok(Variables { specifiers, declarators, span: self.since(start) })
     }
@@ -149,7 +149,7 @@ impl Parser<'_> {
     }
 
     /// Reads qualifiers up to and with the type; the declaration's own begin at `first` in the pool.
-    fn specifiers(&mut self, first: usize, place: Place) -> Read<()> {
+    fn specifiers(&mut self, first: usize, place: DeclaredIn) -> Read<()> {
         loop {
             let span = self.span;
             let Some(word) = self.dotted() else { break };
@@ -188,7 +188,7 @@ impl Parser<'_> {
         Some(Specifier::Space { space, bank })
     }
 
-    fn declared_type(&mut self, first: usize, place: Place) -> Read<()> {
+    fn declared_type(&mut self, first: usize, place: DeclaredIn) -> Read<()> {
         let mut reported = false;
         loop {
             let span = self.span;
@@ -214,8 +214,8 @@ impl Parser<'_> {
             // Behind a word that does not belong here the type may still come: both are understood, and only
             // the first mistake is reported.
             let none = self.module.specifiers.len() == first;
-            if none && place != Place::Parameter && linkage(word).is_none() {
-                let code = if place == Place::Module { codes::ITEM } else { codes::STATEMENT };
+            if none && place != DeclaredIn::Parameter && linkage(word).is_none() {
+                let code = if place == DeclaredIn::Module { codes::ITEM } else { codes::STATEMENT };
                 return Err(self.fail(
                     code,
                     span,
@@ -246,7 +246,7 @@ impl Parser<'_> {
     }
 
     /// Reports a word where a type should be.
-    fn no_type(&mut self, word: &str, place: Place) {
+    fn no_type(&mut self, word: &str, place: DeclaredIn) {
         let (code, message) = if linkage(word).is_some() {
             (codes::LINKAGE, format!("`.{word}` must be the first word of a declaration"))
         } else if word.starts_with('v') && word[1..].bytes().all(|byte| byte.is_ascii_digit()) {
@@ -258,7 +258,7 @@ impl Parser<'_> {
             (codes::ORDER, format!("`.{word}` must stand before the vector's length and the type"))
         } else if Type::from_name(word).is_some() {
             (codes::TYPE, format!("`.{word}` is a type for instructions only; variables need a bit type"))
-        } else if place == Place::Parameter && word == "ptr" {
+        } else if place == DeclaredIn::Parameter && word == "ptr" {
             (codes::ORDER, "`.ptr` must stand behind the type".to_string())
         } else {
             (codes::TYPE, format!("`.{word}` is no type and no qualifier of variables"))
@@ -349,15 +349,15 @@ impl Parser<'_> {
     }
 
     /// Reads one declared name, into the pool.
-    fn declarator(&mut self, place: Place) -> Read<()> {
+    fn declarator(&mut self, place: DeclaredIn) -> Read<()> {
         let start = self.span.start;
-        let name = if place == Place::Parameter && self.token == Token::Word && self.text() == "_" {
+        let name = if place == DeclaredIn::Parameter && self.token == Token::Word && self.text() == "_" {
             self.word()
         } else {
             self.name("a name")?
         };
         let (mut count, mut dimensions, mut initialiser) = (None, Vec::new(), None);
-        if place == Place::Parameter {
+        if place == DeclaredIn::Parameter {
             if self.at(Mark::OpenBracket) {
                 dimensions.push(self.dimension(true)?);
             }
@@ -405,7 +405,7 @@ impl Parser<'_> {
     }
 }
 
-/// The type that somebody who wrote this may have meant.
+/// The type that a misspelled word may stand for.
 fn nearest_type(word: &str) -> Option<&'static str> {
     let lower = word.to_ascii_lowercase();
     match Type::from_name(&lower) {

@@ -28,7 +28,7 @@ const MAX_BLOCKS: u32 = 1024;
 /// After this many errors reading stops.
 const MAX_ERRORS: usize = 100;
 
-/// The error has been reported; whoever called skips to where reading can go on.
+/// The error has been reported. The caller skips to a place where parsing can go on.
 pub(crate) struct Skip;
 
 /// What was read, or the news that it could not be.

@@ -1,6 +1,6 @@
 //! What stands in a body (PTX ISA sections 4.3, 11.3, 11.4.7, 11.5.4).
 
-use super::declaration::{Place, linkage};
+use super::declaration::{DeclaredIn, linkage};
 use super::{MAX_BLOCKS, Parser, Read};
 use crate::token::{Mark, Token};
 use crate::tree::{At, Directive, Statement};
@@ -169,7 +169,7 @@ impl Parser<'_> {
                 let symbol = self.intern(word);
                 Ok(Statement::Other(Box::new(Directive { is: symbol, span: self.since(start) })))
             }
-            _ => Ok(Statement::Variable(self.variables(start, None, Place::Body)?)),
+            _ => Ok(Statement::Variable(self.variables(start, None, DeclaredIn::Body)?)),
         }
     }
 

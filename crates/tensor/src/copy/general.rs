@@ -5,8 +5,8 @@ use super::strips::exchange_cells;
 use super::{CELL_BYTES, LINE_BYTES, Memory};
 use crate::reduce::Operation;
 use crate::types::Element;
-use crate::walk::{Fault, Packing, Piece, Plan};
-use softwarp_num::Kernel;
+use crate::walk::{CopyFault, Packing, Piece, RowLayout};
+use softwarp_num::ConversionLoop;
 
 /// What of a piece is in one line of shared memory; of elements below a byte, one unit.
 struct Portion {
@@ -22,19 +22,19 @@ struct Portion {
 
 impl Portion {
     #[inline]
-    fn of(plan: &Plan, piece: Piece) -> Portion {
+    fn of(layout: &RowLayout, piece: Piece) -> Portion {
         let linear = piece.linear as usize;
-        let units = match plan.packing {
+        let units = match layout.packing {
             Packing::Plain => piece.units.min((LINE_BYTES - linear % LINE_BYTES) as u32),
             _ => 1,
         };
-        let global = (units * plan.global_unit) as usize;
+        let global = (units * layout.global_unit) as usize;
         Portion {
             linear,
-            difference: plan.swizzle.difference(piece.linear) as usize,
+            difference: layout.swizzle.difference(piece.linear) as usize,
             global,
-            shared: if plan.packing == Packing::SixBits { CELL_BYTES } else { global },
-            rest: plan.after(piece, units),
+            shared: if layout.packing == Packing::SixBits { CELL_BYTES } else { global },
+            rest: layout.after(piece, units),
         }
     }
 
@@ -47,16 +47,16 @@ impl Portion {
 
 #[inline]
 pub(super) fn load<M: Memory + ?Sized>(
-    plan: &Plan,
+    layout: &RowLayout,
     piece: Piece,
     global: &M,
     shared: &mut [u8],
     fill: &[u8; LINE_BYTES],
-    rounding: Option<&Kernel>,
-) -> Result<(), Fault> {
+    rounding: Option<&ConversionLoop>,
+) -> Result<(), CopyFault> {
     let mut rest = Some(piece);
     while let Some(piece) = rest {
-        let portion = Portion::of(plan, piece);
+        let portion = Portion::of(layout, piece);
         let mut line = *fill;
         if let Some(offset) = piece.source {
             if portion.is_line() {
@@ -82,17 +82,17 @@ pub(super) fn load<M: Memory + ?Sized>(
 
 #[inline]
 pub(super) fn store<M: Memory + ?Sized>(
-    plan: &Plan,
+    layout: &RowLayout,
     piece: Piece,
     shared: &[u8],
     global: &mut M,
     operation: Option<(Operation, Element)>,
-) -> Result<(), Fault> {
+) -> Result<(), CopyFault> {
     let mut rest = Some(piece);
     while let Some(piece) = rest
         && let Some(offset) = piece.source
     {
-        let portion = Portion::of(plan, piece);
+        let portion = Portion::of(layout, piece);
         let mut line = [0; LINE_BYTES];
         match shared.get(portion.linear..).and_then(|rest| rest.first_chunk()) {
             Some(source) if portion.is_line() => exchange_cells(source, portion.difference, &mut line),
@@ -100,7 +100,7 @@ pub(super) fn store<M: Memory + ?Sized>(
                 line[to..to + length].copy_from_slice(&shared[from..from + length]);
             }),
         }
-        if plan.packing == Packing::SixBits {
+        if layout.packing == Packing::SixBits {
             pack_six_bits(&mut line);
         }
         if let Some((operation, element)) = operation {

@@ -13,7 +13,7 @@ mod strips;
 use crate::map::Map;
 use crate::swizzle::{CELL, LINE};
 use crate::types::{Element, Fill};
-use crate::walk::{Direction, Fault, Request, Walk};
+use crate::walk::{CopyFault, Direction, Request, Walk};
 use softwarp_num::{Conversion, Format};
 use strips::Way;
 
@@ -42,7 +42,7 @@ pub trait Memory {
 pub struct Outside {
     /// The offset of the first.
     pub offset: u64,
-    /// How many.
+    /// The number of bytes.
     pub length: usize,
 }
 
@@ -72,11 +72,11 @@ impl Memory for [u8] {
     }
 }
 
-impl From<Outside> for Fault {
-    fn from(outside: Outside) -> Fault {
+impl From<Outside> for CopyFault {
+    fn from(outside: Outside) -> CopyFault {
         let Outside { offset, length } = outside;
         let message = format!("{length} bytes at byte {offset} of the tensor are not in global memory");
-        Fault { code: "copy-global-memory", message }
+        CopyFault { code: "copy-global-memory", message }
     }
 }
 
@@ -93,25 +93,25 @@ pub fn load<M: Memory + ?Sized>(
     request: &Request,
     global: &M,
     shared: &mut [u8],
-) -> Result<Loaded, Fault> {
+) -> Result<Loaded, CopyFault> {
     if request.direction != Direction::Load {
         return Err(wrong_way("load"));
     }
     let walk = Walk::new(map, request)?;
     let loaded = Loaded { transaction_bytes: walk.transaction_bytes() };
     let shared = window(&walk, shared.len()).map(|length| &mut shared[..length])?;
-    let plan = *walk.plan();
+    let layout = *walk.layout();
     let rounding = match map.element {
-        Element::Tf32 | Element::Tf32Ftz => Conversion::new(Format::F32, Format::Tf32).kernel(),
+        Element::Tf32 | Element::Tf32Ftz => Conversion::new(Format::F32, Format::Tf32).compiled(),
         _ => None,
     };
     let fill = fill_line(map);
     for strip in walk.strips() {
-        match Way::of(&plan, &strip).filter(|_| rounding.is_none()) {
-            Some(way) => strips::load(way, &plan, strip, global, shared)?,
+        match Way::of(&layout, &strip).filter(|_| rounding.is_none()) {
+            Some(way) => strips::load(way, &layout, strip, global, shared)?,
             None => {
-                for piece in strip.pieces(&plan) {
-                    general::load(&plan, piece, global, shared, &fill, rounding.as_ref())?;
+                for piece in strip.pieces(&layout) {
+                    general::load(&layout, piece, global, shared, &fill, rounding.as_ref())?;
                 }
             }
         }
@@ -126,7 +126,7 @@ pub fn store<M: Memory + ?Sized>(
     request: &Request,
     shared: &[u8],
     global: &mut M,
-) -> Result<(), Fault> {
+) -> Result<(), CopyFault> {
     let operation = match request.direction {
         Direction::Load => return Err(wrong_way("store or reduction")),
         Direction::Store => None,
@@ -134,13 +134,13 @@ pub fn store<M: Memory + ?Sized>(
     };
     let walk = Walk::new(map, request)?;
     let shared = window(&walk, shared.len()).map(|length| &shared[..length])?;
-    let plan = *walk.plan();
+    let layout = *walk.layout();
     for strip in walk.strips().filter(|strip| strip.source.is_some()) {
-        match Way::of(&plan, &strip).filter(|_| operation.is_none()) {
-            Some(way) => strips::store(way, &plan, strip, shared, global)?,
+        match Way::of(&layout, &strip).filter(|_| operation.is_none()) {
+            Some(way) => strips::store(way, &layout, strip, shared, global)?,
             None => {
-                for piece in strip.pieces(&plan) {
-                    general::store(&plan, piece, shared, global, operation)?;
+                for piece in strip.pieces(&layout) {
+                    general::store(&layout, piece, shared, global, operation)?;
                 }
             }
         }
@@ -148,17 +148,17 @@ pub fn store<M: Memory + ?Sized>(
     Ok(())
 }
 
-fn wrong_way(what: &str) -> Fault {
-    Fault { code: "copy-mode", message: format!("the request is not for a {what}") }
+fn wrong_way(what: &str) -> CopyFault {
+    CopyFault { code: "copy-mode", message: format!("the request is not for a {what}") }
 }
 
 /// How much of shared memory a copy uses, from address 0; all that it touches is in there.
-fn window(walk: &Walk, length: usize) -> Result<usize, Fault> {
-    let start = walk.plan().shared;
+fn window(walk: &Walk, length: usize) -> Result<usize, CopyFault> {
+    let start = walk.layout().shared;
     let footprint = walk.footprint();
     match start.checked_add(footprint).map(usize::try_from) {
         Some(Ok(end)) if end <= length => Ok(end),
-        _ => Err(Fault {
+        _ => Err(CopyFault {
             code: "copy-shared-memory",
             message: format!(
                 "{footprint} bytes from shared address {start:#x} are not in {length} bytes of it"

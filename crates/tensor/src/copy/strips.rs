@@ -2,7 +2,7 @@
 
 use super::{CELL_BYTES, Memory, Outside};
 use crate::swizzle::{CELL, LINE};
-use crate::walk::{Packing, Plan, Strip};
+use crate::walk::{Packing, RowLayout, Strip};
 
 /// How a strip can be moved.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,14 +15,14 @@ pub(super) enum Way {
 
 impl Way {
     /// The way for a strip of plain bytes in the tensor; `None` if it has none of these shapes.
-    pub fn of(plan: &Plan, strip: &Strip) -> Option<Way> {
-        if strip.source.is_none() || plan.packing != Packing::Plain {
+    pub fn of(layout: &RowLayout, strip: &Strip) -> Option<Way> {
+        if strip.source.is_none() || layout.packing != Packing::Plain {
             return None;
         }
-        if plan.swizzle.exchanges().is_empty() {
+        if layout.swizzle.exchanges().is_empty() {
             return Some(Way::Rows);
         }
-        let pitch = if strip.rows == 1 { 0 } else { plan.pitch };
+        let pitch = if strip.rows == 1 { 0 } else { layout.pitch };
         let alignment = (u64::from(strip.units | pitch | LINE) | strip.linear).trailing_zeros();
         (alignment >= CELL.trailing_zeros()).then_some(Way::Blocks(1 << alignment))
     }
@@ -56,39 +56,39 @@ macro_rules! by_block {
 
 pub(super) fn load<M: Memory + ?Sized>(
     way: Way,
-    plan: &Plan,
+    layout: &RowLayout,
     strip: Strip,
     global: &M,
     shared: &mut [u8],
 ) -> Result<(), Outside> {
     match way {
-        Way::Rows => by_length!(strip.units, load_rows(plan, strip, global, shared)),
-        Way::Blocks(bytes) => by_block!(bytes, load_blocks(plan, strip, global, shared)),
+        Way::Rows => by_length!(strip.units, load_rows(layout, strip, global, shared)),
+        Way::Blocks(bytes) => by_block!(bytes, load_blocks(layout, strip, global, shared)),
     }
 }
 
 pub(super) fn store<M: Memory + ?Sized>(
     way: Way,
-    plan: &Plan,
+    layout: &RowLayout,
     strip: Strip,
     shared: &[u8],
     global: &mut M,
 ) -> Result<(), Outside> {
     match way {
-        Way::Rows => by_length!(strip.units, store_rows(plan, strip, shared, global)),
-        Way::Blocks(bytes) => by_block!(bytes, store_blocks(plan, strip, shared, global)),
+        Way::Rows => by_length!(strip.units, store_rows(layout, strip, shared, global)),
+        Way::Blocks(bytes) => by_block!(bytes, store_blocks(layout, strip, shared, global)),
     }
 }
 
 /// Rows that are the same in both memories, of `N` bytes if that is not 0.
 #[inline]
 fn load_rows<const N: usize, M: Memory + ?Sized>(
-    plan: &Plan,
+    layout: &RowLayout,
     strip: Strip,
     global: &M,
     shared: &mut [u8],
 ) -> Result<(), Outside> {
-    for piece in strip.pieces(plan) {
+    for piece in strip.pieces(layout) {
         let (offset, start) = (piece.source.unwrap_or(u64::MAX), piece.linear as usize);
         if N == 0 {
             global.read(offset, &mut shared[start..start + piece.units as usize])?;
@@ -102,12 +102,12 @@ fn load_rows<const N: usize, M: Memory + ?Sized>(
 /// The way back.
 #[inline]
 fn store_rows<const N: usize, M: Memory + ?Sized>(
-    plan: &Plan,
+    layout: &RowLayout,
     strip: Strip,
     shared: &[u8],
     global: &mut M,
 ) -> Result<(), Outside> {
-    for piece in strip.pieces(plan) {
+    for piece in strip.pieces(layout) {
         let (offset, start) = (piece.source.unwrap_or(u64::MAX), piece.linear as usize);
         if N == 0 {
             global.write(offset, &shared[start..start + piece.units as usize])?;
@@ -121,13 +121,13 @@ fn store_rows<const N: usize, M: Memory + ?Sized>(
 /// Rows that are blocks of `N` bytes, whose cells are exchanged.
 #[inline]
 fn load_blocks<const N: usize, M: Memory + ?Sized>(
-    plan: &Plan,
+    layout: &RowLayout,
     strip: Strip,
     global: &M,
     shared: &mut [u8],
 ) -> Result<(), Outside> {
-    let exchange = plan.swizzle.pair();
-    for piece in strip.pieces(plan) {
+    let exchange = layout.swizzle.pair();
+    for piece in strip.pieces(layout) {
         let mut offset = piece.source.unwrap_or(u64::MAX);
         let mut linear = piece.linear;
         for _ in 0..piece.units as usize / N {
@@ -153,13 +153,13 @@ fn load_blocks<const N: usize, M: Memory + ?Sized>(
 /// The way back.
 #[inline]
 fn store_blocks<const N: usize, M: Memory + ?Sized>(
-    plan: &Plan,
+    layout: &RowLayout,
     strip: Strip,
     shared: &[u8],
     global: &mut M,
 ) -> Result<(), Outside> {
-    let exchange = plan.swizzle.pair();
-    for piece in strip.pieces(plan) {
+    let exchange = layout.swizzle.pair();
+    for piece in strip.pieces(layout) {
         let mut offset = piece.source.unwrap_or(u64::MAX);
         let mut linear = piece.linear;
         for _ in 0..piece.units as usize / N {

@@ -2,7 +2,7 @@
 //! in words and numbers. The driver says CUDA_ERROR_INVALID_VALUE and nothing else.
 //!
 //! **Errors on sm_90 are exactly what its driver refuses**, as recorded; where documents ask for more, it is a
-//! warning. For targets that nobody recorded, the documents decide. Other warnings are about maps that are legal and
+//! warning. For targets without recordings, the documents decide. Other warnings are about maps that are legal and
 //! perhaps not what was meant; they are looked for only where there is no error, since they compute with the numbers.
 
 mod access;

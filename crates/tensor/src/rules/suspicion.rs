@@ -3,7 +3,7 @@
 use super::Checker;
 use super::tensor::ADDRESS_BITS;
 use crate::codes;
-use crate::map::{Map, Shape};
+use crate::map::{Map, MapShape};
 use crate::types::{Element, Interleave, Swizzle};
 use softwarp_isa::device::TensorFeature;
 
@@ -30,7 +30,7 @@ impl Checker<'_> {
             );
             self.report(&codes::SPAN_UNFILLED, message, Some("a longer row or a narrower swizzle".into()));
         }
-        let Shape::Tiled(box_dims) = map.shape else { return };
+        let MapShape::Tiled(box_dims) = map.shape else { return };
         let slice = if interleaved { map.rank.checked_sub(2) } else { None };
         for dimension in (0..map.rank).filter(|&dimension| Some(dimension) != slice) {
             let (size, dim) = (box_dims[dimension], map.dims[dimension]);
@@ -55,7 +55,9 @@ impl Checker<'_> {
         let (reckoned, copied) = (self.description.reckoned_bytes(), map.copied_bytes());
         // The driver never counts whole slices, so that with interleave only what it rounded off is worth a word.
         let rounded = match map.shape {
-            Shape::Tiled(sizes) => (0..map.rank).any(|index| sizes[index] % map.element_strides[index] != 0),
+            MapShape::Tiled(sizes) => {
+                (0..map.rank).any(|index| sizes[index] % map.element_strides[index] != 0)
+            }
             _ => false,
         };
         if reckoned != copied && (rounded || map.interleave == Interleave::None) {

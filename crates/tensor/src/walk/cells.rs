@@ -2,7 +2,7 @@
 
 use super::Packing;
 use super::order::{Band, Order};
-use super::rows::{Extent, Plan};
+use super::rows::{Extent, RowLayout};
 
 /// A small piece of a copy: contiguous in both memories, all in the tensor or all outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Cell {
 /// An iterator over the cells of a copy; see [`Walk::cells`](super::Walk::cells).
 #[derive(Clone, Debug)]
 pub struct Cells {
-    plan: Plan,
+    layout: RowLayout,
     order: Order,
     /// Bytes of a cell in shared memory, at most.
     grain: u32,
@@ -49,17 +49,17 @@ pub struct Cells {
 }
 
 impl Cells {
-    pub(super) fn new(plan: &Plan, order: Order, grain: u32) -> Cells {
-        Cells { plan: *plan, order, grain, at: None, band_row: 0, row: 0, unit: 0, column: 0 }
+    pub(super) fn new(layout: &RowLayout, order: Order, grain: u32) -> Cells {
+        Cells { layout: *layout, order, grain, at: None, band_row: 0, row: 0, unit: 0, column: 0 }
     }
 
     /// How many elements that many units have.
     fn elements(&self, units: u32) -> u32 {
-        if self.plan.interleaved {
+        if self.layout.interleaved {
             return 1;
         }
-        match self.plan.packing {
-            Packing::Plain => (units * 8).checked_div(self.plan.element_bits).unwrap_or(0),
+        match self.layout.packing {
+            Packing::Plain => (units * 8).checked_div(self.layout.element_bits).unwrap_or(0),
             _ => units * 16,
         }
     }
@@ -69,8 +69,8 @@ impl Iterator for Cells {
     type Item = Cell;
 
     fn next(&mut self) -> Option<Cell> {
-        let plan = self.plan;
-        if plan.units == 0 {
+        let layout = self.layout;
+        if layout.units == 0 {
             return None;
         }
         let (band, extent) = match self.at {
@@ -78,27 +78,27 @@ impl Iterator for Cells {
             _ => {
                 let band = self.order.next()?;
                 self.band_row = 0;
-                *self.at.insert((band, plan.extent(&band)))
+                *self.at.insert((band, layout.extent(&band)))
             }
         };
         let inside = (extent.first..extent.last).contains(&self.band_row);
-        let edges = [plan.before, plan.before + plan.inside, plan.units];
+        let edges = [layout.before, layout.before + layout.inside, layout.units];
         let edge = if inside { edges.into_iter().find(|edge| *edge > self.unit) } else { None };
-        let linear = plan.shared.wrapping_add(self.row.wrapping_mul(plan.pitch.into()));
-        let linear = linear.wrapping_add(u64::from(self.unit) * u64::from(plan.shared_unit));
+        let linear = layout.shared.wrapping_add(self.row.wrapping_mul(layout.pitch.into()));
+        let linear = linear.wrapping_add(u64::from(self.unit) * u64::from(layout.shared_unit));
         // To the end of the cell, of what is in the tensor, and of the row, whichever is nearest.
-        let grain = u64::from(self.grain.max(plan.shared_unit));
-        let to_cell_end = ((grain - linear % grain) as u32 / plan.shared_unit).max(1);
-        let units = to_cell_end.min(edge.unwrap_or(plan.units) - self.unit);
-        let held = inside && (plan.before..plan.before + plan.inside).contains(&self.unit);
+        let grain = u64::from(self.grain.max(layout.shared_unit));
+        let to_cell_end = ((grain - linear % grain) as u32 / layout.shared_unit).max(1);
+        let units = to_cell_end.min(edge.unwrap_or(layout.units) - self.unit);
+        let held = inside && (layout.before..layout.before + layout.inside).contains(&self.unit);
         let global = held.then(|| {
             let row = extent.step.saturating_mul((self.band_row - extent.first).into());
-            let unit = u64::from(self.unit - plan.before) * u64::from(plan.global_unit);
+            let unit = u64::from(self.unit - layout.before) * u64::from(layout.global_unit);
             extent.offset.saturating_add(row).saturating_add(unit)
         });
         let mut coordinates = band.at;
         coordinates[band.axis] += i64::from(self.band_row) * band.step;
-        coordinates[0] += i64::from(if plan.interleaved { 0 } else { self.elements(self.unit) });
+        coordinates[0] += i64::from(if layout.interleaved { 0 } else { self.elements(self.unit) });
         let cell = Cell {
             row: self.row,
             column: self.column,
@@ -106,12 +106,12 @@ impl Iterator for Cells {
             elements: self.elements(units),
             global,
             linear,
-            shared: plan.swizzle.apply(linear),
-            length: units * plan.shared_unit,
+            shared: layout.swizzle.apply(linear),
+            length: units * layout.shared_unit,
         };
         self.unit += units;
         self.column += 1;
-        if self.unit >= plan.units {
+        if self.unit >= layout.units {
             (self.unit, self.column) = (0, 0);
             self.band_row += 1;
             self.row += 1;

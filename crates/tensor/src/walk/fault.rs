@@ -5,20 +5,20 @@
 
 use super::order::{bounds, spatial};
 use super::{Direction, Mode, Request};
-use crate::map::{Columns, MOST_DIMENSIONS, Map, Shape};
+use crate::map::{Columns, MOST_DIMENSIONS, Map, MapShape};
 use crate::types::{Element, Interleave, Swizzle, WideMode};
 
 /// Why a copy is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} [{code}]")]
-pub struct Fault {
+pub struct CopyFault {
     /// The rule that is broken: a name from [`RULES`].
     pub code: &'static str,
     /// How it is broken, with the numbers.
     pub message: String,
 }
 
-impl Fault {
+impl CopyFault {
     /// The error that the driver reports for it.
     pub fn error(&self) -> &'static str {
         match self.code {
@@ -64,11 +64,11 @@ pub const RULES: &[(&str, &str)] = &[
 /// Copies compare coordinates as signed 32-bit numbers.
 const LARGEST_DIMENSION: u64 = 1 << 31;
 
-fn fault<T>(code: &'static str, message: String) -> Result<T, Fault> {
-    Err(Fault { code, message })
+fn fault<T>(code: &'static str, message: String) -> Result<T, CopyFault> {
+    Err(CopyFault { code, message })
 }
 
-pub(super) fn check(map: &Map, request: &Request) -> Result<(), Fault> {
+pub(super) fn check(map: &Map, request: &Request) -> Result<(), CopyFault> {
     if !(1..=MOST_DIMENSIONS).contains(&map.rank) {
         return fault("copy-rank", format!("the map has {} dimensions, not 1 to 5", map.rank));
     }
@@ -82,9 +82,9 @@ pub(super) fn check(map: &Map, request: &Request) -> Result<(), Fault> {
     types(map, request)?;
     start(map, request)?;
     match &map.shape {
-        Shape::Tiled(_) => {}
-        Shape::Im2col(columns) => base(map, columns, request)?,
-        Shape::Wide(_, columns) => along_w(map, columns, request)?,
+        MapShape::Tiled(_) => {}
+        MapShape::Im2col(columns) => base(map, columns, request)?,
+        MapShape::Wide(_, columns) => along_w(map, columns, request)?,
     }
     if request.direction != Direction::Load {
         negative(map, request)?;
@@ -97,7 +97,7 @@ pub(super) fn check(map: &Map, request: &Request) -> Result<(), Fault> {
     Ok(())
 }
 
-fn mode(map: &Map, request: &Request) -> Result<(), Fault> {
+fn mode(map: &Map, request: &Request) -> Result<(), CopyFault> {
     let (mode, direction) = (request.mode, request.direction);
     let (fits, what) = match direction {
         Direction::Load => (!matches!(mode, Mode::Scatter4 | Mode::Im2colNoOffs), "load"),
@@ -108,10 +108,10 @@ fn mode(map: &Map, request: &Request) -> Result<(), Fault> {
         return fault("copy-mode", format!("there is no {what} in mode {mode}"));
     }
     let kind = match map.shape {
-        Shape::Tiled(_) => "tiled",
-        Shape::Im2col(_) => "im2col",
-        Shape::Wide(WideMode::W, _) => "im2col::w",
-        Shape::Wide(WideMode::W128, _) => "im2col::w::128",
+        MapShape::Tiled(_) => "tiled",
+        MapShape::Im2col(_) => "im2col",
+        MapShape::Wide(WideMode::W, _) => "im2col::w",
+        MapShape::Wide(WideMode::W128, _) => "im2col::w::128",
     };
     let needs = match mode {
         Mode::Tile | Mode::Gather4 | Mode::Scatter4 => "tiled",
@@ -122,7 +122,7 @@ fn mode(map: &Map, request: &Request) -> Result<(), Fault> {
         return fault("copy-mode", format!("mode {mode} needs a map of kind {needs}; this one is {kind}"));
     }
     match (&map.shape, mode) {
-        (Shape::Tiled(sizes), Mode::Gather4 | Mode::Scatter4) => {
+        (MapShape::Tiled(sizes), Mode::Gather4 | Mode::Scatter4) => {
             if map.rank != 2 {
                 return fault(
                     "copy-rank",
@@ -136,10 +136,10 @@ fn mode(map: &Map, request: &Request) -> Result<(), Fault> {
                 return fault("copy-four-rows", message);
             }
         }
-        (Shape::Im2col(_) | Shape::Wide(..), _) if map.rank < 3 => {
+        (MapShape::Im2col(_) | MapShape::Wide(..), _) if map.rank < 3 => {
             return fault("copy-rank", format!("{mode} needs 3 to 5 dimensions; the map has {}", map.rank));
         }
-        (Shape::Wide(..), _) if map.interleave != Interleave::None => {
+        (MapShape::Wide(..), _) if map.interleave != Interleave::None => {
             return fault("copy-w-interleave", format!("{mode} with interleave {}", map.interleave));
         }
         _ => {}
@@ -147,7 +147,7 @@ fn mode(map: &Map, request: &Request) -> Result<(), Fault> {
     Ok(())
 }
 
-fn types(map: &Map, request: &Request) -> Result<(), Fault> {
+fn types(map: &Map, request: &Request) -> Result<(), CopyFault> {
     let element = map.element;
     match request.direction {
         Direction::Reduce(operation) if !operation.takes(element) => {
@@ -166,14 +166,14 @@ fn types(map: &Map, request: &Request) -> Result<(), Fault> {
     }
 }
 
-fn start(map: &Map, request: &Request) -> Result<(), Fault> {
+fn start(map: &Map, request: &Request) -> Result<(), CopyFault> {
     let first = request.coordinates[0];
     if map.interleave != Interleave::None {
         return Ok(());
     }
     let multiple = match map.element {
         // Where rows of half the length exist, they may start in the middle.
-        Element::B6x16 if matches!(map.shape, Shape::Tiled([64, ..])) => 64,
+        Element::B6x16 if matches!(map.shape, MapShape::Tiled([64, ..])) => 64,
         Element::B4x16P64 | Element::B6x16 => 128,
         element => 128 / element.bits(),
     };
@@ -191,7 +191,7 @@ fn start(map: &Map, request: &Request) -> Result<(), Fault> {
 
 const NAMES: [&str; 3] = ["W", "H", "D"];
 
-fn base(map: &Map, columns: &Columns, request: &Request) -> Result<(), Fault> {
+fn base(map: &Map, columns: &Columns, request: &Request) -> Result<(), CopyFault> {
     let (first, count) = spatial(map);
     for (index, name) in NAMES.iter().enumerate().take(count) {
         let (lower, upper) = bounds(map, columns, index);
@@ -204,7 +204,7 @@ fn base(map: &Map, columns: &Columns, request: &Request) -> Result<(), Fault> {
     Ok(())
 }
 
-fn along_w(map: &Map, columns: &Columns, request: &Request) -> Result<(), Fault> {
+fn along_w(map: &Map, columns: &Columns, request: &Request) -> Result<(), CopyFault> {
     let (first, _) = spatial(map);
     let (lower, upper) = bounds(map, columns, 0);
     let at = i64::from(request.coordinates[first]);
@@ -223,7 +223,7 @@ fn along_w(map: &Map, columns: &Columns, request: &Request) -> Result<(), Fault>
     Ok(())
 }
 
-fn negative(map: &Map, request: &Request) -> Result<(), Fault> {
+fn negative(map: &Map, request: &Request) -> Result<(), CopyFault> {
     let count = if request.mode == Mode::Scatter4 { MOST_DIMENSIONS } else { map.rank };
     for (dimension, at) in request.coordinates.iter().enumerate().take(count) {
         if *at < 0 {
@@ -233,7 +233,7 @@ fn negative(map: &Map, request: &Request) -> Result<(), Fault> {
             );
         }
     }
-    if let Shape::Im2col(columns) = &map.shape {
+    if let MapShape::Im2col(columns) = &map.shape {
         for (index, name) in NAMES.iter().enumerate().take(spatial(map).1) {
             let (lower, upper) = (columns.lower[index], columns.upper[index]);
             if lower < 0 || upper > 0 {

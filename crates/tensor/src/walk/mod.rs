@@ -37,10 +37,10 @@ use crate::map::Map;
 use crate::reduce::Operation;
 use crate::swizzle::{CELL, LINE};
 pub use cells::{Cell, Cells};
-pub use fault::{Fault, RULES};
+pub use fault::{CopyFault, RULES};
 use order::Order;
 use rows::Pieces;
-pub(crate) use rows::{Piece, Plan, Strip};
+pub(crate) use rows::{Piece, RowLayout, Strip};
 use std::fmt;
 
 /// How an instruction accesses the tensor.
@@ -150,7 +150,7 @@ pub struct Run {
 /// sixteen elements, with 16 bytes in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// The same bytes in both.
+    /// Global and shared memory have the same bytes.
     Plain,
     /// A given number of bytes, which in shared memory are followed by padding that is never written.
     Padded(u32),
@@ -161,7 +161,7 @@ pub enum Packing {
 /// An iterator over the runs of a copy; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Walk {
-    plan: Plan,
+    layout: RowLayout,
     /// The order of the rows, from the first.
     order: Order,
     pieces: Pieces,
@@ -173,70 +173,70 @@ pub struct Walk {
 
 impl Walk {
     /// The walk for a request, or why the hardware refuses it.
-    pub fn new(map: &Map, request: &Request) -> Result<Walk, Fault> {
+    pub fn new(map: &Map, request: &Request) -> Result<Walk, CopyFault> {
         fault::check(map, request)?;
         let order = Order::new(map, request);
-        let plan = Plan::new(map, request, order.rows());
-        let pieces = Pieces::new(plan, order.clone());
-        Ok(Walk { plan, order, pieces, rest: None, ready: None })
+        let layout = RowLayout::new(map, request, order.rows());
+        let pieces = Pieces::new(layout, order.clone());
+        Ok(Walk { layout, order, pieces, rest: None, ready: None })
     }
 
     /// The bytes that complete on the mbarrier of a load: fill counts, padding does not.
     pub fn transaction_bytes(&self) -> u64 {
-        self.plan.rows.saturating_mul(u64::from(self.plan.units) * u64::from(self.plan.global_unit))
+        self.layout.rows.saturating_mul(u64::from(self.layout.units) * u64::from(self.layout.global_unit))
     }
 
     /// Bytes of shared memory from the request's address to behind the last that the copy may touch.
     pub fn footprint(&self) -> u64 {
-        let length = self.plan.rows.saturating_mul(u64::from(self.plan.pitch));
-        let end = self.plan.shared.saturating_add(length);
+        let length = self.layout.rows.saturating_mul(u64::from(self.layout.pitch));
+        let end = self.layout.shared.saturating_add(length);
         // The last bytes may be exchanged with what is behind them.
-        let end = end.checked_next_multiple_of(self.plan.swizzle.reach()).unwrap_or(end);
-        end - self.plan.shared
+        let end = end.checked_next_multiple_of(self.layout.swizzle.reach()).unwrap_or(end);
+        end - self.layout.shared
     }
 
     /// How the elements lie in the two memories.
     pub fn packing(&self) -> Packing {
-        self.plan.packing
+        self.layout.packing
     }
 
     /// Rows of the copy: box rows, pixels, or slices of an interleaved tensor.
     pub fn rows(&self) -> u64 {
-        self.plan.rows
+        self.layout.rows
     }
 
     /// Bytes of a row in shared memory, and from one row to the next there.
     pub fn row_bytes(&self) -> (u32, u32) {
-        (self.plan.units * self.plan.shared_unit, self.plan.pitch)
+        (self.layout.units * self.layout.shared_unit, self.layout.pitch)
     }
 
     /// The copy in cells of 16 bytes of shared memory (8 where a swizzle exchanges halves), cut where the
     /// tensor begins or ends.
     pub fn cells(&self) -> Cells {
-        Cells::new(&self.plan, self.order.clone(), self.plan.swizzle.grain().min(CELL))
+        Cells::new(&self.layout, self.order.clone(), self.layout.swizzle.grain().min(CELL))
     }
 
     /// The copy element by element; types below a byte in bytes or in units of sixteen elements, interleaved
     /// tensors in cells of their slices.
     pub fn elements(&self) -> Cells {
-        let element = if self.plan.interleaved { CELL } else { (self.plan.element_bits / 8).max(1) };
-        Cells::new(&self.plan, self.order.clone(), element.min(self.plan.swizzle.grain()))
+        let element = if self.layout.interleaved { CELL } else { (self.layout.element_bits / 8).max(1) };
+        Cells::new(&self.layout, self.order.clone(), element.min(self.layout.swizzle.grain()))
     }
 
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
+    pub(crate) fn layout(&self) -> &RowLayout {
+        &self.layout
     }
 
-    /// The same bytes before swizzling, in strips; those of no length are left out. Rows of one strip are in the order
+    /// The bytes of the copy before swizzling, in strips; empty strips are left out. Rows of one strip are in the order
     /// of the runs.
     pub(crate) fn strips(&self) -> impl Iterator<Item = Strip> {
-        let plan = self.plan;
-        let mut linear = plan.shared;
+        let layout = self.layout;
+        let mut linear = layout.shared;
         self.order
             .clone()
             .flat_map(move |band| {
-                let strips = plan.strips(&band, linear);
-                linear = linear.wrapping_add(u64::from(band.rows) * u64::from(plan.pitch));
+                let strips = layout.strips(&band, linear);
+                linear = linear.wrapping_add(u64::from(band.rows) * u64::from(layout.pitch));
                 strips
             })
             .filter(|strip| strip.rows > 0 && strip.units > 0)
@@ -248,11 +248,11 @@ impl Walk {
             Some(piece) => piece,
             None => self.pieces.next()?,
         };
-        let plan = &self.plan;
-        let (address, difference) = (piece.linear, plan.swizzle.difference(piece.linear));
-        let units = if plan.packing != Packing::Plain {
+        let layout = &self.layout;
+        let (address, difference) = (piece.linear, layout.swizzle.difference(piece.linear));
+        let units = if layout.packing != Packing::Plain {
             1
-        } else if plan.swizzle.exchanges().is_empty() {
+        } else if layout.swizzle.exchanges().is_empty() {
             piece.units
         } else {
             // Up to the next place where the exchange breaks what is contiguous.
@@ -260,11 +260,11 @@ impl Walk {
             let grain = if difference == 0 { line } else { difference & difference.wrapping_neg() };
             piece.units.min((grain - address % grain) as u32)
         };
-        self.rest = plan.after(piece, units);
+        self.rest = layout.after(piece, units);
         Some(Run {
             source: piece.source.map_or(Source::Fill, Source::Global),
             shared: address ^ difference,
-            length: units.saturating_mul(plan.global_unit),
+            length: units.saturating_mul(layout.global_unit),
         })
     }
 }
@@ -274,7 +274,7 @@ impl Iterator for Walk {
 
     fn next(&mut self) -> Option<Run> {
         let mut run = self.ready.take().or_else(|| self.cut())?;
-        while self.plan.packing == Packing::Plain
+        while self.layout.packing == Packing::Plain
             && let Some(next) = self.cut()
         {
             match run.joined(&next) {

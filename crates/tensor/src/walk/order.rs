@@ -8,7 +8,7 @@
 //! manual says, and we read it as pixels that are loaded twice, since the next 32 go on where the last 32 ended.
 
 use super::{Mode, Request};
-use crate::map::{Columns, MOST_DIMENSIONS, Map, Shape};
+use crate::map::{Columns, MOST_DIMENSIONS, Map, MapShape};
 use crate::object;
 
 /// Pixels of `.im2col::w::128`, and after how many of them a halo follows.
@@ -37,15 +37,15 @@ pub(crate) enum Order {
 impl Order {
     pub fn new(map: &Map, request: &Request) -> Order {
         match (&map.shape, request.mode) {
-            (Shape::Tiled(_), Mode::Gather4 | Mode::Scatter4) => {
+            (MapShape::Tiled(_), Mode::Gather4 | Mode::Scatter4) => {
                 let [column, rows @ ..] = request.coordinates;
                 Order::Four { column: column.into(), rows, next: 0 }
             }
-            (Shape::Tiled(sizes), _) => Order::Tile(Tile::new(map, sizes, request)),
-            (Shape::Im2col(columns), _) => {
+            (MapShape::Tiled(sizes), _) => Order::Tile(Tile::new(map, sizes, request)),
+            (MapShape::Im2col(columns), _) => {
                 Order::Column { pixels: Pixels::new(map, columns, request), left: columns.pixels }
             }
-            (Shape::Wide(_, columns), mode) => {
+            (MapShape::Wide(_, columns), mode) => {
                 let [halo, shift, _] = request.offsets;
                 let pixels = Pixels::along_w(map, columns, request, shift.into());
                 if mode == Mode::Im2colW128 {

@@ -5,7 +5,7 @@
 
 use super::order::{Band, Order};
 use super::{Direction, Packing, Request};
-use crate::map::{Map, Shape};
+use crate::map::{Map, MapShape};
 use crate::types::{Element, Swizzle};
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ const UNIT_ELEMENTS: u32 = 16;
 
 /// What all rows have in common. A row is counted in units: bytes, or groups of sixteen elements below a byte.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct RowLayout {
     pub interleaved: bool,
     /// Elements (of an interleaved tensor, slices) in each dimension.
     pub dims: [i64; 5],
@@ -62,7 +62,7 @@ pub(crate) struct Strip {
     pub source: Option<u64>,
     /// Bytes from one to the next in global memory.
     pub step: u64,
-    /// Shared address of the first before swizzling; the next is the plan's pitch further.
+    /// Shared address of the first before swizzling; the next is the layout's pitch further.
     pub linear: u64,
     /// How many, and units of each.
     pub rows: u32,
@@ -72,9 +72,9 @@ pub(crate) struct Strip {
 impl Strip {
     /// Its parts one by one.
     #[inline]
-    pub fn pieces(self, plan: &Plan) -> impl Iterator<Item = Piece> {
+    pub fn pieces(self, layout: &RowLayout) -> impl Iterator<Item = Piece> {
         let Strip { mut source, step, mut linear, rows, units } = self;
-        let pitch = u64::from(plan.pitch);
+        let pitch = u64::from(layout.pitch);
         (0..rows).map(move |_| {
             let piece = Piece { source, linear, units };
             source = source.map(|source| source.saturating_add(step));
@@ -94,8 +94,8 @@ pub(crate) struct Extent {
     pub step: u64,
 }
 
-impl Plan {
-    pub fn new(map: &Map, request: &Request, rows: u64) -> Plan {
+impl RowLayout {
+    pub fn new(map: &Map, request: &Request, rows: u64) -> RowLayout {
         let interleaved = map.interleave.bytes() != 0;
         let (packing, global_unit, shared_unit) = match (map.element, request.direction) {
             (Element::B4x16P64, _) => (Packing::Padded(8), 8, 16),
@@ -105,7 +105,7 @@ impl Plan {
         };
         let mut strides = map.strides;
         strides[0] = u64::from(map.unit_bytes());
-        let mut plan = Plan {
+        let mut layout = RowLayout {
             interleaved,
             dims: map.dims.map(|dim| i64::try_from(dim).unwrap_or(i64::MAX)),
             strides,
@@ -123,16 +123,16 @@ impl Plan {
             start: 0,
         };
         if !interleaved {
-            plan.set_row(map, request);
+            layout.set_row(map, request);
         }
-        plan
+        layout
     }
 
     /// What a row of a tensor that is not interleaved holds.
     fn set_row(&mut self, map: &Map, request: &Request) {
         let elements = match &map.shape {
-            Shape::Tiled(sizes) => sizes[0],
-            Shape::Im2col(columns) | Shape::Wide(_, columns) => columns.channels,
+            MapShape::Tiled(sizes) => sizes[0],
+            MapShape::Im2col(columns) | MapShape::Wide(_, columns) => columns.channels,
         };
         let units = |elements: u64| match self.packing {
             Packing::Plain => elements.saturating_mul(u64::from(self.element_bits)) / 8,
@@ -251,7 +251,7 @@ impl Plan {
 /// An iterator over the pieces of a copy.
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces {
-    plan: Plan,
+    layout: RowLayout,
     order: Order,
     /// Where the row at hand begins in shared memory, before swizzling.
     linear: u64,
@@ -263,22 +263,22 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    pub fn new(plan: Plan, order: Order) -> Pieces {
+    pub fn new(layout: RowLayout, order: Order) -> Pieces {
         let extent = Extent { first: 0, last: 0, offset: 0, step: 0 };
-        Pieces { plan, order, linear: plan.shared, rows: 0, row: 0, part: 0, extent }
+        Pieces { layout, order, linear: layout.shared, rows: 0, row: 0, part: 0, extent }
     }
 
     /// `count` whole rows from the one at hand, all in the tensor or all outside.
     fn whole_rows(&mut self, source: Option<u64>, count: u32) -> Piece {
-        let piece = Piece { source, linear: self.linear, units: self.plan.units * count };
+        let piece = Piece { source, linear: self.linear, units: self.layout.units * count };
         self.row += count;
-        self.linear = self.linear.wrapping_add(u64::from(count) * u64::from(self.plan.pitch));
+        self.linear = self.linear.wrapping_add(u64::from(count) * u64::from(self.layout.pitch));
         piece
     }
 
     /// How many of `rows` rows are one piece, where each is `step` further in global memory.
     fn together(&self, rows: u32, step: u64) -> u32 {
-        if self.plan.is_dense(step) { rows.min(u32::MAX / self.plan.units.max(1)) } else { 1 }
+        if self.layout.is_dense(step) { rows.min(u32::MAX / self.layout.units.max(1)) } else { 1 }
     }
 }
 
@@ -287,41 +287,41 @@ impl Iterator for Pieces {
 
     #[inline]
     fn next(&mut self) -> Option<Piece> {
-        let plan = &self.plan;
-        if plan.units == 0 {
+        let layout = &self.layout;
+        if layout.units == 0 {
             return None;
         }
         while self.row == self.rows {
             let band = self.order.next()?;
-            self.extent = plan.extent(&band);
+            self.extent = layout.extent(&band);
             (self.rows, self.row, self.part) = (band.rows, 0, 0);
         }
         let extent = self.extent;
         if self.row < extent.first || self.row >= extent.last {
             let end = if self.row < extent.first { extent.first } else { self.rows };
-            let count = self.together(end - self.row, plan.row_bytes());
+            let count = self.together(end - self.row, layout.row_bytes());
             return Some(self.whole_rows(None, count));
         }
         let steps = u64::from(self.row - extent.first);
         let source = extent.offset.saturating_add(steps.saturating_mul(extent.step));
-        if plan.inside == plan.units {
+        if layout.inside == layout.units {
             let count = self.together(extent.last - self.row, extent.step);
             return Some(self.whole_rows(Some(source), count));
         }
         // A row with parts before, in and behind the tensor; those of no length are passed over.
-        let behind = plan.before + plan.inside;
-        let part = if plan.before == 0 { self.part.max(1) } else { self.part };
+        let behind = layout.before + layout.inside;
+        let part = if layout.before == 0 { self.part.max(1) } else { self.part };
         let (from, to, source) = match part {
-            0 => (0, plan.before, None),
-            1 => (plan.before, behind, Some(source)),
-            _ => (behind, plan.units, None),
+            0 => (0, layout.before, None),
+            1 => (layout.before, behind, Some(source)),
+            _ => (behind, layout.units, None),
         };
-        let linear = self.linear.wrapping_add(u64::from(from) * u64::from(plan.shared_unit));
+        let linear = self.linear.wrapping_add(u64::from(from) * u64::from(layout.shared_unit));
         self.part = part + 1;
-        if to == plan.units {
+        if to == layout.units {
             self.part = 0;
             self.row += 1;
-            self.linear = self.linear.wrapping_add(u64::from(plan.pitch));
+            self.linear = self.linear.wrapping_add(u64::from(layout.pitch));
         }
         Some(Piece { source, linear, units: to - from })
     }

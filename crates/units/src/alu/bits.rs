@@ -1,18 +1,18 @@
 //! Operations on the bits of integers (PTX ISA section 9.7.1, from `popc` on, and `clmad`), and dot products.
 
 use super::lane::each;
-use super::{Kernels, kernel};
+use super::{AluLoops, alu_loop};
 use crate::alu::Inst;
 use crate::lanes::LANES;
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. `extra` of the dot products has a bit for each of a and b that is signed, and for `dp2a.hi`
 /// a third.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let ty = *shape.types.first()?;
-    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let ty = *form.types.first()?;
+    let compiled = match (form.opcode, form.modifiers.as_slice(), ty) {
         (Opcode::Popc, [], Type::B32) => each!(|a: u32| a.count_ones()),
         (Opcode::Popc, [], Type::B64) => each!(|a: u64| a.count_ones()),
         (Opcode::Clz, [], Type::B32) => each!(|a: u32| a.leading_zeros()),
@@ -43,7 +43,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             each!(|a: i32, b: u32, c: u32| signed_extract(a.into(), byte(b), byte(c), 32) as i32)
         }
         (Opcode::Bfe, [], Type::S64) => each!(|a: i64, b: u32, c: u32| signed_extract(a, b, c, 64)),
-        (Opcode::Bfi, [], Type::B32) => kernel!(|frame, inst, mask| {
+        (Opcode::Bfi, [], Type::B32) => alu_loop!(|frame, inst, mask| {
             let (a, b) = (frame.row::<u32>(inst.s[0]), frame.row::<u32>(inst.s[1]));
             let (position, length) = (frame.row::<u32>(inst.s[2]), frame.row::<u32>(inst.s[3]));
             let mut d = [0; LANES];
@@ -53,7 +53,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             }
             frame.set_row(inst.d[0], d, mask)
         }),
-        (Opcode::Bfi, [], Type::B64) => kernel!(|frame, inst, mask| {
+        (Opcode::Bfi, [], Type::B64) => alu_loop!(|frame, inst, mask| {
             let (a, b) = (frame.row::<u64>(inst.s[0]), frame.row::<u64>(inst.s[1]));
             let (position, length) = (frame.row::<u32>(inst.s[2]), frame.row::<u32>(inst.s[3]));
             let mut d = [0; LANES];
@@ -75,7 +75,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             each!(|a: u64, b: u64, c: u64| (carryless_product(a, b) >> 64) as u64 ^ c)
         }
         (Opcode::Dp4a | Opcode::Dp2a, modifiers, _) => {
-            let signs = u32::from(ty == Type::S32) | u32::from(*shape.types.get(1)? == Type::S32) << 1;
+            let signs = u32::from(ty == Type::S32) | u32::from(*form.types.get(1)? == Type::S32) << 1;
             return Some(match modifiers {
                 [Modifier::Lo] => (dp2a(), signs),
                 [Modifier::Hi] => (dp2a(), signs | 4),
@@ -84,7 +84,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         }
         _ => return None,
     };
-    Some((kernels, 0))
+    Some((compiled, 0))
 }
 
 /// All ones where the count says that nothing was found.
@@ -146,7 +146,7 @@ fn extract(a: u64, position: u32, length: u32, width: u32) -> u64 {
     if length < 64 { field & !(u64::MAX << length) } else { field }
 }
 
-/// The same; what lies beyond the field is its sign.
+/// [`extract`] with the sign of the field in the bits above it.
 #[inline(always)]
 fn signed_extract(a: i64, position: u32, length: u32, width: u32) -> i64 {
     let field = a >> position.min(width - 1);
@@ -173,8 +173,8 @@ fn carryless_product(a: u64, b: u64) -> u128 {
     (0..64).fold(0, |sum, bit| sum ^ u128::from(a >> bit & 1).wrapping_neg() & u128::from(b) << bit)
 }
 
-fn dp4a() -> Kernels {
-    kernel!(|frame, inst, mask| {
+fn dp4a() -> AluLoops {
+    alu_loop!(|frame, inst, mask| {
         let (signed_a, signed_b) = signs(inst);
         super::ternary(frame, inst, mask, |a: u32, b: u32, c: u32| {
             (0..4).fold(c, |sum, n| {
@@ -184,8 +184,8 @@ fn dp4a() -> Kernels {
     })
 }
 
-fn dp2a() -> Kernels {
-    kernel!(|frame, inst, mask| {
+fn dp2a() -> AluLoops {
+    alu_loop!(|frame, inst, mask| {
         let (signed_a, signed_b) = signs(inst);
         let first = if inst.extra & 4 == 0 { 0 } else { 16 };
         super::ternary(frame, inst, mask, |a: u32, b: u32, c: u32| {

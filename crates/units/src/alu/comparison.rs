@@ -4,17 +4,17 @@
 //! Three comparisons suffice: `ge` is not `lt`, `gt` not `le`, `ne` not `eq`. What `extra` says of the rest is
 //! [`Finish`].
 
-use super::{Kernels, holds, kernel};
+use super::{AluLoops, alu_loop, holds};
 use crate::alu::Inst;
 use crate::lanes::{Frame, LANES, has_lane};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. Of `setp`, `d` is p and q (which may be missing) and the third source the predicate that the
 /// result is combined with, if there is one; of `set`, likewise but for `d`.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let (&operator, rest) = shape.modifiers.split_first()?;
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let (&operator, rest) = form.modifiers.split_first()?;
     let (comparison, negated) = match operator {
         Modifier::Eq => (Comparison::Equal, false),
         Modifier::Ne => (Comparison::Equal, true),
@@ -31,7 +31,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         _ => Combine::Nothing,
     };
     let finish = |truth| Finish { negated, combine, truth }.packed();
-    match (shape.opcode, shape.types.as_slice()) {
+    match (form.opcode, form.types.as_slice()) {
         (Opcode::Setp, &[ty]) => Some((setp(comparison, ty)?, finish(Truth::Ones))),
         (Opcode::Set, &[to, ty]) => Some((set(comparison, ty)?, finish(Truth::of(to)?))),
         _ => None,
@@ -71,18 +71,18 @@ macro_rules! comparison {
 
 macro_rules! compared {
     (|$a:ident, $b:ident| $holds:expr, $ty:ty, $finish:ident) => {
-        kernel!(|frame, inst, mask, ballot| {
+        alu_loop!(|frame, inst, mask, ballot| {
             let lanes = ballot(&holds(frame, inst, |$a: $ty, $b: $ty| $holds));
             $finish(frame, inst, lanes, mask)
         })
     };
 }
 
-fn setp(comparison: Comparison, ty: Type) -> Option<Kernels> {
+fn setp(comparison: Comparison, ty: Type) -> Option<AluLoops> {
     Some(comparison!(comparison, ty, write_predicates))
 }
 
-fn set(comparison: Comparison, ty: Type) -> Option<Kernels> {
+fn set(comparison: Comparison, ty: Type) -> Option<AluLoops> {
     Some(comparison!(comparison, ty, write_row))
 }
 

@@ -1,43 +1,43 @@
 //! Conversions (PTX ISA section 9.7.9: `cvt`, `cvt.pack`).
 //!
-//! What a conversion does is `softwarp-num`'s to say, and one loop runs its code for every form: `extra` is the form's
-//! place among all forms. The commonest conversions have loops of their own; a test holds them equal to the others.
+//! `softwarp-num` performs the conversions. One loop calls it for every form: `extra` is the form's index among all
+//! forms. The commonest conversions have loops of their own; a test holds them equal to the others.
 //!
 //! A form of `cvt` to floats of fewer bits than the register, or to integers, leaves zeros above its result: if the
 //! register is wider, an operation that extends follows.
 
 use super::lane::each;
 use super::single;
-use super::{Kernels, kernel};
+use super::{AluLoops, alu_loop};
 use crate::alu::Inst;
 use crate::lanes::{Frame, LANES};
 use softwarp_isa::Type;
-use softwarp_isa::cvt::{Form, OperandName, Semantics};
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::cvt::{CvtForm, OperandName, Semantics};
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::half::{Bfloat16, Binary16, Half};
-use softwarp_num::{Cvt, Extra, Kernel, pack};
+use softwarp_num::{ConversionLoop, Cvt, Extra, pack};
 use std::sync::LazyLock;
 
 /// The loop for a form.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    if shape.opcode != Opcode::Cvt {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    if form.opcode != Opcode::Cvt {
         return None;
     }
-    if let Some(kernels) = common(shape) {
-        return Some((kernels, 0));
+    if let Some(compiled) = common(form) {
+        return Some((compiled, 0));
     }
-    let form = Form::from_words(&shape.words)?;
+    let form = CvtForm::from_words(&form.words)?;
     let place = FORMS.iter().position(|ready| ready.form == form)?;
     FORMS[place].can_run().then_some(())?;
-    Some((kernel!(|frame, inst, mask| convert(frame, inst, mask)), u32::try_from(place).ok()?))
+    Some((alu_loop!(|frame, inst, mask| convert(frame, inst, mask)), u32::try_from(place).ok()?))
 }
 
 /// The loops of the commonest conversions: one register to one, without modifiers that change much.
-fn common(shape: &Shape) -> Option<Kernels> {
+fn common(form: &InstructionForm) -> Option<AluLoops> {
     use Type::{Bf16, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
-    let &[to, from] = shape.types.as_slice() else { return None };
-    Some(match (shape.modifiers.as_slice(), to, from) {
+    let &[to, from] = form.types.as_slice() else { return None };
+    Some(match (form.modifiers.as_slice(), to, from) {
         // To as many bits or fewer, the low bits stay.
         (&[], U8 | S8, U8 | S8 | U16 | S16 | U32 | S32) => each!(|a: u32| a & 0xff),
         (&[], U16 | S16, U16 | S16 | U32 | S32) => each!(|a: u32| a & 0xffff),
@@ -95,9 +95,9 @@ fn widened(x: f32) -> u64 {
 
 /// A form and the code that runs it.
 struct Ready {
-    form: Form,
+    form: CvtForm,
     semantics: Semantics,
-    kernel: Option<Kernel>,
+    compiled: Option<ConversionLoop>,
     /// Whether its operands are in rows of 64-bit words.
     wide: bool,
     wide_result: bool,
@@ -106,17 +106,17 @@ struct Ready {
 }
 
 impl Ready {
-    fn new(form: Form) -> Ready {
+    fn new(form: CvtForm) -> Ready {
         let semantics = form.semantics();
-        let kernel = match semantics {
-            Semantics::Cvt(cvt) => cvt.kernel(),
+        let compiled = match semantics {
+            Semantics::Cvt(cvt) => cvt.compiled(),
             Semantics::Pack { .. } => None,
         };
         let wide = |name| form.operand_type(name).is_some_and(|ty| ty.bits() > 32);
         Ready {
             form,
             semantics,
-            kernel,
+            compiled,
             wide: wide(OperandName::A),
             wide_result: wide(OperandName::D),
             scaled: form.has_operand(OperandName::ScaleFactor),
@@ -125,17 +125,17 @@ impl Ready {
     }
 
     fn can_run(&self) -> bool {
-        self.kernel.is_some() || matches!(self.semantics, Semantics::Pack { .. })
+        self.compiled.is_some() || matches!(self.semantics, Semantics::Pack { .. })
     }
 }
 
-static FORMS: LazyLock<Vec<Ready>> = LazyLock::new(|| Form::all().map(Ready::new).collect());
+static FORMS: LazyLock<Vec<Ready>> = LazyLock::new(|| CvtForm::all().map(Ready::new).collect());
 
 /// The loop of every form: sources as the operands say, then random bits or scales.
 fn convert(frame: &mut Frame, inst: &Inst, mask: u32) {
     let Some(ready) = FORMS.get((inst.extra & 0xffff) as usize) else { return };
-    match (ready.semantics, ready.kernel) {
-        (Semantics::Cvt(cvt), Some(kernel)) => elements(frame, inst, mask, ready, cvt, kernel),
+    match (ready.semantics, ready.compiled) {
+        (Semantics::Cvt(cvt), Some(compiled)) => elements(frame, inst, mask, ready, cvt, compiled),
         (Semantics::Pack { to, with_c }, _) => {
             let [a, b] = [0, 1].map(|source| frame.row::<u32>(inst.s[source]));
             let c = with_c.then(|| frame.row::<u32>(inst.s[2]));
@@ -150,7 +150,7 @@ fn convert(frame: &mut Frame, inst: &Inst, mask: u32) {
 }
 
 /// Converts all elements of all lanes in one go.
-fn elements(frame: &mut Frame, inst: &Inst, mask: u32, ready: &Ready, cvt: Cvt, kernel: Kernel) {
+fn elements(frame: &mut Frame, inst: &Inst, mask: u32, ready: &Ready, cvt: Cvt, compiled: ConversionLoop) {
     let sources = cvt.sources();
     let mut registers = [[0u64; 4]; LANES];
     for (source, &slot) in inst.s.iter().enumerate().take(sources.min(4)) {
@@ -165,7 +165,7 @@ fn elements(frame: &mut Frame, inst: &Inst, mask: u32, ready: &Ready, cvt: Cvt, 
         Some(row) => Extra { rbits: row[lane], ..Extra::default() },
         None => Extra::default(),
     };
-    let auxiliary = kernel.aux_bytes();
+    let auxiliary = compiled.aux_bytes();
     let (from, to) = (cvt.element.src.bytes(), cvt.element.dst.bytes());
     let per_lane = usize::from(cvt.lanes).min(4);
     let (mut codes, mut aux, mut results) =
@@ -182,7 +182,7 @@ fn elements(frame: &mut Frame, inst: &Inst, mask: u32, ready: &Ready, cvt: Cvt, 
         }
     }
     let count = LANES * per_lane;
-    kernel.run(&codes[..count * from], &aux[..count * auxiliary], &mut results[..count * to]);
+    compiled.run(&codes[..count * from], &aux[..count * auxiliary], &mut results[..count * to]);
     let mut d = [0u64; LANES];
     for (d, codes) in d.iter_mut().zip(results.chunks_exact(per_lane * to)) {
         let mut elements = [0u64; 4];

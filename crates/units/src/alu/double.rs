@@ -7,10 +7,10 @@ use super::float::Property;
 use super::lane::{Lane, each};
 use super::mode::{Mode, moded};
 use super::wide_round as exact;
-use super::{Kernels, kernel};
+use super::{AluLoops, alu_loop};
 use crate::lanes::LANES;
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::Rounding;
 
@@ -33,13 +33,13 @@ impl Lane for f64 {
 }
 
 /// The loop for a form.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    if shape.types != [Type::F64] || shape.has(Modifier::Approx) {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    if form.types != [Type::F64] || form.has(Modifier::Approx) {
         return None;
     }
-    let mode = Mode::of_words(shape);
+    let mode = Mode::of_words(form);
     let nearest = mode == Mode::PLAIN;
-    let kernels = match (shape.opcode, nearest) {
+    let compiled = match (form.opcode, nearest) {
         (Opcode::Add, true) => each!(|a: f64, b: f64| bits(a + b, [b, a])),
         (Opcode::Sub, true) => each!(|a: f64, b: f64| bits(a - b, [b, a])),
         (Opcode::Mul, true) => each!(|a: f64, b: f64| bits(a * b, [b, a])),
@@ -65,7 +65,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         (Opcode::Min, _) => each!(|a: f64, b: f64| choose(a, b, false)),
         (Opcode::Max, _) => each!(|a: f64, b: f64| choose(a, b, true)),
         (Opcode::Copysign, _) => each!(|a: u64, b: u64| a & 1 << 63 | b & u64::MAX >> 1),
-        (Opcode::Testp, _) => kernel!(|frame, inst, mask, ballot| {
+        (Opcode::Testp, _) => alu_loop!(|frame, inst, mask, ballot| {
             let a = frame.row::<u64>(inst.s[0]);
             let property = Property::of(inst);
             let mut holds = [0; LANES];
@@ -76,8 +76,8 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         }),
         _ => return None,
     };
-    let extra = if shape.opcode == Opcode::Testp { Property::of_words(shape) as u32 } else { mode.packed() };
-    Some((kernels, extra))
+    let extra = if form.opcode == Opcode::Testp { Property::of_words(form) as u32 } else { mode.packed() };
+    Some((compiled, extra))
 }
 
 /// The bits of a result. If it is NaN, it is the first NaN among the inputs, made quiet: the hardware looks at them

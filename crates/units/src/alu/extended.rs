@@ -5,11 +5,11 @@
 
 use super::integer::MultiplyHigh;
 use super::lane::Lane;
-use super::{Kernels, kernel};
+use super::{AluLoops, alu_loop};
 use crate::alu::Inst;
 use crate::lanes::{ALL, Frame, LANES, Slot, has_lane};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// `extra`: the carry is an operand.
@@ -20,15 +20,15 @@ const CARRY_OUT: u32 = 2;
 const ONE_IN: u32 = 4;
 
 /// The loop for a form. What it does with the carry is in `extra`.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let writes = shape.has(Modifier::Cc);
-    let reads = matches!(shape.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let writes = form.has(Modifier::Cc);
+    let reads = matches!(form.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
     if !writes && !reads {
         return None;
     }
-    let ty = *shape.types.first()?;
+    let ty = *form.types.first()?;
     let wide = matches!(ty, Type::U64 | Type::S64);
-    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty, wide) {
+    let compiled = match (form.opcode, form.modifiers.as_slice(), ty, wide) {
         (Opcode::Addc, [Modifier::Sat], Type::S32, _) => carried!(|a: i32, b: i32, _c: i32, carry| {
             (clamp(i64::from(a) + i64::from(b) + i64::from(carry)), false)
         }),
@@ -66,19 +66,19 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         },
         _ => return None,
     };
-    let carry_in = match shape.opcode {
+    let carry_in = match form.opcode {
         _ if reads => CARRY_IN,
         Opcode::Sub => ONE_IN,
         _ => 0,
     };
     let carry_out = if writes { CARRY_OUT } else { 0 };
-    Some((kernels, carry_in | carry_out))
+    Some((compiled, carry_in | carry_out))
 }
 
 /// The loop of a function of two or three values and the carry, which gives a value and a carry.
 macro_rules! carried {
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $carry:ident| $d:expr) => {
-        kernel!(|frame, inst, mask, ballot| {
+        alu_loop!(|frame, inst, mask, ballot| {
             with_carry(frame, inst, mask, ballot, |$a: $A, $b: $B, $c: $C, $carry: bool| $d)
         })
     };

@@ -7,11 +7,11 @@
 use super::lane::each;
 use super::mode::{Mode, moded};
 use super::single::{self, Choice, UP, bits, choose, flush, flush_bits, input, output, output_of_product};
-use super::{Kernels, kernel};
+use super::{AluLoops, alu_loop};
 use crate::alu::Inst;
 use crate::lanes::{Frame, LANES};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::Rounding;
 use softwarp_num::half::{Bfloat16, Binary16, Half};
@@ -35,20 +35,20 @@ macro_rules! mixed {
 }
 
 /// The loop for a form.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let has = |modifier| shape.has(modifier);
-    let mode = Mode::of_words(shape);
-    let kernels = match shape.types.as_slice() {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let has = |modifier| form.has(modifier);
+    let mode = Mode::of_words(form);
+    let compiled = match form.types.as_slice() {
         [Type::F32] if has(Modifier::Approx) || has(Modifier::Full) => return None,
-        [Type::F32] if matches!(shape.opcode, Opcode::Min | Opcode::Max) => return min_max(shape),
-        [Type::F32] => single_kernels(shape, mode)?,
-        [Type::F32x2] => paired_kernels(shape.opcode)?,
-        [Type::F32, Type::F16] => mixed!(Binary16, shape.opcode),
-        [Type::F32, Type::Bf16] => mixed!(Bfloat16, shape.opcode),
+        [Type::F32] if matches!(form.opcode, Opcode::Min | Opcode::Max) => return min_max(form),
+        [Type::F32] => single_loops(form, mode)?,
+        [Type::F32x2] => paired_loops(form.opcode)?,
+        [Type::F32, Type::F16] => mixed!(Binary16, form.opcode),
+        [Type::F32, Type::Bf16] => mixed!(Bfloat16, form.opcode),
         _ => return None,
     };
-    let extra = if shape.opcode == Opcode::Testp { Property::of_words(shape) as u32 } else { mode.packed() };
-    Some((kernels, extra))
+    let extra = if form.opcode == Opcode::Testp { Property::of_words(form) as u32 } else { mode.packed() };
+    Some((compiled, extra))
 }
 
 /// The loops of an operation: to nearest, the same with `.ftz`, and with any mode.
@@ -88,7 +88,7 @@ macro_rules! products {
     ($mode:expr, |$($a:ident),*| $nearest:expr, |$rounding:ident, $up:ident| $rounded:expr) => {
         match $mode {
             Mode::PLAIN => each!(|$($a: f32),*| bits($nearest)),
-            Mode { ftz: true, sat: false, rounding: Rounding::NearestEven, .. } => kernel!(|frame, inst, mask| {
+            Mode { ftz: true, sat: false, rounding: Rounding::NearestEven, .. } => alu_loop!(|frame, inst, mask| {
                 rows!(frame, inst, |$($a),*|);
                 let mut d = [0; LANES];
                 for lane in 0..LANES {
@@ -114,8 +114,8 @@ macro_rules! products {
     };
 }
 
-fn single_kernels(shape: &Shape, mode: Mode) -> Option<Kernels> {
-    Some(match shape.opcode {
+fn single_loops(form: &InstructionForm, mode: Mode) -> Option<AluLoops> {
+    Some(match form.opcode {
         Opcode::Add => roundings!(mode, |a, b| a + b, |rounding| single::add(a, b, rounding)),
         Opcode::Sub => roundings!(mode, |a, b| a - b, |rounding| single::add(a, -b, rounding)),
         Opcode::Mul => products!(mode, |a, b| a * b, |rounding, up| single::mul(a * up, b, rounding)),
@@ -128,7 +128,7 @@ fn single_kernels(shape: &Shape, mode: Mode) -> Option<Kernels> {
         Opcode::Abs => moded!(|mode, a: f32| output(a.abs(), mode)),
         Opcode::Neg => moded!(|mode, a: f32| output(-a, mode)),
         Opcode::Copysign => each!(|a: u32, b: u32| a & 0x8000_0000 | b & 0x7fff_ffff),
-        Opcode::Testp => kernel!(|frame, inst, mask, ballot| {
+        Opcode::Testp => alu_loop!(|frame, inst, mask, ballot| {
             let a = frame.row::<u32>(inst.s[0]);
             let property = Property::of(inst);
             let mut holds = [0; LANES];
@@ -163,8 +163,8 @@ impl Property {
     ];
 
     /// What a form says; one that says nothing asks for normal numbers, as the hardware has it.
-    pub(super) fn of_words(shape: &Shape) -> Property {
-        let named = |(word, _): &&(Modifier, Property)| shape.has(*word);
+    pub(super) fn of_words(form: &InstructionForm) -> Property {
+        let named = |(word, _): &&(Modifier, Property)| form.has(*word);
         Property::ALL.iter().find(named).map_or(Property::Normal, |&(_, property)| property)
     }
 
@@ -190,21 +190,21 @@ impl Property {
 }
 
 /// `min` and `max`. What `extra` holds is [`Ends`].
-fn min_max(shape: &Shape) -> Option<(Kernels, u32)> {
-    let has = |modifier| shape.has(modifier);
+fn min_max(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let has = |modifier| form.has(modifier);
     let ends = Ends {
-        choice: Choice { max: shape.opcode == Opcode::Max, nan: has(Modifier::PropagateNan) },
+        choice: Choice { max: form.opcode == Opcode::Max, nan: has(Modifier::PropagateNan) },
         ftz: has(Modifier::Ftz),
         abs: has(Modifier::Abs),
         xorsign: has(Modifier::Xorsign),
     };
     let plain = !(ends.choice.nan || ends.ftz || ends.abs);
-    let kernels = match (plain, ends.choice.max) {
-        (true, false) => kernel!(|frame, inst, mask| choose_rows(frame, inst, mask, Ends::MIN)),
-        (true, true) => kernel!(|frame, inst, mask| choose_rows(frame, inst, mask, Ends::MAX)),
-        (false, _) => kernel!(|frame, inst, mask| choose_rows(frame, inst, mask, Ends::of(inst))),
+    let compiled = match (plain, ends.choice.max) {
+        (true, false) => alu_loop!(|frame, inst, mask| choose_rows(frame, inst, mask, Ends::MIN)),
+        (true, true) => alu_loop!(|frame, inst, mask| choose_rows(frame, inst, mask, Ends::MAX)),
+        (false, _) => alu_loop!(|frame, inst, mask| choose_rows(frame, inst, mask, Ends::of(inst))),
     };
-    Some((kernels, ends.packed()))
+    Some((compiled, ends.packed()))
 }
 
 /// The one of two rows, or of three if there is a third source.
@@ -218,7 +218,7 @@ fn choose_rows(frame: &mut Frame, inst: &Inst, mask: u32, ends: Ends) {
     });
 }
 
-/// Which of two numbers, and what is done with them first.
+/// `min` and `max`: which of two numbers is taken, and what is done with them first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ends {
     choice: Choice,
@@ -259,7 +259,7 @@ impl Ends {
 }
 
 /// Two f32 in one register.
-fn paired_kernels(opcode: Opcode) -> Option<Kernels> {
+fn paired_loops(opcode: Opcode) -> Option<AluLoops> {
     Some(match opcode {
         Opcode::Add => {
             moded!(|mode, a: u64, b: u64| paired(a, b, 0, mode, |a, b, _| single::add(a, b, mode.rounding)))

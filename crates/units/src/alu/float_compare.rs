@@ -6,11 +6,11 @@
 use super::comparison::{Combine, Finish, Truth, write_predicates, write_row};
 use super::half::flushed;
 use super::single::flush;
-use super::{Kernels, holds, kernel};
+use super::{AluLoops, alu_loop, holds};
 use crate::alu::Inst;
 use crate::lanes::{Frame, LANES};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::half::{Bfloat16, Binary16, Half};
 
@@ -50,7 +50,7 @@ macro_rules! common {
             relation if relation == LESS | EQUAL => common!(= $ty, |a, b| a <= b),
             relation if relation == GREATER => common!(= $ty, |a, b| a > b),
             relation if relation == GREATER | EQUAL => common!(= $ty, |a, b| a >= b),
-            _ => kernel!(|frame, inst, mask, ballot| {
+            _ => alu_loop!(|frame, inst, mask, ballot| {
                 let asked = Asked::of(inst);
                 let lanes = ballot(&holds(frame, inst, |a: $ty, b: $ty| asked.holds(a.partial_cmp(&b))));
                 write_predicates(frame, &asked.finish(inst), lanes, mask)
@@ -58,7 +58,7 @@ macro_rules! common {
         }
     };
     (= $ty:ty, |$a:ident, $b:ident| $holds:expr) => {
-        kernel!(|frame, inst, mask, ballot| {
+        alu_loop!(|frame, inst, mask, ballot| {
             let lanes = ballot(&holds(frame, inst, |$a: $ty, $b: $ty| $holds));
             write_predicates(frame, &Asked::of(inst).finish(inst), lanes, mask)
         })
@@ -66,16 +66,16 @@ macro_rules! common {
 }
 
 /// The loop for a form. `extra` is a [`Finish`] and, from bit 8, the relations and a bit for `.ftz`.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let relations = relations(*shape.modifiers.first()?)?;
-    let combine = match shape.modifiers.get(1) {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let relations = relations(*form.modifiers.first()?)?;
+    let combine = match form.modifiers.get(1) {
         Some(&Modifier::And) => Combine::And,
         Some(&Modifier::Or) => Combine::Or,
         Some(&Modifier::Xor) => Combine::Xor,
         _ => Combine::Nothing,
     };
-    let ftz = shape.has(Modifier::Ftz);
-    let (kernels, truth) = match (shape.opcode, shape.types.as_slice()) {
+    let ftz = form.has(Modifier::Ftz);
+    let (compiled, truth) = match (form.opcode, form.types.as_slice()) {
         (Opcode::Setp, &[Type::F32]) if !ftz => (common!(f32, relations), Truth::Ones),
         (Opcode::Setp, &[Type::F64]) => (common!(f64, relations), Truth::Ones),
         (Opcode::Setp, &[ty]) => (any_setp(ty)?, Truth::Ones),
@@ -84,7 +84,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         _ => return None,
     };
     let finish = Finish { negated: false, combine, truth };
-    Some((kernels, finish.packed() | relations << 8 | u32::from(ftz) << 12))
+    Some((compiled, finish.packed() | relations << 8 | u32::from(ftz) << 12))
 }
 
 /// What `set` writes into each half for two comparisons.
@@ -156,14 +156,14 @@ macro_rules! any {
         }
     };
     (|$asked:ident, $a:ident: $A:ty, $b:ident: $B:ty| $holds:expr, $finish:ident) => {
-        kernel!(|frame, inst, mask, ballot| {
+        alu_loop!(|frame, inst, mask, ballot| {
             let $asked = Asked::of(inst);
             let lanes = ballot(&holds(frame, inst, |$a: $A, $b: $B| $holds));
             $finish(frame, &$asked.finish(inst), lanes, mask)
         })
     };
     (pair $half:ident, $finish:ident) => {
-        kernel!(|frame, inst, mask, ballot| {
+        alu_loop!(|frame, inst, mask, ballot| {
             let asked = Asked::of(inst);
             let high = |x: u32| (x >> 16) as u16;
             let lanes = [
@@ -175,11 +175,11 @@ macro_rules! any {
     };
 }
 
-fn any_setp(ty: Type) -> Option<Kernels> {
+fn any_setp(ty: Type) -> Option<AluLoops> {
     Some(any!(ty, write_predicates, write_pair_of_predicates))
 }
 
-fn any_set(ty: Type) -> Option<Kernels> {
+fn any_set(ty: Type) -> Option<AluLoops> {
     Some(any!(ty, write_row, write_pairs))
 }
 

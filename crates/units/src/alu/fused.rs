@@ -3,11 +3,11 @@
 
 use super::ballot::Holds;
 use super::lane::Lane;
-use super::{Kernels, kernel};
-use crate::alu::{Inst, Kernel};
+use super::{AluLoops, alu_loop};
+use crate::alu::{AluLoop, Inst};
 use crate::lanes::{Frame, LANES};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// What a form is, if two of a kind can be fused.
@@ -29,13 +29,13 @@ pub enum Comparison {
 }
 
 impl Part {
-    /// What a form is.
-    pub fn of(shape: &Shape) -> Option<Part> {
-        let &[ty] = shape.types.as_slice() else { return None };
+    /// The part that a form can be, if any.
+    pub fn of(form: &InstructionForm) -> Option<Part> {
+        let &[ty] = form.types.as_slice() else { return None };
         if !matches!(ty, Type::U32 | Type::S32 | Type::B32 | Type::U64 | Type::S64 | Type::B64) {
             return None;
         }
-        match (shape.opcode, shape.modifiers.as_slice(), ty) {
+        match (form.opcode, form.modifiers.as_slice(), ty) {
             (Opcode::Add, [], _) => Some(Part::Add(ty.bits())),
             (Opcode::Setp, [operator], _) => {
                 let comparison = match *operator {
@@ -57,14 +57,14 @@ pub fn fuse((first, add): (Part, &Inst), (second, setp): (Part, &Inst)) -> Optio
     if bits != ty.bits() || setp.destinations != 1 {
         return None;
     }
-    let kernel = kernel_of(comparison, ty)?;
+    let alu_loop = loop_of(comparison, ty)?;
     let s = [add.s[0], add.s[1], setp.s[0], setp.s[1]];
-    Some(Inst { guard: setp.guard, ..Inst::new((kernel, setp.extra & 1), &[add.d[0], setp.d[0]], &s) })
+    Some(Inst { guard: setp.guard, ..Inst::new((alu_loop, setp.extra & 1), &[add.d[0], setp.d[0]], &s) })
 }
 
 macro_rules! fused {
     (|$a:ident, $b:ident| $holds:expr, $ty:ty) => {
-        kernel!(|frame, inst, mask, ballot| {
+        alu_loop!(|frame, inst, mask, ballot| {
             let holds = add_and_hold(frame, inst, mask, |$a: $ty, $b: $ty| $holds);
             let lanes = ballot(&holds);
             frame.set_predicate(inst.d[1], if inst.extra == 1 { !lanes } else { lanes }, mask)
@@ -72,8 +72,8 @@ macro_rules! fused {
     };
 }
 
-fn kernel_of(comparison: Comparison, ty: Type) -> Option<Kernel> {
-    let kernels: Kernels = match (comparison, ty) {
+fn loop_of(comparison: Comparison, ty: Type) -> Option<AluLoop> {
+    let compiled: AluLoops = match (comparison, ty) {
         (Comparison::Equal, Type::B32 | Type::U32 | Type::S32) => fused!(|a, b| a == b, u32),
         (Comparison::Equal, Type::B64 | Type::U64 | Type::S64) => fused!(|a, b| a == b, u64),
         (Comparison::Less, Type::U32) => fused!(|a, b| a < b, u32),
@@ -86,7 +86,7 @@ fn kernel_of(comparison: Comparison, ty: Type) -> Option<Kernel> {
         (Comparison::LessOrEqual, Type::S64) => fused!(|a, b| a <= b, i64),
         _ => return None,
     };
-    Some(kernels.best())
+    Some(compiled.best())
 }
 
 /// A value that can be added.

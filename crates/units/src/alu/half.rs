@@ -2,14 +2,14 @@
 //! `float_compare.rs`).
 //!
 //! Values are widened to f32. Sums and products of halves may be rounded to f32 first and to the half after: f32 is
-//! wide enough that the second rounding cannot tell. That does not hold for `fma`, whose first rounding is to odd.
+//! wide enough that the second rounding gives the result of a single one. That does not hold for `fma`, whose first rounding is to odd.
 
 use super::mode::{Mode, moded};
 use super::single::{Choice, choose, fma_to_odd};
-use super::{Kernels, kernel};
+use super::{AluLoops, alu_loop};
 use crate::alu::Inst;
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::half::{Bfloat16, Binary16, Half};
 
@@ -20,21 +20,21 @@ fn is_out_of_bounds(bits: u16) -> bool {
 }
 
 /// The loop for a form.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let [ty] = *shape.types.as_slice() else { return None };
-    let has = |modifier| shape.has(modifier);
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let [ty] = *form.types.as_slice() else { return None };
+    let has = |modifier| form.has(modifier);
     if has(Modifier::Approx) {
         return None;
     }
-    if matches!(shape.opcode, Opcode::Min | Opcode::Max) {
+    if matches!(form.opcode, Opcode::Min | Opcode::Max) {
         let ends = Ends {
-            choice: Choice { max: shape.opcode == Opcode::Max, nan: has(Modifier::PropagateNan) },
+            choice: Choice { max: form.opcode == Opcode::Max, nan: has(Modifier::PropagateNan) },
             ftz: has(Modifier::Ftz),
             xorsign: has(Modifier::Xorsign),
         };
         return Some((min_max(ty)?, ends.packed()));
     }
-    Some((arithmetic(shape.opcode, ty)?, Mode::of_words(shape).packed()))
+    Some((arithmetic(form.opcode, ty)?, Mode::of_words(form).packed()))
 }
 
 /// The loop of a function over one, two or three halves of a mode, by type: `halves!(ty, |mode, a, b| …)`; within,
@@ -69,7 +69,7 @@ macro_rules! halves {
 }
 pub(super) use halves;
 
-fn arithmetic(opcode: Opcode, ty: Type) -> Option<Kernels> {
+fn arithmetic(opcode: Opcode, ty: Type) -> Option<AluLoops> {
     Some(match opcode {
         Opcode::Add => halves!(ty, |mode, a, b| finish::<H>(wide::<H>(a, mode) + wide::<H>(b, mode), mode)),
         Opcode::Sub => halves!(ty, |mode, a, b| finish::<H>(wide::<H>(a, mode) - wide::<H>(b, mode), mode)),
@@ -84,16 +84,16 @@ fn arithmetic(opcode: Opcode, ty: Type) -> Option<Kernels> {
     })
 }
 
-fn min_max(ty: Type) -> Option<Kernels> {
+fn min_max(ty: Type) -> Option<AluLoops> {
     macro_rules! ends {
         (one $half:ident) => {
-            kernel!(|frame, inst, mask| {
+            alu_loop!(|frame, inst, mask| {
                 let ends = Ends::of(inst);
                 super::binary(frame, inst, mask, |a: u16, b: u16| ends.choose::<$half>(a, b))
             })
         };
         (two $half:ident) => {
-            kernel!(|frame, inst, mask| {
+            alu_loop!(|frame, inst, mask| {
                 let ends = Ends::of(inst);
                 super::binary(frame, inst, mask, |a: u32, b: u32| {
                     let high = ends.choose::<$half>((a >> 16) as u16, (b >> 16) as u16);
@@ -151,7 +151,7 @@ fn canonical<H: Half>(bits: u16) -> u16 {
     if bits & 0x7fff > H::INFINITY { H::NAN } else { bits }
 }
 
-/// Which of two numbers, and what is done with them first: as in `float.rs`, where `.abs` comes only with
+/// `min` and `max`: which of two numbers is taken, and what is done with them first. As in `float.rs`, `.abs` comes only with
 /// `.xorsign`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ends {

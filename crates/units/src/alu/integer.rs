@@ -3,16 +3,16 @@
 //!
 //! Division by zero is left open by the manual. The hardware gives all ones, as quotient and as remainder.
 
-use super::Kernels;
+use super::AluLoops;
 use super::lane::{each, integers, widths};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let ty = *shape.types.first()?;
-    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let ty = *form.types.first()?;
+    let compiled = match (form.opcode, form.modifiers.as_slice(), ty) {
         (Opcode::Add, [], _) => widths!(ty, |a, b| a.wrapping_add(b)),
         (Opcode::Sub, [], _) => widths!(ty, |a, b| a.wrapping_sub(b)),
         (Opcode::Add, [Modifier::Sat], Type::S32) => each!(|a: i32, b: i32| a.saturating_add(b)),
@@ -78,7 +78,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         (Opcode::Max, [Modifier::Relu], Type::S32) => each!(|a: i32, b: i32| a.max(b).max(0)),
         _ => return None,
     };
-    Some((kernels, 0))
+    Some((compiled, 0))
 }
 
 /// The product of the low 24 bits of each.
@@ -87,7 +87,7 @@ fn product24(a: u32, b: u32) -> u64 {
     u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff)
 }
 
-/// The same, of signed numbers of 24 bits.
+/// The product of the low 24 bits of each, as signed numbers.
 #[inline(always)]
 fn signed_product24(a: i32, b: i32) -> i64 {
     i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8)

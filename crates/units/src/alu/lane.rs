@@ -35,13 +35,18 @@ lane!(i32 through u32 in u32, u64 through u64 in u64, i64 through u64 in u64);
 /// The loop of a function of one lane: `each!(|a: u32, b: u32| a & b)`.
 macro_rules! each {
     (|$a:ident: $A:ty| $d:expr) => {
-        $crate::alu::kernel!(|frame, inst, mask| $crate::alu::unary(frame, inst, mask, |$a: $A| $d))
+        $crate::alu::alu_loop!(|frame, inst, mask| $crate::alu::unary(frame, inst, mask, |$a: $A| $d))
     };
     (|$a:ident: $A:ty, $b:ident: $B:ty| $d:expr) => {
-        $crate::alu::kernel!(|frame, inst, mask| $crate::alu::binary(frame, inst, mask, |$a: $A, $b: $B| $d))
+        $crate::alu::alu_loop!(|frame, inst, mask| $crate::alu::binary(
+            frame,
+            inst,
+            mask,
+            |$a: $A, $b: $B| $d
+        ))
     };
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $d:expr) => {
-        $crate::alu::kernel!(|frame, inst, mask| {
+        $crate::alu::alu_loop!(|frame, inst, mask| {
             $crate::alu::ternary(frame, inst, mask, |$a: $A, $b: $B, $c: $C| $d)
         })
     };

@@ -2,21 +2,21 @@
 //! sign.
 
 use super::lane::{each, widths};
-use super::{Kernels, kernel};
+use super::{AluLoops, alu_loop};
 use crate::lanes::LANES;
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. `extra` of `lop3` with a predicate is 1 for `.and`, 0 for `.or`; its upper half is `immLut`.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let ty = *shape.types.first()?;
-    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let ty = *form.types.first()?;
+    let compiled = match (form.opcode, form.modifiers.as_slice(), ty) {
         (Opcode::And, [], Type::Pred) => predicates!(|a, b| a & b),
         (Opcode::Or, [], Type::Pred) => predicates!(|a, b| a | b),
         (Opcode::Xor, [], Type::Pred) => predicates!(|a, b| a ^ b),
         (Opcode::Not, [], Type::Pred) => {
-            kernel!(|frame, inst, mask| frame.set_predicate(inst.d[0], !frame.predicate(inst.s[0]), mask))
+            alu_loop!(|frame, inst, mask| frame.set_predicate(inst.d[0], !frame.predicate(inst.s[0]), mask))
         }
         // Zeros above 16 bits stay zeros but in `not`.
         (Opcode::And, [], _) => words!(ty, |a, b| a & b),
@@ -28,12 +28,12 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             Type::B64 => each!(|a: u64| u64::from(a == 0)),
             _ => return None,
         },
-        (Opcode::Lop3, [], Type::B32) => kernel!(|frame, inst, mask| {
+        (Opcode::Lop3, [], Type::B32) => alu_loop!(|frame, inst, mask| {
             let lut = inst.extra >> 16;
             super::ternary(frame, inst, mask, |a: u32, b: u32, c: u32| lookup(lut, a, b, c))
         }),
         (Opcode::Lop3, [op], Type::B32) => {
-            let kernels = kernel!(|frame, inst, mask, ballot| {
+            let compiled = alu_loop!(|frame, inst, mask, ballot| {
                 let (a, b) = (frame.row::<u32>(inst.s[0]), frame.row::<u32>(inst.s[1]));
                 let (c, lut) = (frame.row::<u32>(inst.s[2]), inst.extra >> 16);
                 let (mut d, mut holds) = ([0; LANES], [0; LANES]);
@@ -46,7 +46,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
                 let result = if inst.extra & 1 == 1 { nonzero & e } else { nonzero | e };
                 super::set_second(frame, inst, result, mask);
             });
-            return Some((kernels, u32::from(*op == Modifier::And)));
+            return Some((compiled, u32::from(*op == Modifier::And)));
         }
         (Opcode::Shf, [Modifier::L, Modifier::Wrap], Type::B32) => {
             each!(|a: u32, b: u32, c: u32| funnel_left(a, b, c & 31))
@@ -78,13 +78,13 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         },
         _ => return None,
     };
-    Some((kernels, 0))
+    Some((compiled, 0))
 }
 
 /// The loop of a function of two predicates.
 macro_rules! predicates {
     (|$a:ident, $b:ident| $d:expr) => {
-        kernel!(|frame, inst, mask| {
+        alu_loop!(|frame, inst, mask| {
             let ($a, $b) = (frame.predicate(inst.s[0]), frame.predicate(inst.s[1]));
             frame.set_predicate(inst.d[0], $d, mask)
         })

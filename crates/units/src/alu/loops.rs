@@ -10,24 +10,24 @@ use softwarp_num::{Avx2, Avx512, Baseline, Cpu, Levels, multiversion};
 multiversion! {
     /// The loop of an arithmetic operation: frame, operands, lanes that take part.
     ///
-    /// Nothing outside `softwarp_num` can make a `Kernel` of a function that needs features:
+    /// Nothing outside `softwarp_num` can make an `AluLoop` of a function that needs features:
     ///
     /// ```compile_fail,E0423
-    /// use softwarp_units::{lanes::Frame, alu::{Inst, Kernel}};
+    /// use softwarp_units::{lanes::Frame, alu::{Inst, AluLoop}};
     /// unsafe fn needs_avx512(_: &mut Frame, _: &Inst, _: u32) {}
-    /// let kernel = Kernel(needs_avx512);
+    /// let alu_loop = AluLoop(needs_avx512);
     /// ```
     ///
     /// ```compile_fail,E0308
-    /// use softwarp_units::{lanes::Frame, alu::{Inst, Kernel}};
+    /// use softwarp_units::{lanes::Frame, alu::{Inst, AluLoop}};
     /// unsafe fn needs_avx512(_: &mut Frame, _: &Inst, _: u32) {}
-    /// let kernel = Kernel::of(needs_avx512);
+    /// let alu_loop = AluLoop::of(needs_avx512);
     /// ```
-    pub struct Kernel(frame: &mut Frame, inst: &Inst, mask: u32);
+    pub struct AluLoop(frame: &mut Frame, inst: &Inst, mask: u32);
 }
 
 /// A loop, compiled for each level.
-pub type Kernels = Levels<Kernel>;
+pub type AluLoops = Levels<AluLoop>;
 
 /// A token whose level has instructions that make a mask of lanes.
 pub trait Ballot: Cpu {

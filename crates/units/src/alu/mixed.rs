@@ -4,13 +4,13 @@
 //! A half that is widened is widened exactly. Results that become halves are rounded toward zero, which is the same
 //! in one step as in two.
 
-use super::Kernels;
+use super::AluLoops;
 use super::half::flushed;
 use super::mode::{Mode, moded};
 use super::single::{self, input, output};
 use softwarp_isa::Type;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::Opcode;
-use softwarp_isa::instruction::Shape;
 use softwarp_num::Rounding;
 use softwarp_num::half::{Bfloat16, Binary16, Half};
 
@@ -44,20 +44,20 @@ macro_rules! with {
 }
 
 /// The loop for a form.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
     use Type::{Bf16x2, F16x2, F32x2};
-    let (half, widens) = match *shape.types.as_slice() {
+    let (half, widens) = match *form.types.as_slice() {
         [F32x2, half @ (F16x2 | Bf16x2), F32x2] | [F32x2, half @ (F16x2 | Bf16x2), F32x2, F32x2] => {
             (half, true)
         }
         [half @ (F16x2 | Bf16x2), F32x2, F32x2] => (half, false),
         _ => return None,
     };
-    let kernels = match half {
-        F16x2 => with!(Binary16, shape.opcode, widens),
-        _ => with!(Bfloat16, shape.opcode, widens),
+    let compiled = match half {
+        F16x2 => with!(Binary16, form.opcode, widens),
+        _ => with!(Bfloat16, form.opcode, widens),
     };
-    Some((kernels, Mode::of_words(shape).packed()))
+    Some((compiled, Mode::of_words(form).packed()))
 }
 
 /// One of the two halves in a word, as f32.

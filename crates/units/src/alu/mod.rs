@@ -1,13 +1,13 @@
 //! Arithmetic: a loop over lanes for each operation, compiled for each set of CPU features.
 //!
 //! A loop is written with [`unary`], [`binary`], [`ternary`] or [`compare`] over a function of one lane and made a
-//! [`Kernels`] by `kernel!`; each file has those of one section of the manual, and a `select` that finds the
+//! [`AluLoops`] by `alu_loop!`; each file has those of one section of the manual, and a `select` that finds the
 //! one for a form. A form without one is not executed: loading the kernel says so.
 //!
-//! What `kernel!` makes of a loop, and how it is run, is in `loops.rs`.
+//! What `alu_loop!` makes of a loop, and how it is run, is in `loops.rs`.
 
 use crate::lanes::{Frame, Guard, LANES};
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 
 pub mod approx;
 pub mod ballot;
@@ -35,7 +35,7 @@ pub mod video;
 mod wide_round;
 
 pub(crate) use loops::Ballot;
-pub use loops::{Kernel, Kernels};
+pub use loops::{AluLoop, AluLoops};
 
 use ballot::Holds;
 use lane::Lane;
@@ -43,8 +43,8 @@ use lane::Lane;
 /// An arithmetic operation with the loop that computes it: rows by their numbers, modifiers packed.
 #[derive(Clone, Copy, Debug)]
 pub struct Inst {
-    /// Its loop.
-    pub kernel: Kernel,
+    /// The loop that computes it.
+    pub kernel: AluLoop,
     /// The rows of destinations, as many as [`Inst::destinations`].
     pub d: [u32; 2],
     /// The rows of sources, as many as [`Inst::sources`].
@@ -62,13 +62,21 @@ pub struct Inst {
 
 impl Inst {
     /// An operation without a guard.
-    pub fn new((kernel, extra): (Kernel, u32), d: &[u32], s: &[u32]) -> Inst {
+    pub fn new((alu_loop, extra): (AluLoop, u32), d: &[u32], s: &[u32]) -> Inst {
         let (mut destinations, mut sources) = ([0; 2], [0; 5]);
         destinations.iter_mut().zip(d).for_each(|(row, &d)| *row = d);
         sources.iter_mut().zip(s).for_each(|(row, &s)| *row = s);
         let counts = (d.len().min(2) as u8, s.len().min(5) as u8);
         let (d, s) = (destinations, sources);
-        Inst { kernel, d, s, extra, guard: Guard::ALWAYS, sources: counts.1, destinations: counts.0 }
+        Inst {
+            kernel: alu_loop,
+            d,
+            s,
+            extra,
+            guard: Guard::ALWAYS,
+            sources: counts.1,
+            destinations: counts.0,
+        }
     }
 
     /// The row of a source, if there are that many.
@@ -79,7 +87,7 @@ impl Inst {
 }
 
 /// What finds the loop for a form, and its `extra`.
-type Select = fn(&Shape) -> Option<(Kernels, u32)>;
+type Select = fn(&InstructionForm) -> Option<(AluLoops, u32)>;
 
 /// The files, by what finds a loop in each: the first that has one decides.
 const SELECTORS: &[Select] = &[
@@ -103,34 +111,35 @@ const SELECTORS: &[Select] = &[
 
 /// The loop that does what a form says, and what else it needs in [`Inst::extra`]; `None` if there is none.
 /// Sources and destinations are in the order of the operands.
-pub fn select(shape: &Shape) -> Option<(Kernel, u32)> {
-    let (kernels, extra) = select_levels(shape)?;
-    Some((kernels.best(), extra))
+pub fn select(form: &InstructionForm) -> Option<(AluLoop, u32)> {
+    let (compiled, extra) = select_levels(form)?;
+    Some((compiled.best(), extra))
 }
 
 /// Whether there is a loop for a form.
-pub fn has_loop(shape: &Shape) -> bool {
-    select_levels(shape).is_some()
+pub fn has_loop(form: &InstructionForm) -> bool {
+    select_levels(form).is_some()
 }
 
-/// The same with the loops of all levels; [`Kernels`] gives out those that the CPU has the features for.
-pub fn select_levels(shape: &Shape) -> Option<(Kernels, u32)> {
-    SELECTORS.iter().find_map(|select| select(shape))
+/// The loops of all levels for a form, and what they need in [`Inst::extra`]. [`AluLoops`] gives out those that the CPU
+/// has the features for.
+pub fn select_levels(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    SELECTORS.iter().find_map(|select| select(form))
 }
 
-/// Compiles a loop for each level: `kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u32, b: u32| a & b))`.
+/// Compiles a loop for each level: `alu_loop!(|frame, inst, mask| binary(frame, inst, mask, |a: u32, b: u32| a & b))`.
 ///
 /// With a fourth name, that one turns [`Holds`] into a mask of lanes, with the level's own instructions:
-/// `kernel!(|frame, inst, mask, ballot| { let lanes = ballot(&holds(frame, inst, |a: u32, b: u32| a < b)); … })`.
+/// `alu_loop!(|frame, inst, mask, ballot| { let lanes = ballot(&holds(frame, inst, |a: u32, b: u32| a < b)); … })`.
 ///
-/// `kernel!(rare |…| …)` compiles it for the baseline and AVX2 alone: for operations that programs seldom have.
-macro_rules! kernel {
+/// `alu_loop!(rare |…| …)` compiles it for the baseline and AVX2 alone: for operations that programs seldom have.
+macro_rules! alu_loop {
     ($($rare:ident)? |$frame:ident, $inst:ident, $mask:ident| $body:expr) => {
-        $crate::alu::kernel!($($rare)? |$frame, $inst, $mask, _ballot| $body)
+        $crate::alu::alu_loop!($($rare)? |$frame, $inst, $mask, _ballot| $body)
     };
     ($($rare:ident)? |$frame:ident, $inst:ident, $mask:ident, $ballot:ident| $body:expr) => {{
         use $crate::lanes::Frame;
-        use $crate::alu::{Ballot, Kernel, ballot::Holds};
+        use $crate::alu::{Ballot, AluLoop, ballot::Holds};
         use $crate::alu::Inst;
         #[inline(always)]
         fn body<C: Ballot>(cpu: C, $frame: &mut Frame, $inst: &Inst, $mask: u32) {
@@ -138,12 +147,12 @@ macro_rules! kernel {
             $body
         }
         softwarp_num::multiversion! {
-            $($rare)? fn loops[][](frame: &mut Frame, inst: &Inst, mask: u32): Kernel = body;
+            $($rare)? fn loops[][](frame: &mut Frame, inst: &Inst, mask: u32): AluLoop = body;
         }
         const { loops() }
     }};
 }
-pub(crate) use kernel;
+pub(crate) use alu_loop;
 
 /// `d = f(a)` in each lane.
 #[inline(always)]
@@ -204,7 +213,7 @@ pub fn holds<A: Lane>(frame: &Frame, inst: &Inst, f: impl Fn(A, A) -> bool) -> H
 }
 
 /// The lanes in which `f(a, b)` holds. Where it matters how long that takes, [`holds`] and the fourth name of
-/// `kernel!` do better.
+/// `alu_loop!` do better.
 #[inline(always)]
 pub fn compare<A: Lane>(frame: &Frame, inst: &Inst, f: impl Fn(A, A) -> bool) -> u32 {
     ballot::baseline(&holds(frame, inst, f))

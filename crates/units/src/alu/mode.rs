@@ -1,8 +1,8 @@
 //! The modifiers of floating-point arithmetic, as `extra` carries them: rounding, `.ftz`, `.sat`, `.relu`, `.oob`.
 
 use crate::alu::Inst;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::Modifier;
-use softwarp_isa::instruction::Shape;
 use softwarp_num::Rounding;
 
 /// Modifiers that change how a result is rounded and clamped.
@@ -29,8 +29,8 @@ impl Mode {
         [Rounding::NearestEven, Rounding::TowardZero, Rounding::Down, Rounding::Up];
 
     /// What the words of a form say.
-    pub fn of_words(shape: &Shape) -> Mode {
-        let has = |modifier| shape.has(modifier);
+    pub fn of_words(form: &InstructionForm) -> Mode {
+        let has = |modifier| form.has(modifier);
         let rounding = match (has(Modifier::Rz), has(Modifier::Rm), has(Modifier::Rp)) {
             (true, _, _) => Rounding::TowardZero,
             (_, true, _) => Rounding::Down,
@@ -70,19 +70,19 @@ impl Mode {
 /// The loop of a function of one lane and a mode: `moded!(|mode, a: f32, b: f32| …)`.
 macro_rules! moded {
     (|$mode:ident, $a:ident: $A:ty| $d:expr) => {
-        $crate::alu::kernel!(|frame, inst, mask| {
+        $crate::alu::alu_loop!(|frame, inst, mask| {
             let $mode = $crate::alu::mode::Mode::of(inst);
             $crate::alu::unary(frame, inst, mask, |$a: $A| $d)
         })
     };
     (|$mode:ident, $a:ident: $A:ty, $b:ident: $B:ty| $d:expr) => {
-        $crate::alu::kernel!(|frame, inst, mask| {
+        $crate::alu::alu_loop!(|frame, inst, mask| {
             let $mode = $crate::alu::mode::Mode::of(inst);
             $crate::alu::binary(frame, inst, mask, |$a: $A, $b: $B| $d)
         })
     };
     (|$mode:ident, $a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $d:expr) => {
-        $crate::alu::kernel!(|frame, inst, mask| {
+        $crate::alu::alu_loop!(|frame, inst, mask| {
             let $mode = $crate::alu::mode::Mode::of(inst);
             $crate::alu::ternary(frame, inst, mask, |$a: $A, $b: $B, $c: $C| $d)
         })

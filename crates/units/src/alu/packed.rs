@@ -1,15 +1,15 @@
 //! Arithmetic on packed integers, two of 16 bits or four of 8 in a word (PTX ISA sections 9.7.1 and 9.7.6).
 
 use super::lane::each;
-use super::{Kernels, binary, kernel};
+use super::{AluLoops, alu_loop, binary};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. `extra` of `set` is 1 where the opposite of what it asks for is compared.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let ty = *shape.types.first()?;
-    let kernels = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let ty = *form.types.first()?;
+    let compiled = match (form.opcode, form.modifiers.as_slice(), ty) {
         (Opcode::Add, [], _) => match ty {
             Type::U16x2 | Type::S16x2 => each!(|a: u32, b: u32| pairs(a, b, u16::wrapping_add)),
             Type::U8x4 | Type::S8x4 => each!(|a: u32, b: u32| quads(a, b, u8::wrapping_add)),
@@ -36,15 +36,15 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             each!(|a: u32, b: u32| quads(a, b, |a: i8, b: i8| a.max(b).max(0)))
         }
         (Opcode::Neg, [], Type::S8x4) => each!(|a: u32| quads(0, a, u8::wrapping_sub)),
-        (Opcode::Set, [operator], _) if shape.types.len() == 1 => return set(*operator, ty),
+        (Opcode::Set, [operator], _) if form.types.len() == 1 => return set(*operator, ty),
         _ => return None,
     };
-    Some((kernels, 0))
+    Some((compiled, 0))
 }
 
 /// True is all ones of an element.
-fn set(operator: Modifier, ty: Type) -> Option<(Kernels, u32)> {
-    let (kernels, negated) = match operator {
+fn set(operator: Modifier, ty: Type) -> Option<(AluLoops, u32)> {
+    let (compiled, negated) = match operator {
         Modifier::Eq | Modifier::Ne => {
             (elements!(ty, |a, b| ones(a, a == b), inverted), operator == Modifier::Ne)
         }
@@ -56,7 +56,7 @@ fn set(operator: Modifier, ty: Type) -> Option<(Kernels, u32)> {
         }
         _ => return None,
     };
-    Some((kernels, negated.into()))
+    Some((compiled, negated.into()))
 }
 
 /// The loop of a function of two elements, by type; `inverted` if `extra` is 1.
@@ -80,7 +80,7 @@ macro_rules! elements {
         }
     };
     ($all:ident, |$a:ident: $A:ty, $b:ident: $B:ty| $d:expr) => {
-        kernel!(|frame, inst, mask| {
+        alu_loop!(|frame, inst, mask| {
             let flip = (inst.extra & 1).wrapping_neg();
             binary(frame, inst, mask, |a: u32, b: u32| $all(a, b, |$a: $A, $b: $B| $d) ^ flip)
         })

@@ -1,19 +1,19 @@
 //! Permutation of bytes (PTX ISA section 9.7.9: `prmt`). `mov` is lowered to copies.
 
-use super::{Kernels, kernel, ternary};
+use super::{AluLoops, alu_loop, ternary};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form. `extra` is 0, or the number from 1 of a mode in `MODES`.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let ty = *shape.types.first()?;
-    let mode = match (shape.opcode, shape.modifiers.as_slice(), ty) {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let ty = *form.types.first()?;
+    let mode = match (form.opcode, form.modifiers.as_slice(), ty) {
         (Opcode::Prmt, [], Type::B32) => 0,
         (Opcode::Prmt, [mode], Type::B32) => 1 + MODES.iter().position(|(name, _)| name == mode)? as u32,
         _ => return None,
     };
-    let kernels = kernel!(|frame, inst, mask| {
+    let compiled = alu_loop!(|frame, inst, mask| {
         match MODES.get((inst.extra as usize).wrapping_sub(1)) {
             None => ternary(frame, inst, mask, |a: u32, b: u32, c: u32| permuted(a, b, c)),
             Some((_, selectors)) => ternary(frame, inst, mask, |a: u32, b: u32, c: u32| {
@@ -21,7 +21,7 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             }),
         }
     });
-    Some((kernels, mode))
+    Some((compiled, mode))
 }
 
 /// The modes, and the selector that each makes of the two low bits of `c`.

@@ -1,33 +1,33 @@
 //! Selection (PTX ISA section 9.7.6: `selp`, `slct`).
 
 use super::lane::each;
-use super::{Kernels, kernel, ternary};
+use super::{AluLoops, alu_loop, ternary};
 use crate::alu::Inst;
 use crate::lanes::{Frame, LANES, Word, has_lane};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use std::hint::select_unpredictable;
 
 /// The loop for a form. `extra` is 1 with `.ftz`.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let wide = matches!(shape.types.first()?, Type::B64 | Type::U64 | Type::S64 | Type::F64);
-    let kernels = match (shape.opcode, wide, shape.types.get(1)) {
-        (Opcode::Selp, false, None) => kernel!(|frame, inst, mask| selp::<u32>(frame, inst, mask)),
-        (Opcode::Selp, true, None) => kernel!(|frame, inst, mask| selp::<u64>(frame, inst, mask)),
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let wide = matches!(form.types.first()?, Type::B64 | Type::U64 | Type::S64 | Type::F64);
+    let compiled = match (form.opcode, wide, form.types.get(1)) {
+        (Opcode::Selp, false, None) => alu_loop!(|frame, inst, mask| selp::<u32>(frame, inst, mask)),
+        (Opcode::Selp, true, None) => alu_loop!(|frame, inst, mask| selp::<u64>(frame, inst, mask)),
         (Opcode::Slct, false, Some(Type::S32)) => each!(|a: u32, b: u32, c: i32| if c >= 0 { a } else { b }),
         (Opcode::Slct, true, Some(Type::S32)) => each!(|a: u64, b: u64, c: i32| if c >= 0 { a } else { b }),
-        (Opcode::Slct, false, Some(Type::F32)) => kernel!(|frame, inst, mask| {
+        (Opcode::Slct, false, Some(Type::F32)) => alu_loop!(|frame, inst, mask| {
             let least = least_selected(inst);
             ternary(frame, inst, mask, |a: u32, b: u32, c: u32| if is_at_least(least, c) { a } else { b })
         }),
-        (Opcode::Slct, true, Some(Type::F32)) => kernel!(|frame, inst, mask| {
+        (Opcode::Slct, true, Some(Type::F32)) => alu_loop!(|frame, inst, mask| {
             let least = least_selected(inst);
             ternary(frame, inst, mask, |a: u64, b: u64, c: u32| if is_at_least(least, c) { a } else { b })
         }),
         _ => return None,
     };
-    Some((kernels, u32::from(shape.has(Modifier::Ftz))))
+    Some((compiled, u32::from(form.has(Modifier::Ftz))))
 }
 
 #[inline(always)]

@@ -2,7 +2,7 @@
 //! (PTX ISA sections 6.4, 9.4.1 and 9.7.9).
 
 use super::approx::quotient_factors;
-use super::{Inst, Kernel, Kernels, binary, compare, kernel, unary};
+use super::{AluLoop, AluLoops, Inst, alu_loop, binary, compare, unary};
 use crate::lanes::{ALL, Frame, LANES};
 use std::fmt;
 
@@ -135,69 +135,77 @@ impl Simple {
     }
 
     /// The loop, for this CPU, and what it finds in [`Inst::extra`].
-    pub fn bind(self) -> (Kernel, u32) {
-        (self.kernels().best(), self.packed())
+    pub fn bind(self) -> (AluLoop, u32) {
+        (self.compiled().best(), self.packed())
     }
 
-    fn kernels(self) -> Kernels {
+    fn compiled(self) -> AluLoops {
         match self {
-            Simple::Move32 => kernel!(|frame, inst, mask| unary(frame, inst, mask, |a: u32| a)),
-            Simple::Move64 => kernel!(|frame, inst, mask| unary(frame, inst, mask, |a: u64| a)),
+            Simple::Move32 => alu_loop!(|frame, inst, mask| unary(frame, inst, mask, |a: u32| a)),
+            Simple::Move64 => alu_loop!(|frame, inst, mask| unary(frame, inst, mask, |a: u64| a)),
             Simple::MovePredicate => {
-                kernel!(|frame, inst, mask| frame.set_predicate(inst.d[0], frame.predicate(inst.s[0]), mask))
+                alu_loop!(|frame, inst, mask| frame.set_predicate(
+                    inst.d[0],
+                    frame.predicate(inst.s[0]),
+                    mask
+                ))
             }
             Simple::Not => {
-                kernel!(|frame, inst, mask| frame.set_predicate(inst.d[0], !frame.predicate(inst.s[0]), mask))
+                alu_loop!(|frame, inst, mask| frame.set_predicate(
+                    inst.d[0],
+                    !frame.predicate(inst.s[0]),
+                    mask
+                ))
             }
-            Simple::Truth(_) => kernel!(|frame, inst, mask| {
+            Simple::Truth(_) => alu_loop!(|frame, inst, mask| {
                 frame.set_predicate(inst.d[0], if inst.extra == 0 { 0 } else { ALL }, mask)
             }),
-            Simple::Extract32(_) => kernel!(|frame, inst, mask| {
+            Simple::Extract32(_) => alu_loop!(|frame, inst, mask| {
                 let (shift, low) = field(inst.extra);
                 unary(frame, inst, mask, |a: u32| a.wrapping_shr(shift) & low)
             }),
-            Simple::Extract64(_) => kernel!(|frame, inst, mask| {
+            Simple::Extract64(_) => alu_loop!(|frame, inst, mask| {
                 let (shift, low) = field(inst.extra);
                 unary(frame, inst, mask, |a: u64| a.wrapping_shr(shift) as u32 & low)
             }),
-            Simple::Pack32(_) => kernel!(|frame, inst, mask| {
+            Simple::Pack32(_) => alu_loop!(|frame, inst, mask| {
                 let packed = pack(frame, inst);
                 frame.set_row(inst.d[0], packed.map(|word| word as u32), mask)
             }),
-            Simple::Pack64(_) => kernel!(|frame, inst, mask| {
+            Simple::Pack64(_) => alu_loop!(|frame, inst, mask| {
                 let packed = pack(frame, inst);
                 frame.set_row(inst.d[0], packed, mask)
             }),
-            Simple::Sign32(_) => kernel!(|frame, inst, mask| {
+            Simple::Sign32(_) => alu_loop!(|frame, inst, mask| {
                 let (unused, low) = sign(inst.extra);
                 unary(frame, inst, mask, |a: u32| ((a << unused) as i32 >> unused) as u32 & low)
             }),
-            Simple::Sign64(_) => kernel!(|frame, inst, mask| {
+            Simple::Sign64(_) => alu_loop!(|frame, inst, mask| {
                 let (unused, _) = sign(inst.extra);
                 unary(frame, inst, mask, |a: u32| i64::from((a << unused) as i32 >> unused) as u64)
             }),
-            Simple::Zero64 => kernel!(|frame, inst, mask| unary(frame, inst, mask, |a: u32| u64::from(a))),
+            Simple::Zero64 => alu_loop!(|frame, inst, mask| unary(frame, inst, mask, |a: u32| u64::from(a))),
             Simple::Add32 => {
-                kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u32, b: u32| a.wrapping_add(b)))
+                alu_loop!(|frame, inst, mask| binary(frame, inst, mask, |a: u32, b: u32| a.wrapping_add(b)))
             }
             Simple::Add64 => {
-                kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u64, b: u64| a.wrapping_add(b)))
+                alu_loop!(|frame, inst, mask| binary(frame, inst, mask, |a: u64, b: u64| a.wrapping_add(b)))
             }
             Simple::Sub32 => {
-                kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u32, b: u32| a.wrapping_sub(b)))
+                alu_loop!(|frame, inst, mask| binary(frame, inst, mask, |a: u32, b: u32| a.wrapping_sub(b)))
             }
             Simple::Sub64 => {
-                kernel!(|frame, inst, mask| binary(frame, inst, mask, |a: u64, b: u64| a.wrapping_sub(b)))
+                alu_loop!(|frame, inst, mask| binary(frame, inst, mask, |a: u64, b: u64| a.wrapping_sub(b)))
             }
-            Simple::Dividend(_) => kernel!(|frame, inst, mask| {
+            Simple::Dividend(_) => alu_loop!(|frame, inst, mask| {
                 let Quotient { ftz, full } = Quotient::of(inst.extra);
                 binary(frame, inst, mask, |a: f32, b: f32| quotient_factors(a, b, ftz, full).0)
             }),
-            Simple::Reciprocal(_) => kernel!(|frame, inst, mask| {
+            Simple::Reciprocal(_) => alu_loop!(|frame, inst, mask| {
                 let Quotient { ftz, full } = Quotient::of(inst.extra);
                 binary(frame, inst, mask, |a: f32, b: f32| quotient_factors(a, b, ftz, full).1)
             }),
-            Simple::Inside { .. } => kernel!(|frame, inst, mask| {
+            Simple::Inside { .. } => alu_loop!(|frame, inst, mask| {
                 let size = frame.row::<u64>(inst.s[2])[0];
                 let inside = compare(frame, inst, |a: u64, base: u64| a.wrapping_sub(base) < size);
                 put_inside(frame, inst, inside, mask)

@@ -1,9 +1,9 @@
 //! Arithmetic on one f32: roundings, flushing, and the order of numbers, as the instructions of PTX ISA section
 //! 9.7.3 have them. `float.rs` makes loops of these functions.
 //!
-//! The CPU rounds to nearest. For the other roundings the exact result is first brought to f64 in such a way that
-//! no later rounding can tell (rounded to odd), then rounded to nearest in f32, and moved by one place if that went
-//! the wrong way.
+//! The CPU rounds to nearest. For the other roundings the exact result is first rounded to odd in f64, so that a later
+//! rounding gives the result of a single one. It is then rounded to nearest in f32, and moved by one place if that
+//! went the wrong way.
 
 use super::lane::Lane;
 use super::mode::Mode;
@@ -39,7 +39,7 @@ pub fn flush(x: f32) -> f32 {
     f32::from_bits(flush_bits(x.to_bits()))
 }
 
-/// The same on bits.
+/// [`flush`] on the bits of a number.
 #[inline(always)]
 pub fn flush_bits(x: u32) -> u32 {
     if x & INFINITY == 0 { x & SIGN } else { x }

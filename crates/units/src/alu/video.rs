@@ -2,8 +2,8 @@
 //! on the result. They are rare and have many forms: one loop does all scalar ones, one those on pairs, one those
 //! on quads, and `extra` says what is to be done.
 //!
-//! The hardware has lost most of them, and the assembler's code in their place departs from the manual; this follows
-//! it. `Plan::combined`, `Plan::merged` and `Plan::multiply_add` say how.
+//! New GPUs lack most of them. The code that the assembler generates instead differs from the manual, and is followed
+//! here. `VideoForm::combined`, `VideoForm::merged` and `VideoForm::multiply_add` say how.
 //!
 //! Operands, for lowering:
 //!
@@ -15,26 +15,26 @@
 //!   mask (0 to 3), three bits for each element of a's selector (4 to 15) and of b's (16 to 27), lowest first.
 //!   [`selectors`] makes the word. Without that source all are the defaults.
 
-use super::{Kernels, kernel};
+use super::{AluLoops, alu_loop};
 use crate::alu::Inst;
 use crate::lanes::{Frame, LANES};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 
 /// The loop for a form.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    let kernels = match shape.opcode.video_elements()? {
-        2 => kernel!(|frame, inst, mask| packed::<2>(frame, inst, mask)),
-        4 => kernel!(|frame, inst, mask| packed::<4>(frame, inst, mask)),
-        _ => kernel!(|frame, inst, mask| scalar(frame, inst, mask)),
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    let compiled = match form.opcode.video_elements()? {
+        2 => alu_loop!(|frame, inst, mask| packed::<2>(frame, inst, mask)),
+        4 => alu_loop!(|frame, inst, mask| packed::<4>(frame, inst, mask)),
+        _ => alu_loop!(|frame, inst, mask| scalar(frame, inst, mask)),
     };
-    Some((kernels, Plan::of(operation(shape)?, shape)?.encoded()))
+    Some((compiled, VideoForm::of(operation(form)?, form)?.encoded()))
 }
 
-fn operation(shape: &Shape) -> Option<Operation> {
+fn operation(form: &InstructionForm) -> Option<Operation> {
     use Opcode::*;
-    Some(match shape.opcode {
+    Some(match form.opcode {
         Vadd | Vadd2 | Vadd4 => Operation::Add,
         Vsub | Vsub2 | Vsub4 => Operation::Sub,
         Vabsdiff | Vabsdiff2 | Vabsdiff4 => Operation::AbsDiff,
@@ -44,13 +44,13 @@ fn operation(shape: &Shape) -> Option<Operation> {
         Vshl => Operation::ShiftLeft,
         Vshr => Operation::ShiftRight,
         Vmad => Operation::MultiplyAdd,
-        Vset | Vset2 | Vset4 => return comparison(shape),
+        Vset | Vset2 | Vset4 => return comparison(form),
         _ => return None,
     })
 }
 
-fn comparison(shape: &Shape) -> Option<Operation> {
-    shape.modifiers.iter().find_map(|modifier| {
+fn comparison(form: &InstructionForm) -> Option<Operation> {
+    form.modifiers.iter().find_map(|modifier| {
         Some(match modifier {
             Modifier::Eq => Equal,
             Modifier::Ne => NotEqual,
@@ -101,7 +101,7 @@ pub struct Selectors {
 /// A part of a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
+    /// The whole register.
     #[default]
     All,
     /// `.b0` to `.b3`
@@ -187,7 +187,7 @@ const SECONDARY: [Option<Operation>; 4] = [None, Some(Add), Some(Min), Some(Max)
 
 /// A form, as the lower half of `extra` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Plan {
+struct VideoForm {
     operation: Operation,
     signed_d: bool,
     signed_a: bool,
@@ -202,18 +202,18 @@ struct Plan {
     scale: u32,
 }
 
-impl Plan {
-    fn of(operation: Operation, shape: &Shape) -> Option<Plan> {
-        let has = |modifier| shape.has(modifier);
+impl VideoForm {
+    fn of(operation: Operation, form: &InstructionForm) -> Option<VideoForm> {
+        let has = |modifier| form.has(modifier);
         // Comparisons have no type of their result: a's is that of c.
-        let (d, a, b) = match *shape.types.as_slice() {
+        let (d, a, b) = match *form.types.as_slice() {
             [d, a, b] => (d, a, b),
             [a, b] => (a, a, b),
             _ => return None,
         };
         // `.add` and the like are the secondary operation: the first is in the opcode.
         let secondary = [(Modifier::Add, Add), (Modifier::Min, Min), (Modifier::Max, Max)];
-        Some(Plan {
+        Some(VideoForm {
             operation,
             signed_d: d == Type::S32,
             signed_a: a == Type::S32,
@@ -242,9 +242,9 @@ impl Plan {
             | self.scale << 12
     }
 
-    fn decoded(extra: u32) -> Plan {
+    fn decoded(extra: u32) -> VideoForm {
         let bit = |n: u32| extra >> n & 1 == 1;
-        Plan {
+        VideoForm {
             operation: *OPERATIONS.get((extra & 15) as usize).unwrap_or(&Add),
             signed_d: bit(4),
             signed_a: bit(5),
@@ -257,7 +257,7 @@ impl Plan {
         }
     }
 
-    /// The operation on two values; `vmad` is [`Plan::multiply_add`].
+    /// The operation on two values; `vmad` is [`VideoForm::multiply_add`].
     fn apply(self, a: i128, b: i128) -> i128 {
         let by = if self.wrap { b & 31 } else { b.min(32) };
         match self.operation {
@@ -280,7 +280,7 @@ impl Plan {
         }
     }
 
-    /// `vmad`. Whole registers are signed, whatever their types; the destination's type has no say.
+    /// `vmad`. Whole registers are signed, whatever their types; the destination's type has no effect.
     fn multiply_add(self, a: i128, b: i128, c: u32, negated: u32) -> u32 {
         let (negate_product, negate_c) = ((negated ^ negated >> 1) & 1 == 1, negated & 4 == 4);
         let product = if negate_product { -(a * b) } else { a * b };
@@ -375,23 +375,23 @@ fn part(selector: u32) -> (u32, u32) {
 }
 
 fn scalar(frame: &mut Frame, inst: &Inst, mask: u32) {
-    let plan = Plan::decoded(inst.extra);
+    let video = VideoForm::decoded(inst.extra);
     let [d_part, a_part, b_part] = [16, 20, 24].map(|first| part(inst.extra >> first & 15));
     let negated = inst.extra >> 28 & 7;
-    let multiplies = plan.operation == MultiplyAdd;
+    let multiplies = video.operation == MultiplyAdd;
     each_lane(frame, inst, mask, |a, b, c, _| {
-        let a = extended(a >> a_part.0, a_part.1, plan.signed_a || multiplies && a_part.1 == 32);
-        let b = extended(b >> b_part.0, b_part.1, plan.signed_b || multiplies && b_part.1 == 32);
+        let a = extended(a >> a_part.0, a_part.1, video.signed_a || multiplies && a_part.1 == 32);
+        let b = extended(b >> b_part.0, b_part.1, video.signed_b || multiplies && b_part.1 == 32);
         match d_part.1 {
-            _ if multiplies => plan.multiply_add(a, b, c, negated),
-            32 => plan.combined(plan.apply(a, b), c),
-            _ => plan.merged(plan.apply(a, b), c, d_part),
+            _ if multiplies => video.multiply_add(a, b, c, negated),
+            32 => video.combined(video.apply(a, b), c),
+            _ => video.merged(video.apply(a, b), c, d_part),
         }
     });
 }
 
 fn packed<const ELEMENTS: u32>(frame: &mut Frame, inst: &Inst, mask: u32) {
-    let plan = Plan::decoded(inst.extra);
+    let video = VideoForm::decoded(inst.extra);
     let bits = 32 / ELEMENTS;
     let ones = u32::MAX >> (32 - bits);
     let defaults =
@@ -405,12 +405,12 @@ fn packed<const ELEMENTS: u32>(frame: &mut Frame, inst: &Inst, mask: u32) {
         };
         let (mut merged, mut sum) = (c, c);
         for n in (0..ELEMENTS).filter(|n| selectors >> n & 1 == 1) {
-            let result = plan.apply(element(4, n, plan.signed_a), element(16, n, plan.signed_b));
-            let result = if plan.saturate { clamped(result, bits, plan.signed_d) } else { result };
+            let result = video.apply(element(4, n, video.signed_a), element(16, n, video.signed_b));
+            let result = if video.saturate { clamped(result, bits, video.signed_d) } else { result };
             merged = merged & !(ones << (bits * n)) | (result as u32 & ones) << (bits * n);
             sum = sum.wrapping_add(result as u32);
         }
-        if plan.secondary.is_some() { sum } else { merged }
+        if video.secondary.is_some() { sum } else { merged }
     });
 }
 

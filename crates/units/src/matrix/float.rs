@@ -11,6 +11,8 @@
 //! - [`panel`] does so for sixteen rows and many columns, sparse ones too, with [`wide_panel`] where there is AVX-512.
 
 pub mod exact;
+#[cfg(target_arch = "x86_64")]
+mod fast_range;
 pub mod fragment;
 pub mod lanes;
 pub mod number;

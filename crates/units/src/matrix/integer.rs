@@ -47,7 +47,7 @@ pub enum Factors {
 /// A product of matrices of integers: D = A·B + C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IntegerProduct {
-    /// What is multiplied.
+    /// The types of the factors, or what is done with bits.
     pub factors: Factors,
     /// `.satfinite`: limited to 32 bits, not wrapped.
     pub saturate: bool,

@@ -88,7 +88,7 @@ impl Fragment {
         }
     }
 
-    /// The same for elements of a given number of bits: that many in a register, and in those of a group.
+    /// [`Fragment::gather`] for elements of `BITS` bits: `EACH` in a register, `RUN` in the registers of a group.
     #[inline(always)]
     fn gather_bits<'a, const BITS: u32, const EACH: usize, const RUN: usize>(
         &self,
@@ -176,7 +176,7 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
-    /// Those of a shape that has a depth: `m16n8k16`.
+    /// The dimensions of a shape; `None` if it has no `k`.
     #[inline]
     pub fn of(shape: MatrixShape) -> Option<Dimensions> {
         Some(Dimensions { m: shape.m.into(), n: shape.n.into(), k: shape.k?.into() })

@@ -42,7 +42,7 @@ pub struct BlockScale {
 /// A product of matrices of floating-point numbers: D = A·B + C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FloatProduct {
-    /// What adds up.
+    /// The unit of the GPU, whose rounding is followed.
     pub unit: Unit,
     /// The format of A's elements.
     pub a: Format,

@@ -87,7 +87,7 @@ fn by_fragments(product: &FloatProduct, operands: &Operands<'_>, d: &mut [Sums])
     })
 }
 
-/// The same of integers. Of eight rows, those below are zeros.
+/// Multiplies matrices of integers. If A has eight rows, the lower eight rows of D are zeros.
 pub fn integers(product: &IntegerProduct, operands: &Operands<'_>, d: &mut [Sums]) -> bool {
     let (rows, blocks) = (rows(product.m, operands), product.n / 8);
     let halves = rows.div_ceil(ROWS);

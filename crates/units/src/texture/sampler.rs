@@ -16,9 +16,9 @@ use softwarp_num::{Vectorise, vectorised};
 /// What coordinates out of range do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AddressMode {
-    /// They begin again.
+    /// They wrap around: the texture is repeated.
     Wrap,
-    /// They go back.
+    /// They are reflected: the texture is repeated mirrored.
     Mirror,
     /// They stay at the edge.
     #[default]
@@ -40,7 +40,7 @@ pub enum Filter {
 /// How a texture is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampler {
-    /// By dimension.
+    /// The address mode of each dimension.
     pub address: [AddressMode; 3],
     /// Within a level.
     pub filter: Filter,
@@ -204,7 +204,7 @@ impl Axis {
         self.mode == AddressMode::Border && !(0..self.size).contains(&index)
     }
 
-    /// The same axis, where the compiler is told what it is: a loop for each kind.
+    /// What an axis does with the coordinates of a warp. Each mode has a loop of its own, with the mode as a constant.
     #[inline(always)]
     fn rows(self, filter: Filter, coordinates: &[u32; LANES]) -> Rows {
         use AddressMode::{Border, Clamp, Mirror, Wrap};

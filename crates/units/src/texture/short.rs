@@ -84,13 +84,13 @@ impl Short {
         Short { unit: self.unit + exponent, ..self }
     }
 
-    /// The same without a sign.
+    /// The absolute value.
     #[inline]
     pub fn magnitude(self) -> Short {
         Short { negative: false, ..self }
     }
 
-    /// The same with the other sign.
+    /// The number with the other sign.
     #[inline]
     pub fn negated(self) -> Short {
         Short { negative: !self.negative, ..self }

@@ -1,13 +1,13 @@
 //! Runs one form on rows of values, with the loops of all levels that the CPU has.
 
-use softwarp_isa::instruction::{Shape, resolve};
+use softwarp_isa::instruction::{InstructionForm, resolve};
 use softwarp_units::alu::select_levels;
-use softwarp_units::alu::{Inst, Kernel};
+use softwarp_units::alu::{AluLoop, Inst};
 use softwarp_units::lanes::{ALL, Frame, LANES, Row};
 
 /// An operation of 32 lanes at a time. Sources are in slots 0 to 4, in rows of both widths; results in slot 5.
 pub struct Operation {
-    kernels: Vec<Kernel>,
+    compiled: Vec<AluLoop>,
     extra: u32,
     frame: Frame,
 }
@@ -21,13 +21,13 @@ const D: u32 = 5;
 impl Operation {
     /// The form with this spelling.
     pub fn new(form: &str) -> Operation {
-        let (kernels, extra) = select_levels(&shape(form)).unwrap_or_else(|| panic!("{form} has no loop"));
+        let (compiled, extra) = select_levels(&shape(form)).unwrap_or_else(|| panic!("{form} has no loop"));
         let frame = Frame {
             narrow: vec![Row([0; LANES]); 6],
             wide: vec![Row([0; LANES]); 6],
             predicates: vec![0; 4],
         };
-        Operation { kernels: kernels.available(), extra, frame }
+        Operation { compiled: compiled.available(), extra, frame }
     }
 
     /// Puts values into a source.
@@ -38,9 +38,9 @@ impl Operation {
 
     fn run(&mut self, d: &[u32], s: &[u32]) {
         let mut before: Option<Frame> = None;
-        for &kernel in &self.kernels {
-            let inst = Inst::new((kernel, self.extra), d, s);
-            kernel.run(&mut self.frame, &inst, ALL);
+        for &alu_loop in &self.compiled {
+            let inst = Inst::new((alu_loop, self.extra), d, s);
+            alu_loop.run(&mut self.frame, &inst, ALL);
             let of = |frame: &Frame| (frame.narrow.clone(), frame.wide.clone(), frame.predicates.clone());
             if let Some(before) = before {
                 assert!(of(&before) == of(&self.frame), "levels differ");
@@ -75,7 +75,7 @@ impl Operation {
 }
 
 /// What a spelling means.
-fn shape(form: &str) -> Shape {
+fn shape(form: &str) -> InstructionForm {
     let mut words = form.split('.');
     let opcode = words.next().unwrap_or_default();
     match resolve(opcode, &words.collect::<Vec<_>>()) {

@@ -1,14 +1,13 @@
 //! Runs one form over many values and holds every lane against a reference.
 
 use softwarp_isa::Type;
-use softwarp_isa::instruction::{Shape, resolve};
+use softwarp_isa::instruction::{InstructionForm, resolve};
 use softwarp_testkit::SplitMix64;
-use softwarp_units::alu::Inst;
-use softwarp_units::alu::select_levels;
+use softwarp_units::alu::{AluLoop, Inst, select_levels};
 use softwarp_units::lanes::{ALL, Frame, LANES, Row, Slot};
 
 /// The form that a mnemonic spells.
-pub fn shape(mnemonic: &str) -> Shape {
+pub fn shape(mnemonic: &str) -> InstructionForm {
     let mut words = mnemonic.split('.');
     let opcode = words.next().unwrap_or_default();
     match resolve(opcode, &words.collect::<Vec<_>>()) {
@@ -139,9 +138,9 @@ pub fn check_with<const N: usize>(
     reference: impl Fn(&[i128]) -> [i128; N],
 ) {
     let (d, s) = (Operand::all(destinations), Operand::all(sources));
-    let (kernels, extra) =
+    let (compiled, extra) =
         select_levels(&shape(mnemonic)).unwrap_or_else(|| panic!("{mnemonic} has no loop"));
-    let kernels = kernels.available();
+    let compiled = compiled.available();
     let pairs = (TELLING.len() * TELLING.len()).div_ceil(LANES);
     let mut random = Random(SplitMix64::new(mnemonic.len() as u64));
     for row in 0..pairs + ROWS {
@@ -177,11 +176,11 @@ pub fn check_with<const N: usize>(
         };
         let destinations: Vec<u32> = (0..2).map_while(|at| slots(&d, 8, at)).collect();
         let sources: Vec<u32> = (0..5).map_while(|at| slots(&s, 0, at)).collect();
-        let mut inst = Inst::new((kernels[0], extra | upper << 16), &destinations, &sources);
+        let inst = Inst::new((compiled[0], extra | upper << 16), &destinations, &sources);
         for mask in [ALL, 0, 1 << (row % 32), random.next() as u32] {
-            for (at, kernel) in kernels.iter().enumerate() {
+            for (at, alu_loop) in compiled.iter().enumerate() {
                 let mut after = frame.clone();
-                kernel.run(&mut after, &inst, mask);
+                alu_loop.run(&mut after, &inst, mask);
                 for (lane, values) in values.iter().enumerate() {
                     let numbers: Vec<i128> = s.iter().zip(values).map(|(o, bits)| o.number(*bits)).collect();
                     let expected = reference(&numbers);
@@ -200,20 +199,21 @@ pub fn check_with<const N: usize>(
                 }
             }
         }
-        // The same, written over the first source.
+        // Written over the first source, the result is the same.
         if d.first().map(|o| o.bits() == 64) == s.first().map(|o| o.bits() == 64) && d[0].bits() > 1 {
-            let mut separate = frame.clone();
-            kernels[0].run(&mut separate, &inst, ALL);
-            inst.d[0] = inst.s[0];
-            let mut over = frame.clone();
-            kernels[kernels.len() - 1].run(&mut over, &inst, ALL);
-            for lane in 0..LANES {
-                assert_eq!(
-                    d[0].read(&over, 0, lane),
-                    d[0].read(&separate, 8, lane),
-                    "{mnemonic} over its source"
-                );
-            }
+            assert_same_over_source(mnemonic, &d[0], &frame, inst, &compiled);
         }
+    }
+}
+
+/// A result that is written over the first source is the one that is written elsewhere.
+fn assert_same_over_source(mnemonic: &str, d: &Operand, frame: &Frame, mut inst: Inst, compiled: &[AluLoop]) {
+    let mut separate = frame.clone();
+    compiled[0].run(&mut separate, &inst, ALL);
+    inst.d[0] = inst.s[0];
+    let mut over = frame.clone();
+    compiled[compiled.len() - 1].run(&mut over, &inst, ALL);
+    for lane in 0..LANES {
+        assert_eq!(d.read(&over, 0, lane), d.read(&separate, 8, lane), "{mnemonic} over its source");
     }
 }

@@ -4,7 +4,7 @@
 use super::harness::shape;
 use serde_json::Value;
 use softwarp_testkit::recording;
-use softwarp_units::alu::{Inst, Kernel};
+use softwarp_units::alu::{AluLoop, Inst};
 use softwarp_units::alu::{select_levels, video};
 use softwarp_units::lanes::{ALL, Frame, LANES, Row};
 
@@ -37,12 +37,12 @@ impl Operand<'_> {
 }
 
 /// What lowering would make of an instruction.
-fn instruction(form: &str) -> (Inst, Vec<Kernel>, u32) {
+fn instruction(form: &str) -> (Inst, Vec<AluLoop>, u32) {
     let (mnemonic, operands) = form.split_once(' ').expect("operands");
     let operands: Vec<Operand<'_>> = operands.split(',').map(Operand::of).collect();
-    let (kernels, mut extra) =
+    let (compiled, mut extra) =
         select_levels(&shape(mnemonic)).unwrap_or_else(|| panic!("{form} has no loop"));
-    let kernels = kernels.available();
+    let compiled = compiled.available();
     let mut s: Vec<u32> = operands.iter().skip(1).map(Operand::slot).collect();
     let selector = |n: usize| operands.get(n).and_then(|operand| operand.selector);
     let opcode = mnemonic.split('.').next().unwrap_or_default();
@@ -52,7 +52,7 @@ fn instruction(form: &str) -> (Inst, Vec<Kernel>, u32) {
             let all = video::selectors(count, selector(0), selector(1), selector(2)).expect("selectors");
             s.resize(3, 0);
             s.push(8);
-            return (inst(kernels[0], &operands[0], &s, extra), kernels, all);
+            return (inst(compiled[0], &operands[0], &s, extra), compiled, all);
         }
         Some(_) => {
             let parts = ["b0", "b1", "b2", "b3", "h0", "h1"];
@@ -67,11 +67,11 @@ fn instruction(form: &str) -> (Inst, Vec<Kernel>, u32) {
         }
         None => {}
     }
-    (inst(kernels[0], &operands[0], &s, extra), kernels, 0)
+    (inst(compiled[0], &operands[0], &s, extra), compiled, 0)
 }
 
-fn inst(kernel: Kernel, d: &Operand<'_>, s: &[u32], extra: u32) -> Inst {
-    Inst::new((kernel, extra), &[d.slot()], s)
+fn inst(alu_loop: AluLoop, d: &Operand<'_>, s: &[u32], extra: u32) -> Inst {
+    Inst::new((alu_loop, extra), &[d.slot()], s)
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn results_are_those_of_the_hardware() {
     let mut wrong = Vec::new();
     for line in &lines[1..] {
         let form = line["form"].as_str().expect("a form");
-        let (inst, kernels, selectors) = instruction(form);
+        let (inst, compiled, selectors) = instruction(form);
         let width =
             Operand::of(form.split_once(' ').expect("operands").1.split(',').next().unwrap_or("")).width;
-        for kernel in kernels {
+        for alu_loop in compiled {
             let mut sum = 0xcbf2_9ce4_8422_2325u64;
             for group in rows.as_chunks::<LANES>().0 {
                 let mut frame = Frame {
@@ -105,7 +105,7 @@ fn results_are_those_of_the_hardware() {
                         frame.narrow[n + 5].0[lane] = u32::from(value as u16);
                     }
                 }
-                kernel.run(&mut frame, &inst, ALL);
+                alu_loop.run(&mut frame, &inst, ALL);
                 let slot = inst.d[0] as usize;
                 for lane in 0..LANES {
                     let result = if width == 64 {

@@ -5,33 +5,33 @@
 //! without those that have no effect.
 
 mod build;
-pub mod plan;
+pub(crate) mod plan;
 
 use crate::fast::Quick;
 use plan::Plan;
 use softwarp_ir::{Alu, AluOp, Function, Immediate, Op, Step};
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_units::alu::simple::Simple;
-use softwarp_units::alu::{Inst, Kernel, select};
+use softwarp_units::alu::{AluLoop, Inst, select};
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A program: a kernel and everything it can call.
+/// A kernel and every function that it can call, decoded: [`crate::device::Device::launch_program`] runs it.
 #[derive(Debug)]
 pub struct Program {
     /// The functions, the kernel first.
-    pub codes: Vec<Code>,
-    /// Which of them a function of the image is, if it is reached.
-    pub of_function: Vec<Option<u32>>,
+    pub(crate) codes: Vec<Code>,
+    /// The index in `codes` of each function of the image that is reached.
+    pub(crate) of_function: Vec<Option<u32>>,
 }
 
 /// A function.
 #[derive(Debug)]
-pub struct Code {
-    /// Its operations, and what belongs to them.
-    pub ir: Function,
-    /// What the interpreter calls for each operation.
+pub(crate) struct Code {
+    /// The function in the intermediate representation.
+    pub(crate) ir: Function,
+    /// The decoded operations, one for each operation.
     pub(crate) decoded: Vec<Decoded>,
     /// The operations for the fast loop.
     pub(crate) plan: Plan,
@@ -46,7 +46,7 @@ impl Deref for Code {
     }
 }
 
-/// What the interpreter calls for an operation.
+/// A decoded operation: the function that the interpreter calls for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Decoded {
     /// The loop of an arithmetic operation, with its operands.
@@ -78,7 +78,12 @@ impl Decoded {
 }
 
 impl Program {
-    /// Chooses the loops for a program.
+    /// The functions in the intermediate representation, the kernel first.
+    pub fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.codes.iter().map(|code| &code.ir)
+    }
+
+    /// Decodes a program: chooses the loop of each operation.
     pub fn new(program: softwarp_ir::Program) -> Program {
         let mut loops = Loops::default();
         let codes = program.functions.into_iter().map(|function| loops.code(function)).collect();
@@ -89,7 +94,7 @@ impl Program {
 /// The loops of the instructions that a program has, each looked up once.
 #[derive(Default)]
 struct Loops {
-    known: HashMap<*const Shape, (Kernel, u32)>,
+    known: HashMap<*const InstructionForm, (AluLoop, u32)>,
 }
 
 impl Loops {
@@ -133,7 +138,7 @@ impl Loops {
     }
 
     /// The loop of a form. Lowering refuses forms that have none.
-    fn of_form(&mut self, form: &Arc<Shape>) -> (Kernel, u32) {
+    fn of_form(&mut self, form: &Arc<InstructionForm>) -> (AluLoop, u32) {
         *self.known.entry(Arc::as_ptr(form)).or_insert_with(|| match select(form) {
             Some(found) => found,
             None => Simple::Move32.bind(),

@@ -11,20 +11,20 @@ use softwarp_units::alu::Inst;
 
 /// A function's operations, for the fast loop.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
-    pub(crate) entries: Vec<Entry>,
-    /// The first operation that each entry stands for, and the end. An entry stops, if it does, at the last of its
-    /// operations; what those before it do, it has done, or nobody sees. Targets of branches begin an entry.
-    /// An [`Entry::Pause`] has the first operation of the entry behind it.
+pub(crate) struct Plan {
+    pub(crate) entries: Vec<PlanEntry>,
+    /// The first operation of each entry, and the end. An entry can stop only at the last of its operations. The
+    /// operations before it are then done, or have no effect. Targets of branches begin an entry. A
+    /// [`PlanEntry::Pause`] has the first operation of the entry after it.
     pub(crate) starts: Vec<u32>,
-    /// Which entry each operation is part of, and the end.
+    /// The index of the entry of each operation, and the end.
     pub(crate) of: Vec<u32>,
 }
 
 /// An entry of a plan: one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(crate) enum Entry {
+pub(crate) enum PlanEntry {
     /// Arithmetic without a guard.
     Plain(Inst),
     /// Arithmetic with one.
@@ -36,19 +36,19 @@ pub(crate) enum Entry {
     Branch(Guard, Jump),
     /// Arithmetic without a guard, and the branch behind it, whose guard it has.
     Test(Inst, Jump),
-    /// All lanes come together; there is nothing to do if they are.
+    /// `bar.warp.sync`: nothing to do if all lanes are converged.
     WarpSync,
     /// A product of matrices without a guard, by a whole warp.
     Multiply,
-    /// Nothing that anybody sees.
+    /// An operation without effect.
     Nothing,
-    /// The loop stops here, so that limits are looked at in the midst of a long basic block. It stands for no operation.
+    /// The loop stops here, so that limits are checked within a long basic block. It has no operation.
     Pause,
     /// Anything else.
     Other,
 }
 
-const _: () = assert!(size_of::<Entry>() == 64);
+const _: () = assert!(size_of::<PlanEntry>() == 64);
 
 /// A branch.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Launches: what is wrong with one, what it needs, and what it gave.
+//! Launches: checks of their arguments, the resources that they need, and their results.
 
 use super::{Device, Module};
 use crate::context::Launch as Running;
@@ -30,10 +30,10 @@ const MOST_STACKS: u64 = 1 << 30;
 /// CTAs that can be there at once.
 const MOST_COOPERATING: u64 = (MULTIPROCESSORS * MULTIPROCESSOR_CTAS) as u64;
 
-/// Bytes that `malloc` has, as CUDA has it.
+/// The bytes of the heap of `malloc`, as in CUDA.
 const HEAP: u64 = 8 << 20;
 
-/// What a launch was found to need before it begins.
+/// The resources of a launch that is about to begin.
 struct Prepared {
     kernel: FunctionId,
     /// In CTAs.
@@ -41,7 +41,7 @@ struct Prepared {
     cluster: Option<[u32; 3]>,
     shared_bytes: u64,
     parameters: SharedBytes,
-    /// Of a cooperative launch; 0 for any other.
+    /// The address of the grid barrier of a cooperative launch; 0 for any other.
     workspace: u64,
     /// Memory as it is now.
     global: Global,
@@ -56,7 +56,7 @@ impl Device {
         self.launch_program(launch, &program)
     }
 
-    /// The same with a program of one's own for the kernel.
+    /// The same with a given program instead of the module's kernel.
     pub fn launch_program(&self, launch: &Launch<'_>, program: &Program) -> Result<Report, LaunchError> {
         let module = self.module(launch.module)?;
         let Outcome { report, fault } = self.run(launch, &module, program)?;
@@ -192,7 +192,7 @@ impl Device {
         let mut observed = lock(&self.observed);
         observed.given.extend(given);
         if !launch.sanitize.init {
-            // Nobody saw what it wrote.
+            // The launch was not sanitized, so its writes are not known.
             observed.unwritten.clear();
         }
         Ok(outcome)
@@ -257,7 +257,7 @@ impl Module {
         bytes.and_then(|bytes| bytes.checked_next_multiple_of(alignment)).unwrap_or(u64::MAX)
     }
 
-    /// What a kernel's directives ask of launches.
+    /// The tuning directives of a kernel.
     fn tuning(&self, id: FunctionId) -> Tuning {
         let function = self.image.function(id);
         let Some(unit) = self.units.get(function.unit as usize) else { return Tuning::default() };

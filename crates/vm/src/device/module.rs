@@ -23,20 +23,20 @@ pub struct LoadOptions {
     /// Variables lie apart, with red zones between them: for launches with
     /// [`Sanitize::bounds`](crate::sanitize::Sanitize::bounds). Their addresses are not those that they have otherwise.
     pub red_zones: bool,
-    /// Which of the things that ptxas does to a program are done.
+    /// The transformations of ptxas that lowering applies.
     pub fidelity: Fidelity,
     /// The most bytes of host memory that the device and its launches may hold;
-    /// [`Account::default_limit`](crate::account::Account::default_limit) without it. Only for a new device.
+    /// [`Account::default_limit`](crate::host_memory::Account::default_limit) without it. Only for a new device.
     pub memory: Option<u64>,
 }
 
 /// Why modules were not loaded.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LoadError {
-    /// They are not valid: the module's index, and what is wrong with it.
+    /// A module is not valid: its index, and the diagnostics.
     #[error("the module has {} errors", .0.len())]
     Invalid(Vec<(u32, Diagnostic)>),
-    /// They do not fit together, or not into memory.
+    /// The modules cannot be linked, or do not fit into memory.
     #[error("the modules have {} errors between them", .0.len())]
     Unlinked(Vec<Diagnostic>),
     /// There is no memory for their variables.
@@ -65,11 +65,11 @@ pub struct Loaded {
     pub source: String,
     /// Its tree.
     pub module: Tree,
-    /// What it declares.
+    /// Its declarations.
     pub checked: CheckedModule,
-    /// What the names in its operands mean.
+    /// The definitions that the names in its operands refer to.
     pub references: References,
-    /// What was said about it that is no error.
+    /// Diagnostics that are not errors.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -121,7 +121,7 @@ impl Module {
         let units: Vec<Lowering<'_>> = self.units.iter().map(Loaded::lowering).collect();
         let program = lower(&units, &self.image, id, self.fidelity).map_err(LaunchError::Unsupported)?;
         let program = Arc::new(Program::new(program));
-        // Another thread may have been faster.
+        // Another thread may have lowered it meanwhile.
         Ok(lock(&self.programs).entry(id).or_insert(program).clone())
     }
 
@@ -148,8 +148,9 @@ impl Module {
 pub(super) struct Modules {
     loaded: BTreeMap<ModuleId, Arc<Module>>,
     next: u32,
-    /// LaneOffsets from these on were never used.
+    /// The lowest place for constants that no module has had.
     next_constants: u64,
+    /// The lowest number of a function that no module has had.
     next_function: u64,
 }
 
@@ -168,8 +169,8 @@ impl Modules {
         self.loaded.values().find(has).cloned()
     }
 
-    /// A place for constants: one that no module had yet while there are some, so that addresses of unloaded modules
-    /// mean nothing for long.
+    /// A place for constants. Places that no module has had come first, so that addresses of unloaded modules stay
+    /// invalid for as long as possible.
     fn constant_place(&mut self, windows: &Windows) -> Option<u64> {
         let most = windows.constant_places();
         let taken = |place: u64| self.loaded.values().any(|module| module.places.0 == place);
@@ -179,9 +180,9 @@ impl Modules {
         Some(place)
     }
 
-    /// LaneOffsets for a given number of functions, likewise: the first.
+    /// The number of the first of `count` functions: one that no module has had, for as long as there are such.
     fn function_place(&mut self, windows: &Windows, count: u64) -> Option<u64> {
-        // The first place is that of no function.
+        // The first number of a module's range belongs to no function.
         let (count, most) = (count + 1, windows.function_places());
         if let Some(past) = self.next_function.checked_add(count).filter(|&past| past <= most) {
             return Some(std::mem::replace(&mut self.next_function, past));

@@ -45,7 +45,7 @@ const MOST_TEXELS: u32 = 1 << 28;
 const MOST_PITCHED: [u32; 2] = [131_072, 65_000];
 
 impl Device {
-    /// Makes an array of zeros. It stays for as long as somebody holds it.
+    /// Makes an array of zeros. It exists for as long as there is a reference to it.
     pub fn create_array(&self, description: ArrayDescription) -> Result<Arc<Array>, TextureError> {
         Array::new(description, self.account()).map(Arc::new)
     }

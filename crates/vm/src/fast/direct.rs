@@ -10,8 +10,8 @@ use softwarp_ir::{Access, Address, Element, Memory};
 use softwarp_num::multiversion;
 use softwarp_units::lanes::{Frame, LANES, Word};
 
-/// An access, with all that it needs. It is done if each half of the warp is at one place or in a row, within the
-/// piece of memory where the access was before; which makes no difference between state spaces.
+/// An access with its operands. It is performed if each half of the warp accesses one place or consecutive places in
+/// the cached region. The state space makes no difference then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Direct {
     run: Run,
@@ -20,8 +20,8 @@ pub(crate) struct Direct {
     /// The slot of the elements.
     slot: u32,
     offset: u64,
-    /// Which of the pieces of memory that are remembered. An address means something else in every state space, so
-    /// no two of these share a piece.
+    /// The index of the cached region. Accesses to different state spaces use different regions, since the same
+    /// address means different memory in each.
     piece: u32,
 }
 
@@ -62,13 +62,13 @@ impl Direct {
         Some(Direct { run: which(both), base, slot, offset: address.offset as u64, piece })
     }
 
-    /// Does it, if it is as it was before. Says whether it was.
+    /// Performs the access if it is in the cached region. Returns whether it was performed.
     #[inline(always)]
     pub(crate) fn run(&self, frame: &mut Frame, pieces: &[CachedRegion<'_>; CACHED_REGIONS]) -> bool {
         self.run.run(frame, self, &pieces[self.piece as usize % CACHED_REGIONS])
     }
 
-    /// Looks where memory is, and does it, if that is all that was missing.
+    /// Looks up the region, and performs the access if it is possible there.
     pub(crate) fn retry<'b>(
         &self,
         frame: &mut Frame,
@@ -85,7 +85,7 @@ impl Direct {
 }
 
 multiversion! {
-    /// Does an access, if it is as it was before. Says whether it was.
+    /// Performs an access if it is in the cached region. Returns whether it was performed.
     struct Run(frame: &mut Frame, direct: &Direct, piece: &CachedRegion<'_>) -> bool;
 }
 

@@ -1,9 +1,9 @@
-//! Loads, stores and atomics whose lanes all fall into one piece of memory: nearly all of them.
+//! Loads, stores and atomics whose lanes are all in one piece of memory, as nearly all are.
 //!
 //! Each kind of access has a function of its own, compiled for CPU features, which decoding chooses ([`Quick`]).
-//! Whether addresses are all the same, or one behind the other, does not depend on the offset that is added to
-//! them, so the register alone is looked at; memory is then found once. Anything out of the ordinary (a lane
-//! outside, a misaligned address, several state spaces) is left to the general way, which also finds the fault.
+//! Whether addresses are all the same, or one behind the other, does not depend on the offset that is added to them,
+//! so the register alone is looked at; memory is then found once. Any other case (a lane outside, a misaligned
+//! address, several state spaces) is left to the general functions (`warp/access.rs`), which also find the fault.
 //!
 //! The most common kind of all has its own file (`direct.rs`).
 //!
@@ -30,7 +30,7 @@ pub(crate) const HINTS: usize = 64;
 /// How many pieces of memory are remembered: a power of two.
 pub(crate) const CACHED_REGIONS: usize = 32;
 
-/// What an access needs besides registers: memory, the lanes that take part, and where memory was used last.
+/// The memory of an access, the lanes that take part, and the allocation that was used last.
 pub(crate) struct At<'a, 'b> {
     pub(crate) spaces: &'a Spaces<'b>,
     pub(crate) taking: u32,
@@ -57,7 +57,7 @@ impl RowCpu for softwarp_num::Avx512 {
     type Cpu = wide::Avx512;
 }
 
-/// How an access is done where nothing is out of the ordinary. Each says whether it was.
+/// The functions that perform an access in the common cases. Each returns whether it was performed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quick {
     /// Lanes at one place, in a row, or in two halves that are.
@@ -67,7 +67,7 @@ pub(crate) struct Quick {
     store: Store,
 }
 
-// What [`At`] has is passed piece by piece, in registers.
+// The fields of [`At`] are passed separately, in registers.
 multiversion! {
     /// A load.
     struct Load(frame: &mut Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool;
@@ -78,7 +78,7 @@ multiversion! {
 }
 
 impl Quick {
-    /// Loads, if nothing is out of the ordinary.
+    /// Loads in the common cases.
     #[inline(always)]
     pub(crate) fn load(&self, access: &Access, frame: &mut Frame, at: At<'_, '_>) -> bool {
         let At { spaces, taking, hint } = at;
@@ -86,7 +86,7 @@ impl Quick {
             || self.apart.run(frame, access, spaces, taking, hint)
     }
 
-    /// Stores, if nothing is out of the ordinary.
+    /// Stores in the common cases.
     #[inline(always)]
     pub(crate) fn store(&self, access: &Access, frame: &Frame, at: At<'_, '_>) -> bool {
         let At { spaces, taking, hint } = at;
@@ -94,7 +94,7 @@ impl Quick {
     }
 }
 
-/// Where addresses come from and what they mean.
+/// The address operand of an access, as far as it is known when the function is compiled.
 trait Source {
     /// The memory, and the rows that the base is in; there is one element. Without it, whatever the access says.
     const IS: Option<(Memory, Rows)>;
@@ -230,7 +230,7 @@ fn source<S: Source>(address: &Address) -> (Memory, Rows) {
     ))
 }
 
-/// Where the lanes are, if they have a pattern and are wholly inside one piece of memory and aligned.
+/// The places of the lanes, if they have a pattern and are wholly inside one piece of memory and aligned.
 #[inline(always)]
 fn find_near<'b, S: Source, C: Cpu>(
     frame: &Frame,
@@ -241,7 +241,7 @@ fn find_near<'b, S: Source, C: Cpu>(
     let (memory, rows) = source::<S>(address);
     match rows {
         Rows::None => {
-            // What is named is the CTA's own.
+            // A named variable is in the CTA's own memory.
             let window = if memory == Memory::Shared { at.spaces.window } else { 0 };
             let start = window.wrapping_add_signed(address.offset);
             let (cells, base) = view(at.spaces, memory, start, at.hint)?;
@@ -252,8 +252,8 @@ fn find_near<'b, S: Source, C: Cpu>(
     }
 }
 
-/// Where the lanes are, if all of them are wholly inside one piece of memory and aligned. Those that do not take
-/// part are where the first is that does.
+/// The places of the lanes, if all of them are wholly inside one piece of memory and aligned. Lanes that do not take
+/// part have the place of the first that does.
 #[inline(always)]
 fn find_each<'a, 'b, S: Source, C: Cpu>(
     frame: &Frame,
@@ -298,7 +298,7 @@ fn near_in<'b, C: Cpu, W: wide::Address>(
         let same = apart(lead, 0) & taking == taking;
         return inside(cells, at, bytes, bytes).filter(|_| same).map(|at| (cells, Near::Same(at)));
     }
-    // Two lanes say what to look for.
+    // Two lanes suggest the pattern to check for.
     let second = alone(row, 1);
     let step = if second == lead { 0 } else { bytes };
     if second != lead.plus(step) {
@@ -339,7 +339,7 @@ fn each_in<'a, 'b, C: Cpu, W: wide::Address>(
     unsafe { cells.places::<C, W>(row, from, each) }
 }
 
-/// Where the lanes of an atomic operation are, if all of them are in one piece of memory.
+/// The places of the lanes of an atomic operation, if all of them are in one piece of memory.
 pub(super) fn places<'b>(
     frame: &Frame,
     address: &Address,
@@ -387,7 +387,7 @@ fn load_near<C: RowCpu, S: Source, T: Unit>(
                 put(frame, access.signed, register, &[value; LANES], taking);
             }
         }
-        // Straight to the register, where nothing is to be done on the way.
+        // Directly to the register, where no conversion is needed.
         (Near::Row(at), &[Element { slot: Some(slot), bits: 32 }]) if T::BYTES == 4 => {
             // SAFETY: the CPU has the level: see the head of the file.
             unsafe { cells.read_row::<C::Cpu, u32>(at, &mut frame.narrow[slot.number() as usize].0) }
@@ -473,7 +473,7 @@ fn store<C: RowCpu, S: Source, T: Unit>(
 ) -> bool {
     let registers = registers::<S>(access);
     let bytes = access_bytes::<S, T>(access);
-    // A kernel's parameters are not to be written, and the general way says so.
+    // Kernel parameters must not be written; the general functions report the fault.
     let checked = matches!(S::IS, None | Some((Memory::Generic | Memory::Kernel, _)));
     let refused = |cells: &SharedBytes| checked && std::ptr::eq(cells, spaces.parameters);
     let near = find_near::<S, C::Cpu>(frame, &access.address, bytes, At { spaces, taking, hint: &mut *hint });

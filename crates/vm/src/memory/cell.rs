@@ -7,7 +7,7 @@
 //! `unsafe` is here for four things.
 //! - Memory is asked for already zeroed, so that the pages of a large buffer exist only once they are touched, and so
 //!   that memory the host cannot give is an error and not an abort.
-//! - Memory can belong to the host program ([`super::host`]): whoever lends it promises that it stays.
+//! - Memory can belong to the host program ([`super::host`]): its owner promises that it stays valid.
 //! - Words of 64 bits are accessed as words of 8, 16 and 32 bits: the place is inside the allocation and aligned
 //!   (checked beside each use), integers have no invalid bits, and no access to it is other than atomic.
 //! - Whole rows are copied by vector instructions (`memory/wide.rs`).
@@ -34,7 +34,7 @@ pub struct SharedBytes {
     owner: Owner,
 }
 
-/// Who frees the memory.
+/// The owner of the memory, which frees it.
 enum Owner {
     /// It was allocated here, with this layout.
     Allocated(Layout),
@@ -51,7 +51,7 @@ unsafe impl Sync for SharedBytes {}
 impl Drop for SharedBytes {
     fn drop(&mut self) {
         if let Owner::Allocated(layout) = self.owner {
-            // SAFETY: it was allocated with this layout, and nobody refers to it any more.
+            // SAFETY: it was allocated with this layout, and there is no other reference to it.
             unsafe { dealloc(self.start.as_ptr(), layout) };
         }
     }
@@ -87,7 +87,7 @@ impl Size {
     }
 }
 
-/// What an element can be: an unsigned integer.
+/// The types of elements: unsigned integers.
 pub(crate) trait Unit: Copy + Default + PartialEq {
     /// Its bytes.
     const BYTES: usize;
@@ -201,7 +201,7 @@ const ROW_WORDS: usize = 16;
 
 impl SharedBytes {
     /// A given number of bytes of zeros; `None` if the host has not that many.
-    pub fn new(bytes: u64) -> Option<SharedBytes> {
+    pub(crate) fn new(bytes: u64) -> Option<SharedBytes> {
         SharedBytes::aligned(bytes, align_of::<AtomicU64>())
     }
 
@@ -312,9 +312,9 @@ impl SharedBytes {
         inside.then_some(LaneOffsets { cells: self, at, size: from.size })
     }
 
-    /// Zeros everything. Nobody else uses it meanwhile.
-    pub fn clear(&mut self) {
-        // SAFETY: all bytes are inside, and nobody else uses them.
+    /// Zeros everything. No other thread uses it meanwhile.
+    pub(crate) fn clear(&mut self) {
+        // SAFETY: all bytes are inside, and no other thread uses them.
         unsafe { self.start.as_ptr().write_bytes(0, self.capacity) };
     }
 
@@ -357,7 +357,7 @@ impl SharedBytes {
             at += 1;
         }
         let (words, tail) = rest.as_chunks::<8>();
-        // Seen once for all of them, so that the loop has little else to do.
+        // The bounds are checked once for all of them.
         assert!(words.is_empty() || self.has::<u64>(at, words.len()), "places are checked before");
         let whole = if WHOLE_MOVES { words.len() / ROW_WORDS * ROW_WORDS } else { 0 };
         let (rows, words) = words.split_at(whole);
@@ -381,7 +381,7 @@ impl SharedBytes {
     }
 
     /// Holds off all other users of 128-bit elements that must be whole, which are two words to the host.
-    pub fn lock_pairs() -> MutexGuard<'static, ()> {
+    pub(crate) fn lock_pairs() -> MutexGuard<'static, ()> {
         static LOCK: Mutex<()> = Mutex::new(());
         LOCK.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -396,13 +396,13 @@ pub(crate) struct CachedRegion<'a> {
 
 impl<'a> CachedRegion<'a> {
     /// None.
-    pub(crate) const NOWHERE: CachedRegion<'a> = CachedRegion { base: 0, cells: None };
+    pub(crate) const EMPTY: CachedRegion<'a> = CachedRegion { base: 0, cells: None };
 
     pub(crate) fn new(base: u64, cells: &'a SharedBytes) -> CachedRegion<'a> {
         CachedRegion { base, cells: Some(cells) }
     }
 
-    /// Where a given number of elements begin at each of two addresses, if all are inside and these are aligned.
+    /// The first of a given number of elements at each of two addresses, if all are inside and aligned.
     #[inline(always)]
     fn places<T: Unit>(&self, addresses: [u64; 2], count: usize) -> Option<[*const u8; 2]> {
         let cells = self.cells?;
@@ -420,7 +420,7 @@ impl<'a> CachedRegion<'a> {
         self.places::<T>(addresses, 1).map(|places| places.map(|place| unsafe { T::load_from(place) }))
     }
 
-    /// Copies half a row out from each of two addresses, if all of it is inside and aligned. Says whether.
+    /// Copies half a row out from each of two addresses, if all of it is inside and aligned. Returns whether.
     ///
     /// # Safety
     /// The CPU has the level.
@@ -440,7 +440,7 @@ impl<'a> CachedRegion<'a> {
         true
     }
 
-    /// Copies half a row in at each of two addresses, if all of it is inside and aligned. Says whether.
+    /// Copies half a row in at each of two addresses, if all of it is inside and aligned. Returns whether.
     ///
     /// # Safety
     /// The CPU has the level.
@@ -475,7 +475,7 @@ impl<'b> LaneOffsets<'_, 'b> {
         self.cells
     }
 
-    /// Where the elements of all places begin that lie so far behind each.
+    /// Pointers to elements that lie so far behind each place.
     #[inline(always)]
     fn start<T: Unit>(&self, skip: u64) -> *const u8 {
         let (skip, size) = (skip as usize, T::BYTES);

@@ -21,7 +21,7 @@ pub struct Constant {
     banks: [Bank; BANKS],
 }
 
-/// What a bank is used for.
+/// The use of a bank.
 #[derive(Clone, Debug)]
 enum Bank {
     /// Variables of the module: how many bytes there are.
@@ -31,7 +31,7 @@ enum Bank {
 }
 
 impl Constant {
-    /// That of some modules.
+    /// The constant memory of an image.
     pub fn new(image: &Image) -> Result<Constant, MemoryError> {
         let bytes = BANK_BYTES * BANKS as u64;
         let cells = Arc::new(SharedBytes::new(bytes).ok_or(MemoryError::OutOfMemory { bytes })?);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_buffers_is_nobodys() {
+    fn gaps_between_buffers_are_not_readable() {
         let mut constant = with(std::array::from_fn(|_| Bank::Buffers(Vec::new())));
         let (first, second) = (constant.allocate(10).expect("room"), constant.allocate(4).expect("room"));
         assert_eq!((first, second), (0, 256));

@@ -8,7 +8,7 @@ use super::cell::SharedBytes;
 use super::distance;
 use super::heap::Blocks;
 use super::host::{HostMemory, HostPlace};
-use crate::account::{Account, Charge, Refused};
+use crate::host_memory::{Account, Charge, Refused};
 use softwarp_image::{Window, Windows};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,18 +18,18 @@ pub(super) const ALIGNMENT: u64 = 256;
 /// How many freed allocations are remembered. Of more, the older half is forgotten.
 const MOST_FREED: usize = 1 << 16;
 
-/// Something in global memory.
+/// An allocation in global memory.
 #[derive(Clone, Debug)]
-pub struct Allocation {
+pub(crate) struct Allocation {
     /// Its first address.
     pub base: u64,
     /// Its bytes: exactly what was asked for.
     pub bytes: u64,
-    /// What it holds; nothing once it was freed.
+    /// The contents; none once it was freed.
     pub cells: Option<Arc<SharedBytes>>,
-    /// What it takes of the host's memory.
+    /// The charge for its host memory.
     charge: Option<Arc<Charge>>,
-    /// What it is for.
+    /// The use of it.
     pub kind: AllocationKind,
 }
 
@@ -40,14 +40,14 @@ impl Allocation {
     }
 }
 
-/// What an allocation is for.
+/// The use of an allocation.
 #[derive(Clone, Debug)]
-pub enum AllocationKind {
+pub(crate) enum AllocationKind {
     /// The host asked for it, or lends it.
     Host,
     /// The variables of a module, in the order of its text.
     Variables(Arc<[Variable]>),
-    /// What `malloc` gives parts of.
+    /// The heap of `malloc`.
     Heap(Arc<Mutex<Blocks>>),
     /// Addresses that stand for several places each: where these begin. It has no contents of its own.
     Multicast(Arc<[u64]>),
@@ -55,10 +55,10 @@ pub enum AllocationKind {
 
 /// A variable of a module, in the module's allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variable {
+pub(crate) struct Variable {
     /// Its name.
     pub name: Box<str>,
-    /// Where it begins in the allocation.
+    /// Its offset in the allocation.
     pub offset: u64,
     /// Its bytes.
     pub bytes: u64,
@@ -115,7 +115,7 @@ pub enum MemoryError {
     HostAlignment {
         /// Its address for the host.
         address: u64,
-        /// What the address must be a multiple of.
+        /// The alignment that is required.
         multiple: u64,
     },
     /// Memory of the host cannot have its own address in the device, since something else has addresses there.
@@ -129,7 +129,7 @@ pub enum MemoryError {
     /// An alignment that is not a power of two, or larger than the address space.
     #[error("memory cannot be aligned to {alignment} bytes")]
     BadAlignment {
-        /// What was asked for.
+        /// The alignment that was asked for.
         alignment: u64,
     },
     /// The address stands for several places.
@@ -158,9 +158,9 @@ pub enum MemoryError {
     TooManyBytes {
         /// The variable.
         name: String,
-        /// What it has.
+        /// The bytes of the variable.
         bytes: u64,
-        /// What was given.
+        /// The bytes that were given.
         given: u64,
     },
 }
@@ -181,19 +181,19 @@ fn unloaded(variable: Option<&str>) -> String {
 /// Global memory. A clone is what is there at that moment: allocations and frees of one are not seen by the other, but
 /// the bytes are the same. So a launch works on a clone, and the host can allocate and free meanwhile.
 #[derive(Clone, Debug)]
-pub struct Global {
-    /// By address.
+pub(crate) struct Global {
+    /// The allocations, by address.
     allocations: Arc<Vec<Allocation>>,
     /// How many of them were freed.
     freed: usize,
-    /// Where allocations of the host go.
+    /// The region for allocations of the host.
     buffers: Region,
-    /// Where variables of modules go.
+    /// The region for variables of modules.
     variables: Region,
     /// Addresses that have other meanings: constants, parameters and functions; `.local` and `.shared`.
     windows: [Window; 2],
     account: Account,
-    /// Where the heap of `malloc` begins.
+    /// The first address of the heap of `malloc`.
     heap: Option<u64>,
 }
 
@@ -225,7 +225,7 @@ impl Region {
 impl Global {
     /// None yet.
     pub fn new(windows: &Windows, account: &Account) -> Global {
-        // Addresses of 32 bits are scarce.
+        // A 32-bit address space has little room for gaps.
         let narrow = windows.heap.base < 1 << 32;
         let most = if narrow { 1 << 12 } else { 1 << 30 };
         let least = if narrow { 1 << 12 } else { 1 << 20 };
@@ -251,11 +251,11 @@ impl Global {
         }
     }
 
-    /// Where a given number of bytes can be.
+    /// A free address for a given number of bytes.
     fn place(&mut self, bytes: u64, alignment: u64, kind: &AllocationKind) -> Option<u64> {
         let region = *self.region(kind);
         let needed = bytes.checked_add(region.guard(bytes))?.checked_add(ALIGNMENT)?;
-        // Nothing lies behind the variables that could be taken for one of them.
+        // At the end of the region, variables need no guard behind them: no other variables follow.
         let at_end = if let AllocationKind::Variables(_) = kind { bytes } else { needed };
         let next = region.next.checked_next_multiple_of(alignment)?;
         if region.end().checked_sub(next).is_some_and(|room| room >= at_end) {
@@ -290,7 +290,7 @@ impl Global {
         let (cells, charge) = match kind {
             AllocationKind::Multicast(_) => (None, None),
             _ => {
-                // Whatever else an allocation takes.
+                // The host memory of the allocation's own structures.
                 let more = if let AllocationKind::Variables(_) = kind { 0 } else { 128 };
                 let charge = self.account.charge(bytes.saturating_add(more)).map_err(MemoryError::Limit)?;
                 (Some(Arc::new(SharedBytes::new(bytes).ok_or(full)?)), Some(Arc::new(charge)))
@@ -510,7 +510,7 @@ pub(crate) fn nearest(variables: &[Variable], offset: u64) -> Option<&Variable> 
     variables.iter().min_by_key(|variable| distance(offset, variable.offset, variable.bytes))
 }
 
-/// A lock that does not mind that another thread panicked: what it guards is whole between operations.
+/// Locks even if another thread has panicked: the data is consistent between operations.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

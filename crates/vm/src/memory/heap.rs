@@ -17,7 +17,7 @@ pub(crate) const GAP: u64 = 16;
 /// The same where accesses past the end of a block are looked for.
 pub(crate) const WIDE_GAP: u64 = 256;
 
-/// What `malloc` gave, and what it can give.
+/// The blocks of `malloc`, in use and free.
 #[derive(Debug)]
 pub struct Blocks {
     /// By offset: the bytes that were asked for, and whether they are in use.
@@ -49,7 +49,7 @@ impl Blocks {
         }
     }
 
-    /// What a block takes: a gap behind it, so that the next block is not what lies past its end.
+    /// The bytes that a block takes with the gap behind it. An access just past its end is then not in the next block.
     fn extent(&self, bytes: u64) -> Option<u64> {
         bytes.checked_next_multiple_of(ALIGNMENT)?.checked_add(self.gap)
     }

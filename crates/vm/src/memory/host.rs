@@ -3,7 +3,7 @@
 //! Kernels and the host then see the same bytes, without copies. Two ways lead here:
 //! - [`HostMemory::new`] allocates pages that this crate owns; everything about it is safe. The host reads and writes
 //!   them through [`SharedBytes::read`] and [`SharedBytes::write`].
-//! - [`HostMemory::borrow`] takes memory that somebody else owns, by a pointer. It is `unsafe`: see there.
+//! - [`HostMemory::borrow`] takes memory that the caller owns, by a pointer. It is `unsafe`: see there.
 //!
 //! **Why this is sound.** The interpreter touches lent memory exactly as its own: inside the bounds that were given, by
 //! atomic accesses or the vector moves that `memory/wide.rs` argues for. The bytes have no invalid values. What remains
@@ -35,13 +35,13 @@ impl HostMemory {
         Ok(HostMemory { cells: Arc::new(cells) })
     }
 
-    /// Memory that somebody else owns. It must begin at a multiple of 256 and have at least 16 bytes, as every page has.
+    /// Memory that the caller owns. It must begin at a multiple of 256 and have at least 16 bytes, as every page has.
     ///
     /// # Safety
     /// The bytes from `start` on are readable and writable, and stay so until all clones of the result are gone and
     /// every device that it was mapped into has freed it and ended the launches that began before. While a launch runs,
-    /// nobody accesses bytes that a kernel accesses, unless atomically or ordered with the kernel's accesses by other
-    /// means.
+    /// no other thread accesses bytes that a kernel accesses, unless atomically or ordered with the
+    /// kernel's accesses by other means.
     pub unsafe fn borrow(start: NonNull<u8>, bytes: usize) -> Result<HostMemory, MemoryError> {
         let address = start.as_ptr() as u64;
         let ends = (start.as_ptr() as usize).checked_add(bytes).is_some();
@@ -62,10 +62,10 @@ impl HostMemory {
     }
 }
 
-/// Where in a device's address space the host's memory lies.
+/// The address of the host's memory in the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostPlace {
-    /// Where there is room: mapped memory.
+    /// Any free address: mapped memory.
     #[default]
     Anywhere,
     /// At the address that it has for the host, so that both use the same pointers: managed memory.

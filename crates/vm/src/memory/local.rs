@@ -17,11 +17,6 @@ impl LocalMemory {
         self.rows.len() as u64 * 4
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// How many bytes each lane would have if it grew to have at least that many: twice as many as before if it is more,
     /// since all rows move, but not more than `most`.
     pub(crate) fn grown(&self, bytes: u64, most: u64) -> u64 {
@@ -55,7 +50,7 @@ impl LocalMemory {
         }
     }
 
-    /// Makes room for a given number of bytes. Says whether the host had memory for it.
+    /// Makes room for a given number of bytes. Returns whether the host had memory for it.
     #[must_use]
     pub(crate) fn reserve(&mut self, bytes: u64) -> bool {
         let rows = usize::try_from(bytes.div_ceil(4)).unwrap_or(usize::MAX);

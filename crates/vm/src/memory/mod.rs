@@ -1,21 +1,20 @@
-//! Memory, as windows of one generic address space (PTX ISA section 5.1): what lies where, and what is wrong with
-//! an access.
+//! Memory, as windows of one generic address space (PTX ISA section 5.1): the layout, and the checks of accesses.
 //!
-//! Accesses of a warp go through `Spaces::view` once for all lanes where they can; `Spaces::judge` looks at
-//! one lane and says what is wrong, and near which variable.
+//! Accesses of a warp go through `Spaces::view` once for all lanes where they can; `Spaces::judge` checks one lane,
+//! and its error names the nearest variable.
 
-pub mod cell;
-pub mod constant;
+pub(crate) mod cell;
+pub(crate) mod constant;
 pub mod global;
-pub mod heap;
+pub(crate) mod heap;
 pub mod host;
-pub mod local;
+pub(crate) mod local;
 pub(crate) mod order;
 pub(crate) mod shared;
 pub(crate) mod wide;
 
 use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};
-use cell::SharedBytes;
+pub use cell::SharedBytes;
 use constant::Constant;
 use global::{Allocation, AllocationKind, Global, Variable, lock, nearest};
 use shared::Shared;
@@ -25,13 +24,13 @@ use softwarp_ir::TAGGED;
 use softwarp_isa::StateSpace;
 use softwarp_isa::device::{CTA_SHARED, RESERVED_SHARED};
 
-/// What a CTA sees of memory.
+/// The memory of a CTA.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spaces<'a> {
     pub(crate) image: &'a Image,
     pub(crate) windows: &'a Windows,
     pub(crate) global: &'a Global,
-    /// Those of global memory, nearer at hand.
+    /// The allocations of global memory, kept here for fewer indirections.
     pub(crate) allocations: &'a [Allocation],
     pub(crate) constant: &'a Constant,
     pub(crate) parameters: &'a SharedBytes,
@@ -41,7 +40,7 @@ pub(crate) struct Spaces<'a> {
     pub(crate) shared_start: u64,
     /// The shared memory of all CTAs of the cluster, by rank.
     pub(crate) cluster: &'a [Shared],
-    /// Where the CTA's own part of `.shared` begins: what names a variable counts from there.
+    /// The first address of the CTA's own part of `.shared`. Addresses of named variables are relative to it.
     pub(crate) window: u64,
     pub(crate) kernel: FunctionId,
     /// Addresses in `.local` have tags: see [`crate::sanitize::bounds`].
@@ -49,7 +48,7 @@ pub(crate) struct Spaces<'a> {
 }
 
 impl<'a> Spaces<'a> {
-    /// Where the shared memory of a CTA begins.
+    /// The first address of the shared memory of a CTA.
     pub(crate) fn shared_base(&self) -> u64 {
         self.image.header.arch.properties().reserved_shared
     }
@@ -84,7 +83,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// The cells that an address is in, and the address of their first byte; for everything but private memory.
-    /// `None` where a lane must be looked at by itself. The hint is where global memory was used last.
+    /// `None` where a lane must be checked by itself. The hint is where global memory was used last.
     #[inline]
     pub(crate) fn view(
         &self,
@@ -138,21 +137,21 @@ impl<'a> Spaces<'a> {
         }
     }
 
-    /// What the system keeps of a CTA's shared memory (PTX ISA section 10, `%reserved_smem_offset_begin`), which
-    /// cooperative groups use, and the place of an address in it.
+    /// The reserved part of a CTA's shared memory (PTX ISA section 10, `%reserved_smem_offset_begin`), which
+    /// cooperative groups use, and the offset of an address in it.
     #[cold]
     fn reserved_at(&self, address: u64) -> Option<(&'a SharedBytes, u64)> {
         let cta = self.cluster.get(usize::try_from(address / CTA_SHARED).ok()?)?;
         Some((&cta.reserved, (address % CTA_SHARED).checked_sub(self.reserved_start())?))
     }
 
-    /// Where that begins in a CTA's shared memory: before everything else, or, on targets that keep nothing there, at
-    /// the very end.
+    /// The offset of the reserved part in a CTA's shared memory: at the start, or at the very end on targets that
+    /// reserve nothing.
     pub(crate) fn reserved_start(&self) -> u64 {
         if self.shared_base() == 0 { CTA_SHARED - RESERVED_SHARED } else { 0 }
     }
 
-    /// One lane's access: the cells and the place in them, or what is wrong.
+    /// Checks one lane's access. Returns the cells and the index of the first, or the error.
     pub(crate) fn judge(
         &self,
         memory: Memory,
@@ -203,7 +202,7 @@ impl<'a> Spaces<'a> {
             }
             Memory::Constant if self.constant.holds(address, bytes) => Ok((&self.constant.cells, address)),
             Memory::Kernel if fits(address, self.parameters.len()) => Ok((self.parameters, address)),
-            // As on the hardware, what says `.shared::cta` reaches no other CTA.
+            // As on the hardware, `.shared::cta` does not reach other CTAs.
             Memory::Shared if self.cluster.len() > 1 && !self.is_own(address) => {
                 Err(bad(Problem::OtherCta, None))
             }
@@ -239,7 +238,7 @@ impl<'a> Spaces<'a> {
     pub(crate) fn named(&self, id: ObjectId, base: u64, address: u64) -> Nearest {
         let object = self.image.object(id);
         let bytes = match object.is_dynamic_shared() {
-            // It has all that the launch gives.
+            // A dynamic array has all shared memory of the launch from its base on.
             true => (self.shared_base() + self.shared.len()).saturating_sub(base % CTA_SHARED),
             false => object.total(),
         };
@@ -247,7 +246,7 @@ impl<'a> Spaces<'a> {
         Nearest { what: What::Variable(object.name.to_string()), base, bytes, at, freed: false }
     }
 
-    /// What is nearest to an address.
+    /// The variable, allocation or other thing that is nearest to an address.
     pub(crate) fn nearest(&self, memory: Memory, address: u64) -> Option<Nearest> {
         match memory {
             Memory::Global => self.nearest_allocation(address),
@@ -295,7 +294,7 @@ impl<'a> Spaces<'a> {
         let index = self.global.before(address);
         let around = [index, Some(index.map_or(0, |index| index + 1))];
         let near = around.into_iter().flatten().filter_map(|index| allocations.get(index));
-        // Below everything, where null pointers lead, nothing is near.
+        // Far from all allocations, as where null pointers lead, none is named.
         let near = near.filter(|it| distance(address, it.base, it.bytes) < 1 << 32);
         let allocation = near.min_by_key(|it| distance(address, it.base, it.bytes))?;
         let (what, base, bytes, freed) = match &allocation.kind {
@@ -318,7 +317,7 @@ impl<'a> Spaces<'a> {
     }
 }
 
-/// How far an address is from a range; 0 inside.
+/// The distance of an address from a range; 0 inside.
 fn distance(address: u64, base: u64, bytes: u64) -> u64 {
     match Relative::of(address, base, bytes) {
         Relative::Before(bytes) => bytes,

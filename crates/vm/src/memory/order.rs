@@ -26,7 +26,8 @@ pub(crate) fn storing(bytes: u64) -> impl Iterator<Item = usize> + Clone {
     (0..LANES).map(move |at| at ^ backwards)
 }
 
-/// Of lanes that all store to one place, a given number of bytes each, the one that wins. There is at least one.
+/// The lane whose value remains, of lanes that all store to one place, a given number of bytes each. There is at least
+/// one.
 #[inline(always)]
 pub(crate) fn winner(bytes: u64, taking: u32) -> usize {
     let highest = LANES - 1 - taking.leading_zeros() as usize % LANES;

@@ -62,7 +62,7 @@ pub(crate) trait Cpu {
     }
 
     /// Writes the places of all lanes: their words with an offset added, less a base; of lanes that do not take
-    /// part, the first one's. Says whether all are at most `last` and multiples of the size.
+    /// part, the first one's. Returns whether all are at most `last` and multiples of the size.
     ///
     /// # Safety
     /// The CPU has the level.
@@ -156,7 +156,7 @@ impl Address for u64 {
     }
 }
 
-/// How places follow from addresses.
+/// The parameters that turn addresses into places.
 #[derive(Clone, Copy)]
 pub(crate) struct LaneAddresses<W> {
     pub(crate) taking: u32,
@@ -167,11 +167,11 @@ pub(crate) struct LaneAddresses<W> {
     pub(crate) base: u64,
     /// The last place that is inside.
     pub(crate) last: u64,
-    /// What places are multiples of.
+    /// The alignment of places.
     pub(crate) size: Size,
 }
 
-/// What every CPU of the architecture has.
+/// The level that every CPU of the architecture has.
 pub(crate) struct Baseline;
 
 impl Cpu for Baseline {

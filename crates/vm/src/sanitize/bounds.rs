@@ -63,20 +63,20 @@ impl Ranges {
 /// The variables that a launch can reach.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds {
-    /// By address.
+    /// Variables in global memory, by address.
     pub(crate) global: Ranges,
-    /// By offset in a CTA's shared memory.
+    /// Variables in shared memory, by offset in a CTA's part.
     pub(crate) shared: Ranges,
-    /// By address.
+    /// Variables in constant memory, by address.
     pub(crate) constant: Ranges,
-    /// By offset in the kernel's parameters.
+    /// The kernel's parameters, by offset.
     pub(crate) parameters: Ranges,
-    /// Of each code, by offset in the frame.
+    /// The local variables of each function, by offset in the frame.
     pub(crate) frames: Vec<Ranges>,
 }
 
 impl Bounds {
-    /// Those of a kernel, in a launch that gives a CTA a given number of bytes of shared memory.
+    /// The variables of a kernel, in a launch that gives a CTA a given number of bytes of shared memory.
     pub(crate) fn new(
         image: &Image,
         windows: &softwarp_image::Windows,
@@ -139,7 +139,7 @@ fn shared(image: &Image, function: &Function, bytes: u64) -> Ranges {
             list.push((start, start + object.total(), Some(id)));
         }
     }
-    // What the launch gives and no variable names.
+    // Dynamic shared memory that no variable names.
     list.push((dynamic, bytes, None));
     Ranges::new(list)
 }

@@ -8,7 +8,7 @@
 //! - a release pattern with an acquire pattern on the same location, if the acquire observes the release: it reads what the
 //!   release wrote, or what atomic operations made of it since. Observed and observer must be morally strong, and so must
 //!   the first operation of the release and the last of the acquire: strong, with scopes that include each other.
-//! - mbarriers: arrivals with who waits for their phase.
+//! - mbarriers: arrivals with the waits for their phase.
 //!
 //! `fence.sc` counts as `fence.acq_rel`: which of two such fences comes first is decided by the run, so that a program
 //! which relies on it alone races in another run.
@@ -23,6 +23,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 mod agents;
+mod barriers;
 mod diagnosis;
 mod mbarrier;
 
@@ -30,19 +31,19 @@ pub(super) use agents::{Agents, plane_of};
 pub(crate) use mbarrier::Event;
 use mbarrier::Mbarrier;
 
-/// The most locations of messages; beyond them, who writes there sends nothing and nobody is told of races there.
+/// The most locations of messages. Strong writes to further locations send nothing, and races there are not reported.
 const MOST_LOCATIONS: usize = 1 << 18;
 
 /// After how many messages it is counted how many are still there.
 const COUNTED: u32 = 1 << 18;
 
-/// The most messages that are kept, by who sent them: beyond them, everything counts as ordered.
+/// The most messages that are kept, by sender: beyond them, everything counts as ordered.
 const MOST_MESSAGES: usize = 1 << 20;
 
 /// How many strong reads of a lane are told apart that no acquire has followed.
 const MOST_PENDING: usize = 4;
 
-/// How many releases at a location are remembered by who did them.
+/// How many releases at a location are remembered with their threads.
 const MOST_RELEASES: usize = 16;
 
 /// A location: whose shared memory it is, none for global memory, and the address.
@@ -60,7 +61,7 @@ pub(super) struct Causality {
     /// The last of them that was asked for.
     last: Option<(u32, u32)>,
     messages: HashMap<Location, Messages>,
-    /// Some of them may be in shared memory.
+    /// Whether some of the messages may be in shared memory.
     in_shared: bool,
     /// How many were sent since they were counted.
     sent: u32,
@@ -73,7 +74,7 @@ pub(super) struct Causality {
     mbarriers: HashMap<Location, Mbarrier>,
     /// The number of the next mbarrier.
     next_mbarrier: u32,
-    /// By cluster: what was brought to its barrier in a phase.
+    /// The knowledge that was brought to the barrier of each cluster in a phase.
     clusters: HashMap<u32, [PhaseKnowledge; 2]>,
 }
 
@@ -91,7 +92,7 @@ struct Begun {
 
 #[derive(Debug)]
 struct Cta {
-    /// Of what synchronised last.
+    /// The clock of the last synchronisation.
     clock: u32,
     warps: Vec<Warp>,
     barriers: [Option<Arc<Knowledge>>; softwarp_isa::device::BARRIERS as usize],
@@ -100,42 +101,42 @@ struct Cta {
 /// A warp: what its lanes know.
 #[derive(Debug)]
 struct Warp {
-    /// Its lanes that there are.
+    /// The lanes that have threads.
     lanes: u32,
     exited: u32,
-    /// Of its accesses now.
+    /// The clock of its accesses now.
     now: u32,
     /// Lanes that know the same. Every lane is in one of them.
     groups: Vec<(u32, Arc<Knowledge>)>,
-    /// What its lanes need for patterns with fences, once there is such a thing.
+    /// The state of its lanes for patterns with fences, from the first fence on.
     fences: Option<Box<[Lane; LANES]>>,
     agents: Option<Box<Agents>>,
 }
 
-/// What a lane needs for patterns of several operations.
+/// The state of a lane for patterns of several operations.
 #[derive(Clone, Debug, Default)]
 struct Lane {
-    /// By scope: what it knew at its last release fence, and its clock then.
+    /// By scope: the knowledge at its last release fence, and its clock then.
     released: [Option<(Arc<Knowledge>, u32)>; 4],
-    /// What `fence.mbarrier_init` covers.
+    /// The knowledge that `fence.mbarrier_init` covers.
     init: Option<Arc<Knowledge>>,
-    /// What it has observed with strong reads and not acquired; none for several locations together.
+    /// The messages that it has observed with strong reads and not acquired; without a location if of several.
     pending: Vec<(Option<Location>, Received)>,
     /// Strong writes of others that it read last, to say what is wrong; and whether it could observe them.
     observed: Vec<(Epoch, bool)>,
 }
 
-/// What was sent at a location.
+/// The messages at a location.
 #[derive(Debug, Default)]
 struct Messages {
     channel: Channel,
     /// The write that must be observed to receive.
     last: Option<Epoch>,
-    /// Release operations by who did them: a later strong write of the same thread continues them.
+    /// Release operations by thread: a later strong write of the same thread continues them.
     releases: Vec<(Thread, Scope, Arc<Knowledge>)>,
 }
 
-/// What a strong access does at its location.
+/// The effect of a strong access at its location.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strong {
     pub(super) order: Order,
@@ -150,7 +151,7 @@ impl Causality {
     pub(super) fn start(&mut self, linear: u32, cluster: u32, warps: &[u32]) {
         self.warps = warps.len().max(1);
         let number = self.ctas.len();
-        // Beyond what can be numbered, nothing is looked at.
+        // CTAs beyond the largest number are not checked.
         if !Thread::can_be(number, self.warps) {
             self.unnumbered += 1;
             return;
@@ -200,7 +201,7 @@ impl Causality {
         Some(number)
     }
 
-    /// Where in the grid a CTA is, by its number.
+    /// The index in the grid of a CTA, by its number.
     pub(super) fn linear(&self, number: u32) -> u32 {
         self.ctas.get(number as usize).map_or(0, |cta| cta.linear)
     }
@@ -228,7 +229,7 @@ impl Causality {
         self.warp(cta, warp).map_or(0, |warp| warp.now)
     }
 
-    /// What a lane knows.
+    /// The knowledge of a lane.
     #[inline]
     pub(super) fn known(&self, cta: u32, warp: usize, lane: usize) -> Option<&Arc<Knowledge>> {
         Some(self.warp(cta, warp)?.known(lane))
@@ -242,7 +243,7 @@ impl Causality {
     }
 
     /// Whether any thread that runs knows something.
-    pub(super) fn anybody(&self, mut knows: impl FnMut(&Knowledge) -> bool) -> bool {
+    pub(super) fn any_thread(&self, mut knows: impl FnMut(&Knowledge) -> bool) -> bool {
         let running = self.running.values().filter_map(|&number| self.ctas[number as usize].state.as_ref());
         running.flat_map(|cta| &cta.warps).flat_map(|warp| &warp.groups).any(|(_, known)| knows(known))
     }
@@ -254,7 +255,7 @@ impl Causality {
         }
     }
 
-    /// What lanes of a warp do from now on is not what they did.
+    /// Advances the clock of a warp: later accesses are distinguished from earlier ones.
     fn tick(&mut self, cta: u32, warp: usize) {
         if let Some(cta) = self.cta_mut(cta) {
             cta.clock = cta.clock.saturating_add(1);
@@ -265,7 +266,7 @@ impl Causality {
         }
     }
 
-    /// What lanes of a warp hand on together.
+    /// The knowledge that lanes of a warp release together.
     fn handed(&self, cta: u32, warp: usize, mask: u32) -> Option<Arc<Knowledge>> {
         let of = (cta, self.warps);
         let state = self.warp(cta, warp)?;
@@ -281,7 +282,7 @@ impl Causality {
         Some(handed)
     }
 
-    /// Lanes of a warp know more.
+    /// Lanes of a warp acquire knowledge.
     fn acquire(&mut self, cta: u32, warp: usize, mask: u32, learned: &Arc<Knowledge>) {
         let Some(warp) = self.warp_mut(cta, warp) else { return };
         let more = |(lanes, known): &(u32, Arc<Knowledge>)| {
@@ -294,68 +295,6 @@ impl Causality {
         };
         let changed: Vec<_> = warp.groups.iter().filter_map(more).collect();
         changed.into_iter().for_each(|(lanes, known)| warp.set(lanes, known));
-    }
-
-    /// Lanes come to a barrier of the CTA.
-    pub(super) fn arrive(&mut self, cta: u32, warp: usize, mask: u32, barrier: u32) {
-        let Some(handed) = self.handed(cta, warp, mask) else { return };
-        if let Some(barrier) = self.cta_mut(cta).and_then(|cta| cta.barriers.get_mut(barrier as usize)) {
-            join_option(barrier, &handed);
-        }
-        self.tick(cta, warp);
-    }
-
-    /// A barrier of the CTA lets lanes go: these of each warp.
-    pub(super) fn release(&mut self, cta: u32, barrier: u32, waiting: &[u32]) {
-        let Some(state) = self.cta_mut(cta) else { return };
-        let Some(brought) = state.barriers.get_mut(barrier as usize).and_then(Option::take) else { return };
-        for (warp, &mask) in state.warps.iter_mut().zip(waiting).filter(|(_, mask)| **mask != 0) {
-            // Those who waited brought what they knew. Lanes that have exited know nothing that matters.
-            let mask = if warp.lanes & !warp.exited & !mask == 0 { u32::MAX } else { mask };
-            warp.set(mask, Arc::clone(&brought));
-        }
-    }
-
-    /// Lanes of a warp have come to `bar.warp.sync` together.
-    pub(super) fn sync_lanes(&mut self, cta: u32, warp: usize, mask: u32) {
-        let Some(handed) = self.handed(cta, warp, mask) else { return };
-        if let Some(warp) = self.warp_mut(cta, warp) {
-            warp.set(mask, handed);
-        }
-        self.tick(cta, warp);
-    }
-
-    /// Lanes arrive at the barrier of the cluster, in this phase of it.
-    pub(super) fn arrive_cluster(&mut self, cta: u32, warp: usize, mask: u32, relaxed: bool, phase: u32) {
-        let brought = if relaxed {
-            let mut brought = None;
-            for lane in lanes(mask) {
-                let heads = self.fenced(cta, warp, lane);
-                let wide = heads.iter().filter(|(scope, _)| *scope >= Scope::Cluster);
-                wide.for_each(|(_, known)| join_option(&mut brought, known));
-            }
-            brought
-        } else {
-            self.handed(cta, warp, mask)
-        };
-        let slots = self.clusters.entry(self.cluster(cta)).or_default();
-        let slot = &mut slots[phase as usize % 2];
-        if slot.0 != phase {
-            *slot = (phase, None);
-        }
-        if let Some(brought) = &brought {
-            join_option(&mut slot.1, brought);
-        }
-        self.tick(cta, warp);
-    }
-
-    /// Lanes pass the barrier of the cluster: this phase of it is complete.
-    pub(super) fn pass_cluster(&mut self, cta: u32, warp: usize, mask: u32, phase: u32) {
-        let slots = self.clusters.get(&self.cluster(cta));
-        let slot = slots.map(|slots| &slots[phase as usize % 2]).filter(|slot| slot.0 == phase);
-        if let Some(brought) = slot.and_then(|slot| slot.1.clone()) {
-            self.acquire(cta, warp, mask, &brought);
-        }
     }
 
     /// A fence.
@@ -391,8 +330,8 @@ impl Causality {
         }
     }
 
-    /// A proxy fence: all that lanes know, and what they did, is fenced. That lanes who know the same also share what each
-    /// of them fenced does no harm: what is not ordered is found as a race.
+    /// A proxy fence: all that lanes know, and their own accesses, are fenced. Lanes that know the same also share
+    /// what each of them fenced. That hides no race, since accesses that are not ordered are found anyway.
     pub(super) fn proxy(&mut self, cta: u32, warp: usize, mask: u32, plane: Plane) {
         let of = (cta, self.warps);
         if let Some(state) = self.warp_mut(cta, warp) {
@@ -412,7 +351,7 @@ impl Causality {
         Some(self.warp_mut(cta, warp)?.lane(lane))
     }
 
-    /// What the fences of a lane release with its next strong write, by their scopes.
+    /// The knowledge that the fences of a lane release with its next strong write, by scope.
     fn fenced(&self, cta: u32, warp: usize, lane: usize) -> Vec<(Scope, Arc<Knowledge>)> {
         let Some(state) = self.warp(cta, warp) else { return Vec::new() };
         let Some(fences) = &state.fences else { return Vec::new() };
@@ -453,7 +392,7 @@ impl Causality {
             for learned in received.within(order.scope) {
                 self.acquire(cta, warp, 1 << lane, learned);
             }
-            // Of the rest, a fence with a wider scope may follow.
+            // A fence with a wider scope may acquire the rest.
             if !received.is_more_than(order.scope) {
                 return;
             }
@@ -554,7 +493,7 @@ impl Causality {
         wide.filter(|_| now.usage() == Use::Atomic && !now.is_tolerant())
     }
 
-    /// A weak write: who reads what it wrote observes nothing.
+    /// A weak write: a read of its value observes no release.
     pub(super) fn weak(&mut self, at: Location) {
         if !self.messages.is_empty()
             && let Some(here) = self.messages.get_mut(&at)

@@ -1,8 +1,7 @@
 //! Messages between threads: what a release hands to whom, by scope (PTX ISA sections 8.5, 8.8 and 8.9.4).
 //!
 //! A release pattern synchronizes with an acquire pattern only if the scope of each includes the thread of the other. So a
-//! message goes to the CTA of who sends it whatever the scope is, to its cluster if the scope is at least `.cluster`, and
-//! to everybody from `.gpu` on; whoever receives takes those that its own scope includes.
+//! message goes to the CTA of who sends it whatever the scope is, to its cluster if the scope is at least `.cluster`, and to all threads from `.gpu` on. A thread receives the messages that its own scope includes.
 
 use super::clock::{Knowledge, join, join_option};
 use softwarp_ir::Scope;
@@ -11,15 +10,15 @@ use std::sync::Arc;
 /// Messages of one location.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channel {
-    /// By the CTA of who sent them.
+    /// Messages by the CTA of the sender.
     ctas: Vec<(u32, Arc<Knowledge>)>,
-    /// By the cluster of who sent them.
+    /// Messages by the cluster of the sender.
     clusters: Vec<(u32, Arc<Knowledge>)>,
     /// With at least the scope `.gpu`.
     all: Option<Arc<Knowledge>>,
 }
 
-/// What a thread may receive, by the least scope that it needs for it: `.cta`, `.cluster`, `.gpu`.
+/// The messages that a thread may receive, by the least scope that it needs: `.cta`, `.cluster`, `.gpu`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Received {
     by_scope: [Option<Arc<Knowledge>>; 3],
@@ -71,7 +70,7 @@ impl Channel {
         }
     }
 
-    /// What a thread of a CTA and cluster may receive.
+    /// The messages that a thread of a CTA and cluster may receive.
     pub(super) fn receive(&self, (cta, cluster): (u32, u32)) -> Received {
         Received { by_scope: [find(&self.ctas, cta), find(&self.clusters, cluster), self.all.clone()] }
     }

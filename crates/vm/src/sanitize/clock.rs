@@ -3,7 +3,7 @@
 //! The accesses of a warp carry a clock, which advances whenever one of its lanes synchronises. A [`Knowledge`] says, for
 //! each warp of each CTA, up to which clock its accesses are ordered before what the holder does next. It is compressed
 //! along the hierarchy of threads: one number where all lanes of a warp are known up to the same clock, a number for each
-//! lane elsewhere, and nothing for CTAs that nobody has synchronised with. Lanes that know the same share one value, and
+//! lane elsewhere, and nothing for CTAs that the holder has not synchronised with. Lanes that know the same share one value, and
 //! so do messages that hand it on.
 //!
 //! Besides what threads did themselves, there are planes for what was done for them: by asynchronous copies and products
@@ -14,19 +14,19 @@
 use softwarp_units::lanes::{LANES, lanes};
 use std::sync::Arc;
 
-/// The most CTAs that a knowledge tells apart: whoever would know more counts as knowing everything.
+/// The most CTAs of a [`Knowledge`]. One that would have more counts as knowing everything.
 const MOST_CTAS: usize = 1 << 16;
 
-/// What clocks are about.
+/// The planes of clocks: kinds of accesses that are ordered separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plane {
-    /// What threads did.
+    /// Accesses of threads.
     Thread,
     /// `cp.async`
     Copy,
-    /// What bulk copies in groups read.
+    /// Reads of bulk copies in groups.
     Source,
-    /// What they wrote.
+    /// Writes of bulk copies in groups.
     Target,
     /// `wgmma.mma_async`
     Product,
@@ -44,9 +44,9 @@ const PLANES: usize = 8;
 /// Clocks of the lanes of a warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clock {
-    /// Of all lanes.
+    /// The clock that all lanes have at least.
     all: u32,
-    /// Of each lane, where one of them is more.
+    /// The clock of each lane, where they differ.
     each: Option<Arc<[u32; LANES]>>,
 }
 
@@ -106,7 +106,7 @@ impl Clock {
     }
 }
 
-/// What is known of a CTA: by plane and warp.
+/// The clocks of a CTA, by plane and warp.
 #[derive(Clone, Debug, Default)]
 struct CtaClocks {
     planes: [Option<Box<[Clock]>>; PLANES],
@@ -142,14 +142,14 @@ impl CtaClocks {
     }
 }
 
-/// What threads know of others.
+/// The knowledge of a thread: for every other thread, the accesses that are ordered before what it does next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knowledge {
-    /// By the number of the CTA.
+    /// Clocks by the number of the CTA.
     ctas: Vec<(u32, Arc<CtaClocks>)>,
-    /// Of mbarriers by their number: the last phase that is known to be complete.
+    /// The last phase of each mbarrier, by its number, that is known to be complete.
     phases: Vec<(u32, u32)>,
-    /// There was too much to know: all of it is known.
+    /// The limit was reached: everything counts as known.
     everything: bool,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! As in MemorySanitizer, an undefined value may be copied and computed with; what comes of it is undefined, too. It is
 //! reported where it decides something: in an address, as a guard, as an operand that says what an instruction does, and
-//! where it is written to global or shared memory. Compilers leave registers undefined on paths where nobody looks at
-//! them, and merge them with others; that is no mistake.
+//! where it is written to global or shared memory. Compilers leave registers undefined on paths that do not use them, and
+//! merge them with others; that is no mistake.
 //!
 //! A row has a bit for each lane, and one register that it comes from. The rows are those of the machine: registers that
 //! share one are never live together, and one that may be read before it is written has its row to itself from the start
@@ -24,7 +24,7 @@ use softwarp_ir::{Access, Alu, AluOp, Memory, Op, Slot, Step, WarpOp, WarpOpKind
 use softwarp_units::alu::simple::Simple;
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
-/// What made a value undefined.
+/// The cause of an undefined value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// A register that was not written: the function's code, and an index into the origins of its table.
@@ -33,7 +33,7 @@ pub(crate) enum Cause {
     Shuffle(u32, u32),
 }
 
-/// What stands where nothing is undefined.
+/// The cause in rows where nothing is undefined.
 const NOTHING: Cause = Cause::Register(u32::MAX, 0);
 
 /// Lanes for which the low and the high half of a row are undefined.
@@ -52,7 +52,7 @@ pub(crate) struct Misuse {
 pub(crate) struct Shadow {
     code: u32,
     undefined: Vec<Halves>,
-    /// What each row comes from.
+    /// The cause of each row.
     causes: Vec<Cause>,
     /// The lanes for which each word of the parameters is undefined, and what it comes from.
     parameters: Vec<(u32, Cause)>,
@@ -105,7 +105,7 @@ impl Shadow {
         low | high
     }
 
-    /// What made one of some rows undefined for one of some lanes.
+    /// The cause for which one of some rows is undefined in one of some lanes.
     fn cause(&self, rows: &[u32], lanes: u32) -> Cause {
         let row = rows.iter().find(|&&row| self.of(row) & lanes != 0);
         row.and_then(|&row| self.causes.get(row as usize).copied()).unwrap_or(NOTHING)
@@ -164,7 +164,7 @@ impl Shadow {
         misused.or_else(|| self.other(&uses, step, frame, taking))
     }
 
-    /// What comes of arithmetic.
+    /// Computes which results of arithmetic are undefined.
     fn compute(&mut self, uses: &Uses<'_>, (alu, table): (&Alu, &Table), frame: &Frame, taking: u32) {
         let whole = |undefined: u32| [undefined; 2];
         let any = |rows: &[u32]| rows.iter().fold(0, |any, &row| any | self.of(row));
@@ -228,7 +228,7 @@ impl Shadow {
                 let wrong = self.misused(bases, taking, RegisterUse::Address);
                 let private =
                     matches!(access.address.memory, Memory::Local | Memory::Frame | Memory::Function);
-                // What is generic may be a thread's own memory as well.
+                // A generic address may be in a thread's own memory.
                 let stored = match access.address.memory {
                     Memory::Generic => taking & !self.in_local(frame, access.address.base),
                     _ if private => 0,
@@ -308,14 +308,14 @@ impl Shadow {
         (0..LANES).fold(0, |mask, lane| mask | u32::from(inside(lane)) << lane)
     }
 
-    /// An operation among lanes; shuffles are looked at when they are done.
+    /// An operation among lanes; shuffles are checked when they are performed.
     fn among_lanes(&mut self, uses: &Uses<'_>, op: &WarpOp, taking: u32) -> Option<Misuse> {
         let (members, sources) = uses.reads.split_at(usize::from(op.members.is_some()).min(uses.reads.len()));
         let misused = self.misused(members, taking, RegisterUse::Operand);
         if is_shuffle(op.op) {
             return misused;
         }
-        // What one lane brings, all others get.
+        // The value of one lane goes to all others.
         let any = sources.iter().fold(0, |any, &row| any | self.of(row)) & taking;
         let cause = self.cause(sources, any);
         let undefined = if any != 0 { taking } else { 0 };

@@ -40,7 +40,7 @@ impl Thread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Epoch {
     who: u32,
-    /// Of the warp; of an agent how much it had been given; of an mbarrier its phase.
+    /// The clock of the warp; for an agent, the number of operations issued to it; for an mbarrier, its phase.
     pub(super) clock: u32,
     /// The operation.
     pub(super) op: u32,
@@ -187,7 +187,7 @@ impl Epoch {
         self.flags = self.flags & !SEVERAL | if several { SEVERAL } else { 0 };
     }
 
-    /// It is `mbarrier.init`.
+    /// Whether it is `mbarrier.init`.
     pub(super) fn is_init(&self) -> bool {
         self.flags & INIT != 0
     }
@@ -196,7 +196,7 @@ impl Epoch {
         Epoch { flags: self.flags | INIT, ..self }
     }
 
-    /// It is an atomic operation whose place others may read meanwhile.
+    /// Whether it is an atomic operation whose location may be read at the same time.
     pub(super) fn is_tolerant(&self) -> bool {
         self.flags & TOLERANT != 0
     }

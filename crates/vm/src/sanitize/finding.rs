@@ -1,23 +1,25 @@
 //! Findings of the sanitizers, as data: the kind, both places of a conflict, the memory, and how often.
 
-use super::{ARRAYS, Agent};
-use crate::fault::{Nearest, Place, Relative, Use, space_name};
+mod text;
+
+use super::Agent;
+use crate::fault::{Nearest, Place, Use};
 use softwarp_ir::{Location, Memory};
 
-/// Something wrong that did not stop the launch.
+/// An error that did not stop the launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What it is.
+    /// The kind of finding.
     pub kind: FindingKind,
     /// The kernel that was launched.
     pub kernel: String,
-    /// Where it was found: of a race, the later access.
+    /// The place where it was found: of a race, the later access.
     pub at: Site,
     /// The other place: of a race, the earlier access; of a barrier, what other threads did instead.
     pub other: Option<Site>,
     /// The memory concerned, if it is about memory.
     pub touched: Option<Touched>,
-    /// How often the same was found at these places.
+    /// How many times the same was found at these places.
     pub count: u64,
 }
 
@@ -26,7 +28,7 @@ pub struct Finding {
 pub struct Site {
     /// The instruction, the CTA and the thread.
     pub place: Place,
-    /// What `.loc` says.
+    /// The source location from `.loc`.
     pub location: Option<Location>,
 }
 
@@ -35,7 +37,7 @@ pub struct Site {
 pub struct Touched {
     /// The state space; never generic.
     pub space: Memory,
-    /// The address in it of the first byte concerned; texels of arrays have numbers from [`ARRAYS`] on.
+    /// The address in it of the first byte concerned; texels of arrays have numbers from [`super::ARRAYS`] on.
     pub address: u64,
     /// Bytes that one thread accesses.
     pub bytes: u32,
@@ -43,37 +45,37 @@ pub struct Touched {
     pub nearest: Option<Nearest>,
 }
 
-/// What was found.
+/// The kinds of findings.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// A read of memory that nobody has written (`init`).
+    /// A read of memory that was never written (`init`).
     Uninitialised,
     /// Two threads use the same memory, at least one of them writes, and nothing orders them (`race`).
     Race {
-        /// How the earlier access used it.
+        /// The kind of the earlier access.
         first: Use,
-        /// How the later one did.
+        /// The kind of the later access.
         second: Use,
         /// The threads are in different CTAs.
         across: bool,
-        /// What would order them.
+        /// The synchronisation that would order them.
         missing: Missing,
     },
-    /// Memory that an asynchronous operation may still be using: nobody has waited for it (`race`).
+    /// Memory that an asynchronous operation may still be using: no thread has waited for it (`race`).
     Unwaited {
-        /// How the asynchronous operation uses it.
+        /// The kind of the asynchronous access.
         first: Use,
-        /// How the later access does.
+        /// The kind of the later access.
         second: Use,
-        /// What to wait with.
+        /// The instruction that waits for it.
         until: Until,
     },
     /// An asynchronous operation reads what a thread wrote, with no proxy fence between them (`race`).
     MissingProxyFence,
     /// A texture is read where the same launch has written: what it reads may be old (`race`).
     StaleTexture,
-    /// A register is used that `wgmma.mma_async` may still be using: nobody has waited for it (`race`).
+    /// A register is used that `wgmma.mma_async` may still be using: the warp has not waited for it (`race`).
     UnwaitedRegister,
     /// A register was written since the last `wgmma.fence`, and `wgmma.mma_async` uses it; or there was no fence (`race`).
     MissingRegisterFence,
@@ -130,11 +132,11 @@ pub enum FindingKind {
     },
     /// Lanes of a warp that name different barriers in one instruction, or different counts of threads (`sync`).
     DivergentBarrierOperand {
-        /// It is the count that differs.
+        /// Whether the counts differ, and not the barriers.
         count: bool,
         /// The operand of the first lane.
         first: u32,
-        /// That of another one.
+        /// The operand of another lane.
         second: u32,
     },
     /// Warps that use a barrier together and give different counts of threads (`sync`).
@@ -165,19 +167,19 @@ pub enum FindingKind {
     UndefinedRegister {
         /// Its name.
         register: String,
-        /// How it is used.
+        /// The use.
         usage: RegisterUse,
         /// No instruction of the function writes it.
         never: bool,
     },
-    /// A block that `malloc` gave and nobody freed (`leak`); `at` is the call.
+    /// A block that `malloc` returned and that was never freed (`leak`); `at` is the call.
     Leak {
         /// Bytes of this block, or of all that the same call gave.
         bytes: u64,
     },
     /// An access outside the variable or block that it was meant for, or that is nearest (`bounds`).
     OutOfBounds {
-        /// How the access used memory.
+        /// The kind of access.
         usage: Use,
     },
     /// An access to the local memory of a call that is over (`bounds`).
@@ -198,7 +200,7 @@ pub enum FindingKind {
     },
 }
 
-/// How a register that was not written is used.
+/// The use of a register that was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterUse {
     /// In an address.
@@ -223,20 +225,20 @@ impl RegisterUse {
     }
 }
 
-/// What is missing between two accesses that race.
+/// The synchronisation that is missing between two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// Anything: the threads have not synchronised at all since the earlier access.
     Everything,
-    /// Something between lanes of a warp.
+    /// A synchronisation of lanes of a warp.
     WarpBarrier,
     /// Both are strong, and the scope of one does not include the other thread.
     AccessScope,
-    /// What the later thread read was written without a release.
+    /// The later thread read a value that was written without a release.
     Release,
-    /// What it read was written with a release, and it did not acquire, or for another scope.
+    /// The value that it read was written with a release, and it did not acquire, or for another scope.
     Acquire,
-    /// What was written and what was read had scopes that do not include both threads.
+    /// The scopes of the write and of the read do not include both threads.
     Scope,
     /// Another thread of its CTA has synchronised, and nothing hands that on.
     HandOn,
@@ -280,7 +282,7 @@ impl Missing {
     }
 }
 
-/// How an asynchronous operation is waited for.
+/// The instruction that waits for an asynchronous operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// `cp.async.wait_group`
@@ -368,158 +370,5 @@ impl FindingKind {
             | FindingKind::MissingRegisterFence => "race",
             _ => "sync",
         }
-    }
-}
-
-impl std::fmt::Display for Finding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.kind {
-            FindingKind::Uninitialised => write!(f, "read of memory that was never written")?,
-            FindingKind::Race { first, second, across, missing } => {
-                let between = if *across { "threads of different CTAs" } else { "threads of a CTA" };
-                write!(f, "race between {between}: {}, {}", hazard(*first, *second), missing.words())?;
-            }
-            FindingKind::Unwaited { first, second, until } => {
-                let does = |usage: Use| match usage {
-                    Use::Read => "reads",
-                    Use::Write => "writes",
-                    Use::Atomic => "changes",
-                };
-                let (first, second, until) = (does(*first), does(*second), until.words());
-                write!(
-                    f,
-                    "this {second} what an asynchronous operation {first}, and nobody has waited for it: {until} is missing before this"
-                )?;
-            }
-            FindingKind::MissingProxyFence => write!(
-                f,
-                "an asynchronous operation uses what a thread wrote: fence.proxy.async is missing between them"
-            )?,
-            FindingKind::UnwaitedRegister => write!(
-                f,
-                "a register is used that wgmma.mma_async may still be using: wgmma.wait_group is missing before this"
-            )?,
-            FindingKind::MissingRegisterFence => write!(
-                f,
-                "wgmma.mma_async uses registers that were written since the last wgmma.fence: one is missing before this"
-            )?,
-            FindingKind::StaleTexture => write!(
-                f,
-                "a texture is read where this launch has written: it may see what was there before; ld or suld would not"
-            )?,
-            FindingKind::DivergentBarrier { barrier, warp, came, missing: 0 } => write!(
-                f,
-                "lanes of warp {warp} came to barrier {barrier} at two places, 0x{came:08x} of them here; all must execute the same"
-            )?,
-            FindingKind::DivergentBarrier { barrier, warp, came, missing } => write!(
-                f,
-                "lanes 0x{came:08x} of warp {warp} came to barrier {barrier}, lanes 0x{missing:08x} did not; all must"
-            )?,
-            FindingKind::MissedBarrier { barrier, exited } => {
-                write!(
-                    f,
-                    "{exited} threads exited without coming to barrier {barrier}, where others wait for all"
-                )?;
-            }
-            FindingKind::MissingLanes { named, came } => write!(
-                f,
-                "the operation names lanes 0x{named:08x}, but only 0x{came:08x} came, and the others never will"
-            )?,
-            FindingKind::NotNamed { named, came } => {
-                write!(f, "lanes 0x{came:08x} execute an operation that names lanes 0x{named:08x}")?;
-            }
-            FindingKind::ExitedLanes { named, exited } => {
-                write!(f, "the operation names lanes 0x{named:08x}, of which 0x{exited:08x} have exited")?
-            }
-            FindingKind::PartialWarp { came } => write!(
-                f,
-                "only lanes 0x{came:08x} of the warp execute this; all 32 must execute it together"
-            )?,
-            FindingKind::PartialWarpgroup { first, others } => {
-                write!(f, "this is for the whole warpgroup of warps {first} to {}, but ", first + 3)?;
-                let mut list = (0..4).filter(|n| others >> n & 1 == 1).map(|n| (first + n).to_string());
-                let list: Vec<String> = list.by_ref().collect();
-                write!(f, "warp {} does not execute it alike", list.join(", warp "))?;
-            }
-            FindingKind::DivergentBarrierOperand { count, first, second } => {
-                let what = if *count { "counts of threads" } else { "barriers" };
-                write!(
-                    f,
-                    "lanes of a warp give different {what}, {first} and {second}; all must give the same"
-                )?;
-            }
-            FindingKind::BarrierCounts { barrier, first, second } => write!(
-                f,
-                "barrier {barrier} is used with a count of {second} threads here, and of {first} by another warp"
-            )?,
-            FindingKind::ArrivesTwice { barrier, warp } => {
-                write!(f, "warp {warp} comes to barrier {barrier} again before the barrier has completed")?
-            }
-            FindingKind::ArriveWithoutSync { barrier } => {
-                write!(f, "threads arrive at barrier {barrier}, and no thread ever waits there")?
-            }
-            FindingKind::UndefinedShuffle => write!(
-                f,
-                "a value is used that shfl.sync took from a lane that does not take part in it: it is undefined"
-            )?,
-            FindingKind::UndefinedRegister { register, usage, never } => {
-                let when =
-                    if *never { "no instruction writes it" } else { "it was not written on this path" };
-                write!(f, "register `{register}` is used {}, and {when}", usage.words())?;
-            }
-            FindingKind::Leak { bytes } => {
-                write!(f, "{bytes} bytes that malloc gave were never freed")?;
-            }
-            FindingKind::OutOfBounds { usage } => write!(f, "{} out of bounds", usage_name(*usage))?,
-            FindingKind::DeadLocal => write!(f, "access to the local memory of a call that is over")?,
-            FindingKind::ForeignLocal { owner } => {
-                write!(f, "access by an address in the local memory of another thread")?;
-                if let Some(owner) = owner {
-                    write!(f, ", number {owner} of the CTA: it reaches this thread's own memory instead")?;
-                }
-            }
-            FindingKind::Deadlock { barrier, arrived, expected } => match barrier {
-                Some(number) => {
-                    write!(f, "deadlock: barrier {number} has {arrived} of {expected} threads")?;
-                }
-                None => write!(f, "deadlock: no thread can go on")?,
-            },
-        }
-        let Some(touched) = &self.touched else { return Ok(()) };
-        let (space, bytes) = (space_name(touched.space), touched.bytes);
-        write!(f, ": {bytes} bytes")?;
-        if touched.address < ARRAYS {
-            write!(f, " at {space} address 0x{:x}", touched.address)?;
-        }
-        let Some(nearest) = &touched.nearest else { return Ok(()) };
-        match nearest.at {
-            Relative::Inside(bytes) => write!(f, ", {bytes} bytes into ")?,
-            Relative::After(0) => write!(f, ", right behind ")?,
-            Relative::After(bytes) => write!(f, ", {bytes} bytes past the end of ")?,
-            Relative::Before(bytes) => write!(f, ", {bytes} bytes before ")?,
-        }
-        nearest.write_name(f)?;
-        match nearest.at {
-            Relative::Inside(_) => Ok(()),
-            _ => write!(f, ", which has {} bytes", nearest.bytes),
-        }
-    }
-}
-
-/// A use of memory, as a noun.
-fn usage_name(usage: Use) -> &'static str {
-    match usage {
-        Use::Read => "read",
-        Use::Write => "write",
-        Use::Atomic => "atomic operation",
-    }
-}
-
-/// Two uses of memory, the earlier first.
-fn hazard(first: Use, second: Use) -> &'static str {
-    match (first, second) {
-        (Use::Read, _) => "a write after a read",
-        (_, Use::Read) => "a read after a write",
-        _ => "a write after a write",
     }
 }

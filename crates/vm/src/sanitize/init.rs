@@ -3,7 +3,7 @@
 //! Only allocations that the host made uninitialised have bits in global memory; everything else counts as written. A
 //! launch that is not sanitized may write anything, so after it all global memory counts as written.
 
-use crate::account::{Account, Charge};
+use crate::host_memory::{Account, Charge};
 use crate::memory::cell::{SharedBytes, Unit};
 use crate::memory::global::MemoryError;
 use softwarp_units::lanes::{LANES, lanes};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct Written {
     bits: SharedBytes,
     bytes: u64,
-    /// Of the bits, where these are not charged together with others.
+    /// The charge for the bits, where these are not charged together with others.
     _charge: Option<Charge>,
 }
 
@@ -42,12 +42,12 @@ impl Written {
         }
     }
 
-    /// Bytes were written.
+    /// Marks bytes as written.
     pub(crate) fn write(&self, at: u64, bytes: u64) {
         self.words(at, bytes, |word, mask| (u64::load(&self.bits, word) | mask).store(&self.bits, word));
     }
 
-    /// They hold nothing any more.
+    /// Marks bytes as not written.
     pub(crate) fn forget(&self, at: u64, bytes: u64) {
         self.words(at, bytes, |word, mask| (u64::load(&self.bits, word) & !mask).store(&self.bits, word));
     }
@@ -60,13 +60,13 @@ impl Written {
     }
 }
 
-/// What is known of a range of addresses in global memory.
+/// The state of a range of addresses in global memory.
 pub(super) enum Part<'a> {
-    /// It counts as written.
+    /// All of it counts as written.
     Written,
-    /// It is in one allocation, which begins at an address.
+    /// It is in one allocation: the bits, and the first address.
     Of(&'a Written, u64),
-    /// Some of it is in such an allocation.
+    /// Part of it is in such an allocation.
     Mixed,
 }
 
@@ -110,7 +110,7 @@ impl Unwritten {
         (at < written.bytes).then_some((written, at))
     }
 
-    /// What is known of a range of addresses.
+    /// The state of a range of addresses.
     pub(super) fn part(&self, from: u64, to: u64) -> Part<'_> {
         if let Some((written, at)) = self.find(from) {
             let inside = to - from <= written.bytes - at;
@@ -139,7 +139,7 @@ impl Unwritten {
     }
 }
 
-/// Which bytes of their own memory the lanes of a warp have written: by word, the lanes for each of its bytes.
+/// The bytes of their own memory that the lanes of a warp have written: by word, the lanes for each of its bytes.
 #[derive(Debug, Default)]
 pub(super) struct Stack {
     words: HashMap<u64, [u32; 4]>,

@@ -1,7 +1,6 @@
 //! Limits of the sanitizers: how much a launch did that was not analysed, because a limit was reached.
 
-/// What the sanitizers did not look at in a launch, since they had reached a limit of their own: a mistake there is not
-/// found.
+/// A limit that the sanitizers reached in a launch. Errors beyond it are not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotLookedAt {
@@ -17,7 +16,7 @@ pub enum NotLookedAt {
         /// How many.
         count: u64,
     },
-    /// Strong writes whose locations are too many for `race`: who reads there counts as not synchronised with them.
+    /// Strong writes whose locations are too many for `race`: a thread that reads there counts as not synchronised with them.
     Locations {
         /// How many writes.
         count: u64,

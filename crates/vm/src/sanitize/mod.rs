@@ -28,18 +28,20 @@ mod race;
 mod registers;
 mod state;
 mod sync;
+mod touch;
 
 pub(crate) use causality::Event;
 pub use finding::{Finding, FindingKind, Missing, RegisterUse, Site, Touched, Until};
 pub use limits::NotLookedAt;
+pub(crate) use state::Sanitizer;
 pub(crate) use state::heap::Given;
-pub(crate) use state::{Actor, Kind, Sanitizer, Span, Tolerant, Touch, Touches};
 pub(crate) use sync::Coming;
+pub(crate) use touch::{Actor, Kind, MbarrierPhase, ShadowAddress, Span, Tolerant, Touch, Touches};
 
 /// Texels of arrays have no addresses: to sanitizers, they have numbers from here on.
 pub const ARRAYS: u64 = 1 << 63;
 
-/// Who accesses memory.
+/// The agent of an access: the thread itself, or a unit that works for it asynchronously.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Agent {
     /// The thread itself.
@@ -67,21 +69,21 @@ impl Agent {
     }
 }
 
-/// What to look for; nothing by default.
+/// The sanitizers to run; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sanitize {
-    /// Reads of memory that nobody has written: shared, local, from `malloc`, and buffers from
-    /// [`crate::device::Device::allocate_uninitialised`] that the host did not write either; and uses of registers that
-    /// were not written.
+    /// Reads of memory that was never written: shared, local, from `malloc`, and buffers from
+    /// [`crate::device::Device::allocate_uninitialised`] that the host did not write either; and uses of registers
+    /// that were not written.
     pub init: bool,
     /// Accesses of different threads to the same memory that nothing orders, one of them a write.
     pub race: bool,
-    /// Barriers, operations among lanes and matrix instructions that not all execute that must.
+    /// Barriers, operations among lanes and matrix instructions that some of the required threads do not execute.
     pub sync: bool,
     /// Accesses outside the variable or block that they were meant for, and to the stacks of other threads or of calls
     /// that are over. Load the modules with [`crate::device::LoadOptions::red_zones`], so that variables lie apart.
     pub bounds: bool,
-    /// Blocks of the device's `malloc` that nobody frees: [`crate::device::Device::leaks`].
+    /// Blocks of the device's `malloc` that are never freed: [`crate::device::Device::leaks`].
     pub leak: bool,
 }
 

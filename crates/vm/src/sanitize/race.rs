@@ -1,4 +1,5 @@
-//! Races: who used a piece of memory last, and whether that is ordered before who uses it now (PTX ISA section 8.7).
+//! Races: the last accesses to each piece of memory, and whether they are ordered before the current access (PTX ISA
+//! section 8.7).
 //!
 //! Shadow memory in the manner of FastTrack: of each piece of four bytes (or fewer, where fewer are accessed) the last
 //! weak write, the last reads, and beside them what was strong or asynchronous. Two accesses that conflict race if they
@@ -16,8 +17,8 @@ use super::Agent;
 use super::causality::{Causality, plane_of};
 use super::clock::{Knowledge, Plane};
 use super::epoch::{Epoch, Thread};
-use crate::account::{Account, Charge};
 use crate::fault::Use;
+use crate::host_memory::{Account, Charge};
 use std::collections::HashMap;
 
 mod warp;
@@ -33,22 +34,22 @@ const PIECE: usize = size_of::<Cell>() + size_of::<u32>();
 /// Pieces of four bytes that may have a common cell.
 const ROW: usize = 16;
 
-/// The most bytes that the shadow of global memory takes: what is used beyond them is not looked at.
+/// The most bytes that the shadow of global memory takes: what is used beyond them is not checked.
 const MOST_BYTES: usize = 2 << 30;
 
 /// Pages that are found at once.
 const CACHED: usize = 256;
 
-/// What is wrong with an access.
+/// The kinds of conflicts between an access and an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Nothing orders it behind an earlier one.
     Unordered,
-    /// The earlier one is asynchronous, and nobody waited for it.
+    /// The earlier one is asynchronous, and was not waited for.
     Unwaited,
-    /// It is asynchronous and uses what was written without a proxy fence.
+    /// It is asynchronous, and a proxy fence is missing after the earlier write.
     Unfenced,
-    /// It reads by way of a texture what was written in the same launch.
+    /// It reads through a texture memory that was written in the same launch.
     Stale,
 }
 
@@ -63,7 +64,7 @@ struct Cell {
     readers: u32,
     /// A read of another CTA.
     other: Epoch,
-    /// What else there is: a place among the page's extras, from 1 on.
+    /// The index of further accesses among the page's extras, from 1 on; 0 for none.
     extra: u32,
 }
 
@@ -90,7 +91,7 @@ struct Extra {
 #[derive(Debug)]
 struct Page {
     cells: Vec<Cell>,
-    /// What weak writes wrote; empty before the first.
+    /// The values of weak writes; empty before the first.
     values: Vec<u32>,
     /// A bit for each [`ROW`] of pieces of four bytes: its first cell stands for all of them, each accessed by the next lane.
     rows: u16,
@@ -107,7 +108,7 @@ pub(super) struct Now<'a> {
     pub(super) thread: Thread,
     known: &'a Knowledge,
     causality: &'a Causality,
-    /// It is in shared memory.
+    /// Whether it is in shared memory.
     shared: bool,
     /// The warp that was looked up last, by its number among all, and a clock up to which all its lanes are known.
     memo: std::cell::Cell<(u32, u32)>,
@@ -159,7 +160,7 @@ impl<'a> Now<'a> {
             || of == self.thread && self.causality.has_waited(of, agent, before.clock)
     }
 
-    /// What is wrong with this access behind an earlier one that conflicts with it.
+    /// The conflict of this access with an earlier one, if there is one.
     fn conflict(&self, before: &Epoch) -> Option<(Verdict, Epoch)> {
         if before.is_none() || self.behind(before) || self.causality.morally_strong(before, &self.epoch) {
             return None;
@@ -178,7 +179,7 @@ impl<'a> Now<'a> {
                 Some(plane) => known.knows(plane, of.cta, of.warp, of.lane, before.clock),
                 None => known.knows_phase(before.mbarrier(), before.clock),
             };
-            self.causality.has_waited(of, before.agent(), before.clock) || self.causality.anybody(known)
+            self.causality.has_waited(of, before.agent(), before.clock) || self.causality.any_thread(known)
         };
         let verdict = if before.is_own() || waited() { Verdict::Unordered } else { Verdict::Unwaited };
         Some((verdict, *before))
@@ -201,7 +202,7 @@ impl<'a> Now<'a> {
         self.causality.exhausted
             || self.behind(&cell.read)
                 && softwarp_units::lanes::lanes(others).all(|warp| {
-                    // What lanes of the own warp read is not told apart: it counts as read by this one.
+                    // Reads by lanes of the own warp are not distinguished: they count as reads by this lane.
                     of.cta == self.thread.cta && warp == self.thread.warp
                         || self.known.knows_all(Plane::Thread, of.cta, warp, cell.read.clock)
                 })
@@ -279,7 +280,7 @@ impl Page {
         let epoch = &now.epoch;
         let cell = &self.cells[at];
         if epoch.usage() == Use::Read {
-            // Reads of the same warp of what nobody has written, without anything between.
+            // Reads of the same warp without a write between them.
             if cell.read.warp() == epoch.warp()
                 && cell.read.clock == epoch.clock
                 && cell.write.is_none()
@@ -386,7 +387,7 @@ impl Page {
         let mut after = Cell { read: epoch, readers: own, ..cell };
         if !cell.read.is_none() && !now.behind_readers(&cell) {
             if before.cta == now.thread.cta {
-                // The oldest of the clocks: so nothing is found that is not there.
+                // The oldest of the clocks is kept, so that no false race is found.
                 after.read.clock = cell.read.clock.min(epoch.clock);
                 after.readers |= cell.readers;
                 if before.warp == now.thread.warp {
@@ -424,9 +425,9 @@ pub(super) struct Shadow {
     /// Pages found last, by a hash of their numbers.
     cache: Box<[(u64, u32); CACHED]>,
     bytes: usize,
-    /// What it takes of the host's memory.
+    /// The charge for its host memory.
     charge: Option<Charge>,
-    /// Accesses that were not looked at, since there was no room for what they touch.
+    /// Accesses that were not checked, since there was no room for what they touch.
     missed: u64,
 }
 
@@ -456,7 +457,7 @@ impl Shadow {
         self.pages.get_mut(at)
     }
 
-    /// Which page has a number.
+    /// The index of the page with a number.
     #[inline]
     fn place(&mut self, key: u64) -> Option<usize> {
         // Multiplicative hashing: lanes of a warp are often a power of two apart.
@@ -481,7 +482,7 @@ impl Shadow {
         Some(at as usize)
     }
 
-    /// Takes memory, if there is some: what there is none for is not looked at.
+    /// Takes memory, if there is some. Accesses to memory that has no shadow are not checked.
     fn reserve(&mut self, bytes: usize) -> bool {
         let fits = self.bytes.saturating_add(bytes) <= MOST_BYTES
             && self.charge.as_mut().is_none_or(|charge| charge.grow(bytes as u64).is_ok());
@@ -492,7 +493,7 @@ impl Shadow {
         fits
     }
 
-    /// Makes the pieces of a page as small as an access needs them. Says whether there is memory for that.
+    /// Makes the pieces of a page as small as an access needs them. Returns whether there is memory for that.
     #[cold]
     fn cut(&mut self, page: usize, shift: u32) -> bool {
         let Some(pieces) = self.pages.get(page).map(|page| page.cells.len() << (page.shift - shift)) else {
@@ -506,7 +507,7 @@ impl Shadow {
         fits
     }
 
-    /// How many accesses were not looked at for want of memory, and how many bytes it has.
+    /// How many accesses were not checked for want of memory, and how many bytes it has.
     pub(super) fn missed(&self) -> (u64, u64) {
         (self.missed, self.bytes as u64)
     }
@@ -551,7 +552,7 @@ impl Shadow {
         (found, strong)
     }
 
-    /// Nobody has accessed these bytes: they are new.
+    /// The bytes are new: earlier accesses are forgotten.
     pub(super) fn forget(&mut self, address: u64, bytes: u64) {
         let end = address.saturating_add(bytes);
         let (first, last) = (address / PAGE, end.div_ceil(PAGE));

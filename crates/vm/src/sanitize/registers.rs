@@ -12,13 +12,13 @@ const MOST_GROUPS: usize = 64;
 struct Used {
     /// The operation.
     op: u32,
-    /// Which of those that the warp has issued.
+    /// Its number among the products of the warp.
     number: u32,
-    /// It is written, not only read.
+    /// Whether it is written, and not only read.
     written: bool,
 }
 
-/// What is wrong with the use of a register, with the other operation that is concerned.
+/// An error in the use of a register, with the other operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Misuse {
     /// A product may still be using it.
@@ -31,9 +31,9 @@ pub(super) enum Misuse {
 #[derive(Debug, Default)]
 pub(super) struct Registers {
     fenced: bool,
-    /// Those written since the last fence, and where.
+    /// The registers written since the last fence, and the operations.
     written: HashMap<u32, u32>,
-    /// Those that products may still be using.
+    /// The registers that products may still be using.
     used: HashMap<u32, Used>,
     issued: u32,
     groups: VecDeque<u32>,
@@ -52,7 +52,7 @@ impl Registers {
             }
         }
         if misuse.is_some() {
-            // It is told once.
+            // It is reported once.
             self.fenced = true;
             self.written.clear();
         }

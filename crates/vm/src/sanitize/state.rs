@@ -7,36 +7,36 @@ pub(crate) mod heap;
 mod race;
 mod undefined;
 
-use super::Agent;
 use super::bounds::Bounds;
 use super::causality::{Causality, Event};
 use super::init::{Part, Stack, Unwritten, Written};
 use super::race::Shadow;
 use super::registers::Registers;
 use super::sync::{Arrivals, Coming, Verdict};
+use super::touch::{Actor, Kind, MbarrierPhase, ShadowAddress, Tolerant, Touch, Touches};
 use super::{ARRAYS, Finding, FindingKind, NotLookedAt, Sanitize, Site};
 use crate::decode::Program;
 use crate::fault::{Fault, FaultKind, Place, Use};
 use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
-use softwarp_ir::{AtomicOp, Memory, Order};
-use softwarp_units::lanes::{ALL, LANES, lanes};
+use softwarp_ir::Memory;
+use softwarp_units::lanes::{LANES, lanes};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
-/// Numbers between the first bytes of two arrays: more than any has bytes.
+/// The distance between the numbers of the first bytes of two arrays: more than the bytes of any array.
 const ARRAY: u64 = 1 << 44;
 
 /// The most arrays that are told apart.
 const MOST_ARRAYS: u64 = (1 << 18) - 1;
 
-/// The most bytes from the first to the last that lanes access for which it is looked whether all of them were written.
+/// The most bytes between the lowest and the highest address of lanes for which all are checked at once.
 const MOST_SPAN: u64 = 2048;
 
 /// The most findings that are kept.
 const MOST: usize = 1000;
 
-/// Which finding it is: kind, operations, memory.
+/// The identity of a finding: kind, operations, memory.
 type Key = (u8, u32, u32, u64);
 
 /// Looks at a launch. The lock is never waited for: one thread of the host runs it.
@@ -44,7 +44,7 @@ type Key = (u8, u32, u32, u64);
 pub(crate) struct Sanitizer<'a> {
     pub(crate) wants: Sanitize,
     unwritten: &'a Unwritten,
-    /// The variables of the launch, if bounds are looked at.
+    /// The variables of the launch, if bounds are checked.
     pub(crate) bounds: Option<Bounds>,
     /// The number of the first operation of each function; operations are counted through all of them.
     bases: Vec<u32>,
@@ -54,16 +54,17 @@ pub(crate) struct Sanitizer<'a> {
 #[derive(Debug, Default)]
 struct State {
     findings: Vec<Finding>,
-    /// Which finding it is: kind, operations, memory.
+    /// The indices of findings.
     seen: HashMap<Key, usize>,
-    /// Those that run, by their place in the grid.
+    /// The CTAs that run, by their index in the grid.
     ctas: HashMap<u32, Cta>,
     causality: Causality,
     /// The last accesses to global memory.
     global: Shadow,
     /// The last accesses to the shared memory of CTAs that run, by their numbers.
     shared: HashMap<u32, Shadow>,
-    /// Of CTAs that have ended: accesses to shared memory that were not looked at, and the bytes that there were for it.
+    /// Accesses to the shared memory of CTAs that have ended which were not checked, and the bytes of shadow memory
+    /// that there were.
     missed: (u64, u64),
     /// Findings that were not kept.
     dropped: u64,
@@ -73,122 +74,18 @@ struct State {
     arrays: HashMap<usize, u64>,
 }
 
-/// What is known of a CTA.
+/// The state of a CTA.
 #[derive(Debug)]
 struct Cta {
-    /// Of shared memory.
+    /// The written bytes of shared memory.
     written: Option<Written>,
-    /// Of each warp.
+    /// The written bytes of local memory, for each warp.
     stacks: Vec<Stack>,
     arrivals: Arrivals,
-    /// Of each warp.
+    /// The registers of products, for each warp.
     registers: Vec<Registers>,
-    /// Of each warp, what it has executed for its warpgroup.
+    /// The instructions for whole warpgroups, for each warp.
     sequences: Vec<collective::Sequence>,
-}
-
-/// Lanes that execute an operation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Actor {
-    /// `%ctaid`
-    pub(crate) cta: [u32; 3],
-    pub(crate) warp: u32,
-    pub(crate) lanes: u32,
-    /// An index into the program's codes.
-    pub(crate) code: u32,
-    pub(crate) pc: u32,
-}
-
-/// One lane's access.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Touch<'a> {
-    pub(crate) lane: usize,
-    pub(crate) usage: Use,
-    pub(crate) order: Order,
-    pub(crate) space: Memory,
-    /// Whose shared memory it is, if it is that: `%ctaid`.
-    pub(crate) cta: [u32; 3],
-    /// In its space; of shared memory, from the first byte that is not the system's.
-    pub(crate) address: u64,
-    pub(crate) bytes: u64,
-    /// What a plain write puts there.
-    pub(crate) data: Option<&'a [u8]>,
-    /// Who does it.
-    pub(crate) agent: Agent,
-    /// The mbarrier that it completes on: whose shared memory it is in, the address there, and the parity of its phase.
-    pub(crate) completes: Option<([u32; 3], u64, u32)>,
-}
-
-/// The same access of several lanes.
-pub(crate) struct Touches<'a> {
-    pub(crate) lanes: u32,
-    pub(crate) usage: Use,
-    pub(crate) order: Order,
-    pub(crate) space: Memory,
-    /// Whose shared memory it is, if it is that: `%ctaid`.
-    pub(crate) cta: [u32; 3],
-    /// Of each lane, as in [`Touch`].
-    pub(crate) addresses: &'a [u64; LANES],
-    /// Of these and perhaps of more.
-    pub(crate) span: Span,
-    pub(crate) bytes: u64,
-    /// Into how many elements of the same size it is divided.
-    pub(crate) elements: u64,
-    pub(crate) kind: Kind<'a>,
-}
-
-/// Where the addresses of lanes lie.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    /// The lowest and the highest.
-    pub(crate) low: u64,
-    pub(crate) high: u64,
-    /// Whether the elements of each half of the warp lie side by side.
-    pub(crate) side_by_side: [bool; 2],
-}
-
-impl Touches<'_> {
-    /// Whether a whole warp accesses elements side by side.
-    fn is_dense(&self) -> bool {
-        let half = LANES as u64 / 2 * self.bytes;
-        let next = self.addresses[0].checked_add(half) == Some(self.addresses[LANES / 2]);
-        self.lanes == ALL && self.span.side_by_side == [true; 2] && next
-    }
-}
-
-/// What an access of several lanes is.
-#[derive(Clone, Copy)]
-pub(crate) enum Kind<'a> {
-    Load,
-    /// What lanes store, if it is known: the words of all lanes, one row after the other. The last may be part of a word.
-    Store(Option<&'a [[u32; LANES]]>),
-    /// `red` has no result.
-    Atomic {
-        reduces: bool,
-        tolerant: Tolerant,
-    },
-}
-
-/// Where weak reads of what an atomic operation changes are no race.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tolerant {
-    Nowhere,
-    /// `min`, `max`, `and`, `or`: values that go one way only, which algorithms on graphs read while others lower them.
-    InGlobal,
-    /// `cas`: the first guess of a loop may be old, since the swap fails then.
-    Everywhere,
-}
-
-impl Tolerant {
-    pub(crate) fn of(op: AtomicOp) -> Tolerant {
-        match op {
-            AtomicOp::Cas => Tolerant::Everywhere,
-            AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or => Tolerant::InGlobal,
-            AtomicOp::Add | AtomicOp::Inc | AtomicOp::Dec | AtomicOp::Exch | AtomicOp::Xor => {
-                Tolerant::Nowhere
-            }
-        }
-    }
 }
 
 impl<'a> Sanitizer<'a> {
@@ -202,7 +99,7 @@ impl<'a> Sanitizer<'a> {
         Sanitizer { wants, unwritten, bounds: None, bases: bases.collect(), state: Mutex::default() }
     }
 
-    /// What was found, and what was not looked at.
+    /// The findings, and the limits that were reached.
     pub(crate) fn findings(self) -> (Vec<Finding>, Vec<NotLookedAt>) {
         let state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let limits = state.limits();
@@ -256,7 +153,7 @@ impl<'a> Sanitizer<'a> {
         self.bases.get(actor.code as usize).map_or(actor.pc, |base| base + actor.pc)
     }
 
-    /// Where a thread executed an operation.
+    /// The site of an operation of a thread.
     fn site(&self, launch: &LaunchInfo<'_>, op: u32, cta: [u32; 3], thread: u32, lanes: u32) -> Site {
         let index = self.bases.partition_point(|&base| base <= op).saturating_sub(1);
         let code = &launch.program.codes[index];
@@ -285,7 +182,7 @@ impl<'a> Sanitizer<'a> {
     pub(crate) fn array(&self, address: usize) -> u64 {
         let mut state = lock(&self.state);
         let next = state.arrays.len() as u64;
-        // Far apart, and a shared number for those beyond what there can be.
+        // The numbers of arrays are far apart. Arrays beyond the limit share a number.
         ARRAYS + (*state.arrays.entry(address).or_insert(next)).min(MOST_ARRAYS) * ARRAY
     }
 
@@ -326,7 +223,7 @@ impl<'a> Sanitizer<'a> {
         }
     }
 
-    /// Of lanes that access memory, those that read what was not written; it is from now on.
+    /// The lanes that read memory that was not written. The memory counts as written from now on.
     fn uninitialised(
         &self,
         state: &mut State,
@@ -508,7 +405,7 @@ impl State {
         }
     }
 
-    /// What was not looked at.
+    /// The limits that were reached.
     fn limits(&self) -> Vec<NotLookedAt> {
         let mut accesses = self.missed;
         for shadow in self.shared.values().chain([&self.global]) {

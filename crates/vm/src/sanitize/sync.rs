@@ -4,20 +4,20 @@
 //! comes again meanwhile, or with another count than others, is found when it comes. When the CTA ends, those barriers
 //! are found at which threads arrived and none ever waited.
 
+use super::Actor;
 use super::FindingKind;
-use super::state::Actor;
 use softwarp_units::lanes::LANES;
 
 /// An operation, a thread of the CTA, and lanes of its warp.
 type At = (u32, u32, u32);
 
-/// What lanes that come to a barrier say about it.
+/// The operands of a barrier instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coming {
     pub(crate) barrier: u32,
     /// How many threads take part; of a barrier for the whole CTA, all of them in whole warps.
     pub(crate) count: u32,
-    /// They wait.
+    /// Whether they wait.
     pub(crate) waits: bool,
     /// All of the warp must come.
     pub(crate) aligned: bool,
@@ -45,7 +45,7 @@ impl Arrival {
     }
 }
 
-/// Something that is wrong with a barrier.
+/// An error of a barrier.
 #[derive(Debug, PartialEq)]
 pub(super) struct Verdict {
     pub(super) barrier: u32,
@@ -54,7 +54,7 @@ pub(super) struct Verdict {
     pub(super) other: Option<At>,
 }
 
-/// Those who came to the barriers of a CTA that have not let them go, and those who have exited.
+/// The lanes that are at barriers of a CTA, and the lanes that have exited.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     /// The lanes that each warp began with.
@@ -64,7 +64,7 @@ pub(super) struct Arrivals {
     exits: Vec<(u32, u32, u32)>,
     /// Barriers that threads have waited at, a bit each.
     waited: u32,
-    /// Of each barrier, where threads first arrived without waiting.
+    /// The first arrival at each barrier that did not wait.
     arrived: [Option<At>; BARRIERS],
 }
 
@@ -75,7 +75,7 @@ impl Arrivals {
         Arrivals { warps, here: Vec::new(), exits: Vec::new(), waited: 0, arrived: [None; BARRIERS] }
     }
 
-    /// Lanes come to a barrier: what is wrong about that already.
+    /// Lanes come to a barrier: errors that show at once.
     pub(super) fn arrived(&mut self, actor: &Actor, op: u32, coming: &Coming) -> Vec<Verdict> {
         let &Coming { barrier, count, waits, aligned, all } = coming;
         let (warp, lanes) = (actor.warp, actor.lanes);
@@ -102,7 +102,7 @@ impl Arrivals {
         found
     }
 
-    /// Those who came to a barrier have gone on, and none waited.
+    /// All threads of a barrier have arrived, and none waited.
     pub(super) fn renewed(&mut self, barrier: u32) {
         self.here.retain(|it| it.barrier != barrier);
     }
@@ -122,14 +122,14 @@ impl Arrivals {
         self.exits.push((actor.warp, actor.lanes, op));
     }
 
-    /// Where one of some lanes of a warp exited.
+    /// The operation with which one of some lanes of a warp exited.
     fn exit(&self, warp: u32, missing: u32) -> Option<At> {
         let (_, lanes, op) = self.exits.iter().find(|(of, lanes, _)| *of == warp && lanes & missing != 0)?;
         let lane = (lanes & missing).trailing_zeros();
         Some((*op, warp * LANES as u32 + lane % LANES as u32, *lanes))
     }
 
-    /// A barrier lets its lanes go: what is wrong about who came.
+    /// A barrier completes: errors in the set of lanes that arrived.
     pub(super) fn released(&mut self, barrier: u32) -> Vec<Verdict> {
         let mut came: Vec<Arrival> = self.here.iter().filter(|it| it.barrier == barrier).copied().collect();
         self.here.retain(|it| it.barrier != barrier);

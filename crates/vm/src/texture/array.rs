@@ -4,7 +4,7 @@
 
 use super::format::Format;
 use super::{Geometry, TextureError};
-use crate::account::{Account, Charge};
+use crate::host_memory::{Account, Charge};
 use crate::memory::cell::SharedBytes;
 
 /// Rows begin at multiples of this many bytes.
@@ -23,12 +23,12 @@ const MOST: &[(Geometry, [u32; 4])] = &[
     (Geometry::A2Ms, [32768, 32768, 1, 2048]),
 ];
 
-/// What an array is to be.
+/// The properties of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayDescription {
-    /// Its texels.
+    /// The format of its texels.
     pub format: Format,
-    /// How they are arranged.
+    /// The arrangement of the texels.
     pub geometry: Geometry,
     /// Width, height and depth of the first level; 1 for dimensions that it has not.
     pub size: [u32; 3],
@@ -40,10 +40,10 @@ pub struct ArrayDescription {
     pub samples: u32,
 }
 
-/// One level of an array, or memory that is looked at as one.
+/// One level of an array, or of a texture over global memory, which has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// Where it begins.
+pub(crate) struct Level {
+    /// The offset of its first texel.
     pub offset: u64,
     /// Width, height and depth, in texels.
     pub size: [u32; 3],
@@ -56,13 +56,13 @@ pub struct Level {
 /// An array of texels.
 #[derive(Debug)]
 pub struct Array {
-    /// What it is.
+    /// Its properties.
     pub description: ArrayDescription,
     /// Its levels, the largest first.
-    pub levels: Vec<Level>,
+    pub(crate) levels: Vec<Level>,
     /// The texels.
-    pub cells: SharedBytes,
-    /// What they take of the host's memory.
+    pub(crate) cells: SharedBytes,
+    /// The charge for their host memory.
     _charge: Charge,
 }
 
@@ -130,7 +130,7 @@ impl ArrayDescription {
         ArrayDescription { geometry, samples, ..self }
     }
 
-    /// What is wrong with it, if anything.
+    /// Checks the properties.
     pub fn check(&self) -> Result<(), TextureError> {
         let most =
             MOST.iter().find(|(geometry, _)| *geometry == self.geometry).map_or([0; 4], |(_, most)| *most);
@@ -166,14 +166,14 @@ impl ArrayDescription {
     }
 
     /// Slices of a level: planes, or layers times samples.
-    pub fn slices(&self, level: u32) -> u64 {
+    pub(crate) fn slices(&self, level: u32) -> u64 {
         u64::from(self.level_size(level)[2]) * u64::from(self.layers) * u64::from(self.samples)
     }
 }
 
 impl Array {
     /// An array of zeros, which an account of host memory is charged for.
-    pub fn new(description: ArrayDescription, account: &Account) -> Result<Array, TextureError> {
+    pub(crate) fn new(description: ArrayDescription, account: &Account) -> Result<Array, TextureError> {
         description.check()?;
         let mut levels = Vec::new();
         let mut offset = 0u64;
@@ -229,7 +229,7 @@ impl Array {
         })
     }
 
-    /// What a level holds, row by row without gaps.
+    /// The contents of a level, row by row without gaps.
     pub fn read(&self, level: u32) -> Result<Vec<u8>, TextureError> {
         let bytes = self.level_bytes(level);
         let full = || TextureError::OutOfMemory { bytes };

@@ -14,7 +14,7 @@ pub(crate) fn opaque(object: &Object) -> Option<Opaque> {
     object.opaque().or((object.space == StateSpace::Tex).then_some(Opaque::Texref))
 }
 
-/// What an opaque variable's initialiser says about sampling.
+/// The sampler that an opaque variable's initialiser gives.
 pub(crate) fn initial(object: &Object, element: u64, mode: TextureMode) -> Sampler {
     let mut sampler = Sampler::default();
     let Some(state) = State::of(object, element, mode) else { return sampler };
@@ -69,7 +69,7 @@ impl TextureReferences {
     }
 }
 
-/// What an opaque variable's initialiser gives, as `txq` and `suq` answer it.
+/// The members that an opaque variable's initialiser gives, for `txq` and `suq`.
 fn given(object: &Object, element: u64, mode: TextureMode) -> Vec<(Member, u32)> {
     let Some(state) = State::of(object, element, mode) else { return Vec::new() };
     let number = |(member, value): (Member, FieldValue)| {

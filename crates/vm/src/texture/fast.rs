@@ -44,7 +44,7 @@ pub fn look(
 /// Lookups in a texture whose texels are `N` words: four bytes as fractions, or singles.
 struct Work<'a, const N: usize, const BYTES: bool> {
     words: &'a [AtomicU32],
-    /// Of the texture's first texel.
+    /// The index of the texture's first word.
     start: u32,
     /// In words.
     pitch: u32,
@@ -205,7 +205,7 @@ fn gather<const N: usize, const TAPS: usize>(
 #[cfg(test)]
 mod tests {
     use super::super::array::{Array, ArrayDescription};
-    use super::super::sample::{Place, border};
+    use super::super::sample::{SamplePoint, border};
     use super::super::sampler::Sampler;
     use super::*;
     use softwarp_num::splitmix::SplitMix64;
@@ -219,7 +219,7 @@ mod tests {
             let size = [13, 7, 1];
             let shape =
                 ArrayDescription { format, geometry: Geometry::D2, size, layers: 1, levels: 1, samples: 1 };
-            let array = Array::new(shape, &crate::account::Account::new(1 << 30)).unwrap();
+            let array = Array::new(shape, &crate::host_memory::Account::new(1 << 30)).unwrap();
             let data: Vec<u8> = (0..array.level_bytes(0)).map(|_| random() as u8).collect();
             array.write(0, &data).unwrap();
             for filter in [Filter::Point, Filter::Linear] {
@@ -262,7 +262,7 @@ mod tests {
                         assert!(look(&view, &x, &y, taking, &mut results));
                         for lane in 0..LANES {
                             let at = [f32::from_bits(x[lane]), f32::from_bits(y[lane]), 0.0];
-                            let mut own = view.sample(&Place { at, ..Place::default() });
+                            let mut own = view.sample(&SamplePoint { at, ..SamplePoint::default() });
                             if turn >= 2 {
                                 // What takes no part, and channels that are not there, stay.
                                 let channels = usize::from(format.channels);

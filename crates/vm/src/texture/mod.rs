@@ -1,21 +1,22 @@
 //! Textures and surfaces (PTX ISA sections 5.3, 9.7.10 and 9.7.11), without warps: texels, samplers, and what an
 //! address among them gives.
 //!
-//! [`mod@format`] says what texels are made of and [`mod@array`] how they lie; [`sampler`] turns coordinates into texels and
-//! weights, [`cube`] directions into faces, [`level`] gradients into levels; [`filter`] has the sums, as an H200 rounds
-//! them; [`sample`] is a whole lookup, and [`fast`] the common ones for a warp; [`surface`] has the places of surfaces
-//! and formatted stores, [`query`] what can be asked. [`bind`] has the opaque variables of modules.
+//! [`mod@format`] says what texels are made of and [`mod@array`] how they lie; [`sampler`] turns coordinates
+//! into texels and weights, `cube` directions into faces, `level` gradients into levels; `filter` has the sums, as an
+//! H200 rounds them; `sample` is a whole lookup, and `fast` has the common ones for a warp; `surface` has the places of
+//! surfaces and formatted stores, `query` the answers of `txq` and `suq`. `bind` has the opaque variables of modules.
 
 pub mod array;
-pub mod bind;
-pub mod fast;
-pub mod query;
-pub mod sample;
-pub mod surface;
+pub(crate) mod bind;
+pub(crate) mod fast;
+pub(crate) mod query;
+pub(crate) mod sample;
+pub(crate) mod surface;
 
-pub use softwarp_units::texture::{Geometry, cube, filter, format, level, sampler, short};
+pub use softwarp_units::texture::{Geometry, format, sampler};
+pub(crate) use softwarp_units::texture::{cube, filter, level, short};
 
-use crate::account::Refused;
+use crate::host_memory::Refused;
 use array::Array;
 use sampler::Sampler;
 use softwarp_isa::Opaque;
@@ -23,7 +24,7 @@ use softwarp_isa::space::opaque::Member;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Where a texture's texels are.
+/// The texels of a texture.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// In an array.
@@ -34,7 +35,7 @@ pub enum Source {
         address: u64,
         /// How many.
         texels: u32,
-        /// What they are.
+        /// Their format.
         format: format::Format,
     },
     /// In global memory, rows apart.
@@ -47,13 +48,13 @@ pub enum Source {
         height: u32,
         /// Bytes from a row to the next.
         pitch: u64,
-        /// What they are.
+        /// Their format.
         format: format::Format,
     },
 }
 
 impl Source {
-    /// What the texels are.
+    /// The format of the texels.
     pub fn format(&self) -> format::Format {
         match self {
             Source::Array(array) => array.description.format,
@@ -61,7 +62,7 @@ impl Source {
         }
     }
 
-    /// How they are arranged.
+    /// The arrangement of the texels.
     pub fn geometry(&self) -> Geometry {
         match self {
             Source::Array(array) => array.description.geometry,
@@ -76,7 +77,7 @@ impl Source {
 pub struct Texture {
     /// The texels.
     pub source: Source,
-    /// How they are read, unless the instruction names a sampler.
+    /// The sampler, unless the instruction names one.
     pub sampler: Sampler,
     /// Integers are given as they are, not as fractions.
     pub integers: bool,
@@ -96,7 +97,7 @@ impl From<&Arc<Array>> for Texture {
     }
 }
 
-/// What a handle stands for.
+/// The object of a handle.
 #[derive(Clone, Debug)]
 pub enum Bound {
     /// A texture, with its sampler.
@@ -120,12 +121,12 @@ impl Bound {
 
 /// An opaque variable.
 #[derive(Clone, Debug)]
-pub struct Variable {
+pub(crate) struct Variable {
     /// Its name.
     pub name: Box<str>,
-    /// What it is for.
+    /// Its opaque type.
     pub opaque: Opaque,
-    /// What its initialiser gives.
+    /// The members that its initialiser gives.
     pub members: Vec<(Member, u32)>,
 }
 
@@ -133,16 +134,16 @@ pub struct Variable {
 /// of a host is seen.
 pub(crate) const OBJECTS: u64 = 0x7e00_0000_0000_0000;
 
-/// What is bound to the opaque variables of a module, by their addresses.
+/// The objects that are bound to the opaque variables of a module, by address.
 #[derive(Clone, Debug, Default)]
-pub struct TextureReferences {
+pub(crate) struct TextureReferences {
     pub(crate) bound: HashMap<u64, Bound>,
     pub(crate) variables: Arc<HashMap<u64, Variable>>,
 }
 
 /// Texture, surface and sampler objects of a device, by their handles.
 #[derive(Clone, Debug, Default)]
-pub struct Objects {
+pub(crate) struct Objects {
     bound: HashMap<u64, Bound>,
     made: u64,
 }
@@ -165,13 +166,13 @@ impl Objects {
 /// Everything that handles can stand for in a launch: references of its module, and objects of the device. A clone is
 /// what there is at that moment.
 #[derive(Clone, Debug, Default)]
-pub struct Textures {
+pub(crate) struct Textures {
     pub(crate) references: Arc<TextureReferences>,
     pub(crate) objects: Arc<Objects>,
 }
 
 impl Textures {
-    /// What a handle stands for.
+    /// The object of a handle.
     #[inline]
     pub fn find(&self, handle: u64) -> Option<&Bound> {
         let bound = if handle >= OBJECTS { &self.objects.bound } else { &self.references.bound };

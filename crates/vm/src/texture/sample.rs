@@ -17,7 +17,7 @@ const MOST_TAPS: usize = 16;
 /// A texture, ready for lookups.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Where its texels are.
+    /// The memory of its texels.
     pub cells: &'a SharedBytes,
     /// Its levels.
     pub levels: &'a [Level],
@@ -25,23 +25,23 @@ pub struct View<'a> {
     pub layers: u32,
     /// Samples of a texel.
     pub samples: u32,
-    /// What its texels are.
+    /// The format of its texels.
     pub format: Format,
-    /// How the instruction sees them.
+    /// The geometry of the instruction.
     pub geometry: Geometry,
     /// Integers are given as they are.
     pub integers: bool,
-    /// How it is read.
+    /// The sampler.
     pub sampler: &'a Sampler,
     /// The border colour, as a texel.
     pub border: [u32; 4],
-    /// Who wants to know where the texels are that are read.
+    /// A list for the offsets of the texels that are read, for the observer.
     pub seen: Option<&'a RefCell<Vec<u64>>>,
 }
 
-/// Where a lookup is.
+/// The point of a lookup.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct SamplePoint {
     /// Coordinates, or a direction.
     pub at: [f32; 3],
     /// The layer.
@@ -69,8 +69,7 @@ impl Taps {
     }
 }
 
-/// A border colour as a texel. Of integers that are not fractions it is the low bits of what the host gave, which are
-/// numbers to nobody else.
+/// A border colour as a texel. For integers that are not fractions it is the low bits of what the host gave.
 pub fn border(format: Format, integers: bool, colour: [f32; 4]) -> [u32; 4] {
     let channel = format.channel;
     let whole = integers && channel.is_normalizable();
@@ -110,7 +109,7 @@ impl View<'_> {
         self.levels.get(last.min(index as usize)).copied().unwrap_or_else(|| self.base())
     }
 
-    /// What an instruction gets for a texel: of integers the numbers, else the bits of singles.
+    /// The result of an instruction for a texel: integers, or the bits of singles.
     #[inline(always)]
     fn plain(&self, mut code: [u32; 4]) -> [u32; 4] {
         let channel = self.format.channel;
@@ -145,7 +144,7 @@ impl View<'_> {
     }
 
     /// The slice of a layer, and where on it.
-    fn slice(&self, place: &Place) -> (u32, [f32; 3]) {
+    fn slice(&self, place: &SamplePoint) -> (u32, [f32; 3]) {
         match self.geometry {
             Geometry::Cube | Geometry::ACube => {
                 let (face, [s, t]) = project(place.at);
@@ -186,9 +185,9 @@ impl View<'_> {
     }
 
     /// The value at a place.
-    pub fn sample(&self, place: &Place) -> [u32; 4] {
+    pub fn sample(&self, place: &SamplePoint) -> [u32; 4] {
         let (slice, at) = self.slice(place);
-        let place = Place { at, layer: slice, ..*place };
+        let place = SamplePoint { at, layer: slice, ..*place };
         let (first, next) = level::split(place.detail, self.sampler.mip_filter);
         let linear = self.sampler.filter == Filter::Linear;
         // Between levels there is a mean, be it of one texel.
@@ -210,13 +209,13 @@ impl View<'_> {
         self.mean(taps.taps.get(..taps.count).unwrap_or(&[]))
     }
 
-    /// What an instruction gets for several texels.
+    /// The result of an instruction for several texels.
     fn mean(&self, taps: &[Tap]) -> [u32; 4] {
         if self.whole() { whole_mean(self.format, taps) } else { mean(self.format, taps) }
     }
 
     /// The texel that a place is in.
-    fn nearest(&self, level: &Level, place: &Place) -> [u32; 4] {
+    fn nearest(&self, level: &Level, place: &SamplePoint) -> [u32; 4] {
         let axes = self.axes(level);
         let part = |n: usize| axes[n].point(place.at[n], place.offset[n]);
         match self.geometry.dimensions() {
@@ -228,7 +227,7 @@ impl View<'_> {
     }
 
     /// The texels around a place, with their part of a share of the weight.
-    fn around(&self, level: &Level, place: &Place, share: u32, group: u8, taps: &mut Taps) {
+    fn around(&self, level: &Level, place: &SamplePoint, share: u32, group: u8, taps: &mut Taps) {
         let axes = self.axes(level);
         let part = |n: usize| axes[n].linear(place.at[n], place.offset[n]);
         let x = part(0);
@@ -298,7 +297,7 @@ impl View<'_> {
 
     /// One channel of the four texels around a place: below left, below right, above right, above left, where y
     /// grows downwards.
-    pub fn gather(&self, place: &Place, channel: usize) -> [u32; 4] {
+    pub fn gather(&self, place: &SamplePoint, channel: usize) -> [u32; 4] {
         let (slice, at) = self.slice(place);
         let level = self.base();
         let axes = self.axes(&level);

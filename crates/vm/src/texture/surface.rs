@@ -1,18 +1,18 @@
-//! Surfaces (PTX ISA section 9.7.11): where accesses go, and formatted stores.
+//! Surfaces (PTX ISA section 9.7.11): the places of accesses, and formatted stores.
 
 use super::array::Array;
 use super::format::Channel;
 
 pub use softwarp_units::texture::Clamp;
 
-/// Where an access goes.
+/// The place of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
-    /// To these bytes.
+    /// The offset of its first byte.
     At(u64),
-    /// Nowhere.
+    /// It is outside of the surface.
     Outside,
-    /// Nowhere: the bytes are not a multiple of the access's size.
+    /// The offset is not a multiple of the access's size.
     Misaligned,
 }
 

@@ -1,9 +1,10 @@
 //! Loads and stores of a warp (PTX ISA sections 9.7.9.8 to 9.7.9.12).
 //!
-//! Nearly all of them are done in [`super::fast`], or are copies of rows of the threads' own memory. What remains
-//! is here: lanes in groups by state space, each lane looked at by itself, and its fault found, if there is one.
+//! Nearly all of them are done by [`crate::fast`], or are copies of rows of the threads' own memory. The rest is here:
+//! lanes are grouped by state space, and each lane's access is checked by itself.
 
 use super::run::first;
+use super::used::Used;
 use super::{Activation, Env, HINTS, Warp};
 use crate::fast::{At, Quick};
 use crate::fault::{FaultKind, Nearest, Problem, Relative, Tried, Trouble, Use, What};
@@ -24,21 +25,21 @@ pub(super) struct Group {
     pub(super) memory: Memory,
     pub(super) lanes: u32,
     pub(super) addresses: [u64; LANES],
-    /// What was subtracted from generic addresses.
+    /// The base of the window, which was subtracted from generic addresses.
     window: Option<u64>,
-    /// Of each lane.
+    /// The bytes of each lane's access.
     bytes: u64,
     shape: Shape,
 }
 
-/// What addresses have in common.
+/// Properties of the addresses of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     aligned: bool,
     uniform: bool,
 }
 
-/// Where addresses lie; compiled for CPU features.
+/// Computes the range of addresses; compiled for CPU features.
 struct Measure<'a> {
     addresses: &'a [u64; LANES],
     bytes: u64,
@@ -148,7 +149,7 @@ pub(super) fn grouped(
 }
 
 impl Group {
-    /// Where the addresses lie.
+    /// The range of the addresses.
     pub(super) fn span(&self) -> Span {
         vectorised(Measure { addresses: &self.addresses, bytes: self.bytes })
     }
@@ -162,7 +163,7 @@ impl Group {
         aligned.fold(0, |mask, lane| mask | 1 << lane)
     }
 
-    /// One lane's place, or what is wrong with it.
+    /// Checks one lane's access. Returns the cells and the index of the first, or a fault.
     pub(super) fn judge<'a>(
         &self,
         spaces: &Spaces<'a>,
@@ -265,12 +266,13 @@ impl Warp {
         if own_memory(access.address.memory) && load_own(activation, &self.local, access, spaces, taking) {
             return Ok(());
         }
-        let bytes = u64::from(access.bytes) * access.registers.len() as u64;
-        let addresses = addresses(activation, &access.address);
-        grouped(spaces, access.address.memory, addresses, bytes, taking, |group| {
+        let used = Used::load(access);
+        let addresses = addresses(activation, used.address);
+        grouped(spaces, used.address.memory, addresses, used.bytes, taking, |group| {
             if group.is_private() {
                 let Activation { frame, parameters, bottom, .. } = activation;
-                let (memory, base) = private(spaces, group, &mut self.local, parameters, *bottom, Use::Read)?;
+                let (memory, base) =
+                    private(spaces, group, &mut self.local, parameters, *bottom, used.usage)?;
                 return load_private(frame, memory, base, access, group);
             }
             let frame = &mut activation.frame;
@@ -283,7 +285,7 @@ impl Warp {
                     2 => group.load::<u16>(spaces, skip)?,
                     1 => group.load::<u8>(spaces, skip)?,
                     _ => {
-                        // Two words to the host: one to the program, if it says that others may write them.
+                        // These are two words for the host. A strong access must be atomic as a whole.
                         let _guard = access.order.is_strong().then(SharedBytes::lock_pairs);
                         let low = group.load::<u64>(spaces, skip)?;
                         let high = group.load::<u64>(spaces, skip + 8)?;
@@ -328,13 +330,13 @@ impl Warp {
         {
             return Ok(());
         }
-        let bytes = u64::from(access.bytes) * access.registers.len() as u64;
-        let addresses = addresses(activation, &access.address);
-        grouped(spaces, access.address.memory, addresses, bytes, taking, |group| {
+        let used = Used::store(access);
+        let addresses = addresses(activation, used.address);
+        grouped(spaces, used.address.memory, addresses, used.bytes, taking, |group| {
             if group.is_private() {
                 let Activation { frame, parameters, bottom, .. } = activation;
                 let (memory, base) =
-                    private(spaces, group, &mut self.local, parameters, *bottom, Use::Write)?;
+                    private(spaces, group, &mut self.local, parameters, *bottom, used.usage)?;
                 return store_private(frame, memory, base, access, group);
             }
             let frame = &activation.frame;
@@ -394,7 +396,7 @@ fn own_memory(memory: Memory) -> bool {
     matches!(memory, Memory::Frame | Memory::Local | Memory::Function)
 }
 
-/// Where a variable of the thread's own is, if it is named by itself: the same in all lanes.
+/// The offset of a variable of the thread's own that the operand names without a register: the same in all lanes.
 #[inline]
 fn own_place(
     activation: &Activation,
@@ -403,7 +405,7 @@ fn own_place(
     spaces: &Spaces<'_>,
 ) -> Option<u64> {
     let Address { memory, base, offset, .. } = access.address;
-    let bytes = u64::from(access.bytes) * access.registers.len() as u64;
+    let bytes = Used::load(access).bytes;
     if base.is_some() || !matches!(access.bytes, 4 | 8) {
         return None;
     }

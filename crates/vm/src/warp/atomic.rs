@@ -4,17 +4,19 @@
 //! no atomic operations of the host; nor does global memory if the whole launch has one thread.
 
 use super::access::{addresses, grouped};
+use super::used::Used;
 use super::{Env, HINTS, Warp};
 use crate::fast::{self, At};
-use crate::fault::{FaultKind, Problem, Tried, Trouble, Use};
+use crate::fault::{FaultKind, Problem, Tried, Trouble};
 use crate::memory::cell::{SharedBytes, Unit};
 use softwarp_ir::{Atomic, AtomicOp, Memory, Slot};
 use softwarp_isa::Type;
-use softwarp_num::{Format, Rounding, Saturation};
+use softwarp_num::half::{Bfloat16, Binary16, Half};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::atomic::{Ordering, fence};
 
-/// What is there, the operand, the second operand of `cas`: what will be there.
+/// The function of an atomic operation: of the old value, the operand, and the second operand of `cas`; it returns
+/// the new value.
 pub(super) type Combine = fn(u64, u64, u64) -> u64;
 
 /// The low and high halves of a row of 128-bit words.
@@ -31,33 +33,32 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         let activation = &mut self.calls[call];
-        let element = u64::from(atomic.ty.bits() / 8);
-        let bytes = element * atomic.b.len() as u64;
+        let Used { address, bytes, usage, .. } = Used::atomic(atomic);
         let (spaces, alone) = (&env.spaces, env.launch.alone);
         fence(Ordering::SeqCst);
         let at = At { spaces, taking, hint: &mut env.hints[pc % HINTS] };
-        let together = fast::places(&activation.frame, &atomic.address, bytes, at);
+        let together = fast::places(&activation.frame, address, bytes, at);
         if let Some((cells, each)) = together.filter(|(cells, _)| !std::ptr::eq(*cells, spaces.parameters)) {
             let shared = spaces.is_shared(cells);
             let places = each.map(|at| (cells, at));
             perform(&mut activation.frame, atomic, &places, taking, shared, alone);
         } else {
-            let addresses = addresses(activation, &atomic.address);
+            let addresses = addresses(activation, address);
             let frame = &mut activation.frame;
-            grouped(spaces, atomic.address.memory, addresses, bytes, taking, |group| {
+            grouped(spaces, address.memory, addresses, bytes, taking, |group| {
                 let shared = group.memory.is_shared();
                 if !shared && group.memory != Memory::Global {
                     let lane = super::run::first(group.lanes);
                     let at = group.addresses[lane];
                     let nearest = spaces.nearest(group.memory, at);
-                    let bad = spaces.bad(Problem::WrongSpace, Use::Atomic, group.memory, at, bytes, nearest);
+                    let bad = spaces.bad(Problem::WrongSpace, usage, group.memory, at, bytes, nearest);
                     return Err(Trouble::new(lane, FaultKind::Access(bad)));
                 }
-                // Those that do not take part have the address of one that does.
-                let lead = group.judge(spaces, super::run::first(group.lanes), Use::Atomic)?;
+                // Lanes that do not take part have the address of one that does.
+                let lead = group.judge(spaces, super::run::first(group.lanes), usage)?;
                 let mut places = [lead; LANES];
                 for lane in lanes(group.lanes) {
-                    places[lane] = group.judge(spaces, lane, Use::Atomic)?;
+                    places[lane] = group.judge(spaces, lane, usage)?;
                 }
                 perform(frame, atomic, &places, group.lanes, shared, alone);
                 Ok(())
@@ -77,7 +78,7 @@ fn perform(
     shared: bool,
     alone: bool,
 ) {
-    let element = u64::from(atomic.ty.bits() / 8);
+    let element = Used::atomic(atomic).element;
     // Everything is read before anything is written: slots may be the same.
     let row = |slot: Option<Slot>| {
         let mut row = [0; LANES];
@@ -172,29 +173,17 @@ pub(super) fn combination(op: AtomicOp, ty: Type, global: bool, noftz: bool) -> 
         // Global memory keeps signalling NaNs as they are, and prefers that of the operand.
         (AtomicOp::Add, Type::F64) if global => |a, b, _| add_f64(a, b, [b, a], 0),
         (AtomicOp::Add, Type::F64) => |a, b, _| add_f64(a, b, [a, b], 1 << 51),
-        (AtomicOp::Add, Type::F16 | Type::F16x2) => {
-            |a, b, _| halves(a, b, |a, b| add_half(Format::F16, a, b))
-        }
-        (AtomicOp::Add, Type::Bf16 | Type::Bf16x2) => {
-            |a, b, _| halves(a, b, |a, b| add_half(Format::Bf16, a, b))
-        }
+        (AtomicOp::Add, Type::F16 | Type::F16x2) => |a, b, _| halves(a, b, add_half::<Binary16>),
+        (AtomicOp::Add, Type::Bf16 | Type::Bf16x2) => |a, b, _| halves(a, b, add_half::<Bfloat16>),
         (AtomicOp::Add, _) => |a, b, _| a.wrapping_add(b),
         (AtomicOp::Min, Type::S32) => |a, b, _| (a as i32).min(b as i32) as u64,
         (AtomicOp::Max, Type::S32) => |a, b, _| (a as i32).max(b as i32) as u64,
         (AtomicOp::Min, Type::S64) => |a, b, _| (a as i64).min(b as i64) as u64,
         (AtomicOp::Max, Type::S64) => |a, b, _| (a as i64).max(b as i64) as u64,
-        (AtomicOp::Min, Type::F16 | Type::F16x2) => {
-            |a, b, _| halves(a, b, |a, b| least(Format::F16, a, b, 0))
-        }
-        (AtomicOp::Max, Type::F16 | Type::F16x2) => {
-            |a, b, _| halves(a, b, |a, b| least(Format::F16, a, b, !0))
-        }
-        (AtomicOp::Min, Type::Bf16 | Type::Bf16x2) => {
-            |a, b, _| halves(a, b, |a, b| least(Format::Bf16, a, b, 0))
-        }
-        (AtomicOp::Max, Type::Bf16 | Type::Bf16x2) => {
-            |a, b, _| halves(a, b, |a, b| least(Format::Bf16, a, b, !0))
-        }
+        (AtomicOp::Min, Type::F16 | Type::F16x2) => |a, b, _| halves(a, b, least::<Binary16, 0>),
+        (AtomicOp::Max, Type::F16 | Type::F16x2) => |a, b, _| halves(a, b, least::<Binary16, 0xffff>),
+        (AtomicOp::Min, Type::Bf16 | Type::Bf16x2) => |a, b, _| halves(a, b, least::<Bfloat16, 0>),
+        (AtomicOp::Max, Type::Bf16 | Type::Bf16x2) => |a, b, _| halves(a, b, least::<Bfloat16, 0xffff>),
         (AtomicOp::Min, _) => |a, b, _| a.min(b),
         (AtomicOp::Max, _) => |a, b, _| a.max(b),
     }
@@ -225,26 +214,23 @@ fn halves(a: u64, b: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
     u64::from(f(a as u16, b as u16)) | u64::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
-/// The sum, rounded once: that of two such numbers in `f64` is exact, or has bits to spare for a second rounding.
-fn add_half(format: Format, a: u16, b: u16) -> u16 {
-    let sum = format.decode(a.into()) + format.decode(b.into());
-    if sum.is_nan() {
-        return format.canonical_nan().unwrap_or(0) as u16;
-    }
-    format.encode(sum, Rounding::NearestEven, Saturation::None).unwrap_or(0) as u16
+/// The sum, as if rounded once. Adding in `f32` rounds first, but does not change the result: `f32` has at least twice as
+/// many significant bits as the format, and two more.
+fn add_half<H: Half>(a: u16, b: u16) -> u16 {
+    H::narrow(H::widen(a) + H::widen(b))
 }
 
-/// The lesser of two numbers, or, with all bits flipped, the greater; the number if one is none.
-fn least(format: Format, a: u16, b: u16, flip: u16) -> u16 {
-    let nan = |bits: u16| format.decode(bits.into()).is_nan();
+/// The lesser of two numbers, or, with all bits flipped, the greater; the number if the other is NaN.
+fn least<H: Half, const FLIP: u16>(a: u16, b: u16) -> u16 {
+    let nan = |bits: u16| bits & 0x7fff > H::INFINITY;
     // In the order of the numbers, with -0 below +0.
     let order = |bits: u16| if bits >> 15 == 1 { !bits } else { bits | 0x8000 };
     match (nan(a), nan(b)) {
-        (true, true) => format.canonical_nan().unwrap_or(0) as u16,
+        (true, true) => H::NAN,
         (true, false) => b,
         (false, true) => a,
         (false, false) => {
-            if order(a) ^ flip <= order(b) ^ flip {
+            if order(a) ^ FLIP <= order(b) ^ FLIP {
                 a
             } else {
                 b
@@ -256,6 +242,31 @@ fn least(format: Format, a: u16, b: u16, flip: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use softwarp_num::splitmix::SplitMix64;
+    use softwarp_num::{Rounding, Saturation};
+
+    /// Sums of random codes are those of the exact sum, rounded once by the table of formats.
+    fn sums_agree_with_the_table<H: Half>() {
+        let (format, mut random) = (H::FORMAT, SplitMix64::new(7));
+        for _ in 0..200_000 {
+            let word = random.next_u64();
+            let a = word as u16;
+            // Exponents near each other, and far apart.
+            let b = if word >> 63 == 0 { (word >> 16) as u16 } else { a ^ (word >> 16) as u16 & 0x8fff };
+            let sum = format.decode(a.into()) + format.decode(b.into());
+            let expected = match sum.is_nan() {
+                true => format.canonical_nan(),
+                false => format.encode(sum, Rounding::NearestEven, Saturation::None),
+            };
+            assert_eq!(Some(u64::from(add_half::<H>(a, b))), expected, "{a:04x} + {b:04x}");
+        }
+    }
+
+    #[test]
+    fn sums_of_halves_are_rounded_once() {
+        sums_agree_with_the_table::<Binary16>();
+        sums_agree_with_the_table::<Bfloat16>();
+    }
 
     fn run(op: AtomicOp, ty: Type, a: u64, b: u64) -> u64 {
         combination(op, ty, true, false)(a, b, 99)

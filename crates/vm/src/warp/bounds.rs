@@ -1,7 +1,7 @@
 //! Tells the sanitizer of bounds which addresses a warp is about to use: [`crate::sanitize::bounds`].
 
 use super::access::Group;
-use super::observe::located;
+use super::observe::shadow_address;
 use super::run::first;
 use super::{Env, Split, Warp};
 use crate::fault::{Nearest, Relative, Use, What};
@@ -14,8 +14,8 @@ use softwarp_isa::StateSpace;
 use softwarp_units::lanes::{LANES, lanes};
 
 impl Warp {
-    /// An instruction is about to access `bytes` of memory at these addresses: what they are to be held against, if
-    /// that is wanted and the instruction itself does not say that they are wrong.
+    /// An instruction is about to access `bytes` of memory at these addresses. Returns the variables to check them
+    /// against, if bounds are checked and the address alone does not already show an error.
     pub(super) fn bounds_to_look_at<'a>(
         &self,
         env: &Env<'_>,
@@ -81,7 +81,7 @@ impl Warp {
         }
     }
 
-    /// Where an instruction leaves the variable that it names.
+    /// The variable that an instruction names, if the access leaves it.
     fn outside(
         &self,
         env: &Env<'_>,
@@ -184,7 +184,7 @@ impl Warp {
             call = activation.caller.map(|(caller, _)| caller);
         }
         if at < self.lowest {
-            // That is a fault.
+            // The access itself is a fault.
             return Judged::Unknown;
         }
         let (base, size) = (self.lowest, top - self.lowest);
@@ -216,13 +216,13 @@ fn judge_range(env: &Env<'_>, bounds: &Bounds, (memory, at): (Memory, u64), byte
     let spaces = &env.spaces;
     let (ranges, place) = match memory {
         Memory::Global if spaces.windows.globals.contains(at) => (&bounds.global, at),
-        // Nothing else lies in global memory that would not be found anyway.
+        // In the rest of global memory, accesses outside of allocations are faults.
         Memory::Global => return Judged::Inside(spaces.windows.heap.base, spaces.windows.constant.base),
         Memory::Constant if at < BANK_BYTES => (&bounds.constant, at),
         Memory::Kernel => (&bounds.parameters, at),
-        Memory::Shared | Memory::Cluster => match located(env, memory, at) {
-            // Past the end it is a fault, or the system's.
-            Some((_, _, start)) if start < env.launch.shared_bytes => (&bounds.shared, start),
+        Memory::Shared | Memory::Cluster => match shadow_address(env, memory, at) {
+            // Past the end, the access is a fault, or in the reserved part.
+            Some(found) if found.address < env.launch.shared_bytes => (&bounds.shared, found.address),
             _ => return Judged::Unknown,
         },
         _ => return Judged::Unknown,
@@ -240,13 +240,13 @@ fn judge_range(env: &Env<'_>, bounds: &Bounds, (memory, at): (Memory, u64), byte
     }
 }
 
-/// What is said of an access.
+/// The result of a check.
 enum Judged {
     /// It is in a variable that has these addresses.
     Inside(u64, u64),
-    /// Nothing: it is elsewhere.
+    /// Not checked: no variables are known there.
     Unknown,
-    /// It is in no variable: what else it is, and what is near.
+    /// It is in no variable: the kind of finding, if it is not the usual one, and the nearest variable.
     Wrong(Option<FindingKind>, Option<Nearest>),
 }
 

@@ -19,7 +19,7 @@ const MOST_WEIGHT: u64 = 64 << 20;
 /// bytes: more calls do not fit into 512 KiB, whatever they do.
 const MOST_DEPTH: u32 = (512 << 10) / 16;
 
-/// Bytes of a thread's memory in which frames of calls that are over are not used again, where that is looked at.
+/// Bytes of a thread's memory in which frames of calls that are over are not used again, where that is checked.
 const QUARANTINE: u64 = 32 << 10;
 
 /// The longest string that is read from memory.
@@ -81,14 +81,14 @@ impl Warp {
             return Err(overflow());
         }
         self.lowest = self.lowest.min(base);
-        env.watch.work(cost::zeroing(Activation::weight(body)));
+        env.meter.work(cost::zeroing(Activation::weight(body)));
         let grown = self.grow_stack(launch, top - base, false);
         let begun = grown.and_then(|()| self.activation(launch, code, env.spaces.window));
         let (callee, _) = begun.map_err(|kind| Trouble::new(first(taking), kind))?;
         let parameters = std::mem::take(&mut self.calls[split.call as usize].parameters);
         let activation = &mut self.calls[callee as usize];
         for &range in &to.inputs {
-            env.watch.work(copy(&parameters, &mut activation.parameters, range, taking));
+            env.meter.work(copy(&parameters, &mut activation.parameters, range, taking));
         }
         if launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
             self.pass_shadow(split.call, callee, &to.inputs, taking);
@@ -103,7 +103,7 @@ impl Warp {
         Ok(false)
     }
 
-    /// What is undefined in parameters or results is so for the other side of a call, too.
+    /// Copies which parameters or results are undefined to the other side of a call.
     fn pass_shadow(&mut self, from: u32, to: u32, ranges: &[(u64, u64, u64)], lanes: u32) {
         let shadow = std::mem::take(&mut self.calls[from as usize].shadow);
         for &range in ranges {
@@ -134,7 +134,7 @@ impl Warp {
         {
             for &range in &call.outputs {
                 let work = copy(&parameters, &mut self.calls[caller as usize].parameters, range, leaving);
-                env.watch.work(work);
+                env.meter.work(work);
             }
             if env.launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
                 self.pass_shadow(callee as u32, caller, &call.outputs, leaving);
@@ -158,7 +158,7 @@ impl Warp {
 
     /// `exit`
     pub(super) fn exit(&mut self, env: &mut Env<'_>, split: &mut Split, leaving: u32) {
-        env.watch.work(u64::from(split.depth) / 64);
+        env.meter.work(u64::from(split.depth) / 64);
         let mut call = Some(split.call);
         while let Some(index) = call {
             call = self.calls[index as usize].caller.map(|(caller, _)| caller);
@@ -232,7 +232,7 @@ impl Warp {
             let argument = |index: u64| memory.load(lane, 16 * index, width);
             match provided {
                 Provided::Malloc => {
-                    env.watch.work(4);
+                    env.meter.work(4);
                     let block = env.spaces.global.take(argument(0));
                     if let Some(sanitizer) = env.launch.sanitizer {
                         sanitizer.allocated(&actor, lane, block, argument(0));
@@ -240,7 +240,7 @@ impl Warp {
                     memory.store(lane, 16, width, block);
                 }
                 Provided::Free => {
-                    env.watch.work(4);
+                    env.meter.work(4);
                     let block = argument(0);
                     if block != 0 && !env.spaces.global.give_back(block) {
                         return Err(Trouble::new(lane, FaultKind::BadFree(block)));
@@ -272,7 +272,7 @@ impl Warp {
                     let mut string = |address, most: usize| self.string(env, lane, address, most);
                     let (printed, lost) = format(&text, &mut next, &mut string)?;
                     let bytes = text.len() + printed.len() + lost;
-                    env.watch.work_within(env.launch, 4 + bytes as u64 / 32)?;
+                    env.meter.work_within(env.launch, 4 + bytes as u64 / 32)?;
                     if let Some(print) = env.launch.print {
                         print(&printed);
                     }
@@ -327,8 +327,8 @@ impl Warp {
     }
 }
 
-/// Copies bytes of some lanes: from, to, how many. What one of the sides has not is left out: a call through a
-/// pointer may be of another function than its prototype says. Returns the work that this was.
+/// Copies bytes of some lanes: from, to, how many. Bytes that one of the sides does not have are left out: a call
+/// through a pointer may reach a function that does not match its prototype. Returns the work.
 fn copy(
     source: &LocalMemory,
     target: &mut LocalMemory,

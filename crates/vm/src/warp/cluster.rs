@@ -1,12 +1,12 @@
 //! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.17 and 9.7.13.18).
 
 use super::access::addresses;
-use super::asynchronous::{Place, complete_tx, completing};
+use super::asynchronous::{LaneAccess, OperandAddress, completing};
 use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::cell::Unit;
-use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
+use crate::sanitize::{Actor, Agent, Sanitizer, ShadowAddress, Touch};
 use softwarp_ir::cluster::{Response, TryCancel};
 use softwarp_ir::{ClusterOp, Memory, Order, Slot};
 use softwarp_isa::device::CTA_SHARED;
@@ -19,7 +19,7 @@ const RANK: u64 = 0xff * CTA_SHARED;
 const RESPONSE: u64 = 16;
 
 impl Warp {
-    /// A step of its kind, by the lanes of a split that take part.
+    /// Executes an operation of clusters for the lanes of a split that take part.
     pub(super) fn cluster(
         &mut self,
         env: &mut Env<'_>,
@@ -64,14 +64,14 @@ impl Warp {
             }
             ClusterOp::TryCancel(request) => self.try_cancel(env, split, request, taking)?,
             ClusterOp::IsCancelled(query) => {
-                let responses = responses(frame, query.response);
+                let responses = responses_of(frame, query.response);
                 let cancelled = |lane: usize| u32::from(responses[lane].first.is_some()) << lane;
                 let holds = (0..LANES).fold(0, |mask, lane| mask | cancelled(lane));
                 frame.set_predicate(query.d, holds, taking);
             }
             ClusterOp::FirstCta(query) => {
                 // Without a cluster that was cancelled the manual does not say what happens.
-                let responses = responses(frame, query.response).map(|one| one.first.unwrap_or_default());
+                let responses = responses_of(frame, query.response).map(|one| one.first.unwrap_or_default());
                 for (d, axis) in query.d.iter().zip(usize::from(query.from)..) {
                     if let &Some(d) = d {
                         let row = responses.map(|first| first.get(axis).copied().unwrap_or(0));
@@ -83,7 +83,7 @@ impl Warp {
         Ok(Flow::Next)
     }
 
-    /// `clusterlaunchcontrol.try_cancel`: done when it is issued, like all that is asynchronous.
+    /// `clusterlaunchcontrol.try_cancel`: performed when it is issued, as every asynchronous operation is.
     fn try_cancel(
         &mut self,
         env: &mut Env<'_>,
@@ -95,28 +95,42 @@ impl Warp {
         for lane in lanes(taking) {
             let first = env.launch.cancel_cluster();
             let halves = Response { first }.halves();
-            for [response, mbarrier] in self.answers(env, split, request, lane) {
-                let (cells, at) = response.need(spaces, lane, (RESPONSE, RESPONSE), Use::Write)?;
+            for response in self.responses(env, split, request, lane) {
+                let (cells, at) = response.cells(spaces)?;
                 halves[0].store(cells, at as usize);
                 halves[1].store(cells, at as usize + 8);
-                complete_tx(spaces, mbarrier, RESPONSE as u32, lane)?;
+                response.complete(spaces)?;
             }
         }
         Ok(())
     }
 
-    /// Where a lane's request is answered: the response and the mbarrier, in one CTA or in all.
-    fn answers(&self, env: &Env<'_>, split: &Split, request: &TryCancel, lane: usize) -> Vec<[Place; 2]> {
+    /// The responses that a lane's request writes, in one CTA or in all of the cluster. The executor writes them, and
+    /// [`Warp::observe_cancel`] reports them.
+    fn responses(&self, env: &Env<'_>, split: &Split, request: &TryCancel, lane: usize) -> Vec<LaneAccess> {
         let spaces = &env.spaces;
         let activation = &self.calls[split.call as usize];
         let own = [request.response, request.mbarrier]
-            .map(|address| Place::of(spaces, address.memory, addresses(activation, &address)[lane]));
+            .map(|operand| OperandAddress::of(spaces, operand.memory, addresses(activation, &operand)[lane]));
+        let response = |[at, mbarrier]: [OperandAddress; 2]| LaneAccess {
+            lane,
+            at,
+            bytes: RESPONSE,
+            alignment: RESPONSE,
+            usage: Use::Write,
+            order: Order::WEAK,
+            agent: Agent::Counted,
+            mbarrier: Some(mbarrier),
+        };
         if !request.multicast {
-            return vec![own];
+            return vec![response(own)];
         }
-        let inside = |place: Place, rank: u64| (place.address & !RANK) | (rank * CTA_SHARED);
+        let in_cta = |operand: OperandAddress, rank: u64| {
+            let address = (operand.address & !RANK) | (rank * CTA_SHARED);
+            OperandAddress::of(spaces, Memory::Cluster, address)
+        };
         let ranks = 0..u64::from(env.launch.cluster_ctas());
-        ranks.map(|rank| own.map(|place| Place::of(spaces, Memory::Cluster, inside(place, rank)))).collect()
+        ranks.map(|rank| response(own.map(|operand| in_cta(operand, rank)))).collect()
     }
 
     /// Tells the sanitizers of responses that are about to be written.
@@ -127,25 +141,16 @@ impl Warp {
         split: &Split,
         request: &TryCancel,
     ) {
-        for lane in lanes(actor.lanes) {
-            for [Place { address: at, .. }, mbarrier] in self.answers(env, split, request, lane) {
-                let Ok((_, start)) = env.spaces.shared_of(at) else { continue };
-                let Some(address) = at.checked_sub(start) else { continue };
-                let cta = env.launch.sibling(env.cta, (start / CTA_SHARED) as u32);
-                let touch = Touch {
-                    lane,
-                    usage: Use::Write,
-                    order: Order::WEAK,
-                    space: Memory::Shared,
-                    cta,
-                    address,
-                    bytes: RESPONSE,
-                    data: None,
-                    agent: Agent::Counted,
-                    completes: completing(env, mbarrier, lane),
-                };
-                sanitizer.touch(env.launch, actor, &touch, &|| env.spaces.nearest(Memory::Cluster, at));
-            }
+        let responses = lanes(actor.lanes).flat_map(|lane| self.responses(env, split, request, lane));
+        for LaneAccess { lane, at, bytes, usage, order, agent, mbarrier, .. } in responses {
+            let at = at.address;
+            let Ok((_, start)) = env.spaces.shared_of(at) else { continue };
+            let Some(address) = at.checked_sub(start) else { continue };
+            let cta = env.launch.sibling(env.cta, (start / CTA_SHARED) as u32);
+            let place = ShadowAddress { space: Memory::Shared, cta, address };
+            let completes = mbarrier.and_then(|mbarrier| completing(env, mbarrier, lane));
+            let touch = Touch { order, agent, completes, ..Touch::by_thread(lane, usage, place, bytes) };
+            sanitizer.touch(env.launch, actor, &touch, &|| env.spaces.nearest(Memory::Cluster, at));
         }
     }
 
@@ -167,8 +172,8 @@ impl Warp {
     }
 }
 
-/// Responses of all lanes.
-fn responses(frame: &Frame, halves: [Slot; 2]) -> [Response; LANES] {
+/// Responses that lanes have in registers.
+fn responses_of(frame: &Frame, halves: [Slot; 2]) -> [Response; LANES] {
     let [low, high] = halves.map(|slot| frame.row::<u64>(slot));
     std::array::from_fn(|lane| Response::of([low[lane], high[lane]]))
 }

@@ -1,5 +1,5 @@
-//! Operations among lanes: who brings what, who gets what, and who waits for whom. What comes of it is
-//! [`super::exchange`]'s.
+//! Operations among lanes: their operands and results in frames, and the lanes that wait for others.
+//! [`super::exchange`] computes the results.
 
 use super::exchange::{Brought, Got, exchange, shuffle};
 use super::run::{Flow, first};
@@ -26,7 +26,7 @@ impl Warp {
             differ |= if taking >> lane & 1 == 1 { other ^ named } else { 0 };
         }
         let alike = differ == 0;
-        // All are here: nobody has to wait.
+        // All named lanes are here: none has to wait.
         if alike && taking & (named & self.live) == named & self.live {
             if env.launch.sanitizer.is_some_and(Sanitizer::tracks_registers) {
                 let frame = &self.calls[split.call as usize].frame;
@@ -35,7 +35,7 @@ impl Warp {
                 self.observe_shuffle(env, split, op.op, rows, taking);
             }
             exchange_alone(&mut self.calls[split.call as usize].frame, op, taking);
-            env.watch.exchanged();
+            env.meter.exchanged();
             return Flow::Next;
         }
         self.leave_behind(split, taking);
@@ -52,8 +52,8 @@ impl Warp {
         Flow::Gone
     }
 
-    /// Performs what waits for nobody any more; by force also what waits for lanes that will not come. Whether
-    /// anything was done.
+    /// Performs the operations whose named lanes have all come; with `force` also those that wait for lanes which
+    /// will not come. Returns whether any was performed.
     pub(crate) fn exchange_complete(&mut self, env: &mut Env<'_>, force: bool) -> bool {
         let mut done = false;
         let mut index = 0;
@@ -82,7 +82,7 @@ impl Warp {
     fn exchange_parked(&mut self, env: &mut Env<'_>, kind: WarpOpKind, named: u32, present: u32) {
         let launch = env.launch;
         let waits = |split: &&Split| split.state == State::Exchange(kind, named);
-        // Whole warps meet for other instructions without order.
+        // `bar.warp.sync` before an instruction of the whole warp orders no memory.
         let whole = launch.sanitizer.is_some()
             && self.splits.iter().find(waits).is_some_and(|split| {
                 let (code, pc) = (self.calls[split.call as usize].code, split.pc);
@@ -126,12 +126,12 @@ impl Warp {
         {
             sanitizer.synced(launch, env.cta, self.index, present);
         }
-        env.watch.exchanged();
+        env.meter.exchanged();
     }
 }
 
 impl Warp {
-    /// Lanes of a split are about to get what others bring: those that bring nothing make it undefined.
+    /// Lanes of a split are about to get values from others: values of lanes that do not take part are undefined.
     fn observe_shuffle(
         &mut self,
         env: &Env<'_>,
@@ -174,7 +174,7 @@ pub(super) fn exchange_alone(frame: &mut Frame, op: &WarpOp, taking: u32) {
     take(frame, op, &got, taking);
 }
 
-/// What a source holds that is not there.
+/// The row of a source operand that the operation does not have.
 const ZEROS: [u32; LANES] = [0; LANES];
 
 const BROUGHT_NOTHING: Brought = Brought { a: [0; LANES], b: [0; LANES], c: [0; LANES], p: 0 };

@@ -8,24 +8,24 @@
 //!   the midst of a slice of the fast loop after each [`LOOK`](crate::meter::LOOK), and by cost within a long
 //!   instruction.
 //! - **Steps** are what `most_instructions` limits: instructions of warps, and one more for each unit of *work* that
-//!   an instruction does beyond a fixed amount (`Watch::work`). `docs/running.md` has the table.
+//!   an instruction does beyond a fixed amount (`Meter::work`). `docs/running.md` has the table.
 
 use softwarp_ir::MatrixOp;
 use softwarp_ir::Step;
 
-/// What a slice may cost.
+/// The most cost of a slice.
 pub(crate) const SLICE: i64 = 1 << 18;
 
 /// The shortest slice of a random schedule, as a power of two: one operation.
 pub(super) const SHORTEST: u32 = 5;
 
-/// What an access costs that others may answer: so a slice is 256 rounds of a loop that polls.
+/// The cost of an access that other threads may react to: a slice is 256 rounds of a loop that polls.
 pub(super) const POLL: i64 = SLICE / 256;
 
-/// What a slice costs that does nothing.
+/// The cost of a slice that does nothing.
 pub(super) const TURN: i64 = 64;
 
-/// What an operation costs outside of the fast loop.
+/// The cost of an operation outside of the fast loop.
 pub(super) const STEP: i64 = 32;
 
 /// The same of an operation that is looked up again in the fast loop.
@@ -34,14 +34,14 @@ pub(super) const TOUCH: i64 = 4;
 /// The same of a product of matrices.
 pub(super) const PRODUCT: i64 = 32;
 
-/// What a unit of work costs.
+/// The cost of a unit of work.
 pub(super) const WORK: i64 = 4;
 
-/// What an operation costs while it is observed: registers only, and anything else.
+/// The cost of an operation while it is observed: registers only, and anything else.
 pub(super) const OBSERVED: i64 = 32;
 pub(super) const OBSERVED_STEP: i64 = 256;
 
-/// How much dearer work is while it is observed.
+/// The factor by which work costs more while it is observed.
 pub(super) const OBSERVED_WORK: i64 = 32;
 
 /// Bytes copied that are one unit of work.

@@ -5,7 +5,7 @@ use softwarp_ir::WarpOpKind;
 use softwarp_num::{Vectorise, vectorised};
 use softwarp_units::lanes::{LANES, lanes};
 
-/// What the lanes bring.
+/// The operands of the lanes.
 #[derive(Clone, Debug)]
 pub(crate) struct Brought {
     /// The value.
@@ -18,7 +18,7 @@ pub(crate) struct Brought {
     pub p: u32,
 }
 
-/// What the lanes get: a row and a predicate. What an operation does not have is zero.
+/// The results of the lanes: a row and a predicate. A result that the operation does not have is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Got {
     pub d: [u32; LANES],
@@ -65,7 +65,7 @@ pub(crate) fn exchange(kind: WarpOpKind, from: &Brought, present: u32) -> Got {
         ReduxMaxS32 => fold(i32::MIN as u32, |a, b| (a as i32).max(b as i32) as u32),
         ReduxF32 { max, abs, nan } => all_get(reduce_floats(from, present, max, abs, nan)),
         ActiveMask => all_get(present),
-        // The lowest lane leads: the choice is the machine's, as long as it is always the same.
+        // The lowest lane is elected: any choice is allowed that is always the same.
         Elect => {
             let leader = present.trailing_zeros();
             Got { d: [leader; LANES], p: present & present.wrapping_neg() }
@@ -83,7 +83,7 @@ pub(crate) fn shuffle(kind: WarpOpKind, rows: Shuffled<'_>, present: u32) -> Got
     got
 }
 
-/// `shfl` in all lanes, present or not: without branches this is faster than asking. Compiled for CPU features.
+/// `shfl` in all lanes, present or not: without branches this is faster. Compiled for CPU features.
 struct Shuffle<'a> {
     kind: WarpOpKind,
     rows: Shuffled<'a>,

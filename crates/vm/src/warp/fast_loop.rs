@@ -1,29 +1,29 @@
-//! The loop for what nearly all operations are. What it does not do, [`super::run`] does.
+//! The fast loop, which executes nearly all operations. It leaves the others to the general loop ([`super::run`]).
 
 use super::collective::exchange_alone;
 use super::cost::{PRODUCT, TOUCH};
 use super::matrix::multiply;
 use super::{CACHED_REGIONS, HINTS};
 use crate::decode::Code;
-use crate::decode::plan::Entry;
+use crate::decode::plan::{Plan, PlanEntry};
 use crate::fast::At;
 use crate::memory::Spaces;
 use crate::memory::cell::CachedRegion;
-use crate::meter::Watch;
+use crate::meter::Meter;
 use softwarp_ir::{MatrixOp, Op, Step, WarpOp};
 use softwarp_units::lanes::{ALL, Frame, LANES};
 
-/// What is remembered of memory from one access to the next.
+/// Memory, and what is cached about it from one access to the next.
 pub(super) struct Memories<'a, 'b> {
     pub(super) spaces: &'a Spaces<'b>,
     pub(super) hints: &'a mut [u32; HINTS],
     pub(super) pieces: &'a mut [CachedRegion<'b>; CACHED_REGIONS],
-    pub(super) watch: &'a mut Watch,
+    pub(super) meter: &'a mut Meter,
 }
 
-/// The plain case, in a loop with little else in it: arithmetic, branches that all lanes take or none, loads and
-/// stores with nothing out of the ordinary. It stops at anything else, before the operation `end`, or when the
-/// budget is spent. Gives where it stopped, and how many instructions it executed.
+/// Runs a plan: arithmetic, uniform branches, and loads and stores whose fast functions apply. It stops at anything
+/// else, before the operation `end`, or when the budget is spent. Returns the operation at which it stopped, and how
+/// many instructions it executed.
 #[inline(never)]
 pub(super) fn run_fast(
     frame: &mut Frame,
@@ -33,83 +33,66 @@ pub(super) fn run_fast(
     budget: &mut i64,
 ) -> (usize, u64) {
     let plan = &code.plan;
-    let before = |op: usize| code.instructions.get(op).copied().unwrap_or(0);
-    let entry_of = |op: usize| plan.of.get(op).map_or(0, |&entry| entry as usize);
-    let entries = plan.entries.get(..entry_of(end)).unwrap_or_default();
-    // In the midst of an entry, what it did before must not be done again.
-    if plan.starts.get(entry_of(pc)).is_none_or(|&start| start as usize != pc) {
-        return (pc, 0);
-    }
-    // The first operation of the entry that comes next, from those that are left; the one before it is the one that
-    // an entry stops at.
-    let next = |rest: &[Entry]| plan.starts.get(entries.len() - rest.len()).map_or(end, |&op| op as usize);
-    let mut rest = entries.get(entry_of(pc)..).unwrap_or_default();
-    let (mut start, mut done) = (before(pc), 0);
+    let Some((entries, first)) = entries_between(plan, pc, end) else { return (pc, 0) };
+    // The first operation of the next entry, from the entries that are left. The operation before it is the last of
+    // the current entry, where that stops.
+    let next =
+        |rest: &[PlanEntry]| plan.starts.get(entries.len() - rest.len()).map_or(end, |&op| op as usize);
+    let mut rest = entries.get(first..).unwrap_or_default();
+    let mut paid = Paid { start: instructions_before(code, pc), done: 0 };
     let stopped = loop {
         let Some((entry, after)) = rest.split_first() else { break next(rest) };
         rest = after;
         let (guard, jump) = match entry {
-            Entry::Plain(inst) => {
+            PlanEntry::Plain(inst) => {
                 inst.kernel.run(frame, inst, mask);
                 continue;
             }
-            Entry::Load(direct) | Entry::Store(direct) => {
-                if mask != ALL || !direct.run(frame, memories.pieces) {
-                    *budget -= TOUCH;
-                    if !touch(frame, code, memories, next(rest) - 1, mask) {
-                        break next(rest) - 1;
-                    }
-                }
+            PlanEntry::Load(direct) | PlanEntry::Store(direct)
+                if mask == ALL && direct.run(frame, memories.pieces) =>
+            {
                 continue;
             }
-            Entry::Test(inst, jump) => {
-                inst.kernel.run(frame, inst, mask);
-                (inst.guard, jump)
-            }
-            Entry::Branch(guard, jump) => (*guard, jump),
-            Entry::Guarded(inst) => {
-                let lanes = inst.guard.lanes(frame, mask);
-                if lanes != 0 {
-                    inst.kernel.run(frame, inst, lanes);
-                }
-                continue;
-            }
-            Entry::Nothing => continue,
-            Entry::Pause => break next(rest),
-            Entry::WarpSync => {
-                if mask != ALL {
-                    break next(rest) - 1;
-                }
-                memories.watch.exchanged();
-                continue;
-            }
-            Entry::Multiply => {
-                if mask != ALL || !product(frame, code, next(rest) - 1) {
-                    break next(rest) - 1;
-                }
-                *budget -= PRODUCT;
-                continue;
-            }
-            Entry::Other => {
+            PlanEntry::Load(_) | PlanEntry::Store(_) | PlanEntry::Other => {
                 *budget -= TOUCH;
                 if !touch(frame, code, memories, next(rest) - 1, mask) {
                     break next(rest) - 1;
                 }
                 continue;
             }
+            PlanEntry::Test(inst, jump) => {
+                inst.kernel.run(frame, inst, mask);
+                (inst.guard, jump)
+            }
+            PlanEntry::Branch(guard, jump) => (*guard, jump),
+            PlanEntry::Guarded(inst) => {
+                let lanes = inst.guard.lanes(frame, mask);
+                if lanes != 0 {
+                    inst.kernel.run(frame, inst, lanes);
+                }
+                continue;
+            }
+            PlanEntry::Nothing => continue,
+            PlanEntry::Pause => break next(rest),
+            PlanEntry::WarpSync if mask == ALL => {
+                memories.meter.exchanged();
+                continue;
+            }
+            PlanEntry::Multiply if mask == ALL && product(frame, code, next(rest) - 1) => {
+                *budget -= PRODUCT;
+                continue;
+            }
+            PlanEntry::WarpSync | PlanEntry::Multiply => break next(rest) - 1,
         };
         let taken = guard.lanes(frame, mask);
         if taken != mask && taken != 0 {
             break next(rest) - 1;
         }
-        // A basic block is paid for at its end.
-        let block = jump.counts[0].wrapping_sub(start);
-        done += u64::from(block);
-        *budget -= i64::from(block) + 1;
-        start = jump.counts[0];
+        paid.block(jump.counts[0], budget);
+        *budget -= 1;
         if taken != 0 {
-            start = jump.counts[1];
-            // Others may stand on the way, where this ends.
+            paid.start = jump.counts[1];
+            // The target is behind the operation `end`. The loop stops there, since another split may stand between.
             let Some(there) = entries.get(jump.to as usize..) else {
                 break plan.starts.get(jump.to as usize).map_or(end, |&op| op as usize);
             };
@@ -119,12 +102,46 @@ pub(super) fn run_fast(
             break next(rest);
         }
     };
-    let rest = before(stopped).wrapping_sub(start);
-    *budget -= i64::from(rest);
-    (stopped, done + u64::from(rest))
+    paid.block(instructions_before(code, stopped), budget);
+    (stopped, paid.done)
 }
 
-/// A product of matrices by a whole warp. Says whether it was done.
+/// The entries before an operation, and the index of the one that begins at `pc`. None in the midst of an entry: what it
+/// did before must not be done again.
+#[inline(always)]
+fn entries_between(plan: &Plan, pc: usize, end: usize) -> Option<(&[PlanEntry], usize)> {
+    let entry_of = |op: usize| plan.of.get(op).map_or(0, |&entry| entry as usize);
+    let first = entry_of(pc);
+    let begins = plan.starts.get(first).is_some_and(|&start| start as usize == pc);
+    begins.then(|| (plan.entries.get(..entry_of(end)).unwrap_or_default(), first))
+}
+
+/// The number of instructions of a function before an operation.
+#[inline(always)]
+fn instructions_before(code: &Code, op: usize) -> u32 {
+    code.instructions.get(op).copied().unwrap_or(0)
+}
+
+/// The instructions that the loop has paid for. A basic block is paid for at its end.
+struct Paid {
+    /// Instructions of the function before the block.
+    start: u32,
+    /// Instructions that were executed.
+    done: u64,
+}
+
+impl Paid {
+    /// Pays for the instructions from the start of the block up to an instruction.
+    #[inline(always)]
+    fn block(&mut self, end: u32, budget: &mut i64) {
+        let instructions = end.wrapping_sub(self.start);
+        self.done += u64::from(instructions);
+        *budget -= i64::from(instructions);
+        self.start = end;
+    }
+}
+
+/// A product of matrices by a whole warp. Returns whether it was done.
 #[inline(never)]
 fn product(frame: &mut Frame, code: &Code, op: usize) -> bool {
     let Some(Op::Other(_, step)) = code.ops.get(op) else { return false };
@@ -133,13 +150,13 @@ fn product(frame: &mut Frame, code: &Code, op: usize) -> bool {
     true
 }
 
-/// What is no arithmetic: a load or store that is not as it was before, or not of the most common kind; and what a
-/// whole warp does together, if it is together. Says whether it was done.
+/// An operation that is not arithmetic: a load or store that is not in the cached region or not of the most common
+/// kind, and what a converged warp does together. Returns whether it was done.
 #[inline(never)]
 fn touch(
     frame: &mut Frame,
     code: &Code,
-    Memories { spaces, hints, pieces, watch }: &mut Memories<'_, '_>,
+    Memories { spaces, hints, pieces, meter }: &mut Memories<'_, '_>,
     op: usize,
     mask: u32,
 ) -> bool {
@@ -156,7 +173,7 @@ fn touch(
         }
         Step::Warp(op) if taking == ALL && names_all(frame, op) => {
             exchange_alone(frame, op, taking);
-            watch.exchanged();
+            meter.exchanged();
             return true;
         }
         _ => return false,
@@ -164,7 +181,8 @@ fn touch(
     let hint = &mut hints[op % HINTS];
     if taking == ALL
         && let Some(entry) = code.plan.of.get(op)
-        && let Some(Entry::Load(direct) | Entry::Store(direct)) = code.plan.entries.get(*entry as usize)
+        && let Some(PlanEntry::Load(direct) | PlanEntry::Store(direct)) =
+            code.plan.entries.get(*entry as usize)
         && direct.retry(frame, &access.address, (spaces, hint), pieces)
     {
         return true;

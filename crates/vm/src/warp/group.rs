@@ -18,7 +18,7 @@ impl Warp {
                 let first = own / WARPGROUP * WARPGROUP;
                 let mut others = products.iter().zip(live).skip(first).take(WARPGROUP);
                 if !others.all(|(other, &live)| live == 0 || other.has(&products[own], pending)) {
-                    // The others first, then again.
+                    // The other warps run first; then the operation is executed again.
                     (self.yielded, self.waited) = (true, true);
                     return Flow::Again;
                 }

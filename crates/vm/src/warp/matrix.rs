@@ -1,6 +1,9 @@
 //! Matrix instructions of a warp (PTX ISA sections 9.7.14 and 9.7.15).
 //!
-//! The lanes have come together before. Of lanes that are not there the registers are taken as they are.
+//! The lanes have converged before. Registers of lanes that do not take part are read as they are.
+//!
+//! Each kind of instruction has one iterator over what it accesses: `tiles::rows`, `fragment::pieces` and
+//! `wgmma::Lines`. The executor performs these accesses, and the observer (`observe.rs`) reports them.
 
 mod fragment;
 mod mma;
@@ -13,16 +16,17 @@ pub(super) use mma::multiply;
 
 use super::access::addresses;
 use super::run::Flow;
-use super::{Env, Split, Warp};
+use super::{Activation, Env, Split, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::Spaces;
 use crate::memory::cell::SharedBytes;
 use softwarp_ir::matrix::{FragmentLoad, FragmentStore, LoadMatrix, StoreMatrix};
-use softwarp_ir::{MatrixOp, Memory};
+use softwarp_ir::{Address, MatrixOp, Memory};
+use softwarp_units::lanes::LANES;
 use softwarp_units::matrix::float::fragment::Sums;
 use softwarp_units::matrix::lines::Line;
 
-/// Room for matrices too large for the stack, used again and again.
+/// Buffers for matrices too large for the stack.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     b: Vec<u32>,
@@ -34,7 +38,7 @@ pub(crate) struct Scratch {
 }
 
 impl Warp {
-    /// A step of its kind, by the lanes of a split that take part.
+    /// Executes a matrix instruction for the lanes of a split that take part.
     pub(super) fn matrix(
         &mut self,
         env: &mut Env<'_>,
@@ -61,12 +65,12 @@ impl Warp {
                 tiles::transpose(&mut activation.frame, op, taking);
                 return Ok(Flow::Next);
             }
-            MatrixOp::Load(LoadMatrix { row: address, .. })
-            | MatrixOp::Store(StoreMatrix { row: address, .. })
-            | MatrixOp::FragmentLoad(FragmentLoad { address, .. })
-            | MatrixOp::FragmentStore(FragmentStore { address, .. }) => {
-                let places =
-                    Places { spaces, memory: address.memory, addresses: addresses(activation, address) };
+            MatrixOp::Load(_)
+            | MatrixOp::Store(_)
+            | MatrixOp::FragmentLoad(_)
+            | MatrixOp::FragmentStore(_) => {
+                let Some(address) = memory_operand(op) else { return Ok(Flow::Next) };
+                let places = MatrixAddresses::of(spaces, activation, address);
                 let frame = &mut activation.frame;
                 match op {
                     MatrixOp::Load(op) => tiles::load(frame, op, &places, taking),
@@ -82,16 +86,43 @@ impl Warp {
     }
 }
 
-/// Memory, and the address that each lane gives.
-struct Places<'a, 'b> {
-    spaces: &'b Spaces<'a>,
-    memory: Memory,
-    addresses: [u64; softwarp_units::lanes::LANES],
+/// The operand of an instruction that is an address; none where there is only a descriptor, or no memory is accessed.
+fn memory_operand(op: &MatrixOp) -> Option<&Address> {
+    match op {
+        MatrixOp::Load(LoadMatrix { row: address, .. })
+        | MatrixOp::Store(StoreMatrix { row: address, .. })
+        | MatrixOp::FragmentLoad(FragmentLoad { address, .. })
+        | MatrixOp::FragmentStore(FragmentStore { address, .. }) => Some(address),
+        MatrixOp::Transpose(_) | MatrixOp::Mma(_) | MatrixOp::Wgmma(_) => None,
+    }
 }
 
-impl<'a> Places<'a, '_> {
-    /// The shared memory that as many bytes at the addresses of the first lanes are in, aligned, and the address of its
-    /// first byte; `None` if they are not, or one has to look closer.
+/// The address that each lane gives, and the memory that it is in.
+struct MatrixAddresses<'a, 'b> {
+    spaces: &'b Spaces<'a>,
+    memory: Memory,
+    addresses: [u64; LANES],
+}
+
+impl<'a, 'b> MatrixAddresses<'a, 'b> {
+    /// The places that an operand names.
+    fn of(spaces: &'b Spaces<'a>, activation: &Activation, operand: &Address) -> MatrixAddresses<'a, 'b> {
+        MatrixAddresses { spaces, memory: operand.memory, addresses: addresses(activation, operand) }
+    }
+
+    /// The state space of an address, and the address there.
+    fn resolve(&self, address: u64) -> (Memory, u64) {
+        match self.memory {
+            Memory::Generic => {
+                let (memory, window) = self.spaces.window_of(address);
+                (memory, address.wrapping_sub(window))
+            }
+            memory => (memory, address),
+        }
+    }
+
+    /// The shared memory that contains `bytes` at the addresses of the first lanes, all aligned, and the address of
+    /// its first byte. `None` if they are elsewhere or misaligned, or each lane must be checked by itself.
     fn shared(&self, lanes: usize, bytes: u64) -> Option<(&'a SharedBytes, u64)> {
         let (memory, window) = match self.memory {
             Memory::Generic => self.spaces.window_of(self.addresses[0]),
@@ -107,14 +138,11 @@ impl<'a> Places<'a, '_> {
         all.then_some((cells, base))
     }
 
-    /// Where something is that lies so far from a lane's address; or what is wrong with it.
+    /// The cells of an access that begins so many bytes behind a lane's address, and the index of the first; or a fault.
     fn judge(&self, lane: usize, offset: u64, bytes: u64, usage: Use) -> Tried<(&'a SharedBytes, usize)> {
         let address = self.addresses[lane].wrapping_add(offset);
-        let (memory, window) = match self.memory {
-            Memory::Generic => self.spaces.window_of(address),
-            memory => (memory, 0),
-        };
-        match self.spaces.judge(memory, address.wrapping_sub(window), bytes, usage) {
+        let (memory, at) = self.resolve(address);
+        match self.spaces.judge(memory, at, bytes, usage) {
             Ok((cells, at)) => Ok((cells, at as usize)),
             Err(mut bad) => {
                 bad.generic = (self.memory == Memory::Generic).then_some(address);

@@ -1,4 +1,4 @@
-//! A warp: up to 32 threads that go together where they can.
+//! A warp: up to 32 threads that execute the same operation together where possible.
 //!
 //! **Divergence.** A warp is a set of [`Split`]s: lanes that stand at the same operation of the same call. The one
 //! that runs goes on until it parts at a branch, waits, or comes to where another stands; lanes that come to the
@@ -31,19 +31,20 @@ mod run;
 mod special;
 mod surface;
 mod texture;
+mod used;
 
 pub(crate) use run::Progress;
 
-use crate::account::Charge;
 use crate::barrier::{Barriers, ClusterBarrier};
 use crate::context::Launch;
 use crate::decode::Code;
 use crate::fast::{CACHED_REGIONS, HINTS};
 use crate::fault::{Fault, FaultKind, Place, Trouble};
+use crate::host_memory::Charge;
 use crate::memory::Spaces;
 use crate::memory::cell::{CachedRegion, Unit};
 use crate::memory::local::LocalMemory;
-use crate::meter::Watch;
+use crate::meter::Meter;
 use crate::sanitize::Sanitizer;
 use crate::sanitize::defined::Shadow;
 use crate::schedule::Random;
@@ -52,10 +53,10 @@ use softwarp_ir::{Op, Slot, Step, WarpOpKind};
 use softwarp_units::lanes::{Frame, LANES, Row};
 use std::cmp::Reverse;
 
-/// Bytes of the host that a call takes besides its registers and parameters, with what allocators add.
+/// The host memory of a call besides its registers and parameters, with the overhead of allocators, in bytes.
 const ACTIVATION: u64 = 512;
 
-/// What a warp runs in.
+/// The environment of a warp.
 pub(crate) struct Env<'a> {
     pub(crate) launch: &'a Launch<'a>,
     pub(crate) spaces: Spaces<'a>,
@@ -67,10 +68,10 @@ pub(crate) struct Env<'a> {
     pub(crate) cluster: &'a mut ClusterBarrier,
     pub(crate) hints: &'a mut [u32; HINTS],
     pub(crate) pieces: [CachedRegion<'a>; CACHED_REGIONS],
-    pub(crate) watch: &'a mut Watch,
+    pub(crate) meter: &'a mut Meter,
 }
 
-/// Lanes that stand together.
+/// Lanes at the same operation of the same call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Split {
     /// The operation that comes next.
@@ -79,7 +80,7 @@ pub(crate) struct Split {
     /// An index into [`Warp::calls`].
     call: u32,
     depth: u32,
-    /// How often it went behind others because it kept polling: smaller ones first.
+    /// How many times it went behind others because it kept polling. Splits with smaller ages run first.
     age: u32,
     /// Slices that it used up since, without polling.
     turns: u32,
@@ -107,7 +108,7 @@ impl Split {
     }
 }
 
-/// What lanes do.
+/// The state of the lanes of a split.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Ready,
@@ -115,7 +116,7 @@ enum State {
     Barrier(u32),
     /// They wait for the end of a phase of the cluster's barrier.
     Cluster(u32),
-    /// They wait for other lanes, to perform this with those named.
+    /// They wait for other lanes, to perform an operation with the lanes that it names.
     Exchange(WarpOpKind, u32),
 }
 
@@ -132,13 +133,13 @@ pub(crate) struct Activation {
     lanes: u32,
     /// The parameters, return values and arguments of calls.
     parameters: LocalMemory,
-    /// Where its variables begin in `.local`.
+    /// The first address of its variables in `.local`.
     base: u64,
     /// The lowest address of the stack that is in use.
     bottom: u64,
-    /// Where its CTA's part of `.shared` begins.
+    /// The first address of its CTA's part of `.shared`.
     window: u64,
-    /// Which registers are undefined, where that is looked at.
+    /// The undefined registers, where these are tracked.
     shadow: Shadow,
 }
 
@@ -154,7 +155,7 @@ impl Activation {
                 wide.iter().for_each(|&slot| frame.wide[slot as usize] = Row([0; LANES]));
             }
             _ if kept => {
-                // What is never written comes first: constants, and what the launch gives.
+                // Rows that are never written come first: constants, and rows that the launch gives.
                 let narrow = code.narrow_constants.len() + code.start.narrow_given();
                 let wide = code.wide_constants.len() + code.start.wide_given();
                 frame.narrow[narrow..].fill(Row([0; LANES]));
@@ -221,7 +222,7 @@ impl Activation {
         (ACTIVATION + rows as u64).saturating_add(parameters)
     }
 
-    /// Makes room for a call of a function. Says whether the host had memory for it.
+    /// Makes room for a call of a function. Returns whether the host had memory for it.
     fn reserve(&mut self, code: &Code) -> bool {
         fn reserve<T>(rows: &mut Vec<T>, count: u32) -> bool {
             rows.try_reserve_exact((count as usize).saturating_sub(rows.len())).is_ok()
@@ -237,7 +238,7 @@ impl Activation {
 /// A warp.
 #[derive(Debug)]
 pub(crate) struct Warp {
-    /// Which of its CTA.
+    /// The index of the warp in its CTA.
     index: u32,
     /// `%tid`
     tid: [Row<u32>; 3],
@@ -253,25 +254,25 @@ pub(crate) struct Warp {
     lowest: u64,
     /// Bytes that the registers of all calls take that are not over.
     weight: u64,
-    /// What the kernel's own registers and variables take of the host's memory.
+    /// The charge for the kernel's own registers and variables.
     held: Charge,
-    /// What calls take.
+    /// The charge for calls.
     held_by_calls: Charge,
-    /// Lanes have exited: others may wait for nobody else.
+    /// Lanes have exited: operations that wait for lanes must be checked again.
     recheck: bool,
-    /// When this split ends, so does the slice.
+    /// The slice ends with this split.
     yielded: bool,
-    /// Room for matrices.
+    /// Buffers for matrices.
     scratch: matrix::Scratch,
     /// In this slice something happened that others may wait for at an mbarrier, or such a wait is over.
     advanced: bool,
     /// In this slice a wait at an mbarrier failed.
     waited: bool,
-    /// In this slice something was done that others may answer.
+    /// In this slice an operation was executed that other threads may react to.
     acted: bool,
-    /// Slices without anything but such waits.
+    /// How many slices have had only failed waits.
     idle: u32,
-    /// What copies keep.
+    /// Buffers and maps of tensor copies.
     tensors: asynchronous::Tensors,
 }
 
@@ -315,7 +316,7 @@ impl Warp {
         let top = env.spaces.windows.local.size;
         let (call, new) = self.activation(launch, 0, env.spaces.window)?;
         let code = &launch.program.codes[0];
-        env.watch.work(1 + cost::zeroing(Activation::weight(code)));
+        env.meter.work(1 + cost::zeroing(Activation::weight(code)));
         if new {
             self.give(env, call as usize);
         }
@@ -481,7 +482,7 @@ impl Warp {
         Some(picked)
     }
 
-    /// Where a split must look around: the next place ahead where others of its call stand.
+    /// The next operation ahead of a split at which other splits of its call stand.
     fn stop(&self, running: &Split, end: usize) -> usize {
         let waiting =
             self.splits.iter().filter(|split| split.state == State::Ready && split.call == running.call);
@@ -493,17 +494,17 @@ impl Warp {
         self.splits.iter().any(|split| split.state == State::Ready)
     }
 
-    /// Whether it got on in its last slice with what mbarriers are for.
+    /// Whether an operation of its last slice may have let threads at mbarriers go on.
     pub(crate) fn has_advanced(&self) -> bool {
         self.advanced
     }
 
-    /// For how many slices all that it has done is to find that mbarriers are not ready.
+    /// For how many slices it has only found that mbarriers are not ready.
     pub(crate) fn idle(&self) -> u32 {
         self.idle
     }
 
-    /// At the end of a slice: whether it did anything but wait.
+    /// At the end of a slice: counts the slices in which the warp only waited.
     fn rest(&mut self, yielded: bool, random: bool) {
         self.idle = match (self.acted, yielded) {
             (false, true) => self.idle.saturating_add(self.waited.into()),
@@ -569,7 +570,7 @@ impl Warp {
         at_barrier.collect()
     }
 
-    /// Where lanes of a split stand.
+    /// The place of lanes of a split, for faults.
     fn place(&self, env: &Env<'_>, split: &Split, mask: u32, lane: Option<usize>) -> Place {
         let code = &env.launch.program.codes[self.calls[split.call as usize].code as usize];
         let function = env.spaces.image.function(code.function);

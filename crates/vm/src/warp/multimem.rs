@@ -1,58 +1,71 @@
-//! Memory that several devices have together (PTX ISA sections 8.2.3 and 9.7.9.14).
+//! Multimem addresses, each of which stands for memory on several devices (PTX ISA sections 8.2.3 and 9.7.9.14).
 //!
 //! The machine is one device; the places that a multimem address stands for are all in its global memory. Their
 //! order is the one in which the host named them, and it is the order in which sums are added up.
 
 use super::access::addresses;
 use super::atomic::{apply, combination};
-use super::observe::Meter;
+use super::observe::ObservedBytes;
 use super::run::Flow;
-use super::{Env, Split, Warp};
+use super::{Activation, Env, Split, Warp};
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::Spaces;
 use crate::memory::cell::{SharedBytes, Unit};
-use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
+use crate::sanitize::{Actor, Sanitizer, ShadowAddress, Touch};
 use softwarp_ir::multimem::{MultimemKind, MultimemOp};
 use softwarp_ir::{AtomicOp, Element, Memory};
 use softwarp_isa::Type;
-use softwarp_num::{Format, Rounding, Saturation};
-use softwarp_units::lanes::{Frame, lanes};
+use softwarp_num::half::{Bfloat16, Binary16, Half};
+use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::atomic::{Ordering, fence};
 
-fn usage(kind: MultimemKind) -> Use {
-    match kind {
-        MultimemKind::LoadReduce(_) => Use::Read,
-        MultimemKind::Store => Use::Write,
-        MultimemKind::Reduce(_) => Use::Atomic,
+/// The accesses of an instruction. The executor performs them, and [`Warp::observe_multimem`] reports them.
+struct MultimemAccess {
+    memory: Memory,
+    /// The multimem address of each lane.
+    addresses: [u64; LANES],
+    /// The bytes that a lane accesses at each place. The address must be a multiple of this.
+    bytes: u64,
+    usage: Use,
+}
+
+impl MultimemAccess {
+    fn of(activation: &Activation, op: &MultimemOp) -> MultimemAccess {
+        let usage = match op.kind {
+            MultimemKind::LoadReduce(_) => Use::Read,
+            MultimemKind::Store => Use::Write,
+            MultimemKind::Reduce(_) => Use::Atomic,
+        };
+        let addresses = addresses(activation, &op.address);
+        MultimemAccess { memory: op.address.memory, addresses, bytes: op.bytes(), usage }
+    }
+
+    /// The addresses in global memory that a lane accesses.
+    fn places(&self, spaces: &Spaces<'_>, lane: usize) -> Result<Vec<u64>, Box<BadAccess>> {
+        let address = (self.memory, self.addresses[lane]);
+        several(spaces, address, (self.bytes, self.bytes), self.usage)
     }
 }
 
 /// The values of all places, combined.
 fn combined(multimem: &MultimemOp, op: AtomicOp, words: impl Iterator<Item = u64>) -> u64 {
-    let half = match multimem.ty {
-        Type::F16 | Type::F16x2 => Some(Format::F16),
-        Type::Bf16 | Type::Bf16x2 => Some(Format::Bf16),
-        _ => None,
-    };
-    match half {
-        Some(format) if multimem.accumulates_f32 && op == AtomicOp::Add => sum(format, words),
-        _ => {
-            let combine = combination(op, multimem.ty, true, true);
-            words.reduce(|a, b| combine(a, b, 0)).unwrap_or(0)
+    if multimem.accumulates_f32 && op == AtomicOp::Add {
+        match multimem.ty {
+            Type::F16 | Type::F16x2 => return sum::<Binary16>(words),
+            Type::Bf16 | Type::Bf16x2 => return sum::<Bfloat16>(words),
+            _ => {}
         }
     }
+    let combine = combination(op, multimem.ty, true, true);
+    words.reduce(|a, b| combine(a, b, 0)).unwrap_or(0)
 }
 
 /// The sums of both halves of words, rounded once at the end.
-fn sum(format: Format, words: impl Iterator<Item = u64>) -> u64 {
-    let value = |word: u64| format.decode(word & 0xffff) as f32;
-    let sums = words.map(|word| [value(word), value(word >> 16)]);
+fn sum<H: Half>(words: impl Iterator<Item = u64>) -> u64 {
+    let sums = words.map(|word| [H::widen(word as u16), H::widen((word >> 16) as u16)]);
     let sums = sums.reduce(|a, b| [a[0] + b[0], a[1] + b[1]]).unwrap_or([0.0; 2]);
-    let rounded = sums.map(|sum| match sum.is_nan() {
-        true => format.canonical_nan().unwrap_or(0),
-        false => format.encode(sum.into(), Rounding::NearestEven, Saturation::None).unwrap_or(0),
-    });
-    rounded[0] & 0xffff | (rounded[1] & 0xffff) << 16
+    let [low, high] = sums.map(|sum| u64::from(H::narrow(sum)));
+    low | high << 16
 }
 
 /// The places that an address stands for, in global memory, with a given number of bytes from each on.
@@ -104,7 +117,7 @@ fn word(frame: &Frame, element: Element, lane: usize) -> u64 {
 }
 
 impl Warp {
-    /// A step of its kind, by the lanes of a split that take part.
+    /// Executes `multimem.ld_reduce`, `multimem.st` and `multimem.red` for the lanes of a split that take part.
     pub(super) fn multimem(
         &mut self,
         env: &mut Env<'_>,
@@ -113,20 +126,19 @@ impl Warp {
         taking: u32,
     ) -> Tried<Flow> {
         let activation = &mut self.calls[split.call as usize];
-        let address = &op.address;
-        let rows = addresses(activation, address);
+        let access = MultimemAccess::of(activation, op);
         let frame = &mut activation.frame;
-        let Env { launch, spaces, watch, .. } = env;
-        let (bytes, element, usage) = (op.bytes(), op.element(), usage(op.kind));
+        let Env { launch, spaces, meter, .. } = env;
+        let element = op.element();
         if op.order.is_strong() {
             fence(Ordering::SeqCst);
         }
         let mut found = Vec::new();
         for lane in lanes(taking) {
             let bad = |bad| Trouble::new(lane, FaultKind::Access(bad));
-            let at = several(spaces, (address.memory, rows[lane]), (bytes, bytes), usage).map_err(bad)?;
-            watch.work_within(launch, at.len() as u64 / 4)?;
-            let at = at.into_iter().map(|at| spaces.judge(Memory::Global, at, bytes, usage));
+            let at = access.places(spaces, lane).map_err(bad)?;
+            meter.work_within(launch, at.len() as u64 / 4)?;
+            let at = at.into_iter().map(|at| spaces.judge(Memory::Global, at, access.bytes, access.usage));
             found.push((lane, at.collect::<Result<Vec<_>, _>>().map_err(bad)?));
         }
         for (lane, places) in found {
@@ -169,7 +181,7 @@ impl Warp {
         Ok(Flow::Next)
     }
 
-    /// Tells the sanitizers what is about to be done.
+    /// Tells the sanitizers what an instruction is about to access.
     pub(super) fn observe_multimem(
         &self,
         env: &Env<'_>,
@@ -177,32 +189,21 @@ impl Warp {
         split: &Split,
         op: &MultimemOp,
     ) {
-        let address = &op.address;
-        let rows = addresses(&self.calls[split.call as usize], address);
-        let (bytes, usage, spaces) = (op.bytes(), usage(op.kind), &env.spaces);
+        let access = MultimemAccess::of(&self.calls[split.call as usize], op);
+        let (spaces, bytes) = (&env.spaces, access.bytes);
+        // The executor reports bad addresses.
         let all = lanes(actor.lanes).flat_map(|lane| {
-            let places =
-                several(spaces, (address.memory, rows[lane]), (bytes, bytes), usage).unwrap_or_default();
+            let places = access.places(spaces, lane).unwrap_or_default();
             places.into_iter().map(move |at| (lane, at))
         });
-        let meter = Meter::new(env.launch);
-        for (lane, at) in all {
-            if meter.is_over(bytes) {
+        let observed = ObservedBytes::new(env.launch);
+        for (lane, address) in all {
+            if observed.is_over(bytes) {
                 return;
             }
-            let touch = Touch {
-                lane,
-                usage,
-                order: op.order,
-                space: Memory::Global,
-                cta: env.cta,
-                address: at,
-                bytes,
-                data: None,
-                agent: Agent::Thread,
-                completes: None,
-            };
-            sanitizer.touch(env.launch, actor, &touch, &|| spaces.nearest(Memory::Global, at));
+            let at = ShadowAddress { space: Memory::Global, cta: env.cta, address };
+            let touch = Touch { order: op.order, ..Touch::by_thread(lane, access.usage, at, bytes) };
+            sanitizer.touch(env.launch, actor, &touch, &|| spaces.nearest(Memory::Global, address));
         }
     }
 }

@@ -1,16 +1,19 @@
-//! Tells the sanitizers what a warp is about to do. Only the loop that is watched comes here.
+//! Tells the sanitizers what a warp is about to do. Only the observed loop comes here.
+//!
+//! What an operation accesses is described beside its executor, which reads the same description: [`Used`] for loads,
+//! stores and atomic operations; the modules of other operations have their own.
 
 use super::access::{Group, addresses, grouped};
+use super::used::{How, Used};
 use super::{Env, Split, Warp};
 use crate::context::Launch;
-use crate::fault::{Nearest, Relative, Use, What};
+use crate::fault::{Nearest, Relative, What};
 use crate::meter::Seen;
 use crate::sanitize::defined::Shadow;
-use crate::sanitize::{Actor, Coming, Kind, Sanitizer, Span, Tolerant, Touches};
+use crate::sanitize::{Actor, Coming, Kind, Sanitizer, ShadowAddress, Span, Tolerant, Touches};
 use softwarp_ir::group::GroupOp;
 use softwarp_ir::{
-    Access, Address, AtomicOp, BarrierOp, ClusterOp, Element, MatrixOp, Memory, Op, Order, Step, WarpOp,
-    WarpOpKind,
+    Access, Address, Barrier, BarrierOp, ClusterOp, Element, MatrixOp, Memory, Op, Step, WarpOp, WarpOpKind,
 };
 use softwarp_isa::device::CTA_SHARED;
 use softwarp_units::lanes::{Frame, LANES, lanes};
@@ -19,51 +22,31 @@ use std::cell::Cell;
 /// The most words that one thread stores with an instruction.
 const MOST_WORDS: usize = 16;
 
-/// How an instruction uses memory.
-struct Used<'a> {
-    address: &'a Address,
-    /// Of each thread.
-    bytes: u64,
-    usage: Use,
-    order: Order,
-    /// Into how many elements it is divided.
-    elements: u64,
-    how: How<'a>,
-}
-
-/// What an instruction does with memory.
-#[derive(Clone, Copy)]
-enum How<'a> {
-    Load,
-    Store(&'a Access),
-    Atomic { reduces: bool, op: AtomicOp },
-}
-
 /// Ends the observation of an instruction that touches much memory when the launch has to stop. The instruction itself
 /// then meets the same limit: it is charged more steps for the same bytes.
-pub(super) struct Meter<'a> {
+pub(super) struct ObservedBytes<'a> {
     launch: &'a Launch<'a>,
     bytes: Cell<u64>,
-    /// Bytes, and some for each touch, since the limits were looked at.
+    /// Bytes, and `TOUCH` for each touch, since the limits were checked.
     since: Cell<u64>,
     over: Cell<bool>,
 }
 
-impl<'a> Meter<'a> {
-    /// After how many bytes the limits are looked at.
+impl<'a> ObservedBytes<'a> {
+    /// After how many bytes the limits are checked.
     const LOOK: u64 = 1 << 18;
 
-    /// What a touch costs besides its bytes.
+    /// The cost of a touch besides its bytes.
     const TOUCH: u64 = 64;
 
-    /// Bytes that are a step.
+    /// The number of bytes that count as a step.
     const STEP: u64 = 1024;
 
-    pub(super) fn new(launch: &'a Launch<'a>) -> Meter<'a> {
-        Meter { launch, bytes: Cell::new(0), since: Cell::new(0), over: Cell::new(false) }
+    pub(super) fn new(launch: &'a Launch<'a>) -> ObservedBytes<'a> {
+        ObservedBytes { launch, bytes: Cell::new(0), since: Cell::new(0), over: Cell::new(false) }
     }
 
-    /// Bytes are about to be touched: whether the launch has to stop instead.
+    /// Adds bytes that are about to be touched. Returns whether the launch has to stop instead.
     pub(super) fn is_over(&self, bytes: u64) -> bool {
         self.bytes.set(self.bytes.get().saturating_add(bytes));
         self.since.set(self.since.get().saturating_add(bytes).saturating_add(Self::TOUCH));
@@ -75,16 +58,16 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// How the sanitizers know an address: the space, whose it is (`%ctaid`) and the place there. What is in shared memory
-/// counts from its start, in whichever CTA of the cluster it is.
-pub(super) fn located(env: &Env<'_>, memory: Memory, address: u64) -> Option<(Memory, [u32; 3], u64)> {
+/// The address as the sanitizers know it. An address in shared memory is relative to the memory of its CTA, which may
+/// be another CTA of the cluster.
+pub(super) fn shadow_address(env: &Env<'_>, memory: Memory, address: u64) -> Option<ShadowAddress> {
     if !memory.is_shared() {
-        return Some((memory, env.cta, address));
+        return Some(ShadowAddress { space: memory, cta: env.cta, address });
     }
     let (_, first) = env.spaces.shared_of(address).ok()?;
     let rank = (first / CTA_SHARED) as u32;
     let cta = if rank == env.rank { env.cta } else { env.launch.sibling(env.cta, rank) };
-    Some((Memory::Shared, cta, address.checked_sub(first)?))
+    Some(ShadowAddress { space: Memory::Shared, cta, address: address.checked_sub(first)? })
 }
 
 /// Tells the sanitizers which registers an operation is about to use, in functions where products use them meanwhile.
@@ -119,31 +102,12 @@ impl Warp {
         let frame = &activation.frame;
         let actor =
             Actor { cta: env.cta, warp: self.index, lanes: taking, code: activation.code, pc: split.pc };
+        let seen = (sanitizer, &actor);
         match step {
-            Step::Load(access) | Step::Store(access) => {
-                let stores = matches!(step, Step::Store(_));
-                let elements = access.registers.len() as u64;
-                let used = Used {
-                    address: &access.address,
-                    bytes: u64::from(access.bytes) * elements,
-                    usage: if stores { Use::Write } else { Use::Read },
-                    order: access.order,
-                    elements,
-                    how: if stores { How::Store(access) } else { How::Load },
-                };
-                self.observe_memory(env, (sanitizer, &actor), split, &used);
-            }
-            Step::Atomic(atomic) => {
-                let elements = atomic.b.len() as u64;
-                let bytes = u64::from(atomic.ty.bits() / 8) * elements;
-                let (address, usage, order) = (&atomic.address, Use::Atomic, atomic.order);
-                let how = How::Atomic { reduces: atomic.d.is_empty(), op: atomic.op };
-                let used = Used { address, bytes, usage, order, elements, how };
-                self.observe_memory(env, (sanitizer, &actor), split, &used);
-            }
-            Step::Multimem(op) => {
-                self.observe_multimem(env, (sanitizer, &actor), split, op);
-            }
+            Step::Load(access) => self.observe_memory(env, seen, split, &Used::load(access)),
+            Step::Store(access) => self.observe_memory(env, seen, split, &Used::store(access)),
+            Step::Atomic(atomic) => self.observe_memory(env, seen, split, &Used::atomic(atomic)),
+            Step::Multimem(op) => self.observe_multimem(env, seen, split, op),
             Step::Fence(fence) => sanitizer.fence(launch, &actor, *fence),
             Step::Group(GroupOp::WholeWarp) if taking != launch.lanes(self.index as usize) => {
                 sanitizer.whole_warp(launch, &actor)
@@ -153,47 +117,11 @@ impl Warp {
             Step::Cluster(ClusterOp::Arrive(arrive)) => {
                 sanitizer.cluster_arrived(launch, &actor, arrive.relaxed, env.cluster.phase());
             }
-            Step::Cluster(ClusterOp::TryCancel(request)) => {
-                self.observe_cancel(env, (sanitizer, &actor), split, request);
-            }
+            Step::Cluster(ClusterOp::TryCancel(request)) => self.observe_cancel(env, seen, split, request),
             Step::Warp(WarpOp { op, members: Some(members), .. }) => {
-                let named = frame.row::<u32>(*members);
-                // Lanes may name different ones.
-                let mut rest = taking;
-                while rest != 0 {
-                    let names = named[super::run::first(rest)];
-                    let same = lanes(rest).filter(|&lane| named[lane] == names);
-                    let mask = same.fold(0, |mask, lane| mask | 1 << lane);
-                    let some = Actor { lanes: mask, ..actor };
-                    sanitizer.exchanged(launch, &some, names);
-                    self.name_exited(env, sanitizer, &some, names);
-                    // All are here; otherwise they wait for one another.
-                    if *op == WarpOpKind::Sync
-                        && mask == taking
-                        && names & self.live & !mask == 0
-                        && !self.precedes_collective(env, &some)
-                    {
-                        sanitizer.synced(launch, env.cta, self.index, mask);
-                    }
-                    rest &= !mask;
-                }
+                self.observe_members(env, seen, *op, &frame.row::<u32>(*members));
             }
-            Step::Barrier(barrier) => {
-                let numbers = frame.row::<u32>(barrier.number);
-                let counts = barrier.count.map(|count| frame.row::<u32>(count));
-                sanitizer.barrier_operands(launch, &actor, &numbers, counts.as_ref());
-                let lane = super::run::first(taking);
-                let count = counts.map(|counts| counts[lane]).filter(|&count| count != 0);
-                let waits = barrier.op != BarrierOp::Arrive;
-                let coming = Coming {
-                    barrier: numbers[lane],
-                    count: count.unwrap_or(launch.block_threads().next_multiple_of(LANES as u32)),
-                    waits,
-                    aligned: barrier.aligned,
-                    all: barrier.count.is_none() && waits,
-                };
-                sanitizer.arrived(launch, &actor, &coming);
-            }
+            Step::Barrier(barrier) => observe_barrier(launch, seen, frame, barrier),
             Step::Matrix(op) => {
                 match op {
                     MatrixOp::Wgmma(_) => sanitizer.whole_group(launch, &actor),
@@ -201,9 +129,7 @@ impl Warp {
                 }
                 self.observe_matrix(env, sanitizer, &actor, split, op);
             }
-            Step::Texture(op) => {
-                self.observe_texture(env, (sanitizer, &actor), split, op);
-            }
+            Step::Texture(op) => self.observe_texture(env, seen, split, op),
             Step::Asynchronous(op) => self.observe_async(env, sanitizer, &actor, op, split),
             Step::Exit => sanitizer.exited(launch, &actor),
             Step::Return => match activation.caller {
@@ -213,7 +139,7 @@ impl Warp {
                     sanitizer.left(launch, &actor, activation.bottom, to);
                 }
             },
-            // Nothing to do with memory or with others. What is added to the steps must find its place here.
+            // Neither memory nor other threads. A new step must be put here or above.
             Step::Trap
             | Step::Breakpoint
             | Step::Switch(_)
@@ -226,6 +152,35 @@ impl Warp {
             | Step::Warp(_)
             | Step::Cluster(..)
             | Step::Yield => {}
+        }
+    }
+
+    /// An operation among the lanes that each lane names.
+    fn observe_members(
+        &self,
+        env: &Env<'_>,
+        (sanitizer, actor): (&Sanitizer<'_>, &Actor),
+        op: WarpOpKind,
+        named: &[u32; LANES],
+    ) {
+        // Lanes may name different ones.
+        let mut rest = actor.lanes;
+        while rest != 0 {
+            let names = named[super::run::first(rest)];
+            let same = lanes(rest).filter(|&lane| named[lane] == names);
+            let mask = same.fold(0, |mask, lane| mask | 1 << lane);
+            let some = Actor { lanes: mask, ..*actor };
+            sanitizer.exchanged(env.launch, &some, names);
+            self.name_exited(env, sanitizer, &some, names);
+            // All are here; otherwise they wait for one another.
+            if op == WarpOpKind::Sync
+                && mask == actor.lanes
+                && names & self.live & !mask == 0
+                && !self.precedes_collective(env, &some)
+            {
+                sanitizer.synced(env.launch, env.cta, self.index, mask);
+            }
+            rest &= !mask;
         }
     }
 
@@ -252,7 +207,8 @@ impl Warp {
         }
     }
 
-    /// Whether an operation is where lanes meet for an instruction of the whole warp, which looks at them itself.
+    /// Whether an operation is the `bar.warp.sync` before an instruction of the whole warp, for which the lanes are
+    /// checked.
     pub(super) fn precedes_collective(&self, env: &Env<'_>, actor: &Actor) -> bool {
         let code = env.launch.program.codes.get(actor.code as usize);
         let step = |pc: u32| match code.and_then(|code| code.ops.get(pc as usize)) {
@@ -265,7 +221,8 @@ impl Warp {
             && matches!(next, Some(Step::Matrix(..) | Step::Group(GroupOp::WholeGroup | GroupOp::WholeWarp)))
     }
 
-    /// An instruction is about to use memory: its bounds are looked at, whether it was written, and who used it before.
+    /// An instruction is about to use memory: the sanitizers check its bounds, whether the memory was written, and
+    /// whether earlier accesses are ordered before this one.
     fn observe_memory(
         &self,
         env: &Env<'_>,
@@ -283,7 +240,7 @@ impl Warp {
         if !accesses && bounds.is_none() {
             return;
         }
-        // What is wrong with an address is found when it is used.
+        // The executor reports bad addresses.
         let _ = grouped(&env.spaces, address.memory, raw, bytes, actor.lanes, |group| {
             let span = group.span();
             if let Some(bounds) = bounds {
@@ -305,7 +262,7 @@ impl Warp {
         used: &Used<'_>,
         (group, span): (&Group, Span),
     ) {
-        let &Used { address, bytes, usage, order, elements, how } = used;
+        let &Used { address, bytes, usage, order, elements, how, .. } = used;
         let mut rows = None;
         let kind = match how {
             How::Load => Kind::Load,
@@ -320,15 +277,16 @@ impl Warp {
         while rest != 0 {
             // Those whose memory is of the same CTA.
             let first = super::run::first(rest);
-            let Some((space, cta, start)) = located(env, group.memory, group.addresses[first]) else {
+            let Some(at) = shadow_address(env, group.memory, group.addresses[first]) else {
                 rest &= !(1 << first);
                 continue;
             };
+            let ShadowAddress { space, cta, address: start } = at;
             let before = group.addresses[first].wrapping_sub(start);
             let mut alike = rest;
             if group.memory.is_shared() && env.launch.cluster_ctas() > 1 {
-                let there = |lane: usize| located(env, group.memory, group.addresses[lane]);
-                let same = |lane: &usize| there(*lane).is_some_and(|(_, of, _)| of == cta);
+                let there = |lane: usize| shadow_address(env, group.memory, group.addresses[lane]);
+                let same = |lane: &usize| there(*lane).is_some_and(|at| at.cta == cta);
                 alike = lanes(rest).filter(same).fold(0, |mask, lane| mask | 1 << lane);
             }
             let (low, high) = (span.low.wrapping_sub(before), span.high.wrapping_sub(before));
@@ -351,7 +309,7 @@ impl Warp {
         }
     }
 
-    /// What an address is called.
+    /// The variable, allocation or stack that an address is in or near.
     pub(super) fn called(
         &self,
         env: &Env<'_>,
@@ -380,6 +338,29 @@ impl Warp {
         }
         spaces.nearest(memory, at)
     }
+}
+
+/// A barrier of the CTA.
+fn observe_barrier(
+    launch: &Launch<'_>,
+    (sanitizer, actor): (&Sanitizer<'_>, &Actor),
+    frame: &Frame,
+    barrier: &Barrier,
+) {
+    let numbers = frame.row::<u32>(barrier.number);
+    let counts = barrier.count.map(|count| frame.row::<u32>(count));
+    sanitizer.barrier_operands(launch, actor, &numbers, counts.as_ref());
+    let lane = super::run::first(actor.lanes);
+    let count = counts.map(|counts| counts[lane]).filter(|&count| count != 0);
+    let waits = barrier.op != BarrierOp::Arrive;
+    let coming = Coming {
+        barrier: numbers[lane],
+        count: count.unwrap_or(launch.block_threads().next_multiple_of(LANES as u32)),
+        waits,
+        aligned: barrier.aligned,
+        all: barrier.count.is_none() && waits,
+    };
+    sanitizer.arrived(launch, actor, &coming);
 }
 
 /// The words that lanes store, one row after the other; the last may be part of a word. Nothing if they are not known.

@@ -2,7 +2,7 @@
 
 use crate::fault::Tried;
 
-/// What an argument is.
+/// The types of arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Argument {
     Int,
@@ -12,7 +12,7 @@ pub(super) enum Argument {
 }
 
 impl Argument {
-    /// Its bytes, where an address has that many. `long` is as on 64-bit Linux.
+    /// The bytes of an argument, for pointers of `address` bytes. `long` is as on 64-bit Linux.
     pub(super) fn bytes(self, address: u64) -> u64 {
         match self {
             Argument::Int => 4,
@@ -39,8 +39,8 @@ struct Spec {
 /// The widest field: more is cut, since a width can be an argument.
 const WIDEST: usize = 4096;
 
-/// The longest text that is made of one call, as large as CUDA's buffer for all of them is at first, and the most that
-/// conversions may read and write for it, whatever is left of that: the rest of the call is left out.
+/// The longest text of one call, which is the initial size of CUDA's buffer for all calls. It also limits the bytes
+/// that conversions read and write. The rest of the call is left out.
 const LONGEST: usize = 1 << 20;
 
 /// Formats; `next` gives the next argument, `string` the string at an address, of at most a number of bytes. Returns the
@@ -50,18 +50,120 @@ pub(super) fn format(
     next: &mut dyn FnMut(Argument) -> Tried<u64>,
     string: &mut dyn FnMut(u64, usize) -> Tried<String>,
 ) -> Tried<(String, usize)> {
-    let mut out = String::new();
-    // What was made and is not in the text: `%.0s` reads a string, and `%.4000g` writes zeros that it removes.
-    let mut lost = 0;
+    let mut made = Made { out: String::new(), lost: 0, next, string };
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        if out.len() + lost > LONGEST {
+        if made.out.len() + made.lost > LONGEST {
             break;
         }
         if c != '%' {
-            out.push(c);
+            made.out.push(c);
             continue;
         }
+        let spec = Spec::read(&mut chars, made.next)?;
+        let Some(conversion) = chars.next() else {
+            made.out.push('%');
+            break;
+        };
+        made.convert(&spec, conversion)?;
+    }
+    Ok((made.out, made.lost))
+}
+
+/// The rest of a format.
+type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+/// The text of a call so far, and the sources of its arguments.
+struct Made<'a> {
+    out: String,
+    /// Bytes that were read or written and are not in the text: `%.0s` reads a string, and `%.4000g` writes zeros that it
+    /// removes.
+    lost: usize,
+    next: &'a mut dyn FnMut(Argument) -> Tried<u64>,
+    string: &'a mut dyn FnMut(u64, usize) -> Tried<String>,
+}
+
+impl Made<'_> {
+    /// Prints the next argument.
+    fn convert(&mut self, spec: &Spec, conversion: char) -> Tried<()> {
+        self.lost += 8 + spec.precision.unwrap_or(0);
+        match conversion {
+            '%' => self.out.push('%'),
+            'd' | 'i' | 'u' | 'o' | 'x' | 'X' => self.integer(spec, conversion)?,
+            'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' => self.float(spec, conversion)?,
+            'c' => {
+                let c = (self.next)(Argument::Int)? as u8 as char;
+                pad(&mut self.out, spec, "", &c.to_string(), false);
+            }
+            's' => {
+                let address = (self.next)(Argument::Pointer)?;
+                let most = spec.precision.unwrap_or(usize::MAX);
+                let whole = if address == 0 { "(null)".to_owned() } else { (self.string)(address, most)? };
+                self.lost += whole.len();
+                let cut: String = whole.chars().take(most).collect();
+                pad(&mut self.out, spec, "", &cut, false);
+            }
+            'p' => {
+                let address = (self.next)(Argument::Pointer)?;
+                let text = if address == 0 { "(nil)".to_owned() } else { format!("0x{address:x}") };
+                pad(&mut self.out, spec, "", &text, false);
+            }
+            other => {
+                self.out.push('%');
+                self.out.push(other);
+            }
+        }
+        Ok(())
+    }
+
+    fn integer(&mut self, spec: &Spec, conversion: char) -> Tried<()> {
+        let word = (self.next)(if spec.long { Argument::Long } else { Argument::Int })?;
+        if matches!(conversion, 'd' | 'i') {
+            let value = match (spec.long, spec.half) {
+                (true, _) => word as i64,
+                (false, 0) => i64::from(word as i32),
+                (false, 1) => i64::from(word as i16),
+                (false, _) => i64::from(word as i8),
+            };
+            let digits = digits(spec, value.unsigned_abs().to_string(), value == 0);
+            pad(&mut self.out, spec, spec.sign(value < 0), &digits, spec.precision.is_none());
+            return Ok(());
+        }
+        let value = match (spec.long, spec.half) {
+            (true, _) => word,
+            (false, 0) => u64::from(word as u32),
+            (false, 1) => u64::from(word as u16),
+            (false, _) => u64::from(word as u8),
+        };
+        let (text, prefix) = match conversion {
+            'u' => (value.to_string(), ""),
+            'o' => (format!("{value:o}"), "0"),
+            'x' => (format!("{value:x}"), "0x"),
+            _ => (format!("{value:X}"), "0X"),
+        };
+        let prefix = if spec.alternate && value != 0 { prefix } else { "" };
+        let digits = digits(spec, text, value == 0);
+        pad(&mut self.out, spec, prefix, &digits, spec.precision.is_none());
+        Ok(())
+    }
+
+    fn float(&mut self, spec: &Spec, conversion: char) -> Tried<()> {
+        let value = f64::from_bits((self.next)(Argument::Double)?);
+        let (mut body, finite) = match value.is_finite() {
+            true => (float(spec, value.abs(), conversion.to_ascii_lowercase()), true),
+            false => (if value.is_nan() { "nan" } else { "inf" }.to_owned(), false),
+        };
+        if conversion.is_ascii_uppercase() {
+            body.make_ascii_uppercase();
+        }
+        pad(&mut self.out, spec, spec.sign(value.is_sign_negative()), &body, finite);
+        Ok(())
+    }
+}
+
+impl Spec {
+    /// Reads what stands between `%` and the conversion.
+    fn read(chars: &mut Rest<'_>, next: &mut dyn FnMut(Argument) -> Tried<u64>) -> Tried<Spec> {
         let mut spec = Spec::default();
         while let Some(&flag) = chars.peek() {
             match flag {
@@ -74,24 +176,12 @@ pub(super) fn format(
             }
             chars.next();
         }
-        let mut number = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>| -> Tried<Option<i64>> {
-            if chars.peek() == Some(&'*') {
-                chars.next();
-                return Ok(Some(i64::from(next(Argument::Int)? as i32)));
-            }
-            let mut value = None;
-            while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
-                value = Some((value.unwrap_or(0) * 10 + i64::from(digit)).min(WIDEST as i64));
-                chars.next();
-            }
-            Ok(value)
-        };
-        let width = number(&mut chars)?.unwrap_or(0);
+        let width = number(chars, next)?.unwrap_or(0);
         spec.left |= width < 0;
         spec.width = usize::try_from(width.unsigned_abs()).unwrap_or(WIDEST).min(WIDEST);
         if chars.peek() == Some(&'.') {
             chars.next();
-            let precision = number(&mut chars)?.unwrap_or(0);
+            let precision = number(chars, next)?.unwrap_or(0);
             spec.precision = usize::try_from(precision).ok().map(|precision| precision.min(WIDEST));
         }
         while let Some(&length) = chars.peek() {
@@ -103,82 +193,9 @@ pub(super) fn format(
             }
             chars.next();
         }
-        let Some(conversion) = chars.next() else {
-            out.push('%');
-            break;
-        };
-        lost += 8 + spec.precision.unwrap_or(0);
-        let int = if spec.long { Argument::Long } else { Argument::Int };
-        match conversion {
-            '%' => out.push('%'),
-            'd' | 'i' => {
-                let word = next(int)?;
-                let value = match (spec.long, spec.half) {
-                    (true, _) => word as i64,
-                    (false, 0) => i64::from(word as i32),
-                    (false, 1) => i64::from(word as i16),
-                    (false, _) => i64::from(word as i8),
-                };
-                let digits = digits(&spec, value.unsigned_abs().to_string(), value == 0);
-                pad(&mut out, &spec, spec.sign(value < 0), &digits, spec.precision.is_none());
-            }
-            'u' | 'o' | 'x' | 'X' => {
-                let word = next(int)?;
-                let value = match (spec.long, spec.half) {
-                    (true, _) => word,
-                    (false, 0) => u64::from(word as u32),
-                    (false, 1) => u64::from(word as u16),
-                    (false, _) => u64::from(word as u8),
-                };
-                let (text, prefix) = match conversion {
-                    'u' => (value.to_string(), ""),
-                    'o' => (format!("{value:o}"), "0"),
-                    'x' => (format!("{value:x}"), "0x"),
-                    _ => (format!("{value:X}"), "0X"),
-                };
-                let prefix = if spec.alternate && value != 0 { prefix } else { "" };
-                let digits = digits(&spec, text, value == 0);
-                pad(&mut out, &spec, prefix, &digits, spec.precision.is_none());
-            }
-            'c' => {
-                let c = next(Argument::Int)? as u8 as char;
-                pad(&mut out, &spec, "", &c.to_string(), false);
-            }
-            's' => {
-                let address = next(Argument::Pointer)?;
-                let most = spec.precision.unwrap_or(usize::MAX);
-                let whole = if address == 0 { "(null)".to_owned() } else { string(address, most)? };
-                lost += whole.len();
-                let cut: String = whole.chars().take(most).collect();
-                pad(&mut out, &spec, "", &cut, false);
-            }
-            'p' => {
-                let address = next(Argument::Pointer)?;
-                let text = if address == 0 { "(nil)".to_owned() } else { format!("0x{address:x}") };
-                pad(&mut out, &spec, "", &text, false);
-            }
-            'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' => {
-                let value = f64::from_bits(next(Argument::Double)?);
-                let upper = conversion.is_ascii_uppercase();
-                let (mut body, finite) = match value.is_finite() {
-                    true => (float(&spec, value.abs(), conversion.to_ascii_lowercase()), true),
-                    false => (if value.is_nan() { "nan" } else { "inf" }.to_owned(), false),
-                };
-                if upper {
-                    body.make_ascii_uppercase();
-                }
-                pad(&mut out, &spec, spec.sign(value.is_sign_negative()), &body, finite);
-            }
-            other => {
-                out.push('%');
-                out.push(other);
-            }
-        }
+        Ok(spec)
     }
-    Ok((out, lost))
-}
 
-impl Spec {
     fn sign(&self, negative: bool) -> &'static str {
         match (negative, self.plus, self.space) {
             (true, ..) => "-",
@@ -187,6 +204,20 @@ impl Spec {
             (false, false, false) => "",
         }
     }
+}
+
+/// A width or precision: digits, or the next argument for `*`.
+fn number(chars: &mut Rest<'_>, next: &mut dyn FnMut(Argument) -> Tried<u64>) -> Tried<Option<i64>> {
+    if chars.peek() == Some(&'*') {
+        chars.next();
+        return Ok(Some(i64::from(next(Argument::Int)? as i32)));
+    }
+    let mut value = None;
+    while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
+        value = Some((value.unwrap_or(0) * 10 + i64::from(digit)).min(WIDEST as i64));
+        chars.next();
+    }
+    Ok(value)
 }
 
 /// At least as many digits as the precision says; none for a zero with precision 0.

@@ -1,4 +1,4 @@
-//! The loop: operations one after the other, and what each step does to the splits of a warp.
+//! The general loop: executes operations one after the other, and changes the splits of a warp as each step requires.
 
 use super::collective::exchange_alone;
 use super::cost::{OBSERVED, OBSERVED_STEP, OBSERVED_WORK, POLL, SHORTEST, SLICE, STEP, TURN, WORK, work_of};
@@ -8,14 +8,14 @@ use super::{Activation, Env, Split, State, Warp};
 use crate::barrier::Arrival;
 use crate::decode::Code;
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
-use crate::meter::{LOOK, Seen};
+use crate::meter::{LOOK, Meter, Seen};
 use crate::sanitize::bounds::{TAG_SHIFT, tag};
 use crate::schedule::Random;
 use softwarp_ir::{Barrier, BarrierOp, Op, Slot, Step};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::atomic::{Ordering, fence};
 
-/// How a warp's slice ended.
+/// The end of a warp's slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// It could go on.
@@ -26,7 +26,7 @@ pub(crate) enum Progress {
     Done,
 }
 
-/// What comes after a step.
+/// The continuation after a step.
 pub(super) enum Flow {
     /// The next operation, with the same lanes.
     Next,
@@ -36,20 +36,58 @@ pub(super) enum Flow {
     Again,
 }
 
+/// The position of a split in the function that it executes.
+struct Cursor<'a> {
+    code: &'a Code,
+    /// The index of the function in the program.
+    number: usize,
+    /// The operations up to the next one at which another split stands.
+    ops: &'a [Op],
+    mask: u32,
+    pc: usize,
+    /// The first operation that is not counted: instructions are counted in runs between jumps.
+    start: usize,
+}
+
+impl Cursor<'_> {
+    /// Counts the instructions of the run that ends before an operation.
+    #[inline(always)]
+    fn count(&self, meter: &mut Meter, end: usize) {
+        meter.count(self.code.instructions_between(self.start, end), self.mask);
+    }
+
+    /// Counts, and leaves the split at the next operation.
+    #[inline(always)]
+    fn leave(&self, meter: &mut Meter, split: &mut Split) {
+        self.count(meter, self.pc);
+        split.pc = self.pc as u32;
+    }
+}
+
+/// Why arithmetic and branches have ended.
+enum Reached<'a> {
+    /// A step, and the lanes that pass its guard.
+    Step(u32, &'a Step),
+    /// The fast loop can go on.
+    Arithmetic,
+    /// The split has ended its turn, and is left where it stands.
+    End,
+}
+
 impl Warp {
     /// Runs for a slice.
-    pub(crate) fn run<const WATCHED: bool>(&mut self, env: &mut Env<'_>) -> Result<Progress, Box<Fault>> {
-        let slice = match &mut env.watch.random {
+    pub(crate) fn run<const OBSERVING: bool>(&mut self, env: &mut Env<'_>) -> Result<Progress, Box<Fault>> {
+        let slice = match &mut env.meter.random {
             Some(random) => random.slice(SHORTEST, SLICE.ilog2()),
             None => SLICE,
         };
         let mut budget = slice;
-        let progress = self.run_slice::<WATCHED>(env, &mut budget);
-        env.watch.spend(slice - budget + TURN);
+        let progress = self.run_slice::<OBSERVING>(env, &mut budget);
+        env.meter.spend(slice - budget + TURN);
         progress
     }
 
-    fn run_slice<const WATCHED: bool>(
+    fn run_slice<const OBSERVING: bool>(
         &mut self,
         env: &mut Env<'_>,
         budget: &mut i64,
@@ -60,7 +98,7 @@ impl Warp {
             if std::mem::take(&mut self.recheck) {
                 self.exchange_complete(env, false);
             }
-            // Nearly always there is one; an option of it would be copied piece by piece.
+            // Nearly always there is one split. It is not returned in an option, which would be copied field by field.
             let mut split;
             if self.is_together() {
                 split = self.splits[0];
@@ -80,7 +118,7 @@ impl Warp {
                 }
                 return Ok(Progress::Blocked);
             }
-            if let Err(trouble) = self.run_split::<WATCHED>(env, &mut split, budget, &mut polled) {
+            if let Err(trouble) = self.run_split::<OBSERVING>(env, &mut split, budget, &mut polled) {
                 return Err(self.fault(env, &split, split.mask, *trouble));
             }
             if self.live == 0 {
@@ -89,7 +127,7 @@ impl Warp {
             let yielded = std::mem::take(&mut self.yielded);
             let spent = *budget <= 0 || yielded;
             if spent {
-                self.rest(yielded, env.watch.random.is_some());
+                self.rest(yielded, env.meter.random.is_some());
                 split.end_turn(yielded || polled * POLL >= SLICE / 4, self.any_ready());
             }
             if split.mask != 0 {
@@ -103,7 +141,7 @@ impl Warp {
 
     /// Runs a split until it parts, waits or comes to where another stands. It is left where it stands; without
     /// lanes if these went elsewhere.
-    fn run_split<const WATCHED: bool>(
+    fn run_split<const OBSERVING: bool>(
         &mut self,
         env: &mut Env<'_>,
         split: &mut Split,
@@ -115,136 +153,164 @@ impl Warp {
         let number = self.calls[call].code as usize;
         let code = &launch.program.codes[number];
         let ops = &code.ops[..self.stop(split, code.ops.len())];
-        let mask = split.mask;
-        let mut pc = split.pc as usize;
-        let mut start = pc;
-        // Instructions are counted in runs between jumps.
-        macro_rules! count {
-            ($end:expr) => {
-                env.watch.count(code.instructions_between(start, $end), mask);
-            };
-        }
-        'operations: loop {
-            let Activation { frame, shadow, .. } = &mut self.calls[call];
-            if !WATCHED {
-                count!(pc);
-                let Env { spaces, hints, pieces, watch, .. } = &mut *env;
-                let mut memories = Memories { spaces, hints, pieces, watch };
-                // A slice may take long: limits are looked at within it.
-                let part = (*budget).min(LOOK);
-                let mut left = part;
-                let (to, done) = run_fast(frame, code, &mut memories, (pc, ops.len(), mask), &mut left);
-                *budget -= part - left;
-                env.watch.count(done, mask);
-                (pc, start, split.pc) = (to, to, to as u32);
-                if *budget <= 0 {
-                    return Ok(());
-                }
-                env.watch.spend_within(launch, part - left)?;
+        let pc = split.pc as usize;
+        let mut at = Cursor { code, number, ops, mask: split.mask, pc, start: pc };
+        loop {
+            if !OBSERVING && !self.run_plan(env, split, &mut at, budget)? {
+                return Ok(());
             }
-            let (guard, step) = loop {
-                let Some(op) = ops.get(pc) else {
-                    count!(pc);
-                    split.pc = pc as u32;
-                    // Past the last operation is the end of the function.
-                    if pc >= code.ops.len() {
-                        *budget -= STEP;
-                        self.leave(env, split, mask);
-                    }
-                    return Ok(());
-                };
-                if WATCHED {
-                    if *budget <= 0 || launch.seed.is_some() && split.holds(&self.splits, op) {
-                        count!(pc);
-                        split.pc = pc as u32;
-                        return Ok(());
-                    }
-                    *budget -= OBSERVED;
-                    let seen = Seen { code, number, pc, mask, cta: env.cta, warp: self.index };
-                    env.watch.before(launch, &seen, frame);
-                    observe_registers(launch, &seen, frame);
-                    observe_defined(launch, &seen, frame, shadow);
+            let (guard, step) = match self.next_step::<OBSERVING>(env, split, &mut at, budget) {
+                Reached::Step(0, _) => {
+                    at.pc += 1;
+                    continue;
                 }
-                match op {
-                    Op::Alu(_) => {
-                        if let Some(inst) = code.decoded[pc].alu() {
-                            let lanes = inst.guard.lanes(frame, mask);
-                            if lanes != 0 {
-                                inst.kernel.run(frame, inst, lanes);
-                            }
-                        }
-                        pc += 1;
-                        *budget -= 1;
-                        if !WATCHED {
-                            continue 'operations;
-                        }
-                    }
-                    Op::Branch(guard, target) => {
-                        let taken = guard.lanes(frame, mask);
-                        count!(pc + 1);
-                        *budget -= 1;
-                        let target = *target as usize;
-                        if taken != mask && taken != 0 {
-                            *budget -= STEP;
-                            env.watch.diverged();
-                            let (low, low_mask, high, high_mask) = if target <= pc {
-                                (target, taken, pc + 1, mask & !taken)
-                            } else {
-                                (pc + 1, mask & !taken, target, taken)
-                            };
-                            let other = Split { pc: high as u32, mask: high_mask, ..*split };
-                            self.splits.push(other);
-                            (split.pc, split.mask) = (low as u32, low_mask);
-                            return Ok(());
-                        }
-                        pc = if taken == 0 { pc + 1 } else { target };
-                        start = pc;
-                        if *budget <= 0 {
-                            split.pc = pc as u32;
-                            return Ok(());
-                        }
-                    }
-                    Op::Other(guard, step) => break (guard.lanes(frame, mask), &**step),
-                }
-                if WATCHED {
-                    env.watch.after(launch, frame);
-                }
+                Reached::Step(guard, step) => (guard, step),
+                Reached::Arithmetic => continue,
+                Reached::End => return Ok(()),
             };
-            if guard == 0 {
-                pc += 1;
-                continue;
-            }
-            split.pc = pc as u32;
-            *budget -= if WATCHED { OBSERVED_STEP } else { STEP };
-            env.watch.work(work_of(step, guard));
-            if WATCHED {
+            split.pc = at.pc as u32;
+            *budget -= if OBSERVING { OBSERVED_STEP } else { STEP };
+            env.meter.work(work_of(step, guard));
+            if OBSERVING {
                 self.observe(env, split, step, guard);
             }
             self.acted |= step.makes_progress();
             let flow = self.execute(env, split, (code, step), guard, (budget, polled))?;
             if matches!(flow, Flow::Again) {
-                count!(pc);
+                at.count(env.meter, at.pc);
                 return Ok(());
             }
-            pc += 1;
-            *budget -= env.watch.take_work() * if WATCHED { OBSERVED_WORK } else { WORK };
+            at.pc += 1;
+            *budget -= env.meter.take_work() * if OBSERVING { OBSERVED_WORK } else { WORK };
             match flow {
                 Flow::Next if *budget > 0 => {
-                    if WATCHED {
-                        env.watch.after(launch, &self.calls[call].frame);
+                    if OBSERVING {
+                        env.meter.after(launch, &self.calls[call].frame);
                     }
                 }
                 Flow::Next => {
-                    count!(pc);
-                    split.pc = pc as u32;
+                    at.leave(env.meter, split);
                     return Ok(());
                 }
                 Flow::Gone | Flow::Again => {
-                    count!(pc);
+                    at.count(env.meter, at.pc);
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// Runs the fast loop as far as it goes. Returns whether the slice goes on.
+    #[inline(always)]
+    fn run_plan(
+        &mut self,
+        env: &mut Env<'_>,
+        split: &mut Split,
+        at: &mut Cursor<'_>,
+        budget: &mut i64,
+    ) -> Tried<bool> {
+        at.count(env.meter, at.pc);
+        let frame = &mut self.calls[split.call as usize].frame;
+        let Env { spaces, hints, pieces, meter, .. } = &mut *env;
+        let mut memories = Memories { spaces, hints, pieces, meter };
+        // A slice may take long: limits are checked within it.
+        let part = (*budget).min(LOOK);
+        let mut left = part;
+        let (to, done) = run_fast(frame, at.code, &mut memories, (at.pc, at.ops.len(), at.mask), &mut left);
+        *budget -= part - left;
+        env.meter.count(done, at.mask);
+        (at.pc, at.start, split.pc) = (to, to, to as u32);
+        if *budget <= 0 {
+            return Ok(false);
+        }
+        env.meter.spend_within(env.launch, part - left)?;
+        Ok(true)
+    }
+
+    /// Runs arithmetic and branches up to the next step. In the loop that is not observed, the fast loop follows each
+    /// arithmetic operation.
+    #[inline(always)]
+    fn next_step<'a, const OBSERVING: bool>(
+        &mut self,
+        env: &mut Env<'_>,
+        split: &mut Split,
+        at: &mut Cursor<'a>,
+        budget: &mut i64,
+    ) -> Reached<'a> {
+        let (launch, code, mask) = (env.launch, at.code, at.mask);
+        loop {
+            let Some(op) = at.ops.get(at.pc) else {
+                at.leave(env.meter, split);
+                // Past the last operation is the end of the function.
+                if at.pc >= code.ops.len() {
+                    *budget -= STEP;
+                    self.leave(env, split, mask);
+                }
+                return Reached::End;
+            };
+            let Activation { frame, shadow, .. } = &mut self.calls[split.call as usize];
+            if OBSERVING {
+                if *budget <= 0 || launch.seed.is_some() && split.holds(&self.splits, op) {
+                    at.leave(env.meter, split);
+                    return Reached::End;
+                }
+                *budget -= OBSERVED;
+                let (number, pc) = (at.number, at.pc);
+                let seen = Seen { code, number, pc, mask, cta: env.cta, warp: self.index };
+                env.meter.before(launch, &seen, frame);
+                observe_registers(launch, &seen, frame);
+                observe_defined(launch, &seen, frame, shadow);
+            }
+            match op {
+                Op::Alu(_) => {
+                    if let Some(inst) = code.decoded[at.pc].alu() {
+                        let lanes = inst.guard.lanes(frame, mask);
+                        if lanes != 0 {
+                            inst.kernel.run(frame, inst, lanes);
+                        }
+                    }
+                    at.pc += 1;
+                    *budget -= 1;
+                    if !OBSERVING {
+                        return Reached::Arithmetic;
+                    }
+                }
+                Op::Branch(guard, target) => {
+                    let taken = guard.lanes(frame, mask);
+                    at.count(env.meter, at.pc + 1);
+                    *budget -= 1;
+                    let target = *target as usize;
+                    if taken != mask && taken != 0 {
+                        *budget -= STEP;
+                        env.meter.diverged();
+                        self.diverge(split, (at.pc, target), taken);
+                        return Reached::End;
+                    }
+                    at.pc = if taken == 0 { at.pc + 1 } else { target };
+                    at.start = at.pc;
+                    if *budget <= 0 {
+                        split.pc = at.pc as u32;
+                        return Reached::End;
+                    }
+                }
+                Op::Other(guard, step) => return Reached::Step(guard.lanes(frame, mask), step),
+            }
+            if OBSERVING {
+                env.meter.after(launch, frame);
+            }
+        }
+    }
+
+    /// Some lanes of a split take a branch at `pc`. The split goes on with those at the lower operation; the others become
+    /// a split of their own.
+    fn diverge(&mut self, split: &mut Split, (pc, target): (usize, usize), taken: u32) {
+        let fallen = split.mask & !taken;
+        let (low, low_mask, high, high_mask) = match target <= pc {
+            true => (target, taken, pc + 1, fallen),
+            false => (pc + 1, fallen, target, taken),
+        };
+        self.splits.push(Split { pc: high as u32, mask: high_mask, ..*split });
+        (split.pc, split.mask) = (low as u32, low_mask);
     }
 
     /// Executes an operation that needs more than the frame, by the lanes of a split that pass its guard.
@@ -278,59 +344,17 @@ impl Warp {
                 done.map_err(|trouble| self.blame(env, call, &atomic.address, trouble))?;
                 Flow::Next
             }
-            Step::Special(read) => {
-                self.special(env, call, read.register, read.d, guard);
-                Flow::Next
-            }
-            Step::FrameAddress(op) => {
-                let address = self.calls[call].base.wrapping_add(op.offset);
-                self.set_local(env, call, op.d, address, guard);
-                Flow::Next
-            }
             Step::Fence(_) => {
                 fence(Ordering::SeqCst);
                 Flow::Next
             }
-            Step::Group(op) => self.group(env, *op),
-            Step::Breakpoint => Flow::Next,
-            Step::Alloca(op) => {
-                self.alloca(env, call, *op, guard)?;
-                Flow::Next
-            }
-            Step::StackSave(op) => {
-                let bottom = self.calls[call].bottom;
-                self.set_local(env, call, op.d, bottom, guard);
-                Flow::Next
-            }
-            Step::StackRestore(op) => {
-                self.stack_restore(call, op.a, guard, env.spaces.tagged);
-                Flow::Next
-            }
             Step::Warp(op) if op.members.is_none() => {
                 exchange_alone(&mut self.calls[call].frame, op, guard);
-                env.watch.exchanged();
+                env.meter.exchanged();
                 Flow::Next
             }
             Step::Warp(op) => self.exchange_members(env, split, op, guard),
-            Step::Trap => return Err(Trouble::new(first(guard), FaultKind::Trap)),
-            Step::Call(to) => match self.call(env, split, to, guard)? {
-                true => Flow::Next,
-                false => Flow::Gone,
-            },
-            Step::Return => {
-                self.leave_behind(split, guard);
-                self.leave(env, split, guard);
-                Flow::Gone
-            }
-            Step::Exit => {
-                self.leave_behind(split, guard);
-                self.exit(env, split, guard);
-                Flow::Gone
-            }
-            Step::Switch(op) => {
-                self.switch(split, op.index, &op.targets, guard)?;
-                Flow::Gone
-            }
+            Step::Group(op) => self.group(env, *op),
             Step::Barrier(barrier) => self.barrier(env, split, barrier, guard)?,
             Step::Texture(op) => self.texture(env, split, op, guard)?,
             Step::Cluster(op) => self.cluster(env, split, op, guard)?,
@@ -343,13 +367,68 @@ impl Warp {
                 split.pc += 1;
                 Flow::Gone
             }
+            Step::Trap | Step::Breakpoint | Step::Call(_) | Step::Return | Step::Exit | Step::Switch(_) => {
+                self.transfer(env, split, step, guard)?
+            }
+            Step::Special(_)
+            | Step::FrameAddress(_)
+            | Step::Alloca(_)
+            | Step::StackSave(_)
+            | Step::StackRestore(_) => {
+                self.own_state(env, call, step, guard)?;
+                Flow::Next
+            }
         })
     }
 
-    /// What chooses among splits, if something does.
+    /// Executes a transfer of control.
+    #[inline]
+    fn transfer(&mut self, env: &mut Env<'_>, split: &mut Split, step: &Step, guard: u32) -> Tried<Flow> {
+        match step {
+            Step::Trap => return Err(Trouble::new(first(guard), FaultKind::Trap)),
+            Step::Call(to) => {
+                if self.call(env, split, to, guard)? {
+                    return Ok(Flow::Next);
+                }
+            }
+            Step::Return => {
+                self.leave_behind(split, guard);
+                self.leave(env, split, guard);
+            }
+            Step::Exit => {
+                self.leave_behind(split, guard);
+                self.exit(env, split, guard);
+            }
+            Step::Switch(op) => self.switch(split, op.index, &op.targets, guard)?,
+            _ => return Ok(Flow::Next),
+        }
+        Ok(Flow::Gone)
+    }
+
+    /// Executes what reads special registers, or reads or changes the stack of the threads.
+    #[inline]
+    fn own_state(&mut self, env: &mut Env<'_>, call: usize, step: &Step, guard: u32) -> Tried<()> {
+        match step {
+            Step::Special(read) => self.special(env, call, read.register, read.d, guard),
+            Step::FrameAddress(op) => {
+                let address = self.calls[call].base.wrapping_add(op.offset);
+                self.set_local(env, call, op.d, address, guard);
+            }
+            Step::Alloca(op) => self.alloca(env, call, *op, guard)?,
+            Step::StackSave(op) => {
+                let bottom = self.calls[call].bottom;
+                self.set_local(env, call, op.d, bottom, guard);
+            }
+            Step::StackRestore(op) => self.stack_restore(call, op.a, guard, env.spaces.tagged),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The random numbers that choose among splits; none with the fixed schedule.
     fn random_lanes<'a>(&self, env: &'a mut Env<'_>) -> Option<&'a mut Random> {
         let independent = env.launch.image.header.arch.has_independent_threads();
-        env.watch.random.as_mut().filter(|_| independent)
+        env.meter.random.as_mut().filter(|_| independent)
     }
 
     /// Leaves behind the lanes that a guard holds back, to go on after the operation.
@@ -407,7 +486,7 @@ impl Warp {
         let lane = first(taking);
         let number = frame.row::<u32>(barrier.number)[lane];
         let count = barrier.count.map(|count| frame.row::<u32>(count)[lane]);
-        // Zero in a register stands for all threads, as if nothing had been said.
+        // A count of zero in a register means all threads, as without a count.
         let count = count.filter(|&count| count != 0);
         if number >= softwarp_isa::device::BARRIERS {
             return Err(Trouble::new(lane, FaultKind::NoBarrier(number)));

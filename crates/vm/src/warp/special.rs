@@ -13,8 +13,8 @@ impl Warp {
         if register.is_wide() {
             let value = match register {
                 Special::GridId => env.launch.number,
-                Special::Clock64 => env.watch.clock(env.launch),
-                Special::GlobalTimer => env.watch.nanoseconds(env.launch),
+                Special::Clock64 => env.meter.clock(env.launch),
+                Special::GlobalTimer => env.meter.nanoseconds(env.launch),
                 _ => 0,
             };
             frame.set_row(d, [value; LANES], mask);
@@ -26,8 +26,8 @@ impl Warp {
             return;
         }
         let clock = match register {
-            Special::Clock | Special::ClockHi => env.watch.clock(launch),
-            Special::GlobalTimerLo | Special::GlobalTimerHi => env.watch.nanoseconds(launch),
+            Special::Clock | Special::ClockHi => env.meter.clock(launch),
+            Special::GlobalTimerLo | Special::GlobalTimerHi => env.meter.nanoseconds(launch),
             _ => 0,
         };
         let lanes = |f: fn(u32) -> u32| -> [u32; LANES] { std::array::from_fn(|lane| f(lane as u32)) };
@@ -56,18 +56,18 @@ impl Warp {
                 all((env.spaces.shared.len() - zones(&env.spaces) + env.spaces.shared_base()) as u32)
             }
             Special::DynamicSmemSize => all(launch.dynamic_shared),
-            // What the system uses of shared memory, and where what it keeps ends, as measured.
+            // The shared memory that the system reserves, and its end, as measured.
             Special::ReservedSmem(1) => all((env.spaces.reserved_start() + RESERVED_SHARED_USED) as u32),
             Special::ReservedSmem(2) => all((env.spaces.reserved_start() + RESERVED_SHARED) as u32),
             Special::ReservedSmem(_) => all(env.spaces.reserved_start() as u32),
-            // Without clusters, every CTA is one.
+            // Without clusters, each CTA is a cluster.
             Special::ClusterId(index) => all(at(env.cta, index) / size(index)),
             Special::NclusterId(index) => all(at(launch.clusters(), index)),
             Special::ClusterCtaid(index) => all(at(env.cta, index) % size(index)),
             Special::ClusterNctaid(index) => all(at(launch.cluster, index)),
             Special::ClusterCtarank => all(env.rank),
             Special::ClusterNctarank => all(launch.cluster_ctas()),
-            // The driver's, as `cooperative_groups` reads them.
+            // Values of the driver, as `cooperative_groups` reads them.
             Special::EnvReg(1) => all((launch.workspace >> 32) as u32),
             Special::EnvReg(2) => all(launch.workspace as u32),
             _ => all(0),

@@ -1,20 +1,23 @@
 //! Accesses of surfaces (PTX ISA section 9.7.11).
+//!
+//! [`each_array`] finds what lanes access: the array, the place of each lane in it ([`Spots`]), the number of bytes and
+//! the kind of access ([`TexelAccess`]). The executor performs these accesses, and `texture/observe.rs` reports them.
 
 use super::atomic::combination;
 use super::run::first;
 use super::texture::{alike, find, handles, name, trouble};
-use crate::fault::{BadTexture, Tried};
+use crate::fault::{BadTexture, Tried, Use};
 use crate::memory::cell::{SharedBytes, Unit};
 use crate::texture::array::Array;
 use crate::texture::surface::{Spot, formatted};
 use crate::texture::{Bound, Textures};
 use softwarp_ir::texture::{SurfaceAccess, SurfaceOp};
-use softwarp_ir::{AtomicOp, Slot};
+use softwarp_ir::{AtomicOp, Order, Scope, Slot};
 use softwarp_isa::Type;
 use softwarp_units::lanes::{Frame, LANES, lanes};
 use std::sync::Arc;
 
-/// Where each lane's access goes, if anywhere.
+/// The place in the array that each lane accesses; `None` out of range.
 pub(super) type Spots = [Option<usize>; LANES];
 
 /// `suld`, `sust`, `sured`
@@ -27,10 +30,36 @@ pub(super) fn access(frame: &mut Frame, textures: &Textures, op: &SurfaceOp, tak
     Ok(())
 }
 
+/// The access of each lane to an array.
+#[derive(Clone, Copy)]
+pub(super) struct TexelAccess {
+    pub bytes: u32,
+    pub usage: Use,
+    pub order: Order,
+}
+
+impl TexelAccess {
+    fn of(array: &Array, op: &SurfaceOp) -> TexelAccess {
+        let (usage, order) = match op.access {
+            SurfaceAccess::Load => (Use::Read, Order::WEAK),
+            SurfaceAccess::Store | SurfaceAccess::StoreFormatted => (Use::Write, Order::WEAK),
+            SurfaceAccess::Reduce(..) | SurfaceAccess::ReduceFormatted(..) => {
+                (Use::Atomic, Order::relaxed(Scope::Gpu))
+            }
+        };
+        let bytes = match op.access {
+            SurfaceAccess::StoreFormatted => array.description.format.bytes(),
+            _ => u32::from(op.bytes) * op.elements() as u32,
+        };
+        TexelAccess { bytes, usage, order }
+    }
+}
+
 /// Lanes that access the same surface.
 pub(super) struct Accessed<'a> {
     pub handle: u64,
     pub array: &'a Arc<Array>,
+    pub access: TexelAccess,
     pub spots: Spots,
     pub lanes: u32,
 }
@@ -64,10 +93,12 @@ pub(super) fn each_array<'a>(
         // A layer and two coordinates, or three.
         let rows: [[u32; LANES]; 3] =
             std::array::from_fn(|n| places.get(n).map_or([0; LANES], |&slot| frame.row::<u32>(slot)));
+        let access = TexelAccess::of(array, op);
         let mut spots = [None; LANES];
         for lane in lanes(together) {
             let coordinates = [0, 1, 2].map(|n: usize| rows[n][lane] as i32);
-            spots[lane] = match spot(array, op, coordinates.get(..places.len()).unwrap_or(&[])) {
+            spots[lane] = match spot(array, op, access.bytes, coordinates.get(..places.len()).unwrap_or(&[]))
+            {
                 Ok(spot) => spot,
                 Err(mut bad) => {
                     if let BadTexture::OutOfRange { name: own, .. }
@@ -79,20 +110,16 @@ pub(super) fn each_array<'a>(
                 }
             };
         }
-        f(Accessed { handle, array, spots, lanes: together });
+        f(Accessed { handle, array, access, spots, lanes: together });
         left &= !together;
     }
     Ok(())
 }
 
-/// The place of an access; `None` for one that goes nowhere. Faults have no name yet.
-fn spot(array: &Array, op: &SurfaceOp, coordinates: &[i32]) -> Result<Option<usize>, BadTexture> {
+/// The place of an access of so many bytes; `None` if it is out of range and ignored. Faults have no name yet.
+fn spot(array: &Array, op: &SurfaceOp, bytes: u32, coordinates: &[i32]) -> Result<Option<usize>, BadTexture> {
     let part = |n: usize| coordinates.get(n).copied().unwrap_or(0);
     let texel = array.description.format.bytes();
-    let bytes = match op.access {
-        SurfaceAccess::StoreFormatted => texel,
-        _ => u32::from(op.bytes) * op.elements() as u32,
-    };
     let scale = match op.access {
         SurfaceAccess::StoreFormatted => texel as i32,
         SurfaceAccess::ReduceFormatted(..) => bytes as i32,

@@ -1,6 +1,6 @@
 //! Textures and surfaces (PTX ISA sections 9.7.10 and 9.7.11).
 //!
-//! Lanes with the same handles go together: what they stand for is found once.
+//! Lanes with the same handles are executed together: their texture is looked up once.
 
 mod observe;
 
@@ -10,7 +10,7 @@ use crate::fault::{BadTexture, FaultKind, Tried, Trouble};
 use crate::memory::Spaces;
 use crate::texture::array::Level;
 use crate::texture::query::answer;
-use crate::texture::sample::{Place, View};
+use crate::texture::sample::{SamplePoint, View};
 use crate::texture::sampler::{AddressMode, Sampler};
 use crate::texture::{Bound, Geometry, Source, Texture, Textures, fast, level};
 use softwarp_ir::texture::{Detail, Handle, Lookup, Query, Values};
@@ -18,12 +18,12 @@ use softwarp_ir::{Slot, TextureOp};
 use softwarp_num::half::{Binary16, Half};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
-/// What is wrong with a handle, for the first lane that has it.
+/// The fault of a handle, for the first lane that has it.
 pub(super) fn trouble<T>(lanes: u32, bad: BadTexture) -> Tried<T> {
     Err(Trouble::new(first(lanes), FaultKind::Texture(Box::new(bad))))
 }
 
-/// What a handle is called in faults.
+/// The name of a handle in faults.
 pub(super) fn name(textures: &Textures, handle: u64) -> String {
     match textures.variable(handle) {
         Some(variable) => variable.name.to_string(),
@@ -31,7 +31,7 @@ pub(super) fn name(textures: &Textures, handle: u64) -> String {
     }
 }
 
-/// What a handle stands for, where something must.
+/// The object of a handle; a fault if there is none.
 pub(super) fn find<'a>(
     textures: &'a Textures,
     handle: u64,
@@ -53,19 +53,19 @@ pub(super) fn handles(frame: &Frame, handle: Handle) -> [u64; LANES] {
     }
 }
 
-/// Those of some lanes that have the same words as the first one.
+/// The lanes that have the same words as the first of them.
 pub(super) fn alike(rest: u32, same: impl Fn(usize, usize) -> bool) -> u32 {
     let lead = first(rest);
     lanes(rest).filter(|&lane| same(lead, lane)).fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// Whether all lanes have the same words, those too that take no part; without a branch for each.
+/// Whether all lanes have the same words, including lanes that do not take part. It has no branch for each lane.
 fn all_alike(words: &[u64; LANES]) -> bool {
     words.iter().fold(0, |different, word| different | (word ^ words[0])) == 0
 }
 
 impl Warp {
-    /// A step of its kind, by the lanes of a split that take part.
+    /// Executes an operation of textures and surfaces for the lanes of a split that take part.
     pub(super) fn texture(
         &mut self,
         env: &mut Env<'_>,
@@ -263,12 +263,13 @@ fn look(
     };
     let offsets = rows(&op.offsets);
     for lane in lanes(taking) {
-        // Offsets have four bits. In one dimension what is above them is the row's, which only the border shows.
+        // Offsets have four bits. In one dimension the bits above them are an offset to the row, which has an effect
+        // at the border only.
         let mut offset = [0, 1, 2].map(|n: usize| (offsets[n][lane] as i32) << 28 >> 28);
         if op.geometry == Geometry::D1 {
             offset[1] = (offsets[0][lane] as i32) << 24 >> 28;
         }
-        // The hardware has another kind of texture for rows in memory, and other instructions.
+        // Textures over a row of memory are read by other instructions than arrays of one dimension.
         let misfit = op.geometry == Geometry::D1 && op.integers != linear;
         let value = if misfit {
             [0; 4]
@@ -287,7 +288,7 @@ fn look(
                 }
                 _ => 0,
             };
-            let place = Place { at, layer: layer[lane], detail, offset };
+            let place = SamplePoint { at, layer: layer[lane], detail, offset };
             match op.gather {
                 Some(channel) => view.gather(&place, usize::from(channel)),
                 None => view.sample(&place),
@@ -299,7 +300,7 @@ fn look(
     }
 }
 
-/// Writes what lookups gave. Everything is resident.
+/// Writes the results of lookups to registers. All texels are resident.
 fn finish(frame: &mut Frame, op: &Lookup, results: &[[u32; LANES]; 4], taking: u32) {
     let half = |word: u32| u32::from(Binary16::narrow(f32::from_bits(word)));
     match op.values {

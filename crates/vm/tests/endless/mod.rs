@@ -10,7 +10,7 @@ use softwarp_vm::texture::{Source, Texture};
 /// Bytes of the buffer that `%d0` points to.
 const BUFFER: u64 = 1 << 18;
 
-/// LaneOffsets that the multimem address in `%m` stands for.
+/// The number of addresses that the multimem address in `%m` stands for.
 const PARTS: usize = 64;
 
 const REGISTERS: &str = ".reg .pred %p<4>; .reg .b32 %r<80>; .reg .b64 %d<8>, %m, %t<8>; .reg .f64 %e<4>;

@@ -1,13 +1,13 @@
 //! `softwarp cvt --input`: a whole array, a slab at a time.
 
 use super::{Args, CommandError, Printed};
-use crate::arrays::{self, Plan};
+use crate::arrays::{self, ArrayConversion};
 use crate::commands::files::{self, Input, Output};
 use crate::commands::progress::Progress;
 use crate::literal::Literal;
 use crate::npy::Reader;
 use serde_json::json;
-use softwarp::isa::{Form, Semantics};
+use softwarp::isa::{CvtForm, Semantics};
 use softwarp::num::{Cvt, Format};
 use std::io::Write;
 use std::path::Path;
@@ -24,11 +24,11 @@ enum Auxiliary {
 }
 
 /// Converts the array in `input` into a new one at `output`.
-pub fn run(form: Form, args: &Args, input: &Path, output: &Path) -> Result<Printed, CommandError> {
+pub fn run(form: CvtForm, args: &Args, input: &Path, output: &Path) -> Result<Printed, CommandError> {
     let Semantics::Cvt(cvt) = form.semantics() else {
         return Err(CommandError::Usage(format!("{form} takes no arrays: give its operands as values")));
     };
-    let kernel = cvt.kernel().ok_or_else(|| CommandError::Usage(format!("{form} is not implemented")))?;
+    let compiled = cvt.compiled().ok_or_else(|| CommandError::Usage(format!("{form} is not implemented")))?;
     let (src, dst) = (cvt.element.src, cvt.element.dst);
     check_options(form, cvt, args)?;
 
@@ -48,7 +48,7 @@ pub fn run(form: Form, args: &Args, input: &Path, output: &Path) -> Result<Print
         reader.next(bytes(src), &mut from).map_err(|error| CommandError::input(input.display(), error))?;
         auxiliary.fill(done, elements, &mut extra)?;
         to.resize(bytes(dst) as usize, 0);
-        arrays::convert_packed(&kernel, &from, &extra, &mut to);
+        arrays::convert_packed(&compiled, &from, &extra, &mut to);
         out.file.write_all(&to).map_err(|error| out.failure(error))?;
         done += elements;
         progress.at(done);
@@ -60,7 +60,7 @@ pub fn run(form: Form, args: &Args, input: &Path, output: &Path) -> Result<Print
     Ok(report(form, args, &plan, moved, seconds))
 }
 
-fn report(form: Form, args: &Args, plan: &Plan, bytes: u64, seconds: f64) -> Printed {
+fn report(form: CvtForm, args: &Args, plan: &ArrayConversion, bytes: u64, seconds: f64) -> Printed {
     let rate = bytes as f64 / seconds.max(1e-9) / 1e9;
     if args.json {
         let shape = &plan.output.shape;
@@ -86,7 +86,7 @@ fn open(path: &Path) -> Result<Reader<Input>, CommandError> {
 }
 
 /// Checks that the form gets the auxiliary input it takes and no other.
-fn check_options(form: Form, cvt: Cvt, args: &Args) -> Result<(), CommandError> {
+fn check_options(form: CvtForm, cvt: Cvt, args: &Args) -> Result<(), CommandError> {
     let random = args.seed.is_some() || args.rbits.is_some();
     let scaled = args.scale.is_some() || args.scales.is_some();
     let wanted = arrays::auxiliary(cvt);
@@ -107,7 +107,7 @@ fn check_options(form: Form, cvt: Cvt, args: &Args) -> Result<(), CommandError> 
     }
 }
 
-fn auxiliary(args: &Args, plan: &Plan) -> Result<Auxiliary, CommandError> {
+fn auxiliary(args: &Args, plan: &ArrayConversion) -> Result<Auxiliary, CommandError> {
     if let Some(seed) = args.seed {
         return Ok(Auxiliary::Seed(seed));
     }

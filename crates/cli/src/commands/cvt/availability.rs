@@ -1,7 +1,7 @@
 //! Whether a form is legal on a target and in a version of PTX, in words.
 
 use super::CommandError;
-use softwarp::isa::{Form, Target, Version};
+use softwarp::isa::{CvtForm, Target, Version};
 
 /// Where a form is asked about.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub struct Verdict {
     pub since: Option<Version>,
     /// The answer in words; without a question, where the form exists.
     pub words: String,
-    form: Form,
+    form: CvtForm,
 }
 
 impl Verdict {
@@ -45,7 +45,7 @@ impl Verdict {
 }
 
 /// Answers the question.
-pub fn answer(form: Form, question: Question) -> Verdict {
+pub fn answer(form: CvtForm, question: Question) -> Verdict {
     let everywhere = form.availability_in_words();
     let (legal, since, words) = match (question.target, question.ptx) {
         (None, None) => (None, None, everywhere),

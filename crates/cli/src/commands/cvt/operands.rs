@@ -3,7 +3,7 @@
 use crate::explain::{Explanation, explain};
 use crate::literal::Literal;
 use softwarp::isa::cvt::OperandName;
-use softwarp::isa::{Form, Semantics, Type};
+use softwarp::isa::{CvtForm, Semantics, Type};
 use softwarp::num::{Conversion, Cvt, Extra, Format, Packed, Saturation, extend, pack};
 
 /// An operand with its value.
@@ -42,20 +42,20 @@ pub struct Evaluation {
 }
 
 /// The operands that are read, in PTX's order.
-pub fn sources(form: Form) -> Vec<OperandName> {
+pub fn sources(form: CvtForm) -> Vec<OperandName> {
     let names = form.operands().iter().flat_map(|operand| operand.names());
     names.copied().filter(|name| *name != OperandName::D).collect()
 }
 
 /// The register types that the assembler takes for an operand, the usual one first.
-pub fn registers(form: Form, name: OperandName) -> Vec<Type> {
+pub fn registers(form: CvtForm, name: OperandName) -> Vec<Type> {
     let usual = form.register(name);
     let others = Type::ALL.iter().copied().filter(|ty| Some(*ty) != usual && form.accepts(name, *ty));
     usual.into_iter().chain(others).collect()
 }
 
 /// The numbers in an operand's register.
-fn layout(form: Form, name: OperandName) -> Option<Packed> {
+fn layout(form: CvtForm, name: OperandName) -> Option<Packed> {
     match name {
         OperandName::ScaleFactor => {
             let lanes = form.operand_type(name)?.bits() / 8;
@@ -66,7 +66,7 @@ fn layout(form: Form, name: OperandName) -> Option<Packed> {
 }
 
 /// Reads the values and runs the instruction.
-pub fn evaluate(form: Form, values: &[String]) -> Result<Evaluation, String> {
+pub fn evaluate(form: CvtForm, values: &[String]) -> Result<Evaluation, String> {
     let literals = values.iter().map(|value| Literal::parse(value).map_err(|error| error.to_string()));
     let literals: Vec<Literal> = literals.collect::<Result<_, _>>()?;
     let operands = bind(form, &literals)?;
@@ -80,7 +80,7 @@ pub fn evaluate(form: Form, values: &[String]) -> Result<Evaluation, String> {
 const PATTERN: u64 = 0x3c3c_3c3c_3c3c_3c3c;
 
 /// Deals the values out to the operands.
-fn bind(form: Form, literals: &[Literal]) -> Result<Vec<Bound>, String> {
+fn bind(form: CvtForm, literals: &[Literal]) -> Result<Vec<Bound>, String> {
     let names = sources(form);
     let lanes = usize::from(form.atype().lanes());
     // Only `a` can be packed; then it is one register, or a given number of elements.
@@ -134,7 +134,7 @@ fn bind(form: Form, literals: &[Literal]) -> Result<Vec<Bound>, String> {
     Ok(operands)
 }
 
-fn miscounted(form: Form, names: &[OperandName], lanes: usize, given: usize) -> String {
+fn miscounted(form: CvtForm, names: &[OperandName], lanes: usize, given: usize) -> String {
     let list: Vec<&str> = names.iter().map(|name| name.name()).collect();
     let list = list.join(", ");
     let values = |count: usize| if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
@@ -146,7 +146,7 @@ fn miscounted(form: Form, names: &[OperandName], lanes: usize, given: usize) -> 
     format!("{form} takes {} ({list}{or}), and {given} {verb} given", values(names.len()))
 }
 
-fn run_cvt(form: Form, cvt: Cvt, operands: Vec<Bound>) -> Result<Evaluation, String> {
+fn run_cvt(form: CvtForm, cvt: Cvt, operands: Vec<Bound>) -> Result<Evaluation, String> {
     let value = |name| operands.iter().find(|operand| operand.name == name).map(|operand| operand.bits);
     let sources: Vec<u64> = [OperandName::A, OperandName::B, OperandName::E, OperandName::F]
         .into_iter()

@@ -17,7 +17,7 @@ use super::operands::{Bound, Evaluation, registers};
 use crate::commands::{columns, json_value};
 use crate::literal::{display, display_f64};
 use serde_json::{Map, Value as Json, json};
-use softwarp::isa::Form;
+use softwarp::isa::CvtForm;
 use softwarp::isa::cvt::OperandName;
 use softwarp::num::Packed;
 
@@ -27,19 +27,19 @@ fn hex(bits: u64, width: u32) -> String {
 }
 
 /// The form with the names of its operands.
-fn syntax(form: Form) -> String {
+fn syntax(form: CvtForm) -> String {
     let operands: Vec<String> = form.operands().iter().map(ToString::to_string).collect();
     format!("{form} {}", operands.join(", "))
 }
 
 /// What the modifiers do.
-fn about(form: Form) -> Option<String> {
+fn about(form: CvtForm) -> Option<String> {
     let words: Vec<&str> = form.modifiers().iter().map(|modifier| modifier.about()).collect();
     (!words.is_empty()).then(|| words.join("; "))
 }
 
 /// The operands in the order of their values, the destination last.
-fn operand_names(form: Form) -> impl Iterator<Item = OperandName> {
+fn operand_names(form: CvtForm) -> impl Iterator<Item = OperandName> {
     let names = super::operands::sources(form);
     names.into_iter().chain([OperandName::D])
 }
@@ -60,8 +60,8 @@ fn values_in_words(bound: &Bound) -> String {
     lanes(packed, bound.bits).enumerate().map(value).collect::<Vec<_>>().join(", ")
 }
 
-/// For people.
-pub fn text(form: Form, verdict: &Verdict, evaluation: Option<&Evaluation>) -> String {
+/// The form and what it did, as text.
+pub fn text(form: CvtForm, verdict: &Verdict, evaluation: Option<&Evaluation>) -> String {
     let mut text = format!("{}\n", syntax(form));
     if let Some(about) = about(form) {
         text.push_str(&format!("  {about}\n"));
@@ -109,8 +109,8 @@ pub fn text(form: Form, verdict: &Verdict, evaluation: Option<&Evaluation>) -> S
     text
 }
 
-/// For programs.
-pub fn json(form: Form, verdict: &Verdict, evaluation: Option<&Evaluation>) -> Json {
+/// The form and what it did, as JSON.
+pub fn json(form: CvtForm, verdict: &Verdict, evaluation: Option<&Evaluation>) -> Json {
     let mut object = Map::new();
     object.insert("form".into(), form.to_string().into());
     object.insert("syntax".into(), syntax(form).into());
@@ -124,7 +124,7 @@ pub fn json(form: Form, verdict: &Verdict, evaluation: Option<&Evaluation>) -> J
     object.into()
 }
 
-fn json_operand(form: Form, name: OperandName, evaluation: Option<&Evaluation>) -> Json {
+fn json_operand(form: CvtForm, name: OperandName, evaluation: Option<&Evaluation>) -> Json {
     let ty = form.operand_type(name);
     let registers: Vec<&str> = registers(form, name).iter().map(|ty| ty.name()).collect();
     let mut operand = json!({"name": name.name(), "type": ty.map(|ty| ty.name()), "registers": registers});
@@ -167,7 +167,7 @@ fn json_result(evaluation: &Evaluation) -> Json {
     result
 }
 
-fn json_availability(form: Form, verdict: &Verdict) -> Json {
+fn json_availability(form: CvtForm, verdict: &Verdict) -> Json {
     let alternative = |one: &softwarp::isa::Availability| json!({"targets": one.targets.to_string(), "since": one.since.to_string()});
     let alternatives: Vec<Json> = form.availability().iter().map(alternative).collect();
     let mut availability = json!({"words": verdict.words, "alternatives": alternatives});

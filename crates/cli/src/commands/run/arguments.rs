@@ -41,14 +41,14 @@ impl FromStr for Dimensions {
 }
 
 /// The type and shape of an array.
-pub type Shape = (DType, Vec<usize>);
+pub type ArrayType = (DType, Vec<usize>);
 
 /// A launch, and what is known of the arrays that buffers began as.
 pub struct Given {
     /// As a launch file.
     pub file: LaunchFile,
     /// By the buffer's name.
-    pub arrays: BTreeMap<String, Shape>,
+    pub arrays: BTreeMap<String, ArrayType>,
     /// The launch file, if there is one.
     pub launch_file: Option<String>,
 }
@@ -217,7 +217,7 @@ impl Content {
     }
 }
 
-fn contents(option: &str, text: &str, data: &str) -> Result<(Content, Option<Shape>), CommandError> {
+fn contents(option: &str, text: &str, data: &str) -> Result<(Content, Option<ArrayType>), CommandError> {
     let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("{option} {}: {why}", shown(text)));
     if let Some(path) = data.strip_prefix('@') {
         return read(Path::new(path));
@@ -244,7 +244,7 @@ fn contents(option: &str, text: &str, data: &str) -> Result<(Content, Option<Sha
 }
 
 /// A file's bytes; of an array, its elements.
-fn read(path: &Path) -> Result<(Content, Option<Shape>), CommandError> {
+fn read(path: &Path) -> Result<(Content, Option<ArrayType>), CommandError> {
     let name = &path.display().to_string();
     if path.extension().is_none_or(|extension| extension != "npy") {
         return Ok((Content::Bytes(files::read(path, MOST_DATA)?), None));
@@ -304,7 +304,7 @@ impl Dump {
     /// The type and shape of the array to write; no shape for one dimension.
     pub fn format(
         &self,
-        arrays: &BTreeMap<String, Shape>,
+        arrays: &BTreeMap<String, ArrayType>,
     ) -> Result<(DType, Option<Vec<usize>>), CommandError> {
         if self.format.is_some() && !self.is_array() {
             return Err(CommandError::usage(format!("--dump {}: only .npy files have a type", self.name)));
@@ -317,7 +317,11 @@ impl Dump {
     }
 
     /// Writes the file, if there is to be one.
-    pub fn write(&self, memory: &Memory<'_>, arrays: &BTreeMap<String, Shape>) -> Result<(), CommandError> {
+    pub fn write(
+        &self,
+        memory: &Memory<'_>,
+        arrays: &BTreeMap<String, ArrayType>,
+    ) -> Result<(), CommandError> {
         let Some(path) = &self.path else { return Ok(()) };
         let mut out = Output::create(path)?;
         if self.is_array() {

@@ -21,7 +21,7 @@ pub struct Document {
 #[derive(Debug)]
 enum Member {
     Json(Json),
-    /// What these memories hold.
+    /// The contents of memories, by their names.
     Dumps(Vec<String>),
 }
 

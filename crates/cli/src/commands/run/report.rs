@@ -61,7 +61,7 @@ impl Stats {
         result.add("stats", self.json());
     }
 
-    /// For people.
+    /// The statistics as a table.
     fn table(&self) -> String {
         let Stats { launches, ctas, counts, elapsed, opcodes } = self;
         let rows: Vec<Vec<String>> = vec![
@@ -87,7 +87,7 @@ impl Stats {
         format!("{}\n{numbers}", columns(&rows))
     }
 
-    /// For programs.
+    /// The statistics as JSON.
     fn json(&self) -> Json {
         let opcodes: serde_json::Map<String, Json> = self
             .opcodes

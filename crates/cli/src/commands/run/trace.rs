@@ -83,7 +83,7 @@ impl Registers {
         }
     }
 
-    /// What is different now.
+    /// The registers that have changed, with their values.
     fn changed(&self, now: &Registers) -> Vec<String> {
         let narrow = self.narrow.iter().zip(&now.narrow).filter(|(was, is)| was != is);
         let wide = self.wide.iter().zip(&now.wide).filter(|(was, is)| was != is);
@@ -121,7 +121,7 @@ impl<'a> Follower<'a> {
         state.places = self.threads.iter().map(place).collect();
     }
 
-    /// It has ended.
+    /// Prints the lines of instructions whose effects have not been seen yet.
     pub fn end(&self) {
         let pending = std::mem::take(&mut self.state().pending);
         pending.into_iter().for_each(|(line, ..)| remark(&line));

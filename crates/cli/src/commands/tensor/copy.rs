@@ -70,7 +70,7 @@ fn perform(copy: &Copy, input: &Path, global: Option<&Path>) -> Result<Vec<u8>, 
     let name = sources::name(input);
     // The walk is bounded by the size of shared memory.
     let (start, length) = (copy.request.shared as usize, copy.walk.footprint() as usize);
-    let failure = |failure: softwarp::tensor::Fault| CommandError::input(&name, failure);
+    let failure = |failure: softwarp::tensor::CopyFault| CommandError::input(&name, failure);
     if copy.request.direction == Direction::Load {
         let tensor = memory(copy, input)?;
         let mut shared = vec![0; start + length];

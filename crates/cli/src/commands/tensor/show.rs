@@ -8,7 +8,7 @@ use crate::tensors::table::{self, Options};
 /// Show which elements a copy puts where, and which reads then conflict
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Lines are cells of 16 bytes; `fill` marks what is outside of the tensor, `untouched` what nobody writes.
+Lines are cells of 16 bytes; `fill` marks what is outside of the tensor, `untouched` what the copy does not write.
 
 Examples:
   softwarp tensor show map.json --at 0,8

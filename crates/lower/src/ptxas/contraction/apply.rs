@@ -15,12 +15,12 @@ use std::sync::Arc;
 impl Builder<'_, '_> {
     /// Keeps the factors of a product for the sums that take it in.
     pub fn keep_factors(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
-        if !self.contractions.products.contains_key(&self.statement) {
+        if !self.ptxas.contractions.products.contains_key(&self.current.statement) {
             return Ok(());
         }
         let ty = form.ty();
         let sources = [self.source(operands.start + 1, ty)?, self.source(operands.start + 2, ty)?];
-        let factors = if form.shape.opcode == Opcode::Div {
+        let factors = if form.instruction.opcode == Opcode::Div {
             let quotient = Quotient { ftz: form.has(Modifier::Ftz), full: form.has(Modifier::Full) };
             [Simple::Dividend(quotient), Simple::Reciprocal(quotient)].map(|part| {
                 let slot = self.fresh(32);
@@ -42,19 +42,22 @@ impl Builder<'_, '_> {
             }
             factors
         };
-        self.contractions.products.insert(self.statement, Some(factors));
+        self.ptxas.contractions.products.insert(self.current.statement, Some(factors));
         Ok(())
     }
 
     /// A sum that takes a product in; false if it takes none.
     pub fn contracted(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<bool> {
-        let Some(&taken) = self.contractions.sums.get(&self.statement) else { return Ok(false) };
-        let Some(&Some([mut factor, other])) = self.contractions.products.get(&taken.product) else {
+        let Some(&taken) = self.ptxas.contractions.sums.get(&self.current.statement) else {
+            return Ok(false);
+        };
+        let Some(&Some([mut factor, other])) = self.ptxas.contractions.products.get(&taken.product) else {
             return Ok(false);
         };
         let ty = form.ty();
-        let subtracts = form.shape.opcode == Opcode::Sub;
-        let kept = form.shape.modifiers.iter().filter(|word| matches!(word, Modifier::Ftz | Modifier::Sat));
+        let subtracts = form.instruction.opcode == Opcode::Sub;
+        let kept =
+            form.instruction.modifiers.iter().filter(|word| matches!(word, Modifier::Ftz | Modifier::Sat));
         let mut words = vec![Modifier::Rn];
         words.extend(kept);
         words.push(Modifier::Type(ty));

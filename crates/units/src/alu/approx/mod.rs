@@ -10,21 +10,21 @@ mod wide;
 
 pub(crate) use functions::{quotient_factors, reciprocal};
 
-use super::Kernels;
+use super::AluLoops;
 use super::half::halves;
 use super::lane::each;
 use super::mode::{Mode, moded};
 use softwarp_isa::Type;
-use softwarp_isa::instruction::Shape;
+use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::half::{Bfloat16, Binary16, Half};
 
 /// The loop for a form.
-pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
-    if !shape.has(Modifier::Approx) && !shape.has(Modifier::Full) {
+pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
+    if !form.has(Modifier::Approx) && !form.has(Modifier::Full) {
         return None;
     }
-    let kernels = match (shape.opcode, shape.types.as_slice()) {
+    let compiled = match (form.opcode, form.types.as_slice()) {
         (Opcode::Rcp, [Type::F32]) => moded!(|mode, a: f32| functions::reciprocal(a, mode.ftz)),
         (Opcode::Rsqrt, [Type::F32]) => moded!(|mode, a: f32| functions::reciprocal_root(a, mode.ftz)),
         (Opcode::Sqrt, [Type::F32]) => moded!(|mode, a: f32| functions::root(a, mode.ftz)),
@@ -43,9 +43,9 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
             ))))
         }
         (Opcode::Rcp, [Type::F64]) => each!(|a: u64| wide::reciprocal(a)),
-        (Opcode::Rsqrt, [Type::F64]) if shape.has(Modifier::Ftz) => each!(|a: u64| wide::reciprocal_root(a)),
+        (Opcode::Rsqrt, [Type::F64]) if form.has(Modifier::Ftz) => each!(|a: u64| wide::reciprocal_root(a)),
         (Opcode::Rsqrt, [Type::F64]) => each!(|a: f64| wide::refined_reciprocal_root(a)),
-        (Opcode::Div, [Type::F32]) if shape.has(Modifier::Full) => {
+        (Opcode::Div, [Type::F32]) if form.has(Modifier::Full) => {
             moded!(|mode, a: f32, b: f32| functions::quotient(a, b, mode.ftz, true))
         }
         (Opcode::Div, [Type::F32]) => {
@@ -53,5 +53,5 @@ pub fn select(shape: &Shape) -> Option<(Kernels, u32)> {
         }
         _ => return None,
     };
-    Some((kernels, Mode::of_words(shape).packed()))
+    Some((compiled, Mode::of_words(form).packed()))
 }

@@ -11,6 +11,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "several arrays side by side")]
 
+use super::fast_range::{FastRange, LEAST};
 use super::fragment::{Row, Sums};
 use crate::lanes;
 use softwarp_num::{Avx512, Format};
@@ -59,7 +60,7 @@ fn in_rows(factors: Format, rows: &mut [lanes::Row<u32>], reads: &[u32], writes:
     };
     if done {
         for (&slot, sums) in writes.iter().zip(&d.0) {
-            // There is none for what nobody wants.
+            // A result that is not wanted has no row.
             if let Some(row) = rows.get_mut(slot as usize) {
                 row.0 = *sums;
             }
@@ -91,15 +92,25 @@ const F16: bool = true;
 /// Factors of bf16.
 const BF16: bool = false;
 
-/// The exponent field in f32 of the least addend inside the fast range, 2^−100.
-const LEAST: i32 = 27;
-/// That of the first beyond: 2^101.
-const BEYOND: i32 = 228;
 /// The bits of an addend that are kept after the largest addend's point.
 const FRACTION: i32 = 25;
 
 /// The exponent field in f32 of f16's least normal number.
 const LEAST_HALF: i32 = 113;
+
+/// A, ready to be multiplied: the values of pairs and the exponents of eight steps of rows, in memory, from where they
+/// are read into all lanes.
+#[repr(align(64))]
+struct Left<const EIGHTS: usize> {
+    exponents: [[[i64; 8]; 2]; EIGHTS],
+    values: [[[[i64; 8]; 4]; 2]; EIGHTS],
+}
+
+/// B, ready to be multiplied: exponents by columns, and the values of pairs of all columns.
+struct Right<const EIGHTS: usize> {
+    exponents: [__m512i; EIGHTS],
+    values: [[__m512; 4]; EIGHTS],
+}
 
 /// `EIGHTS` times eight products a sum. Of each eight, A has two registers and B one. C and D have `C` registers: four
 /// of f32 or two of f16.
@@ -110,97 +121,27 @@ fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
     c: [&Row; C],
     d: &mut Sums,
 ) -> bool {
-    let mut outside = 0;
+    let narrow = C == 2;
+    let zero = _mm512_setzero_si512();
+    let mut right = Right { exponents: [zero; EIGHTS], values: [[_mm512_setzero_ps(); 4]; EIGHTS] };
+    let mut outside = take_columns::<HALF, EIGHTS>(&mut right, b);
+    let mut left = Left { exponents: [[[0; 8]; 2]; EIGHTS], values: [[[[0; 8]; 4]; 2]; EIGHTS] };
+    outside |= take_rows::<HALF, EIGHTS>(&mut left, a);
 
-    let by_columns = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    let mut of_b = [_mm512_setzero_si512(); EIGHTS];
-    let mut values_of_b = [[_mm512_setzero_ps(); 4]; EIGHTS];
-    for eight in 0..EIGHTS {
-        let [low, high] = load(b[eight]);
-        let (exponents, odd) = exponents::<HALF>(low, high);
-        of_b[eight] = _mm512_permutexvar_epi64(by_columns, exponents);
-        outside |= odd;
-        for half in 0..2 {
-            // Two words of all columns.
-            let column = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
-            let words = _mm512_add_epi32(column, _mm512_set1_epi32(half * 2));
-            let words = _mm512_permutex2var_epi32(low, words, high);
-            let at = half as usize * 2;
-            values_of_b[eight][at] = values::<HALF>(_mm512_castsi512_si256(words));
-            values_of_b[eight][at + 1] = values::<HALF>(_mm512_extracti64x4_epi64::<1>(words));
-        }
-    }
-
-    // Pairs of values and eights of exponents in memory, from where they are read into all lanes.
-    let mut of_a = Quads([[[0; 8]; 2]; EIGHTS]);
-    let mut values_of_a = Quads([[[[0; 8]; 4]; 2]; EIGHTS]);
-    for eight in 0..EIGHTS {
-        for side in 0..2 {
-            let [low, high] = load(a[eight][side]);
-            let (exponents, odd) = exponents::<HALF>(low, high);
-            of_a.0[eight][side] = quads(exponents);
-            outside |= odd;
-            for (at, half) in [low, high].into_iter().enumerate() {
-                let pair = [_mm512_castsi512_si256(half), _mm512_extracti64x4_epi64::<1>(half)];
-                for (rows, codes) in pair.into_iter().enumerate() {
-                    values_of_a.0[eight][side][at * 2 + rows] =
-                        quads(_mm512_castps_si512(values::<HALF>(codes)));
-                }
-            }
-        }
-    }
-
-    let (mut most, mut least) = (_mm512_setzero_si512(), _mm512_set1_epi32(-1));
-    let mut overflow = _mm512_setzero_si512();
+    let mut range = FastRange::new();
     for side in 0..2 {
-        let narrow = C == 2;
-        // If narrow, the same.
+        // If narrow, both are the same register.
         let [even, odd] = [load(c[side * C / 2]), load(c[side * C / 2 + C / 4])];
         for four in 0..2 {
-            let mut both = [_mm512_setzero_si512(); 2];
+            let mut both = [zero; 2];
             for (two, both) in both.iter_mut().enumerate() {
                 let row = four * 4 + two * 2;
                 let c = match narrow {
                     true => from_halves(even[four], two),
                     false => _mm512_permutex2var_epi32(even[four], rows(two as i32), odd[four]),
                 };
-                let magnitude = _mm512_and_si512(c, _mm512_set1_epi32(i32::MAX));
-                most = _mm512_max_epu32(most, magnitude);
-                // Zero is inside the fast range, and becomes the largest.
-                least = _mm512_min_epu32(least, _mm512_sub_epi32(magnitude, _mm512_set1_epi32(1)));
-
-                // The order in which packing has left rows.
-                let at = row % 4 * 2 + row / 4;
-                let first = largest(&of_a.0, &of_b, side, at);
-                let second = largest(&of_a.0, &of_b, side, at + 2);
-                let exponents = over_steps(first, second);
-                let bias = if HALF { 127 - 30 } else { 127 + 2 * CENTRE };
-                let exponents = _mm512_add_epi32(exponents, _mm512_set1_epi32(bias));
-                let mut of_c = _mm512_srli_epi32::<23>(magnitude);
-                if narrow {
-                    let some = _mm512_test_epi32_mask(magnitude, magnitude);
-                    of_c = _mm512_maskz_max_epi32(some, of_c, _mm512_set1_epi32(LEAST_HALF));
-                }
-                let exponents = _mm512_max_epi32(exponents, of_c);
-                let exponents = _mm512_max_epi32(exponents, _mm512_set1_epi32(LEAST));
-                let scale = _mm512_sub_epi32(_mm512_set1_epi32(254 + FRACTION), exponents);
-                let scale = _mm512_slli_epi32::<23>(scale);
-                // Its inverse.
-                let unit = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32(254 << 23), scale));
-
-                let of_first = _mm512_castsi512_ps(_mm512_unpacklo_epi32(scale, scale));
-                let of_second = _mm512_castsi512_ps(_mm512_unpackhi_epi32(scale, scale));
-                let first = sums(&values_of_a.0, &values_of_b, side, row, of_first);
-                let second = sums(&values_of_a.0, &values_of_b, side, row + 1, of_second);
-                let [even, odd] = joined(first, second);
-                let units = _mm512_add_epi32(even, odd);
-                let c = _mm512_mul_ps(_mm512_castsi512_ps(c), _mm512_castsi512_ps(scale));
-                let c = _mm512_cvttps_epi32(c);
-                let sum = _mm512_add_epi32(units, c);
-                // Both addends have another sign than the sum.
-                let wrapped = _mm512_ternarylogic_epi32::<0b0100_0010>(units, c, sum);
-                overflow = _mm512_or_si512(overflow, wrapped);
-                let cut = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(sum);
+                let TwoRows { sum, cut, unit } =
+                    two_rows::<HALF, EIGHTS, C>(&left, &right, [side, row], c, &mut range);
                 if narrow {
                     let halves = to_halves(sum, cut, unit);
                     d.0[side][row * 4..][..8].copy_from_slice(&halves);
@@ -219,16 +160,111 @@ fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
             }
         }
     }
-    let in_range = _mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(BEYOND << 23))
-        | _mm512_cmplt_epu32_mask(least, _mm512_set1_epi32((LEAST << 23) - 1))
-        | _mm512_movepi32_mask(overflow)
-        == 0;
-    in_range && outside == 0
+    range.holds() && outside == 0
 }
 
-/// Words of 64 bits that lie as vectors do.
-#[repr(align(64))]
-struct Quads<T>(T);
+/// Takes B; returns which of its elements are outside the fast range.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn take_columns<const HALF: bool, const EIGHTS: usize>(right: &mut Right<EIGHTS>, b: [&Row; EIGHTS]) -> u64 {
+    let mut outside = 0;
+    let by_columns = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    for eight in 0..EIGHTS {
+        let [low, high] = load(b[eight]);
+        let (exponents, odd) = exponents::<HALF>(low, high);
+        right.exponents[eight] = _mm512_permutexvar_epi64(by_columns, exponents);
+        outside |= odd;
+        for half in 0..2 {
+            // Two words of all columns.
+            let column = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+            let words = _mm512_add_epi32(column, _mm512_set1_epi32(half * 2));
+            let words = _mm512_permutex2var_epi32(low, words, high);
+            let at = half as usize * 2;
+            right.values[eight][at] = values::<HALF>(_mm512_castsi512_si256(words));
+            right.values[eight][at + 1] = values::<HALF>(_mm512_extracti64x4_epi64::<1>(words));
+        }
+    }
+    outside
+}
+
+/// Takes A; returns which of its elements are outside the fast range.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn take_rows<const HALF: bool, const EIGHTS: usize>(left: &mut Left<EIGHTS>, a: [[&Row; 2]; EIGHTS]) -> u64 {
+    let mut outside = 0;
+    for eight in 0..EIGHTS {
+        for side in 0..2 {
+            let [low, high] = load(a[eight][side]);
+            let (exponents, odd) = exponents::<HALF>(low, high);
+            left.exponents[eight][side] = quads(exponents);
+            outside |= odd;
+            for (at, half) in [low, high].into_iter().enumerate() {
+                let pair = [_mm512_castsi512_si256(half), _mm512_extracti64x4_epi64::<1>(half)];
+                for (rows, codes) in pair.into_iter().enumerate() {
+                    left.values[eight][side][at * 2 + rows] =
+                        quads(_mm512_castps_si512(values::<HALF>(codes)));
+                }
+            }
+        }
+    }
+    outside
+}
+
+/// Sums of two rows.
+struct TwoRows {
+    /// In units, 2^−[`FRACTION`] of the largest addend's exponent.
+    sum: __m512i,
+    /// The sum cut to 24 bits.
+    cut: __m512,
+    /// The value of a unit.
+    unit: __m512,
+}
+
+/// The sums of a row and the next one, of the half `side` of D, with all columns. `c` has what is added to them.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn two_rows<const HALF: bool, const EIGHTS: usize, const C: usize>(
+    left: &Left<EIGHTS>,
+    right: &Right<EIGHTS>,
+    [side, row]: [usize; 2],
+    c: __m512i,
+    range: &mut FastRange,
+) -> TwoRows {
+    let magnitude = _mm512_and_si512(c, _mm512_set1_epi32(i32::MAX));
+    range.addends(magnitude);
+
+    // The order in which packing has left rows.
+    let at = row % 4 * 2 + row / 4;
+    let first = largest(&left.exponents, &right.exponents, side, at);
+    let second = largest(&left.exponents, &right.exponents, side, at + 2);
+    let exponents = over_steps(first, second);
+    let bias = if HALF { 127 - 30 } else { 127 + 2 * CENTRE };
+    let exponents = _mm512_add_epi32(exponents, _mm512_set1_epi32(bias));
+    let mut of_c = _mm512_srli_epi32::<23>(magnitude);
+    if C == 2 {
+        let some = _mm512_test_epi32_mask(magnitude, magnitude);
+        of_c = _mm512_maskz_max_epi32(some, of_c, _mm512_set1_epi32(LEAST_HALF));
+    }
+    let exponents = _mm512_max_epi32(exponents, of_c);
+    let exponents = _mm512_max_epi32(exponents, _mm512_set1_epi32(LEAST));
+    let scale = _mm512_sub_epi32(_mm512_set1_epi32(254 + FRACTION), exponents);
+    let scale = _mm512_slli_epi32::<23>(scale);
+    // The inverse of the scale.
+    let unit = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32(254 << 23), scale));
+
+    let of_first = _mm512_castsi512_ps(_mm512_unpacklo_epi32(scale, scale));
+    let of_second = _mm512_castsi512_ps(_mm512_unpackhi_epi32(scale, scale));
+    let first = sums(&left.values, &right.values, side, row, of_first);
+    let second = sums(&left.values, &right.values, side, row + 1, of_second);
+    let [even, odd] = joined(first, second);
+    let units = _mm512_add_epi32(even, odd);
+    let c = _mm512_mul_ps(_mm512_castsi512_ps(c), _mm512_castsi512_ps(scale));
+    let c = _mm512_cvttps_epi32(c);
+    let sum = _mm512_add_epi32(units, c);
+    range.sum(units, c, sum);
+    let cut = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(sum);
+    TwoRows { sum, cut, unit }
+}
 
 /// Where in C's registers of even and odd columns, four rows of each, two rows are.
 #[inline]

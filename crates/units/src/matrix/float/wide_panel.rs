@@ -14,6 +14,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "several arrays side by side")]
 
+use super::fast_range::{FastRange, LEAST};
 use super::fragment::{Row, Sums};
 use super::panel::Panel;
 use super::rules::{Order, Rule};
@@ -22,10 +23,6 @@ use crate::matrix::vectors::{self, ORDER, WIDTH};
 use softwarp_num::{Avx512, Format};
 use std::arch::x86_64::*;
 
-/// The exponent field in f32 of the least addend inside the fast range, 2^−100.
-const LEAST: i32 = 27;
-/// That of the first beyond: 2^101.
-const BEYOND: i32 = 228;
 /// The fields of the least and the greatest factor inside the fast range: 2^−50 and 2^34.
 const FACTORS: [i32; 2] = [77, 161];
 /// Twice the least of them.
@@ -83,8 +80,7 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
         Left::<K, D> { exponents: [[0; D]; ROWS], values: [[0.0; K]; ROWS], places: [[0; K]; ROWS] };
     let mut outside = take_rows(&mut left, panel);
     let mut right = Right::<D> { exponents: [_mm512_setzero_si512(); 16], values: [_mm512_setzero_ps(); D] };
-    let (mut most, mut least) = (_mm512_setzero_si512(), _mm512_set1_epi32(-1));
-    let mut overflow = _mm512_setzero_si512();
+    let mut range = FastRange::new();
     let Rule { fraction, mantissa, .. } = panel.rule;
     let fraction = fraction as i32;
     let kept = _mm512_set1_epi32(-1 << (23 - mantissa));
@@ -96,11 +92,9 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
             for (below, result) in results.iter_mut().enumerate() {
                 let (row, c) = (four * 4 + below, addends[below]);
                 let magnitude = _mm512_and_si512(c, _mm512_set1_epi32(i32::MAX));
-                most = _mm512_max_epu32(most, magnitude);
-                // Zero is inside the fast range, and becomes the largest.
-                least = _mm512_min_epu32(least, _mm512_sub_epi32(magnitude, _mm512_set1_epi32(1)));
+                range.addends(magnitude);
 
-                // As fields of f32.
+                // Exponents as fields of f32.
                 let mut of_c = _mm512_and_si512(magnitude, _mm512_set1_epi32(0xff << 23));
                 if NARROW {
                     let some = _mm512_test_epi32_mask(magnitude, magnitude);
@@ -113,25 +107,11 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
                 let unit = _mm512_sub_epi32(exponents, _mm512_set1_epi32(fraction << 23));
                 let unit = _mm512_castsi512_ps(unit);
 
-                let values = &left.values[row];
-                let places = &left.places[row];
-                let mut units = _mm512_setzero_si512();
-                for at in 0..K {
-                    let other = match K == D {
-                        true => &right.values[at],
-                        // SAFETY: all of them are less than `D`: they are 0 at first, and `take_rows` writes remainders
-                        // of `D` only. A check would be two more instructions.
-                        false => unsafe { right.values.get_unchecked(places[at]) },
-                    };
-                    let product = _mm512_mul_ps(_mm512_set1_ps(values[at]), *other);
-                    units = _mm512_add_epi32(units, _mm512_cvttps_epi32(_mm512_mul_ps(product, scale)));
-                }
+                let units = row_times_columns(&left, row, &right, scale);
                 let c = _mm512_cvttps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(c), scale));
                 let sum = _mm512_add_epi32(units, c);
                 if K == 16 || D == 64 {
-                    // Both addends have another sign than the sum.
-                    let wrapped = _mm512_ternarylogic_epi32::<0b0100_0010>(units, c, sum);
-                    overflow = _mm512_or_si512(overflow, wrapped);
+                    range.sum(units, c, sum);
                 }
                 let cut = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(sum);
                 *result = match NARROW {
@@ -149,11 +129,31 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
             store::<NARROW>(d, four, results);
         }
     }
-    let in_range = _mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(BEYOND << 23))
-        | _mm512_cmplt_epu32_mask(least, _mm512_set1_epi32((LEAST << 23) - 1))
-        | _mm512_movepi32_mask(overflow)
-        == 0;
-    in_range && outside == 0
+    range.holds() && outside == 0
+}
+
+/// The sums of the products of a row of A with all columns: multiplied by `scale`, cut and added.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn row_times_columns<const K: usize, const D: usize>(
+    left: &Left<K, D>,
+    row: usize,
+    right: &Right<D>,
+    scale: __m512,
+) -> __m512i {
+    let (values, places) = (&left.values[row], &left.places[row]);
+    let mut units = _mm512_setzero_si512();
+    for at in 0..K {
+        let other = match K == D {
+            true => &right.values[at],
+            // SAFETY: all of them are less than `D`: they are 0 at first, and `take_rows` writes remainders
+            // of `D` only. A check would be two more instructions.
+            false => unsafe { right.values.get_unchecked(places[at]) },
+        };
+        let product = _mm512_mul_ps(_mm512_set1_ps(values[at]), *other);
+        units = _mm512_add_epi32(units, _mm512_cvttps_epi32(_mm512_mul_ps(product, scale)));
+    }
+    units
 }
 
 /// Takes A; gives which of its elements are outside the fast range.
@@ -305,7 +305,7 @@ fn largest<const D: usize>(row: &[u32; D], columns: &[__m512i; 16]) -> __m512i {
     _mm512_srli_epi32::<1>(_mm512_shuffle_epi8(largest, spread))
 }
 
-/// Four rows of C in sixteen columns.
+/// Loads four rows of C in sixteen columns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn load<const NARROW: bool>(c: &[&Row], tile: usize, four: usize) -> [__m512i; 4] {
@@ -321,7 +321,7 @@ fn load<const NARROW: bool>(c: &[&Row], tile: usize, four: usize) -> [__m512i; 4
     [low(pairs[0]), high(pairs[0]), low(pairs[1]), high(pairs[1])]
 }
 
-/// The same of D.
+/// Stores four rows of D in sixteen columns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn store<const NARROW: bool>(d: &mut [Sums], four: usize, rows: [__m512i; 4]) {

@@ -81,7 +81,7 @@ fn threads_share_memory_and_see_whole_elements() {
             scope.spawn(move || share(cells, thread, ROUNDS));
         }
     });
-    // Nobody stopped in the middle: each word is one that somebody wrote.
+    // No access was torn: each word is one that a thread wrote.
     for at in 0..2 * LANES {
         assert_whole(u32::load(&cells, 4 * at));
     }
@@ -248,7 +248,7 @@ fn pieces<C: Cpu>() {
             assert!(!piece.read_halves::<C, u32>(wrong, &mut back), "{wrong:?}");
             assert!(!piece.write_halves::<C, u32>(wrong, &row), "{wrong:?}");
         }
-        assert!(!CachedRegion::NOWHERE.read_halves::<C, u32>([0, 0], &mut back));
+        assert!(!CachedRegion::EMPTY.read_halves::<C, u32>([0, 0], &mut back));
     }
     assert_eq!(piece.elements::<u32>([1000, 1196]), Some([1, u32::load(&cells, 196)]));
     assert_eq!(piece.elements::<u32>([1000, 1200]), None);

@@ -1,7 +1,8 @@
-//! Agents: who does what is asynchronous, on behalf of the lanes of a warp (PTX ISA section 8.9.1.1).
+//! Agents, which perform asynchronous operations on behalf of the lanes of a warp (PTX ISA section 8.9.1.1).
 //!
-//! An agent's clock counts what the warp has given to it. Lanes put what they gave into groups, each lane into its own;
-//! who waits for its groups knows that what it gave up to there is complete, and hands that on with what it knows.
+//! An agent's clock counts the operations that the warp has issued to it. Each lane commits its operations to groups.
+//! A lane that waits for its groups knows that the operations in them are complete, and releases that with the rest of
+//! its knowledge.
 
 use super::super::Agent;
 use super::super::clock::{Knowledge, Plane};
@@ -17,17 +18,17 @@ const MOST_GROUPS: usize = 256;
 /// Warps that multiply together.
 const WARPGROUP: usize = 4;
 
-/// What lanes can wait for in groups of their own.
+/// The planes that lanes wait for in groups of their own.
 const OWN: [Plane; 3] = [Plane::Copy, Plane::Source, Plane::Target];
 
 /// The agents of a warp.
 #[derive(Debug, Default)]
 pub(in super::super) struct Agents {
-    /// How much was given, by queue.
+    /// The number of operations issued, by queue.
     issued: [u32; 3],
-    /// By plane of [`OWN`] and lane: how much of it the lane knows to be complete.
+    /// By plane of [`OWN`] and lane: how many operations the lane knows to be complete.
     complete: [[u32; LANES]; OWN.len()],
-    /// By queue: how much had been given when lanes committed a group, and which lanes.
+    /// By queue: how many operations had been issued when lanes committed a group, and the lanes.
     groups: [VecDeque<(u32, u32)>; 3],
 }
 
@@ -74,7 +75,7 @@ impl Causality {
         }
     }
 
-    /// How much an agent was given.
+    /// The number of operations that were issued to an agent.
     pub(in super::super) fn issued(&self, cta: u32, warp: usize, agent: Agent) -> u32 {
         let agents = self.warp(cta, warp).and_then(|warp| warp.agents.as_ref());
         agents.map_or(0, |agents| agents.issued[queue_of(agent) as usize])
@@ -87,7 +88,7 @@ impl Causality {
         agents.zip(plane).is_some_and(|(agents, plane)| agents.complete[plane][thread.lane] >= issued)
     }
 
-    /// What lanes gave since the last time becomes a group of each.
+    /// The operations that lanes issued since the last commit become a group of each lane.
     pub(in super::super) fn commit(&mut self, cta: u32, warp: usize, mask: u32, queue: Queue) {
         let Some(agents) = self.agents(cta, warp) else { return };
         let issued = agents.issued[queue as usize];

@@ -25,7 +25,7 @@ impl Causality {
         lane.observed.push((*write, strong));
     }
 
-    /// What would order two accesses that race.
+    /// The synchronisation that is missing between two accesses that race.
     pub(in super::super) fn missing(&self, before: &Epoch, now: &Epoch) -> Missing {
         let [earlier, later] = [before, now].map(|epoch| epoch.thread(self.warps));
         if before.strong().is_some() && now.strong().is_some() {

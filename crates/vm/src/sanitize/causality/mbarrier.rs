@@ -1,7 +1,7 @@
-//! What mbarriers hand on (PTX ISA section 9.7.13.15).
+//! Synchronisation by mbarriers (PTX ISA section 9.7.13.15).
 //!
-//! Arrivals of a phase are messages to who waits for its end. Phases are numbered; what is asynchronous and completes on an
-//! mbarrier is done when the phase is over in which it was issued.
+//! Arrivals of a phase are messages to the threads that wait for its end. Phases are numbered; what is asynchronous
+//! and completes on an mbarrier is done when the phase is over in which it was issued.
 
 use super::super::Agent;
 use super::super::channel::Channel;
@@ -11,36 +11,36 @@ use super::{Causality, Location, Thread};
 use softwarp_ir::{Order, Scope};
 use std::sync::Arc;
 
-/// What happens at an mbarrier.
+/// An event at an mbarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// It is new, or no more.
+    /// It is initialised, or invalidated.
     Begin,
     /// A thread arrives.
     Arrive(Order),
-    /// What an agent was given is to complete before the phase does.
+    /// The operations of an agent so far complete before the phase does.
     ArriveBehind(Agent),
     /// A thread waits there, and need wait no longer.
     Pass(Order),
-    /// It changes otherwise, or somebody looks at it.
+    /// It is read or changed in any other way.
     Use,
 }
 
-/// What is known of an mbarrier.
+/// The state of an mbarrier.
 #[derive(Debug)]
 pub(super) struct Mbarrier {
     number: u32,
-    /// Of the phase that is not complete, and its number from 1 on.
+    /// The parity of the phase that is not complete, and its number from 1 on.
     parity: u32,
     phase: u32,
-    /// From those who arrived in it.
+    /// From the arrivals in it.
     current: Channel,
-    /// From those who arrived before.
+    /// From the arrivals in the phase before.
     complete: Channel,
 }
 
 impl Mbarrier {
-    /// If the phase has ended since, who arrived in it is known to who waits.
+    /// If the phase has ended since, its arrivals become known to threads that wait for it.
     fn roll(&mut self, parity: u32) {
         if self.parity != parity {
             self.parity = parity;
@@ -75,14 +75,14 @@ impl Causality {
         self.at(at, parity).map(|here| (here.number, here.phase))
     }
 
-    /// Something happens at an mbarrier whose phase has this parity, on behalf of a thread.
+    /// An event at an mbarrier whose phase has this parity, on behalf of a thread.
     pub(in super::super) fn mbarrier(&mut self, thread: Thread, at: Location, parity: u32, event: Event) {
         let Thread { cta, warp, lane } = thread;
         let place = (cta, self.cluster(cta));
         match event {
             Event::Begin => {
                 if let Some(here) = self.mbarriers.get_mut(&at) {
-                    // What completes there from now on is of other phases than before.
+                    // Accesses that complete there from now on belong to later phases.
                     (here.phase, here.parity) = (here.phase.saturating_add(1), 0);
                     (here.current, here.complete) = Default::default();
                 }

@@ -17,7 +17,7 @@ const HALF: u32 = ALL >> (LANES / 2);
 pub(in crate::sanitize) struct Lanes<'a> {
     pub(in crate::sanitize) mask: u32,
     pub(in crate::sanitize) addresses: &'a [u64; LANES],
-    /// Of each lane.
+    /// The bytes of each lane's access.
     pub(in crate::sanitize) bytes: u64,
     /// Whether the elements of each half of the warp lie side by side.
     pub(in crate::sanitize) side_by_side: [bool; 2],
@@ -25,8 +25,8 @@ pub(in crate::sanitize) struct Lanes<'a> {
     pub(in crate::sanitize) words: Option<&'a [[u32; LANES]]>,
 }
 
-/// What was found out for one lane and holds for the others of its warp that know the same. The words that the lanes of a
-/// warp access together have mostly been accessed by the same warp before, at the same clock.
+/// Results for one lane that hold for the others of its warp that know the same. The words that the lanes of a warp
+/// access together have mostly been accessed by the same warp before, at the same clock.
 #[derive(Debug)]
 struct Memo {
     /// A warp by its number among all, and the clock up to which all of its lanes are known.
@@ -111,7 +111,7 @@ impl Now<'_> {
     }
 }
 
-/// Remembers a weak read or write of a thread, or of the threads that a row is accessed by, if it is surely no race. Says
+/// Remembers a weak read or write of a thread, or of the threads that a row is accessed by, if it is certainly not a race. Says
 /// whether it did.
 #[inline(always)]
 fn settle<const WRITES: bool>(cell: &mut Cell, now: &Now<'_>, memo: &mut Memo) -> bool {
@@ -156,7 +156,7 @@ fn settle<const WRITES: bool>(cell: &mut Cell, now: &Now<'_>, memo: &mut Memo) -
 }
 
 impl Page {
-    /// Half a warp accesses a row side by side. Says whether that is remembered in one cell.
+    /// Half a warp accesses a row side by side. Returns whether that is remembered in one cell.
     #[inline]
     fn settle_row<const WRITES: bool>(
         &mut self,
@@ -200,27 +200,7 @@ impl Shadow {
             rest = HALF;
         }
         let (mut overwritten, mut unsettled) = (0, 0);
-        let mut rows = [None; 2];
-        for half in [0, LANES / 2] {
-            let part = HALF << half;
-            if rest & part != part || those.bytes != 4 || !those.side_by_side[half / ROW] {
-                continue;
-            }
-            let address = addresses[half];
-            if !address.is_multiple_of(4 * ROW as u64) {
-                continue;
-            }
-            let Some(at) = self.place(address / PAGE) else { continue };
-            let Some(page) = self.pages.get_mut(at) else { continue };
-            let row = (address % PAGE) as usize / (4 * ROW);
-            now.become_lane(half, twice);
-            let values = words.and_then(|words| words.first()?.get(half..half + ROW));
-            if page.settle_row::<WRITES>(row, now, values, &mut memo) {
-                rest &= !part;
-            } else if WRITES && page.shift == 2 {
-                rows[half / ROW] = Some((at, row));
-            }
-        }
+        let rows = self.settle_rows::<WRITES>(&those, now, &mut memo, &mut rest, twice);
         let mut last = (u64::MAX, 0);
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize % LANES;
@@ -270,16 +250,54 @@ impl Shadow {
                 }
             }
         }
-        // What was written side by side has a common cell again.
-        for ((at, row), half) in
-            rows.into_iter().zip([0, LANES / 2]).filter_map(|(row, half)| Some((row?, half)))
-        {
-            if unsettled & HALF << half == 0
+        self.join_rows(rows, unsettled);
+        overwritten
+    }
+
+    /// Remembers halves of the warp that access rows side by side, each in one cell, and takes them from `rest`. Returns
+    /// the page and the row of those that are written otherwise.
+    #[inline(always)]
+    fn settle_rows<const WRITES: bool>(
+        &mut self,
+        those: &Lanes<'_>,
+        now: &mut Now<'_>,
+        memo: &mut Memo,
+        rest: &mut u32,
+        twice: bool,
+    ) -> [Option<(usize, usize)>; 2] {
+        let mut rows = [None; 2];
+        for half in [0, LANES / 2] {
+            let part = HALF << half;
+            if *rest & part != part || those.bytes != 4 || !those.side_by_side[half / ROW] {
+                continue;
+            }
+            let address = those.addresses[half];
+            if !address.is_multiple_of(4 * ROW as u64) {
+                continue;
+            }
+            let Some(at) = self.place(address / PAGE) else { continue };
+            let Some(page) = self.pages.get_mut(at) else { continue };
+            let row = (address % PAGE) as usize / (4 * ROW);
+            now.become_lane(half, twice);
+            let values = those.words.and_then(|words| words.first()?.get(half..half + ROW));
+            if page.settle_row::<WRITES>(row, now, values, memo) {
+                *rest &= !part;
+            } else if WRITES && page.shift == 2 {
+                rows[half / ROW] = Some((at, row));
+            }
+        }
+        rows
+    }
+
+    /// Rows that were written side by side have a common cell again, if no lane of the half is unsettled.
+    fn join_rows(&mut self, rows: [Option<(usize, usize)>; 2], unsettled: u32) {
+        for (row, half) in rows.into_iter().zip([0, LANES / 2]) {
+            if let Some((at, row)) = row
+                && unsettled & HALF << half == 0
                 && let Some(page) = self.pages.get_mut(at)
             {
                 page.rows |= 1 << row;
             }
         }
-        overwritten
     }
 }

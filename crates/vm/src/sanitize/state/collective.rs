@@ -1,6 +1,6 @@
-//! What is wrong with instructions that several threads execute together, besides who comes to a barrier: operations
-//! among lanes (PTX ISA sections 9.7.9.6 and 9.7.13), instructions of whole warps and of whole warpgroups (sections
-//! 9.7.14, 9.7.15 and 9.7.19.5).
+//! Errors of instructions that several threads execute together, other than barriers: operations among lanes (PTX ISA
+//! sections 9.7.9.6 and 9.7.13), instructions of whole warps and of whole warpgroups (sections 9.7.14, 9.7.15 and
+//! 9.7.19.5).
 //!
 //! Lanes that have exited count as named by mistake, although `shfl`, `vote`, `match` and `redux` do not wait for
 //! them: what they would contribute is undefined. Lanes that the CTA never had do not count.
@@ -17,7 +17,7 @@ use softwarp_units::lanes::LANES;
 /// Warps of a warpgroup.
 const WARPGROUP: u32 = 4;
 
-/// What a warp has executed of instructions for whole warpgroups.
+/// The instructions for whole warpgroups that a warp has executed: their number and a hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sequence {
     count: u64,
@@ -38,7 +38,7 @@ impl Sequence {
     }
 }
 
-/// What is found once for an instruction, by the number of its kind.
+/// The kinds of findings that are reported once for an instruction.
 #[derive(Clone, Copy)]
 enum Number {
     ExitedLanes = 20,

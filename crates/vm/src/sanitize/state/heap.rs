@@ -1,4 +1,4 @@
-//! Blocks that the device's `malloc` gave, and where: those that nobody frees are leaks.
+//! Blocks that the device's `malloc` returned, and the calls: blocks that are never freed are leaks.
 //!
 //! A block may outlive its launch and be freed by a later one. So the launch only hands on which call gave which block;
 //! [`crate::device::Device::leaks`] says, when the program has ended, which of them are still there.
@@ -18,7 +18,7 @@ pub(crate) struct Given {
     blocks: Vec<(u64, u64)>,
 }
 
-/// Who called `malloc`: the operation, the CTA and the thread; and the bytes.
+/// The call of `malloc`: the operation, the CTA and the thread; and the bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
     op: u32,

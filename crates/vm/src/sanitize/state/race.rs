@@ -1,6 +1,8 @@
 //! Accesses to memory of a sanitized launch, and the synchronization that orders them.
 
-use super::{Actor, Kind, Sanitizer, State, Tolerant, Touch, Touches};
+use super::{
+    Actor, Causality, Kind, MbarrierPhase, Sanitizer, Shadow, ShadowAddress, State, Tolerant, Touch, Touches,
+};
 use crate::fault::{Nearest, Use};
 use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
@@ -28,6 +30,103 @@ struct Spot {
     cta: [u32; 3],
     address: u64,
     bytes: u64,
+}
+
+/// The same access of several lanes of a warp, as causality knows it.
+struct WarpAccess {
+    /// The number of the CTA whose shared memory it is; none in global memory.
+    owner: Option<u32>,
+    /// Lane 0 of the warp.
+    thread: Thread,
+    /// The access of lane 0.
+    epoch: Epoch,
+    /// Bytes of an element.
+    element: u64,
+}
+
+/// The result of comparing the accesses of several lanes with shadow memory.
+#[derive(Default)]
+struct Met {
+    found: Vec<Found>,
+    /// The last strong write before the access of each lane.
+    strong_before: Vec<(usize, Epoch)>,
+    /// Lanes whose weak writes replaced what a strong operation wrote.
+    overwritten: u32,
+}
+
+impl WarpAccess {
+    fn thread(&self, lane: usize) -> Thread {
+        Thread { lane, ..self.thread }
+    }
+
+    /// Compares the accesses with earlier ones, and remembers them. None if a lane cannot be followed.
+    fn compare(&self, shadow: &mut Shadow, causality: &Causality, touches: &Touches<'_>) -> Option<Met> {
+        let &Touches { usage, order, bytes, addresses, .. } = touches;
+        let mut met = Met::default();
+        let weak = !order.is_strong() && usage != Use::Atomic;
+        let mut rest = touches.lanes;
+        while rest != 0 {
+            let first = rest.trailing_zeros() as usize % LANES;
+            let alike = causality.alike(self.thread.cta, self.thread.warp, first) & rest | 1 << first;
+            rest &= !alike;
+            let known = causality.known(self.thread.cta, self.thread.warp, first)?;
+            let epoch = self.epoch.of_lane(first);
+            let mut now = Now::new(epoch, self.thread(first), known, causality, self.owner.is_some());
+            let found = &mut met.found;
+            let mut note = |lane: usize, verdict, before: Epoch| {
+                // Of several lanes that read the same, one that did not write it.
+                let is_other = |&other: &usize| !before.same_thread(&epoch.of_lane(other));
+                let same = lanes(touches.lanes).filter(|&other| addresses[other] == addresses[lane]);
+                let lane = same.filter(is_other).find(|&other| other >= lane).unwrap_or(lane);
+                found.push(Found { lane, verdict, before, now: epoch.of_lane(lane) });
+            };
+            if weak {
+                let side_by_side = touches.span.side_by_side;
+                let those = Lanes { mask: alike, addresses, bytes, side_by_side, words: None };
+                met.overwritten |= match touches.kind {
+                    Kind::Store(words) => {
+                        shadow.touch_lanes::<true>(Lanes { words, ..those }, &mut now, note)
+                    }
+                    _ => shadow.touch_lanes::<false>(those, &mut now, note),
+                };
+                continue;
+            }
+            for lane in lanes(alike) {
+                (now.epoch, now.thread.lane) = (epoch.of_lane(lane), lane);
+                let (race, strong) = shadow.touch(addresses[lane], bytes, &now, None);
+                if let Some((verdict, before)) = race {
+                    note(lane, verdict, before);
+                }
+                met.strong_before.extend(strong.and_then(Epoch::some).map(|write| (lane, write)));
+            }
+        }
+        Some(met)
+    }
+
+    /// Records what the accesses order: strong ones observe and release, and weak writes end a release.
+    fn order(&self, causality: &mut Causality, touches: &Touches<'_>, met: &Met) {
+        let &Touches { order, addresses, .. } = touches;
+        if !order.is_strong() {
+            lanes(met.overwritten).for_each(|lane| causality.weak((self.owner, addresses[lane])));
+            return;
+        }
+        let (reduction, reads, writes) = match touches.kind {
+            Kind::Load => (false, true, false),
+            Kind::Store(_) => (false, false, true),
+            Kind::Atomic { reduces, .. } => (reduces, true, true),
+        };
+        let strong = Strong { order, reads, writes, reduction };
+        for lane in lanes(touches.lanes) {
+            let (thread, now) = (self.thread(lane), self.epoch.of_lane(lane));
+            if reads && let Some((_, write)) = met.strong_before.iter().find(|(of, _)| *of == lane) {
+                causality.observed(thread, write, &now);
+            }
+            for element in 0..touches.elements {
+                let at = addresses[lane] + element * self.element;
+                causality.strong(thread, (self.owner, at), &now, strong);
+            }
+        }
+    }
 }
 
 impl Sanitizer<'_> {
@@ -79,115 +178,63 @@ impl Sanitizer<'_> {
     ) {
         let mut state = lock(&self.state);
         let state = &mut *state;
-        let &Touches { usage, order, space, cta, bytes, addresses, .. } = touches;
-        // Most launches have no global memory that nobody has written.
+        let &Touches { usage, space, cta, bytes, addresses, .. } = touches;
+        let spot = |lane: usize| Spot { usage, space, cta, address: addresses[lane], bytes };
+        // Most launches have no global memory that is not written.
         if self.wants.init && !(space == Memory::Global && self.unwritten.is_empty()) {
             let unwritten = self.uninitialised(state, launch, actor, touches);
             for lane in lanes(unwritten) {
-                let spot = Spot { usage, space, cta, address: addresses[lane], bytes };
-                self.tell_unwritten(state, launch, actor, lane, spot, named(lane));
+                self.tell_unwritten(state, launch, actor, lane, spot(lane), named(lane));
             }
         }
         if !self.wants.race || !matches!(space, Memory::Shared | Memory::Global) {
             return;
         }
-        let op = self.op(actor);
-        let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) else { return };
-        let owner = match space {
-            Memory::Shared => match state.causality.number(launch.linear(cta) as u32) {
-                Some(owner) => Some(owner),
-                None => return,
-            },
-            _ => None,
-        };
+        let Some(access) = self.warp_access(state, launch, actor, touches) else { return };
         let State { causality, global, shared, .. } = state;
-        let shadow = match owner {
+        let shadow = match access.owner {
             Some(owner) => shared.entry(owner).or_default(),
             None => global,
         };
         let shadow = shadow.charged_to(launch.account);
-        let warp = actor.warp as usize;
-        let (clock, warps) = (causality.now(number, warp), causality.warps);
+        let Some(seen) = access.compare(shadow, causality, touches) else { return };
+        access.order(causality, touches, &seen);
+        for found in seen.found {
+            let lane = found.lane;
+            self.tell(state, launch, actor, &found, spot(lane), &|| named(lane));
+        }
+    }
+
+    /// The common part of the accesses of several lanes.
+    fn warp_access(
+        &self,
+        state: &mut State,
+        launch: &LaunchInfo<'_>,
+        actor: &Actor,
+        touches: &Touches<'_>,
+    ) -> Option<WarpAccess> {
+        let causality = &mut state.causality;
+        let cta = causality.number(launch.linear(actor.cta) as u32)?;
+        let owner = match touches.space {
+            Memory::Shared => Some(causality.number(launch.linear(touches.cta) as u32)?),
+            _ => None,
+        };
         let tolerant = match touches.kind {
             Kind::Atomic { tolerant: Tolerant::Everywhere, .. } => true,
             Kind::Atomic { tolerant: Tolerant::InGlobal, .. } => owner.is_none(),
             _ => false,
         };
-        let mut found: Vec<Found> = Vec::new();
-        // The last strong write before the access of each lane.
-        let mut strong_before: Vec<(usize, Epoch)> = Vec::new();
-        let mut overwritten = 0;
-        let weak = !order.is_strong() && usage != Use::Atomic;
-        let mut rest = touches.lanes;
-        while rest != 0 {
-            let first = rest.trailing_zeros() as usize % LANES;
-            let alike = causality.alike(number, warp, first) & rest | 1 << first;
-            rest &= !alike;
-            let Some(known) = causality.known(number, warp, first) else { return };
-            let thread = Thread { cta: number, warp, lane: first };
-            let mut epoch = Epoch::new((thread, warps), (clock, op), usage, order, Agent::Thread);
-            epoch = epoch.of_size(bytes / touches.elements.max(1));
-            if tolerant {
-                epoch = epoch.of_tolerant();
-            }
-            let mut now = Now::new(epoch, thread, known, causality, owner.is_some());
-            let mut note = |lane: usize, verdict, before: Epoch| {
-                // Of several lanes that read the same, one that is not who wrote it.
-                let is_other = |&other: &usize| !before.same_thread(&epoch.of_lane(other));
-                let same = lanes(touches.lanes).filter(|&other| addresses[other] == addresses[lane]);
-                let lane = same.filter(is_other).find(|&other| other >= lane).unwrap_or(lane);
-                found.push(Found { lane, verdict, before, now: epoch.of_lane(lane) });
-            };
-            if weak {
-                let side_by_side = touches.span.side_by_side;
-                let those = Lanes { mask: alike, addresses, bytes, side_by_side, words: None };
-                overwritten |= match touches.kind {
-                    Kind::Store(words) => {
-                        shadow.touch_lanes::<true>(Lanes { words, ..those }, &mut now, note)
-                    }
-                    _ => shadow.touch_lanes::<false>(those, &mut now, note),
-                };
-                continue;
-            }
-            for lane in lanes(alike) {
-                (now.epoch, now.thread.lane) = (epoch.of_lane(lane), lane);
-                let (race, strong) = shadow.touch(addresses[lane], bytes, &now, None);
-                if let Some((verdict, before)) = race {
-                    note(lane, verdict, before);
-                }
-                strong_before.extend(strong.and_then(Epoch::some).map(|write| (lane, write)));
-            }
+        let warp = actor.warp as usize;
+        let (clock, element) = (causality.now(cta, warp), touches.bytes / touches.elements.max(1));
+        let thread = Thread { cta, warp, lane: 0 };
+        let (usage, order) = (touches.usage, touches.order);
+        let epoch =
+            Epoch::new((thread, causality.warps), (clock, self.op(actor)), usage, order, Agent::Thread);
+        let mut epoch = epoch.of_size(element);
+        if tolerant {
+            epoch = epoch.of_tolerant();
         }
-        let thread = |lane| Thread { cta: number, warp, lane };
-        if order.is_strong() {
-            let (reduction, reads, writes) = match touches.kind {
-                Kind::Load => (false, true, false),
-                Kind::Store(_) => (false, false, true),
-                Kind::Atomic { reduces, .. } => (reduces, true, true),
-            };
-            let strong = Strong { order, reads, writes, reduction };
-            let now = Epoch::new((thread(0), warps), (clock, op), usage, order, Agent::Thread);
-            let mut now = now.of_size(bytes / touches.elements.max(1));
-            if tolerant {
-                now = now.of_tolerant();
-            }
-            for lane in lanes(touches.lanes) {
-                if reads && let Some((_, write)) = strong_before.iter().find(|(of, _)| *of == lane) {
-                    causality.observed(thread(lane), write, &now.of_lane(lane));
-                }
-                for element in 0..touches.elements {
-                    let at = addresses[lane] + element * (bytes / touches.elements.max(1));
-                    causality.strong(thread(lane), (owner, at), &now.of_lane(lane), strong);
-                }
-            }
-        } else {
-            lanes(overwritten).for_each(|lane| causality.weak((owner, addresses[lane])));
-        }
-        for found in found {
-            let lane = found.lane;
-            let spot = Spot { usage, space, cta, address: addresses[lane], bytes };
-            self.tell(state, launch, actor, &found, spot, &|| named(lane));
-        }
+        Some(WarpAccess { owner, thread, epoch, element })
     }
 
     /// An access of one lane, or of an agent for it.
@@ -200,7 +247,8 @@ impl Sanitizer<'_> {
     ) {
         let mut state = lock(&self.state);
         let state = &mut *state;
-        let &Touch { usage, order, space, cta, bytes, address, agent, lane, .. } = touch;
+        let &Touch { usage, order, at, bytes, agent, lane, .. } = touch;
+        let ShadowAddress { space, cta, address } = at;
         let spot = Spot { usage, space, cta, address, bytes };
         if self.wants.init {
             self.check_written(state, launch, actor, (lane, spot), named);
@@ -209,12 +257,10 @@ impl Sanitizer<'_> {
             return;
         }
         let warp = actor.warp as usize;
-        let Some((number, location)) = self.place(state, launch, actor, (space, cta, address)) else {
-            return;
-        };
-        let completes = touch.completes.and_then(|(cta, address, parity)| {
-            let (_, at) = self.place(state, launch, actor, (Memory::Shared, cta, address))?;
-            state.causality.phase(at, parity)
+        let Some((number, location)) = self.place(state, launch, actor, at) else { return };
+        let completes = touch.completes.and_then(|phase| {
+            let (_, at) = self.place(state, launch, actor, phase.mbarrier())?;
+            state.causality.phase(at, phase.parity)
         });
         let State { causality, global, shared, .. } = state;
         let shadow = match location.0 {
@@ -255,7 +301,7 @@ impl Sanitizer<'_> {
         state: &mut State,
         launch: &LaunchInfo<'_>,
         actor: &Actor,
-        (space, cta, address): (Memory, [u32; 3], u64),
+        ShadowAddress { space, cta, address }: ShadowAddress,
     ) -> Option<(u32, Location)> {
         let number = state.causality.number(launch.linear(actor.cta) as u32)?;
         let owner = match space {
@@ -265,20 +311,21 @@ impl Sanitizer<'_> {
         Some((number, (owner, address)))
     }
 
-    /// Something happens at an mbarrier of a CTA whose phase has this parity. The mbarrier itself is memory, too.
+    /// An event at an mbarrier. The mbarrier itself is also memory that is accessed.
     pub(crate) fn mbarrier(
         &self,
         launch: &LaunchInfo<'_>,
         actor: &Actor,
         (lane, order): (usize, Order),
-        (owner, address, parity): ([u32; 3], u64, u32),
+        phase: MbarrierPhase,
         event: super::Event,
         named: &dyn Fn() -> Option<Nearest>,
     ) {
         let mut state = lock(&self.state);
         let state = &mut *state;
         let usage = if event == super::Event::Begin { Use::Write } else { Use::Atomic };
-        let spot = Spot { usage, space: Memory::Shared, cta: owner, address, bytes: 8 };
+        let MbarrierPhase { cta, address, parity } = phase;
+        let spot = Spot { usage, space: Memory::Shared, cta, address, bytes: 8 };
         if self.wants.init {
             self.check_written(state, launch, actor, (lane, spot), named);
         }
@@ -286,8 +333,7 @@ impl Sanitizer<'_> {
             return;
         }
         let warp = actor.warp as usize;
-        let place = (Memory::Shared, owner, address);
-        let Some((number, location)) = self.place(state, launch, actor, place) else { return };
+        let Some((number, location)) = self.place(state, launch, actor, phase.mbarrier()) else { return };
         let State { causality, shared, .. } = state;
         let Some(shadow) = location.0.map(|owner| shared.entry(owner).or_default()) else { return };
         let shadow = shadow.charged_to(launch.account);
@@ -369,7 +415,7 @@ impl Sanitizer<'_> {
         let other = Some(self.site(launch, before.op, at, thread, 1 << of.lane));
         let nearest = named();
         let base = nearest.as_ref().map_or(0, |nearest| nearest.base);
-        // Whichever came first this time: it is the same race.
+        // It is the same race whichever access came first in this run.
         let key = (number, now.op.min(before.op), now.op.max(before.op), base);
         let (at, touched) = (self.site_of(launch, actor, lane), spot.touched(launch, nearest));
         let finding = Finding { kind, kernel: launch.name.into(), at, other, touched, count: 1 };

@@ -2,7 +2,7 @@
 //!
 //! Lanes that arrive together at the same mbarrier do so at once, as on the hardware: all get the state before.
 
-use super::{Place, alike};
+use super::{OperandAddress, alike};
 use crate::fault::{AwaitedMbarrier, FaultKind, Tried, Trouble, Use};
 use crate::memory::Spaces;
 use crate::memory::cell::{SharedBytes, Unit};
@@ -14,17 +14,18 @@ use softwarp_ir::{Address, Order};
 use softwarp_units::lanes::{LANES, lanes};
 use softwarp_units::mbarrier::{Mbarrier, Misuse};
 
-/// An mbarrier's place in memory.
+/// An mbarrier in shared memory. The executor and the observer both find it by [`Object::find`].
 #[derive(Clone, Copy)]
-struct Object<'a> {
+pub(super) struct Object<'a> {
     cells: &'a SharedBytes,
     at: usize,
-    place: Place,
+    place: OperandAddress,
     lane: usize,
 }
 
 impl<'a> Object<'a> {
-    fn find(spaces: &Spaces<'a>, place: Place, lane: usize) -> Tried<Object<'a>> {
+    /// The mbarrier at an operand; a fault if none can be there.
+    pub(super) fn find(spaces: &Spaces<'a>, place: OperandAddress, lane: usize) -> Tried<Object<'a>> {
         let (cells, at) = place.need(spaces, lane, (8, 8), Use::Atomic)?;
         if !place.memory.is_shared() {
             let nearest = spaces.nearest(place.memory, place.address);
@@ -35,7 +36,7 @@ impl<'a> Object<'a> {
         Ok(Object { cells, at: at as usize, place, lane })
     }
 
-    fn load(self) -> Mbarrier {
+    pub(super) fn load(self) -> Mbarrier {
         Mbarrier(u64::load(self.cells, self.at))
     }
 
@@ -43,7 +44,7 @@ impl<'a> Object<'a> {
         match after {
             Ok(after) => after.0.store(self.cells, self.at),
             Err(misuse) => {
-                let Place { memory, address, .. } = self.place;
+                let OperandAddress { memory, address, .. } = self.place;
                 let nearest = spaces.nearest(memory, address);
                 return Err(Trouble::new(self.lane, FaultKind::Mbarrier { address, nearest, misuse }));
             }
@@ -52,8 +53,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A given number of bytes have come to what an mbarrier awaits.
-pub(crate) fn complete_tx(spaces: &Spaces<'_>, place: Place, bytes: u32, lane: usize) -> Tried<()> {
+/// `complete_tx`: a number of bytes have been transferred.
+pub(crate) fn complete_tx(spaces: &Spaces<'_>, place: OperandAddress, bytes: u32, lane: usize) -> Tried<()> {
     let object = Object::find(spaces, place, lane)?;
     // A copy may be larger than one operation can name.
     let mut barrier = object.load();
@@ -71,16 +72,11 @@ pub(crate) fn complete_tx(spaces: &Spaces<'_>, place: Place, bytes: u32, lane: u
     }
 }
 
-/// The parity of the phase that is not complete.
-pub(super) fn parity(spaces: &Spaces<'_>, place: Place, lane: usize) -> Option<u32> {
-    Object::find(spaces, place, lane).ok().map(|object| object.load().parity())
-}
-
 /// Visits the mbarriers of the lanes that take part, each with the lanes that are there. `f` returns those of them
 /// that are done; the others are visited again.
 fn at_each<'a>(
     spaces: &Spaces<'a>,
-    places: &[Place; LANES],
+    places: &[OperandAddress; LANES],
     taking: u32,
     mut f: impl FnMut(Object<'a>, u32) -> Tried<u32>,
 ) -> Tried<()> {
@@ -97,7 +93,7 @@ fn at_each<'a>(
 impl Warp {
     /// The lanes that need not wait: the phase that they ask for is complete.
     pub(super) fn over(&self, env: &Env<'_>, call: usize, wait: &MbarrierWait, taking: u32) -> Tried<u32> {
-        let places = self.places(env, call, &wait.mbarrier, taking);
+        let places = self.operands(env, call, &wait.mbarrier, taking);
         let frame = &self.calls[call].frame;
         let awaited: [u32; LANES] = match wait.parity {
             true => frame.row::<u32>(wait.phase).map(|parity| parity & 1),
@@ -134,7 +130,7 @@ impl Warp {
         Ok(over == taking)
     }
 
-    /// The mbarrier that a wait at which lanes of a call failed was for.
+    /// The mbarrier of a wait that failed.
     pub(super) fn awaited(
         &self,
         env: &Env<'_>,
@@ -142,10 +138,10 @@ impl Warp {
         wait: &MbarrierWait,
         mask: u32,
     ) -> Option<AwaitedMbarrier> {
-        let places = self.places(env, call, &wait.mbarrier, mask);
+        let places = self.operands(env, call, &wait.mbarrier, mask);
         let lane = lanes(mask).next()?;
         let barrier = Object::find(&env.spaces, places[lane], lane).ok()?.load();
-        let Place { memory, address, .. } = places[lane];
+        let OperandAddress { memory, address, .. } = places[lane];
         Some(AwaitedMbarrier {
             address,
             nearest: env.spaces.nearest(memory, address),
@@ -207,7 +203,7 @@ impl Warp {
         after: impl Fn(Mbarrier, usize) -> Result<Mbarrier, Misuse>,
     ) -> Tried<()> {
         let spaces = &env.spaces;
-        let places = self.places(env, call, mbarrier, taking);
+        let places = self.operands(env, call, mbarrier, taking);
         self.advanced = true;
         at_each(spaces, &places, taking, |object, same| {
             for lane in lanes(same) {
@@ -226,7 +222,7 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         let spaces = &env.spaces;
-        let places = self.places(env, call, &arrive.mbarrier, taking);
+        let places = self.operands(env, call, &arrive.mbarrier, taking);
         let amounts = self.narrow(call, arrive.count).unwrap_or([1; LANES]);
         let mut states = [0; LANES];
         self.advanced = true;
@@ -263,7 +259,7 @@ impl Warp {
         check: &MbarrierCheckLayout,
         taking: u32,
     ) -> Tried<()> {
-        let places = self.places(env, call, &check.mbarrier, taking);
+        let places = self.operands(env, call, &check.mbarrier, taking);
         let mut holds = 0;
         self.advanced = true;
         at_each(&env.spaces, &places, taking, |object, same| {
@@ -297,7 +293,7 @@ impl Warp {
             };
             return self.mbarrier_arrive(env, call, &arrive, taking);
         }
-        let places = self.places(env, call, &arrive.mbarrier, taking);
+        let places = self.operands(env, call, &arrive.mbarrier, taking);
         for lane in lanes(taking) {
             let object = Object::find(&env.spaces, places[lane], lane)?;
             object.store(&env.spaces, object.load().check())?;

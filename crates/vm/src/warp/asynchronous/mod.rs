@@ -4,17 +4,22 @@
 //! A copy is done, and its completion signalled, when it is issued: that is one of the orders that PTX allows. What
 //! remains to wait for is other threads, at mbarriers; a wait that fails lets these go first. The CTAs of a cluster
 //! run on one thread of the host, so that shared memory needs no atomic operations of the host.
+//!
+//! What an operation accesses is described once (`accesses.rs`, `bulk.rs`, `tensor.rs`): the executor performs it, and
+//! the observer (`observe.rs`) reports it to the sanitizers.
 
+mod accesses;
 mod bulk;
 mod mbarrier;
 mod observe;
-mod place;
+mod operand;
 mod small;
 mod tensor;
 
+pub(super) use accesses::LaneAccess;
 pub(crate) use mbarrier::complete_tx;
 pub(super) use observe::completing;
-pub(super) use place::Place;
+pub(super) use operand::OperandAddress;
 pub(super) use tensor::Tensors;
 
 use super::run::Flow;
@@ -23,6 +28,9 @@ use crate::fault::{AwaitedMbarrier, FaultKind, Place as FaultPlace, Tried, Troub
 use softwarp_ir::{Address, AsyncOp, Op, Slot, Step};
 use softwarp_units::lanes::{LANES, lanes};
 use softwarp_units::mbarrier::Mbarrier;
+
+/// The alignment of a tensor map.
+const MAP_ALIGNMENT: u64 = 64;
 
 /// A copy that breaks a rule.
 fn refused<T>(lane: usize, rule: &'static str, message: String) -> Tried<T> {
@@ -42,7 +50,7 @@ impl Warp {
         match op {
             AsyncOp::MbarrierWait(wait) => {
                 if !self.wait(env, call, wait, taking)? {
-                    // As `nanosleep` does: others first.
+                    // As for `nanosleep`, other splits run first.
                     (self.yielded, self.waited) = (true, true);
                     split.pc += 1;
                     return Ok(Flow::Gone);
@@ -71,7 +79,8 @@ impl Warp {
         Ok(Flow::Next)
     }
 
-    /// The mbarriers that lanes poll, which stand right behind waits that failed: who waits where, and for which.
+    /// The mbarriers that lanes poll: the place of each wait that failed, and its mbarrier. Such lanes stand at the
+    /// operation after the wait.
     pub(crate) fn polled(&self, env: &Env<'_>) -> Vec<(FaultPlace, AwaitedMbarrier)> {
         let waits = self.splits.iter().filter(|split| split.state == State::Ready).filter_map(|split| {
             let before = Split { pc: split.pc.checked_sub(1)?, ..*split };
@@ -89,20 +98,16 @@ impl Warp {
         slot.map(|slot| self.calls[call].frame.row(slot))
     }
 
-    /// Where an address points, lane by lane; nowhere in lanes that do not take part.
-    fn places(&self, env: &Env<'_>, call: usize, address: &Address, taking: u32) -> [Place; LANES] {
-        place::places(&env.spaces, &self.calls[call], address, taking)
-    }
-
-    /// The same; nowhere without an address.
-    fn places_if_any(
+    /// The addresses of an operand, lane by lane. They are unused in lanes that do not take part.
+    #[inline]
+    fn operands(
         &self,
         env: &Env<'_>,
         call: usize,
-        address: Option<&Address>,
+        operand: &Address,
         taking: u32,
-    ) -> [Place; LANES] {
-        address.map_or([Place::NOWHERE; LANES], |address| self.places(env, call, address, taking))
+    ) -> [OperandAddress; LANES] {
+        operand::operand_addresses(&env.spaces, &self.calls[call], operand, taking)
     }
 }
 

@@ -1,110 +1,116 @@
-//! Tells the sanitizers what asynchronous operations touch, and what happens at mbarriers. What is asynchronous is done
-//! by agents (`sanitize::causality`), which are done when somebody has waited for them.
+//! Tells the sanitizers what asynchronous operations access, and what happens at mbarriers. It reports the accesses that
+//! the executor performs: `accesses.rs`, `bulk.rs` and `tensor.rs` describe them.
+//!
+//! Asynchronous accesses are those of agents (`sanitize::causality`). They are complete when a thread has waited for
+//! them.
 
-use super::mbarrier::parity;
-use super::place::Place;
-use super::tensor::walk;
+use super::accesses::{Accesses, CopyAccesses, LaneAccess};
+use super::mbarrier::Object;
+use super::operand::OperandAddress;
+use super::tensor::{TensorUse, walk};
 use crate::fault::Use;
-use crate::sanitize::{Actor, Agent, Event, Sanitizer, Touch};
+use crate::sanitize::{Actor, Agent, Event, MbarrierPhase, Sanitizer, Touch};
 use crate::warp::bounds::observe_range;
-use crate::warp::observe::{Meter, located};
+use crate::warp::observe::{ObservedBytes, shadow_address};
 use crate::warp::{Env, Split, Warp};
-use softwarp_ir::asynchronous::TensorWay;
+use softwarp_ir::asynchronous::{Bulk, MbarrierWait, TensorCopy};
 use softwarp_ir::{Address, AsyncOp, Memory, Order, Scope};
 use softwarp_tensor::Source;
-use softwarp_units::lanes::lanes;
+use softwarp_units::lanes::{LANES, lanes};
 
 /// Reports to a sanitizer.
 struct Observer<'a, 'b> {
     env: &'a Env<'b>,
     sanitizer: &'a Sanitizer<'a>,
     actor: &'a Actor,
-    meter: Meter<'a>,
+    observed: ObservedBytes<'a>,
 }
 
-/// Who does something, and with which mbarrier it completes.
-#[derive(Clone, Copy)]
-struct By {
-    agent: Agent,
-    mbarrier: Option<Place>,
-}
-
-impl By {
-    const THREAD: By = By { agent: Agent::Thread, mbarrier: None };
-
-    /// An agent whose work is waited for in groups.
-    fn in_group(agent: Agent) -> By {
-        By { agent, mbarrier: None }
-    }
-
-    /// What completes on an mbarrier.
-    fn counted(mbarrier: Place) -> By {
-        By { agent: Agent::Counted, mbarrier: Some(mbarrier) }
-    }
-
-    /// `st.async` and `red.async`, which may complete on one.
-    fn storing(mbarrier: Option<Place>) -> By {
-        By { agent: if mbarrier.is_some() { Agent::Store } else { Agent::Thread }, mbarrier }
-    }
-}
-
-/// How mbarriers are accessed where nothing is said.
+/// The order of accesses to mbarriers by operations without `.sem`.
 const UNORDERED: Order = Order { semantics: softwarp_ir::Semantics::Relaxed, scope: Scope::Cluster };
 
-/// How the sanitizers know the mbarrier that something completes on: whose it is, where, and the parity of its phase.
-pub(crate) fn completing(env: &Env<'_>, mbarrier: Place, lane: usize) -> Option<([u32; 3], u64, u32)> {
-    let (_, owner, start) = located(env, Memory::Shared, mbarrier.address)?;
-    Some((owner, start, parity(&env.spaces, mbarrier, lane)?))
+/// The phase of an mbarrier that an access completes on.
+pub(crate) fn completing(env: &Env<'_>, mbarrier: OperandAddress, lane: usize) -> Option<MbarrierPhase> {
+    let at = shadow_address(env, Memory::Shared, mbarrier.address)?;
+    let parity = Object::find(&env.spaces, mbarrier, lane).ok()?.load().parity();
+    Some(MbarrierPhase { cta: at.cta, address: at.address, parity })
 }
 
 impl Observer<'_, '_> {
-    fn touch(&self, lane: usize, place: Place, bytes: u64, usage: Use, order: Order, by: By) {
-        let (env, Place { memory, address, .. }) = (self.env, place);
-        if memory != Memory::Global && !memory.is_shared() || self.meter.is_over(bytes) {
+    /// An access.
+    fn touch(&self, access: &LaneAccess) {
+        let &LaneAccess { lane, bytes, usage, order, agent, .. } = access;
+        let (env, OperandAddress { memory, address, .. }) = (self.env, access.at);
+        if memory != Memory::Global && !memory.is_shared() || self.observed.is_over(bytes) {
             return;
         }
-        let Some((space, cta, start)) = located(env, memory, address) else { return };
-        // What is wrong with a place is found when it is used.
-        if bytes == 0 || place.span(&env.spaces, bytes, 1, usage).is_err() {
+        let Some(at) = shadow_address(env, memory, address) else { return };
+        // The executor reports bad addresses.
+        if bytes == 0 || access.at.span(&env.spaces, bytes, 1, usage).is_err() {
             return;
         }
         observe_range(env, (self.sanitizer, self.actor), lane, (memory, address), bytes, usage);
-        let completes = by.mbarrier.and_then(|mbarrier| completing(env, mbarrier, lane));
-        let (address_of, data, agent) = (start, None, by.agent);
-        let touch =
-            Touch { lane, usage, order, space, cta, address: address_of, bytes, data, agent, completes };
+        let completes = access.mbarrier.and_then(|mbarrier| completing(env, mbarrier, lane));
+        let touch = Touch { order, agent, completes, ..Touch::by_thread(lane, usage, at, bytes) };
         self.sanitizer.touch(env.launch, self.actor, &touch, &|| env.spaces.nearest(memory, address));
     }
 
-    /// An operation on an mbarrier.
-    fn barrier(&self, lane: usize, place: Place, order: Order, event: Event) {
-        let env = self.env;
-        // What is wrong with a place is found when it is used.
-        let is_right = place.span(&env.spaces, 8, 8, Use::Atomic).is_ok();
-        if let Some((_, owner, start)) = located(env, Memory::Shared, place.address)
-            && place.memory.is_shared()
-            && is_right
-        {
-            let parity = parity(&env.spaces, place, lane).unwrap_or(0);
-            let named = || env.spaces.nearest(place.memory, place.address);
-            let at = (owner, start, parity);
-            self.sanitizer.mbarrier(env.launch, self.actor, (lane, order), at, event, &named);
+    /// An access and the use of the mbarrier that it completes on.
+    fn touch_and_complete(&self, access: &LaneAccess) {
+        if let Some(mbarrier) = access.mbarrier {
+            self.mbarrier(access.lane, mbarrier, UNORDERED, Event::Use);
+        }
+        self.touch(access);
+    }
+
+    /// One access of each lane.
+    fn touch_each(&self, accesses: &Accesses) {
+        lanes(self.actor.lanes).for_each(|lane| self.touch_and_complete(&accesses.of(lane)));
+    }
+
+    /// The reads and writes of some lanes.
+    fn copies(&self, copies: &CopyAccesses, taking: impl Iterator<Item = usize>) {
+        for lane in taking {
+            self.touch(&copies.from.of(lane));
+            self.touch(&copies.to.of(lane));
         }
     }
 
-    /// Whether a place is in the CTA's own shared memory.
-    fn is_own(&self, place: Place) -> bool {
-        located(self.env, Memory::Shared, place.address).is_some_and(|(_, owner, _)| owner == self.env.cta)
+    /// An operation on an mbarrier.
+    fn mbarrier(&self, lane: usize, mbarrier: OperandAddress, order: Order, event: Event) {
+        let (env, OperandAddress { memory, address, .. }) = (self.env, mbarrier);
+        // The executor reports bad addresses.
+        if let Some(phase) = completing(env, mbarrier, lane) {
+            let named = || env.spaces.nearest(memory, address);
+            self.sanitizer.mbarrier(env.launch, self.actor, (lane, order), phase, event, &named);
+        }
     }
 
-    /// Who reads for a copy to several places that completes there on mbarriers: one of its own CTA, if there is one.
-    fn reads(&self, targets: &[(Place, Place)]) -> By {
-        let own = targets.iter().find(|(_, mbarrier)| self.is_own(*mbarrier)).or(targets.first());
-        own.map_or(By::THREAD, |(_, mbarrier)| By::counted(*mbarrier))
+    /// The same operation on the mbarrier of each lane.
+    fn mbarriers(&self, mbarriers: &[OperandAddress; LANES], order: Order, event: Event) {
+        lanes(self.actor.lanes).for_each(|lane| self.mbarrier(lane, mbarriers[lane], order, event));
+    }
+
+    /// Whether an operand is in the CTA's own shared memory.
+    fn is_own(&self, operand: OperandAddress) -> bool {
+        shadow_address(self.env, Memory::Shared, operand.address).is_some_and(|at| at.cta == self.env.cta)
+    }
+
+    /// The read of a copy that completes on these mbarriers. It completes with the one in its own CTA, if there is
+    /// one, or else with the first.
+    fn completing_read(&self, read: LaneAccess, mbarriers: &[OperandAddress]) -> LaneAccess {
+        let own = mbarriers.iter().find(|mbarrier| self.is_own(**mbarrier)).or(mbarriers.first()).copied();
+        LaneAccess { agent: own.map_or(Agent::Thread, |_| Agent::Counted), mbarrier: own, ..read }
+    }
+
+    /// An agent of the warp begins to work.
+    fn issue(&self, agent: Agent) {
+        self.sanitizer.issue(self.env.launch, self.actor, agent);
     }
 }
 
 impl Warp {
+    /// An asynchronous operation is about to be executed.
     pub(crate) fn observe_async(
         &self,
         env: &Env<'_>,
@@ -113,139 +119,100 @@ impl Warp {
         op: &AsyncOp,
         split: &Split,
     ) {
-        let call = split.call as usize;
-        let see = Observer { env, sanitizer, actor, meter: Meter::new(env.launch) };
-        let taking = actor.lanes;
-        let places = |address: &Address| self.places(env, call, address, taking);
-        let barriers = |mbarrier: &Address, order: Order, event: Event| {
-            let at = places(mbarrier);
-            lanes(taking).for_each(|lane| see.barrier(lane, at[lane], order, event));
-        };
-        // `st.async` and `red.async`.
-        let stores = |to: &Address, mbarrier: Option<&Address>, bytes: u64, usage: Use, order: Order| {
-            let (to, barriers) = (places(to), mbarrier.map(places));
-            for lane in lanes(taking) {
-                let mbarrier = barriers.as_ref().map(|barriers| barriers[lane]);
-                if let Some(mbarrier) = mbarrier {
-                    see.barrier(lane, mbarrier, UNORDERED, Event::Use);
-                }
-                see.touch(lane, to[lane], bytes, usage, order, By::storing(mbarrier));
-            }
-        };
-        let issue = |agent: Agent| sanitizer.issue(env.launch, actor, agent);
+        let (call, taking) = (split.call as usize, actor.lanes);
+        let see = Observer { env, sanitizer, actor, observed: ObservedBytes::new(env.launch) };
+        let operands = |operand: &Address| self.operands(env, call, operand, taking);
         match op {
             AsyncOp::PendingCount(_) => {}
-            AsyncOp::MbarrierInit(init) => barriers(&init.mbarrier, Order::WEAK, Event::Begin),
-            // Libraries invalidate them behind the last wait of a thread, while others may be leaving theirs.
-            AsyncOp::MbarrierInval(inval) => barriers(&inval.mbarrier, UNORDERED, Event::Begin),
-            AsyncOp::MbarrierWait(wait) => {
-                let at = places(&wait.mbarrier);
-                let over = self.over(env, call, wait, taking).unwrap_or(0);
-                for lane in lanes(taking) {
-                    let event = if over >> lane & 1 == 1 { Event::Pass(wait.order) } else { Event::Use };
-                    see.barrier(lane, at[lane], wait.order, event);
-                }
+            AsyncOp::MbarrierInit(init) => {
+                see.mbarriers(&operands(&init.mbarrier), Order::WEAK, Event::Begin);
             }
+            // Libraries invalidate mbarriers after the last wait of a thread, while other threads may still leave
+            // theirs.
+            AsyncOp::MbarrierInval(inval) => {
+                see.mbarriers(&operands(&inval.mbarrier), UNORDERED, Event::Begin);
+            }
+            AsyncOp::MbarrierWait(wait) => self.observe_wait(&see, call, wait),
             AsyncOp::MbarrierArrive(arrive) => {
-                barriers(&arrive.mbarrier, arrive.order, Event::Arrive(arrive.order));
+                see.mbarriers(&operands(&arrive.mbarrier), arrive.order, Event::Arrive(arrive.order));
             }
-            AsyncOp::MbarrierTx(tx) => barriers(&tx.mbarrier, UNORDERED, Event::Use),
-            AsyncOp::MbarrierCheckLayout(check) => barriers(&check.mbarrier, UNORDERED, Event::Use),
+            AsyncOp::MbarrierTx(tx) => see.mbarriers(&operands(&tx.mbarrier), UNORDERED, Event::Use),
+            AsyncOp::MbarrierCheckLayout(check) => {
+                see.mbarriers(&operands(&check.mbarrier), UNORDERED, Event::Use);
+            }
             AsyncOp::CopyArrive(arrive) => {
-                barriers(&arrive.mbarrier, UNORDERED, Event::ArriveBehind(Agent::Copy));
+                see.mbarriers(&operands(&arrive.mbarrier), UNORDERED, Event::ArriveBehind(Agent::Copy));
             }
             AsyncOp::Copy(copy) => {
-                let (to, from) = (places(&copy.to), places(&copy.from));
-                let amounts = self.amounts(call, copy);
-                issue(Agent::Copy);
-                let by = By::in_group(Agent::Copy);
-                for lane in lanes(taking) {
-                    see.touch(lane, from[lane], amounts[lane], Use::Read, Order::WEAK, by);
-                    see.touch(lane, to[lane], copy.bytes.into(), Use::Write, Order::WEAK, by);
-                }
+                see.issue(Agent::Copy);
+                see.copies(&self.copy_accesses(env, call, copy, taking), lanes(taking));
             }
-            AsyncOp::Bulk(bulk) => {
-                let operands = self.bulk_operands(env, call, bulk, taking);
-                let counts = bulk.mbarrier.is_some();
-                let (usage, order) = match bulk.reduction {
-                    Some(_) => (Use::Atomic, Order::relaxed(Scope::Gpu)),
-                    None => (Use::Write, Order::WEAK),
-                };
-                issue(Agent::Source);
-                for lane in lanes(taking) {
-                    let bytes = u64::from(operands.sizes[lane]);
-                    // What is wrong with an address is found when it is used.
-                    let targets = operands.targets(&env.spaces, bulk, lane).unwrap_or_default();
-                    let source = if counts { see.reads(&targets) } else { By::in_group(Agent::Source) };
-                    see.touch(lane, operands.from[lane], bytes, Use::Read, Order::WEAK, source);
-                    for (to, barrier) in targets {
-                        let target = if counts { By::counted(barrier) } else { By::in_group(Agent::Target) };
-                        if counts {
-                            see.barrier(lane, barrier, UNORDERED, Event::Use);
-                        }
-                        see.touch(lane, to, bytes, usage, order, target);
-                    }
-                }
-            }
-            AsyncOp::Store(store) => {
-                let bytes = u64::from(store.bytes) * store.data.len() as u64;
-                stores(&store.to, store.mbarrier.as_ref(), bytes, Use::Write, Order::WEAK);
-            }
-            AsyncOp::Reduce(reduce) => {
-                let bytes = u64::from(reduce.ty.bits() / 8);
-                let order = Order::relaxed(Scope::Cluster);
-                stores(&reduce.to, reduce.mbarrier.as_ref(), bytes, Use::Atomic, order);
-            }
-            AsyncOp::Zero(zero) => {
-                let (to, sizes) = (places(&zero.to), self.calls[call].frame.row::<u64>(zero.size));
-                for lane in lanes(taking) {
-                    see.touch(lane, to[lane], sizes[lane], Use::Write, Order::WEAK, By::THREAD);
-                }
-            }
-            AsyncOp::Tensor(copy) => {
-                let (global, shared, order) = match copy.way {
-                    TensorWay::Prefetch => return,
-                    TensorWay::Load => (Use::Read, Use::Write, Order::WEAK),
-                    TensorWay::Store => (Use::Write, Use::Read, Order::WEAK),
-                    TensorWay::Reduce(_) => (Use::Atomic, Use::Read, Order::relaxed(Scope::Gpu)),
-                };
-                let loads = copy.way == TensorWay::Load;
-                issue(Agent::Source);
-                for asked in self.asked(env, call, copy, taking) {
-                    let Some((base, walk)) = walk(env, copy, &asked) else { continue };
-                    let of_global =
-                        if loads { see.reads(&asked.targets) } else { By::in_group(Agent::Target) };
-                    if loads {
-                        for (_, barrier) in &asked.targets {
-                            see.barrier(asked.lane, *barrier, UNORDERED, Event::Use);
-                        }
-                    }
-                    for run in walk {
-                        let bytes = run.length.into();
-                        let inside = run.shared.wrapping_sub(asked.request.shared);
-                        if let Source::Global(offset) = run.source {
-                            let place = Place::of(&env.spaces, Memory::Global, base.wrapping_add(offset));
-                            see.touch(asked.lane, place, bytes, global, order, of_global);
-                        }
-                        for (to, barrier) in &asked.targets {
-                            let by = if loads { By::counted(*barrier) } else { By::in_group(Agent::Source) };
-                            see.touch(asked.lane, to.after(inside), bytes, shared, Order::WEAK, by);
-                        }
-                    }
-                }
-            }
-            // All lanes do the same.
+            AsyncOp::Bulk(bulk) => self.observe_bulk(&see, call, bulk),
+            AsyncOp::Store(store) => see.touch_each(&self.store_accesses(env, call, store, taking)),
+            AsyncOp::Reduce(reduce) => see.touch_each(&self.reduce_accesses(env, call, reduce, taking)),
+            AsyncOp::Zero(zero) => see.touch_each(&self.zero_accesses(env, call, zero, taking)),
+            AsyncOp::Tensor(copy) => self.observe_tensor(&see, call, copy),
+            // All lanes access the same map.
             AsyncOp::Replace(replace) => {
-                let map = places(&replace.map);
-                for lane in lanes(taking).take(1) {
-                    see.touch(lane, map[lane], 128, Use::Write, Order::WEAK, By::THREAD);
-                }
+                let maps = self.replace_accesses(env, call, replace, taking);
+                lanes(taking).take(1).for_each(|lane| see.touch(&maps.of(lane)));
             }
             AsyncOp::CopyMap(copy) => {
-                let (to, from) = (places(&copy.to), places(&copy.from));
-                for lane in lanes(taking).take(1) {
-                    see.touch(lane, from[lane], 128, Use::Read, Order::WEAK, By::THREAD);
-                    see.touch(lane, to[lane], 128, Use::Write, Order::WEAK, By::THREAD);
+                see.copies(&self.copy_map_accesses(env, call, copy, taking), lanes(taking).take(1));
+            }
+        }
+    }
+
+    /// `test_wait`, `try_wait`
+    fn observe_wait(&self, see: &Observer<'_, '_>, call: usize, wait: &MbarrierWait) {
+        let (env, taking) = (see.env, see.actor.lanes);
+        let mbarriers = self.operands(env, call, &wait.mbarrier, taking);
+        let over = self.over(env, call, wait, taking).unwrap_or(0);
+        for lane in lanes(taking) {
+            let event = if over >> lane & 1 == 1 { Event::Pass(wait.order) } else { Event::Use };
+            see.mbarrier(lane, mbarriers[lane], wait.order, event);
+        }
+    }
+
+    /// `cp.async.bulk`, `cp.reduce.async.bulk`
+    fn observe_bulk(&self, see: &Observer<'_, '_>, call: usize, bulk: &Bulk) {
+        let (env, taking) = (see.env, see.actor.lanes);
+        let accesses = self.bulk_accesses(env, call, bulk, taking);
+        see.issue(Agent::Source);
+        for lane in lanes(taking) {
+            // The executor reports bad addresses.
+            let targets = accesses.targets(&env.spaces, lane).unwrap_or_default();
+            let mut read = accesses.from.of(lane);
+            if bulk.mbarrier.is_some() {
+                let mbarriers: Vec<_> = targets.iter().filter_map(|target| target.mbarrier).collect();
+                read = see.completing_read(read, &mbarriers);
+            }
+            see.touch(&read);
+            targets.iter().for_each(|target| see.touch_and_complete(target));
+        }
+    }
+
+    /// `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`, `cp.async.bulk.prefetch.tensor`
+    fn observe_tensor(&self, see: &Observer<'_, '_>, call: usize, copy: &TensorCopy) {
+        let (env, taking) = (see.env, see.actor.lanes);
+        let Some(uses) = TensorUse::of(copy.way) else { return };
+        see.issue(Agent::Source);
+        for asked in self.asked(env, call, copy, taking) {
+            let Some((base, walk)) = walk(env, copy, &asked) else { continue };
+            let mbarriers: Vec<_> = asked.targets.iter().filter_map(|target| target.mbarrier).collect();
+            mbarriers.iter().for_each(|at| see.mbarrier(asked.lane, *at, UNORDERED, Event::Use));
+            let mut global = uses.global(&asked);
+            if uses.global == Use::Read {
+                global = see.completing_read(global, &mbarriers);
+            }
+            for run in walk {
+                let (bytes, offset) = (run.length.into(), run.shared.wrapping_sub(asked.request.shared));
+                if let Source::Global(start) = run.source {
+                    let at = OperandAddress::of(&env.spaces, Memory::Global, base.wrapping_add(start));
+                    see.touch(&LaneAccess { at, bytes, ..global });
+                }
+                for &target in &asked.targets {
+                    see.touch(&uses.shared(&asked, target, offset, bytes));
                 }
             }
         }

@@ -73,7 +73,7 @@ fn by_matrices(frame: &mut Frame, op: &Mma, taking: u32) {
     }
 }
 
-/// The commonest forms, without collecting matrices: all of m16n8 but the sparse and the scaled ones. Says whether it
+/// The commonest forms, without collecting matrices: all of m16n8 but the sparse and the scaled ones. Returns whether it
 /// is done.
 fn at_once(frame: &mut Frame, op: &Mma, taking: u32) -> Option<bool> {
     let Product::Float(FloatProduct {

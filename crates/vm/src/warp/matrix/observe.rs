@@ -1,17 +1,114 @@
-//! Tells the sanitizers which memory a matrix instruction uses.
+//! Tells the sanitizers which memory a matrix instruction accesses: the rows, pieces and lines that the executor reads or
+//! writes.
 
-use super::fragment::{stride_of, word};
-use super::{tiles, wgmma};
+use super::tiles::{self, ROW, row_count, rows};
+use super::wgmma::{self, PIECE};
+use super::{MatrixAddresses, fragment, memory_operand};
 use crate::fault::Use;
 use crate::sanitize::{Actor, Agent, Sanitizer, Touch};
-use crate::warp::access::addresses;
 use crate::warp::bounds::observe_range;
-use crate::warp::observe::located;
+use crate::warp::observe::shadow_address;
 use crate::warp::run::first;
-use crate::warp::{Env, Split, Warp};
-use softwarp_ir::matrix::{FragmentLoad, FragmentStore, LoadMatrix, StoreMatrix};
-use softwarp_ir::{MatrixOp, Memory, Order};
-use softwarp_units::lanes::{LANES, lanes};
+use crate::warp::{Activation, Env, Split, Warp};
+use softwarp_ir::matrix::{FragmentLoad, FragmentStore, LoadMatrix, StoreMatrix, Wgmma};
+use softwarp_ir::{Address, MatrixOp, Memory};
+
+/// Reports to a sanitizer.
+struct Observer<'a, 'b> {
+    warp: &'a Warp,
+    env: &'a Env<'b>,
+    sanitizer: &'a Sanitizer<'a>,
+    actor: &'a Actor,
+    split: &'a Split,
+    /// The operand that is an address.
+    operand: Option<&'a Address>,
+    agent: Agent,
+}
+
+/// An access of a lane.
+struct Piece<'a> {
+    lane: usize,
+    memory: Memory,
+    at: u64,
+    bytes: u64,
+    usage: Use,
+    /// The bytes that it writes.
+    data: Option<&'a [u8]>,
+}
+
+impl Observer<'_, '_> {
+    fn touch(&self, piece: &Piece<'_>) {
+        let &Piece { lane, memory, at, bytes, usage, data } = piece;
+        let (env, agent) = (self.env, self.agent);
+        // The executor reports bad addresses.
+        let Some(place) = shadow_address(env, memory, at) else { return };
+        if !at.is_multiple_of(bytes) {
+            return;
+        }
+        observe_range(env, (self.sanitizer, self.actor), lane, (memory, at), bytes, usage);
+        let touch = Touch { data, agent, ..Touch::by_thread(lane, usage, place, bytes) };
+        let named =
+            || self.operand.and_then(|operand| self.warp.called(env, self.split, operand, memory, at));
+        self.sanitizer.touch(env.launch, self.actor, &touch, &named);
+    }
+
+    /// An access that begins so many bytes behind a lane's address.
+    fn access(
+        &self,
+        places: &MatrixAddresses<'_, '_>,
+        lane: usize,
+        (offset, bytes): (u64, u64),
+        usage: Use,
+        data: Option<&[u8]>,
+    ) {
+        let (memory, at) = places.resolve(places.addresses[lane].wrapping_add(offset));
+        self.touch(&Piece { lane, memory, at, bytes, usage, data });
+    }
+
+    /// `ldmatrix`
+    fn load(&self, places: &MatrixAddresses<'_, '_>, op: &LoadMatrix) {
+        for lane in rows(row_count(&op.tiles, true), self.actor.lanes) {
+            self.access(places, lane, (0, ROW), Use::Read, None);
+        }
+    }
+
+    /// `stmatrix`
+    fn store(&self, places: &MatrixAddresses<'_, '_>, activation: &Activation, op: &StoreMatrix) {
+        let words = tiles::rows_given(&activation.frame, op);
+        for lane in rows(row_count(&op.tiles, false), self.actor.lanes) {
+            let row = words[lane].map(u32::to_le_bytes);
+            self.access(places, lane, (0, ROW), Use::Write, Some(row.as_flattened()));
+        }
+    }
+
+    /// `wmma.load`
+    fn fragment_load(&self, places: &MatrixAddresses<'_, '_>, activation: &Activation, op: &FragmentLoad) {
+        let bytes = op.memory.piece_bytes();
+        for (lane, piece) in fragment::pieces(&op.memory, &activation.frame, op.stride, self.actor.lanes) {
+            self.access(places, lane, (piece.offset, bytes), Use::Read, None);
+        }
+    }
+
+    /// `wmma.store`
+    fn fragment_store(&self, places: &MatrixAddresses<'_, '_>, activation: &Activation, op: &FragmentStore) {
+        let (frame, bytes) = (&activation.frame, op.memory.piece_bytes());
+        for (lane, piece) in fragment::pieces(&op.memory, frame, op.stride, self.actor.lanes) {
+            let word = fragment::word(&piece, frame, op, lane).to_le_bytes();
+            self.access(places, lane, (piece.offset, bytes), Use::Write, word.get(..bytes as usize));
+        }
+    }
+
+    /// `wgmma.mma_async`
+    fn wgmma(&self, activation: &Activation, op: &Wgmma) {
+        let (lane, warp) = (first(self.actor.lanes), self.warp.index as usize % 4);
+        self.sanitizer.issue(self.env.launch, self.actor, Agent::Product);
+        wgmma::pieces(&activation.frame, op, warp, lane, |offset| {
+            let at = wgmma::address(&self.env.spaces, offset);
+            let (memory, bytes, usage, data) = (Memory::Shared, PIECE, Use::Read, None);
+            self.touch(&Piece { lane, memory, at, bytes, usage, data });
+        });
+    }
+}
 
 impl Warp {
     /// A matrix instruction is about to be executed.
@@ -24,88 +121,17 @@ impl Warp {
         op: &MatrixOp,
     ) {
         let activation = &self.calls[split.call as usize];
-        let frame = &activation.frame;
-        let address = match op {
-            MatrixOp::Load(LoadMatrix { row: address, .. })
-            | MatrixOp::Store(StoreMatrix { row: address, .. })
-            | MatrixOp::FragmentLoad(FragmentLoad { address, .. })
-            | MatrixOp::FragmentStore(FragmentStore { address, .. }) => Some(address),
-            MatrixOp::Transpose(_) | MatrixOp::Mma(_) | MatrixOp::Wgmma(_) => None,
-        };
-        let own = address.map_or([0; LANES], |address| addresses(activation, address));
-        let memory = address.map_or(Memory::Shared, |address| address.memory);
-        let touch = |lane: usize, at: u64, bytes: u64, usage: Use, data: Option<&[u8]>| {
-            let (space, window) = match memory {
-                Memory::Generic => env.spaces.window_of(at),
-                memory => (memory, 0),
-            };
-            let at = at.wrapping_sub(window);
-            // What is wrong with an address is found when it is used.
-            let Some((kept, cta, start)) = located(env, space, at) else { return };
-            if !at.is_multiple_of(bytes) {
-                return;
-            }
-            observe_range(env, (sanitizer, actor), lane, (space, at), bytes, usage);
-            let (order, completes) = (Order::WEAK, None);
-            let agent = if matches!(op, MatrixOp::Wgmma(_)) { Agent::Product } else { Agent::Thread };
-            let (space_of, address_of) = (kept, start);
-            let touch = Touch {
-                lane,
-                usage,
-                order,
-                space: space_of,
-                cta,
-                address: address_of,
-                bytes,
-                data,
-                agent,
-                completes,
-            };
-            let named = || address.and_then(|address| self.called(env, split, address, space, at));
-            sanitizer.touch(env.launch, actor, &touch, &named);
-        };
-        match op {
-            MatrixOp::Load(LoadMatrix { tiles, .. }) => {
-                let rows = (tiles.count * tiles.kind.rows(true)) as usize;
-                for lane in lanes(actor.lanes).filter(|&lane| lane < rows) {
-                    touch(lane, own[lane], 16, Use::Read, None);
-                }
-            }
-            MatrixOp::Store(op) => {
-                let count = (op.tiles.count * op.tiles.kind.rows(false)) as usize;
-                let rows = tiles::rows_given(frame, op);
-                for lane in lanes(actor.lanes).filter(|&lane| lane < count) {
-                    let row = rows[lane].map(u32::to_le_bytes);
-                    touch(lane, own[lane], 16, Use::Write, Some(row.as_flattened()));
-                }
-            }
-            MatrixOp::FragmentLoad(FragmentLoad { stride, memory, .. }) => {
-                let bytes = memory.piece_bytes();
-                for lane in lanes(actor.lanes) {
-                    for piece in memory.pieces(lane, stride_of(memory, frame, *stride, lane)) {
-                        touch(lane, own[lane].wrapping_add(piece.offset), bytes, Use::Read, None);
-                    }
-                }
-            }
-            MatrixOp::FragmentStore(op) => {
-                let memory = &*op.memory;
-                let bytes = memory.piece_bytes();
-                for lane in lanes(actor.lanes) {
-                    for piece in memory.pieces(lane, stride_of(memory, frame, op.stride, lane)) {
-                        let word = word(&piece, frame, op, lane).to_le_bytes();
-                        let data = word.get(..bytes as usize);
-                        touch(lane, own[lane].wrapping_add(piece.offset), bytes, Use::Write, data);
-                    }
-                }
-            }
-            MatrixOp::Wgmma(op) => {
-                let lane = first(actor.lanes);
-                sanitizer.issue(env.launch, actor, Agent::Product);
-                wgmma::pieces(frame, op, self.index as usize % 4, lane, |at| {
-                    touch(lane, env.spaces.window.wrapping_add(at), 16, Use::Read, None);
-                });
-            }
-            MatrixOp::Transpose(_) | MatrixOp::Mma(_) => {}
+        let operand = memory_operand(op);
+        let agent = if matches!(op, MatrixOp::Wgmma(_)) { Agent::Product } else { Agent::Thread };
+        let see = Observer { warp: self, env, sanitizer, actor, split, operand, agent };
+        let places = operand.map(|operand| MatrixAddresses::of(&env.spaces, activation, operand));
+        match (op, &places) {
+            (MatrixOp::Load(op), Some(places)) => see.load(places, op),
+            (MatrixOp::Store(op), Some(places)) => see.store(places, activation, op),
+            (MatrixOp::FragmentLoad(op), Some(places)) => see.fragment_load(places, activation, op),
+            (MatrixOp::FragmentStore(op), Some(places)) => see.fragment_store(places, activation, op),
+            (MatrixOp::Wgmma(op), _) => see.wgmma(activation, op),
+            (MatrixOp::Transpose(_) | MatrixOp::Mma(_), _) | (_, None) => {}
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn multiply(frame: &mut Frame, op: &Mma, taking: u32) -> bool {
     for (rows, slots) in [(&mut *left, &op.a), (&mut *right, &op.b), (&mut *addends, &op.c)] {
         rows.iter_mut().zip(slots).for_each(|(place, &slot)| *place = row(slot));
     }
-    // Copies of A and B may follow what is looked at.
+    // Registers of A and B beyond the distinct ones are copies, which are not read.
     let (left, right) = (&left[..a.distinct().min(left.len())], &right[..b.distinct().min(right.len())]);
     let (a, b) = if *turned { (right, left) } else { (left, right) };
     let sparse = mma.sparse.as_ref().zip(op.metadata.map(row));

@@ -3,51 +3,65 @@
 //! A tile is rows of 16 bytes. In registers, the four lanes of a group hold a row between them; transposed, each lane
 //! has what is in its group's column.
 
-use super::Places;
+use super::MatrixAddresses;
 use crate::fault::{Tried, Use};
 use crate::memory::cell::{SharedBytes, Unit};
 use crate::memory::order;
-use softwarp_ir::matrix::{LoadMatrix, Packing, StoreMatrix, TileKind, Transpose};
+use softwarp_ir::matrix::{LoadMatrix, Packing, StoreMatrix, TileKind, Tiles, Transpose};
 use softwarp_units::lanes::{ALL, Frame, LANES, has_lane};
 
-/// A row of a tile.
-const ROW: u64 = 16;
+/// Bytes of a row of a tile.
+pub(super) const ROW: u64 = 16;
 
 /// A row: four words, as lanes hold it.
 pub(super) type Words = [u32; 4];
 
-pub(super) fn load(frame: &mut Frame, op: &LoadMatrix, places: &Places<'_, '_>, taking: u32) -> Tried<()> {
+/// How many rows of tiles an instruction accesses. Row `n` is at the address of lane `n`.
+pub(super) fn row_count(tiles: &Tiles, loads: bool) -> usize {
+    (tiles.count * tiles.kind.rows(loads)) as usize
+}
+
+/// The lanes whose rows are accessed.
+pub(super) fn rows(count: usize, taking: u32) -> impl Iterator<Item = usize> {
+    (0..count).filter(move |&lane| has_lane(taking, lane))
+}
+
+/// `ldmatrix`
+pub(super) fn load(
+    frame: &mut Frame,
+    op: &LoadMatrix,
+    places: &MatrixAddresses<'_, '_>,
+    taking: u32,
+) -> Tried<()> {
     let tiles = &op.tiles;
-    let mut rows = [[0; 4]; LANES];
-    let count = (tiles.count * tiles.kind.rows(true)) as usize;
+    let mut words = [[0; 4]; LANES];
+    let count = row_count(tiles, true);
     if taking == ALL
         && let Some((cells, base)) = places.shared(count, ROW)
     {
-        for (row, address) in rows.iter_mut().zip(&places.addresses).take(count) {
+        for (row, address) in words.iter_mut().zip(&places.addresses).take(count) {
             *row = read(cells, (address - base) as usize);
         }
     } else {
-        for (lane, row) in rows.iter_mut().enumerate().take(count) {
-            if taking >> lane & 1 == 1 {
-                let (cells, at) = places.judge(lane, 0, ROW, Use::Read)?;
-                *row = read(cells, at);
-            }
+        for lane in rows(count, taking) {
+            let (cells, at) = places.judge(lane, 0, ROW, Use::Read)?;
+            words[lane] = read(cells, at);
         }
     }
     if let TileKind::Bytes(packing @ (Packing::Six | Packing::Four))
     | TileKind::Wide(packing @ (Packing::Six | Packing::Four)) = tiles.kind
     {
-        rows.iter_mut().for_each(|row| *row = unpack(row, packing));
+        words.iter_mut().for_each(|row| *row = unpack(row, packing));
     }
     for (register, &slot) in op.d.iter().enumerate() {
         let values = match tiles.kind {
-            TileKind::Halves { transposed: true } => transposed(&rows[register * 8..][..8]),
+            TileKind::Halves { transposed: true } => transposed(&words[register * 8..][..8]),
             TileKind::Halves { transposed: false } | TileKind::Wide(_) => {
                 let mut values = [0; LANES];
-                values.copy_from_slice(rows[register * 8..][..8].as_flattened());
+                values.copy_from_slice(words[register * 8..][..8].as_flattened());
                 values
             }
-            TileKind::Bytes(_) => columns(&rows[register / 2 * 16..][..16], register % 2 * 8),
+            TileKind::Bytes(_) => columns(&words[register / 2 * 16..][..16], register % 2 * 8),
         };
         if let Some(slot) = slot {
             frame.set_row(slot, values, taking);
@@ -56,21 +70,27 @@ pub(super) fn load(frame: &mut Frame, op: &LoadMatrix, places: &Places<'_, '_>, 
     Ok(())
 }
 
-pub(super) fn store(frame: &Frame, op: &StoreMatrix, places: &Places<'_, '_>, taking: u32) -> Tried<()> {
-    let count = (op.tiles.count * 8) as usize;
+/// `stmatrix`
+pub(super) fn store(
+    frame: &Frame,
+    op: &StoreMatrix,
+    places: &MatrixAddresses<'_, '_>,
+    taking: u32,
+) -> Tried<()> {
+    let count = row_count(&op.tiles, false);
     let shared = if taking == ALL { places.shared(count, ROW) } else { None };
     let place = |lane: usize| match shared {
         Some((cells, base)) => Ok((cells, (places.addresses[lane] - base) as usize)),
         None => places.judge(lane, 0, ROW, Use::Write),
     };
     // All of them, before anything is written.
-    for lane in (0..count).filter(|&lane| has_lane(taking, lane)) {
+    for lane in rows(count, taking) {
         place(lane)?;
     }
-    let rows = rows_given(frame, op);
+    let words = rows_given(frame, op);
     for lane in order::storing(ROW).filter(|&lane| lane < count && has_lane(taking, lane)) {
         let (cells, at) = place(lane)?;
-        let [a, b, c, d] = rows[lane].map(u64::from);
+        let [a, b, c, d] = words[lane].map(u64::from);
         (a | b << 32).store(cells, at);
         (c | d << 32).store(cells, at + 8);
     }

@@ -25,10 +25,13 @@ const FACTOR: usize = ROWS * 32;
 /// Registers of the largest C and D.
 const SUMS: usize = 128;
 
-/// Where it happens.
+/// Bytes of a piece of a line.
+pub(super) const PIECE: u64 = 16;
+
+/// The memory and the lanes of an instruction.
 pub(super) struct At<'a, 'b> {
     pub spaces: &'b Spaces<'a>,
-    /// Which of the four warps of a warpgroup.
+    /// The index of the warp in its warpgroup.
     pub warp: usize,
     pub taking: u32,
 }
@@ -49,14 +52,14 @@ pub(super) fn multiply(frame: &mut Frame, scratch: &mut Scratch, op: &Wgmma, at:
         }
         WgmmaFactor::Descriptor(slot) => {
             let lines = Lines::of_a(wgmma, descriptor(frame, *slot, lane), at.warp);
-            lines.read(at, wgmma.k_major[0], &mut rows)?;
+            lines.read(at, &mut rows)?;
         }
     }
     let Scratch { columns, sums, .. } = scratch;
     columns.clear();
     columns.resize(wgmma.n, Line::ZERO);
     sums.resize(wgmma.n / 8, Sums::ZERO);
-    Lines::of_b(wgmma, descriptor(frame, op.b, lane)).read(at, wgmma.k_major[1], columns)?;
+    Lines::of_b(wgmma, descriptor(frame, op.b, lane)).read(at, columns)?;
     for (lines, sign) in [(&mut rows[..], wgmma.negate[0]), (&mut columns[..], wgmma.negate[1])] {
         if sign != 0 {
             // In every element of a word.
@@ -145,20 +148,27 @@ fn descriptor(frame: &Frame, slot: Slot, lane: usize) -> Descriptor {
     Descriptor::new(frame.wide[slot.number() as usize].0[lane])
 }
 
-/// Calls a function with the place of each piece of 16 bytes that is read, in the CTA's own shared memory.
+/// Calls a function with the offset of each piece of 16 bytes that is read: from the start of the CTA's own shared memory.
 pub(super) fn pieces(frame: &Frame, op: &Wgmma, warp: usize, lane: usize, mut f: impl FnMut(u64)) {
     let wgmma = &*op.product;
     if let WgmmaFactor::Descriptor(slot) = op.a {
         let lines = Lines::of_a(wgmma, descriptor(frame, slot, lane), warp);
-        lines.places(wgmma.k_major[0]).for_each(|(_, at)| f(at));
+        lines.offsets().for_each(&mut f);
     }
-    let lines = Lines::of_b(wgmma, descriptor(frame, op.b, lane));
-    lines.places(wgmma.k_major[1]).for_each(|(_, at)| f(at));
+    Lines::of_b(wgmma, descriptor(frame, op.b, lane)).offsets().for_each(f);
 }
 
-/// Rows of A, or columns of B, in shared memory.
+/// The address of an offset from the start of the CTA's own shared memory, from which descriptors count.
+pub(super) fn address(spaces: &Spaces<'_>, offset: u64) -> u64 {
+    spaces.window.wrapping_add(offset)
+}
+
+/// Rows of A, or columns of B, in shared memory. The executor reads their pieces, and the observer reports them; both get
+/// the offsets from [`Lines::offset`].
 struct Lines {
     descriptor: Descriptor,
+    /// Whether the elements of a line are side by side. If not, those of all lines at one `k` are.
+    k_major: bool,
     /// The first, and how many.
     first: usize,
     count: usize,
@@ -171,56 +181,58 @@ struct Lines {
 impl Lines {
     /// A warp's rows of A.
     fn of_a(wgmma: &WgmmaProduct, descriptor: Descriptor, warp: usize) -> Lines {
-        Lines { descriptor, first: warp * ROWS, count: ROWS, length: wgmma.stored, bits: wgmma.bits }
+        let (k_major, length, bits) = (wgmma.k_major[0], wgmma.stored, wgmma.bits);
+        Lines { descriptor, k_major, first: warp * ROWS, count: ROWS, length, bits }
     }
 
     /// The columns of B.
     fn of_b(wgmma: &WgmmaProduct, descriptor: Descriptor) -> Lines {
-        Lines { descriptor, first: 0, count: wgmma.n, length: wgmma.k, bits: wgmma.bits }
+        let (k_major, length, bits) = (wgmma.k_major[1], wgmma.k, wgmma.bits);
+        Lines { descriptor, k_major, first: 0, count: wgmma.n, length, bits }
     }
 
-    /// The pieces of 16 bytes: the index of the first element of each, and its address.
-    fn places(&self, k_major: bool) -> impl Iterator<Item = (usize, u64)> {
-        let each = (128 / self.bits) as usize;
-        let bytes = |elements: usize| (elements * self.bits as usize / 8) as u64;
-        // Lines are rows or columns if `k` is first, else they are at one `k`.
-        let (lines, along) = if k_major { (self.count, self.length) } else { (self.length, self.count) };
-        (0..lines).flat_map(move |line| {
-            (0..along).step_by(each).map(move |at| match k_major {
-                true => {
-                    let place = self.descriptor.place(true, (self.first + line) as u64, bytes(at));
-                    (line * self.length + at, place)
-                }
-                false => {
-                    let place = self.descriptor.place(false, line as u64, bytes(self.first + at));
-                    (at * self.length + line, place)
-                }
-            })
-        })
+    /// The offset of a piece of 16 bytes: of a line, or of the elements of all lines at one `k`.
+    #[inline(always)]
+    fn offset(&self, along: usize, piece: usize) -> u64 {
+        let bytes = piece as u64 * PIECE;
+        if self.k_major {
+            return self.descriptor.place(true, (self.first + along) as u64, bytes);
+        }
+        let first = (self.first * self.bits as usize / 8) as u64;
+        self.descriptor.place(false, along as u64, first + bytes)
+    }
+
+    /// How many pieces a number of elements side by side has.
+    fn pieces(&self, elements: usize) -> usize {
+        elements * self.bits as usize / (8 * PIECE as usize)
+    }
+
+    /// The offsets of all pieces.
+    fn offsets(&self) -> impl Iterator<Item = u64> {
+        let (lines, elements) =
+            if self.k_major { (self.count, self.length) } else { (self.length, self.count) };
+        let pieces = self.pieces(elements);
+        (0..lines).flat_map(move |line| (0..pieces).map(move |piece| self.offset(line, piece)))
     }
 
     /// Reads them.
-    fn read(&self, at: &At<'_, '_>, k_major: bool, into: &mut [Line]) -> Tried<()> {
+    fn read(&self, at: &At<'_, '_>, into: &mut [Line]) -> Tried<()> {
         let own = at.own(self.descriptor.start);
-        if k_major {
-            let pieces = self.length * self.bits as usize / 128;
+        if self.k_major {
+            let pieces = self.pieces(self.length);
             for (line, into) in into.iter_mut().enumerate() {
                 for piece in 0..pieces {
-                    let place = self.descriptor.place(true, (self.first + line) as u64, piece as u64 * 16);
-                    into.set(piece, words(at.piece(own, place)?));
+                    into.set(piece, words(at.piece(own, self.offset(line, piece))?));
                 }
             }
             return Ok(());
         }
         // Elements of 16 bits: a word of a line has those of two neighbouring pieces.
         for line in 0..self.length / 2 {
-            for from in (0..self.count).step_by(8) {
-                let place = |odd: usize| {
-                    let bytes = (self.first + from) as u64 * 2;
-                    at.piece(own, self.descriptor.place(false, (line * 2 + odd) as u64, bytes))
-                };
-                let [even, odd] = [words(place(0)?), words(place(1)?)];
-                for (column, line_of) in into[from..].iter_mut().enumerate().take(8) {
+            for piece in 0..self.pieces(self.count) {
+                let read = |odd: usize| at.piece(own, self.offset(line * 2 + odd, piece));
+                let [even, odd] = [words(read(0)?), words(read(1)?)];
+                for (column, line_of) in into[piece * 8..].iter_mut().enumerate().take(8) {
                     let half = |words: &[u32; 4]| words[column / 2] >> (column % 2 * 16) & 0xffff;
                     line_of.0[line % 16] = half(&even) | half(&odd) << 16;
                 }
@@ -231,10 +243,11 @@ impl Lines {
 }
 
 impl At<'_, '_> {
-    /// The CTA's own shared memory, if a piece is in it, and what leads from offsets to places in it.
+    /// The CTA's own shared memory, if the piece at an offset is in it, and the difference between indices in it and
+    /// offsets.
     fn own(&self, offset: u64) -> Option<(&SharedBytes, u64)> {
-        let address = self.spaces.window.wrapping_add(offset);
-        let judged = self.spaces.judge(Memory::Shared, address, 16, Use::Read);
+        let address = address(self.spaces, offset);
+        let judged = self.spaces.judge(Memory::Shared, address, PIECE, Use::Read);
         judged.ok().map(|(cells, at)| (cells, at.wrapping_sub(offset)))
     }
 
@@ -243,7 +256,7 @@ impl At<'_, '_> {
     fn piece(&self, own: Option<(&SharedBytes, u64)>, offset: u64) -> Tried<[u64; 2]> {
         if let Some((cells, start)) = own {
             let at = offset.wrapping_add(start);
-            // What is there needs no further judgement: pieces are as far apart as their alignment.
+            // The index is aligned, as all offsets of pieces are, so only the bounds are checked.
             if at.checked_add(16).is_some_and(|end| end <= cells.len()) {
                 return Ok([u64::load(cells, at as usize), u64::load(cells, at as usize + 8)]);
             }
@@ -251,11 +264,11 @@ impl At<'_, '_> {
         self.judged(offset)
     }
 
-    /// The same, wherever it is.
+    /// The same, checked by [`Spaces::judge`], which finds the fault.
     #[cold]
     fn judged(&self, offset: u64) -> Tried<[u64; 2]> {
-        let address = self.spaces.window.wrapping_add(offset);
-        match self.spaces.judge(Memory::Shared, address, 16, Use::Read) {
+        let address = address(self.spaces, offset);
+        match self.spaces.judge(Memory::Shared, address, PIECE, Use::Read) {
             Ok((cells, at)) => Ok([u64::load(cells, at as usize), u64::load(cells, at as usize + 8)]),
             Err(bad) => Err(Trouble::new(first(self.taking), FaultKind::Access(bad))),
         }

@@ -1,4 +1,4 @@
-//! A budget of host memory: what a device and its launches hold, against a limit.
+//! The account of host memory: how many bytes a device and its launches hold, and the limit.
 //!
 //! Every allocation whose size a kernel or a launch file controls is charged here before it is made: buffers,
 //! variables, shared memory, registers and stacks of calls, arrays of texels, the bits of the `init` sanitizer for
@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 /// The default where the machine does not say what it has.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Bytes of host memory that are held, and how many may be. Clones share the account.
+/// An account: the bytes of host memory in use, and the limit. Clones share the account.
 #[derive(Clone, Debug)]
 pub struct Account {
     shared: Arc<Shared>,
@@ -26,7 +26,7 @@ pub struct Account {
 struct Shared {
     used: AtomicU64,
     most: u64,
-    /// What is charged here is charged there, too.
+    /// The account that this one is a part of. Charges are made to both.
     parent: Option<Account>,
 }
 
@@ -50,12 +50,12 @@ impl std::fmt::Display for Refused {
 
 impl Account {
     /// An account with nothing in use yet.
-    pub fn new(most: u64) -> Account {
+    pub(crate) fn new(most: u64) -> Account {
         Account { shared: Arc::new(Shared { used: AtomicU64::new(0), most, parent: None }) }
     }
 
     /// A part of this account with a limit of its own.
-    pub fn part(&self, most: u64) -> Account {
+    pub(crate) fn part(&self, most: u64) -> Account {
         let parent = Some(self.clone());
         Account { shared: Arc::new(Shared { used: AtomicU64::new(0), most, parent }) }
     }
@@ -72,12 +72,12 @@ impl Account {
     }
 
     /// The limit.
-    pub fn most(&self) -> u64 {
+    pub(crate) fn most(&self) -> u64 {
         self.shared.most
     }
 
     /// Bytes that are left.
-    pub fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.most().saturating_sub(self.used())
     }
 
@@ -114,7 +114,7 @@ impl Account {
     }
 }
 
-/// Bytes that are in use for as long as this exists.
+/// A charge: bytes that are in use for as long as this exists.
 #[derive(Debug)]
 pub struct Charge {
     account: Account,
@@ -135,7 +135,7 @@ impl Charge {
     }
 
     /// Charges less.
-    pub fn shrink(&mut self, bytes: u64) {
+    pub(crate) fn shrink(&mut self, bytes: u64) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.account.subtract(bytes);
@@ -148,7 +148,7 @@ impl Drop for Charge {
     }
 }
 
-/// What the machine has, or the process may use, if that is less.
+/// The memory of the machine, or the limit of the process's control group if that is less.
 fn machine_memory() -> Option<u64> {
     let total = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where the operands of a copy are: state spaces, bounds and alignment of pieces of any length.
+//! Addresses of operands of asynchronous operations: the state space, and the check of bounds and alignment.
 
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::Spaces;
@@ -11,49 +11,51 @@ use softwarp_units::lanes::{LANES, lanes};
 
 /// An address in a state space that is not generic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct OperandAddress {
     pub memory: Memory,
     pub address: u64,
     /// The generic address that the instruction had.
     generic: Option<u64>,
 }
 
-/// Where an operand points, lane by lane; nowhere in lanes that do not take part.
-pub(super) fn places(
+/// The addresses of an operand, lane by lane. They are unused in lanes that do not take part.
+#[inline]
+pub(super) fn operand_addresses(
     spaces: &Spaces<'_>,
     activation: &Activation,
-    address: &Address,
+    operand: &Address,
     taking: u32,
-) -> [Place; LANES] {
-    let at = addresses(activation, address);
-    let mut places = [Place::NOWHERE; LANES];
-    lanes(taking).for_each(|lane| places[lane] = Place::of(spaces, address.memory, at[lane]));
-    places
+) -> [OperandAddress; LANES] {
+    let row = addresses(activation, operand);
+    let mut of_lanes = [OperandAddress::UNUSED; LANES];
+    lanes(taking).for_each(|lane| of_lanes[lane] = OperandAddress::of(spaces, operand.memory, row[lane]));
+    of_lanes
 }
 
-impl Place {
-    /// No place.
-    pub const NOWHERE: Place = Place { memory: Memory::Global, address: 0, generic: None };
+impl OperandAddress {
+    /// The address of lanes that do not take part.
+    pub const UNUSED: OperandAddress = OperandAddress { memory: Memory::Global, address: 0, generic: None };
 
-    /// What an address in a memory means.
-    pub fn of(spaces: &Spaces<'_>, memory: Memory, address: u64) -> Place {
+    /// Finds the state space of a generic address.
+    pub fn of(spaces: &Spaces<'_>, memory: Memory, address: u64) -> OperandAddress {
         match memory {
             Memory::Generic => {
                 let (memory, base) = spaces.window_of(address);
-                Place { memory, address: address.wrapping_sub(base), generic: Some(address) }
+                OperandAddress { memory, address: address.wrapping_sub(base), generic: Some(address) }
             }
-            Memory::Frame => Place { memory: Memory::Local, address, generic: None },
-            memory => Place { memory, address, generic: None },
+            Memory::Frame => OperandAddress { memory: Memory::Local, address, generic: None },
+            memory => OperandAddress { memory, address, generic: None },
         }
     }
 
     /// A given number of bytes further on.
-    pub fn after(self, bytes: u64) -> Place {
+    pub fn after(self, bytes: u64) -> OperandAddress {
         let generic = self.generic.map(|address| address.wrapping_add(bytes));
-        Place { address: self.address.wrapping_add(bytes), generic, ..self }
+        OperandAddress { address: self.address.wrapping_add(bytes), generic, ..self }
     }
 
-    /// The cells of a given number of bytes from here on, and where in them they begin.
+    /// Checks bounds and alignment: the cells that a given number of bytes from here on are in, and the index of the
+    /// first.
     pub fn span<'a>(
         self,
         spaces: &Spaces<'a>,
@@ -61,7 +63,7 @@ impl Place {
         alignment: u64,
         usage: Use,
     ) -> Result<(&'a SharedBytes, u64), Box<BadAccess>> {
-        let Place { memory, address, generic } = self;
+        let OperandAddress { memory, address, generic } = self;
         let blame = |mut bad: Box<BadAccess>| {
             (bad.address, bad.generic) = (address, generic);
             bad.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -73,7 +75,7 @@ impl Place {
         if matches!(memory, Memory::Local | Memory::Function) {
             return Err(bad(Problem::WrongSpace));
         }
-        // Parameters begin somewhere in a bank of their own.
+        // Parameters do not begin at address 0 of their bank.
         let start =
             if memory == Memory::Kernel { spaces.image.header.arch.properties().parameter_start } else { 0 };
         if !address.wrapping_add(start).is_multiple_of(alignment.max(1)) {
@@ -96,7 +98,7 @@ impl Place {
         Ok((cells, start))
     }
 
-    /// The same, with the lane that is to blame.
+    /// The same; a fault names the lane.
     pub fn need<'a>(
         self,
         spaces: &Spaces<'a>,
@@ -108,12 +110,25 @@ impl Place {
     }
 }
 
-/// The same place, and its mbarrier, in each CTA of a cluster that a mask names.
-pub(super) fn each(place: Place, barrier: Place, mask: u32) -> Vec<(Place, Place)> {
-    let there = |place: Place, rank: usize| Place {
-        memory: Memory::Cluster,
-        address: rank as u64 * CTA_SHARED + place.address % CTA_SHARED,
-        generic: None,
-    };
-    lanes(mask).map(|rank| (there(place, rank), there(barrier, rank))).collect()
+/// A destination of a copy, and the mbarrier that the copy completes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Destination {
+    pub at: OperandAddress,
+    pub mbarrier: Option<OperandAddress>,
+}
+
+impl Destination {
+    /// The same offsets in each CTA of the cluster that a mask names (`.multicast::cluster`).
+    pub(super) fn multicast(self, ctas: u32) -> Vec<Destination> {
+        let in_cta = |operand: OperandAddress, rank: usize| OperandAddress {
+            memory: Memory::Cluster,
+            address: rank as u64 * CTA_SHARED + operand.address % CTA_SHARED,
+            generic: None,
+        };
+        let target = |rank: usize| Destination {
+            at: in_cta(self.at, rank),
+            mbarrier: self.mbarrier.map(|mbarrier| in_cta(mbarrier, rank)),
+        };
+        lanes(ctas).map(target).collect()
+    }
 }

@@ -11,13 +11,13 @@ use crate::stages::Staged;
 ///
 /// Elements lie one after another, little-endian, each in [`Format::bytes`](crate::Format::bytes) bytes.
 #[derive(Clone, Copy)]
-pub struct Kernel {
+pub struct ConversionLoop {
     conversion: Conversion,
     loops: Loops,
 }
 
 #[derive(Clone, Copy)]
-#[allow(clippy::large_enum_variant, reason = "a kernel is a value that is copied seldom")]
+#[allow(clippy::large_enum_variant, reason = "it is copied seldom")]
 enum Loops {
     /// Compiled for this conversion alone.
     Dedicated(Dedicated),
@@ -25,13 +25,13 @@ enum Loops {
     Staged(Staged),
 }
 
-impl std::fmt::Debug for Kernel {
+impl std::fmt::Debug for ConversionLoop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Kernel").field(&self.conversion).finish()
+        f.debug_tuple("ConversionLoop").field(&self.conversion).finish()
     }
 }
 
-impl Kernel {
+impl ConversionLoop {
     /// What it computes, in canonical form.
     pub fn conversion(&self) -> Conversion {
         self.conversion
@@ -44,7 +44,7 @@ impl Kernel {
 
     /// Converts the elements of `src` into `dst`, on this thread, as many as fit in all of them.
     ///
-    /// `aux` has [`Kernel::aux_bytes`] bytes for each element.
+    /// `aux` has [`ConversionLoop::aux_bytes`] bytes for each element.
     pub fn run(&self, src: &[u8], aux: &[u8], dst: &mut [u8]) {
         with_standard_floats(|| match &self.loops {
             Loops::Dedicated(loops) => loops.plain.run(src, aux, dst),
@@ -52,7 +52,7 @@ impl Kernel {
         });
     }
 
-    /// As [`Kernel::run`], on arrays in which 4-bit codes lie two to a byte, the first in the low half.
+    /// As [`ConversionLoop::run`], on arrays in which 4-bit codes lie two to a byte, the first in the low half.
     ///
     /// An odd count of 4-bit results leaves the last half byte zero.
     pub fn run_packed(&self, src: &[u8], aux: &[u8], dst: &mut [u8]) {
@@ -85,7 +85,7 @@ impl Conversion {
     ///
     /// All that PTX has are here, and besides: from every narrow format straight to f32, to FP8 without
     /// saturation, and to ue4m3.
-    pub fn kernel(self) -> Option<Kernel> {
+    pub fn compiled(self) -> Option<ConversionLoop> {
         let conversion = self.canonical();
         if !exists(conversion) {
             return None;
@@ -94,6 +94,6 @@ impl Conversion {
             Some(dedicated) => Loops::Dedicated(dedicated),
             None => Loops::Staged(Staged::new(conversion, aux_bytes(conversion))?),
         };
-        Some(Kernel { conversion, loops })
+        Some(ConversionLoop { conversion, loops })
     }
 }
