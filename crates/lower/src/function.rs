@@ -139,7 +139,7 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// Everything that is not arithmetic: the first file that knows the instruction lowers it.
+    /// Everything that is not arithmetic: the file that knows the instruction lowers it. No two know the same one.
     fn other(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let files = [
             Self::moves,

@@ -102,8 +102,8 @@ pub(crate) fn to_binary64(x: u32) -> u64 {
 #[inline(always)]
 pub(crate) fn rescale(p: &Parameters, x: u32, scale: u32) -> u64 {
     let value = to_binary64(flushed(p, x));
-    // 2^±(scale-127) is always a normal binary64, and so is the exact product.
-    let power = p.scale + (u64::from(scale) ^ p.divides) - p.divides;
+    // 2^±(scale-127) is always a normal binary64, and so is the exact product. The sums wrap if it divides.
+    let power = p.scale.wrapping_add(u64::from(scale) ^ p.divides).wrapping_sub(p.divides);
     let scaled = (f64::from_bits(value) * f64::from_bits(power << 52)).to_bits();
     if scale == 0xff { 0x7fff_ffff_ffff_ffff } else { scaled }
 }

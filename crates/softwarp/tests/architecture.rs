@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["softwarp-lower"],
     &["softwarp-vm"],
     &["softwarp"],
-    &["softwarp-cli"],
+    &["softwarp-cli", "softwarp-cuda"],
     &["softwarp-bench"],
 ];
 

@@ -54,5 +54,5 @@ mod grid;
 mod launch;
 mod launch_info;
 mod meter;
-mod tuning;
+pub mod tuning;
 mod warp;

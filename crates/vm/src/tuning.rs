@@ -7,19 +7,19 @@ use softwarp_syntax::tree::Function;
 
 /// The directives of a kernel that restrict its launches.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tuning {
+pub struct Tuning {
     /// `.reqntid`
-    block: Option<[u32; 3]>,
+    pub block: Option<[u32; 3]>,
     /// `.maxntid`: the product.
-    most_threads: Option<u64>,
+    pub most_threads: Option<u64>,
     /// `.reqnctapercluster`
-    cluster: Option<[u32; 3]>,
+    pub cluster: Option<[u32; 3]>,
     /// `.maxclusterrank`
-    most_ctas: Option<u64>,
+    pub most_ctas: Option<u64>,
     /// `.explicitcluster`
-    explicit: bool,
+    pub explicit: bool,
     /// `.blocksareclusters`
-    blocks_are_clusters: bool,
+    pub blocks_are_clusters: bool,
 }
 
 impl Tuning {

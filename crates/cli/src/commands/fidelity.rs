@@ -5,7 +5,7 @@ use softwarp::lower::Fidelity;
 
 /// How far to follow ptxas.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct FidelityArgs {
     /// Compute as the assembler makes programs compute (contracted multiply-adds, a lost .sat), or as the manual says
     #[arg(long, value_enum, value_name = "WHOSE", default_value = "ptxas")]
     fidelity: Whose,
@@ -21,7 +21,7 @@ enum Whose {
     Manual,
 }
 
-impl Args {
+impl FidelityArgs {
     /// What lowering is to do.
     pub fn fidelity(&self) -> Fidelity {
         let fidelity = match self.fidelity {

@@ -23,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     linked: LinkedArgs,
     #[command(flatten)]
-    fidelity: fidelity::Args,
+    fidelity: fidelity::FidelityArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,

@@ -98,7 +98,7 @@ pub struct Args {
     #[arg(long, value_name = "SM")]
     arch: Option<String>,
     #[command(flatten)]
-    fidelity: fidelity::Args,
+    fidelity: fidelity::FidelityArgs,
     #[command(flatten)]
     colour: ErrorColour,
 }

@@ -25,11 +25,12 @@ impl Builder<'_, '_> {
         match form.instruction.opcode {
             Opcode::Mbarrier => self.mbarrier(form, operands),
             Opcode::St if has(Modifier::Bulk) => self.store_zeros(form, operands),
-            Opcode::St => self.store_async(form, operands),
-            Opcode::Red => self.reduce_async(form, operands),
+            Opcode::St if has(Modifier::Async) => self.store_async(form, operands),
+            Opcode::Red if has(Modifier::Async) || has(Modifier::Bulk) => self.reduce_async(form, operands),
             Opcode::Tensormap if has(Modifier::Replace) => self.replace(form, operands),
             Opcode::Tensormap => self.copy_map(form, operands),
-            Opcode::Cp | Opcode::Multimem => self.copies(form, operands),
+            Opcode::Cp => self.copies(form, operands),
+            Opcode::Multimem if has(Modifier::Cp) => self.copies(form, operands),
             _ => Err(Refusal::Elsewhere),
         }
     }

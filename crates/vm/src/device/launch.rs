@@ -21,6 +21,7 @@ use softwarp_isa::device::{
 };
 use softwarp_syntax::tree::Item;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -46,6 +47,16 @@ struct Prepared {
     /// Memory as it is now.
     global: Global,
     unwritten: Unwritten,
+}
+
+/// What a launch was found to need, nothing of which is taken yet.
+struct Requirements {
+    kernel: FunctionId,
+    /// In CTAs.
+    grid: [u32; 3],
+    cluster: Option<[u32; 3]>,
+    shared_bytes: u64,
+    parameters: SharedBytes,
 }
 
 impl Device {
@@ -76,6 +87,13 @@ impl Device {
         self.run(launch, &module, &program)
     }
 
+    /// What is wrong with a launch before it begins, without running it.
+    pub fn check_launch(&self, launch: &Launch<'_>) -> Result<(), LaunchError> {
+        let module = self.module(launch.module)?;
+        let program = module.program(launch.kernel)?;
+        self.requirements(launch, &module, &program).map(drop)
+    }
+
     /// Checks a launch, and takes what it needs.
     fn prepare(
         &self,
@@ -83,6 +101,24 @@ impl Device {
         module: &Module,
         program: &Program,
     ) -> Result<Prepared, LaunchError> {
+        let Requirements { kernel, grid, cluster, shared_bytes, parameters } =
+            self.requirements(launch, module, program)?;
+        if uses_heap(program) {
+            self.prepare_heap(module.image.red_zones, launch.sanitize.init).map_err(LaunchError::Memory)?;
+        }
+        let workspace = if launch.cooperative { self.workspace()? } else { 0 };
+        let global = lock(&self.global).clone();
+        let unwritten = lock(&self.observed).unwritten.clone();
+        Ok(Prepared { kernel, grid, cluster, shared_bytes, parameters, workspace, global, unwritten })
+    }
+
+    /// What a launch needs, if nothing is wrong with it.
+    fn requirements(
+        &self,
+        launch: &Launch<'_>,
+        module: &Module,
+        program: &Program,
+    ) -> Result<Requirements, LaunchError> {
         let name = launch.kernel;
         let image = &module.image;
         let kernel = module.kernel(name).ok_or_else(|| LaunchError::NoKernel { name: name.into() })?;
@@ -92,9 +128,6 @@ impl Device {
         let clusters = tuning.clusters(launch.grid, launch.cluster, image.header.arch);
         let (grid, cluster) = clusters.map_err(LaunchError::Cluster)?;
         check_size(grid, launch.block)?;
-        if uses_heap(program) {
-            self.prepare_heap(image.red_zones, launch.sanitize.init).map_err(LaunchError::Memory)?;
-        }
         let function = image.function(kernel);
         let dynamic = u64::from(launch.dynamic_shared);
         let shared_bytes = function.dynamic_shared.unwrap_or(function.shared.bytes).saturating_add(dynamic);
@@ -108,10 +141,11 @@ impl Device {
             return Err(LaunchError::Local { bytes: local, most: LOCAL_BYTES });
         }
         let parameters = module.parameters(function, launch.arguments)?;
-        let workspace = if launch.cooperative { self.workspace(grid)? } else { 0 };
-        let global = lock(&self.global).clone();
-        let unwritten = lock(&self.observed).unwritten.clone();
-        Ok(Prepared { kernel, grid, cluster, shared_bytes, parameters, workspace, global, unwritten })
+        let given = grid.iter().map(|&size| u64::from(size)).product();
+        if launch.cooperative && given > MOST_COOPERATING {
+            return Err(LaunchError::Cooperative { given, most: MOST_COOPERATING });
+        }
+        Ok(Requirements { kernel, grid, cluster, shared_bytes, parameters })
     }
 
     /// Makes room for `malloc`.
@@ -230,11 +264,7 @@ impl Device {
     }
 
     /// Memory for the barrier of a cooperative launch's grid: two words, as the driver makes them.
-    fn workspace(&self, grid: [u32; 3]) -> Result<u64, LaunchError> {
-        let given = grid.iter().map(|&size| u64::from(size)).product();
-        if given > MOST_COOPERATING {
-            return Err(LaunchError::Cooperative { given, most: MOST_COOPERATING });
-        }
+    fn workspace(&self) -> Result<u64, LaunchError> {
         self.allocate(8).map_err(LaunchError::Memory)
     }
 }
@@ -244,8 +274,10 @@ fn threads(launch: &Launch<'_>) -> usize {
     if launch.sanitize.any() || launch.schedule.seed().is_some() {
         return 1;
     }
-    let default = || std::thread::available_parallelism().map_or(1, usize::from);
-    launch.threads.unwrap_or_else(default).max(1)
+    // Asking the system takes longer than a small launch.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = || *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+    launch.threads.unwrap_or_else(cores).max(1)
 }
 
 impl Module {
@@ -255,6 +287,11 @@ impl Module {
         let alignment = self.image.function(code.function).frame.alignment.max(16);
         let bytes = self.image.thread.bytes.checked_add(code.local_bytes);
         bytes.and_then(|bytes| bytes.checked_next_multiple_of(alignment)).unwrap_or(u64::MAX)
+    }
+
+    /// What the directives of a kernel ask of launches.
+    pub fn directives(&self, kernel: &str) -> Option<Tuning> {
+        self.kernel(kernel).map(|id| self.tuning(id))
     }
 
     /// The tuning directives of a kernel.

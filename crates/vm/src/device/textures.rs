@@ -53,7 +53,12 @@ impl Device {
     /// The sampler that a `.texref` or `.samplerref` variable of the first module begins with: what its
     /// initialiser says.
     pub fn initial_sampler(&self, name: &str) -> Option<Sampler> {
-        let module = self.module(ModuleId::default()).ok()?;
+        self.initial_sampler_of(ModuleId::default(), name)
+    }
+
+    /// The sampler that a `.texref` or `.samplerref` variable of a module begins with.
+    pub fn initial_sampler_of(&self, module: ModuleId, name: &str) -> Option<Sampler> {
+        let module = self.module(module).ok()?;
         let (_, object) = opaque_variable(&module.image, name)?;
         Some(initial(object, 0, mode(&module.image)))
     }
@@ -141,6 +146,17 @@ impl Device {
     pub fn texture_object(&self, texture: Texture) -> Result<u64, TextureError> {
         self.check_texture(&texture)?;
         Ok(self.make_object(Bound::Texture(texture)))
+    }
+
+    /// A texture object over memory that need not be there: lookups are faults where it is not.
+    pub fn unchecked_texture_object(&self, texture: Texture) -> u64 {
+        self.make_object(Bound::Texture(texture))
+    }
+
+    /// What an opaque variable of a module is for.
+    pub fn opaque_variable(&self, module: ModuleId, name: &str) -> Option<Opaque> {
+        let module = self.module(module).ok()?;
+        opaque(opaque_variable(&module.image, name)?.1)
     }
 
     /// A surface object: a handle for kernels.

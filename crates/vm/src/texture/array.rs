@@ -42,7 +42,7 @@ pub struct ArrayDescription {
 
 /// One level of an array, or of a texture over global memory, which has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Level {
+pub struct Level {
     /// The offset of its first texel.
     pub offset: u64,
     /// Width, height and depth, in texels.
@@ -59,9 +59,9 @@ pub struct Array {
     /// Its properties.
     pub description: ArrayDescription,
     /// Its levels, the largest first.
-    pub(crate) levels: Vec<Level>,
+    pub levels: Vec<Level>,
     /// The texels.
-    pub(crate) cells: SharedBytes,
+    pub cells: SharedBytes,
     /// The charge for their host memory.
     _charge: Charge,
 }
@@ -166,7 +166,7 @@ impl ArrayDescription {
     }
 
     /// Slices of a level: planes, or layers times samples.
-    pub(crate) fn slices(&self, level: u32) -> u64 {
+    pub fn slices(&self, level: u32) -> u64 {
         u64::from(self.level_size(level)[2]) * u64::from(self.layers) * u64::from(self.samples)
     }
 }

@@ -1,0 +1,157 @@
+//! Settings, from the environment.
+//!
+//! | variable | meaning | default |
+//! |---|---|---|
+//! | `SOFTWARP_ARCH` | the GPU that it claims to be | `sm_90` |
+//! | `SOFTWARP_DEVICES` | how many of them | 1 |
+//! | `SOFTWARP_THREADS` | threads of the host that run a launch | all cores |
+//! | `SOFTWARP_MEMORY` | bytes of memory, with `K`, `M` or `G` | what the host allows |
+//! | `SOFTWARP_SANITIZE` | what to look for, as `softwarp run --sanitize` takes it | nothing |
+//! | `SOFTWARP_REPORT` | a file for reports of faults and findings | stderr |
+//! | `SOFTWARP_TRACE` | `1`: every call with its result on stderr | off |
+//! | `SOFTWARP_CUDA_VERSION` | the version that `cuDriverGetVersion` gives | 13040 |
+//! | `CUDA_VISIBLE_DEVICES` | as the driver reads it: numbers, in order | all |
+
+use softwarp::isa::Target;
+use softwarp::vm::sanitize::Sanitize;
+use std::path::PathBuf;
+
+/// The version of the API: 13.4.
+pub const VERSION: u32 = 13040;
+
+/// What the environment says.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The GPU that it claims to be, with all features of its architecture.
+    pub arch: Target,
+    /// The numbers of the devices that the program sees.
+    pub devices: Vec<u32>,
+    /// `CUDA_VISIBLE_DEVICES` names a device twice.
+    pub repeated: bool,
+    /// Threads of the host that run a launch.
+    pub threads: Option<usize>,
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// What to look for in launches.
+    pub sanitize: Sanitize,
+    /// Where reports go.
+    pub report: Option<PathBuf>,
+    /// Whether calls are shown.
+    pub trace: bool,
+    /// The version that is reported.
+    pub version: u32,
+}
+
+/// The target whose code the JIT compiler of a GPU takes: the one with features of its architecture.
+fn with_features(name: &str) -> Option<Target> {
+    let target = Target::from_name(name)?;
+    Target::from_name(&format!("{name}a")).or(Some(target))
+}
+
+/// A number of bytes, such as `512M`.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, unit) = match text.chars().last()?.to_ascii_uppercase() {
+        'K' => (&text[..text.len() - 1], 1 << 10),
+        'M' => (&text[..text.len() - 1], 1 << 20),
+        'G' => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1),
+    };
+    digits.trim().parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// The sanitizers of a list such as `race,init`, or `all`.
+fn sanitizers(list: &str) -> Option<Sanitize> {
+    let mut wanted = Sanitize::default();
+    for word in list.split(',') {
+        match word.trim() {
+            "all" => wanted = Sanitize::ALL,
+            "init" => wanted.init = true,
+            "race" => wanted.race = true,
+            "sync" => wanted.sync = true,
+            "bounds" => wanted.bounds = true,
+            "leak" => wanted.leak = true,
+            _ => return None,
+        }
+    }
+    Some(wanted)
+}
+
+/// The devices of a list such as `0,2`. As the driver does it, the list ends before what is no device.
+fn visible(list: &str, count: u32) -> Vec<u32> {
+    let numbers = list.split(',').map_while(|word| word.trim().parse::<u32>().ok());
+    numbers.take_while(|&device| device < count).collect()
+}
+
+impl Config {
+    /// Reads the environment. What cannot be understood is said on stderr, and the default is taken.
+    pub fn from_environment() -> Config {
+        Config::new(&|name| std::env::var(name).ok())
+    }
+
+    /// The same with variables of one's own.
+    pub fn new(variable: &dyn Fn(&str) -> Option<String>) -> Config {
+        fn setting<T>(
+            variable: &dyn Fn(&str) -> Option<String>,
+            name: &str,
+            wanted: &str,
+            parse: impl FnOnce(&str) -> Option<T>,
+        ) -> Option<T> {
+            let text = variable(name).filter(|text| !text.is_empty())?;
+            let value = parse(&text);
+            if value.is_none() {
+                eprintln!("softwarp: {name}={text} is ignored: it must be {wanted}");
+            }
+            value
+        }
+        let count = setting(variable, "SOFTWARP_DEVICES", "a number from 1 to 16", |text| {
+            text.parse().ok().filter(|count| (1..=16).contains(count))
+        });
+        let count = count.unwrap_or(1);
+        let arch = setting(variable, "SOFTWARP_ARCH", "a GPU such as sm_90", with_features);
+        let sanitize =
+            setting(variable, "SOFTWARP_SANITIZE", "a list of sanitizers such as race,init", |text| {
+                sanitizers(text)
+            });
+        let devices = match variable("CUDA_VISIBLE_DEVICES") {
+            Some(list) => visible(&list, count),
+            None => (0..count).collect(),
+        };
+        let repeated = devices.iter().enumerate().any(|(index, device)| devices[..index].contains(device));
+        Config {
+            repeated,
+            arch: arch.or_else(|| with_features("sm_90")).unwrap_or(Target::SM_90),
+            devices,
+            threads: setting(variable, "SOFTWARP_THREADS", "a number", |text| text.parse().ok()),
+            memory: setting(variable, "SOFTWARP_MEMORY", "a number of bytes such as 4G", bytes),
+            sanitize: sanitize.unwrap_or_default(),
+            report: variable("SOFTWARP_REPORT").filter(|path| !path.is_empty()).map(PathBuf::from),
+            trace: variable("SOFTWARP_TRACE").is_some_and(|text| !text.is_empty() && text != "0"),
+            version: setting(variable, "SOFTWARP_CUDA_VERSION", "a number such as 13040", |text| {
+                text.parse().ok()
+            })
+            .unwrap_or(VERSION),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &'static str) -> Config {
+        Config::new(&|asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn settings_are_read() {
+        assert_eq!(with("", "").arch.name(), "sm_90a");
+        assert_eq!(with("SOFTWARP_ARCH", "sm_80").arch.name(), "sm_80");
+        assert_eq!(with("SOFTWARP_MEMORY", "3M").memory, Some(3 << 20));
+        assert_eq!(with("SOFTWARP_MEMORY", "lots").memory, None);
+        assert_eq!(with("SOFTWARP_DEVICES", "3").devices, [0, 1, 2]);
+        assert!(with("CUDA_VISIBLE_DEVICES", "").devices.is_empty());
+        assert_eq!(with("CUDA_VISIBLE_DEVICES", "0").devices, [0]);
+        assert!(with("CUDA_VISIBLE_DEVICES", "7,0").devices.is_empty());
+    }
+}

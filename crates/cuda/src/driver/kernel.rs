@@ -1,0 +1,73 @@
+//! Launches of kernels.
+
+use super::{Driver, report};
+use crate::code::Code;
+use crate::handle::Handle;
+use crate::module::Function;
+use softwarp::vm::device::{ClusterError, Launch, LaunchError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+/// What is launched.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) cluster: Option<[u32; 3]>,
+    pub(crate) cooperative: bool,
+    pub(crate) shared: u32,
+}
+
+/// A launch that was checked.
+#[derive(Debug)]
+pub struct KernelLaunch {
+    /// The handle that was given: that of a function or of a kernel.
+    pub(crate) handle: Handle<Function>,
+    /// The function.
+    pub(crate) function: Arc<Function>,
+    /// The grid and so on.
+    pub(crate) request: Request,
+    /// The bytes of each parameter.
+    pub(crate) arguments: Vec<Vec<u8>>,
+    /// Where the bytes of each parameter are, once that was asked for.
+    pub(crate) pointers: OnceLock<Vec<u64>>,
+    /// Attributes that a node of a graph was given.
+    pub(crate) attributes: BTreeMap<u32, [u32; 16]>,
+}
+
+/// The code for a launch that is refused.
+pub(crate) fn code_of(error: &LaunchError) -> Code {
+    match error {
+        LaunchError::Cluster(ClusterError::Target { .. }) => Code::NOT_SUPPORTED,
+        LaunchError::Cluster(_) => Code::INVALID_CLUSTER_SIZE,
+        LaunchError::Cooperative { .. } => Code::COOPERATIVE_LAUNCH_TOO_LARGE,
+        LaunchError::Unsupported(_) => Code::NOT_SUPPORTED,
+        LaunchError::Memory(_) => Code::OUT_OF_MEMORY,
+        LaunchError::Local { .. } => Code::LAUNCH_OUT_OF_RESOURCES,
+        _ => Code::INVALID_VALUE,
+    }
+}
+
+/// Runs a kernel to its end. A fault is kept.
+pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
+    let KernelLaunch { function, request, arguments, .. } = launch;
+    let print = |text: &str| driver.print(text);
+    let launch = Launch {
+        module: function.id,
+        cluster: request.cluster,
+        cooperative: request.cooperative,
+        dynamic_shared: request.shared,
+        threads: driver.config.threads,
+        sanitize: driver.config.sanitize,
+        print: Some(&print),
+        ..Launch::new(&function.name, request.grid, request.block, arguments)
+    };
+    match driver.machine.execute(&launch) {
+        Ok(outcome) => report::ended(driver, function, &outcome),
+        Err(error) => {
+            let code = code_of(&error);
+            report::refused(driver, &function.name, &error, code);
+            driver.set_fault(code);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Copies and fills of memory by its addresses.
+
+use super::Driver;
+use crate::code::{Code, Done, ensure};
+use crate::ffi::Host;
+use std::sync::Arc;
+
+/// One side of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Memory that the driver knows, whatever kind it is.
+    Known(u64),
+    /// Memory of the program that the driver does not know.
+    Pageable(u64),
+}
+
+/// What an address must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Memory of the device, or page-locked memory.
+    Device,
+    /// Anything.
+    Any,
+}
+
+impl Side {
+    /// What an address is, for a copy of a given number of bytes.
+    pub(crate) fn of(driver: &Driver, address: u64, bytes: u64, wanted: Wanted) -> Result<Side, Code> {
+        ensure(address != 0, Code::INVALID_VALUE)?;
+        match driver.block(address) {
+            Some(block) => {
+                ensure(block.holds(address, bytes), Code::INVALID_VALUE)?;
+                Ok(Side::Known(address))
+            }
+            None if wanted == Wanted::Any && !driver.is_device_address(address) => {
+                Ok(Side::Pageable(address))
+            }
+            None => Err(Code::INVALID_VALUE),
+        }
+    }
+}
+
+/// A copy of bytes that was checked.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// Where to.
+    pub(crate) to: Side,
+    /// Where from.
+    pub(crate) from: Side,
+    /// How many.
+    pub(crate) bytes: u64,
+    /// The bytes of the source, if it may have changed when they are copied.
+    pub(crate) kept: Option<Arc<[u8]>>,
+}
+
+impl Copy {
+    /// Copies.
+    pub(crate) fn perform(&self, driver: &Driver) -> Done {
+        let from = self.kept.as_ref().map_or(self.from, |kept| Side::Pageable(kept.as_ptr() as u64));
+        copy_now(driver, self.to, from, self.bytes)
+    }
+}
+
+/// Copies bytes between any two places, now.
+pub(crate) fn copy_now(driver: &Driver, to: Side, from: Side, bytes: u64) -> Done {
+    let failed = |_| Code::INVALID_VALUE;
+    let count = usize::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
+    match (to, from) {
+        (Side::Pageable(to), Side::Pageable(from)) => {
+            Host::at(to).copy_from(Host::at(from), count);
+            Ok(())
+        }
+        (Side::Known(to), Side::Pageable(from)) => {
+            Host::at(from).read(count, |data| driver.machine.write(to, data)).map_err(failed)
+        }
+        (Side::Pageable(to), Side::Known(from)) => {
+            Host::at(to).write(count, |data| driver.machine.read(from, data)).map_err(failed)
+        }
+        (Side::Known(to), Side::Known(from)) => {
+            let mut data = vec![0; count.min(1 << 20)];
+            // Overlapping parts are copied in the order that keeps what was there.
+            let chunk = data.len().max(1);
+            let starts: Vec<usize> = (0..count).step_by(chunk).collect();
+            let mut part = |start: usize| {
+                let data = &mut data[..chunk.min(count - start)];
+                driver.machine.read(from + start as u64, data).map_err(failed)?;
+                driver.machine.write(to + start as u64, data).map_err(failed)
+            };
+            match to > from {
+                true => starts.into_iter().rev().try_for_each(&mut part),
+                false => starts.into_iter().try_for_each(&mut part),
+            }
+        }
+    }
+}
+
+/// A fill: rows of elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Fill {
+    pub(crate) address: u64,
+    pub(crate) pitch: u64,
+    /// Bytes of an element: 1, 2 or 4.
+    pub(crate) element: u64,
+    pub(crate) value: u32,
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+}
+
+impl Fill {
+    /// Checks the place. False if there is nothing to fill.
+    pub(crate) fn check(&self, driver: &Driver) -> Result<bool, Code> {
+        let &Fill { address, pitch, element, width, height, .. } = self;
+        if width == 0 || height == 0 {
+            return Ok(false);
+        }
+        ensure(address.is_multiple_of(element), Code::INVALID_VALUE)?;
+        // A width that overflows is 0, as recorded.
+        let row = width.wrapping_mul(element);
+        if row == 0 {
+            return Ok(false);
+        }
+        if height > 1 {
+            ensure(pitch >= row && pitch.is_multiple_of(element), Code::INVALID_VALUE)?;
+        }
+        let all = pitch
+            .checked_mul(height - 1)
+            .and_then(|rows| rows.checked_add(row))
+            .ok_or(Code::INVALID_VALUE)?;
+        Side::of(driver, address, all, Wanted::Device)?;
+        Ok(true)
+    }
+
+    /// Fills.
+    pub(crate) fn perform(&self, driver: &Driver) -> Done {
+        let &Fill { address, pitch, element, value, width, height } = self;
+        let row = width.wrapping_mul(element);
+        let pattern = value.to_le_bytes();
+        let chunk: Vec<u8> =
+            pattern[..element as usize].iter().copied().cycle().take((row as usize).min(1 << 16)).collect();
+        for line in 0..height {
+            let mut at = 0;
+            while at < row {
+                let part = &chunk[..chunk.len().min((row - at) as usize)];
+                driver.machine.write(address + line * pitch + at, part).map_err(|_| Code::INVALID_VALUE)?;
+                at += part.len() as u64;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! User objects: things of the program that graphs keep alive.
+
+use crate::code::{Code, ensure};
+use crate::context;
+use crate::driver::Driver;
+use crate::driver::graph::Objects;
+use crate::ffi::HostFunction;
+use crate::handle::{Handle, Handled, Kind, lock};
+use std::sync::Mutex;
+
+/// A user object: a count of references, and what is called when there are none.
+#[derive(Debug)]
+pub struct UserObject {
+    /// How many references there are.
+    pub count: Mutex<u64>,
+    /// Called with the object when there are none.
+    pub destroy: HostFunction,
+}
+
+impl Handled for UserObject {
+    const KIND: Kind = Kind::UserObject;
+}
+
+impl Driver {
+    /// Adds references to a user object.
+    pub fn retain_object(&self, handle: Handle<UserObject>, count: u32) -> Result<(), Code> {
+        ensure(count != 0, Code::INVALID_VALUE)?;
+        let object = self.user_objects.get(handle).map_err(|_| Code::INVALID_VALUE)?;
+        *lock(&object.count) += u64::from(count);
+        Ok(())
+    }
+
+    /// Takes references from a user object.
+    pub fn release_object(&self, handle: Handle<UserObject>, count: u32) -> Result<(), Code> {
+        ensure(count != 0, Code::INVALID_VALUE)?;
+        let object = self.user_objects.get(handle).map_err(|_| Code::INVALID_VALUE)?;
+        let left = {
+            let mut there = lock(&object.count);
+            *there = there.checked_sub(u64::from(count)).ok_or(Code::INVALID_VALUE)?;
+            *there
+        };
+        if left == 0 && self.user_objects.remove(handle).is_ok() {
+            context::in_host_function(|| object.destroy.call());
+        }
+        Ok(())
+    }
+
+    /// Adds references of a graph.
+    pub fn retain_objects(&self, objects: &Objects) {
+        for (&handle, &count) in objects {
+            let _ = self.retain_object(Handle::of(handle), count);
+        }
+    }
+
+    /// Takes the references of a graph.
+    pub fn release_objects(&self, objects: &Objects) {
+        for (&handle, &count) in objects {
+            let _ = self.release_object(Handle::of(handle), count);
+        }
+    }
+}

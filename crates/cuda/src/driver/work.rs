@@ -1,0 +1,188 @@
+//! What streams do and nodes of graphs are.
+
+use crate::code::{Code, Done};
+use crate::context;
+use crate::driver::Driver;
+use crate::driver::event::Event;
+use crate::driver::graph::memory::Allocation;
+use crate::driver::graph::{Exec, Graph};
+use crate::driver::kernel::{self, KernelLaunch};
+use crate::driver::rows::Rows;
+use crate::driver::transfer::{Copy, Fill};
+use crate::ffi::{HostFunction, StreamCallback};
+use crate::handle::{Handle, lock};
+use crate::memory::{Block, Kind};
+use crate::stream;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// When a point in the order of a stream was reached.
+pub type Reached = Arc<Mutex<Option<Instant>>>;
+
+/// An event of a node.
+#[derive(Clone, Debug)]
+pub struct EventOf {
+    /// Its handle.
+    pub handle: Handle<Event>,
+    /// The event, which stays even if its handle is destroyed.
+    pub event: Arc<Event>,
+}
+
+/// Something that is done in the order of a stream.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Runs a kernel.
+    Launch(Arc<KernelLaunch>),
+    /// Copies memory.
+    Copy(Copy),
+    /// Copies rows and planes of memory or of arrays.
+    Rows(Arc<Rows>),
+    /// Fills memory.
+    Fill(Fill),
+    /// Calls a function of the program.
+    HostFunction(HostFunction),
+    /// Calls a function of the program, even after a fault.
+    Callback(StreamCallback),
+    /// Notes the time.
+    Reach(Reached),
+    /// Waits for other work.
+    WaitFor(Arc<stream::Done>),
+    /// In a graph: records an event.
+    RecordEvent(EventOf),
+    /// In a graph: waits for what the event is recorded as when the graph is launched.
+    WaitEvent(EventOf),
+    /// In a graph: makes memory live.
+    Allocate(Arc<Allocation>),
+    /// In a graph: frees the memory at an address.
+    Free(u64),
+    /// Gives memory back whose address means nothing any more.
+    Release(Block),
+    /// In a graph: a graph of its own.
+    Child(Handle<Graph>),
+    /// In a graph that can be launched: the same.
+    Subgraph(Arc<Exec>),
+    /// The work of a graph, one after the other.
+    Sequence(Arc<[Work]>),
+    /// Nothing.
+    Empty,
+}
+
+/// The kind of a node (`CUgraphNodeType`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum NodeKind {
+    /// A kernel.
+    Kernel = 0,
+    /// A copy.
+    Copy = 1,
+    /// A fill.
+    Fill = 2,
+    /// A function of the program.
+    Host = 3,
+    /// A graph.
+    Graph = 4,
+    /// Nothing.
+    Empty = 5,
+    /// Waits for an event.
+    WaitEvent = 6,
+    /// Records an event.
+    RecordEvent = 7,
+    /// Allocates memory.
+    Allocate = 10,
+    /// Frees memory.
+    Free = 11,
+}
+
+impl NodeKind {
+    /// The kind with a number.
+    pub fn of(number: u32) -> Option<NodeKind> {
+        use NodeKind::{Allocate, Copy, Empty, Fill, Free, Graph, Host, Kernel, RecordEvent, WaitEvent};
+        [Kernel, Copy, Fill, Host, Graph, Empty, WaitEvent, RecordEvent, Allocate, Free]
+            .into_iter()
+            .find(|&kind| kind as u32 == number)
+    }
+}
+
+impl Work {
+    /// The kind of node that it is. What is no node of a graph counts as nothing.
+    pub fn kind(&self) -> NodeKind {
+        match self {
+            Work::Launch(_) => NodeKind::Kernel,
+            Work::Copy(_) | Work::Rows(_) => NodeKind::Copy,
+            Work::Fill(_) => NodeKind::Fill,
+            Work::HostFunction(_) => NodeKind::Host,
+            Work::Child(_) | Work::Subgraph(_) => NodeKind::Graph,
+            Work::WaitEvent(_) => NodeKind::WaitEvent,
+            Work::RecordEvent(_) => NodeKind::RecordEvent,
+            Work::Allocate(_) => NodeKind::Allocate,
+            Work::Free(_) => NodeKind::Free,
+            Work::Callback(_)
+            | Work::Reach(_)
+            | Work::WaitFor(_)
+            | Work::Release(_)
+            | Work::Sequence(_)
+            | Work::Empty => NodeKind::Empty,
+        }
+    }
+
+    /// Whether it can be a node of a graph.
+    pub fn can_be_captured(&self) -> bool {
+        matches!(self, Work::Empty) || self.kind() != NodeKind::Empty
+    }
+
+    /// Whether it may wait for something that the program does later: functions of the program may wait for the thread
+    /// that submits them.
+    pub fn may_wait(&self) -> bool {
+        match self {
+            Work::Launch(launch) => launch.function.may_wait,
+            Work::HostFunction(_) | Work::Callback(_) | Work::WaitFor(_) | Work::WaitEvent(_) => true,
+            Work::Sequence(works) => works.iter().any(Work::may_wait),
+            Work::Subgraph(exec) => exec.works().iter().any(Work::may_wait),
+            _ => false,
+        }
+    }
+
+    /// Does it. A fault of a kernel is kept by the driver and is no error here.
+    pub fn perform(&self, driver: &'static Driver) -> Done {
+        match self {
+            Work::Launch(launch) if driver.fault().is_none() => kernel::run(driver, launch),
+            Work::Copy(copy) => return copy.perform(driver),
+            Work::Rows(rows) => return rows.region.run(driver),
+            Work::Fill(fill) => return fill.perform(driver),
+            Work::HostFunction(function) if driver.fault().is_none() => {
+                context::in_host_function(|| function.call());
+            }
+            Work::Callback(callback) => {
+                context::in_host_function(|| callback.call(driver.fault().unwrap_or(Code::SUCCESS)));
+            }
+            Work::Reach(time) => *lock(time) = Some(Instant::now()),
+            Work::WaitFor(done) => done.wait(),
+            Work::RecordEvent(of) => *lock(&of.event.recorded().time) = Some(Instant::now()),
+            Work::WaitEvent(of) => {
+                if let Some(done) = of.event.recorded().done {
+                    done.wait();
+                }
+            }
+            Work::Allocate(memory) => lock(&driver.graph_memory).allocate(memory),
+            Work::Free(address) => free(driver, *address),
+            Work::Release(block) => driver.release(block),
+            Work::Subgraph(exec) => return exec.works().iter().try_for_each(|work| work.perform(driver)),
+            Work::Sequence(works) => return works.iter().try_for_each(|work| work.perform(driver)),
+            Work::Launch(_) | Work::HostFunction(_) | Work::Child(_) | Work::Empty => {}
+        }
+        Ok(())
+    }
+}
+
+/// Frees memory as a node of a graph.
+fn free(driver: &Driver, address: u64) {
+    let freed = lock(&driver.graph_memory).free(address);
+    if freed.is_some() {
+        return;
+    }
+    let block = lock(&driver.blocks).at(address).filter(|block| !block.is_host());
+    if let Some(block) = block.filter(|block| matches!(block.kind, Kind::Device | Kind::Pooled(_))) {
+        driver.give_back(&block);
+        driver.release(&block);
+    }
+}

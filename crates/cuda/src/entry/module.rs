@@ -1,0 +1,364 @@
+//! Modules, libraries and the linker (driver API: "Module Management", "Library Management").
+
+use crate::code::{Code, Done, ensure};
+use crate::container::{self, Found, ReadError};
+use crate::driver::{Driver, current, driver};
+use crate::ffi::{CodeAt, Host, In, Out, Text};
+use crate::handle::{Handle, Missing, lock};
+use crate::jit::Logs;
+use crate::memory::{Block, Kind};
+use crate::module::{Function, Kernel, Library, Module, Texts, explain, load};
+use std::sync::{Arc, Mutex};
+
+/// The newest major version of PTX. Newer minor versions are tried: tools write their own version into cubins.
+const MOST_VERSION: u16 = 9;
+
+/// What is at a pointer, as texts for the GPU, or the code and the words for what is wrong.
+pub(crate) fn texts_at(driver: &Driver, image: CodeAt) -> Result<Texts, (Code, String)> {
+    let refused = |error: ReadError| (Code(error.code()), words(&error));
+    let mut found = container::read(&image).map_err(refused)?;
+    if let Found::Wrapper(wrapper) = &found {
+        found = container::read(&CodeAt::new(Host::at(wrapper.data))).map_err(refused)?;
+    }
+    let Found::Image(image) = found else {
+        return Err((Code::INVALID_IMAGE, "a wrapper of a wrapper".into()));
+    };
+    let chosen = image.choose(u32::from(driver.config.arch.sm()));
+    let chosen = chosen.map_err(refused)?;
+    if let Some((major, minor)) =
+        chosen.texts.iter().filter_map(|text| text.version).find(|it| it.0 > MOST_VERSION)
+    {
+        let log = format!(
+            "ptxas application ptx input, line 1; fatal   : Unsupported .version {major}.{minor}; current version is '9.4'"
+        );
+        return Err((Code::UNSUPPORTED_PTX_VERSION, log));
+    }
+    let no_fma = chosen.texts.iter().any(|text| text.options.fmad == Some(false));
+    Ok(Texts { texts: chosen.texts.into_iter().map(|text| text.source).collect(), no_fma })
+}
+
+/// What is wrong with a container, for the log. What is no code at all is said as the driver says it, since programs
+/// look for that.
+fn words(error: &ReadError) -> String {
+    match error {
+        ReadError::NotAnImage => "error   : Binary format for key='0', ident='' is not recognized".into(),
+        error => format!("error   : {error}"),
+    }
+}
+
+/// Says on stderr what is wrong with code, unless the caller has asked for it.
+fn complain(log: &str) {
+    if !log.is_empty() {
+        eprintln!("softwarp: {log}");
+    }
+}
+
+/// Loads texts and makes a module of them.
+fn load_texts(
+    driver: &Driver,
+    context: u64,
+    texts: &Texts,
+    library: u64,
+) -> Result<Handle<Module>, (Code, String)> {
+    let id = load(&driver.machine, texts, driver.config.sanitize.bounds)
+        .map_err(|error| explain(&error, texts))?;
+    let module = Module { context, id, library, functions: Mutex::default() };
+    let handle = driver.modules.insert(Arc::new(module)).ok_or((Code::OUT_OF_MEMORY, String::new()))?;
+    if let Ok(loaded) = driver.machine.module(id) {
+        let names = loaded.image.objects.iter().filter(|object| object.function.is_none());
+        let mut blocks = lock(&driver.blocks);
+        for object in names {
+            if let Some(symbol) = loaded.symbol(&object.name).filter(|symbol| symbol.bytes > 0) {
+                let kind = Kind::Variable(handle.bits());
+                let (base, bytes) = (symbol.address, symbol.bytes);
+                blocks.insert(Block { base, bytes, kind, flags: 0, context, device: 0, id: 0 });
+            }
+        }
+    }
+    Ok(handle)
+}
+
+/// Unloads a module.
+pub(crate) fn unload(driver: &Driver, handle: Handle<Module>) -> Done {
+    let module = driver.modules.remove(handle).map_err(|_| Code::INVALID_HANDLE)?;
+    lock(&driver.blocks).take(|block| block.kind == Kind::Variable(handle.bits()));
+    for (_, function) in lock(&module.functions).drain(..) {
+        let _ = driver.functions.remove(Handle::of(function));
+    }
+    driver.machine.unload_module(module.id).map_err(|_| Code::INVALID_HANDLE)
+}
+
+/// A function of a module, by name; made when it is first asked for.
+fn function(driver: &Driver, handle: Handle<Module>, name: &str) -> Result<Handle<Function>, Code> {
+    let module = driver.modules.get(handle).map_err(|_| Code::INVALID_HANDLE)?;
+    let mut functions = lock(&module.functions);
+    if let Some((_, found)) = functions.iter().find(|(known, _)| known == name) {
+        return Ok(Handle::of(*found));
+    }
+    let found = Function::find(&driver.machine, module.id, name).ok_or(Code::NOT_FOUND)?;
+    let found = Function { context: module.context, module: handle.bits(), ..found };
+    let made = driver.functions.insert(Arc::new(found)).ok_or(Code::OUT_OF_MEMORY)?;
+    functions.push((name.into(), made.bits()));
+    Ok(made)
+}
+
+fn load_data(to: Out<Handle<Module>>, image: Host, logs: &Logs) -> Done {
+    let (driver, context) = current()?;
+    ensure(!image.is_null(), Code::INVALID_VALUE)?;
+    to.required()?;
+    driver.synchronize(&context)?;
+    let loaded = texts_at(driver, CodeAt::new(image)).and_then(|texts| {
+        let texts = Texts { no_fma: texts.no_fma || logs.no_fma, ..texts };
+        load_texts(driver, context.handle, &texts, 0)
+    });
+    match loaded {
+        Ok(module) => {
+            logs.write("", "");
+            to.set(module)
+        }
+        Err((code, log)) => {
+            logs.write(&log, "");
+            if !logs.has_error() {
+                complain(&log);
+            }
+            Err(code)
+        }
+    }
+}
+
+/// The module of a library, loaded when it is first needed.
+fn module_of(driver: &Driver, handle: Handle<Library>) -> Result<Handle<Module>, Code> {
+    let library = driver.libraries.get(handle).map_err(|_| Code::INVALID_HANDLE)?;
+    let mut module = lock(&library.module);
+    if let Some(module) = *module {
+        return Ok(Handle::of(module));
+    }
+    let Some(texts) = &library.texts else { return Err(library.error.unwrap_or(Code::INVALID_IMAGE)) };
+    // A library's code is of every context.
+    let loaded = load_texts(driver, 0, texts, handle.bits()).map_err(|(code, log)| {
+        complain(&log);
+        code
+    })?;
+    *module = Some(loaded.bits());
+    Ok(loaded)
+}
+
+fn name_of(name: Text<'_>) -> Result<String, Code> {
+    name.get()?.to_str().map(str::to_owned).map_err(|_| Code::NOT_FOUND)
+}
+
+crate::entries! {
+    /// Loads a module.
+    fn cuModuleLoadData(to: Out<Handle<Module>>, image: Host) {
+        load_data(to, image, &Logs::default())
+    }
+
+    /// Loads a module with options.
+    fn cuModuleLoadDataEx(to: Out<Handle<Module>>, image: Host, count: u32, options: In<u32>, values: Out<u64>) {
+        let logs = current().and_then(|_| Logs::read(count, options, values))?;
+        load_data(to, image, &logs)
+    }
+
+    /// Loads a module from a fat binary.
+    fn cuModuleLoadFatBinary(to: Out<Handle<Module>>, image: Host) {
+        load_data(to, image, &Logs::default())
+    }
+
+    /// Loads a module from a file.
+    fn cuModuleLoad(to: Out<Handle<Module>>, path: Text<'_>) {
+        current()?;
+        to.required()?;
+        let path = name_of(path)?;
+        ensure(!path.is_empty(), Code::INVALID_VALUE)?;
+        let mut bytes = std::fs::read(&path).map_err(|_| Code::FILE_NOT_FOUND)?;
+        bytes.push(0);
+        load_data(to, Host::of(&bytes), &Logs::default())
+    }
+
+    /// Unloads a module.
+    fn cuModuleUnload(module: Handle<Module>) {
+        let driver = driver()?;
+        let found = driver.modules.get(module).map_err(|_| Code::INVALID_HANDLE)?;
+        driver.check_fault()?;
+        ensure(found.library == 0, Code::NOT_PERMITTED)?;
+        driver.captures.forbid_unsafe()?;
+        if let Ok(context) = driver.contexts.get(Handle::of(found.context)) {
+            driver.synchronize(&context)?;
+        }
+        unload(driver, module)
+    }
+
+    /// How modules are loaded: lazily.
+    fn cuModuleGetLoadingMode(mode: Out<u32>) {
+        driver()?;
+        mode.set(2)
+    }
+
+    /// A kernel of a module.
+    fn cuModuleGetFunction(to: Out<Handle<Function>>, module: Handle<Module>, name: Text<'_>) {
+        let driver = driver()?;
+        driver.modules.get(module).map_err(|_| Code::INVALID_HANDLE)?;
+        driver.check_fault()?;
+        to.required()?;
+        let name = name_of(name)?;
+        let found = function(driver, module, &name);
+        to.set_if_any(*found.as_ref().unwrap_or(&Handle::NULL));
+        found.map(drop)
+    }
+
+    /// How many kernels a module has.
+    fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle<Module>) {
+        let (driver, _) = current()?;
+        count.set(names(driver, module)?.len() as u32)
+    }
+
+    /// The kernels of a module, up to a number.
+    fn cuModuleEnumerateFunctions(to: Out<Handle<Function>>, most: u32, module: Handle<Module>) {
+        let (driver, _) = current()?;
+        to.required()?;
+        for (index, name) in names(driver, module)?.iter().take(most as usize).enumerate() {
+            to.set_at(index, function(driver, module, name)?);
+        }
+        Ok(())
+    }
+
+    /// A variable of a module.
+    fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: Handle<Module>, name: Text<'_>) {
+        let found = global(module, name, address.is_null() && bytes.is_null());
+        let (base, size) = *found.as_ref().unwrap_or(&(0, 0));
+        address.set_if_any(base);
+        bytes.set_if_any(size as usize);
+        found.map(drop)
+    }
+
+    /// Makes a library of code. It is looked at when a kernel is first asked for.
+    fn cuLibraryLoadData(
+        to: Out<Handle<Library>>, image: Host, options: In<u32>, values: Out<u64>, count: u32,
+        library_options: In<u32>, library_values: Out<u64>, library_count: u32,
+    ) {
+        let driver = driver()?;
+        to.required()?;
+        ensure(!image.is_null(), Code::INVALID_VALUE)?;
+        ensure(count == 0 || !options.is_null() && !values.is_null(), Code::INVALID_VALUE)?;
+        let both = !library_options.is_null() && !library_values.is_null();
+        ensure(library_count == 0 || both, Code::INVALID_VALUE)?;
+        let (texts, error) = match texts_at(driver, CodeAt::new(image)) {
+            Ok(texts) => (Some(texts), None),
+            Err((code, log)) => {
+                complain(&log);
+                (None, Some(code))
+            }
+        };
+        let library = Library { texts, error, ..Library::default() };
+        to.set(driver.libraries.insert(Arc::new(library)).ok_or(Code::OUT_OF_MEMORY)?)
+    }
+
+    /// Unloads a library.
+    fn cuLibraryUnload(library: Handle<Library>) {
+        let driver = driver()?;
+        let library = driver.libraries.remove(library).map_err(|_| Code::INVALID_HANDLE)?;
+        driver.check_fault()?;
+        for (_, kernel) in lock(&library.kernels).drain(..) {
+            let _ = driver.kernels.remove(Handle::of(kernel));
+        }
+        match *lock(&library.module) {
+            Some(module) => unload(driver, Handle::of(module)),
+            None => Ok(()),
+        }
+    }
+
+    /// A kernel of a library.
+    fn cuLibraryGetKernel(to: Out<Handle<Kernel>>, library: Handle<Library>, name: Text<'_>) {
+        let driver = driver()?;
+        to.required()?;
+        let name = name_of(name)?;
+        to.set(kernel(driver, library, &name)?)
+    }
+
+    /// How many kernels a library has.
+    fn cuLibraryGetKernelCount(count: Out<u32>, library: Handle<Library>) {
+        let driver = driver()?;
+        let module = module_of(driver, library)?;
+        count.set(names(driver, module)?.len() as u32)
+    }
+
+    /// The kernels of a library, up to a number.
+    fn cuLibraryEnumerateKernels(to: Out<Handle<Kernel>>, most: u32, library: Handle<Library>) {
+        let driver = driver()?;
+        to.required()?;
+        let module = module_of(driver, library)?;
+        for (index, name) in names(driver, module)?.iter().take(most as usize).enumerate() {
+            to.set_at(index, kernel(driver, library, name)?);
+        }
+        Ok(())
+    }
+
+    /// The library of a kernel.
+    fn cuKernelGetLibrary(to: Out<Handle<Library>>, of: Handle<Kernel>) {
+        let driver = driver()?;
+        let found = driver.kernels.get(of).map_err(|_| Code::INVALID_HANDLE)?;
+        to.set(Handle::of(found.library))
+    }
+
+    /// The module of a library.
+    fn cuLibraryGetModule(to: Out<Handle<Module>>, library: Handle<Library>) {
+        let (driver, _) = current()?;
+        to.required()?;
+        to.set(module_of(driver, library)?)
+    }
+
+    /// A variable of a library.
+    fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, library: Handle<Library>, name: Text<'_>) {
+        let (driver, _) = current()?;
+        let module = module_of(driver, library)?;
+        let (base, size) = global(module, name, address.is_null() && bytes.is_null())?;
+        address.set_if_any(base);
+        bytes.set_if_any(size as usize);
+        Ok(())
+    }
+
+    /// The function of a kernel.
+    fn cuKernelGetFunction(to: Out<Handle<Function>>, of: Handle<Kernel>) {
+        let (driver, _) = current()?;
+        to.required()?;
+        let found = driver.kernels.get(of).map_err(|_| Code::INVALID_HANDLE)?;
+        to.set(Handle::of(found.function))
+    }
+}
+
+/// The names of a module's kernels.
+fn names(driver: &Driver, module: Handle<Module>) -> Result<Vec<String>, Code> {
+    let module = driver.modules.get(module).map_err(|_| Code::INVALID_HANDLE)?;
+    let module = driver.machine.module(module.id).map_err(|_| Code::INVALID_HANDLE)?;
+    let kernels = module.image.functions.iter().filter(|function| function.entry && function.defined);
+    Ok(kernels.map(|function| function.name.to_string()).collect())
+}
+
+/// A kernel of a library, by name; made when it is first asked for.
+fn kernel(driver: &Driver, handle: Handle<Library>, name: &str) -> Result<Handle<Kernel>, Code> {
+    let module = module_of(driver, handle)?;
+    let library = driver.libraries.get(handle).map_err(|_| Code::INVALID_HANDLE)?;
+    let mut kernels = lock(&library.kernels);
+    if let Some((_, found)) = kernels.iter().find(|(known, _)| known == name) {
+        return Ok(Handle::of(*found));
+    }
+    let function = function(driver, module, name)?.bits();
+    let kernel = Kernel { function, library: handle.bits() };
+    let made = driver.kernels.insert(Arc::new(kernel)).ok_or(Code::OUT_OF_MEMORY)?;
+    kernels.push((name.into(), made.bits()));
+    Ok(made)
+}
+
+/// Where a module's variable is, and its bytes.
+fn global(module: Handle<Module>, name: Text<'_>, nowhere: bool) -> Result<(u64, u64), Code> {
+    let driver = driver()?;
+    let found = driver.modules.get(module).map_err(|missing| match missing {
+        Missing::Destroyed | Missing::Never => Code::INVALID_HANDLE,
+    })?;
+    driver.check_fault()?;
+    ensure(!nowhere, Code::INVALID_VALUE)?;
+    let name = name_of(name)?;
+    let module = driver.machine.module(found.id).map_err(|_| Code::INVALID_HANDLE)?;
+    let symbol = module.symbol(&name).ok_or(Code::NOT_FOUND)?;
+    Ok((symbol.address, symbol.bytes))
+}

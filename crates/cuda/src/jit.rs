@@ -1,0 +1,71 @@
+//! Options of the JIT compiler and the linker (`CUjit_option`): mainly where their logs go.
+
+use crate::code::{Code, ensure};
+use crate::ffi::{Host, In, Out};
+
+/// `CUjit_option` values that are looked at.
+mod option {
+    pub const INFO_LOG: u32 = 3;
+    pub const INFO_LOG_BYTES: u32 = 4;
+    pub const ERROR_LOG: u32 = 5;
+    pub const ERROR_LOG_BYTES: u32 = 6;
+    pub const FMA: u32 = 25;
+    /// Numbers from this on are no options.
+    pub const END: u32 = 38;
+}
+
+/// The logs that a caller wants, from the options of a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Logs {
+    error: Option<(Host, usize)>,
+    info: Option<(Host, usize)>,
+    values: Option<Out<u64>>,
+    error_index: usize,
+    info_index: usize,
+    /// Products and sums are not to be contracted.
+    pub no_fma: bool,
+}
+
+impl Logs {
+    /// Reads the options of a call.
+    pub fn read(count: u32, options: In<u32>, values: Out<u64>) -> Result<Logs, Code> {
+        let mut logs = Logs::default();
+        let (mut error, mut info) = ((None, None), (None, None));
+        for index in 0..count as usize {
+            let (id, value) = (options.get_at(index)?, values.as_in().get_at(index)?);
+            ensure(id < option::END, Code::INVALID_VALUE)?;
+            match id {
+                option::ERROR_LOG => error.0 = Some(Host::at(value)),
+                option::INFO_LOG => info.0 = Some(Host::at(value)),
+                option::ERROR_LOG_BYTES => (error.1, logs.error_index) = (Some(value as u32 as usize), index),
+                option::INFO_LOG_BYTES => (info.1, logs.info_index) = (Some(value as u32 as usize), index),
+                option::FMA => logs.no_fma = value as u32 == 0,
+                _ => {}
+            }
+        }
+        logs.values = Some(values);
+        logs.error = error.0.zip(error.1);
+        logs.info = info.0.zip(info.1);
+        Ok(logs)
+    }
+
+    /// Whether the caller wants to know errors.
+    pub fn has_error(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// Writes the logs and their lengths.
+    pub fn write(&self, error: &str, info: &str) {
+        let Some(values) = self.values else { return };
+        for (wanted, index, text) in
+            [(self.error, self.error_index, error), (self.info, self.info_index, info)]
+        {
+            let Some((to, room)) = wanted else { continue };
+            let length = if text.len() < room { text.len() } else { room };
+            if !to.is_null() && room > 0 {
+                to.set_text(text, room);
+            }
+            values.set_at(index, length as u64);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Modules, libraries, functions and linkers.
+
+use crate::code::Code;
+use crate::container::Text;
+use crate::handle::{Handled, Kind, lock};
+use crate::jit::Logs;
+use softwarp::image::FunctionId;
+use softwarp::ir::{Op, Step};
+use softwarp::lower::Fidelity;
+use softwarp::vm::device::{Device as Machine, LoadError, LoadOptions, ModuleId};
+use softwarp::vm::tuning::Tuning;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+/// PTX texts that are loaded together, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// The texts.
+    pub texts: Vec<String>,
+    /// The assembler was told not to contract `mul` and `add`.
+    pub no_fma: bool,
+}
+
+/// A loaded module.
+#[derive(Debug, Default)]
+pub struct Module {
+    /// The handle of its context.
+    pub context: u64,
+    /// Its number in the machine.
+    pub id: ModuleId,
+    /// The handle of the library that it is of; 0 if it is none's.
+    pub library: u64,
+    /// Its functions that were asked for, by name: the bits of their handles.
+    pub functions: Mutex<Vec<(String, u64)>>,
+}
+
+impl Handled for Module {
+    const KIND: Kind = Kind::Module;
+}
+
+/// A library: texts that are loaded when one of their kernels is first asked for.
+#[derive(Debug, Default)]
+pub struct Library {
+    /// What it is made of; why not, if it cannot be read.
+    pub texts: Option<Texts>,
+    /// The code for what cannot be read.
+    pub error: Option<Code>,
+    /// Its module, once it is loaded: the bits of the handle.
+    pub module: Mutex<Option<u64>>,
+    /// Its kernels that were asked for, by name: the bits of their handles.
+    pub kernels: Mutex<Vec<(String, u64)>>,
+}
+
+impl Handled for Library {
+    const KIND: Kind = Kind::Library;
+}
+
+/// A linker.
+#[derive(Debug, Default)]
+pub struct Linker {
+    /// What it has so far.
+    pub state: Mutex<LinkerState>,
+    /// Where its logs go.
+    pub logs: Mutex<Logs>,
+}
+
+/// What a linker has.
+#[derive(Debug, Default)]
+pub struct LinkerState {
+    /// The texts that were added.
+    pub texts: Vec<Text>,
+    /// The texts cannot be linked.
+    pub failed: bool,
+    /// What `cuLinkComplete` gave: it stays until the linker is destroyed.
+    pub image: Option<Box<[u8]>>,
+}
+
+impl Handled for Linker {
+    const KIND: Kind = Kind::Link;
+}
+
+/// A function of a module that can be launched (`CUfunction`).
+#[derive(Debug)]
+pub struct Function {
+    /// The handle of its context.
+    pub context: u64,
+    /// The handle of its module.
+    pub module: u64,
+    /// The module's number in the machine.
+    pub id: ModuleId,
+    /// Its name, and the same for C.
+    pub name: String,
+    /// The sizes of its parameters, and where each begins.
+    pub parameters: Vec<(u64, u64)>,
+    /// Bytes of all parameters.
+    pub parameter_bytes: u64,
+    /// Bytes of shared memory that it declares, rounded up to 16.
+    pub shared: u64,
+    /// Bytes of local memory that each thread needs.
+    pub local: u64,
+    /// The most bytes of dynamic shared memory that a launch may ask for.
+    pub most_dynamic: AtomicU32,
+    /// Whether clusters of more than 8 CTAs are allowed.
+    pub large_clusters: AtomicU32,
+    /// Whether it may wait for the host or for other streams: it reads a clock, polls memory, or sleeps.
+    pub may_wait: bool,
+    /// How much of the first-level cache is to be shared memory, as it was set.
+    pub carveout: AtomicI32,
+    /// What its directives ask of launches.
+    pub directives: Tuning,
+    /// The cluster that launches have which name none, as it was set; 0 is none.
+    pub cluster: Mutex<[u32; 3]>,
+}
+
+/// A library's kernel (`CUkernel`): its function in the library's module.
+#[derive(Debug, Default)]
+pub struct Kernel {
+    /// The handle of the function.
+    pub function: u64,
+    /// The handle of the library.
+    pub library: u64,
+}
+
+impl Handled for Kernel {
+    const KIND: Kind = Kind::Kernel;
+}
+
+impl Handled for Function {
+    const KIND: Kind = Kind::Function;
+}
+
+/// Loads texts into the machine.
+pub fn load(machine: &Machine, texts: &Texts, red_zones: bool) -> Result<ModuleId, LoadError> {
+    let sources: Vec<&str> = texts.texts.iter().map(String::as_str).collect();
+    let mut fidelity = Fidelity::default();
+    if texts.no_fma {
+        fidelity.contraction = false;
+    }
+    let options = LoadOptions { red_zones, fidelity, ..LoadOptions::default() };
+    machine.load_module(&sources, options)
+}
+
+/// The code for what is wrong with a module, and the words for the error log.
+pub fn explain(error: &LoadError, texts: &Texts) -> (Code, String) {
+    let mut log = String::new();
+    let code = match error {
+        LoadError::Invalid(errors) => {
+            for (index, diagnostic) in errors {
+                let source = texts.texts.get(*index as usize).map_or("", String::as_str);
+                let at = diagnostic.location.as_ref().map_or(0, |it| it.span.start as usize);
+                let line = source.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
+                log +=
+                    &format!("ptxas application ptx input, line {line}; error   : {}\n", diagnostic.message);
+            }
+            log += "ptxas fatal   : Ptx assembly aborted due to errors";
+            if errors.iter().any(|(_, it)| it.code.0 == "E0101") {
+                Code::UNSUPPORTED_PTX_VERSION
+            } else {
+                Code::INVALID_PTX
+            }
+        }
+        LoadError::Unlinked(errors) => {
+            for diagnostic in errors {
+                log += &format!("ptxas fatal   : {}\n", diagnostic.message);
+            }
+            Code::INVALID_PTX
+        }
+        LoadError::Memory(error) => {
+            log += &error.to_string();
+            Code::OUT_OF_MEMORY
+        }
+        other => {
+            log += &other.to_string();
+            Code::INVALID_PTX
+        }
+    };
+    (code, log.trim_end().to_owned())
+}
+
+impl Function {
+    /// A kernel of a module by name.
+    pub fn find(machine: &Machine, id: ModuleId, name: &str) -> Option<Function> {
+        let module = machine.module(id).ok()?;
+        let is = |function: &softwarp::image::Function| {
+            function.entry && function.defined && &*function.name == name
+        };
+        let index = module.image.functions.iter().position(is)?;
+        let function = module.image.function(FunctionId(index as u32));
+        let parameters = function.parameters.iter().map(|&id| {
+            let object = module.image.object(id);
+            (object.total(), object.offset.unwrap_or(0))
+        });
+        let may_wait = module
+            .program(name)
+            .is_ok_and(|program| program.functions().any(|function| function.ops.iter().any(waits)));
+        let most = 48 << 10;
+        let shared = function.shared.bytes.next_multiple_of(16);
+        let directives = module.directives(name).unwrap_or_default();
+        Some(Function {
+            context: 0,
+            module: 0,
+            id,
+            name: name.into(),
+            parameters: parameters.collect(),
+            parameter_bytes: function.parameter_extent.bytes,
+            shared,
+            local: function.frame.bytes,
+            most_dynamic: AtomicU32::new(u32::try_from(most - shared.min(most)).unwrap_or(0)),
+            large_clusters: AtomicU32::new(0),
+            may_wait,
+            carveout: AtomicI32::new(-1),
+            directives,
+            cluster: Mutex::new(directives.cluster.unwrap_or_default()),
+        })
+    }
+
+    /// The most threads of a block. What `.reqntid` says does not count, as recorded.
+    pub fn most_threads(&self) -> u64 {
+        self.directives.most_threads.unwrap_or(1024).min(1024)
+    }
+
+    /// Whether launches must name a cluster.
+    pub fn needs_cluster(&self) -> bool {
+        self.directives.explicit || self.directives.most_ctas.is_some()
+    }
+
+    /// The cluster that launches have which name none, if one was set.
+    pub fn set_cluster(&self) -> Option<[u32; 3]> {
+        let cluster = *lock(&self.cluster);
+        (!cluster.contains(&0)).then_some(cluster)
+    }
+
+    /// The most bytes of dynamic shared memory of a launch.
+    pub fn most_dynamic(&self) -> u32 {
+        self.most_dynamic.load(Ordering::SeqCst)
+    }
+}
+
+/// Whether an operation is of the kind that kernels wait with: reads of clocks and strong or volatile reads of memory.
+fn waits(op: &Op) -> bool {
+    let Op::Other(_, step) = op else { return false };
+    match &**step {
+        Step::Special(special) => special.register.is_clock(),
+        Step::Atomic(_) | Step::Yield => true,
+        Step::Load(access) => access.order.is_strong(),
+        _ => false,
+    }
+}

@@ -1,0 +1,60 @@
+//! Memory pools. A pool is an account of what was taken from it; memory itself is the machine's.
+
+use crate::handle::{Handled, Kind};
+use std::sync::Mutex;
+
+/// Pools reserve memory in multiples of this, as recorded.
+pub const RESERVED: u64 = 32 << 20;
+
+/// A pool.
+#[derive(Debug, Default)]
+pub struct Pool {
+    /// Whether it is a device's own, which cannot be destroyed.
+    pub is_default: bool,
+    /// What was taken from it.
+    pub usage: Mutex<Usage>,
+}
+
+/// What a pool has given, and its settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// Whether memory may be used again across events, opportunistically, and with dependencies of its own.
+    pub reuse: [u32; 3],
+    /// Bytes that are kept when work is done.
+    pub threshold: u64,
+    /// Bytes that were taken, and the most so far.
+    pub used: u64,
+    /// The most that were taken.
+    pub used_high: u64,
+    /// The most that were reserved.
+    pub reserved_high: u64,
+}
+
+impl Default for Usage {
+    fn default() -> Usage {
+        Usage { reuse: [1; 3], threshold: 0, used: 0, used_high: 0, reserved_high: 0 }
+    }
+}
+
+impl Usage {
+    /// Bytes that are reserved.
+    pub fn reserved(&self) -> u64 {
+        self.used.next_multiple_of(RESERVED)
+    }
+
+    /// Memory is taken.
+    pub fn take(&mut self, bytes: u64) {
+        self.used = self.used.saturating_add(bytes);
+        self.used_high = self.used_high.max(self.used);
+        self.reserved_high = self.reserved_high.max(self.reserved());
+    }
+
+    /// Memory is given back.
+    pub fn give_back(&mut self, bytes: u64) {
+        self.used = self.used.saturating_sub(bytes);
+    }
+}
+
+impl Handled for Pool {
+    const KIND: Kind = Kind::Pool;
+}

@@ -1,0 +1,3 @@
+__device__ float twice(float x) {
+    return x + x;
+}
