@@ -1,4 +1,4 @@
-//! Mnemonics made ready for lowering: each is looked up once for a module.
+//! Mnemonics made ready for lowering: each is looked up once.
 
 use softwarp_ir::AtomicOp;
 use softwarp_isa::Type;
@@ -7,8 +7,9 @@ use softwarp_syntax::Module;
 use softwarp_syntax::tree::MnemonicId;
 use softwarp_units::alu::has_loop;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// A mnemonic, looked up.
 #[derive(Debug)]
@@ -83,6 +84,16 @@ pub fn text(module: &Module, id: MnemonicId) -> String {
     text
 }
 
+/// Forms by their spelling, for all modules of the process: modules have most of their instructions in common, and
+/// looking one up in the instruction table takes longer than lowering it.
+static KNOWN: LazyLock<Mutex<Spellings>> = LazyLock::new(Mutex::default);
+
+/// What spellings mean; none for those that mean nothing.
+type Spellings = HashMap<String, Option<(Arc<InstructionForm>, Action)>>;
+
+/// The most spellings that are kept. With more, all are forgotten: programs have some thousands.
+const MOST_KNOWN: usize = 1 << 14;
+
 fn look_up(module: &Module, id: MnemonicId) -> Option<Form> {
     let mnemonic = module.mnemonic(id);
     let words: Vec<&str> = mnemonic
@@ -91,13 +102,18 @@ fn look_up(module: &Module, id: MnemonicId) -> Option<Form> {
         .map(|&word| module.name(word))
         .map(|word| if word.starts_with("const[") { "const" } else { word })
         .collect();
-    match instruction::resolve(module.name(mnemonic.opcode), &words) {
-        Ok(instruction) => {
-            let action = action(&instruction);
-            Some(Form { instruction: Arc::from(instruction), action })
-        }
-        _ => None,
+    let opcode = module.name(mnemonic.opcode);
+    let spelling = [&[opcode], words.as_slice()].concat().join(".");
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.len() >= MOST_KNOWN {
+        known.clear();
     }
+    let resolved = known.entry(spelling).or_insert_with(|| {
+        let instruction = instruction::resolve(opcode, &words).ok()?;
+        let action = action(&instruction);
+        Some((Arc::from(instruction), action))
+    });
+    resolved.clone().map(|(instruction, action)| Form { instruction, action })
 }
 
 fn action(instruction: &InstructionForm) -> Action {
