@@ -253,8 +253,8 @@ impl StaticText {
 #[repr(transparent)]
 pub struct Host(*mut u8);
 
-// SAFETY: it is an address. Whoever follows it in another thread does so as the API says: asynchronous calls may use
-// the caller's memory until their stream has done them.
+// SAFETY: it is an address. Worker threads of streams access the memory behind it: the API requires that the memory of an
+// asynchronous call stays valid until the stream has completed the call.
 unsafe impl Send for Host {}
 // SAFETY: the same.
 unsafe impl Sync for Host {}

@@ -151,7 +151,7 @@ impl Queue {
             };
             let Some((task, done)) = next else { return };
             task.after.iter().for_each(|after| after.wait());
-            // A fault is kept by the driver; whoever looks next is told.
+            // The driver keeps the code of a fault; later calls return it.
             let _ = (task.run)();
             done.set();
         }

@@ -104,7 +104,7 @@ impl NodeKind {
 }
 
 impl Work {
-    /// The kind of node that it is. What is no node of a graph counts as nothing.
+    /// The kind of graph node that it makes. Work that cannot be captured has the kind `Empty`.
     pub fn kind(&self) -> NodeKind {
         match self {
             Work::Launch(_) => NodeKind::Kernel,

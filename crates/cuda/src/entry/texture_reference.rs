@@ -23,7 +23,7 @@ const OVERRIDE_FORMAT: u32 = 1;
 /// `CU_AD_FORMAT_FLOAT`
 const FLOAT: u32 = 0x20;
 
-/// How a reference reads that nobody has changed.
+/// The default settings of a texture reference.
 fn initial(sampler: Sampler) -> Reading {
     let number = |mode: AddressMode| match mode {
         AddressMode::Wrap => 0,

@@ -1,6 +1,6 @@
 //! Errors in mnemonics, as data and as a line of text.
 
-/// Why a mnemonic is no form of its opcode.
+/// The error of a mnemonic whose modifiers match no form of its opcode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct MnemonicError {

@@ -156,7 +156,7 @@ impl Exec {
         Ok(Prepared { work: Work::Sequence(works.into()), events })
     }
 
-    /// Memory that an earlier launch allocated and nobody freed is freed if the flags say so; else it is an error.
+    /// Memory of an earlier launch that is still allocated is freed if the flags allow it. Otherwise it is an error.
     fn free_before(&self, driver: &Driver, works: &[Work]) -> Done {
         const AUTO_FREE: u64 = 1;
         for work in works {
