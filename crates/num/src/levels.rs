@@ -50,6 +50,7 @@ impl Level {
     }
 
     /// The level in use: the best, or the lower one that the environment asked for when first read.
+    #[inline]
     pub fn current() -> Level {
         static CURRENT: OnceLock<Level> = OnceLock::new();
         *CURRENT.get_or_init(|| {

@@ -105,7 +105,8 @@ struct MatrixAddresses<'a, 'b> {
 }
 
 impl<'a, 'b> MatrixAddresses<'a, 'b> {
-    /// The places that an operand names.
+    /// The addresses that an operand stands for. Inlined, so that they are not copied.
+    #[inline(always)]
     fn of(spaces: &'b Spaces<'a>, activation: &Activation, operand: &Address) -> MatrixAddresses<'a, 'b> {
         MatrixAddresses { spaces, memory: operand.memory, addresses: addresses(activation, operand) }
     }

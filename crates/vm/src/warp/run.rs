@@ -174,7 +174,7 @@ impl Warp {
             if OBSERVING {
                 self.observe(env, split, step, guard);
             }
-            self.acted |= step.makes_progress();
+            self.acted = self.acted || step.makes_progress();
             let flow = self.execute(env, split, (code, step), guard, (budget, polled))?;
             if matches!(flow, Flow::Again) {
                 at.count(env.meter, at.pc);
@@ -314,7 +314,7 @@ impl Warp {
     }
 
     /// Executes an operation that needs more than the frame, by the lanes of a split that pass its guard.
-    #[inline]
+    #[inline(always)]
     fn execute(
         &mut self,
         env: &mut Env<'_>,

@@ -43,6 +43,7 @@ pub fn multiply(factors: Format, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut Sum
 
 /// [`multiply`] of f16 or bf16 where the registers are: of a frame's rows, by their numbers, it reads A, B and C and
 /// writes D. Returns false, and has done nothing, also if that would be no faster.
+#[inline]
 pub fn multiply_rows(
     factors: Format,
     rows: &mut [crate::lanes::Row<u32>],

@@ -99,12 +99,15 @@ const FRACTION: i32 = 25;
 const LEAST_HALF: i32 = 113;
 
 /// A, ready to be multiplied: the values of pairs and the exponents of eight steps of rows, in memory, from where they
-/// are read into all lanes.
-#[repr(align(64))]
-struct Left<const EIGHTS: usize> {
-    exponents: [[[i64; 8]; 2]; EIGHTS],
-    values: [[[[i64; 8]; 4]; 2]; EIGHTS],
+/// are read into all lanes. By reference: an array in a struct would be filled with zeros elsewhere, and copied.
+struct Left<'a, const EIGHTS: usize> {
+    exponents: &'a mut [[[i64; 8]; 2]; EIGHTS],
+    values: &'a mut [[[[i64; 8]; 4]; 2]; EIGHTS],
 }
+
+/// Words of 64 bits that are aligned as vectors are.
+#[repr(align(64))]
+struct Quads<T>(T);
 
 /// B, ready to be multiplied: exponents by columns, and the values of pairs of all columns.
 struct Right<const EIGHTS: usize> {
@@ -125,7 +128,9 @@ fn product<const HALF: bool, const EIGHTS: usize, const C: usize>(
     let zero = _mm512_setzero_si512();
     let mut right = Right { exponents: [zero; EIGHTS], values: [[_mm512_setzero_ps(); 4]; EIGHTS] };
     let mut outside = take_columns::<HALF, EIGHTS>(&mut right, b);
-    let mut left = Left { exponents: [[[0; 8]; 2]; EIGHTS], values: [[[[0; 8]; 4]; 2]; EIGHTS] };
+    let mut exponents = Quads([[[0; 8]; 2]; EIGHTS]);
+    let mut values = Quads([[[[0; 8]; 4]; 2]; EIGHTS]);
+    let mut left = Left { exponents: &mut exponents.0, values: &mut values.0 };
     outside |= take_rows::<HALF, EIGHTS>(&mut left, a);
 
     let mut range = FastRange::new();
@@ -190,7 +195,7 @@ fn take_columns<const HALF: bool, const EIGHTS: usize>(right: &mut Right<EIGHTS>
 /// Takes A; returns which of its elements are outside the fast range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn take_rows<const HALF: bool, const EIGHTS: usize>(left: &mut Left<EIGHTS>, a: [[&Row; 2]; EIGHTS]) -> u64 {
+fn take_rows<const HALF: bool, const EIGHTS: usize>(left: &mut Left<'_, EIGHTS>, a: [[&Row; 2]; EIGHTS]) -> u64 {
     let mut outside = 0;
     for eight in 0..EIGHTS {
         for side in 0..2 {
@@ -224,7 +229,7 @@ struct TwoRows {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn two_rows<const HALF: bool, const EIGHTS: usize, const C: usize>(
-    left: &Left<EIGHTS>,
+    left: &Left<'_, EIGHTS>,
     right: &Right<EIGHTS>,
     [side, row]: [usize; 2],
     c: __m512i,
@@ -235,8 +240,8 @@ fn two_rows<const HALF: bool, const EIGHTS: usize, const C: usize>(
 
     // The order in which packing has left rows.
     let at = row % 4 * 2 + row / 4;
-    let first = largest(&left.exponents, &right.exponents, side, at);
-    let second = largest(&left.exponents, &right.exponents, side, at + 2);
+    let first = largest(left.exponents, &right.exponents, side, at);
+    let second = largest(left.exponents, &right.exponents, side, at + 2);
     let exponents = over_steps(first, second);
     let bias = if HALF { 127 - 30 } else { 127 + 2 * CENTRE };
     let exponents = _mm512_add_epi32(exponents, _mm512_set1_epi32(bias));
@@ -254,8 +259,8 @@ fn two_rows<const HALF: bool, const EIGHTS: usize, const C: usize>(
 
     let of_first = _mm512_castsi512_ps(_mm512_unpacklo_epi32(scale, scale));
     let of_second = _mm512_castsi512_ps(_mm512_unpackhi_epi32(scale, scale));
-    let first = sums(&left.values, &right.values, side, row, of_first);
-    let second = sums(&left.values, &right.values, side, row + 1, of_second);
+    let first = sums(left.values, &right.values, side, row, of_first);
+    let second = sums(left.values, &right.values, side, row + 1, of_second);
     let [even, odd] = joined(first, second);
     let units = _mm512_add_epi32(even, odd);
     let c = _mm512_mul_ps(_mm512_castsi512_ps(c), _mm512_castsi512_ps(scale));

@@ -122,7 +122,7 @@ fn at_once(frame: &mut Frame, op: &Mma, taking: u32) -> Option<bool> {
 }
 
 /// m16n8k16 of f16 or bf16 in the rows of the frame. Returns false, and has done nothing, if that is not possible.
-#[inline]
+#[inline(always)]
 fn in_rows(frame: &mut Frame, factors: Format, op: &Mma) -> bool {
     let (&[a0, a1, a2, a3], &[b0, b1]) = (&op.a[..], &op.b[..]) else { return false };
     let mut d = [0; 4];
