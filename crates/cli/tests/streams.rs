@@ -15,6 +15,8 @@ const CALLS: &[(&str, &[&str])] = &[
     ("layout", &["layout.ptx"]),
     ("lower", &["saxpy.ptx"]),
     ("run", &["saxpy.json"]),
+    ("exec", &["--help"]),
+    ("ptxas", &["--version"]),
     ("fmt", &["-"]),
     ("ast", &["--json", "saxpy.ptx"]),
     ("explain", &["E0005"]),

@@ -8,16 +8,21 @@
 //! | `SOFTWARP_MEMORY` | bytes of memory, with `K`, `M` or `G` | what the host allows |
 //! | `SOFTWARP_SANITIZE` | what to look for, as `softwarp run --sanitize` takes it | nothing |
 //! | `SOFTWARP_REPORT` | a file for reports of faults and findings | stderr |
+//! | `SOFTWARP_SUMMARY` | a file for counts of what the process did (`summary.rs`) | none |
 //! | `SOFTWARP_TRACE` | `1`: every call with its result on stderr | off |
-//! | `SOFTWARP_CUDA_VERSION` | the version that `cuDriverGetVersion` gives | 13040 |
+//! | `SOFTWARP_CUDA_VERSION` | the version that `cuDriverGetVersion` gives, and with it the newest PTX that is taken | 13040 |
 //! | `CUDA_VISIBLE_DEVICES` | as the driver reads it: numbers, in order | all |
 
 use softwarp::isa::Target;
+use softwarp::vm::host_memory::Account;
 use softwarp::vm::sanitize::Sanitize;
 use std::path::PathBuf;
 
 /// The version of the API: 13.4.
 pub const VERSION: u32 = 13040;
+
+/// Bytes of memory of an H200.
+const H200_MEMORY: u64 = 150_109_880_320;
 
 /// What the environment says.
 #[derive(Clone, Debug)]
@@ -36,10 +41,26 @@ pub struct Config {
     pub sanitize: Sanitize,
     /// Where reports go.
     pub report: Option<PathBuf>,
+    /// Where counts of what the process did go.
+    pub summary: Option<PathBuf>,
     /// Whether calls are shown.
     pub trace: bool,
     /// The version that is reported.
     pub version: u32,
+    /// The newest version of PTX that is taken. It follows from the version that is set; without one, newer minor
+    /// versions are tried, since tools write their own version into cubins.
+    pub ptx_version: (u16, u16),
+}
+
+/// The version of PTX that came with a version of the API.
+pub fn ptx_of(version: u32) -> (u16, u16) {
+    let (major, minor) = (version / 1000, version % 1000 / 10);
+    let minor = match (major, minor) {
+        // 12.6 brought no version of its own.
+        (12, 6..) => minor - 1,
+        _ => minor,
+    };
+    (u16::try_from(major.saturating_sub(4)).unwrap_or(u16::MAX), minor as u16)
 }
 
 /// The target whose code the JIT compiler of a GPU takes: the one with features of its architecture.
@@ -84,6 +105,11 @@ fn visible(list: &str, count: u32) -> Vec<u32> {
 }
 
 impl Config {
+    /// Bytes of memory that a device says it has: as configured, or what the host allows and an H200 has.
+    pub fn device_memory(&self) -> u64 {
+        self.memory.unwrap_or_else(|| Account::default_limit().min(H200_MEMORY))
+    }
+
     /// Reads the environment. What cannot be understood is said on stderr, and the default is taken.
     pub fn from_environment() -> Config {
         Config::new(&|name| std::env::var(name).ok())
@@ -117,7 +143,10 @@ impl Config {
             Some(list) => visible(&list, count),
             None => (0..count).collect(),
         };
+        let version =
+            setting(variable, "SOFTWARP_CUDA_VERSION", "a number such as 13040", |text| text.parse().ok());
         let repeated = devices.iter().enumerate().any(|(index, device)| devices[..index].contains(device));
+        let file = |name| variable(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         Config {
             repeated,
             arch: arch.or_else(|| with_features("sm_90")).unwrap_or(Target::SM_90),
@@ -125,12 +154,11 @@ impl Config {
             threads: setting(variable, "SOFTWARP_THREADS", "a number", |text| text.parse().ok()),
             memory: setting(variable, "SOFTWARP_MEMORY", "a number of bytes such as 4G", bytes),
             sanitize: sanitize.unwrap_or_default(),
-            report: variable("SOFTWARP_REPORT").filter(|path| !path.is_empty()).map(PathBuf::from),
+            report: file("SOFTWARP_REPORT"),
+            summary: file("SOFTWARP_SUMMARY"),
             trace: variable("SOFTWARP_TRACE").is_some_and(|text| !text.is_empty() && text != "0"),
-            version: setting(variable, "SOFTWARP_CUDA_VERSION", "a number such as 13040", |text| {
-                text.parse().ok()
-            })
-            .unwrap_or(VERSION),
+            version: version.unwrap_or(VERSION),
+            ptx_version: version.map_or((ptx_of(VERSION).0, u16::MAX), ptx_of),
         }
     }
 }
@@ -148,9 +176,12 @@ mod tests {
         assert_eq!(with("", "").arch.name(), "sm_90a");
         assert_eq!(with("SOFTWARP_ARCH", "sm_80").arch.name(), "sm_80");
         assert_eq!(with("SOFTWARP_MEMORY", "3M").memory, Some(3 << 20));
+        assert_eq!(with("SOFTWARP_MEMORY", "3M").device_memory(), 3 << 20);
         assert_eq!(with("SOFTWARP_MEMORY", "lots").memory, None);
         assert_eq!(with("SOFTWARP_DEVICES", "3").devices, [0, 1, 2]);
         assert!(with("CUDA_VISIBLE_DEVICES", "").devices.is_empty());
+        assert_eq!(with("SOFTWARP_CUDA_VERSION", "13000").ptx_version, (9, 0));
+        assert_eq!(with("SOFTWARP_CUDA_VERSION", "12080").ptx_version, (8, 7));
         assert_eq!(with("CUDA_VISIBLE_DEVICES", "0").devices, [0]);
         assert!(with("CUDA_VISIBLE_DEVICES", "7,0").devices.is_empty());
     }

@@ -10,10 +10,12 @@
 use crate::code::{Code, Done, ensure};
 use crate::container::Source;
 use crate::handle::{Handle, lock};
+use softwarp::vm::memory::host::HostMemory;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Types for which every bit pattern is a value.
 ///
@@ -392,6 +394,16 @@ pub fn borrow_host(
     unsafe { softwarp::vm::memory::host::HostMemory::borrow(start, bytes) }
 }
 
+/// Has a function called when the process ends by `exit` or by returning from `main`, or when the library is unloaded.
+/// It is not called if there are too many such functions.
+pub fn at_exit(function: extern "C" fn()) {
+    unsafe extern "C" {
+        // SAFETY: declared as in stdlib.h. It only keeps the address of a function, which stays as long as the library.
+        safe fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+    }
+    let _ = atexit(function);
+}
+
 /// Code at an address. Its own headers say how long it is.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeAt(Host);
@@ -416,4 +428,106 @@ impl<'a> Source<'a> for CodeAt {
         let text = unsafe { CStr::from_ptr(self.0.0.cast_const().cast()) }.to_bytes();
         (text.len() <= most).then_some(text)
     }
+}
+
+/// Where memory begins that host and kernels share: between the addresses of programs and those that the machine gives,
+/// so that an address has one meaning.
+const SHARED_START: u64 = 0x6000_0000_0000;
+
+/// The end of these addresses.
+const SHARED_END: u64 = 0x6fff_0000_0000;
+
+/// What addresses of shared memory are multiples of.
+const SHARED_STEP: u64 = 64 << 10;
+
+/// The next address for shared memory. Addresses are not used again.
+static SHARED_NEXT: AtomicU64 = AtomicU64::new(SHARED_START);
+
+/// Functions of the C library for pages.
+mod pages {
+    use std::ffi::c_void;
+
+    unsafe extern "C" {
+        pub fn mmap(
+            at: *mut c_void,
+            bytes: usize,
+            rights: i32,
+            flags: i32,
+            file: i32,
+            offset: i64,
+        ) -> *mut c_void;
+        pub fn madvise(at: *mut c_void, bytes: usize, advice: i32) -> i32;
+    }
+    /// `PROT_READ | PROT_WRITE`
+    pub const READ_WRITE: i32 = 3;
+    /// `MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE`
+    pub const FLAGS: i32 = 0x02 | 0x20 | 0x0010_0000;
+    /// `MADV_DONTNEED`
+    pub const NOT_NEEDED: i32 = 4;
+}
+
+/// Memory of zeros that host and kernels share at one address, outside of the machine's own addresses. The pages stay
+/// mapped, so that a late access by the host or by a kernel of another context does not end the process.
+pub fn shared_pages(bytes: u64) -> Option<HostMemory> {
+    const TRIES: usize = 64;
+    let size = bytes.max(1).checked_next_multiple_of(SHARED_STEP)?;
+    for _ in 0..TRIES {
+        let at = SHARED_NEXT.fetch_add(size.checked_add(SHARED_STEP)?, Ordering::SeqCst);
+        if at.checked_add(size)? > SHARED_END {
+            SHARED_NEXT.fetch_sub(size + SHARED_STEP, Ordering::SeqCst);
+            return None;
+        }
+        // SAFETY: the flags take no pages that are mapped already; what is given is owned here alone.
+        let given = unsafe {
+            pages::mmap(
+                at as *mut c_void,
+                usize::try_from(size).ok()?,
+                pages::READ_WRITE,
+                pages::FLAGS,
+                -1,
+                0,
+            )
+        };
+        if given as u64 != at {
+            continue;
+        }
+        let start = std::ptr::NonNull::new(given.cast::<u8>())?;
+        // SAFETY: the pages are readable and writable, and are never unmapped.
+        return unsafe { HostMemory::borrow(start, usize::try_from(bytes).ok()?.max(16)) }.ok();
+    }
+    None
+}
+
+/// Gives the memory behind shared pages back to the system. They stay mapped, with zeros.
+pub fn discard_pages(start: u64, bytes: u64) {
+    let is_shared = (SHARED_START..SHARED_END).contains(&start);
+    if let Some(size) = bytes.checked_next_multiple_of(4096).filter(|_| is_shared) {
+        // SAFETY: the pages are of `shared_pages`, which alone maps this range, and their contents are not needed.
+        unsafe { pages::madvise(start as *mut c_void, size as usize, pages::NOT_NEEDED) };
+    }
+}
+
+/// This process was forked from one that has the library in use.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn in_child() {
+    FORKED.store(true, Ordering::SeqCst);
+}
+
+/// Notices forks from now on; whether it can. To ask the system for the number of the process at each call takes longer.
+pub fn watch_forks() -> bool {
+    unsafe extern "C" {
+        fn pthread_atfork(
+            before: Option<extern "C" fn()>,
+            in_parent: Option<extern "C" fn()>,
+            in_child: Option<extern "C" fn()>,
+        ) -> i32;
+    }
+    // SAFETY: the function that is called in the child only writes an atomic variable.
+    unsafe { pthread_atfork(None, None, Some(in_child)) == 0 }
+}
+
+/// Whether this process was forked after [`watch_forks`].
+pub fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
 }

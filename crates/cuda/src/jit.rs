@@ -9,6 +9,7 @@ mod option {
     pub const INFO_LOG_BYTES: u32 = 4;
     pub const ERROR_LOG: u32 = 5;
     pub const ERROR_LOG_BYTES: u32 = 6;
+    pub const TARGET: u32 = 9;
     pub const FMA: u32 = 25;
     /// Numbers from this on are no options.
     pub const END: u32 = 38;
@@ -24,6 +25,8 @@ pub struct Logs {
     info_index: usize,
     /// Products and sums are not to be contracted.
     pub no_fma: bool,
+    /// The GPU to compile for.
+    pub target: Option<u32>,
 }
 
 impl Logs {
@@ -39,9 +42,15 @@ impl Logs {
                 option::INFO_LOG => info.0 = Some(Host::at(value)),
                 option::ERROR_LOG_BYTES => (error.1, logs.error_index) = (Some(value as u32 as usize), index),
                 option::INFO_LOG_BYTES => (info.1, logs.info_index) = (Some(value as u32 as usize), index),
+                option::TARGET => logs.target = Some(value as u32),
                 option::FMA => logs.no_fma = value as u32 == 0,
                 _ => {}
             }
+        }
+        // A log has a place and a size, or neither.
+        for log in [error, info] {
+            let is_whole = log.0.is_some_and(|to| !to.is_null()) && log.1.is_some_and(|room| room > 0);
+            ensure(is_whole || (log.0.is_none() && log.1.is_none()), Code::INVALID_VALUE)?;
         }
         logs.values = Some(values);
         logs.error = error.0.zip(error.1);
@@ -54,6 +63,11 @@ impl Logs {
         self.error.is_some()
     }
 
+    /// Whether the caller wants to know warnings.
+    pub fn has_info(&self) -> bool {
+        self.info.is_some()
+    }
+
     /// Writes the logs and their lengths.
     pub fn write(&self, error: &str, info: &str) {
         let Some(values) = self.values else { return };
@@ -61,7 +75,12 @@ impl Logs {
             [(self.error, self.error_index, error), (self.info, self.info_index, info)]
         {
             let Some((to, room)) = wanted else { continue };
-            let length = if text.len() < room { text.len() } else { room };
+            // What is cut off has the buffer's length, unless nothing but the NUL fits.
+            let length = match text.len() {
+                length if length < room => length,
+                _ if room > 1 => room,
+                _ => 0,
+            };
             if !to.is_null() && room > 0 {
                 to.set_text(text, room);
             }

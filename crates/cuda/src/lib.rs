@@ -20,6 +20,7 @@
 
 #![allow(non_snake_case, reason = "the driver's functions have their own names")]
 
+pub mod assembler_log;
 pub mod attributes;
 pub mod code;
 pub mod config;
@@ -39,4 +40,5 @@ pub mod pool;
 pub mod registered;
 pub mod settings;
 pub mod stream;
+pub mod summary;
 pub mod symbols;

@@ -11,6 +11,9 @@ pub const COUNT: usize = 9;
 /// L2 fetch granularity, persisting L2 bytes, shared memory of a CTA, and whether launches from a file descriptor are on.
 pub const INITIAL: [u64; COUNT] = [1024, 8_650_752, 8_388_608, 0, 2048, 64, 11_796_480, 232_448, 0];
 
+/// `CU_LIMIT_PRINTF_FIFO_SIZE`
+pub const PRINTF: u32 = 1;
+
 /// Bytes of the second-level cache are kept in units of this.
 const L2_UNIT: u64 = 3_932_160;
 

@@ -11,6 +11,10 @@ pub enum Kind {
     Pooled(u64),
     /// Page-locked memory of the host, from the driver.
     Pinned,
+    /// Page-locked memory of the host from a pool: the pool's handle.
+    PooledHost(u64),
+    /// Managed memory from a pool: the pool's handle.
+    PooledManaged(u64),
     /// Memory of the program that was registered.
     Registered,
     /// Managed memory.
@@ -43,7 +47,24 @@ pub struct Block {
 impl Block {
     /// Whether the host can access it by its address.
     pub fn is_host(&self) -> bool {
-        matches!(self.kind, Kind::Pinned | Kind::Registered | Kind::Managed)
+        match self.kind {
+            Kind::Pinned | Kind::Registered | Kind::Managed => true,
+            Kind::PooledHost(_) | Kind::PooledManaged(_) => true,
+            Kind::Device | Kind::Pooled(_) | Kind::Variable(_) | Kind::Graph => false,
+        }
+    }
+
+    /// Whether it is managed memory.
+    pub fn is_managed(&self) -> bool {
+        matches!(self.kind, Kind::Managed | Kind::PooledManaged(_))
+    }
+
+    /// The handle of the pool that it is from, if it is from one.
+    pub fn pool(&self) -> Option<u64> {
+        match self.kind {
+            Kind::Pooled(pool) | Kind::PooledHost(pool) | Kind::PooledManaged(pool) => Some(pool),
+            _ => None,
+        }
     }
 
     /// Whether a given number of bytes at an address are inside.

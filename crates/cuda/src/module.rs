@@ -10,7 +10,7 @@ use softwarp::lower::Fidelity;
 use softwarp::vm::device::{Device as Machine, LoadError, LoadOptions, ModuleId};
 use softwarp::vm::tuning::Tuning;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// PTX texts that are loaded together, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Texts {
     pub texts: Vec<String>,
     /// The assembler was told not to contract `mul` and `add`.
     pub no_fma: bool,
+    /// The newest architecture in their `.target`s.
+    pub target: Option<u32>,
 }
 
 /// A loaded module.
@@ -32,6 +34,8 @@ pub struct Module {
     pub library: u64,
     /// Its functions that were asked for, by name: the bits of their handles.
     pub functions: Mutex<Vec<(String, u64)>>,
+    /// Where its variables are for the host, once a managed one was asked for; 0 before.
+    pub managed: AtomicU64,
 }
 
 impl Handled for Module {
@@ -71,6 +75,8 @@ pub struct LinkerState {
     pub texts: Vec<Text>,
     /// The texts cannot be linked.
     pub failed: bool,
+    /// PTX was added as an object, and nothing can be added since.
+    pub broken: bool,
     /// What `cuLinkComplete` gave: it stays until the linker is destroyed.
     pub image: Option<Box<[u8]>>,
 }
@@ -98,6 +104,8 @@ pub struct Function {
     pub shared: u64,
     /// Bytes of local memory that each thread needs.
     pub local: u64,
+    /// Bytes of constant memory of its module.
+    pub constant: u64,
     /// The most bytes of dynamic shared memory that a launch may ask for.
     pub most_dynamic: AtomicU32,
     /// Whether clusters of more than 8 CTAs are allowed.
@@ -129,52 +137,24 @@ impl Handled for Function {
     const KIND: Kind = Kind::Function;
 }
 
+/// Functions of the device runtime, which programs link with `libcudadevrt.a`: PTX that is linked where it is needed.
+const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
+
+/// How the names of its functions begin.
+const DEVICE_RUNTIME_NAMES: &str = "cudaCG";
+
 /// Loads texts into the machine.
 pub fn load(machine: &Machine, texts: &Texts, red_zones: bool) -> Result<ModuleId, LoadError> {
-    let sources: Vec<&str> = texts.texts.iter().map(String::as_str).collect();
+    let mut sources: Vec<&str> = texts.texts.iter().map(String::as_str).collect();
+    if sources.iter().any(|source| source.contains(DEVICE_RUNTIME_NAMES)) {
+        sources.push(DEVICE_RUNTIME);
+    }
     let mut fidelity = Fidelity::default();
     if texts.no_fma {
         fidelity.contraction = false;
     }
     let options = LoadOptions { red_zones, fidelity, ..LoadOptions::default() };
     machine.load_module(&sources, options)
-}
-
-/// The code for what is wrong with a module, and the words for the error log.
-pub fn explain(error: &LoadError, texts: &Texts) -> (Code, String) {
-    let mut log = String::new();
-    let code = match error {
-        LoadError::Invalid(errors) => {
-            for (index, diagnostic) in errors {
-                let source = texts.texts.get(*index as usize).map_or("", String::as_str);
-                let at = diagnostic.location.as_ref().map_or(0, |it| it.span.start as usize);
-                let line = source.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
-                log +=
-                    &format!("ptxas application ptx input, line {line}; error   : {}\n", diagnostic.message);
-            }
-            log += "ptxas fatal   : Ptx assembly aborted due to errors";
-            if errors.iter().any(|(_, it)| it.code.0 == "E0101") {
-                Code::UNSUPPORTED_PTX_VERSION
-            } else {
-                Code::INVALID_PTX
-            }
-        }
-        LoadError::Unlinked(errors) => {
-            for diagnostic in errors {
-                log += &format!("ptxas fatal   : {}\n", diagnostic.message);
-            }
-            Code::INVALID_PTX
-        }
-        LoadError::Memory(error) => {
-            log += &error.to_string();
-            Code::OUT_OF_MEMORY
-        }
-        other => {
-            log += &other.to_string();
-            Code::INVALID_PTX
-        }
-    };
-    (code, log.trim_end().to_owned())
 }
 
 impl Function {
@@ -205,6 +185,7 @@ impl Function {
             parameter_bytes: function.parameter_extent.bytes,
             shared,
             local: function.frame.bytes,
+            constant: module.image.constant.iter().map(|bank| bank.bytes).sum(),
             most_dynamic: AtomicU32::new(u32::try_from(most - shared.min(most)).unwrap_or(0)),
             large_clusters: AtomicU32::new(0),
             may_wait,

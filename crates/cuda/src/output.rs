@@ -15,12 +15,15 @@ pub struct Output {
     text: Mutex<String>,
     /// A thread is about to write.
     scheduled: AtomicBool,
+    /// Something was printed.
+    used: AtomicBool,
 }
 
 impl Output {
     /// Takes text.
     pub fn print(&'static self, text: &str) {
         lock(&self.text).push_str(text);
+        self.used.store(true, Ordering::SeqCst);
         if !self.scheduled.swap(true, Ordering::SeqCst) {
             let later = move || {
                 std::thread::sleep(DELAY);
@@ -32,6 +35,11 @@ impl Output {
                 self.flush();
             }
         }
+    }
+
+    /// Whether something was ever printed.
+    pub fn is_used(&self) -> bool {
+        self.used.load(Ordering::SeqCst)
     }
 
     /// Writes what there is.

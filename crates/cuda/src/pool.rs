@@ -6,11 +6,27 @@ use std::sync::Mutex;
 /// Pools reserve memory in multiples of this, as recorded.
 pub const RESERVED: u64 = 32 << 20;
 
+/// What a pool's memory is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// The device's.
+    #[default]
+    Device,
+    /// Page-locked memory of the host.
+    Host,
+    /// Managed memory.
+    Managed,
+}
+
 /// A pool.
 #[derive(Debug, Default)]
 pub struct Pool {
+    /// What its memory is.
+    pub memory: Memory,
     /// Whether it is a device's own, which cannot be destroyed.
     pub is_default: bool,
+    /// The most bytes that it may reserve; 0 is no limit.
+    pub most: u64,
     /// What was taken from it.
     pub usage: Mutex<Usage>,
 }

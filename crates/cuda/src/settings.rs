@@ -1,6 +1,8 @@
 //! Settings that programs make and ask for, and that change little or nothing here: advice on managed memory, attributes
 //! of streams, what the first launch functions keep for a function, and which contexts may use each other's memory.
 
+use crate::handle::Handle;
+use crate::pool::Pool;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
@@ -74,9 +76,14 @@ impl Default for OldLaunch {
     }
 }
 
+/// What a pool is for: the kind of the place, its number, and the kind of memory.
+pub type PoolPlace = (u32, i32, u32);
+
 /// All of them.
 #[derive(Debug, Default)]
 pub struct Settings {
+    /// Pools of the host's memory and of managed memory: the place's own, and the one that was set.
+    pub pools: Mutex<HashMap<PoolPlace, [Option<Handle<Pool>>; 2]>>,
     /// Of managed memory, by the number of the allocation.
     pub advice: Mutex<HashMap<u64, Advice>>,
     /// Of streams, by number.

@@ -56,6 +56,17 @@ pub fn find(name: &str, version: u32, per_thread: bool) -> Result<Address, NotFo
     Ok(found.per_thread.filter(|_| per_thread).unwrap_or(found.own))
 }
 
+/// The address of an exported symbol.
+pub fn exported(symbol: &str) -> Option<u64> {
+    SYMBOLS.iter().find_map(|row| {
+        let twin = row.per_thread.filter(|_| {
+            symbol.strip_prefix(row.symbol).is_some_and(|rest| matches!(rest, "_ptsz" | "_ptds"))
+        });
+        let own = (row.symbol == symbol).then_some(row.own);
+        own.or(twin).map(Address::bits)
+    })
+}
+
 /// What a function does that is not implemented: it says so once.
 pub(crate) fn not_supported(symbol: &'static str) -> Code {
     static SAID: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());

@@ -47,12 +47,17 @@ impl Launch<'_> {
             done: Mutex::new((Counts::default(), Vec::new())),
         };
         let workers = self.threads.min(usize::try_from(self.units()).unwrap_or(usize::MAX)).max(1);
-        rayon::in_place_scope(|scope| {
-            for _ in 1..workers {
-                scope.spawn(|_| with_standard_floats(|| pool.work(self)));
-            }
+        if workers == 1 {
+            // A small launch does not start the threads of rayon.
             with_standard_floats(|| pool.work(self));
-        });
+        } else {
+            rayon::in_place_scope(|scope| {
+                for _ in 1..workers {
+                    scope.spawn(|_| with_standard_floats(|| pool.work(self)));
+                }
+                with_standard_floats(|| pool.work(self));
+            });
+        }
         let fault = lock(&pool.fault).take().map(|(_, fault)| fault);
         let (counts, operations) = std::mem::take(&mut *lock(&pool.done));
         (counts, operations, fault)

@@ -10,6 +10,7 @@ mod checking;
 mod constant;
 mod cvt;
 mod dequantize;
+mod exec;
 mod explain;
 mod fidelity;
 mod files;
@@ -20,6 +21,7 @@ mod linked;
 mod lower;
 mod output;
 mod progress;
+mod ptxas;
 mod quantize;
 mod run;
 mod sources;
@@ -34,12 +36,12 @@ use softwarp::num::Format;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// PTX in software, exact to the bit: check modules, convert numbers.
+/// PTX in software, exact to the bit: run CUDA programs and kernels, check modules, convert numbers.
 #[derive(Debug, Parser)]
 #[command(
     name = "softwarp",
     version,
-    after_help = "Examples:\n  softwarp check kernel.ptx\n  softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300\n\n\
+    after_help = "Examples:\n  softwarp exec -- ./program\n  softwarp check kernel.ptx\n  softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300\n\n\
                   Exit codes: 0 success, 1 the input is at fault, 2 usage error, or a file or stream cannot be read or\n\
                   written."
 )]
@@ -58,6 +60,8 @@ enum Command {
     Layout(layout::Args),
     Lower(lower::Args),
     Run(run::Args),
+    Exec(exec::Args),
+    Ptxas(ptxas::Args),
     Fmt(fmt::Args),
     Ast(ast::Args),
     Explain(explain::Args),
@@ -130,7 +134,11 @@ impl From<String> for Printed {
 
 /// Runs the command that the process was called with.
 pub fn main() -> ExitCode {
-    let cli = match parse(std::env::args_os()) {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if words.first().is_some_and(ptxas::is_called_so) {
+        return finish(ptxas::assemble(&words[1..]));
+    }
+    let cli = match parse(words.into_iter()) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
@@ -140,6 +148,8 @@ pub fn main() -> ExitCode {
         Command::Layout(args) => layout::run(&args),
         Command::Lower(args) => lower::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Exec(args) => exec::run(&args),
+        Command::Ptxas(args) => ptxas::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Ast(args) => ast::run(&args),
         Command::Explain(args) => explain::run(&args),
@@ -151,6 +161,11 @@ pub fn main() -> ExitCode {
         Command::Formats(args) => formats::run(&args),
         Command::Verify(args) => verify::run(&args),
     };
+    finish(outcome)
+}
+
+/// Prints what a command came to; gives the exit code.
+fn finish(outcome: Result<Printed, CommandError>) -> ExitCode {
     let printed = outcome.unwrap_or_else(|failure| Printed { text: String::new(), failure: Some(failure) });
     let failures = [print(&printed.text).err(), printed.failure];
     end(failures.iter().flatten().map(|failure| failure.report().code()).max().unwrap_or(0))
@@ -162,7 +177,13 @@ fn end(code: u8) -> ExitCode {
 }
 
 fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let matches = Cli::command().try_get_matches_from(args.map(keep_negative))?;
+    let mut belongs_to_program = false;
+    let words = args.map(|word| {
+        // What follows these two is for other programs to read.
+        belongs_to_program |= word == "exec" || word == "ptxas";
+        if belongs_to_program { word } else { keep_negative(word) }
+    });
+    let matches = Cli::command().try_get_matches_from(words)?;
     Cli::from_arg_matches(&matches)
 }
 

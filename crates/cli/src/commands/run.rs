@@ -4,7 +4,7 @@ mod arguments;
 mod document;
 mod limits;
 mod report;
-mod sanitize;
+pub(super) mod sanitize;
 mod stop;
 mod trace;
 

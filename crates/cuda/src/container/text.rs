@@ -2,10 +2,16 @@
 //!
 //! The driver takes a text for PTX if its first directive is `.version`; comments and white space may come before
 //! it, a byte order mark may not. All else is "not an image" to it, not a syntax error. The text ends with a NUL.
+//!
+//! `softwarp ptxas` hands a text through and puts what it was told, where that changes results, in a comment before it:
+//! `/* softwarp ptxas: -fmad false */`.
 
 use super::compression::Budget;
 use super::source::{Source, byte};
 use super::{Arch, AssemblerOptions, MOST_UNPACKED, ReadError};
+
+/// How the comment with the options of `softwarp ptxas` begins.
+const TOLD: &str = "/* softwarp ptxas: ";
 
 /// One PTX module as text, and what its container says about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +54,12 @@ pub(super) fn read<'a>(source: &impl Source<'a>) -> Result<Text, ReadError> {
     }
     let too_large = ReadError::TooLarge { what: "PTX text", bytes: MOST_UNPACKED as u64 };
     let bytes = source.until_nul(MOST_UNPACKED).ok_or(too_large)?;
-    Text::new(bytes, &mut Budget::new(MOST_UNPACKED))
+    let mut text = Text::new(bytes, &mut Budget::new(MOST_UNPACKED))?;
+    let told = text.source.strip_prefix(TOLD).and_then(|rest| rest.split_once("*/"));
+    if let Some((options, _)) = told {
+        text.options = AssemblerOptions::parse(options);
+    }
+    Ok(text)
 }
 
 /// The bytes before the first NUL; all if there is none.
@@ -136,6 +147,15 @@ mod tests {
         assert_eq!(read(&&*cut).expect("PTX"), text);
         assert_eq!(read(&b".version".as_slice()).expect("PTX").version, None);
         assert_eq!(read(&b".version 9.x .target 90".as_slice()).expect("PTX").arch, None);
+    }
+
+    #[test]
+    fn options_before_a_text_are_read() {
+        let with = |comment: &str| read(&format!("{comment}{SMALL}").as_bytes()).expect("PTX").options;
+        assert_eq!(with("/* softwarp ptxas: -fmad false */ ").fmad, Some(false));
+        assert_eq!(with("/* softwarp ptxas: */"), AssemblerOptions::default());
+        assert_eq!(with("// softwarp ptxas: -fmad false\n"), AssemblerOptions::default());
+        assert_eq!(with("/* ptxas: -fmad false */"), AssemblerOptions::default());
     }
 
     #[test]

@@ -183,7 +183,8 @@ impl Captures {
         result
     }
 
-    /// A stream was destroyed: the capture that began in it is gone.
+    /// A stream was destroyed: the capture that began in it is gone. Another capture keeps the work of the stream, which
+    /// must be waited for before it ends.
     pub fn forget(&self, driver: &Driver, stream: u64) {
         let mut captures = lock(&self.captures);
         if let Some(index) = captures.iter().position(|capture| capture.origin == stream) {
@@ -192,8 +193,6 @@ impl Captures {
             if !capture.given {
                 let _ = driver.destroy_graph(capture.graph);
             }
-        } else if let Some(capture) = of_stream(&mut captures, stream) {
-            capture.invalid = true;
         }
     }
 
@@ -405,6 +404,7 @@ mod tests {
             if is_joined {
                 captures.wait(&first, join.as_ref()).expect("waits");
             }
+            captures.forget(driver, 2);
             assert_eq!(captures.add(driver, 1, &Work::Empty), Ok(true));
             let edges: Vec<usize> =
                 driver.graph(graph).expect("there").nodes().iter().map(|node| node.after.len()).collect();

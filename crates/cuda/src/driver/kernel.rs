@@ -63,7 +63,7 @@ pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
         ..Launch::new(&function.name, request.grid, request.block, arguments)
     };
     match driver.machine.execute(&launch) {
-        Ok(outcome) => report::ended(driver, function, &outcome),
+        Ok(outcome) => report::ended(driver, function, request, &outcome),
         Err(error) => {
             let code = code_of(&error);
             report::refused(driver, &function.name, &error, code);

@@ -9,6 +9,7 @@ pub mod capture;
 pub mod event;
 pub mod graph;
 pub mod kernel;
+pub mod place;
 pub mod region;
 pub mod report;
 pub mod rows;
@@ -24,6 +25,7 @@ use crate::driver::graph::memory::GraphMemory;
 use crate::driver::graph::{Exec, Graph, NodeOf};
 use crate::driver::user_object::UserObject;
 use crate::driver::work::Work;
+use crate::ffi;
 use crate::handle::{Handle, Missing, Table, lock};
 use crate::image::Images;
 use crate::memory::{Block, Blocks, Kind};
@@ -32,9 +34,10 @@ use crate::output::Output;
 use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::stream::{self, Stream, Task};
+use crate::summary::Summary;
 use softwarp::vm::device::Device as Machine;
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::ThreadId;
 
@@ -110,9 +113,16 @@ pub struct Driver {
     retired_streams: Mutex<Vec<Arc<Stream>>>,
     /// What kernels printed and was not written yet.
     output: Output,
+    /// What was reported, so that a launch that is repeated does not report the same again.
+    pub reported: Mutex<HashSet<report::Reported>>,
+    /// Counts of what the process did.
+    pub summary: Summary,
     fault: AtomicU32,
+    /// A call has returned the fault's code.
+    noticed: AtomicBool,
     ids: AtomicU64,
-    process: u32,
+    /// The process that it is of, where forks are not noticed.
+    process: Option<u32>,
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -120,7 +130,7 @@ static DRIVER: OnceLock<Driver> = OnceLock::new();
 /// Makes the driver. Twice does no harm.
 pub fn initialise() -> Result<(), Code> {
     if let Some(driver) = DRIVER.get() {
-        return if driver.process == std::process::id() { Ok(()) } else { Err(Code::NOT_INITIALIZED) };
+        return if driver.is_of_this_process() { Ok(()) } else { Err(Code::NOT_INITIALIZED) };
     }
     let config = Config::from_environment();
     if config.repeated {
@@ -129,7 +139,10 @@ pub fn initialise() -> Result<(), Code> {
     if config.devices.is_empty() {
         return Err(Code::NO_DEVICE);
     }
-    DRIVER.get_or_init(|| Driver::new(config));
+    DRIVER.get_or_init(|| {
+        ffi::at_exit(end);
+        Driver::new(config)
+    });
     Ok(())
 }
 
@@ -137,19 +150,31 @@ pub fn initialise() -> Result<(), Code> {
 pub fn driver() -> Result<&'static Driver, Code> {
     context::ensure_not_in_host_function()?;
     let driver = DRIVER.get().ok_or(Code::NOT_INITIALIZED)?;
-    if driver.process != std::process::id() { Err(Code::NOT_INITIALIZED) } else { Ok(driver) }
+    if driver.is_of_this_process() { Ok(driver) } else { Err(Code::NOT_INITIALIZED) }
 }
 
 /// The driver, if there is one in this process. It is found even in functions that streams call.
 pub fn existing() -> Option<&'static Driver> {
-    DRIVER.get().filter(|driver| driver.process == std::process::id())
+    DRIVER.get().filter(|driver| driver.is_of_this_process())
 }
 
 /// Writes what kernels printed so far.
 pub fn flush_output() {
-    if let Some(driver) = DRIVER.get() {
+    if let Some(driver) = existing() {
         driver.output.flush();
     }
+}
+
+/// The process ends: what kernels printed is written, and the counts of what it did. A process that was forked from the
+/// one that has the driver has neither.
+extern "C" fn end() {
+    let written = std::panic::catch_unwind(|| {
+        if let Some(driver) = existing() {
+            driver.output.flush();
+            driver.summary.end();
+        }
+    });
+    drop(written);
 }
 
 /// The driver and the thread's current context, which can be used.
@@ -167,7 +192,6 @@ impl Driver {
         Driver {
             devices: config.devices.iter().map(gpu).collect(),
             machine,
-            config,
             contexts: Table::default(),
             streams: Table::default(),
             events: Table::default(),
@@ -186,12 +210,24 @@ impl Driver {
             blocks: Mutex::default(),
             thread_streams: Mutex::default(),
             output: Output::default(),
+            reported: Mutex::default(),
+            summary: Summary::new(config.summary.as_deref()),
+            config,
             images: Images::default(),
             settings: Settings::default(),
             retired_streams: Mutex::default(),
             fault: AtomicU32::new(0),
+            noticed: AtomicBool::new(false),
             ids: AtomicU64::new(0),
-            process: std::process::id(),
+            process: (!crate::ffi::watch_forks()).then(std::process::id),
+        }
+    }
+
+    /// Whether `cuInit` was called in this process, not in one that it was forked from.
+    fn is_of_this_process(&self) -> bool {
+        match self.process {
+            None => !crate::ffi::is_forked(),
+            Some(process) => process == std::process::id(),
         }
     }
 
@@ -215,12 +251,25 @@ impl Driver {
 
     /// An error if a fault happened.
     pub fn check_fault(&self) -> Result<(), Code> {
-        self.fault().map_or(Ok(()), Err)
+        let Some(code) = self.fault() else { return Ok(()) };
+        self.noticed.store(true, Ordering::SeqCst);
+        Err(code)
+    }
+
+    /// An error if a fault happened and a call has returned its code. Calls that only submit work do not see a fault
+    /// before a call has waited for it, as on a GPU.
+    pub fn check_noticed_fault(&self) -> Result<(), Code> {
+        if self.noticed.load(Ordering::SeqCst) { self.check_fault() } else { Ok(()) }
     }
 
     /// Takes what a kernel prints.
     pub fn print(&'static self, text: &str) {
         self.output.print(text);
+    }
+
+    /// Whether a kernel has printed something.
+    pub fn has_printed(&self) -> bool {
+        self.output.is_used()
     }
 
     /// A device by its number.
@@ -388,12 +437,15 @@ impl Driver {
     /// Gives a block's memory back.
     pub fn release(&self, block: &Block) {
         let _ = self.machine.free(block.base);
+        if matches!(block.kind, Kind::Pinned | Kind::Managed) {
+            crate::ffi::discard_pages(block.base, block.bytes);
+        }
     }
 
     /// A block's address means nothing from now on; its pool has it back.
     pub fn give_back(&self, block: &Block) {
         lock(&self.blocks).remove(block.base);
-        if let Kind::Pooled(handle) = block.kind
+        if let Some(handle) = block.pool()
             && let Ok(pool) = self.pools.get(Handle::of(handle))
         {
             lock(&pool.usage).give_back(block.bytes);

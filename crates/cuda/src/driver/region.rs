@@ -130,6 +130,7 @@ impl Region {
 
     /// Copies now.
     pub fn run(&self, driver: &Driver) -> Done {
+        driver.summary.copied(self.extent.iter().product());
         self.each_row(driver, |y, z, row| {
             let to = self.to.row(self.extent, y, z).ok_or(Code::INVALID_VALUE)?;
             write(driver, &to, row)

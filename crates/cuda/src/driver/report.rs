@@ -1,10 +1,13 @@
 //! Reports of faults and findings, for people: on stderr, or in the file that `SOFTWARP_REPORT` names.
 
 use crate::code::Code;
-use crate::driver::Driver;
+use crate::driver::kernel::Request;
+use crate::driver::{Driver, place};
+use crate::handle::lock;
 use crate::module::Function;
-use softwarp::vm::device::{LaunchError, Outcome};
+use softwarp::vm::device::{LaunchError, ModuleId, Outcome};
 use softwarp::vm::fault::{FaultKind, Problem};
+use softwarp::vm::sanitize::{Finding, Site};
 use std::io::Write as _;
 
 /// Writes a report.
@@ -34,20 +37,60 @@ fn code_of(kind: &FaultKind) -> Code {
     }
 }
 
-/// A launch has ended: its findings are reported; a fault is reported and kept.
-pub fn ended(driver: &Driver, function: &Function, outcome: &Outcome) {
+/// A launch has ended: it is counted, and its findings are reported; a fault is reported and kept.
+pub fn ended(driver: &Driver, function: &Function, request: &Request, outcome: &Outcome) {
+    let fault = outcome.fault.as_ref().map(|fault| code_of(&fault.kind));
+    driver.summary.launched(&function.name, request.block, outcome, fault);
     for finding in &outcome.report.findings {
-        write(driver, &format!("softwarp: kernel `{}`: {finding}", function.name));
+        report_finding(driver, function, finding);
     }
     let Some(fault) = &outcome.fault else { return };
     let code = code_of(&fault.kind);
-    write(driver, &format!("softwarp: kernel `{}`: {fault}", function.name));
+    let place = fault.place.as_ref();
+    let place = place.map(|it| place::lines(driver, function.id, &function.name, "", it));
+    write(
+        driver,
+        &format!("softwarp: kernel `{}`: {}{}", function.name, fault.kind, place.unwrap_or_default()),
+    );
     driver.set_fault(code);
+}
+
+/// The kernel, the kind of a finding, and the places that it is about.
+pub type Reported = (ModuleId, String, &'static str, [(u32, u32); 2]);
+
+/// Reports a finding, unless an earlier launch of the kernel had the same.
+fn report_finding(driver: &Driver, function: &Function, finding: &Finding) {
+    let at = |site: &Site| (site.place.unit, site.place.span.start);
+    let places = [at(&finding.at), finding.other.as_ref().map_or((u32::MAX, 0), at)];
+    let is_new =
+        lock(&driver.reported).insert((function.id, function.name.clone(), finding.kind.word(), places));
+    if !is_new {
+        return;
+    }
+    let is_race = finding.kind.sanitizer() == "race";
+    let roles = match (&finding.other, is_race) {
+        (None, _) => ["", ""],
+        (Some(_), true) => ["later access: ", "earlier access: "],
+        (Some(_), false) => ["", "other: "],
+    };
+    let sites = [Some(&finding.at), finding.other.as_ref()];
+    let places: String = roles
+        .iter()
+        .zip(sites)
+        .filter_map(|(role, site)| Some((role, site?)))
+        .map(|(role, site)| place::lines(driver, function.id, &function.name, role, &site.place))
+        .collect();
+    let times = match finding.count {
+        0 | 1 => String::new(),
+        count => format!("\n    {count} times at these places"),
+    };
+    write(driver, &format!("softwarp: kernel `{}`: {finding}{places}{times}", function.name));
 }
 
 /// A launch was refused. What a GPU would have run is said; what it refuses too is only a code.
 pub fn refused(driver: &Driver, name: &str, error: &LaunchError, code: Code) {
     if code == Code::NOT_SUPPORTED || code == Code::OUT_OF_MEMORY {
+        driver.summary.refused();
         write(driver, &format!("softwarp: kernel `{name}`: {error}"));
     }
 }

@@ -57,6 +57,7 @@ impl Copy {
     /// Copies.
     pub(crate) fn perform(&self, driver: &Driver) -> Done {
         let from = self.kept.as_ref().map_or(self.from, |kept| Side::Pageable(kept.as_ptr() as u64));
+        driver.summary.copied(self.bytes);
         copy_now(driver, self.to, from, self.bytes)
     }
 }

@@ -109,7 +109,12 @@ crate::entries! {
 
     /// Ends a capture.
     fn cuStreamEndCapture / cuStreamEndCapture_ptsz(stream: Handle<Stream>, to: Out<Handle<Graph>>) {
-        let ended = find(stream).and_then(|(driver, _, stream)| driver.captures.end(driver, stream.id));
+        // A stream that was destroyed while it was captured has no context any more.
+        let found = find(stream).map_err(|code| match code {
+            Code::CONTEXT_IS_DESTROYED => Code::INVALID_CONTEXT,
+            code => code,
+        });
+        let ended = found.and_then(|(driver, _, stream)| driver.captures.end(driver, stream.id));
         to.set_if_any(*ended.as_ref().unwrap_or(&Handle::NULL));
         ended.map(drop)
     }

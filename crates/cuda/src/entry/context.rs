@@ -1,10 +1,12 @@
 //! Contexts (driver API: "Context Management", "Primary Context Management").
 
+use crate::c_struct;
 use crate::code::{Code, Done, ensure};
 use crate::context::{self, Context};
 use crate::driver::{Driver, current, driver};
 use crate::ffi::{In, Out};
 use crate::handle::{Handle, Missing, lock};
+use crate::memory::{Block, Kind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -50,6 +52,17 @@ fn clear(driver: &Driver, context: &Context) {
     }
 }
 
+/// Frees the memory of a context; modules keep their variables.
+fn free_memory(driver: &Driver, context: &Context) {
+    let is_memory =
+        |block: &Block| block.context == context.handle && !matches!(block.kind, Kind::Variable(_));
+    let blocks = lock(&driver.blocks).take(is_memory);
+    for block in blocks {
+        driver.release(&block);
+    }
+    driver.images.clear(context.handle);
+}
+
 /// The context of a handle, or the current one for null.
 fn given(handle: Handle<Context>) -> Result<(&'static Driver, Arc<Context>), Code> {
     let driver = driver()?;
@@ -59,6 +72,19 @@ fn given(handle: Handle<Context>) -> Result<(&'static Driver, Arc<Context>), Cod
     let context = driver.contexts.get(handle).map_err(|_| Code::CONTEXT_IS_DESTROYED)?;
     ensure(context.is_active(), Code::CONTEXT_IS_DESTROYED)?;
     Ok((driver, context))
+}
+
+/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`
+const MULTIPROCESSOR_COUNT: u32 = 16;
+
+c_struct! {
+    /// `CUctxCreateParams`
+    CreateParameters {
+        affinities: In<u8>,
+        affinity_count: i32,
+        padding: u32,
+        graphics: In<u8>,
+    }
 }
 
 crate::entries! {
@@ -79,10 +105,13 @@ crate::entries! {
         create(context, flags, device, false)
     }
 
-    /// Makes a context with parameters, of which there are none.
-    fn cuCtxCreate_v4(context: Out<Handle<Context>>, parameters: In<u8>, flags: u32, device: i32) {
+    /// Makes a context with parameters, which may be there and ask for nothing.
+    fn cuCtxCreate_v4(context: Out<Handle<Context>>, parameters: In<CreateParameters>, flags: u32, device: i32) {
         driver()?;
-        ensure(parameters.is_null(), Code::NOT_SUPPORTED)?;
+        if !parameters.is_null() {
+            let given = parameters.get()?;
+            ensure(given.affinities.is_null() && given.affinity_count == 0 && given.graphics.is_null(), Code::NOT_SUPPORTED)?;
+        }
         create(context, flags, device, false)
     }
 
@@ -194,6 +223,8 @@ crate::entries! {
         let (driver, context) = current()?;
         driver.captures.forbid_unsafe()?;
         let value = crate::limits::rounded(limit, value as u64)?;
+        // The buffer of `printf` is there once a kernel that prints was launched.
+        ensure(limit != crate::limits::PRINTF || !driver.has_printed(), Code::INVALID_VALUE)?;
         context.limits[crate::limits::index(limit)?].store(value, Ordering::SeqCst);
         Ok(())
     }
@@ -203,6 +234,15 @@ crate::entries! {
         let (_, context) = current()?;
         value.required()?;
         value.set(context.limits[crate::limits::index(limit)?].load(Ordering::SeqCst) as usize)
+    }
+
+    /// How many multiprocessors the context has: all of them (`CUexecAffinityParam`).
+    fn cuCtxGetExecAffinity(to: Out<[u32; 2]>, kind: u32) {
+        let (driver, _) = current()?;
+        to.required()?;
+        ensure(kind == 0, Code::INVALID_VALUE)?;
+        let count = crate::attributes::attribute(driver.config.arch, 0, MULTIPROCESSOR_COUNT);
+        to.set([kind, count.map_or(0, |count| count as u32)])
     }
 
     /// Which cache is preferred: it means nothing here.
@@ -318,6 +358,7 @@ crate::entries! {
         let primary = lock(&gpu.primary);
         if let Some(context) = primary.context.clone() {
             driver.streams_of(&context).iter().for_each(|stream| stream.synchronize());
+            free_memory(driver, &context);
             context.active.store(false, Ordering::SeqCst);
         }
         Ok(())

@@ -5,9 +5,6 @@ use crate::code::{Code, ensure};
 use crate::driver::driver;
 use crate::ffi::{Host, Out, Text};
 
-/// Bytes of memory that a device says it has where nothing is configured: what an H200 has.
-pub(crate) const TOTAL_MEMORY: u64 = 150_109_880_320;
-
 /// The PCI bus id of a device.
 fn bus_id(number: u32) -> String {
     format!("0000:{:02x}:00.0", number + 1)
@@ -74,7 +71,7 @@ crate::entries! {
         bytes.set_if_any(0);
         let driver = driver()?;
         driver.device(device)?;
-        bytes.set(driver.config.memory.unwrap_or(TOTAL_MEMORY) as usize)
+        bytes.set(driver.config.device_memory() as usize)
     }
 
     /// The compute capability of a device.

@@ -1,6 +1,6 @@
 //! Events (driver API: "Event Management").
 
-use super::stream::{event, of};
+use super::stream::{event, submitting};
 use crate::code::{Code, Done, ensure};
 use crate::driver::capture::Status;
 use crate::driver::event::{Event, Recorded};
@@ -17,8 +17,9 @@ const NO_TIMING: u32 = 2;
 const INTERPROCESS: u32 = 4;
 
 fn record(recorded: Handle<Event>, stream: Handle<Stream>, flags: u32) -> Done {
-    let (driver, context, stream) = of(stream)?;
+    let (driver, context, stream) = submitting(stream)?;
     let event = event(driver, recorded)?;
+    ensure(event.context == stream.context, Code::INVALID_HANDLE)?;
     if flags == 1 && driver.captures.status(stream.id) != Status::None {
         return driver.issue(&context, &stream, Work::RecordEvent(EventOf { handle: recorded, event }));
     }

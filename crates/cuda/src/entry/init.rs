@@ -11,6 +11,9 @@ use std::sync::Once;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`
 const PER_THREAD: u64 = 2;
 
+/// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`
+const LEGACY: u64 = 1;
+
 fn text_of(
     code: u32,
     to: Out<StaticText>,
@@ -92,9 +95,10 @@ fn address(
 ) -> Result<Result<u64, NotFound>, Code> {
     let name = name.get()?;
     function.required()?;
-    let known = driver().map_or(crate::config::VERSION, |driver| driver.config.version);
-    let version = u32::try_from(version).map_err(|_| Code::INVALID_VALUE)?;
-    ensure(version <= known && flags <= PER_THREAD, Code::INVALID_VALUE)?;
+    let known = driver().map_or_else(|_| Config::from_environment().version, |driver| driver.config.version);
+    // A negative version is any.
+    let asked = u32::try_from(version).unwrap_or(known);
+    ensure(asked <= known && flags <= LEGACY | PER_THREAD, Code::INVALID_VALUE)?;
     let name = name.to_str().unwrap_or("");
-    Ok(find(name, version, flags == PER_THREAD).map(|address| address.bits()))
+    Ok(find(name, asked, flags & PER_THREAD != 0).map(|address| address.bits()))
 }

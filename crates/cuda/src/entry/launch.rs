@@ -1,12 +1,12 @@
 //! Launches and functions (driver API: "Execution Control").
 
-use super::stream::of;
+use super::stream::submitting;
 use crate::c_struct;
 use crate::code::{Code, Done, ensure};
 use crate::driver::kernel::{KernelLaunch, Request, code_of};
 use crate::driver::report;
 use crate::driver::work::Work;
-use crate::driver::{Driver, driver};
+use crate::driver::{Driver, current, driver};
 use crate::ffi::{Host, In, Out, StaticText};
 use crate::handle::{Handle, Kind, lock};
 use crate::module::{Function, Kernel, Module};
@@ -158,10 +158,11 @@ fn launch(
     parameters: In<u64>,
     extra: In<u64>,
 ) -> Done {
-    let (driver, context, stream) = of(stream)?;
+    let (driver, context, stream) = submitting(stream)?;
     let function = launchable(driver, handle)?;
-    // A library's functions are of every context; a module's only of its own.
+    // A library's functions are of every context; a module's only of its own, like streams.
     ensure(function.context == 0 || function.context == context.handle, Code::INVALID_HANDLE)?;
+    ensure(stream.context == context.handle, Code::INVALID_HANDLE)?;
     match checked(driver, handle, request, parameters, extra) {
         Ok(launch) => driver.issue(&context, &stream, Work::Launch(Arc::new(launch))),
         Err(code) => {
@@ -264,7 +265,7 @@ fn function_value(driver: &Driver, function: &Function, id: u32) -> Result<i32, 
     Ok(match id {
         a::MAX_THREADS => function.most_threads() as i32,
         a::SHARED_BYTES => function.shared as i32,
-        a::CONST_BYTES => 0,
+        a::CONST_BYTES => function.constant as i32,
         a::LOCAL_BYTES => function.local as i32,
         a::REGISTERS => 32,
         a::PTX_VERSION | a::BINARY_VERSION => sm,
@@ -358,18 +359,34 @@ crate::entries! {
     /// Where a parameter of a function begins, and its size.
     fn cuFuncGetParamInfo(of: Handle<Function>, index: usize, offset: Out<usize>, size: Out<usize>) {
         let driver = driver()?;
+        ensure(!of.is_null(), Code::INVALID_VALUE)?;
         parameter(&*function(driver, of)?, index, offset, size)
     }
 
     /// Where a parameter of a kernel begins, and its size.
     fn cuKernelGetParamInfo(of: Handle<Kernel>, index: usize, offset: Out<usize>, size: Out<usize>) {
-        let driver = driver()?;
+        let (driver, _) = current()?;
         parameter(&*of_kernel(driver, of)?, index, offset, size)
+    }
+
+    /// How many parameters a function has.
+    fn cuFuncGetParamCount(of: Handle<Function>, count: Out<usize>) {
+        let driver = driver()?;
+        count.required()?;
+        count.set(function(driver, of)?.parameters.len())
+    }
+
+    /// How many parameters a kernel has.
+    fn cuKernelGetParamCount(of: Handle<Kernel>, count: Out<usize>) {
+        let (driver, _) = current()?;
+        count.required()?;
+        count.set(of_kernel(driver, of)?.parameters.len())
     }
 
     /// The name of a function.
     fn cuFuncGetName(to: Out<StaticText>, of: Handle<Function>) {
         let driver = driver()?;
+        ensure(!of.is_null(), Code::INVALID_VALUE)?;
         let found = function(driver, of)?;
         to.set(StaticText::leaked(&found.name))
     }

@@ -2,22 +2,22 @@
 //! which are linked when it is loaded.
 
 use super::module::texts_at;
+use crate::assembler_log::explain;
 use crate::code::{Code, Done, ensure};
 use crate::container::{Text, write_linked};
 use crate::driver::{Driver, current, driver};
-use crate::ffi::{self, CodeAt, Host, In, Out};
+use crate::ffi::{self, Host, In, Out};
 use crate::handle::{Handle, lock};
 use crate::jit::Logs;
-use crate::module::{Linker, LinkerState, Texts, explain, load};
+use crate::module::{Linker, LinkerState, Texts, load};
 use softwarp::check::{Options, resolve_references};
-use softwarp::syntax::{Severity, parse};
+use softwarp::syntax::{Diagnostic, Severity, parse};
 use softwarp::vm::device::LoadError;
 use std::sync::{Arc, Mutex};
 
 /// `CUjitInputType` values.
 mod input {
     pub const CUBIN: u32 = 0;
-    pub const PTX: u32 = 1;
     pub const FATBINARY: u32 = 2;
     pub const OBJECT: u32 = 3;
     pub const LIBRARY: u32 = 4;
@@ -33,8 +33,8 @@ fn linker(driver: &Driver, handle: Handle<Linker>) -> Result<Arc<Linker>, Code> 
 }
 
 /// Whether texts can be loaded together, by loading them for a moment.
-fn try_out(driver: &Driver, texts: &[Text]) -> Result<(), (Code, String)> {
-    let texts = Texts { texts: texts.iter().map(|text| text.source.clone()).collect(), no_fma: false };
+fn try_out(driver: &Driver, all: &[Text]) -> Result<(), (Code, String)> {
+    let texts = Texts { texts: all.iter().map(|text| text.source.clone()).collect(), ..Texts::default() };
     if texts.texts.is_empty() {
         return Ok(());
     }
@@ -44,11 +44,53 @@ fn try_out(driver: &Driver, texts: &[Text]) -> Result<(), (Code, String)> {
             Ok(())
         }
         // Each text was checked when it was added: what is left is between them.
-        Err(error @ (LoadError::Unlinked(_) | LoadError::Invalid(_))) => {
-            Err((Code::INVALID_SOURCE, explain(&error, &texts).1))
-        }
+        Err(LoadError::Unlinked(errors)) => Err((Code::INVALID_SOURCE, between(all, &errors))),
+        Err(LoadError::Invalid(_)) => Err((Code::INVALID_SOURCE, between(all, &missing(driver, all)))),
         Err(error) => Err(explain(&error, &texts)),
     }
+}
+
+/// What texts need that none of them has, and what else is wrong with each alone.
+fn missing(driver: &Driver, texts: &[Text]) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        let options = Options { arch: Some(driver.config.arch), relocatable: false, strict: false };
+        let (_, _, diagnostics) = resolve_references(&parse(&text.source).module, &text.source, options);
+        let wrong =
+            diagnostics.into_iter().filter(|it| it.severity() == Severity::Error || it.code.0 == "W0202");
+        found.extend(wrong.map(|mut diagnostic| {
+            if let Some(location) = &mut diagnostic.location {
+                location.unit = index as u32;
+            }
+            diagnostic
+        }));
+    }
+    found
+}
+
+/// What is wrong between texts, as the linker says it.
+fn between(texts: &[Text], errors: &[Diagnostic]) -> String {
+    let named = |unit: u32| texts.get(unit as usize).and_then(|text| text.name.as_deref()).unwrap_or("");
+    let line = |it: &Diagnostic| {
+        let source = texts.get(it.unit() as usize).map_or("", |text| text.source.as_str());
+        let (name, file) = (it.span().text(source), named(it.unit()));
+        match it.code.0 {
+            "E0206" | "W0202" | "E0803" => format!("error   : Undefined reference to '{name}' in '{file}'"),
+            "E0804" => {
+                let first = it.related.first().map_or(file, |other| named(other.location.unit));
+                format!("error   : Multiple definition of '{name}' in '{file}', first defined in '{first}'")
+            }
+            _ => format!("error   : {}", it.message),
+        }
+    };
+    // Functions come before variables.
+    let is_variable = |it: &&Diagnostic| {
+        let source = texts.get(it.unit() as usize).map_or("", |text| text.source.as_str());
+        !source.get(it.span().end as usize..).unwrap_or("").trim_start().starts_with('(')
+    };
+    let mut errors: Vec<&Diagnostic> = errors.iter().collect();
+    errors.sort_by_key(is_variable);
+    errors.into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// What is wrong with a text alone. That it needs others is not.
@@ -61,7 +103,7 @@ fn check(driver: &Driver, text: &Text) -> Result<(), (Code, String)> {
     if errors.is_empty() {
         return Ok(());
     }
-    let texts = Texts { texts: vec![text.source.clone()], no_fma: false };
+    let texts = Texts { texts: vec![text.source.clone()], ..Texts::default() };
     Err(explain(&LoadError::Invalid(errors), &texts))
 }
 
@@ -83,15 +125,16 @@ fn add(
         input::LIBRARY if data.starts_with(ARCHIVE) => return Ok(()),
         input::LIBRARY => return Err(plain(Code::UNKNOWN)),
         input::OBJECT if data.first().is_some_and(u8::is_ascii_whitespace) || data.starts_with(b".") => {
+            state.broken = true;
             return Ok(());
         }
-        input::PTX if data.last() != Some(&0) => return Err(plain(Code::INVALID_IMAGE)),
         input::CUBIN | input::FATBINARY | input::NVVM if data.starts_with(b".") => {
             return Err(plain(Code::INVALID_IMAGE));
         }
+        _ if state.broken => return Err(plain(Code::INVALID_IMAGE)),
         _ => {}
     }
-    let texts = texts_at(driver, CodeAt::new(Host::of(data)))?;
+    let texts = texts_at(driver, &data)?;
     for source in texts.texts {
         let mut text = Text::from_source(source);
         text.name.clone_from(&name);
@@ -124,7 +167,10 @@ fn complete(driver: &Driver, state: &mut LinkerState) -> Result<(u64, usize), (C
 fn finish(linker: &Linker, result: Result<(), (Code, String)>) -> Done {
     result.map_err(|(code, log)| {
         let logs = lock(&linker.logs);
-        logs.write(&log, "");
+        // A call that has nothing to say leaves what an earlier one said.
+        if !log.is_empty() {
+            logs.write(&log, "");
+        }
         if !logs.has_error() && !log.is_empty() {
             eprintln!("softwarp: {log}");
         }
@@ -162,10 +208,7 @@ crate::entries! {
         let driver = driver()?;
         let linker = linker(driver, to)?;
         let path = path.get()?.to_str().map_err(|_| Code::FILE_NOT_FOUND)?;
-        let mut data = std::fs::read(path).map_err(|_| Code::FILE_NOT_FOUND)?;
-        if kind == input::PTX {
-            data.push(0);
-        }
+        let data = std::fs::read(path).map_err(|_| Code::FILE_NOT_FOUND)?;
         finish(&linker, add(driver, &linker, kind, &data, Some(path.to_owned())))
     }
 
@@ -173,6 +216,8 @@ crate::entries! {
     fn cuLinkComplete(of: Handle<Linker>, image: Out<u64>, bytes: Out<usize>) {
         let driver = driver()?;
         let linker = linker(driver, of)?;
+        ensure(!image.is_null(), Code::INVALID_VALUE)?;
+        ensure(!bytes.is_null(), Code::INVALID_IMAGE)?;
         let made = complete(driver, &mut lock(&linker.state));
         let (start, size) = *made.as_ref().unwrap_or(&(0, 0));
         finish(&linker, made.map(drop))?;

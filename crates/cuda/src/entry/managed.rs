@@ -7,7 +7,7 @@ use crate::code::{Code, Done, ensure};
 use crate::driver::Driver;
 use crate::ffi::{In, Out};
 use crate::handle::{Handle, lock};
-use crate::memory::{Block, Kind};
+use crate::memory::Block;
 use crate::settings::{Advice, NO_DEVICE, Place};
 use crate::stream::Stream;
 
@@ -47,7 +47,7 @@ fn place(driver: &Driver, it: Location) -> Result<Place, Code> {
 
 /// The managed memory that a range is in.
 fn range(driver: &Driver, address: u64, bytes: usize) -> Result<Block, Code> {
-    let is_inside = |block: &Block| block.kind == Kind::Managed && block.holds(address, bytes as u64);
+    let is_inside = |block: &Block| block.is_managed() && block.holds(address, bytes as u64);
     ensure(bytes != 0, Code::INVALID_VALUE)?;
     driver.block(address).filter(is_inside).ok_or(Code::INVALID_VALUE)
 }

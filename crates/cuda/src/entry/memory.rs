@@ -6,7 +6,7 @@ use crate::driver::{Driver, current, driver};
 use crate::ffi::{Host, Out};
 use crate::handle::lock;
 use crate::memory::{Block, Kind};
-use softwarp::vm::memory::host::{HostMemory, HostPlace};
+use softwarp::vm::memory::host::HostPlace;
 use std::sync::Arc;
 
 /// Blocks begin at multiples of this, as recorded.
@@ -43,7 +43,7 @@ fn record(driver: &Driver, context: &Context, base: u64, bytes: u64, kind: Kind,
 }
 
 /// Takes memory of the host that kernels see at the same address.
-fn allocate_host(
+pub(crate) fn allocate_host(
     driver: &Driver,
     context: &Context,
     bytes: u64,
@@ -51,7 +51,7 @@ fn allocate_host(
     flags: u32,
 ) -> Result<u64, Code> {
     driver.captures.forbid_unsafe()?;
-    let memory = HostMemory::new(bytes).map_err(|_| Code::OUT_OF_MEMORY)?;
+    let memory = crate::ffi::shared_pages(bytes).ok_or(Code::OUT_OF_MEMORY)?;
     let base = driver.machine.map_host(&memory, HostPlace::SameAddress).map_err(|_| Code::OUT_OF_MEMORY)?;
     record(driver, context, base, bytes, kind, flags);
     Ok(base)
@@ -114,7 +114,10 @@ crate::entries! {
     /// Takes linear memory.
     fn cuMemAlloc_v2(to: Out<u64>, bytes: usize) {
         give(to, || {
-            let (driver, context) = second()?;
+            let driver = driver()?;
+            let context = driver.current_context()?;
+            driver.check_noticed_fault()?;
+            ensure(!context.old, Code::INVALID_CONTEXT)?;
             to.required()?;
             ensure(bytes != 0, Code::INVALID_VALUE)?;
             allocate(driver, &context, bytes as u64, Kind::Device)
@@ -150,7 +153,15 @@ crate::entries! {
                 .unwrap_or(Code::INVALID_VALUE));
         };
         driver.check_fault()?;
-        let is_right = |block: &Block| matches!(block.kind, Kind::Device | Kind::Pooled(_) | Kind::Managed);
+        let is_of_graph = lock(&driver.blocks).at(address).is_some_and(|block| block.kind == Kind::Graph);
+        if is_of_graph {
+            driver.captures.forbid_unsafe()?;
+            driver.synchronize(&context)?;
+            // A graph's memory is free again for its next launch.
+            let freed = lock(&driver.graph_memory).free(address);
+            return ensure(freed.is_some(), Code::INVALID_VALUE);
+        }
+        let is_right = |block: &Block| block.pool().is_some() || matches!(block.kind, Kind::Device | Kind::Managed);
         free(driver, &context, address, is_right)
     }
 
@@ -191,7 +202,7 @@ crate::entries! {
             to.required()?;
             ensure(flags == 0 && !address.is_null(), Code::INVALID_VALUE)?;
             let block = driver.block(address.address()).filter(Block::is_host).ok_or(Code::INVALID_VALUE)?;
-            ensure(block.kind != Kind::Managed, Code::INVALID_VALUE)?;
+            ensure(!block.is_managed(), Code::INVALID_VALUE)?;
             Ok(address.address())
         })
     }
@@ -247,7 +258,7 @@ crate::entries! {
         free.set_if_any(0);
         total.set_if_any(0);
         let (driver, _) = second()?;
-        let all = driver.config.memory.unwrap_or(super::device::TOTAL_MEMORY);
+        let all = driver.config.device_memory();
         free.set_if_any(all.saturating_sub(lock(&driver.blocks).device_bytes()) as usize);
         total.set_if_any(all as usize);
         Ok(())

@@ -48,14 +48,19 @@ pub fn enter(name: &'static str, body: impl FnOnce() -> Done) -> u32 {
     static TRACE: OnceLock<bool> = OnceLock::new();
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Code::UNKNOWN));
     let code = result.err().unwrap_or(Code::SUCCESS);
-    // Calls that only submit work leave what it prints for later.
-    if !name.starts_with("cuLaunch") && !name.starts_with("cuEventRecord") && !name.contains("Async") {
+    if flushes(name) {
         crate::driver::flush_output();
     }
     if *TRACE.get_or_init(|| crate::config::Config::from_environment().trace) {
         eprintln!("softwarp: {name} -> {}", code.0);
     }
     code.0
+}
+
+/// Whether a call writes what kernels printed. Those that only submit work or ask for settings leave it for later.
+fn flushes(name: &str) -> bool {
+    let later = ["cuLaunch", "cuEventRecord", "cuCtxGet", "cuCtxSet"];
+    !later.iter().any(|start| name.starts_with(start)) && !name.contains("Async")
 }
 
 /// Declares exported functions. `cuX / cuX_ptsz(…)` has a twin for which the null stream is the thread's own.

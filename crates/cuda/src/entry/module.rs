@@ -1,22 +1,30 @@
 //! Modules, libraries and the linker (driver API: "Module Management", "Library Management").
 
+use crate::assembler_log::{self, explain};
 use crate::code::{Code, Done, ensure};
-use crate::container::{self, Found, ReadError};
+use crate::config::ptx_of;
+use crate::container::{self, Found, ReadError, Source};
 use crate::driver::{Driver, current, driver};
 use crate::ffi::{CodeAt, Host, In, Out, Text};
 use crate::handle::{Handle, Missing, lock};
 use crate::jit::Logs;
 use crate::memory::{Block, Kind};
-use crate::module::{Function, Kernel, Library, Module, Texts, explain, load};
-use std::sync::{Arc, Mutex};
-
-/// The newest major version of PTX. Newer minor versions are tried: tools write their own version into cubins.
-const MOST_VERSION: u16 = 9;
+use crate::module::{Function, Kernel, Library, Module, Texts, load};
+use softwarp::check::{Options, resolve_references};
+use softwarp::image::Object;
+use softwarp::isa::{StateSpace, Target};
+use softwarp::syntax::parse;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What is at a pointer, as texts for the GPU, or the code and the words for what is wrong.
-pub(crate) fn texts_at(driver: &Driver, image: CodeAt) -> Result<Texts, (Code, String)> {
-    let refused = |error: ReadError| (Code(error.code()), words(&error));
-    let mut found = container::read(&image).map_err(refused)?;
+pub(crate) fn texts_at<'a>(driver: &Driver, image: &impl Source<'a>) -> Result<Texts, (Code, String)> {
+    let refused = |error: ReadError| {
+        let (log, own) = assembler_log::container(&error);
+        own.iter().for_each(|own| complain(own));
+        (Code(error.code()), log)
+    };
+    let mut found = container::read(image).map_err(refused)?;
     if let Found::Wrapper(wrapper) = &found {
         found = container::read(&CodeAt::new(Host::at(wrapper.data))).map_err(refused)?;
     }
@@ -25,25 +33,18 @@ pub(crate) fn texts_at(driver: &Driver, image: CodeAt) -> Result<Texts, (Code, S
     };
     let chosen = image.choose(u32::from(driver.config.arch.sm()));
     let chosen = chosen.map_err(refused)?;
-    if let Some((major, minor)) =
-        chosen.texts.iter().filter_map(|text| text.version).find(|it| it.0 > MOST_VERSION)
+    let newest = driver.config.ptx_version;
+    if let Some(version) =
+        chosen.texts.iter().filter_map(|text| text.version).find(|&version| version > newest)
     {
-        let log = format!(
-            "ptxas application ptx input, line 1; fatal   : Unsupported .version {major}.{minor}; current version is '9.4'"
-        );
-        return Err((Code::UNSUPPORTED_PTX_VERSION, log));
+        return Err((
+            Code::UNSUPPORTED_PTX_VERSION,
+            assembler_log::newer_version(version, ptx_of(driver.config.version)),
+        ));
     }
     let no_fma = chosen.texts.iter().any(|text| text.options.fmad == Some(false));
-    Ok(Texts { texts: chosen.texts.into_iter().map(|text| text.source).collect(), no_fma })
-}
-
-/// What is wrong with a container, for the log. What is no code at all is said as the driver says it, since programs
-/// look for that.
-fn words(error: &ReadError) -> String {
-    match error {
-        ReadError::NotAnImage => "error   : Binary format for key='0', ident='' is not recognized".into(),
-        error => format!("error   : {error}"),
-    }
+    let target = chosen.texts.iter().filter_map(|text| text.arch).map(|arch| arch.number).max();
+    Ok(Texts { texts: chosen.texts.into_iter().map(|text| text.source).collect(), no_fma, target })
 }
 
 /// Says on stderr what is wrong with code, unless the caller has asked for it.
@@ -62,7 +63,7 @@ fn load_texts(
 ) -> Result<Handle<Module>, (Code, String)> {
     let id = load(&driver.machine, texts, driver.config.sanitize.bounds)
         .map_err(|error| explain(&error, texts))?;
-    let module = Module { context, id, library, functions: Mutex::default() };
+    let module = Module { context, id, library, ..Module::default() };
     let handle = driver.modules.insert(Arc::new(module)).ok_or((Code::OUT_OF_MEMORY, String::new()))?;
     if let Ok(loaded) = driver.machine.module(id) {
         let names = loaded.image.objects.iter().filter(|object| object.function.is_none());
@@ -82,6 +83,10 @@ fn load_texts(
 pub(crate) fn unload(driver: &Driver, handle: Handle<Module>) -> Done {
     let module = driver.modules.remove(handle).map_err(|_| Code::INVALID_HANDLE)?;
     lock(&driver.blocks).take(|block| block.kind == Kind::Variable(handle.bits()));
+    let managed = module.managed.load(Ordering::SeqCst);
+    if let Some(block) = lock(&driver.blocks).remove(managed) {
+        driver.release(&block);
+    }
     for (_, function) in lock(&module.functions).drain(..) {
         let _ = driver.functions.remove(Handle::of(function));
     }
@@ -102,22 +107,52 @@ fn function(driver: &Driver, handle: Handle<Module>, name: &str) -> Result<Handl
     Ok(made)
 }
 
+/// Whether texts can be compiled for the GPU that the caller names, and run on this one.
+fn check_target(driver: &Driver, asked: Option<u32>, texts: &Texts) -> Result<(), (Code, String)> {
+    let Some(asked) = asked else { return Ok(()) };
+    if Target::from_name(&format!("sm_{asked}")).is_none() {
+        return Err((Code::INVALID_IMAGE, String::new()));
+    }
+    if texts.target.is_some_and(|target| target > asked) {
+        return Err((Code::INVALID_PTX, assembler_log::NEWER_TARGET.into()));
+    }
+    let runs = asked <= u32::from(driver.config.arch.sm());
+    if runs { Ok(()) } else { Err((Code::INVALID_SOURCE, String::new())) }
+}
+
+/// What the assembler warns of, for the info log.
+fn warnings(driver: &Driver, texts: &Texts) -> String {
+    let mut lines = Vec::new();
+    for source in &texts.texts {
+        let relocatable = texts.texts.len() > 1;
+        let options = Options { arch: Some(driver.config.arch), relocatable, strict: false };
+        let (_, _, found) = resolve_references(&parse(source).module, source, options);
+        lines.extend(found.iter().filter_map(|diagnostic| assembler_log::warning(diagnostic, source)));
+    }
+    lines.join("\n")
+}
+
 fn load_data(to: Out<Handle<Module>>, image: Host, logs: &Logs) -> Done {
     let (driver, context) = current()?;
     ensure(!image.is_null(), Code::INVALID_VALUE)?;
     to.required()?;
     driver.synchronize(&context)?;
-    let loaded = texts_at(driver, CodeAt::new(image)).and_then(|texts| {
+    let mut info = String::new();
+    let loaded = texts_at(driver, &CodeAt::new(image)).and_then(|texts| {
         let texts = Texts { no_fma: texts.no_fma || logs.no_fma, ..texts };
+        check_target(driver, logs.target, &texts)?;
+        if logs.has_info() {
+            info = warnings(driver, &texts);
+        }
         load_texts(driver, context.handle, &texts, 0)
     });
     match loaded {
         Ok(module) => {
-            logs.write("", "");
+            logs.write("", &info);
             to.set(module)
         }
         Err((code, log)) => {
-            logs.write(&log, "");
+            logs.write(&log, &info);
             if !logs.has_error() {
                 complain(&log);
             }
@@ -170,8 +205,7 @@ crate::entries! {
         to.required()?;
         let path = name_of(path)?;
         ensure(!path.is_empty(), Code::INVALID_VALUE)?;
-        let mut bytes = std::fs::read(&path).map_err(|_| Code::FILE_NOT_FOUND)?;
-        bytes.push(0);
+        let bytes = file(&path)?;
         load_data(to, Host::of(&bytes), &Logs::default())
     }
 
@@ -198,9 +232,10 @@ crate::entries! {
     fn cuModuleGetFunction(to: Out<Handle<Function>>, module: Handle<Module>, name: Text<'_>) {
         let driver = driver()?;
         driver.modules.get(module).map_err(|_| Code::INVALID_HANDLE)?;
-        driver.check_fault()?;
+        driver.check_noticed_fault()?;
         to.required()?;
         let name = name_of(name)?;
+        ensure(!name.is_empty(), Code::INVALID_VALUE)?;
         let found = function(driver, module, &name);
         to.set_if_any(*found.as_ref().unwrap_or(&Handle::NULL));
         found.map(drop)
@@ -240,17 +275,21 @@ crate::entries! {
         to.required()?;
         ensure(!image.is_null(), Code::INVALID_VALUE)?;
         ensure(count == 0 || !options.is_null() && !values.is_null(), Code::INVALID_VALUE)?;
-        let both = !library_options.is_null() && !library_values.is_null();
-        ensure(library_count == 0 || both, Code::INVALID_VALUE)?;
-        let (texts, error) = match texts_at(driver, CodeAt::new(image)) {
-            Ok(texts) => (Some(texts), None),
-            Err((code, log)) => {
-                complain(&log);
-                (None, Some(code))
-            }
-        };
-        let library = Library { texts, error, ..Library::default() };
-        to.set(driver.libraries.insert(Arc::new(library)).ok_or(Code::OUT_OF_MEMORY)?)
+        check_library_options(library_options, library_values, library_count)?;
+        to.set(library(driver, image)?)
+    }
+
+    /// Makes a library of the code in a file.
+    fn cuLibraryLoadFromFile(
+        to: Out<Handle<Library>>, path: Text<'_>, options: In<u32>, values: Out<u64>, count: u32,
+        library_options: In<u32>, library_values: Out<u64>, library_count: u32,
+    ) {
+        let driver = driver()?;
+        to.required()?;
+        ensure(count == 0 || !options.is_null() && !values.is_null(), Code::INVALID_VALUE)?;
+        check_library_options(library_options, library_values, library_count)?;
+        let bytes = file(&name_of(path)?)?;
+        to.set(library(driver, Host::of(&bytes))?)
     }
 
     /// Unloads a library.
@@ -317,6 +356,26 @@ crate::entries! {
         Ok(())
     }
 
+    /// A managed variable of a library. A variable of another kind is not found.
+    fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: Handle<Library>, name: Text<'_>) {
+        let (driver, _) = current()?;
+        let module = module_of(driver, library)?;
+        let module = driver.modules.get(module).map_err(|_| Code::INVALID_HANDLE)?;
+        ensure(!address.is_null() || !bytes.is_null(), Code::INVALID_VALUE)?;
+        let (base, size) = managed(driver, &module, &name_of(name)?)?.ok_or(Code::NOT_FOUND)?;
+        address.set_if_any(base);
+        bytes.set_if_any(size as usize);
+        Ok(())
+    }
+
+    /// A function that has the same address on all devices: there are none.
+    fn cuLibraryGetUnifiedFunction(_function: Out<u64>, library: Handle<Library>, name: Text<'_>) {
+        let (driver, _) = current()?;
+        module_of(driver, library)?;
+        name_of(name)?;
+        Err(Code::INVALID_VALUE)
+    }
+
     /// The function of a kernel.
     fn cuKernelGetFunction(to: Out<Handle<Function>>, of: Handle<Kernel>) {
         let (driver, _) = current()?;
@@ -324,6 +383,35 @@ crate::entries! {
         let found = driver.kernels.get(of).map_err(|_| Code::INVALID_HANDLE)?;
         to.set(Handle::of(found.function))
     }
+}
+
+/// The bytes of a file, with a NUL behind them.
+fn file(path: &str) -> Result<Vec<u8>, Code> {
+    let mut bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::IsADirectory => Code::OUT_OF_MEMORY,
+        _ => Code::FILE_NOT_FOUND,
+    })?;
+    bytes.push(0);
+    Ok(bytes)
+}
+
+/// Looks at the options of a library (`CUlibraryOption`). They say how code is kept, which makes no difference here.
+fn check_library_options(options: In<u32>, values: Out<u64>, count: u32) -> Done {
+    ensure(count == 0 || !options.is_null() && !values.is_null(), Code::INVALID_VALUE)?;
+    (0..count as usize).try_for_each(|index| ensure(options.get_at(index)? <= 1, Code::INVALID_VALUE))
+}
+
+/// A library of code. What is wrong with it is said when a kernel is first asked for.
+fn library(driver: &Driver, image: Host) -> Result<Handle<Library>, Code> {
+    let (texts, error) = match texts_at(driver, &CodeAt::new(image)) {
+        Ok(texts) => (Some(texts), None),
+        Err((code, log)) => {
+            complain(&log);
+            (None, Some(code))
+        }
+    };
+    let library = Library { texts, error, ..Library::default() };
+    driver.libraries.insert(Arc::new(library)).ok_or(Code::OUT_OF_MEMORY)
 }
 
 /// The names of a module's kernels.
@@ -359,6 +447,31 @@ fn global(module: Handle<Module>, name: Text<'_>, nowhere: bool) -> Result<(u64,
     ensure(!nowhere, Code::INVALID_VALUE)?;
     let name = name_of(name)?;
     let module = driver.machine.module(found.id).map_err(|_| Code::INVALID_HANDLE)?;
+    let is_kernel = module.image.functions.iter().any(|it| it.entry && *it.name == *name);
+    ensure(!name.is_empty() && !is_kernel, Code::INVALID_VALUE)?;
+    if let Some(managed) = managed(driver, &found, &name)? {
+        return Ok(managed);
+    }
     let symbol = module.symbol(&name).ok_or(Code::NOT_FOUND)?;
     Ok((symbol.address, symbol.bytes))
+}
+
+/// The address and size of a managed variable of a module, if it has one of that name. Host and kernels use that address.
+fn managed(driver: &Driver, of: &Module, name: &str) -> Result<Option<(u64, u64)>, Code> {
+    let module = driver.machine.module(of.id).map_err(|_| Code::INVALID_HANDLE)?;
+    let is_it = |object: &&Object| {
+        object.space == StateSpace::Global && object.attributes.managed && &*object.name == name
+    };
+    let Some(object) = module.image.objects.iter().find(is_it) else { return Ok(None) };
+    let Some(offset) = object.offset else { return Ok(None) };
+    let mut blocks = lock(&driver.blocks);
+    let base = driver.machine.map_variables(of.id).map_err(|_| Code::OUT_OF_MEMORY)?;
+    of.managed.store(base, Ordering::SeqCst);
+    if blocks.at(base).is_none() {
+        const ATTACH_GLOBAL: u32 = 1;
+        let (bytes, kind) = (module.image.global.bytes, Kind::Managed);
+        let device = driver.contexts.get(Handle::of(of.context)).map_or(0, |context| context.device);
+        blocks.insert(Block { base, bytes, kind, flags: ATTACH_GLOBAL, context: of.context, device, id: 0 });
+    }
+    Ok(Some((base + offset, object.total())))
 }

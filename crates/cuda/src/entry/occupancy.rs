@@ -1,7 +1,7 @@
 //! How many CTAs fit on a multiprocessor (driver API: "Occupancy"). Registers have no true value here; every kernel
 //! counts as one that uses few.
 
-use super::launch::{function, launchable};
+use super::launch::launchable;
 use crate::attributes::attribute;
 use crate::code::{Code, Done, ensure};
 use crate::driver::{Driver, current};
@@ -104,7 +104,7 @@ crate::entries! {
     fn cuOccupancyAvailableDynamicSMemPerBlock(to: Out<usize>, of: Handle<Function>, count: i32, threads: i32) {
         let (driver, _) = current()?;
         to.required()?;
-        let function = function(driver, of)?;
+        let function = launchable(driver, of)?;
         ensure(count > 0 && threads > 0, Code::INVALID_VALUE)?;
         ensure(count as u64 <= ctas(driver, &function, threads as u64, 0), Code::INVALID_VALUE)?;
         let all = of_device(driver, 81) / count as u64;

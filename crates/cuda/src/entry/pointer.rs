@@ -47,11 +47,8 @@ const fn value(bits: u64, bytes: u32) -> Value {
 /// An attribute of an address in an allocation.
 fn of_block(block: &Block, address: u64, id: u32) -> Option<Value> {
     use attribute as a;
-    let pool = match block.kind {
-        Kind::Pooled(pool) => pool,
-        _ => 0,
-    };
-    let is_device = !matches!(block.kind, Kind::Pinned | Kind::Registered);
+    let pool = block.pool().unwrap_or(0);
+    let is_device = !matches!(block.kind, Kind::Pinned | Kind::PooledHost(_) | Kind::Registered);
     let is_linear = block.kind == Kind::Device;
     let mapping = match block.kind {
         Kind::Registered => block.bytes,
@@ -68,7 +65,7 @@ fn of_block(block: &Block, address: u64, id: u32) -> Option<Value> {
         a::P2P_TOKENS => Value { error: Some(Code::INVALID_VALUE), ..value(block.id, 8) },
         a::SYNC_MEMOPS => value(u64::from(is_device), 4),
         a::BUFFER_ID | a::BLOCK_ID => value(block.id, 8),
-        a::IS_MANAGED => value(u64::from(block.kind == Kind::Managed), 4),
+        a::IS_MANAGED => value(u64::from(block.is_managed()), 4),
         a::DEVICE_ORDINAL => value(block.device.into(), 4),
         a::LEGACY_IPC | a::GPU_DIRECT => value(u64::from(is_linear), 4),
         a::RANGE_START => value(block.base, 8),

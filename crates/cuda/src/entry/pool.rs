@@ -1,6 +1,6 @@
 //! Memory pools and allocation in the order of streams (driver API: "Stream Ordered Memory Allocator").
 
-use super::memory::take as take_memory;
+use super::memory::{allocate_host, take as take_memory};
 use super::stream::of;
 use crate::c_struct;
 use crate::code::{Code, Done, ensure};
@@ -9,8 +9,8 @@ use crate::driver::work::Work;
 use crate::driver::{Driver, driver};
 use crate::ffi::{In, Out};
 use crate::handle::{Handle, lock};
-use crate::memory::Kind;
-use crate::pool::{Pool, Usage};
+use crate::memory::{Block, Kind};
+use crate::pool::{Memory, Pool, RESERVED, Usage};
 use crate::stream::Stream;
 use std::sync::Arc;
 
@@ -43,8 +43,52 @@ c_struct! {
     }
 }
 
-/// `CU_MEM_LOCATION_TYPE_DEVICE`
-const DEVICE: u32 = 1;
+/// `CUmemLocationType` values.
+mod location {
+    pub const NONE: u32 = 0;
+    pub const DEVICE: u32 = 1;
+    pub const HOST_NUMA: u32 = 3;
+}
+
+/// `CUmemAllocationType` values.
+mod allocation {
+    pub const PINNED: u32 = 1;
+    pub const MANAGED: u32 = 2;
+}
+
+/// What the memory of a pool at a place is, if there can be one.
+fn memory_at(driver: &Driver, place: Location, kind: u32) -> Result<Memory, Code> {
+    let is_managed = kind == allocation::MANAGED;
+    ensure(is_managed || kind == allocation::PINNED, Code::INVALID_VALUE)?;
+    let first = if is_managed { location::NONE } else { location::DEVICE };
+    ensure((first..=location::HOST_NUMA).contains(&place.kind), Code::INVALID_VALUE)?;
+    if place.kind == location::DEVICE {
+        driver.device(place.id).map_err(|_| Code::INVALID_VALUE)?;
+    }
+    Ok(match place.kind {
+        _ if is_managed => Memory::Managed,
+        location::DEVICE => Memory::Device,
+        _ => Memory::Host,
+    })
+}
+
+/// The pool of a place: its own, or the one that was set.
+fn pool_of(driver: &Driver, place: Location, kind: u32, is_default: bool) -> Result<Handle<Pool>, Code> {
+    let memory = memory_at(driver, place, kind)?;
+    if memory == Memory::Device {
+        let device = place.id as u32;
+        return if is_default { driver.default_pool(device) } else { driver.current_pool(device) };
+    }
+    let mut pools = lock(&driver.settings.pools);
+    let [own, set] = pools.entry((place.kind, place.id, kind)).or_default();
+    let set = set.filter(|&it| !is_default && driver.pools.get(it).is_ok());
+    if let Some(found) = set.or(*own) {
+        return Ok(found);
+    }
+    let made = Pool { is_default: true, memory, ..Pool::default() };
+    *own = driver.pools.insert(Arc::new(made));
+    own.ok_or(Code::OUT_OF_MEMORY)
+}
 
 /// A pool by its handle.
 fn pool(driver: &Driver, handle: Handle<Pool>) -> Result<Arc<Pool>, Code> {
@@ -65,8 +109,17 @@ fn take(to: Out<u64>, bytes: usize, from: Option<Handle<Pool>>, stream: Handle<S
             None => driver.current_pool(context.device)?,
         };
         let pool = pool(driver, handle)?;
-        let address = take_memory(driver, &context, bytes as u64, Kind::Pooled(handle.bits()))?;
-        lock(&pool.usage).take(bytes as u64);
+        let reserved = |bytes: u64| bytes.checked_next_multiple_of(RESERVED).unwrap_or(u64::MAX);
+        let (used, most) =
+            (reserved(lock(&pool.usage).used.saturating_add(bytes as u64)), reserved(pool.most));
+        ensure(most == 0 || used <= most, Code::OUT_OF_MEMORY)?;
+        let (bytes, bits) = (bytes as u64, handle.bits());
+        let address = match pool.memory {
+            Memory::Device => take_memory(driver, &context, bytes, Kind::Pooled(bits)),
+            Memory::Host => allocate_host(driver, &context, bytes, Kind::PooledHost(bits), 2),
+            Memory::Managed => allocate_host(driver, &context, bytes, Kind::PooledManaged(bits), 1),
+        }?;
+        lock(&pool.usage).take(bytes);
         Ok(address)
     });
     to.set_if_any(*taken.as_ref().unwrap_or(&0));
@@ -105,7 +158,8 @@ crate::entries! {
         if address == 0 {
             return Ok(());
         }
-        let block = lock(&driver.blocks).at(address).filter(|block| !block.is_host()).ok_or(Code::INVALID_VALUE)?;
+        let can_be_freed = |block: &Block| block.pool().is_some() || !block.is_host();
+        let block = lock(&driver.blocks).at(address).filter(can_be_freed).ok_or(Code::INVALID_VALUE)?;
         ensure(!matches!(block.kind, Kind::Variable(_)), Code::INVALID_VALUE)?;
         let is_captured = driver.captures.status(stream.id) != Status::None;
         if is_captured || block.kind == Kind::Graph {
@@ -146,13 +200,39 @@ crate::entries! {
         let driver = driver()?;
         let properties = properties.get()?;
         to.required()?;
-        let PoolProperties { allocation, handles, location, .. } = properties;
-        ensure(matches!(allocation, 1 | 2) && matches!(location.kind, 1..=3), Code::INVALID_VALUE)?;
+        let PoolProperties { allocation, handles, location, most, .. } = properties;
+        let memory = memory_at(driver, location, allocation)?;
         ensure(handles & !9 == 0, Code::INVALID_VALUE)?;
-        if location.kind == DEVICE {
-            driver.device(location.id).map_err(|_| Code::INVALID_VALUE)?;
+        let pool = Pool { memory, most: most as u64, ..Pool::default() };
+        to.set(driver.pools.insert(Arc::new(pool)).ok_or(Code::OUT_OF_MEMORY)?)
+    }
+
+    /// The pool that a place began with.
+    fn cuMemGetDefaultMemPool(to: Out<Handle<Pool>>, place: In<Location>, kind: u32) {
+        let driver = driver()?;
+        to.required()?;
+        to.set(pool_of(driver, place.get()?, kind, true)?)
+    }
+
+    /// The pool that memory at a place is taken from.
+    fn cuMemGetMemPool(to: Out<Handle<Pool>>, place: In<Location>, kind: u32) {
+        let driver = driver()?;
+        to.required()?;
+        to.set(pool_of(driver, place.get()?, kind, false)?)
+    }
+
+    /// Sets the pool that memory at a place is taken from.
+    fn cuMemSetMemPool(place: In<Location>, kind: u32, to: Handle<Pool>) {
+        let driver = driver()?;
+        let place = place.get()?;
+        let memory = memory_at(driver, place, kind)?;
+        ensure(pool(driver, to)?.memory == memory, Code::INVALID_VALUE)?;
+        if memory == Memory::Device {
+            driver.set_pool(place.id as u32, Some(to));
+        } else {
+            lock(&driver.settings.pools).entry((place.kind, place.id, kind)).or_default()[1] = Some(to);
         }
-        to.set(driver.pools.insert(Arc::default()).ok_or(Code::OUT_OF_MEMORY)?)
+        Ok(())
     }
 
     /// Destroys a pool. What was taken from it stays.
@@ -209,8 +289,11 @@ crate::entries! {
     /// Who can use a pool's memory: every device.
     fn cuMemPoolGetAccess(flags: Out<u32>, of_pool: Handle<Pool>, location: In<Location>) {
         let driver = driver()?;
-        pool(driver, of_pool)?;
+        let pool = pool(driver, of_pool)?;
         let location = location.get()?;
+        if location.kind != location::DEVICE {
+            return flags.set(if pool.memory == Memory::Device { 0 } else { 3 });
+        }
         driver.device(location.id).map_err(|_| Code::INVALID_VALUE)?;
         flags.set(3)
     }

@@ -29,6 +29,17 @@ pub(crate) fn of(stream: Handle<Stream>) -> Result<(&'static Driver, Arc<Context
     Ok((driver, context, stream))
 }
 
+/// The same for work that is submitted and not waited for: a fault that no call has waited for yet is not seen.
+pub(crate) fn submitting(
+    stream: Handle<Stream>,
+) -> Result<(&'static Driver, Arc<Context>, Arc<Stream>), Code> {
+    let driver = driver()?;
+    let context = driver.current_context()?;
+    driver.check_noticed_fault()?;
+    let stream = driver.stream(&context, stream)?;
+    Ok((driver, context, stream))
+}
+
 /// An event by its handle.
 pub(crate) fn event(driver: &Driver, event: Handle<Event>) -> Result<Arc<Event>, Code> {
     driver.events.get(event).map_err(|missing| match missing {
@@ -147,7 +158,7 @@ crate::entries! {
     ) {
         driver()?;
         let function = function.ok_or(Code::INVALID_VALUE)?;
-        let (driver, context, stream) = of(stream)?;
+        let (driver, context, stream) = submitting(stream)?;
         let function = HostFunction { function, data };
         driver.issue(&context, &stream, Work::HostFunction(function))
     }
@@ -157,7 +168,7 @@ crate::entries! {
         stream: Handle<Stream>, function: Option<extern "C" fn(u64, u32, *mut c_void)>, data: Host, flags: u32,
     ) {
         let handle = stream.bits();
-        let (driver, context, stream) = of(stream)?;
+        let (driver, context, stream) = submitting(stream)?;
         let function = function.ok_or(Code::INVALID_VALUE)?;
         ensure(flags == 0, Code::INVALID_VALUE)?;
         let callback = StreamCallback { function, stream: handle, data };

@@ -52,7 +52,7 @@ crate::entries! {
         let properties = properties.get()?;
         ensure(bytes != 0 && (bytes as u64).is_multiple_of(PIECE), Code::INVALID_VALUE)?;
         ensure(properties.kind == PINNED && flags == 0, Code::INVALID_VALUE)?;
-        let all = driver.config.memory.unwrap_or(super::device::TOTAL_MEMORY);
+        let all = driver.config.device_memory();
         ensure(bytes as u64 <= all, Code::OUT_OF_MEMORY)?;
         Err(not_supported("cuMemCreate"))
     }

@@ -324,6 +324,14 @@ impl Device {
         Ok(())
     }
 
+    /// Makes a module's variables known at the address that they have for the host too, so that the host and kernels use
+    /// the same pointers: managed variables. Gives the address of the first. [`Device::free`] undoes it, which must be
+    /// done before the module is unloaded.
+    pub fn map_variables(&self, id: ModuleId) -> Result<u64, MemoryError> {
+        let module = self.module(id).map_err(|_| MemoryError::NotAllocated { address: 0 })?;
+        lock(&self.global).map_variables(module.image.windows.globals.base)
+    }
+
     /// A module.
     pub fn module(&self, id: ModuleId) -> Result<Arc<Module>, ModuleError> {
         lock(&self.modules).get(id)

@@ -293,7 +293,12 @@ impl Global {
                 // The host memory of the allocation's own structures.
                 let more = if let AllocationKind::Variables(_) = kind { 0 } else { 128 };
                 let charge = self.account.charge(bytes.saturating_add(more)).map_err(MemoryError::Limit)?;
-                (Some(Arc::new(SharedBytes::new(bytes).ok_or(full)?)), Some(Arc::new(charge)))
+                let cells = match kind {
+                    // Those of a module may be lent to the host (`map_variables`).
+                    AllocationKind::Variables(_) => SharedBytes::aligned(bytes, ALIGNMENT as usize),
+                    _ => SharedBytes::new(bytes),
+                };
+                (Some(Arc::new(cells.ok_or(full)?)), Some(Arc::new(charge)))
             }
         };
         self.advance(base, bytes, &kind);
@@ -356,6 +361,26 @@ impl Global {
             }
         };
         self.insert(Allocation { base, bytes, cells: Some(cells), charge: None, kind });
+        Ok(base)
+    }
+
+    /// Makes the variables of a module, which begin at an address, known at the address that they have for the host too:
+    /// managed variables. They are there until [`Global::free`].
+    pub fn map_variables(&mut self, address: u64) -> Result<u64, MemoryError> {
+        let begins = |it: &&Allocation| it.base == address && matches!(it.kind, AllocationKind::Variables(_));
+        let cells = self.allocations.iter().find(begins).and_then(|it| it.cells.clone());
+        let cells = cells.ok_or(MemoryError::NotAllocated { address })?;
+        let (base, bytes) = (cells.host_address(), cells.len());
+        let is_mapped = |it: &Allocation| {
+            it.base == base && it.cells.as_ref().is_some_and(|mapped| Arc::ptr_eq(mapped, &cells))
+        };
+        if self.allocations.iter().any(is_mapped) {
+            return Ok(base);
+        }
+        if !self.is_free(base, bytes) {
+            return Err(MemoryError::AddressTaken { address: base, bytes });
+        }
+        self.insert(Allocation { base, bytes, cells: Some(cells), charge: None, kind: AllocationKind::Host });
         Ok(base)
     }
 

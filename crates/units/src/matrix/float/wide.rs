@@ -195,7 +195,10 @@ fn take_columns<const HALF: bool, const EIGHTS: usize>(right: &mut Right<EIGHTS>
 /// Takes A; returns which of its elements are outside the fast range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn take_rows<const HALF: bool, const EIGHTS: usize>(left: &mut Left<'_, EIGHTS>, a: [[&Row; 2]; EIGHTS]) -> u64 {
+fn take_rows<const HALF: bool, const EIGHTS: usize>(
+    left: &mut Left<'_, EIGHTS>,
+    a: [[&Row; 2]; EIGHTS],
+) -> u64 {
     let mut outside = 0;
     for eight in 0..EIGHTS {
         for side in 0..2 {

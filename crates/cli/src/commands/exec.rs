@@ -1,0 +1,127 @@
+//! `softwarp exec`: runs a CUDA program with softwarp's libraries in place of the GPU's.
+
+mod environment;
+mod libraries;
+mod program;
+mod summary;
+
+use super::checking::target;
+use super::run::sanitize::What;
+use super::{CommandError, Printed, files, output};
+use libraries::Libraries;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use summary::Total;
+
+/// Run a CUDA program without a GPU: its kernels run here
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// What to look for in kernels besides faults, separated by commas
+    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
+    sanitize: Vec<What>,
+    /// Exit with 1 if the program succeeds but had faults or findings; without --sanitize it looks for all
+    #[arg(long)]
+    check: bool,
+    /// The GPU that the program sees, as in sm_90
+    #[arg(long, value_name = "SM")]
+    arch: Option<String>,
+    /// How many GPUs the program sees
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16))]
+    devices: Option<u32>,
+    /// The threads of this machine that run a kernel; all cores without it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    threads: Option<u32>,
+    /// The memory of a GPU, in bytes, or with K, M or G
+    #[arg(long, value_name = "SIZE", value_parser = files::size)]
+    memory: Option<u64>,
+    /// Append the reports of faults and findings to this file instead of standard error
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Show every call of the driver with its result on standard error
+    #[arg(long)]
+    trace: bool,
+    /// Whether Python clients link through the driver because nvJitLink is hidden from them
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    hide_nvjitlink: environment::When,
+    /// Give Triton `softwarp ptxas` as its assembler
+    #[arg(long)]
+    ptxas: bool,
+    /// The folder with libcuda.so and libcudart.so; without it and SOFTWARP_LIB, they are looked for beside this program
+    #[arg(long, value_name = "DIR")]
+    lib: Option<PathBuf>,
+    /// No summary
+    #[arg(long)]
+    quiet: bool,
+    /// How to write the summary
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// Write the summary to this file instead of standard error
+    #[arg(long, value_name = "FILE", conflicts_with = "quiet")]
+    summary: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+const HELP: &str = "\
+The program finds softwarp's libcuda.so.1 and libcudart.so by LD_LIBRARY_PATH; other settings are for
+Triton, numba-cuda, PyCUDA and nvcc. A program of nvcc must be linked with `-cudart shared` and have PTX
+in it: nvcc -cudart shared -gencode arch=compute_90,code=compute_90.
+
+The exit code is the program's, 128 + n if signal n ended it, 127 if there is no such program, 126 if it
+cannot be run, 2 if the arguments are wrong or the libraries are missing. With --check it is 1 where the
+program's is 0 and there was a fault, a finding, or a kernel that could not be executed.
+
+JSON fields of the summary: processes, launches, kernels, warps, warp_instructions, thread_instructions,
+kernel_seconds, bytes_copied, faults, fault_code (of the first fault, or null), refused (launches that
+could not be executed), findings (how many of each kind), not_looked_at (launches in which a sanitizer
+reached a limit), exit_code.
+
+Examples:
+  softwarp exec -- ./saxpy 1000
+  softwarp exec --check -- python3 train.py
+  softwarp exec --sanitize race,sync --report bugs.txt -- ./reduce";
+
+/// How to write the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Printed, CommandError> {
+    if let Some(arch) = &args.arch {
+        target(arch)?;
+    }
+    let program = program::find(&args.program[0])?;
+    let libraries = Libraries::find(args.lib.clone())?;
+    libraries.warn_about(&program);
+    let folder = libraries.link()?;
+    let counts = folder.path().join("summary.jsonl");
+    let variables = environment::variables(args, &folder, &program, &counts)?;
+    let code = program::run(&program, &args.program, &variables)?;
+    let total = Total::read(&counts);
+    drop(folder);
+    write_summary(args, &total, code)?;
+    let code = if args.check && code == 0 && total.has_found() { 1 } else { code };
+    Ok(Printed { text: String::new(), failure: (code > 0).then_some(CommandError::Reported(code)) })
+}
+
+fn write_summary(args: &Args, total: &Total, code: u8) -> Result<(), CommandError> {
+    if args.quiet {
+        return Ok(());
+    }
+    let text = match args.format {
+        Format::Text => total.text(),
+        Format::Json => format!("{}\n", total.json(code)),
+    };
+    match &args.summary {
+        Some(path) => files::Output::write(path, text.as_bytes()),
+        None => {
+            output::stderr(&text);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The libraries that programs load: where they are, and a folder in which they have the names that programs look for.
+
+use super::super::{CommandError, remark};
+use super::program::Program;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The name of nvJitLink's library in the folder.
+pub const NVJITLINK: &str = "libnvJitLink.so.13";
+
+/// A library: the name that cargo gives it, the package that it is built from, and the names that programs look for.
+struct Library {
+    file: &'static str,
+    package: &'static str,
+    names: &'static [&'static str],
+}
+
+const DRIVER: Library =
+    Library { file: "libcuda.so", package: "softwarp-cuda", names: &["libcuda.so.1", "libcuda.so"] };
+const RUNTIME: Library = Library {
+    file: "libcudart.so",
+    package: "softwarp-cudart",
+    names: &["libcudart.so.13", "libcudart.so.12", "libcudart.so"],
+};
+const LINKER: Library =
+    Library { file: "libnvjitlink.so", package: "softwarp-nvjitlink", names: &[NVJITLINK] };
+
+/// The libraries that were found, by their paths.
+#[derive(Debug)]
+pub struct Libraries {
+    driver: PathBuf,
+    runtime: Option<PathBuf>,
+    linker: Option<PathBuf>,
+}
+
+impl Libraries {
+    /// Looks in the folder that the user names; else beside the executable, as cargo puts them, and where packages
+    /// have libraries.
+    pub fn find(lib: Option<PathBuf>) -> Result<Libraries, CommandError> {
+        let set = std::env::var_os("SOFTWARP_LIB").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        let folders = match lib.or(set) {
+            Some(folder) => vec![folder],
+            None => beside_executable(),
+        };
+        let find = |library: &Library| {
+            let found = folders.iter().map(|folder| folder.join(library.file)).find(|path| path.is_file());
+            found.and_then(|path| fs::canonicalize(path).ok())
+        };
+        let driver = find(&DRIVER).ok_or_else(|| {
+            let looked: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+            CommandError::Usage(format!(
+                "{} is not in {}; `cargo build --release` builds it, and --lib or SOFTWARP_LIB says where it is",
+                DRIVER.file,
+                looked.join(", ")
+            ))
+        })?;
+        Ok(Libraries { driver, runtime: find(&RUNTIME), linker: find(&LINKER) })
+    }
+
+    /// Says what a program will lack.
+    pub fn warn_about(&self, program: &Program) {
+        if self.runtime.is_none() && program.names_library("libcudart.so") {
+            remark(&format!(
+                "softwarp: warning: the program needs {}, which was not found beside {}; `cargo build --release -p {}` \
+                 builds it",
+                RUNTIME.names[0],
+                self.driver.display(),
+                RUNTIME.package
+            ));
+        }
+    }
+
+    /// Makes a folder of links.
+    pub fn link(&self) -> Result<Folder, CommandError> {
+        let folder = Folder::new().map_err(|error| {
+            CommandError::Io(format!("cannot make a folder in {}: {error}", std::env::temp_dir().display()))
+        })?;
+        let parts = [
+            (&DRIVER, Some(&self.driver)),
+            (&RUNTIME, self.runtime.as_ref()),
+            (&LINKER, self.linker.as_ref()),
+        ];
+        for (library, path) in parts {
+            let Some(path) = path else { continue };
+            // Hidden libraries lie apart: what is in LD_LIBRARY_PATH is found by every program.
+            let place = if library.file == LINKER.file { folder.hidden() } else { folder.path().to_owned() };
+            for name in library.names {
+                link(path, &place.join(name))?;
+            }
+        }
+        if let Ok(executable) = std::env::current_exe() {
+            link(&executable, &folder.assembler())?;
+        }
+        Ok(folder)
+    }
+}
+
+/// The folders in which libraries are looked for.
+fn beside_executable() -> Vec<PathBuf> {
+    let executable = std::env::current_exe().and_then(fs::canonicalize);
+    let Some(folder) = executable.ok().and_then(|path| path.parent().map(Path::to_owned)) else {
+        return Vec::new();
+    };
+    let package = folder.parent().map(|above| above.join("lib").join("softwarp"));
+    [folder.clone(), folder.join("deps")].into_iter().chain(package).collect()
+}
+
+#[cfg(unix)]
+fn link(to: &Path, from: &Path) -> Result<(), CommandError> {
+    std::os::unix::fs::symlink(to, from)
+        .map_err(|error| CommandError::Io(format!("cannot make the link {}: {error}", from.display())))
+}
+
+#[cfg(not(unix))]
+fn link(_: &Path, _: &Path) -> Result<(), CommandError> {
+    Err(CommandError::Usage("programs can be run on Linux only".to_owned()))
+}
+
+/// A folder for one run, which is removed with what is in it.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes one that only this user can read.
+    fn new() -> io::Result<Folder> {
+        let base = std::env::temp_dir();
+        let base = if base.is_absolute() { base } else { std::env::current_dir()?.join(base) };
+        let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+        for number in 0..1000 {
+            let path = base.join(format!("softwarp-{}-{number}", std::process::id()));
+            match private(&path) {
+                Ok(()) => {
+                    let folder = Folder(path);
+                    for part in [folder.hidden(), folder.0.join("bin")] {
+                        fs::create_dir(part)?;
+                    }
+                    return Ok(folder);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    /// The folder with the libraries.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The folder with libraries that programs find only if they are preloaded.
+    fn hidden(&self) -> PathBuf {
+        self.0.join("preload")
+    }
+
+    /// The stand-in of nvJitLink, if it was found.
+    pub fn nvjitlink(&self) -> Option<PathBuf> {
+        Some(self.hidden().join(NVJITLINK)).filter(|path| path.exists())
+    }
+
+    /// `softwarp ptxas` by the name `ptxas`.
+    pub fn assembler(&self) -> PathBuf {
+        self.0.join("bin").join("ptxas")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(unix)]
+fn private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn private(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_made_and_removed() {
+        let (one, other) = (Folder::new().expect("made"), Folder::new().expect("made"));
+        assert_ne!(one.path(), other.path());
+        let path = one.path().to_owned();
+        fs::write(path.join("file"), "x").expect("written");
+        assert_eq!(one.nvjitlink(), None);
+        drop(one);
+        assert!(!path.exists() && other.path().is_dir());
+    }
+}

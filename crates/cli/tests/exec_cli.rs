@@ -1,0 +1,226 @@
+//! `softwarp exec` and `softwarp ptxas` as their users meet them: programs of the driver API that `cc` compiles.
+#![cfg(target_os = "linux")]
+
+mod binary;
+
+use binary::{Ran, command, run as call};
+use softwarp_testkit::repository;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Where cargo puts the libraries that this test depends on.
+fn libraries() -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_softwarp")).parent().expect("a folder").join("deps")
+}
+
+/// A folder with the example of `examples/exec`, compiled.
+fn example() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        for file in std::fs::read_dir(repository("examples/exec")).expect("the example") {
+            let file = file.expect("a file");
+            std::fs::copy(file.path(), folder.join(file.file_name())).expect("copied");
+        }
+        let mut compiler = Command::new("cc");
+        compiler.args(["-Wall", "-Werror", "-o", "sum", "sum.c", "-L"]).arg(libraries()).arg("-lcuda");
+        assert!(compiler.current_dir(&folder).status().expect("cc runs").success());
+        folder
+    })
+}
+
+fn softwarp(arguments: &[&str]) -> Ran {
+    let mut command = command(example(), arguments);
+    command.env("SOFTWARP_LIB", libraries());
+    call(command, b"")
+}
+
+fn exec(arguments: &[&str]) -> Ran {
+    softwarp(&[&["exec"], arguments].concat())
+}
+
+/// A text in which the time that kernels took is 0.
+fn without_times(text: &str) -> String {
+    const BEHIND: &str = " s in kernels";
+    let mut parts = text.split(BEHIND).peekable();
+    let mut whole = String::new();
+    while let Some(part) = parts.next() {
+        match parts.peek() {
+            Some(_) => {
+                whole.push_str(part.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.'));
+                whole.push('0');
+                whole.push_str(BEHIND);
+            }
+            None => whole.push_str(part),
+        }
+    }
+    whole
+}
+
+/// Runs every `$ softwarp exec` of a page, in the folder of the example, and compares what is printed.
+fn replay(page: &str) -> usize {
+    let text = std::fs::read_to_string(repository(page)).expect("the page");
+    let folder = Path::new(env!("CARGO_BIN_EXE_softwarp")).parent().expect("a folder");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    let mut count = 0;
+    for block in text.split("```").skip(1).step_by(2) {
+        let mut transcripts = block.split("$ ").skip(1).peekable();
+        while let Some(transcript) = transcripts.next() {
+            let (line, wanted) = transcript.split_once('\n').expect("a line");
+            if !line.starts_with("softwarp exec ") {
+                continue;
+            }
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(format!("( {line} ) 2>&1")).current_dir(example());
+            shell.env("PATH", &path).env("SOFTWARP_LIB", libraries());
+            let ran = call(shell, b"");
+            let is_last = transcripts.peek().is_none();
+            let wanted = if is_last { wanted } else { wanted.trim_end_matches('\n') };
+            assert_eq!(
+                without_times(ran.stdout.trim_end()),
+                without_times(wanted.trim_end()),
+                "{page}: {line}"
+            );
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn the_transcripts_of_the_documents_are_true() {
+    assert!(replay("docs/exec.md") >= 3);
+    assert!(replay("README.md") >= 1);
+}
+
+#[test]
+fn a_program_runs_and_is_summed_up() {
+    let ran = exec(&["--format", "json", "--", "./sum", "sum.ptx", "2000"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "2001000\n"), "{}", ran.stderr);
+    let summary: serde_json::Value = serde_json::from_str(&ran.stderr).expect("JSON");
+    assert_eq!((&summary["launches"], &summary["kernels"]), (&1.into(), &1.into()));
+    assert_eq!((&summary["warps"], &summary["bytes_copied"]), (&64.into(), &8004.into()));
+    assert_eq!((&summary["faults"], &summary["processes"]), (&0.into(), &1.into()));
+    let quiet = exec(&["--quiet", "./sum", "sum.ptx", "3"]);
+    assert_eq!((quiet.code, quiet.stdout.as_str(), quiet.stderr.as_str()), (0, "6\n", ""));
+}
+
+#[test]
+fn the_exit_code_is_the_programs() {
+    let code = |arguments: &[&str]| exec(&[&["--quiet", "--"], arguments].concat()).code;
+    assert_eq!(code(&["sh", "-c", "exit 7"]), 7);
+    assert_eq!(code(&["sh", "-c", "kill -9 $$"]), 137);
+    assert_eq!(code(&["sh", "-c", "kill -TERM $$"]), 143);
+    // Words of the program are not numbers to us.
+    assert_eq!(code(&["sh", "-c", "test $1 = -1", "sh", "-1"]), 0);
+    assert_eq!(code(&["./sum"]), 2);
+    assert_eq!(code(&["./sum", "sum_bounds.ptx"]), 1);
+    assert_eq!(code(&["no-such-program-here"]), 127);
+    assert_eq!(code(&["./no-such-program-here"]), 127);
+    assert_eq!(code(&["./sum.c"]), 126);
+}
+
+#[test]
+fn check_fails_where_something_was_found() {
+    let found = exec(&["--check", "--", "./sum", "sum_race.ptx"]);
+    assert_eq!(found.code, 1);
+    assert!(
+        found.stderr.contains("later access: at sum_race.cu:6:5, line 54 of the PTX"),
+        "{}",
+        found.stderr
+    );
+    assert_eq!(exec(&["--check", "--", "./sum", "sum.ptx"]).code, 0);
+    // The race is not looked for.
+    assert_eq!(exec(&["--check", "--sanitize", "leak", "--", "./sum", "sum_race.ptx"]).code, 0);
+    assert_eq!(exec(&["--sanitize", "race", "--", "./sum", "sum_race.ptx"]).code, 0);
+    // A report is appended to what an earlier run of this test left.
+    let _ = std::fs::remove_file(example().join("report.txt"));
+    // Children and processes that end without `exit` count as well.
+    let forked = "./sum sum_race.ptx & wait; ./sum sum_race.ptx; kill -9 $$";
+    let ran = exec(&["--check", "--format", "json", "--report", "report.txt", "--", "sh", "-c", forked]);
+    let summary: serde_json::Value = serde_json::from_str(&ran.stderr).expect("JSON");
+    assert_eq!((ran.code, &summary["processes"]), (137, &2.into()));
+    assert_eq!(summary["findings"]["race"], 2);
+    let report = std::fs::read_to_string(example().join("report.txt")).expect("a report");
+    assert_eq!(report.matches("race between threads").count(), 2);
+}
+
+#[test]
+fn settings_reach_the_program() {
+    let show = "echo $SOFTWARP_ARCH $SOFTWARP_THREADS $SOFTWARP_MEMORY $SOFTWARP_DEVICES $SOFTWARP_SANITIZE; \
+                echo $NVCC_APPEND_FLAGS; ls $TRITON_LIBCUDA_PATH; echo $LD_PRELOAD";
+    let options =
+        "--arch sm_80 --threads 3 --memory 2M --devices 2 --sanitize race,init --hide-nvjitlink always";
+    let options: Vec<&str> = options.split(' ').collect();
+    let ran = exec(&[&options[..], &["--", "sh", "-c", show]].concat());
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines[..2], ["sm_80 3 2097152 2 race,init", "-lineinfo"]);
+    assert!(lines.contains(&"libcuda.so.1") && lines.contains(&"libcuda.so"), "{lines:?}");
+    assert!(lines.last().is_some_and(|line| line.ends_with("/preload/libnvJitLink.so.13")), "{lines:?}");
+    assert_eq!(ran.stderr, "softwarp: the program did not initialise the CUDA driver\n");
+    let refused = exec(&["--arch", "sm_1", "--", "true"]);
+    assert_eq!(refused.code, 2);
+}
+
+#[test]
+fn missing_libraries_are_named() {
+    let ran = exec(&["--lib", "/nonexistent", "--", "true"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains("libcuda.so is not in /nonexistent; `cargo build --release`"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn ptxas_hands_a_module_through() {
+    let folder = example();
+    let ran =
+        softwarp(&["ptxas", "-lineinfo", "--gpu-name=sm_90", "-v", "-O3", "sum.ptx", "-o", "plain.cubin"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("ptxas info    : "), "{}", ran.stderr);
+    let source = std::fs::read_to_string(folder.join("sum.ptx")).expect("the source");
+    let output = |name: &str| std::fs::read_to_string(folder.join(name)).expect("the output");
+    assert_eq!(output("plain.cubin"), format!("{source}\0"));
+    softwarp(&["ptxas", "--fmad=false", "sum.ptx", "-o", "no_fmad.cubin"]).success();
+    assert_eq!(output("no_fmad.cubin"), format!("/* softwarp ptxas: -fmad false */ {source}\0"));
+    for image in ["plain.cubin", "no_fmad.cubin"] {
+        assert_eq!(exec(&["--quiet", "--", "./sum", image]).success().stdout, "500500\n");
+    }
+}
+
+#[test]
+fn ptxas_reports_in_its_own_form() {
+    let broken = repository("examples/broken.ptx");
+    let ran =
+        softwarp(&["ptxas", "-arch=sm_90", "--foo", &broken.display().to_string(), "-o", "broken.cubin"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (255, ""));
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(lines[0], "ptxas warning : Unknown option '-foo' is ignored");
+    assert!(
+        lines[1].starts_with(&format!("ptxas {}, line 19; error   : ", broken.display())),
+        "{}",
+        lines[1]
+    );
+    assert_eq!(lines[4], "ptxas fatal   : Ptx assembly aborted due to errors");
+    assert!(!example().join("broken.cubin").exists());
+    let missing = softwarp(&["ptxas", "nothing.ptx"]);
+    assert_eq!(missing.code, 255);
+    assert!(missing.stderr.starts_with("ptxas fatal   : Input file 'nothing.ptx' could not be opened\n"));
+    assert_eq!(softwarp(&["ptxas"]).code, 255);
+}
+
+#[test]
+fn ptxas_is_a_name_of_the_executable() {
+    let link = example().join("ptxas");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_softwarp"), &link).expect("a link");
+    let mut version = Command::new(&link);
+    version.arg("--version");
+    let ran = call(version, b"");
+    assert!(ran.success().stdout.contains("Cuda compilation tools, release 13.4, V13.4."), "{}", ran.stdout);
+    assert_eq!(softwarp(&["ptxas", "--version"]).stdout, ran.stdout);
+}

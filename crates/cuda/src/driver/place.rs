@@ -1,0 +1,58 @@
+//! Places in kernels, in words: the line of the program that the PTX was made from, the line of the PTX, the thread.
+
+use super::Driver;
+use softwarp::syntax::tree::Item;
+use softwarp::vm::device::ModuleId;
+use softwarp::vm::fault::Place;
+use std::fmt::Write as _;
+
+/// The most characters of an instruction that are shown.
+const MOST_SHOWN: usize = 120;
+
+/// `sum.cu:6:5, line 46 of the PTX: ld.global.f32 %f9, [%rd5];` and the thread, on a line each.
+pub fn lines(driver: &Driver, module: ModuleId, kernel: &str, role: &str, place: &Place) -> String {
+    let mut text = String::new();
+    if let Some(instruction) = instruction(driver, module, place) {
+        let origin = origin(driver, module, kernel, place).map_or(String::new(), |origin| origin + ", ");
+        let _ = write!(text, "\n    {role}at {origin}{instruction}");
+    }
+    let [x, y, z] = place.thread;
+    let [i, j, k] = place.cta;
+    let _ = write!(text, "\n    {role}by thread ({x},{y},{z}) of block ({i},{j},{k})");
+    if place.function_name != kernel {
+        let _ = write!(text, ", in function `{}`", place.function_name);
+    }
+    text
+}
+
+/// The line and the text of an instruction.
+fn instruction(driver: &Driver, module: ModuleId, place: &Place) -> Option<String> {
+    let module = driver.machine.module(module).ok()?;
+    let source: &str = &module.units.get(place.unit as usize)?.source;
+    let before = source.as_bytes().get(..place.span.start as usize)?;
+    let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+    let words: Vec<&str> = place.span.text(source).split_whitespace().collect();
+    let words = words.join(" ");
+    let shown: String = words.chars().take(MOST_SHOWN).flat_map(char::escape_debug).collect();
+    let more = if words.chars().count() > MOST_SHOWN { "…" } else { "" };
+    Some(format!("line {line} of the PTX: {shown}{more}"))
+}
+
+/// The place that `.loc` gives.
+fn origin(driver: &Driver, module: ModuleId, kernel: &str, place: &Place) -> Option<String> {
+    let module = driver.machine.module(module).ok()?;
+    let program = module.program(kernel).ok()?;
+    let code = program.functions().find(|code| code.function == place.function)?;
+    let op = code.spans.iter().position(|span| *span == place.span)?;
+    let location = code.location(u32::try_from(op).ok()?)?;
+    let unit = module.units.get(place.unit as usize)?;
+    let name = unit.module.items.iter().find_map(|item| match item {
+        Item::File(file) if file.is.index == u64::from(location.file) => Some(file.is.name),
+        _ => None,
+    })?;
+    let file = name.text(&unit.source).trim_matches('"');
+    Some(match location.column {
+        0 => format!("{file}:{}", location.line),
+        column => format!("{file}:{}:{column}", location.line),
+    })
+}

@@ -1,0 +1,121 @@
+//! A kernel that waits for its whole grid with the device runtime's functions, linked through the driver's linker.
+//!
+//! The driver's state is the process's own, so there is one test in this file.
+
+#![allow(non_snake_case, reason = "the driver's functions have their own names")]
+
+use cuda as _;
+use std::ffi::{c_char, c_void};
+use std::ptr::{null, null_mut};
+
+// What a C program is linked with.
+unsafe extern "C" {
+    fn cuInit(flags: u32) -> u32;
+    fn cuDevicePrimaryCtxRetain(context: *mut u64, device: i32) -> u32;
+    fn cuCtxSetCurrent(context: u64) -> u32;
+    fn cuLinkCreate_v2(count: u32, options: *const u32, values: *mut u64, to: *mut u64) -> u32;
+    fn cuLinkAddData_v2(
+        to: u64,
+        kind: u32,
+        data: *const c_void,
+        bytes: usize,
+        name: *const c_char,
+        count: u32,
+        options: *const u32,
+        values: *mut u64,
+    ) -> u32;
+    fn cuLinkComplete(of: u64, image: *mut *const c_void, bytes: *mut usize) -> u32;
+    fn cuLinkDestroy(of: u64) -> u32;
+    fn cuModuleLoadData(module: *mut u64, image: *const c_void) -> u32;
+    fn cuModuleGetFunction(function: *mut u64, module: u64, name: *const c_char) -> u32;
+    fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32;
+    fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> u32;
+    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> u32;
+    fn cuLaunchCooperativeKernel(
+        function: u64,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        block_x: u32,
+        block_y: u32,
+        block_z: u32,
+        shared: u32,
+        stream: u64,
+        parameters: *mut *mut c_void,
+    ) -> u32;
+}
+
+/// Each thread adds 1 to a count, waits for the grid, and writes the count that it sees at its rank.
+const SOURCE: &str = "
+.version 8.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope);
+.extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+.extern .func (.param .b32 r) cudaCGGetRank(.param .b64 thread, .param .b64 grid, .param .b64 handle);
+.visible .entry k(.param .u64 p)
+{
+    .local .align 4 .b8 rank[4];
+    .reg .b32 %r<4>;
+    .reg .b64 %d<6>;
+    ld.param.u64 %d1, [p];
+    atom.global.add.u32 %r1, [%d1], 1;
+    { .param .b32 s; .param .b64 r;
+      st.param.b32 [s], 1;
+      call (r), cudaCGGetIntrinsicHandle, (s);
+      ld.param.b64 %d2, [r]; }
+    { .param .b64 h; .param .b32 f; .param .b32 r;
+      st.param.b64 [h], %d2;
+      st.param.b32 [f], 0;
+      call (r), cudaCGSynchronize, (h, f); }
+    cvta.local.u64 %d3, rank;
+    { .param .b64 t; .param .b64 g; .param .b64 h; .param .b32 r;
+      st.param.b64 [t], %d3;
+      st.param.b64 [g], 0;
+      st.param.b64 [h], %d2;
+      call (r), cudaCGGetRank, (t, g, h); }
+    ld.local.u32 %r2, [rank];
+    ld.volatile.global.u32 %r3, [%d1];
+    mad.wide.u32 %d4, %r2, 4, %d1;
+    st.global.u32 [%d4+4], %r3;
+    ret;
+}
+";
+
+/// `CUjitInputType` values.
+const PTX: u32 = 1;
+const LIBRARY: u32 = 4;
+
+#[test]
+fn a_grid_waits_for_itself() {
+    let threads = 4 * 64;
+    let mut counts = vec![0u32; 1 + threads];
+    let (mut context, mut linker, mut module, mut function, mut p) = (0, 0, 0, 0, 0u64);
+    let (mut image, mut bytes) = (null(), 0);
+    let archive = b"!<arch>\n";
+    // SAFETY: the functions are called as the driver API says: pointers are valid for what is read and written.
+    unsafe {
+        assert_eq!(cuInit(0), 0);
+        assert_eq!(cuDevicePrimaryCtxRetain(&mut context, 0), 0);
+        assert_eq!(cuCtxSetCurrent(context), 0);
+        assert_eq!(cuLinkCreate_v2(0, null(), null_mut(), &mut linker), 0);
+        let add = |kind, data: &[u8]| {
+            let name = c"code".as_ptr().cast();
+            cuLinkAddData_v2(linker, kind, data.as_ptr().cast(), data.len(), name, 0, null(), null_mut())
+        };
+        // Without a NUL: the size says where the text ends.
+        assert_eq!(add(PTX, SOURCE.as_bytes()), 0);
+        assert_eq!(add(LIBRARY, archive), 0);
+        assert_eq!(cuLinkComplete(linker, &mut image, &mut bytes), 0);
+        assert_eq!(cuModuleLoadData(&mut module, image), 0);
+        assert_eq!(cuLinkDestroy(linker), 0);
+        assert_eq!(cuModuleGetFunction(&mut function, module, c"k".as_ptr().cast()), 0);
+        assert_eq!(cuMemAlloc_v2(&mut p, 4 * counts.len()), 0);
+        assert_eq!(cuMemsetD32_v2(p, 0, counts.len()), 0);
+        let mut arguments: [*mut c_void; 1] = [(&raw mut p).cast()];
+        let launched = cuLaunchCooperativeKernel(function, 2, 2, 1, 32, 2, 1, 0, 0, arguments.as_mut_ptr());
+        assert_eq!(launched, 0);
+        assert_eq!(cuMemcpyDtoH_v2(counts.as_mut_ptr().cast(), p, 4 * counts.len()), 0);
+    }
+    assert!(counts.iter().all(|&count| count == threads as u32), "{counts:?}");
+}
