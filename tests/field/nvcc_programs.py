@@ -40,7 +40,7 @@ CLOSED = {
     "Boost, GSL or OpenCV": r"boost/|gsl/|opencv",
 }
 FAILURE = re.compile(r"\bFAIL(ED|URE)?\b|\bTest failed\b|verification failed|mismatch", re.I)
-SUCCESS_WORDS = re.compile(r"0 FAIL|no mismatch|mismatches: 0|FAILED = 0|failed: 0", re.I)
+SUCCESS_WORDS = re.compile(r"failed as expected|0 FAIL|no mismatch|mismatches: 0|FAILED = 0|failed: 0", re.I)
 
 
 def sources(folder):
