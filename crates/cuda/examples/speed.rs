@@ -83,9 +83,9 @@ fn main() {
     // SAFETY: the pointer is to a variable of the right type.
     assert_eq!(unsafe { cuMemAlloc_v2(&mut device, BYTES) }, 0);
     let copy = best(|| to.copy_from_slice(std::hint::black_box(&from)));
-    // SAFETY: both have so many bytes.
+    // SAFETY: source and destination have at least `BYTES` bytes.
     let down = best(|| assert_eq!(unsafe { cuMemcpyHtoD_v2(device, from.as_ptr().cast(), BYTES) }, 0));
-    // SAFETY: both have so many bytes.
+    // SAFETY: source and destination have at least `BYTES` bytes.
     let up = best(|| assert_eq!(unsafe { cuMemcpyDtoH_v2(to.as_mut_ptr().cast(), device, BYTES) }, 0));
     let speed = |seconds: f64| BYTES as f64 / seconds / 1e9;
     println!("memcpy of 64 MiB: {:.2} GB/s", speed(copy));

@@ -105,7 +105,7 @@ impl Summary {
         self.write(&mut lock(&self.launches), true);
     }
 
-    /// Appends a line. A file that cannot be written is no error of the program's.
+    /// Appends a line. If the file cannot be written, the program goes on without an error.
     fn write(&self, counts: &mut Launches, ended: bool) {
         let Some(path) = &self.file else { return };
         counts.written = Some(Instant::now());

@@ -102,7 +102,7 @@ impl Player {
             let base = unsafe { std::alloc::alloc_zeroed(layout) };
             let fill = step["fill"].as_u64().expect("a byte") as u8;
             let data = from_hex(step["data"].as_str().unwrap_or(""));
-            // SAFETY: so many bytes were just taken; the data is not longer.
+            // SAFETY: the allocation has `bytes` bytes, and neither write is longer.
             unsafe {
                 base.write_bytes(fill, bytes - 8192);
                 base.copy_from(data.as_ptr(), data.len().min(bytes));

@@ -147,7 +147,7 @@ fn handed_through(text: &str, invocation: &Invocation) -> String {
         Some(false) => "/* softwarp ptxas: -fmad false */ ",
         _ => "",
     };
-    // What follows a NUL is no part of the text.
+    // The text ends at the first NUL.
     let text = text.split('\0').next().unwrap_or_default();
     format!("{told}{text}\0")
 }

@@ -48,20 +48,29 @@ pub(crate) fn code_of(error: &LaunchError) -> Code {
     }
 }
 
-/// Runs a kernel to its end. A fault is kept.
-pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
-    let KernelLaunch { function, request, arguments, .. } = launch;
-    let print = |text: &str| driver.print(text);
-    let launch = Launch {
+/// A launch as the machine takes it.
+pub(crate) fn machine_launch<'a>(
+    driver: &Driver,
+    function: &'a Function,
+    request: &Request,
+    arguments: &'a [Vec<u8>],
+) -> Launch<'a> {
+    Launch {
         module: function.id,
         cluster: request.cluster,
         cooperative: request.cooperative,
         dynamic_shared: request.shared,
         threads: driver.config.threads,
         sanitize: driver.config.sanitize,
-        print: Some(&print),
         ..Launch::new(&function.name, request.grid, request.block, arguments)
-    };
+    }
+}
+
+/// Runs a kernel to its end. A fault is kept.
+pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
+    let KernelLaunch { function, request, arguments, .. } = launch;
+    let print = |text: &str| driver.print(text);
+    let launch = Launch { print: Some(&print), ..machine_launch(driver, function, request, arguments) };
     match driver.machine.execute(&launch) {
         Ok(outcome) => report::ended(driver, function, request, &outcome),
         Err(error) => {

@@ -3,7 +3,7 @@
 use super::stream::submitting;
 use crate::c_struct;
 use crate::code::{Code, Done, ensure};
-use crate::driver::kernel::{KernelLaunch, Request, code_of};
+use crate::driver::kernel::{KernelLaunch, Request, code_of, machine_launch};
 use crate::driver::report;
 use crate::driver::work::Work;
 use crate::driver::{Driver, current, driver};
@@ -11,7 +11,6 @@ use crate::ffi::{Host, In, Out, StaticText};
 use crate::handle::{Handle, Kind, lock};
 use crate::module::{Function, Kernel, Module};
 use crate::stream::Stream;
-use softwarp::vm::device::Launch;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -187,15 +186,7 @@ pub(crate) fn checked(
     let request = Request { cluster, block: said.unwrap_or(request.block), ..request };
     check_sizes(driver, &function, &request)?;
     let arguments = arguments(&function, parameters, extra)?;
-    let asked = Launch {
-        module: function.id,
-        cluster: request.cluster,
-        cooperative: request.cooperative,
-        dynamic_shared: request.shared,
-        threads: driver.config.threads,
-        sanitize: driver.config.sanitize,
-        ..Launch::new(&function.name, request.grid, request.block, &arguments)
-    };
+    let asked = machine_launch(driver, &function, &request, &arguments);
     driver.machine.check_launch(&asked).map_err(|error| {
         let code = code_of(&error);
         report::refused(driver, &function.name, &error, code);

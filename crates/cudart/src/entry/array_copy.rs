@@ -204,7 +204,8 @@ impl InArray {
         (copy.dst_type, copy.dst_array, copy.dst_x, copy.dst_y) = (memory_type::ARRAY, array, x, y);
     }
 
-    /// The parts of an array that so many bytes from here on take: the rest of a row, rows, and the begin of a row.
+    /// The parts of an array that a copy of a given number of bytes covers from this position on: the rest of the first
+    /// row, whole rows, and the beginning of the last row.
     fn parts(self, bytes: usize) -> Result<Vec<(InArray, usize, usize)>, Code> {
         let found = descriptor(self.array)?;
         let row = times(found.width, found.texel())?;
