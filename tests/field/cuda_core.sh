@@ -1,7 +1,7 @@
 #!/bin/bash
 # cuda.core's own tests on softwarp's libcuda.so.1.
 #
-#     cargo build --release -p softwarp-cuda
+#     cargo build --release
 #     tests/field/cuda_core.sh sources [directory [pattern]]
 #
 # The sources are a checkout of github.com/NVIDIA/cuda-python at commit 06afb3bf6a0765a6ec51301a2d4e7045e4471279, where
@@ -9,8 +9,8 @@
 # one file per test file, and `summary`. The pattern, an extended regular expression, chooses test files such as
 # `graph/test_options`. Files that are done are not run again: remove their `.done` file to repeat one.
 #
-# Needed: Python 3.11, PyPI, a C compiler. nvJitLink is not installed, so that cuda.core links PTX through the driver.
-# Kernels are compiled to cubins with -lineinfo (nvrtc_lineinfo.c), so that these have their PTX inside. What cuda.core
+# Needed: Python 3.11, PyPI. nvJitLink is not installed, so that cuda.core links PTX through the driver. Kernels are
+# compiled to cubins with -lineinfo (libnvrtc.so of crates/nvrtc), so that these have their PTX inside. What cuda.core
 # asks of the static CUDA runtime in cuda-bindings is answered from the driver (driver_runtime.py). Settings:
 # TEST_SECONDS (default 120) limits a test, FILE_SECONDS (default 1800) a test file, SOFTWARP_MEMORY (default 4G) the
 # memory of the device.
@@ -23,16 +23,17 @@ pattern=${3:-.}
 mkdir -p "$at/lib" "$at/logs" "$at/run/cuda_core"
 cp "$root/target/release/libcuda.so" "$at/lib/libcuda.so.1"
 ln -sf libcuda.so.1 "$at/lib/libcuda.so"
-cc -shared -fPIC -O2 -Wl,-soname,libnvrtc.so.13 -o "$at/libnvrtc_lineinfo.so" "$root/tests/field/nvrtc_lineinfo.c" -ldl
+cp "$root/target/release/libnvrtc.so" "$at/lib/libnvrtc.so.13"
 # The tests without the package's own sources, which would be imported instead of the installed package.
-cp -r "$sources/cuda_core/tests" "$sources/cuda_core/pyproject.toml" "$at/run/cuda_core/"
+for part in tests pyproject.toml build_hooks.py; do cp -r "$sources/cuda_core/$part" "$at/run/cuda_core/"; done
 cp -r "$sources/cuda_core/examples" "$at/run/cuda_core/" 2> /dev/null || true
 cp -r "$sources/cuda_python_test_helpers" "$at/run/"
 
 if [ ! -e "$at/venv/ready" ]; then
     python3 -m venv "$at/venv"
     "$at/venv/bin/pip" install -q cuda-bindings==13.5.0 cuda-core==1.2.2 nvidia-cuda-nvrtc==13.4.92 \
-        nvidia-cuda-runtime==13.4.92 nvidia-cuda-cccl==13.3.4.3.1 nvidia-nvvm==13.4.92 numpy==2.4.6 ml_dtypes \
+        nvidia-cuda-runtime==13.4.92 nvidia-cuda-cccl==13.3.4.3.1 nvidia-cuda-crt==13.4.92 nvidia-nvvm==13.4.92 \
+        numpy==2.4.6 ml_dtypes \
         "cython>=3.2.5,<3.3" pytest==9.2.0 pytest-timeout==2.4.0 pytest-repeat pytest-rerunfailures \
         pytest-benchmark cloudpickle psutil docutils cffi
     touch "$at/venv/ready"
@@ -44,8 +45,8 @@ for file in $(cd tests && find . -name 'test_*.py' | sort | sed 's|^\./||'); do
     log="$at/logs/$(echo "${file%.py}" | tr / .)"
     if [ -e "$log.done" ] || ! echo "$file" | grep -qE "$pattern"; then continue; fi
     status=0
-    SOFTWARP_MEMORY=${SOFTWARP_MEMORY:-4G} LD_LIBRARY_PATH="$at/lib" LD_PRELOAD="$at/libnvrtc_lineinfo.so" \
-        SOFTWARP_NVRTC="$nvidia/lib/libnvrtc.so.13" CUDA_PATH="$nvidia" PYTHONPATH="$root/tests/field" \
+    SOFTWARP_MEMORY=${SOFTWARP_MEMORY:-4G} LD_LIBRARY_PATH="$at/lib" LD_PRELOAD="$at/lib/libnvrtc.so.13" \
+        CUDA_PATH="$nvidia" PYTHONPATH="$root/tests/field" \
         timeout "${FILE_SECONDS:-1800}" "$at/venv/bin/python" -m pytest -p driver_runtime -p no:cacheprovider -q -rfEs \
         --tb=short --benchmark-disable --timeout="${TEST_SECONDS:-120}" "tests/$file" --junit-xml="$log.xml" \
         > "$log.txt" 2>&1 || status=$?

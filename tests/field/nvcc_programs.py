@@ -9,6 +9,10 @@ https://github.com/zjin-lcf/HeCBench (commit f27000a5). nvcc is found by --nvcc,
 nvidia-cuda-nvcc, nvidia-cuda-crt, nvidia-nvvm, nvidia-cuda-runtime, nvidia-cuda-cccl, nvidia-cuda-nvrtc 13.4 have it.
 The libraries are built before by `cargo build --release -p softwarp-cli -p softwarp-cuda -p softwarp-cudart`.
 
+The programs of HeCBench are built in the checkout itself, once, and run with fewer repetitions and, if that takes too
+long, with smaller sizes (hecbench.py). Sizes of samples are in samples_arguments.json. cuRAND's headers for kernels
+(package nvidia-curand) are found by --include.
+
 A program passes if it ends with 0 and prints no failure. A program that waives its test (exit status 2 of the samples)
 is skipped, as is one that needs graphics, MPI or a closed library. Results go to --out as JSON, one line a program.
 """
@@ -18,10 +22,14 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
+
+import hecbench
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ["0_Introduction", "2_Concepts_and_Techniques", "3_CUDA_Features", "6_Performance"]
@@ -57,6 +65,17 @@ def needs(files, headers):
     return None
 
 
+def with_constants(folder, constants):
+    """Gives constants of a program's sources other values: `#define NAME 512`, `const int NAME = 512`."""
+    for path in sources(folder) + [p for p in folder.rglob("*.h") if p.is_file()]:
+        text = changed = path.read_text(errors="surrogateescape")
+        for name, value in constants.items():
+            pattern = rf"(#\s*define\s+{name}\s+|\bconst\s+[\w ]+\b{name}\s*=\s*)[^\s;/][^;/\n]*"
+            changed = re.sub(pattern, rf"\g<1>{value}", changed)
+        if changed != text:
+            path.write_text(changed, errors="surrogateescape")
+
+
 class Runner:
     """Builds and runs programs."""
 
@@ -68,6 +87,7 @@ class Runner:
             sys.exit("nvcc was not found: give --nvcc PATH")
         cuda = pathlib.Path(self.nvcc).resolve().parent.parent
         self.include = [cuda / "include", cuda / "include" / "cccl"]
+        self.include += args.include
         self.libraries = self.work / "lib"
         self.libraries.mkdir(parents=True, exist_ok=True)
         release = pathlib.Path(args.release).resolve()
@@ -91,7 +111,7 @@ class Runner:
 
     def flags(self, name):
         """The flags of the compiler."""
-        flags = ["-cudart", "shared", "-gencode", "arch=compute_90,code=compute_90", "-std=c++17", "-O2", "-w"]
+        flags = ["-cudart", "shared", "-gencode", "arch=compute_90,code=compute_90", "-w"]
         flags += ["--extended-lambda", "-L", str(self.libraries), "-lcuda"]
         if re.match(r"cdp", name):
             flags += ["-rdc=true"]
@@ -102,19 +122,25 @@ class Runner:
     def call(self, command, folder, limit):
         """Runs a command; returns its status, its output and its time."""
         begin = time.time()
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 1)),
+        )
         try:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=limit,
-            )
-            status, output = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as late:
-            status, output = "time limit", late.stdout or b""
+            output, _ = process.communicate(timeout=self.args.patience * limit)
+            status = process.returncode
+            if status in (-signal.SIGXCPU, 128 + signal.SIGXCPU):
+                status = "time limit"
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            status = "time limit"
         return status, output.decode(errors="replace"), round(time.time() - begin, 1)
 
     def judge(self, name, program, arguments, folder):
@@ -130,7 +156,7 @@ class Runner:
 
     def compile(self, name, command, folder):
         """Builds; returns a result if that fails."""
-        status, output, _ = self.call(command, folder, self.args.limit)
+        status, output, _ = self.call(command, folder, self.args.build_limit)
         if status != 0:
             return {"name": name, "result": "not built", "why": output[-600:] or str(status)}
         return None
@@ -145,9 +171,19 @@ class Runner:
             return {"name": name, "result": "skipped", "why": f"needs {lacks}"}
         out = self.work / name
         shutil.rmtree(out, ignore_errors=True)
+        given = self.args.arguments.get(name, {})
+        if "constants" in given:
+            copy = self.work / "sources" / folder.parent.name / name
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(folder, copy)
+            with_constants(copy, given["constants"])
+            common, folder = folder.parents[2] / "Common", copy
+            files = sources(folder)
+        else:
+            common = folder.parents[2] / "Common"
         out.mkdir(parents=True)
         text = "".join(p.read_text(errors="replace") for p in files)
-        extra = ["-I", str(folder), "-I", str(folder / "inc"), "-I", str(folder.parents[2] / "Common")]
+        extra = ["-I", str(folder), "-I", str(folder / "inc"), "-I", str(common)]
         loaded = re.findall(r"\"([\w.]+?)(64)?\.(fatbin|ptx)\"", text)
         nvrtc = "nvrtc" in text
         kernels = [p for p in files if p.suffix == ".cu"] if loaded or nvrtc else []
@@ -156,7 +192,7 @@ class Runner:
         compiled = [p for p in files if p not in kernels]
         included = {pathlib.Path(n).name for n in re.findall(r"#include\s+\"([^\"]+\.(?:cu|cpp|c))\"", text)}
         compiled = [p for p in compiled if p.name not in included]
-        flags = self.flags(name) + extra + (["-lnvrtc"] if nvrtc else [])
+        flags = self.flags(name) + ["-std=c++17", "-O2"] + extra + (["-lnvrtc"] if nvrtc else [])
         flags += ["-Xcompiler", "-fopenmp"]
         fail = self.compile(name, [self.nvcc, *map(str, compiled), "-o", str(out / name), *flags], out)
         if fail:
@@ -170,7 +206,7 @@ class Runner:
                     self.compile(name, [self.nvcc, *how, *flags[4:8], *extra], out)
         if (folder / "data").is_dir():
             shutil.copytree(folder / "data", out / "data")
-        return self.judge(name, str(out / name), self.args.arguments.get(name, []), out)
+        return self.judge(name, str(out / name), given.get("arguments", []), out)
 
     def hecbench(self, folder):
         """One program of HeCBench."""
@@ -178,22 +214,43 @@ class Runner:
         files = sources(folder)
         headers = [p for p in folder.rglob("*.h*") if p.suffix in {".h", ".hpp", ".cuh"}]
         lacks = needs(files, headers)
+        if not (folder / "Makefile").exists():
+            lacks = "a Makefile"
+        elif any(folder.rglob("*.dvc")):
+            lacks = "data that are not in the repository"
         if lacks:
             return {"name": name, "result": "skipped", "why": f"needs {lacks}"}
-        out = self.work / name
-        shutil.rmtree(out, ignore_errors=True)
-        shutil.copytree(folder, out)
-        flags = " ".join(self.flags(name) + ["-Xcompiler", "-fopenmp", "-I../include", f"-I{folder.parents[1]}/src/include"])
-        command = ["make", f"CC={self.nvcc} {flags}", f"LDFLAGS={flags}", "ARCH=compute_90", "program=main"]
-        fail = self.compile(name, command, out)
-        if fail:
-            return fail
-        arguments = self.args.arguments.get(name)
-        if arguments is None:
-            make = (out / "Makefile").read_text(errors="replace")
-            line = re.search(r"^run:.*\n\t(?:\S*LAUNCHER\)? )?\s*\./\$\((?:program)\)(.*)$", make, re.M)
-            arguments = line.group(1).split() if line else []
-        return self.judge(name, str(out / "main"), arguments, out)
+        out = folder
+        tools = self.work / "tools"
+        hecbench.wrapper(tools, self.nvcc, self.flags(name) + ["-Xcompiler", "-fopenmp"])
+        self.environment = hecbench.path_with(tools, self.environment)
+        program = hecbench.program_name(out)
+        built = out / "softwarp-built"
+        if not built.exists():
+            with_constants(out, self.args.arguments.get(name, {}).get("constants", {}))
+            fail = self.compile(name, ["make"], out)
+            if fail:
+                return fail
+            built.write_text("")
+        if self.args.build:
+            return {"name": name, "result": "built"}
+        _, lines, _ = self.call(["make", "-n", "run", "LAUNCHER="], out, self.args.limit)
+        called = hecbench.names(out)
+        own = hecbench.command(lines, program, called, None)
+        if own is None:
+            return {"name": name, "result": "skipped", "why": "its Makefile does not say how it is run"}
+        absent = [word for word in own.split() if word.startswith("../") and not (out / word).exists()]
+        if absent:
+            return {"name": name, "result": "skipped", "why": f"needs {absent[0]}, which is not in the repository"}
+        commands = [hecbench.command(lines, program, called, level) for level in (0, 2, 4)]
+        for command in dict.fromkeys(commands):
+            result = dict(self.judge(name, "/bin/bash", ["-c", command], out), command=command)
+            if result["status"] != "time limit":
+                break
+        # Some checks only hold for the sizes of the Makefile.
+        if result["result"] == "failed" and result["status"] != "time limit" and command != own:
+            result = dict(self.judge(name, "/bin/bash", ["-c", own], out), command=own)
+        return result
 
 
 def programs(args):
@@ -205,7 +262,7 @@ def programs(args):
         folders = sorted((root / "src").glob("*-cuda"))
     if args.only:
         folders = [p for p in folders if p.name.removesuffix("-cuda") in args.only]
-    return folders
+    return folders[args.first :: args.every]
 
 
 def main():
@@ -217,7 +274,13 @@ def main():
     parser.add_argument("--release", default=str(ROOT / "target" / "release"), help="the folder of the libraries")
     parser.add_argument("--work", default="/tmp/softwarp-field", help="a folder for what is built")
     parser.add_argument("--out", default="results.jsonl")
-    parser.add_argument("--limit", type=float, default=300, help="seconds for each command")
+    parser.add_argument("--limit", type=float, default=300, help="seconds of CPU time for each run")
+    parser.add_argument("--every", type=int, default=1, help="only each Nth program")
+    parser.add_argument("--first", type=int, default=0, help="the first program's number")
+    parser.add_argument("--build", action="store_true", help="build the programs of HeCBench and do not run them")
+    parser.add_argument("--include", nargs="*", default=[], help="more folders with headers, as cuRAND's")
+    parser.add_argument("--build-limit", type=float, default=600, help="seconds of CPU time for each build")
+    parser.add_argument("--patience", type=float, default=10, help="how many times as long a command may take by the clock")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     args = parser.parse_args()
     table = pathlib.Path(__file__).with_name(f"{args.suite}_arguments.json")

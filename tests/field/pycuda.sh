@@ -6,9 +6,12 @@
 #
 # PyCUDA compiles its kernels with nvcc, which comes from PyPI; -lineinfo keeps the PTX in the cubin. The memory is set
 # to 4 GB: two tests make 8 and 16 GB of random numbers where there is room, and are skipped by their own rule.
+# $WORK/pycuda.jsonl has a line for each test as soon as it has ended, and an interrupted run goes on where it stopped
+# (see suite.py); $WORK/pycuda.jsonl.failures is the table of failures. TEST_SECONDS (default 600) of processor time
+# limit a test.
 
 . "$(dirname "$0")/common.sh"
-environment pycuda numpy==2.4.6 pytest==9.2.0 pytest-timeout==2.4.0 setuptools wheel mako==1.4.3 nvidia-cuda-nvcc==13.4.92 \
+environment pycuda numpy==2.4.6 pytest==9.2.0 setuptools wheel mako==1.4.3 nvidia-cuda-nvcc==13.4.92 \
     nvidia-cuda-crt==13.4.92 nvidia-nvvm==13.4.92 nvidia-cuda-runtime==13.4.92 nvidia-cuda-cccl==13.3.5.0.6 \
     nvidia-cuda-profiler-api==13.4.92 nvidia-curand==10.4.4.72
 checkout pycuda inducer/pycuda v2026.1
@@ -26,4 +29,5 @@ export SOFTWARP_MEMORY=${SOFTWARP_MEMORY:-4G}
 mkdir -p "$PYCUDA_CACHE_DIR"
 cd "$source/test"
 [ $# -gt 0 ] || set -- test_driver.py test_cumath.py test_gpuarray.py
-exec "$python" -m pytest -q -p no:cacheprovider -rfE --tb=short --timeout "${TIMEOUT:-600}" "$@"
+export TEST_SECONDS=${TEST_SECONDS:-600}
+exec python3 "$here/suite.py" "$work/pycuda.jsonl" "$python" "$@"

@@ -193,7 +193,8 @@ impl Usage {
 
     /// What is too much, in words.
     fn too_much(&self, context: &Context<'_>) -> Option<(Code, String, &'static str)> {
-        let most = context.target().static_shared_bytes();
+        // The GPU that is assembled for decides, not `.target`.
+        let most = context.checked.header.arch.static_shared_bytes();
         if self.shared_bytes > most && !context.options.relocatable {
             let message = format!("{} bytes of `.shared` variables; the most is {most}", self.shared_bytes);
             return Some((

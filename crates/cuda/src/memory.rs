@@ -23,6 +23,8 @@ pub enum Kind {
     Variable(u64),
     /// Memory of the device that belongs to a node of a graph.
     Graph,
+    /// Memory of the device that was mapped at reserved addresses.
+    Mapped,
 }
 
 /// An allocation.
@@ -50,7 +52,7 @@ impl Block {
         match self.kind {
             Kind::Pinned | Kind::Registered | Kind::Managed => true,
             Kind::PooledHost(_) | Kind::PooledManaged(_) => true,
-            Kind::Device | Kind::Pooled(_) | Kind::Variable(_) | Kind::Graph => false,
+            Kind::Device | Kind::Pooled(_) | Kind::Variable(_) | Kind::Graph | Kind::Mapped => false,
         }
     }
 
@@ -117,9 +119,23 @@ impl Blocks {
         bases.into_iter().filter_map(|base| self.blocks.remove(&base)).collect()
     }
 
-    /// Bytes of all allocations that are the device's.
+    /// Whether bytes from an address on are in mapped memory, which may be in several pieces.
+    pub fn is_mapped(&self, address: u64, bytes: u64) -> bool {
+        let Some(end) = address.checked_add(bytes) else { return false };
+        let mut next = address;
+        while next < end {
+            match self.find(next) {
+                Some(block) if block.kind == Kind::Mapped => next = block.base + block.bytes,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Bytes of all allocations that are the device's, but for those that are mapped, which have an account of their own.
     pub fn device_bytes(&self) -> u64 {
-        self.blocks.values().filter(|block| !block.is_host()).map(|block| block.bytes).sum()
+        let is_counted = |block: &&Block| !block.is_host() && block.kind != Kind::Mapped;
+        self.blocks.values().filter(is_counted).map(|block| block.bytes).sum()
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::code::Code;
 use crate::container::Text;
 use crate::handle::{Handled, Kind, lock};
-use crate::jit::Logs;
+use crate::jit::{Logs, Options};
+use crate::registers::{self, Registers};
 use softwarp::image::FunctionId;
 use softwarp::ir::{Op, Step};
 use softwarp::lower::Fidelity;
@@ -21,6 +22,10 @@ pub struct Texts {
     pub no_fma: bool,
     /// The newest architecture in their `.target`s.
     pub target: Option<u32>,
+    /// The most registers that the assembler was told to use.
+    pub max_registers: Option<u32>,
+    /// The linker made them: functions that are no kernels can be found by name then.
+    pub linked: bool,
 }
 
 /// A loaded module.
@@ -30,6 +35,10 @@ pub struct Module {
     pub context: u64,
     /// Its number in the machine.
     pub id: ModuleId,
+    /// The most registers that its kernels may use, if the assembler was told.
+    pub max_registers: Option<u32>,
+    /// The linker made it.
+    pub linked: bool,
     /// The handle of the library that it is of; 0 if it is none's.
     pub library: u64,
     /// Its functions that were asked for, by name: the bits of their handles.
@@ -49,6 +58,8 @@ pub struct Library {
     pub texts: Option<Texts>,
     /// The code for what cannot be read.
     pub error: Option<Code>,
+    /// How it is to be compiled.
+    pub options: Options,
     /// Its module, once it is loaded: the bits of the handle.
     pub module: Mutex<Option<u64>>,
     /// Its kernels that were asked for, by name: the bits of their handles.
@@ -100,8 +111,10 @@ pub struct Function {
     pub parameters: Vec<(u64, u64)>,
     /// Bytes of all parameters.
     pub parameter_bytes: u64,
-    /// Bytes of shared memory that it declares, rounded up to 16.
+    /// Bytes of shared memory that it declares, up to where the array without size begins if it has one.
     pub shared: u64,
+    /// The same without what lies before that array.
+    pub declared_shared: u64,
     /// Bytes of local memory that each thread needs.
     pub local: u64,
     /// Bytes of constant memory of its module.
@@ -114,6 +127,10 @@ pub struct Function {
     pub may_wait: bool,
     /// How much of the first-level cache is to be shared memory, as it was set.
     pub carveout: AtomicI32,
+    /// What is known of the registers of a thread.
+    pub registers: Registers,
+    /// The architecture of its `.target`.
+    pub target: u16,
     /// What its directives ask of launches.
     pub directives: Tuning,
     /// The cluster that launches have which name none, as it was set; 0 is none.
@@ -141,12 +158,13 @@ impl Handled for Function {
 const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
 
 /// How the names of its functions begin.
-const DEVICE_RUNTIME_NAMES: &str = "cudaCG";
+const DEVICE_RUNTIME_NAMES: [&str; 2] = ["cudaCG", "cudaGraphSetConditional"];
 
 /// Loads texts into the machine.
 pub fn load(machine: &Machine, texts: &Texts, red_zones: bool) -> Result<ModuleId, LoadError> {
     let mut sources: Vec<&str> = texts.texts.iter().map(String::as_str).collect();
-    if sources.iter().any(|source| source.contains(DEVICE_RUNTIME_NAMES)) {
+    let is_used = |name: &&str| sources.iter().any(|source| source.contains(*name));
+    if DEVICE_RUNTIME_NAMES.iter().any(is_used) {
         sources.push(DEVICE_RUNTIME);
     }
     let mut fidelity = Fidelity::default();
@@ -157,12 +175,18 @@ pub fn load(machine: &Machine, texts: &Texts, red_zones: bool) -> Result<ModuleI
     machine.load_module(&sources, options)
 }
 
+/// Bytes of shared memory that a block may have unless more is asked for.
+const DEFAULT_SHARED: u64 = 48 << 10;
+
 impl Function {
     /// A kernel of a module by name.
-    pub fn find(machine: &Machine, id: ModuleId, name: &str) -> Option<Function> {
+    ///
+    /// In a module of the linker, any function is found; one that is no kernel cannot be launched.
+    pub fn find(machine: &Machine, from: &Module, name: &str) -> Option<Function> {
+        let id = from.id;
         let module = machine.module(id).ok()?;
         let is = |function: &softwarp::image::Function| {
-            function.entry && function.defined && &*function.name == name
+            (function.entry || from.linked) && function.defined && &*function.name == name
         };
         let index = module.image.functions.iter().position(is)?;
         let function = module.image.function(FunctionId(index as u32));
@@ -170,11 +194,18 @@ impl Function {
             let object = module.image.object(id);
             (object.total(), object.offset.unwrap_or(0))
         });
-        let may_wait = module
-            .program(name)
-            .is_ok_and(|program| program.functions().any(|function| function.ops.iter().any(waits)));
-        let most = 48 << 10;
-        let shared = function.shared.bytes.next_multiple_of(16);
+        let program = module.program(name).ok();
+        let mut functions = program.iter().flat_map(|program| program.functions());
+        let may_wait = functions.any(|function| function.ops.iter().any(waits));
+        let registers = program.as_ref().map_or_else(Registers::default, |it| registers::of(it.functions()));
+        let target = module.units.iter().map(|unit| unit.checked.header.target.sm()).max().unwrap_or(0);
+        let shared = function.dynamic_shared.unwrap_or(function.shared.bytes);
+        // Variables of more than 48 KiB leave what the GPU has besides them, as recorded.
+        let most = if shared > DEFAULT_SHARED {
+            module.image.header.arch.properties().cta_shared
+        } else {
+            DEFAULT_SHARED
+        };
         let directives = module.directives(name).unwrap_or_default();
         Some(Function {
             context: 0,
@@ -184,12 +215,15 @@ impl Function {
             parameters: parameters.collect(),
             parameter_bytes: function.parameter_extent.bytes,
             shared,
+            declared_shared: function.shared.bytes,
             local: function.frame.bytes,
             constant: module.image.constant.iter().map(|bank| bank.bytes).sum(),
-            most_dynamic: AtomicU32::new(u32::try_from(most - shared.min(most)).unwrap_or(0)),
+            most_dynamic: AtomicU32::new(u32::try_from(most.saturating_sub(shared)).unwrap_or(0)),
             large_clusters: AtomicU32::new(0),
             may_wait,
             carveout: AtomicI32::new(-1),
+            registers: registers.limited(&directives, from.max_registers),
+            target,
             directives,
             cluster: Mutex::new(directives.cluster.unwrap_or_default()),
         })
@@ -197,7 +231,7 @@ impl Function {
 
     /// The most threads of a block. What `.reqntid` says does not count, as recorded.
     pub fn most_threads(&self) -> u64 {
-        self.directives.most_threads.unwrap_or(1024).min(1024)
+        self.directives.most_threads.unwrap_or(1024).min(1024).min(self.registers.most_threads())
     }
 
     /// Whether launches must name a cluster.

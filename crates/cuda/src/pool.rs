@@ -1,6 +1,6 @@
 //! Memory pools. A pool is an account of what was taken from it; memory itself is the machine's.
 
-use crate::handle::{Handled, Kind};
+use crate::handle::{Handled, Kind, lock};
 use std::sync::Mutex;
 
 /// Pools reserve memory in multiples of this, as recorded.
@@ -29,6 +29,40 @@ pub struct Pool {
     pub most: u64,
     /// What was taken from it.
     pub usage: Mutex<Usage>,
+    /// What was given back and may be taken again in the order of the same stream.
+    pub returned: Mutex<Vec<Returned>>,
+}
+
+/// Memory that was given back to a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Returned {
+    /// The first address.
+    pub base: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The number of the stream in whose order it was given back.
+    pub stream: u64,
+}
+
+/// So many pieces are remembered.
+const MOST_RETURNED: usize = 256;
+
+impl Pool {
+    /// Memory was given back in the order of a stream.
+    pub fn give_back(&self, returned: Returned) {
+        let mut all = lock(&self.returned);
+        if all.len() == MOST_RETURNED {
+            all.remove(0);
+        }
+        all.push(returned);
+    }
+
+    /// Memory of a size that was given back last in the order of a stream.
+    pub fn take_again(&self, bytes: u64, stream: u64) -> Option<u64> {
+        let mut all = lock(&self.returned);
+        let at = all.iter().rposition(|it| it.bytes == bytes && it.stream == stream)?;
+        Some(all.remove(at).base)
+    }
 }
 
 /// What a pool has given, and its settings.

@@ -86,6 +86,8 @@ struct Tasks {
     running: bool,
     /// The last task that was submitted and may not be done.
     last: Option<Arc<Done>>,
+    /// Something was submitted.
+    used: bool,
 }
 
 impl Stream {
@@ -103,6 +105,11 @@ impl Stream {
         tasks.last.clone()
     }
 
+    /// Whether it ever had work.
+    pub fn had_work(&self) -> bool {
+        lock(&self.queue.tasks).used
+    }
+
     /// Waits until everything that was submitted is done.
     pub fn synchronize(&self) {
         while let Some(last) = self.pending() {
@@ -113,6 +120,7 @@ impl Stream {
     /// Does a task in its order: at once if it can, else later. The result is that of a task that was done at once.
     pub fn submit(&self, task: Task) -> Result<(), Code> {
         let mut tasks = lock(&self.queue.tasks);
+        tasks.used = true;
         let is_free = tasks.last.as_ref().is_none_or(|last| last.is_done());
         let done = Arc::new(Done::default());
         if is_free && !task.may_wait && task.after.iter().all(|after| after.is_done()) {

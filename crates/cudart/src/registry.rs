@@ -187,11 +187,14 @@ pub fn init_binary(handle: u64) -> Done {
     lock(&REGISTRY).library(handle).map(|_| ())
 }
 
+/// Nothing lies below this address in a process: Linux does not map it.
+const FIRST_ADDRESS: u64 = 0x10000;
+
 /// The driver's kernel for what programs pass as a function: an address of the host that was registered, else a handle.
 pub fn kernel(function: u64) -> Result<u64, Code> {
     let mut registry = lock(&REGISTRY);
     let Some(item) = registry.functions.get(&function) else {
-        return if function == 0 { Err(Code::INVALID_DEVICE_FUNCTION) } else { Ok(function) };
+        return if function < FIRST_ADDRESS { Err(Code::INVALID_DEVICE_FUNCTION) } else { Ok(function) };
     };
     if let Some(kernel) = item.kernel {
         return Ok(kernel);

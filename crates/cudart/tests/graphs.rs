@@ -34,10 +34,20 @@ const PTX: &str = "
     ld.param.u64 %d, [at];
     ld.global.u32 %r, [%d]; add.u32 %r, %r, 1; st.global.u32 [%d], %r; ret;
 }
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.visible .entry count_down(.param .u64 at, .param .u64 handle) {
+    .reg .b32 %r; .reg .b64 %d<3>;
+    ld.param.u64 %d1, [at]; ld.param.u64 %d2, [handle];
+    ld.global.u32 %r, [%d1]; sub.u32 %r, %r, 1; st.global.u32 [%d1], %r;
+    { .param .b64 h; .param .b32 v;
+      st.param.b64 [h], %d2; st.param.b32 [v], %r;
+      call.uni cudaGraphSetConditional, (h, v); }
+    ret;
+}
 ";
 
 /// Addresses of the host that stand for kernels and a variable.
-static HOST: [u64; 3] = [0; 3];
+static HOST: [u64; 4] = [0; 4];
 const SIZE: Dim3 = Dim3 { x: 1, y: 1, z: 1 };
 const DEVICE_TO_HOST: i32 = 2;
 const DEVICE_TO_DEVICE: i32 = 3;
@@ -75,11 +85,13 @@ fn address<T>(value: &T) -> u64 {
 /// One test, since a process has one runtime.
 #[test]
 fn graphs_run_what_they_were_made_of() {
-    fat_binary::register(PTX, &[(host(0), c"store"), (host(1), c"increment")], &[(host(2), c"seen")]);
+    let kernels = [(host(0), c"store"), (host(1), c"increment"), (host(3), c"count_down")];
+    fat_binary::register(PTX, &kernels, &[(host(2), c"seen")]);
     let stream = made(|to| cudaStreamCreate(to));
     let data = made(|to| cudaMalloc(to, 64));
     nodes(stream, data);
     nodes_of_any_kind(stream, data);
+    a_loop(stream);
     a_captured_stream(stream, data);
     memory_of_a_pool(stream);
     memory_of_a_graph(stream);
@@ -152,6 +164,37 @@ fn nodes_of_any_kind(stream: u64, data: u64) {
     ok(cudaGraphLaunch(exec, stream));
     ok(cudaStreamSynchronize(stream));
     assert_eq!(numbers(data), [5, 9, 71, 5]);
+}
+
+/// A graph that is done again until a kernel has counted down.
+fn a_loop(stream: u64) {
+    const WHILE: u32 = 1;
+    const ASSIGN: u32 = 1;
+    let data = made(|to| cudaMalloc(to, 8));
+    let graph = made(|to| cudaGraphCreate(to, 0));
+    let condition = made(|to| cudaGraphConditionalHandleCreate(to, graph, 1, ASSIGN));
+    let four = 4_u32;
+    let arguments = [address(&data), address(&four)];
+    let first =
+        made(|to| cudaGraphAddKernelNode(to, graph, In::NULL, 0, In::of(&kernel(host(0), &arguments))));
+    let zero = FillParameters { address: data + 4, pitch: 0, value: 0, element: 4, width: 1, height: 1 };
+    made(|to| cudaGraphAddMemsetNode(to, graph, In::NULL, 0, In::of(&zero)));
+    let mut parameters: NodeParameters = zeroed();
+    parameters.kind = 13;
+    (parameters.words[0], parameters.words[1]) = (condition, 1 << 32 | u64::from(WHILE));
+    made(|to| cudaGraphAddNode(to, graph, In::of(&first), In::NULL, 1, Out::of(&mut parameters)));
+    let place = parameters.words[2] as *const u64;
+    // SAFETY: the node has one graph, which is written to an array of the driver.
+    let body = unsafe { *place };
+    let counted = data + 4;
+    let arguments = [address(&counted)];
+    made(|to| cudaGraphAddKernelNode(to, body, In::NULL, 0, In::of(&kernel(host(1), &arguments))));
+    let arguments = [address(&data), address(&condition)];
+    made(|to| cudaGraphAddKernelNode(to, body, In::NULL, 0, In::of(&kernel(host(3), &arguments))));
+    let exec = made(|to| cudaGraphInstantiate(to, graph, 0));
+    ok(cudaGraphLaunch(exec, stream));
+    ok(cudaStreamSynchronize(stream));
+    assert_eq!(numbers(data), [0, 4]);
 }
 
 fn a_captured_stream(stream: u64, data: u64) {

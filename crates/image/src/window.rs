@@ -93,6 +93,25 @@ impl Windows {
         windows
     }
 
+    /// The same windows for a machine in a process whose memory kernels see at its own addresses. What a process maps
+    /// lies in the last terabyte below 2^47, so the windows above the heap move below that. Variables do not begin at a
+    /// round address: those are likely wrong ones.
+    pub fn beside_host(self) -> Windows {
+        if self.heap.base < 1 << 32 {
+            return self;
+        }
+        let lower = |window: Window| Window { base: window.base - (3 << 40), ..window };
+        Windows {
+            globals: Window { base: self.globals.base + (1 << 36), ..self.globals },
+            heap: self.heap,
+            constant: lower(self.constant),
+            parameter: lower(self.parameter),
+            code: lower(self.code),
+            local: lower(self.local),
+            shared: lower(self.shared),
+        }
+    }
+
     /// The windows of one of several modules on a device: its variables are here, and its constants and functions in the
     /// places with these numbers ([`Windows::constant_places`], and a place for each function).
     pub fn for_module(self, globals: Window, constants: u64, functions: u64) -> Windows {

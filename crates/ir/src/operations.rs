@@ -169,7 +169,7 @@ operations! {
         #[doc = "`trap`"]
         Trap "trap" [faults, progress];
         #[doc = "`brkpt`"]
-        Breakpoint "brkpt" [];
+        Breakpoint "brkpt" [faults, progress];
         #[doc = "`nanosleep`"]
         Yield "yield" [waits];
         #[doc = "`brx.idx`"]

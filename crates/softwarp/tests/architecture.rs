@@ -23,7 +23,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// Libraries that programs load. Crates are not linked with them; tests have them built.
-const DRIVER: &[&str] = &["softwarp-cuda", "softwarp-nvjitlink"];
+const DRIVER: &[&str] = &["softwarp-cuda", "softwarp-nvjitlink", "softwarp-nvrtc"];
 
 /// The library that programs load, and that loads the driver's.
 const RUNTIME: &[&str] = &["softwarp-cudart"];

@@ -220,6 +220,40 @@ fn every_conversion_is_that_of_the_number_formats() {
 }
 
 #[test]
+fn conversions_of_one_number_are_right_near_whole_numbers_and_bounds() {
+    let near = |index: u64| {
+        let whole = [0.0, 0.5, 1.0, 1.5, 2.5, 127.5, 255.0, 32767.5, 65535.5, 8388607.5, 16777217.0];
+        let bounds =
+            [2147483647.5, 2147483648.0, 4294967295.5, 9.223372036854775e18, 1.8446744073709552e19, 1e300];
+        let all: Vec<f64> = whole.into_iter().chain(bounds).collect();
+        let value = all[index as usize % all.len()] * if index & 32 == 0 { 1.0 } else { -1.0 };
+        (value, (index / 64 % 5).wrapping_sub(2))
+    };
+    for form in CvtForm::all().filter(|form| form.operands().len() == 2 && form.atype().bits() >= 32) {
+        let Semantics::Cvt(cvt) = form.semantics() else { continue };
+        let mut operation = Operation::new(&form.to_string());
+        for base in (0..320u64).step_by(LANES) {
+            let codes: [u64; LANES] = std::array::from_fn(|lane| {
+                let (value, step) = near(base + lane as u64);
+                match form.atype().to_string().as_str() {
+                    "f32" | ".f32" => u64::from((value as f32).to_bits().wrapping_add(step as u32)),
+                    "f64" | ".f64" => value.to_bits().wrapping_add(step),
+                    _ => {
+                        let ones = u64::MAX >> (64 - form.atype().bits());
+                        (value as i128 as u64).wrapping_add(step) & ones
+                    }
+                }
+            });
+            operation.set(0, &codes);
+            let results = operation.values(form.dtype().bits() > 32, 1, None);
+            for (code, result) in codes.into_iter().zip(results) {
+                assert_eq!(Some(result), cvt.eval(&[code], Extra::default()), "{form} of {code:x}");
+            }
+        }
+    }
+}
+
+#[test]
 fn conversions_from_16_bits_are_right_for_every_input() {
     for form in CvtForm::all().filter(|form| form.operands().len() == 2 && form.atype().bits() == 16) {
         let Semantics::Cvt(cvt) = form.semantics() else { continue };

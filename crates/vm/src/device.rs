@@ -78,7 +78,16 @@ impl Device {
     /// A GPU without modules, with addresses of 32 or 64 bits, that may hold at most a given number of bytes of the
     /// host's memory ([`Account::default_limit`] without it).
     pub fn new(arch: Target, address_bits: u32, memory: Option<u64>) -> Device {
-        let windows = Windows::for_target(address_bits, arch);
+        Device::with_windows(arch, address_bits, memory, Windows::for_target(address_bits, arch))
+    }
+
+    /// The same in a process whose memory kernels may see at its own addresses ([`Windows::beside_host`]).
+    pub fn beside_host(arch: Target, address_bits: u32, memory: Option<u64>) -> Device {
+        let windows = Windows::for_target(address_bits, arch).beside_host();
+        Device::with_windows(arch, address_bits, memory, windows)
+    }
+
+    fn with_windows(arch: Target, address_bits: u32, memory: Option<u64>, windows: Windows) -> Device {
         let account = Account::new(memory.unwrap_or_else(Account::default_limit));
         let global = Mutex::new(Global::new(&windows, &account));
         Device {
@@ -132,6 +141,11 @@ impl Device {
         lock(&self.global).allocate_aligned(bytes, alignment)
     }
 
+    /// Takes memory again at an address where as many bytes were freed: zeros.
+    pub fn allocate_again(&self, address: u64, bytes: u64) -> Result<(), MemoryError> {
+        lock(&self.global).allocate_again(address, bytes)
+    }
+
     /// Allocates memory without contents: a sanitized launch reports reads of bytes that neither the host nor a
     /// kernel has written.
     pub fn allocate_uninitialised(&self, bytes: u64) -> Result<u64, MemoryError> {
@@ -148,6 +162,17 @@ impl Device {
     /// [`Device::free`] ends it.
     pub fn map_host(&self, memory: &HostMemory, place: HostPlace) -> Result<u64, MemoryError> {
         lock(&self.global).map_host(memory, place)
+    }
+
+    /// Keeps addresses for memory of the host that is mapped there later ([`HostPlace::Reserved`]), at a multiple of a
+    /// power of two: where they begin.
+    pub fn reserve(&self, bytes: u64, alignment: u64) -> Result<u64, MemoryError> {
+        lock(&self.global).reserve(bytes, alignment)
+    }
+
+    /// Gives reserved addresses back, by the first of them.
+    pub fn unreserve(&self, address: u64) {
+        lock(&self.global).unreserve(address);
     }
 
     /// Makes a given number of addresses that each stand for the same place in several pieces of global memory, which

@@ -46,6 +46,8 @@ pub enum FaultKind {
     Access(Box<BadAccess>),
     /// `trap`
     Trap,
+    /// `brkpt`, which ends a launch where no debugger is attached.
+    Breakpoint,
     /// `__assertfail`: what was asserted, and where in the source.
     Assert {
         /// The expression.
@@ -365,6 +367,7 @@ impl std::fmt::Display for FaultKind {
         match self {
             FaultKind::Access(bad) => write!(f, "{bad}"),
             FaultKind::Trap => write!(f, "trap"),
+            FaultKind::Breakpoint => write!(f, "breakpoint"),
             FaultKind::Assert { message, file, line, function } => {
                 write!(f, "assertion `{message}` failed at {file}:{line} in {function}")
             }

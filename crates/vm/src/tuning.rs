@@ -12,6 +12,8 @@ pub struct Tuning {
     pub block: Option<[u32; 3]>,
     /// `.maxntid`: the product.
     pub most_threads: Option<u64>,
+    /// `.maxnreg`
+    pub most_registers: Option<u64>,
     /// `.reqnctapercluster`
     pub cluster: Option<[u32; 3]>,
     /// `.maxclusterrank`
@@ -33,6 +35,7 @@ impl Tuning {
             match module.name(directive.is.word.symbol) {
                 "reqntid" => tuning.block = Some(sizes()),
                 "maxntid" => tuning.most_threads = Some((0..3).map(number).fold(1, u64::saturating_mul)),
+                "maxnreg" => tuning.most_registers = Some(number(0)),
                 "reqnctapercluster" => tuning.cluster = Some(sizes()),
                 "maxclusterrank" => tuning.most_ctas = Some(number(0)),
                 "explicitcluster" => tuning.explicit = true,

@@ -72,3 +72,17 @@ fn the_same_value_is_no_race_in_rows_of_words_either() {
     assert_eq!(warps("@%p1 st.shared.u32 [%s], 0x00000500;", "", &byte("5")), 0);
     assert_eq!(warps("@%p1 st.shared.u32 [%s], 0x00000500;", "", &byte("6")), 1);
 }
+
+#[test]
+fn a_write_behind_an_own_read_races_with_the_reader_of_the_other_warp() {
+    let body = "mov.u32 %s, s; and.b32 %r1, %t, 31; mad.lo.u32 %s, %r1, 4, %s; shr.u32 %r2, %t, 5;
+        setp.eq.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r2, 1;
+        @%p1 st.shared.u32 [%s], 0; bar.sync 0;
+        @%p1 ld.shared.u32 %r9, [%s]; @%p2 ld.shared.u32 %r9, [%s]; @%p2 st.shared.u32 [%s], %t;";
+    let races: Vec<_> = found(SHARED, body)
+        .into_iter()
+        .filter(|one| matches!(one.kind, FindingKind::Race { .. }))
+        .map(|one| (one.at.place.thread[0], one.other.map(|other| other.place.thread[0])))
+        .collect();
+    assert_eq!(races, [(32, Some(0))]);
+}

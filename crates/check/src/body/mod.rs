@@ -383,6 +383,30 @@ impl Walk<'_, '_> {
             let want = forms.want(variant, n);
             let diagnostic = explain_operand::mismatch(self, form, variant, (n, &want), &mismatch);
             self.say(diagnostic);
+            if let mismatch::Reason::Undeclared(symbol) = mismatch.why {
+                self.undeclared_among(operands, &mut vec![symbol]);
+            }
+        }
+    }
+
+    /// Says which other names among operands mean nothing, each once.
+    fn undeclared_among(&mut self, operands: &[Operand], said: &mut Vec<Symbol>) {
+        let module = self.context.module;
+        for operand in operands {
+            match operand.kind {
+                OperandKind::Name(symbol) | OperandKind::Member(symbol, _)
+                    if !said.contains(&symbol) && matches!(self.meaning(symbol), Meaning::Unknown) =>
+                {
+                    said.push(symbol);
+                    let diagnostic = explain::undeclared(self, symbol, operand.span);
+                    self.say(diagnostic);
+                }
+                kind => {
+                    if let Some(parts) = kind.parts() {
+                        self.undeclared_among(parts.of(&module.operands), said);
+                    }
+                }
+            }
         }
     }
 }

@@ -194,6 +194,7 @@ fn kind(kind: &FaultKind) -> &'static str {
             Problem::Ended => "ended_cta",
         },
         FaultKind::Trap => "trap",
+        FaultKind::Breakpoint => "breakpoint",
         FaultKind::Assert { .. } => "assert",
         FaultKind::Deadlock(_) => "deadlock",
         FaultKind::NoBarrier(_) => "no_barrier",

@@ -1,14 +1,15 @@
 //! Linked PTX: what `cuLinkComplete` gives in place of a cubin.
 //!
-//! Programs hand those bytes unread to `cuModuleLoadData` or `cuLibraryLoadData`. They hold the texts that were added,
-//! to be linked when they are loaded. The format is softwarp's own and not stable: the version changes with it.
-//! Little-endian:
+//! Most programs hand those bytes unread to `cuModuleLoadData` or `cuLibraryLoadData`; some look whether they are an ELF
+//! file. So they are one, of the machine of cubins, with a single section that holds the texts that were added, to be
+//! linked when they are loaded. The file's header says so: behind the ABI version stands `SWL`. The format is softwarp's
+//! own and not stable: the version changes with it. The section begins right behind the file's header. Little-endian:
 //!
 //! | at | what |
 //! |---|---|
 //! | 0 | magic number `8B 53 57 4C` |
 //! | 4 | u32 version, 1 |
-//! | 8 | u64 size of the whole container |
+//! | 8 | u64 size of the section |
 //! | 16 | u32 number of texts, u32 0 |
 //!
 //! Each text has a header of 16 bytes (u32 length of its name, u32 length of its options, u64 length of the text),
@@ -16,10 +17,16 @@
 //! name has one of length 0.
 
 use super::compression::Budget;
-use super::source::{Source, part, promised, u32_at, u64_at};
+use super::source::{Source, byte, part, promised, u32_at, u64_at};
 use super::{AssemblerOptions, MOST_ENTRIES, MOST_UNPACKED, ReadError, Text};
 
-pub(super) const MAGIC: u32 = 0x4c57_538b;
+const MAGIC: u32 = 0x4c57_538b;
+/// The first bytes of the file's header: ELF, 64 bits, little-endian, and what says that it is of this format.
+const IDENTITY: [u8; 16] = *b"\x7fELF\x02\x01\x01\x33\x08SWL\0\0\0\0";
+const ELF_HEADER_SIZE: u64 = 64;
+const ELF_ROW_SIZE: u16 = 64;
+const ELF_MACHINE: u16 = 190;
+const NAMES: &[u8] = b"\0.softwarp.linked\0.shstrtab\0";
 const VERSION: u32 = 1;
 const HEADER_SIZE: usize = 24;
 const TEXT_HEADER_SIZE: usize = 16;
@@ -46,27 +53,67 @@ pub fn write(texts: &[Text]) -> Result<Vec<u8>, ReadError> {
     if body.len() > MOST_UNPACKED {
         return Err(ReadError::TooLarge { what: "linked texts", bytes: body.len() as u64 });
     }
-    let mut bytes = Vec::with_capacity(HEADER_SIZE + body.len());
-    bytes.extend_from_slice(&MAGIC.to_le_bytes());
-    bytes.extend_from_slice(&VERSION.to_le_bytes());
-    bytes.extend_from_slice(&((HEADER_SIZE + body.len()) as u64).to_le_bytes());
-    bytes.extend_from_slice(&count.to_le_bytes());
-    bytes.extend_from_slice(&[0; 4]);
-    bytes.append(&mut body);
-    Ok(bytes)
+    let mut section = Vec::with_capacity(HEADER_SIZE + body.len());
+    section.extend_from_slice(&MAGIC.to_le_bytes());
+    section.extend_from_slice(&VERSION.to_le_bytes());
+    section.extend_from_slice(&((HEADER_SIZE + body.len()) as u64).to_le_bytes());
+    section.extend_from_slice(&count.to_le_bytes());
+    section.extend_from_slice(&[0; 4]);
+    section.append(&mut body);
+    let arch = texts.iter().filter_map(|text| text.arch).map(|arch| arch.number).max().unwrap_or(0);
+    Ok(elf_file(&section, arch))
+}
+
+/// An ELF file with one section besides its names.
+fn elf_file(section: &[u8], arch: u32) -> Vec<u8> {
+    let size = section.len() as u64;
+    let names_at = ELF_HEADER_SIZE + size;
+    let rows_at = (names_at + NAMES.len() as u64).next_multiple_of(8);
+    let mut bytes = Vec::with_capacity(rows_at as usize + 3 * usize::from(ELF_ROW_SIZE));
+    bytes.extend_from_slice(&IDENTITY);
+    // An executable file of the machine, version 1.
+    for half in [2, ELF_MACHINE, 1, 0] {
+        bytes.extend_from_slice(&half.to_le_bytes());
+    }
+    for word in [0, 0, rows_at] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes.extend_from_slice(&(arch << 8).to_le_bytes());
+    // The size of this header; no program headers; three sections, the last with the names.
+    for half in [ELF_HEADER_SIZE as u16, 0, 0, ELF_ROW_SIZE, 3, 2] {
+        bytes.extend_from_slice(&half.to_le_bytes());
+    }
+    bytes.extend_from_slice(section);
+    bytes.extend_from_slice(NAMES);
+    bytes.resize(rows_at as usize + usize::from(ELF_ROW_SIZE), 0);
+    // Contents of a program, and a table of strings.
+    for (name, kind, at, size) in [(1u32, 1u32, ELF_HEADER_SIZE, size), (18, 3, names_at, NAMES.len() as u64)]
+    {
+        bytes.extend_from_slice(&name.to_le_bytes());
+        bytes.extend_from_slice(&kind.to_le_bytes());
+        for word in [0, 0, at, size, 0, 1, 0] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+/// Whether a file that has the magic number of ELF is of this format. Its bytes are asked for one at a time.
+pub(super) fn is_linked<'a>(source: &impl Source<'a>) -> bool {
+    IDENTITY.iter().enumerate().all(|(at, expected)| byte(source, at) == Some(*expected))
 }
 
 /// Reads a container.
 pub(super) fn read<'a>(source: &impl Source<'a>) -> Result<Vec<Text>, ReadError> {
     const WHAT: &str = "container of linked texts";
-    let header = promised(source, 0, HEADER_SIZE as u64, WHAT)?;
-    let numbers = || Some((u32_at(header, 4)?, u64_at(header, 8)?, u32_at(header, 16)?));
-    let (version, size, count) = numbers().ok_or(ReadError::Truncated { what: WHAT })?;
-    if version != VERSION {
+    let header = promised(source, ELF_HEADER_SIZE, HEADER_SIZE as u64, WHAT)?;
+    let numbers = || Some((u32_at(header, 0)?, u32_at(header, 4)?, u64_at(header, 8)?, u32_at(header, 16)?));
+    let (magic, version, size, count) = numbers().ok_or(ReadError::Truncated { what: WHAT })?;
+    if magic != MAGIC || version != VERSION {
         return Err(ReadError::LinkedVersion { version });
     }
     let body = size.checked_sub(HEADER_SIZE as u64).ok_or(ReadError::LinkedText { index: 0 })?;
-    let mut rest = promised(source, HEADER_SIZE as u64, body, WHAT)?;
+    let mut rest = promised(source, ELF_HEADER_SIZE + HEADER_SIZE as u64, body, WHAT)?;
     let count = usize::try_from(count).ok().filter(|count| *count <= MOST_ENTRIES);
     let count = count.ok_or(ReadError::TooMany { what: "linked texts" })?;
     let mut budget = Budget::new(MOST_UNPACKED);
@@ -122,19 +169,25 @@ mod tests {
     #[test]
     fn what_is_cut_off_or_changed_is_refused_or_read() {
         let bytes = write(&texts()).expect("small");
-        for length in 0..bytes.len() {
+        let start = ELF_HEADER_SIZE as usize;
+        let end =
+            start + u64::from_le_bytes(bytes[start + 8..start + 16].try_into().expect("eight")) as usize;
+        assert!(is_linked(&&*bytes) && !is_linked(&&bytes[..15]));
+        for length in 0..end {
             assert!(read(&&bytes[..length]).is_err(), "{length}");
         }
-        for at in 4..bytes.len() {
+        for at in 4..end {
             for value in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut changed = bytes.clone();
                 changed[at] = value;
                 let _ = read(&&*changed);
             }
         }
-        let longer = [&bytes[..8], &(bytes.len() as u64 + 1).to_le_bytes(), &bytes[16..], b"x"].concat();
+        let (head, section) = (&bytes[..start], &bytes[start..end]);
+        let size = (section.len() as u64 + 1).to_le_bytes();
+        let longer = [head, &section[..8], &size, &section[16..], b"x"].concat();
         assert_eq!(read(&&*longer), Err(ReadError::LinkedText { index: 3 }));
-        let other = [&bytes[..4], &[2], &bytes[5..]].concat();
+        let other = [head, &section[..4], &[2], &section[5..]].concat();
         assert_eq!(read(&&*other), Err(ReadError::LinkedVersion { version: 2 }));
     }
 }

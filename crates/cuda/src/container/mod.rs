@@ -158,7 +158,7 @@ pub fn read<'a>(source: &impl Source<'a>) -> Result<Found<'a>, ReadError> {
         Some(fatbin::WRAPPER_MAGIC) => return Ok(Found::Wrapper(fatbin::read_wrapper(source)?)),
         Some(fatbin::OLD_MAGIC) => return Err(ReadError::OldFatbin),
         Some(fatbin::MAGIC) => Image { form: Form::Fatbin, entries: fatbin::read(source)? },
-        Some(linked::MAGIC) => {
+        Some(elf::MAGIC) if linked::is_linked(source) => {
             let texts = linked::read(source)?;
             Image { form: Form::Linked, entries: texts.into_iter().map(text_entry).collect() }
         }

@@ -6,7 +6,7 @@
 use crate::code::{Code, Done, ensure};
 use crate::driver::Driver;
 use crate::driver::graph::{Edge, EdgeData, Graph, NodeHandle};
-use crate::driver::work::Work;
+use crate::driver::work::{NodeKind, Work};
 use crate::handle::{Handle, lock};
 use crate::stream::Stream;
 use std::cell::Cell;
@@ -225,7 +225,7 @@ impl Captures {
             capture.invalid = true;
             return Err(Code::STREAM_CAPTURE_UNSUPPORTED);
         }
-        let after = member.front.iter().copied().map(Edge::plain).collect();
+        let after = edges(driver, capture.graph, &member.front, work)?;
         match driver.add_node(capture.graph, work.clone(), after) {
             Ok(node) => member.front = vec![node],
             Err(code) => {
@@ -362,6 +362,23 @@ impl Capture {
     }
 }
 
+/// The edges from what is before work in a stream. A kernel that need not wait for the end of kernels says so.
+fn edges(
+    driver: &Driver,
+    graph: Handle<Graph>,
+    front: &[NodeHandle],
+    work: &Work,
+) -> Result<Vec<Edge>, Code> {
+    let is_programmatic = matches!(work, Work::Launch(launch) if launch.request.programmatic);
+    let graph = driver.graph(graph)?;
+    let edge = |&from: &NodeHandle| {
+        let is_kernel = || graph.node(from).is_ok_and(|node| node.work.kind() == NodeKind::Kernel);
+        let data = if is_programmatic && is_kernel() { EdgeData::PROGRAMMATIC } else { EdgeData::DEFAULT };
+        Edge { from, data }
+    };
+    Ok(front.iter().map(edge).collect())
+}
+
 /// Each node once, in the order in which they come first.
 fn unique(nodes: Vec<NodeHandle>) -> Vec<NodeHandle> {
     let mut once: Vec<NodeHandle> = Vec::with_capacity(nodes.len());
@@ -376,6 +393,7 @@ fn unique(nodes: Vec<NodeHandle>) -> Vec<NodeHandle> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::graph::Owner;
 
     fn stream(id: u64, nonblocking: bool) -> Stream {
         Stream::new(7, id, nonblocking, 0)
@@ -392,7 +410,7 @@ mod tests {
         let driver = crate::driver::driver().expect("initialised");
         for is_joined in [true, false] {
             let (captures, first, second) = (Captures::default(), stream(1, true), stream(2, true));
-            let graph = driver.new_graph(false).expect("room");
+            let graph = driver.new_graph(Owner::Program).expect("room");
             let begin = Begin { mode: Mode::Global, graph, given: false, front: Vec::new() };
             captures.begin(100, &first, begin).expect("begins");
             assert_eq!(captures.add(driver, 3, &Work::Empty), Ok(false));

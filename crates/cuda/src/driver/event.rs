@@ -13,6 +13,8 @@ pub struct Event {
     pub context: u64,
     /// Whether it keeps a time.
     pub timed: bool,
+    /// Whether other processes may use it.
+    pub shared: bool,
     /// What was last recorded.
     pub recorded: Mutex<Recorded>,
 }

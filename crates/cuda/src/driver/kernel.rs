@@ -16,6 +16,8 @@ pub struct Request {
     pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) cooperative: bool,
     pub(crate) shared: u32,
+    /// It may begin before what is before it in the stream has ended. It does not, but graphs say so.
+    pub(crate) programmatic: bool,
 }
 
 /// A launch that was checked.

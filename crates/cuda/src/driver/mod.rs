@@ -9,6 +9,7 @@ pub mod capture;
 pub mod event;
 pub mod graph;
 pub mod kernel;
+pub mod memory_operation;
 pub mod place;
 pub mod region;
 pub mod report;
@@ -35,6 +36,7 @@ use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::stream::{self, Stream, Task};
 use crate::summary::Summary;
+use crate::virtual_memory::VirtualMemory;
 use softwarp::vm::device::Device as Machine;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -101,6 +103,8 @@ pub struct Driver {
     pub captures: Captures,
     /// Memory of graphs that is in use.
     pub graph_memory: Mutex<GraphMemory>,
+    /// Virtual memory.
+    pub virtual_memory: Mutex<VirtualMemory>,
     /// Arrays and textures.
     pub images: Images,
     /// Settings of streams, functions, managed memory and pairs of contexts.
@@ -187,7 +191,7 @@ pub fn current() -> Result<(&'static Driver, Arc<Context>), Code> {
 
 impl Driver {
     fn new(config: Config) -> Driver {
-        let machine = Machine::new(config.arch, 64, config.memory);
+        let machine = Machine::beside_host(config.arch, 64, config.memory);
         let gpu = |&number: &u32| Gpu { number, primary: Mutex::default(), pools: Mutex::default() };
         Driver {
             devices: config.devices.iter().map(gpu).collect(),
@@ -207,6 +211,7 @@ impl Driver {
             user_objects: Table::default(),
             captures: Captures::default(),
             graph_memory: Mutex::default(),
+            virtual_memory: Mutex::default(),
             blocks: Mutex::default(),
             thread_streams: Mutex::default(),
             output: Output::default(),

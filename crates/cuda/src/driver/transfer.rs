@@ -3,6 +3,8 @@
 use super::Driver;
 use crate::code::{Code, Done, ensure};
 use crate::ffi::Host;
+use crate::handle::lock;
+use crate::memory::Kind;
 use std::sync::Arc;
 
 /// One side of a copy.
@@ -29,7 +31,9 @@ impl Side {
         ensure(address != 0, Code::INVALID_VALUE)?;
         match driver.block(address) {
             Some(block) => {
-                ensure(block.holds(address, bytes), Code::INVALID_VALUE)?;
+                let is_inside = block.holds(address, bytes)
+                    || block.kind == Kind::Mapped && lock(&driver.blocks).is_mapped(address, bytes);
+                ensure(is_inside, Code::INVALID_VALUE)?;
                 Ok(Side::Known(address))
             }
             None if wanted == Wanted::Any && !driver.is_device_address(address) => {
@@ -62,21 +66,47 @@ impl Copy {
     }
 }
 
+/// Bytes of a piece that begins at an address: memory that is mapped may be in several allocations.
+fn piece(driver: &Driver, address: u64, bytes: usize) -> usize {
+    match driver.block(address) {
+        Some(block) if block.kind == Kind::Mapped => {
+            let room = block.base + block.bytes - address;
+            usize::try_from(room).map_or(bytes, |room| room.min(bytes))
+        }
+        _ => bytes,
+    }
+}
+
+/// Writes memory that the driver knows.
+fn write(driver: &Driver, mut to: u64, mut data: &[u8]) -> Done {
+    while !data.is_empty() {
+        let (now, later) = data.split_at(piece(driver, to, data.len()));
+        driver.machine.write(to, now).map_err(|_| Code::INVALID_VALUE)?;
+        (to, data) = (to + now.len() as u64, later);
+    }
+    Ok(())
+}
+
+/// Reads memory that the driver knows.
+fn read(driver: &Driver, mut from: u64, mut data: &mut [u8]) -> Done {
+    while !data.is_empty() {
+        let (now, later) = data.split_at_mut(piece(driver, from, data.len()));
+        driver.machine.read(from, now).map_err(|_| Code::INVALID_VALUE)?;
+        (from, data) = (from + now.len() as u64, later);
+    }
+    Ok(())
+}
+
 /// Copies bytes between any two places, now.
 pub(crate) fn copy_now(driver: &Driver, to: Side, from: Side, bytes: u64) -> Done {
-    let failed = |_| Code::INVALID_VALUE;
     let count = usize::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
     match (to, from) {
         (Side::Pageable(to), Side::Pageable(from)) => {
             Host::at(to).copy_from(Host::at(from), count);
             Ok(())
         }
-        (Side::Known(to), Side::Pageable(from)) => {
-            Host::at(from).read(count, |data| driver.machine.write(to, data)).map_err(failed)
-        }
-        (Side::Pageable(to), Side::Known(from)) => {
-            Host::at(to).write(count, |data| driver.machine.read(from, data)).map_err(failed)
-        }
+        (Side::Known(to), Side::Pageable(from)) => Host::at(from).read(count, |data| write(driver, to, data)),
+        (Side::Pageable(to), Side::Known(from)) => Host::at(to).write(count, |data| read(driver, from, data)),
         (Side::Known(to), Side::Known(from)) => {
             let mut data = vec![0; count.min(1 << 20)];
             // Overlapping parts are copied in the order that keeps what was there.
@@ -84,8 +114,8 @@ pub(crate) fn copy_now(driver: &Driver, to: Side, from: Side, bytes: u64) -> Don
             let starts: Vec<usize> = (0..count).step_by(chunk).collect();
             let mut part = |start: usize| {
                 let data = &mut data[..chunk.min(count - start)];
-                driver.machine.read(from + start as u64, data).map_err(failed)?;
-                driver.machine.write(to + start as u64, data).map_err(failed)
+                read(driver, from + start as u64, data)?;
+                write(driver, to + start as u64, data)
             };
             match to > from {
                 true => starts.into_iter().rev().try_for_each(&mut part),
@@ -142,7 +172,7 @@ impl Fill {
             let mut at = 0;
             while at < row {
                 let part = &chunk[..chunk.len().min((row - at) as usize)];
-                driver.machine.write(address + line * pitch + at, part).map_err(|_| Code::INVALID_VALUE)?;
+                write(driver, address + line * pitch + at, part)?;
                 at += part.len() as u64;
             }
         }

@@ -2,8 +2,8 @@
 
 use crate::code::{Code, ensure};
 use crate::context;
-use crate::driver::Driver;
 use crate::driver::graph::Objects;
+use crate::driver::{self, Driver};
 use crate::ffi::HostFunction;
 use crate::handle::{Handle, Handled, Kind, lock};
 use std::sync::Mutex;
@@ -56,6 +56,26 @@ impl Driver {
     pub fn release_objects(&self, objects: &Objects) {
         for (&handle, &count) in objects {
             let _ = self.release_object(Handle::of(handle), count);
+        }
+    }
+}
+
+/// References to user objects of a launch, which has them until it is done.
+#[derive(Debug)]
+pub struct Kept(Objects);
+
+impl Kept {
+    /// Adds references.
+    pub fn new(driver: &Driver, objects: Objects) -> Kept {
+        driver.retain_objects(&objects);
+        Kept(objects)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Some(driver) = driver::existing() {
+            driver.release_objects(&self.0);
         }
     }
 }

@@ -4,11 +4,14 @@ use crate::code::{Code, Done};
 use crate::context;
 use crate::driver::Driver;
 use crate::driver::event::Event;
+use crate::driver::graph::condition::{Choice, Condition};
 use crate::driver::graph::memory::Allocation;
 use crate::driver::graph::{Exec, Graph};
 use crate::driver::kernel::{self, KernelLaunch};
+use crate::driver::memory_operation::Batch;
 use crate::driver::rows::Rows;
 use crate::driver::transfer::{Copy, Fill};
+use crate::driver::user_object::Kept;
 use crate::ffi::{HostFunction, StreamCallback};
 use crate::handle::{Handle, lock};
 use crate::memory::{Block, Kind};
@@ -26,6 +29,17 @@ pub struct EventOf {
     pub handle: Handle<Event>,
     /// The event, which stays even if its handle is destroyed.
     pub event: Arc<Event>,
+}
+
+/// A node that chooses by a condition what is done. `B` is what it chooses from.
+#[derive(Debug)]
+pub struct Conditional<B> {
+    /// The condition.
+    pub condition: Arc<Condition>,
+    /// How it chooses.
+    pub choice: Choice,
+    /// What it chooses from.
+    pub bodies: Vec<B>,
 }
 
 /// Something that is done in the order of a stream.
@@ -61,8 +75,18 @@ pub enum Work {
     Child(Handle<Graph>),
     /// In a graph that can be launched: the same.
     Subgraph(Arc<Exec>),
-    /// The work of a graph, one after the other.
-    Sequence(Arc<[Work]>),
+    /// In a graph: one of several graphs.
+    Conditional(Arc<Conditional<Handle<Graph>>>),
+    /// In a graph that can be launched: the same.
+    Branch(Arc<Conditional<Arc<Exec>>>),
+    /// In a launch of a graph: the same.
+    Chosen(Arc<Conditional<Arc<[Work]>>>),
+    /// A launch of a graph begins: its conditions get their initial values.
+    Begin(Vec<Arc<Condition>>),
+    /// Waits for values in memory and writes values to it.
+    Memory(Arc<Batch>),
+    /// The work of a graph, one after the other, and the user objects that it needs.
+    Sequence(Arc<[Work]>, Option<Arc<Kept>>),
     /// Nothing.
     Empty,
 }
@@ -91,13 +115,20 @@ pub enum NodeKind {
     Allocate = 10,
     /// Frees memory.
     Free = 11,
+    /// Waits for values in memory and writes values to it.
+    Memory = 12,
+    /// One of several graphs.
+    Conditional = 13,
 }
 
 impl NodeKind {
     /// The kind with a number.
     pub fn of(number: u32) -> Option<NodeKind> {
-        use NodeKind::{Allocate, Copy, Empty, Fill, Free, Graph, Host, Kernel, RecordEvent, WaitEvent};
-        [Kernel, Copy, Fill, Host, Graph, Empty, WaitEvent, RecordEvent, Allocate, Free]
+        use NodeKind::{
+            Allocate, Conditional, Copy, Empty, Fill, Free, Graph, Host, Kernel, Memory, RecordEvent,
+            WaitEvent,
+        };
+        [Kernel, Copy, Fill, Host, Graph, Empty, WaitEvent, RecordEvent, Allocate, Free, Memory, Conditional]
             .into_iter()
             .find(|&kind| kind as u32 == number)
     }
@@ -116,12 +147,24 @@ impl Work {
             Work::RecordEvent(_) => NodeKind::RecordEvent,
             Work::Allocate(_) => NodeKind::Allocate,
             Work::Free(_) => NodeKind::Free,
+            Work::Conditional(_) | Work::Branch(_) | Work::Chosen(_) => NodeKind::Conditional,
+            Work::Memory(_) => NodeKind::Memory,
             Work::Callback(_)
+            | Work::Begin(_)
             | Work::Reach(_)
             | Work::WaitFor(_)
             | Work::Release(_)
-            | Work::Sequence(_)
+            | Work::Sequence(..)
             | Work::Empty => NodeKind::Empty,
+        }
+    }
+
+    /// The launchable graphs that are a part of it.
+    pub fn parts(&self) -> &[Arc<Exec>] {
+        match self {
+            Work::Subgraph(exec) => std::slice::from_ref(exec),
+            Work::Branch(node) => &node.bodies,
+            _ => &[],
         }
     }
 
@@ -136,8 +179,13 @@ impl Work {
         match self {
             Work::Launch(launch) => launch.function.may_wait,
             Work::HostFunction(_) | Work::Callback(_) | Work::WaitFor(_) | Work::WaitEvent(_) => true,
-            Work::Sequence(works) => works.iter().any(Work::may_wait),
+            Work::Sequence(works, _) => works.iter().any(Work::may_wait),
             Work::Subgraph(exec) => exec.works().iter().any(Work::may_wait),
+            Work::Memory(batch) => batch.may_wait(),
+            // A loop may never end, or end by what another stream does.
+            Work::Chosen(node) => {
+                node.choice == Choice::While || node.bodies.iter().any(|body| body.iter().any(Work::may_wait))
+            }
             _ => false,
         }
     }
@@ -167,11 +215,28 @@ impl Work {
             Work::Free(address) => free(driver, *address),
             Work::Release(block) => driver.release(block),
             Work::Subgraph(exec) => return exec.works().iter().try_for_each(|work| work.perform(driver)),
-            Work::Sequence(works) => return works.iter().try_for_each(|work| work.perform(driver)),
+            Work::Sequence(works, _) => return works.iter().try_for_each(|work| work.perform(driver)),
+            Work::Begin(conditions) => return conditions.iter().try_for_each(|it| it.begin(driver)),
+            Work::Chosen(node) => return choose(driver, node),
+            Work::Memory(batch) => return batch.perform(driver),
             Work::Launch(_) | Work::HostFunction(_) | Work::Child(_) | Work::Empty => {}
+            // Graphs with these are not launched as they are.
+            Work::Conditional(_) | Work::Branch(_) => {}
         }
         Ok(())
     }
+}
+
+/// Does what a condition chooses. A fault ends a loop.
+fn choose(driver: &'static Driver, node: &Conditional<Arc<[Work]>>) -> Done {
+    while driver.fault().is_none() {
+        let Some(body) = node.bodies.get(node.choice.chosen(node.condition.value(driver)?)) else { break };
+        body.iter().try_for_each(|work| work.perform(driver))?;
+        if node.choice != Choice::While {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Frees memory as a node of a graph.

@@ -5,7 +5,7 @@ use super::stream::find;
 use crate::code::{Code, Done, ensure};
 use crate::context::Context;
 use crate::driver::capture::{self, Begin, Mode, Status};
-use crate::driver::graph::{EdgeData, Graph, NodeHandle};
+use crate::driver::graph::{EdgeData, Graph, NodeHandle, Owner};
 use crate::driver::{Driver, driver};
 use crate::ffi::{In, Out};
 use crate::handle::Handle;
@@ -29,7 +29,7 @@ fn begin(
     ensure(driver.captures.status(stream.id) == Status::None, Code::ILLEGAL_STATE)?;
     let begin = match place(driver)? {
         Some(Place { graph, after }) => Begin { mode, graph, given: true, front: after },
-        None => Begin { mode, graph: driver.new_graph(false)?, given: false, front: Vec::new() },
+        None => Begin { mode, graph: driver.new_graph(Owner::Program)?, given: false, front: Vec::new() },
     };
     driver.captures.begin(driver.new_id(), &stream, begin)
 }

@@ -118,7 +118,7 @@ fn copy_3d_peer(asked: In<Copy3D>, when: When) -> Done {
 }
 
 /// Copies that are in no order among each other.
-fn copy_batch(
+pub(crate) fn copy_batch(
     to: In<u64>,
     from: In<u64>,
     sizes: In<usize>,

@@ -89,7 +89,12 @@ crate::entries! {
         ensure(flags & !7 == 0, Code::INVALID_VALUE)?;
         // An event of several processes has no time.
         ensure(flags & INTERPROCESS == 0 || flags & NO_TIMING != 0, Code::INVALID_VALUE)?;
-        let event = Event { context: context.handle, timed: flags & NO_TIMING == 0, recorded: Mutex::default() };
+        let event = Event {
+            context: context.handle,
+            timed: flags & NO_TIMING == 0,
+            shared: flags & INTERPROCESS != 0,
+            recorded: Mutex::default(),
+        };
         to.set(driver.events.insert(Arc::new(event)).ok_or(Code::OUT_OF_MEMORY)?)
     }
 

@@ -2,8 +2,9 @@
 
 use crate::code::{Code, Done, ensure};
 use crate::driver::driver;
-use crate::driver::graph::{Edge, EdgeData, Graph, Node, NodeHandle};
+use crate::driver::graph::{Edge, EdgeData, Graph, Node, NodeHandle, Owner};
 use crate::driver::user_object::UserObject;
+use crate::driver::work::Work;
 use crate::ffi::{In, Out, Text};
 use crate::handle::{Handle, lock};
 use std::fmt::Write as _;
@@ -36,7 +37,14 @@ fn give_nodes(nodes: &[NodeHandle], to: Out<NodeHandle>, count: Out<usize>) -> D
     give(nodes, !to.is_null(), count, |index, node| to.set_at(index, node.unwrap_or(Handle::NULL)))
 }
 
+/// What is said about edges must not be lost: a list of them needs a place for it if there is something.
+fn check_loss(edges: &[Edge], is_wanted: bool, data: Out<EdgeData>) -> Done {
+    let is_lost = is_wanted && data.is_null() && edges.iter().any(|edge| !edge.data.is_default());
+    ensure(!is_lost, Code::LOSSY_QUERY)
+}
+
 fn give_edges(edges: &[Edge], to: Out<NodeHandle>, data: Out<EdgeData>, count: Out<usize>) -> Done {
+    check_loss(edges, !to.is_null(), data)?;
     give(edges, !to.is_null(), count, |index, edge| {
         to.set_at(index, edge.map_or(Handle::NULL, |edge| edge.from));
         data.set_at(index, edge.map_or(EdgeData::DEFAULT, |edge| edge.data));
@@ -54,6 +62,7 @@ fn all_edges(
     let edges = nodes.iter().flat_map(|node| node.after.iter().map(|edge| (*edge, node.handle)));
     let edges: Vec<(Edge, NodeHandle)> = edges.collect();
     ensure(from.is_null() == to.is_null(), Code::INVALID_VALUE)?;
+    check_loss(&edges.iter().map(|(edge, _)| *edge).collect::<Vec<Edge>>(), !from.is_null(), data)?;
     give(&edges, !from.is_null(), count, |index, edge| {
         from.set_at(index, edge.map_or(Handle::NULL, |(edge, _)| edge.from));
         to.set_at(index, edge.map_or(Handle::NULL, |(_, to)| to));
@@ -74,6 +83,17 @@ fn each_edge(
     let from = edges(from, data, count)?;
     let to = to.all(count)?;
     from.into_iter().zip(to).try_for_each(|(edge, to)| change(&graph, edge, to))
+}
+
+/// Of graphs that allocate or free memory nothing can be removed.
+fn check_removal(graph: &Graph) -> Done {
+    let has_memory = graph.any(|work| matches!(work, Work::Allocate(_) | Work::Free(_)));
+    ensure(!has_memory, Code::NOT_SUPPORTED)
+}
+
+fn remove_edge(graph: &Graph, edge: Edge, to: NodeHandle) -> Done {
+    check_removal(graph)?;
+    graph.disconnect(edge, to)
 }
 
 /// A picture of a graph in the language of Graphviz.
@@ -102,13 +122,13 @@ crate::entries! {
         let driver = driver()?;
         to.required()?;
         ensure(flags == 0, Code::INVALID_VALUE)?;
-        to.set(driver.new_graph(false)?)
+        to.set(driver.new_graph(Owner::Program)?)
     }
 
     /// Destroys a graph.
     fn cuGraphDestroy(graph: Handle<Graph>) {
         let driver = driver()?;
-        ensure(!driver.graph(graph)?.is_child, Code::INVALID_VALUE)?;
+        ensure(driver.graph(graph)?.owner() == Owner::Program, Code::INVALID_VALUE)?;
         driver.destroy_graph(graph)
     }
 
@@ -116,7 +136,7 @@ crate::entries! {
     fn cuGraphClone(to: Out<Handle<Graph>>, graph: Handle<Graph>) {
         let driver = driver()?;
         to.required()?;
-        to.set(driver.clone_graph(graph, false)?)
+        to.set(driver.clone_graph(graph, Owner::Program)?)
     }
 
     /// The node of a clone that was copied from a node.
@@ -220,20 +240,22 @@ crate::entries! {
 
     /// Removes edges.
     fn cuGraphRemoveDependencies(graph: Handle<Graph>, from: In<NodeHandle>, to: In<NodeHandle>, count: usize) {
-        each_edge(graph, from, to, In::NULL, count, |graph, edge, to| graph.disconnect(edge.from, to))
+        each_edge(graph, from, to, In::NULL, count, remove_edge)
     }
 
     /// Removes edges.
     fn cuGraphRemoveDependencies_v2(
         graph: Handle<Graph>, from: In<NodeHandle>, to: In<NodeHandle>, data: In<EdgeData>, count: usize,
     ) {
-        each_edge(graph, from, to, data, count, |graph, edge, to| graph.disconnect(edge.from, to))
+        each_edge(graph, from, to, data, count, remove_edge)
     }
 
     /// Removes a node.
     fn cuGraphDestroyNode(of: NodeHandle) {
         let driver = driver()?;
-        let removed = driver.graph_of(of)?.1.remove(of)?;
+        let graph = driver.graph_of(of)?.1;
+        check_removal(&graph)?;
+        let removed = graph.remove(of)?;
         let _ = driver.nodes.remove(of);
         driver.drop_work(removed.work);
         Ok(())

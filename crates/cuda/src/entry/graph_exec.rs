@@ -4,12 +4,13 @@ use super::event::set_recorded;
 use super::stream::of;
 use crate::c_struct;
 use crate::code::{Code, Done, ensure};
-use crate::driver::graph::exec::Mismatch;
-use crate::driver::graph::{Exec, Graph, NodeHandle};
+use crate::driver::graph::exec::Refusal;
+use crate::driver::graph::update::Mismatch;
+use crate::driver::graph::{Exec, Graph, NodeHandle, Owner};
 use crate::driver::work::NodeKind;
 use crate::driver::{Driver, driver};
 use crate::ffi::{Host, Out};
-use crate::handle::Handle;
+use crate::handle::{Handle, lock};
 use crate::stream::Stream;
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -52,23 +53,56 @@ mod flag {
     pub const PRIORITY: u64 = 8;
 }
 
-fn instantiate(to: Out<Handle<Exec>>, graph: Handle<Graph>, flags: u64, allowed: u64) -> Done {
+/// A graph for the device has a kernel, a copy or a fill, and nothing that needs the host.
+fn check_device_launch(graph: &Graph, flags: u64) -> Result<(), Refusal> {
+    if flags & flag::DEVICE_LAUNCH == 0 {
+        return Ok(());
+    }
+    let kinds = [NodeKind::Kernel, NodeKind::Copy, NodeKind::Fill];
+    let inner = [NodeKind::Empty, NodeKind::Graph];
+    let is_foreign = |kind| !kinds.contains(&kind) && !inner.contains(&kind);
+    ensure(graph.any(|work| kinds.contains(&work.kind())), Code::INVALID_VALUE)?;
+    ensure(flags & flag::AUTO_FREE == 0, Code::INVALID_VALUE)?;
+    match graph.nodes().iter().find(|node| is_foreign(node.work.kind())) {
+        Some(node) => Err(Refusal::Node(node.handle)),
+        None => Ok(()),
+    }
+}
+
+fn try_instantiate(
+    to: Out<Handle<Exec>>,
+    graph: Handle<Graph>,
+    flags: u64,
+    allowed: u64,
+) -> Result<(), Refusal> {
     let driver = driver()?;
     to.required()?;
     let graph = driver.graph(graph)?;
     ensure(flags & !allowed == 0, Code::INVALID_VALUE)?;
-    if flags & flag::DEVICE_LAUNCH != 0 {
-        // A graph for the device has a kernel, a copy or a fill, and nothing that needs the host.
-        let kinds = [NodeKind::Kernel, NodeKind::Copy, NodeKind::Fill];
-        ensure(graph.any(|work| kinds.contains(&work.kind())), Code::INVALID_VALUE)?;
-        let inner = [NodeKind::Empty, NodeKind::Graph];
-        let is_foreign = |kind| !kinds.contains(&kind) && !inner.contains(&kind);
-        ensure(!graph.any(|work| is_foreign(work.kind())), Code::NOT_SUPPORTED)?;
-        ensure(flags & flag::AUTO_FREE == 0, Code::INVALID_VALUE)?;
-    }
+    // A graph that was given to a node, or that a node chooses, is launched with the graph of the node.
+    let is_part = matches!(graph.owner(), Owner::Moved(_) | Owner::Body(_));
+    ensure(!is_part, Code::INVALID_VALUE)?;
+    check_device_launch(&graph, flags)?;
     let exec = Exec::new(driver, &graph, flags)?;
-    driver.retain_objects(&exec.objects);
-    to.set(driver.execs.insert(Arc::new(exec)).ok_or(Code::OUT_OF_MEMORY)?)
+    let objects = lock(&exec.objects).clone();
+    driver.retain_objects(&objects);
+    to.set(driver.execs.insert(Arc::new(exec)).ok_or(Code::OUT_OF_MEMORY)?)?;
+    Ok(())
+}
+
+fn instantiate(to: Out<Handle<Exec>>, graph: Handle<Graph>, flags: u64, allowed: u64) -> Done {
+    try_instantiate(to, graph, flags, allowed).map_err(Refusal::code)
+}
+
+/// What the parameters of `cuGraphInstantiateWithParams` say afterwards: the result and a node.
+fn result_of(done: Result<(), Refusal>) -> (u32, NodeHandle) {
+    match done {
+        Ok(()) => (0, Handle::NULL),
+        Err(Refusal::Other(_)) => (1, Handle::NULL),
+        Err(Refusal::Structure) => (2, Handle::NULL),
+        Err(Refusal::Node(node)) => (3, node),
+        Err(Refusal::Condition) => (5, Handle::NULL),
+    }
 }
 
 /// Flags that are allowed without a stream to upload in.
@@ -76,11 +110,17 @@ const PLAIN: u64 = flag::AUTO_FREE | flag::DEVICE_LAUNCH | flag::PRIORITY;
 
 fn update(driver: &Driver, exec: Handle<Exec>, graph: Handle<Graph>) -> Result<UpdateResult, Code> {
     let (exec, graph) = (driver.exec(exec)?, driver.graph(graph)?);
+    ensure(!matches!(graph.owner(), Owner::Moved(_) | Owner::Body(_)), Code::INVALID_VALUE)?;
     let (result, node) = match exec.update(driver, &graph) {
         Ok(()) => (0, Handle::NULL),
-        Err(Mismatch::Topology) => (2, Handle::NULL),
+        Err(Mismatch::Graph(Refusal::Structure) | Mismatch::Count) => (2, Handle::NULL),
+        Err(Mismatch::Graph(Refusal::Node(node))) => (6, node),
+        Err(Mismatch::Graph(Refusal::Condition | Refusal::Other(_))) => (1, Handle::NULL),
+        Err(Mismatch::Topology(node)) => (2, node),
         Err(Mismatch::Kind(node)) => (3, node),
         Err(Mismatch::Parameters(node)) => (5, node),
+        Err(Mismatch::Function(node)) => (7, node),
+        Err(Mismatch::Attributes(node)) => (8, node),
     };
     Ok(UpdateResult { result, padding: 0, node, from: Handle::NULL })
 }
@@ -134,17 +174,21 @@ crate::entries! {
         to: Out<Handle<Exec>>, graph: Handle<Graph>, parameters: Out<InstantiateParameters>,
     ) {
         let given = parameters.get()?;
-        let done = instantiate(to, graph, given.flags, PLAIN | flag::UPLOAD);
-        let result = u32::from(done.is_err());
-        parameters.set(InstantiateParameters { error_node: Handle::NULL, result, ..given })?;
-        done
+        if given.flags & flag::UPLOAD != 0 {
+            of(given.stream)?;
+        }
+        let done = try_instantiate(to, graph, given.flags, PLAIN | flag::UPLOAD);
+        let (result, error_node) = result_of(done);
+        parameters.set(InstantiateParameters { error_node, result, ..given })?;
+        done.map_err(Refusal::code)
     }
 
     /// Destroys a launchable graph. Launches that were submitted are still done.
     fn cuGraphExecDestroy(exec: Handle<Exec>) {
         let driver = driver()?;
         let removed = driver.execs.remove(exec).map_err(|_| Code::INVALID_VALUE)?;
-        driver.release_objects(&removed.objects);
+        let objects = std::mem::take(&mut *lock(&removed.objects));
+        driver.release_objects(&objects);
         Ok(())
     }
 

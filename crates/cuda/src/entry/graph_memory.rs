@@ -6,7 +6,7 @@ use super::pool::{Access, Location, PoolProperties};
 use crate::c_struct;
 use crate::code::{Code, Done, ensure};
 use crate::context::Context;
-use crate::driver::graph::memory::Allocation;
+use crate::driver::graph::memory::{Allocation, Place};
 use crate::driver::graph::{EdgeData, Graph, NodeHandle};
 use crate::driver::work::Work;
 use crate::driver::{Driver, current, driver};
@@ -27,10 +27,19 @@ c_struct! {
     }
 }
 
+/// `CUmemAllocationType` values.
+mod allocation_type {
+    pub const PINNED: u32 = 1;
+    pub const MANAGED: u32 = 2;
+}
+
 /// Takes memory for a node.
-fn allocation(driver: &Driver, context: &Context, bytes: u64) -> Result<Arc<Allocation>, Code> {
-    let address = super::memory::take(driver, context, bytes, Kind::Graph)?;
-    Ok(Arc::new(Allocation::new(address, bytes, context.device)))
+fn allocation(driver: &Driver, context: &Context, bytes: u64, place: Place) -> Result<Arc<Allocation>, Code> {
+    let address = match place.is_managed {
+        true => super::memory::allocate_host(driver, context, bytes, Kind::Managed, 1)?,
+        false => super::memory::take(driver, context, bytes, Kind::Graph)?,
+    };
+    Ok(Arc::new(Allocation::new(address, bytes, place)))
 }
 
 /// Takes memory in the order of a stream that is captured.
@@ -40,7 +49,7 @@ pub(crate) fn take_in_graph(
     stream: &Arc<Stream>,
     bytes: u64,
 ) -> Result<u64, Code> {
-    let memory = allocation(driver, context, bytes)?;
+    let memory = allocation(driver, context, bytes, Place::device(context.device))?;
     let address = memory.address;
     driver.issue(context, stream, Work::Allocate(memory))?;
     Ok(address)
@@ -51,9 +60,16 @@ pub(crate) fn allocate_work(parameters: Out<AllocateParameters>) -> Result<Work,
     let (driver, context) = current()?;
     let mut given = parameters.get()?;
     let Location { kind, id } = given.properties.location;
-    ensure(given.bytes != 0 && kind == 1 && given.properties.allocation == 1, Code::INVALID_VALUE)?;
-    driver.device(id).map_err(|_| Code::INVALID_VALUE)?;
-    let memory = allocation(driver, &context, given.bytes as u64)?;
+    let is_managed = given.properties.allocation == allocation_type::MANAGED;
+    let is_known = is_managed || given.properties.allocation == allocation_type::PINNED;
+    ensure(given.bytes != 0 && is_known, Code::INVALID_VALUE)?;
+    // Managed memory may be on the host's side, or anywhere; other memory is a device's.
+    ensure(kind == 1 || is_managed && kind <= 4, Code::INVALID_VALUE)?;
+    if kind == 1 {
+        driver.device(id).map_err(|_| Code::INVALID_VALUE)?;
+    }
+    let place = Place { is_managed, location: kind, id };
+    let memory = allocation(driver, &context, given.bytes as u64, place)?;
     given.address = memory.address;
     parameters.set(given)?;
     Ok(Work::Allocate(memory))
@@ -61,15 +77,17 @@ pub(crate) fn allocate_work(parameters: Out<AllocateParameters>) -> Result<Work,
 
 /// The work of a node that frees.
 pub(crate) fn free_work(driver: &Driver, address: u64) -> Result<Work, Code> {
-    let block = lock(&driver.blocks).at(address).filter(|block| !block.is_host());
+    let block = lock(&driver.blocks).at(address);
+    let block = block.filter(|block| !block.is_host() || block.kind == Kind::Managed);
     block.map(|_| Work::Free(address)).ok_or(Code::INVALID_VALUE)
 }
 
 /// The parameters of a node that allocates.
 pub(crate) fn allocate_parameters(memory: &Allocation) -> AllocateParameters {
-    let location = Location { kind: 1, id: memory.device as i32 };
+    let Place { is_managed, location, id } = memory.place;
+    let location = Location { kind: location, id };
     let properties = PoolProperties {
-        allocation: 1,
+        allocation: if is_managed { allocation_type::MANAGED } else { allocation_type::PINNED },
         handles: 0,
         location,
         security: 0,
@@ -154,8 +172,11 @@ crate::entries! {
         ensure(lock(&driver.graph_memory).reset(id), Code::INVALID_VALUE)
     }
 
-    /// Gives back what graphs keep: nothing is kept.
+    /// Gives back what graphs keep and do not use.
     fn cuDeviceGraphMemTrim(device: i32) {
-        driver()?.device(device).map(drop)
+        let driver = driver()?;
+        driver.device(device)?;
+        lock(&driver.graph_memory).trim();
+        Ok(())
     }
 }

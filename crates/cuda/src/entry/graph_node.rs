@@ -1,14 +1,12 @@
 //! Nodes of graphs: copies, fills, functions of the program, graphs, events (driver API: "Graph Management").
 
 use super::graph::edges;
-use super::graph_kernel::{kernel_parameters, kernel_work, launch_of};
-use super::graph_memory::{allocate_parameters, allocate_work, free_work};
 use super::stream::event;
 use crate::c_struct;
 use crate::code::{Code, Done, ensure};
 use crate::context::Context;
 use crate::driver::event::Event;
-use crate::driver::graph::{Edge, EdgeData, Exec, Graph, NodeHandle};
+use crate::driver::graph::{Edge, Exec, Graph, NodeHandle, Owner};
 use crate::driver::rows::{Copy3D, Rows};
 use crate::driver::transfer::Fill;
 use crate::driver::work::{EventOf, NodeKind, Work};
@@ -37,21 +35,6 @@ c_struct! {
     }
 }
 
-c_struct! {
-    /// `CUgraphNodeParams`: a kind and the parameters of that kind.
-    NodeParameters {
-        kind: u32,
-        reserved: [u32; 3],
-        parameters: [u64; 29],
-        reserved_behind: u64,
-    }
-}
-
-/// Where the parameters of a kind begin in [`NodeParameters`].
-const PARAMETERS: usize = 16;
-/// Where the copy begins in `CUDA_MEMCPY_NODE_PARAMS`, behind flags and a context.
-const COPY: usize = PARAMETERS + 16;
-
 /// Adds a node and gives its handle.
 pub(crate) fn add(
     driver: &'static Driver,
@@ -61,7 +44,9 @@ pub(crate) fn add(
     work: impl FnOnce(&'static Driver) -> Result<Work, Code>,
 ) -> Done {
     driver.graph(graph)?;
-    to.set(driver.add_node(graph, work(driver)?, after)?)
+    let work = work(driver)?;
+    let node = driver.add_node(graph, work.clone(), after).inspect_err(|_| driver.undo_work(work))?;
+    to.set(node)
 }
 
 /// Changes a node to work of the same kind.
@@ -90,7 +75,7 @@ fn replace(old: &mut Work, work: impl FnOnce(&Work) -> Result<Work, Code>) -> Do
     Ok(())
 }
 
-fn fill_work(driver: &Driver, parameters: FillParameters) -> Result<Work, Code> {
+pub(crate) fn fill_work(driver: &Driver, parameters: FillParameters) -> Result<Work, Code> {
     let FillParameters { address, pitch, value, element, width, height } = parameters;
     let mask = match element {
         1 => 0xff,
@@ -110,7 +95,7 @@ fn fill_work(driver: &Driver, parameters: FillParameters) -> Result<Work, Code> 
     Ok(Work::Fill(fill))
 }
 
-fn fill_parameters(work: &Work) -> Result<FillParameters, Code> {
+pub(crate) fn fill_parameters(work: &Work) -> Result<FillParameters, Code> {
     let Work::Fill(Fill { address, pitch, element, value, width, height }) = *work else {
         return Err(Code::INVALID_VALUE);
     };
@@ -118,23 +103,23 @@ fn fill_parameters(work: &Work) -> Result<FillParameters, Code> {
     Ok(FillParameters { address, pitch: pitch as usize, value, element, width, height })
 }
 
-fn host_work(parameters: HostParameters) -> Result<Work, Code> {
+pub(crate) fn host_work(parameters: HostParameters) -> Result<Work, Code> {
     let function = parameters.function.get().ok_or(Code::INVALID_VALUE)?;
     Ok(Work::HostFunction(HostFunction { function, data: parameters.data }))
 }
 
-fn host_parameters(work: &Work) -> Result<HostParameters, Code> {
+pub(crate) fn host_parameters(work: &Work) -> Result<HostParameters, Code> {
     match work {
         Work::HostFunction(it) => Ok(HostParameters { function: FunctionAt::of(it.function), data: it.data }),
         _ => Err(Code::INVALID_VALUE),
     }
 }
 
-fn copy_work(driver: &Driver, asked: Copy3D) -> Result<Work, Code> {
+pub(crate) fn copy_work(driver: &Driver, asked: Copy3D) -> Result<Work, Code> {
     Ok(Work::Rows(Arc::new(Rows::checked(driver, asked)?)))
 }
 
-fn copy_parameters(work: &Work) -> Result<Copy3D, Code> {
+pub(crate) fn copy_parameters(work: &Work) -> Result<Copy3D, Code> {
     match work {
         Work::Copy(copy) => Ok(Copy3D::of_bytes(copy.to, copy.from, copy.bytes)),
         Work::Rows(rows) => Ok(rows.asked),
@@ -142,7 +127,7 @@ fn copy_parameters(work: &Work) -> Result<Copy3D, Code> {
     }
 }
 
-fn event_of(driver: &Driver, handle: Handle<Event>) -> Result<EventOf, Code> {
+pub(crate) fn event_of(driver: &Driver, handle: Handle<Event>) -> Result<EventOf, Code> {
     Ok(EventOf { handle, event: event(driver, handle)? })
 }
 
@@ -153,77 +138,22 @@ fn event_handle(work: &Work, kind: NodeKind) -> Result<Handle<Event>, Code> {
     }
 }
 
-/// A copy of a graph becomes a node of another.
-fn child_work(driver: &Driver, child: Handle<Graph>, graph: Handle<Graph>) -> Result<Work, Code> {
-    ensure(child != graph, Code::INVALID_VALUE)?;
-    Ok(Work::Child(driver.clone_graph(child, true)?))
-}
-
-/// The work that parameters of any kind describe. `graph` is the graph that the node is of.
-fn any_work(
-    driver: &'static Driver,
-    given: Out<NodeParameters>,
+/// A graph becomes a node of another: a copy of it, or, if it is given away, itself.
+pub(crate) fn child_work(
+    driver: &Driver,
+    child: Handle<Graph>,
     graph: Handle<Graph>,
-    old: Option<&Work>,
+    is_moved: bool,
 ) -> Result<Work, Code> {
-    let kind = NodeKind::of(given.get()?.kind).ok_or(Code::NOT_SUPPORTED)?;
-    let event = || event_of(driver, given.part(PARAMETERS).get()?);
-    match kind {
-        NodeKind::Kernel => {
-            let before = old.map(launch_of).transpose()?;
-            kernel_work(driver, given.part(PARAMETERS).get()?, before.map(|it| &**it))
-        }
-        NodeKind::Copy => copy_work(driver, given.part(COPY).get()?),
-        NodeKind::Fill => fill_work(driver, given.part(PARAMETERS).get()?),
-        NodeKind::Host => host_work(given.part(PARAMETERS).get()?),
-        NodeKind::Graph => child_work(driver, given.part(PARAMETERS).get()?, graph),
-        NodeKind::Empty => Ok(Work::Empty),
-        NodeKind::WaitEvent => Ok(Work::WaitEvent(event()?)),
-        NodeKind::RecordEvent => Ok(Work::RecordEvent(event()?)),
-        // Such nodes cannot be changed.
-        NodeKind::Allocate | NodeKind::Free if old.is_some() => Err(Code::INVALID_VALUE),
-        NodeKind::Allocate => allocate_work(given.part(PARAMETERS)),
-        NodeKind::Free => free_work(driver, given.part(PARAMETERS).get()?),
+    ensure(child != graph, Code::INVALID_VALUE)?;
+    if !is_moved {
+        return Ok(Work::Child(driver.clone_graph(child, Owner::Copy(graph))?));
     }
-}
-
-/// Writes the parameters of a node of any kind.
-fn any_parameters(work: &Work, to: Out<NodeParameters>) -> Done {
-    let kind = work.kind() as u32;
-    to.set(NodeParameters { kind, reserved: [0; 3], parameters: [0; 29], reserved_behind: 0 })?;
-    match work {
-        Work::Launch(launch) => to.part(PARAMETERS).set(kernel_parameters(launch)),
-        Work::Copy(_) | Work::Rows(_) => to.part(COPY).set(copy_parameters(work)?),
-        Work::Fill(_) => to.part(PARAMETERS).set(fill_parameters(work)?),
-        Work::HostFunction(_) => to.part(PARAMETERS).set(host_parameters(work)?),
-        Work::Child(child) => to.part(PARAMETERS).set(*child),
-        Work::WaitEvent(of) | Work::RecordEvent(of) => to.part(PARAMETERS).set(of.handle),
-        Work::Allocate(memory) => to.part(PARAMETERS).set(allocate_parameters(memory)),
-        Work::Free(address) => to.part(PARAMETERS).set(*address),
-        _ => Ok(()),
-    }
-}
-
-fn add_any(
-    to: Out<NodeHandle>,
-    graph: Handle<Graph>,
-    after: Result<Vec<Edge>, Code>,
-    parameters: Out<NodeParameters>,
-) -> Done {
-    let driver = driver()?;
-    to.required()?;
-    add(driver, to, graph, after?, |driver| any_work(driver, parameters, graph, None))
-}
-
-fn set_any(node: NodeHandle, parameters: Out<NodeParameters>) -> Done {
-    let driver = driver()?;
-    let (graph, found) = driver.graph_of(node)?;
-    let old = found.node(node)?.work;
-    ensure(NodeKind::of(parameters.get()?.kind) == Some(old.kind()), Code::INVALID_VALUE)?;
-    let new = any_work(driver, parameters, graph, Some(&old))?;
-    change(driver, node, |_| Ok(new))?;
-    driver.drop_work(old);
-    Ok(())
+    let found = driver.graph(child)?;
+    ensure(!driver.is_part_of(graph, child), Code::INVALID_VALUE)?;
+    ensure(!found.any(|work| matches!(work, Work::Conditional(_))), Code::NOT_SUPPORTED)?;
+    found.give_to(Owner::Moved(graph))?;
+    Ok(Work::Child(child))
 }
 
 /// Adds a node whose dependencies are plain.
@@ -236,10 +166,6 @@ fn add_plain(
     let driver = driver()?;
     to.required()?;
     add(driver, to, graph, edges(nodes, In::NULL, count)?, work)
-}
-
-fn child_exec(driver: &Driver, child: Handle<Graph>) -> Result<Arc<Exec>, Code> {
-    Ok(Arc::new(Exec::new(driver, &*driver.graph(child)?, 0)?))
 }
 
 crate::entries! {
@@ -326,7 +252,7 @@ crate::entries! {
     fn cuGraphAddChildGraphNode(
         to: Out<NodeHandle>, graph: Handle<Graph>, nodes: In<NodeHandle>, count: usize, child: Handle<Graph>,
     ) {
-        add_plain(to, graph, (nodes, count), |driver| child_work(driver, child, graph))
+        add_plain(to, graph, (nodes, count), |driver| child_work(driver, child, graph, false))
     }
 
     /// The graph of a node that is one.
@@ -342,10 +268,8 @@ crate::entries! {
     fn cuGraphExecChildGraphNodeSetParams(exec: Handle<Exec>, node: NodeHandle, child: Handle<Graph>) {
         let driver = driver()?;
         let graph = driver.graph(child)?;
-        driver.exec(exec)?.change(node, |old| {
-            let Work::Subgraph(there) = &old.work else { return Err(Code::INVALID_VALUE) };
-            there.update(driver, &graph).map_err(|_| Code::GRAPH_EXEC_UPDATE_FAILURE)
-        })
+        let updated = driver.exec(exec)?.update_child(driver, node, &graph);
+        updated.map_err(|mismatch| mismatch.code())
     }
 
     /// Adds a node that does nothing.
@@ -401,45 +325,5 @@ crate::entries! {
     fn cuGraphExecEventWaitNodeSetEvent(exec: Handle<Exec>, node: NodeHandle, waited: Handle<Event>) {
         let driver = driver()?;
         exec_change(driver, exec, node, |_| Ok(Work::WaitEvent(event_of(driver, waited)?)))
-    }
-
-    /// Adds a node of any kind.
-    fn cuGraphAddNode(
-        to: Out<NodeHandle>, graph: Handle<Graph>, nodes: In<NodeHandle>, count: usize, parameters: Out<NodeParameters>,
-    ) {
-        add_any(to, graph, edges(nodes, In::NULL, count), parameters)
-    }
-
-    /// Adds a node of any kind.
-    fn cuGraphAddNode_v2(
-        to: Out<NodeHandle>, graph: Handle<Graph>, nodes: In<NodeHandle>, data: In<EdgeData>, count: usize,
-        parameters: Out<NodeParameters>,
-    ) {
-        add_any(to, graph, edges(nodes, data, count), parameters)
-    }
-
-    /// The parameters of a node of any kind.
-    fn cuGraphNodeGetParams(node: NodeHandle, to: Out<NodeParameters>) {
-        to.required()?;
-        any_parameters(&driver()?.node(node)?.work, to)
-    }
-
-    /// Changes a node of any kind.
-    fn cuGraphNodeSetParams(node: NodeHandle, parameters: Out<NodeParameters>) {
-        set_any(node, parameters)
-    }
-
-    /// Changes a node of a launchable graph.
-    fn cuGraphExecNodeSetParams(exec: Handle<Exec>, node: NodeHandle, parameters: Out<NodeParameters>) {
-        let driver = driver()?;
-        exec_change(driver, exec, node, |old| {
-            ensure(NodeKind::of(parameters.get()?.kind) == Some(old.kind()), Code::INVALID_VALUE)?;
-            // A graph is copied only to make it launchable.
-            let graph = parameters.part(PARAMETERS);
-            match old {
-                Work::Subgraph(_) => Ok(Work::Subgraph(child_exec(driver, graph.get()?)?)),
-                old => any_work(driver, parameters, Handle::NULL, Some(old)),
-            }
-        })
     }
 }

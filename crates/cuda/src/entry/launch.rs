@@ -47,11 +47,13 @@ impl LaunchConfig {
 
 /// `CUlaunchAttributeID` values that change something here.
 mod attribute {
+    /// A kernel need not wait for the end of what is before it in the stream.
+    pub const PROGRAMMATIC: u32 = 6;
     pub const COOPERATIVE: u32 = 2;
     pub const CLUSTER: u32 = 4;
     pub const EVENT: u32 = 12;
     /// Accepted, and without a meaning here: policies, orders between kernels, priorities, memory domains.
-    pub const WITHOUT_MEANING: &[u32] = &[0, 1, 5, 6, 7, 8, 9, 10, 14, 16];
+    pub const WITHOUT_MEANING: &[u32] = &[0, 1, 5, 7, 8, 9, 10, 14, 16];
 }
 
 /// Names in `extra`.
@@ -135,7 +137,9 @@ fn check_sizes(driver: &Driver, function: &Function, request: &Request) -> Done 
     let large = function.large_clusters.load(Ordering::SeqCst) != 0;
     ensure(large || ranks <= 8, Code::INVALID_CLUSTER_SIZE)?;
     let threads = u64::try_from(product(request.block)).unwrap_or(0);
-    if request.cooperative && (1..=1024).contains(&threads) {
+    let is_block = (1..=1024).contains(&threads);
+    ensure(!is_block || threads <= function.registers.most_threads(), Code::LAUNCH_OUT_OF_RESOURCES)?;
+    if request.cooperative && is_block {
         let each = super::occupancy::ctas(driver, function, threads, dynamic.into());
         let count = attribute_of(driver, MULTIPROCESSOR_COUNT);
         ensure(product(request.grid) <= u128::from(each) * count, Code::COOPERATIVE_LAUNCH_TOO_LARGE)?;
@@ -215,6 +219,7 @@ fn with_attributes(mut request: Request, config: &LaunchConfig) -> Result<Reques
 pub(crate) fn set_in_request(request: &mut Request, id: u32, value: [u32; 16]) -> Done {
     match id {
         attribute::COOPERATIVE => request.cooperative = value[0] != 0,
+        attribute::PROGRAMMATIC => request.programmatic = value[0] != 0,
         attribute::CLUSTER => {
             let cluster = [value[0], value[1], value[2]];
             request.cluster = (cluster != [0; 3]).then_some(cluster);
@@ -249,7 +254,7 @@ mod function_attribute {
     pub const LARGE_CLUSTERS: u32 = 14;
 }
 
-/// An attribute of a function. Registers have no true value here: a plausible one that lets every block size launch.
+/// An attribute of a function.
 fn function_value(driver: &Driver, function: &Function, id: u32) -> Result<i32, Code> {
     use function_attribute as a;
     let sm = i32::from(driver.config.arch.sm());
@@ -258,8 +263,9 @@ fn function_value(driver: &Driver, function: &Function, id: u32) -> Result<i32, 
         a::SHARED_BYTES => function.shared as i32,
         a::CONST_BYTES => function.constant as i32,
         a::LOCAL_BYTES => function.local as i32,
-        a::REGISTERS => 32,
-        a::PTX_VERSION | a::BINARY_VERSION => sm,
+        a::REGISTERS => function.registers.count as i32,
+        a::PTX_VERSION => i32::from(function.target),
+        a::BINARY_VERSION => sm,
         a::CACHE_MODE_CA => 0,
         a::MAX_DYNAMIC => function.most_dynamic() as i32,
         a::CARVEOUT => function.carveout.load(Ordering::SeqCst),
@@ -298,7 +304,7 @@ crate::entries! {
         shared: u32, stream: Handle<Stream>, parameters: In<u64>,
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let request = Request { grid, block, shared, cooperative: true, cluster: None };
+        let request = Request { grid, block, shared, cooperative: true, ..Request::default() };
         launch(function, request, stream, parameters, In::NULL)
     }
 

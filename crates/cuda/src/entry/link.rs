@@ -135,10 +135,12 @@ fn add(
         _ => {}
     }
     let texts = texts_at(driver, &data)?;
+    let limit = lock(&linker.logs).options.register_limit();
     for source in texts.texts {
         let mut text = Text::from_source(source);
         text.name.clone_from(&name);
         text.options.fmad = texts.no_fma.then_some(false);
+        text.options.max_registers = limit.into_iter().chain(texts.max_registers).min();
         check(driver, &text)?;
         let all: Vec<Text> = state.texts.iter().cloned().chain([text.clone()]).collect();
         if state.texts.iter().any(|known| known.source == text.source) {

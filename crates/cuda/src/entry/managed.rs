@@ -46,7 +46,7 @@ fn place(driver: &Driver, it: Location) -> Result<Place, Code> {
 }
 
 /// The managed memory that a range is in.
-fn range(driver: &Driver, address: u64, bytes: usize) -> Result<Block, Code> {
+pub(crate) fn range(driver: &Driver, address: u64, bytes: usize) -> Result<Block, Code> {
     let is_inside = |block: &Block| block.is_managed() && block.holds(address, bytes as u64);
     ensure(bytes != 0, Code::INVALID_VALUE)?;
     driver.block(address).filter(is_inside).ok_or(Code::INVALID_VALUE)
@@ -57,7 +57,7 @@ fn change(driver: &Driver, block: &Block, f: impl FnOnce(&mut Advice)) {
     f(lock(&driver.settings.advice).entry(block.id).or_default());
 }
 
-fn prefetch(address: u64, bytes: usize, to: Location, flags: u32, stream: Handle<Stream>) -> Done {
+pub(crate) fn prefetch(address: u64, bytes: usize, to: Location, flags: u32, stream: Handle<Stream>) -> Done {
     let (driver, _, stream) = of(stream)?;
     driver.captures.forbid_stream(stream.id)?;
     ensure(flags == 0, Code::INVALID_VALUE)?;

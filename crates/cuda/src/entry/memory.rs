@@ -37,6 +37,15 @@ pub(crate) fn take(driver: &Driver, context: &Context, bytes: u64, kind: Kind) -
     Ok(base)
 }
 
+/// Takes memory of the device where as much was freed; whether that can be.
+pub(crate) fn take_again(driver: &Driver, context: &Context, base: u64, bytes: u64, kind: Kind) -> bool {
+    let is_taken = driver.machine.allocate_again(base, bytes).is_ok();
+    if is_taken {
+        record(driver, context, base, bytes, kind, 0);
+    }
+    is_taken
+}
+
 fn record(driver: &Driver, context: &Context, base: u64, bytes: u64, kind: Kind, flags: u32) {
     let (context, device) = (context.handle, context.device);
     lock(&driver.blocks).insert(Block { base, bytes, kind, flags, context, device, id: 0 });
@@ -259,7 +268,9 @@ crate::entries! {
         total.set_if_any(0);
         let (driver, _) = second()?;
         let all = driver.config.device_memory();
-        free.set_if_any(all.saturating_sub(lock(&driver.blocks).device_bytes()) as usize);
+        let created = lock(&driver.virtual_memory).bytes();
+        let used = created.saturating_add(lock(&driver.blocks).device_bytes());
+        free.set_if_any(all.saturating_sub(used) as usize);
         total.set_if_any(all as usize);
         Ok(())
     }

@@ -12,10 +12,13 @@ pub mod device;
 pub mod device_properties;
 pub mod event;
 pub mod graph;
+pub mod graph_any;
+pub mod graph_condition;
 pub mod graph_exec;
 pub mod graph_kernel;
 pub mod graph_memory;
 pub mod graph_node;
+pub mod graph_operation;
 pub mod init;
 pub mod ipc;
 pub mod launch;
@@ -23,6 +26,7 @@ pub mod launch_old;
 pub mod link;
 pub mod managed;
 pub mod memory;
+pub mod memory_batch;
 pub mod module;
 pub mod occupancy;
 pub mod peer;
@@ -57,9 +61,10 @@ pub fn enter(name: &'static str, body: impl FnOnce() -> Done) -> u32 {
     code.0
 }
 
-/// Whether a call writes what kernels printed. Those that only submit work or ask for settings leave it for later.
+/// Whether a call writes what kernels printed. Those that only submit work or ask for settings leave it for later, and
+/// `cuStreamQuery` does it itself.
 fn flushes(name: &str) -> bool {
-    let later = ["cuLaunch", "cuEventRecord", "cuCtxGet", "cuCtxSet"];
+    let later = ["cuLaunch", "cuEventRecord", "cuCtxGet", "cuCtxSet", "cuStreamQuery"];
     !later.iter().any(|start| name.starts_with(start)) && !name.contains("Async")
 }
 

@@ -7,6 +7,7 @@ use crate::container::{self, Found, ReadError, Source};
 use crate::driver::{Driver, current, driver};
 use crate::ffi::{CodeAt, Host, In, Out, Text};
 use crate::handle::{Handle, Missing, lock};
+use crate::info_log;
 use crate::jit::Logs;
 use crate::memory::{Block, Kind};
 use crate::module::{Function, Kernel, Library, Module, Texts, load};
@@ -16,6 +17,7 @@ use softwarp::isa::{StateSpace, Target};
 use softwarp::syntax::parse;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// What is at a pointer, as texts for the GPU, or the code and the words for what is wrong.
 pub(crate) fn texts_at<'a>(driver: &Driver, image: &impl Source<'a>) -> Result<Texts, (Code, String)> {
@@ -31,6 +33,7 @@ pub(crate) fn texts_at<'a>(driver: &Driver, image: &impl Source<'a>) -> Result<T
     let Found::Image(image) = found else {
         return Err((Code::INVALID_IMAGE, "a wrapper of a wrapper".into()));
     };
+    let linked = image.form == container::Form::Linked;
     let chosen = image.choose(u32::from(driver.config.arch.sm()));
     let chosen = chosen.map_err(refused)?;
     let newest = driver.config.ptx_version;
@@ -44,7 +47,9 @@ pub(crate) fn texts_at<'a>(driver: &Driver, image: &impl Source<'a>) -> Result<T
     }
     let no_fma = chosen.texts.iter().any(|text| text.options.fmad == Some(false));
     let target = chosen.texts.iter().filter_map(|text| text.arch).map(|arch| arch.number).max();
-    Ok(Texts { texts: chosen.texts.into_iter().map(|text| text.source).collect(), no_fma, target })
+    let max_registers = chosen.texts.iter().filter_map(|text| text.options.max_registers).min();
+    let texts = chosen.texts.into_iter().map(|text| text.source).collect();
+    Ok(Texts { texts, no_fma, target, max_registers, linked })
 }
 
 /// Says on stderr what is wrong with code, unless the caller has asked for it.
@@ -63,7 +68,8 @@ fn load_texts(
 ) -> Result<Handle<Module>, (Code, String)> {
     let id = load(&driver.machine, texts, driver.config.sanitize.bounds)
         .map_err(|error| explain(&error, texts))?;
-    let module = Module { context, id, library, ..Module::default() };
+    let (max_registers, linked) = (texts.max_registers, texts.linked);
+    let module = Module { context, id, max_registers, linked, library, ..Module::default() };
     let handle = driver.modules.insert(Arc::new(module)).ok_or((Code::OUT_OF_MEMORY, String::new()))?;
     if let Ok(loaded) = driver.machine.module(id) {
         let names = loaded.image.objects.iter().filter(|object| object.function.is_none());
@@ -100,7 +106,7 @@ fn function(driver: &Driver, handle: Handle<Module>, name: &str) -> Result<Handl
     if let Some((_, found)) = functions.iter().find(|(known, _)| known == name) {
         return Ok(Handle::of(*found));
     }
-    let found = Function::find(&driver.machine, module.id, name).ok_or(Code::NOT_FOUND)?;
+    let found = Function::find(&driver.machine, &module, name).ok_or(Code::NOT_FOUND)?;
     let found = Function { context: module.context, module: handle.bits(), ..found };
     let made = driver.functions.insert(Arc::new(found)).ok_or(Code::OUT_OF_MEMORY)?;
     functions.push((name.into(), made.bits()));
@@ -132,48 +138,98 @@ fn warnings(driver: &Driver, texts: &Texts) -> String {
     lines.join("\n")
 }
 
+/// Loads texts as the options say. The info log has what the assembler warns of, and what kernels take if that is asked
+/// for.
+fn load_with(
+    driver: &Driver,
+    context: u64,
+    texts: Texts,
+    library: u64,
+    logs: &Logs,
+    info: &mut String,
+) -> Result<Handle<Module>, (Code, String)> {
+    let options = &logs.options;
+    let limits = options.register_limit().into_iter().chain(texts.max_registers);
+    let texts = Texts { no_fma: texts.no_fma || options.no_fma, max_registers: limits.min(), ..texts };
+    let target = check_target(driver, options.target, &texts);
+    // What is for another GPU is compiled all the same, and cannot be loaded then.
+    if let Err((code, log)) = &target
+        && *code != Code::INVALID_SOURCE
+    {
+        return Err((*code, log.clone()));
+    }
+    if logs.has_info() {
+        *info = warnings(driver, &texts);
+    }
+    let started = Instant::now();
+    let loaded = load_texts(driver, context, &texts, library)?;
+    let spent = started.elapsed();
+    logs.write_time(spent);
+    if logs.has_info() && options.verbose {
+        let number = options.target.unwrap_or(driver.config.arch.sm().into());
+        let arch = [format!("sm_{number}a"), format!("sm_{number}")];
+        let arch = arch.iter().find(|name| Target::from_name(name).is_some());
+        let arch = arch.map_or("", String::as_str);
+        let lines = driver.modules.get(loaded).map_or_else(
+            |_| String::new(),
+            |module| info_log::lines(&driver.machine, &module, options, arch, spent),
+        );
+        *info = [std::mem::take(info), lines]
+            .into_iter()
+            .filter(|it| !it.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n");
+    }
+    match target {
+        Ok(()) => Ok(loaded),
+        Err(refused) => {
+            let _ = unload(driver, loaded);
+            Err(refused)
+        }
+    }
+}
+
 fn load_data(to: Out<Handle<Module>>, image: Host, logs: &Logs) -> Done {
     let (driver, context) = current()?;
     ensure(!image.is_null(), Code::INVALID_VALUE)?;
     to.required()?;
     driver.synchronize(&context)?;
     let mut info = String::new();
-    let loaded = texts_at(driver, &CodeAt::new(image)).and_then(|texts| {
-        let texts = Texts { no_fma: texts.no_fma || logs.no_fma, ..texts };
-        check_target(driver, logs.target, &texts)?;
-        if logs.has_info() {
-            info = warnings(driver, &texts);
+    let loaded = texts_at(driver, &CodeAt::new(image))
+        .and_then(|texts| load_with(driver, context.handle, texts, 0, logs, &mut info));
+    to.set(reported(loaded, logs, &info)?)
+}
+
+/// Writes the logs of a load; says on stderr what the caller did not ask for.
+fn reported<T>(loaded: Result<T, (Code, String)>, logs: &Logs, info: &str) -> Result<T, Code> {
+    loaded.inspect(|_| logs.write("", info)).map_err(|(code, log)| {
+        logs.write(&log, info);
+        if !logs.has_error() {
+            complain(&log);
         }
-        load_texts(driver, context.handle, &texts, 0)
-    });
-    match loaded {
-        Ok(module) => {
-            logs.write("", &info);
-            to.set(module)
-        }
-        Err((code, log)) => {
-            logs.write(&log, &info);
-            if !logs.has_error() {
-                complain(&log);
-            }
-            Err(code)
-        }
-    }
+        code
+    })
 }
 
 /// The module of a library, loaded when it is first needed.
 fn module_of(driver: &Driver, handle: Handle<Library>) -> Result<Handle<Module>, Code> {
+    load_library(driver, handle, &Logs::default())
+}
+
+/// The same; the logs are written if it is loaded now.
+fn load_library(driver: &Driver, handle: Handle<Library>, logs: &Logs) -> Result<Handle<Module>, Code> {
     let library = driver.libraries.get(handle).map_err(|_| Code::INVALID_HANDLE)?;
     let mut module = lock(&library.module);
     if let Some(module) = *module {
         return Ok(Handle::of(module));
     }
     let Some(texts) = &library.texts else { return Err(library.error.unwrap_or(Code::INVALID_IMAGE)) };
+    let mut info = String::new();
+    let mut logs = *logs;
+    logs.options = library.options;
     // A library's code is of every context.
-    let loaded = load_texts(driver, 0, texts, handle.bits()).map_err(|(code, log)| {
-        complain(&log);
-        code
-    })?;
+    let loaded = load_with(driver, 0, texts.clone(), handle.bits(), &logs, &mut info);
+    let loaded = reported(loaded, &logs, &info)?;
     *module = Some(loaded.bits());
     Ok(loaded)
 }
@@ -275,8 +331,9 @@ crate::entries! {
         to.required()?;
         ensure(!image.is_null(), Code::INVALID_VALUE)?;
         ensure(count == 0 || !options.is_null() && !values.is_null(), Code::INVALID_VALUE)?;
+        let logs = library_logs(options, values, count)?;
         check_library_options(library_options, library_values, library_count)?;
-        to.set(library(driver, image)?)
+        to.set(library(driver, image, &logs)?)
     }
 
     /// Makes a library of the code in a file.
@@ -287,9 +344,10 @@ crate::entries! {
         let driver = driver()?;
         to.required()?;
         ensure(count == 0 || !options.is_null() && !values.is_null(), Code::INVALID_VALUE)?;
+        let logs = library_logs(options, values, count)?;
         check_library_options(library_options, library_values, library_count)?;
         let bytes = file(&name_of(path)?)?;
-        to.set(library(driver, Host::of(&bytes))?)
+        to.set(library(driver, Host::of(&bytes), &logs)?)
     }
 
     /// Unloads a library.
@@ -395,23 +453,37 @@ fn file(path: &str) -> Result<Vec<u8>, Code> {
     Ok(bytes)
 }
 
+/// The logs that the options of a library's compiler name.
+fn library_logs(options: In<u32>, values: Out<u64>, count: u32) -> Result<Logs, Code> {
+    if count == 0 { Ok(Logs::default()) } else { Logs::read(count, options, values) }
+}
+
 /// Looks at the options of a library (`CUlibraryOption`). They say how code is kept, which makes no difference here.
 fn check_library_options(options: In<u32>, values: Out<u64>, count: u32) -> Done {
     ensure(count == 0 || !options.is_null() && !values.is_null(), Code::INVALID_VALUE)?;
     (0..count as usize).try_for_each(|index| ensure(options.get_at(index)? <= 1, Code::INVALID_VALUE))
 }
 
-/// A library of code. What is wrong with it is said when a kernel is first asked for.
-fn library(driver: &Driver, image: Host) -> Result<Handle<Library>, Code> {
+/// A library of code. What is wrong with it is said when a kernel is first asked for; if the caller wants a log, the code
+/// is compiled at once, and what is wrong is said there, too.
+fn library(driver: &Driver, image: Host, logs: &Logs) -> Result<Handle<Library>, Code> {
     let (texts, error) = match texts_at(driver, &CodeAt::new(image)) {
         Ok(texts) => (Some(texts), None),
         Err((code, log)) => {
-            complain(&log);
+            logs.write(&log, "");
+            if !logs.has_error() {
+                complain(&log);
+            }
             (None, Some(code))
         }
     };
-    let library = Library { texts, error, ..Library::default() };
-    driver.libraries.insert(Arc::new(library)).ok_or(Code::OUT_OF_MEMORY)
+    let is_text = texts.is_some();
+    let library = Library { texts, error, options: logs.options, ..Library::default() };
+    let handle = driver.libraries.insert(Arc::new(library)).ok_or(Code::OUT_OF_MEMORY)?;
+    if is_text && (logs.has_error() || logs.has_info()) {
+        let _ = load_library(driver, handle, logs);
+    }
+    Ok(handle)
 }
 
 /// The names of a module's kernels.

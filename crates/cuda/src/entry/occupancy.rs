@@ -1,5 +1,5 @@
-//! How many CTAs fit on a multiprocessor (driver API: "Occupancy"). Registers have no true value here; every kernel
-//! counts as one that uses few.
+//! How many CTAs fit on a multiprocessor (driver API: "Occupancy"). Of registers, those count that a kernel needs in any
+//! case.
 
 use super::launch::launchable;
 use crate::attributes::attribute;
@@ -26,9 +26,11 @@ pub(crate) fn ctas(driver: &Driver, function: &Function, threads: u64, dynamic: 
         return 0;
     }
     let by_threads = most_threads / threads.next_multiple_of(32);
+    let by_registers =
+        u64::from(crate::registers::warps(function.registers.least)) / threads.div_ceil(32).max(1);
     let shared = (function.shared + dynamic + of_device(driver, 111)).next_multiple_of(UNIT);
     let by_shared = of_device(driver, 81) / shared.max(1);
-    by_threads.min(by_shared).min(most_ctas)
+    by_threads.min(by_shared).min(by_registers).min(most_ctas)
 }
 
 fn active(to: Out<i32>, of: Handle<Function>, threads: i32, dynamic: usize, flags: u32) -> Done {

@@ -1,6 +1,6 @@
 //! Memory pools and allocation in the order of streams (driver API: "Stream Ordered Memory Allocator").
 
-use super::memory::{allocate_host, take as take_memory};
+use super::memory::{allocate_host, take as take_memory, take_again};
 use super::stream::of;
 use crate::c_struct;
 use crate::code::{Code, Done, ensure};
@@ -10,7 +10,7 @@ use crate::driver::{Driver, driver};
 use crate::ffi::{In, Out};
 use crate::handle::{Handle, lock};
 use crate::memory::{Block, Kind};
-use crate::pool::{Memory, Pool, RESERVED, Usage};
+use crate::pool::{Memory, Pool, RESERVED, Returned, Usage};
 use crate::stream::Stream;
 use std::sync::Arc;
 
@@ -115,7 +115,10 @@ fn take(to: Out<u64>, bytes: usize, from: Option<Handle<Pool>>, stream: Handle<S
         ensure(most == 0 || used <= most, Code::OUT_OF_MEMORY)?;
         let (bytes, bits) = (bytes as u64, handle.bits());
         let address = match pool.memory {
-            Memory::Device => take_memory(driver, &context, bytes, Kind::Pooled(bits)),
+            Memory::Device => match pool.take_again(bytes, stream.id) {
+                Some(base) if take_again(driver, &context, base, bytes, Kind::Pooled(bits)) => Ok(base),
+                _ => take_memory(driver, &context, bytes, Kind::Pooled(bits)),
+            },
             Memory::Host => allocate_host(driver, &context, bytes, Kind::PooledHost(bits), 2),
             Memory::Managed => allocate_host(driver, &context, bytes, Kind::PooledManaged(bits), 1),
         }?;
@@ -160,13 +163,19 @@ crate::entries! {
         }
         let can_be_freed = |block: &Block| block.pool().is_some() || !block.is_host();
         let block = lock(&driver.blocks).at(address).filter(can_be_freed).ok_or(Code::INVALID_VALUE)?;
-        ensure(!matches!(block.kind, Kind::Variable(_)), Code::INVALID_VALUE)?;
+        ensure(!matches!(block.kind, Kind::Variable(_) | Kind::Mapped), Code::INVALID_VALUE)?;
         let is_captured = driver.captures.status(stream.id) != Status::None;
         if is_captured || block.kind == Kind::Graph {
             ensure(is_captured || lock(&driver.graph_memory).is_live(address), Code::INVALID_VALUE)?;
             return driver.issue(&context, &stream, Work::Free(address));
         }
         driver.give_back(&block);
+        if let Kind::Pooled(handle) = block.kind
+            && !driver.config.sanitize.any()
+            && let Ok(pool) = pool(driver, Handle::of(handle))
+        {
+            pool.give_back(Returned { base: block.base, bytes: block.bytes, stream: stream.id });
+        }
         driver.issue(&context, &stream, Work::Release(block))
     }
 

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::driver::capture::Status;
 use crate::driver::event::Event;
 use crate::driver::work::{EventOf, Work};
-use crate::driver::{Driver, current, driver};
+use crate::driver::{Driver, current, driver, flush_output};
 use crate::ffi::{Host, HostFunction, Out, StreamCallback};
 use crate::handle::{Handle, Missing};
 use crate::stream::Stream;
@@ -90,6 +90,10 @@ crate::entries! {
         driver.captures.forbid_stream(stream.id)?;
         driver.captures.forbid_unsafe()?;
         let is_done = stream.pending().is_none();
+        // What kernels printed is written if the stream has had any.
+        if stream.had_work() {
+            flush_output();
+        }
         driver.check_fault()?;
         ensure(is_done, Code::NOT_READY)
     }

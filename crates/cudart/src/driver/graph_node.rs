@@ -26,7 +26,13 @@ crate::c_struct! {
     NodeParameters { kind: u32, reserved: [u32; 3], words: [u64; 29], reserved_behind: u64, }
 }
 
+crate::c_struct! {
+    /// `CUDA_CONDITIONAL_NODE_PARAMS`; `cudaConditionalNodeParams` is the same.
+    ConditionalParameters { handle: u64, choice: u32, count: u32, graphs: u64, context: u64, }
+}
+
 crate::driver! {
+    fn cuGraphConditionalHandleCreate(handle: Out<u64>, graph: u64, context: u64, value: u32, flags: u32);
     fn cuGraphAddKernelNode_v2(node: Out<u64>, graph: u64, after: In<u64>, count: usize, parameters: In<KernelParameters>);
     fn cuGraphKernelNodeGetParams_v2(node: u64, parameters: Out<KernelParameters>);
     fn cuGraphKernelNodeSetParams_v2(node: u64, parameters: In<KernelParameters>);

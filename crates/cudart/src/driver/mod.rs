@@ -13,6 +13,7 @@ pub mod capture;
 pub mod context;
 pub mod graph;
 pub mod graph_node;
+pub mod ipc;
 pub mod launch;
 pub mod library;
 pub mod memory;

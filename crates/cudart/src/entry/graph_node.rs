@@ -47,7 +47,18 @@ fn with_parameters(given: Out<NodeParameters>, call: impl FnOnce(Out<NodeParamet
         kind::SIGNAL_SEMAPHORE | kind::WAIT_SEMAPHORE => {
             Err(Code(not_supported("a node of a graph for external semaphores")))
         }
-        kind::CONDITIONAL => Err(Code(not_supported("a conditional node of a graph"))),
+        kind::CONDITIONAL => {
+            let mut condition: ConditionalParameters = given.part(PARAMETERS).get()?;
+            if condition.context == 0 {
+                condition.context = current_handle()?;
+            }
+            let there = place.part::<ConditionalParameters>(PARAMETERS);
+            there.set(condition)?;
+            call(place)?;
+            // The graphs that the node chooses from are the caller's to see.
+            let graphs = std::mem::offset_of!(ConditionalParameters, graphs);
+            given.part::<u64>(PARAMETERS + graphs).set(there.get()?.graphs)
+        }
         _ => call(given),
     }
 }
@@ -244,6 +255,21 @@ crate::entries! {
         pointer.required()?;
         ensure_context()?;
         cuGraphMemFreeNodeGetParams(node, pointer)
+    }
+
+    /// Makes a condition for a graph.
+    fn cudaGraphConditionalHandleCreate(handle: Out<u64>, graph: u64, value: u32, flags: u32) {
+        handle.required()?;
+        ensure_context()?;
+        cuGraphConditionalHandleCreate(handle, graph, current_handle()?, value, flags)
+    }
+
+    /// Makes a condition for a graph. Only the current context can be named.
+    fn cudaGraphConditionalHandleCreate_v2(handle: Out<u64>, graph: u64, context: u64, value: u32, flags: u32) {
+        handle.required()?;
+        ensure_context()?;
+        let context = if context == 0 { current_handle()? } else { context };
+        cuGraphConditionalHandleCreate(handle, graph, context, value, flags)
     }
 
     /// Adds a node of any kind.

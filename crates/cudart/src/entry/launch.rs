@@ -1,6 +1,6 @@
 //! Launches, attributes of functions, occupancy.
 
-use crate::code::{Code, Done, ensure};
+use crate::code::{Code, Done, ensure, take_last};
 use crate::context::ensure_context;
 use crate::driver::launch::*;
 use crate::driver::library::*;
@@ -13,11 +13,12 @@ crate::c_struct! {
 }
 
 crate::c_struct! {
-    /// `cudaFuncAttributes` of CUDA 13, without the reserved words.
+    /// `cudaFuncAttributes` of CUDA 13.
     FunctionAttributes {
         shared: usize, constants: usize, local: usize, max_threads: i32, registers: i32, ptx_version: i32,
         binary_version: i32, cache_mode: i32, max_dynamic_shared: i32, carveout: i32, cluster_dim_must_be_set: i32,
         cluster_width: i32, cluster_height: i32, cluster_depth: i32, cluster_policy: i32, non_portable_cluster: i32,
+        reserved: [i32; 16],
     }
 }
 
@@ -106,6 +107,9 @@ crate::entries! {
         let mut first = 0;
         cuFuncGetAttribute(Out::of(&mut first), 0, function)?;
         let of = |number| attribute(function, number);
+        // The runtime of CUDA 13.4 has the limit of dynamic shared memory there too, as recorded.
+        let mut reserved = [0; 16];
+        reserved[1] = of(8);
         place.set(FunctionAttributes {
             shared: of(1) as usize,
             constants: of(2) as usize,
@@ -123,14 +127,17 @@ crate::entries! {
             cluster_depth: of(13),
             non_portable_cluster: of(14),
             cluster_policy: of(15),
+            reserved,
         })
     }
 
-    /// Sets an attribute of a function.
+    /// Sets an attribute of a function. The thread has no last error afterwards, as recorded.
     fn cudaFuncSetAttribute(function: u64, attribute: u32, value: i32) {
         ensure_context()?;
         ensure((8..=16).contains(&attribute), Code::INVALID_VALUE)?;
-        cuFuncSetAttribute(registry::function(function)?, attribute, value)
+        cuFuncSetAttribute(registry::function(function)?, attribute, value)?;
+        take_last();
+        Ok(())
     }
 
     /// How a function wants the cache.
@@ -153,10 +160,12 @@ crate::entries! {
         cuFuncGetName(name, registry::function(function)?)
     }
 
-    /// Where a parameter of a function is.
+    /// Where a parameter of a function is. The thread has no last error afterwards, as recorded.
     fn cudaFuncGetParamInfo(function: u64, index: usize, offset: Out<usize>, size: Out<usize>) {
         ensure_context()?;
-        cuFuncGetParamInfo(registry::function(function)?, index, offset, size)
+        cuFuncGetParamInfo(registry::function(function)?, index, offset, size)?;
+        take_last();
+        Ok(())
     }
 
     /// How many parameters a function has.

@@ -15,6 +15,7 @@ pub mod graph;
 pub mod graph_copy;
 pub mod graph_kernel;
 pub mod graph_node;
+pub mod ipc;
 pub mod launch;
 pub mod library;
 pub mod memory;

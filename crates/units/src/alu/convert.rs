@@ -60,21 +60,64 @@ fn common(form: &InstructionForm) -> Option<AluLoops> {
         (&[], U64 | S64, U32) => each!(|a: u32| u64::from(a)),
         (&[], U64 | S64, S32) => each!(|a: i32| i64::from(a)),
 
-        (&[Modifier::Rn], F32, S32) => each!(|a: i32| a as f32),
-        (&[Modifier::Rn], F32, U32) => each!(|a: u32| a as f32),
-        (&[Modifier::Rn], F64, S32) => each!(|a: i32| f64::from(a)),
-        (&[Modifier::Rn], F64, U32) => each!(|a: u32| f64::from(a)),
-        (&[Modifier::Rzi], S32, F32) => each!(|a: f32| if a.is_nan() { 0 } else { a as i32 }),
-        (&[Modifier::Rzi], U32, F32) => each!(|a: f32| a as u32),
-
         (&[Modifier::Rn], F32, F64) => each!(|a: f64| narrowed(a)),
         (&[], F64, F32) => each!(|a: f32| widened(a)),
         (&[Modifier::Rn], F16, F32) => each!(|a: f32| Binary16::narrow(a)),
         (&[Modifier::Rn], Bf16, F32) => each!(|a: f32| Bfloat16::narrow(a)),
         (&[], F32, F16) => each!(|a: u16| single::bits(Binary16::widen(a))),
         (&[], F32, Bf16) => each!(|a: u16| Bfloat16::widen(a)),
+        _ => return common_rounded(form.modifiers.as_slice(), to, from),
+    })
+}
+
+/// The same, of those between integers and floats, and of floats to whole numbers. NaN is 0, or the sign bit alone where
+/// 64 bits are on either side. A subnormal that is flushed makes no difference to the two roundings that have `.ftz` here.
+fn common_rounded(modifiers: &[Modifier], to: Type, from: Type) -> Option<AluLoops> {
+    use Modifier::{Ftz, Rmi, Rn, Rni, Rpi, Rzi, Sat};
+    use Type::{F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
+    Some(match (modifiers, to, from) {
+        (&[Rn], F32, U8) => each!(|a: u32| f32::from(a as u8)),
+        (&[Rn], F32, S8) => each!(|a: u32| f32::from(a as i8)),
+        (&[Rn], F32, U16) => each!(|a: u16| f32::from(a)),
+        (&[Rn], F32, S16) => each!(|a: i16| f32::from(a)),
+        (&[Rn], F32, S32) => each!(|a: i32| a as f32),
+        (&[Rn], F32, U32) => each!(|a: u32| a as f32),
+        (&[Rn], F32, S64) => each!(|a: i64| a as f32),
+        (&[Rn], F32, U64) => each!(|a: u64| a as f32),
+        (&[Rn], F64, S32) => each!(|a: i32| f64::from(a)),
+        (&[Rn], F64, U32) => each!(|a: u32| f64::from(a)),
+        (&[Rn], F64, S64) => each!(|a: i64| a as f64),
+        (&[Rn], F64, U64) => each!(|a: u64| a as f64),
+
+        (&[Rzi] | &[Rzi, Ftz], S32, F32) => each!(|a: f32| if a.is_nan() { 0 } else { a as i32 }),
+        (&[Rzi] | &[Rzi, Ftz], U32, F32) => each!(|a: f32| a as u32),
+        (&[Rzi] | &[Rzi, Ftz], S64, F32) => each!(|a: f32| if a.is_nan() { i64::MIN } else { a as i64 }),
+        (&[Rzi] | &[Rzi, Ftz], U64, F32) => each!(|a: f32| if a.is_nan() { 1 << 63 } else { a as u64 }),
+        (&[Rzi], S32, F64) => each!(|a: f64| if a.is_nan() { i32::MIN } else { a as i32 }),
+        (&[Rzi], U32, F64) => each!(|a: f64| if a.is_nan() { 1 << 31 } else { a as u32 }),
+        (&[Rzi], S64, F64) => each!(|a: f64| if a.is_nan() { i64::MIN } else { a as i64 }),
+        (&[Rzi], U64, F64) => each!(|a: f64| if a.is_nan() { 1 << 63 } else { a as u64 }),
+        (&[Rni] | &[Rni, Ftz], S32, F32) => each!(|a: f32| a.round_ties_even() as i32),
+        (&[Rmi], S32, F32) => each!(|a: f32| a.floor() as i32),
+        (&[Rpi], S32, F32) => each!(|a: f32| a.ceil() as i32),
+
+        (&[Rni], F32, F32) => each!(|a: f32| single::bits(a.round_ties_even())),
+        (&[Rzi], F32, F32) => each!(|a: f32| single::bits(a.trunc())),
+        (&[Rmi], F32, F32) => each!(|a: f32| single::bits(a.floor())),
+        (&[Rpi], F32, F32) => each!(|a: f32| single::bits(a.ceil())),
+        (&[Sat], F32, F32) => each!(|a: f32| if a > 0.0 { a.min(1.0) } else { 0.0 }),
+        (&[Rni], F64, F64) => each!(|a: f64| whole(a, a.round_ties_even())),
+        (&[Rzi], F64, F64) => each!(|a: f64| whole(a, a.trunc())),
+        (&[Rmi], F64, F64) => each!(|a: f64| whole(a, a.floor())),
+        (&[Rpi], F64, F64) => each!(|a: f64| whole(a, a.ceil())),
         _ => return None,
     })
+}
+
+/// The bits of an f64 that was rounded to a whole number: a NaN becomes quiet and stays otherwise.
+#[inline(always)]
+fn whole(a: f64, rounded: f64) -> u64 {
+    if a.is_nan() { a.to_bits() | 1 << 51 } else { rounded.to_bits() }
 }
 
 /// An f64 as an f32: NaNs become quiet and keep what fits of their payload.

@@ -28,7 +28,7 @@ pub(crate) struct Allocation {
     /// The contents; none once it was freed.
     pub cells: Option<Arc<SharedBytes>>,
     /// The charge for its host memory.
-    charge: Option<Arc<Charge>>,
+    pub(super) charge: Option<Arc<Charge>>,
     /// The use of it.
     pub kind: AllocationKind,
 }
@@ -183,24 +183,26 @@ fn unloaded(variable: Option<&str>) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Global {
     /// The allocations, by address.
-    allocations: Arc<Vec<Allocation>>,
+    pub(super) allocations: Arc<Vec<Allocation>>,
     /// How many of them were freed.
-    freed: usize,
+    pub(super) freed: usize,
     /// The region for allocations of the host.
-    buffers: Region,
+    pub(super) buffers: Region,
     /// The region for variables of modules.
-    variables: Region,
+    pub(super) variables: Region,
     /// Addresses that have other meanings: constants, parameters and functions; `.local` and `.shared`.
-    windows: [Window; 2],
-    account: Account,
+    pub(super) windows: [Window; 2],
+    pub(super) account: Account,
     /// The first address of the heap of `malloc`.
     heap: Option<u64>,
+    /// Addresses among those for allocations of the host that are kept for memory that is mapped there.
+    pub(super) reserved: Arc<Vec<Window>>,
 }
 
 /// A part of the address space that allocations are put into, one behind another for as long as there is room.
 #[derive(Clone, Copy, Debug)]
-struct Region {
-    window: Window,
+pub(super) struct Region {
+    pub(super) window: Window,
     /// Everything from here on is free.
     next: u64,
     /// The fewest and the most bytes between an allocation and the next.
@@ -241,6 +243,7 @@ impl Global {
             windows: [span(windows.constant, windows.code), span(windows.local, windows.shared)],
             account: account.clone(),
             heap: None,
+            reserved: Arc::default(),
         }
     }
 
@@ -252,7 +255,7 @@ impl Global {
     }
 
     /// A free address for a given number of bytes.
-    fn place(&mut self, bytes: u64, alignment: u64, kind: &AllocationKind) -> Option<u64> {
+    pub(super) fn place(&mut self, bytes: u64, alignment: u64, kind: &AllocationKind) -> Option<u64> {
         let region = *self.region(kind);
         let needed = bytes.checked_add(region.guard(bytes))?.checked_add(ALIGNMENT)?;
         // At the end of the region, variables need no guard behind them: no other variables follow.
@@ -263,11 +266,16 @@ impl Global {
         }
         self.forget_freed(0);
         let mut free = region.window.base.checked_next_multiple_of(alignment)?;
-        for allocation in self.allocations.iter().filter(|it| region.window.contains(it.base)) {
-            if allocation.base.saturating_sub(free) >= needed {
+        let allocated = self.allocations.iter().map(|it| (it.base, it.bytes));
+        let reserved = self.reserved.iter().map(|it| (it.base, it.size));
+        let mut taken: Vec<(u64, u64)> =
+            allocated.chain(reserved).filter(|&(base, _)| region.window.contains(base)).collect();
+        taken.sort_unstable();
+        for (base, bytes) in taken {
+            if base.saturating_sub(free) >= needed {
                 return Some(free);
             }
-            let past = allocation.base + allocation.bytes + region.guard(allocation.bytes);
+            let past = base + bytes + region.guard(bytes);
             free = past.checked_next_multiple_of(alignment)?.max(free);
         }
         (region.end().saturating_sub(free) >= at_end).then_some(free)
@@ -307,7 +315,7 @@ impl Global {
     }
 
     /// A region has something at an address now.
-    fn advance(&mut self, base: u64, bytes: u64, kind: &AllocationKind) {
+    pub(super) fn advance(&mut self, base: u64, bytes: u64, kind: &AllocationKind) {
         let region = self.region(kind);
         let past = (base + bytes + region.guard(bytes)).next_multiple_of(ALIGNMENT);
         region.next = region.next.max(past.min(region.end()));
@@ -359,6 +367,12 @@ impl Global {
                 }
                 address
             }
+            HostPlace::Reserved(address) => {
+                if !self.is_reserved(address, bytes) {
+                    return Err(MemoryError::AddressTaken { address, bytes });
+                }
+                address
+            }
         };
         self.insert(Allocation { base, bytes, cells: Some(cells), charge: None, kind });
         Ok(base)
@@ -382,24 +396,6 @@ impl Global {
         }
         self.insert(Allocation { base, bytes, cells: Some(cells), charge: None, kind: AllocationKind::Host });
         Ok(base)
-    }
-
-    /// Whether addresses mean nothing yet. What was freed there is forgotten.
-    fn is_free(&mut self, address: u64, bytes: u64) -> bool {
-        let Some(end) = address.checked_add(bytes.max(1)) else { return false };
-        let meets = |base: u64, bytes: u64| base < end && base.saturating_add(bytes.max(1)) > address;
-        let [low, high] = self.windows;
-        let windows = [self.buffers.window, self.variables.window, low, high];
-        if address == 0 || windows.iter().any(|window| meets(window.base, window.size)) {
-            return false;
-        }
-        let freed = self.allocations.iter().filter(|it| it.is_freed() && meets(it.base, it.bytes)).count();
-        if freed > 0 {
-            self.freed -= freed;
-            let meets = |it: &Allocation| meets(it.base, it.bytes);
-            Arc::make_mut(&mut self.allocations).retain(|it| !(it.is_freed() && meets(it)));
-        }
-        !self.allocations.iter().any(|it| meets(it.base, it.bytes))
     }
 
     /// Makes addresses that each stand for the same place in several pieces of memory, which begin there.

@@ -70,4 +70,6 @@ pub enum HostPlace {
     Anywhere,
     /// At the address that it has for the host, so that both use the same pointers: managed memory.
     SameAddress,
+    /// At an address that was reserved ([`Device::reserve`](crate::device::Device::reserve)).
+    Reserved(u64),
 }

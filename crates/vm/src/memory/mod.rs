@@ -10,6 +10,7 @@ pub(crate) mod heap;
 pub mod host;
 pub(crate) mod local;
 pub(crate) mod order;
+mod reserved;
 pub(crate) mod shared;
 pub(crate) mod wide;
 

@@ -17,6 +17,7 @@
 
 use super::RegisterUse;
 use super::bounds::TAGGED;
+use softwarp_image::Window;
 use softwarp_ir::MatrixOp;
 use softwarp_ir::defined::{CONSTANT, Effect, GIVEN, Table, Uses};
 use softwarp_ir::matrix::{FragmentLoad, FragmentStore, LoadMatrix, StoreMatrix, WgmmaFactor};
@@ -146,6 +147,7 @@ impl Shadow {
         op: &Op,
         frame: &Frame,
         mask: u32,
+        local: Window,
     ) -> Option<Misuse> {
         if !self.any {
             return None;
@@ -161,7 +163,7 @@ impl Shadow {
             }
             Op::Other(_, step) => &**step,
         };
-        misused.or_else(|| self.other(&uses, step, frame, taking))
+        misused.or_else(|| self.other(&uses, step, (frame, local), taking))
     }
 
     /// Computes which results of arithmetic are undefined.
@@ -213,7 +215,13 @@ impl Shadow {
     }
 
     /// Everything that is no arithmetic.
-    fn other(&mut self, uses: &Uses<'_>, step: &Step, frame: &Frame, taking: u32) -> Option<Misuse> {
+    fn other(
+        &mut self,
+        uses: &Uses<'_>,
+        step: &Step,
+        (frame, local): (&Frame, Window),
+        taking: u32,
+    ) -> Option<Misuse> {
         let reads = uses.reads;
         let (bases, data) = reads.split_at(uses.bases.min(reads.len()));
         let misused = match step {
@@ -230,7 +238,7 @@ impl Shadow {
                     matches!(access.address.memory, Memory::Local | Memory::Frame | Memory::Function);
                 // A generic address may be in a thread's own memory.
                 let stored = match access.address.memory {
-                    Memory::Generic => taking & !self.in_local(frame, access.address.base),
+                    Memory::Generic => taking & !in_local(frame, access.address.base, local),
                     _ if private => 0,
                     _ => taking,
                 };
@@ -294,18 +302,6 @@ impl Shadow {
             at += u64::from(access.bytes);
         }
         None
-    }
-
-    /// The lanes whose generic address may be in their own memory.
-    fn in_local(&self, frame: &Frame, base: Option<Slot>) -> u32 {
-        let Some(base) = base else { return 0 };
-        let wide = base.is_wide();
-        let windows = softwarp_image::Windows::for_address_bits(if wide { 64 } else { 32 });
-        let row = if wide { frame.row::<u64>(base) } else { frame.row::<u32>(base).map(u64::from) };
-        // With tags, the window is larger.
-        let size = if wide { TAGGED } else { windows.local.size };
-        let inside = |lane: usize| row[lane].wrapping_sub(windows.local.base) < size;
-        (0..LANES).fold(0, |mask, lane| mask | u32::from(inside(lane)) << lane)
     }
 
     /// An operation among lanes; shuffles are checked when they are performed.
@@ -408,6 +404,17 @@ impl Shadow {
             self.set(row, undefined, taking, cause);
         }
     }
+}
+
+/// The lanes whose generic address may be in their own memory.
+fn in_local(frame: &Frame, base: Option<Slot>, local: Window) -> u32 {
+    let Some(base) = base else { return 0 };
+    let wide = base.is_wide();
+    let row = if wide { frame.row::<u64>(base) } else { frame.row::<u32>(base).map(u64::from) };
+    // With tags, the window is larger.
+    let size = if wide { TAGGED } else { local.size };
+    let inside = |lane: usize| row[lane].wrapping_sub(local.base) < size;
+    (0..LANES).fold(0, |mask, lane| mask | u32::from(inside(lane)) << lane)
 }
 
 /// Whether an operation among lanes is a shuffle.

@@ -9,7 +9,8 @@
 //! otherwise.
 //!
 //! Reads of one CTA are one record: which of its warps, and the oldest of their clocks. Readers of other CTAs are
-//! represented by one of them. So a race with one of many concurrent readers may be missed, never one with a writer.
+//! represented by one of them; so is the last reader of another warp, if there are none. So a race with one of many
+//! concurrent readers may be missed, never one with a writer.
 //!
 //! Two weak writes of the same value are no race here, though they are to the model: compilers and people rely on it.
 
@@ -62,7 +63,7 @@ struct Cell {
     read: Epoch,
     /// The warps of its CTA that read, its clock being the oldest of theirs.
     readers: u32,
-    /// A read of another CTA.
+    /// A read of another CTA, or else of another warp than that of the last.
     other: Epoch,
     /// The index of further accesses among the page's extras, from 1 on; 0 for none.
     extra: u32,
@@ -313,7 +314,9 @@ impl Page {
         }
         found = found.or_else(|| self.strong_conflict(&extra, now));
         if found.is_none() && !cell.read.is_none() && !epoch.is_tolerant() && !now.behind_readers(&cell) {
-            found = Some((Verdict::Unordered, cell.read));
+            // The last read may be this thread's own: then it is not the one that nothing orders.
+            let other = now.conflict(&cell.other).filter(|_| now.behind(&cell.read));
+            found = other.or(Some((Verdict::Unordered, cell.read)));
         }
         found = found
             .or_else(|| now.conflict(&cell.other))
@@ -393,6 +396,8 @@ impl Page {
                 if before.warp == now.thread.warp {
                     let other = cell.read.lane() != epoch.lane();
                     after.read.set_several(now.several || cell.read.several() || other);
+                } else if cell.other.is_none() || cell.other.thread(now.causality.warps).cta == before.cta {
+                    after.other = cell.read;
                 }
             } else {
                 after.other = cell.read;

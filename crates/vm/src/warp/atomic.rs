@@ -3,7 +3,7 @@
 //! Lanes go one after the other, the lowest first. A CTA runs on one thread of the host, so its shared memory needs
 //! no atomic operations of the host; nor does global memory if the whole launch has one thread.
 
-use super::access::{addresses, grouped};
+use super::addresses::{addresses, grouped};
 use super::used::Used;
 use super::{Env, HINTS, Warp};
 use crate::fast::{self, At};

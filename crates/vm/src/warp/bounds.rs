@@ -1,6 +1,6 @@
 //! Tells the sanitizer of bounds which addresses a warp is about to use: [`crate::sanitize::bounds`].
 
-use super::access::Group;
+use super::addresses::Group;
 use super::observe::shadow_address;
 use super::run::first;
 use super::{Env, Split, Warp};

@@ -1,6 +1,6 @@
 //! CTAs of a cluster (PTX ISA sections 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.17 and 9.7.13.18).
 
-use super::access::addresses;
+use super::addresses::addresses;
 use super::asynchronous::{LaneAccess, OperandAddress, completing};
 use super::run::{Flow, first};
 use super::{Env, Split, State, Warp};

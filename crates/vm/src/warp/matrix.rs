@@ -14,7 +14,7 @@ mod wgmma;
 
 pub(super) use mma::multiply;
 
-use super::access::addresses;
+use super::addresses::addresses;
 use super::run::Flow;
 use super::{Activation, Env, Split, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};

@@ -13,6 +13,7 @@
 //! own, to where they called.
 
 mod access;
+mod addresses;
 mod asynchronous;
 mod atomic;
 mod bounds;
@@ -26,6 +27,7 @@ mod group;
 mod matrix;
 mod multimem;
 mod observe;
+mod own;
 mod print;
 mod run;
 mod special;

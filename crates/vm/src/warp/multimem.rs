@@ -3,7 +3,7 @@
 //! The machine is one device; the places that a multimem address stands for are all in its global memory. Their
 //! order is the one in which the host named them, and it is the order in which sums are added up.
 
-use super::access::addresses;
+use super::addresses::addresses;
 use super::atomic::{apply, combination};
 use super::observe::ObservedBytes;
 use super::run::Flow;

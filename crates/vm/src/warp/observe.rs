@@ -3,7 +3,7 @@
 //! What an operation accesses is described beside its executor, which reads the same description: [`Used`] for loads,
 //! stores and atomic operations; the modules of other operations have their own.
 
-use super::access::{Group, addresses, grouped};
+use super::addresses::{Group, addresses, grouped};
 use super::used::{How, Used};
 use super::{Env, Split, Warp};
 use crate::context::Launch;
@@ -86,7 +86,7 @@ pub(super) fn observe_registers(launch: &Launch<'_>, seen: &Seen<'_>, frame: &Fr
 pub(super) fn observe_defined(launch: &Launch<'_>, seen: &Seen<'_>, frame: &Frame, shadow: &mut Shadow) {
     let (Some(sanitizer), Some(table)) = (launch.sanitizer, seen.code.registers.as_deref()) else { return };
     let Some(op) = seen.code.ops.get(seen.pc) else { return };
-    if let Some(misuse) = shadow.step(table, seen.pc, op, frame, seen.mask) {
+    if let Some(misuse) = shadow.step(table, seen.pc, op, frame, seen.mask, launch.windows.local) {
         let (code, pc) = (seen.number as u32, seen.pc as u32);
         let actor = Actor { cta: seen.cta, warp: seen.warp, lanes: seen.mask, code, pc };
         sanitizer.undefined(launch, &actor, misuse);

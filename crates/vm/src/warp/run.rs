@@ -386,6 +386,7 @@ impl Warp {
     fn transfer(&mut self, env: &mut Env<'_>, split: &mut Split, step: &Step, guard: u32) -> Tried<Flow> {
         match step {
             Step::Trap => return Err(Trouble::new(first(guard), FaultKind::Trap)),
+            Step::Breakpoint => return Err(Trouble::new(first(guard), FaultKind::Breakpoint)),
             Step::Call(to) => {
                 if self.call(env, split, to, guard)? {
                     return Ok(Flow::Next);

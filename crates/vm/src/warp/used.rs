@@ -1,6 +1,6 @@
 //! How loads, stores and atomic operations use memory.
 //!
-//! [`Used`] is built from the operation alone; [`super::access::addresses`] has the addresses of the lanes. The executors
+//! [`Used`] is built from the operation alone; [`super::addresses::addresses`] has the addresses of the lanes. The executors
 //! (`access.rs`, `atomic.rs`) take the number of bytes, which is also the alignment, from it. The observer (`observe.rs`)
 //! reports it to the sanitizers.
 

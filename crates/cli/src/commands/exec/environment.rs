@@ -58,14 +58,18 @@ pub fn variables(
         When::Always => true,
         When::Never => false,
     };
-    match folder.nvjitlink() {
-        Some(library) if hide => all.push(("LD_PRELOAD", before(library.as_os_str(), "LD_PRELOAD", ":"))),
-        None if args.hide_nvjitlink == When::Always => {
-            return Err(CommandError::Usage(
-                "libnvjitlink.so was not found; `cargo build --release` builds it".to_owned(),
-            ));
-        }
-        _ => {}
+    let linker = folder.nvjitlink();
+    if linker.is_none() && args.hide_nvjitlink == When::Always {
+        return Err(CommandError::Usage(
+            "libnvjitlink.so was not found; `cargo build --release` builds it".to_owned(),
+        ));
+    }
+    // Python packages load NVRTC by its path, unless a library with its name is there already.
+    let compiler = folder.nvrtc().filter(|_| program.is_python());
+    let loaded: Vec<PathBuf> = linker.filter(|_| hide).into_iter().chain(compiler).collect();
+    if !loaded.is_empty() {
+        let list = loaded.iter().map(|path| path.as_os_str()).collect::<Vec<&OsStr>>().join(OsStr::new(":"));
+        all.push(("LD_PRELOAD", before(&list, "LD_PRELOAD", ":")));
     }
     Ok(all)
 }

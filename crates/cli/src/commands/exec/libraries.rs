@@ -26,12 +26,19 @@ const RUNTIME: Library = Library {
 const LINKER: Library =
     Library { file: "libnvjitlink.so", package: "softwarp-nvjitlink", names: &[NVJITLINK] };
 
+const COMPILER: Library = Library {
+    file: "libnvrtc.so",
+    package: "softwarp-nvrtc",
+    names: &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"],
+};
+
 /// The libraries that were found, by their paths.
 #[derive(Debug)]
 pub struct Libraries {
     driver: PathBuf,
     runtime: Option<PathBuf>,
     linker: Option<PathBuf>,
+    compiler: Option<PathBuf>,
 }
 
 impl Libraries {
@@ -55,7 +62,8 @@ impl Libraries {
                 looked.join(", ")
             ))
         })?;
-        Ok(Libraries { driver, runtime: find(&RUNTIME), linker: find(&LINKER) })
+        let (runtime, linker, compiler) = (find(&RUNTIME), find(&LINKER), find(&COMPILER));
+        Ok(Libraries { driver, runtime, linker, compiler })
     }
 
     /// Says what a program will lack.
@@ -80,6 +88,7 @@ impl Libraries {
             (&DRIVER, Some(&self.driver)),
             (&RUNTIME, self.runtime.as_ref()),
             (&LINKER, self.linker.as_ref()),
+            (&COMPILER, self.compiler.as_ref()),
         ];
         for (library, path) in parts {
             let Some(path) = path else { continue };
@@ -157,6 +166,11 @@ impl Folder {
     /// The stand-in of nvJitLink, if it was found.
     pub fn nvjitlink(&self) -> Option<PathBuf> {
         Some(self.hidden().join(NVJITLINK)).filter(|path| path.exists())
+    }
+
+    /// The stand-in of NVRTC, if it was found.
+    pub fn nvrtc(&self) -> Option<PathBuf> {
+        Some(self.0.join(COMPILER.names[0])).filter(|path| path.exists())
     }
 
     /// `softwarp ptxas` by the name `ptxas`.

@@ -17,16 +17,34 @@ pub struct Allocation {
     pub address: u64,
     /// Its bytes.
     pub bytes: u64,
-    /// The number of its device.
-    pub device: u32,
+    /// What kind of memory it is, and where: words of `CUmemPoolProps`.
+    pub place: Place,
     /// Whether a launch has used it.
     used: AtomicBool,
 }
 
 impl Allocation {
     /// Memory that was taken from the machine. It is given back when nothing refers to it.
-    pub fn new(address: u64, bytes: u64, device: u32) -> Allocation {
-        Allocation { address, bytes, device, used: AtomicBool::new(false) }
+    pub fn new(address: u64, bytes: u64, place: Place) -> Allocation {
+        Allocation { address, bytes, place, used: AtomicBool::new(false) }
+    }
+}
+
+/// What kind of memory an allocation is, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whether it is managed memory.
+    pub is_managed: bool,
+    /// `CUmemLocationType`
+    pub location: u32,
+    /// The number of the device.
+    pub id: i32,
+}
+
+impl Place {
+    /// Memory of a device.
+    pub fn device(id: u32) -> Place {
+        Place { is_managed: false, location: 1, id: id as i32 }
     }
 }
 
@@ -35,6 +53,9 @@ impl Drop for Allocation {
         let Some(driver) = driver::existing() else { return };
         lock(&driver.blocks).remove(self.address);
         let _ = driver.machine.free(self.address);
+        if self.place.is_managed {
+            crate::ffi::discard_pages(self.address, self.bytes);
+        }
         if self.used.load(Ordering::SeqCst) {
             lock(&driver.graph_memory).used -= self.bytes;
         }
@@ -47,6 +68,8 @@ pub struct GraphMemory {
     live: BTreeMap<u64, Arc<Allocation>>,
     /// Bytes that launches have used and that are still there.
     used: u64,
+    /// Bytes that are kept for launches: they stay until they are given back.
+    reserved: u64,
     /// The most bytes so far, and the most that were reserved.
     high: [u64; 2],
 }
@@ -57,8 +80,9 @@ impl GraphMemory {
         if !memory.used.swap(true, Ordering::SeqCst) {
             self.used += memory.bytes;
         }
-        let reserved = self.reserved();
-        self.high = self.high.map(|high| high.max(reserved));
+        let used = self.rounded();
+        self.reserved = self.reserved.max(used);
+        self.high = [self.high[0].max(used), self.high[1].max(self.reserved)];
         self.live.insert(memory.address, memory.clone());
     }
 
@@ -72,14 +96,20 @@ impl GraphMemory {
         self.live.remove(&address)
     }
 
-    fn reserved(&self) -> u64 {
+    fn rounded(&self) -> u64 {
         self.used.next_multiple_of(RESERVED)
+    }
+
+    /// Gives back what is kept and not used.
+    pub fn trim(&mut self) {
+        self.reserved = self.rounded();
     }
 
     /// A count by its number (`CUgraphMem_attribute`): used, most used, reserved, most reserved.
     pub fn attribute(&self, id: u32) -> Option<u64> {
         match id {
-            0 | 2 => Some(self.reserved()),
+            // What was freed counts as used until it is given back.
+            0 | 2 => Some(self.reserved),
             1 => Some(self.high[0]),
             3 => Some(self.high[1]),
             _ => None,
@@ -88,10 +118,9 @@ impl GraphMemory {
 
     /// Sets a mark back to what is used now. False if the attribute is no mark.
     pub fn reset(&mut self, id: u32) -> bool {
-        let now = self.reserved();
         match id {
-            1 => self.high[0] = now,
-            3 => self.high[1] = now,
+            1 => self.high[0] = self.reserved,
+            3 => self.high[1] = self.reserved,
             _ => return false,
         }
         true

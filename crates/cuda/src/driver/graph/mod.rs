@@ -3,14 +3,17 @@
 //! A [`Graph`] can be changed. An [`Exec`] is a copy in an order that respects the dependencies; launching it does its
 //! work in that order. A cycle is found when the copy is made.
 
+pub mod condition;
 pub mod exec;
 pub mod memory;
+pub mod update;
 
+use condition::Condition;
 pub use exec::{Exec, ExecNode};
 
 use crate::code::{Code, ensure};
 use crate::driver::Driver;
-use crate::driver::work::Work;
+use crate::driver::work::{NodeKind, Work};
 use crate::handle::{Handle, Handled, Kind, lock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -42,6 +45,31 @@ crate::c_struct! {
 impl EdgeData {
     /// The whole node comes before the whole node.
     pub const DEFAULT: EdgeData = EdgeData { from_port: 0, to_port: 0, kind: 0, reserved: [0; 5] };
+
+    /// The second node, a kernel, may begin when all blocks of the first, a kernel, say so or end.
+    pub const PROGRAMMATIC: EdgeData = EdgeData { from_port: 1, kind: 1, ..EdgeData::DEFAULT };
+
+    /// Whether it says nothing that a dependency without data does not say.
+    pub fn is_default(&self) -> bool {
+        self.bytes() == EdgeData::DEFAULT.bytes()
+    }
+
+    fn bytes(&self) -> [u8; 8] {
+        let [a, b, c, d, e] = self.reserved;
+        [self.from_port, self.to_port, self.kind, a, b, c, d, e]
+    }
+
+    /// A programmatic dependency is one between kernels, from a point within the first. No other has ports.
+    fn check(&self, from: &Work, to: &Work) -> Result<(), Code> {
+        const PROGRAMMATIC: u8 = 1;
+        if self.is_default() {
+            return Ok(());
+        }
+        let are_kernels = from.kind() == NodeKind::Kernel && to.kind() == NodeKind::Kernel;
+        let is_programmatic = self.kind == PROGRAMMATIC && matches!(self.from_port, 1 | 2);
+        let has_no_rest = self.to_port == 0 && self.reserved == [0; 5];
+        ensure(are_kernels && is_programmatic && has_no_rest, Code::INVALID_VALUE)
+    }
 }
 
 /// A dependency of a node.
@@ -76,14 +104,40 @@ pub struct Node {
 /// References of a graph to user objects: handles, and how many references to each.
 pub type Objects = BTreeMap<u64, u32>;
 
+/// Whose a graph is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    /// The program's.
+    #[default]
+    Program,
+    /// A node's of a graph, for which it was copied.
+    Copy(Handle<Graph>),
+    /// A node's of a graph, to which the program gave it.
+    Moved(Handle<Graph>),
+    /// It is what a conditional node of a graph chooses.
+    Body(Handle<Graph>),
+}
+
+impl Owner {
+    /// The graph that has the node.
+    pub fn graph(self) -> Option<Handle<Graph>> {
+        match self {
+            Owner::Program => None,
+            Owner::Copy(graph) | Owner::Moved(graph) | Owner::Body(graph) => Some(graph),
+        }
+    }
+}
+
 /// A graph.
 #[derive(Debug, Default)]
 pub struct Graph {
     /// A number that no other graph has.
     pub id: u64,
-    /// The node of which it is the child graph. Such a graph is the node's and is not destroyed by itself.
-    pub is_child: bool,
+    /// Whose it is. A graph of a node is not destroyed by itself.
+    owner: Mutex<Owner>,
     nodes: Mutex<Vec<Node>>,
+    /// Conditions that were made for it, by handle.
+    conditions: Mutex<BTreeMap<u64, Arc<Condition>>>,
     /// User objects that it keeps.
     pub objects: Mutex<Objects>,
 }
@@ -98,15 +152,41 @@ fn position(nodes: &[Node], handle: NodeHandle) -> Option<usize> {
 
 impl Graph {
     /// An empty graph.
-    pub fn new(id: u64, is_child: bool) -> Graph {
-        Graph { id, is_child, ..Graph::default() }
+    pub fn new(id: u64, owner: Owner) -> Graph {
+        Graph { id, owner: Mutex::new(owner), ..Graph::default() }
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> Owner {
+        *lock(&self.owner)
+    }
+
+    /// A node gets it: it must be the program's.
+    pub fn give_to(&self, owner: Owner) -> Result<(), Code> {
+        let mut there = lock(&self.owner);
+        ensure(*there == Owner::Program, Code::INVALID_VALUE)?;
+        *there = owner;
+        Ok(())
+    }
+
+    /// Adds a condition.
+    pub fn add_condition(&self, condition: Condition) -> u64 {
+        let handle = condition.address;
+        lock(&self.conditions).insert(handle, Arc::new(condition));
+        handle
+    }
+
+    /// Whether nodes have all of its conditions.
+    pub fn has_unused_conditions(&self) -> bool {
+        lock(&self.conditions).values().any(|condition| !condition.is_used())
     }
 
     /// Adds a node. Its dependencies must be nodes of the graph, each once.
     pub fn add(&self, handle: NodeHandle, work: Work, after: Vec<Edge>) -> Result<(), Code> {
         let mut nodes = lock(&self.nodes);
         for (index, edge) in after.iter().enumerate() {
-            ensure(position(&nodes, edge.from).is_some(), Code::INVALID_VALUE)?;
+            let before = position(&nodes, edge.from).ok_or(Code::INVALID_VALUE)?;
+            edge.data.check(&nodes[before].work, &work)?;
             let is_first = after[..index].iter().all(|before| before.from != edge.from);
             ensure(is_first, Code::INVALID_VALUE)?;
         }
@@ -159,20 +239,23 @@ impl Graph {
     /// Adds a dependency. One that is there is an error; a cycle is not one yet.
     pub fn connect(&self, edge: Edge, to: NodeHandle) -> Result<(), Code> {
         let mut nodes = lock(&self.nodes);
-        ensure(edge.from != to && position(&nodes, edge.from).is_some(), Code::INVALID_VALUE)?;
+        ensure(edge.from != to, Code::INVALID_VALUE)?;
+        let before = position(&nodes, edge.from).ok_or(Code::INVALID_VALUE)?;
         let index = position(&nodes, to).ok_or(Code::INVALID_VALUE)?;
+        edge.data.check(&nodes[before].work, &nodes[index].work)?;
         let after = &mut nodes[index].after;
         ensure(after.iter().all(|there| there.from != edge.from), Code::INVALID_VALUE)?;
         after.push(edge);
         Ok(())
     }
 
-    /// Removes a dependency, which must be there.
-    pub fn disconnect(&self, from: NodeHandle, to: NodeHandle) -> Result<(), Code> {
+    /// Removes a dependency, which must be there with the same data.
+    pub fn disconnect(&self, edge: Edge, to: NodeHandle) -> Result<(), Code> {
         let mut nodes = lock(&self.nodes);
         let index = position(&nodes, to).ok_or(Code::INVALID_VALUE)?;
         let after = &mut nodes[index].after;
-        let place = after.iter().position(|edge| edge.from == from).ok_or(Code::INVALID_VALUE)?;
+        let is = |there: &Edge| there.from == edge.from && there.data.bytes() == edge.data.bytes();
+        let place = after.iter().position(is).ok_or(Code::INVALID_VALUE)?;
         after.remove(place);
         Ok(())
     }
@@ -258,14 +341,16 @@ impl Driver {
     }
 
     /// Makes an empty graph.
-    pub fn new_graph(&self, is_child: bool) -> Result<Handle<Graph>, Code> {
-        let graph = Graph::new(self.new_id(), is_child);
+    pub fn new_graph(&self, owner: Owner) -> Result<Handle<Graph>, Code> {
+        let graph = Graph::new(self.new_id(), owner);
         self.graphs.insert(Arc::new(graph)).ok_or(Code::OUT_OF_MEMORY)
     }
 
-    /// Adds a node to a graph.
+    /// Adds a node to a graph. A graph that was given to a node gets no nodes any more that allocate or free memory.
     pub fn add_node(&self, graph: Handle<Graph>, work: Work, after: Vec<Edge>) -> Result<NodeHandle, Code> {
         let found = self.graph(graph)?;
+        let has_memory = matches!(work, Work::Allocate(_) | Work::Free(_));
+        ensure(!has_memory || !matches!(found.owner(), Owner::Moved(_)), Code::NOT_SUPPORTED)?;
         let handle = self.nodes.insert(Arc::new(NodeOf { graph })).ok_or(Code::OUT_OF_MEMORY)?;
         if let Err(code) = found.add(handle, work, after) {
             let _ = self.nodes.remove(handle);
@@ -274,32 +359,63 @@ impl Driver {
         Ok(handle)
     }
 
-    /// Copies a graph with its child graphs. Nodes that allocate or free memory are not copied.
-    pub fn clone_graph(&self, of: Handle<Graph>, is_child: bool) -> Result<Handle<Graph>, Code> {
+    /// A condition that was made for a graph or for one that it is a part of.
+    pub fn condition(&self, graph: Handle<Graph>, handle: u64) -> Result<Arc<Condition>, Code> {
+        let mut next = Some(graph);
+        while let Some(graph) = next {
+            let found = self.graph(graph)?;
+            if let Some(condition) = lock(&found.conditions).get(&handle) {
+                return Ok(condition.clone());
+            }
+            next = found.owner().graph();
+        }
+        Err(Code::INVALID_VALUE)
+    }
+
+    /// Whether a graph is another one, or a node of it or of its graphs has it.
+    pub fn is_part_of(&self, graph: Handle<Graph>, whole: Handle<Graph>) -> bool {
+        let mut next = Some(graph);
+        while let Some(graph) = next.filter(|&graph| graph != whole) {
+            next = self.graph(graph).ok().and_then(|found| found.owner().graph());
+        }
+        next.is_some()
+    }
+
+    /// Copies a graph with its child graphs. A graph with nodes that allocate or free memory, or that have a condition,
+    /// cannot be copied.
+    pub fn clone_graph(&self, of: Handle<Graph>, owner: Owner) -> Result<Handle<Graph>, Code> {
         let original = self.graph(of)?;
-        let has_memory = original.any(|work| matches!(work, Work::Allocate(_) | Work::Free(_)));
-        ensure(!has_memory, Code::NOT_SUPPORTED)?;
-        let clone = self.new_graph(is_child)?;
+        let is_bound = |work: &Work| matches!(work, Work::Allocate(_) | Work::Free(_) | Work::Conditional(_));
+        ensure(!original.any(is_bound), Code::NOT_SUPPORTED)?;
+        let clone = self.new_graph(owner)?;
+        let copied = self.copy_nodes(&original, clone);
+        if let Err(code) = copied {
+            let _ = self.destroy_graph(clone);
+            return Err(code);
+        }
+        Ok(clone)
+    }
+
+    fn copy_nodes(&self, original: &Graph, clone: Handle<Graph>) -> Result<(), Code> {
         let graph = self.graph(clone)?;
-        let mut copies = Vec::new();
         let mut handles = BTreeMap::new();
-        for node in original.nodes() {
+        for mut node in original.nodes() {
             let handle = self.nodes.insert(Arc::new(NodeOf { graph: clone })).ok_or(Code::OUT_OF_MEMORY)?;
             handles.insert(node.handle.bits(), handle);
-            let work = match node.work {
-                Work::Child(child) => Work::Child(self.clone_graph(child, true)?),
-                work => work,
-            };
-            copies.push(Node { handle, work, original: Some(node.handle), ..node });
+            node.original = Some(node.handle);
+            node.handle = handle;
+            if let Work::Child(child) = node.work {
+                node.work = Work::Child(self.clone_graph(child, Owner::Copy(clone))?);
+            }
+            lock(&graph.nodes).push(node);
         }
-        for edge in copies.iter_mut().flat_map(|node| &mut node.after) {
+        for edge in lock(&graph.nodes).iter_mut().flat_map(|node| &mut node.after) {
             edge.from = *handles.get(&edge.from.bits()).ok_or(Code::INVALID_VALUE)?;
         }
-        *lock(&graph.nodes) = copies;
         let objects = lock(&original.objects).clone();
         self.retain_objects(&objects);
         *lock(&graph.objects) = objects;
-        Ok(clone)
+        Ok(())
     }
 
     /// Destroys a graph with its nodes and child graphs.
@@ -314,11 +430,32 @@ impl Driver {
         Ok(())
     }
 
-    /// Drops what a node did: a child graph is destroyed.
+    /// Drops what a node did: its graphs are destroyed.
     pub fn drop_work(&self, work: Work) {
-        if let Work::Child(child) = work {
-            let _ = self.destroy_graph(child);
+        match work {
+            Work::Child(child) => {
+                let _ = self.destroy_graph(child);
+            }
+            Work::Conditional(node) => {
+                node.condition.give_back();
+                for &body in &node.bodies {
+                    let _ = self.destroy_graph(body);
+                }
+            }
+            _ => {}
         }
+    }
+
+    /// Drops what a node would have done: a graph that was given to it is the program's again.
+    pub fn undo_work(&self, work: Work) {
+        if let Work::Child(child) = work
+            && let Ok(graph) = self.graph(child)
+            && matches!(graph.owner(), Owner::Moved(_))
+        {
+            *lock(&graph.owner) = Owner::Program;
+            return;
+        }
+        self.drop_work(work);
     }
 }
 
@@ -352,9 +489,9 @@ mod tests {
     fn a_cycle_can_be_made_and_has_no_order() {
         let graph = graph(&[(1, 2), (2, 3), (3, 1)], 3);
         assert_eq!(graph.ordered().err(), Some(Code::INVALID_VALUE));
-        graph.disconnect(Handle::of(3), Handle::of(1)).expect("there");
+        graph.disconnect(Edge::plain(Handle::of(3)), Handle::of(1)).expect("there");
         assert_eq!(handles(&graph), [1, 2, 3]);
-        assert_eq!(graph.disconnect(Handle::of(3), Handle::of(1)), Err(Code::INVALID_VALUE));
+        assert_eq!(graph.disconnect(Edge::plain(Handle::of(3)), Handle::of(1)), Err(Code::INVALID_VALUE));
     }
 
     #[test]

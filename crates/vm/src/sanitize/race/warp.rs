@@ -90,6 +90,12 @@ impl Now<'_> {
         (self.epoch, self.thread.lane, self.several) = (self.epoch.of_lane(lane), lane, several);
     }
 
+    /// Whether a read is ordered before this access, whichever lanes they are of.
+    fn warp_behind(&self, read: &Epoch) -> bool {
+        let Thread { cta, warp, .. } = read.thread(self.causality.warps);
+        self.known.knows_all(Plane::Thread, cta, warp, read.clock)
+    }
+
     /// Whether all reads that a record stands for are ordered before this access, where the answer is the same for all
     /// lanes that know the same; nothing where it depends on the lane.
     fn warp_behind_readers(&self, read: &Epoch, readers: u32) -> Option<bool> {
@@ -124,7 +130,7 @@ fn settle<const WRITES: bool>(cell: &mut Cell, now: &Now<'_>, memo: &mut Memo) -
         let only_own = || read.same_thread(&epoch) && !read.several() && cell.readers == memo.own;
         let behind =
             read.is_none() || only_own() || memo.behind_readers(&read, cell.readers, now) == Some(true);
-        let settled = behind && cell.other.is_none();
+        let settled = behind && (cell.other.is_none() || now.warp_behind(&cell.other));
         if settled {
             *cell = Cell { write: epoch, ..Cell::default() };
         }
@@ -148,6 +154,10 @@ fn settle<const WRITES: bool>(cell: &mut Cell, now: &Now<'_>, memo: &mut Memo) -
         // The oldest of the clocks, as in `remember_reader`.
         cell.read.clock = read.clock.min(epoch.clock);
         cell.readers |= memo.own;
+        let warps = now.causality.warps;
+        if read.warp() != epoch.warp() && (cell.other.is_none() || cell.other.cta(warps) == now.thread.cta) {
+            cell.other = read;
+        }
     } else {
         cell.readers = memo.own;
         cell.other = read;

@@ -4,7 +4,7 @@ use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::Spaces;
 use crate::memory::cell::SharedBytes;
 use crate::warp::Activation;
-use crate::warp::access::addresses;
+use crate::warp::addresses::addresses;
 use softwarp_ir::{Address, Memory};
 use softwarp_isa::device::CTA_SHARED;
 use softwarp_units::lanes::{LANES, lanes};
