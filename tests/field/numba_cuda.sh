@@ -40,6 +40,7 @@ filterwarnings =
     ignore:.*Host array used in CUDA kernel will incur copy overhead
     ignore:NVRTC log messages.*Architectures prior to.*are deprecated
     ignore:Benchmark machine_info is different
+    ignore::pytest.PytestUnraisableExceptionWarning
 INI
 cat > conftest.py <<'PY'
 import pytest
