@@ -44,7 +44,7 @@ pub struct Returned {
     pub stream: u64,
 }
 
-/// So many pieces are remembered.
+/// The most freed pieces that a pool keeps for reuse.
 const MOST_RETURNED: usize = 256;
 
 impl Pool {
