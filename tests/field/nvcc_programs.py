@@ -7,7 +7,7 @@
 CHECKOUT is a clone of https://github.com/NVIDIA/cuda-samples (commit c94ff366) or of
 https://github.com/zjin-lcf/HeCBench (commit f27000a5). nvcc is found by --nvcc, $NVCC or PATH; the packages
 nvidia-cuda-nvcc, nvidia-cuda-crt, nvidia-nvvm, nvidia-cuda-runtime, nvidia-cuda-cccl, nvidia-cuda-nvrtc 13.4 have it.
-The libraries are built before by `cargo build --release -p softwarp-cli -p softwarp-cuda -p softwarp-cudart`.
+The libraries and `softwarp exec`, which runs the programs, are built before by `cargo build --release`.
 
 The programs of HeCBench are built in the checkout itself, once, and run with fewer repetitions and, if that takes too
 long, with smaller sizes (hecbench.py). Sizes of samples are in samples_arguments.json. cuRAND's headers for kernels
@@ -46,6 +46,7 @@ CLOSED = {
     "NCCL": r"nccl\.h",
     "NVSHMEM": r"nvshmem",
     "Boost, GSL or OpenCV": r"boost/|gsl/|opencv",
+    "memory shared between processes": r"helper_multiprocess",
 }
 FAILURE = re.compile(r"\bFAIL(ED|URE)?\b|\bTest failed\b|verification failed|mismatch", re.I)
 SUCCESS_WORDS = re.compile(r"failed as expected|0 FAIL|no mismatch|mismatches: 0|FAILED = 0|failed: 0", re.I)
@@ -54,6 +55,11 @@ SUCCESS_WORDS = re.compile(r"failed as expected|0 FAIL|no mismatch|mismatches: 0
 def sources(folder):
     """The files of a program."""
     return sorted(p for p in folder.rglob("*") if p.suffix in {".cu", ".cpp", ".c", ".cc"} and p.is_file())
+
+
+def headers_of(folder):
+    """The headers of a program."""
+    return sorted(p for p in folder.rglob("*") if p.suffix in {".h", ".hpp", ".cuh"} and p.is_file())
 
 
 def needs(files, headers):
@@ -66,11 +72,13 @@ def needs(files, headers):
 
 
 def with_constants(folder, constants):
-    """Gives constants of a program's sources other values: `#define NAME 512`, `const int NAME = 512`."""
+    """Gives constants of a program's sources other values: `#define NAME 512`, `const int NAME = 512`, or a number."""
     for path in sources(folder) + [p for p in folder.rglob("*.h") if p.is_file()]:
         text = changed = path.read_text(errors="surrogateescape")
         for name, value in constants.items():
             pattern = rf"(#\s*define\s+{name}\s+|\bconst\s+[\w ]+\b{name}\s*=\s*)[^\s;/][^;/\n]*"
+            if name.isdigit():
+                pattern = rf"\b(){name}\b"
             changed = re.sub(pattern, rf"\g<1>{value}", changed)
         if changed != text:
             path.write_text(changed, errors="surrogateescape")
@@ -90,7 +98,8 @@ class Runner:
         self.include += args.include
         self.libraries = self.work / "lib"
         self.libraries.mkdir(parents=True, exist_ok=True)
-        release = pathlib.Path(args.release).resolve()
+        release = self.release = pathlib.Path(args.release).resolve()
+        self.softwarp = str(release / "softwarp")
         names = {"libcuda.so": ["libcuda.so", "libcuda.so.1"], "libcudart.so": ["libcudart.so", "libcudart.so.13"]}
         for built, links in names.items():
             for link in links:
@@ -106,7 +115,6 @@ class Runner:
             os.environ,
             LD_LIBRARY_PATH=f"{self.libraries}:{nvrtc}",
             CUDA_PATH=str(cuda),
-            SOFTWARP_THREADS=str(args.threads),
         )
 
     def flags(self, name):
@@ -145,8 +153,13 @@ class Runner:
 
     def judge(self, name, program, arguments, folder):
         """Runs a program and says whether it passed."""
-        status, output, seconds = self.call([program, *arguments], folder, self.args.limit)
-        tail = output[-1500:]
+        # Reports of faults are kept apart: some programs expect a fault.
+        report = self.work / f"{name}.report"
+        report.unlink(missing_ok=True)
+        run = [self.softwarp, "exec", "--quiet", "--lib", str(self.release), "--report", str(report)]
+        run += ["--threads", str(self.args.threads), "--"]
+        status, output, seconds = self.call([*run, program, *arguments], folder, self.args.limit)
+        tail = output[-1500:] + (report.read_text(errors="replace")[:1500] if report.exists() else "")
         if status == 2 and self.args.suite == "samples":
             return {"name": name, "result": "skipped", "why": "waived by itself", "output": tail}
         failed = FAILURE.search(SUCCESS_WORDS.sub("", output))
@@ -165,7 +178,7 @@ class Runner:
         """One of NVIDIA's samples."""
         name = folder.name
         files = sources(folder)
-        headers = [p for p in folder.rglob("*.h*") if p.suffix in {".h", ".hpp", ".cuh"}]
+        headers = headers_of(folder)
         lacks = needs(files, headers)
         if lacks:
             return {"name": name, "result": "skipped", "why": f"needs {lacks}"}
@@ -197,6 +210,8 @@ class Runner:
         fail = self.compile(name, [self.nvcc, *map(str, compiled), "-o", str(out / name), *flags], out)
         if fail:
             return fail
+        for path in headers if nvrtc else []:
+            shutil.copy(path, out)
         for path in kernels:
             shutil.copy(path, out)
             for stem, bits, kind in loaded:
@@ -204,6 +219,12 @@ class Runner:
                 if path.stem.startswith(stem.removesuffix("64").rstrip("_")[:8]) and not target.exists():
                     how = ["-fatbin" if kind == "fatbin" else "-ptx", str(path), "-o", str(target)]
                     self.compile(name, [self.nvcc, *how, *flags[4:8], *extra], out)
+        make = folder / "CMakeLists.txt"
+        if nvrtc and make.exists() and "cooperative_groups" in make.read_text():
+            # As its CMakeLists.txt does: NVRTC looks for these headers beside the program.
+            for name_of, parent in {"cooperative_groups.h": 0, "cooperative_groups": 0, "nv": 1, "cuda": 1}.items():
+                at = self.include[parent] / name_of
+                (shutil.copytree if at.is_dir() else shutil.copy)(at, out / name_of)
         if (folder / "data").is_dir():
             shutil.copytree(folder / "data", out / "data")
         return self.judge(name, str(out / name), given.get("arguments", []), out)
@@ -212,7 +233,7 @@ class Runner:
         """One program of HeCBench."""
         name = folder.name.removesuffix("-cuda")
         files = sources(folder)
-        headers = [p for p in folder.rglob("*.h*") if p.suffix in {".h", ".hpp", ".cuh"}]
+        headers = headers_of(folder)
         lacks = needs(files, headers)
         if not (folder / "Makefile").exists():
             lacks = "a Makefile"
@@ -243,6 +264,9 @@ class Runner:
         if absent:
             return {"name": name, "result": "skipped", "why": f"needs {absent[0]}, which is not in the repository"}
         commands = [hecbench.command(lines, program, called, level) for level in (0, 2, 4)]
+        given = self.args.arguments.get(name, {}).get("arguments")
+        if given:
+            commands = [f"./{program} {' '.join(given)}"]
         for command in dict.fromkeys(commands):
             result = dict(self.judge(name, "/bin/bash", ["-c", command], out), command=command)
             if result["status"] != "time limit":

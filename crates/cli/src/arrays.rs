@@ -102,7 +102,7 @@ pub fn check_dtype(header: &Header, format: Format) -> Result<(), ArrayError> {
 }
 
 /// The shape in elements of an array of a format, from its shape in the file.
-fn element_shape(format: Format, shape: &[usize]) -> Option<Vec<usize>> {
+pub fn element_shape(format: Format, shape: &[usize]) -> Option<Vec<usize>> {
     let mut shape = shape.to_vec();
     if format.pitch() == 4 {
         let last = shape.last_mut()?;
@@ -114,6 +114,10 @@ fn element_shape(format: Format, shape: &[usize]) -> Option<Vec<usize>> {
 /// How an array is converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayConversion {
+    /// The format of the elements.
+    pub src: Format,
+    /// The format of the results.
+    pub dst: Format,
     /// The shape in elements: that of the array, but for two codes to a byte.
     pub shape: Vec<usize>,
     /// How many elements there are.
@@ -124,11 +128,18 @@ pub struct ArrayConversion {
 
 /// Checks an array against an instruction and plans its conversion.
 pub fn plan(cvt: Cvt, input: &Header) -> Result<ArrayConversion, ArrayError> {
-    let (src, dst) = (cvt.element.src, cvt.element.dst);
+    plan_lanes(cvt.element.src, cvt.element.dst, usize::from(cvt.lanes), input)
+}
+
+/// Checks an array of a format and plans the conversion of its elements one by one. Two of four bits share a byte.
+pub fn plan_elements(src: Format, dst: Format, input: &Header) -> Result<ArrayConversion, ArrayError> {
+    plan_lanes(src, dst, if dst.pitch() == 4 { 2 } else { 1 }, input)
+}
+
+fn plan_lanes(src: Format, dst: Format, lanes: usize, input: &Header) -> Result<ArrayConversion, ArrayError> {
     check_dtype(input, src)?;
-    let shape = element_shape(src, &input.shape)
-        .ok_or(ArrayError::Lanes { axis: 1, lanes: usize::from(cvt.lanes) })?;
-    let (axis, lanes) = (shape.last().copied().unwrap_or(1), usize::from(cvt.lanes));
+    let shape = element_shape(src, &input.shape).ok_or(ArrayError::Lanes { axis: 1, lanes: lanes.max(2) })?;
+    let axis = shape.last().copied().unwrap_or(1);
     if axis % lanes.max(1) != 0 {
         return Err(ArrayError::Lanes { axis, lanes });
     }
@@ -137,7 +148,7 @@ pub fn plan(cvt: Cvt, input: &Header) -> Result<ArrayConversion, ArrayError> {
         *last /= 2;
     }
     let elements = npy::elements(&shape).ok_or(ArrayError::TooLarge)?;
-    Ok(ArrayConversion { shape, elements, output: Header::new(dtype(dst), output) })
+    Ok(ArrayConversion { src, dst, shape, elements, output: Header::new(dtype(dst), output) })
 }
 
 /// Checks an array of scales or random bits, one for each element of a plan.

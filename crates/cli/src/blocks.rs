@@ -3,8 +3,10 @@
 //! Such a file holds `codes` (`|u1`: the elements, 4-bit ones two to a byte with the first in the low half, a
 //! row of odd length ending in half a byte), `scales` (`|u1`: one code for each block of a row), `shape`
 //! (`<i8`: of the array before), `format` (a string such as `mxfp4`) and, for formats that have one,
-//! `tensor_scale` (`<f4`). Rows are the last axis; blocks do not cross them.
+//! `tensor_scale` (`<f4`). Rows are the last axis; blocks do not cross them. Where blocks lie along another axis of
+//! the array, the file also holds `axis` (`<i8`: its number), and codes and scales have that axis last.
 
+use crate::names;
 use crate::npy::{self, Array, DType, Order};
 use crate::npz::{Archive, NpzError};
 use softwarp::num::Format;
@@ -33,6 +35,70 @@ pub fn row(shape: &[usize]) -> usize {
     shape.last().copied().unwrap_or(1)
 }
 
+/// A shape with one of its axes moved behind the others.
+pub fn with_axis_last(shape: &[usize], axis: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    if axis < shape.len() {
+        shape[axis..].rotate_left(1);
+    }
+    shape
+}
+
+/// Where the elements of an array are that has one of its axes moved behind the others: for each in the new order, its
+/// place in the old one.
+fn places(shape: &[usize], axis: usize) -> impl Iterator<Item = usize> {
+    let axis = axis.min(shape.len());
+    let product = |axes: &[usize]| axes.iter().product::<usize>();
+    let (outer, length, inner) = (
+        product(&shape[..axis]),
+        shape.get(axis).copied().unwrap_or(1),
+        product(&shape[shape.len().min(axis + 1)..]),
+    );
+    (0..outer).flat_map(move |outer| {
+        (0..inner)
+            .flat_map(move |inner_at| (0..length).map(move |at| (outer * length + at) * inner + inner_at))
+    })
+}
+
+/// The elements of a C-ordered array with one of its axes moved behind the others.
+pub fn move_axis_last<T: Copy>(values: &[T], shape: &[usize], axis: usize) -> Vec<T> {
+    places(shape, axis).filter_map(|place| values.get(place).copied()).collect()
+}
+
+/// What [`move_axis_last`] was given, from what it returned.
+pub fn move_axis_back<T: Copy + Default>(values: &[T], shape: &[usize], axis: usize) -> Vec<T> {
+    let mut back = vec![T::default(); values.len()];
+    for (place, value) in places(shape, axis).zip(values) {
+        if let Some(back) = back.get_mut(place) {
+            *back = *value;
+        }
+    }
+    back
+}
+
+/// A block-scaled array, and the array that it was before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blocks {
+    /// Codes and scales.
+    pub quantized: Quantized,
+    /// The shape of the array before.
+    pub shape: Vec<usize>,
+    /// The axis that blocks lie along; 0 for an array without axes.
+    pub axis: usize,
+}
+
+impl Blocks {
+    /// The shape in which the codes lie.
+    pub fn moved(&self) -> Vec<usize> {
+        with_axis_last(&self.shape, self.axis)
+    }
+
+    /// Whether the codes lie in another order than the array did.
+    pub fn is_moved(&self) -> bool {
+        self.axis + 1 < self.shape.len()
+    }
+}
+
 /// The shapes of `codes` and `scales`.
 fn shapes(format: BlockFormat, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let leading = shape.split_last().map_or(&[][..], |(_, leading)| leading);
@@ -42,9 +108,10 @@ fn shapes(format: BlockFormat, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// The arrays of a file.
-pub fn to_arrays(quantized: &Quantized, shape: &[usize]) -> Vec<(&'static str, Array)> {
+pub fn to_arrays(blocks: &Blocks) -> Vec<(&'static str, Array)> {
+    let Blocks { quantized, shape, axis } = blocks;
     let format = quantized.format;
-    let (codes, scales) = shapes(format, shape);
+    let (codes, scales) = shapes(format, &blocks.moved());
     let byte = DType::new('u', 1);
     let dimensions = shape.iter().flat_map(|&axis| (axis as u64).to_le_bytes()).collect();
     let name = format.name();
@@ -58,6 +125,10 @@ pub fn to_arrays(quantized: &Quantized, shape: &[usize]) -> Vec<(&'static str, A
     if has_tensor_scale(format) {
         let scale = quantized.tensor_scale.to_le_bytes().to_vec();
         arrays.push(("tensor_scale", Array::new(DType::new('f', 4), vec![], scale)));
+    }
+    if blocks.is_moved() {
+        let axis = (*axis as u64).to_le_bytes().to_vec();
+        arrays.push(("axis", Array::new(DType::new('i', 8), vec![], axis)));
     }
     arrays
 }
@@ -122,10 +193,7 @@ pub fn unpack<E>(
 const SMALL: u64 = 4096;
 
 /// Reads a block-scaled array that takes at most `limit` bytes when it is unpacked, and the shape it had.
-pub fn read<R: Read + Seek>(
-    archive: &mut Archive<R>,
-    limit: u64,
-) -> Result<(Quantized, Vec<usize>), BlocksError> {
+pub fn read<R: Read + Seek>(archive: &mut Archive<R>, limit: u64) -> Result<Blocks, BlocksError> {
     let mut small = |name| archive.array(name, SMALL).map_err(BlocksError::Npz);
     let format = read_format(&small("format")?).map_err(|why| BlocksError::Array("format", why))?;
     let shape = read_shape(&small("shape")?).map_err(|why| BlocksError::Array("shape", why))?;
@@ -140,22 +208,27 @@ pub fn read<R: Read + Seek>(
     } else {
         1.0
     };
-    let (codes, scales) = shapes(format, &shape);
+    let last = shape.len().saturating_sub(1);
+    let axis = match small("axis") {
+        Ok(array) => read_axis(&array, last).map_err(|why| BlocksError::Array("axis", why))?,
+        Err(BlocksError::Npz(NpzError::Missing(_))) => last,
+        Err(error) => return Err(error),
+    };
+    let (codes, scales) = shapes(format, &with_axis_last(&shape, axis));
     let mut bytes = |name, shape: &[usize]| {
         let length = npy::elements(shape).unwrap_or(u64::MAX);
         let array = archive.array(name, length).map_err(BlocksError::Npz)?;
         let header = &array.header;
         let fits = header.dtype.bytes() == 1 && matches!(header.dtype.kind, 'u' | 'V' | 'i');
-        let ordered = !header.fortran_order || header.shape.len() < 2;
-        if !fits || !ordered || array.data.len() as u64 != length {
-            let why = format!("it must be {length} bytes (|u1) for this shape and format, in C order");
+        if !fits || array.data.len() as u64 != length {
+            let why = format!("it must be {length} bytes (|u1) for this shape and format");
             return Err(BlocksError::Array(name, why));
         }
         Ok(array.data)
     };
     let quantized =
         Quantized { format, codes: bytes("codes", &codes)?, scales: bytes("scales", &scales)?, tensor_scale };
-    Ok((quantized, shape))
+    Ok(Blocks { quantized, shape, axis })
 }
 
 fn read_format(array: &Array) -> Result<BlockFormat, String> {
@@ -167,7 +240,7 @@ fn read_format(array: &Array) -> Result<BlockFormat, String> {
     let (characters, _) = array.data.as_chunks::<4>();
     let characters = characters.iter().map(|&c| char::from_u32(u32::from_le_bytes(c)).unwrap_or('\u{fffd}'));
     let name: String = characters.take_while(|&c| c != '\0').collect();
-    BlockFormat::from_name(&name).ok_or_else(|| {
+    names::find_block(&name).ok_or_else(|| {
         let names: Vec<&str> = BlockFormat::ALL.iter().map(|format| format.name()).collect();
         let shown: String = name.chars().take(24).flat_map(char::escape_debug).collect();
         format!("`{shown}` is not one of {}", names.join(", "))
@@ -182,6 +255,15 @@ fn read_shape(array: &Array) -> Result<Vec<usize>, String> {
     let (numbers, _) = array.data.as_chunks::<8>();
     let numbers = numbers.iter().map(|&n| usize::try_from(i64::from_le_bytes(n)).ok());
     Ok(numbers.collect::<Option<_>>().ok_or("an axis is negative")?)
+}
+
+fn read_axis(array: &Array, last: usize) -> Result<usize, String> {
+    let number = match (array.header.dtype == DType::new('i', 8), <[u8; 8]>::try_from(array.data.as_slice()))
+    {
+        (true, Ok(bytes)) => usize::try_from(i64::from_le_bytes(bytes)).ok(),
+        _ => return Err("it must be one <i8".into()),
+    };
+    number.filter(|axis| *axis <= last).ok_or_else(|| format!("it must be from 0 to {last} for this shape"))
 }
 
 fn read_scale(array: &Array) -> Result<f32, String> {
@@ -227,9 +309,9 @@ mod tests {
             check_shape(&shape).unwrap();
             let elements = npy::elements(&shape).unwrap() as usize;
             let quantized = quantize(format, &vec![1.0; elements], row(&shape).max(1));
-            let file = npz::write(Cursor::new(Vec::new()), &to_arrays(&quantized, &shape)).unwrap();
-            let (_, found) = read(&mut Archive::new(file).unwrap(), 1 << 20).unwrap();
-            assert_eq!(found, shape);
+            let blocks = Blocks { quantized, axis: shape.len().saturating_sub(1), shape };
+            let file = npz::write(Cursor::new(Vec::new()), &to_arrays(&blocks)).unwrap();
+            assert_eq!(read(&mut Archive::new(file).unwrap(), 1 << 20).unwrap(), blocks);
         }
         for shape in [vec![0, usize::MAX], vec![usize::MAX, 0], vec![1 << 40, 1 << 40]] {
             assert!(check_shape(&shape).is_err(), "{shape:?}");
@@ -237,9 +319,29 @@ mod tests {
     }
 
     #[test]
+    fn any_axis_can_have_the_blocks() {
+        let shape = [2, 3, 5];
+        let values: Vec<u32> = (0..30).collect();
+        for axis in 0..3 {
+            let moved = move_axis_last(&values, &shape, axis);
+            let new = with_axis_last(&shape, axis);
+            assert_eq!(move_axis_back(&moved, &shape, axis), values);
+            // Along the new last axis, the old index of that axis counts.
+            let stride = [15, 5, 1][axis];
+            assert!(moved.chunks(new[2]).all(|row| row.windows(2).all(|pair| pair[1] == pair[0] + stride)));
+        }
+        assert_eq!(move_axis_last(&[7], &[], 0), [7]);
+        let quantized = quantize(BlockFormat::Nvfp4, &[1.0; 30], 3);
+        let blocks = Blocks { quantized, shape: shape.to_vec(), axis: 1 };
+        let file = npz::write(Cursor::new(Vec::new()), &to_arrays(&blocks)).unwrap();
+        assert_eq!(read(&mut Archive::new(file).unwrap(), 1 << 20).unwrap(), blocks);
+    }
+
+    #[test]
     fn an_array_that_is_too_large_when_unpacked_is_not_read() {
         let quantized = quantize(BlockFormat::from_name("mxfp4").unwrap(), &[1.0; 64], 64);
-        let file = npz::write(Cursor::new(Vec::new()), &to_arrays(&quantized, &[64])).unwrap();
+        let blocks = Blocks { quantized, shape: vec![64], axis: 0 };
+        let file = npz::write(Cursor::new(Vec::new()), &to_arrays(&blocks)).unwrap();
         let mut archive = Archive::new(file).unwrap();
         assert!(read(&mut archive, 255).unwrap_err().to_string().contains("takes 256 bytes"));
         assert!(read(&mut archive, 256).is_ok());

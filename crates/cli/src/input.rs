@@ -181,6 +181,26 @@ pub fn confined(folder: &Path, name: &Path, allowed: bool) -> Result<PathBuf, In
     }
 }
 
+/// Where a file is to be written that another one refers to by `name`: in that one's folder or below it, after links are
+/// followed, unless any place is `allowed`.
+pub fn confined_output(folder: &Path, name: &Path, allowed: bool) -> Result<PathBuf, InputError> {
+    let path = folder.join(name);
+    if allowed {
+        return Ok(path);
+    }
+    let outside = || InputError::Outside { name: name.display().to_string() };
+    if leaves(name) {
+        return Err(outside());
+    }
+    let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize()?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let real = match path.canonicalize() {
+        Ok(existing) => existing,
+        Err(_) => parent.canonicalize()?,
+    };
+    if real.starts_with(&root) { Ok(path) } else { Err(outside()) }
+}
+
 /// Whether a relative path leads out of its folder by its words alone.
 fn leaves(name: &Path) -> bool {
     let mut depth = 0i64;

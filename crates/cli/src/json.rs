@@ -114,12 +114,22 @@ pub fn is_remark(key: &str) -> bool {
 
 /// What to say about the first key of an object that is none of those `known`, and no remark.
 pub fn unknown(object: &Map<String, Value>, known: &[&str]) -> Option<String> {
-    let key = object.keys().find(|key| !known.contains(&key.as_str()) && !is_remark(key))?;
-    let meant = match near(key, known) {
-        Some(word) => format!("did you mean `{word}`?"),
-        None => format!("it can have {}", known.join(", ")),
-    };
-    Some(format!("there is no key `{}`: {meant}", shown(key)))
+    unknown_keys(object, known).next().map(|(_, why)| why)
+}
+
+/// The keys of an object that are none of those `known`, and no remarks, and what to say about each.
+pub fn unknown_keys<'a>(
+    object: &'a Map<String, Value>,
+    known: &'a [&str],
+) -> impl Iterator<Item = (&'a String, String)> {
+    let keys = object.keys().filter(|key| !known.contains(&key.as_str()) && !is_remark(key));
+    keys.map(|key| {
+        let meant = match near(key, known) {
+            Some(word) => format!("did you mean `{word}`?"),
+            None => format!("it can have {}", known.join(", ")),
+        };
+        (key, format!("there is no key `{}`: {meant}", shown(key)))
+    })
 }
 
 /// The known key that is nearest to one.

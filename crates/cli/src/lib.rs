@@ -5,7 +5,8 @@
 //!
 //! - Files: [`input`] reads within bounds, [`json`] refuses unknown and repeated keys, [`npy`] and [`npz`] are NumPy's
 //!   formats, [`arrays`] and [`blocks`] convert and quantise what is in them.
-//! - Numbers: [`literal`] reads and writes them as text, [`explain`] says what a conversion did and why.
+//! - Numbers: [`literal`] reads and writes them as text, [`names`] has the names of formats, [`explain`] says what a
+//!   conversion did and why, [`widening`] has exact conversions beyond PTX's, [`ulp`] measures how far codes are apart.
 //! - Kernels: [`run`] has launch files and what a launch came to, [`verify`] replays recorded results.
 //! - Pictures and tables: [`layout`] shows a memory layout, [`tensors`] tensor maps and copies, [`render`] diagnostics,
 //!   [`columns`] tables, [`svg`] elements of drawings.
@@ -36,12 +37,16 @@ pub mod input;
 pub mod json;
 pub mod layout;
 pub mod literal;
+pub mod locate;
+pub mod names;
 pub mod npy;
 pub mod npz;
 pub mod render;
 pub mod run;
 pub mod svg;
 pub mod tensors;
+pub mod ulp;
 pub mod verify;
+pub mod widening;
 
 pub use commands::main;

@@ -145,6 +145,11 @@ impl Header {
         elements(&self.shape)
     }
 
+    /// Whether the last index varies fastest, which in arrays of one axis it does in either order.
+    pub fn is_c_ordered(&self) -> bool {
+        !self.fortran_order || self.shape.len() < 2
+    }
+
     /// Bytes of the data; `None` if too many to count.
     pub fn data_bytes(&self) -> Option<u64> {
         self.elements()?.checked_mul(self.dtype.bytes())
@@ -252,6 +257,12 @@ impl<R: Read> Reader<R> {
         Ok(Reader { header, from, left: expected })
     }
 
+    /// An array whose header is known, and whose data is what comes from here.
+    pub fn with_header(header: Header, from: R) -> Reader<R> {
+        let left = header.data_bytes().unwrap_or(u64::MAX);
+        Reader { header, from, left }
+    }
+
     /// Bytes of data not yet read.
     pub fn left(&self) -> u64 {
         self.left
@@ -299,12 +310,49 @@ impl Array {
         Reader::new(bytes, bytes.len() as u64)?.rest()
     }
 
+    /// The same array in C order.
+    pub fn into_c_order(mut self) -> Array {
+        if !self.header.is_c_ordered() {
+            self.data = transposed(&self.data, self.header.dtype.bytes() as usize, &self.header.shape);
+        }
+        self.header.fortran_order = false;
+        self
+    }
+
     /// The whole file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.header.to_bytes();
         bytes.extend(&self.data);
         bytes
     }
+}
+
+/// Elements of `item` bytes in Fortran order, put into C order.
+fn transposed(data: &[u8], item: usize, shape: &[usize]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.len());
+    let mut index = vec![0; shape.len()];
+    let strides: Vec<usize> = shape
+        .iter()
+        .scan(item, |stride, &axis| {
+            let this = *stride;
+            *stride = stride.saturating_mul(axis);
+            Some(this)
+        })
+        .collect();
+    let mut at = 0;
+    while out.len() < data.len() {
+        out.extend_from_slice(&data[at..at + item]);
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            at += strides[axis];
+            if index[axis] < shape[axis] {
+                break;
+            }
+            at -= strides[axis] * shape[axis];
+            index[axis] = 0;
+        }
+    }
+    out
 }
 
 /// The reader of the header's text: a Python dictionary of three known entries.
@@ -433,6 +481,27 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fortran_order_is_put_into_c_order() {
+        // numpy.asfortranarray(numpy.arange(24, dtype='<u2').reshape(2, 3, 4))
+        let shape = [2usize, 3, 4];
+        let mut data = Vec::new();
+        for (k, j, i) in (0..4).flat_map(|k| (0..3).flat_map(move |j| (0..2).map(move |i| (k, j, i)))) {
+            data.extend(((i * 12 + j * 4 + k) as u16).to_le_bytes());
+        }
+        let mut array = Array::new(DType::new('u', 2), shape.to_vec(), data);
+        array.header.fortran_order = true;
+        let array = array.into_c_order();
+        let wanted: Vec<u8> = (0..24u16).flat_map(u16::to_le_bytes).collect();
+        assert!(array.data == wanted && !array.header.fortran_order);
+        for shape in [vec![], vec![3], vec![2, 0], vec![1, 1, 1]] {
+            let bytes = elements(&shape).unwrap() as usize;
+            let mut array = Array::new(DType::new('u', 1), shape, vec![7; bytes]);
+            array.header.fortran_order = true;
+            assert_eq!(array.into_c_order().data, vec![7; bytes]);
+        }
+    }
     use proptest::prelude::*;
 
     /// A file with this header text.

@@ -49,7 +49,7 @@ impl<R: Read + Seek> Archive<R> {
         Ok(Archive { zip: ZipArchive::new(from).map_err(NpzError::Zip)? })
     }
 
-    /// Reads an array whose data takes at most `limit` bytes: archives may be compressed, so that what is in
+    /// Reads an array, put into C order, whose data takes at most `limit` bytes: archives may be compressed, so that what is in
     /// one can be much larger than the file.
     pub fn array(&mut self, name: &str, limit: u64) -> Result<Array, NpzError> {
         let damaged = |error| NpzError::Array(name.to_owned(), error);
@@ -62,7 +62,7 @@ impl<R: Read + Seek> Archive<R> {
         if reader.left() > limit {
             return Err(NpzError::TooLarge(name.to_owned()));
         }
-        reader.rest().map_err(damaged)
+        reader.rest().map(Array::into_c_order).map_err(damaged)
     }
 }
 

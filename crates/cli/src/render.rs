@@ -19,18 +19,24 @@ const LENGTH: usize = 2000;
 
 /// A diagnostic about one file as text, with colours for a terminal if wanted.
 pub fn text(source: &Source, diagnostic: &Diagnostic, colour: bool) -> String {
+    text_as(source, diagnostic, diagnostic.severity(), colour)
+}
+
+/// As [`text`], with another severity than the code has.
+pub fn text_as(source: &Source, diagnostic: &Diagnostic, severity: Severity, colour: bool) -> String {
     let primary = Mark::new(source, diagnostic.span(), None);
     let related =
         diagnostic.related.iter().map(|place| Mark::new(source, place.location.span, Some(&place.message)));
     let marks = std::iter::once(primary).chain(related).collect();
-    report(diagnostic, &[(source, marks)], colour)
+    report(diagnostic, severity, &[(source, marks)], colour)
 }
 
 /// A diagnostic about several files, which its units count. Those that are not there are left out.
 pub fn linked(sources: &[Source], diagnostic: &Diagnostic, colour: bool) -> String {
     let primary = diagnostic.location.map(|location| (location, None));
     let related = diagnostic.related.iter().map(|place| (place.location, Some(place.message.as_str())));
-    report(diagnostic, &by_file(sources, primary.into_iter().chain(related)), colour)
+    let files = by_file(sources, primary.into_iter().chain(related));
+    report(diagnostic, diagnostic.severity(), &files, colour)
 }
 
 /// What is to be marked in each file, in the order in which the files come first.
@@ -70,8 +76,13 @@ pub fn event(sources: &[Source], event: &Event, colour: bool) -> String {
 }
 
 /// A diagnostic with what is to be marked in each file.
-fn report(diagnostic: &Diagnostic, files: &[(&Source, Vec<Mark<'_>>)], colour: bool) -> String {
-    let level = match diagnostic.severity() {
+fn report(
+    diagnostic: &Diagnostic,
+    severity: Severity,
+    files: &[(&Source, Vec<Mark<'_>>)],
+    colour: bool,
+) -> String {
+    let level = match severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };

@@ -174,7 +174,7 @@ fn bad_calls_are_refused_in_one_line() {
         (&["check", "good.ptx", "--arch", "banana"], "`banana` is not a target"),
         (&["check", "good.ptx", "--format", "xml"], "xml"),
         (&["check", "good.ptx", "--json", "--format", "github"], "cannot be used"),
-        (&["check", "."], "cannot read ."),
+        (&["fmt", "."], "cannot read ."),
         (&["fmt", "no.ptx"], "cannot read no.ptx"),
         (&["ast", "good.ptx"], "--json"),
         (&["explain", "E9999"], "`E9999` is not a code"),
@@ -191,7 +191,7 @@ fn bad_calls_are_refused_in_one_line() {
 fn bytes_that_are_no_text_are_one_error() {
     let text = module("    // caf\u{e9}").replace('\u{e9}', "\u{0}");
     let bytes: Vec<u8> = text.bytes().map(|byte| if byte == 0 { 0xe9 } else { byte }).collect();
-    let folder = Folder::new(&[("latin.ptx", &bytes), ("binary.ptx", b"\x7fELF\xff\xfe\x00\x80")]);
+    let folder = Folder::new(&[("latin.ptx", &bytes), ("binary.ptx", b"\x7fBIN\xff\xfe\x00\x80")]);
     let ran = folder.run(&["check", "latin.ptx", "--json"]);
     assert_eq!(ran.code, 1);
     let rows = ran.rows();

@@ -123,6 +123,17 @@ fn the_exit_code_is_the_programs() {
 }
 
 #[test]
+fn a_report_names_the_kernels_line_and_inlined_functions() {
+    let text = std::fs::read_to_string(example().join("sum.ptx")).expect("the kernel");
+    let text = text.replace("[%rd6]", "[%rd6+4096]");
+    std::fs::write(example().join("sum_inlined.ptx"), text).expect("written");
+    let ran = exec(&["--", "./sum", "sum_inlined.ptx"]);
+    let report = "    at sum.cu:15:9, line 95 of the PTX: atom.global.add.f32 %f8, [%rd6+4096], %f7;\n    \
+        inlined `atomicAdd` at sm_20_atomic_functions.hpp:84:3\n";
+    assert!(ran.stderr.contains(report), "{}", ran.stderr);
+}
+
+#[test]
 fn check_fails_where_something_was_found() {
     let found = exec(&["--check", "--", "./sum", "sum_race.ptx"]);
     assert_eq!(found.code, 1);

@@ -132,8 +132,8 @@ fn launch_files_have_no_unknown_and_no_repeated_keys() {
     assert_eq!(file(&launch("")).code, 0);
     assert_eq!(file(&top(r#""what": "a test", "_seed": 1, "comment": null"#)).code, 0);
     for (text, why) in [
-        (top(r#""dumps": ["y"]"#), "l.json: there is no key `dumps`: did you mean `dump`?"),
-        (top(r#""expct": {}"#), "l.json: there is no key `expct`: did you mean `expect`?"),
+        (top(r#""dumps": ["y"]"#), "there is no key `dumps`: did you mean `dump`?"),
+        (top(r#""expct": {}"#), "there is no key `expct`: did you mean `expect`?"),
         (
             in_launch(r#""dynamic_shared": 8"#),
             "launches[0]: there is no key `dynamic_shared`: did you mean `dynamic_smem`?",
@@ -202,7 +202,7 @@ fn options_that_would_be_ignored_are_refused() {
     }
     assert!(ptx(&["--trace", "0:0"]).stderr.contains("st.global"));
     refused(&ptx(&["--trace", "0:0", "--threads", "2"]), 2, "--threads");
-    refused(&ptx(&["--dump", "y:f32"]), 2, "only .npy files have a type");
+    refused(&ptx(&["--dump", "y:f32=y.bin"]), 2, "only .npy files have a type");
     refused(&ptx(&["--dump", "y=a.bin", "--dump", "y=a.bin"]), 2, "two memories cannot both go to a.bin");
     refused(&ptx(&["--set", "v=hex:00", "--set", "v=hex:01"]), 2, "the variable is set already");
     let ran = softwarp(files.path(), &["tensor", "copy", "l.json", "--input", "l.ptx"]);

@@ -60,7 +60,7 @@ fn whatever_cannot_be_executed_is_named_with_its_line() {
 #[test]
 fn a_kernel_that_is_not_there_is_a_usage_error() {
     let ran = run(command(&examples(), &["lower", "--kernel", "saxpi", "saxpy.ptx"]), b"");
-    ran.is_refused(2, "there is no kernel `saxpi`; did you mean `saxpy`?");
+    ran.is_refused(2, "there is no kernel `saxpi`: there is `saxpy`; did you mean `saxpy`?");
 }
 
 /// A product and a sum become one operation as in ptxas, unless that is switched off; so does the kernel compute.

@@ -256,10 +256,17 @@ fn a_kernel_that_never_ends_is_stopped_by_its_limits() {
         (["--time", "0.1"], "time_limit", "stopped: the time limit was reached"),
     ] {
         for grid in ["1", "2147483647"] {
-            let ran = kernels(&[&["--kernel", "forever", "--grid", grid][..], &limits].concat());
+            let ran =
+                kernels(&[&["--kernel", "forever", "--block", "1", "--grid", grid][..], &limits].concat());
             assert_eq!((ran.code, &ran.json()["fault"]["kind"]), (1, &json!(kind)));
             assert_eq!(ran.json()["dumps"], json!({}));
-            assert_eq!(ran.stderr, format!("error: {words}, in kernel `forever`\n"));
+            let title = format!("error: {words}, in kernel `forever`\n");
+            assert!(ran.stderr.starts_with(&title), "{}", ran.stderr);
+            if grid == "1" {
+                assert!(ran.stderr.contains("- 1 of 1 warps were here\n"), "{}", ran.stderr);
+                let place = &ran.json()["fault"]["running"][0];
+                assert_eq!((&place["line"], &place["warps"]), (&json!(5), &json!(1)), "{place}");
+            }
         }
     }
 }
@@ -297,8 +304,11 @@ fn an_interrupt_stops_a_launch_and_leaves_what_was_done() {
 #[test]
 fn launches_that_cannot_be_are_refused() {
     for (args, line) in [
-        (&["--kernel", "nope"][..], "there is no kernel `nope`"),
-        (&[], "the module has 4 kernels: choose one, as in --kernel forever"),
+        (&["--kernel", "nope"][..], "there is no kernel `nope`: there is `forever`, `one`, `count`, `crash`"),
+        (
+            &[],
+            "the module has 4 kernels: choose one, as in --kernel forever: `forever`, `one`, `count`, `crash`",
+        ),
         (&["--kernel", "forever", "--grid", "0"], "grid.x is 0: it must be from 1 to 2147483647"),
         (
             &["--kernel", "forever", "--grid", "4294967295"],
@@ -312,8 +322,8 @@ fn launches_that_cannot_be_are_refused() {
             &["--kernel", "forever", "--shared", "4294967295"],
             "the launch needs 4294967295 bytes of shared memory for each CTA, and a CTA can have 232448",
         ),
-        (&["--kernel", "one"], "0 arguments: the kernel has 1 parameters"),
-        (&["--kernel", "forever", "--arg", "u8:1"], "1 arguments: the kernel has 0 parameters"),
+        (&["--kernel", "one"], "0 arguments: kernel `one` has 1 parameters: .u64 p"),
+        (&["--kernel", "forever", "--arg", "u8:1"], "1 arguments: kernel `forever` has 0 parameters"),
         (&["--kernel", "one", "--arg", "u32:1"], "argument 0 has 4 bytes: parameter `p` has 8"),
         (&["--kernel", "one", "--arg", "u64:1", "--threads", "0"], "--threads 0: there must be at least one"),
         (
@@ -399,7 +409,10 @@ fn malformed_launch_files_are_refused_with_the_place() {
             argument(r#"{"packed": {"size": 4, "fields": [{"at": 18446744073709551615, "u32": 1}]}}"#),
             "launches[0].args[0]: a member at 18446744073709551615 does not fit into 4 bytes",
         ),
-        (argument(r#"{"f32": 1}"#), "launches[0]: 1 arguments: the kernel has 4 parameters"),
+        (
+            argument(r#"{"f32": 1}"#),
+            "launches[0].args: 1 arguments: kernel `saxpy` has 4 parameters: .f32 a, .u64 x, .u64 y, .u32 n",
+        ),
         (argument(r#"{"texobj": "t"}"#), "launches[0].args[0]: there is no texture object `t`"),
         (argument(r#"{"tensormap": {}}"#), "launches[0].args[0].tensormap: it must name its `buffer`"),
         (
@@ -412,13 +425,13 @@ fn malformed_launch_files_are_refused_with_the_place() {
         ),
         (
             r#"{"launches": [], "buffers": {"x": {"bytes": 2, "init": "what"}}}"#.to_owned(),
-            "buffers.x.init: it must be zero, none, iota32, or an object",
+            "buffers.x.init: it must be zero, none, iota32, hexadecimal digits or an object",
         ),
         (
             r#"{"launches": [], "dump": ["q"]}"#.to_owned(),
             "dump: there is no buffer, variable or surface `q`",
         ),
-        (r#"{"launches": [], "freed": ["q"]}"#.to_owned(), "freed: there is no buffer `q`"),
+        (r#"{"launches": [], "freed": ["q"]}"#.to_owned(), "freed[0]: there is no buffer `q`"),
         (
             r#"{"launches": [], "compare": {"x": 1}}"#.to_owned(),
             "compare: no rule of comparison that is known",
@@ -428,7 +441,11 @@ fn malformed_launch_files_are_refused_with_the_place() {
             "`g`: there is no variable `g`",
         ),
     ] {
-        launch_file(&text).is_refused(1, &format!("l.json: {line}"));
+        let ran = launch_file(&text);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{text}");
+        // With its place in the file, unless it is only found out when memory is made.
+        let shown = ran.stderr.starts_with(&format!("error: {line}\n --> l.json:1:"));
+        assert!(shown || ran.stderr == format!("error: l.json: {line}\n"), "{line}: {}", ran.stderr);
     }
     assert_eq!(launch_file("{").code, 1);
 }
@@ -551,7 +568,7 @@ fn what_a_kernel_prints_goes_to_standard_error() {
         mov.u64 %f, text;\ncvta.global.u64 %f, %f;\n{\n.param .b64 f;\n.param .b64 a;\n.param .b32 r;\n\
         st.param.b64 [f], %f;\nst.param.b64 [a], 0;\ncall.uni (r), vprintf, (f, a);\nld.param.b32 %r, [r];\n}\nret;\n}\n";
     let folder = folder(&[("k.ptx", text)]);
-    let ran = run(folder.path(), &["k.ptx", "--grid", "2"]);
+    let ran = run(folder.path(), &["k.ptx", "--grid", "2", "--block", "1"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, "hello\nhello\n"), "{}", ran.stdout);
     assert_eq!(ran.json(), json!({"ok": true, "dumps": {}}));
 }

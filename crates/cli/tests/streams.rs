@@ -4,6 +4,7 @@
 mod binary;
 
 use binary::{Ran, command, run as call};
+use softwarp_cli::npy::{Array, DType};
 use softwarp_testkit::examples;
 use std::fs::OpenOptions;
 use std::process::Command;
@@ -30,19 +31,25 @@ const CALLS: &[(&str, &[&str])] = &[
     ("tensor draw", &["tensor/tile.json", "--svg", "-"]),
     ("quantize", &["--to", "mxfp4", "weights.npy", "{}/weights.npz", "--json"]),
     ("dequantize", &["--help"]),
+    ("diff", &["weights.npy", "weights.npy"]),
     ("formats", &["e4m3"]),
     ("verify", &["{}/rows.jsonl"]),
+    ("completions", &["bash"]),
+    ("man", &[]),
 ];
 
 /// More calls, by other ways of printing.
 const MORE: &[&[&str]] = &[
     &["check", "--json", "broken.ptx"],
     &["check", "--format", "github", "broken.ptx"],
+    &["check", "--format", "sarif", "broken.ptx"],
     &["layout", "--json", "layout.ptx"],
     &["layout", "--svg", "-", "layout.ptx"],
     &["run", "saxpy.json", "--check", "--stats"],
     &["explain", "--json"],
     &["cvt", "f32.f16", "--json"],
+    &["cvt", "--list", "e4m3"],
+    &["diff", "weights.npy", "weights.npy", "--json"],
     &["const", "1.5", "--json"],
     &["tensor", "show", "tensor/tile.json", "--json"],
     &["formats", "--json"],
@@ -85,6 +92,8 @@ impl Place {
         std::fs::write(folder.path().join("rows.jsonl"), rows).expect("written");
         let object = call(command(&examples(), &["tensor", "encode", "tensor/tile.json"]), b"").stdout;
         std::fs::write(folder.path().join("object"), object).expect("written");
+        let half = Array::new(DType::new('f', 2), vec![2], vec![0; 4]).to_bytes();
+        std::fs::write(folder.path().join("half.npy"), half).expect("written");
         Place(folder)
     }
 
@@ -160,5 +169,20 @@ fn a_closed_pipe_is_no_error() {
         command.stdout(writer);
         let ran = ran(command);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{words:?}");
+    }
+}
+
+#[test]
+fn arrays_are_lost_where_standard_output_is_full() {
+    let place = Place::new();
+    for words in [
+        &["cvt", "f32.f16", "--input", "{}/half.npy", "--output", "-"][..],
+        &["quantize", "--to", "mxfp4", "weights.npy", "-"],
+    ] {
+        let mut command = place.command(words);
+        command.stdout(full());
+        let full = ran(command);
+        assert_eq!(full.code, 2, "{words:?}: {}", full.stderr);
+        assert!(full.stderr.contains("cannot write to standard output"), "{words:?}: {}", full.stderr);
     }
 }

@@ -3,37 +3,12 @@
 //!
 //! usage: `cargo run --release -p softwarp-cuda --example speed`
 
-#![allow(non_snake_case, reason = "the driver's functions have their own names")]
+#[path = "../tests/driver_api/mod.rs"]
+mod driver_api;
 
-use cuda as _;
-use std::ffi::{c_char, c_void};
+use driver_api::*;
 use std::ptr::null_mut;
 use std::time::Instant;
-
-// What a C program is linked with.
-unsafe extern "C" {
-    fn cuInit(flags: u32) -> u32;
-    fn cuDevicePrimaryCtxRetain(context: *mut u64, device: i32) -> u32;
-    fn cuCtxSetCurrent(context: u64) -> u32;
-    fn cuModuleLoadData(module: *mut u64, image: *const c_void) -> u32;
-    fn cuModuleGetFunction(function: *mut u64, module: u64, name: *const c_char) -> u32;
-    fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32;
-    fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) -> u32;
-    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> u32;
-    fn cuLaunchKernel(
-        function: u64,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
-        block_x: u32,
-        block_y: u32,
-        block_z: u32,
-        shared: u32,
-        stream: u64,
-        parameters: *mut *mut c_void,
-        extra: *mut *mut c_void,
-    ) -> u32;
-}
 
 const SOURCE: &[u8] =
     b".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry nothing() { ret; }\n\0";

@@ -14,6 +14,9 @@ pub const INITIAL: [u64; COUNT] = [1024, 8_650_752, 8_388_608, 0, 2048, 64, 11_7
 /// `CU_LIMIT_PRINTF_FIFO_SIZE`
 pub const PRINTF: u32 = 1;
 
+/// `CU_LIMIT_MALLOC_HEAP_SIZE`
+pub const HEAP: u32 = 2;
+
 /// Bytes of the second-level cache are kept in units of this.
 const L2_UNIT: u64 = 3_932_160;
 

@@ -155,18 +155,18 @@ impl Handled for Function {
 }
 
 /// Functions of the device runtime, which programs link with `libcudadevrt.a`: PTX that is linked where it is needed.
-const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
-
-/// How the names of its functions begin.
-const DEVICE_RUNTIME_NAMES: [&str; 2] = ["cudaCG", "cudaGraphSetConditional"];
+/// The texts, each with how the names of its functions begin.
+const DEVICE_RUNTIME: [(&str, &[&str]); 2] = [
+    (include_str!("device_runtime.ptx"), &["cudaCG", "cudaGraphSetConditional"]),
+    (include_str!("device_launch.ptx"), &["__cudaCDP2", "cudaLaunchDeviceV2", "cudaGetParameterBufferV2"]),
+];
 
 /// Loads texts into the machine.
 pub fn load(machine: &Machine, texts: &Texts, red_zones: bool) -> Result<ModuleId, LoadError> {
     let mut sources: Vec<&str> = texts.texts.iter().map(String::as_str).collect();
-    let is_used = |name: &&str| sources.iter().any(|source| source.contains(*name));
-    if DEVICE_RUNTIME_NAMES.iter().any(is_used) {
-        sources.push(DEVICE_RUNTIME);
-    }
+    let is_used = |name: &&str| texts.texts.iter().any(|text| text.contains(*name));
+    let used = DEVICE_RUNTIME.iter().filter(|(_, names)| names.iter().any(is_used));
+    sources.extend(used.map(|(text, _)| text));
     let mut fidelity = Fidelity::default();
     if texts.no_fma {
         fidelity.contraction = false;

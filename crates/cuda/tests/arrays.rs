@@ -3,54 +3,22 @@
 //!
 //! The driver's state is the process's own, so there is one test in this file.
 
-#![allow(non_snake_case, reason = "the driver's functions have their own names")]
+mod driver_api;
 
 use cuda::code::Code;
-use std::ffi::{CString, c_char, c_void};
+use driver_api::*;
+use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
 
 // What a C program is linked with.
 unsafe extern "C" {
-    fn cuInit(flags: u32) -> u32;
-    fn cuDevicePrimaryCtxRetain(context: *mut u64, device: i32) -> u32;
-    fn cuCtxSetCurrent(context: u64) -> u32;
-    fn cuModuleLoadData(module: *mut u64, image: *const c_void) -> u32;
-    fn cuModuleGetFunction(function: *mut u64, module: u64, name: *const c_char) -> u32;
-    fn cuModuleGetTexRef(reference: *mut u64, module: u64, name: *const c_char) -> u32;
-    fn cuModuleGetSurfRef(reference: *mut u64, module: u64, name: *const c_char) -> u32;
-    fn cuTexRefSetFormat(reference: u64, format: u32, channels: i32) -> u32;
-    fn cuTexRefSetAddress_v2(offset: *mut usize, reference: u64, address: u64, bytes: usize) -> u32;
-    fn cuSurfRefSetArray(reference: u64, array: u64, flags: u32) -> u32;
-    fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32;
-    fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) -> u32;
-    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> u32;
-    fn cuMemcpyAtoH_v2(to: *mut c_void, from: u64, offset: usize, bytes: usize) -> u32;
     fn cuMemcpy2D_v2(copy: *const Copy2D) -> u32;
     fn cuArrayCreate_v2(array: *mut u64, descriptor: *const [u64; 3]) -> u32;
-    fn cuArrayDestroy(array: u64) -> u32;
     fn cuTexObjectCreate(
         object: *mut u64,
         resource: *const [u64; 18],
         sampling: *const [u32; 26],
         view: *const c_void,
-    ) -> u32;
-    fn cuTexObjectDestroy(object: u64) -> u32;
-    fn cuStreamCreate(stream: *mut u64, flags: u32) -> u32;
-    fn cuStreamQuery(stream: u64) -> u32;
-    fn cuStreamSynchronize(stream: u64) -> u32;
-    fn cuStreamWaitValue32_v2(stream: u64, address: u64, value: u32, flags: u32) -> u32;
-    fn cuLaunchKernel(
-        function: u64,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
-        block_x: u32,
-        block_y: u32,
-        block_z: u32,
-        shared: u32,
-        stream: u64,
-        parameters: *mut *mut c_void,
-        extra: *mut *mut c_void,
     ) -> u32;
 }
 

@@ -3,40 +3,11 @@
 //!
 //! The driver's state is the process's own, so there is one test in this file.
 
-#![allow(non_snake_case, reason = "the driver's functions have their own names")]
+mod driver_api;
 
-use cuda as _;
-use std::ffi::{CString, c_char, c_void};
+use driver_api::*;
+use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
-
-// What a C program is linked with.
-unsafe extern "C" {
-    fn cuInit(flags: u32) -> u32;
-    fn cuDevicePrimaryCtxRetain(context: *mut u64, device: i32) -> u32;
-    fn cuCtxSetCurrent(context: u64) -> u32;
-    fn cuLinkCreate_v2(count: u32, options: *const u32, values: *mut u64, to: *mut u64) -> u32;
-    fn cuLinkAddData_v2(
-        to: u64,
-        kind: u32,
-        data: *const c_void,
-        bytes: usize,
-        name: *const c_char,
-        count: u32,
-        options: *const u32,
-        values: *mut u64,
-    ) -> u32;
-    fn cuLinkComplete(of: u64, image: *mut *const c_void, bytes: *mut usize) -> u32;
-    fn cuLinkDestroy(of: u64) -> u32;
-    fn cuModuleLoadDataEx(
-        module: *mut u64,
-        image: *const c_void,
-        count: u32,
-        options: *const u32,
-        values: *mut u64,
-    ) -> u32;
-    fn cuModuleGetFunction(function: *mut u64, module: u64, name: *const c_char) -> u32;
-    fn cuFuncGetAttribute(value: *mut i32, id: u32, function: u64) -> u32;
-}
 
 /// `CU_FUNC_ATTRIBUTE_NUM_REGS`
 const REGISTERS: u32 = 4;

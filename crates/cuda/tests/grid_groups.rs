@@ -2,48 +2,11 @@
 //!
 //! The driver's state is the process's own, so there is one test in this file.
 
-#![allow(non_snake_case, reason = "the driver's functions have their own names")]
+mod driver_api;
 
-use cuda as _;
-use std::ffi::{c_char, c_void};
+use driver_api::*;
+use std::ffi::c_void;
 use std::ptr::{null, null_mut};
-
-// What a C program is linked with.
-unsafe extern "C" {
-    fn cuInit(flags: u32) -> u32;
-    fn cuDevicePrimaryCtxRetain(context: *mut u64, device: i32) -> u32;
-    fn cuCtxSetCurrent(context: u64) -> u32;
-    fn cuLinkCreate_v2(count: u32, options: *const u32, values: *mut u64, to: *mut u64) -> u32;
-    fn cuLinkAddData_v2(
-        to: u64,
-        kind: u32,
-        data: *const c_void,
-        bytes: usize,
-        name: *const c_char,
-        count: u32,
-        options: *const u32,
-        values: *mut u64,
-    ) -> u32;
-    fn cuLinkComplete(of: u64, image: *mut *const c_void, bytes: *mut usize) -> u32;
-    fn cuLinkDestroy(of: u64) -> u32;
-    fn cuModuleLoadData(module: *mut u64, image: *const c_void) -> u32;
-    fn cuModuleGetFunction(function: *mut u64, module: u64, name: *const c_char) -> u32;
-    fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32;
-    fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> u32;
-    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> u32;
-    fn cuLaunchCooperativeKernel(
-        function: u64,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
-        block_x: u32,
-        block_y: u32,
-        block_z: u32,
-        shared: u32,
-        stream: u64,
-        parameters: *mut *mut c_void,
-    ) -> u32;
-}
 
 /// Each thread adds 1 to a count, waits for the grid, and writes the count that it sees at its rank.
 const SOURCE: &str = "

@@ -2,40 +2,12 @@
 //!
 //! The driver's state is the process's own, so there is one test in this file.
 
-#![allow(non_snake_case, reason = "the driver's functions have their own names")]
+mod driver_api;
 
 use cuda::code::Code;
+use driver_api::*;
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
-
-// What a C program is linked with.
-unsafe extern "C" {
-    fn cuInit(flags: u32) -> u32;
-    fn cuDeviceGetCount(count: *mut i32) -> u32;
-    fn cuDevicePrimaryCtxRetain(context: *mut u64, device: i32) -> u32;
-    fn cuCtxSetCurrent(context: u64) -> u32;
-    fn cuModuleLoadData(module: *mut u64, image: *const c_void) -> u32;
-    fn cuModuleGetFunction(function: *mut u64, module: u64, name: *const i8) -> u32;
-    fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32;
-    fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) -> u32;
-    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> u32;
-    fn cuLaunchKernel(
-        function: u64,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
-        block_x: u32,
-        block_y: u32,
-        block_z: u32,
-        shared: u32,
-        stream: u64,
-        parameters: *mut *mut c_void,
-        extra: *mut *mut c_void,
-    ) -> u32;
-    fn cuCtxSynchronize() -> u32;
-    fn cuStreamQuery(stream: u64) -> u32;
-    fn cuMemFree_v2(address: u64) -> u32;
-}
 
 const SOURCE: &str = include_str!("../../../bench/kernels/saxpy.ptx");
 

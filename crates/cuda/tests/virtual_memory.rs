@@ -3,52 +3,17 @@
 //!
 //! The driver's state is the process's own, so there is one test in this file.
 
-#![allow(non_snake_case, reason = "the driver's functions have their own names")]
+mod driver_api;
 
 use cuda::code::Code;
-use std::ffi::{CString, c_char, c_void};
+use driver_api::*;
+use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 
 // What a C program is linked with.
 unsafe extern "C" {
-    fn cuInit(flags: u32) -> u32;
-    fn cuDevicePrimaryCtxRetain(context: *mut u64, device: i32) -> u32;
-    fn cuCtxSetCurrent(context: u64) -> u32;
-    fn cuCtxSynchronize() -> u32;
-    fn cuModuleLoadDataEx(
-        module: *mut u64,
-        image: *const c_void,
-        count: u32,
-        options: *const u32,
-        values: *mut u64,
-    ) -> u32;
-    fn cuModuleGetFunction(function: *mut u64, module: u64, name: *const c_char) -> u32;
-    fn cuFuncGetAttribute(value: *mut i32, attribute: u32, function: u64) -> u32;
-    fn cuMemAddressReserve(address: *mut u64, bytes: usize, alignment: usize, wish: u64, flags: u64) -> u32;
-    fn cuMemAddressFree(address: u64, bytes: usize) -> u32;
     fn cuMemCreate(handle: *mut u64, bytes: usize, properties: *const [u64; 4], flags: u64) -> u32;
-    fn cuMemRelease(handle: u64) -> u32;
-    fn cuMemMap(address: u64, bytes: usize, offset: usize, handle: u64, flags: u64) -> u32;
-    fn cuMemUnmap(address: u64, bytes: usize) -> u32;
     fn cuMemSetAccess(address: u64, bytes: usize, access: *const [u32; 3], count: usize) -> u32;
-    fn cuMemRetainAllocationHandle(handle: *mut u64, address: u64) -> u32;
-    fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> u32;
-    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> u32;
-    fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: u64) -> u32;
-    fn cuMemFreeAsync(address: u64, stream: u64) -> u32;
-    fn cuLaunchKernel(
-        function: u64,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
-        block_x: u32,
-        block_y: u32,
-        block_z: u32,
-        shared: u32,
-        stream: u64,
-        parameters: *mut *mut c_void,
-        extra: *mut *mut c_void,
-    ) -> u32;
 }
 
 const PIECE: usize = 2 << 20;

@@ -79,7 +79,7 @@ pub enum Callee {
     Direct(u32),
     /// The function whose address is in a register.
     Indirect(Slot),
-    /// One that the machine provides: `vprintf`, `malloc`, `free`, `__assertfail`.
+    /// One that the machine provides.
     Provided(Provided),
 }
 
@@ -91,6 +91,10 @@ pub enum Provided {
     Malloc,
     Free,
     AssertFail,
+    /// `cnpGetParameterBufferV2`: memory for the parameters of a kernel that a kernel launches.
+    ParameterBuffer,
+    /// `cnpLaunchDeviceV2`: launches it.
+    LaunchDevice,
 }
 
 /// The special registers that a program can read.

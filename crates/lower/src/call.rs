@@ -99,6 +99,8 @@ impl Builder<'_, '_> {
                 "malloc" => Provided::Malloc,
                 "free" => Provided::Free,
                 "__assertfail" => Provided::AssertFail,
+                "cnpGetParameterBufferV2" => Provided::ParameterBuffer,
+                "cnpLaunchDeviceV2" => Provided::LaunchDevice,
                 name => return because(format!("since `{name}` has no body")),
             };
             return Ok((Callee::Provided(provided), self.formals_of(self.unit, id)));

@@ -6,6 +6,7 @@
 
 #![allow(non_snake_case, reason = "NVRTC's functions have their own names")]
 
+pub mod compile;
 mod library;
 mod options;
 mod place;

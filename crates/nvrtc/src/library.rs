@@ -8,7 +8,7 @@ use crate::place;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 /// A function of the library.
 type Function = extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
@@ -32,19 +32,43 @@ unsafe extern "C" {
 /// `RTLD_NOW`
 const NOW: c_int = 2;
 
-/// An opened library.
-struct Handle(*mut c_void);
+/// An opened library, and its file.
+struct Handle(*mut c_void, PathBuf);
 
 // SAFETY: the handle is only passed to `dlsym`, which any thread may call.
 unsafe impl Send for Handle {}
 // SAFETY: the same.
 unsafe impl Sync for Handle {}
 
+/// The library, opened when it is first asked for.
+fn library() -> Option<&'static Handle> {
+    static LIBRARY: OnceLock<Option<Handle>> = OnceLock::new();
+    LIBRARY.get_or_init(open).as_ref()
+}
+
+/// The library's file, if there is one.
+pub fn path() -> Option<&'static Path> {
+    library().map(|library| library.1.as_path())
+}
+
+/// Says once that there is no library.
+fn complain() {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        eprintln!(
+            "softwarp: NVIDIA's libnvrtc.so.13 or .12 was not found, which compiles CUDA C++; SOFTWARP_NVRTC names it, \
+             or LD_LIBRARY_PATH its folder"
+        );
+    });
+}
+
 /// Calls a function of the library. None if there is no library or no such function.
 pub fn call(name: &'static str, [a, b, c, d, e, f]: [c_long; 6]) -> Option<c_long> {
-    static LIBRARY: OnceLock<Option<Handle>> = OnceLock::new();
     let called = std::panic::catch_unwind(|| {
-        let library = LIBRARY.get_or_init(open).as_ref()?;
+        let Some(library) = library() else {
+            complain();
+            return None;
+        };
         let symbol = CString::new(name).ok()?;
         // SAFETY: the handle is an opened library's, and the name ends with a NUL.
         let address = unsafe { dlsym(library.0, symbol.as_ptr()) };
@@ -64,20 +88,17 @@ fn open() -> Option<Handle> {
     let own = own_path();
     let name = own.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
-    let python = place::python_packages(&String::from_utf8_lossy(&maps));
+    let mut python = place::python_packages(&String::from_utf8_lossy(&maps));
+    python.extend(place::installed_packages());
     let candidates = place::candidates(name.as_deref().unwrap_or_default(), own.as_deref(), &python);
-    for path in &candidates {
-        let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { continue };
+    for file in candidates {
+        let Ok(path) = CString::new(file.as_os_str().as_bytes()) else { continue };
         // SAFETY: the path ends with a NUL. The library is NVIDIA's, whose start-up code a program would run itself.
         let handle = unsafe { dlopen(path.as_ptr(), NOW) };
         if !handle.is_null() {
-            return Some(Handle(handle));
+            return Some(Handle(handle, file));
         }
     }
-    eprintln!(
-        "softwarp: NVIDIA's libnvrtc.so.13 or .12 was not found, which compiles CUDA C++; SOFTWARP_NVRTC names it, or \
-         LD_LIBRARY_PATH its folder"
-    );
     None
 }
 

@@ -68,6 +68,21 @@ pub fn python_packages(maps: &str) -> Vec<PathBuf> {
     found
 }
 
+/// Folders of packages of the Python interpreters that `VIRTUAL_ENV` and `PATH` name.
+pub fn installed_packages() -> Vec<PathBuf> {
+    let environment = env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    let paths = env::var_os("PATH").unwrap_or_default();
+    let with_python = env::split_paths(&paths).filter(|folder| folder.join("python3").is_file());
+    let prefixes =
+        environment.into_iter().chain(with_python.filter_map(|bin| Some(bin.parent()?.to_owned())));
+    let libraries = prefixes.filter_map(|prefix| fs::read_dir(prefix.join("lib")).ok()).flatten().flatten();
+    libraries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("python3"))
+        .flat_map(|entry| ["site-packages", "dist-packages"].map(|name| entry.path().join(name)))
+        .filter(|folder| folder.is_dir())
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

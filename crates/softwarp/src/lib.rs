@@ -46,18 +46,19 @@
 //!
 //! - [`machine`]: devices, buffers, arguments, textures, tensor maps, launches with limits and sanitizers.
 //! - [`source`]: a file with its lines, read and checked in one step. [`plain`]: its diagnostics as text.
-//!   [`codes`]: every code, explained.
+//!   [`codes`]: every code, explained. [`lineinfo`]: the lines of the program that PTX was made from.
 //!
 //! # Crates
 //!
 //! Each layer is a crate that can be used alone, and is re-exported here. From the lowest on: [`num`] converts between
 //! number formats, [`isa`] has the instruction table, [`syntax`] reads and prints PTX, [`check`] applies the
 //! assembler's rules, [`image`] lays variables out in memory, [`vm`] runs kernels; [`tensor`] has tensor maps and
-//! copies. Nothing here reads files or prints: that is the crate `softwarp-cli`.
+//! copies. Nothing here prints, and only [`lineinfo::SourceLine::text`] reads files: that is the crate `softwarp-cli`.
 
 #![forbid(unsafe_code)]
 
 pub mod codes;
+pub mod lineinfo;
 pub mod machine;
 pub mod plain;
 pub mod source;

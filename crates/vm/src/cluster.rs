@@ -9,7 +9,7 @@
 use crate::barrier::ClusterBarrier;
 use crate::context::Launch;
 use crate::cta::{Common, Cta, Turn};
-use crate::fault::{Fault, FaultKind, Waiting};
+use crate::fault::{Fault, FaultKind, Place, Waiting};
 use crate::host_memory::Charge;
 use crate::memory::cell::SharedBytes;
 use crate::memory::shared::Shared;
@@ -137,9 +137,28 @@ impl Cluster {
     }
 }
 
+impl Cluster {
+    /// Where the threads are that have not ended.
+    pub(crate) fn running(&mut self, launch: &Launch<'_>, meter: &mut Meter) -> Vec<Place> {
+        let Cluster { ctas, common, .. } = self;
+        let mut places = Vec::new();
+        for (rank, cta) in ctas.iter_mut().enumerate() {
+            if !common.shared[rank].ended.get() {
+                places.extend(cta.running(launch, common, meter));
+            }
+        }
+        places
+    }
+}
+
 /// The fault of a deadlock: which threads wait at which barriers.
 fn deadlock(launch: &Launch<'_>, ctas: &mut [Cta], common: &mut Common, meter: &mut Meter) -> Box<Fault> {
     let waiting: Vec<Waiting> = ctas.iter_mut().flat_map(|cta| cta.waiting(launch, common, meter)).collect();
     let place = waiting.first().map(|waiting| waiting.place.clone());
-    Box::new(Fault { kind: FaultKind::Deadlock(waiting), kernel: launch.name.to_string(), place })
+    Box::new(Fault {
+        kind: FaultKind::Deadlock(waiting),
+        kernel: launch.name.to_string(),
+        place,
+        running: Vec::new(),
+    })
 }

@@ -8,6 +8,7 @@ use crate::memory::cell::SharedBytes;
 use crate::memory::constant::Constant;
 use crate::memory::global::Global;
 use crate::memory::shared::Shared;
+use crate::nested::Requests;
 use crate::sanitize::Sanitizer;
 use crate::schedule::shuffled;
 use crate::stats::{Progress, Tracer};
@@ -34,7 +35,7 @@ pub(crate) struct Launch<'a> {
     /// The address of the grid barrier of a cooperative launch; 0 for any other launch.
     pub(crate) workspace: u64,
     pub(crate) threads: usize,
-    /// One thread of the host runs the whole launch.
+    /// One thread of the host runs the whole launch, and nothing else accesses its memory meanwhile.
     pub(crate) alone: bool,
     pub(crate) most_stack: u64,
     pub(crate) most_instructions: Option<u64>,
@@ -44,6 +45,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) tracer: Option<&'a dyn Tracer>,
     pub(crate) count_operations: bool,
     pub(crate) sanitizer: Option<&'a Sanitizer<'a>>,
+    /// Launches that its threads ask for.
+    pub(crate) nested: &'a Requests,
     pub(crate) progress: &'a Progress,
     pub(crate) started: Instant,
     /// The seed of a random schedule.

@@ -4,7 +4,7 @@
 use crate::barrier::{Barriers, ClusterBarrier, WARPS};
 use crate::context::Launch;
 use crate::fast::{CACHED_REGIONS, HINTS};
-use crate::fault::{Fault, FaultKind, Waiting};
+use crate::fault::{Fault, FaultKind, Place, Waiting};
 use crate::memory::cell::CachedRegion;
 use crate::memory::shared::Shared;
 use crate::meter::Meter;
@@ -188,6 +188,17 @@ impl Cta {
     pub(crate) fn force(&mut self, launch: &Launch<'_>, common: &mut Common, meter: &mut Meter) -> bool {
         let (warps, _, mut env) = self.parts(launch, common, meter);
         warps.iter_mut().any(|warp| warp.exchange_complete(&mut env, true))
+    }
+
+    /// Where the threads are.
+    pub(crate) fn running(
+        &mut self,
+        launch: &Launch<'_>,
+        common: &mut Common,
+        meter: &mut Meter,
+    ) -> Vec<Place> {
+        let (warps, _, env) = self.parts(launch, common, meter);
+        warps.iter().flat_map(|warp| warp.running(&env)).collect()
     }
 
     /// The threads that wait at barriers, and where.

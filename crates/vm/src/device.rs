@@ -34,9 +34,12 @@ mod textures;
 
 pub use crate::decode::Program;
 use crate::host_memory::Account;
-pub use crate::launch::{ClusterError, Launch, LaunchError, ModuleError, ModuleId, Outcome, Report};
+pub use crate::launch::{
+    ClusterError, Launch, LaunchError, ModuleError, ModuleId, NestedLaunch, Outcome, Report,
+};
 use crate::memory::global::{Global, MemoryError, lock};
 use crate::memory::host::{HostMemory, HostPlace};
+pub use crate::nested::NestedLaunches;
 use crate::sanitize;
 use crate::sanitize::init::Unwritten;
 use crate::texture::Objects;
@@ -44,7 +47,7 @@ pub use module::{LoadError, LoadOptions, Loaded, Module, Symbol};
 use module::{Modules, compile};
 use softwarp_image::Windows;
 use softwarp_isa::Target;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A machine: one memory, and modules in it.
@@ -59,8 +62,13 @@ pub struct Device {
     modules: Mutex<Modules>,
     objects: Mutex<Arc<Objects>>,
     launches: AtomicU64,
+    /// Bytes of the heap of `malloc`.
+    heap_bytes: AtomicU64,
     observed: Mutex<Observed>,
 }
+
+/// The bytes of the heap of `malloc` unless others are asked for, as in CUDA.
+const HEAP: u64 = 8 << 20;
 
 /// The results of sanitizers that outlive a launch.
 #[derive(Debug, Default)]
@@ -99,6 +107,7 @@ impl Device {
             modules: Mutex::default(),
             objects: Mutex::default(),
             launches: AtomicU64::new(0),
+            heap_bytes: AtomicU64::new(HEAP),
             observed: Mutex::default(),
         }
     }
@@ -185,6 +194,16 @@ impl Device {
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
         lock(&self.observed).unwritten.remove(address);
         lock(&self.global).free(address)
+    }
+
+    /// Sets the bytes of the heap of `malloc` in kernels. A heap that a kernel has used keeps its size: then it returns
+    /// false.
+    pub fn set_heap(&self, bytes: u64) -> bool {
+        let is_free = !lock(&self.global).has_heap();
+        if is_free {
+            self.heap_bytes.store(bytes, Ordering::SeqCst);
+        }
+        is_free
     }
 
     /// The first address and the bytes of the allocation that an address is in.

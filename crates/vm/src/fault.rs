@@ -16,6 +16,8 @@ pub struct Fault {
     pub kernel: String,
     /// The place, unless the fault concerns the launch as a whole.
     pub place: Option<Place>,
+    /// If the launch reached a limit or was cancelled: where warps were, of some of those that had begun.
+    pub running: Vec<Place>,
 }
 
 /// The place of a fault.

@@ -12,7 +12,7 @@
 use crate::cluster::Cluster;
 use crate::context::Launch;
 use crate::cta::Turn;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, Place};
 use crate::memory::global::lock;
 use crate::meter::Meter;
 use crate::stats::{Counts, OpCount};
@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 
 /// How many CTAs can have begun and not ended.
 const MOST_RESIDENT: u64 = 2048;
+
+/// How many places of warps are told when a launch is stopped.
+const MOST_PLACES: usize = 4096;
 
 /// How many bytes they can take together.
 const MOST_BYTES: u64 = 1 << 30;
@@ -118,7 +121,12 @@ impl WorkerPool {
                 }
                 // It may be waiting for the one that failed.
                 Ok(Turn::Busy | Turn::Waiting(_)) => {}
-                Err(fault) => self.fail(index, fault),
+                Err(mut fault) => {
+                    if fault.kind.is_limit() {
+                        fault.running = self.running(launch, Some(&mut cluster), &mut meter);
+                    }
+                    self.fail(index, fault);
+                }
             }
         }
         worker.publish(launch);
@@ -138,6 +146,19 @@ impl WorkerPool {
                 mine.thread += theirs.thread;
             }
         }
+    }
+
+    /// Where warps are, of a cluster and of some that are suspended.
+    fn running(&self, launch: &Launch<'_>, cluster: Option<&mut Cluster>, meter: &mut Meter) -> Vec<Place> {
+        let mut places = cluster.map_or_else(Vec::new, |cluster| cluster.running(launch, meter));
+        for (_, cluster) in lock(&self.suspended).iter_mut() {
+            if places.len() >= MOST_PLACES {
+                break;
+            }
+            places.extend(cluster.running(launch, meter));
+        }
+        places.truncate(MOST_PLACES);
+        places
     }
 
     fn fail(&self, index: u64, fault: Box<Fault>) {
@@ -235,7 +256,10 @@ impl WorkerPool {
         let index = launch.nth_unit(worker.claimed.next().filter(|&index| index < failed)?);
         match self.begin(launch, index, worker, meter) {
             Ok(cluster) => Some((index, cluster)),
-            Err(fault) => {
+            Err(mut fault) => {
+                if fault.kind.is_limit() {
+                    fault.running = self.running(launch, None, meter);
+                }
                 self.fail(index, fault);
                 None
             }
@@ -250,7 +274,10 @@ impl WorkerPool {
         worker: &mut Worker,
         meter: &mut Meter,
     ) -> Result<Cluster, Box<Fault>> {
-        let stop = |kind| Box::new(Fault { kind, kernel: launch.name.to_string(), place: None });
+        let stop = |kind| {
+            let kernel = launch.name.to_string();
+            Box::new(Fault { kind, kernel, place: None, running: Vec::new() })
+        };
         let mut cluster = match worker.spare.pop() {
             Some(cluster) => cluster,
             None => Cluster::new(launch).map_err(stop)?,

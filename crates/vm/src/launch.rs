@@ -71,6 +71,9 @@ pub struct Launch<'a> {
     pub schedule: Schedule,
     /// The sanitizers to run. With any of them, one thread of the host runs the launch.
     pub sanitize: Sanitize,
+    /// Nothing else accesses the device's memory while it runs: no other launch, and no other thread of the host. Where
+    /// one thread runs it, its atomic operations then need not be atomic for others, and are faster.
+    pub exclusive: bool,
 }
 
 impl<'a> Launch<'a> {
@@ -95,6 +98,7 @@ impl<'a> Launch<'a> {
             progress: None,
             schedule: Schedule::Fixed,
             sanitize: Sanitize::default(),
+            exclusive: false,
         }
     }
 }
@@ -132,6 +136,46 @@ pub struct Outcome {
     pub report: Report,
     /// The fault that stopped it, if there is one.
     pub fault: Option<Box<Fault>>,
+    /// The launches that its threads asked for. They have not begun.
+    pub nested: Vec<NestedLaunch>,
+}
+
+/// A launch that a thread of a kernel asked for, of a kernel of the same module.
+#[derive(Clone, Debug)]
+pub struct NestedLaunch {
+    /// The kernel.
+    pub kernel: String,
+    /// CTAs of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a CTA.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// The bytes of each parameter.
+    pub arguments: Vec<Vec<u8>>,
+    /// It is to run behind everything else that the grid launched.
+    pub tail: bool,
+}
+
+impl Report {
+    /// Adds what a nested launch did.
+    pub(crate) fn add(&mut self, nested: Report) {
+        self.ctas += nested.ctas;
+        self.counts.merge(&nested.counts);
+        self.elapsed += nested.elapsed;
+        for (mnemonic, count) in nested.mnemonics {
+            match self.mnemonics.iter_mut().find(|(name, _)| *name == mnemonic) {
+                Some((_, sum)) => {
+                    sum.warp += count.warp;
+                    sum.thread += count.thread;
+                }
+                None => self.mnemonics.push((mnemonic, count)),
+            }
+        }
+        self.operations.extend(nested.operations);
+        self.findings.extend(nested.findings);
+        self.not_looked_at.extend(nested.not_looked_at);
+    }
 }
 
 /// Why a launch did not run to its end.

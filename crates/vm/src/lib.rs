@@ -54,5 +54,6 @@ mod grid;
 mod launch;
 mod launch_info;
 mod meter;
+mod nested;
 pub mod tuning;
 mod warp;

@@ -152,7 +152,7 @@ impl Meter {
         } else {
             return Ok(());
         };
-        Err(Box::new(Fault { kind, kernel: launch.name.to_string(), place: None }))
+        Err(Box::new(Fault { kind, kernel: launch.name.to_string(), place: None, running: Vec::new() }))
     }
 
     pub(crate) fn before(&mut self, launch: &Launch<'_>, seen: &Seen<'_>, frame: &Frame) {

@@ -26,7 +26,7 @@ Example:
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    let source = sources::read(&args.file)?;
+    let source = sources::read_or_compile(&args.file)?;
     let parsed = parse(&source.text);
     let mut refused = source.flaw().is_some();
     for diagnostic in source.flaw().into_iter().chain(&parsed.diagnostics) {

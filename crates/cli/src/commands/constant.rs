@@ -213,8 +213,10 @@ fn in_json(
     value: Option<Value>,
     stored: Option<&Stored>,
 ) -> Json {
-    let diagnostics: Vec<Json> =
-        diagnostics.iter().map(|diagnostic| check::formats::object(source, diagnostic)).collect();
+    let diagnostics: Vec<Json> = diagnostics
+        .iter()
+        .map(|diagnostic| check::formats::object(source, diagnostic, diagnostic.severity()))
+        .collect();
     let mut object = json!({"expression": source.text});
     if let Some(value) = value {
         let (ty, bits) = (value.ty(), value.bits());

@@ -2,6 +2,8 @@
 
 mod array;
 mod availability;
+mod direct;
+mod list;
 mod operands;
 mod render;
 
@@ -13,14 +15,20 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The form, with or without `cvt.`, as in rn.satfinite.e4m3x2.f32
-    form: String,
+    /// The form, with or without `cvt.`, as in rn.satfinite.e4m3x2.f32; or TO.FROM, as in f32.e4m3, for an exact
+    /// conversion to a wider format
+    #[arg(required_unless_present = "list")]
+    form: Option<String>,
     /// The operands in PTX's order; without any, the form is described
     values: Vec<String>,
+    /// List the forms instead: all, those of a source format (--list e4m3), or those to another one too
+    /// (--list f32 e4m3)
+    #[arg(long, conflicts_with_all = ["input", "output"])]
+    list: bool,
     /// Convert this .npy array; `-` is standard input
     #[arg(long, value_name = "FILE", requires = "output", conflicts_with = "values")]
     input: Option<PathBuf>,
-    /// Where the converted array goes
+    /// Where the converted array goes; `-` is standard output
     #[arg(long, value_name = "FILE", requires = "input")]
     output: Option<PathBuf>,
     /// Random bits for an array under .rs: those of splitmix64 from this seed
@@ -35,10 +43,10 @@ pub struct Args {
     /// Scales for an array: a .npy array of ue8m0 codes (|u1), one for each element
     #[arg(long, value_name = "FILE", requires = "input")]
     scales: Option<PathBuf>,
-    /// Say whether the form is legal on this target; exit 1 if not
-    #[arg(long, value_name = "SM")]
-    target: Option<String>,
-    /// Say whether the form is legal in this version of PTX; exit 1 if not
+    /// Say whether the form is legal on this GPU, as in sm_90a; exit 1 if not. With --list, leave out the others
+    #[arg(long, value_name = "SM", alias = "target")]
+    arch: Option<String>,
+    /// Say whether the form is legal in this version of PTX; exit 1 if not. With --list, leave out the others
     #[arg(long, value_name = "VERSION")]
     ptx: Option<String>,
     /// Print JSON
@@ -55,6 +63,9 @@ Values:
   A packed source takes one register pattern, or its elements with the highest first.
   A scale-factor takes a pattern, or one power of two for all elements.
 
+Names of formats may be those of libraries (fp8, float8_e4m3fn, half): `softwarp formats` lists them.
+Exact conversions beyond PTX's are written TO.FROM: f32.e4m3, f64.e2m1, e4m3.e2m1.
+
 Arrays:
   The elements are converted in C order; for x2 and x4 forms the last axis must divide by 2 or 4.
   f16, f32, f64 and integers are arrays of their dtype; bf16 is <u2, narrower formats |u1 (FP6 a
@@ -63,14 +74,27 @@ Arrays:
 
 Examples:
   softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300
-  softwarp cvt rn.satfinite.e4m3x2.f32 --target sm_89 --ptx 8.1
+  softwarp cvt rn.satfinite.e4m3x2.f32 --arch sm_89 --ptx 8.1
   softwarp cvt rs.satfinite.e2m1x4.f32 1 2 3 4 0x12345678 --json
-  softwarp cvt rn.satfinite.e2m1x2.f32 --input weights.npy --output codes.npy";
+  softwarp cvt rn.satfinite.e2m1x2.f32 --input weights.npy --output codes.npy
+  softwarp cvt f32.e2m1 --input codes.npy --output values.npy
+  softwarp cvt --list f32 e4m3";
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    let form = CvtForm::parse(&args.form).map_err(CommandError::usage)?;
-    let question = availability::Question::parse(args.target.as_deref(), args.ptx.as_deref())?;
+    let question = availability::Question::parse(args.arch.as_deref(), args.ptx.as_deref())?;
+    if args.list {
+        return list::run(args, question);
+    }
+    let spelling = crate::names::in_ptx(args.form.as_deref().unwrap_or_default());
+    let values: Vec<String> = args.values.iter().map(|value| value.replace('\u{2212}', "-")).collect();
+    let form = match CvtForm::parse(&spelling) {
+        Ok(form) => form,
+        Err(error) => match direct::parse(&spelling) {
+            Some(widening) => return direct::run(&widening, args, &values),
+            None => return Err(CommandError::usage(error)),
+        },
+    };
     let verdict = availability::answer(form, question);
     if let (Some(input), Some(output)) = (&args.input, &args.output) {
         if let Some(failure) = verdict.failure() {
@@ -78,7 +102,6 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         }
         return array::run(form, args, input, output);
     }
-    let values: Vec<String> = args.values.iter().map(|value| value.replace('\u{2212}', "-")).collect();
     let evaluation = match values.as_slice() {
         [] => None,
         values => Some(operands::evaluate(form, values).map_err(CommandError::Usage)?),

@@ -1,7 +1,7 @@
 //! `softwarp dequantize`: a block-scaled array back to f32.
 
 use super::files::{self, Output};
-use super::{CommandError, Printed};
+use super::{CommandError, Printed, sources};
 use crate::blocks;
 use crate::input::MOST_DATA;
 use crate::npy::{DType, Header};
@@ -15,27 +15,36 @@ use std::path::PathBuf;
 pub struct Args {
     /// The .npz file that `softwarp quantize` wrote; `-` is standard input
     input: PathBuf,
-    /// The .npy array to write, of <f4
+    /// The .npy array to write, of <f4; `-` is standard output
     output: PathBuf,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    let name = args.input.display();
+    let name = sources::name(&args.input);
     let input = files::open(&args.input, MOST_DATA)?;
     let most = files::limit(blocks::most_unpacked(input.length()));
     let mut archive = Archive::new(input).map_err(|error| CommandError::input(&name, error))?;
-    let (quantized, shape) =
-        blocks::read(&mut archive, most).map_err(|error| CommandError::input(&name, error))?;
+    let blocks = blocks::read(&mut archive, most).map_err(|error| CommandError::input(&name, error))?;
     let mut out = Output::create(&args.output)?;
-    let header = Header::new(DType::new('f', 4), shape.clone()).to_bytes();
+    let header = Header::new(DType::new('f', 4), blocks.shape.clone()).to_bytes();
     out.file.write_all(&header).map_err(|error| out.failure(error))?;
     let mut bytes = Vec::new();
-    let written = blocks::unpack(&quantized, &shape, |values| {
+    let mut put = |values: &[f32]| {
         bytes.clear();
         bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
         out.file.write_all(&bytes)
-    });
+    };
+    let written = if blocks.is_moved() {
+        let mut all: Vec<f32> = Vec::new();
+        let unpacked = blocks::unpack(&blocks.quantized, &blocks.moved(), |values| {
+            all.extend_from_slice(values);
+            Ok(())
+        });
+        unpacked.and_then(|()| put(&blocks::move_axis_back(&all, &blocks.shape, blocks.axis)))
+    } else {
+        blocks::unpack(&blocks.quantized, &blocks.shape, put)
+    };
     written.map_err(|error| out.failure(error))?;
     out.keep()?;
     Ok(Printed::default())

@@ -23,8 +23,8 @@ pub struct Args {
     /// Exit with 1 if the program succeeds but had faults or findings; without --sanitize it looks for all
     #[arg(long)]
     check: bool,
-    /// The GPU that the program sees, as in sm_90
-    #[arg(long, value_name = "SM")]
+    /// The GPU that the program sees, as in sm_90 or 90
+    #[arg(long, value_name = "SM", alias = "target")]
     arch: Option<String>,
     /// How many GPUs the program sees
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16))]
@@ -92,15 +92,13 @@ enum Format {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    if let Some(arch) = &args.arch {
-        target(arch)?;
-    }
+    let arch = args.arch.as_deref().map(target).transpose()?;
     let program = program::find(&args.program[0])?;
     let libraries = Libraries::find(args.lib.clone())?;
     libraries.warn_about(&program);
     let folder = libraries.link()?;
     let counts = folder.path().join("summary.jsonl");
-    let variables = environment::variables(args, &folder, &program, &counts)?;
+    let variables = environment::variables(args, arch, &folder, &program, &counts)?;
     let code = program::run(&program, &args.program, &variables)?;
     let total = Total::read(&counts);
     drop(folder);

@@ -2,7 +2,7 @@
 
 use super::{CommandError, Printed, columns};
 use serde_json::{Value as Json, json};
-use softwarp::syntax::Explained;
+use softwarp::syntax::{Code, Explained};
 
 /// Say what a code of a diagnostic means, with examples
 #[derive(Debug, clap::Args)]
@@ -37,6 +37,13 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let row =
         all.iter().find(|row| row.code.0.eq_ignore_ascii_case(name)).ok_or_else(|| unknown(name, &all))?;
     Ok(if args.json { super::json(&in_json(row)) } else { page(row) }.into())
+}
+
+/// A code by its name, in upper or lower case.
+pub fn code(name: &str) -> Result<Code, CommandError> {
+    let all = crate::codes::all();
+    let row = all.iter().find(|row| row.code.0.eq_ignore_ascii_case(name));
+    row.map(|row| row.code).ok_or_else(|| unknown(name, &all))
 }
 
 fn list(all: &[&Explained]) -> String {

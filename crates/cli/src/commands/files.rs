@@ -1,10 +1,12 @@
 //! Files in and out. What comes in is bounded ([`crate::input`]). What goes out is written beside its place and moved
 //! there when it is complete, so that a failure leaves nothing half-written and whatever was there before untouched.
+//! `-` is standard input, or standard output, to which a complete file is copied.
 
-use super::{CommandError, sources};
+use super::{CommandError, output, sources};
 use crate::input::{self, InputError};
+use crate::npy::Reader;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Cursor, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -74,18 +76,40 @@ pub fn unreadable(path: &Path, error: InputError) -> CommandError {
     }
 }
 
-/// A file that appears under its name only when it is complete.
+/// Opens an array to be read in pieces; `-` is standard input. One in Fortran order is read as a whole and put into C
+/// order.
+pub fn open_array(path: &Path) -> Result<Reader<Input>, CommandError> {
+    let in_file = |error| CommandError::input(sources::name(path), error);
+    let input = open_for_pieces(path)?;
+    let length = input.length();
+    let reader = Reader::new(input, length).map_err(in_file)?;
+    if reader.header.is_c_ordered() {
+        return Ok(reader);
+    }
+    let most = limit(input::MOST_DATA);
+    if reader.left() > most {
+        return Err(unreadable(path, InputError::TooLong { limit: most }));
+    }
+    let array = reader.rest().map_err(in_file)?.into_c_order();
+    Ok(Reader::with_header(array.header, Input::Memory(Cursor::new(array.data))))
+}
+
+/// A file that appears under its name, or on standard output, only when it is complete.
 pub struct Output {
     /// Where to write.
     pub file: File,
     temporary: PathBuf,
     path: PathBuf,
+    to_stdout: bool,
     kept: bool,
 }
 
 impl Output {
-    /// Begins a file, under a temporary name in the same folder.
+    /// Begins a file, under a temporary name in the same folder; for `-` in the folder of temporary files.
     pub fn create(path: &Path) -> Result<Output, CommandError> {
+        if sources::is_standard_input(path) {
+            return Output::for_stdout();
+        }
         let unwritable =
             |why: &dyn std::fmt::Display| CommandError::Io(format!("cannot write {}: {why}", path.display()));
         // Replacing a device or pipe by a file would be a surprise.
@@ -104,11 +128,24 @@ impl Output {
         if let Some(metadata) = existing {
             let _ = file.set_permissions(metadata.permissions());
         }
-        Ok(Output { file, temporary, path, kept: false })
+        Ok(Output { file, temporary, path, to_stdout: false, kept: false })
+    }
+
+    fn for_stdout() -> Result<Output, CommandError> {
+        let name = format!("softwarp.{}.tmp", std::process::id());
+        let temporary = std::env::temp_dir().join(name);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&temporary);
+        let file =
+            file.map_err(|error| CommandError::Io(format!("cannot write {}: {error}", temporary.display())))?;
+        Ok(Output { file, path: temporary.clone(), temporary, to_stdout: true, kept: false })
     }
 
     /// Puts the complete file in its place.
     pub fn keep(mut self) -> Result<(), CommandError> {
+        if self.to_stdout {
+            self.file.rewind().map_err(|error| self.failure(error))?;
+            return output::stdout(|out| io::copy(&mut self.file, out).map(|_| ()));
+        }
         fs::rename(&self.temporary, &self.path).map_err(|error| self.failure(error))?;
         self.kept = true;
         Ok(())
@@ -119,6 +156,14 @@ impl Output {
         let mut out = Output::create(path)?;
         io::Write::write_all(&mut out.file, bytes).map_err(|error| out.failure(error))?;
         out.keep()
+    }
+
+    /// Refuses `-` where a report goes to standard output too.
+    pub fn unless_both_to_stdout(path: &Path, json: bool) -> Result<(), CommandError> {
+        match json && sources::is_standard_input(path) {
+            true => Err(CommandError::usage("--json and `-` cannot both write to standard output")),
+            false => Ok(()),
+        }
     }
 
     /// What to say when writing fails.

@@ -6,19 +6,19 @@ mod svg;
 
 use super::files::Output;
 use super::{CommandError, Printed};
-use softwarp::num::Format;
+use crate::names;
 use std::path::PathBuf;
 
-/// Show the number formats: fields, limits, codes
+/// Show the number formats: fields, limits, codes, and the names they go by
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The format to show in full; without it, all are listed
+    /// The format to show in full, by any of its names; without it, all are listed
     format: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Draw the bit fields and the number line into this file instead
+    /// Draw the bit fields and the number line into this file instead; `-` is standard output
     #[arg(long, value_name = "FILE", requires = "format", conflicts_with = "json")]
     svg: Option<PathBuf>,
 }
@@ -27,6 +27,7 @@ const HELP: &str = "\
 Examples:
   softwarp formats
   softwarp formats e4m3
+  softwarp formats mxfp4
   softwarp formats e4m3 --svg e4m3.svg";
 
 /// Runs the command.
@@ -35,17 +36,18 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         let text = if args.json { super::json(&render::json_list()) } else { render::list() };
         return Ok(text.into());
     };
-    let format = Format::from_name(name).ok_or_else(|| unknown(name))?;
+    if let Some(format) = names::find_block(name).filter(|_| names::find(name).is_none()) {
+        if args.svg.is_some() {
+            return Err(CommandError::usage("--svg draws formats of single numbers, as in e2m1"));
+        }
+        let text = if args.json { super::json(&render::json_block(format)) } else { render::block(format) };
+        return Ok(text.into());
+    }
+    let format = names::format(name).map_err(CommandError::Usage)?;
     if let Some(path) = &args.svg {
         Output::write(path, svg::draw(format).as_bytes())?;
         return Ok(Printed::default());
     }
     let text = if args.json { super::json(&render::json_one(format)) } else { render::one(format) };
     Ok(text.into())
-}
-
-fn unknown(name: &str) -> CommandError {
-    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-    let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
-    CommandError::Usage(format!("`{shown}` is not a format; the formats are {}", names.join(", ")))
 }

@@ -36,7 +36,7 @@ impl LinkedArgs {
 fn read(files: &[PathBuf]) -> Result<Vec<Source>, CommandError> {
     let (mut sources, mut code) = (Vec::new(), 0);
     for file in files {
-        match sources::read(file) {
+        match sources::read_or_compile(file) {
             Ok(source) => sources.push(source),
             Err(failure) => code = code.max(failure.report().code()),
         }

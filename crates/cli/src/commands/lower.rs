@@ -2,7 +2,7 @@
 
 use super::checking::{ErrorColour, SHOWN, count};
 use super::linked::{LinkedArgs, check, laid_out};
-use super::{CommandError, Printed, fidelity, remark};
+use super::{CommandError, Printed, fidelity, kernels, remark};
 use crate::render::{self, Event};
 use serde_json::{Value as Json, json};
 use softwarp::check::{CheckedModule, References, resolve_references};
@@ -17,7 +17,7 @@ use std::fmt::Write;
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The kernel; all of them without it
+    /// The kernel, by its name in the PTX or in C++; all of them without it
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     #[command(flatten)]
@@ -81,10 +81,10 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
             references: &file.references,
         })
         .collect();
-    let kernels = kernels(&image, args.kernel.as_deref())?;
+    let chosen = chosen(&image, args.kernel.as_ref())?;
     let fidelity = args.fidelity.fidelity();
     let (mut text, mut list, mut refused) = (String::new(), Vec::new(), 0);
-    for id in kernels {
+    for id in chosen {
         let name = &*image.function(id).name;
         let lowered = lower(&units, &image, id, fidelity);
         if args.json {
@@ -109,21 +109,12 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
 }
 
 /// The kernels that are asked for.
-fn kernels(image: &Image, name: Option<&str>) -> Result<Vec<FunctionId>, CommandError> {
+fn chosen(image: &Image, name: Option<&String>) -> Result<Vec<FunctionId>, CommandError> {
     let all = (0..).map(FunctionId).zip(&image.functions).filter(|(_, one)| one.entry && one.defined);
+    let name = name.map(|name| kernels::find(&kernels::of_image(image), Some(name))).transpose()?;
     let wanted: Vec<FunctionId> =
-        all.clone().filter(|(_, one)| name.is_none_or(|name| &*one.name == name)).map(|(id, _)| id).collect();
-    match (name, wanted.is_empty()) {
-        (_, false) => Ok(wanted),
-        (None, true) => Err(CommandError::Input("there is no kernel".to_owned())),
-        (Some(name), true) => {
-            let names: Vec<&str> = all.map(|(_, one)| &*one.name).collect();
-            let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-            let meant = softwarp::isa::nearest(name, names.iter().copied());
-            let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-            Err(CommandError::Usage(format!("there is no kernel `{shown}`{meant}")))
-        }
-    }
+        all.filter(|(_, one)| name.is_none_or(|name| &*one.name == name)).map(|(id, _)| id).collect();
+    if wanted.is_empty() { Err(CommandError::Input("there is no kernel".to_owned())) } else { Ok(wanted) }
 }
 
 /// Shows what cannot be executed.

@@ -7,18 +7,23 @@
 mod ast;
 mod check;
 mod checking;
+mod completions;
 mod constant;
+mod cuda;
 mod cvt;
 mod dequantize;
+mod diff;
 mod exec;
 mod explain;
 mod fidelity;
 mod files;
 mod fmt;
 mod formats;
+mod kernels;
 mod layout;
 mod linked;
 mod lower;
+mod man;
 mod output;
 mod progress;
 mod ptxas;
@@ -41,9 +46,7 @@ use std::process::ExitCode;
 #[command(
     name = "softwarp",
     version,
-    after_help = "Examples:\n  softwarp exec -- ./program\n  softwarp check kernel.ptx\n  softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300\n\n\
-                  Exit codes: 0 success, 1 the input is at fault, 2 usage error, or a file or stream cannot be read or\n\
-                  written."
+    after_help = HELP
 )]
 struct Cli {
     /// The longest file or stream that is read, in bytes, or with K, M or G; without it, 1G for PTX, 256M for
@@ -53,6 +56,30 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+const HELP: &str = "\
+What to use for what:
+  run a CUDA program without a GPU       softwarp exec -- ./program
+  run a kernel from a launch file        softwarp run launch.json
+  find races and other bugs              softwarp exec --check, softwarp run --sanitize all
+  check PTX, also in CI                  softwarp check kernel.ptx, softwarp explain CODE
+  put PTX into one layout, or parse it   softwarp fmt kernel.ptx, softwarp ast --json kernel.ptx
+  see the operations of a kernel         softwarp lower kernel.ptx
+  see where variables are in memory      softwarp layout kernel.ptx
+  stand in for ptxas                     softwarp ptxas
+  convert numbers and arrays             softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300
+  quantize, and back                     softwarp quantize, softwarp dequantize
+  compare arrays                         softwarp diff a.npy b.npy
+  look number formats up                 softwarp formats e4m3
+  evaluate a constant expression         softwarp const '(1 << 20) - 1'
+  check, encode and draw tensor maps     softwarp tensor check map.json
+  replay recorded results                softwarp verify FOLDER
+  completions and manual pages           softwarp completions bash, softwarp man
+
+Files: `-` is standard input, and standard output where a file is written.
+
+Exit codes: 0 success, 1 the input is at fault, 2 usage error, or a file or stream cannot be read or
+written. `softwarp exec` has those of the program, `softwarp ptxas` those of ptxas.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -70,8 +97,11 @@ enum Command {
     Tensor(tensor::Args),
     Quantize(quantize::Args),
     Dequantize(dequantize::Args),
+    Diff(diff::Args),
     Formats(formats::Args),
     Verify(verify::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Why a command failed: one line, and what the exit code is.
@@ -158,8 +188,11 @@ pub fn main() -> ExitCode {
         Command::Tensor(args) => tensor::run(&args),
         Command::Quantize(args) => quantize::run(&args),
         Command::Dequantize(args) => dequantize::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Formats(args) => formats::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     finish(outcome)
 }
@@ -174,6 +207,11 @@ fn finish(outcome: Result<Printed, CommandError>) -> ExitCode {
 /// The exit code, unless what was said on standard error was lost.
 fn end(code: u8) -> ExitCode {
     ExitCode::from(if output::stderr_is_whole() { code } else { code.max(2) })
+}
+
+/// The command line as data.
+fn cli() -> clap::Command {
+    Cli::command()
 }
 
 fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {

@@ -1,28 +1,36 @@
 //! `softwarp run`: executes kernels, as a launch file says or as the arguments do.
 
 mod arguments;
+mod counted;
+mod coverage;
 mod document;
+mod dumps;
+mod hints;
 mod limits;
+mod lines;
+mod observe;
+mod refusal;
 mod report;
 pub(super) mod sanitize;
 mod stop;
+mod table;
 mod trace;
 
-use super::checking::{ErrorColour, SHOWN, count, target};
+use super::checking::{ErrorColour, count, target};
 use super::progress::Progress as Bar;
 use super::{CommandError, Printed, fidelity, files, output, remark, sources};
-use crate::input::{InputError, MOST_JSON, confined};
-use crate::render::{self, Event};
+use crate::input::{InputError, MOST_DATA, MOST_JSON, confined};
+use crate::run::data::Files;
 use crate::run::file::LaunchFile;
 use crate::run::{Options, Run, RunError};
-use arguments::{Dimensions, Dump, Given};
-use document::Document;
+use arguments::{Dimensions, Given};
+use document::{Document, Shown, Style};
+use dumps::{Dump, ReadBack};
+use refusal::Refusal;
 use serde_json::{Map, Value as Json};
-use softwarp::diagnostic::Location;
 use softwarp::source::Source;
-use softwarp::vm::device::{LaunchError, LoadError, LoadOptions, Report};
-use softwarp::vm::stats::Progress;
-use std::collections::BTreeMap;
+use softwarp::vm::device::{LaunchError, LoadOptions, Report};
+use softwarp::vm::stats::{Progress, Tracer};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -34,7 +42,7 @@ pub struct Args {
     /// A launch file, or PTX files, which are linked if there are several; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The kernel; the only one of the module without it
+    /// The kernel, by its name in the PTX or in C++; the only one of the module without it
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// CTAs of the grid, in up to three dimensions
@@ -55,18 +63,34 @@ pub struct Args {
     /// The next argument of the kernel
     #[arg(long = "arg", value_name = "KIND:VALUE")]
     arguments: Vec<String>,
+    /// Memory that is no argument itself
+    #[arg(long = "buffer", value_name = "NAME=CONTENTS")]
+    buffers: Vec<String>,
     /// Put data into a variable of the module
     #[arg(long, value_name = "NAME=DATA")]
     set: Vec<String>,
-    /// Read a buffer, variable or surface back, into a file or into the JSON
+    /// Read a buffer, variable or surface back, into a file or into what is printed
     #[arg(long, value_name = "NAME[:TYPE][=FILE]")]
     dump: Vec<String>,
+    /// How to print; without it, text on a terminal, else JSON
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Style>,
     /// Compare with what the launch file expects, by its rule
     #[arg(long)]
     check: bool,
-    /// Count what is executed
-    #[arg(long)]
-    stats: bool,
+    /// Count what is executed; with =lines, for each line of the PTX too
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all"
+    )]
+    stats: Option<report::Detail>,
+    /// Write how often each line was executed, of the PTX and of the program that it was made from, as lcov has it
+    #[arg(long, value_name = "FILE")]
+    coverage: Option<PathBuf>,
     /// Look for more than faults, as a list: init, race, sync, bounds, leak, or all of them
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     sanitize: Vec<sanitize::What>,
@@ -105,15 +129,23 @@ pub struct Args {
 
 const HELP: &str = "\
 Arguments of the kernel, in the order of its parameters:
-  buffer:x=@x.npy        memory that holds an array (or, of any other file, its bytes), by address
-  buffer:y=zero:4096     4096 bytes of zeros; also none:BYTES (never written), iota32:BYTES (words
-                         0, 1, 2, ...), splitmix32:SEED:BYTES (random words) and hex:DIGITS
-  buffer:x  buffer:x+16  a buffer that was given before, and an address inside it
-  constant:c=@c.npy      the same in constant memory, by its address there (.ptr .const)
-  u32:7  f32:1.5         a number: u8 to u64, s8 to s64, f16, bf16, f32, f64, and the smaller formats
+  buffer:x=CONTENTS      memory, by address; buffer:x and buffer:x+8 are the same memory again
+  constant:c=CONTENTS    constants, by their address there (.ptr .const)
+  u32:7  i32:-1  f32:1.5 a number: u8 to u64, s8 to s64 (or i8 to i64), f16, bf16, f32, f64, and the
+                         smaller formats
   bytes:00ff             a struct, in hexadecimal
+  'struct:u32:7;f32:1'   a struct of these members, laid out as in C
+  texobj:t.json          a texture (surfobj: a surface) that a file describes as launch files do
+  tensormap:m.json=x     a tensor map that a file describes, of the tensor in buffer x
 
-Prints {\"ok\": true, \"dumps\": {\"y\": hexadecimal}}; what --dump names a file for is written there
+Contents:
+  @x.npy                 an array, or, of any other file, its bytes
+  f32:1,2,3              numbers; also f32:1.5*100 (100 times 1.5) and u32:0..100 (0, 1, ... 99)
+  zero:4096              4096 bytes of zeros; also none:BYTES (never written), iota32:BYTES (words
+                         0, 1, 2, ...), splitmix32:SEED:BYTES (random words) and hex:DIGITS
+
+Prints {\"ok\": true, \"dumps\": {\"y\": hexadecimal}}; with a type (--dump y:f32, --dump y:f32[2,4]), numbers.
+On a terminal, or with --format text, it is a table. What --dump names a file for is written there
 instead: an array if it ends in .npy, else bytes. A buffer that began as an array keeps its type and
 shape; else TYPE says what it holds (f32, u16, ...), and without one it is bytes.
 A fault prints {\"ok\": false, \"fault\": {...}}, with kind, message, file, line, instruction, cta, thread
@@ -121,10 +153,12 @@ and more, and shows itself on standard error; exit code 1. What kernels print go
 With --sanitize there is also \"findings\": [...]; a run with findings goes on, and has \"ok\": false. What was
 beyond a limit of the sanitizers is in \"not_looked_at\": [...].
 
-A launch file is JSON; docs/running.md has the format.
+A launch file is JSON; docs/launch-files.md has the format.
 
 Examples:
   softwarp run examples/saxpy.json
+  softwarp run examples/saxpy.ptx --block 32 --arg f32:2 --arg buffer:x=f32:1,2,3 \\
+      --arg buffer:y=f32:10*3 --arg u32:3 --dump y:f32
   softwarp run examples/saxpy.ptx --grid 4 --block 256 --arg f32:2 --arg buffer:x=@x.npy \\
       --arg buffer:y=@y.npy --arg u32:1000 --dump y=out.npy
   softwarp run kernel.json --check --stats";
@@ -146,21 +180,12 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     if args.threads == Some(0) {
         return Err(CommandError::usage("--threads 0: there must be at least one"));
     }
-    let asked: Vec<Dump> = args.dump.iter().map(|text| Dump::parse(text)).collect::<Result<_, _>>()?;
-    let (given, sources) = prepare(args)?;
-    let (file, launch_file) = (given.file, given.launch_file.as_deref());
-    for (index, dump) in asked.iter().enumerate() {
-        // Before anything runs: what cannot be written is known now.
-        dump.format(&given.arrays)?;
-        if let Some(path) =
-            dump.path.as_ref().filter(|path| asked[..index].iter().any(|one| one.path.as_ref() == Some(path)))
-        {
-            return Err(CommandError::usage(format!(
-                "--dump: two memories cannot both go to {}",
-                path.display()
-            )));
-        }
+    if args.coverage.as_deref().is_some_and(sources::is_standard_input) {
+        return Err(CommandError::usage("--coverage -: standard output has the results, so name a file"));
     }
+    let asked: Vec<Dump> = args.dump.iter().map(|text| Dump::parse(text)).collect::<Result<_, _>>()?;
+    let colour = args.colour.wanted();
+    let (Given { mut file, launch_file }, sources) = prepare(args, colour)?;
     if !args.trace.is_empty() && args.threads.is_some_and(|threads| threads > 1) {
         return Err(CommandError::usage("--threads: a launch that is followed (--trace) runs on one thread"));
     }
@@ -182,50 +207,80 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     };
     let _ = ctrlc::set_handler(handler);
 
-    let colour = args.colour.wanted();
     let texts: Vec<&str> = sources.iter().map(|source| source.text.as_str()).collect();
     let wanted = sanitize::wanted(&args.sanitize);
     let memory = args.memory.map(|limits::Bytes(bytes)| bytes);
     let fidelity = args.fidelity.fidelity();
     let load = LoadOptions { arch, memory, fidelity, red_zones: wanted.bounds };
+    let refusal = Refusal { sources: &sources, launch_file: launch_file.as_ref(), colour };
+    let mut asked = Some(asked);
+    let mut read_back = None;
     let mut last = None;
     for schedule in limits::schedules(args)? {
-        let machine = Run::prepare(&file, &texts, load);
-        let machine = machine.map_err(|error| refused(&error, &sources, launch_file, colour))?;
-        let options = Options { most_time, schedule, sanitize: wanted, ..Options::default() };
-        let attempt = Attempt { args, file: &file, asked: &asked, arrays: &given.arrays, sources: &sources };
-        let (mut result, machine) = attempt.run(machine, &options, launch_file, colour)?;
-        limits::add_seed(&mut result, schedule);
-        if result.failure.is_some() {
-            return result.print(&machine);
+        let machine = Run::prepare(&file, &texts, load).map_err(|error| refusal.of(&error, None))?;
+        if let Some(asked) = asked.take() {
+            hints::name_kernels(&mut file, &machine, &refusal)?;
+            hints::warn_of_types(&file, &machine);
+            read_back = Some(ReadBack::new(
+                wanted_dumps(args, asked, &file)?,
+                args.check && args.dump.is_empty(),
+                &file,
+                &machine,
+            )?);
         }
+        let Some(read_back) = &read_back else { break };
+        let options = Options { most_time, schedule, sanitize: wanted, ..Options::default() };
+        let attempt = Attempt { args, file: &file, read_back, refusal: &refusal };
+        let (mut result, machine) = attempt.run(machine, &options)?;
+        limits::add_seed(&mut result, schedule);
+        let failed = result.failure.is_some();
         last = Some((result, machine));
+        if failed {
+            break;
+        }
+    }
+    if launch_file.is_none() && args.block.is_none() && last.is_some() {
+        remark("note: one thread ran in each CTA: --block says how many there are");
     }
     let (result, machine) = last.ok_or_else(|| CommandError::usage("there is nothing to run"))?;
-    result.print(&machine)
+    result.print(&machine, Style::wanted(args.format))
+}
+
+/// What is read back: what the command line asks for, or else what the launch file does.
+fn wanted_dumps(args: &Args, asked: Vec<Dump>, file: &LaunchFile) -> Result<Vec<Dump>, CommandError> {
+    if !asked.is_empty() {
+        return Ok(asked);
+    }
+    let folder = args.files.first().and_then(|path| path.parent()).unwrap_or(Path::new(""));
+    let dump = |name: &String| match file.dump.iter().find(|dump| &dump.name == name) {
+        Some(dump) => Dump::of_file(dump, folder, args.allow_paths),
+        None => Ok(Dump::of_name(name)),
+    };
+    file.dumped().map(dump).collect()
 }
 
 /// What is the same for all orders that are tried.
 struct Attempt<'a> {
     args: &'a Args,
     file: &'a LaunchFile,
-    asked: &'a [Dump],
-    arrays: &'a BTreeMap<String, arguments::ArrayType>,
-    sources: &'a [Source],
+    read_back: &'a ReadBack,
+    refusal: &'a Refusal<'a>,
 }
 
 impl Attempt<'_> {
     /// Runs all launches on a machine, and reads back what was asked for.
-    fn run(
-        &self,
-        mut machine: Run,
-        options: &Options<'_>,
-        launch_file: Option<&str>,
-        colour: bool,
-    ) -> Result<(Document, Run), CommandError> {
-        let Attempt { args, file, asked, arrays, sources } = *self;
-        let names = read_back(file, asked, args.check, &machine)?;
+    fn run(&self, mut machine: Run, options: &Options<'_>) -> Result<(Document, Run), CommandError> {
+        let Attempt { args, file, read_back, refusal } = *self;
+        let Refusal { sources, colour, .. } = *refusal;
         let tracer = trace::Follower::new(&args.trace, sources);
+        let observer = observe::Observer::default();
+        let both = observe::Both(&tracer, &observer);
+        let tracers: Option<&dyn Tracer> = match (args.trace.is_empty(), args.stats) {
+            (true, Some(report::Detail::Lines)) => Some(&observer),
+            (false, Some(report::Detail::Lines)) => Some(&both),
+            (false, _) => Some(&tracer),
+            (true, _) => None,
+        };
         let mut reports = Vec::new();
         let mut found = sanitize::Found::default();
         for index in 0..file.launches.len() {
@@ -238,8 +293,8 @@ impl Attempt<'_> {
                 most_instructions: args.steps,
                 cancel: Some(&CANCEL),
                 print: Some(&output::stderr),
-                tracer: (!args.trace.is_empty()).then_some(&tracer as _),
-                count_operations: args.stats,
+                tracer: tracers,
+                count_operations: args.stats.is_some() || args.coverage.is_some(),
                 progress: Some(&progress),
                 ..*options
             };
@@ -251,37 +306,67 @@ impl Attempt<'_> {
                 Ok(report) => reports.push(report),
                 Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
                     reports.extend(machine.device().stopped());
-                    let stats = args.stats.then(|| report::Stats::new(&reports));
-                    let mut stopped = stop::stopped(&mut machine, sources, &fault, &names, stats, colour);
+                    let stats = self.counts(&machine, &reports, &observer)?;
+                    let hints = hints::of_fault(&machine, sources, file.launches.get(index), &fault);
+                    let shown = &read_back.shown;
+                    let mut stopped = stop::stopped(&mut machine, refusal, &fault, hints, shown, stats);
                     sanitize::report(&mut stopped, args, &mut machine, sources, &found, colour);
                     return Ok((stopped, machine));
                 }
-                Err(error) => return Err(refused(&error, sources, launch_file, colour)),
+                Err(error) => return Err(refusal.of(&error, Some((&machine, file)))),
             }
         }
         found.findings.extend(machine.device().leaks());
-        let mut result = finish(args, file, &machine, asked, arrays, names, &reports)?;
+        let mut result = finish(args, file, &machine, read_back)?;
+        if let Some(stats) = self.counts(&machine, &reports, &observer)? {
+            stats.tell(&mut result);
+        }
         sanitize::report(&mut result, args, &mut machine, sources, &found, colour);
         Ok((result, machine))
+    }
+
+    /// What was executed, if that is asked for. Writes the file of `--coverage`.
+    fn counts(
+        &self,
+        machine: &Run,
+        reports: &[Report],
+        observer: &observe::Observer,
+    ) -> Result<Option<report::Stats>, CommandError> {
+        let Attempt { args, refusal: Refusal { sources, .. }, .. } = *self;
+        let wants_lines = args.stats == Some(report::Detail::Lines);
+        let mut table = None;
+        if wants_lines || args.coverage.is_some() {
+            let functions = counted::counted(machine, sources, reports);
+            table = wants_lines.then(|| lines::LineTable::new(sources, &functions, observer));
+            if let Some(path) = &args.coverage {
+                coverage::write(path, sources, &functions)?;
+            }
+        }
+        Ok(args.stats.map(|_| report::Stats::new(reports, table)))
     }
 }
 
 /// What is to be run, and the PTX files.
-fn prepare(args: &Args) -> Result<(Given, Vec<Source>), CommandError> {
-    let read: Vec<Source> = args.files.iter().map(|path| sources::read(path)).collect::<Result<_, _>>()?;
+fn prepare(args: &Args, colour: bool) -> Result<(Given, Vec<Source>), CommandError> {
+    let read: Vec<Source> =
+        args.files.iter().map(|path| sources::read_or_compile(path)).collect::<Result<_, _>>()?;
     let is_json = |source: &Source| source.text.trim_start().starts_with(['{', '[']);
     if !read.iter().any(is_json) {
-        let given = arguments::given(args, &read)?;
-        return Ok((given, read));
+        read.iter().try_for_each(sources::not_empty)?;
+        return Ok((arguments::given(args)?, read));
     }
-    let ([source], [path]) = (read.as_slice(), args.files.as_slice()) else {
+    let ([path], Ok([source])) = (args.files.as_slice(), <[Source; 1]>::try_from(read)) else {
         return Err(CommandError::usage("a launch file stands alone: it names its module"));
     };
     arguments::only_for_ptx(args)?;
     if source.text.len() as u64 > files::limit(MOST_JSON) {
         return Err(files::unreadable(path, InputError::TooLong { limit: files::limit(MOST_JSON) }));
     }
-    let file = LaunchFile::parse(&source.text).map_err(|error| CommandError::input(&source.name, error))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let found =
+        Files { folder: folder.to_owned(), any_place: args.allow_paths, longest: files::limit(MOST_DATA) };
+    let file = LaunchFile::read(&source.text, Some(&found));
+    let file = file.map_err(|errors| refusal::mistakes(&source, &errors.0, colour))?;
     let name = match &file.ptx {
         Some(name) => PathBuf::from(name),
         None if sources::is_standard_input(path) => {
@@ -292,36 +377,13 @@ fn prepare(args: &Args) -> Result<(Given, Vec<Source>), CommandError> {
         }
         None => path.with_extension("ptx").file_name().unwrap_or_default().into(),
     };
-    let folder = path.parent().unwrap_or(Path::new(""));
     let module = confined(folder, &name, args.allow_paths).map_err(|error| match error {
         InputError::Outside { .. } => CommandError::input(&source.name, format!("ptx: {error}")),
         _ => files::unreadable(&folder.join(&name), error),
     })?;
-    let module = sources::read(&module)?;
-    Ok((Given { file, arrays: BTreeMap::new(), launch_file: Some(source.name.clone()) }, vec![module]))
-}
-
-/// What is read back into the JSON at the end.
-fn read_back(
-    file: &LaunchFile,
-    asked: &[Dump],
-    check: bool,
-    machine: &Run,
-) -> Result<Vec<String>, CommandError> {
-    for dump in asked {
-        if !machine.has(file, &dump.name) {
-            let why = format!("--dump {}: there is no buffer, variable or surface of this name", dump.name);
-            return Err(CommandError::usage(why));
-        }
-    }
-    let names: Vec<&String> = match (asked.is_empty(), check) {
-        (false, _) => asked.iter().filter(|dump| dump.path.is_none()).map(|dump| &dump.name).collect(),
-        (true, true) => Vec::new(),
-        (true, false) => file.dumped().collect(),
-    };
-    // A name that is given twice is one member.
-    let once = names.iter().enumerate().filter(|(index, name)| !names[..*index].contains(name));
-    Ok(once.map(|(_, name)| (*name).clone()).collect())
+    let module = sources::read_or_compile(&module)?;
+    sources::not_empty(&module)?;
+    Ok((Given { file, launch_file: Some(source) }, vec![module]))
 }
 
 /// Runs something while another thread shows how far it is once it takes long: a bar on a terminal, else lines.
@@ -356,20 +418,18 @@ fn finish(
     args: &Args,
     file: &LaunchFile,
     machine: &Run,
-    asked: &[Dump],
-    arrays: &BTreeMap<String, arguments::ArrayType>,
-    names: Vec<String>,
-    reports: &[Report],
+    read_back: &ReadBack,
 ) -> Result<Document, CommandError> {
     let wrong = |error: RunError| CommandError::Input(error.to_string());
     let mut result = Document::new(true);
-    for dump in asked.iter().filter(|dump| dump.path.is_some()) {
-        dump.write(&machine.memory(&dump.name).map_err(wrong)?, arrays)?;
+    for dump in &read_back.files {
+        dump.write(file, &machine.memory(&dump.name).map_err(wrong)?)?;
     }
-    if !asked.is_empty() || !names.is_empty() || !args.check {
+    let shown: &[Shown] = &read_back.shown;
+    if !args.dump.is_empty() || !shown.is_empty() || !args.check {
         // What cannot be read is known before anything is printed.
-        names.iter().try_for_each(|name| machine.memory(name).map(drop)).map_err(wrong)?;
-        result.add_dumps(names);
+        shown.iter().try_for_each(|one| machine.memory(&one.name).map(drop)).map_err(wrong)?;
+        result.add_dumps(shown.to_vec());
     }
     if args.check {
         let found = machine.differences(file).map_err(wrong)?;
@@ -387,53 +447,5 @@ fn finish(
                 Some(CommandError::Input(format!("{results} {differ} from what the launch file expects")));
         }
     }
-    if args.stats {
-        report::Stats::new(reports).tell(&mut result);
-    }
     Ok(result)
-}
-
-/// What cannot be run, shown as `softwarp check` shows what is wrong.
-fn refused(error: &RunError, sources: &[Source], launch_file: Option<&str>, colour: bool) -> CommandError {
-    let show = |text: String| {
-        remark(text.trim_end_matches('\n'));
-        remark("");
-    };
-    match error {
-        RunError::Load(LoadError::Invalid(found)) => {
-            for (unit, diagnostic) in found.iter().take(SHOWN) {
-                if let Some(source) = sources.get(*unit as usize) {
-                    show(render::text(source, diagnostic, colour));
-                }
-            }
-            CommandError::Input(format!("{}: the module cannot be loaded", count((found.len(), "error"))))
-        }
-        RunError::Load(LoadError::Unlinked(found)) => {
-            found.iter().take(SHOWN).for_each(|one| show(render::linked(sources, one, colour)));
-            CommandError::Input(format!("{}: the modules cannot be linked", count((found.len(), "error"))))
-        }
-        RunError::Launch { error: LaunchError::Unsupported(list), .. } => {
-            for one in list.iter().take(SHOWN) {
-                let places = vec![(Location { unit: one.unit, span: one.span }, None)];
-                show(render::event(
-                    sources,
-                    &Event { message: one.what.clone(), places, notes: Vec::new() },
-                    colour,
-                ));
-            }
-            let what = count((list.len(), "instruction"));
-            CommandError::Input(format!("{what} of the kernel cannot be executed by the machine yet"))
-        }
-        // Who said how to launch is at fault.
-        RunError::Launch { error, index } => match launch_file {
-            None => CommandError::usage(error),
-            Some(name) => CommandError::input(name, format!("launches[{index}]: {error}")),
-        },
-        RunError::File(_) | RunError::Memory { .. } | RunError::Texture { .. } | RunError::Load(_) => {
-            launch_file.map_or_else(
-                || CommandError::Input(error.to_string()),
-                |name| CommandError::input(name, error),
-            )
-        }
-    }
 }

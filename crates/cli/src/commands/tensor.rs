@@ -5,7 +5,7 @@ mod draw;
 mod object;
 mod show;
 
-use super::checking::count;
+use super::checking::{count, target};
 use super::files::read;
 use super::{CommandError, Printed, remark, sources};
 use crate::codes;
@@ -13,7 +13,7 @@ use crate::tensors::file::{self, MapFile};
 use crate::tensors::request::{self, Asked, Copy, Refusal};
 use serde_json::{Value as Json, json};
 use softwarp::diagnostic::{Diagnostic, Severity};
-use softwarp::isa::{Target, nearest};
+use softwarp::isa::Target;
 use softwarp::tensor::reduce::Operation;
 use softwarp::tensor::{Description, Direction, Map, Mode};
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ enum Command {
 
 /// Say everything that is wrong with a map, and what would be right
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  softwarp tensor check map.json --target sm_100")]
+#[command(after_help = "Example:\n  softwarp tensor check map.json --arch sm_100")]
 struct CheckArgs {
     #[command(flatten)]
     map: MapArgs,
@@ -80,9 +80,9 @@ struct MapArgs {
     /// The map: a JSON file, or the 128 bytes; `-` is standard input
     #[arg(value_name = "MAP")]
     file: PathBuf,
-    /// The target, unless the file names one [default: sm_90]
-    #[arg(long, value_name = "SM")]
-    target: Option<String>,
+    /// The GPU, as in sm_100, unless the file names one [default: sm_90]
+    #[arg(long, value_name = "SM", alias = "target")]
+    arch: Option<String>,
 }
 
 impl MapArgs {
@@ -91,7 +91,7 @@ impl MapArgs {
     }
 
     fn read(&self) -> Result<(MapFile, Target), CommandError> {
-        let given = self.target.as_deref().map(target).transpose()?;
+        let given = self.arch.as_deref().map(target).transpose()?.map(Target::baseline);
         let file = file::read(&read(&self.file, file::LONGEST)?);
         let arch = given.or(file.target).unwrap_or(Target::SM_90);
         Ok((file, arch))
@@ -116,15 +116,6 @@ impl MapArgs {
             }
         }
     }
-}
-
-fn target(name: &str) -> Result<Target, CommandError> {
-    Target::architecture_from_name(name).ok_or_else(|| {
-        let meant = nearest(name, Target::all().map(Target::name));
-        let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
-        let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
-        CommandError::Usage(format!("`{shown}` is not a target{meant}"))
-    })
 }
 
 fn check(args: &CheckArgs) -> Result<Printed, CommandError> {

@@ -15,7 +15,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Golden files (.jsonl or .jsonl.gz) and launch files (.json), or folders of them
+    /// Golden files (.jsonl or .jsonl.gz) and launch files (.json), or folders of them; `-` is rows on standard input
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// Replay everything, not only the edges and a part of each input space
@@ -51,6 +51,7 @@ const SHOWN: usize = 8;
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
+    super::sources::only_one_standard_input(&args.paths)?;
     let depth = if args.full { Depth::Full } else { Depth::Subset };
     let progress = Progress::new(0, "parts");
     let limits = Limits { time: args.time, steps: args.steps };

@@ -8,7 +8,7 @@ pub mod svg;
 pub mod table;
 
 mod region;
-mod spell;
+pub(crate) mod spell;
 mod value;
 
 use softwarp::image::{Contents, Image, ObjectId, Windows};

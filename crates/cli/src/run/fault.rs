@@ -1,54 +1,17 @@
 //! What stopped a launch, for people and for programs.
 
-use super::Run;
+use super::{Run, origin};
 use crate::render::Event;
 use serde_json::{Map, Value as Json, json};
 use softwarp::diagnostic::Location;
 use softwarp::source::Source;
-use softwarp::syntax::tree::Item;
-use softwarp::vm::device::ModuleId;
 use softwarp::vm::fault::{
     AwaitedMbarrier, BadAccess, BadTexture, Fault, FaultKind, Nearest, Place, Problem, Relative, Use,
     Waiting, What, space_name,
 };
-
-/// A place in the program that the PTX was made from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// The file, as `.file` names it.
-    pub file: String,
-    /// From 1.
-    pub line: u32,
-    /// From 1; 0 if there is none.
-    pub column: u32,
-}
-
-impl std::fmt::Display for Origin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.column {
-            0 => write!(f, "{}:{}", self.file, self.line),
-            column => write!(f, "{}:{}:{column}", self.file, self.line),
-        }
-    }
-}
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Run {
-    /// The place that `.loc` gives for one in PTX.
-    pub fn origin(&self, kernel: &str, place: &Place) -> Option<Origin> {
-        let module = self.device.machine().module(ModuleId::default()).ok()?;
-        let program = module.program(kernel).ok()?;
-        let code = program.functions().find(|code| code.function == place.function)?;
-        let op = code.spans.iter().position(|span| *span == place.span)?;
-        let location = code.location(op as u32)?;
-        let unit = module.units.get(place.unit as usize)?;
-        let name = unit.module.items.iter().find_map(|item| match item {
-            Item::File(file) if file.is.index == u64::from(location.file) => Some(file.is.name),
-            _ => None,
-        })?;
-        let file = name.text(&unit.source).trim_matches('"').to_owned();
-        Some(Origin { file, line: location.line, column: location.column })
-    }
-
     /// The name of the buffer that begins at an address.
     pub(super) fn buffer_at(&self, address: u64) -> Option<&str> {
         self.buffers.iter().find(|buffer| buffer.address == address).map(|buffer| buffer.name.as_str())
@@ -69,7 +32,7 @@ impl Run {
 }
 
 /// What stopped a launch, for people.
-pub fn event(run: &mut Run, fault: &Fault) -> Event {
+pub fn event(run: &mut Run, sources: &[Source], fault: &Fault) -> Event {
     let mut event = Event { message: run.words(&fault.kind), ..Event::default() };
     let kernel = &fault.kernel;
     match &fault.place {
@@ -81,9 +44,13 @@ pub fn event(run: &mut Run, fault: &Fault) -> Event {
                 name if name == kernel => format!("in kernel `{kernel}`"),
                 name => format!("in function `{name}`, called from kernel `{kernel}`"),
             });
-            let origin = run.origin(kernel, place);
-            event.notes.extend(origin.map(|origin| format!("from {origin}")));
+            event.notes.extend(origin::notes(run, sources, "", place));
         }
+    }
+    let (places, warps) = running(fault);
+    for (place, count) in &places {
+        let at = Location { unit: place.unit, span: place.span };
+        event.places.push((at, Some(format!("{count} of {warps} warps were here"))));
     }
     if let FaultKind::Deadlock(waiting) = &fault.kind {
         for Waiting { place, barrier, mbarrier, arrived, expected } in waiting {
@@ -100,6 +67,25 @@ pub fn event(run: &mut Run, fault: &Fault) -> Event {
         }
     }
     event
+}
+
+/// How many places of warps are told.
+const PLACES: usize = 3;
+
+/// Where most warps were when a launch was stopped, with how many, and how many there were in all.
+fn running(fault: &Fault) -> (Vec<(&Place, usize)>, usize) {
+    type Warps = BTreeSet<([u32; 3], u32)>;
+    let mut places: BTreeMap<(u32, u32), (&Place, Warps)> = BTreeMap::new();
+    for place in &fault.running {
+        let (_, warps) = places.entry((place.unit, place.span.start)).or_insert((place, Warps::new()));
+        warps.insert((place.cta, place.warp));
+    }
+    let all: Warps = fault.running.iter().map(|place| (place.cta, place.warp)).collect();
+    let mut places: Vec<(&Place, usize)> =
+        places.into_values().map(|(place, warps)| (place, warps.len())).collect();
+    places.sort_by_key(|(_, warps)| std::cmp::Reverse(*warps));
+    places.truncate(PLACES);
+    (places, all.len())
 }
 
 /// `thread (63,0,0) of CTA (0,0,0), in warp 1 with 1 active lane`
@@ -121,9 +107,20 @@ pub fn json(run: &mut Run, sources: &[Source], fault: &Fault) -> Json {
     put("message", run.words(&fault.kind).into());
     put("kernel", fault.kernel.clone().into());
     if let Some(at) = &fault.place {
-        map.extend(place(run, sources, &fault.kernel, at));
+        map.extend(place(run, sources, at));
     }
+    let (places, _) = running(fault);
+    let row = |(at, warps): &(&Place, usize)| {
+        let mut row = place(run, sources, at);
+        row.retain(|key, _| !["cta", "thread", "warp", "lanes"].contains(&key.as_str()));
+        row.insert("warps".to_owned(), (*warps).into());
+        Json::Object(row)
+    };
+    let list: Vec<Json> = places.iter().map(row).collect();
     let mut put = |key: &str, value: Json| map.insert(key.to_owned(), value);
+    if !list.is_empty() {
+        put("running", list.into());
+    }
     match &fault.kind {
         FaultKind::Access(bad) => {
             put("access", access(run, bad));
@@ -156,7 +153,7 @@ fn mbarrier(run: &Run, mbarrier: &AwaitedMbarrier) -> Json {
 }
 
 /// Where something happened, for programs.
-pub(super) fn place(run: &mut Run, sources: &[Source], kernel: &str, place: &Place) -> Map<String, Json> {
+pub(super) fn place(run: &Run, sources: &[Source], place: &Place) -> Map<String, Json> {
     let mut map = Map::new();
     let mut put = |key: &str, value: Json| map.insert(key.to_owned(), value);
     let at = sources.get(place.unit as usize).map(|source| (source, source.position(place.span.start)));
@@ -172,9 +169,7 @@ pub(super) fn place(run: &mut Run, sources: &[Source], kernel: &str, place: &Pla
     put("thread", json!(place.thread));
     put("warp", place.warp.into());
     put("lanes", format!("0x{:08x}", place.lanes).into());
-    if let Some(origin) = run.origin(kernel, place) {
-        put("source", json!({"file": origin.file, "line": origin.line, "column": origin.column}));
-    }
+    map.extend(origin::json(run, sources, place));
     map
 }
 

@@ -1,7 +1,7 @@
 //! What the sanitizers found, for people and for programs.
 
 use super::fault::{near, place, thread};
-use super::{Run, fault};
+use super::{Run, fault, origin};
 use crate::render::Event;
 use serde_json::{Map, Value as Json, json};
 use softwarp::diagnostic::Location;
@@ -23,14 +23,13 @@ fn words(run: &Run, finding: &Finding) -> String {
 }
 
 /// A finding, for people.
-pub fn event(run: &mut Run, finding: &Finding) -> Event {
+pub fn event(run: &mut Run, sources: &[Source], finding: &Finding) -> Event {
     let mut event = Event { message: words(run, finding), ..Event::default() };
     let mut show = |site: &Site, role: &str, words: Option<&str>| {
         let place = &site.place;
         event.places.push((Location { unit: place.unit, span: place.span }, words.map(str::to_owned)));
         event.notes.push(format!("{role}{}", thread(place)));
-        let origin = run.origin(&finding.kernel, place);
-        event.notes.extend(origin.map(|origin| format!("{role}from {origin}")));
+        event.notes.extend(origin::notes(run, sources, role, place));
     };
     let race = finding.kind.sanitizer() == "race";
     show(&finding.at, if race { "later: " } else { "" }, None);
@@ -59,9 +58,9 @@ pub fn json(run: &mut Run, sources: &[Source], finding: &Finding) -> Json {
     put("message", words(run, finding).into());
     put("kernel", finding.kernel.clone().into());
     put("count", finding.count.into());
-    put("at", place(run, sources, &finding.kernel, &finding.at.place).into());
+    put("at", place(run, sources, &finding.at.place).into());
     if let Some(other) = &finding.other {
-        put("other", place(run, sources, &finding.kernel, &other.place).into());
+        put("other", place(run, sources, &other.place).into());
     }
     if let Json::Object(fields) = fields(&finding.kind) {
         row.extend(fields);

@@ -1,15 +1,20 @@
 //! Runs what a launch file says, on a machine of its own.
 //!
-//! [`mod@file`] reads launch files, [`data`] the bytes in them; [`compare`] has the rules by which results are the same;
+//! [`mod@file`] reads launch files, [`data`] the bytes in them, [`elements`] the numbers that these are; [`compare`] has the rules by which results are the same;
 //! [`textures`] reads and binds textures and surfaces;
 //! [`fault`] tells what stopped a launch, to people and to programs, [`finding`] what the sanitizers found.
 
+pub mod argument;
 pub mod compare;
 pub mod data;
+pub mod elements;
 pub mod fault;
 pub mod file;
 pub mod finding;
-mod tensormap;
+mod numbers;
+mod origin;
+mod place;
+pub mod tensormap;
 pub mod textures;
 
 use compare::Difference;
@@ -144,9 +149,9 @@ impl Run {
             run.device.machine_mut().free(placed.address).map_err(failed)?;
         }
         run.bind(&file.surfaces, &file.textures)?;
-        if let Some(name) = file.dump.iter().find(|name| !run.has(file, name)) {
+        if let Some(name) = file.dump.iter().map(|dump| &dump.name).find(|name| !run.has(file, name)) {
             let why = format!("there is no buffer, variable or surface `{name}`");
-            return Err(RunError::File(FileError { place: "dump".to_owned(), why }));
+            return Err(RunError::File(FileError::new("dump", why)));
         }
         for global in &file.globals {
             if let Some(data) = &global.set {
@@ -176,7 +181,7 @@ impl Run {
     ) -> Result<Report, RunError> {
         let Some(launch) = file.launches.get(index) else {
             let place = format!("launches[{index}]");
-            return Err(RunError::File(FileError { place, why: "there is no such launch".to_owned() }));
+            return Err(RunError::File(FileError::new(place, "there is no such launch")));
         };
         let place = |number| format!("launches[{index}].args[{number}]");
         let arguments = launch.arguments.iter().enumerate();
@@ -189,6 +194,7 @@ impl Run {
             cluster: launch.cluster,
             cooperative: launch.cooperative,
             dynamic_shared: launch.dynamic_shared,
+            exclusive: true,
             ..*options
         };
         self.device.run(&launch, &arguments).map_err(|error| match error {
@@ -199,7 +205,9 @@ impl Run {
 
     fn argument(&self, argument: &Argument, place: &str) -> Result<machine::Argument, RunError> {
         match argument {
-            Argument::Bytes(bytes) => Ok(machine::Argument::Bytes(bytes.clone())),
+            Argument::Bytes(bytes) | Argument::Number(_, bytes) => {
+                Ok(machine::Argument::Bytes(bytes.clone()))
+            }
             Argument::Buffer(name, offset) => {
                 let found = self.buffers.iter().find(|buffer| &buffer.name == name);
                 let found = found.ok_or_else(|| no_buffer(place, name))?;
@@ -216,7 +224,7 @@ impl Run {
                 let texture = matches!(argument, Argument::Texture(_));
                 let what = if texture { "texture" } else { "surface" };
                 let why = format!("there is no {what} object `{name}`");
-                let missing = || RunError::File(FileError { place: place.to_owned(), why });
+                let missing = || RunError::File(FileError::new(place, why));
                 let handle = self.bound.handle(texture, name).ok_or_else(missing)?;
                 Ok(machine::Argument::Bytes(handle.to_le_bytes().to_vec()))
             }
@@ -228,7 +236,7 @@ impl Run {
             Argument::Packed(size, fields) => {
                 if *size > MOST_PARAMETER {
                     let why = format!("a struct of {size} bytes: parameters have at most {MOST_PARAMETER}");
-                    return Err(RunError::File(FileError { place: place.to_owned(), why }));
+                    return Err(RunError::File(FileError::new(place, why)));
                 }
                 let member = |(at, member): &(u64, Argument)| {
                     Ok((usize::try_from(*at).unwrap_or(usize::MAX), self.argument(member, place)?))
@@ -331,6 +339,18 @@ impl Memory<'_> {
         }
     }
 
+    /// The first bytes, of at most a given number.
+    pub fn start(&self, most: usize) -> Result<Vec<u8>, RunError> {
+        match &self.0 {
+            Contents::Bytes(bytes) => Ok(bytes[..most.min(bytes.len())].to_vec()),
+            Contents::Buffer(run, buffer) => {
+                let mut bytes = vec![0; usize::try_from(buffer.bytes).map_or(most, |all| all.min(most))];
+                run.read_at(buffer, 0, &mut bytes)?;
+                Ok(bytes)
+            }
+        }
+    }
+
     /// Gives all bytes away, in order.
     pub fn pieces<E: From<RunError>>(&self, mut put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match &self.0 {
@@ -352,12 +372,12 @@ impl Memory<'_> {
 
 /// What the machine says about something in a file.
 fn wrong(place: &str, error: &machine::Error) -> RunError {
-    RunError::File(FileError { place: place.to_owned(), why: error.to_string() })
+    RunError::File(FileError::new(place, error.to_string()))
 }
 
 fn no_buffer(place: &str, name: &str) -> RunError {
     let why = format!("there is no buffer `{name}`");
-    RunError::File(FileError { place: place.to_owned(), why })
+    RunError::File(FileError::new(place, why))
 }
 
 /// What a file's launches came to.

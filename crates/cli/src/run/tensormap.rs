@@ -6,7 +6,7 @@ use crate::tensors::file::from_json;
 use serde_json::Value as Json;
 
 /// Reads one.
-pub(super) fn read(map: &Json, buffer: Option<&Json>, offset: Option<&Json>) -> Result<Argument, String> {
+pub fn read(map: &Json, buffer: Option<&Json>, offset: Option<&Json>) -> Result<Argument, String> {
     let Json::Object(pairs) = map else { return Err("it must be an object".to_owned()) };
     let mut pairs = pairs.clone();
     if let Some((key, _)) = [("buffer", buffer), ("offset", offset)]

@@ -1,8 +1,9 @@
 //! Textures and surfaces of launch files, as docs/textures.md describes them.
 
 use super::data::{Init, MOST_DATA};
-use super::file::{At, Read, init};
-use super::{FileError, Run, RunError};
+use super::file::{FileError, init};
+use super::place::{At, Read};
+use super::{Run, RunError};
 use softwarp::vm::device::Device;
 use softwarp::vm::texture::array::{Array, ArrayDescription};
 use softwarp::vm::texture::format::Format;
@@ -134,11 +135,11 @@ fn description(at: &At<'_>, levels: usize) -> Read<ArrayDescription> {
         return dims.error("there are one to three dimensions");
     }
     for (size, at) in sizes.iter_mut().zip(&list) {
-        *size = u32::try_from(at.unsigned()?).or_else(|_| at.error("it must be less than 2^32"))?;
+        *size = at.less_than_2_32()?;
     }
     let [width, height, depth] = sizes;
     let samples = match at.get("samples")? {
-        Some(at) => u32::try_from(at.unsigned()?).or_else(|_| at.error("it must be less than 2^32"))?,
+        Some(at) => at.less_than_2_32()?,
         None => 1,
     };
     let (cubemap, layered) = (flag(at, "cubemap")?, flag(at, "layered")?);
@@ -159,7 +160,7 @@ fn description(at: &At<'_>, levels: usize) -> Read<ArrayDescription> {
 }
 
 fn initial(at: &At<'_>, key: &str) -> Read<Init> {
-    at.get(key)?.map_or(Ok(Init::Zero), |at| init(&at, MOST_DATA))
+    at.get(key)?.map_or(Ok(Init::Zero), |at| Ok(init(&at, MOST_DATA, None)?.0))
 }
 
 /// The keys of a texture. `gather` and `depth` are remarks of recordings.
@@ -202,7 +203,7 @@ fn short<'a>(at: &At<'a>, most: usize) -> Read<Vec<At<'a>>> {
 pub(super) fn texture(at: &At<'_>) -> Read<TextureEntry> {
     at.only(TEXTURE_KEYS)?;
     let kind = word(&at.need("kind")?, &[("texref", Kind::Variable), ("texobj", Kind::Object)])?;
-    let mips = at.list_of("mips", |at| init(at, MOST_DATA))?;
+    let mips = at.list_of("mips", |at| Ok(init(at, MOST_DATA, None)?.0))?;
     let description = description(at, mips.len().max(1))?;
     let memory = at.get("memory")?;
     let memory = memory.map(|at| word(&at, &[("array", 0), ("linear", 1), ("pitch2d", 2)])).transpose()?;
@@ -348,7 +349,7 @@ impl Run {
         for (index, entry) in textures.iter().enumerate() {
             let failed = |error| RunError::Texture { of: entry.name.clone(), error };
             let place = |key: &str| format!("textures[{index}].{key}");
-            let wrong = |key: &str, why: String| RunError::File(FileError { place: place(key), why });
+            let wrong = |key: &str, why: String| RunError::File(FileError::new(place(key), why));
             let source = match &entry.texels {
                 Texels::Array(levels) => {
                     Source::Array(array(self.device.machine(), entry.description, levels).map_err(failed)?)

@@ -249,7 +249,10 @@ fn of_no_kind(row: &Json) -> String {
 fn read(path: &Path, settings: &Settings) -> Result<Golden, GoldenError> {
     let unreadable = |error| GoldenError::Input(path.to_owned(), error);
     let line_error = |line, why: String| GoldenError::Line(path.to_owned(), line, why);
-    let input = Input::open(path, settings.limit(MOST_DATA)).map_err(unreadable)?;
+    let limit = settings.limit(MOST_DATA);
+    // Standard input has rows, as a .jsonl file does.
+    let input = if path == Path::new("-") { Input::stdin(limit) } else { Input::open(path, limit) };
+    let input = input.map_err(unreadable)?;
     let golden = |content| Golden { file: path.to_owned(), content };
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let zipped = name.ends_with(".gz");

@@ -4,7 +4,7 @@ use super::{Driver, report};
 use crate::code::Code;
 use crate::handle::Handle;
 use crate::module::Function;
-use softwarp::vm::device::{ClusterError, Launch, LaunchError};
+use softwarp::vm::device::{ClusterError, Launch, LaunchError, NestedLaunch, NestedLaunches};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -68,17 +68,32 @@ pub(crate) fn machine_launch<'a>(
     }
 }
 
-/// Runs a kernel to its end. A fault is kept.
+/// Runs a kernel to its end, with all that it launches. A fault is kept.
 pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
     let KernelLaunch { function, request, arguments, .. } = launch;
     let print = |text: &str| driver.print(text);
     let launch = Launch { print: Some(&print), ..machine_launch(driver, function, request, arguments) };
-    match driver.machine.execute(&launch) {
-        Ok(outcome) => report::ended(driver, function, request, &outcome),
+    let mut waiting = NestedLaunches::default();
+    waiting.extend(execute(driver, &launch));
+    while driver.fault().is_none()
+        && let Some(next) = waiting.take_next()
+    {
+        waiting.extend(execute(driver, &next.of(&launch)));
+    }
+}
+
+/// Runs one grid to its end; what it launched.
+fn execute(driver: &Driver, launch: &Launch<'_>) -> Vec<NestedLaunch> {
+    match driver.machine.execute(launch) {
+        Ok(outcome) => {
+            report::ended(driver, launch, &outcome);
+            outcome.nested
+        }
         Err(error) => {
             let code = code_of(&error);
-            report::refused(driver, &function.name, &error, code);
+            report::refused(driver, launch.kernel, &error, code);
             driver.set_fault(code);
+            Vec::new()
         }
     }
 }

@@ -189,6 +189,14 @@ pub fn current() -> Result<(&'static Driver, Arc<Context>), Code> {
     Ok((driver, context))
 }
 
+/// The same for a call that names a stream.
+pub fn current_for(stream: Handle<Stream>) -> Result<(&'static Driver, Arc<Context>), Code> {
+    let driver = driver()?;
+    let context = driver.context_for(stream)?;
+    driver.check_fault()?;
+    Ok((driver, context))
+}
+
 impl Driver {
     fn new(config: Config) -> Driver {
         let machine = Machine::beside_host(config.arch, 64, config.memory);
@@ -333,6 +341,23 @@ impl Driver {
         let handle = context::current().ok_or(Code::INVALID_CONTEXT)?;
         let context = self.contexts.get(handle).map_err(|_| Code::CONTEXT_IS_DESTROYED)?;
         if context.is_active() { Ok(context) } else { Err(Code::CONTEXT_IS_DESTROYED) }
+    }
+
+    /// The context of a call that names a stream: the current one, or else that of the stream. The default streams need
+    /// a current one (recorded on an H200).
+    pub fn context_for(&self, stream: Handle<Stream>) -> Result<Arc<Context>, Code> {
+        match self.current_context() {
+            Err(Code::INVALID_CONTEXT) if stream.bits() > 2 => {
+                let stream = self.streams.get(stream).map_err(|_| Code::INVALID_CONTEXT)?;
+                self.active_context(stream.context).ok_or(Code::INVALID_CONTEXT)
+            }
+            current => current,
+        }
+    }
+
+    /// A context by the bits of its handle, if it can be used.
+    pub fn active_context(&self, handle: u64) -> Option<Arc<Context>> {
+        self.contexts.get(Handle::of(handle)).ok().filter(|context| context.is_active())
     }
 
     /// A stream that is to be used: the legacy default stream cannot be while a stream that it waits for is captured.

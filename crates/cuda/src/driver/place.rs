@@ -1,7 +1,7 @@
 //! Places in kernels, in words: the line of the program that the PTX was made from, the line of the PTX, the thread.
 
 use super::Driver;
-use softwarp::syntax::tree::Item;
+use softwarp::lineinfo::{self, SourceLine};
 use softwarp::vm::device::ModuleId;
 use softwarp::vm::fault::Place;
 use std::fmt::Write as _;
@@ -13,8 +13,13 @@ const MOST_SHOWN: usize = 120;
 pub fn lines(driver: &Driver, module: ModuleId, kernel: &str, role: &str, place: &Place) -> String {
     let mut text = String::new();
     if let Some(instruction) = instruction(driver, module, place) {
-        let origin = origin(driver, module, kernel, place).map_or(String::new(), |origin| origin + ", ");
+        let stack = stack(driver, module, place);
+        let origin = stack.first().map_or(String::new(), |origin| format!("{origin}, "));
         let _ = write!(text, "\n    {role}at {origin}{instruction}");
+        for line in stack.iter().skip(1) {
+            let function = line.function.as_deref().unwrap_or_default();
+            let _ = write!(text, "\n    {role}inlined `{function}` at {line}");
+        }
     }
     let [x, y, z] = place.thread;
     let [i, j, k] = place.cta;
@@ -38,21 +43,9 @@ fn instruction(driver: &Driver, module: ModuleId, place: &Place) -> Option<Strin
     Some(format!("line {line} of the PTX: {shown}{more}"))
 }
 
-/// The place that `.loc` gives.
-fn origin(driver: &Driver, module: ModuleId, kernel: &str, place: &Place) -> Option<String> {
-    let module = driver.machine.module(module).ok()?;
-    let program = module.program(kernel).ok()?;
-    let code = program.functions().find(|code| code.function == place.function)?;
-    let op = code.spans.iter().position(|span| *span == place.span)?;
-    let location = code.location(u32::try_from(op).ok()?)?;
-    let unit = module.units.get(place.unit as usize)?;
-    let name = unit.module.items.iter().find_map(|item| match item {
-        Item::File(file) if file.is.index == u64::from(location.file) => Some(file.is.name),
-        _ => None,
-    })?;
-    let file = name.text(&unit.source).trim_matches('"');
-    Some(match location.column {
-        0 => format!("{file}:{}", location.line),
-        column => format!("{file}:{}:{column}", location.line),
-    })
+/// The places that `.loc` gives, from the kernel's own line down to that of an inlined function.
+fn stack(driver: &Driver, module: ModuleId, place: &Place) -> Vec<SourceLine> {
+    let Ok(module) = driver.machine.module(module) else { return Vec::new() };
+    let Some(unit) = module.units.get(place.unit as usize) else { return Vec::new() };
+    lineinfo::stack(&unit.source, &unit.module, place.span).into_iter().rev().collect()
 }

@@ -1,11 +1,9 @@
 //! Reports of faults and findings, for people: on stderr, or in the file that `SOFTWARP_REPORT` names.
 
 use crate::code::Code;
-use crate::driver::kernel::Request;
 use crate::driver::{Driver, place};
 use crate::handle::lock;
-use crate::module::Function;
-use softwarp::vm::device::{LaunchError, ModuleId, Outcome};
+use softwarp::vm::device::{Launch, LaunchError, ModuleId, Outcome};
 use softwarp::vm::fault::{FaultKind, Problem};
 use softwarp::vm::sanitize::{Finding, Site};
 use std::io::Write as _;
@@ -38,19 +36,19 @@ fn code_of(kind: &FaultKind) -> Code {
 }
 
 /// A launch has ended: it is counted, and its findings are reported; a fault is reported and kept.
-pub fn ended(driver: &Driver, function: &Function, request: &Request, outcome: &Outcome) {
+pub fn ended(driver: &Driver, launch: &Launch<'_>, outcome: &Outcome) {
     let fault = outcome.fault.as_ref().map(|fault| code_of(&fault.kind));
-    driver.summary.launched(&function.name, request.block, outcome, fault);
+    driver.summary.launched(launch.kernel, launch.block, outcome, fault);
     for finding in &outcome.report.findings {
-        report_finding(driver, function, finding);
+        report_finding(driver, launch, finding);
     }
     let Some(fault) = &outcome.fault else { return };
     let code = code_of(&fault.kind);
     let place = fault.place.as_ref();
-    let place = place.map(|it| place::lines(driver, function.id, &function.name, "", it));
+    let place = place.map(|it| place::lines(driver, launch.module, launch.kernel, "", it));
     write(
         driver,
-        &format!("softwarp: kernel `{}`: {}{}", function.name, fault.kind, place.unwrap_or_default()),
+        &format!("softwarp: kernel `{}`: {}{}", launch.kernel, fault.kind, place.unwrap_or_default()),
     );
     driver.set_fault(code);
 }
@@ -59,11 +57,11 @@ pub fn ended(driver: &Driver, function: &Function, request: &Request, outcome: &
 pub type Reported = (ModuleId, String, &'static str, [(u32, u32); 2]);
 
 /// Reports a finding, unless an earlier launch of the kernel had the same.
-fn report_finding(driver: &Driver, function: &Function, finding: &Finding) {
+fn report_finding(driver: &Driver, launch: &Launch<'_>, finding: &Finding) {
     let at = |site: &Site| (site.place.unit, site.place.span.start);
     let places = [at(&finding.at), finding.other.as_ref().map_or((u32::MAX, 0), at)];
     let is_new =
-        lock(&driver.reported).insert((function.id, function.name.clone(), finding.kind.word(), places));
+        lock(&driver.reported).insert((launch.module, launch.kernel.into(), finding.kind.word(), places));
     if !is_new {
         return;
     }
@@ -78,13 +76,13 @@ fn report_finding(driver: &Driver, function: &Function, finding: &Finding) {
         .iter()
         .zip(sites)
         .filter_map(|(role, site)| Some((role, site?)))
-        .map(|(role, site)| place::lines(driver, function.id, &function.name, role, &site.place))
+        .map(|(role, site)| place::lines(driver, launch.module, launch.kernel, role, &site.place))
         .collect();
     let times = match finding.count {
         0 | 1 => String::new(),
         count => format!("\n    {count} times at these places"),
     };
-    write(driver, &format!("softwarp: kernel `{}`: {finding}{places}{times}", function.name));
+    write(driver, &format!("softwarp: kernel `{}`: {finding}{places}{times}", launch.kernel));
 }
 
 /// A launch was refused. What a GPU would have run is said; what it refuses too is only a code.

@@ -225,6 +225,8 @@ crate::entries! {
         let value = crate::limits::rounded(limit, value as u64)?;
         // The buffer of `printf` is there once a kernel that prints was launched.
         ensure(limit != crate::limits::PRINTF || !driver.has_printed(), Code::INVALID_VALUE)?;
+        // So is the heap of `malloc`.
+        ensure(limit != crate::limits::HEAP || driver.machine.set_heap(value), Code::INVALID_VALUE)?;
         context.limits[crate::limits::index(limit)?].store(value, Ordering::SeqCst);
         Ok(())
     }

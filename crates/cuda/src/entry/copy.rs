@@ -1,6 +1,6 @@
 //! Copies and fills (driver API: "Memory Management": `cuMemcpy*`, `cuMemset*`).
 
-use super::memory::second;
+use super::memory::second_for;
 use crate::code::Done;
 use crate::context::Context;
 use crate::driver::Driver;
@@ -22,11 +22,11 @@ pub(crate) enum When {
 }
 
 pub(crate) fn copy(to: (u64, Wanted), from: (u64, Wanted), bytes: usize, when: When) -> Done {
-    let (driver, context) = second()?;
     let handle = match when {
         When::Now => Handle::NULL,
         When::InOrder(stream) => stream,
     };
+    let (driver, context) = second_for(handle)?;
     let stream = driver.stream(&context, handle)?;
     let result = copy_in(driver, &context, &stream, to, from, bytes, when);
     result.inspect_err(|_| driver.captures.invalidate(stream.id))
@@ -81,11 +81,11 @@ pub(crate) fn issue(
 }
 
 fn fill(fill: Fill, when: When) -> Done {
-    let (driver, context) = second()?;
     let handle = match when {
         When::Now => Handle::NULL,
         When::InOrder(stream) => stream,
     };
+    let (driver, context) = second_for(handle)?;
     let stream = driver.stream(&context, handle)?;
     match fill.check(driver) {
         Ok(true) => issue(driver, &context, &stream, when == When::Now, false, Work::Fill(fill)),

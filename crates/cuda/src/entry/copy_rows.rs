@@ -3,7 +3,7 @@
 
 use super::copy::When::{InOrder, Now};
 use super::copy::{When, copy, issue};
-use super::memory::second;
+use super::memory::{second, second_for};
 use crate::c_struct;
 use crate::code::{Code, Done, ensure};
 use crate::context::Context;
@@ -57,11 +57,11 @@ impl From<Copy2D> for Copy3D {
 }
 
 fn copy_region(asked: Copy3D, when: When) -> Done {
-    let (driver, context) = second()?;
     let handle = match when {
         Now => Handle::NULL,
         InOrder(stream) => stream,
     };
+    let (driver, context) = second_for(handle)?;
     let stream = driver.stream(&context, handle)?;
     if [asked.width, asked.height, asked.depth].contains(&0) {
         return Ok(());

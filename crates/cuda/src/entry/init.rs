@@ -75,7 +75,7 @@ crate::entries! {
         table.required()?;
         let id = id.get()?;
         // NVRTC and nvJitLink ask for this one, and do without it.
-        if id[..4] != [0xd3, 0x51, 0x91, 0xda] {
+        if id[..4] != [0xda, 0x91, 0x51, 0xd3] {
             SAID.call_once(|| eprintln!(
                 "softwarp: a program asks for private tables of NVIDIA's driver, as the static CUDA runtime does; \
                  link it with `-cudart shared` to run it here"

@@ -32,22 +32,36 @@ fn linker(driver: &Driver, handle: Handle<Linker>) -> Result<Arc<Linker>, Code> 
     driver.links.get(handle).map_err(|_| Code::INVALID_HANDLE)
 }
 
-/// Whether texts can be loaded together, by loading them for a moment.
+/// Loads texts for a moment.
+fn load_shortly(driver: &Driver, texts: &Texts) -> Result<(), LoadError> {
+    let id = load(&driver.machine, texts, false)?;
+    let _ = driver.machine.unload_module(id);
+    Ok(())
+}
+
+fn together(all: &[Text]) -> Texts {
+    Texts { texts: all.iter().map(|text| text.source.clone()).collect(), ..Texts::default() }
+}
+
+/// Whether texts can be loaded together.
 fn try_out(driver: &Driver, all: &[Text]) -> Result<(), (Code, String)> {
-    let texts = Texts { texts: all.iter().map(|text| text.source.clone()).collect(), ..Texts::default() };
+    let texts = together(all);
     if texts.texts.is_empty() {
         return Ok(());
     }
-    match load(&driver.machine, &texts, false) {
-        Ok(id) => {
-            let _ = driver.machine.unload_module(id);
-            Ok(())
-        }
+    match load_shortly(driver, &texts) {
+        Ok(()) => Ok(()),
         // Each text was checked when it was added: what is left is between them.
         Err(LoadError::Unlinked(errors)) => Err((Code::INVALID_SOURCE, between(all, &errors))),
         Err(LoadError::Invalid(_)) => Err((Code::INVALID_SOURCE, between(all, &missing(driver, all)))),
         Err(error) => Err(explain(&error, &texts)),
     }
+}
+
+/// What is wrong between texts that define something twice.
+fn defined_twice(driver: &Driver, all: &[Text]) -> Option<String> {
+    let Err(LoadError::Unlinked(errors)) = load_shortly(driver, &together(all)) else { return None };
+    errors.iter().any(|error| error.code.0 == "E0804").then(|| between(all, &errors))
 }
 
 /// What texts need that none of them has, and what else is wrong with each alone.
@@ -143,9 +157,12 @@ fn add(
         text.options.max_registers = limit.into_iter().chain(texts.max_registers).min();
         check(driver, &text)?;
         let all: Vec<Text> = state.texts.iter().cloned().chain([text.clone()]).collect();
-        if state.texts.iter().any(|known| known.source == text.source) {
+        // The same text again is an error at once if its definitions cannot be there twice.
+        if state.texts.iter().any(|known| known.source == text.source)
+            && let Some(log) = defined_twice(driver, &all)
+        {
             state.failed = true;
-            return Err((Code::INVALID_SOURCE, try_out(driver, &all).err().map_or(String::new(), |it| it.1)));
+            return Err((Code::INVALID_SOURCE, log));
         }
         state.texts = all;
     }
@@ -198,8 +215,7 @@ crate::entries! {
         let driver = driver()?;
         let linker = linker(driver, to)?;
         ensure(!data.is_null() && bytes != 0, Code::INVALID_VALUE)?;
-        ensure(!name.is_null(), Code::INVALID_IMAGE)?;
-        let name = name.get()?.to_str().ok().map(str::to_owned);
+        let name = if name.is_null() { None } else { name.get()?.to_str().ok().map(str::to_owned) };
         finish(&linker, data.read(bytes, |data| add(driver, &linker, kind, data, name)))
     }
 

@@ -2,10 +2,11 @@
 
 use crate::code::{Code, Done, ensure};
 use crate::context::Context;
-use crate::driver::{Driver, current, driver};
+use crate::driver::{Driver, current, current_for, driver};
 use crate::ffi::{Host, Out};
-use crate::handle::lock;
+use crate::handle::{Handle, lock};
 use crate::memory::{Block, Kind};
+use crate::stream::Stream;
 use softwarp::vm::memory::host::HostPlace;
 use std::sync::Arc;
 
@@ -74,6 +75,24 @@ fn give(to: Out<u64>, allocate: impl FnOnce() -> Result<u64, Code>) -> Done {
             to.set_if_any(0);
             Err(code)
         }
+    }
+}
+
+/// The context of a call that names a stream, for functions of the second version of the API.
+pub(crate) fn second_for(stream: Handle<Stream>) -> Result<(&'static Driver, Arc<Context>), Code> {
+    let (driver, context) = current_for(stream)?;
+    ensure(!context.old, Code::INVALID_CONTEXT)?;
+    Ok((driver, context))
+}
+
+/// The current context, or else the one that memory belongs to.
+fn context_of_memory(driver: &Driver, address: u64) -> Result<Arc<Context>, Code> {
+    match driver.current_context() {
+        Err(Code::INVALID_CONTEXT) => {
+            let block = lock(&driver.blocks).at(address);
+            block.and_then(|block| driver.active_context(block.context)).ok_or(Code::INVALID_VALUE)
+        }
+        current => current,
     }
 }
 
@@ -155,13 +174,9 @@ crate::entries! {
         if address == 0 {
             return Ok(());
         }
-        let Ok(context) = driver.current_context() else {
-            // Without a context an address means nothing; a context that is gone is said.
-            driver.check_fault()?;
-            return Err(driver.current_context().err().filter(|&code| code == Code::CONTEXT_IS_DESTROYED)
-                .unwrap_or(Code::INVALID_VALUE));
-        };
+        let context = context_of_memory(driver, address);
         driver.check_fault()?;
+        let context = context?;
         let is_of_graph = lock(&driver.blocks).at(address).is_some_and(|block| block.kind == Kind::Graph);
         if is_of_graph {
             driver.captures.forbid_unsafe()?;
@@ -190,7 +205,13 @@ crate::entries! {
         if address.is_null() {
             return Ok(());
         }
-        let (driver, context) = (driver, current()?.1);
+        let context = match driver.current_context() {
+            Err(Code::INVALID_CONTEXT) => {
+                context_of_memory(driver, address.address()).map_err(|_| Code::INVALID_CONTEXT)?
+            }
+            current => current?,
+        };
+        driver.check_fault()?;
         free(driver, &context, address.address(), |block| block.kind == Kind::Pinned)
     }
 

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::driver::capture::Status;
 use crate::driver::event::Event;
 use crate::driver::work::{EventOf, Work};
-use crate::driver::{Driver, current, driver, flush_output};
+use crate::driver::{Driver, current, current_for, driver, flush_output};
 use crate::ffi::{Host, HostFunction, Out, StreamCallback};
 use crate::handle::{Handle, Missing};
 use crate::stream::Stream;
@@ -17,14 +17,14 @@ const HIGHEST: i32 = -5;
 
 /// The current context and one of its streams, which is not used.
 pub(crate) fn find(stream: Handle<Stream>) -> Result<(&'static Driver, Arc<Context>, Arc<Stream>), Code> {
-    let (driver, context) = current()?;
+    let (driver, context) = current_for(stream)?;
     let stream = driver.find_stream(&context, stream)?;
     Ok((driver, context, stream))
 }
 
 /// The current context and one of its streams, which is used.
 pub(crate) fn of(stream: Handle<Stream>) -> Result<(&'static Driver, Arc<Context>, Arc<Stream>), Code> {
-    let (driver, context) = current()?;
+    let (driver, context) = current_for(stream)?;
     let stream = driver.stream(&context, stream)?;
     Ok((driver, context, stream))
 }
@@ -34,7 +34,7 @@ pub(crate) fn submitting(
     stream: Handle<Stream>,
 ) -> Result<(&'static Driver, Arc<Context>, Arc<Stream>), Code> {
     let driver = driver()?;
-    let context = driver.current_context()?;
+    let context = driver.context_for(stream)?;
     driver.check_noticed_fault()?;
     let stream = driver.stream(&context, stream)?;
     Ok((driver, context, stream))

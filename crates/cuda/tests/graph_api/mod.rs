@@ -3,23 +3,15 @@
 #![allow(non_snake_case, reason = "the driver's functions have their own names")]
 #![allow(dead_code, reason = "each test uses a part")]
 
-use cuda as _;
-use std::ffi::{c_char, c_void};
+#[path = "../driver_api/mod.rs"]
+mod driver_api;
+
+pub use driver_api::*;
+use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 // What a C program is linked with.
 unsafe extern "C" {
-    pub fn cuInit(flags: u32) -> u32;
-    pub fn cuDevicePrimaryCtxRetain(context: *mut u64, device: i32) -> u32;
-    pub fn cuCtxSetCurrent(context: u64) -> u32;
-    pub fn cuCtxSynchronize() -> u32;
-    pub fn cuModuleLoadData(module: *mut u64, image: *const c_void) -> u32;
-    pub fn cuModuleGetFunction(function: *mut u64, module: u64, name: *const c_char) -> u32;
-    pub fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32;
-    pub fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> u32;
-    pub fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> u32;
-    pub fn cuStreamCreate(stream: *mut u64, flags: u32) -> u32;
-    pub fn cuStreamSynchronize(stream: u64) -> u32;
     pub fn cuStreamBeginCaptureToGraph(
         stream: u64,
         graph: u64,
@@ -27,34 +19,6 @@ unsafe extern "C" {
         data: *const [u8; 8],
         count: usize,
         mode: u32,
-    ) -> u32;
-    pub fn cuStreamEndCapture(stream: u64, graph: *mut u64) -> u32;
-    pub fn cuStreamWriteValue32_v2(stream: u64, address: u64, value: u32, flags: u32) -> u32;
-    pub fn cuLaunchKernel(
-        function: u64,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
-        block_x: u32,
-        block_y: u32,
-        block_z: u32,
-        shared: u32,
-        stream: u64,
-        parameters: *mut *mut c_void,
-        extra: *mut *mut c_void,
-    ) -> u32;
-    pub fn cuGraphCreate(graph: *mut u64, flags: u32) -> u32;
-    pub fn cuGraphDestroy(graph: u64) -> u32;
-    pub fn cuGraphClone(to: *mut u64, graph: u64) -> u32;
-    pub fn cuGraphDestroyNode(node: u64) -> u32;
-    pub fn cuGraphGetNodes(graph: u64, nodes: *mut u64, count: *mut usize) -> u32;
-    pub fn cuGraphNodeGetType(node: u64, kind: *mut u32) -> u32;
-    pub fn cuGraphConditionalHandleCreate(
-        handle: *mut u64,
-        graph: u64,
-        context: u64,
-        value: u32,
-        flags: u32,
     ) -> u32;
     pub fn cuGraphAddNode_v2(
         node: *mut u64,
@@ -75,7 +39,6 @@ unsafe extern "C" {
     pub fn cuGraphNodeGetParams(node: u64, parameters: *mut Parameters) -> u32;
     pub fn cuGraphNodeSetParams(node: u64, parameters: *mut Parameters) -> u32;
     pub fn cuGraphExecNodeSetParams(exec: u64, node: u64, parameters: *mut Parameters) -> u32;
-    pub fn cuGraphGetEdges(graph: u64, from: *mut u64, to: *mut u64, count: *mut usize) -> u32;
     pub fn cuGraphGetEdges_v2(
         graph: u64,
         from: *mut u64,
@@ -83,25 +46,8 @@ unsafe extern "C" {
         data: *mut [u8; 8],
         count: *mut usize,
     ) -> u32;
-    pub fn cuGraphAddChildGraphNode(
-        node: *mut u64,
-        graph: u64,
-        after: *const u64,
-        count: usize,
-        child: u64,
-    ) -> u32;
-    pub fn cuGraphAddMemFreeNode(
-        node: *mut u64,
-        graph: u64,
-        after: *const u64,
-        count: usize,
-        address: u64,
-    ) -> u32;
-    pub fn cuGraphInstantiateWithFlags(exec: *mut u64, graph: u64, flags: u64) -> u32;
     pub fn cuGraphInstantiateWithParams(exec: *mut u64, graph: u64, parameters: *mut [u64; 4]) -> u32;
     pub fn cuGraphExecUpdate_v2(exec: u64, graph: u64, result: *mut [u64; 3]) -> u32;
-    pub fn cuGraphExecDestroy(exec: u64) -> u32;
-    pub fn cuGraphLaunch(exec: u64, stream: u64) -> u32;
 }
 
 /// `CUgraphNodeParams`

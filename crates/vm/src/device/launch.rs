@@ -8,6 +8,7 @@ use crate::launch_info::LaunchInfo;
 use crate::memory::cell::SharedBytes;
 use crate::memory::global::{Global, MemoryError, lock};
 use crate::memory::heap::{GAP, WIDE_GAP};
+use crate::nested::{NestedLaunches, Requests};
 use crate::sanitize::bounds::Bounds;
 use crate::sanitize::init::Unwritten;
 use crate::sanitize::{self, Sanitizer};
@@ -30,9 +31,6 @@ const MOST_STACKS: u64 = 1 << 30;
 
 /// CTAs that can be there at once.
 const MOST_COOPERATING: u64 = (MULTIPROCESSORS * MULTIPROCESSOR_CTAS) as u64;
-
-/// The bytes of the heap of `malloc`, as in CUDA.
-const HEAP: u64 = 8 << 20;
 
 /// The resources of a launch that is about to begin.
 struct Prepared {
@@ -70,7 +68,25 @@ impl Device {
     /// The same with a given program instead of the module's kernel.
     pub fn launch_program(&self, launch: &Launch<'_>, program: &Program) -> Result<Report, LaunchError> {
         let module = self.module(launch.module)?;
-        let Outcome { report, fault } = self.run(launch, &module, program)?;
+        let Outcome { mut report, mut fault, nested } = self.run(launch, &module, program)?;
+        let mut waiting = NestedLaunches::default();
+        waiting.extend(nested);
+        while fault.is_none()
+            && let Some(next) = waiting.take_next()
+        {
+            let program = module.program(&next.kernel)?;
+            // The limits are those of all together.
+            let used = report.counts.warp_instructions;
+            let nested = Launch {
+                most_instructions: launch.most_instructions.map(|most| most.saturating_sub(used)),
+                most_time: launch.most_time.map(|most| most.saturating_sub(report.elapsed)),
+                ..next.of(launch)
+            };
+            let outcome = self.run(&nested, &module, &program)?;
+            report.add(outcome.report);
+            fault = outcome.fault;
+            waiting.extend(outcome.nested);
+        }
         let mut observed = lock(&self.observed);
         observed.findings.clone_from(&report.findings);
         observed.not_looked_at.clone_from(&report.not_looked_at);
@@ -151,10 +167,11 @@ impl Device {
     /// Makes room for `malloc`.
     fn prepare_heap(&self, red_zones: bool, init: bool) -> Result<(), MemoryError> {
         let gap = if red_zones { WIDE_GAP } else { GAP };
-        let base = lock(&self.global).prepare_heap(HEAP, gap)?;
+        let bytes = self.heap_bytes.load(Ordering::SeqCst);
+        let base = lock(&self.global).prepare_heap(bytes, gap)?;
         let unwritten = &mut lock(&self.observed).unwritten;
         if init && !unwritten.has(base) {
-            unwritten.add(&self.account, base, HEAP)?;
+            unwritten.add(&self.account, base, bytes)?;
         }
         Ok(())
     }
@@ -168,6 +185,7 @@ impl Device {
         let textures =
             Textures { references: lock(&module.references).clone(), objects: lock(&self.objects).clone() };
         let own = Progress::default();
+        let nested = Requests::default();
         let started = Instant::now();
         let seed = launch.schedule.seed();
         let threads = threads(launch);
@@ -198,7 +216,7 @@ impl Device {
             number,
             workspace,
             threads,
-            alone: threads == 1 || grid == cluster.unwrap_or([1; 3]),
+            alone: launch.exclusive && (threads == 1 || grid == cluster.unwrap_or([1; 3])),
             // Red zones and the quarantine of frames take more.
             most_stack: if image.red_zones { 8 * LOCAL_BYTES } else { LOCAL_BYTES },
             most_instructions: launch.most_instructions,
@@ -208,6 +226,7 @@ impl Device {
             tracer: launch.tracer,
             count_operations: launch.count_operations,
             sanitizer: sanitizer.as_ref(),
+            nested: &nested,
             progress: launch.progress.unwrap_or(&own),
             started,
             seed,
@@ -223,6 +242,7 @@ impl Device {
         let (mut outcome, given) = outcome;
         let found = sanitizer.map(Sanitizer::findings).unwrap_or_default();
         (outcome.report.findings, outcome.report.not_looked_at) = found;
+        outcome.nested = nested.into_launches();
         let mut observed = lock(&self.observed);
         observed.given.extend(given);
         if !launch.sanitize.init {
@@ -260,7 +280,7 @@ impl Device {
         }
         let (findings, not_looked_at) = (Vec::new(), Vec::new());
         let report = Report { ctas, counts, elapsed, mnemonics, operations, findings, not_looked_at };
-        (Outcome { report, fault }, given)
+        (Outcome { report, fault, nested: Vec::new() }, given)
     }
 
     /// Memory for the barrier of a cooperative launch's grid: two words, as the driver makes them.
@@ -375,7 +395,8 @@ fn check_size(grid: [u32; 3], block: [u32; 3]) -> Result<(), LaunchError> {
 fn uses_heap(program: &Program) -> bool {
     let takes = |op: &Op| match op {
         Op::Other(_, step) => {
-            matches!(**step, Step::Call(Call { callee: Callee::Provided(Provided::Malloc), .. }))
+            let Step::Call(Call { callee: Callee::Provided(provided), .. }) = **step else { return false };
+            matches!(provided, Provided::Malloc | Provided::ParameterBuffer)
         }
         _ => false,
     };

@@ -459,6 +459,11 @@ impl Global {
         Ok(base)
     }
 
+    /// Whether there is room for `malloc`.
+    pub(crate) fn has_heap(&self) -> bool {
+        self.heap.is_some()
+    }
+
     /// All allocations, by address.
     pub fn allocations(&self) -> &[Allocation] {
         &self.allocations

@@ -6,10 +6,12 @@ use super::run::first;
 use super::{ACTIVATION, Activation, Env, Split, State, Warp, cost};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
 use crate::memory::local::LocalMemory;
+use crate::nested::Buffer;
 use crate::sanitize::bounds::TAG_SHIFT;
 use crate::sanitize::defined::Shadow;
 use crate::sanitize::{Actor, Sanitizer};
 use softwarp_ir::{Alloca, Call, Callee, Memory, Op, Provided, Slot, Step};
+use softwarp_isa::device::{CTA_SIZE, CTA_THREADS, GRID_SIZE};
 use softwarp_units::lanes::{Frame, LANES, lanes};
 
 /// The most that the registers of a warp's calls may take: four times the local memory that its threads can have.
@@ -21,6 +23,9 @@ const MOST_DEPTH: u32 = (512 << 10) / 16;
 
 /// Bytes of a thread's memory in which frames of calls that are over are not used again, where that is checked.
 const QUARANTINE: u64 = 32 << 10;
+
+/// The most shared memory of a CTA that a kernel launches (recorded on an H200).
+const MOST_NESTED_SHARED: u64 = 48 << 10;
 
 /// The longest string that is read from memory.
 const LONGEST_STRING: usize = 1 << 16;
@@ -278,6 +283,18 @@ impl Warp {
                     }
                     memory.store(lane, 32, 4, count);
                 }
+                Provided::ParameterBuffer => {
+                    env.meter.work(4);
+                    let dimensions = |at: u64| [0, 4, 8].map(|axis| memory.load(lane, at + axis, 4) as u32);
+                    let (grid, block) = (dimensions(16), dimensions(32));
+                    let shared = memory.load(lane, 48, 4) as u32;
+                    memory.store(lane, 64, width, parameter_buffer(env, argument(0), grid, block, shared));
+                }
+                Provided::LaunchDevice => {
+                    env.meter.work(4);
+                    let error = launch_nested(env, argument(0), argument(1));
+                    memory.store(lane, 32, 4, u64::from(error));
+                }
             }
         }
         for &range in &to.outputs {
@@ -325,6 +342,47 @@ impl Warp {
         }
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+/// `cnpGetParameterBufferV2`: memory for the parameters of a kernel; 0 if it cannot be launched so, or there is no room.
+fn parameter_buffer(env: &Env<'_>, function: u64, grid: [u32; 3], block: [u32; 3], shared: u32) -> u64 {
+    let image = env.spaces.image;
+    let kernel = image.function_at(env.spaces.windows, function);
+    let Some(kernel) = kernel.filter(|&id| image.function(id).entry && image.function(id).defined) else {
+        return 0;
+    };
+    let inside = |size: [u32; 3], most: [u32; 3]| (0..3).all(|axis| (1..=most[axis]).contains(&size[axis]));
+    let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
+    let is = image.function(kernel);
+    let shared_bytes = is.dynamic_shared.unwrap_or(is.shared.bytes).saturating_add(shared.into());
+    let fits = inside(grid, GRID_SIZE) && inside(block, CTA_SIZE) && threads <= CTA_THREADS.into();
+    if !fits || shared_bytes > MOST_NESTED_SHARED {
+        return 0;
+    }
+    let bytes = is.parameter_extent.bytes.max(1);
+    let address = env.spaces.global.take(bytes);
+    if address != 0 {
+        env.launch.nested.begin(address, Buffer { kernel, grid, block, shared });
+    }
+    address
+}
+
+/// `cnpLaunchDeviceV2`: the code of an error, or 0.
+fn launch_nested(env: &Env<'_>, address: u64, stream: u64) -> u32 {
+    /// `cudaErrorInvalidValue`
+    const INVALID_VALUE: u32 = 1;
+    /// `cudaErrorLaunchPendingCountExceeded`
+    const TOO_MANY: u32 = 69;
+    let Some(buffer) = env.launch.nested.end(address) else { return INVALID_VALUE };
+    let image = env.spaces.image;
+    let mut parameters = vec![0; image.function(buffer.kernel).parameter_extent.bytes as usize];
+    let Ok((cells, at)) = env.spaces.global.range(address, parameters.len() as u64) else {
+        return INVALID_VALUE;
+    };
+    cells.read(at, &mut parameters);
+    env.spaces.global.give_back(address);
+    let Some(launch) = buffer.launch(image, &parameters, stream) else { return INVALID_VALUE };
+    if env.launch.nested.add(env.cta, launch) { 0 } else { TOO_MANY }
 }
 
 /// Copies bytes of some lanes: from, to, how many. Bytes that one of the sides does not have are left out: a call

@@ -572,6 +572,11 @@ impl Warp {
         at_barrier.collect()
     }
 
+    /// Where its lanes are.
+    pub(crate) fn running(&self, env: &Env<'_>) -> Vec<Place> {
+        self.splits.iter().map(|split| self.place(env, split, split.mask, None)).collect()
+    }
+
     /// The place of lanes of a split, for faults.
     fn place(&self, env: &Env<'_>, split: &Split, mask: u32, lane: Option<usize>) -> Place {
         let code = &env.launch.program.codes[self.calls[split.call as usize].code as usize];
@@ -594,6 +599,11 @@ impl Warp {
     fn fault(&self, env: &Env<'_>, split: &Split, mask: u32, trouble: Trouble) -> Box<Fault> {
         let limit = trouble.kind.is_limit();
         let place = (!limit).then(|| self.place(env, split, mask, Some(trouble.lane)));
-        Box::new(Fault { kind: trouble.kind, kernel: env.launch.name.to_string(), place })
+        Box::new(Fault {
+            kind: trouble.kind,
+            kernel: env.launch.name.to_string(),
+            place,
+            running: Vec::new(),
+        })
     }
 }

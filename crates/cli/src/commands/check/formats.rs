@@ -1,16 +1,17 @@
 //! Diagnostics for programs: JSON lines, and annotations for GitHub's CI.
 
+use super::policy::Finding;
 use serde_json::{Value as Json, json};
 use softwarp::source::Source;
-use softwarp::syntax::{Diagnostic, Related};
+use softwarp::syntax::{Diagnostic, Related, Severity};
 
 /// One JSON object on a line.
-pub fn json(source: &Source, diagnostic: &Diagnostic) -> String {
-    format!("{}\n", object(source, diagnostic))
+pub fn json(source: &Source, finding: &Finding) -> String {
+    format!("{}\n", object(source, &finding.diagnostic, finding.severity))
 }
 
 /// A diagnostic as a JSON object.
-pub fn object(source: &Source, diagnostic: &Diagnostic) -> Json {
+pub fn object(source: &Source, diagnostic: &Diagnostic, severity: Severity) -> Json {
     let begin = source.position(diagnostic.span().start);
     let end = source.position(diagnostic.span().end.max(diagnostic.span().start));
     let related = |place: &Related| {
@@ -23,7 +24,7 @@ pub fn object(source: &Source, diagnostic: &Diagnostic) -> Json {
         "column": begin.column,
         "end_line": end.line,
         "end_column": end.column,
-        "severity": diagnostic.severity().name(),
+        "severity": severity.name(),
         "code": diagnostic.code.0,
         "message": diagnostic.message,
         "help": diagnostic.help,
@@ -32,7 +33,8 @@ pub fn object(source: &Source, diagnostic: &Diagnostic) -> Json {
 }
 
 /// A workflow command: `::error file=x.ptx,line=1,col=2,endLine=1,endColumn=5,title=E0601::message`
-pub fn github(source: &Source, diagnostic: &Diagnostic) -> String {
+pub fn github(source: &Source, finding: &Finding) -> String {
+    let diagnostic = &finding.diagnostic;
     let begin = source.position(diagnostic.span().start);
     let end = source.position(diagnostic.span().end.max(diagnostic.span().start));
     let mut message = diagnostic.message.clone();
@@ -48,7 +50,7 @@ pub fn github(source: &Source, diagnostic: &Diagnostic) -> String {
     }
     format!(
         "::{} file={},line={},col={},endLine={},endColumn={},title={}::{}\n",
-        diagnostic.severity().name(),
+        finding.severity.name(),
         property(&source.name),
         begin.line,
         begin.column,
@@ -78,8 +80,9 @@ mod tests {
     fn what_has_a_meaning_to_github_is_escaped() {
         let source = Source::new("a,b:c%.ptx", b"x\ny".to_vec());
         let diagnostic = Diagnostic::new(Code("W0101"), Span::new(2, 3), "100 %: a,\nb").with_help("c");
+        let finding = Finding { diagnostic, severity: Severity::Warning };
         assert_eq!(
-            github(&source, &diagnostic),
+            github(&source, &finding),
             "::warning file=a%2Cb%3Ac%25.ptx,line=2,col=1,endLine=2,endColumn=2,title=W0101::100 %25: a,%0Ab%0Ahelp: c\n"
         );
     }

@@ -4,8 +4,10 @@ use super::{Args, CommandError, Printed};
 use crate::arrays::{self, ArrayConversion};
 use crate::commands::files::{self, Input, Output};
 use crate::commands::progress::Progress;
+use crate::commands::sources;
 use crate::literal::Literal;
 use crate::npy::Reader;
+use crate::widening::Widening;
 use serde_json::json;
 use softwarp::isa::{CvtForm, Semantics};
 use softwarp::num::{Cvt, Format};
@@ -23,50 +25,78 @@ enum Auxiliary {
     File(Reader<Input>, Format, String),
 }
 
-/// Converts the array in `input` into a new one at `output`.
+/// Converts the array in `input` by a form into a new one at `output`.
 pub fn run(form: CvtForm, args: &Args, input: &Path, output: &Path) -> Result<Printed, CommandError> {
     let Semantics::Cvt(cvt) = form.semantics() else {
         return Err(CommandError::Usage(format!("{form} takes no arrays: give its operands as values")));
     };
     let compiled = cvt.compiled().ok_or_else(|| CommandError::Usage(format!("{form} is not implemented")))?;
-    let (src, dst) = (cvt.element.src, cvt.element.dst);
     check_options(form, cvt, args)?;
+    let reader = files::open_array(input)?;
+    let plan = arrays::plan(cvt, &reader.header)
+        .map_err(|error| CommandError::input(sources::name(input), error))?;
+    let auxiliary = auxiliary(args, &plan)?;
+    let step =
+        |from: &[u8], extra: &[u8], _, to: &mut [u8]| arrays::convert_packed(&compiled, from, extra, to);
+    convert(&form.to_string(), args, (input, reader), auxiliary, &plan, output, step)
+}
 
-    let mut reader = open(input)?;
-    let plan =
-        arrays::plan(cvt, &reader.header).map_err(|error| CommandError::input(input.display(), error))?;
-    let mut auxiliary = auxiliary(args, &plan)?;
+/// Converts the array in `input` by an exact conversion into a new one at `output`.
+pub fn widen(widening: &Widening, args: &Args, input: &Path, output: &Path) -> Result<Printed, CommandError> {
+    let name = super::direct::name(widening);
+    if args.seed.is_some() || args.rbits.is_some() || args.scale.is_some() || args.scales.is_some() {
+        return Err(CommandError::Usage(format!("{name} is exact: it takes neither random bits nor scales")));
+    }
+    let reader = files::open_array(input)?;
+    let plan = arrays::plan_elements(widening.src, widening.dst, &reader.header)
+        .map_err(|error| CommandError::input(sources::name(input), error))?;
+    let step = |from: &[u8], _: &[u8], elements, to: &mut [u8]| widening.run(from, elements, to);
+    convert(&name, args, (input, reader), Auxiliary::None, &plan, output, step)
+}
+
+/// Converts an array a slab at a time, by a step that is given elements, what goes with them, how many they are, and
+/// where the results go.
+fn convert(
+    name: &str,
+    args: &Args,
+    (input, mut reader): (&Path, Reader<Input>),
+    mut auxiliary: Auxiliary,
+    plan: &ArrayConversion,
+    output: &Path,
+    step: impl Fn(&[u8], &[u8], usize, &mut [u8]),
+) -> Result<Printed, CommandError> {
+    Output::unless_both_to_stdout(output, args.json)?;
     let mut out = Output::create(output)?;
     let progress = Progress::new(plan.elements, "elements");
     out.file.write_all(&plan.output.to_bytes()).map_err(|error| out.failure(error))?;
-
     let (mut from, mut extra, mut to) = (Vec::new(), Vec::new(), Vec::new());
     let mut done = 0;
     while done < plan.elements {
         let elements = SLAB.min(plan.elements - done);
         let bytes = |format| arrays::bytes(format, elements).unwrap_or(u64::MAX);
-        reader.next(bytes(src), &mut from).map_err(|error| CommandError::input(input.display(), error))?;
+        reader
+            .next(bytes(plan.src), &mut from)
+            .map_err(|error| CommandError::input(sources::name(input), error))?;
         auxiliary.fill(done, elements, &mut extra)?;
-        to.resize(bytes(dst) as usize, 0);
-        arrays::convert_packed(&compiled, &from, &extra, &mut to);
+        to.resize(bytes(plan.dst) as usize, 0);
+        step(&from, &extra, elements as usize, &mut to);
         out.file.write_all(&to).map_err(|error| out.failure(error))?;
         done += elements;
         progress.at(done);
     }
     out.keep()?;
-    let seconds = progress.finish().as_secs_f64();
-    let moved =
-        arrays::bytes(src, plan.elements).unwrap_or(0) + arrays::bytes(dst, plan.elements).unwrap_or(0);
-    Ok(report(form, args, &plan, moved, seconds))
+    Ok(report(name, args, plan, progress.finish().as_secs_f64()))
 }
 
-fn report(form: CvtForm, args: &Args, plan: &ArrayConversion, bytes: u64, seconds: f64) -> Printed {
+fn report(name: &str, args: &Args, plan: &ArrayConversion, seconds: f64) -> Printed {
+    let bytes = |format| arrays::bytes(format, plan.elements).unwrap_or(0);
+    let bytes = bytes(plan.src) + bytes(plan.dst);
     let rate = bytes as f64 / seconds.max(1e-9) / 1e9;
     if args.json {
         let shape = &plan.output.shape;
         let dtype = plan.output.dtype.to_string();
         let report = json!({
-            "form": form.to_string(), "elements": plan.elements, "shape": shape, "dtype": dtype,
+            "form": name, "elements": plan.elements, "shape": shape, "dtype": dtype,
             "bytes": bytes, "seconds": seconds,
         });
         return crate::commands::json(&report).into();
@@ -77,12 +107,6 @@ fn report(form: CvtForm, args: &Args, plan: &ArrayConversion, bytes: u64, second
         plan.elements
     ));
     Printed::default()
-}
-
-fn open(path: &Path) -> Result<Reader<Input>, CommandError> {
-    let input = files::open_for_pieces(path)?;
-    let length = input.length();
-    Reader::new(input, length).map_err(|error| CommandError::input(path.display(), error))
 }
 
 /// Checks that the form gets the auxiliary input it takes and no other.
@@ -126,7 +150,7 @@ fn auxiliary(args: &Args, plan: &ArrayConversion) -> Result<Auxiliary, CommandEr
         (None, Some(path)) => (path, Format::Ue8m0),
         (None, None) => return Ok(Auxiliary::None),
     };
-    let reader = open(path)?;
+    let reader = files::open_array(path)?;
     arrays::check_auxiliary(plan, &reader.header, format)
         .map_err(|error| CommandError::input(path.display(), error))?;
     Ok(Auxiliary::File(reader, format, path.display().to_string()))

@@ -1,6 +1,7 @@
 //! Whether a form is legal on a target and in a version of PTX, in words.
 
 use super::CommandError;
+use crate::commands::checking;
 use softwarp::isa::{CvtForm, Target, Version};
 
 /// Where a form is asked about.
@@ -12,10 +13,7 @@ pub struct Question {
 
 impl Question {
     pub fn parse(target: Option<&str>, ptx: Option<&str>) -> Result<Question, CommandError> {
-        let target = target
-            .map(str::parse)
-            .transpose()
-            .map_err(|error: softwarp::isa::TargetError| CommandError::usage(error))?;
+        let target = target.map(checking::target).transpose()?;
         let ptx = ptx
             .map(str::parse)
             .transpose()

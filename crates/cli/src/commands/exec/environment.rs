@@ -9,6 +9,7 @@ use super::Args;
 use super::libraries::Folder;
 use super::program::Program;
 use clap::ValueEnum as _;
+use softwarp::isa::Target;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -30,11 +31,12 @@ pub type Variables = Vec<(&'static str, OsString)>;
 /// The variables that differ from this process's.
 pub fn variables(
     args: &Args,
+    arch: Option<Target>,
     folder: &Folder,
     program: &Program,
     counts: &Path,
 ) -> Result<Variables, CommandError> {
-    let mut all = settings(args)?;
+    let mut all = settings(args, arch)?;
     all.push(("SOFTWARP_SUMMARY", counts.into()));
     let place = folder.path().as_os_str();
     all.push(("LD_LIBRARY_PATH", before(place, "LD_LIBRARY_PATH", ":")));
@@ -75,7 +77,7 @@ pub fn variables(
 }
 
 /// Options as the driver library takes them.
-fn settings(args: &Args) -> Result<Variables, CommandError> {
+fn settings(args: &Args, arch: Option<Target>) -> Result<Variables, CommandError> {
     let mut all = Variables::new();
     let mut sanitizers = args.sanitize.clone();
     if args.check && sanitizers.is_empty() && set("SOFTWARP_SANITIZE").is_none() {
@@ -86,7 +88,7 @@ fn settings(args: &Args) -> Result<Variables, CommandError> {
         let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
         all.push(("SOFTWARP_SANITIZE", names.join(",").into()));
     }
-    all.extend(args.arch.as_ref().map(|arch| ("SOFTWARP_ARCH", arch.into())));
+    all.extend(arch.map(|arch| ("SOFTWARP_ARCH", arch.name().into())));
     all.extend(args.devices.map(|count| ("SOFTWARP_DEVICES", count.to_string().into())));
     all.extend(args.threads.map(|count| ("SOFTWARP_THREADS", count.to_string().into())));
     all.extend(args.memory.map(|bytes| ("SOFTWARP_MEMORY", bytes.to_string().into())));

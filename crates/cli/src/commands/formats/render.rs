@@ -3,12 +3,17 @@
 //! The JSON object of a format, whose keys stay as they are: `name`, `bits`, `about`, `kind` (`float`,
 //! `exponent`, `fixed`, `int`), `fields` (`name`, `bits`, top field first), `bias`, and the codes
 //! `largest`, `least`, `least_normal`, `least_positive`, `infinity`, `nan`, each with `bits` and `value`, or
-//! null. One format asked for by name also has `codes`, if it has at most 8 bits: `bits`, `value`, `class`.
+//! null, and `aliases`: its other names. One format asked for by name also has `codes`, if it has at most 8 bits:
+//! `bits`, `value`, `class`. A block-scaled format has `name`, `kind` (`block`), `element`, `scale`, `block` (elements
+//! that share a scale), `tensor_scale` (whether the whole tensor has one) and `aliases`.
 
 use super::describe::{bias, fields, formula, landmarks, nans};
+use crate::blocks::has_tensor_scale;
 use crate::commands::{columns, json_value};
 use crate::literal::{display, display_f64};
+use crate::names;
 use serde_json::{Value as Json, json};
+use softwarp::num::block::BlockFormat;
 use softwarp::num::{Class, Format, Kind};
 
 fn hex(format: Format, code: u64) -> String {
@@ -58,7 +63,55 @@ pub fn list() -> String {
             spec.about.to_owned(),
         ]);
     }
-    columns(&rows)
+    format!("{}\n{}", columns(&rows), other_names())
+}
+
+/// The block-scaled formats, and the other names of all formats.
+fn other_names() -> String {
+    let mut rows =
+        vec![["block format", "element", "scale", "block", "other names"].map(str::to_owned).to_vec()];
+    for format in BlockFormat::ALL {
+        rows.push(vec![
+            format.name().to_owned(),
+            format.element().to_string(),
+            format.scale().to_string(),
+            format.block().to_string(),
+            names::block_aliases(format).join(" "),
+        ]);
+    }
+    let mut other = vec![["format", "other names"].map(str::to_owned).to_vec()];
+    let named = Format::ALL.into_iter().filter(|format| !names::aliases(*format).is_empty());
+    other.extend(named.map(|format| vec![format.to_string(), names::aliases(format).join(" ")]));
+    format!("{}\n{}", columns(&rows), columns(&other))
+}
+
+/// A block-scaled format in full.
+pub fn block(format: BlockFormat) -> String {
+    let (element, scale) = (format.element(), format.scale());
+    let article = if scale == Format::E4m3 { "an" } else { "a" };
+    let tensor = if has_tensor_scale(format) { ", and an f32 scale for the whole tensor" } else { "" };
+    let mut text = format!(
+        "{}: blocks of {} {element} elements, each with {article} {scale} scale{tensor}\n",
+        format.name(),
+        format.block()
+    );
+    let bits = f64::from(element.bits()) + f64::from(scale.bits()) / format.block() as f64;
+    text.push_str(&format!(
+        "  value: element × scale{}\n",
+        if tensor.is_empty() { "" } else { " × tensor scale" }
+    ));
+    text.push_str(&format!("  bits for an element, scales included: {bits}\n"));
+    text.push_str(&format!("  also called {}\n", names::block_aliases(format).join(", ")));
+    text.push_str(&format!("\nsee `softwarp formats {element}` and `softwarp formats {scale}`\n"));
+    text
+}
+
+/// A block-scaled format as JSON.
+pub fn json_block(format: BlockFormat) -> Json {
+    json!({
+        "name": format.name(), "kind": "block", "element": format.element().name(), "scale": format.scale().name(),
+        "block": format.block(), "tensor_scale": has_tensor_scale(format), "aliases": names::block_aliases(format),
+    })
 }
 
 /// A value as it is if that is short, else in six digits, for tables.
@@ -83,7 +136,11 @@ fn exact(format: Format, code: u64) -> String {
 pub fn one(format: Format) -> String {
     let spec = format.spec();
     let mut text = format!("{}: {}\n\n{}\n", spec.name, spec.about, layout(format));
-    text.push_str(&format!("  value: {}\n\n", formula(format)));
+    text.push_str(&format!("  value: {}\n", formula(format)));
+    if !names::aliases(format).is_empty() {
+        text.push_str(&format!("  also called {}\n", names::aliases(format).join(", ")));
+    }
+    text.push('\n');
     let mut rows = vec![["landmark", "bits", "value"].map(str::to_owned).to_vec()];
     for (name, code) in landmarks(format) {
         rows.push(vec![name.to_owned(), hex(format, code), exact(format, code)]);
@@ -190,5 +247,6 @@ fn describe(format: Format) -> Json {
         "least_positive": number(format.min_positive()),
         "infinity": format.infinity().map(number),
         "nan": format.canonical_nan().map(number),
+        "aliases": names::aliases(format),
     })
 }

@@ -1,23 +1,19 @@
 //! What the arguments of `softwarp run` say: a launch without a launch file.
 
+mod objects;
+
 use super::super::CommandError;
-use super::super::files::{self, Output};
+use super::super::files;
 use super::Args;
-use super::document::Unwritten;
-use crate::arrays;
 use crate::input::MOST_DATA;
 use crate::literal::Literal;
-use crate::npy::{Array, DType, Header, Order, Reader};
-use crate::run::Memory;
-use crate::run::data::{Init, hex};
+use crate::run::argument::{is_argument, number};
+use crate::run::data::{Data, Init, array, hex, of_numbers};
+use crate::run::elements;
 use crate::run::file::{Argument, Buffer, Global, Launch, LaunchFile};
-use softwarp::num::Format;
+use serde_json::{Value as Json, json};
 use softwarp::source::Source;
-use softwarp::syntax::parse;
-use softwarp::syntax::tree::Item;
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 /// Sizes in three dimensions.
@@ -40,17 +36,12 @@ impl FromStr for Dimensions {
     }
 }
 
-/// The type and shape of an array.
-pub type ArrayType = (DType, Vec<usize>);
-
-/// A launch, and what is known of the arrays that buffers began as.
+/// A launch.
 pub struct Given {
     /// As a launch file.
     pub file: LaunchFile,
-    /// By the buffer's name.
-    pub arrays: BTreeMap<String, ArrayType>,
     /// The launch file, if there is one.
-    pub launch_file: Option<String>,
+    pub launch_file: Option<Source>,
 }
 
 /// Refuses what a launch file says already.
@@ -63,6 +54,7 @@ pub fn only_for_ptx(args: &Args) -> Result<(), CommandError> {
         ("--cooperative", args.cooperative),
         ("--shared", args.shared.is_some()),
         ("--arg", !args.arguments.is_empty()),
+        ("--buffer", !args.buffers.is_empty()),
         ("--set", !args.set.is_empty()),
     ];
     match given.iter().find(|(_, given)| *given) {
@@ -73,33 +65,32 @@ pub fn only_for_ptx(args: &Args) -> Result<(), CommandError> {
     }
 }
 
-/// The launch that the arguments describe.
-pub fn given(args: &Args, sources: &[Source]) -> Result<Given, CommandError> {
-    let mut given = Given { file: LaunchFile::default(), arrays: BTreeMap::new(), launch_file: None };
+/// The launch that the arguments describe. The kernel's name is empty if none is given.
+pub fn given(args: &Args) -> Result<Given, CommandError> {
+    let mut given = Given { file: LaunchFile::default(), launch_file: None };
+    for text in &args.buffers {
+        named_buffer("--buffer", text, text, &mut given)?;
+    }
     let arguments = args
         .arguments
         .iter()
-        .map(|text| argument(text, &mut given))
+        .map(|text| argument(text, text, &mut given))
         .collect::<Result<Vec<_>, CommandError>>()?;
     for text in &args.set {
         let (name, data) = text
             .split_once('=')
             .ok_or_else(|| CommandError::usage(format!("--set {}: it is NAME=DATA", shown(text))))?;
-        let (data, _) = contents("--set", text, data)?;
-        let Content::Bytes(data) = data else {
-            return Err(CommandError::usage(format!("--set {}: data is @FILE or hex:DIGITS", shown(text))));
+        let Init::Bytes(data) = contents("--set", text, data)?.init else {
+            let why = "data is @FILE, hex:DIGITS or numbers, as in u32:7";
+            return Err(CommandError::usage(format!("--set {}: {why}", shown(text))));
         };
         if given.file.globals.iter().any(|global| global.name == name) {
             return Err(CommandError::usage(format!("--set {}: the variable is set already", shown(text))));
         }
         given.file.globals.push(Global { name: name.to_owned(), set: Some(data), dump: false });
     }
-    let kernel = match &args.kernel {
-        Some(name) => name.clone(),
-        None => only_kernel(sources)?,
-    };
     given.file.launches.push(Launch {
-        kernel,
+        kernel: args.kernel.clone().unwrap_or_default(),
         grid: args.grid.map_or([1; 3], |sizes| sizes.0),
         block: args.block.map_or([1; 3], |sizes| sizes.0),
         cluster: args.cluster.map(|sizes| sizes.0),
@@ -110,65 +101,60 @@ pub fn given(args: &Args, sources: &[Source]) -> Result<Given, CommandError> {
     Ok(given)
 }
 
-/// The kernel that is meant when none is named.
-fn only_kernel(sources: &[Source]) -> Result<String, CommandError> {
-    let mut names = Vec::new();
-    for source in sources {
-        let module = parse(&source.text).module;
-        for item in &module.items {
-            if let Item::Function(function) = item
-                && function.entry
-                && function.body.is_some()
-            {
-                names.push(module.name(function.name.symbol).to_owned());
-            }
-        }
-    }
-    match names.as_slice() {
-        [name] => Ok(name.clone()),
-        [] => Err(CommandError::Input("the module has no kernel".to_owned())),
-        [first, ..] => Err(CommandError::usage(format!(
-            "the module has {} kernels: choose one, as in --kernel {first}",
-            names.len()
-        ))),
-    }
-}
-
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().take(80).flat_map(char::escape_debug).collect()
 }
 
-fn argument(text: &str, given: &mut Given) -> Result<Argument, CommandError> {
-    let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("--arg {}: {why}", shown(text)));
+/// One of the kinds of arguments. `option` is the whole of `--arg`, which messages name.
+fn argument(option: &str, text: &str, given: &mut Given) -> Result<Argument, CommandError> {
+    let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("--arg {}: {why}", shown(option)));
     let (kind, value) = text.split_once(':').ok_or_else(|| wrong(&"it is KIND:VALUE, as in u32:7"))?;
     match kind {
-        "buffer" => buffer(text, value, given),
-        "constant" => constant(text, value, given),
+        "buffer" => buffer(option, value, given),
+        "constant" => constant(option, value, given),
         "bytes" => hex(value).map(Argument::Bytes).map_err(|why| wrong(&why)),
+        "struct" => packed(option, value, given),
+        "texobj" | "surfobj" => objects::texture(option, kind == "texobj", Path::new(value), given),
+        "tensormap" => objects::tensor_map(option, value, given),
         _ => {
-            let format = Format::from_name(kind).filter(|format| format.bits() >= 8 && format.pitch() >= 8);
-            let format = format.ok_or_else(|| wrong(&format!("`{kind}` is no kind of argument")))?;
+            let format = elements::format(kind).filter(|format| is_argument(*format));
+            let format = format.ok_or_else(|| wrong(&format!("`{}` is no kind of argument", shown(kind))))?;
             let literal = Literal::parse(value).map_err(|error| wrong(&error))?;
             let encoded = literal.encode(format).map_err(|error| wrong(&error))?;
-            let bytes = (format.bits() as usize).div_ceil(8).next_power_of_two();
-            Ok(Argument::Bytes(encoded.code.to_le_bytes()[..bytes].to_vec()))
+            Ok(number(format, encoded.code))
         }
     }
+}
+
+/// A struct: its members as C lays them out.
+fn packed(option: &str, value: &str, given: &mut Given) -> Result<Argument, CommandError> {
+    let wrong = |why: &str| CommandError::usage(format!("--arg {}: {why}", shown(option)));
+    let (mut fields, mut size, mut alignment) = (Vec::new(), 0u64, 1);
+    for text in value.split(';').map(str::trim).filter(|text| !text.is_empty()) {
+        if text.starts_with("struct:") || text.starts_with("tensormap:") {
+            return Err(wrong("a struct has no structs and no tensor maps here: a launch file can say that"));
+        }
+        let member = argument(option, text, given)?;
+        let (bytes, unit) = match &member {
+            Argument::Number(_, bytes) => (bytes.len() as u64, bytes.len() as u64),
+            Argument::Bytes(bytes) => (bytes.len() as u64, 1),
+            _ => (8, 8),
+        };
+        size = size.next_multiple_of(unit);
+        fields.push((size, member));
+        size += bytes;
+        alignment = alignment.max(unit);
+    }
+    if fields.is_empty() {
+        return Err(wrong("a struct has members, as in 'struct:u32:7;f32:1.5'"));
+    }
+    Ok(Argument::Packed(size.next_multiple_of(alignment), fields))
 }
 
 fn buffer(text: &str, value: &str, given: &mut Given) -> Result<Argument, CommandError> {
     let wrong = |why: &str| CommandError::usage(format!("--arg {}: {why}", shown(text)));
-    if let Some((name, data)) = value.split_once('=') {
-        if name.is_empty() || given.file.buffer(name).is_some() {
-            return Err(wrong("a buffer has a name of its own"));
-        }
-        let (content, shape) = contents("--arg", text, data)?;
-        let (bytes, init) = content.init();
-        if let Some(shape) = shape {
-            given.arrays.insert(name.to_owned(), shape);
-        }
-        given.file.buffers.push(Buffer { name: name.to_owned(), bytes, init });
-        return Ok(Argument::Buffer(name.to_owned(), 0));
+    if value.contains('=') {
+        return named_buffer("--arg", text, value, given).map(|name| Argument::Buffer(name, 0));
     }
     let (name, offset) = match value.split_once('+') {
         Some((name, offset)) => (name, offset.parse().map_err(|_| wrong("the offset is not a number"))?),
@@ -180,6 +166,19 @@ fn buffer(text: &str, value: &str, given: &mut Given) -> Result<Argument, Comman
             Err(wrong("there is no buffer of this name yet: give its contents, as in buffer:x=zero:4096"))
         }
     }
+}
+
+/// Adds a buffer that is given as `NAME=CONTENTS`; gives its name.
+fn named_buffer(option: &str, text: &str, value: &str, given: &mut Given) -> Result<String, CommandError> {
+    let wrong = |why: &str| CommandError::usage(format!("{option} {}: {why}", shown(text)));
+    let (name, data) =
+        value.split_once('=').ok_or_else(|| wrong("it is NAME=CONTENTS, as in x=zero:4096"))?;
+    if name.is_empty() || given.file.buffer(name).is_some() {
+        return Err(wrong("a buffer has a name of its own"));
+    }
+    let buffer = contents(option, text, data)?;
+    given.file.buffers.push(Buffer { name: name.to_owned(), ..buffer });
+    Ok(name.to_owned())
 }
 
 fn constant(text: &str, value: &str, given: &mut Given) -> Result<Argument, CommandError> {
@@ -196,147 +195,70 @@ fn constant(text: &str, value: &str, given: &mut Given) -> Result<Argument, Comm
     if name.is_empty() || known(given, name) {
         return Err(wrong("constants have a name of their own"));
     }
-    let (bytes, init) = contents("--arg", text, data)?.0.init();
-    given.file.constants.push(Buffer { name: name.to_owned(), bytes, init });
+    let buffer = contents("--arg", text, data)?;
+    given.file.constants.push(Buffer { name: name.to_owned(), ..buffer });
     Ok(Argument::Constant(name.to_owned(), 0))
 }
 
-/// What a buffer begins with.
-enum Content {
-    Bytes(Vec<u8>),
-    Made(u64, Init),
+/// A buffer without a name that holds data.
+fn holding(data: Data) -> Buffer {
+    let Data { bytes, elements } = data;
+    Buffer { name: String::new(), bytes: bytes.len() as u64, init: Init::Bytes(bytes), elements }
 }
 
-impl Content {
-    /// How many bytes, and which.
-    fn init(self) -> (u64, Init) {
-        match self {
-            Content::Bytes(data) => (data.len() as u64, Init::Bytes(data)),
-            Content::Made(bytes, init) => (bytes, init),
-        }
-    }
-}
-
-fn contents(option: &str, text: &str, data: &str) -> Result<(Content, Option<ArrayType>), CommandError> {
+/// What memory begins with.
+fn contents(option: &str, text: &str, data: &str) -> Result<Buffer, CommandError> {
     let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("{option} {}: {why}", shown(text)));
     if let Some(path) = data.strip_prefix('@') {
-        return read(Path::new(path));
+        return read(Path::new(path)).map(holding);
     }
     let (kind, rest) = data.split_once(':').unwrap_or((data, ""));
-    let bytes = |text: &str| text.parse::<u64>().map_err(|_| wrong(&"the number of bytes is not a number"));
-    let content = match kind {
-        "hex" => Content::Bytes(hex(rest).map_err(|why| wrong(&why))?),
-        "zero" => Content::Made(bytes(rest)?, Init::Zero),
-        "none" => Content::Made(bytes(rest)?, Init::None),
-        "iota32" => Content::Made(bytes(rest)?, Init::Iota32),
+    let made = |text: &str, init: Init| {
+        let bytes = text.parse::<u64>().map_err(|_| wrong(&"the number of bytes is not a number"))?;
+        Ok(Buffer { name: String::new(), bytes, init, elements: None })
+    };
+    match kind {
+        "hex" => Ok(holding(hex(rest).map_err(|why| wrong(&why))?.into())),
+        "zero" => made(rest, Init::Zero),
+        "none" => made(rest, Init::None),
+        "iota32" => made(rest, Init::Iota32),
         "splitmix32" => {
             let (seed, size) = rest.split_once(':').ok_or_else(|| wrong(&"it is splitmix32:SEED:BYTES"))?;
             let seed = seed.parse().map_err(|_| wrong(&"the seed is not a number"))?;
-            Content::Made(bytes(size)?, Init::Splitmix32(seed))
+            made(size, Init::Splitmix32(seed))
         }
-        _ => {
-            return Err(wrong(
-                &"contents are @FILE, zero:BYTES, none:BYTES, iota32:BYTES, splitmix32:SEED:BYTES or hex:DIGITS",
-            ));
-        }
+        _ => match elements::format(kind) {
+            Some(format) => of_numbers(format, &numbers(rest)).map(holding).map_err(|why| wrong(&why)),
+            None => Err(wrong(
+                &"contents are @FILE, numbers (f32:1,2,3), zero:BYTES, none:BYTES, iota32:BYTES, splitmix32:SEED:BYTES or hex:DIGITS",
+            )),
+        },
+    }
+}
+
+/// Numbers as a launch file has them: `1,2,3`, `1.5*100` (100 times 1.5) or `0..100` (from 0 up to 99).
+fn numbers(text: &str) -> Json {
+    let number = |text: &str| match serde_json::from_str::<Json>(text.trim()) {
+        Ok(number @ Json::Number(_)) => number,
+        _ => Json::from(text.trim()),
     };
-    Ok((content, None))
+    if let Some((value, count)) = text.rsplit_once('*') {
+        return json!({"fill": number(value), "count": number(count)});
+    }
+    if let Some((first, end)) = text.split_once("..") {
+        return json!({"range": [number(first), number(end)]});
+    }
+    match text.trim() {
+        "" => json!([]),
+        text => text.split(',').map(number).collect(),
+    }
 }
 
 /// A file's bytes; of an array, its elements.
-fn read(path: &Path) -> Result<(Content, Option<ArrayType>), CommandError> {
-    let name = &path.display().to_string();
+fn read(path: &Path) -> Result<Data, CommandError> {
     if path.extension().is_none_or(|extension| extension != "npy") {
-        return Ok((Content::Bytes(files::read(path, MOST_DATA)?), None));
+        return Ok(files::read(path, MOST_DATA)?.into());
     }
     let input = files::open(path, MOST_DATA)?;
-    let length = input.length();
-    let reader = Reader::new(input, length).map_err(|error| CommandError::input(name, error))?;
-    let Array { header, data } = reader.rest().map_err(|error| CommandError::input(name, error))?;
-    let Header { dtype, fortran_order, shape } = header;
-    if dtype.order == Order::Big {
-        return Err(CommandError::input(
-            name,
-            format!("its elements are big-endian ({dtype}): store them as little-endian"),
-        ));
-    }
-    if fortran_order && shape.len() > 1 {
-        return Err(CommandError::input(name, "the array is in Fortran order: store it in C order"));
-    }
-    Ok((Content::Bytes(data), Some((dtype, shape))))
-}
-
-/// What is read back, and where to.
-#[derive(Debug)]
-pub struct Dump {
-    /// A buffer or variable.
-    pub name: String,
-    /// What it holds.
-    format: Option<Format>,
-    /// Into this file.
-    pub path: Option<PathBuf>,
-}
-
-impl Dump {
-    /// `NAME[:TYPE][=FILE]`
-    pub fn parse(text: &str) -> Result<Dump, CommandError> {
-        let (what, path) = match text.split_once('=') {
-            Some((what, path)) => (what, Some(PathBuf::from(path))),
-            None => (text, None),
-        };
-        let (name, format) = match what.split_once(':') {
-            Some((name, word)) => {
-                let found = Format::from_name(word);
-                let found = found.ok_or_else(|| {
-                    CommandError::usage(format!("--dump {}: `{}` is no type", shown(text), shown(word)))
-                })?;
-                (name, Some(found))
-            }
-            None => (what, None),
-        };
-        Ok(Dump { name: name.to_owned(), format, path })
-    }
-
-    fn is_array(&self) -> bool {
-        self.path.as_ref().is_some_and(|path| path.extension().is_some_and(|extension| extension == "npy"))
-    }
-
-    /// The type and shape of the array to write; no shape for one dimension.
-    pub fn format(
-        &self,
-        arrays: &BTreeMap<String, ArrayType>,
-    ) -> Result<(DType, Option<Vec<usize>>), CommandError> {
-        if self.format.is_some() && !self.is_array() {
-            return Err(CommandError::usage(format!("--dump {}: only .npy files have a type", self.name)));
-        }
-        Ok(match (self.format, arrays.get(&self.name)) {
-            (Some(format), _) => (arrays::dtype(format), None),
-            (None, Some((dtype, shape))) => (*dtype, Some(shape.clone())),
-            (None, None) => (arrays::dtype(Format::U8), None),
-        })
-    }
-
-    /// Writes the file, if there is to be one.
-    pub fn write(
-        &self,
-        memory: &Memory<'_>,
-        arrays: &BTreeMap<String, ArrayType>,
-    ) -> Result<(), CommandError> {
-        let Some(path) = &self.path else { return Ok(()) };
-        let mut out = Output::create(path)?;
-        if self.is_array() {
-            let (dtype, shape) = self.format(arrays)?;
-            let (size, bytes) = (dtype.bytes().max(1), memory.length());
-            if !bytes.is_multiple_of(size) {
-                let why = format!("--dump {}: {bytes} bytes are no array of {dtype}", self.name);
-                return Err(CommandError::usage(why));
-            }
-            let elements = usize::try_from(bytes / size).unwrap_or(usize::MAX);
-            let header = Header::new(dtype, shape.unwrap_or_else(|| vec![elements]));
-            out.file.write_all(&header.to_bytes()).map_err(|error| out.failure(error))?;
-        }
-        let written = memory.pieces(|piece| out.file.write_all(piece).map_err(Unwritten));
-        written.map_err(|error| out.failure(error.0))?;
-        out.keep()
-    }
+    array(input).map_err(|why| CommandError::input(path.display(), why))
 }

@@ -2,12 +2,22 @@
 
 use super::super::remark;
 use super::document::Document;
+use super::lines::LineTable;
 use crate::columns::{columns, lines};
 use serde_json::{Value as Json, json};
 use softwarp::vm::device::Report;
 use softwarp::vm::stats::{Counts, OpCount};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Detail {
+    /// All launches together
+    All,
+    /// The same, and each line of the PTX
+    Lines,
+}
 
 /// Launches, added up.
 pub struct Stats {
@@ -16,11 +26,12 @@ pub struct Stats {
     counts: Counts,
     elapsed: Duration,
     opcodes: Vec<(String, OpCount)>,
+    lines: Option<LineTable>,
 }
 
 impl Stats {
     /// Adds up.
-    pub fn new(reports: &[Report]) -> Stats {
+    pub fn new(reports: &[Report], lines: Option<LineTable>) -> Stats {
         let mut counts = Counts::default();
         let mut opcodes: BTreeMap<String, OpCount> = BTreeMap::new();
         for report in reports {
@@ -42,6 +53,7 @@ impl Stats {
             counts,
             elapsed: reports.iter().map(|report| report.elapsed).sum(),
             opcodes,
+            lines,
         }
     }
 
@@ -63,7 +75,7 @@ impl Stats {
 
     /// The statistics as a table.
     fn table(&self) -> String {
-        let Stats { launches, ctas, counts, elapsed, opcodes } = self;
+        let Stats { launches, ctas, counts, elapsed, opcodes, lines: by_line } = self;
         let rows: Vec<Vec<String>> = vec![
             vec!["launches".into(), launches.to_string()],
             vec!["CTAs".into(), ctas.to_string()],
@@ -84,7 +96,8 @@ impl Stats {
             vec![mnemonic.clone(), count.warp.to_string(), count.thread.to_string()]
         }));
         let numbers = lines(&counted, &[0, 1, 2], |column| column > 0, "");
-        format!("{}\n{numbers}", columns(&rows))
+        let by_line = by_line.as_ref().map_or(String::new(), |table| format!("\n{}", table.table()));
+        format!("{}\n{numbers}{by_line}", columns(&rows))
     }
 
     /// The statistics as JSON.
@@ -94,7 +107,7 @@ impl Stats {
             .iter()
             .map(|(mnemonic, count)| (mnemonic.clone(), json!({"warp": count.warp, "thread": count.thread})))
             .collect();
-        json!({
+        let mut stats = json!({
             "launches": self.launches,
             "ctas": self.ctas,
             "warp_instructions": self.counts.warp_instructions,
@@ -103,6 +116,10 @@ impl Stats {
             "exchanges": self.counts.exchanges,
             "seconds": self.elapsed.as_secs_f64(),
             "by_instruction": opcodes,
-        })
+        });
+        if let Some(lines) = &self.lines {
+            stats["by_line"] = lines.json();
+        }
+        stats
     }
 }

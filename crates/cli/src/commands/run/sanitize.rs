@@ -62,7 +62,7 @@ pub fn report(
         return;
     }
     for one in findings.iter().take(SHOWN) {
-        let event = finding::event(machine, one);
+        let event = finding::event(machine, sources, one);
         remark(render::event(sources, &event, colour).trim_end_matches('\n'));
         remark("");
     }
