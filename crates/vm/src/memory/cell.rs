@@ -17,7 +17,7 @@
 
 use super::order;
 #[cfg(target_arch = "x86_64")]
-use super::wide::Baseline;
+use super::wide::copy_words;
 use super::wide::{Address, Cpu, LaneAddresses, WHOLE_MOVES};
 use softwarp_units::lanes::LANES;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -333,8 +333,8 @@ impl SharedBytes {
         let (rows, words) = words.split_at_mut(whole);
         #[cfg(target_arch = "x86_64")]
         if !rows.is_empty() {
-            // SAFETY: the words are inside, as just seen, and the bytes are a slice; every CPU has the level.
-            unsafe { Baseline::copy::<u64>(self.start().add(at), rows.as_mut_ptr().cast(), rows.len()) };
+            // SAFETY: the words are inside, as just seen, and the bytes are a slice.
+            unsafe { copy_words(self.start().add(at), rows.as_mut_ptr().cast(), rows.len()) };
         }
         at += 8 * rows.len();
         let from = self.long_words(at);
@@ -364,9 +364,9 @@ impl SharedBytes {
         #[cfg(target_arch = "x86_64")]
         if !rows.is_empty() {
             let to = self.start().cast_mut();
-            // SAFETY: the words are inside, as just seen, and the bytes are a slice; every CPU has the level. The words
-            // are atomics, so they may be written through a shared reference.
-            unsafe { Baseline::copy::<u64>(rows.as_ptr().cast(), to.add(at), rows.len()) };
+            // SAFETY: the words are inside, as just seen, and the bytes are a slice. The words are atomics, so they may be
+            // written through a shared reference.
+            unsafe { copy_words(rows.as_ptr().cast(), to.add(at), rows.len()) };
         }
         at += 8 * rows.len();
         let to = self.long_words(at);

@@ -199,6 +199,32 @@ impl Cpu for Baseline {
     }
 }
 
+// Of the C library, which chooses how to copy large amounts by the CPU's caches.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" {
+    fn memcpy(to: *mut u8, from: *const u8, bytes: usize) -> *mut u8;
+}
+
+/// From so many bytes on, the C library copies: it writes past the caches, which need not read the lines first.
+#[cfg(target_arch = "x86_64")]
+const LARGE: usize = 1 << 20;
+
+/// Copies words, a multiple of 16, between a slice and memory that threads share.
+///
+/// # Safety
+/// Both sides have room for as many, at multiples of 8 in the shared memory. While this runs, others only access what is in
+/// memory that threads share, and atomically.
+#[cfg(target_arch = "x86_64")]
+pub(crate) unsafe fn copy_words(from: *const u8, to: *mut u8, count: usize) {
+    if 8 * count < LARGE {
+        // SAFETY: as the caller says; every CPU has the level.
+        return unsafe { Baseline::copy::<u64>(from, to, count) };
+    }
+    // SAFETY: as the caller says: both sides have this many bytes, and a slice and memory of a device do not overlap. The
+    // function moves by vectors, as the code here does; what the head of the file says of those holds for it.
+    unsafe { memcpy(to, from, 8 * count) };
+}
+
 /// AVX2.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx2;
