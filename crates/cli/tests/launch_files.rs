@@ -230,7 +230,7 @@ y: u32[20], 80 bytes
     assert_eq!(kernels(&[&args[..], &["--format", "text"]].concat()).stdout, "ok\n");
     let checked = run(&examples(), &["saxpy.json", "--check", "--format", "text"]);
     assert_eq!(checked.stdout, "ok: the results are as expected\n");
-    // Nobody looks: programs get JSON.
+    // Standard output is no terminal here, so the output is JSON.
     assert_eq!(kernels(&[&args[..], &["--dump", "y:u32[100,100]"]].concat()).json()["dumps"]["y"][99][99], 0);
     kernels(&[&args[..], &["--dump", "y:u32[100,99]"]].concat())
         .is_refused(2, "--dump y: 10000 elements of u32 do not have the shape [100, 99]");

@@ -134,7 +134,7 @@ fn rules(args: &Args, format: BlockFormat) -> Result<Rules, CommandError> {
     Ok(Rules { scale: args.scale_rule.map_or(ScaleRule::Floor, Rule::rule), rounding })
 }
 
-/// The axis that is meant in a shape of so many.
+/// The number of the axis that `--axis` names in an array with `axes` axes; negative numbers count from the last one.
 fn axis(text: &str, axes: usize) -> Result<usize, CommandError> {
     let number: Option<i64> = text.replace('\u{2212}', "-").parse().ok();
     // An array without axes is one element.

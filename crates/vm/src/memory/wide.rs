@@ -205,7 +205,7 @@ unsafe extern "C" {
     fn memcpy(to: *mut u8, from: *const u8, bytes: usize) -> *mut u8;
 }
 
-/// From so many bytes on, the C library copies: it writes past the caches, which need not read the lines first.
+/// The size in bytes from which copies are left to the C library, which uses non-temporal stores for large ones.
 #[cfg(target_arch = "x86_64")]
 const LARGE: usize = 1 << 20;
 
