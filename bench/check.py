@@ -5,7 +5,7 @@ usage: python3 bench/check.py [FILE] [--zluda BINARY]
 
 Builds bench/ and makes the module (see src/bin/check.rs), unless a file is given. ptxas comes from PyPI
 (nvidia-cuda-nvcc, into bench/.venv). It has no mode that stops after checking, so two of its runs are shown: for a
-virtual architecture, after which no code is made, and in full. Its start alone is timed on an empty module and taken
+virtual architecture, after which no code is made, and in full (not of files over 10 MB, which would take hours). Its start alone is timed on an empty module and taken
 off. ZLUDA's parser is compared where a binary of it is given: one that prints {"seconds": best, "errors": n} for a file.
 It does not know every instruction; the module is then made of what it reads without errors.
 """
@@ -78,8 +78,14 @@ def main():
     assembler = ptxas()
     empty = os.path.join(folder, "empty.ptx")
     with open(file) as module, open(empty, "w") as out:
-        out.writelines(next(module) for _ in range(3))
-    for name, flags in [("ptxas, to a virtual architecture", ["-arch=compute_90a"]), ("ptxas, in full", ["-arch=sm_90a"])]:
+        header = [next(line for line in module if line.startswith(word)) for word in (".version", ".target", ".address_size")]
+        out.writelines(header)
+    with open(file) as module:
+        target = next(line.split()[1].rstrip(",")[3:] for line in module if line.startswith(".target"))
+    runs = [("ptxas, to a virtual architecture", [f"-arch=compute_{target}"])]
+    if size < 10_000_000:
+        runs.append(("ptxas, in full", [f"-arch=sm_{target}"]))
+    for name, flags in runs:
         command = [assembler, "-c", *flags, "-o", os.path.join(folder, "out")]
         start, whole = timed([*command, empty]), timed([*command, file])
         rows.append((name, whole and start and whole[0] - start[0], whole and whole[1]))

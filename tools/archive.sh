@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a release archive for x86-64 Linux: the command, the libraries that `softwarp exec` hands to programs, manual
-# pages, completions and licences. Needs a Rust toolchain and GNU tar. From anywhere: tools/archive.sh [FOLDER]
+# pages, completions, documents and licences. Needs a Rust toolchain and GNU tar. From anywhere: tools/archive.sh [FOLDER]
 #
 # The archive and its SHA-256 are written into FOLDER, or target/archive. To install, unpack it under a prefix:
 #   tar -xzf softwarp-VERSION-x86_64-linux.tar.gz -C ~/.local --strip-components=1
@@ -19,8 +19,8 @@ case "${1-}" in
 *) output=$start/$1 ;;
 esac
 
-packages=(-p softwarp-cli -p softwarp-cuda -p softwarp-cudart -p softwarp-nvjitlink -p softwarp-nvrtc)
-cargo build --release --locked "${packages[@]}"
+names=(softwarp-cli softwarp-cuda softwarp-cudart softwarp-nvjitlink softwarp-nvrtc)
+cargo build --release --locked "${names[@]/#/--package=}"
 built=${CARGO_TARGET_DIR:-target}/release
 
 version=$("$built/softwarp" --version | awk '{ print $2 }')
@@ -53,23 +53,8 @@ completions fish fish/vendor_completions.d softwarp.fish
 documents=$folder/share/doc/softwarp
 mkdir -p "$documents/licences"
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$documents"
-crates=$(cargo tree --locked "${packages[@]}" -e normal --prefix none --format '{p}' | sort -u)
-printf '%s\n' "$crates" | while read -r crate number rest; do
-  case "$rest" in
-  "(/"*) continue ;; # a crate of this repository
-  esac
-  for source in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$crate-${number#v}"; do
-    [ -d "$source" ] || continue
-    mkdir -p "$documents/licences/$crate"
-    find "$source" -maxdepth 1 -type f \
-      \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'notice*' -o -iname 'unlicense*' \) \
-      -exec cp {} "$documents/licences/$crate/" \;
-    if [ -z "$(ls "$documents/licences/$crate")" ]; then
-      # No file of its own: what its manifest says.
-      grep '^license' "$source/Cargo.toml" >"$documents/licences/$crate/LICENSE"
-    fi
-  done
-done
+cp -r docs "$documents/docs" # the README's links lead there
+tools/licences.sh "$documents/licences" "${names[@]}"
 
 mkdir -p "$output"
 time=$(git log -1 --format=%ct 2>/dev/null || date +%s)

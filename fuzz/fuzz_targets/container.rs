@@ -1,10 +1,13 @@
 //! Containers of code are read and their PTX unpacked without panic, and linked texts survive being written.
 #![no_main]
 
-use cuda::container::{Found, Text, read, write_linked};
 use libfuzzer_sys::fuzz_target;
+use softwarp_container::{Found, Text, Wanted, modules, read, write_linked};
 
 fuzz_target!(|data: &[u8]| {
+    if let Ok(found) = modules(data, Wanted::Any) {
+        assert!(!found.modules.is_empty() && found.modules.iter().all(|module| !module.texts.is_empty()));
+    }
     let image = match read(&data) {
         Ok(Found::Image(image)) => image,
         Ok(Found::Wrapper(_)) => return,

@@ -1,13 +1,17 @@
 //! Parsing and checking a module: how fast, and in how much memory.
 //!
-//! usage: `check [--json] [--make FILE [NAME…]] [FILE]`
+//! usage: `check [--json] [--make FILE [NAME…]] [--megabytes N] [FILE]`
 //!
 //! Without a file, the module is made of the functions of `crates/check/tests/golden/real.jsonl.gz`, about 3 MB
-//! of what compilers write, and the same on every run; `--make` writes it and ends; with names, only recorded modules of these names are its parts. Each step is timed over and
-//! over on one core, and its best time counts. Memory is what the allocator has given out at most, the text
-//! itself not counted. `check.py` beside this adds ptxas and ZLUDA's parser.
+//! (or what `--megabytes` says) of what compilers write, and the same on every run; `--make` writes it and ends; with
+//! names, only recorded modules of these names are its parts. Each step is timed over and over, on one core but for the
+//! last, and its best time counts. Memory is what the allocator has given out at most, the text itself not counted.
+//! `check.py` beside this adds ptxas and ZLUDA's parser.
+//!
+//! "function by function" is what `softwarp check` does with large files. Where a module has to be read as a whole,
+//! those rows are left out.
 
-use softwarp_check::{Options, check};
+use softwarp_check::{Locals, Options, check, resolve_outline};
 use softwarp_isa::Target;
 use softwarp_syntax::tree::Item;
 use softwarp_syntax::{Diagnostic, Severity, parse};
@@ -19,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 const ROUNDS: usize = 25;
-/// How long the made module is, at least.
+/// How long the made module is, at least, unless another length is asked for.
 const LENGTH: usize = 3_000_000;
 /// What the made module is for: the recorded modules for this target are its parts.
 const TARGET: &str = "sm_90a";
@@ -90,17 +94,23 @@ fn measure<T>(name: &'static str, mut run: impl FnMut() -> T) -> Cost {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let megabytes = arguments.iter().position(|argument| argument == "--megabytes");
+    let length = megabytes.map_or(LENGTH, |at| {
+        let number = arguments.drain(at..=at + 1).next_back().expect("a number behind --megabytes");
+        number.parse::<usize>().expect("a number of megabytes") * 1_000_000
+    });
     let json = arguments.iter().any(|argument| argument == "--json");
     let make = arguments.iter().position(|argument| argument == "--make").and_then(|n| arguments.get(n + 1));
     if let Some(path) = make {
         let names: Vec<&String> =
             arguments.iter().filter(|&name| !name.starts_with('-') && name != path).collect();
-        std::fs::write(path, made(&names)).expect("the file can be written");
+        std::fs::write(path, made(&names, length)).expect("the file can be written");
         return;
     }
     let file = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let text = file.map_or_else(|| made(&[]), |path| std::fs::read_to_string(path).expect("a file of text"));
+    let text =
+        file.map_or_else(|| made(&[], length), |path| std::fs::read_to_string(path).expect("a file of text"));
     let options = Options { relocatable: true, ..Options::default() };
     let whole = || {
         let parsed = parse(&text);
@@ -111,7 +121,13 @@ fn main() {
     let errors = |list: &[Diagnostic]| list.iter().filter(|one| one.severity() == Severity::Error).count();
     let errors = errors(&parsed.diagnostics) + errors(&diagnostics);
     drop((parsed, diagnostics));
-    let costs = [measure("parse", || parse(&text)), measure("parse and check", whole)];
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let by_function = |threads| resolve_outline(&text, options, Locals::Few, threads);
+    let mut costs = vec![measure("parse", || parse(&text)), measure("parse and check", whole)];
+    if by_function(1).is_some() {
+        costs.push(measure("function by function", || by_function(1)));
+        costs.push(measure("the same, all cores", || by_function(cores)));
+    }
     if json {
         let rows: serde_json::Map<_, _> = costs
             .iter()
@@ -125,7 +141,7 @@ fn main() {
     println!("{} bytes, {errors} errors", text.len());
     for Cost { name, seconds, peak } in costs {
         let (speed, times) = (text.len() as f64 / seconds / 1e6, peak as f64 / text.len() as f64);
-        println!("{name:16} {speed:7.1} MB/s  {:7.2} ms  memory {times:.2} x the file", seconds * 1e3);
+        println!("{name:20} {speed:7.1} MB/s  {:7.2} ms  memory {times:.2} x the file", seconds * 1e3);
     }
 }
 
@@ -141,13 +157,13 @@ fn recorded(names: &[&String]) -> Vec<String> {
 }
 
 /// The recorded modules one after another, over and over, without their headers, and with names of their own.
-fn made(names: &[&String]) -> String {
+fn made(names: &[&String], length: usize) -> String {
     let modules = recorded(names);
     let target = Target::from_name(TARGET).expect("a target");
     let mut text = format!(".version 9.4\n.target {}\n.address_size 64\n", target.name());
     for turn in 0.. {
         for (number, module) in modules.iter().enumerate() {
-            if text.len() >= LENGTH {
+            if text.len() >= length {
                 return text;
             }
             text.push_str(&renamed(module, &format!("_{turn}_{number}")));

@@ -119,6 +119,11 @@ pub struct CheckedModule {
 }
 
 impl CheckedModule {
+    /// Nothing but a header.
+    pub(crate) fn empty(header: Header) -> CheckedModule {
+        CheckedModule { header, variables: Vec::new(), functions: Vec::new(), aliases: Vec::new() }
+    }
+
     /// A variable.
     pub fn variable(&self, id: VarId) -> &Variable {
         &self.variables[id.0 as usize]

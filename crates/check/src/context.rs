@@ -43,6 +43,8 @@ pub struct Context<'a> {
     pub function: Option<FuncId>,
     /// What bodies have left for the end of the module.
     pub deferred: Deferred,
+    /// A declaration has changed what an earlier one said, so that it matters in which order bodies are checked.
+    pub ordered: bool,
 }
 
 /// Findings in function bodies that only the end of the module can decide.
@@ -56,6 +58,13 @@ pub struct Deferred {
     pub unreturned: Vec<Unreturned>,
     /// Whether a prototype has several results.
     pub several_results: bool,
+}
+
+impl Deferred {
+    /// Whether nothing is left to decide; that a prototype has several results is no question.
+    pub fn is_empty(&self) -> bool {
+        self.if_abi.is_empty() && self.if_undefined.is_empty() && self.unreturned.is_empty()
+    }
 }
 
 /// A load of a call's `.param` variable that no call before it returned into.
@@ -72,9 +81,17 @@ pub struct Unreturned {
 impl<'a> Context<'a> {
     /// At the start of a module.
     pub fn new(module: &'a Module, source: &'a str, options: Options, header: Header) -> Context<'a> {
-        let checked =
-            CheckedModule { header, variables: Vec::new(), functions: Vec::new(), aliases: Vec::new() };
-        let names = Names::new(module);
+        Context::with(module, source, options, CheckedModule::empty(header), Names::new(module))
+    }
+
+    /// With what is known already.
+    pub fn with(
+        module: &'a Module,
+        source: &'a str,
+        options: Options,
+        checked: CheckedModule,
+        names: Names,
+    ) -> Context<'a> {
         Context {
             module,
             source,
@@ -84,6 +101,7 @@ impl<'a> Context<'a> {
             diagnostics: Vec::new(),
             function: None,
             deferred: Deferred::default(),
+            ordered: false,
         }
     }
 

@@ -41,6 +41,7 @@ pub fn declare(context: &mut Context<'_>, function: &tree::Function, item: u32) 
             let _ = context.names.declare(name.symbol, Entity::Function(id), name.span);
         }
         Some(found) if !matches!(found.entity, Entity::Function(_)) || found.member.is_some() => {
+            context.ordered = true;
             taken(context, function, found);
             context.checked.functions.push(judged);
         }
@@ -249,6 +250,7 @@ fn redeclare(
         let message = format!("`{name}` is declared {now} here, and {before} before");
         wrong.push((codes::REDECLARATION, message));
     }
+    context.ordered |= !wrong.is_empty();
     for (code, message) in wrong {
         let diagnostic = Diagnostic::new(code, at, message)
             .with_related(function.name.span, "declared again here")

@@ -87,12 +87,23 @@ impl Context<'_> {
         );
         if let (false, Some(span)) = (new_enough, header.version_span) {
             diagnostic = diagnostic.with_related(span, "the version is chosen here");
+            diagnostic = self.raising_version(diagnostic, on_target.then_some(feature.since));
         }
         if let (false, Some(span)) = (on_target, header.target_span) {
             diagnostic = diagnostic.with_related(span, "the target is chosen here");
         }
         self.report(diagnostic);
         false
+    }
+
+    /// Adds a fix that raises the module's version, if there is one to raise it to.
+    pub fn raising_version(&self, diagnostic: Diagnostic, to: Option<Version>) -> Diagnostic {
+        match (self.checked.header.version_span, to) {
+            (Some(span), Some(to)) => {
+                diagnostic.with_fix(span, format!(".version {to}"), format!("raise `.version` to {to}"))
+            }
+            _ => diagnostic,
+        }
     }
 
     /// Reports a feature that later versions took away; whether the module still has it.
@@ -108,7 +119,18 @@ impl Context<'_> {
 
     /// Reports what the assembler lets pass though the manual does not: a warning, in strict mode an error.
     pub fn deviation(&mut self, code: codes::Deviation, span: Span, message: impl Into<String>) {
+        self.deviation_with(code, span, message, |diagnostic| diagnostic);
+    }
+
+    /// The same, with more to say.
+    pub fn deviation_with(
+        &mut self,
+        code: codes::Deviation,
+        span: Span,
+        message: impl Into<String>,
+        more: impl FnOnce(Diagnostic) -> Diagnostic,
+    ) {
         let code = if self.options.strict { code.error } else { code.warning };
-        self.report(Diagnostic::new(code, span, message));
+        self.report(more(Diagnostic::new(code, span, message)));
     }
 }

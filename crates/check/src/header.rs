@@ -6,9 +6,9 @@ use crate::codes::declarations as codes;
 use crate::context::{Context, next_token};
 use crate::gates;
 use crate::options::Options;
-use softwarp_isa::{Target, Variant, Version, VersionError, nearest};
-use softwarp_syntax::Diagnostic;
+use softwarp_isa::{Target, Variant, Version, VersionError, nearest, only_slip};
 use softwarp_syntax::tree::{Directive, Item, Name};
+use softwarp_syntax::{Diagnostic, Span};
 
 /// Options of `.target` that are no architectures.
 const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
@@ -115,7 +115,9 @@ fn check_version(context: &mut Context<'_>, directive: &Directive<(u32, u32)>) {
 fn loose_target(context: &mut Context<'_>, name: &Name, text: &str) -> Option<Target> {
     let target = Target::from_loose_name(text)?;
     let message = format!("there is no target `{text}`; the assembler reads it as {target}");
-    context.deviation(codes::LOOSE_TARGET, name.span, message);
+    context.deviation_with(codes::LOOSE_TARGET, name.span, message, |diagnostic| {
+        diagnostic.with_fix(name.span, target.name(), format!("write `{target}`"))
+    });
     Some(target)
 }
 
@@ -163,11 +165,14 @@ fn check_target(context: &mut Context<'_>, directive: &Directive<Vec<Name>>, fir
 }
 
 fn unknown_target(context: &mut Context<'_>, name: &Name, text: &str) {
-    let known = Target::all().map(Target::name).chain(TARGET_OPTIONS);
+    let known = || Target::all().map(Target::name).chain(TARGET_OPTIONS);
     let mut diagnostic =
         Diagnostic::new(codes::UNKNOWN_TARGET, name.span, format!("there is no target `{text}`"));
-    if let Some(near) = nearest(text, known) {
+    if let Some(near) = nearest(text, known()) {
         diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
+    }
+    if let Some(meant) = only_slip(text, known()) {
+        diagnostic = diagnostic.with_fix(name.span, meant, format!("write `{meant}`"));
     }
     context.report(diagnostic);
 }
@@ -180,8 +185,14 @@ fn check_address_size(context: &mut Context<'_>, directive: &Directive<u64>) {
         32 => "32-bit addresses are no longer supported by any target".to_owned(),
         other => format!("addresses have 32 or 64 bits, not {other}"),
     };
+    let right = "write `.address_size 64`";
     let code = if directive.is == 32 { codes::ADDRESS_32 } else { codes::ADDRESS_SIZE };
-    context.report(Diagnostic::new(code, directive.span, message).with_help("write `.address_size 64`"));
+    let diagnostic = Diagnostic::new(code, directive.span, message).with_help(right);
+    // A module for 32-bit addresses takes more than another number; any other number can only have been meant for 64.
+    context.report(match directive.is {
+        32 => diagnostic,
+        _ => diagnostic.with_fix(directive.span, ".address_size 64", right),
+    });
 }
 
 /// What concerns several directives at once.
@@ -193,13 +204,20 @@ fn check_whole(context: &mut Context<'_>) {
             let message = format!("PTX {} does not know {target}", header.version);
             let diagnostic = Diagnostic::new(codes::TARGET_TOO_NEW, span, message)
                 .with_help(format!("write `.version {}` or newer", target.introduced()));
+            // An unknown target has been taken for another.
+            let named = target_name(context, span, target);
+            let diagnostic = context.raising_version(diagnostic, named.map(|_| target.introduced()));
             context.report(related_version(diagnostic, header));
         } else if let Some((version, now)) = target.renamed()
             && header.version >= version
         {
             let message =
                 format!("{target} is called {now} from PTX {version} on; the assembler still takes it");
-            context.deviation(codes::RENAMED_TARGET, span, message);
+            let named = target_name(context, span, target);
+            context.deviation_with(codes::RENAMED_TARGET, span, message, |diagnostic| match named {
+                Some(name) => diagnostic.with_fix(name, now.name(), format!("write `{now}`")),
+                None => diagnostic,
+            });
         }
         if let Some(why) = context.options.arch.and_then(|arch| unfit(target, arch)) {
             context.report(Diagnostic::new(codes::ARCHITECTURE, span, why));
@@ -214,6 +232,16 @@ fn check_whole(context: &mut Context<'_>) {
         let diagnostic = Diagnostic::new(codes::DEBUG_SECTIONS, span, message);
         context.report(diagnostic.with_help("leave `debug` away, or add the `.section .debug_…` directives"));
     }
+}
+
+/// Where a `.target` names an architecture.
+fn target_name(context: &Context<'_>, directive: Span, target: Target) -> Option<Span> {
+    let targets = context.module.items.iter().find_map(|item| match item {
+        Item::Target(one) if one.span == directive => Some(&one.is),
+        _ => None,
+    })?;
+    let name = targets.iter().find(|name| context.text(name.symbol) == target.name())?;
+    Some(name.span)
 }
 
 /// Whether there is anything behind the header: the assembler judges some of it only then.

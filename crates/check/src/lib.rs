@@ -54,6 +54,7 @@ mod limits;
 mod module;
 mod opaque;
 mod options;
+mod outline;
 mod pragma;
 mod redeclaration;
 mod specifiers;
@@ -63,6 +64,7 @@ pub use body::{GuardReference, Reference, References};
 pub use checked::CheckedModule;
 pub use header::unfit;
 pub use options::Options;
+pub use outline::{Locals, Outlined, resolve_outline};
 
 use context::Context;
 use softwarp_syntax::tree::ExprId;

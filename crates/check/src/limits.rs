@@ -13,7 +13,7 @@ use crate::gates;
 use softwarp_isa::device::{self, CONSTANT_BYTES, LARGE_PARAMETER_BYTES, PARAMETER_BYTES};
 use softwarp_isa::{Opaque, StateSpace};
 use softwarp_syntax::tree::Linkage;
-use softwarp_syntax::{Code, Diagnostic, Span};
+use softwarp_syntax::{Code, Diagnostic, Module, Span};
 
 /// Judges the module as a whole, after everything in it.
 pub fn check(context: &mut Context<'_>) {
@@ -239,18 +239,28 @@ fn check_kernels(context: &mut Context<'_>) {
     wrong.into_iter().for_each(|diagnostic| context.report(diagnostic));
 }
 
+/// The first parameter that points to constants.
+pub fn constant_pointer(variables: &[Variable]) -> Option<&Variable> {
+    variables
+        .iter()
+        .find(|variable| variable.pointer.is_some_and(|pointer| pointer.space == Some(StateSpace::Const)))
+}
+
+/// Whether an instruction converts addresses of constants.
+pub fn converts_constants(module: &Module) -> bool {
+    let (Some(cvta), Some(constant)) = (module.symbols.find("cvta"), module.symbols.find("const")) else {
+        return false;
+    };
+    let mut mnemonics = module.mnemonics.iter();
+    mnemonics.any(|mnemonic| mnemonic.opcode == cvta && mnemonic.modifiers.contains(&constant))
+}
+
 /// Pointers to constant buffers as parameters, and generic pointers to constants: not both in one module.
 fn check_constant_pointers(context: &mut Context<'_>) {
-    let symbols = &context.module.symbols;
-    let (Some(cvta), Some(constant)) = (symbols.find("cvta"), symbols.find("const")) else { return };
-    let mut mnemonics = context.module.mnemonics.iter();
-    if !mnemonics.any(|mnemonic| mnemonic.opcode == cvta && mnemonic.modifiers.contains(&constant)) {
+    if !converts_constants(context.module) {
         return;
     }
-    let points_to_constants = |variable: &&Variable| {
-        variable.pointer.is_some_and(|pointer| pointer.space == Some(StateSpace::Const))
-    };
-    if let Some(parameter) = context.checked.variables.iter().find(points_to_constants) {
+    if let Some(parameter) = constant_pointer(&context.checked.variables) {
         let name = context.text(parameter.name);
         let message = format!(
             "`{name}` points to constants, and a module with such parameters cannot use `cvta.const`"

@@ -2,21 +2,46 @@
 //! it comes. What only the whole module shows comes last.
 
 use crate::body::{self, Memory};
+use crate::checked::FuncId;
 use crate::context::Context;
 use crate::{debugging, declaration, function, header, limits, pragma};
 use softwarp_isa::Version;
+use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Function, Item};
 use std::collections::HashMap;
 
 /// Judges a whole module. Afterwards the context's diagnostics are in the order of the text.
 pub fn check(context: &mut Context<'_>, memory: &mut Memory) {
+    check_items(context, memory);
+    limits::check(context);
+    context.diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
+}
+
+/// Where the walk comes to a body.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyPlace {
+    /// The function.
+    pub function: FuncId,
+    /// From brace to brace.
+    pub span: Span,
+    /// How many names are declared at module scope before it.
+    pub names: usize,
+    /// How many variables are known before it.
+    pub variables: usize,
+}
+
+/// Judges the header and the items in turn; gives the bodies that there are.
+pub fn check_items(context: &mut Context<'_>, memory: &mut Memory) -> Vec<BodyPlace> {
+    let mut bodies = Vec::new();
     let module = context.module;
     header::check(context);
     let mut files = HashMap::new();
     for (index, item) in module.items.iter().enumerate() {
         match item {
             Item::Variable(variables) => declaration::declare_at_module_scope(context, variables),
-            Item::Function(function) => check_function(context, memory, function, index as u32),
+            Item::Function(function) => {
+                bodies.extend(check_function(context, memory, function, index as u32));
+            }
             Item::Alias(alias) => function::alias(context, alias),
             Item::File(file) => {
                 if let Some(first) = files.insert(file.is.index, file.span) {
@@ -31,14 +56,24 @@ pub fn check(context: &mut Context<'_>, memory: &mut Memory) {
             _ => {}
         }
     }
-    limits::check(context);
-    context.diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
+    bodies
 }
 
 /// Judges a function: its head, its body, and what the assembler notices at the body's end.
-fn check_function(context: &mut Context<'_>, memory: &mut Memory, function: &Function, item: u32) {
-    let Some(id) = function::declare(context, function, item) else { return };
-    let Some(body) = &function.body else { return };
+fn check_function(
+    context: &mut Context<'_>,
+    memory: &mut Memory,
+    function: &Function,
+    item: u32,
+) -> Option<BodyPlace> {
+    let id = function::declare(context, function, item)?;
+    let body = function.body.as_ref()?;
+    let place = BodyPlace {
+        function: id,
+        span: body.span,
+        names: context.names.declared(),
+        variables: context.checked.variables.len(),
+    };
     let around = context.function.replace(id);
     context.names.push_scope();
     function::declare_parameters(context, id);
@@ -47,4 +82,5 @@ fn check_function(context: &mut Context<'_>, memory: &mut Memory, function: &Fun
     limits::check_parameters(context, id, body.span);
     context.names.pop_scope();
     context.function = around;
+    Some(place)
 }

@@ -8,9 +8,10 @@
 //! and numbers wrap at 32 bits.
 
 use crate::checked::{FuncId, VarId};
+use softwarp_isa::Type;
 use softwarp_syntax::tree::Symbol;
 use softwarp_syntax::{Module, Span};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a name can mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,9 @@ pub struct Found {
 
 const NONE: u32 = u32::MAX;
 
+/// How often a near name is looked for in a module.
+pub(crate) const MOST_SEARCHES: u32 = 64;
+
 /// One binding. They lie in the order of declaration, so those of a scope are a tail.
 #[derive(Debug)]
 struct Binding {
@@ -63,6 +67,25 @@ struct Numbered {
     canonical: bool,
 }
 
+/// A register that a name means.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Register {
+    pub id: VarId,
+    pub ty: Type,
+    /// 1, or the number of elements of a vector.
+    pub lanes: u8,
+}
+
+/// A register that was found, and when; in generation 0 none was.
+#[derive(Clone, Copy, Debug)]
+struct KnownRegister {
+    register: Register,
+    generation: u32,
+}
+
+const NO_REGISTER: KnownRegister =
+    KnownRegister { register: Register { id: VarId(0), ty: Type::B32, lanes: 1 }, generation: 0 };
+
 /// The names in scope.
 #[derive(Debug)]
 pub struct Names {
@@ -74,10 +97,14 @@ pub struct Names {
     siblings: Vec<u32>,
     numbered: Vec<Numbered>,
     bindings: Vec<Binding>,
+    /// What was found last for each symbol, where that was a register of a body.
+    registers: Vec<KnownRegister>,
+    /// What was found in an earlier generation no longer holds: a family has been declared or has gone since.
+    generation: u32,
     /// Where each open scope's bindings begin.
     scopes: Vec<u32>,
     /// How often a near name was looked for.
-    searches: Cell<u32>,
+    searches: AtomicU32,
 }
 
 impl Names {
@@ -91,9 +118,54 @@ impl Names {
             siblings: vec![NONE; symbols],
             numbered,
             bindings: Vec::new(),
+            registers: vec![NO_REGISTER; symbols],
+            generation: 1,
             scopes: Vec::new(),
-            searches: Cell::new(0),
+            searches: AtomicU32::new(0),
         }
+    }
+
+    /// No names, for no symbols.
+    pub(crate) fn empty() -> Names {
+        Names {
+            plain: Vec::new(),
+            families: Vec::new(),
+            siblings: Vec::new(),
+            numbered: Vec::new(),
+            bindings: Vec::new(),
+            registers: Vec::new(),
+            generation: 1,
+            scopes: Vec::new(),
+            searches: AtomicU32::new(0),
+        }
+    }
+
+    /// Makes room for symbols that the module has had since. Those that stand before digits must be among them.
+    pub(crate) fn grow(&mut self, module: &Module) {
+        let symbols = module.symbols.len();
+        self.plain.resize(symbols, NONE);
+        self.families.resize(symbols, NONE);
+        self.siblings.resize(symbols, NONE);
+        self.registers.resize(symbols, NO_REGISTER);
+        let new = self.numbered.len() as u32..symbols as u32;
+        self.numbered.extend(new.map(|n| number(module, Symbol(n))));
+    }
+
+    /// How many names have been declared in the scopes that are open.
+    pub(crate) fn declared(&self) -> usize {
+        self.bindings.len()
+    }
+
+    /// Declares names as in another table, up to a number of them in all. Only the module's scope is open.
+    pub(crate) fn declare_as(&mut self, other: &Names, count: usize) {
+        for binding in other.bindings.get(self.bindings.len()..count).unwrap_or(&[]) {
+            self.bind(binding.symbol, binding.entity, binding.span, binding.count);
+        }
+    }
+
+    /// How often a name was looked for that is like another. There is a limit to it.
+    pub(crate) fn searches(&self) -> u32 {
+        self.searches.load(Ordering::Relaxed)
     }
 
     /// How many scopes are open beside the module's.
@@ -112,6 +184,7 @@ impl Names {
         while self.bindings.len() > start as usize {
             let Some(gone) = self.bindings.pop() else { return };
             let index = gone.symbol.0 as usize;
+            self.forget(gone.symbol, gone.count.is_some());
             match gone.count {
                 Some(_) => self.families[index] = gone.hidden,
                 None => {
@@ -197,8 +270,7 @@ impl Names {
     pub fn nearest(&self, module: &Module, name: &str) -> Option<String> {
         // Bounds on the search for similar names: how many are compared, and how often.
         const MOST: usize = 4096;
-        const MOST_SEARCHES: u32 = 64;
-        if self.searches.replace(self.searches.get().saturating_add(1)) >= MOST_SEARCHES {
+        if self.searches.fetch_add(1, Ordering::Relaxed) >= MOST_SEARCHES {
             return None;
         }
         let known = self.bindings.iter().rev().take(MOST).filter(|binding| binding.count.is_none());
@@ -215,12 +287,37 @@ impl Names {
         (count > 0).then(|| format!("{prefix}{}", count - 1))
     }
 
+    /// The register of a body that a symbol was found to mean, if nothing has changed since.
+    #[inline]
+    pub(crate) fn register(&self, symbol: Symbol) -> Option<Register> {
+        let known = self.registers.get(symbol.0 as usize)?;
+        (known.generation == self.generation).then_some(known.register)
+    }
+
+    /// Notes that a symbol means a register of a body.
+    pub(crate) fn note_register(&mut self, symbol: Symbol, register: Register) {
+        if let Some(known) = self.registers.get_mut(symbol.0 as usize) {
+            *known = KnownRegister { register, generation: self.generation };
+        }
+    }
+
+    /// Before a name is declared, or when it has gone. A family has any number of members.
+    fn forget(&mut self, symbol: Symbol, family: bool) {
+        match family {
+            // After so many families numbers would repeat.
+            true if self.generation == u32::MAX => self.registers.fill(NO_REGISTER),
+            true => self.generation += 1,
+            false => self.registers[symbol.0 as usize].generation = 0,
+        }
+    }
+
     fn plain_binding(&self, symbol: Symbol) -> Option<&Binding> {
         self.bindings.get(self.plain[symbol.0 as usize] as usize)
     }
 
     fn bind(&mut self, symbol: Symbol, entity: Entity, span: Span, count: Option<u32>) {
         let index = symbol.0 as usize;
+        self.forget(symbol, count.is_some());
         let this = self.bindings.len() as u32;
         let heads = if count.is_some() { &mut self.families } else { &mut self.plain };
         let hidden = std::mem::replace(&mut heads[index], this);

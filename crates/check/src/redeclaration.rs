@@ -73,6 +73,7 @@ fn duplicate(context: &mut Context<'_>, variable: &Variable, clash: Found) {
 
 /// A second declaration at module scope: `.extern` ones repeat others, one at most is the definition.
 fn redeclare(context: &mut Context<'_>, variable: Variable, clash: Found) -> VarId {
+    context.ordered = true;
     let fresh = VarId(context.checked.variables.len() as u32);
     let is_extern = |variable: &Variable| variable.linkage == Some(Linkage::Extern);
     let (Entity::Variable(id), None, None) = (clash.entity, clash.member, variable.count) else {

@@ -187,6 +187,19 @@ pub fn bytes(format: Format, elements: u64) -> Option<u64> {
     usize::try_from(elements).ok().map(|elements| slice::packed_len(format, elements) as u64)
 }
 
+/// The f32 that a second rounding, to fewer bits, cannot tell from the f64: cut toward zero, and its last bit set if
+/// anything was cut off.
+pub fn to_odd(x: f64) -> f32 {
+    let nearest = x as f32;
+    let back = f64::from(nearest);
+    if back == x || x.is_nan() {
+        return nearest;
+    }
+    let bits = nearest.to_bits();
+    let cut = if back.abs() > x.abs() { bits - 1 } else { bits };
+    f32::from_bits(cut | 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@ pub fn all() -> Vec<&'static Explained> {
     all
 }
 
-/// The rule behind a code, in one line.
+/// What is wrong, in general: the title of a code's page.
 pub fn title(code: Code) -> &'static str {
     all().iter().find(|row| row.code == code).map_or("", |row| row.title)
 }

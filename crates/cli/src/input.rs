@@ -151,7 +151,15 @@ impl Seek for Input {
 
 /// Everything that is left, of at most `limit` bytes. A file may grow while it is read.
 pub fn all(from: impl Read, limit: u64) -> Result<Vec<u8>, InputError> {
+    all_of(from, 0, limit)
+}
+
+/// The same, where about a number of bytes are expected: their memory is asked for at once.
+pub fn all_of(from: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, InputError> {
+    let expected = expected.min(limit).saturating_add(64);
     let mut bytes = Vec::new();
+    // Without so much memory, reading says so where it ends.
+    let _ = bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(0));
     from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(InputError::TooLong { limit }) } else { Ok(bytes) }
 }

@@ -88,7 +88,7 @@ fn json_has_every_field() {
             );
         }
         let keys: Vec<&String> = row.as_object().expect("an object").keys().collect();
-        let wanted = "file line column end_line end_column severity code message help related";
+        let wanted = "file line column end_line end_column severity code message help related fix";
         assert_eq!(keys, wanted.split(' ').collect::<Vec<_>>());
     }
 }

@@ -364,3 +364,45 @@ fn help_names_every_command() {
         assert!(tasks.contains(&format!("softwarp {name}")), "{name} is not among the tasks");
     }
 }
+
+/// The last step of `action.yml`, as GitHub runs it.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_action_checks_what_it_is_told() {
+    let action = std::fs::read_to_string(softwarp_testkit::repository("action.yml")).expect("the action");
+    let (_, script) = action.rsplit_once("run: |\n").expect("a script");
+    let script: String = script.lines().map(|line| format!("{}\n", line.trim_start())).collect();
+    let project = Project::new();
+    let run = |files: &str, arguments: &str, sarif: &str| {
+        let binary = std::path::Path::new(env!("CARGO_BIN_EXE_softwarp")).parent().expect("a folder");
+        let path = format!("{}:{}", binary.display(), std::env::var("PATH").expect("a path"));
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &script]).current_dir(project.0.path());
+        bash.env("PATH", path).env("FILES", files).env("ARGUMENTS", arguments).env("SARIF", sarif);
+        call(bash, b"")
+    };
+    let all = run(".", "", "");
+    assert_eq!(all.code, 1, "{}", all.stderr);
+    assert!(all.stdout.starts_with("::error file=lib/deep/wrong.ptx,line=8,"), "{}", all.stdout);
+    assert!(all.stdout.contains("\n::warning file=lib/odd.ptx,line=4,"), "{}", all.stdout);
+    assert_eq!(run("good.ptx lib/*.ptx", "", "").code, 0, "a warning");
+    assert_eq!(run("good.ptx lib/*.ptx", "-W error", "").code, 1, "an error");
+    assert_eq!(run(".", "", "out.sarif").code, 1);
+    let log = std::fs::read_to_string(project.0.path().join("out.sarif")).expect("a log");
+    let log: Json = serde_json::from_str(&log).expect("JSON");
+    assert_eq!(log["runs"][0]["results"].as_array().map(Vec::len), Some(2));
+}
+
+/// Hooks name commands that are there.
+#[test]
+fn hooks_of_pre_commit_name_commands() {
+    let hooks =
+        std::fs::read_to_string(softwarp_testkit::repository(".pre-commit-hooks.yaml")).expect("the hooks");
+    let entries: Vec<&str> =
+        hooks.lines().filter_map(|line| line.trim().strip_prefix("entry: softwarp ")).collect();
+    assert_eq!(entries, ["check", "fmt"]);
+    let project = Project::new();
+    for (entry, code) in [("check", 0), ("fmt", 0)] {
+        assert_eq!(project.run(&format!("{entry} good.ptx lib/odd.ptx")).code, code, "{entry}");
+    }
+}

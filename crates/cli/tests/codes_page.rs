@@ -56,6 +56,23 @@ fn the_page_of_codes_is_true() {
     assert_file(repository("docs/codes.md"), &page());
 }
 
+/// Every code of tensor maps has a map that gets it, and nothing else, and one that gets nothing.
+#[test]
+fn examples_of_tensor_maps_are_true() {
+    let judged = |text: &str| -> Vec<&str> {
+        let map = softwarp_cli::tensors::file::read(text.as_bytes());
+        let target = map.target.unwrap_or(softwarp::tensor::Target::SM_90);
+        map.check(target).iter().map(|finding| finding.code.0).collect()
+    };
+    let all = softwarp_cli::codes::all();
+    let rows: Vec<&&Explained> = all.iter().filter(|row| row.code.0[1..].starts_with("10")).collect();
+    assert!(rows.len() > 45, "{}", rows.len());
+    for row in rows {
+        assert_eq!(judged(row.wrong), [row.code.0], "{} wrong: {}", row.code, row.wrong);
+        assert!(judged(row.right).is_empty(), "{} right: {} {:?}", row.code, row.right, judged(row.right));
+    }
+}
+
 #[test]
 fn codes_are_unique_and_have_a_range() {
     let all = softwarp_cli::codes::all();

@@ -136,3 +136,65 @@ fn the_script_of_the_archive_can_be_read() {
     let mode = std::fs::metadata(&script).expect("the script").permissions().mode();
     assert_eq!(mode & 0o111, 0o111, "it is executable");
 }
+
+/// The book has the files of `docs` and no others.
+#[test]
+fn links_of_pages_stay_in_the_book() {
+    for page in docs() {
+        let text = std::fs::read_to_string(repository("docs").join(&page)).expect("a page");
+        let out: Vec<String> = links(&text).into_iter().filter(|link| link.starts_with("../")).collect();
+        assert!(out.is_empty(), "docs/{page} has links that the book cannot follow: {out:?}");
+    }
+}
+
+/// The part of a source file from one line on, up to a line that closes it.
+fn part<'a>(source: &'a str, from: &str, end: &str) -> &'a str {
+    let start = source.find(from).unwrap_or_else(|| panic!("no {from:?}"));
+    let length = source[start..].find(end).unwrap_or_else(|| panic!("no end of {from:?}"));
+    &source[start..start + length]
+}
+
+/// The variants of an enumeration: the names that begin a line at the first level.
+fn variants(source: &str, name: &str) -> Vec<String> {
+    let body = part(source, &format!("pub enum {name} {{"), "\n}");
+    let lines = body.lines().skip(1).filter_map(|line| line.strip_prefix("    "));
+    let names = lines.map(|line| line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default());
+    names.filter(|name| name.starts_with(char::is_uppercase)).map(str::to_owned).collect()
+}
+
+/// Every kind of fault and of finding has a word, and the documents list the word with what it means.
+#[test]
+fn every_kind_of_fault_and_finding_is_documented() {
+    let read = |path: &str| std::fs::read_to_string(repository(path)).expect("a file");
+    let words =
+        |text: &str| -> Vec<String> { text.split('"').skip(1).step_by(2).map(str::to_owned).collect() };
+    let faults = read("crates/vm/src/fault.rs");
+    let findings = read("crates/vm/src/sanitize/finding.rs");
+    let (fault_words, finding_words) = (read("crates/cli/src/run/fault.rs"), findings.clone());
+    let fault_words = part(&fault_words, "fn kind(kind: &FaultKind)", "\n}");
+    let finding_words = part(&finding_words, "impl FindingKind {", "\n    }");
+    for (source, name, named) in [
+        (&faults, "FaultKind", fault_words),
+        (&faults, "Problem", fault_words),
+        (&faults, "BadTexture", fault_words),
+        (&findings, "FindingKind", finding_words),
+    ] {
+        let variants = variants(source, name);
+        assert!(variants.len() > 5, "{name} has {variants:?}");
+        for variant in variants {
+            assert!(named.contains(&format!("{name}::{variant}")), "{name}::{variant} has no word");
+        }
+    }
+    let (running, sanitizers) = (read("docs/running.md"), read("docs/sanitizers.md"));
+    let kinds = part(&running, "### Kinds", "\n## ");
+    for word in words(fault_words) {
+        assert!(kinds.contains(&format!("`{word}`")), "docs/running.md does not list the fault `{word}`");
+    }
+    for word in words(finding_words) {
+        for (page, text) in [("docs/running.md", &running), ("docs/sanitizers.md", &sanitizers)] {
+            let listed =
+                text.lines().any(|line| line.starts_with('|') && line.contains(&format!("`{word}`")));
+            assert!(listed, "{page} has no table with the finding `{word}`");
+        }
+    }
+}

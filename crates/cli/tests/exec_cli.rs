@@ -156,6 +156,21 @@ fn check_fails_where_something_was_found() {
     assert_eq!(summary["findings"]["race"], 2);
     let report = std::fs::read_to_string(example().join("report.txt")).expect("a report");
     assert_eq!(report.matches("race between threads").count(), 2);
+    // On standard output the report comes after what the program wrote.
+    let ran = exec(&[
+        "--check",
+        "--quiet",
+        "--report",
+        "-",
+        "--",
+        "sh",
+        "-c",
+        "echo first; ./sum sum_race.ptx; echo last",
+    ]);
+    let (last, race) = (ran.stdout.find("last\n"), ran.stdout.find("race between threads"));
+    assert!(last.is_some() && last < race, "{}\n{}", ran.stdout, ran.stderr);
+    assert!(!ran.stderr.contains("race between"), "{}", ran.stderr);
+    assert!(!example().join("-").exists());
 }
 
 #[test]

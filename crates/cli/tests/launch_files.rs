@@ -275,6 +275,93 @@ fn arguments_of_other_types_are_warned_of_and_one_thread_is_told() {
 }
 
 #[test]
+fn the_block_that_a_kernel_requires_is_the_default() {
+    let ptx = "\
+.visible .entry exact(.param .u64 p) .reqntid 8, 2
+{
+    .reg .b32 %r; .reg .b64 %p;
+    ld.param.u64 %p, [p]; mov.u32 %r, 1; red.global.add.u32 [%p], %r; ret;
+}
+.visible .entry most(.param .u64 p) .maxntid 4
+{
+    .reg .b32 %r; .reg .b64 %p;
+    ld.param.u64 %p, [p]; mov.u32 %r, 1; red.global.add.u32 [%p], %r; ret;
+}
+";
+    let folder = folder(&[("k.ptx", ptx)]);
+    let threads = |kernel: &str, more: &[&str]| {
+        let common = ["k.ptx", "--kernel", kernel, "--arg", "buffer:y=zero:4", "--dump", "y:u32"];
+        run(folder.path(), &[&common[..], more].concat())
+    };
+    let ran = threads("exact", &[]);
+    let note = "note: --block 8,2,1 is taken: the kernel is for such CTAs (.reqntid)\n";
+    assert_eq!((&ran.json()["dumps"]["y"], ran.stderr.as_str()), (&json!([16]), note));
+    assert_eq!(threads("exact", &["--grid", "3"]).json()["dumps"]["y"], json!([48]));
+    let ran = threads("exact", &["--block", "8,2"]);
+    assert_eq!((&ran.json()["dumps"]["y"], ran.stderr.as_str()), (&json!([16]), ""));
+    threads("exact", &["--block", "8"])
+        .is_refused(2, "CTAs of [8, 1, 1] threads: the kernel is for [8, 2, 1]");
+    let ran = threads("most", &[]);
+    let note = "note: one thread ran in each CTA: --block says how many there are, at most 4 (.maxntid)\n";
+    assert_eq!((&ran.json()["dumps"]["y"], ran.stderr.as_str()), (&json!([1]), note));
+    threads("most", &["--block", "5"]).is_refused(2, "a CTA of 5 threads: there can be 4");
+}
+
+/// The names of formats that libraries have, wherever `run` takes a type.
+#[test]
+fn types_go_by_the_names_that_people_know() {
+    let dumped = |contents: &str, ty: &str| {
+        let buffer = format!("buffer:y={contents}");
+        let dump = format!("y:{ty}");
+        let ran = kernels(&["--kernel=add", "--block=1", "--arg", &buffer, "--arg=uint:0", "--dump", &dump]);
+        assert_eq!(ran.code, 0, "{contents} {ty}: {}", ran.stderr);
+        ran.json()["dumps"]["y"].clone()
+    };
+    for (contents, ty, numbers) in [
+        ("fp8:1.5,-2", "float8_e4m3fn", json!([1.5, -2.0])),
+        ("E4M3:1.5,-2", "fp8", json!([1.5, -2.0])),
+        ("bf8:1.5,-2", "__nv_fp8_e5m2", json!([1.5, -2.0])),
+        ("float32:1.5", "float", json!([1.5])),
+        ("half:1.5*2", "float16", json!([1.5, 1.5])),
+        ("bfloat16:0..2", "bf16", json!([0.0, 1.0])),
+        ("double:1", "f64", json!([1.0])),
+        ("int:-1", "int32", json!([-1])),
+        ("int8:-1,1", "i8", json!([-1, 1])),
+        ("fp4:1.5,6", "e2m1", json!([1.5, 6.0])),
+    ] {
+        assert_eq!(dumped(contents, ty), numbers, "{contents} {ty}");
+    }
+    let three = |argument: &str| kernels(&["--kernel", "three", "--block", "1", "--arg", argument]);
+    assert_eq!((three("float:1").code, three("float:1").stderr.as_str()), (0, ""));
+    three("flaot:1").is_refused(2, "--arg flaot:1: `flaot` is no kind of argument");
+    let text = adds(json!({
+        "buffers": {"y": {"init": {"uint32": [1, 2, 3]}}, "z": {"init": {"Float8_E4M3FN": [1.5]}}},
+        "launches": [{"kernel": "add", "grid": 1, "block": 32, "args": [{"buffer": "y"}, {"int": 3}]}],
+        "dump": {"y": {"type": "int32"}, "z": {"type": "fp8"}},
+    }));
+    let ran = run(with_file(&text).path(), &["l.json"]);
+    assert_eq!(ran.json()["dumps"], json!({"y": [2, 3, 4], "z": [1.5]}), "{}", ran.stderr);
+}
+
+/// The schema has every name of every format. (No key begins with `_`: such keys are remarks.)
+#[test]
+fn the_schema_has_the_names_of_formats() {
+    let schema = schema::Schema::read();
+    let fits = |file: &Json| schema.check(file).is_ok() && LaunchFile::from_json(file).is_ok();
+    for row in softwarp_cli::names::NUMBERS {
+        for name in row.aliases.iter().copied().chain([row.format.name()]) {
+            let data = json!({"launches": [], "buffers": {"x": {"init": {name: [1, 1]}}}});
+            assert_eq!(fits(&data), !name.starts_with('_'), "{data}");
+            let dump = json!({"launches": [], "buffers": {"x": {"bytes": 8}}, "dump": {"x": {"type": name}}});
+            assert!(fits(&dump), "{dump}");
+            let launch = json!({"kernel": "k", "grid": 1, "block": 1, "args": [{name: 1}]});
+            let file = json!({"launches": [launch]});
+            assert_eq!(fits(&file), row.format.bits() >= 8 && !name.starts_with('_'), "{file}");
+        }
+    }
+}
+
+#[test]
 fn structs_and_other_memory_are_arguments() {
     let more = ["--arg", "buffer:out=u32:0*3", "--dump", "out:u32", "--block", "1", "--kernel", "takes"];
     let ran =
@@ -345,11 +432,8 @@ fn files_that_are_no_ptx_are_named() {
     std::fs::write(folder.path().join("k.fatbin"), b"\x50\xed\x55\xba\x01\0\x10\0").expect("written");
     for (name, words) in [
         ("empty.txt", "empty.txt: the file is empty: PTX is wanted"),
-        (
-            "k.cubin",
-            "k.cubin: it is an ELF file, a cubin or a program with machine code, and PTX is wanted: make it with `nvcc -ptx`, or take it out with `cuobjdump -ptx`",
-        ),
-        ("k.fatbin", "k.fatbin: it is a fat binary, and PTX is wanted: take it out with `cuobjdump -ptx`"),
+        ("k.cubin", "k.cubin: the header of an ELF file ends too early"),
+        ("k.fatbin", "k.fatbin: the fat binary ends too early"),
     ] {
         run(folder.path(), &[name]).is_refused(1, words);
     }

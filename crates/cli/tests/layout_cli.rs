@@ -394,6 +394,54 @@ fn the_map_is_well_formed_and_stands_alone() {
 }
 
 #[test]
+fn the_picture_of_the_page_is_what_svg_makes() {
+    let drawn = run(&repository(""), &["examples/layout.ptx", "--svg", "-"]).success().stdout.clone();
+    assert_file(repository("docs/images/layout.svg"), &drawn);
+}
+
+/// Names of C++ stand in the map as the source has them, with the whole name in a title; and variables of kernels that
+/// have the same addresses in rows of their own.
+#[test]
+fn a_map_has_names_of_cpp_and_a_row_for_each_kernel() {
+    let kernel = |name: &str, variable: &str| {
+        format!(
+            ".visible .entry {name}(.param .u64 {name}_param_0)\n{{\n.reg .b32 %r;\n\
+             .shared .align 4 .b8 {variable}[64];\n.shared .u32 _ZZ5scalePfE5count_{variable};\n\
+             mov.u32 %r, {variable};\nst.shared.u32 [%r], %r;\n\
+             mov.u32 %r, _ZZ5scalePfE5count_{variable};\nst.shared.u32 [%r], %r;\n\
+             st.shared.u32 [both], %r;\nret;\n}}\n"
+        )
+    };
+    let module = format!(
+        ".global .u32 _ZN2ns5tableE;\n.shared .u32 both;\n{}{}",
+        kernel("_Z5scalePf", "_ZZ5scalePfE4tile"),
+        kernel("_ZN2ns3addIfEEvPT_", "_ZZN2ns3addIfEEvPT_E4part")
+    );
+    let folder = Folder::new(&[("x.ptx", &module)]);
+    let svg = folder.run(&["x.ptx", "--svg", "-"]).success().stdout.clone();
+    elements(&svg, "g");
+    for wanted in [
+        ">table<",
+        ">tile<",
+        ">part<",
+        ">param_0<",
+        "<title>_Z5scalePf</title>of kernel scale(float*)<",
+        "<title>_ZN2ns3addIfEEvPT_</title>of kernel ns::add&lt;float&gt;(float*)<",
+        ">of several kernels<",
+        "<title>_Z5scalePf</title>kernel scale(float*), ",
+        "ns::table",
+    ] {
+        assert!(svg.contains(wanted), "{wanted}: {svg}");
+    }
+    // Each owner has its own row, and below it only its own variables.
+    let row = |owner: &str| svg.find(owner).unwrap_or_else(|| panic!("no {owner}"));
+    let (both, scale, add) =
+        (row(">of several kernels<"), row(">of kernel scale"), row(">of kernel ns::add"));
+    assert!(both < row(">both<") && row(">both<") < scale, "{both} {scale}");
+    assert!(scale < row(">tile<") && row(">tile<") < add && add < row(">part<"), "{scale} {add}");
+}
+
+#[test]
 fn a_map_has_a_bounded_number_of_boxes() {
     let globals: String = (0..3000).map(|n| format!(".global .u32 v{n} = {n};\n")).collect();
     let kernels: String = (0..600)

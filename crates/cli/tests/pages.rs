@@ -73,6 +73,15 @@ fn the_tutorial_is_true() {
 }
 
 #[test]
+fn the_page_on_debugging_is_true() {
+    let folder = temporary();
+    copy_of("examples", folder.path());
+    let transcripts = transcripts("docs/debugging.md");
+    assert_eq!(transcripts.len(), 1);
+    replay("docs/debugging.md", &transcripts, &folder);
+}
+
+#[test]
 fn the_readme_is_true() {
     let folder = temporary();
     copy_of("examples", &folder.path().join("examples"));

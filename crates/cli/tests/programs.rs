@@ -56,3 +56,36 @@ fn results_do_not_depend_on_the_number_of_threads() {
         }
     }
 }
+
+/// Sees every instruction, and lets all go on.
+struct Onlooker;
+
+impl softwarp::vm::debug::Debugger for Onlooker {
+    fn before(&self, state: &dyn softwarp::vm::debug::State) -> softwarp::vm::debug::Control {
+        assert!(state.at().lanes != 0);
+        softwarp::vm::debug::Control::Continue
+    }
+
+    fn failed(&self, _state: &dyn softwarp::vm::debug::State, _fault: &softwarp::vm::fault::Fault) {}
+}
+
+#[test]
+fn results_are_the_same_under_a_debugger() {
+    use softwarp::vm::device::LoadOptions;
+    use softwarp_cli::run::{Options, Run, file::LaunchFile};
+    let all = programs("programs.jsonl.gz");
+    // Every register has a row of its own, and copies are made: another program than the usual one.
+    let load = LoadOptions { debug: true, ..LoadOptions::default() };
+    let mut ran = 0;
+    for program in all.iter().filter(|one| !one.name.starts_with("bugs/")).step_by(3) {
+        let Ok(file) = LaunchFile::from_json(&program.launch) else { continue };
+        let mut machine = Run::prepare(&file, &[&program.ptx], load).expect("it loads");
+        let options = Options { debugger: Some(&Onlooker), ..Options::default() };
+        for index in 0..file.launches.len() {
+            machine.launch(&file, index, &options).expect("it runs");
+        }
+        assert_eq!(machine.differences(&file).expect("memory"), [], "{}", program.name);
+        ran += 1;
+    }
+    assert!(ran > 80, "{ran} programs");
+}

@@ -229,9 +229,13 @@ error: {message}
    |
    = note: thread (16,0,0) of CTA (0,0,0), in warp 0 with 17 active lanes
    = note: in kernel `saxpy`
+   = note: registers of this thread: %py = {address}
 "
     );
     assert_eq!(ran.stderr, shown);
+    let registers =
+        json!([{"name": "%py", "operand": "address", "type": "b64", "bits": address, "value": null}]);
+    assert_eq!(fault["registers"], registers);
 }
 
 #[test]
@@ -241,6 +245,24 @@ fn a_fault_names_the_line_that_the_ptx_was_made_from() {
     let ran = run(folder.path(), &["k.ptx"]);
     assert_eq!(ran.json()["fault"]["source"], json!({"file": "kernel.cu", "line": 12, "column": 3}));
     assert!(ran.stderr.contains("note: from kernel.cu:12:3\n"), "{}", ran.stderr);
+}
+
+/// What the command line names and the module has not is a usage error, whichever option names it.
+#[test]
+fn names_that_are_not_there_are_usage_errors() {
+    let count = |more: &[&str]| {
+        kernels(&[&["--kernel", "count", "--block", "1", "--arg", "buffer:p=zero:4"], more].concat())
+    };
+    count(&["--set", "conter=u32:1"]).is_refused(2, "--set conter: there is no variable of this name");
+    count(&["--dump", "conter"])
+        .is_refused(2, "--dump conter: there is no buffer, variable or surface of this name");
+    let ran = count(&["--set", "counter=hex:00000000000000000000000000000000"]);
+    assert!(
+        ran.code == 2 && ran.stderr.starts_with("error: --set counter: `counter` has "),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(count(&["--set", "counter=u32:1"]).code, 0);
 }
 
 #[test]
@@ -253,7 +275,7 @@ fn a_trap_stops_the_launch() {
 fn a_kernel_that_never_ends_is_stopped_by_its_limits() {
     for (limits, kind, words) in [
         (["--steps", "10000"], "step_limit", "stopped: the limit on instructions was reached"),
-        (["--time", "0.1"], "time_limit", "stopped: the time limit was reached"),
+        (["--time", "1"], "time_limit", "stopped: the time limit was reached"),
     ] {
         for grid in ["1", "2147483647"] {
             let ran =
@@ -555,7 +577,25 @@ fn a_thread_can_be_followed() {
     assert_eq!(ran.code, 0);
     let lines: Vec<&str> = ran.stderr.lines().collect();
     assert_eq!(lines.len(), 20, "{}", ran.stderr);
-    assert_eq!(lines[17], "0,0,0:3,0,0     36  fma.rn.f32 %y, %a, %x, %y;  → 0x42100000");
+    assert_eq!(lines[17], "0,0,0:3,0,0     36  fma.rn.f32 %y, %a, %x, %y;  → %y = 36 (0x42100000)");
+    assert_eq!(lines[16], "0,0,0:3,0,0     35  ld.global.f32 %y, [%py];  [y+12]  → %y = 30 (0x41f00000)");
+    assert_eq!(lines[18], "0,0,0:3,0,0     37  st.global.f32 [%py], %y;  [y+12] ← 36 (0x42100000)");
+    let some = ["--trace-only", "register:%offset", "--trace-only", "line:30-32"];
+    let ran = run(&examples(), &[&["saxpy.json", "--trace", "0:3"], &some[..]].concat());
+    assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
+    let folder = folder(&[]);
+    let file = folder.path().join("trace.jsonl");
+    let path = file.to_str().expect("a path");
+    let ran = run(&examples(), &["saxpy.json", "--trace", "0:3", "--trace-file", path]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let rows = std::fs::read_to_string(&file).expect("the file");
+    let rows: Vec<Json> = rows.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(rows.len(), 20);
+    assert_eq!(rows[18]["memory"]["stored"][0]["value"], "36");
+    assert_eq!(
+        rows[17]["results"][0],
+        json!({"register": "%y", "type": "f32", "value": "36", "bits": "0x42100000"})
+    );
     let outside = run(&examples(), &["saxpy.json", "--trace", "9"]);
     assert_eq!(outside.stderr.lines().count(), 8, "{}", outside.stderr);
 }

@@ -1,4 +1,5 @@
-//! What cannot be written is heard: every command fails where standard output or standard error is full.
+//! Standard streams: every command fails where standard output or standard error is full; `-` is standard input or
+//! output; progress is shown on a terminal alone.
 #![cfg(target_os = "linux")]
 
 mod binary;
@@ -16,6 +17,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("layout", &["layout.ptx"]),
     ("lower", &["saxpy.ptx"]),
     ("run", &["saxpy.json"]),
+    ("debug", &["--batch", "saxpy.json"]),
     ("exec", &["--help"]),
     ("ptxas", &["--version"]),
     ("fmt", &["-"]),
@@ -185,4 +187,170 @@ fn arrays_are_lost_where_standard_output_is_full() {
         assert_eq!(full.code, 2, "{words:?}: {}", full.stderr);
         assert!(full.stderr.contains("cannot write to standard output"), "{words:?}: {}", full.stderr);
     }
+}
+
+/// What a call writes to standard output, byte by byte, with a file as its input.
+fn written(place: &Place, words: &[&str], input: &[u8]) -> Vec<u8> {
+    let mut command = place.command(words);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    command.stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    let mut to = child.stdin.take().expect("a pipe");
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || std::io::Write::write_all(&mut to, &input));
+    let output = child.wait_with_output().expect("it ends");
+    let _ = writer.join();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// What a call writes to `-` is what it writes to a file, and what it reads from `-` is what it reads from one.
+#[test]
+fn a_hyphen_is_standard_input_and_output() {
+    let place = Place::new();
+    let folder = place.0.path();
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("a file");
+    let example = |name: &str| std::fs::read(examples().join(name)).expect("an example");
+    std::fs::write(folder.join("zeros"), vec![0; 8192]).expect("written");
+    // What is written: the call with a file at the end, and that with `-`.
+    for (words, last) in [
+        (&["ptxas", "saxpy.ptx", "-o"][..], "out"),
+        (&["layout", "layout.ptx", "--svg"], "out"),
+        (&["run", "saxpy.json", "--coverage"], "out"),
+        (&["run", "saxpy.json", "--dump"], "y=out"),
+        (&["quantize", "--to", "mxfp4", "weights.npy"], "out"),
+        (&["cvt", "f32.f16", "--input", "{}/half.npy", "--output"], "out"),
+        (&["tensor", "copy", "tensor/tile.json", "--input", "{}/zeros", "--output"], "out"),
+        (&["tensor", "draw", "tensor/tile.json", "--html"], "out"),
+        (&["formats", "e4m3", "--svg"], "out"),
+    ] {
+        let to_file = last.replace("out", "{}/out");
+        written(&place, &[words, &[&to_file]].concat(), b"");
+        let to_stdout = last.replace("out", "-");
+        let printed = written(&place, &[words, &[&to_stdout]].concat(), b"");
+        assert!(!printed.is_empty() && printed == read("out"), "{words:?} {last}");
+        std::fs::remove_file(folder.join("out")).expect("removed");
+    }
+    // What is read: the call with `{}` for the file, and the file.
+    for (words, file) in [
+        (&["ptxas", "FILE", "-o", "-"][..], "saxpy.ptx"),
+        (&["check", "--json", "FILE"], "saxpy.ptx"),
+        (&["fmt", "-"], "saxpy.ptx"),
+        (&["ast", "--json", "FILE"], "saxpy.ptx"),
+        (&["lower", "FILE"], "saxpy.ptx"),
+        (&["layout", "--svg", "-", "FILE"], "scale.ptx"),
+        (&["tensor", "encode", "FILE"], "tensor/tile.json"),
+        (&["tensor", "show", "FILE"], "tensor/tile.json"),
+        (&["diff", "FILE", "weights.npy", "--json"], "weights.npy"),
+        (&["quantize", "--to", "mxfp4", "FILE", "-"], "weights.npy"),
+    ] {
+        let named = |name: &str| -> Vec<u8> {
+            let words: Vec<&str> =
+                words.iter().map(|word| if *word == "FILE" { name } else { word }).collect();
+            written(&place, &words, &example(file))
+        };
+        let (from_stdin, from_file) = (named("-"), named(file));
+        let plain = |bytes: Vec<u8>| {
+            String::from_utf8_lossy(&bytes).replace("<stdin>", file).replace("&lt;stdin&gt;", file)
+        };
+        assert_eq!(plain(from_stdin), plain(from_file), "{words:?}");
+    }
+    assert_eq!(written(&place, &["man", "-"], b""), written(&place, &["man"], b""));
+    let names = softwarp_testkit::files::names(folder);
+    assert_eq!(names, ["half.npy", "object", "rows.jsonl", "zeros"], "nothing is called `-`");
+}
+
+/// Standard input is read once.
+#[test]
+fn standard_input_is_for_one_thing() {
+    let place = Place::new();
+    for words in [
+        &["cvt", "rs.f16x2.f32", "--input", "-", "--rbits", "-", "--output", "{}/out"][..],
+        &["diff", "-", "-"],
+        &["check", "-", "-"],
+        &["tensor", "copy", "-", "--input", "-", "--output", "{}/out"],
+    ] {
+        let ran = ran(place.command(words));
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{words:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("standard input can be read only once"), "{words:?}: {}", ran.stderr);
+    }
+}
+
+/// Two things cannot both be standard output.
+#[test]
+fn standard_output_is_for_one_thing() {
+    let place = Place::new();
+    std::fs::write(place.0.path().join("zeros"), vec![0; 8192]).expect("written");
+    for words in [
+        &["run", "saxpy.json", "--coverage", "-", "--dump", "y=-"][..],
+        &["run", "saxpy.json", "--dump", "x=-", "--dump", "y=-"],
+        &["tensor", "copy", "tensor/tile.json", "--input", "{}/zeros", "--output", "-", "--json"],
+        &["tensor", "draw", "tensor/tile.json", "--svg", "-", "--html", "-"],
+        &["layout", "layout.ptx", "--json", "--svg", "-"],
+        &["exec", "--report", "-", "--summary", "-", "--", "true"],
+    ] {
+        let ran = ran(place.command(words));
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{words:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("standard output"), "{words:?}: {}", ran.stderr);
+    }
+}
+
+/// A kernel that prints, and then never ends.
+const PRINTING: &str = ".version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .align 1 .b8 text[7] = {104, 101, 108, 108, 111, 10, 0};
+.visible .entry k()
+{
+    .reg .b64 %d<2>;
+    mov.u64 %d0, text;
+    cvta.global.u64 %d0, %d0;
+    mov.u64 %d1, 0;
+    {
+        .param .b64 f;
+        .param .b64 a;
+        .param .b32 r;
+        st.param.b64 [f], %d0;
+        st.param.b64 [a], %d1;
+        call.uni (r), vprintf, (f, a);
+    }
+L:
+    bra L;
+}
+";
+
+/// A launch that takes longer than half a second shows a bar on a terminal, which is gone in the end, and nothing
+/// where standard error is none. `script` makes a terminal.
+#[test]
+fn progress_is_shown_on_a_terminal_alone() {
+    if Command::new("script").arg("--version").output().is_err() {
+        println!("skipped: there is no `script` here");
+        return;
+    }
+    let folder = softwarp_testkit::files::temporary();
+    let forever = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { L: bra L; }\n";
+    std::fs::write(folder.path().join("k.ptx"), forever).expect("written");
+    let softwarp = env!("CARGO_BIN_EXE_softwarp");
+    let on_terminal = |words: &str| {
+        let line = format!("{softwarp} {words}");
+        let mut script = Command::new("script");
+        script.args(["-q", "-e", "-c", &line, "/dev/null"]).current_dir(folder.path());
+        let output = script.stdin(std::process::Stdio::null()).output().expect("script runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let shown = on_terminal("run k.ptx --grid 3 --time 1.5");
+    assert!(shown.contains("0% of 3 CTAs") && shown.contains("instructions of warps"), "{shown:?}");
+    // The line is cleared before anything else is said.
+    let error = shown.rfind("error").expect("the limit is told");
+    let bar = shown.rfind("CTAs").filter(|at| *at < error).expect("the bar comes first");
+    assert!(shown[bar..error].contains("\u{1b}[2K"), "{shown:?}");
+    // What a kernel prints stays whole.
+    std::fs::write(folder.path().join("p.ptx"), PRINTING).expect("written");
+    let printed = on_terminal("run p.ptx --grid 3 --time 1.5");
+    assert!(printed.contains("hello\r\n"), "{printed:?}");
+    let short = on_terminal("run k.ptx --grid 3 --time 0.2");
+    assert!(!short.contains("% of 3 CTAs"), "{short:?}");
+    let apart = ran(command(folder.path(), &["run", "k.ptx", "--grid", "3", "--time", "1.5"]));
+    assert!(!apart.stderr.contains("CTAs,") && !apart.stderr.contains('\u{1b}'), "{:?}", apart.stderr);
 }

@@ -5,7 +5,9 @@
 //! fail.
 
 use serde_json::{Value as Json, json};
-use softwarp::tensor::{Direction, Map, Mode, Target};
+use softwarp::diagnostic::Severity;
+use softwarp::tensor::{Direction, Element, Map, Mode, Swizzle, Target};
+use softwarp_cli::tensors::banks::{self, Pattern};
 use softwarp_cli::tensors::request::{Asked, Copy, Refusal, coordinate_count};
 use softwarp_cli::tensors::{file, page};
 use softwarp_testkit::SplitMix64;
@@ -31,6 +33,7 @@ fn opened(browser: &str, page: &Path, hash: &str) -> String {
     let profile = softwarp_testkit::files::temporary();
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom"])
+        .arg("--allow-file-access-from-files")
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("file://{}#{hash}", page.display()))
         .output()
@@ -267,7 +270,7 @@ fn a_cell_under_the_pointer_is_marked_in_both_memories() {
     let file = folder.path().join("page.html");
     let (map, arch) = map(CASES[0].0);
     std::fs::write(&file, page::page(&start(&map, arch, None, Direction::Load))).expect("written");
-    let document = opened(browser, &file, "at=0,60&point=3.2");
+    let document = opened(browser, &file, "at=0,60&point=r3c2");
     assert_eq!(document.matches("cell marked").count(), 2);
     let info = content(&document, "info");
     assert_eq!(
@@ -277,11 +280,11 @@ fn a_cell_under_the_pointer_is_marked_in_both_memories() {
     assert_eq!(content(&document, "bytes"), "1024 bytes complete on the mbarrier.");
     // 64 cells in each panel; half of the rows are outside.
     assert_eq!(document.matches("class=\"cell").count(), 128);
-    assert_eq!(document.matches("class=\"fill\"").count(), 64);
+    assert_eq!(document.matches("class=\"fill\"").count(), 64 + 1, "and one in the legend");
     let (pixels, arch) = self::map(CASES[7].0);
     std::fs::write(&file, page::page(&start(&pixels, arch, None, Direction::Load))).expect("written");
     // A pixel of two cells: its box in the tensor, and the one cell.
-    assert_eq!(opened(browser, &file, "at=0,5,7,7&point=9.1").matches("cell marked").count(), 2);
+    assert_eq!(opened(browser, &file, "at=0,5,7,7&point=p9c1").matches("cell marked").count(), 2);
     std::fs::write(&file, page::page(&start(&map, arch, None, Direction::Load))).expect("written");
     let document = opened(browser, &file, "at=4,0");
     assert!(content(&document, "fault").contains("[copy-start]"), "{}", content(&document, "fault"));
@@ -293,6 +296,7 @@ fn a_page_stands_alone() {
     let (map, arch) = map(CASES[6].0);
     let page = page::page(&start(&map, arch, None, Direction::Load));
     assert!(page.starts_with("<!doctype html>") && !page.contains("{{"));
+    assert!(page.contains("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"));
     for foreign in ["src=", "href=", "@import", "fetch("] {
         assert!(!page.contains(foreign), "{foreign}");
     }
@@ -302,7 +306,204 @@ fn a_page_stands_alone() {
 fn large_copies_are_cut_and_say_so() {
     let (map, arch) = map(r#"{"type":"u8","dims":[256,256,64],"box":[256,64,8]}"#);
     let drawing = softwarp_cli::tensors::svg::draw(&start(&map, arch, None, Direction::Load));
-    assert!(drawing.contains("Not drawn: 2 planes of the tensor; 40 rows of the tensor"), "{drawing:.3000}");
-    assert!(drawing.contains("984 lines of 128 bytes of shared memory"));
+    assert!(drawing.contains("Not drawn, on either side: rows 20 to 511."), "{drawing:.3000}");
+    // Every cell is there twice: where it is from, and where it goes.
+    for (name, count) in [("r0c0", 2), ("r19c15", 2), ("r20c0", 0)] {
+        assert_eq!(drawing.matches(&format!(">{name}</text>")).count(), count, "{name}");
+    }
     assert!(drawing.len() < 2_000_000, "{}", drawing.len());
+    let (wide, arch) = self::map(r#"{"type":"f64","dims":[512,64],"box":[256,64]}"#);
+    let drawing = softwarp_cli::tensors::svg::draw(&start(&wide, arch, None, Direction::Load));
+    assert!(drawing.contains("Not drawn, on either side: rows 13 to 63; cells 23 to 127 of each row."));
+    for (name, count) in [("r12c22", 2), ("r0c23", 0), ("r13c0", 0)] {
+        assert_eq!(drawing.matches(&format!(">{name}</text>")).count(), count, "{name}");
+    }
+}
+
+#[test]
+fn legends_have_what_is_drawn() {
+    let has = |text: &str, mode: Option<Mode>, words: &str| {
+        let (map, arch) = map(text);
+        softwarp_cli::tensors::svg::draw(&start(&map, arch, mode, Direction::Load)).contains(words)
+    };
+    let (tile, pixels) = (CASES[0].0, CASES[6].0);
+    assert!(
+        !has(tile, None, "outside the tensor: filled") && has(pixels, None, "outside the tensor: filled")
+    );
+    let single = r#"{"type":"u8","dims":[16,16],"box":[16,1]}"#;
+    assert!(!has(single, None, "order of the copy") && has(pixels, None, "order of the copy"));
+    assert!(has(tile, None, "order of the copy"));
+    let short = r#"{"type":"f16","dims":[64,64],"box":[16,8],"swizzle":"128B"}"#;
+    assert!(!has(tile, None, ">untouched<") && has(short, None, ">untouched<"));
+    assert!(has(tile, None, "r3c1: row 3, cell 1") && has(pixels, None, ">p3: pixel 3;"));
+}
+
+/// The coordinates of a path of horizontal and vertical lines.
+fn corners(path: &str) -> Vec<(f64, f64)> {
+    let mut at = (0.0, 0.0);
+    let mut all = Vec::new();
+    let mut rest = path;
+    while let Some(command) = rest.chars().next() {
+        let end = rest[1..].find(|c: char| c.is_ascii_alphabetic()).map_or(rest.len(), |end| end + 1);
+        let numbers: Vec<f64> = rest[1..end].split(' ').map(|word| word.parse().expect("a number")).collect();
+        match command {
+            'M' => at = (numbers[0], numbers[1]),
+            'H' => at.0 = numbers[0],
+            'V' => at.1 = numbers[0],
+            _ => panic!("{command} in {path}"),
+        }
+        all.push(at);
+        rest = &rest[end..];
+    }
+    all
+}
+
+/// The value of an attribute.
+fn number(element: &str, name: &str) -> f64 {
+    let value = element.split(&format!(" {name}=\"")).nth(1).and_then(|rest| rest.split('"').next());
+    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name} in {element}"))
+}
+
+#[test]
+fn the_walk_strikes_through_no_name() {
+    let gathered = vec![16, 2, 5, 0, 9];
+    for (case, at, cells, planes) in
+        [(6, vec![0, 4, 7, 7], 64, 2), (0, vec![0, 60], 64, 1), (11, gathered, 16, 1)]
+    {
+        let (text, mode, direction) = CASES[case];
+        let (map, arch) = map(text);
+        let asked = Asked { at: Some(at), offsets: None, mode, direction, shared: 0 };
+        let drawing = softwarp_cli::tensors::svg::draw(&Copy::new(map, arch, &asked).expect("a copy"));
+        let is_name = |line: &&str| line.contains("class=\"m mid\"") || line.contains("class=\"m mid over\"");
+        let names: Vec<(f64, f64, f64, f64)> = drawing
+            .lines()
+            .filter(|line| line.contains("<text"))
+            .filter(is_name)
+            .map(|line| {
+                let length =
+                    line.split('>').rev().nth(1).map_or(0, |text| text.trim_end_matches("</text").len());
+                let size = number(line, "font-size");
+                (number(line, "x"), number(line, "y"), size, length as f64 * 0.3 * size)
+            })
+            .collect();
+        assert_eq!(names.len(), 2 * cells);
+        let walks: Vec<&str> = drawing
+            .lines()
+            .filter_map(|line| line.strip_prefix("<path class=\"walk\" d=\"")?.split('"').next())
+            .filter(|path| path.contains('V'))
+            .collect();
+        assert_eq!(walks.len(), planes, "one in each plane");
+        for (from, to) in walks.iter().flat_map(|walk| {
+            let corners = corners(walk);
+            corners.iter().copied().zip(corners.iter().copied().skip(1)).collect::<Vec<_>>()
+        }) {
+            for &(x, y, size, half) in &names {
+                let beside = to.0.max(from.0) < x - half || to.0.min(from.0) > x + half;
+                let above = to.1.max(from.1) < y - 0.75 * size || to.1.min(from.1) > y + 0.2 * size;
+                assert!(beside || above, "{text}: {from:?} to {to:?} goes through the name at {x} {y}");
+            }
+        }
+    }
+}
+
+/// Maps that a page can be switched to are those of the original: legal or not, and cell by cell.
+#[test]
+fn the_maps_of_the_page_are_the_original() {
+    let Some(browser) = browser() else { return };
+    let folder = softwarp_testkit::files::temporary();
+    let file = folder.path().join("page.html");
+    let (mut walks, mut refused) = (0, 0);
+    for case in [0, 3, 4, 6, 11, 15] {
+        let (text, mode, direction) = CASES[case];
+        let (map, arch) = map(text);
+        let start = start(&map, arch, mode, direction);
+        let page = page::page(&start);
+        std::fs::write(&file, &page).expect("written");
+        let data: Json = serde_json::from_str(content(&page, "map")).expect("JSON");
+        let choices = &data["choices"];
+        let list = |key: &str| choices[key].as_array().expect("a list").clone();
+        let (types, swizzles, inners) = (list("types"), list("swizzles"), list("inners"));
+        let outer: Vec<Json> = list("outer").iter().map(|one| one["value"].clone()).collect();
+        let all: Vec<[usize; 3]> = (0..types.len())
+            .flat_map(|one| (0..swizzles.len()).map(move |two| (one, two)))
+            .flat_map(|(one, two)| (0..inners.len()).map(move |three| [one, two, three]))
+            // Every map of one page is much; a part of them is of all kinds.
+            .filter(|[one, two, three]| (one + 2 * two + 3 * three) % 7 == case % 7)
+            .collect();
+        let tried: Vec<Json> = all.iter().map(|[one, two, three]| json!([one, two, three, outer])).collect();
+        let document = opened(browser, &file, &format!("maps={}", Json::from(tried)));
+        let got: Vec<Json> = serde_json::from_str(content(&document, "triedMaps")).expect("JSON");
+        assert_eq!(got.len(), all.len());
+        for ([one, two, three], got) in all.iter().zip(got) {
+            let element = Element::from_name(types[*one].as_str().expect("a name")).expect("a type");
+            let swizzle = Swizzle::from_name(swizzles[*two].as_str().expect("a name")).expect("a swizzle");
+            let inner = inners[*three].as_u64().expect("a number") as u32;
+            let description = page::choices::changed(&start, element, swizzle, inner);
+            let at = Some(start.coordinates().to_vec());
+            let expected = match Map::new(&description, arch) {
+                Err(findings) => {
+                    refused += 1;
+                    let error = findings.iter().find(|one| one.severity() == Severity::Error);
+                    Json::from(error.expect("an error").code.0)
+                }
+                Ok(map) => {
+                    walks += 1;
+                    let asked = Asked { at, offsets: None, mode, direction, shared: 0 };
+                    expected(&map, arch, &asked)
+                }
+            };
+            assert!(got == expected, "{text} {element} {swizzle} {inner}: {got:.600} {expected:.600}");
+        }
+    }
+    println!("{walks} maps and {refused} refusals are the same");
+    assert!(walks > 100 && refused > 100, "{walks} {refused}");
+}
+
+#[test]
+fn the_conflicts_of_the_page_are_the_original() {
+    let Some(browser) = browser() else { return };
+    let folder = softwarp_testkit::files::temporary();
+    let file = folder.path().join("page.html");
+    let patterns = [
+        (json!("row"), Pattern::Row),
+        (json!("column"), Pattern::Column),
+        (json!("ldmatrix"), Pattern::Ldmatrix),
+        (json!(4), Pattern::Stride(4)),
+        (json!(132), Pattern::Stride(132)),
+    ];
+    let asked = Json::from(patterns.iter().map(|one| one.0.clone()).collect::<Vec<_>>());
+    for (text, mode, direction) in CASES.iter().step_by(3) {
+        let (map, arch) = map(text);
+        let start = start(&map, arch, *mode, *direction);
+        std::fs::write(&file, page::page(&start)).expect("written");
+        let document = opened(browser, &file, &format!("reads={asked}"));
+        let got: Vec<Json> = serde_json::from_str(content(&document, "groups")).expect("JSON");
+        for ((_, pattern), got) in patterns.iter().zip(got) {
+            let groups = banks::count(&start, *pattern);
+            let expected: Vec<Json> = groups
+                .iter()
+                .map(|one| json!([one.row, one.byte, one.banks, one.degree, one.plain_degree]))
+                .collect();
+            assert_eq!(got, Json::from(expected), "{text} {pattern}");
+        }
+    }
+}
+
+/// A phone is 360 pixels wide: nothing of the page may be wider. The page is shown in a frame of that width.
+#[test]
+fn a_page_fits_a_phone() {
+    let Some(browser) = browser() else { return };
+    let folder = softwarp_testkit::files::temporary();
+    let file = folder.path().join("frame.html");
+    for case in [0, 6, 11, 17] {
+        let (text, mode, direction) = CASES[case];
+        let (map, arch) = map(text);
+        std::fs::write(folder.path().join("page.html"), page::page(&start(&map, arch, mode, direction)))
+            .expect("written");
+        let frame = "<iframe id=f width=360 height=640 style='border:0' src=page.html></iframe><pre id=width></pre>\
+                     <script>f.onload=()=>{const page=f.contentDocument.documentElement;width.textContent=page.scrollWidth-page.clientWidth}</script>";
+        std::fs::write(&file, frame).expect("written");
+        let document = opened(browser, &file, "");
+        assert_eq!(content(&document, "width"), "0", "{text} is wider than the frame");
+    }
 }

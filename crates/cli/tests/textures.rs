@@ -82,6 +82,6 @@ fn a_texture_over_a_buffer_sees_what_kernels_write_there() {
                       "buffer": "b", "read_as_integer": true}],
         "dump": ["out"], "expect": {"out": "0300000007000000"},
     });
-    let program = Program { name: "over".into(), ptx: ptx.into(), launch };
+    let program = Program { name: "over".into(), ptx: ptx.into(), launch, files: None, fmad: None };
     assert_eq!(verdict(&program), Verdict::Passed);
 }

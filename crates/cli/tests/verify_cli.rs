@@ -5,6 +5,7 @@ mod files;
 
 use binary::{Ran, command, run as call};
 use files::{KERNEL, launch};
+use softwarp_cli::npy::{Array, DType};
 use softwarp_testkit::files::folder;
 use std::io::Write;
 use std::path::Path;
@@ -29,6 +30,29 @@ fn launch_files_with_a_module_elsewhere_are_run() {
         "{}",
         ran.stdout
     );
+}
+
+/// Data of tests may be numbers, arrays and files in their folders.
+#[test]
+fn data_comes_from_numbers_and_files() {
+    let expect = |data: &str| launch(&format!(r#", "ptx": "k.ptx", "expect": {{"y": {data}}}"#));
+    let files = folder(&[
+        ("k.ptx", KERNEL),
+        ("numbers.json", &expect(r#"{"u32": [7]}"#)),
+        ("file.json", &expect(r#"{"file": "data/seven.bin"}"#)),
+        ("npy.json", &expect(r#"{"npy": "data/seven.npy"}"#)),
+        ("wrong.json", &expect(r#"{"file": "data/eight.bin"}"#)),
+        ("data/seven.bin", "\u{7}\0\0\0"),
+        ("data/eight.bin", "\u{8}\0\0\0"),
+    ]);
+    let seven = Array::new(DType::parse("<u4").expect("a type"), vec![1], vec![7, 0, 0, 0]);
+    std::fs::write(files.path().join("data/seven.npy"), seven.to_bytes()).expect("written");
+    let ran = verify(files.path(), &["."]);
+    assert!(ran.code == 1 && ran.stdout.contains("wrong.json: wrong: "), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("3 passed, 1 failed\n"), "{}", ran.stdout);
+    let outside = folder(&[("k.ptx", KERNEL), ("x.json", &expect(r#"{"file": "/etc/hostname"}"#))]);
+    let ran = verify(outside.path(), &["."]);
+    assert!(ran.code == 1 && ran.stdout.contains("lies outside of the file's folder"), "{}", ran.stdout);
 }
 
 /// Each of these is alone in a folder with a test that passes.

@@ -5,10 +5,10 @@
 //! text is that of ptxas; otherwise it is softwarp's own.
 
 use crate::code::Code;
-use crate::container::ReadError;
 use crate::module::Texts;
 use softwarp::syntax::Diagnostic;
 use softwarp::vm::device::LoadError;
+use softwarp_container::ReadError;
 
 /// The name that the assembler has for a text that is not a file.
 const INPUT: &str = "application ptx input";

@@ -8,9 +8,9 @@
 //! fields of structures that arguments point to, and from addresses that the API defines to be the host's.
 
 use crate::code::{Code, Done, ensure};
-use crate::container::Source;
 use crate::handle::{Handle, lock};
 use softwarp::vm::memory::host::HostMemory;
+use softwarp_container::Source;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;

@@ -8,7 +8,7 @@
 //! - [`driver`]: what there is once `cuInit` was called: the machine, devices, contexts, tables of handles; work as
 //!   data ([`driver::work`]), and graphs and captures of it.
 //! - [`stream`]: work in the order of streams. [`image`]: arrays and textures.
-//! - [`container`]: how code arrives: PTX text, fatbins, ELF files with PTX in them.
+//! - `softwarp_container`, a crate of its own, reads the code that arrives: PTX text, fatbins, ELF files with PTX in them.
 //! - [`handle`], [`code`], [`ffi`], [`config`]: typed handles, result codes, pointers of the caller, settings.
 //!
 //! What a C caller passes is trusted as far as the driver trusts it: a pointer that is not null is assumed to point
@@ -24,7 +24,6 @@ pub mod assembler_log;
 pub mod attributes;
 pub mod code;
 pub mod config;
-pub mod container;
 pub mod context;
 pub mod driver;
 pub mod entry;

@@ -1,7 +1,6 @@
 //! Modules, libraries, functions and linkers.
 
 use crate::code::Code;
-use crate::container::Text;
 use crate::handle::{Handled, Kind, lock};
 use crate::jit::{Logs, Options};
 use crate::registers::{self, Registers};
@@ -10,6 +9,7 @@ use softwarp::ir::{Op, Step};
 use softwarp::lower::Fidelity;
 use softwarp::vm::device::{Device as Machine, LoadError, LoadOptions, ModuleId};
 use softwarp::vm::tuning::Tuning;
+use softwarp_container::Text;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 

@@ -33,6 +33,26 @@ pub struct Diagnostic {
     pub related: Vec<Related>,
     /// What would be right, in one line.
     pub help: Option<String>,
+    /// What to write instead, where nothing else can have been meant.
+    pub fix: Option<Box<Fix>>,
+}
+
+/// A change of the text after which the diagnostic is gone. It is certain: a program may make it without asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, in a line: "write `.version 9.0`".
+    pub message: String,
+    /// The changes, in the text of the primary place, in order. No two of them touch.
+    pub edits: Vec<Edit>,
+}
+
+/// A part of a text, and what to put in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes to replace; empty where something is inserted.
+    pub span: Span,
+    /// What to put there.
+    pub text: String,
 }
 
 impl Diagnostic {
@@ -48,13 +68,22 @@ impl Diagnostic {
 
     /// One about something that has no text.
     pub fn without_place(code: Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, message: message.into(), location: None, related: Vec::new(), help: None }
+        let (location, related, help, fix) = (None, Vec::new(), None, None);
+        Diagnostic { code, message: message.into(), location, related, help, fix }
     }
 
     /// Adds help.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Adds the change of one place that is certain to be right.
+    #[must_use]
+    pub fn with_fix(mut self, span: Span, text: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        let edits = vec![Edit { span, text: text.into() }];
+        self.fix = Some(Box::new(Fix { message: message.into(), edits }));
         self
     }
 

@@ -1,10 +1,9 @@
 //! Diagnostics as data, for every crate that checks an input: `syntax`, `check`, `image` and `tensor`.
 //!
 //! A [`Diagnostic`] has a stable [`Code`], which gives its [`Severity`], a message, a primary [`Location`], related
-//! locations with a message each, and help: what would be right. A location is a [`Span`] of bytes in one of several
-//! texts. Nothing
-//! here renders: the library has plain text for error messages, the command line excerpts with colours, JSON and
-//! annotations.
+//! locations with a message each, help: what would be right, and a [`Fix`] where that is certain. A location is a
+//! [`Span`] of bytes in one of several texts. Nothing here renders: the library has plain text for error messages, the
+//! command line excerpts with colours, JSON and annotations.
 //!
 //! An [`Explained`] is the page of a code: the rule, why, and an example that breaks it. Each crate has a table of
 //! its own.
@@ -28,5 +27,5 @@ mod diagnostic;
 mod span;
 
 pub use code::{Code, Explained, Severity};
-pub use diagnostic::{Diagnostic, Location, Related};
+pub use diagnostic::{Diagnostic, Edit, Fix, Location, Related};
 pub use span::{Lines, Position, Span};

@@ -11,6 +11,7 @@ pub struct Span {
 
 impl Span {
     /// The bytes from `start` up to `end`.
+    #[inline]
     pub const fn new(start: u32, end: u32) -> Span {
         Span { start, end }
     }
@@ -21,6 +22,7 @@ impl Span {
     }
 
     /// The text there; empty if the source is another one.
+    #[inline]
     pub fn text(self, source: &str) -> &str {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
     }

@@ -33,6 +33,7 @@ pub mod asynchronous;
 pub mod cluster;
 mod collective;
 mod control;
+pub mod debug;
 pub mod defined;
 pub mod group;
 pub mod matrix;
@@ -113,6 +114,8 @@ pub struct Function {
     pub named: Vec<group::Named>,
     /// What the sanitizer of registers needs, if the function has any that may be undefined.
     pub registers: Option<Box<defined::Table>>,
+    /// The registers of the text, if the function was lowered for debugging.
+    pub debug: Option<Box<debug::Registers>>,
 }
 
 /// A place in the program that the PTX was made from, as `.loc` gives it.

@@ -59,7 +59,7 @@ mod table;
 
 pub use availability::{Availability, Targets};
 pub use cvt::{CvtForm, FormError, Semantics};
-pub use nearest::nearest;
+pub use nearest::{nearest, only_slip};
 pub use space::{Opaque, StateSpace};
 pub use special::SpecialRegister;
 pub use target::{Target, TargetError, Variant};

@@ -38,9 +38,61 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, name)| name)
 }
 
+/// The one of `known` that differs from `name` by a single slip: a letter too many, too few, or wrong, two that changed
+/// places, or capitals. `None` if it is none of them, or could be several.
+pub fn only_slip<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    match slips(name, known)[..] {
+        [one] => Some(one),
+        _ => None,
+    }
+}
+
+/// All of `known` that differ from `name` by a single slip, each once. If only capitals are wrong it is that one.
+pub(crate) fn slips<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut near: Vec<&str> = known.into_iter().filter(|known| is_slip(name, known)).collect();
+    near.sort_unstable();
+    near.dedup();
+    match near.iter().find(|known| known.eq_ignore_ascii_case(name)) {
+        Some(&same) => vec![same],
+        None => near,
+    }
+}
+
+/// Whether one text is the other with a single slip.
+fn is_slip(name: &str, known: &str) -> bool {
+    // Every other word is near to one of a single letter.
+    name.len() <= LONGEST && known.len() >= 2 && (distance(name, known) <= 1 || is_swapped(name, known))
+}
+
+/// Whether two neighbouring letters have changed places.
+fn is_swapped(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let first = a.iter().zip(b).position(|(a, b)| a != b);
+    first.is_some_and(|at| {
+        a.len() == b.len()
+            && at + 1 < a.len()
+            && a[at] == b[at + 1]
+            && a[at + 1] == b[at]
+            && a[at + 2..] == b[at + 2..]
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{nearest, only_slip};
+
+    #[test]
+    fn a_slip_is_certain_if_there_is_one() {
+        let known = ["f32", "f64", "s32", "rn", "rz", "satfinite"];
+        assert_eq!(only_slip("f23", known), Some("f32"));
+        assert_eq!(only_slip("F32", known), Some("f32"));
+        assert_eq!(only_slip("satfinit", known), Some("satfinite"));
+        assert_eq!(only_slip("stafinite", known), Some("satfinite"));
+        // Either of two.
+        assert_eq!(only_slip("32", known), None);
+        assert_eq!(only_slip("rx", known), None);
+        assert_eq!(only_slip("sat", known), None);
+    }
 
     #[test]
     fn finds_what_was_meant() {

@@ -44,6 +44,17 @@ pub struct Allocated {
     pub zeroed: [Vec<u32>; 2],
     /// The table of registers.
     pub table: Option<Box<Table>>,
+    /// The number of each virtual register's slot.
+    pub slots: Vec<u32>,
+}
+
+/// Whether registers that are never live at the same time share a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// They do.
+    Rows,
+    /// Each has a row of its own, for a debugger.
+    None,
 }
 
 /// Replaces the virtual registers in a function's operations by slots. Constants come first, in their order. A table of
@@ -52,12 +63,14 @@ pub fn allocate(
     ops: &mut [Op],
     registers: &[Virtual],
     constants: ConstantRows,
-    always: bool,
+    (sharing, always): (Sharing, bool),
     names: impl FnOnce() -> Names,
 ) -> Allocated {
     let hulls = hulls(ops, registers);
-    let (slots, rows) = assign(&hulls, registers, constants);
-    let zeroed = live_at_start(&hulls, registers, &slots);
+    let whole = (sharing == Sharing::None).then(|| vec![Hull { start: 0, end: u32::MAX }; hulls.len()]);
+    let held = whole.as_ref().unwrap_or(&hulls);
+    let (slots, rows) = assign(held, registers, constants);
+    let zeroed = live_at_start(held, registers, &slots);
     let exposed: Vec<u32> = (0..hulls.len() as u32).filter(|&n| hulls[n as usize].start == 0).collect();
     let needed = is_needed(ops, &exposed, always);
     let table = needed.then(|| Box::new(table(ops, &exposed, &names(), registers, &slots, rows)));
@@ -68,7 +81,7 @@ pub fn allocate(
             }
         });
     }
-    Allocated { rows, zeroed, table }
+    Allocated { rows, zeroed, table, slots }
 }
 
 /// The rows of registers that are live where the function begins.

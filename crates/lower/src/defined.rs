@@ -28,20 +28,8 @@ impl Builder<'_, '_> {
     /// `constants` is how many virtual registers there were before the launch gave any.
     pub fn names(&self, constants: u32) -> Names {
         let mut names = HashMap::new();
-        for (&key, register) in &self.registers {
-            // As `Builder::register` makes it.
-            let id = softwarp_check::checked::VarId((key >> 36) as u32);
-            let (member, element) = ((key >> 3) as u32, key & 7);
-            let variable = self.of.checked.variable(id);
-            let mut name = self.of.module.name(variable.name).to_owned();
-            if let Some(member) = member.checked_sub(1) {
-                name += &member.to_string();
-            }
-            if variable.vector > 1 {
-                let element = ["x", "y", "z", "w"].get(element as usize).copied().unwrap_or("…");
-                name = format!("{name}.{element}");
-            }
-            names.insert(register.id.number(), (name, variable.span));
+        for (met, register) in self.met_registers() {
+            names.insert(register.id.number(), (met.name, self.of.checked.variable(met.id).span));
         }
         let effect = |form: Option<Rc<Form>>| form.map_or(Effect::Any, |form| effect(&form.instruction));
         let effects = self.sources().map(effect).collect();

@@ -1,6 +1,6 @@
 //! Lowers a function: the walk over its statements, and the passes after it.
 
-use crate::allocate::{Allocated, allocate};
+use crate::allocate::{Allocated, Sharing, allocate};
 use crate::builder::{
     Builder, Constants, Current, Decisions, EPILOGUE, Labels, Lowered, PrivateMemory, Refusal, because,
 };
@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::virtuals::ConstantRows;
 use softwarp_check::Reference;
 use softwarp_image::FunctionId;
-use softwarp_ir::start::Start;
+use softwarp_ir::start::{Forwarded, Start};
 use softwarp_ir::{Function, Guard, Location, Op, Step};
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::Span;
@@ -57,7 +57,7 @@ pub fn lower(session: &mut Session<'_>, function: FunctionId) -> Function {
     }
     builder.place_parameters(is.arguments.bytes);
     builder.enter();
-    let fidelity = builder.session.fidelity;
+    let fidelity = builder.session.options.fidelity;
     if fidelity.lost_saturation {
         builder.ptxas.unsaturated = builder.forgotten_saturations();
     }
@@ -227,17 +227,23 @@ impl<'a> Builder<'_, 'a> {
         let moves: Vec<bool> = self.sources().map(moves).collect();
         let named = crate::group::named(&mut self.code.ops, |at| moves.get(at) == Some(&true));
         let own = self.virtuals.len() as u32;
-        let forwarded = forward(
-            &mut self.code.ops,
-            &self.code.copies,
-            self.entry.then_some(parameters),
-            Registers { virtuals: &mut self.virtuals, constants: &mut constants, start: &mut start },
-        );
+        let debug = self.session.options.debug;
+        let forwarded = match debug {
+            true => Forwarded::default(),
+            false => forward(
+                &mut self.code.ops,
+                &self.code.copies,
+                self.entry.then_some(parameters),
+                Registers { virtuals: &mut self.virtuals, constants: &mut constants, start: &mut start },
+            ),
+        };
         let mut ops = std::mem::take(&mut self.code.ops);
         let always = self.session.all_tables;
-        let Allocated { rows, zeroed, table } =
-            allocate(&mut ops, &self.virtuals, constants, always, || self.names(own));
+        let sharing = if debug { Sharing::None } else { Sharing::Rows };
+        let Allocated { rows, zeroed, table, slots } =
+            allocate(&mut ops, &self.virtuals, constants, (sharing, always), || self.names(own));
         self.code.ops = ops;
+        let debug = debug.then(|| Box::new(self.debug_registers(&slots)));
         // Lanes that see each other's registers may see those of lanes that have not written them.
         start.zeroed = (!self.code.ops.iter().any(sees_lanes)).then_some(zeroed);
         Function {
@@ -259,6 +265,7 @@ impl<'a> Builder<'_, 'a> {
             forwarded,
             named,
             registers: table,
+            debug,
         }
     }
 }

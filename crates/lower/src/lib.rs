@@ -60,7 +60,8 @@ mod video;
 mod virtuals;
 mod warp;
 
-pub use session::{Fidelity, Lowering, Unsupported};
+pub use session::{Fidelity, Lowering, Options, Unsupported};
+pub use special::find as special_register;
 
 use session::{Session, UnitNames};
 use softwarp_image::{FunctionId, Image};
@@ -71,14 +72,14 @@ pub fn lower(
     units: &[Lowering<'_>],
     image: &Image,
     kernel: FunctionId,
-    fidelity: Fidelity,
+    options: impl Into<Options>,
 ) -> Result<Program, Vec<Unsupported>> {
     let mut session = Session {
         units,
         image,
         windows: image.windows,
         kernel,
-        fidelity,
+        options: options.into(),
         names: units.iter().map(UnitNames::new).collect(),
         of_function: vec![None; image.functions.len()],
         reached: Vec::new(),

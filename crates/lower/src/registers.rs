@@ -4,7 +4,10 @@ use crate::builder::{Builder, Lowered, Register, because};
 use crate::virtuals::Virtual;
 use softwarp_check::checked::VarId;
 use softwarp_ir::Slot;
+use softwarp_ir::debug::{self, Registers};
 use softwarp_isa::Type;
+use softwarp_syntax::Span;
+use softwarp_syntax::tree::Statement;
 use softwarp_units::alu::simple::Simple;
 
 impl Builder<'_, '_> {
@@ -119,5 +122,67 @@ impl Builder<'_, '_> {
                 pair
             }
         }
+    }
+}
+
+/// A register of the text that has been met.
+pub struct Met {
+    pub id: VarId,
+    /// Of a family, which member.
+    pub member: Option<u32>,
+    /// Of a vector, which element.
+    pub element: u8,
+    /// As the text writes it.
+    pub name: String,
+}
+
+impl Builder<'_, '_> {
+    /// The registers of the text that have been met, in any order.
+    pub fn met_registers(&self) -> impl Iterator<Item = (Met, Register)> {
+        self.registers.iter().map(|(&key, &register)| {
+            // As `Builder::register` makes it.
+            let (id, element) = (VarId((key >> 36) as u32), (key & 7) as u8);
+            let member = ((key >> 3) as u32).checked_sub(1);
+            let variable = self.of.checked.variable(id);
+            let mut name = self.of.module.name(variable.name).to_owned();
+            if let Some(member) = member {
+                name += &member.to_string();
+            }
+            if variable.vector > 1 {
+                let element = ["x", "y", "z", "w"].get(usize::from(element)).copied().unwrap_or("…");
+                name = format!("{name}.{element}");
+            }
+            (Met { id, member, element, name }, register)
+        })
+    }
+
+    /// The registers of the text with their slots, by the numbers of these.
+    pub fn debug_registers(&self, slots: &[u32]) -> Registers {
+        let end_of_scope = self.ends_of_scopes();
+        let of = |(met, register): (Met, Register)| {
+            let variable = self.of.checked.variable(met.id);
+            let slot = register.id.with_number(*slots.get(register.id.number() as usize)?);
+            let (Met { id, member, element, name }, start) = (met, variable.span.start);
+            let ends = end_of_scope.iter().filter(|block| block.start <= start && start < block.end);
+            let end = ends.map(|block| block.end).min().unwrap_or(u32::MAX);
+            let (ty, scope) = (variable.value_type()?, Span::new(start, end));
+            Some(debug::Register { name, variable: id.0, member, element, ty, slot, scope })
+        };
+        Registers::new(self.met_registers().filter_map(of).collect())
+    }
+
+    /// The blocks of the body within its own braces.
+    fn ends_of_scopes(&self) -> Vec<Span> {
+        let (mut open, mut blocks) = (Vec::new(), Vec::new());
+        for statement in self.statements {
+            match statement {
+                Statement::Open(span) => open.push(span.start),
+                Statement::Close(span) => {
+                    blocks.extend(open.pop().map(|start| Span::new(start, span.end)));
+                }
+                _ => {}
+            }
+        }
+        blocks
     }
 }

@@ -44,6 +44,22 @@ impl Default for Fidelity {
     }
 }
 
+/// How a kernel is lowered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What ptxas does to a program.
+    pub fidelity: Fidelity,
+    /// For a debugger: every register has a slot of its own, which [`softwarp_ir::Function::debug`] tells, and copies are
+    /// not propagated. Results are the same.
+    pub debug: bool,
+}
+
+impl From<Fidelity> for Options {
+    fn from(fidelity: Fidelity) -> Options {
+        Options { fidelity, debug: false }
+    }
+}
+
 /// Something that cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
@@ -80,7 +96,7 @@ pub struct Session<'a> {
     pub image: &'a Image,
     pub windows: Windows,
     pub kernel: FunctionId,
-    pub fidelity: Fidelity,
+    pub options: Options,
     pub names: Vec<UnitNames>,
     /// The code of each function, if it is reached.
     pub of_function: Vec<Option<u32>>,

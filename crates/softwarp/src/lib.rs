@@ -47,6 +47,9 @@
 //! - [`machine`]: devices, buffers, arguments, textures, tensor maps, launches with limits and sanitizers.
 //! - [`source`]: a file with its lines, read and checked in one step. [`plain`]: its diagnostics as text.
 //!   [`codes`]: every code, explained. [`lineinfo`]: the lines of the program that PTX was made from.
+//!   [`registers`]: what the registers of an instruction held that faulted.
+//! - [`debug`]: breakpoints, stepping forward and backward, and expressions over registers and memory.
+//! - [`literal`]: numbers as people write them. [`demangle`]: names of C++.
 //!
 //! # Crates
 //!
@@ -58,9 +61,13 @@
 #![forbid(unsafe_code)]
 
 pub mod codes;
+pub mod debug;
+pub mod demangle;
 pub mod lineinfo;
+pub mod literal;
 pub mod machine;
 pub mod plain;
+pub mod registers;
 pub mod source;
 
 pub use machine::{Device, Module};

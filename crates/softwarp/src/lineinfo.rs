@@ -4,9 +4,9 @@
 //! the place of the call (`inlined_at`). Where that place is in an inlined function itself, an earlier `.loc` has the same
 //! numbers and says where that one was inlined.
 
+use crate::demangle::demangled;
 use crate::syntax::tree::{Function, Item, Statement};
 use crate::syntax::{Module, Span};
-use cpp_demangle::{DemangleOptions, Symbol};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -211,7 +211,7 @@ fn function_name(source: &str, module: &Module, label: &str) -> String {
     });
     let found = sections.into_iter().find_map(|contents| string(contents.text(source), name.trim(), offset));
     match found {
-        Some(found) => demangled(&found).unwrap_or(found),
+        Some(found) => plain_name(&found).unwrap_or(found),
         None => label.to_owned(),
     }
 }
@@ -231,9 +231,8 @@ fn string(contents: &str, label: &str, offset: usize) -> Option<String> {
 }
 
 /// The name of a function without its parameters and the namespace that nvcc adds to what a file keeps to itself.
-fn demangled(name: &str) -> Option<String> {
-    let symbol = Symbol::new(name).ok().filter(|_| name.starts_with("_Z") && name.len() <= LONGEST_NAME)?;
-    let text = symbol.demangle_with_options(&DemangleOptions::new().no_return_type().no_params()).ok()?;
+fn plain_name(name: &str) -> Option<String> {
+    let text = demangled(name, false)?;
     let own =
         text.strip_prefix("_INTERNAL_").and_then(|rest| rest.split_once("::")).map(|(_, own)| own.to_owned());
     Some(own.unwrap_or(text))

@@ -1,11 +1,14 @@
 //! A PTX file as text: what is in it, where, and what is wrong with it.
 
-use crate::check::{CheckedModule, Options, resolve};
+use crate::check::{CheckedModule, Locals, Options, Outlined, resolve, resolve_outline};
 use crate::syntax::{Code, Diagnostic, Explained, Lines, Module, Position, Span, parse};
 use std::sync::OnceLock;
 
 /// The most bytes that a file may have: places in it are 32-bit numbers.
 pub const LONGEST: u64 = u32::MAX as u64;
+
+/// From this many bytes on, a file is large: starting threads and reading heads first takes less time than it saves.
+const LARGE: usize = 1 << 20;
 
 /// What can be wrong with a file before it is read as PTX.
 pub const CODES: &[Explained] = &[Explained {
@@ -59,7 +62,32 @@ impl Source {
 
     /// Everything to say about the file, in the order of the text.
     pub fn diagnose(&self, options: Options) -> Vec<Diagnostic> {
-        self.check(options).diagnostics
+        self.diagnose_on(options, 1)
+    }
+
+    /// The same. A large file is checked function by function, on up to a given number of threads; that changes nothing
+    /// but the time and the memory that it takes.
+    pub fn diagnose_on(&self, options: Options, threads: usize) -> Vec<Diagnostic> {
+        match self.outlined(options, Locals::Few, threads) {
+            Some(outlined) => outlined.diagnostics,
+            None => self.check(options).diagnostics,
+        }
+    }
+
+    /// What the file means, and everything to say about it, where nobody asks for the bodies of functions: those of a
+    /// large file are empty. It is checked as by [`Source::diagnose_on`].
+    pub fn check_outline(&self, options: Options, threads: usize) -> CheckedSource {
+        self.outlined(options, Locals::All, threads).unwrap_or_else(|| self.check(options))
+    }
+
+    /// A large file checked function by function, unless it has to be read as a whole.
+    fn outlined(&self, options: Options, locals: Locals, threads: usize) -> Option<CheckedSource> {
+        if self.text.len() < LARGE || self.flaw.is_some() {
+            return None;
+        }
+        let Outlined { module, checked, diagnostics } =
+            resolve_outline(&self.text, options, locals, threads)?;
+        Some(CheckedSource { module, checked, diagnostics })
     }
 
     /// What the file means, and everything to say about it.

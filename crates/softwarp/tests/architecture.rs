@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// The layers of the workspace, the lowest first. A crate may use those below it, and no others of ours.
 const LAYERS: &[&[&str]] = &[
-    &["softwarp-diagnostic", "softwarp-num"],
+    &["softwarp-container", "softwarp-diagnostic", "softwarp-num"],
     &["softwarp-isa", TESTKIT],
     &["softwarp-syntax", "softwarp-tensor", "softwarp-units"],
     &["softwarp-check"],
@@ -19,7 +19,7 @@ const LAYERS: &[&[&str]] = &[
     DRIVER,
     RUNTIME,
     &["softwarp-cli"],
-    &["softwarp-bench"],
+    &["softwarp-bench", "softwarp-python"],
 ];
 
 /// Libraries that programs load. Crates are not linked with them; tests have them built. The Rust function of `nvrtc` that
@@ -169,9 +169,19 @@ fn functions_are_compiled_for_features_of_the_levels() {
 /// A crate without `unsafe` says so to the compiler.
 #[test]
 fn crates_without_unsafe_forbid_it() {
-    for name in
-        ["check", "cli", "diagnostic", "image", "isa", "nvjitlink", "softwarp", "syntax", "tensor", "testkit"]
-    {
+    for name in [
+        "check",
+        "cli",
+        "container",
+        "diagnostic",
+        "image",
+        "isa",
+        "nvjitlink",
+        "softwarp",
+        "syntax",
+        "tensor",
+        "testkit",
+    ] {
         let file = root().join("crates").join(name).join("src/lib.rs");
         let text = std::fs::read_to_string(file).expect("text");
         assert!(text.contains("\n#![forbid(unsafe_code)]\n"), "{name}");

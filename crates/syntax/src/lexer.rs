@@ -80,11 +80,21 @@ const fn is_word(byte: u8) -> bool {
     matches!(CLASSES[byte as usize], Class::Letter | Class::Digit | Class::Joiner)
 }
 
-const IN_WORD: [bool; 256] = {
+pub(crate) const IN_WORD: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte < 256 {
         table[byte] = is_word(byte as u8);
+        byte += 1;
+    }
+    table
+};
+
+const BLANK: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = matches!(CLASSES[byte], Class::Blank | Class::Newline);
         byte += 1;
     }
     table
@@ -168,6 +178,9 @@ impl<'a> Lexer<'a> {
     #[inline]
     pub fn next(&mut self) -> (Token, Span) {
         loop {
+            while self.bytes.get(self.at).is_some_and(|&byte| BLANK[byte as usize]) {
+                self.at += 1;
+            }
             let start = self.at;
             let Some(&byte) = self.bytes.get(start) else {
                 return (Token::End, Span::new(start as u32, start as u32));
@@ -400,7 +413,8 @@ impl<'a> Lexer<'a> {
         while self.byte(self.at) == b'.' {
             let start = self.at;
             self.words(start);
-            if self.at == start || decimal_length(&self.bytes[start..]) >= self.at - start {
+            let digit = self.byte(start + 1).is_ascii_digit();
+            if self.at == start || digit && decimal_length(&self.bytes[start..]) >= self.at - start {
                 self.at = start;
                 return;
             }

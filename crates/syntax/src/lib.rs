@@ -39,7 +39,7 @@
 //! - [`tree`]: the tree. Statements and operands lie in flat arrays, so that no recursion is as deep as hostile text can
 //!   nest.
 //! - `lexer`, `token`, `literal`: tokens and the values of numbers.
-//! - `parser`: one file for each part of the grammar.
+//! - `parser`: one file for each part of the grammar, and [`outline`], which passes over the bodies of functions.
 //! - `printer`: the layout of `softwarp fmt`.
 //! - `symbols`: interned names, with keyed hash tables.
 //! - [`codes`]: the errors of this crate. [`Diagnostic`], [`Span`] and [`Lines`] are those of `softwarp-diagnostic`.
@@ -64,11 +64,12 @@ mod serialize;
 mod symbols;
 mod token;
 
+pub use parser::outline::{BodyParser, Outline, OutlinedBody, outline};
 pub use printer::format;
 #[cfg(feature = "serde")]
 pub use serialize::Tree;
 pub use softwarp_diagnostic::{
-    Code, Diagnostic, Explained, Lines, Location, Position, Related, Severity, Span,
+    Code, Diagnostic, Edit, Explained, Fix, Lines, Location, Position, Related, Severity, Span,
 };
 pub use symbols::Symbols;
 pub use tree::Module;

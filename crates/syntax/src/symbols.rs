@@ -5,9 +5,10 @@
 //!
 //! Both tables use keyed hashes, with a random key for each instance, so that no file can be written whose names
 //! collide. Short texts have pair-multiply-shift hashing, which is strongly universal (Thorup, "High speed hashing for
-//! integers and strings", 2015); long ones the standard library's SipHash. Numbers of symbols depend on the order of
-//! the text alone, never on the key.
+//! integers and strings", 2015); of long ones, blocks of sixteen bytes are multiplied into one another with secret
+//! keys, as in wyhash. Numbers of symbols depend on the order of the text alone, never on the key.
 
+use crate::lexer::IN_WORD;
 use std::hash::{BuildHasher, RandomState};
 
 /// An interned word or name; [`Module::name`](crate::Module::name) has its text.
@@ -18,7 +19,7 @@ use std::hash::{BuildHasher, RandomState};
 pub struct Symbol(pub u32);
 
 /// The texts of symbols.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Symbols {
     key: Key,
     /// All texts, one behind the other.
@@ -33,6 +34,89 @@ pub struct Symbols {
     long: Vec<(u32, Symbol)>,
     /// Long texts, by open addressing, a power of two long: indices plus one, 0 where there is none.
     slots: Vec<u32>,
+    /// Registers by their numbers.
+    registers: Registers,
+}
+
+/// The symbols of names such as `%r12`, which most names are: a letter or a few, and a number. They are found without a
+/// hash, and those with near numbers lie together.
+#[derive(Clone, Debug, Default)]
+struct Registers {
+    /// By a hash of the letters; empty, or as long as [`FAMILIES`] says. Where two fall together the first is here.
+    families: Vec<Family>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Family {
+    /// The letters, as [`register_at`] gives them; 0 where there is none.
+    letters: u32,
+    /// For each number its symbol plus one, or 0.
+    symbols: Vec<u32>,
+}
+
+/// How many families of registers there is room for.
+const FAMILIES: usize = 32;
+/// Registers with larger numbers are found as other names are. It bounds the memory.
+const MOST_NUMBERS: u32 = 1 << 16;
+
+impl Registers {
+    #[inline]
+    fn place(letters: u32) -> usize {
+        (letters.wrapping_mul(0x9e37_79b1) >> 27) as usize % FAMILIES
+    }
+
+    #[inline]
+    fn find(&self, letters: u32, number: u32) -> Option<Symbol> {
+        let family = self.families.get(Registers::place(letters))?;
+        let &symbol = family.symbols.get(number as usize)?;
+        (family.letters == letters && symbol != 0).then(|| Symbol(symbol - 1))
+    }
+
+    fn add(&mut self, letters: u32, number: u32, symbol: Symbol) {
+        self.families.resize_with(FAMILIES, Family::default);
+        let family = &mut self.families[Registers::place(letters)];
+        if family.letters == 0 {
+            family.letters = letters;
+        }
+        if family.letters == letters && number < MOST_NUMBERS {
+            let length = family.symbols.len().max((number as usize + 1).next_power_of_two());
+            family.symbols.resize(length, 0);
+            family.symbols[number as usize] = symbol.0 + 1;
+        }
+    }
+}
+
+/// The letters and the number of a register's name, if a text is one that [`register_at`] knows.
+#[inline]
+fn register(text: &str) -> Option<(u32, u32)> {
+    let mut window = [0; 12];
+    window.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+    let (letters, number, end) = register_at(&window, 0)?;
+    (end == text.len()).then_some((letters, number))
+}
+
+/// The letters and the number of the register's name that stands at some place, and the place behind it: one to four
+/// letters behind `%`, and a number of up to five digits that does not begin with 0.
+#[inline]
+pub(crate) fn register_at(bytes: &[u8], at: usize) -> Option<(u32, u32, usize)> {
+    // So much is looked at; what stands at the very end of a text is found as other names are.
+    let text: &[u8; 12] = bytes.get(at..)?.first_chunk()?;
+    if text[0] != b'%' || !text[1].is_ascii_alphabetic() {
+        return None;
+    }
+    let mut letters = u32::from(text[1]);
+    let mut first = 2;
+    while first < 5 && text[first].is_ascii_alphabetic() {
+        letters = letters << 8 | u32::from(text[first]);
+        first += 1;
+    }
+    let (mut number, mut end) = (0u32, first);
+    while end < 11 && end < first + 5 && text[end].is_ascii_digit() {
+        number = number.wrapping_mul(10).wrapping_add(u32::from(text[end] & 15));
+        end += 1;
+    }
+    let zero = text[first] == b'0' && end > first + 1;
+    (end > first && !zero && !IN_WORD[text[end] as usize]).then_some((letters, number, at + end))
 }
 
 /// A text of up to sixteen bytes.
@@ -47,17 +131,15 @@ struct Short {
 /// The random key of an instance.
 #[derive(Clone, Debug)]
 struct Key {
-    /// The keys of the hash of short texts, one for each half.
+    /// The keys, for each half of a short text or block.
     halves: [u128; 2],
-    /// The keys of the hash of long texts.
-    state: RandomState,
 }
 
 impl Default for Key {
     fn default() -> Key {
         let state = RandomState::new();
         let half = |n: u64| u128::from(state.hash_one(n)) << 64 | u128::from(state.hash_one(!n));
-        Key { halves: [half(0), half(1)], state }
+        Key { halves: [half(0), half(1)] }
     }
 }
 
@@ -70,9 +152,25 @@ impl Key {
         (a.wrapping_add(low).wrapping_mul(b.wrapping_add(high)) >> 64) as usize
     }
 
-    /// The hash of a long text.
+    /// The hash of a long text: its blocks of sixteen bytes are multiplied into one another, each with the secret
+    /// keys. The last block may overlap the one before.
     fn long(&self, text: &str) -> u32 {
-        self.state.hash_one(text.as_bytes()) as u32
+        let bytes = text.as_bytes();
+        let [a, b] = self.halves;
+        let mut hash = (a >> 64) as u64 ^ bytes.len() as u64;
+        let mut mix = |block: [u8; 16]| {
+            let block = u128::from_le_bytes(block);
+            let low = hash ^ block as u64 ^ a as u64;
+            let high = (block >> 64) as u64 ^ (b >> 64) as u64;
+            let product = u128::from(low) * u128::from(high);
+            hash = (product as u64 ^ (product >> 64) as u64).wrapping_add(b as u64);
+        };
+        let (blocks, _) = bytes.as_chunks::<16>();
+        blocks.iter().for_each(|block| mix(*block));
+        if let Some(last) = bytes.last_chunk::<16>() {
+            mix(*last);
+        }
+        hash as u32 ^ (hash >> 32) as u32
     }
 }
 
@@ -105,15 +203,48 @@ impl Symbols {
         }
     }
 
+    /// The symbol with this text, which is most likely the name of a register.
+    #[inline]
+    pub(crate) fn intern_register(&mut self, text: &str) -> Symbol {
+        let Some((letters, number)) = register(text) else { return self.intern(text) };
+        match self.registers.find(letters, number) {
+            Some(symbol) => symbol,
+            None => self.new_register(text, letters, number),
+        }
+    }
+
+    /// The symbol of a register that has occurred.
+    #[inline]
+    pub(crate) fn find_register(&self, letters: u32, number: u32) -> Option<Symbol> {
+        self.registers.find(letters, number)
+    }
+
+    #[cold]
+    fn new_register(&mut self, text: &str, letters: u32, number: u32) -> Symbol {
+        let symbol = self.intern(text);
+        self.registers.add(letters, number, symbol);
+        symbol
+    }
+
     /// The symbol with this text, a new one if need be.
     #[inline]
-    pub(crate) fn intern(&mut self, text: &str) -> Symbol {
+    pub fn intern(&mut self, text: &str) -> Symbol {
         match pack(text.as_bytes()) {
             Some(key) => match self.short_slot(key, text.len() as u32) {
                 Some(Ok(symbol)) => symbol,
                 slot => self.add_short(key, slot.and_then(Result::err), text),
             },
             None => self.intern_long(text),
+        }
+    }
+
+    /// Interns what stands before the digits at the end of a symbol's text.
+    pub(crate) fn intern_prefix(&mut self, symbol: Symbol) {
+        let text = self.text(symbol);
+        let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        if prefix.len() < text.len() && self.find(prefix).is_none() {
+            let prefix = prefix.to_owned();
+            self.intern(&prefix);
         }
     }
 

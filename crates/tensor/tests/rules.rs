@@ -41,6 +41,7 @@ fn only(text: &str) -> Diagnostic {
 fn each_example_breaks_its_rule_and_no_other() {
     for rule in codes::ALL {
         assert_eq!(codes_of(rule.wrong), [rule.code.0]);
+        assert!(codes_of(rule.right).is_empty(), "{}: {:?}", rule.code, codes_of(rule.right));
     }
 }
 

@@ -160,5 +160,6 @@ fn deadlock(launch: &Launch<'_>, ctas: &mut [Cta], common: &mut Common, meter: &
         kernel: launch.name.to_string(),
         place,
         running: Vec::new(),
+        registers: Vec::new(),
     })
 }

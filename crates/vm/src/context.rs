@@ -1,5 +1,6 @@
 //! A launch that runs: everything that does not change meanwhile, and the counters that its threads share.
 
+use crate::debug::Debugger;
 use crate::fault::FaultKind;
 use crate::host_memory::{Account, Refused};
 use crate::launch_info::LaunchInfo;
@@ -43,6 +44,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) cancel: Option<&'a AtomicBool>,
     pub(crate) print: Option<&'a (dyn Fn(&str) + Sync)>,
     pub(crate) tracer: Option<&'a dyn Tracer>,
+    pub(crate) debugger: Option<&'a dyn Debugger>,
     pub(crate) count_operations: bool,
     pub(crate) sanitizer: Option<&'a Sanitizer<'a>>,
     /// Launches that its threads ask for.
@@ -147,8 +149,17 @@ impl Launch<'_> {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Whether the observed loop runs: a tracer, counts by operation, or sanitizers.
+    /// Whether the observed loop runs: a tracer, a debugger, counts by operation, or sanitizers.
     pub(crate) fn is_observed(&self) -> bool {
-        self.tracer.is_some() || self.count_operations || self.sanitizer.is_some() || self.seed.is_some()
+        self.tracer.is_some()
+            || self.debugger.is_some()
+            || self.count_operations
+            || self.sanitizer.is_some()
+            || self.seed.is_some()
+    }
+
+    /// Whether each run of the launch is the same: clocks count their reads.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        self.seed.is_some() || self.debugger.is_some()
     }
 }

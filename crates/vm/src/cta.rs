@@ -141,11 +141,13 @@ impl Cta {
                 if !warps[index].is_ready() {
                     continue;
                 }
-                match warps[index].run::<OBSERVING>(&mut env)? {
+                let (before, rest) = warps.split_at_mut(index);
+                let [warp, after @ ..] = rest else { continue };
+                match warp.run::<OBSERVING>(&mut env, [before, after])? {
                     Progress::Paused => paused = true,
                     Progress::Blocked | Progress::Done => moved = true,
                 }
-                moved |= warps[index].has_advanced();
+                moved |= warp.has_advanced();
                 env.meter.flush(launch)?;
                 while let Some((number, reduced, waiting)) = env.barriers.take_completed() {
                     moved = true;

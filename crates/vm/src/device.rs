@@ -116,7 +116,7 @@ impl Device {
     pub fn load(sources: &[&str], options: LoadOptions) -> Result<Device, LoadError> {
         let (units, image) = compile(sources, options.arch, options.red_zones)?;
         let device = Device::new(image.header.arch, image.header.address_bits, options.memory);
-        device.add_module(units, image, options.fidelity)?;
+        device.add_module(units, image, options.lowering())?;
         Ok(device)
     }
 

@@ -18,6 +18,29 @@ pub struct Fault {
     pub place: Option<Place>,
     /// If the launch reached a limit or was cancelled: where warps were, of some of those that had begun.
     pub running: Vec<Place>,
+    /// Of a bad access by a load, a store or an atomic operation: what the registers that the instruction reads held in
+    /// the thread of the place.
+    pub registers: Vec<Held>,
+}
+
+/// What a register of an instruction held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Where the register stands in the instruction.
+    pub operand: HeldIn,
+    /// How many bits it has.
+    pub bits: u8,
+    /// Its bits.
+    pub value: u64,
+}
+
+/// Where a register stands in an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldIn {
+    /// In the address, in brackets.
+    Address,
+    /// Among the data behind the address, counted through vectors.
+    Data(u32),
 }
 
 /// The place of a fault.

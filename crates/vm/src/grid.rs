@@ -276,7 +276,7 @@ impl WorkerPool {
     ) -> Result<Cluster, Box<Fault>> {
         let stop = |kind| {
             let kernel = launch.name.to_string();
-            Box::new(Fault { kind, kernel, place: None, running: Vec::new() })
+            Box::new(Fault { kind, kernel, place: None, running: Vec::new(), registers: Vec::new() })
         };
         let mut cluster = match worker.spare.pop() {
             Some(cluster) => cluster,

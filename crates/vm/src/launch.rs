@@ -1,5 +1,6 @@
 //! A launch as data: its parameters, its results, and its errors.
 
+use crate::debug::Debugger;
 use crate::fault::Fault;
 use crate::memory::global::MemoryError;
 use crate::sanitize::{Finding, NotLookedAt, Sanitize};
@@ -63,6 +64,8 @@ pub struct Launch<'a> {
     pub print: Option<&'a (dyn Fn(&str) + Sync)>,
     /// Sees every operation.
     pub tracer: Option<&'a dyn Tracer>,
+    /// Sees every instruction before it is executed. With it, one thread of the host runs the launch.
+    pub debugger: Option<&'a dyn Debugger>,
     /// Counts every operation by itself, and instructions by their mnemonics.
     pub count_operations: bool,
     /// Says how far it is, to other threads.
@@ -94,6 +97,7 @@ impl<'a> Launch<'a> {
             cancel: None,
             print: None,
             tracer: None,
+            debugger: None,
             count_operations: false,
             progress: None,
             schedule: Schedule::Fixed,

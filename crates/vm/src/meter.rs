@@ -68,21 +68,21 @@ impl Meter {
         self.since.exchanges += 1;
     }
 
-    /// A clock that advances with each read. With a random schedule it does not depend on the host's time, so that a
-    /// seed gives the same run.
+    /// A clock that advances with each read. With a random schedule or a debugger it does not depend on the host's time,
+    /// so that a launch can be repeated.
     pub(crate) fn clock(&mut self, launch: &Launch<'_>) -> u64 {
-        self.clock = match self.random {
-            Some(_) => self.clock + 64,
-            None => (self.clock + 1).max(launch.nanoseconds()),
+        self.clock = match launch.is_repeatable() {
+            true => self.clock + 64,
+            false => (self.clock + 1).max(launch.nanoseconds()),
         };
         self.clock
     }
 
     /// `%globaltimer`
     pub(crate) fn nanoseconds(&mut self, launch: &Launch<'_>) -> u64 {
-        match self.random {
-            Some(_) => self.clock(launch),
-            None => launch.nanoseconds(),
+        match launch.is_repeatable() {
+            true => self.clock(launch),
+            false => launch.nanoseconds(),
         }
     }
 
@@ -152,7 +152,13 @@ impl Meter {
         } else {
             return Ok(());
         };
-        Err(Box::new(Fault { kind, kernel: launch.name.to_string(), place: None, running: Vec::new() }))
+        Err(Box::new(Fault {
+            kind,
+            kernel: launch.name.to_string(),
+            place: None,
+            running: Vec::new(),
+            registers: Vec::new(),
+        }))
     }
 
     pub(crate) fn before(&mut self, launch: &Launch<'_>, seen: &Seen<'_>, frame: &Frame) {

@@ -116,6 +116,7 @@ fn a_program_made_by_hand_runs() {
         parameter_bytes: 0,
         named: Vec::new(),
         registers: None,
+        debug: None,
     };
     let program = Program::new(softwarp_ir::Program { functions: vec![code], of_function: vec![Some(0)] });
     let out = device.allocate(128).expect("memory");

@@ -54,6 +54,8 @@ impl Accepts {
     pub const NO_VARIABLE: u32 = 65536;
     /// Predicates are no elements of the vector.
     pub const NO_PREDICATE: u32 = 131072;
+    /// `_` is no element of the vector.
+    pub const NO_SINK: u32 = 262144;
 
     /// 32-bit integers: indices and coordinates of the instructions that fix their type.
     pub const INDEX: Accepts = Accepts {

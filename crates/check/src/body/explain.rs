@@ -7,7 +7,7 @@ use super::meaning::Meaning;
 use super::mismatch::{Mismatch, Reason};
 use crate::codes::instructions as codes;
 use crate::context::Context;
-use softwarp_isa::instruction::{InstructionForm, MnemonicError, MnemonicErrorKind, Signature};
+use softwarp_isa::instruction::{InstructionForm, MnemonicError, MnemonicErrorKind, Signature, mend};
 use softwarp_isa::special::SpecialRegister;
 use softwarp_isa::{Target, Version};
 use softwarp_syntax::tree::{Instruction, Name, Operand, Symbol};
@@ -32,10 +32,26 @@ pub(super) fn fault(context: &Context<'_>, instruction: &Instruction, fault: &Mn
         MnemonicErrorKind::UnknownModifier { nearest: Some(word), .. } => Some(format!(".{word}")),
         _ => fault.nearest.clone(),
     };
-    match near {
+    let diagnostic = match near {
         Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
         None => diagnostic,
+    };
+    match mended(context, instruction, fault) {
+        Some(text) => {
+            let message = format!("write `{text}`");
+            diagnostic.with_fix(span, text, message)
+        }
+        None => diagnostic,
     }
+}
+
+/// The mnemonic that was certainly meant, if the wrong one stands in one piece.
+fn mended(context: &Context<'_>, instruction: &Instruction, fault: &MnemonicError) -> Option<String> {
+    let text = instruction.mnemonic_span.text(context.source);
+    let mut words = text.split('.');
+    let opcode = words.next()?;
+    let in_one_piece = !text.contains(|c: char| c.is_whitespace() || matches!(c, '/' | '['));
+    in_one_piece.then(|| mend(opcode, &words.collect::<Vec<_>>(), fault))?
 }
 
 /// Where the n-th modifier of a mnemonic stands. White space can stand around dots.
@@ -69,7 +85,7 @@ pub(super) fn gate(
             .with_help(removal.instead);
     }
     let needs = gate.map_or_else(String::new, |gate| gate.in_words());
-    Diagnostic::new(
+    let diagnostic = Diagnostic::new(
         codes::UNAVAILABLE,
         instruction.mnemonic_span,
         format!("{what} needs {needs}; this module says PTX {version}, {target}"),
@@ -77,7 +93,12 @@ pub(super) fn gate(
     .with_help(match signature.and_then(|signature| suffixed(signature, version, target)) {
         Some(suffixed) => format!("write `.target {suffixed}`: only targets with a suffix have it"),
         None => "raise `.version` or `.target`, if what runs the module has them".to_owned(),
-    })
+    });
+    // A newer version on the same target is all that it takes.
+    let least = signature.and_then(|signature| {
+        Version::all().find(|&newer| newer > version && signature.shut_gate(newer, target).is_none())
+    });
+    context.raising_version(diagnostic, least)
 }
 
 /// The same GPU with the suffix `f` or `a`, if that is all that a form lacks.

@@ -100,6 +100,10 @@ pub(super) enum Special {
     Call,
     /// `brx.idx`: its label is that of a table.
     IndexedBranch,
+    /// `vmad`: either the product or the summand can be negated.
+    Vmad,
+    /// `vmad.po`: nothing can.
+    VmadPlusOne,
 }
 
 /// One operand list of a form.
@@ -215,8 +219,13 @@ impl FormTable {
     }
 
     /// The n-th operand of a list.
-    pub fn want(&self, variant: Variant, n: usize) -> Want {
-        self.wants[variant.first as usize + n]
+    pub fn want(&self, variant: Variant, n: usize) -> &Want {
+        &self.wants[variant.first as usize + n]
+    }
+
+    /// The operands of a list.
+    pub fn wants(&self, variant: Variant) -> &[Want] {
+        &self.wants[variant.first as usize..][..variant.len as usize]
     }
 
     /// The operand at that place of the pool: part of a pair.
@@ -415,6 +424,8 @@ impl Special {
             Opcode::Cvta | Opcode::Mapa | Opcode::Getctarank => Special::Address,
             Opcode::Call => Special::Call,
             Opcode::Brx => Special::IndexedBranch,
+            Opcode::Vmad if form.has(Modifier::Po) => Special::VmadPlusOne,
+            Opcode::Vmad => Special::Vmad,
             _ => Special::No,
         }
     }

@@ -17,7 +17,11 @@ pub(super) fn accepts(form: &InstructionForm, operand: &str, target: Target, acc
         Opcode::Spcompress | Opcode::Spdecompress => {
             return accepts.with(Accepts::NO_SPECIAL | Accepts::NO_PREDICATE);
         }
-        Opcode::Tcgen05 => return accepts.with(Accepts::NO_PREDICATE),
+        // Integers alone are no vector of these either, and nothing is dropped of what is read.
+        Opcode::Tcgen05 => {
+            let none = Accepts::NO_PREDICATE | Accepts::NO_SPECIAL | Accepts::NO_SINK;
+            return accepts.with(none).without(Accepts::INTEGER);
+        }
         _ => return accepts,
     }
     let multiplicand = matches!(operand, "a" | "b") && !form.has(Modifier::Store);

@@ -2,7 +2,7 @@
 
 use super::Walk;
 use crate::checked::{FuncId, VarId};
-use crate::names::{Entity, Found};
+use crate::names::{Entity, Found, Register};
 use softwarp_isa::special::SpecialRegister;
 use softwarp_isa::{StateSpace, Type};
 use softwarp_syntax::Module;
@@ -31,7 +31,15 @@ pub(super) enum Meaning {
 
 impl Walk<'_, '_> {
     /// What a name means here. Declared names hide special registers.
+    #[inline]
     pub(super) fn meaning(&mut self, symbol: Symbol) -> Meaning {
+        match self.context.names.register(symbol) {
+            Some(Register { id, ty, lanes }) => Meaning::Register { id, ty, lanes },
+            None => self.looked_up_meaning(symbol),
+        }
+    }
+
+    fn looked_up_meaning(&mut self, symbol: Symbol) -> Meaning {
         let found = self.context.resolve(symbol);
         self.meaning_of(symbol, found)
     }
@@ -49,7 +57,12 @@ impl Walk<'_, '_> {
                     let variable = self.context.checked.variable(id);
                     match (variable.space, variable.ty) {
                         (StateSpace::Reg, DeclaredType::Value(ty)) => {
-                            Meaning::Register { id, ty, lanes: variable.vector }
+                            let lanes = variable.vector;
+                            // Uses of registers at module scope are counted.
+                            if found.depth > 0 {
+                                self.context.names.note_register(symbol, Register { id, ty, lanes });
+                            }
+                            Meaning::Register { id, ty, lanes }
                         }
                         _ => Meaning::Variable(id),
                     }

@@ -61,6 +61,11 @@ impl Memory {
     pub fn recording_references() -> Memory {
         Memory { references: Some(References::default()), ..Memory::default() }
     }
+
+    /// Before a body whose variables have the numbers of others.
+    pub fn forget_variables(&mut self) {
+        self.returned.clear();
+    }
 }
 
 /// At most this many diagnostics about function bodies are reported. More could take more memory than the module.
@@ -101,6 +106,17 @@ struct Walk<'w, 'm> {
     remark: Option<(Span, Remark)>,
 }
 
+/// The minus sign that `vmad` cannot have: two of the factors cancel out; of the product and the summand one can have
+/// it, and with `.po` neither.
+fn negated_twice(special: Special, [a, b, c]: [&Operand; 3]) -> Option<Misplaced> {
+    let negated = |operand: &Operand| matches!(operand.kind, OperandKind::Negated(_));
+    let (product, summand) = (negated(a) != negated(b), negated(c));
+    let conflict = product && summand || special == Special::VmadPlusOne && (product || summand);
+    let at = [(3, c), (2, b), (1, a)].into_iter().find(|(_, operand)| negated(operand));
+    let forbidden = mismatch::Reason::Forbidden(mismatch::Forbidden::Negated);
+    at.filter(|_| conflict).map(|(n, operand)| (n, mismatch::Mismatch { at: operand.span, why: forbidden }))
+}
+
 impl Walk<'_, '_> {
     fn statement(&mut self, forms: &mut FormTable, index: usize, statement: &Statement) {
         self.at = index;
@@ -134,11 +150,15 @@ impl Walk<'_, '_> {
                 }
             }
             Statement::Function(function) if function.body.is_none() => {
+                self.context.ordered = true;
                 let around = self.context.function;
                 let item = around.map_or(0, |id| self.context.checked.function(id).item);
                 function::declare(self.context, function, item);
             }
-            Statement::Alias(alias) => function::alias(self.context, alias),
+            Statement::Alias(alias) => {
+                self.context.ordered = true;
+                function::alias(self.context, alias);
+            }
             Statement::Pragma(span) => {
                 let place = if self.kernel { PragmaScope::Kernel } else { PragmaScope::Function };
                 pragma::check(self.context, *span, place);
@@ -309,6 +329,23 @@ impl Walk<'_, '_> {
         })
     }
 
+    /// Whether an operand is what is wanted, so far as that is seen at once: most are registers of the right type, or
+    /// constants that may stand.
+    #[inline]
+    fn is_usual(&self, want: &forms::Want, operand: &Operand) -> bool {
+        let forms::What::Value(accepts) = &want.what else { return false };
+        match operand.kind {
+            OperandKind::Name(symbol) => {
+                let register = self.context.names.register(symbol);
+                register.is_some_and(|register| register.lanes == 1 && accepts.register(register.ty))
+            }
+            OperandKind::Literal(literal) if want.bounds.is_none() => {
+                operand::constant_of(want, *accepts, operand::kind_of(literal), operand.span).is_ok()
+            }
+            _ => false,
+        }
+    }
+
     /// The first operand that is not what the list wants, and why.
     fn first_mismatch(
         &mut self,
@@ -318,13 +355,18 @@ impl Walk<'_, '_> {
         operands: &[Operand],
     ) -> Option<Misplaced> {
         let special = forms.entry(place).special;
-        for (n, operand) in operands.iter().enumerate() {
-            let want = forms.want(variant, n);
-            if let Err(mismatch) = self.fits(forms, special, &want, operand) {
+        for (n, (operand, want)) in operands.iter().zip(forms.wants(variant)).enumerate() {
+            if self.is_usual(want, operand) {
+                continue;
+            }
+            if let Err(mismatch) = self.fits(forms, special, want, operand) {
                 return Some((n, mismatch));
             }
         }
         match operands {
+            [_, a, b, c] if matches!(special, Special::Vmad | Special::VmadPlusOne) => {
+                negated_twice(special, [a, b, c])
+            }
             // Packed into a value, or unpacked from one; not both.
             [to, from]
                 if special == Special::Mov
@@ -381,7 +423,7 @@ impl Walk<'_, '_> {
         }
         if let Some((n, mismatch)) = mismatch {
             let want = forms.want(variant, n);
-            let diagnostic = explain_operand::mismatch(self, form, variant, (n, &want), &mismatch);
+            let diagnostic = explain_operand::mismatch(self, form, variant, (n, want), &mismatch);
             self.say(diagnostic);
             if let mismatch::Reason::Undeclared(symbol) = mismatch.why {
                 self.undeclared_among(operands, &mut vec![symbol]);

@@ -445,6 +445,7 @@ pub(super) fn reads(accepts: Accepts, register: &SpecialRegister) -> bool {
     accepts.register(register.ty) || (register.narrow && narrower)
 }
 
+#[inline]
 pub(super) fn kind_of(literal: Literal) -> LiteralKind {
     match literal {
         Literal::Int { .. } => LiteralKind::Integer,
@@ -453,6 +454,7 @@ pub(super) fn kind_of(literal: Literal) -> LiteralKind {
     }
 }
 
+#[inline]
 pub(super) fn constant_of(want: &Want, accepts: Accepts, kind: LiteralKind, at: Span) -> Fits {
     let form = match kind {
         LiteralKind::Integer => Accepts::INTEGER,

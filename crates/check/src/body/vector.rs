@@ -91,7 +91,7 @@ impl Walk<'_, '_> {
             Element::Constant(kind) => constant_of(want, accepts, kind, at)?,
             Element::Sink => return mismatch(at, Reason::Forbidden(Forbidden::Sink)),
         }
-        if ![Accepts::NO_SPECIAL, Accepts::EACH, Accepts::PLAIN, Accepts::NO_PREDICATE]
+        if ![Accepts::NO_SPECIAL, Accepts::EACH, Accepts::PLAIN, Accepts::NO_PREDICATE, Accepts::NO_SINK]
             .into_iter()
             .any(|form| accepts.has(form))
         {
@@ -105,6 +105,9 @@ impl Walk<'_, '_> {
             match self.element(part)? {
                 Element::Register(ty @ Type::Pred, Some(id)) if accepts.has(Accepts::NO_PREDICATE) => {
                     return mismatch(part.span, Reason::Type { id, ty });
+                }
+                Element::Sink if accepts.has(Accepts::NO_SINK) && part.kind == OperandKind::Sink => {
+                    return mismatch(part.span, Reason::Forbidden(Forbidden::Sink));
                 }
                 Element::Register(_, None) if accepts.has(Accepts::NO_SPECIAL) => {
                     return mismatch(part.span, Reason::Forbidden(Forbidden::Special));

@@ -1,5 +1,6 @@
 //! `softwarp ast`: what the parser made of a PTX file.
 
+use super::checking::target;
 use super::{CommandError, Printed, remark, sources};
 use softwarp::diagnostic::Severity;
 use softwarp::syntax::{Tree, parse};
@@ -15,6 +16,9 @@ pub struct Args {
     /// Print JSON: the only format so far, so that this must be given
     #[arg(long, required = true)]
     json: bool,
+    /// Of a file with PTX for several GPUs, that for this one
+    #[arg(long, value_name = "SM")]
+    arch: Option<String>,
 }
 
 const HELP: &str = "\
@@ -26,7 +30,8 @@ Example:
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    let source = sources::read_or_compile(&args.file)?;
+    let arch = args.arch.as_deref().map(target).transpose()?;
+    let source = sources::single(&args.file, arch)?;
     let parsed = parse(&source.text);
     let mut refused = source.flaw().is_some();
     for diagnostic in source.flaw().into_iter().chain(&parsed.diagnostics) {

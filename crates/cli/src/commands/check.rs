@@ -3,11 +3,13 @@
 mod baseline;
 mod collect;
 mod config;
+mod fix;
 pub(super) mod formats;
 mod policy;
 mod sarif;
 
 use super::checking::{CheckArgs, Colour, SHOWN, count, summary};
+use super::progress::{Progress, Working};
 use super::{CommandError, Printed, print, remark, sources};
 use baseline::Baseline;
 use clap::ValueEnum;
@@ -20,6 +22,7 @@ use softwarp::check::Options;
 use softwarp::diagnostic::Severity;
 use softwarp::source::Source;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Check PTX files: would the assembler take them, and if not, why
 #[derive(Debug, clap::Args)]
@@ -63,6 +66,15 @@ pub struct Args {
     /// Read no configuration
     #[arg(long, conflicts_with = "config")]
     no_config: bool,
+    /// Change the files where it is certain what was meant, and check again; of standard input, print the changed text
+    #[arg(long, conflicts_with_all = ["baseline", "write_baseline"])]
+    fix: bool,
+    /// Change no file: print what --fix would change, as a unified diff
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+    /// How many threads take part; all cores without it
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
 }
 
 const HELP: &str = "\
@@ -72,8 +84,13 @@ means. Exit 0 if there are no errors (warnings are allowed), 1 if there are, 2 f
 stream cannot be read or written.
 
 JSON fields: file, line, column, end_line, end_column, severity (error, warning), code, message, help (or
-null), related (a list of line, column, message). Lines and columns count from 1, columns in characters;
-the end is one past the last character.
+null), related (a list of line, column, message), fix (or null: message, and edits, a list of line, column,
+end_line, end_column, text). Lines and columns count from 1, columns in characters; the end is one past the
+last character.
+
+--fix makes only changes that are certain: there is one legal spelling that a slip of the pen leads to, or
+one thing that is missing. What it did goes to standard error. Fixed files are checked again, until nothing
+more is certain. --fix --dry-run prints the changes as a diff.
 
 Configuration (softwarp.toml): arch = \"sm_90a\", allow = [\"W0401\"], deny = [\"W0602\"], warnings = \"allow\",
 \"warn\" or \"error\", baseline = \"FILE\". Arguments come before it.
@@ -84,6 +101,7 @@ Examples:
   softwarp check -W error build
   nvcc -ptx -o - kernel.cu | softwarp check --json -
   softwarp check --format github 'build/**/*.ptx'
+  softwarp check --fix --dry-run kernel.ptx
   softwarp check --baseline known.json --write-baseline build";
 
 /// How to print.
@@ -103,6 +121,10 @@ struct Checker {
     format: Format,
     colour: bool,
     quiet: bool,
+    /// For the functions of one file. Several files are checked side by side.
+    threads: usize,
+    /// For everything.
+    jobs: usize,
 }
 
 /// Runs the command.
@@ -115,7 +137,10 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let place = args.baseline.as_ref().or(config.baseline.as_ref());
     let format = if args.json { Format::Json } else { args.format };
     let colour = args.color.wanted(&std::io::stdout());
-    let mut checker = Checker { options, policy, baseline: None, format, colour, quiet: args.quiet };
+    let jobs = args.jobs.map_or_else(super::checking::threads, usize::from);
+    let threads = (jobs / collected.files.len().max(1)).max(1);
+    let mut checker =
+        Checker { options, policy, baseline: None, format, colour, quiet: args.quiet, threads, jobs };
     if args.write_baseline {
         let Some(place) = place else {
             return Err(CommandError::usage(
@@ -124,16 +149,34 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         };
         return checker.write_baseline(&collected, place);
     }
+    if args.fix {
+        if !fix::format_fits(format, &args.files, args.dry_run) {
+            return Err(CommandError::usage(
+                "--fix prints the changed text of standard input, and --dry-run a diff: neither goes with a --format \
+                 for programs",
+            ));
+        }
+        return fix::run(&checker, &collected, args.dry_run);
+    }
     checker.baseline = place.map(|path| Baseline::read(path)).transpose()?;
     checker.report(&collected)
 }
 
 impl Checker {
-    /// What counts in a file.
-    fn findings(&self, path: &Path) -> Result<(Source, Vec<Finding>), CommandError> {
-        let source = sources::read_or_compile(path)?;
-        let findings = self.policy.apply(source.diagnose(self.options));
-        Ok((source, findings))
+    /// What counts in a file: for each PTX text in it, where it comes from, the text and the findings.
+    fn findings(&self, path: &Path) -> Result<Vec<(PathBuf, Source, Vec<Finding>)>, CommandError> {
+        let mut found = Vec::new();
+        for module in sources::modules(path, self.options.arch)? {
+            // What one part lacks, another may have.
+            let relocatable = self.options.relocatable || module.sources.len() > 1;
+            for source in module.sources {
+                let findings = self
+                    .policy
+                    .apply(source.diagnose_on(Options { relocatable, ..self.options }, self.threads));
+                found.push((module.path.clone(), source, findings));
+            }
+        }
+        Ok(found)
     }
 
     /// Something about each file, in the order of the files.
@@ -144,16 +187,30 @@ impl Checker {
     ) -> Vec<Result<T, CommandError>> {
         match files {
             // One file needs no threads, and starting them takes longer than most checks.
-            [file] => vec![one(file)],
-            files => files.par_iter().map(|file| one(file)).collect(),
+            [file] if sources::is_standard_input(file) => vec![one(file)],
+            [file] => vec![Working::during("checking", || one(file))],
+            files => {
+                let (progress, done) = (Progress::new(files.len() as u64, "files"), AtomicU64::new(0));
+                let counted = |file: &PathBuf| {
+                    let outcome = one(file);
+                    progress.at(done.fetch_add(1, Ordering::Relaxed) + 1);
+                    outcome
+                };
+                match rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build() {
+                    Ok(pool) if self.jobs > 1 => pool.install(|| files.par_iter().map(counted).collect()),
+                    _ => files.iter().map(counted).collect(),
+                }
+            }
         }
     }
 
     fn write_baseline(&self, collected: &Collected, place: &Path) -> Result<Printed, CommandError> {
         let all = self.each(&collected.files, |path| self.findings(path));
         let mut baseline = Baseline::empty(place);
-        for (path, found) in collected.files.iter().zip(all) {
-            baseline.add(path, &found?.1);
+        for found in all {
+            for (path, _, findings) in found? {
+                baseline.add(&path, &findings);
+            }
         }
         baseline.write(place)?;
         if !self.quiet {
@@ -166,20 +223,23 @@ impl Checker {
     /// Prints what there is to say, diagnostics first and counts last.
     fn report(&self, collected: &Collected) -> Result<Printed, CommandError> {
         let outcomes = self.each(&collected.files, |path| {
-            let (source, findings) = self.findings(path)?;
-            Ok(FileReport::new(self, path, &source, findings))
+            let found = self.findings(path)?.into_iter();
+            Ok(found
+                .map(|(path, source, findings)| FileReport::new(self, &path, &source, findings))
+                .collect())
         });
         let (mut text, mut results, mut failures, mut reports) =
             (String::new(), Vec::new(), Vec::new(), Vec::new());
         for outcome in outcomes {
-            match outcome {
-                Ok(mut report) => {
-                    text.push_str(&std::mem::take(&mut report.text));
-                    results.append(&mut report.results);
-                    reports.push(report);
-                }
-                Err(failure) => failures.push(failure),
+            let mut of_file: Vec<FileReport> = outcome.unwrap_or_else(|failure| {
+                failures.push(failure);
+                Vec::new()
+            });
+            for report in &mut of_file {
+                text.push_str(&std::mem::take(&mut report.text));
+                results.append(&mut report.results);
             }
+            reports.append(&mut of_file);
         }
         if self.format == Format::Sarif {
             let lines: Vec<String> =

@@ -70,6 +70,13 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "it must be a number of seconds, such as 1.5".to_owned())
 }
 
+/// How many threads there should be: one for each core, or what `RAYON_NUM_THREADS` says.
+pub fn threads() -> usize {
+    let set = std::env::var("RAYON_NUM_THREADS").ok().and_then(|number| number.parse().ok());
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    set.filter(|&number| number > 0).unwrap_or_else(cores)
+}
+
 /// When to colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colour {

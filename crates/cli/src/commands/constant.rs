@@ -15,6 +15,7 @@ use super::checking::{Colour, SHOWN, errors};
 use super::{CommandError, Printed, check, columns, json_number};
 use crate::explain::explain;
 use crate::literal::display_f64;
+use crate::names;
 use serde_json::{Value as Json, json};
 use softwarp::check::constant::Value;
 use softwarp::isa::{Type, nearest};
@@ -81,7 +82,9 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
 fn variable_type(name: &str) -> Result<Type, CommandError> {
     let name = name.strip_prefix('.').unwrap_or(name);
     let known = || Type::ALL.iter().copied().filter(|ty| ty.is_fundamental());
-    Type::from_name(name).filter(|ty| ty.is_fundamental()).ok_or_else(|| {
+    let by_other_name = || names::find(name).and_then(|format| Type::from_name(format.name()));
+    let found = Type::from_name(name).or_else(by_other_name);
+    found.filter(|ty| ty.is_fundamental()).ok_or_else(|| {
         let shown: String = name.chars().take(32).flat_map(char::escape_debug).collect();
         let meant = nearest(name, known().map(Type::name));
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));

@@ -34,13 +34,13 @@ pub struct Args {
     /// Random bits for an array under .rs: those of splitmix64 from this seed
     #[arg(long, value_name = "N", requires = "input", conflicts_with = "rbits")]
     seed: Option<u64>,
-    /// Random bits for an array under .rs: a .npy array of <u2, one for each element
+    /// Random bits for an array under .rs: a .npy array of <u2, one for each element; `-` is standard input
     #[arg(long, value_name = "FILE", requires = "input")]
     rbits: Option<PathBuf>,
     /// Scale for a whole array: a power of two such as 2^-3 or 0.125, or a ue8m0 code such as 0x7c
     #[arg(long, value_name = "SCALE", requires = "input", conflicts_with = "scales")]
     scale: Option<String>,
-    /// Scales for an array: a .npy array of ue8m0 codes (|u1), one for each element
+    /// Scales for an array: a .npy array of ue8m0 codes (|u1), one for each element; `-` is standard input
     #[arg(long, value_name = "FILE", requires = "input")]
     scales: Option<PathBuf>,
     /// Say whether the form is legal on this GPU, as in sm_90a; exit 1 if not. With --list, leave out the others

@@ -1,6 +1,7 @@
 //! `softwarp dequantize`: a block-scaled array back to f32.
 
 use super::files::{self, Output};
+use super::progress::Working;
 use super::{CommandError, Printed, sources};
 use crate::blocks;
 use crate::input::MOST_DATA;
@@ -26,6 +27,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let most = files::limit(blocks::most_unpacked(input.length()));
     let mut archive = Archive::new(input).map_err(|error| CommandError::input(&name, error))?;
     let blocks = blocks::read(&mut archive, most).map_err(|error| CommandError::input(&name, error))?;
+    let working = Working::begin("dequantizing");
     let mut out = Output::create(&args.output)?;
     let header = Header::new(DType::new('f', 4), blocks.shape.clone()).to_bytes();
     out.file.write_all(&header).map_err(|error| out.failure(error))?;
@@ -46,6 +48,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         blocks::unpack(&blocks.quantized, &blocks.shape, put)
     };
     written.map_err(|error| out.failure(error))?;
+    drop(working);
     out.keep()?;
     Ok(Printed::default())
 }

@@ -10,6 +10,7 @@ mod measure;
 
 use super::checking::count;
 use super::files::{self, Input};
+use super::progress::Progress;
 use super::{CommandError, Printed, columns, sources};
 use crate::arrays::{self, ArrayError};
 use crate::literal::{display, display_f64};
@@ -78,6 +79,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let elements = crate::npy::elements(&shape)
         .ok_or_else(|| CommandError::input(sources::name(&args.a), ArrayError::TooLarge))?;
     let mut differences = Differences::new(format, args.max_ulp);
+    let progress = Progress::new(elements, "elements");
     let (mut left, mut from_a, mut from_b) = (elements, Vec::new(), Vec::new());
     while left > 0 {
         let some = SLAB.min(left);
@@ -86,7 +88,9 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         b.next(bytes, &mut from_b).map_err(|error| CommandError::input(sources::name(&args.b), error))?;
         differences.add(&from_a, &from_b, some);
         left -= some;
+        progress.at(elements - left);
     }
+    progress.finish();
     let report = Report { args, shape: &shape, differences: &differences };
     let text = if args.json { super::json(&report.json()) } else { report.text() };
     Ok(Printed { text, failure: (differences.beyond > 0).then_some(CommandError::Reported(1)) })

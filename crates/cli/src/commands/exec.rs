@@ -7,9 +7,11 @@ mod summary;
 
 use super::checking::target;
 use super::run::sanitize::What;
-use super::{CommandError, Printed, files, output};
+use super::{CommandError, Printed, files, output, sources};
 use libraries::Libraries;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use summary::Total;
 
@@ -35,7 +37,8 @@ pub struct Args {
     /// The memory of a GPU, in bytes, or with K, M or G
     #[arg(long, value_name = "SIZE", value_parser = files::size)]
     memory: Option<u64>,
-    /// Append the reports of faults and findings to this file instead of standard error
+    /// Append the reports of faults and findings to this file instead of standard error; `-` is standard output, after
+    /// what the program writes
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Show every call of the driver with its result on standard error
@@ -56,7 +59,7 @@ pub struct Args {
     /// How to write the summary
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     format: Format,
-    /// Write the summary to this file instead of standard error
+    /// Write the summary to this file instead of standard error; `-` is standard output
     #[arg(long, value_name = "FILE", conflicts_with = "quiet")]
     summary: Option<PathBuf>,
     /// The program and its arguments
@@ -92,15 +95,25 @@ enum Format {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(sources::is_standard_input);
+    if to_stdout(&args.report) && to_stdout(&args.summary) {
+        return Err(CommandError::usage("--report and --summary cannot both write to standard output"));
+    }
     let arch = args.arch.as_deref().map(target).transpose()?;
     let program = program::find(&args.program[0])?;
     let libraries = Libraries::find(args.lib.clone())?;
     libraries.warn_about(&program);
     let folder = libraries.link()?;
     let counts = folder.path().join("summary.jsonl");
-    let variables = environment::variables(args, arch, &folder, &program, &counts)?;
+    // The program has standard output for itself while it runs.
+    let kept = to_stdout(&args.report).then(|| folder.path().join("report.txt"));
+    let report = kept.as_deref().or(args.report.as_deref());
+    let variables = environment::variables(args, arch, &folder, &program, &counts, report)?;
     let code = program::run(&program, &args.program, &variables)?;
     let total = Total::read(&counts);
+    if let Some(mut report) = kept.and_then(|path| File::open(path).ok()) {
+        output::stdout(|out| io::copy(&mut report, out).map(|_| ()))?;
+    }
     drop(folder);
     write_summary(args, &total, code)?;
     let code = if args.check && code == 0 && total.has_found() { 1 } else { code };

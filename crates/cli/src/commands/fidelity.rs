@@ -22,12 +22,12 @@ enum Whose {
 }
 
 impl FidelityArgs {
-    /// What lowering is to do.
-    pub fn fidelity(&self) -> Fidelity {
+    /// What lowering is to do. `told` is what a cubin or fat binary says about `-fmad`.
+    pub fn fidelity(&self, told: Option<bool>) -> Fidelity {
         let fidelity = match self.fidelity {
             Whose::Ptxas => Fidelity::PTXAS,
             Whose::Manual => Fidelity::MANUAL,
         };
-        Fidelity { contraction: self.fmad.unwrap_or(fidelity.contraction), ..fidelity }
+        Fidelity { contraction: self.fmad.or(told).unwrap_or(fidelity.contraction), ..fidelity }
     }
 }

@@ -62,7 +62,9 @@ pub fn open_for_pieces(path: &Path) -> Result<Input, CommandError> {
 
 /// Reads a whole file of at most `usual` bytes, or what the user allows; `-` is standard input.
 pub fn read(path: &Path, usual: u64) -> Result<Vec<u8>, CommandError> {
-    input::all(open(path, usual)?, limit(usual)).map_err(|error| unreadable(path, error))
+    let input = open(path, usual)?;
+    let expected = input.length();
+    input::all_of(input, expected, limit(usual)).map_err(|error| unreadable(path, error))
 }
 
 /// What to say about a file that is not read.

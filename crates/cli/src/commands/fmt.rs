@@ -1,5 +1,6 @@
 //! `softwarp fmt`: PTX files in one layout.
 
+use super::checking::target;
 use super::files::Output;
 use super::{CommandError, Printed, remark, sources};
 use softwarp::source::Source;
@@ -10,12 +11,16 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The files, which are rewritten in place; `-` is standard input, to standard output
+    /// The files, which are rewritten in place; `-` is standard input, to standard output, where PTX from inside
+    /// cubins and fat binaries goes too
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Rewrite nothing: list the files that would change, and exit 1 if there are any
     #[arg(long)]
     check: bool,
+    /// Of a file with PTX for several GPUs, that for this one
+    #[arg(long, value_name = "SM")]
+    arch: Option<String>,
 }
 
 const HELP: &str = "\
@@ -24,15 +29,18 @@ A file with syntax errors is left as it is, and its errors are shown.
 Examples:
   softwarp fmt kernel.ptx
   softwarp fmt --check build/*.ptx
-  nvcc -ptx -o - kernel.cu | softwarp fmt -";
+  nvcc -ptx -o - kernel.cu | softwarp fmt -
+  softwarp fmt kernel.cubin > kernel.ptx";
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
     sources::only_one_standard_input(&args.files)?;
+    let arch = args.arch.as_deref().map(target).transpose()?;
     let (mut text, mut code) = (String::new(), 0);
     for path in &args.files {
-        let source = match sources::read(path) {
-            Ok(source) => source,
+        // What comes from inside a file cannot be put back.
+        let (source, is_inside) = match sources::text_or_inside(path, arch) {
+            Ok(read) => read,
             Err(failure) => {
                 code = code.max(failure.report().code());
                 continue;
@@ -54,7 +62,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
                 text.push_str(&format!("{}\n", source.name));
                 code = code.max(1);
             }
-        } else if sources::is_standard_input(path) {
+        } else if is_inside || sources::is_standard_input(path) {
             text.push_str(&formatted);
         } else if changed {
             Output::write(path, formatted.as_bytes())?;

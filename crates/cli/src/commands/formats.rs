@@ -4,6 +4,8 @@ mod describe;
 mod render;
 mod svg;
 
+pub use svg::draw;
+
 use super::files::Output;
 use super::{CommandError, Printed};
 use crate::names;

@@ -1,26 +1,16 @@
 //! Kernels by name: as the PTX has it, or as C++ does.
 
 use super::CommandError;
-use cpp_demangle::{DemangleOptions, Symbol};
+use softwarp::demangle::demangled;
 use softwarp::image::Image;
 use softwarp::isa::nearest;
 
-/// The longest name that is read as one of C++.
-const LONGEST: usize = 4096;
 /// How many kernels are listed.
 const MOST: usize = 20;
 
 /// The names of an image's kernels.
 pub fn of_image(image: &Image) -> Vec<&str> {
     image.functions.iter().filter(|one| one.entry && one.defined).map(|one| &*one.name).collect()
-}
-
-/// What C++ calls a function; with its parameters, or the name alone.
-fn demangled(name: &str, parameters: bool) -> Option<String> {
-    let symbol = Symbol::new(name).ok().filter(|_| name.starts_with("_Z") && name.len() <= LONGEST)?;
-    let options = DemangleOptions::new().no_return_type();
-    let options = if parameters { options } else { options.no_params() };
-    symbol.demangle_with_options(&options).ok()
 }
 
 /// Without the arguments of the last template: `a::two` of `a::two<float>`.

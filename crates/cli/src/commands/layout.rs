@@ -2,7 +2,8 @@
 
 use super::checking::ErrorColour;
 use super::files::Output;
-use super::linked::{LinkedArgs, check, laid_out};
+use super::linked::{LinkedArgs, check_outlines, laid_out};
+use super::progress::Working;
 use super::{CommandError, Printed, output, sources};
 use crate::layout::{View, json, svg, table};
 use softwarp::image::Windows;
@@ -72,13 +73,15 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     if to_stdout && args.json {
         return Err(CommandError::usage("--json and --svg - cannot both write to standard output"));
     }
-    let sources = args.linked.read()?;
+    let sources = args.linked.read(options)?.sources;
     let colour = args.colour.wanted();
-    let checked = check(&sources, options, colour)?;
+    let working = Working::begin("laying out");
+    let checked = check_outlines(&sources, options, colour)?;
     let image = laid_out(&sources, &checked, options, colour)?;
     let files: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     let windows = args.bases.then(|| Windows::for_target(image.header.address_bits, image.header.arch));
     let view = View { image: &image, files: &files, windows: windows.as_ref() };
+    drop(working);
     if let Some(path) = &args.svg {
         let drawing = svg::draw(&view);
         if to_stdout {

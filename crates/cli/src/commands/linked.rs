@@ -28,30 +28,61 @@ impl LinkedArgs {
     }
 
     /// All files, or every reason why one cannot be read.
-    pub fn read(&self) -> Result<Vec<Source>, CommandError> {
-        read(&self.files)
+    pub fn read(&self, options: Options) -> Result<LinkedFiles, CommandError> {
+        read(&self.files, options)
     }
 }
 
-fn read(files: &[PathBuf]) -> Result<Vec<Source>, CommandError> {
-    let (mut sources, mut code) = (Vec::new(), 0);
+/// The texts of files.
+#[derive(Debug, Default)]
+pub struct LinkedFiles {
+    /// The texts.
+    pub sources: Vec<Source>,
+    /// Whether products and sums may be contracted, where a file says what the assembler was told.
+    pub fmad: Option<bool>,
+}
+
+fn read(files: &[PathBuf], options: Options) -> Result<LinkedFiles, CommandError> {
+    let (mut read, mut code) = (LinkedFiles::default(), 0);
     for file in files {
-        match sources::read_or_compile(file) {
-            Ok(source) => sources.push(source),
+        match sources::module(file, options.arch) {
+            Ok(module) => {
+                read.fmad = read.fmad.or(module.fmad);
+                read.sources.extend(module.sources);
+            }
             Err(failure) => code = code.max(failure.report().code()),
         }
     }
-    if code > 0 { Err(CommandError::Reported(code)) } else { Ok(sources) }
+    if code > 0 { Err(CommandError::Reported(code)) } else { Ok(read) }
 }
 
 /// What the files mean, unless there are errors, which are shown. Of warnings only the number is told: they are
 /// for `softwarp check`.
 pub fn check(sources: &[Source], options: Options, colour: bool) -> Result<Vec<CheckedSource>, CommandError> {
+    checked_by(sources, options, colour, Source::check)
+}
+
+/// The same, for commands that do not ask for the bodies of functions: those of large files are empty.
+pub fn check_outlines(
+    sources: &[Source],
+    options: Options,
+    colour: bool,
+) -> Result<Vec<CheckedSource>, CommandError> {
+    let threads = (super::checking::threads() / sources.len().max(1)).max(1);
+    checked_by(sources, options, colour, |source, options| source.check_outline(options, threads))
+}
+
+fn checked_by(
+    sources: &[Source],
+    options: Options,
+    colour: bool,
+    check: impl Fn(&Source, Options) -> CheckedSource + Sync,
+) -> Result<Vec<CheckedSource>, CommandError> {
     // What one file lacks, another may have.
     let options = Options { relocatable: options.relocatable || sources.len() > 1, ..options };
     let checked: Vec<CheckedSource> = match sources {
-        [source] => vec![source.check(options)],
-        sources => sources.par_iter().map(|source| source.check(options)).collect(),
+        [source] => vec![check(source, options)],
+        sources => sources.par_iter().map(|source| check(source, options)).collect(),
     };
     let (mut refused, mut warnings) = (false, 0);
     for (source, checked) in sources.iter().zip(&checked) {

@@ -1,7 +1,8 @@
 //! `softwarp lower`: the operations that a kernel is executed as, beside its text; and what of it cannot be executed.
 
 use super::checking::{ErrorColour, SHOWN, count};
-use super::linked::{LinkedArgs, check, laid_out};
+use super::linked::{LinkedArgs, LinkedFiles, check, laid_out};
+use super::progress::Working;
 use super::{CommandError, Printed, fidelity, kernels, remark};
 use crate::render::{self, Event};
 use serde_json::{Value as Json, json};
@@ -60,8 +61,9 @@ struct Lowered<'a> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let options = args.linked.options()?;
-    let sources = args.linked.read()?;
+    let LinkedFiles { sources, fmad } = args.linked.read(options)?;
     let colour = args.colour.wanted();
+    let _working = Working::begin("lowering");
     let trees = check(&sources, options, colour)?;
     let image = laid_out(&sources, &trees, options, colour)?;
     let files: Vec<Lowered<'_>> = sources
@@ -82,7 +84,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         })
         .collect();
     let chosen = chosen(&image, args.kernel.as_ref())?;
-    let fidelity = args.fidelity.fidelity();
+    let fidelity = args.fidelity.fidelity(fmad);
     let (mut text, mut list, mut refused) = (String::new(), Vec::new(), 0);
     for id in chosen {
         let name = &*image.function(id).name;

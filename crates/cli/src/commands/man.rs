@@ -1,14 +1,14 @@
 //! `softwarp man`: the manual pages, made from the help.
 
 use super::files::Output;
-use super::{CommandError, Printed, remark};
+use super::{CommandError, Printed, remark, sources};
 use std::path::PathBuf;
 
 /// Print the manual page, or write those of all commands into a folder
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The folder, in which softwarp.1, softwarp-check.1 and so on are written; without it, softwarp(1) is printed
+    /// The folder, in which softwarp.1, softwarp-check.1 and so on are written; without it, or for `-`, softwarp(1) is printed
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
@@ -22,7 +22,9 @@ Examples:
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let mut cli = super::cli();
     cli.build();
-    let Some(folder) = &args.folder else { return Ok(page(&cli)?.into()) };
+    let Some(folder) = args.folder.as_ref().filter(|folder| !sources::is_standard_input(folder)) else {
+        return Ok(page(&cli)?.into());
+    };
     std::fs::create_dir_all(folder)
         .map_err(|error| CommandError::Io(format!("cannot write {}: {error}", folder.display())))?;
     let mut written = 0;

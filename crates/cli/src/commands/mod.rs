@@ -9,8 +9,10 @@ mod check;
 mod checking;
 mod completions;
 mod constant;
+mod containers;
 mod cuda;
 mod cvt;
+mod debug;
 mod dequantize;
 mod diff;
 mod exec;
@@ -19,6 +21,7 @@ mod fidelity;
 mod files;
 mod fmt;
 mod formats;
+mod help;
 mod kernels;
 mod layout;
 mod linked;
@@ -32,6 +35,8 @@ mod run;
 mod sources;
 mod tensor;
 mod verify;
+
+pub use formats::draw as draw_format;
 
 use crate::columns::columns;
 use crate::explain::Value;
@@ -59,22 +64,33 @@ struct Cli {
 
 const HELP: &str = "\
 What to use for what:
-  run a CUDA program without a GPU       softwarp exec -- ./program
-  run a kernel from a launch file        softwarp run launch.json
-  find races and other bugs              softwarp exec --check, softwarp run --sanitize all
-  check PTX, also in CI                  softwarp check kernel.ptx, softwarp explain CODE
-  put PTX into one layout, or parse it   softwarp fmt kernel.ptx, softwarp ast --json kernel.ptx
-  see the operations of a kernel         softwarp lower kernel.ptx
-  see where variables are in memory      softwarp layout kernel.ptx
-  stand in for ptxas                     softwarp ptxas
-  convert numbers and arrays             softwarp cvt rn.satfinite.e4m3x2.f32 1.5 -300
-  quantize, and back                     softwarp quantize, softwarp dequantize
-  compare arrays                         softwarp diff a.npy b.npy
-  look number formats up                 softwarp formats e4m3
-  evaluate a constant expression         softwarp const '(1 << 20) - 1'
-  check, encode and draw tensor maps     softwarp tensor check map.json
-  replay recorded results                softwarp verify FOLDER
-  completions and manual pages           softwarp completions bash, softwarp man
+  run a CUDA program without a GPU        softwarp exec -- ./program
+  run a kernel from a launch file         softwarp run launch.json
+  run a kernel of PTX, CUDA C++, a cubin  softwarp run kernel.cu --arg f32:2
+  step through a kernel                   softwarp debug launch.json
+  find races and other bugs               softwarp run --sanitize all
+  find them in a CUDA program             softwarp exec --check
+  count instructions, line by line        softwarp run --stats=lines
+  see which lines were executed           softwarp run --coverage lcov.info
+  follow threads                          softwarp run --trace 0:5
+  check PTX, also in CI                   softwarp check kernel.ptx
+  see what a code means                   softwarp explain E0603
+  put PTX into one layout                 softwarp fmt kernel.ptx
+  take PTX out of a cubin or program      softwarp fmt kernel.cubin
+  parse PTX                               softwarp ast --json kernel.ptx
+  see the operations of a kernel          softwarp lower kernel.ptx
+  see where variables are in memory       softwarp layout kernel.ptx
+  stand in for ptxas                      softwarp ptxas
+  convert numbers and arrays              softwarp cvt rn.f16.f32 1.5 -300
+  quantize, and back                      softwarp quantize, softwarp dequantize
+  compare arrays                          softwarp diff a.npy b.npy
+  look number formats up                  softwarp formats e4m3
+  evaluate a constant expression          softwarp const '(1 << 20) - 1'
+  check, encode and draw tensor maps      softwarp tensor check map.json
+  perform a tensor copy                   softwarp tensor copy map.json
+  replay recorded results                 softwarp verify FOLDER
+  complete commands in a shell            softwarp completions bash
+  read the manual pages                   softwarp man | man -l -
 
 Files: `-` is standard input, and standard output where a file is written.
 
@@ -87,6 +103,7 @@ enum Command {
     Layout(layout::Args),
     Lower(lower::Args),
     Run(run::Args),
+    Debug(debug::Args),
     Exec(exec::Args),
     Ptxas(ptxas::Args),
     Fmt(fmt::Args),
@@ -106,7 +123,7 @@ enum Command {
 
 /// Why a command failed: one line, and what the exit code is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum CommandError {
+pub(crate) enum CommandError {
     /// The content of a file, or what was asked about.
     Input(String),
     /// The arguments.
@@ -164,7 +181,11 @@ impl From<String> for Printed {
 
 /// Runs the command that the process was called with.
 pub fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
+    ExitCode::from(run_words(std::env::args_os().collect()))
+}
+
+/// Runs the command that these words are, the program's name first; gives the exit code.
+pub fn run_words(words: Vec<OsString>) -> u8 {
     if words.first().is_some_and(ptxas::is_called_so) {
         return finish(ptxas::assemble(&words[1..]));
     }
@@ -178,6 +199,7 @@ pub fn main() -> ExitCode {
         Command::Layout(args) => layout::run(&args),
         Command::Lower(args) => lower::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Debug(args) => debug::run(&args),
         Command::Exec(args) => exec::run(&args),
         Command::Ptxas(args) => ptxas::run(&args),
         Command::Fmt(args) => fmt::run(&args),
@@ -198,15 +220,15 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints what a command came to; gives the exit code.
-fn finish(outcome: Result<Printed, CommandError>) -> ExitCode {
+fn finish(outcome: Result<Printed, CommandError>) -> u8 {
     let printed = outcome.unwrap_or_else(|failure| Printed { text: String::new(), failure: Some(failure) });
     let failures = [print(&printed.text).err(), printed.failure];
     end(failures.iter().flatten().map(|failure| failure.report().code()).max().unwrap_or(0))
 }
 
 /// The exit code, unless what was said on standard error was lost.
-fn end(code: u8) -> ExitCode {
-    ExitCode::from(if output::stderr_is_whole() { code } else { code.max(2) })
+fn end(code: u8) -> u8 {
+    if output::stderr_is_whole() { code } else { code.max(2) }
 }
 
 /// The command line as data.
@@ -221,7 +243,7 @@ fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
         belongs_to_program |= word == "exec" || word == "ptxas";
         if belongs_to_program { word } else { keep_negative(word) }
     });
-    let matches = Cli::command().try_get_matches_from(words)?;
+    let matches = help::fitted(Cli::command()).try_get_matches_from(words)?;
     Cli::from_arg_matches(&matches)
 }
 
@@ -240,7 +262,7 @@ fn keep_negative(arg: OsString) -> OsString {
 }
 
 /// Prints help or the version where that was asked for, else the error on one line.
-fn refuse(error: &clap::Error) -> ExitCode {
+fn refuse(error: &clap::Error) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
@@ -318,9 +340,13 @@ mod tests {
 
     #[test]
     fn every_command_shows_an_example() {
-        for command in Cli::command().get_subcommands() {
+        let mut commands: Vec<clap::Command> = Cli::command().get_subcommands().cloned().collect();
+        assert!(commands.len() > 15);
+        while let Some(command) = commands.pop() {
+            commands.extend(command.get_subcommands().cloned());
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            assert!(help.contains("softwarp "), "{}", command.get_name());
+            let has_example = help.contains("Example:\n  ") || help.contains("Examples:\n  ");
+            assert!(has_example && help.contains("softwarp "), "{}", command.get_name());
         }
     }
 }

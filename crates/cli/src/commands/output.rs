@@ -3,7 +3,7 @@
 //! A reader that has closed its pipe is no error. Any other failure to write (a full disk) is reported, and the exit
 //! code is 2.
 
-use super::CommandError;
+use super::{CommandError, progress};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,12 +24,12 @@ pub fn stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()
     }
 }
 
-/// Writes to standard error.
+/// Writes to standard error, above a bar that shows progress.
 pub fn stderr(text: &str) {
-    match io::stderr().lock().write_all(text.as_bytes()) {
+    progress::beside(text, || match io::stderr().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => LOST.store(true, Ordering::Relaxed),
         _ => {}
-    }
+    });
 }
 
 /// Whether everything that was said on standard error was written.

@@ -25,9 +25,11 @@ pub struct Args {
 pub(super) const HELP: &str = "\
 Usage: softwarp ptxas [options] FILE.ptx
 
+`-` in place of the file is standard input.
+
 It takes the options of ptxas 13.4. These have an effect:
   -arch, --gpu-name SM     check for this GPU; the module's .target without it
-  -o, --output-file FILE   where the PTX goes, with a NUL at its end; elf.o without it
+  -o, --output-file FILE   where the PTX goes, with a NUL at its end; elf.o without it; `-` is standard output
   -c, --compile-only       names may be defined elsewhere
   -fmad, --fmad=false      written into the output: softwarp's driver does not contract products and sums
   -optf, --options-file F  more options

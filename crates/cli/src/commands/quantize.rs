@@ -3,6 +3,7 @@
 mod values;
 
 use super::files::Output;
+use super::progress::Working;
 use super::{CommandError, Printed};
 use crate::literal::display_f64;
 use crate::{blocks, names, npz};
@@ -104,6 +105,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     Output::unless_both_to_stdout(&args.output, args.json)?;
     let values = Values::read(&args.input, from)?;
     let axis = axis(&args.axis, values.shape.len())?;
+    let working = Working::begin("quantizing");
     let values = values.with_axis_last(axis);
     let row = blocks::row(&blocks::with_axis_last(&values.shape, axis)).max(1);
     let quantized = quantize_by(format, rules, &values.singles, row);
@@ -112,6 +114,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let out = Output::create(&args.output)?;
     let blocks = Blocks { quantized, shape: values.shape, axis };
     npz::write(&out.file, &blocks::to_arrays(&blocks)).map_err(|error| out.failure(error))?;
+    drop(working);
     out.keep()?;
     Ok(errors.report(args.json, format, back.len()))
 }

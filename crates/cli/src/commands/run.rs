@@ -1,14 +1,14 @@
 //! `softwarp run`: executes kernels, as a launch file says or as the arguments do.
 
 mod arguments;
-mod counted;
 mod coverage;
 mod document;
 mod dumps;
 mod hints;
+mod launch_args;
 mod limits;
 mod lines;
-mod observe;
+mod ready;
 mod refusal;
 mod report;
 pub(super) mod sanitize;
@@ -16,20 +16,20 @@ mod stop;
 mod table;
 mod trace;
 
-use super::checking::{ErrorColour, count, target};
-use super::progress::Progress as Bar;
-use super::{CommandError, Printed, fidelity, files, output, remark, sources};
-use crate::input::{InputError, MOST_DATA, MOST_JSON, confined};
-use crate::run::data::Files;
+use super::checking::{count, target};
+use super::progress::{Progress as Bar, Working};
+use super::{CommandError, Printed, output, remark, sources};
 use crate::run::file::LaunchFile;
-use crate::run::{Options, Run, RunError};
-use arguments::{Dimensions, Given};
+use crate::run::{Options, Run, RunError, counted, observe};
+use arguments::Given;
 use document::{Document, Shown, Style};
 use dumps::{Dump, ReadBack};
+pub(super) use launch_args::LaunchArgs;
+use launch_args::Prepared;
+pub(super) use ready::{Ready, machine, ready, refused, tables};
 use refusal::Refusal;
 use serde_json::{Map, Value as Json};
-use softwarp::source::Source;
-use softwarp::vm::device::{LaunchError, LoadOptions, Report};
+use softwarp::vm::device::{LaunchError, LoadOptions, ModuleId, Report};
 use softwarp::vm::stats::{Progress, Tracer};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,39 +39,8 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// A launch file, or PTX files, which are linked if there are several; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-    /// The kernel, by its name in the PTX or in C++; the only one of the module without it
-    #[arg(long, value_name = "NAME")]
-    kernel: Option<String>,
-    /// CTAs of the grid, in up to three dimensions
-    #[arg(long, value_name = "X[,Y[,Z]]")]
-    grid: Option<Dimensions>,
-    /// Threads of a CTA, in up to three dimensions
-    #[arg(long, value_name = "X[,Y[,Z]]")]
-    block: Option<Dimensions>,
-    /// CTAs of a cluster, in up to three dimensions; without it, what the kernel says
-    #[arg(long, value_name = "X[,Y[,Z]]")]
-    cluster: Option<Dimensions>,
-    /// All CTAs are there at once, and can wait for one another (`grid.sync()`)
-    #[arg(long)]
-    cooperative: bool,
-    /// Bytes of shared memory beyond what the kernel declares
-    #[arg(long, value_name = "BYTES")]
-    shared: Option<u32>,
-    /// The next argument of the kernel
-    #[arg(long = "arg", value_name = "KIND:VALUE")]
-    arguments: Vec<String>,
-    /// Memory that is no argument itself
-    #[arg(long = "buffer", value_name = "NAME=CONTENTS")]
-    buffers: Vec<String>,
-    /// Put data into a variable of the module
-    #[arg(long, value_name = "NAME=DATA")]
-    set: Vec<String>,
-    /// Read a buffer, variable or surface back, into a file or into what is printed
-    #[arg(long, value_name = "NAME[:TYPE][=FILE]")]
-    dump: Vec<String>,
+    #[command(flatten)]
+    launch: LaunchArgs,
     /// How to print; without it, text on a terminal, else JSON
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Style>,
@@ -88,15 +57,14 @@ pub struct Args {
         default_missing_value = "all"
     )]
     stats: Option<report::Detail>,
-    /// Write how often each line was executed, of the PTX and of the program that it was made from, as lcov has it
+    /// Write how often each line was executed, of the PTX and of the program that it was made from, as lcov has it; `-` is standard output, which then has no results
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
     /// Look for more than faults, as a list: init, race, sync, bounds, leak, or all of them
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     sanitize: Vec<sanitize::What>,
-    /// Follow a thread: its CTA and itself, as in 0:5 or 1,0,0:5,0,0
-    #[arg(long, value_name = "CTA:THREAD")]
-    trace: Vec<trace::Thread>,
+    #[command(flatten)]
+    trace: trace::TraceArgs,
     /// How many threads of this computer take part; all cores without it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -106,33 +74,20 @@ pub struct Args {
     /// Stop a launch after this time
     #[arg(long, value_name = "SECONDS")]
     time: Option<f64>,
-    /// Let a launch file name files outside of its folder
-    #[arg(long)]
-    allow_paths: bool,
-    /// The most memory of this computer to take, as in 512M or 4G; without it, half of what there is
-    #[arg(long, value_name = "BYTES")]
-    memory: Option<limits::Bytes>,
     /// In which order threads run: fixed, or random:SEED, which is another for each seed
     #[arg(long, value_name = "ORDER")]
     schedule: Option<limits::Order>,
     /// Run N random schedules with consecutive seeds, and stop at the first fault, finding or difference
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
-    /// The GPU to be, as in sm_90a, instead of the module's .target
-    #[arg(long, value_name = "SM")]
-    arch: Option<String>,
-    #[command(flatten)]
-    fidelity: fidelity::FidelityArgs,
-    #[command(flatten)]
-    colour: ErrorColour,
 }
 
 const HELP: &str = "\
 Arguments of the kernel, in the order of its parameters:
   buffer:x=CONTENTS      memory, by address; buffer:x and buffer:x+8 are the same memory again
   constant:c=CONTENTS    constants, by their address there (.ptr .const)
-  u32:7  i32:-1  f32:1.5 a number: u8 to u64, s8 to s64 (or i8 to i64), f16, bf16, f32, f64, and the
-                         smaller formats
+  u32:7, i32:-1, f32:2   a number: u8 to u64, s8 to s64 (or i8 to i64), f16, bf16, f32, f64, and the
+                         smaller formats, by any name that `softwarp formats` lists (float32, half, fp8)
   bytes:00ff             a struct, in hexadecimal
   'struct:u32:7;f32:1'   a struct of these members, laid out as in C
   texobj:t.json          a texture (surfobj: a surface) that a file describes as launch files do
@@ -157,10 +112,11 @@ A launch file is JSON; docs/launch-files.md has the format.
 
 Examples:
   softwarp run examples/saxpy.json
-  softwarp run examples/saxpy.ptx --block 32 --arg f32:2 --arg buffer:x=f32:1,2,3 \\
-      --arg buffer:y=f32:10*3 --arg u32:3 --dump y:f32
-  softwarp run examples/saxpy.ptx --grid 4 --block 256 --arg f32:2 --arg buffer:x=@x.npy \\
-      --arg buffer:y=@y.npy --arg u32:1000 --dump y=out.npy
+  softwarp run examples/saxpy.ptx --block 32 --arg f32:2 \\
+      --arg buffer:x=f32:1,2,3 --arg buffer:y=f32:10*3 --arg u32:3 --dump y:f32
+  softwarp run examples/saxpy.ptx --grid 4 --block 256 --arg f32:2 \\
+      --arg buffer:x=@x.npy --arg buffer:y=@y.npy --arg u32:1000 --dump y=out.npy
+  softwarp run kernel.cubin --arg f32:2
   softwarp run kernel.json --check --stats";
 
 /// Stops launches when the user asks for it.
@@ -168,8 +124,8 @@ static CANCEL: AtomicBool = AtomicBool::new(false);
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    sources::only_one_standard_input(&args.files)?;
-    let arch = args.arch.as_deref().map(target).transpose()?;
+    sources::only_one_standard_input(&args.launch.files)?;
+    let arch = args.launch.arch.as_deref().map(target).transpose()?;
     let most_time =
         match args.time {
             Some(seconds) => Some(Duration::try_from_secs_f64(seconds).map_err(|_| {
@@ -180,21 +136,15 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     if args.threads == Some(0) {
         return Err(CommandError::usage("--threads 0: there must be at least one"));
     }
-    if args.coverage.as_deref().is_some_and(sources::is_standard_input) {
-        return Err(CommandError::usage("--coverage -: standard output has the results, so name a file"));
-    }
-    let asked: Vec<Dump> = args.dump.iter().map(|text| Dump::parse(text)).collect::<Result<_, _>>()?;
-    let colour = args.colour.wanted();
-    let (Given { mut file, launch_file }, sources) = prepare(args, colour)?;
-    if !args.trace.is_empty() && args.threads.is_some_and(|threads| threads > 1) {
+    let asked: Vec<Dump> = args.launch.dump.iter().map(|text| Dump::parse(text)).collect::<Result<_, _>>()?;
+    let taken = takes_standard_output(args, &asked)?;
+    let colour = args.launch.colour.wanted();
+    let Prepared { given: Given { mut file, launch_file }, sources, fmad } =
+        launch_args::prepare(&args.launch, arch, colour)?;
+    if args.trace.is_wanted() && args.threads.is_some_and(|threads| threads > 1) {
         return Err(CommandError::usage("--threads: a launch that is followed (--trace) runs on one thread"));
     }
-    for thread in &args.trace {
-        if !file.launches.iter().any(|launch| thread.is_in(launch.grid, launch.block)) {
-            let why = "no launch has such a thread: see its grid and block";
-            return Err(CommandError::usage(format!("--trace {thread}: {why}")));
-        }
-    }
+    let needs_block = launch_file.is_none() && args.launch.block.is_none();
     if args.check && file.expect.is_empty() {
         return Err(CommandError::usage("--check: the launch file has no `expect` to compare with"));
     }
@@ -209,21 +159,28 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
 
     let texts: Vec<&str> = sources.iter().map(|source| source.text.as_str()).collect();
     let wanted = sanitize::wanted(&args.sanitize);
-    let memory = args.memory.map(|limits::Bytes(bytes)| bytes);
-    let fidelity = args.fidelity.fidelity();
-    let load = LoadOptions { arch, memory, fidelity, red_zones: wanted.bounds };
+    let memory = args.launch.memory.map(|limits::Bytes(bytes)| bytes);
+    let fidelity = args.launch.fidelity.fidelity(fmad);
+    let debug = args.trace.is_wanted();
+    let load = LoadOptions { arch, memory, fidelity, red_zones: wanted.bounds, debug };
     let refusal = Refusal { sources: &sources, launch_file: launch_file.as_ref(), colour };
     let mut asked = Some(asked);
     let mut read_back = None;
+    let mut block_note = None;
     let mut last = None;
     for schedule in limits::schedules(args)? {
-        let machine = Run::prepare(&file, &texts, load).map_err(|error| refusal.of(&error, None))?;
+        let machine = Working::during("loading", || Run::prepare(&file, &texts, load));
+        let machine = machine.map_err(|error| refusal.of(&error, None))?;
         if let Some(asked) = asked.take() {
             hints::name_kernels(&mut file, &machine, &refusal)?;
+            if needs_block {
+                block_note = hints::default_blocks(&mut file, &machine);
+            }
+            traced_threads_exist(args, &file)?;
             hints::warn_of_types(&file, &machine);
             read_back = Some(ReadBack::new(
-                wanted_dumps(args, asked, &file)?,
-                args.check && args.dump.is_empty(),
+                launch_args::wanted_dumps(&args.launch, asked, &file)?,
+                args.check && args.launch.dump.is_empty(),
                 &file,
                 &machine,
             )?);
@@ -239,24 +196,38 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
             break;
         }
     }
-    if launch_file.is_none() && args.block.is_none() && last.is_some() {
-        remark("note: one thread ran in each CTA: --block says how many there are");
+    if let (Some(note), true) = (&block_note, last.is_some()) {
+        remark(note);
     }
     let (result, machine) = last.ok_or_else(|| CommandError::usage("there is nothing to run"))?;
+    if taken {
+        return Ok(Printed { text: String::new(), failure: result.failure });
+    }
     result.print(&machine, Style::wanted(args.format))
 }
 
-/// What is read back: what the command line asks for, or else what the launch file does.
-fn wanted_dumps(args: &Args, asked: Vec<Dump>, file: &LaunchFile) -> Result<Vec<Dump>, CommandError> {
-    if !asked.is_empty() {
-        return Ok(asked);
+/// Whether something is written to standard output in place of the results; two things cannot be.
+fn takes_standard_output(args: &Args, asked: &[Dump]) -> Result<bool, CommandError> {
+    let to_stdout = |path: Option<&Path>| path.is_some_and(sources::is_standard_input);
+    let dumps = asked.iter().filter(|dump| to_stdout(dump.path.as_deref())).count();
+    match dumps + usize::from(to_stdout(args.coverage.as_deref())) {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => {
+            Err(CommandError::usage("`-` is standard output: only one of --coverage and --dump can have it"))
+        }
     }
-    let folder = args.files.first().and_then(|path| path.parent()).unwrap_or(Path::new(""));
-    let dump = |name: &String| match file.dump.iter().find(|dump| &dump.name == name) {
-        Some(dump) => Dump::of_file(dump, folder, args.allow_paths),
-        None => Ok(Dump::of_name(name)),
-    };
-    file.dumped().map(dump).collect()
+}
+
+/// Refuses threads to follow that no launch has.
+fn traced_threads_exist(args: &Args, file: &LaunchFile) -> Result<(), CommandError> {
+    for thread in &args.trace.traced {
+        if !file.launches.iter().any(|launch| thread.is_in(launch.grid, launch.block)) {
+            let why = "no launch has such a thread: see its grid and block";
+            return Err(CommandError::usage(format!("--trace {thread}: {why}")));
+        }
+    }
+    Ok(())
 }
 
 /// What is the same for all orders that are tried.
@@ -272,34 +243,30 @@ impl Attempt<'_> {
     fn run(&self, mut machine: Run, options: &Options<'_>) -> Result<(Document, Run), CommandError> {
         let Attempt { args, file, read_back, refusal } = *self;
         let Refusal { sources, colour, .. } = *refusal;
-        let tracer = trace::Follower::new(&args.trace, sources);
+        let follower = trace::Follower::new(&args.trace, sources, &machine, file)?;
         let observer = observe::Observer::default();
-        let both = observe::Both(&tracer, &observer);
-        let tracers: Option<&dyn Tracer> = match (args.trace.is_empty(), args.stats) {
-            (true, Some(report::Detail::Lines)) => Some(&observer),
-            (false, Some(report::Detail::Lines)) => Some(&both),
-            (false, _) => Some(&tracer),
-            (true, _) => None,
-        };
+        let counts_lines = args.stats == Some(report::Detail::Lines);
         let mut reports = Vec::new();
         let mut found = sanitize::Found::default();
         for index in 0..file.launches.len() {
             let progress = Progress::default();
-            let block = file.launches.get(index).map_or([1; 3], |launch| launch.block);
-            tracer.begin(index, block);
             let options = Options {
-                // What is followed is told in one order.
-                threads: if args.trace.is_empty() { args.threads } else { Some(1) },
+                threads: args.threads,
                 most_instructions: args.steps,
                 cancel: Some(&CANCEL),
                 print: Some(&output::stderr),
-                tracer: tracers,
+                tracer: counts_lines.then_some(&observer as &dyn Tracer),
                 count_operations: args.stats.is_some() || args.coverage.is_some(),
                 progress: Some(&progress),
                 ..*options
             };
-            let outcome = watched(&progress, || machine.launch(file, index, &options));
-            tracer.end();
+            let outcome = match &follower {
+                None => watched(&progress, || machine.launch(file, index, &options)),
+                Some(follower) => follower.follow(index, |tracer| {
+                    let options = Options { debugger: Some(tracer), ..options };
+                    watched(&progress, || machine.launch(file, index, &options))
+                }),
+            };
             found.findings.extend(machine.device().findings());
             found.not_looked_at.extend(machine.device().not_looked_at());
             match outcome {
@@ -311,11 +278,13 @@ impl Attempt<'_> {
                     let shown = &read_back.shown;
                     let mut stopped = stop::stopped(&mut machine, refusal, &fault, hints, shown, stats);
                     sanitize::report(&mut stopped, args, &mut machine, sources, &found, colour);
+                    follower.map_or(Ok(()), trace::Follower::end)?;
                     return Ok((stopped, machine));
                 }
                 Err(error) => return Err(refusal.of(&error, Some((&machine, file)))),
             }
         }
+        follower.map_or(Ok(()), trace::Follower::end)?;
         found.findings.extend(machine.device().leaks());
         let mut result = finish(args, file, &machine, read_back)?;
         if let Some(stats) = self.counts(&machine, &reports, &observer)? {
@@ -336,7 +305,9 @@ impl Attempt<'_> {
         let wants_lines = args.stats == Some(report::Detail::Lines);
         let mut table = None;
         if wants_lines || args.coverage.is_some() {
-            let functions = counted::counted(machine, sources, reports);
+            let module = machine.device().module(ModuleId::default());
+            let functions =
+                module.map_or_else(|_| Vec::new(), |module| counted::counted(&module, sources, reports));
             table = wants_lines.then(|| lines::LineTable::new(sources, &functions, observer));
             if let Some(path) = &args.coverage {
                 coverage::write(path, sources, &functions)?;
@@ -344,46 +315,6 @@ impl Attempt<'_> {
         }
         Ok(args.stats.map(|_| report::Stats::new(reports, table)))
     }
-}
-
-/// What is to be run, and the PTX files.
-fn prepare(args: &Args, colour: bool) -> Result<(Given, Vec<Source>), CommandError> {
-    let read: Vec<Source> =
-        args.files.iter().map(|path| sources::read_or_compile(path)).collect::<Result<_, _>>()?;
-    let is_json = |source: &Source| source.text.trim_start().starts_with(['{', '[']);
-    if !read.iter().any(is_json) {
-        read.iter().try_for_each(sources::not_empty)?;
-        return Ok((arguments::given(args)?, read));
-    }
-    let ([path], Ok([source])) = (args.files.as_slice(), <[Source; 1]>::try_from(read)) else {
-        return Err(CommandError::usage("a launch file stands alone: it names its module"));
-    };
-    arguments::only_for_ptx(args)?;
-    if source.text.len() as u64 > files::limit(MOST_JSON) {
-        return Err(files::unreadable(path, InputError::TooLong { limit: files::limit(MOST_JSON) }));
-    }
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let found =
-        Files { folder: folder.to_owned(), any_place: args.allow_paths, longest: files::limit(MOST_DATA) };
-    let file = LaunchFile::read(&source.text, Some(&found));
-    let file = file.map_err(|errors| refusal::mistakes(&source, &errors.0, colour))?;
-    let name = match &file.ptx {
-        Some(name) => PathBuf::from(name),
-        None if sources::is_standard_input(path) => {
-            return Err(CommandError::input(
-                &source.name,
-                "a launch file from standard input must have `ptx`",
-            ));
-        }
-        None => path.with_extension("ptx").file_name().unwrap_or_default().into(),
-    };
-    let module = confined(folder, &name, args.allow_paths).map_err(|error| match error {
-        InputError::Outside { .. } => CommandError::input(&source.name, format!("ptx: {error}")),
-        _ => files::unreadable(&folder.join(&name), error),
-    })?;
-    let module = sources::read_or_compile(&module)?;
-    sources::not_empty(&module)?;
-    Ok((Given { file, launch_file: Some(source) }, vec![module]))
 }
 
 /// Runs something while another thread shows how far it is once it takes long: a bar on a terminal, else lines.
@@ -426,7 +357,7 @@ fn finish(
         dump.write(file, &machine.memory(&dump.name).map_err(wrong)?)?;
     }
     let shown: &[Shown] = &read_back.shown;
-    if !args.dump.is_empty() || !shown.is_empty() || !args.check {
+    if !args.launch.dump.is_empty() || !shown.is_empty() || !args.check {
         // What cannot be read is known before anything is printed.
         shown.iter().try_for_each(|one| machine.memory(&one.name).map(drop)).map_err(wrong)?;
         result.add_dumps(shown.to_vec());

@@ -29,10 +29,11 @@ pub struct Args {
 const HELP: &str = "\
 A map is a JSON file; `-` is standard input. Names, or the driver's numbers:
   {\"kind\": \"tiled\", \"type\": \"f16\", \"dims\": [64, 64], \"box\": [64, 8], \"swizzle\": \"128B\"}
-kind     tiled (box), im2col (lower, upper, channels, pixels) or wide (wide: w or w128, and those)
-type     u8 … u64, s32, s64, f16, bf16, f32, f64, f32.ftz, tf32, tf32.ftz, b4x16, b4x16_p64, b6x16_p32
-dims     elements, the fastest dimension first; strides: bytes, from dimension 1 (without it, dense)
-others   address (0), element_strides (1), interleave, swizzle, promotion, fill (none), target (sm_90)
+  kind     tiled (box), im2col (lower, upper, channels, pixels) or wide (wide: w or w128, and those)
+  type     u8 … u64, s32, s64, f16, bf16, f32, f64, f32.ftz, tf32, tf32.ftz, b4x16, b4x16_p64, b6x16_p32
+  dims     elements, the fastest dimension first; strides: bytes, from dimension 1 (without it, dense)
+  others   address (0), element_strides (1), interleave, swizzle, promotion, fill (none), target (sm_90)
+
 Or {\"object\": HEX}, or a file of the 128 bytes that the driver makes.
 
 Examples:
@@ -141,10 +142,9 @@ fn check(args: &CheckArgs) -> Result<Printed, CommandError> {
     Ok(Printed { text, failure })
 }
 
-/// `error[E1013]: strides[0] = 1000 is not a multiple of 16`, the rule, and what would be right.
+/// `error[E1013]: strides[0] = 1000 is not a multiple of 16`, and what would be right.
 fn in_words(finding: &Diagnostic) -> String {
     let mut text = format!("{}[{}]: {}\n", finding.severity().name(), finding.code, finding.message);
-    text += &format!("  rule: {}\n", codes::title(finding.code));
     if let Some(fix) = &finding.help {
         text += &format!("  fix: {fix}\n");
     }
@@ -154,7 +154,7 @@ fn in_words(finding: &Diagnostic) -> String {
 fn in_json(finding: &Diagnostic) -> Json {
     json!({
         "code": finding.code.0, "severity": finding.severity().name(), "message": finding.message,
-        "rule": codes::title(finding.code), "fix": finding.help,
+        "title": codes::title(finding.code), "fix": finding.help,
     })
 }
 

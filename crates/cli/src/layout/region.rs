@@ -5,6 +5,7 @@ use softwarp::check::checked::VariableKind;
 use softwarp::image::image::BANKS;
 use softwarp::image::{Extent, FunctionId, Image, Object, ObjectId};
 use softwarp::isa::StateSpace;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// What a region is.
@@ -151,22 +152,59 @@ impl Region {
         padding
     }
 
-    /// Its first objects so that none lies over another in the same list. Only kernels' `.shared` needs several.
-    pub fn lanes(&self, image: &Image, first: usize) -> Vec<Vec<ObjectId>> {
-        let mut lanes: Vec<(u64, Vec<ObjectId>)> = Vec::new();
+    /// Its first objects so that none lies over another in the same list, and each list is used by the same kernels.
+    /// Only `.shared` needs several.
+    pub fn lanes(&self, image: &Image, first: usize) -> Vec<Lane> {
+        let users = if self.kind == Kind::Shared { users(image) } else { None };
+        let mut lanes: Vec<(u64, Lane)> = Vec::new();
         for &id in self.objects.iter().take(first) {
             let object = image.object(id);
+            let owner = users.as_ref().map(|users| users.get(&id).copied().unwrap_or(Owner::Nobody));
             let extent = object.offset.map_or(u64::MAX..u64::MAX, |at| at..at.saturating_add(object.total()));
-            match lanes.iter_mut().find(|(end, _)| *end <= extent.start) {
+            let room = |(end, lane): &&mut (u64, Lane)| *end <= extent.start && lane.owner == owner;
+            match lanes.iter_mut().find(room) {
                 Some((end, lane)) => {
                     *end = extent.end;
-                    lane.push(id);
+                    lane.objects.push(id);
                 }
-                None => lanes.push((extent.end, vec![id])),
+                None => lanes.push((extent.end, Lane { owner, objects: vec![id] })),
             }
         }
+        lanes.sort_by_key(|(_, lane)| lane.owner);
         lanes.into_iter().map(|(_, lane)| lane).collect()
     }
+}
+
+/// Which kernels use a `.shared` variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// More than one.
+    Several,
+    /// This one.
+    Kernel(FunctionId),
+    /// None.
+    Nobody,
+}
+
+/// Objects that lie side by side.
+#[derive(Debug)]
+pub struct Lane {
+    /// The kernels that use them, where that makes a difference.
+    pub owner: Option<Owner>,
+    /// By offset; those without one last.
+    pub objects: Vec<ObjectId>,
+}
+
+/// The kernels that use each `.shared` variable; `None` if that is not known, or there is but one kernel.
+fn users(image: &Image) -> Option<BTreeMap<ObjectId, Owner>> {
+    image.kernels().nth(1)?;
+    let mut users = BTreeMap::new();
+    for (id, function) in (0..).map(FunctionId).zip(&image.functions).filter(|(_, function)| function.entry) {
+        for &object in function.shared_objects.as_ref()? {
+            users.entry(object).and_modify(|owner| *owner = Owner::Several).or_insert(Owner::Kernel(id));
+        }
+    }
+    Some(users)
 }
 
 /// Objects in order, with their members and the padding between them.

@@ -4,10 +4,11 @@
 //! `LARGE` bytes is drawn with a cut through it. The drawing stands alone: no scripts, no links, and colours
 //! for light and dark.
 
-use super::region::{Kind, Piece, Region, of_function, of_module, pieces};
+use super::region::{Kind, Owner, Piece, Region, of_function, of_module, pieces};
 use super::spell::shortened;
 use super::{View, spell, value};
-use crate::svg::{Area, Page, Svg, dark, escape, light, point};
+use crate::svg::{Area, Page, Point, Svg, dark, escape, light, point};
+use softwarp::demangle::{demangled, last_part};
 use softwarp::image::{Extent, Function, FunctionId, Object, ObjectId};
 use softwarp::isa::types::Class;
 use std::fmt::Write;
@@ -27,6 +28,8 @@ const ROOM: f64 = WIDTH - 2.0 * MARGIN;
 const HEIGHT: f64 = 48.0;
 const TICKS: f64 = 22.0;
 const TITLE: f64 = 22.0;
+/// Of a line above a row of boxes that says whose they are.
+const OWNER: f64 = 17.0;
 /// Between strips that stand side by side.
 const GAP: f64 = 36.0;
 
@@ -117,7 +120,7 @@ pub fn draw(view: &View<'_>) -> String {
             continue;
         }
         if map.left > 0 {
-            map.heading(&function_title(function));
+            map.heading(&function_title(function), &function.name);
         }
         let note = |region: Region| (region_note(view, &region), region);
         map.strips(view, regions.into_iter().map(note).collect());
@@ -127,7 +130,8 @@ pub fn draw(view: &View<'_>) -> String {
 
 fn function_title(function: &Function) -> String {
     let sort = if function.entry { "kernel" } else { "function" };
-    let mut title = format!("{sort} {}", shortened(&function.name, 80));
+    let name = demangled(&function.name, true).unwrap_or_else(|| function.name.to_string());
+    let mut title = format!("{sort} {}", shortened(&name, 80));
     if function.stack > 0 {
         let _ = write!(title, ", stack of {}", size(function.stack));
     }
@@ -140,12 +144,25 @@ fn function_title(function: &Function) -> String {
     title
 }
 
+/// Whose variables of `.shared` stand in a row, and the whole name of the kernel.
+fn owner_words(view: &View<'_>, owner: Owner) -> (String, String) {
+    match owner {
+        Owner::Several => ("of several kernels".into(), String::new()),
+        Owner::Nobody => ("of no kernel".into(), String::new()),
+        Owner::Kernel(id) => {
+            let name = view.image.function(id).name.to_string();
+            let shown = demangled(&name, true).unwrap_or_else(|| name.clone());
+            (format!("of kernel {}", shortened(&shown, 80)), name)
+        }
+    }
+}
+
 /// What stands beside the title of a region.
 fn region_note(view: &View<'_>, region: &Region) -> String {
     let Extent { bytes, alignment } = region.extent;
     let mut note = format!("{}, align {alignment}", size(bytes));
     if region.kind == Kind::Shared && view.image.kernels().nth(1).is_some() {
-        note.push_str("; kernels use the same memory by turns");
+        note.push_str("; each kernel has a shared memory of its own, from 0x0");
     }
     note
 }
@@ -224,8 +241,11 @@ impl Cell {
         let last = held.or(object.pointer.map(spell::pointer)).unwrap_or_default();
         let shown = if last.is_empty() && object.size > LARGE { size(object.size) } else { last.clone() };
         let mut title = format!("{} {ty} {}", object.space, brief(&name));
+        if let Some(plain) = demangled(&object.name, true) {
+            let _ = write!(title, "\n{}", brief(plain));
+        }
         if let Some(function) = object.function {
-            let _ = write!(title, " in {}", brief(&view.image.function(function).name));
+            let _ = write!(title, "\nin {}", brief(&view.image.function(function).name));
         }
         let place = at.map_or("defined elsewhere".into(), |at| format!("at {at:#x}"));
         let size = if object.open { "size given elsewhere".into() } else { format!("{} bytes", object.size) };
@@ -239,7 +259,10 @@ impl Cell {
         // Compilers begin the names of parameters with the function's, which is long and no news.
         let owner = object.function.map_or("", |id| &view.image.function(id).name);
         let rest = name.strip_prefix(owner).filter(|rest| !owner.is_empty() && !rest.is_empty());
-        let name = brief(rest.map_or(name.clone(), |rest| format!("…{rest}")));
+        let name = brief(match rest {
+            Some(rest) => rest.trim_start_matches('_').to_owned(),
+            None => last_part(&name),
+        });
         let width = width(object.size, name.chars().count());
         Cell { fill: Fill::of(object), at, bytes: object.size, width, lines: [name, ty, shown], title }
     }
@@ -282,22 +305,34 @@ impl Tick {
     }
 }
 
+/// A row of boxes, with a line above it that says whose they are, and what that line stands for.
+struct Row {
+    owner: Option<(String, String)>,
+    cells: Vec<Cell>,
+}
+
+impl Row {
+    fn height(&self) -> f64 {
+        HEIGHT + TICKS + if self.owner.is_some() { OWNER } else { 0.0 }
+    }
+}
+
 /// A strip: its title, a note beside it, and its rows of boxes.
 struct Strip {
     title: String,
     note: String,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Row>,
 }
 
 impl Strip {
     fn width(&self) -> f64 {
-        let row = |row: &Vec<Cell>| row.iter().map(|cell| cell.width).sum::<f64>();
+        let row = |row: &Row| row.cells.iter().map(|cell| cell.width).sum::<f64>();
         let title = self.title.chars().count() as f64 * 7.6 + self.note.chars().count() as f64 * 6.2 + 12.0;
         self.rows.iter().map(row).fold(title, f64::max)
     }
 
     fn height(&self) -> f64 {
-        TITLE + self.rows.len() as f64 * (HEIGHT + TICKS)
+        TITLE + self.rows.iter().map(Row::height).sum::<f64>()
     }
 }
 
@@ -314,11 +349,21 @@ struct Map {
 }
 
 impl Map {
-    fn heading(&mut self, content: &str) {
+    /// A heading, with the whole name of what it is about where the heading has another.
+    fn heading(&mut self, content: &str, name: &str) {
         let (y, end) = (self.y, WIDTH - MARGIN);
         self.svg.path("line", format_args!("M{MARGIN} {y:.1}H{end}"));
-        self.svg.text(point(MARGIN, y + 24.0), 15.0, "", content);
+        self.titled(point(MARGIN, y + 24.0), 15.0, "", content, name);
         self.y += 36.0;
+    }
+
+    /// Text with a title that has the whole name, unless the text has it.
+    fn titled(&mut self, at: Point, size: f64, class: &str, content: &str, name: &str) {
+        if content.contains(name) {
+            return self.svg.text(at, size, class, content);
+        }
+        let text = self.svg.element("text").at(at).word("font-size", size).word("class", class);
+        text.markup(format_args!("<title>{}</title>{}", escape(&brief(name)), escape(content)));
     }
 
     /// Draws regions, side by side where there is room.
@@ -339,17 +384,25 @@ impl Map {
 
     /// The boxes of a region, as many as may still be drawn.
     fn strip(&mut self, view: &View<'_>, mut note: String, region: &Region) -> Option<Strip> {
-        let mut rows: Vec<Vec<Cell>> = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
+        let mut last_owner = None;
         let mut left = self.left.min(STRIP);
         let listed = region.objects.len().min(left);
         let mut left_out = region.objects.len() - listed;
         for lane in region.lanes(view.image, listed) {
-            let all = pieces(view.image, &lane, MEMBERS);
+            let all = pieces(view.image, &lane.objects, MEMBERS);
             let drawn = all.len().min(left);
             left -= drawn;
             self.left -= drawn;
             left_out += all.len() - drawn;
-            rows.extend(wrapped(all[..drawn].iter().map(|piece| Cell::new(view, piece))));
+            let boxes = wrapped(all[..drawn].iter().map(|piece| Cell::new(view, piece)));
+            let first = rows.len();
+            rows.extend(boxes.into_iter().map(|cells| Row { owner: None, cells }));
+            if let (Some(owner), Some(row)) = (lane.owner, rows.get_mut(first))
+                && last_owner.replace(owner) != Some(owner)
+            {
+                row.owner = Some(owner_words(view, owner));
+            }
         }
         self.left_out += left_out;
         if left_out > 0 {
@@ -366,19 +419,24 @@ impl Map {
         text.markup(format_args!(
             "{title}<tspan dx=\"8\" font-size=\"11.5\" font-weight=\"400\" class=\"faint\">{note}</tspan>"
         ));
-        for (number, row) in strip.rows.iter().enumerate() {
-            let y = self.y + TITLE + number as f64 * (HEIGHT + TICKS);
+        let mut y = self.y + TITLE;
+        for row in &strip.rows {
+            if let Some((words, name)) = &row.owner {
+                self.titled(point(x, y + 11.0), 11.0, "", words, name);
+                y += OWNER;
+            }
             let mut right = x;
             let mut ticks: Vec<Tick> = Vec::new();
-            for cell in row {
+            for cell in &row.cells {
                 self.cell(right, y, cell);
                 ticks.extend(cell.at.map(|at| Tick { x: right, at, minor: cell.fill == Fill::Padding }));
                 right += cell.width;
             }
-            if let Some((at, bytes)) = row.last().and_then(|cell| Some((cell.at?, cell.bytes))) {
+            if let Some((at, bytes)) = row.cells.last().and_then(|cell| Some((cell.at?, cell.bytes))) {
                 ticks.push(Tick { x: right, at: at.saturating_add(bytes), minor: true });
             }
             self.ticks(y + HEIGHT, &ticks);
+            y += HEIGHT + TICKS;
         }
     }
 

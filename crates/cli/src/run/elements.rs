@@ -1,6 +1,7 @@
 //! Memory as an array: the type of its elements, and its shape.
 
 use crate::arrays;
+use crate::names;
 use crate::npy::DType;
 use softwarp::num::Format;
 use softwarp::num::slice::packed_len;
@@ -37,15 +38,9 @@ impl Elements {
     }
 }
 
-/// A type of numbers by its name; `i32` is another name of `s32`.
+/// A type of numbers by any of its names: `f32`, `i32`, `float8_e4m3fn`, `half`.
 pub fn format(name: &str) -> Option<Format> {
-    match name {
-        "i8" => Some(Format::S8),
-        "i16" => Some(Format::S16),
-        "i32" => Some(Format::S32),
-        "i64" => Some(Format::S64),
-        _ => Format::from_name(name),
-    }
+    names::find(name)
 }
 
 /// How many numbers of a type are in memory of a given size, if that is a whole number of them.

@@ -4,7 +4,10 @@ use super::{Run, origin};
 use crate::render::Event;
 use serde_json::{Map, Value as Json, json};
 use softwarp::diagnostic::Location;
+use softwarp::isa::Class;
+use softwarp::registers::{self, Register};
 use softwarp::source::Source;
+use softwarp::vm::device::ModuleId;
 use softwarp::vm::fault::{
     AwaitedMbarrier, BadAccess, BadTexture, Fault, FaultKind, Nearest, Place, Problem, Relative, Use,
     Waiting, What, space_name,
@@ -44,6 +47,10 @@ pub fn event(run: &mut Run, sources: &[Source], fault: &Fault) -> Event {
                 name if name == kernel => format!("in kernel `{kernel}`"),
                 name => format!("in function `{name}`, called from kernel `{kernel}`"),
             });
+            let held: Vec<String> = registers(run, fault).iter().map(Register::to_string).collect();
+            if !held.is_empty() {
+                event.notes.push(format!("registers of this thread: {}", held.join(", ")));
+            }
             event.notes.extend(origin::notes(run, sources, "", place));
         }
     }
@@ -67,6 +74,34 @@ pub fn event(run: &mut Run, sources: &[Source], fault: &Fault) -> Event {
         }
     }
     event
+}
+
+/// The registers that the instruction of a fault reads, as far as their values are sure.
+fn registers(run: &Run, fault: &Fault) -> Vec<Register> {
+    let Some(place) = &fault.place else { return Vec::new() };
+    let Ok(module) = run.device().module(ModuleId::default()) else { return Vec::new() };
+    let unit = module.units.get(place.unit as usize);
+    unit.map_or_else(Vec::new, |unit| registers::named(unit, place.span, &fault.registers))
+}
+
+fn register_json(register: &Register) -> Json {
+    // Infinities and NaN, which JSON lacks, are strings.
+    let is_float = register.ty.is_some_and(|ty| ty.class() == Class::Float);
+    let number = register.number().map(|text| match (is_float, text.parse::<f64>()) {
+        (true, Ok(number)) if number.is_finite() => number.into(),
+        (true, _) => Json::from(text),
+        (false, _) => serde_json::from_str(&text).unwrap_or(Json::from(text)),
+    });
+    json!({
+        "name": register.name,
+        "operand": if register.is_address { "address" } else { "data" },
+        "type": register.ty.map_or_else(|| format!("b{}", register.bits), |ty| ty.name().to_owned()),
+        "bits": match register.is_address {
+            true => format!("0x{:x}", register.value),
+            false => format!("0x{:0digits$x}", register.value, digits = usize::from(register.bits).div_ceil(4)),
+        },
+        "value": number,
+    })
 }
 
 /// How many places of warps are told.
@@ -124,6 +159,7 @@ pub fn json(run: &mut Run, sources: &[Source], fault: &Fault) -> Json {
     match &fault.kind {
         FaultKind::Access(bad) => {
             put("access", access(run, bad));
+            put("registers", registers(run, fault).iter().map(register_json).collect());
         }
         FaultKind::Assert { message, file, line, function } => {
             put("assertion", json!({"message": message, "file": file, "line": line, "function": function}));
@@ -174,7 +210,7 @@ pub(super) fn place(run: &Run, sources: &[Source], place: &Place) -> Map<String,
 }
 
 /// A word for each kind.
-fn kind(kind: &FaultKind) -> &'static str {
+pub fn kind(kind: &FaultKind) -> &'static str {
     match kind {
         FaultKind::Access(bad) => match bad.problem {
             Problem::OutOfBounds => "out_of_bounds",

@@ -2,16 +2,19 @@
 //!
 //! [`mod@file`] reads launch files, [`data`] the bytes in them, [`elements`] the numbers that these are; [`compare`] has the rules by which results are the same;
 //! [`textures`] reads and binds textures and surfaces;
-//! [`fault`] tells what stopped a launch, to people and to programs, [`finding`] what the sanitizers found.
+//! [`fault`] tells what stopped a launch, to people and to programs, [`finding`] what the sanitizers found;
+//! [`counted`] and [`observe`] how often instructions were executed, and what they cost.
 
 pub mod argument;
 pub mod compare;
+pub mod counted;
 pub mod data;
 pub mod elements;
 pub mod fault;
 pub mod file;
 pub mod finding;
 mod numbers;
+pub mod observe;
 mod origin;
 mod place;
 pub mod tensormap;
@@ -170,6 +173,21 @@ impl Run {
     /// Where the buffers are.
     pub fn buffers(&self) -> &[Placed] {
         &self.buffers
+    }
+
+    /// The buffers with the types of their elements, for a debugger.
+    pub fn named_buffers(&self, file: &LaunchFile) -> Vec<softwarp::debug::view::Buffer> {
+        let named = self.buffers.iter().map(|placed| {
+            let elements = file.buffer(&placed.name).and_then(|one| one.elements.as_ref());
+            let format = elements.and_then(|one| one.format);
+            softwarp::debug::view::Buffer {
+                name: placed.name.clone(),
+                address: placed.address,
+                bytes: placed.bytes,
+                ty: format.and_then(|format| softwarp::debug::value::type_named(format.name())),
+            }
+        });
+        named.collect()
     }
 
     /// Runs one of the launches.

@@ -21,26 +21,26 @@ const MOST_FINDINGS: usize = 100;
 
 pub(super) const FORM: Explained = Explained {
     code: Code("E1060"),
-    title: "a map file is a JSON object",
+    title: "a map file is no JSON object",
     text: "A map file holds one JSON object, as in {\"type\": \"f16\", \"dims\": [64, 64], \"box\": [64, 8]}, or the 128 bytes of a map.",
     wrong: r#"[64, 64]"#,
-    right: "",
+    right: r#"{"type": "f16", "dims": [64, 64], "box": [64, 8]}"#,
 };
 
 pub(super) const KEY: Explained = Explained {
     code: Code("E1061"),
-    title: "a map file has the keys of its kind, each once",
+    title: "a key of a map file is unknown, missing or there twice",
     text: "All kinds have type, dims, address, strides, element_strides, interleave, swizzle, promotion, fill and target. A tiled map has box, an im2col map lower, upper, channels and pixels, a wide map wide, too. The driver's words (api, dtype, rank, addr, estrides, l2, mode) stand for the same. An object stands alone, in hexadecimal.",
     wrong: r#"{"type": "f16", "dims": [64, 64], "box": [64, 8], "swizle": "128B"}"#,
-    right: "",
+    right: r#"{"type": "f16", "dims": [64, 64], "box": [64, 8], "swizzle": "128B"}"#,
 };
 
 pub(super) const VALUE: Explained = Explained {
     code: Code("E1062"),
-    title: "values in a map file are of the right sort",
+    title: "a value in a map file is of the wrong sort",
     text: "Dimensions, strides and sizes are whole numbers (or strings of digits, hexadecimal after 0x), in lists where there is one for each dimension. Options are names or the driver's numbers.",
     wrong: r#"{"type": "f16", "dims": [64, 64.5], "box": [64, 8]}"#,
-    right: "",
+    right: r#"{"type": "f16", "dims": [64, 64], "box": [64, 8]}"#,
 };
 
 /// Rules about single numbers and the lengths of lists: what cannot be read elsewhere in the file has no part in them.

@@ -1,13 +1,17 @@
-//! A copy as a page that moves: sliders for the coordinates, and what is under the pointer in both memories.
+//! A copy as a page that moves: choices of type, swizzle and box, sliders for the coordinates, what is under the pointer
+//! in both memories, and bank conflicts.
 //!
 //! The page stands alone and computes the walk itself, in a port of `softwarp-tensor`'s to JavaScript
-//! (`page/walk.js`), since every position of every slider would be too many to compute here. A test runs the page in
-//! a browser and holds what it makes equal to the original.
+//! (`page/walk.js`), since every position of every slider would be too many to compute here; conflicts alike
+//! (`page/banks.js`). The maps that can be chosen are worked out here ([`choices`]). A test runs the page in a browser
+//! and holds what it makes equal to the original.
+
+pub mod choices;
 
 use super::request::{Copy, coordinate_count, offset_count};
 use super::scene::Axes;
 use super::svg;
-use super::view::{dimension_name, map_line};
+use super::view::{dimension_name, tensor_line};
 use crate::svg::escape;
 use serde_json::{Value as Json, json};
 use softwarp::tensor::map::{Columns, MapShape};
@@ -16,7 +20,9 @@ use softwarp::tensor::{Direction, Element, Interleave, Mode, Packing, WideMode};
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const WALK: &str = include_str!("page/walk.js");
+const BANKS: &str = include_str!("page/banks.js");
 const DRAW: &str = include_str!("page/draw.js");
+const CONTROLS: &str = include_str!("page/controls.js");
 
 /// The page of a copy.
 pub fn page(copy: &Copy) -> String {
@@ -26,16 +32,20 @@ pub fn page(copy: &Copy) -> String {
     };
     let title = format!("{}, {}", copy.verb(), copy.request.mode);
     // Nothing in a script element is escaped; an angle bracket could end it.
-    let data = data(copy, direction).to_string().replace('<', "\\u003c");
+    let mut data = data(copy, direction);
+    data["choices"] = choices::table(copy, direction);
+    let data = data.to_string().replace('<', "\\u003c");
     let style = format!("{}\n{STYLE}", svg::STYLE);
     let parts = [
         ("{{title}}", escape(&title).into_owned()),
-        ("{{map_line}}", escape(&map_line(copy)).into_owned()),
+        ("{{map_line}}", escape(&tensor_line(copy)).into_owned()),
         ("{{style}}", style),
         ("{{definitions}}", svg::DEFINITIONS.to_owned()),
         ("{{data}}", data),
         ("{{walk}}", WALK.to_owned()),
+        ("{{banks}}", BANKS.to_owned()),
         ("{{draw}}", DRAW.to_owned()),
+        ("{{controls}}", CONTROLS.to_owned()),
     ];
     parts.iter().fold(PAGE.to_owned(), |page, (name, part)| page.replace(name, part))
 }

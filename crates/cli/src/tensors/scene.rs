@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const PLANES: usize = 6;
 const COLUMNS: i64 = 24;
 const ROWS: usize = 24;
-const LINES: u64 = 40;
+const LINES: usize = 40;
 /// Tensors of at most this size are drawn whole.
 const WHOLE: i64 = 20;
 /// Bytes of a line of shared memory: all banks once.
@@ -50,6 +50,27 @@ impl Axes {
             _ => 16,
         };
         Axes { x, y: (y < map.rank).then_some(y), per_column, in_cells, in_pixels: !in_cells && !interleaved }
+    }
+
+    /// The column that a cell begins in.
+    fn column(&self, cell: &Cell) -> f64 {
+        cell.coordinates[self.x] as f64 / self.per_column as f64
+    }
+
+    /// How many columns a cell takes; of a pixel or slice, all of it.
+    fn width(&self, cell: &Cell) -> f64 {
+        if self.in_cells { f64::from(cell.elements) / self.per_column as f64 } else { 1.0 }
+    }
+
+    /// The plane that a cell is in, by the coordinates that are fixed there, and its row in it.
+    fn plane(&self, cell: &Cell) -> ([i64; 5], i64) {
+        let mut at = cell.coordinates;
+        let y = self.y.map_or(0, |y| std::mem::take(&mut at[y]));
+        at[self.x] = 0;
+        if self.in_pixels {
+            at[0] = 0;
+        }
+        (at, y)
     }
 
     /// What is across and what is down.
@@ -91,6 +112,17 @@ pub struct Plane {
     pub places: Vec<PlacedBox>,
 }
 
+/// What is in a piece of shared memory.
+#[derive(Clone, Copy, Debug)]
+pub enum Held {
+    /// A cell that the tensor's side has, too.
+    Cell(Cell),
+    /// A cell that the tensor's side has no room for.
+    Elsewhere,
+    /// Nothing that the copy writes.
+    Untouched,
+}
+
 /// A piece of shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
@@ -98,8 +130,8 @@ pub struct Piece {
     pub shared: u64,
     /// Bytes.
     pub length: u32,
-    /// What is there; `None` if the copy does not write it.
-    pub cell: Option<Cell>,
+    /// What is there.
+    pub held: Held,
 }
 
 /// A range, half open, that may be open on either side.
@@ -120,8 +152,8 @@ pub struct Scene {
     pub bounds: (Range, Option<Range>),
     /// The planes.
     pub planes: Vec<Plane>,
-    /// The first line of shared memory, and how many there are.
-    pub lines: (u64, u64),
+    /// The lines of shared memory that are drawn, by number, in order.
+    pub lines: Vec<u64>,
     /// Their pieces.
     pub pieces: Vec<Piece>,
     /// What is left out, in words.
@@ -129,76 +161,94 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The scene of a copy.
+    /// The scene of a copy. Both sides have the same cells.
     pub fn new(copy: &Copy) -> Scene {
         let axes = Axes::new(copy);
-        let mut planes: Vec<Plane> = Vec::new();
-        let mut hidden_planes = BTreeSet::new();
-        let mut last_row = None;
-        for cell in copy.walk.cells() {
-            // Where a box is a whole row, its first cell stands for it.
-            if !axes.in_cells && last_row.replace(cell.row) == Some(cell.row) {
-                continue;
-            }
-            let mut at = cell.coordinates;
-            let y = axes.y.map_or(0, |y| std::mem::take(&mut at[y]));
-            let x = std::mem::take(&mut at[axes.x]);
-            if axes.in_pixels {
-                at[0] = 0;
-            }
-            let column = x as f64 / axes.per_column as f64;
-            let width = if axes.in_cells { f64::from(cell.elements) / axes.per_column as f64 } else { 1.0 };
-            let place = PlacedBox { x: column, width, y, cell };
-            let known = planes.iter().position(|plane| plane.at == at);
-            match known {
-                Some(index) => planes[index].places.push(place),
-                None if planes.len() < PLANES => planes.push(Plane { at, places: vec![place] }),
-                None => {
-                    hidden_planes.insert(at);
-                }
-            }
-        }
         let mut scene = Scene {
             axes,
             columns: (0, 0),
             rows: Vec::new(),
             tensor: ((0.0, 0.0), (0.0, 0.0)),
             bounds: bounds(copy, axes),
-            planes,
-            lines: (0, 0),
+            planes: Vec::new(),
+            lines: Vec::new(),
             pieces: Vec::new(),
             left_out: Vec::new(),
         };
-        if !hidden_planes.is_empty() {
-            scene.left_out.push(format!("{} planes of the tensor", hidden_planes.len()));
+        let cells: Vec<Cell> = copy.walk.cells().collect();
+        let left = cells.iter().map(|cell| axes.column(cell).floor() as i64).min().unwrap_or(0);
+        let most = (left - 1 + COLUMNS) as f64;
+        let drawn = |cell: &Cell| axes.column(cell) + axes.width(cell) <= most;
+        let mut chosen = Chosen::default();
+        for row in cells.chunk_by(|a, b| a.row == b.row) {
+            if !chosen.takes(axes, row.iter().filter(|cell| drawn(cell))) {
+                break;
+            }
+            chosen.cells += row.len();
+            for cell in row.iter().filter(|cell| drawn(cell)).take(if axes.in_cells { row.len() } else { 1 })
+            {
+                scene.place(*cell);
+            }
         }
-        scene.window(copy);
-        scene.shared(copy);
+        let shown = &cells[..chosen.cells];
+        scene.say_what_is_left_out(copy, &cells, chosen.cells, drawn);
+        scene.window(copy, left);
+        scene.shared(copy, shown, &chosen, drawn);
         scene
     }
 
-    /// Chooses the columns and rows that are drawn, and takes away what is not.
-    fn window(&mut self, copy: &Copy) {
+    /// Puts a box into its plane.
+    fn place(&mut self, cell: Cell) {
+        let axes = self.axes;
+        let (at, y) = axes.plane(&cell);
+        let place = PlacedBox { x: axes.column(&cell), width: axes.width(&cell), y, cell };
+        match self.planes.iter_mut().find(|plane| plane.at == at) {
+            Some(plane) => plane.places.push(place),
+            None => self.planes.push(Plane { at, places: vec![place] }),
+        }
+    }
+
+    fn say_what_is_left_out(
+        &mut self,
+        copy: &Copy,
+        cells: &[Cell],
+        shown: usize,
+        drawn: impl Fn(&Cell) -> bool,
+    ) {
+        let word = copy.row_word();
+        if let (Some(first), Some(last)) = (cells.get(shown), cells.last()) {
+            self.left_out.push(format!("{word}s {} to {}", first.row, last.row));
+        }
+        let hidden = cells[..shown].iter().filter(|cell| !drawn(cell));
+        let (first, last) =
+            (hidden.clone().map(|cell| cell.column).min(), hidden.map(|cell| cell.column).max());
+        if let (Some(first), Some(last)) = (first, last) {
+            self.left_out.push(match self.axes.in_cells {
+                true => format!("cells {first} to {last} of each {word}"),
+                false => format!("{word}s on the right"),
+            });
+        }
+    }
+
+    /// Chooses the columns and rows of the planes.
+    fn window(&mut self, copy: &Copy, left: i64) {
         let size = |dimension: usize| i64::try_from(copy.map.dims[dimension]).unwrap_or(i64::MAX);
         let (width, height) = (size(self.axes.x), self.axes.y.map_or(1, size));
         let across = (width as f64 / self.axes.per_column as f64).ceil();
         self.tensor = ((0.0, width as f64 / self.axes.per_column as f64), (0.0, height as f64));
         let places = || self.planes.iter().flat_map(|plane| &plane.places);
-        let left = places().map(|place| place.x.floor() as i64).min().unwrap_or(0);
-        let right = places().map(|place| (place.x + place.width).ceil() as i64).max().unwrap_or(1);
+        let right = places().map(|place| (place.x + place.width).ceil() as i64).max().unwrap_or(left + 1);
         let (mut left, mut right) = (left - 1, right + 1);
-        if across <= WHOLE as f64 && left >= -WHOLE && right <= 2 * WHOLE {
-            (left, right) = (left.min(-1), right.max(across as i64 + 1));
+        if across <= WHOLE as f64 {
+            let whole = (left.min(-1), right.max(across as i64 + 1));
+            if whole.1 - whole.0 <= COLUMNS {
+                (left, right) = whole;
+            }
         }
-        let hidden = right - left - COLUMNS;
-        if hidden > 0 {
-            right = left + COLUMNS;
-            self.left_out.push(format!("{hidden} columns on the right"));
-        }
-        self.columns = (left, right);
-        let mut rows: BTreeSet<i64> = places()
-            .flat_map(|place| [place.y.saturating_sub(1), place.y, place.y.saturating_add(1)])
-            .collect();
+        self.columns = (left, right.min(left + COLUMNS));
+        let copied: BTreeSet<i64> = places().map(|place| place.y).collect();
+        let mut rows: BTreeSet<i64> =
+            copied.iter().flat_map(|y| [y.saturating_sub(1), *y, y.saturating_add(1)]).collect();
         if self.axes.y.is_none() {
             rows = BTreeSet::from([0]);
         } else if height <= WHOLE {
@@ -206,7 +256,7 @@ impl Scene {
         }
         if rows.len() > ROWS {
             // What is copied is worth more than what is around it.
-            rows = places().map(|place| place.y).collect();
+            rows = copied;
         }
         // One row is no wider than the mark of its absence.
         let single: Vec<i64> = rows
@@ -218,38 +268,58 @@ impl Scene {
         if rows.len() + single.len() <= ROWS {
             rows.extend(single);
         }
-        let hidden = rows.len().saturating_sub(ROWS);
-        if hidden > 0 {
-            self.left_out.push(format!("{hidden} rows of the tensor's planes"));
-        }
-        self.rows = rows.into_iter().take(ROWS).collect();
-        let (columns, rows) = (self.columns, &self.rows);
-        for plane in &mut self.planes {
-            plane.places.retain(|place| {
-                place.x >= columns.0 as f64
-                    && place.x + place.width <= columns.1 as f64
-                    && rows.contains(&place.y)
-            });
-        }
+        self.rows = rows.into_iter().collect();
     }
 
-    fn shared(&mut self, copy: &Copy) {
+    /// The lines of shared memory that have cells which are drawn, or all if all cells are.
+    fn shared(&mut self, copy: &Copy, shown: &[Cell], chosen: &Chosen, drawn: impl Fn(&Cell) -> bool) {
         let start = copy.request.shared / LINE;
-        let all = (copy.request.shared + copy.walk.footprint()).div_ceil(LINE) - start;
-        let shown = all.min(LINES);
-        if shown < all {
-            self.left_out.push(format!("{} lines of 128 bytes of shared memory", all - shown));
-        }
-        self.lines = (start, shown);
-        let written = copy.walk.cells().map(|cell| Piece {
+        let end = (copy.request.shared + copy.walk.footprint()).div_ceil(LINE);
+        let all = self.left_out.is_empty() && end - start <= LINES as u64;
+        self.lines = if all { (start..end).collect() } else { chosen.lines.iter().copied().collect() };
+        let lines: BTreeSet<u64> = self.lines.iter().copied().collect();
+        let written = copy.walk.cells().enumerate().map(|(index, cell)| Piece {
             shared: cell.shared,
             length: cell.length,
-            cell: Some(cell),
+            held: if index < shown.len() && drawn(&cell) { Held::Cell(cell) } else { Held::Elsewhere },
         });
-        let alone =
-            padding(copy).map(|piece| Piece { shared: piece.shared, length: piece.length, cell: None });
-        let end = (start + shown) * LINE;
-        self.pieces = written.chain(alone).filter(|piece| piece.shared < end).collect();
+        let alone = padding(copy).map(|piece| Piece {
+            shared: piece.shared,
+            length: piece.length,
+            held: Held::Untouched,
+        });
+        self.pieces = written.chain(alone).filter(|piece| lines.contains(&(piece.shared / LINE))).collect();
+    }
+}
+
+/// The rows of a copy that there is room for on both sides, from the first on.
+#[derive(Debug, Default)]
+struct Chosen {
+    planes: BTreeSet<[i64; 5]>,
+    rows: BTreeSet<i64>,
+    lines: BTreeSet<u64>,
+    /// How many of the copy's cells are in these rows.
+    cells: usize,
+}
+
+impl Chosen {
+    /// Takes the cells of another row, if there is room for them.
+    fn takes<'c>(&mut self, axes: Axes, row: impl Iterator<Item = &'c Cell> + Clone) -> bool {
+        let places: Vec<([i64; 5], i64)> = row.clone().map(|cell| axes.plane(cell)).collect();
+        let lines: Vec<u64> = row.map(|cell| cell.shared / LINE).collect();
+        let more = |known: &BTreeSet<u64>, wanted: &[u64]| {
+            known.len() + wanted.iter().filter(|one| !known.contains(one)).collect::<BTreeSet<_>>().len()
+        };
+        let mut planes = self.planes.clone();
+        planes.extend(places.iter().map(|place| place.0));
+        let mut rows = self.rows.clone();
+        rows.extend(places.iter().map(|place| place.1));
+        if planes.len() > PLANES || rows.len() > ROWS || more(&self.lines, &lines) > LINES {
+            return false;
+        }
+        (self.planes, self.rows) = (planes, rows);
+        self.lines.extend(lines);
+        true
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::banks::bank;
 use super::request::Copy;
-use super::scene::{LINE, Piece, PlacedBox, Plane, Range, Scene};
+use super::scene::{Held, LINE, Piece, PlacedBox, Plane, Range, Scene};
 use super::tuple;
 use super::view::{dimension_name, map_line, size_line};
 use crate::svg::{Area, Page, Svg, dark, light, point};
@@ -36,8 +36,10 @@ pub(super) const STYLE: &str = concat!(
 .out{fill:#eef0f2;stroke:#d4dae0}
 .tensor{fill:none;stroke:#1f2933;stroke-width:1.8}
 .box{fill:none;stroke:#b3261e;stroke-width:2;stroke-dasharray:7 4}
-.walk{fill:none;stroke:#1f2933;stroke-opacity:.35;stroke-width:1.1;marker-end:url(#tip)}
+.walk,.arrow{fill:none;stroke:#1f2933;stroke-opacity:.6;stroke-width:1.1;marker-end:url(#tip)}
+.walk{marker-start:url(#start)}
 .tip{fill:#1f2933}
+.over{paint-order:stroke;stroke:#fdfdfb;stroke-width:3px;stroke-linejoin:round}
 .c{stroke:#6b7785;stroke-width:.7}
 .c0{fill:#cfe4f8}.c1{fill:#cdeccd}.c2{fill:#f6e6b4}.c3{fill:#f8cfc4}.c4{fill:#e0d4f5}.c5{fill:#bfe8e4}.c6{fill:#f5d3e6}.c7{fill:#dfe3c0}
 .fill{fill:url(#hatch);stroke:#6b7785;stroke-width:.7}
@@ -50,7 +52,8 @@ pub(super) const STYLE: &str = concat!(
 .out{fill:#1d232a;stroke:#39434d}
 .tensor{stroke:#e8edf2}
 .box{stroke:#ff8a80}
-.walk{stroke:#e8edf2}.tip{fill:#e8edf2}
+.walk,.arrow{stroke:#e8edf2}.tip{fill:#e8edf2}
+.over{stroke:#15191e}
 .c{stroke:#8b98a5}
 .c0{fill:#1f4568}.c1{fill:#22512b}.c2{fill:#5a4a14}.c3{fill:#6b2f22}.c4{fill:#463469}.c5{fill:#15514c}.c6{fill:#632c4b}.c7{fill:#4a4f22}
 }"
@@ -61,7 +64,9 @@ pub(super) const DEFINITIONS: &str = "\
 <defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path d=\"M0 0V6\" stroke=\"#7b8794\" stroke-width=\"1.6\"/></pattern>\
 <marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
-<path class=\"tip\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n";
+<path class=\"tip\" d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"start\" viewBox=\"0 0 8 8\" refX=\"4\" refY=\"4\" markerWidth=\"5\" markerHeight=\"5\">\
+<circle class=\"tip\" cx=\"4\" cy=\"4\" r=\"4\"/></marker></defs>\n";
 
 /// Whether cells have the colour of their place in a line before swizzling, as the manual numbers them. Pixels, slices
 /// and gathered rows each have their own.
@@ -71,6 +76,19 @@ pub(super) fn by_place(copy: &Copy) -> bool {
 
 fn colour(copy: &Copy, cell: &Cell) -> u64 {
     if by_place(copy) { cell.linear / 16 % 8 } else { cell.row % 8 }
+}
+
+/// The name of a row of the copy: `r3`, or of a pixel or slice `p3` or `s3`.
+fn row_label(copy: &Copy, row: u64) -> String {
+    let letter = copy.row_word().chars().next().unwrap_or('r');
+    format!("{letter}{row}")
+}
+
+/// The name of a cell: `r3c2`, or where a row is one cell that of the row.
+fn cell_label(copy: &Copy, cell: &Cell) -> String {
+    let (row_bytes, _) = copy.walk.row_bytes();
+    let row = row_label(copy, cell.row);
+    if row_bytes > 16 { format!("{row}c{}", cell.column) } else { row }
 }
 
 /// What a cell says of itself.
@@ -94,7 +112,7 @@ fn title(copy: &Copy, cell: &Cell) -> String {
 /// Draws a copy.
 pub fn draw(copy: &Copy) -> String {
     let scene = Scene::new(copy);
-    let mut drawing = Drawing { copy, svg: Svg::default() };
+    let mut drawing = Drawing { copy, svg: Svg::default(), walks: false };
     let size = Sizes::new(&scene);
     let mut y = TOP;
     for plane in &scene.planes {
@@ -106,10 +124,9 @@ pub fn draw(copy: &Copy) -> String {
     let arrow = (MARGIN + left + GAP * 0.25, TOP + 60.0);
     let (from, to) = if copy.request.direction == Direction::Load { (0.0, 0.5) } else { (0.5, 0.0) };
     let (from, to) = (arrow.0 + from * GAP, arrow.0 + to * GAP);
-    drawing.svg.path("walk", format_args!("M{from:.1} {0:.1}H{to:.1}", arrow.1));
+    drawing.svg.path("arrow", format_args!("M{from:.1} {0:.1}H{to:.1}", arrow.1));
     let width = (shared + ADDRESSES + 8.0 * CELL.0 + MARGIN).max(760.0);
-    drawing.legend(bottom + 16.0);
-    let height = bottom + 62.0;
+    let height = drawing.legend(&scene, bottom + 16.0, width) + 28.0;
     drawing.finish(&scene, width, height)
 }
 
@@ -122,19 +139,8 @@ struct Sizes {
 
 impl Sizes {
     fn new(scene: &Scene) -> Sizes {
-        let across = if scene.axes.in_cells { CELL.0 } else { 32.0 };
-        let (mut y, mut last) = (0.0, None);
-        let rows = scene.rows.iter().map(|&row| {
-            if last.is_some_and(|last| row - last > 1) {
-                y += SKIP;
-            }
-            last = Some(row);
-            let top = y;
-            y += CELL.1;
-            (row, top)
-        });
-        let rows = rows.collect();
-        Sizes { across, down: CELL.1, rows }
+        let across = if scene.axes.in_cells { CELL.0 } else { 36.0 };
+        Sizes { across, down: CELL.1, rows: tops(scene.rows.iter().copied()) }
     }
 
     fn width(&self, scene: &Scene) -> f64 {
@@ -156,9 +162,26 @@ impl Sizes {
     }
 }
 
+/// Where lines begin: one below the other, with a gap where some are left out.
+fn tops(lines: impl Iterator<Item = i64>) -> Vec<(i64, f64)> {
+    let (mut y, mut last) = (0.0, None);
+    let placed = lines.map(|line| {
+        if last.is_some_and(|last| line - last > 1) {
+            y += SKIP;
+        }
+        last = Some(line);
+        let top = y;
+        y += CELL.1;
+        (line, top)
+    });
+    placed.collect()
+}
+
 struct Drawing<'a> {
     copy: &'a Copy,
     svg: Svg,
+    /// Whether a walk was drawn, for the legend.
+    walks: bool,
 }
 
 impl Drawing<'_> {
@@ -173,7 +196,8 @@ impl Drawing<'_> {
             let size = if label.len() as f64 * 6.0 > area.width - 2.0 { 7.5 } else { 10.0 };
             if label.len() as f64 * 0.6 * size <= area.width {
                 let middle = point(area.at.x + area.width / 2.0, area.at.y + area.height / 2.0 + 3.5);
-                svg.text(middle, size, "m mid", label);
+                // Hatching must not go through the letters.
+                svg.text(middle, size, if cell.in_bounds() { "m mid" } else { "m mid over" }, label);
             }
         });
     }
@@ -203,16 +227,14 @@ impl Drawing<'_> {
         for place in &plane.places {
             let Some(row) = size.row(place.y) else { continue };
             let label = match scene.axes.in_cells {
-                true => format!("{}.{}", place.cell.row, place.cell.column),
-                false => place.cell.row.to_string(),
+                true => cell_label(self.copy, &place.cell),
+                false => row_label(self.copy, place.cell.row),
             };
             let at = point(column(place.x), top + row);
             let area = Area { at, width: place.width * size.across, height: size.down };
             self.cell(area, &place.cell, &label);
         }
-        if !scene.axes.in_cells {
-            self.walk(&plane.places, size, |place| column(place.x + place.width / 2.0), top);
-        }
+        self.walk(&plane.places, size, |place| (column(place.x), column(place.x + place.width)), top);
         self.outline("tensor", scene, size, (scene.tensor.0, Some(scene.tensor.1)), (left, top));
         match scene.bounds {
             (across, None) if scene.axes.in_cells => {
@@ -236,16 +258,33 @@ impl Drawing<'_> {
         self.svg.text(point(x, y + 14.0), 11.5, "faint", &title);
     }
 
-    /// The order of the walk through the boxes of a plane.
-    fn walk(&mut self, places: &[PlacedBox], size: &Sizes, x: impl Fn(&PlacedBox) -> f64, top: f64) {
+    /// The order of the walk through the boxes of a plane: below the numbers of a row, and between rows along the
+    /// edges of boxes, so that no number is struck through.
+    fn walk(&mut self, places: &[PlacedBox], size: &Sizes, x: impl Fn(&PlacedBox) -> (f64, f64), top: f64) {
+        const INSET: f64 = 3.5;
         let mut points = String::new();
+        let mut before: Option<(f64, i64, f64)> = None;
         for place in places.iter().take(LONGEST_WALK) {
             let Some(row) = size.row(place.y) else { continue };
-            let word = if points.is_empty() { 'M' } else { 'L' };
-            let _ = write!(points, "{word}{:.1} {:.1}", x(place), top + row + size.down - 3.5);
+            let ((left, right), low) = (x(place), top + row + size.down - INSET);
+            let onward = before.is_some_and(|(end, y, _)| y == place.y && end <= left);
+            match before {
+                None => {
+                    let _ = write!(points, "M{:.1} {low:.1}", left + INSET);
+                }
+                Some(_) if onward => {}
+                // Along the edge between the rows, and down at the side of the next box.
+                Some((end, y, from)) => {
+                    let edge = if place.y >= y { from + INSET } else { from - size.down + INSET };
+                    let _ = write!(points, "H{:.1}V{edge:.1}H{:.1}V{low:.1}", end - INSET, left + INSET);
+                }
+            }
+            before = Some((right, place.y, low));
         }
-        if places.len() > 1 && !points.is_empty() {
+        if let (Some((end, ..)), true) = (before, places.len() > 1) {
+            let _ = write!(points, "H{:.1}", end - INSET);
             self.svg.path("walk", points);
+            self.walks = true;
         }
     }
 
@@ -306,54 +345,79 @@ impl Drawing<'_> {
                 &format!("{}–{}", 4 * cell, 4 * cell + 3),
             );
         }
-        let (first, count) = scene.lines;
-        for line in 0..count {
-            let y = top + line as f64 * CELL.1 + 15.0;
-            self.svg.text(point(left - 6.0, y), 9.5, "m end faint", &format!("{:#x}", (first + line) * LINE));
+        let lines = tops(scene.lines.iter().map(|line| *line as i64));
+        for (line, y) in &lines {
+            let address = format!("{:#x}", *line as u64 * LINE);
+            self.svg.text(point(left - 6.0, top + y + 15.0), 9.5, "m end faint", &address);
         }
-        let (row_bytes, _) = self.copy.walk.row_bytes();
         for piece in &scene.pieces {
-            let Piece { shared, length, cell } = *piece;
-            let line = (shared / LINE - first) as f64;
-            let at = point(left + (shared % LINE) as f64 / 16.0 * CELL.0, top + line * CELL.1);
+            let Piece { shared, length, held } = *piece;
+            let line = (shared / LINE) as i64;
+            let Ok(found) = lines.binary_search_by_key(&line, |(line, _)| *line) else { continue };
+            let at = point(left + (shared % LINE) as f64 / 16.0 * CELL.0, top + lines[found].1);
             let area = Area { at, width: f64::from(length) / 16.0 * CELL.0, height: CELL.1 };
-            match cell {
-                Some(cell) => {
-                    let label = match row_bytes > 16 {
-                        true => format!("{}.{}", cell.row, cell.column),
-                        false => cell.row.to_string(),
-                    };
-                    self.cell(area, &cell, &label);
+            match held {
+                Held::Cell(cell) => self.cell(area, &cell, &cell_label(self.copy, &cell)),
+                Held::Untouched => self.svg.rect("none", area).markup("<title>untouched</title>"),
+                Held::Elsewhere => {
+                    self.svg.group("not drawn", |svg| {
+                        svg.rect("grid", area).end();
+                        let middle = point(at.x + area.width / 2.0, at.y + area.height / 2.0 + 3.0);
+                        svg.text(middle, 10.0, "mid faint", "…");
+                    });
                 }
-                None => self.svg.rect("none", area).markup("<title>untouched</title>"),
             }
         }
-        top + count as f64 * CELL.1
+        top + lines.last().map_or(0.0, |(_, y)| y + CELL.1)
     }
 
-    fn legend(&mut self, y: f64) {
+    /// What is drawn and what it means, below `y`; returns where it ends.
+    fn legend(&mut self, scene: &Scene, y: f64, width: f64) -> f64 {
         let bounds = match self.copy.map.shape {
             softwarp::tensor::map::MapShape::Tiled(_) => "box",
             _ => "bounding box of the bases",
         };
         let outside = match self.copy.request.direction {
-            Direction::Load => "outside: filled",
-            _ => "outside: skipped",
+            Direction::Load => "outside the tensor: filled",
+            _ => "outside the tensor: skipped",
+        };
+        let any = |wanted: fn(&Held) -> bool| scene.pieces.iter().any(|piece| wanted(&piece.held));
+        let colours = match by_place(self.copy) {
+            true => "colour: place in a line of 128 bytes before the swizzle",
+            false => "colours by turns, one for each",
         };
         let word = self.copy.row_word();
+        let (name, meaning) = match self.copy.walk.row_bytes().0 > 16 {
+            true => (format!("{}c1", row_label(self.copy, 3)), format!("{word} 3, cell 1")),
+            false => (row_label(self.copy, 3), format!("{word} 3")),
+        };
+        let colours = if by_place(self.copy) { colours.to_owned() } else { format!("{colours} {word}") };
         let items = [
-            ("c c0", format!("copied ({word}.cell)")),
-            ("fill", outside.to_owned()),
-            ("none", "untouched".to_owned()),
-            ("tensor", "tensor".to_owned()),
-            ("box", bounds.to_owned()),
+            (Some("c c0"), format!("{name}: {meaning}; {colours}")),
+            (
+                any(|held| matches!(held, Held::Cell(cell) if !cell.in_bounds())).then_some("fill"),
+                outside.to_owned(),
+            ),
+            (any(|held| matches!(held, Held::Untouched)).then_some("none"), "untouched".to_owned()),
+            (Some("tensor"), "tensor".to_owned()),
+            (Some("box"), bounds.to_owned()),
+            (self.walks.then_some("walk"), "order of the copy".to_owned()),
         ];
-        let mut x = MARGIN;
+        let (mut x, mut y) = (MARGIN, y);
         for (class, words) in items {
-            self.svg.rect(class, Area { at: point(x, y), width: 22.0, height: 13.0 }).end();
+            let Some(class) = class else { continue };
+            let room = 50.0 + 5.5 * words.chars().count() as f64;
+            if x > MARGIN && x + room > width {
+                (x, y) = (MARGIN, y + 20.0);
+            }
+            match class {
+                "walk" => self.svg.path(class, format_args!("M{x:.1} {:.1}h20", y + 6.5)),
+                _ => self.svg.rect(class, Area { at: point(x, y), width: 22.0, height: 13.0 }).end(),
+            }
             self.svg.text(point(x + 28.0, y + 10.5), 10.5, "faint", &words);
-            x += 52.0 + 6.2 * words.chars().count() as f64;
+            x += room;
         }
+        y + 13.0
     }
 
     fn finish(mut self, scene: &Scene, width: f64, height: f64) -> String {
@@ -366,7 +430,7 @@ impl Drawing<'_> {
         };
         self.svg.text(point(MARGIN, 76.0), 12.5, "faint", &format!("{}{bytes}", size_line(self.copy)));
         if !scene.left_out.is_empty() {
-            let line = format!("Not drawn: {}.", scene.left_out.join("; "));
+            let line = format!("Not drawn, on either side: {}.", scene.left_out.join("; "));
             self.svg.text(point(MARGIN, 94.0), 11.5, "faint", &line);
         }
         self.svg.markup(body);

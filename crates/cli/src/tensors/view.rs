@@ -25,20 +25,33 @@ pub(super) fn padding(copy: &Copy) -> impl Iterator<Item = Padding> {
     })
 }
 
+/// Numbers as sizes: `64 × 8`.
+fn product<T: ToString>(numbers: &[T]) -> String {
+    numbers.iter().map(T::to_string).collect::<Vec<_>>().join(" × ")
+}
+
 /// The map in a line: `f16 64 × 64, box 64 × 8, swizzle 128B`.
 pub(super) fn map_line(copy: &Copy) -> String {
     let map = &copy.map;
-    let product = |numbers: Vec<String>| numbers.join(" × ");
-    let list = |numbers: &[u64]| product(numbers.iter().map(u64::to_string).collect());
-    let mut line = format!("{} {}", map.element, list(&map.dims[..map.rank]));
+    let mut line = format!("{} {}", map.element, product(&map.dims[..map.rank]));
     match &map.shape {
-        MapShape::Tiled(sizes) => {
-            line += &format!(", box {}", product(sizes[..map.rank].iter().map(u32::to_string).collect()));
-        }
+        MapShape::Tiled(sizes) => line += &format!(", box {}", product(&sizes[..map.rank])),
         MapShape::Im2col(columns) | MapShape::Wide(_, columns) => {
             line += &format!(", {} pixels of {} channels", columns.pixels, columns.channels);
         }
     }
+    line + &steps(copy) + &format!(", swizzle {}", map.swizzle)
+}
+
+/// What of the map a page cannot change: `tensor of 64 × 64 elements on sm_90`.
+pub(super) fn tensor_line(copy: &Copy) -> String {
+    let map = &copy.map;
+    format!("tensor of {} elements{} on {}", product(&map.dims[..map.rank]), steps(copy), copy.arch)
+}
+
+/// Traversal strides and interleave, where there are any.
+fn steps(copy: &Copy) -> String {
+    let (map, mut line) = (&copy.map, String::new());
     if map.element_strides[..map.rank].iter().any(|step| *step != 1) {
         let steps = map.element_strides[..map.rank].iter().map(u32::to_string).collect::<Vec<_>>();
         line += &format!(", traversal strides {}", steps.join(", "));
@@ -46,7 +59,7 @@ pub(super) fn map_line(copy: &Copy) -> String {
     if map.interleave != Interleave::None {
         line += &format!(", interleave {}", map.interleave);
     }
-    line + &format!(", swizzle {}", map.swizzle)
+    line
 }
 
 /// What the copy comes to, in a line.

@@ -9,6 +9,7 @@ use super::golden::GoldenError;
 use super::{Failure, Outcome, Refused, Report, Settings};
 use crate::input::{self, MOST_TEXT};
 use crate::json;
+use crate::run::data::Files;
 use crate::run::file::{KEYS, LaunchFile};
 use crate::run::{Options, Ran, Run, RunError, differences};
 use rayon::prelude::*;
@@ -18,6 +19,7 @@ use softwarp::isa::nearest;
 use softwarp::vm::device::{LaunchError, LoadOptions, Report as Launched};
 use softwarp::vm::fault::FaultKind;
 use softwarp::vm::sanitize::Sanitize;
+use softwarp_container::{ReadError, Wanted, modules};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,6 +49,12 @@ pub struct Program {
     pub ptx: String,
     /// The launch file.
     pub launch: Json,
+    /// Where the files are that the launch file names, if it is a file itself.
+    #[serde(skip)]
+    pub files: Option<Files>,
+    /// Whether products and sums may be contracted, where the module's file says what the assembler was told.
+    #[serde(skip)]
+    pub fmad: Option<bool>,
 }
 
 /// Whether a row of a golden file is a program.
@@ -98,9 +106,31 @@ pub fn read(path: &Path, launch: Json, settings: &Settings) -> Result<Program, G
     let module = input::confined(folder, Path::new(&name), settings.allow_paths);
     let text = module.and_then(|module| input::read(&module, settings.limit(MOST_TEXT)));
     let text = text.map_err(|error| GoldenError::Input(folder.join(&name), error))?;
-    let ptx = String::from_utf8(text)
-        .map_err(|_| GoldenError::Line(folder.join(&name), 1, "the module is not UTF-8".to_owned()))?;
-    Ok(Program { name: stem, ptx, launch })
+    let wrong = |why: String| GoldenError::Line(folder.join(&name), 1, why);
+    let (ptx, fmad) = match String::from_utf8(text) {
+        Ok(text) => (text, None),
+        Err(error) => inside(error.as_bytes()).map_err(wrong)?,
+    };
+    let files = Files {
+        folder: folder.to_owned(),
+        any_place: settings.allow_paths,
+        longest: settings.limit(input::MOST_DATA),
+    };
+    Ok(Program { name: stem, ptx, launch, files: Some(files), fmad })
+}
+
+/// The only PTX text inside a file (a fat binary, a cubin, or a program with these in it), and what the file says about
+/// contraction.
+fn inside(bytes: &[u8]) -> Result<(String, Option<bool>), String> {
+    let found = modules(bytes, Wanted::Any).map_err(|error| match error {
+        ReadError::NotAnImage => "the module is not UTF-8".to_owned(),
+        error => error.to_string(),
+    })?;
+    let mut texts = found.modules.into_iter().flat_map(|module| module.texts);
+    match (texts.next(), texts.next()) {
+        (Some(text), None) => Ok((text.source, text.options.fmad)),
+        _ => Err("there are several PTX texts in it, and one is wanted".to_owned()),
+    }
 }
 
 /// What a program came to.
@@ -149,7 +179,7 @@ pub fn verdict(program: &Program) -> Verdict {
 
 /// Runs a program within limits and compares its results with the recorded ones.
 pub fn verdict_within(program: &Program, limits: Limits) -> Verdict {
-    let file = match LaunchFile::from_json(&program.launch) {
+    let file = match LaunchFile::from_value(&program.launch, program.files.as_ref()) {
         Ok(file) => file,
         Err(error) => return Verdict::Failed(Failure::Unusable(error.to_string())),
     };
@@ -193,7 +223,8 @@ fn ran(file: &LaunchFile, program: &Program, limits: Limits) -> Result<Ran, RunE
     let looked_at = file.tool.is_some() || file.bug.is_some() || file.control;
     let sanitize = if looked_at { Sanitize::ALL } else { Sanitize::default() };
     let began = Instant::now();
-    let load = LoadOptions { red_zones: sanitize.bounds, ..LoadOptions::default() };
+    let mut load = LoadOptions { red_zones: sanitize.bounds, ..LoadOptions::default() };
+    load.fidelity.contraction = program.fmad.unwrap_or(load.fidelity.contraction);
     let mut run = Run::prepare(file, &[&program.ptx], load)?;
     let mut reports: Vec<Launched> = Vec::new();
     for index in 0..file.launches.len() {

@@ -2,8 +2,9 @@
 
 use super::Driver;
 use softwarp::lineinfo::{self, SourceLine};
+use softwarp::registers;
 use softwarp::vm::device::ModuleId;
-use softwarp::vm::fault::Place;
+use softwarp::vm::fault::{Fault, Place};
 use std::fmt::Write as _;
 
 /// The most characters of an instruction that are shown.
@@ -28,6 +29,17 @@ pub fn lines(driver: &Driver, module: ModuleId, kernel: &str, role: &str, place:
         let _ = write!(text, ", in function `{}`", place.function_name);
     }
     text
+}
+
+/// What the registers of the instruction of a fault held, on a line; empty if nothing is known.
+pub fn registers(driver: &Driver, module: ModuleId, fault: &Fault) -> String {
+    let held = || {
+        let place = fault.place.as_ref()?;
+        let module = driver.machine.module(module).ok()?;
+        Some(registers::named(module.units.get(place.unit as usize)?, place.span, &fault.registers))
+    };
+    let words: Vec<String> = held().unwrap_or_default().iter().map(ToString::to_string).collect();
+    if words.is_empty() { String::new() } else { format!("\n    with {}", words.join(", ")) }
 }
 
 /// The line and the text of an instruction.

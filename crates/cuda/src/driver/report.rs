@@ -46,10 +46,9 @@ pub fn ended(driver: &Driver, launch: &Launch<'_>, outcome: &Outcome) {
     let code = code_of(&fault.kind);
     let place = fault.place.as_ref();
     let place = place.map(|it| place::lines(driver, launch.module, launch.kernel, "", it));
-    write(
-        driver,
-        &format!("softwarp: kernel `{}`: {}{}", launch.kernel, fault.kind, place.unwrap_or_default()),
-    );
+    let held = place::registers(driver, launch.module, fault);
+    let place = place.unwrap_or_default();
+    write(driver, &format!("softwarp: kernel `{}`: {}{place}{held}", launch.kernel, fault.kind));
     driver.set_fault(code);
 }
 

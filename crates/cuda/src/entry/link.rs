@@ -4,7 +4,6 @@
 use super::module::texts_at;
 use crate::assembler_log::explain;
 use crate::code::{Code, Done, ensure};
-use crate::container::{Text, write_linked};
 use crate::driver::{Driver, current, driver};
 use crate::ffi::{self, Host, In, Out};
 use crate::handle::{Handle, lock};
@@ -13,6 +12,7 @@ use crate::module::{Linker, LinkerState, Texts, load};
 use softwarp::check::{Options, resolve_references};
 use softwarp::syntax::{Diagnostic, Severity, parse};
 use softwarp::vm::device::LoadError;
+use softwarp_container::{Text, write_linked};
 use std::sync::{Arc, Mutex};
 
 /// `CUjitInputType` values.

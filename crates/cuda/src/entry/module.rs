@@ -3,7 +3,6 @@
 use crate::assembler_log::{self, explain};
 use crate::code::{Code, Done, ensure};
 use crate::config::ptx_of;
-use crate::container::{self, Found, ReadError, Source};
 use crate::driver::{Driver, current, driver};
 use crate::ffi::{CodeAt, Host, In, Out, Text};
 use crate::handle::{Handle, Missing, lock};
@@ -15,6 +14,7 @@ use softwarp::check::{Options, resolve_references};
 use softwarp::image::Object;
 use softwarp::isa::{StateSpace, Target};
 use softwarp::syntax::parse;
+use softwarp_container::{self as container, Found, ReadError, Source};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -13,6 +13,7 @@
 mod convert;
 mod diagnose;
 mod error;
+mod mend;
 mod operands;
 mod resolve;
 
@@ -20,6 +21,7 @@ pub use crate::mnemonic::{MatrixShape, Modifier, Opcode, Space};
 pub use crate::operand::{Access, Fit, Forms, LiteralKind, Selector, Value};
 pub use crate::row::{Gate, Removal, Section, TableRow};
 pub use error::{MnemonicError, MnemonicErrorKind};
+pub use mend::mend;
 pub use resolve::{known, nearest_opcode, opcodes, resolve, spell};
 
 use crate::{Opaque, Target, Type, Version};

@@ -229,8 +229,17 @@ fn a_chain_of_values_takes_one_row() {
     let registers = vec![Virtual::Narrow; 100];
     let mut ops: Vec<Op> = (1..100).map(|n| alu(n, &[n - 1])).collect();
     // The first is read before it is written, so it is live from the start, and zero.
-    let rows = allocate(&mut ops, &registers, ConstantRows::default(), false, Names::default).rows;
+    let rows =
+        allocate(&mut ops, &registers, ConstantRows::default(), (Sharing::Rows, false), Names::default).rows;
     assert_eq!(rows, Rows { narrow: 1, wide: 0, predicates: 1 });
+    // For a debugger, each value stays.
+    let mut ops: Vec<Op> = (1..100).map(|n| alu(n, &[n - 1])).collect();
+    let apart =
+        allocate(&mut ops, &registers, ConstantRows::default(), (Sharing::None, false), Names::default);
+    assert_eq!(apart.rows, Rows { narrow: 100, wide: 0, predicates: 1 });
+    let mut slots = apart.slots;
+    slots.sort_unstable();
+    assert_eq!(slots, (0..100).collect::<Vec<u32>>());
 }
 
 #[test]
@@ -248,7 +257,8 @@ fn what_a_loop_carries_keeps_its_row_through_the_loop() {
     ];
     let mut registers = registers;
     registers.push(Virtual::Predicate);
-    let rows = allocate(&mut ops, &registers, ConstantRows::default(), false, Names::default).rows;
+    let rows =
+        allocate(&mut ops, &registers, ConstantRows::default(), (Sharing::Rows, false), Names::default).rows;
     assert_eq!(rows, Rows { narrow: 3, wide: 0, predicates: 2 });
 }
 
@@ -261,7 +271,8 @@ fn a_write_under_a_guard_keeps_what_was_there() {
     }
     // 1 is zero in lanes that do not pass, so nothing may be in its row before.
     let mut ops = vec![alu(0, &[]), alu(0, &[0]), guarded, alu(0, &[1])];
-    let rows = allocate(&mut ops, &registers, ConstantRows::default(), false, Names::default).rows;
+    let rows =
+        allocate(&mut ops, &registers, ConstantRows::default(), (Sharing::Rows, false), Names::default).rows;
     assert_eq!(rows.narrow, 2);
 }
 
@@ -269,8 +280,14 @@ fn a_write_under_a_guard_keeps_what_was_there() {
 fn pairs_are_two_rows_that_follow_one_another() {
     let registers = vec![Virtual::Wide, Virtual::Pair, Virtual::High, Virtual::Wide];
     let mut ops = vec![alu(0, &[]), alu(1, &[0]), alu(2, &[0]), alu(3, &[1, 2])];
-    let rows =
-        allocate(&mut ops, &registers, ConstantRows { narrow: 0, wide: 5 }, false, Names::default).rows;
+    let rows = allocate(
+        &mut ops,
+        &registers,
+        ConstantRows { narrow: 0, wide: 5 },
+        (Sharing::Rows, false),
+        Names::default,
+    )
+    .rows;
     assert_eq!(rows.wide, 5 + 1 + 2);
     let Op::Alu(last) = &ops[3] else { panic!("arithmetic") };
     assert_eq!(last.s.get(1), last.s.get(0).map(Slot::next));

@@ -267,6 +267,12 @@ impl Parser<'_> {
         if let Some(near) = nearest_type(word) {
             diagnostic = diagnostic.with_help(format!("did you mean `.{near}`?"));
         }
+        if code == codes::TYPE
+            && Type::from_name(word).is_none()
+            && let Some(meant) = misspelt_type(word)
+        {
+            diagnostic = diagnostic.with_fix(self.span, format!(".{meant}"), format!("write `.{meant}`"));
+        }
         self.report(diagnostic);
     }
 
@@ -403,6 +409,15 @@ impl Parser<'_> {
         };
         Ok(self.push_expression(expression, number.span))
     }
+}
+
+/// The type of variables that a word was certainly meant to be: a slip of one, and of no other word of declarations.
+fn misspelt_type(word: &str) -> Option<&'static str> {
+    const OTHERS: [&str; 10] =
+        ["align", "attribute", "const", "global", "local", "param", "ptr", "reg", "shared", "tex"];
+    let types = Type::ALL.iter().map(|ty| ty.name()).filter(|name| declared(name).is_some());
+    let meant = softwarp_isa::only_slip(word, types.chain(OTHERS))?;
+    (!OTHERS.contains(&meant)).then_some(meant)
 }
 
 /// The type that a misspelled word may stand for.

@@ -197,6 +197,9 @@ impl Parser<'_> {
 
     /// Reads `{ … }`. A brace that is missing at the end is reported; there is a body all the same.
     fn body(&mut self) -> Body {
+        if let Some(ends) = self.ends {
+            return self.passed_body(ends);
+        }
         let open = self.span;
         self.bump();
         self.opened_body(open)
@@ -204,7 +207,7 @@ impl Parser<'_> {
 
     /// Reads what stands behind a body's opening brace.
     fn opened_body(&mut self, open: Span) -> Body {
-        let mut statements = self.statements(open);
+        let mut statements = self.statements(open, Vec::new());
         statements.shrink_to_fit();
         Body { statements, span: self.since(open.start) }
     }

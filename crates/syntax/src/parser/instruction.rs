@@ -6,7 +6,7 @@
 use super::{Parser, Read, Traits};
 use crate::token::{Mark, Token};
 use crate::tree::{Guard, Instruction, Mnemonic, MnemonicId, Statement, Symbol};
-use crate::{Span, codes};
+use crate::{Diagnostic, Span, codes};
 use softwarp_isa::StateSpace;
 
 /// Words that are directives to the assembler wherever they stand, so that they cannot be modifiers. The
@@ -92,7 +92,9 @@ impl Parser<'_> {
     fn undotted_declaration(&mut self, statements: &mut Vec<Statement>, word: Span) -> Read<()> {
         let text = word.text(self.source);
         let message = format!("`{text}` is not an instruction: a declaration begins with `.{text}`");
-        let _ = self.fail(codes::STATEMENT, word, message);
+        let dot = Span::new(word.start, word.start);
+        let diagnostic = Diagnostic::new(codes::STATEMENT, word, message);
+        self.report(diagnostic.with_fix(dot, ".", format!("write `.{text}`")));
         let variables = self.variables_in(word, StateSpace::from_name(text))?;
         statements.push(Statement::Variable(variables));
         Ok(())
@@ -114,6 +116,9 @@ impl Parser<'_> {
     /// Reads an instruction; its opcode is the next token.
     #[inline]
     fn instruction(&mut self, statements: &mut Vec<Statement>, start: u32, guard: Option<Guard>) -> Read<()> {
+        if self.usual && self.usual_instruction(statements, start, guard) {
+            return Ok(());
+        }
         let opcode = self.span.start;
         self.lexer.modifiers();
         let mnemonic = Span::new(opcode, self.lexer.offset());

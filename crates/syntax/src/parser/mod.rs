@@ -12,12 +12,14 @@ mod function;
 mod instruction;
 mod module;
 mod operand;
+pub(crate) mod outline;
 mod statement;
+mod usual;
 
 use crate::lexer::Lexer;
 use crate::token::{Mark, Token};
 use crate::tree::{At, Expr, ExprId, Module, Name, Operand, Range, Symbol};
-use crate::{Code, Diagnostic, Parsed, ParsedExpression, Span, codes, literal};
+use crate::{Code, Diagnostic, Edit, Fix, Parsed, ParsedExpression, Span, codes, literal};
 
 /// How deep expressions and initialisers may nest.
 const MAX_DEPTH: u32 = 256;
@@ -39,7 +41,11 @@ pub(crate) fn parse(source: &str) -> Parsed {
     if let Some(diagnostic) = too_long(source) {
         return Parsed { module: Module::default(), diagnostics: vec![diagnostic] };
     }
-    let mut parser = Parser::new(source);
+    finish(Parser::new(source))
+}
+
+/// Reads everything.
+fn finish(mut parser: Parser<'_>) -> Parsed {
     parser.module();
     parser.diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
     Parsed { module: parser.module, diagnostics: parser.diagnostics }
@@ -93,17 +99,31 @@ struct Parser<'a> {
     depth: u32,
     /// Where the statement, item or parameter begins that is being read. It is wrong once, whatever follows.
     statement: u32,
+    /// Bodies are passed over, and this is known of their ends; `None` where bodies are read.
+    ends: Option<outline::BodyEnds>,
+    /// Usual instructions are read in the short way. Only tests ask for the long one.
+    usual: bool,
 }
 
 impl<'a> Parser<'a> {
     fn new(source: &'a str) -> Parser<'a> {
-        let mut parser = Parser {
+        let mut parser = Parser::over(source, Module::default());
+        // What is usual, to spare the pool its growth: an operand in 20 bytes.
+        parser.module.operands.reserve(source.len() / 20);
+        parser.bump();
+        parser.last = 0;
+        parser
+    }
+
+    /// Before the first token of a text, with what is known of the module so far.
+    fn over(source: &'a str, module: Module) -> Parser<'a> {
+        Parser {
             source,
             lexer: Lexer::new(source),
             token: Token::End,
             span: Span::default(),
             last: 0,
-            module: Module::default(),
+            module,
             diagnostics: Vec::new(),
             stopped: false,
             mnemonic_of: Vec::new(),
@@ -112,12 +132,9 @@ impl<'a> Parser<'a> {
             elements: Vec::new(),
             depth: 0,
             statement: 0,
-        };
-        // What is usual, to spare the pool its growth: an operand in 20 bytes.
-        parser.module.operands.reserve(source.len() / 20);
-        parser.bump();
-        parser.last = 0;
-        parser
+            ends: None,
+            usual: true,
+        }
     }
 
     /// As [`Parser::bump`], behind an operand or a comma: mostly to a comma, a semicolon or a register.
@@ -185,13 +202,30 @@ impl<'a> Parser<'a> {
     #[cold]
     fn no_semicolon(&mut self, expected: &str) -> Skip {
         let reported = self.diagnostics.len();
+        let begins_statement = self.surely_begins_statement();
         let skip = self.unexpected(codes::EXPECTED, expected);
         if self.begins_line()
             && let Some(diagnostic) = self.diagnostics.get_mut(reported)
         {
             diagnostic.help = Some("is there a `;` missing at the end of the line before?".to_string());
+            if begins_statement {
+                let edits = vec![Edit { span: Span::new(self.last, self.last), text: ";".to_string() }];
+                let message = "write `;` at the end of the line before".to_string();
+                diagnostic.fix = Some(Box::new(Fix { message, edits }));
+            }
         }
         skip
+    }
+
+    /// Whether the next token can only begin a statement, or end a body.
+    fn surely_begins_statement(&self) -> bool {
+        match self.token {
+            Token::Word => {
+                softwarp_isa::instruction::known(self.text()) && matches!(self.lexer.next_byte(), b'.' | b';')
+            }
+            Token::Dotted | Token::Mark(Mark::At | Mark::CloseBrace) => true,
+            _ => false,
+        }
     }
 
     /// The text of the next token.
@@ -216,6 +250,18 @@ impl<'a> Parser<'a> {
         self.module.symbols.intern(text)
     }
 
+    /// The symbol of a name, which is most likely a register's.
+    #[inline]
+    fn intern_name(&mut self, text: &str) -> Symbol {
+        self.module.symbols.intern_register(text)
+    }
+
+    /// Whether the next token begins with `%`: a name that is no word of the language.
+    #[inline]
+    fn at_percent(&self) -> bool {
+        self.source.as_bytes().get(self.span.start as usize) == Some(&b'%')
+    }
+
     /// From some byte to the end of the last token.
     #[inline]
     fn since(&self, start: u32) -> Span {
@@ -224,7 +270,7 @@ impl<'a> Parser<'a> {
 
     /// Reads a name: any word but the sink, the one predefined constant and the words of `.loc`.
     fn name(&mut self, expected: &str) -> Read<Name> {
-        if self.token != Token::Word || is_reserved(self.text()) {
+        if self.token != Token::Word || !self.at_percent() && is_reserved(self.text()) {
             return Err(self.unexpected(codes::NAME, expected));
         }
         Ok(self.word())
@@ -233,8 +279,8 @@ impl<'a> Parser<'a> {
     /// The word that comes next, whatever it is.
     #[inline]
     fn word(&mut self) -> Name {
-        let name = Name { symbol: self.intern(self.text()), span: self.span };
-        self.bump();
+        let name = Name { symbol: self.intern_name(self.text()), span: self.span };
+        self.bump_operand();
         name
     }
 

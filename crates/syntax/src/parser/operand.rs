@@ -5,7 +5,7 @@
 
 use super::{Parser, Read, WARP_SIZE};
 use crate::token::{Mark, Token};
-use crate::tree::{Expr, Literal, Operand, OperandKind, Range, UnaryOp};
+use crate::tree::{Expr, ExprId, Literal, Operand, OperandKind, Range, UnaryOp};
 use crate::{codes, literal};
 
 impl Parser<'_> {
@@ -48,7 +48,7 @@ impl Parser<'_> {
 
     #[inline]
     fn at_sink(&self) -> bool {
-        self.token == Token::Word && self.text() == "_"
+        self.token == Token::Word && !self.at_percent() && self.text() == "_"
     }
 
     fn sink(&mut self) -> Operand {
@@ -80,13 +80,15 @@ impl Parser<'_> {
     fn named_operand(&mut self) -> Read<Operand> {
         let text = self.text();
         let span = self.span;
-        if text == WARP_SIZE {
-            return self.immediate();
+        if !self.at_percent() {
+            if text == WARP_SIZE {
+                return self.immediate();
+            }
+            if text == "_" {
+                return Err(self.unexpected(codes::OPERAND, "an operand; only the first can be the sink"));
+            }
         }
-        if text == "_" {
-            return Err(self.unexpected(codes::OPERAND, "an operand; only the first can be the sink"));
-        }
-        let symbol = self.intern(text);
+        let symbol = self.intern_name(text);
         self.bump_operand();
         let base = Operand { kind: OperandKind::Name(symbol), span };
         match self.token {
@@ -112,9 +114,22 @@ impl Parser<'_> {
     /// `+4` behind a name.
     fn offset(&mut self, base: Operand) -> Read<Operand> {
         self.bump();
-        let offset = self.expression()?;
+        let offset = self.offset_value()?;
         let parts = self.parts([base]);
         Ok(Operand { kind: OperandKind::Offset(parts, offset), span: self.since(base.span.start) })
+    }
+
+    /// What is added to a name: mostly an integer alone.
+    #[inline]
+    fn offset_value(&mut self) -> Read<ExprId> {
+        let span = self.span;
+        if self.token != Token::Int {
+            return self.expression();
+        }
+        let (value, unsigned) = literal::integer(self.text());
+        self.bump();
+        let literal = self.push_expression(Expr::Literal(Literal::Int { value, unsigned }), span);
+        if self.continues_expression() { self.expression_from(literal) } else { Ok(literal) }
     }
 
     /// `[i]` behind a name.
@@ -215,7 +230,7 @@ impl Parser<'_> {
 
     /// What stands in a vector: a name, a member, the sink or a constant.
     fn element(&mut self) -> Read<Operand> {
-        if self.token != Token::Word || self.text() == WARP_SIZE {
+        if self.token != Token::Word || !self.at_percent() && self.text() == WARP_SIZE {
             return self.immediate();
         }
         if self.at_sink() {
@@ -232,7 +247,7 @@ impl Parser<'_> {
         let start = self.span.start;
         self.bump();
         let mark = self.operands.len();
-        let is_name = self.token == Token::Word && self.text() != WARP_SIZE;
+        let is_name = self.token == Token::Word && (self.at_percent() || self.text() != WARP_SIZE);
         let base = if is_name { self.name_with_offset()? } else { self.immediate()? };
         self.operands.push(base);
         if matches!(base.kind, OperandKind::Name(_)) {

@@ -13,9 +13,8 @@ const NOT_IN_BODIES: &[&str] = &["version", "address_size", "file", "section"];
 const TARGET_OPTIONS: &[&str] = &["debug", "map_f64_to_f32", "texmode_independent", "texmode_unified"];
 
 impl Parser<'_> {
-    /// Reads statements up to and with the brace that closes the body.
-    pub(super) fn statements(&mut self, open: Span) -> Vec<Statement> {
-        let mut statements = Vec::new();
+    /// Reads statements up to and with the brace that closes the body, and puts them behind those given.
+    pub(super) fn statements(&mut self, open: Span, mut statements: Vec<Statement>) -> Vec<Statement> {
         let mut depth = 0;
         loop {
             self.statement = self.span.start;

@@ -224,6 +224,7 @@ impl Device {
             cancel: launch.cancel,
             print: launch.print,
             tracer: launch.tracer,
+            debugger: launch.debugger,
             count_operations: launch.count_operations,
             sanitizer: sanitizer.as_ref(),
             nested: &nested,
@@ -291,7 +292,7 @@ impl Device {
 
 /// How many threads of the host run a launch.
 fn threads(launch: &Launch<'_>) -> usize {
-    if launch.sanitize.any() || launch.schedule.seed().is_some() {
+    if launch.sanitize.any() || launch.schedule.seed().is_some() || launch.debugger.is_some() {
         return 1;
     }
     // Asking the system takes longer than a small launch.

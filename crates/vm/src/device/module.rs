@@ -10,7 +10,7 @@ use softwarp_check::{CheckedModule, References, resolve_references};
 use softwarp_image::image::BANK_BYTES;
 use softwarp_image::{Function, FunctionId, Image, Object, ObjectId, Unit, Window, Windows, lay_out};
 use softwarp_isa::{StateSpace, Target};
-use softwarp_lower::{Fidelity, Lowering, lower};
+use softwarp_lower::{self as lowering, Fidelity, Lowering, lower};
 use softwarp_syntax::{Diagnostic, Module as Tree, Severity, parse};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -25,9 +25,19 @@ pub struct LoadOptions {
     pub red_zones: bool,
     /// The transformations of ptxas that lowering applies.
     pub fidelity: Fidelity,
+    /// For launches with a [`Debugger`](crate::debug::Debugger): every register has a slot of its own. Results are the
+    /// same; registers take more memory.
+    pub debug: bool,
     /// The most bytes of host memory that the device and its launches may hold;
     /// [`Account::default_limit`](crate::host_memory::Account::default_limit) without it. Only for a new device.
     pub memory: Option<u64>,
+}
+
+impl LoadOptions {
+    /// How kernels are lowered.
+    pub(super) fn lowering(&self) -> lowering::Options {
+        lowering::Options { fidelity: self.fidelity, debug: self.debug }
+    }
 }
 
 /// Why modules were not loaded.
@@ -100,7 +110,7 @@ pub struct Module {
     pub image: Image,
     pub(super) constant: Mutex<Constant>,
     pub(super) references: Mutex<Arc<TextureReferences>>,
-    fidelity: Fidelity,
+    options: lowering::Options,
     programs: Mutex<HashMap<FunctionId, Arc<Program>>>,
     /// The numbers of its constants and of its first function among those of the device.
     places: (u64, u64),
@@ -119,7 +129,7 @@ impl Module {
             return Ok(program.clone());
         }
         let units: Vec<Lowering<'_>> = self.units.iter().map(Loaded::lowering).collect();
-        let program = lower(&units, &self.image, id, self.fidelity).map_err(LaunchError::Unsupported)?;
+        let program = lower(&units, &self.image, id, self.options).map_err(LaunchError::Unsupported)?;
         let program = Arc::new(Program::new(program));
         // Another thread may have lowered it meanwhile.
         Ok(lock(&self.programs).entry(id).or_insert(program).clone())
@@ -236,7 +246,7 @@ impl Device {
     /// that run are not disturbed.
     pub fn load_module(&self, sources: &[&str], options: LoadOptions) -> Result<ModuleId, LoadError> {
         let (units, image) = compile(sources, Some(self.arch), options.red_zones)?;
-        self.add_module(units, image, options.fidelity)
+        self.add_module(units, image, options.lowering())
     }
 
     /// Puts a module's variables and constants into memory.
@@ -244,7 +254,7 @@ impl Device {
         &self,
         units: Vec<Loaded>,
         mut image: Image,
-        fidelity: Fidelity,
+        options: lowering::Options,
     ) -> Result<ModuleId, LoadError> {
         let (module, device) = (image.header.address_bits, self.address_bits);
         if module != device {
@@ -264,7 +274,7 @@ impl Device {
             image,
             constant: Mutex::new(constant),
             references,
-            fidelity,
+            options,
             programs: Mutex::default(),
             places: (constants, functions),
         };

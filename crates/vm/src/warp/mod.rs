@@ -24,6 +24,7 @@ pub(crate) mod cost;
 mod exchange;
 mod fast_loop;
 mod group;
+mod held;
 mod matrix;
 mod multimem;
 mod observe;
@@ -31,6 +32,7 @@ mod own;
 mod print;
 mod run;
 mod special;
+mod stop;
 mod surface;
 mod texture;
 mod used;
@@ -599,11 +601,16 @@ impl Warp {
     fn fault(&self, env: &Env<'_>, split: &Split, mask: u32, trouble: Trouble) -> Box<Fault> {
         let limit = trouble.kind.is_limit();
         let place = (!limit).then(|| self.place(env, split, mask, Some(trouble.lane)));
+        let code = &env.launch.program.codes[self.calls[split.call as usize].code as usize];
+        let op = code.ops.get(split.pc as usize);
+        let registers =
+            op.map_or_else(Vec::new, |op| self.held(split.call as usize, op, &trouble.kind, trouble.lane));
         Box::new(Fault {
             kind: trouble.kind,
             kernel: env.launch.name.to_string(),
             place,
             running: Vec::new(),
+            registers,
         })
     }
 }

@@ -4,8 +4,10 @@ use super::collective::exchange_alone;
 use super::cost::{OBSERVED, OBSERVED_STEP, OBSERVED_WORK, POLL, SHORTEST, SLICE, STEP, TURN, WORK, work_of};
 use super::fast_loop::{Memories, run_fast};
 use super::observe::{observe_defined, observe_registers};
+use super::stop::Peers;
 use super::{Activation, Env, Split, State, Warp};
 use crate::barrier::Arrival;
+use crate::debug::Control;
 use crate::decode::Code;
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
 use crate::meter::{LOOK, Meter, Seen};
@@ -72,17 +74,23 @@ enum Reached<'a> {
     Arithmetic,
     /// The split has ended its turn, and is left where it stands.
     End,
+    /// The debugger ends the launch.
+    Cancelled,
 }
 
 impl Warp {
     /// Runs for a slice.
-    pub(crate) fn run<const OBSERVING: bool>(&mut self, env: &mut Env<'_>) -> Result<Progress, Box<Fault>> {
+    pub(crate) fn run<const OBSERVING: bool>(
+        &mut self,
+        env: &mut Env<'_>,
+        peers: Peers<'_>,
+    ) -> Result<Progress, Box<Fault>> {
         let slice = match &mut env.meter.random {
             Some(random) => random.slice(SHORTEST, SLICE.ilog2()),
             None => SLICE,
         };
         let mut budget = slice;
-        let progress = self.run_slice::<OBSERVING>(env, &mut budget);
+        let progress = self.run_slice::<OBSERVING>(env, peers, &mut budget);
         env.meter.spend(slice - budget + TURN);
         progress
     }
@@ -90,6 +98,7 @@ impl Warp {
     fn run_slice<const OBSERVING: bool>(
         &mut self,
         env: &mut Env<'_>,
+        peers: Peers<'_>,
         budget: &mut i64,
     ) -> Result<Progress, Box<Fault>> {
         let mut polled = 0;
@@ -118,8 +127,13 @@ impl Warp {
                 }
                 return Ok(Progress::Blocked);
             }
-            if let Err(trouble) = self.run_split::<OBSERVING>(env, &mut split, budget, &mut polled) {
-                return Err(self.fault(env, &split, split.mask, *trouble));
+            let left = (&mut *budget, &mut polled);
+            if let Err(trouble) = self.run_split::<OBSERVING>(env, peers, &mut split, left) {
+                let fault = self.fault(env, &split, split.mask, *trouble);
+                if OBSERVING && !fault.kind.is_limit() {
+                    self.debug_fault(env, peers, split, &fault);
+                }
+                return Err(fault);
             }
             if self.live == 0 {
                 return Ok(Progress::Done);
@@ -144,9 +158,9 @@ impl Warp {
     fn run_split<const OBSERVING: bool>(
         &mut self,
         env: &mut Env<'_>,
+        peers: Peers<'_>,
         split: &mut Split,
-        budget: &mut i64,
-        polled: &mut i64,
+        (budget, polled): (&mut i64, &mut i64),
     ) -> Tried<()> {
         let launch = env.launch;
         let call = split.call as usize;
@@ -159,7 +173,7 @@ impl Warp {
             if !OBSERVING && !self.run_plan(env, split, &mut at, budget)? {
                 return Ok(());
             }
-            let (guard, step) = match self.next_step::<OBSERVING>(env, split, &mut at, budget) {
+            let (guard, step) = match self.next_step::<OBSERVING>(env, peers, split, (&mut at, budget)) {
                 Reached::Step(0, _) => {
                     at.pc += 1;
                     continue;
@@ -167,6 +181,7 @@ impl Warp {
                 Reached::Step(guard, step) => (guard, step),
                 Reached::Arithmetic => continue,
                 Reached::End => return Ok(()),
+                Reached::Cancelled => return Err(Trouble::new(0, FaultKind::Cancelled)),
             };
             split.pc = at.pc as u32;
             *budget -= if OBSERVING { OBSERVED_STEP } else { STEP };
@@ -233,9 +248,9 @@ impl Warp {
     fn next_step<'a, const OBSERVING: bool>(
         &mut self,
         env: &mut Env<'_>,
+        peers: Peers<'_>,
         split: &mut Split,
-        at: &mut Cursor<'a>,
-        budget: &mut i64,
+        (at, budget): (&mut Cursor<'a>, &mut i64),
     ) -> Reached<'a> {
         let (launch, code, mask) = (env.launch, at.code, at.mask);
         loop {
@@ -248,12 +263,21 @@ impl Warp {
                 }
                 return Reached::End;
             };
-            let Activation { frame, shadow, .. } = &mut self.calls[split.call as usize];
             if OBSERVING {
                 if *budget <= 0 || launch.seed.is_some() && split.holds(&self.splits, op) {
                     at.leave(env.meter, split);
                     return Reached::End;
                 }
+                if launch.debugger.is_some() && code.instructions_between(at.pc, at.pc + 1) != 0 {
+                    split.pc = at.pc as u32;
+                    if self.debug(env, peers, *split) == Control::End {
+                        at.leave(env.meter, split);
+                        return Reached::Cancelled;
+                    }
+                }
+            }
+            let Activation { frame, shadow, .. } = &mut self.calls[split.call as usize];
+            if OBSERVING {
                 *budget -= OBSERVED;
                 let (number, pc) = (at.number, at.pc);
                 let seen = Seen { code, number, pc, mask, cta: env.cta, warp: self.index };

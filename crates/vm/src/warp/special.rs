@@ -30,11 +30,18 @@ impl Warp {
             Special::GlobalTimerLo | Special::GlobalTimerHi => env.meter.nanoseconds(launch),
             _ => 0,
         };
+        let row = self.special_row(env, register, clock);
+        self.calls[call].frame.set_row(d, row, mask);
+    }
+
+    /// The values of a special register of 32 bits; of a clock, from what it says.
+    pub(super) fn special_row(&self, env: &Env<'_>, register: Special, clock: u64) -> [u32; LANES] {
+        let launch = env.launch;
         let lanes = |f: fn(u32) -> u32| -> [u32; LANES] { std::array::from_fn(|lane| f(lane as u32)) };
         let all = |value: u32| [value; LANES];
         let at = |list: [u32; 3], index: u8| list.get(usize::from(index)).copied().unwrap_or(0);
         let size = |index: u8| at(launch.cluster, index).max(1);
-        let row = match register {
+        match register {
             Special::Tid(index) => self.tid.get(usize::from(index)).map_or([0; LANES], |row| row.0),
             Special::Ntid(index) => all(at(launch.block, index)),
             Special::Ctaid(index) => all(at(env.cta, index)),
@@ -71,8 +78,7 @@ impl Warp {
             Special::EnvReg(1) => all((launch.workspace >> 32) as u32),
             Special::EnvReg(2) => all(launch.workspace as u32),
             _ => all(0),
-        };
-        frame.set_row(d, row, mask);
+        }
     }
 }
 

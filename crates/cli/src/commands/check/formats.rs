@@ -3,7 +3,7 @@
 use super::policy::Finding;
 use serde_json::{Value as Json, json};
 use softwarp::source::Source;
-use softwarp::syntax::{Diagnostic, Related, Severity};
+use softwarp::syntax::{Diagnostic, Edit, Fix, Related, Severity};
 
 /// One JSON object on a line.
 pub fn json(source: &Source, finding: &Finding) -> String {
@@ -29,7 +29,23 @@ pub fn object(source: &Source, diagnostic: &Diagnostic, severity: Severity) -> J
         "message": diagnostic.message,
         "help": diagnostic.help,
         "related": diagnostic.related.iter().map(related).collect::<Vec<_>>(),
+        "fix": diagnostic.fix.as_deref().map(|fix| fix_object(source, fix)),
     })
+}
+
+/// A fix: what it does, and the places to change.
+fn fix_object(source: &Source, fix: &Fix) -> Json {
+    let edit = |edit: &Edit| {
+        let (begin, end) = (source.position(edit.span.start), source.position(edit.span.end));
+        json!({
+            "line": begin.line,
+            "column": begin.column,
+            "end_line": end.line,
+            "end_column": end.column,
+            "text": edit.text,
+        })
+    };
+    json!({"message": fix.message, "edits": fix.edits.iter().map(edit).collect::<Vec<_>>()})
 }
 
 /// A workflow command: `::error file=x.ptx,line=1,col=2,endLine=1,endColumn=5,title=E0601::message`
@@ -51,7 +67,8 @@ pub fn github(source: &Source, finding: &Finding) -> String {
     format!(
         "::{} file={},line={},col={},endLine={},endColumn={},title={}::{}\n",
         finding.severity.name(),
-        property(&source.name),
+        // GitHub knows files by their paths from the root of the repository.
+        property(source.name.strip_prefix("./").unwrap_or(&source.name)),
         begin.line,
         begin.column,
         end.line,

@@ -6,7 +6,7 @@ use super::policy::Finding;
 use serde_json::{Value as Json, json};
 use softwarp::diagnostic::{Explained, Severity};
 use softwarp::source::Source;
-use softwarp::syntax::Span;
+use softwarp::syntax::{Edit, Fix, Span};
 use std::collections::BTreeSet;
 
 /// The results of a file. `ruleIndex` is added by [`log`], which has the rules.
@@ -27,12 +27,33 @@ fn result(source: &Source, finding: &Finding) -> Json {
         location
     });
     let related: Vec<Json> = related.collect();
-    json!({
+    let mut result = json!({
         "ruleId": diagnostic.code.0,
         "level": level(finding.severity),
         "message": {"text": message},
         "locations": [location(source, diagnostic.span())],
         "relatedLocations": related,
+    });
+    if let Some(fix) = &diagnostic.fix {
+        result["fixes"] = json!([fixed(source, fix)]);
+    }
+    result
+}
+
+/// A fix (section 3.55 of the format).
+fn fixed(source: &Source, fix: &Fix) -> Json {
+    let replacement = |edit: &Edit| {
+        json!({
+            "deletedRegion": region(source, edit.span),
+            "insertedContent": {"text": edit.text},
+        })
+    };
+    json!({
+        "description": {"text": fix.message},
+        "artifactChanges": [{
+            "artifactLocation": {"uri": uri(&source.name)},
+            "replacements": fix.edits.iter().map(replacement).collect::<Vec<Json>>(),
+        }],
     })
 }
 
@@ -44,15 +65,19 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn location(source: &Source, span: Span) -> Json {
-    let (begin, end) = (source.position(span.start), source.position(span.end.max(span.start)));
     json!({
         "physicalLocation": {
             "artifactLocation": {"uri": uri(&source.name)},
-            "region": {
-                "startLine": begin.line, "startColumn": begin.column,
-                "endLine": end.line, "endColumn": end.column,
-            },
+            "region": region(source, span),
         },
+    })
+}
+
+fn region(source: &Source, span: Span) -> Json {
+    let (begin, end) = (source.position(span.start), source.position(span.end.max(span.start)));
+    json!({
+        "startLine": begin.line, "startColumn": begin.column,
+        "endLine": end.line, "endColumn": end.column,
     })
 }
 

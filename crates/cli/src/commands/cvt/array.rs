@@ -32,6 +32,8 @@ pub fn run(form: CvtForm, args: &Args, input: &Path, output: &Path) -> Result<Pr
     };
     let compiled = cvt.compiled().ok_or_else(|| CommandError::Usage(format!("{form} is not implemented")))?;
     check_options(form, cvt, args)?;
+    let files = [Some(input.to_owned()), args.rbits.clone(), args.scales.clone()];
+    sources::only_one_standard_input(&files.into_iter().flatten().collect::<Vec<_>>())?;
     let reader = files::open_array(input)?;
     let plan = arrays::plan(cvt, &reader.header)
         .map_err(|error| CommandError::input(sources::name(input), error))?;
@@ -152,8 +154,8 @@ fn auxiliary(args: &Args, plan: &ArrayConversion) -> Result<Auxiliary, CommandEr
     };
     let reader = files::open_array(path)?;
     arrays::check_auxiliary(plan, &reader.header, format)
-        .map_err(|error| CommandError::input(path.display(), error))?;
-    Ok(Auxiliary::File(reader, format, path.display().to_string()))
+        .map_err(|error| CommandError::input(sources::name(path), error))?;
+    Ok(Auxiliary::File(reader, format, sources::name(path)))
 }
 
 impl Auxiliary {

@@ -35,8 +35,9 @@ pub fn variables(
     folder: &Folder,
     program: &Program,
     counts: &Path,
+    report: Option<&Path>,
 ) -> Result<Variables, CommandError> {
-    let mut all = settings(args, arch)?;
+    let mut all = settings(args, arch, report)?;
     all.push(("SOFTWARP_SUMMARY", counts.into()));
     let place = folder.path().as_os_str();
     all.push(("LD_LIBRARY_PATH", before(place, "LD_LIBRARY_PATH", ":")));
@@ -77,7 +78,7 @@ pub fn variables(
 }
 
 /// Options as the driver library takes them.
-fn settings(args: &Args, arch: Option<Target>) -> Result<Variables, CommandError> {
+fn settings(args: &Args, arch: Option<Target>, report: Option<&Path>) -> Result<Variables, CommandError> {
     let mut all = Variables::new();
     let mut sanitizers = args.sanitize.clone();
     if args.check && sanitizers.is_empty() && set("SOFTWARP_SANITIZE").is_none() {
@@ -92,7 +93,7 @@ fn settings(args: &Args, arch: Option<Target>) -> Result<Variables, CommandError
     all.extend(args.devices.map(|count| ("SOFTWARP_DEVICES", count.to_string().into())));
     all.extend(args.threads.map(|count| ("SOFTWARP_THREADS", count.to_string().into())));
     all.extend(args.memory.map(|bytes| ("SOFTWARP_MEMORY", bytes.to_string().into())));
-    if let Some(report) = &args.report {
+    if let Some(report) = report {
         all.push(("SOFTWARP_REPORT", absolute(report)?.into()));
     }
     if args.trace {

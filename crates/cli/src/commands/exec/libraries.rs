@@ -98,11 +98,17 @@ impl Libraries {
                 link(path, &place.join(name))?;
             }
         }
-        if let Ok(executable) = std::env::current_exe() {
-            link(&executable, &folder.assembler())?;
+        if let Some(command) = command() {
+            link(&command, &folder.assembler())?;
         }
         Ok(folder)
     }
+}
+
+/// The file of this command: the executable, unless that is an interpreter, which says so by `SOFTWARP_COMMAND`.
+fn command() -> Option<PathBuf> {
+    let named = std::env::var_os("SOFTWARP_COMMAND").filter(|file| !file.is_empty()).map(PathBuf::from);
+    named.or_else(|| std::env::current_exe().ok())
 }
 
 /// The folders in which libraries are looked for.

@@ -1,6 +1,6 @@
 //! The array that is quantised, as f32.
 
-use crate::arrays::{self, ArrayError};
+use crate::arrays::{self, ArrayError, to_odd};
 use crate::blocks;
 use crate::commands::{CommandError, files, sources};
 use crate::input::{InputError, MOST_DATA};
@@ -96,19 +96,6 @@ fn usual(dtype: DType) -> Option<Format> {
         ('V', 2) => Some(Format::Bf16),
         _ => None,
     }
-}
-
-/// The f32 that a second rounding, to fewer bits, cannot tell from the f64: cut toward zero, and its last bit set if
-/// anything was cut off.
-fn to_odd(x: f64) -> f32 {
-    let nearest = x as f32;
-    let back = f64::from(nearest);
-    if back == x || x.is_nan() {
-        return nearest;
-    }
-    let bits = nearest.to_bits();
-    let cut = if back.abs() > x.abs() { bits - 1 } else { bits };
-    f32::from_bits(cut | 1)
 }
 
 #[cfg(test)]

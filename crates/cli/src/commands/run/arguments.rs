@@ -4,7 +4,7 @@ mod objects;
 
 use super::super::CommandError;
 use super::super::files;
-use super::Args;
+use super::LaunchArgs;
 use crate::input::MOST_DATA;
 use crate::literal::Literal;
 use crate::run::argument::{is_argument, number};
@@ -45,7 +45,7 @@ pub struct Given {
 }
 
 /// Refuses what a launch file says already.
-pub fn only_for_ptx(args: &Args) -> Result<(), CommandError> {
+pub fn only_for_ptx(args: &LaunchArgs) -> Result<(), CommandError> {
     let given = [
         ("--kernel", args.kernel.is_some()),
         ("--grid", args.grid.is_some()),
@@ -66,7 +66,7 @@ pub fn only_for_ptx(args: &Args) -> Result<(), CommandError> {
 }
 
 /// The launch that the arguments describe. The kernel's name is empty if none is given.
-pub fn given(args: &Args) -> Result<Given, CommandError> {
+pub fn given(args: &LaunchArgs) -> Result<Given, CommandError> {
     let mut given = Given { file: LaunchFile::default(), launch_file: None };
     for text in &args.buffers {
         named_buffer("--buffer", text, text, &mut given)?;

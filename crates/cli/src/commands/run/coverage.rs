@@ -2,7 +2,7 @@
 
 use super::super::CommandError;
 use super::super::files::Output;
-use super::counted::Counted;
+use crate::run::counted::Counted;
 use softwarp::source::Source;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -48,6 +48,26 @@ pub fn name_kernels(file: &mut LaunchFile, machine: &Run, refusal: &Refusal<'_>)
     }
 }
 
+/// Gives launches without a block the one that their kernel is for (`.reqntid`), and says so. Others have one thread, and
+/// what is to be said about that is returned.
+pub fn default_blocks(file: &mut LaunchFile, machine: &Run) -> Option<String> {
+    let module = module(machine)?;
+    let mut note = None;
+    for launch in &mut file.launches {
+        let directives = module.directives(&launch.kernel).unwrap_or_default();
+        if let Some(block) = directives.block {
+            launch.block = block;
+            let [x, y, z] = block;
+            remark(&format!("note: --block {x},{y},{z} is taken: the kernel is for such CTAs (.reqntid)"));
+            continue;
+        }
+        let most = directives.most_threads;
+        let most = most.map_or(String::new(), |most| format!(", at most {most} (.maxntid)"));
+        note = Some(format!("note: one thread ran in each CTA: --block says how many there are{most}"));
+    }
+    note
+}
+
 /// The parameters of a kernel.
 fn parameters<'a>(image: &'a Image, kernel: &str) -> Vec<&'a Object> {
     let is = |one: &&softwarp::image::Function| one.entry && one.defined && &*one.name == kernel;

@@ -1,8 +1,8 @@
 //! `--stats=lines`: a row for each line of the PTX that has instructions.
 
-use super::counted::Counted;
-use super::observe::{Observer, Seen};
 use crate::columns::lines;
+use crate::run::counted::Counted;
+use crate::run::observe::{Observer, Seen};
 use serde_json::{Value as Json, json};
 use softwarp::lineinfo::SourceLine;
 use softwarp::source::Source;

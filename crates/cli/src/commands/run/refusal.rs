@@ -9,6 +9,7 @@ use crate::run::{Run, RunError};
 use softwarp::diagnostic::Location;
 use softwarp::source::Source;
 use softwarp::vm::device::{LaunchError, LoadError};
+use softwarp::vm::memory::global::MemoryError;
 
 /// What messages show.
 #[derive(Clone, Copy)]
@@ -87,6 +88,15 @@ impl Refusal<'_> {
                 None => CommandError::Input(error.to_string()),
                 Some(source) => mistakes(source, std::slice::from_ref(error), colour),
             },
+            // Only `--set` names a variable before anything runs.
+            RunError::Memory { of, error: MemoryError::NoVariable { .. } } if launch_file.is_none() => {
+                CommandError::usage(format!("--set {of}: there is no variable of this name"))
+            }
+            RunError::Memory { of, error: error @ MemoryError::TooManyBytes { .. } }
+                if launch_file.is_none() =>
+            {
+                CommandError::usage(format!("--set {of}: {error}"))
+            }
             RunError::Memory { .. } | RunError::Texture { .. } | RunError::Load(_) => launch_file
                 .map_or_else(
                     || CommandError::Input(error.to_string()),

@@ -24,17 +24,18 @@ shared memory), runs (global: byte offset or null if out of bounds; shared: addr
 Examples:
   softwarp tensor copy map.json --at 0,8
   softwarp tensor copy map.json --at 0,8 --input tensor.npy --output tile.bin
-  softwarp tensor copy map.json --at 0,8 --reduce add --input tile.bin --global old.bin --output new.bin")]
+  softwarp tensor copy map.json --at 0,8 --reduce add --input tile.bin \\
+      --global old.bin --output new.bin")]
 pub struct Args {
     #[command(flatten)]
     copy: CopyArgs,
-    /// The memory to copy from
+    /// The memory to copy from; `-` is standard input
     #[arg(long, value_name = "FILE", requires = "output")]
     input: Option<PathBuf>,
-    /// What is in global memory before a store or reduction [default: zeros]
+    /// What is in global memory before a store or reduction; `-` is standard input [default: zeros]
     #[arg(long, value_name = "FILE", requires = "input")]
     global: Option<PathBuf>,
-    /// Where to write the memory that was copied to
+    /// Where to write the memory that was copied to; `-` is standard output, which then has nothing else
     #[arg(long, value_name = "FILE", requires = "input")]
     output: Option<PathBuf>,
     /// Print JSON, with all runs
@@ -56,9 +57,16 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         return Err(CommandError::usage("--global is for stores and reductions; a load reads --input"));
     }
     if let Some(input) = &args.input {
+        if let Some(output) = &args.output {
+            Output::unless_both_to_stdout(output, args.json)?;
+        }
         let written = perform(&copy, input, args.global.as_deref())?;
         if let Some(output) = &args.output {
             Output::write(output, &written)?;
+            // Standard output has the memory.
+            if sources::is_standard_input(output) {
+                return Ok(Printed::default());
+            }
         }
     }
     let text = if args.json { super::super::json(&in_json(&copy)) } else { in_words(&copy) };

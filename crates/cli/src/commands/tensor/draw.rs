@@ -9,8 +9,9 @@ use std::path::PathBuf;
 /// Draw a copy: the tensor on the left, shared memory on the right
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
---html writes one page that needs nothing else: sliders move the coordinates, and a cell under the
-pointer shows where it is from and where it goes.
+--html writes one page that needs nothing else: it changes the type, swizzle and box, sliders move the
+coordinates, a cell under the pointer shows where it is from and where it goes, and a table has the bank
+conflicts of a warp's reads.
 
 Examples:
   softwarp tensor draw map.json --at 0,8 --svg copy.svg

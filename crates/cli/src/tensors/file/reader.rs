@@ -1,6 +1,7 @@
 //! Reads the pairs of a map file, key by key; says what is wrong and goes on with something else.
 
 use super::{KEY, MOST_FINDINGS, VALUE};
+use crate::names;
 use crate::tensors::diagnostic;
 use serde_json::Value as Json;
 use softwarp::diagnostic::Diagnostic;
@@ -67,6 +68,19 @@ macro_rules! option {
 }
 
 impl Reader {
+    /// Gives the type the name that maps have for it, where it is a name of libraries.
+    fn name_type(&mut self) {
+        for (key, value) in &mut self.values {
+            if let ("type", Json::String(name)) = (*key, value)
+                && Element::from_name(name).is_none()
+                && let Some(format) = names::find(name)
+                && Element::from_name(format.name()).is_some()
+            {
+                *name = format.name().to_owned();
+            }
+        }
+    }
+
     fn push(&mut self, finding: Diagnostic) {
         if self.findings.len() < MOST_FINDINGS {
             self.findings.push(finding);
@@ -262,6 +276,7 @@ impl Reader {
                 self.key(format!("`{key}` is missing"), Some(format!("as in {example}")));
             }
         }
+        self.name_type();
         let element = option!(self, "type", Element, Element::U8);
         let interleave = option!(self, "interleave", Interleave, Interleave::None);
         let swizzle = option!(self, "swizzle", Swizzle, Swizzle::None);

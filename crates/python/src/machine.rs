@@ -1,0 +1,344 @@
+//! A machine with a module: memory, kernels, launches.
+
+use crate::check::target;
+use crate::pool::on_pool;
+use crate::watch;
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use softwarp::debug::trace::{Filter, Followed, Record, Tracer};
+use softwarp::debug::view::{Buffer, Program};
+use softwarp::lineinfo;
+use softwarp::machine::{Device, Launch, LoadOptions};
+use softwarp::source::Source;
+use softwarp::vm::debug::Debugger;
+use softwarp::vm::device::{LaunchError, LoadError, Module, Report};
+use softwarp::vm::fault::{Fault, FaultKind, Place, What};
+use softwarp::vm::memory::global::MemoryError;
+use softwarp::vm::sanitize::{Finding, Sanitize};
+use softwarp::vm::stats;
+use softwarp_cli::run::counted::counted;
+use softwarp_cli::run::fault;
+use softwarp_cli::run::observe::Observer;
+use std::mem;
+use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a launch runs before Python is asked whether Ctrl-C was pressed.
+const SIGNALS: Duration = Duration::from_millis(50);
+
+/// A device with one module.
+#[pyclass(frozen)]
+pub struct Machine {
+    device: Arc<Device>,
+    source: Source,
+    sanitize: Sanitize,
+}
+
+/// A parameter: its name, its type, its bytes, and whether it is an array.
+type Parameter = (String, String, u64, bool);
+
+fn memory_error(error: MemoryError) -> PyErr {
+    match error {
+        MemoryError::OutOfMemory { .. } | MemoryError::Limit(_) => PyMemoryError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+fn sanitizers(names: &[String]) -> PyResult<Sanitize> {
+    let mut wanted = Sanitize::default();
+    for name in names {
+        match name.as_str() {
+            "all" => wanted = Sanitize::ALL,
+            "init" => wanted.init = true,
+            "race" => wanted.race = true,
+            "sync" => wanted.sync = true,
+            "bounds" => wanted.bounds = true,
+            "leak" => wanted.leak = true,
+            _ => {
+                let all = "all, init, race, sync, bounds and leak";
+                return Err(PyValueError::new_err(format!("{name:?} is not a sanitizer; there are {all}")));
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+#[pymethods]
+impl Machine {
+    /// Loads a module.
+    #[new]
+    #[pyo3(signature = (text, name, arch, sanitize, debug))]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        name: &str,
+        arch: Option<&str>,
+        sanitize: Vec<String>,
+        debug: bool,
+    ) -> PyResult<Machine> {
+        let sanitize = sanitizers(&sanitize)?;
+        let arch = arch.map(target).transpose()?;
+        let options = LoadOptions { arch, red_zones: sanitize.bounds, debug, ..LoadOptions::default() };
+        let device = py.detach(|| Device::load(&[text], options)).map_err(|error| match &error {
+            LoadError::Memory(error) => memory_error(error.clone()),
+            LoadError::Invalid(found) => {
+                let first = found.first().map_or(String::new(), |(_, first)| format!(": {}", first.message));
+                PyValueError::new_err(format!("{error}{first}"))
+            }
+            LoadError::Unlinked(found) => {
+                let first = found.first().map_or(String::new(), |first| format!(": {}", first.message));
+                PyValueError::new_err(format!("{error}{first}"))
+            }
+            _ => PyValueError::new_err(error.to_string()),
+        })?;
+        Ok(Machine {
+            device: Arc::new(device),
+            source: Source::new(name, text.as_bytes().to_vec()),
+            sanitize,
+        })
+    }
+
+    /// The kernels with their parameters.
+    fn kernels(&self) -> PyResult<Vec<(String, Vec<Parameter>)>> {
+        let module = self.module()?;
+        let image = &module.image;
+        let parameter = |id: &softwarp::image::ObjectId| {
+            let object = image.object(*id);
+            let ty = object.value_type().map_or("handle", |ty| ty.name());
+            (
+                object.name.to_string(),
+                ty.to_owned(),
+                object.total(),
+                !object.dimensions.is_empty() || object.vector > 1,
+            )
+        };
+        let kernel = |function: &softwarp::image::image::Function| {
+            (function.name.to_string(), function.parameters.iter().map(parameter).collect())
+        };
+        Ok(image.kernels().map(kernel).collect())
+    }
+
+    /// Takes memory: zeros.
+    fn allocate(&self, bytes: u64) -> PyResult<u64> {
+        self.device.machine().allocate(bytes).map_err(memory_error)
+    }
+
+    /// Gives memory back.
+    fn free(&self, address: u64) -> PyResult<()> {
+        self.device.machine().free(address).map_err(memory_error)
+    }
+
+    /// Copies bytes into memory.
+    fn write(&self, py: Python<'_>, address: u64, bytes: PyReadonlyArray1<'_, u8>) -> PyResult<()> {
+        let bytes = bytes.as_slice()?;
+        py.detach(|| self.device.machine().write(address, bytes)).map_err(memory_error)
+    }
+
+    /// Copies bytes out of memory.
+    fn read(&self, py: Python<'_>, address: u64, mut bytes: PyReadwriteArray1<'_, u8>) -> PyResult<()> {
+        let bytes = bytes.as_slice_mut()?;
+        py.detach(|| self.device.machine().read(address, bytes)).map_err(memory_error)
+    }
+
+    /// The address and the bytes of a variable of the module.
+    fn variable(&self, name: &str) -> Option<(u64, u64)> {
+        self.device.machine().symbol(name).map(|symbol| (symbol.address, symbol.bytes))
+    }
+
+    /// Runs a kernel: what it did and printed, and the fault that stopped it.
+    #[allow(clippy::too_many_arguments, reason = "they are those of Python's function")]
+    fn launch<'py>(
+        &self,
+        py: Python<'py>,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        cluster: Option<[u32; 3]>,
+        cooperative: bool,
+        shared: u32,
+        timeout: Option<f64>,
+        arguments: Vec<Vec<u8>>,
+        buffers: Vec<(String, u64, u64)>,
+        count: bool,
+        follow: Vec<([u32; 3], [u32; 3])>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (cancel, printed) = (AtomicBool::new(false), Mutex::new(String::new()));
+        let print = |text: &str| printed.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+        let time = timeout.map(Duration::try_from_secs_f64).transpose();
+        let most_time = time.map_err(|_| PyValueError::new_err("the timeout is not a number of seconds"))?;
+        let (sanitize, device, module) = (self.sanitize, &self.device, self.module()?);
+        let (observer, records) = (Observer::default(), Mutex::new(Vec::new()));
+        let sink = |record: Record| records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        let named: Vec<Buffer> = buffers.into_iter().map(buffer).collect();
+        let program = match follow.is_empty() {
+            true => Program { buffers: named, ..Program::default() },
+            false => Program::new(slice::from_ref(&self.source), &module, named),
+        };
+        let followed = follow.iter().map(|&(cta, thread)| Followed { cta, thread }).collect();
+        let tracer = Tracer::new(followed, Filter::default(), (&program, &module), &sink);
+        let run = || {
+            let launch = Launch::new(kernel, grid, block, &arguments);
+            let launch = Launch {
+                cluster,
+                cooperative,
+                sanitize,
+                most_time,
+                dynamic_shared: shared,
+                cancel: Some(&cancel),
+                print: Some(&print),
+                tracer: count.then_some(&observer as &dyn stats::Tracer),
+                debugger: (!follow.is_empty()).then_some(&tracer as &dyn Debugger),
+                count_operations: count,
+                ..launch
+            };
+            device.machine().launch(&launch)
+        };
+        let (outcome, interrupted) = py.detach(|| interruptible(&cancel, || on_pool(run)));
+        tracer.end();
+        if let Some(error) = interrupted {
+            return Err(error);
+        }
+        let result = PyDict::new(py);
+        match outcome {
+            Ok(report) => {
+                self.report(&result, &report)?;
+                if count {
+                    let functions = counted(&module, slice::from_ref(&self.source), &[report]);
+                    result.set_item("stats", watch::stats(py, &self.source, &functions, &observer)?)?;
+                    result.set_item("coverage", watch::coverage(py, &self.source, &functions)?)?;
+                }
+            }
+            Err(LaunchError::Fault(fault)) => {
+                result.set_item("fault", self.fault(py, &module, &program, &fault)?)?;
+            }
+            Err(LaunchError::Memory(error)) => return Err(memory_error(error)),
+            Err(error) => return Err(PyValueError::new_err(error.to_string())),
+        }
+        let found = self.device.machine().findings();
+        let found = if self.sanitize.any() { found } else { Vec::new() };
+        let found = found.iter().map(|one| self.finding(py, one)).collect::<PyResult<Vec<_>>>()?;
+        result.set_item("findings", found)?;
+        let records = mem::take(&mut *records.lock().unwrap_or_else(PoisonError::into_inner));
+        let records = records.iter().map(|one| watch::record(py, one)).collect::<PyResult<Vec<_>>>()?;
+        result.set_item("trace", records)?;
+        result.set_item("printed", printed.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+        Ok(result)
+    }
+}
+
+/// A named buffer: its name, its address and its bytes.
+pub fn buffer((name, address, bytes): (String, u64, u64)) -> Buffer {
+    Buffer { name, address, bytes, ty: None }
+}
+
+impl Machine {
+    /// The device and the module's text.
+    pub fn shared(&self) -> (Arc<Device>, Source) {
+        let Source { name, text, .. } = &self.source;
+        (Arc::clone(&self.device), Source::new(name.clone(), text.as_bytes().to_vec()))
+    }
+
+    fn module(&self) -> PyResult<Arc<Module>> {
+        let module = self.device.machine().module(Default::default());
+        module.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    fn report(&self, into: &Bound<'_, PyDict>, report: &Report) -> PyResult<()> {
+        into.set_item("ctas", report.ctas)?;
+        into.set_item("seconds", report.elapsed.as_secs_f64())
+    }
+
+    /// Where something happened.
+    fn place(&self, into: &Bound<'_, PyDict>, place: Option<&Place>) -> PyResult<()> {
+        let position = place.map(|place| self.source.position(place.span.start));
+        let instruction = place
+            .map(|place| place.span.text(&self.source.text).split_whitespace().collect::<Vec<_>>().join(" "));
+        into.set_item("line", position.map(|position| position.line))?;
+        into.set_item("column", position.map(|position| position.column))?;
+        into.set_item("instruction", instruction)?;
+        into.set_item("function", place.map(|place| place.function_name.clone()))?;
+        into.set_item("thread", place.map(|place| (place.thread[0], place.thread[1], place.thread[2])))?;
+        into.set_item("cta", place.map(|place| (place.cta[0], place.cta[1], place.cta[2])))
+    }
+
+    fn fault<'py>(
+        &self,
+        py: Python<'py>,
+        module: &Module,
+        program: &Program,
+        fault: &Fault,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let fields = PyDict::new(py);
+        let (kind, buffer) = named(fault, &program.buffers);
+        fields.set_item("kind", fault::kind(&kind))?;
+        fields.set_item("message", kind.to_string())?;
+        fields.set_item("buffer", buffer)?;
+        let unit =
+            fault.place.as_ref().and_then(|place| Some((place, module.units.get(place.unit as usize)?)));
+        let lines = unit.map(|(place, unit)| lineinfo::stack(&unit.source, &unit.module, place.span));
+        let line = lines.and_then(|lines| lines.into_iter().next());
+        fields.set_item("source_file", line.as_ref().map(|line| line.file.to_string()))?;
+        fields.set_item("source_line", line.as_ref().map(|line| line.line))?;
+        fields.set_item("kernel", &fault.kernel)?;
+        self.place(&fields, fault.place.as_ref())?;
+        Ok(fields)
+    }
+
+    fn finding<'py>(&self, py: Python<'py>, finding: &Finding) -> PyResult<Bound<'py, PyDict>> {
+        let fields = PyDict::new(py);
+        fields.set_item("sanitizer", finding.kind.sanitizer())?;
+        fields.set_item("kind", finding.kind.word())?;
+        fields.set_item("message", finding.to_string())?;
+        fields.set_item("kernel", &finding.kernel)?;
+        fields.set_item("count", finding.count)?;
+        let other = finding.other.as_ref();
+        let other = other.map(|other| self.source.position(other.place.span.start).line);
+        fields.set_item("other_line", other)?;
+        self.place(&fields, Some(&finding.at.place))?;
+        Ok(fields)
+    }
+}
+
+/// What stopped a launch, with an array by the name of its parameter, and the name of what is nearest to the address.
+fn named(fault: &Fault, buffers: &[Buffer]) -> (FaultKind, Option<String>) {
+    let mut kind = fault.kind.clone();
+    let FaultKind::Access(bad) = &mut kind else { return (kind, None) };
+    let Some(nearest) = &mut bad.nearest else { return (kind, None) };
+    if nearest.what == What::Allocation
+        && let Some(buffer) = buffers.iter().find(|buffer| buffer.address == nearest.base)
+    {
+        nearest.what = What::Variable(buffer.name.clone());
+    }
+    let name = match &nearest.what {
+        What::Variable(name) => Some(name.clone()),
+        _ => None,
+    };
+    (kind, name)
+}
+
+/// Runs a launch on a thread of its own, and asks Python now and then whether to stop.
+fn interruptible<T: Send>(cancel: &AtomicBool, run: impl FnOnce() -> T + Send) -> (T, Option<PyErr>) {
+    let (done, waiting) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || done.send(run()));
+        let mut stop = None;
+        loop {
+            match waiting.recv_timeout(SIGNALS) {
+                Ok(outcome) => return (outcome, stop),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    if let Err(error) = Python::attach(|py| py.check_signals()) {
+                        cancel.store(true, Ordering::SeqCst);
+                        stop = Some(error);
+                    }
+                }
+                // The thread ended without a result: it panicked, and the scope passes that on.
+                Err(mpsc::RecvTimeoutError::Disconnected) => panic!("the launch ended without a result"),
+            }
+        }
+    })
+}
