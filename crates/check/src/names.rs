@@ -304,7 +304,7 @@ impl Names {
     /// Before a name is declared, or when it has gone. A family has any number of members.
     fn forget(&mut self, symbol: Symbol, family: bool) {
         match family {
-            // After so many families numbers would repeat.
+            // The counter would wrap around, so all entries are cleared instead.
             true if self.generation == u32::MAX => self.registers.fill(NO_REGISTER),
             true => self.generation += 1,
             false => self.registers[symbol.0 as usize].generation = 0,

@@ -158,7 +158,7 @@ pub fn all(from: impl Read, limit: u64) -> Result<Vec<u8>, InputError> {
 pub fn all_of(from: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, InputError> {
     let expected = expected.min(limit).saturating_add(64);
     let mut bytes = Vec::new();
-    // Without so much memory, reading says so where it ends.
+    // If this fails, `read_to_end` allocates as it goes, and reports an error when memory runs out.
     let _ = bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(0));
     from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(InputError::TooLong { limit }) } else { Ok(bytes) }

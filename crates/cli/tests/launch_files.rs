@@ -199,6 +199,17 @@ error: l.json: 4 mistakes
     assert!(ran.stderr.starts_with("error: launches[0]: there is no key `blok`: did you mean `block`?\n"));
     assert!(ran.stderr.ends_with("error: l.json: 1 mistake\n"), "{}", ran.stderr);
 
+    let zero = r#"{"launches": [{"kernel": "add", "grid": 0, "block": [32, 0], "arg": []}]}"#;
+    let ran = run(with_file(zero).path(), &["l.json"]);
+    for line in [
+        "error: launches[0].grid: it must be at least 1\n --> l.json:1:41\n",
+        "error: launches[0].block[1]: it must be at least 1\n --> l.json:1:58\n",
+        "error: launches[0]: there is no key `arg`: did you mean `args`?\n",
+        "error: l.json: 3 mistakes\n",
+    ] {
+        assert!(ran.stderr.contains(line), "{line}{}", ran.stderr);
+    }
+
     let ran = run(with_file("{\n  \"launches\": [1,\n  }\n").path(), &["l.json"]);
     assert!(
         ran.stderr.starts_with("error: not JSON: ") && ran.stderr.contains(" --> l.json:3:3\n"),

@@ -250,7 +250,7 @@ impl Stepper {
             let text = launched.source.text.clone();
             let mut front = Front { text, asks, answers: answers.clone() };
             let ended = drive::debug(&mut launched, &mut Session::default(), &mut front, &stops);
-            // Nobody may be there to be told.
+            // The receiver may have been dropped, which is no error.
             let _ = answers.send(Answer::Ended(ended.err()));
         });
         Stepper { inner: Mutex::new((ask, answer)), interrupt }
@@ -348,7 +348,7 @@ impl Stepper {
 
 impl Drop for Stepper {
     fn drop(&mut self) {
-        // A launch that runs stops, and finds nobody there.
+        // The launch stops at its next instruction and ends, since the channel is closed.
         self.interrupt.set();
     }
 }

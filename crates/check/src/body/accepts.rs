@@ -48,13 +48,13 @@ impl Accepts {
     pub const NO_OFFSET: u32 = 8192;
     /// Each element of the vector is a register that fits by itself.
     pub const EACH: u32 = 16384;
-    /// Elements of vector registers are no elements of the vector.
+    /// Elements of vector registers (`%v.x`) are not accepted as elements of the vector.
     pub const PLAIN: u32 = 32768;
     /// `x+4` of a variable is not taken for a value.
     pub const NO_VARIABLE: u32 = 65536;
-    /// Predicates are no elements of the vector.
+    /// Predicates are not accepted as elements of the vector.
     pub const NO_PREDICATE: u32 = 131072;
-    /// `_` is no element of the vector.
+    /// The sink `_` is not accepted as an element of the vector.
     pub const NO_SINK: u32 = 262144;
 
     /// 32-bit integers: indices and coordinates of the instructions that fix their type.

@@ -220,6 +220,9 @@ impl<'a> At<'a> {
         }
         for (size, at) in sizes.iter_mut().zip(&list) {
             *size = at.less_than_2_32()?;
+            if *size == 0 {
+                return at.error("it must be at least 1");
+            }
         }
         Ok(sizes)
     }

@@ -41,17 +41,17 @@ pub trait Target {
 pub struct Interrupt(AtomicBool);
 
 impl Interrupt {
-    /// An interrupt that nobody has asked for.
+    /// An interrupt that has not been requested.
     pub const fn new() -> Interrupt {
         Interrupt(AtomicBool::new(false))
     }
 
-    /// Asks for a stop at the next instruction.
+    /// Requests a stop at the next instruction.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Takes back what was asked for and has not come yet.
+    /// Cancels a request that has not been served.
     pub fn clear(&self) {
         self.0.store(false, Ordering::Relaxed);
     }

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn paths_become_uris() {
         assert_eq!(uri("./build/a b.ptx"), "build/a%20b.ptx");
-        assert_eq!(uri("/tmp/ä%.ptx"), "file:///tmp/%C3%A4%25.ptx");
+        assert_eq!(uri("/kernels/ä%.ptx"), "file:///kernels/%C3%A4%25.ptx");
         assert_eq!(uri("<stdin>"), "%3Cstdin%3E");
     }
 }
