@@ -1,12 +1,12 @@
 #!/bin/sh
 # Builds the Python package, installs it in a new virtual environment and runs its tests: mypy, pytest, and the
-# examples of docstrings, of docs/python.md, of docs/scale.md and of the README.
+# examples of docstrings, of docs/python*.md, of docs/scale.md and of the README, and the notebooks.
 #
 #   tools/python.sh [FOLDER]
 #
 # The wheel is left in FOLDER (target/wheels without it). It carries the libraries that `softwarp exec` hands to
 # programs, and licences. PYTHON is the interpreter (python3), PROFILE Cargo's profile (release). pip fetches maturin,
-# numpy, ml_dtypes, mypy and pytest.
+# numpy, ml_dtypes, mypy and pytest; and, if it can, distributed and pandas, and what runs notebooks with plots.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,7 +17,10 @@ trap 'rm -rf "$work"' EXIT
 "${PYTHON:-python3}" -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet 'maturin>=1.9,<2' numpy 'ml_dtypes>=0.5' 'mypy>=1.13' 'pytest>=8'
 # Tests that use these are skipped without them.
-"$work/venv/bin/pip" install --quiet distributed pandas || echo "python.sh: distributed and pandas are not installed"
+for packages in 'distributed pandas' 'nbclient nbformat ipykernel matplotlib'; do
+    # shellcheck disable=SC2086 # several words
+    "$work/venv/bin/pip" install --quiet $packages || echo "python.sh: not installed: $packages"
+done
 
 # What is in the wheel beside the module.
 profile=${PROFILE:-release}
@@ -48,5 +51,5 @@ package=$("$work/venv/bin/python" -c 'import os, softwarp; print(os.path.dirname
 "$work/venv/bin/python" -m mypy.stubtest softwarp._softwarp
 "$work/venv/bin/python" -m pytest -q -p no:cacheprovider \
     --doctest-modules --doctest-glob='*.md' --ignore="$package/cuda.py" \
-    "$root/crates/python/tests" "$package" "$root/docs/python.md" "$root/docs/scale.md" \
+    "$root/crates/python/tests" "$package" "$root"/docs/python*.md "$root/docs/scale.md" \
     "$root/README.md"

@@ -56,6 +56,7 @@ mod opaque;
 mod options;
 mod outline;
 mod pragma;
+mod recheck;
 mod redeclaration;
 mod specifiers;
 mod tuning;
@@ -65,6 +66,7 @@ pub use checked::CheckedModule;
 pub use header::unfit;
 pub use options::Options;
 pub use outline::{Locals, Outlined, resolve_outline};
+pub use recheck::Recheck;
 
 use context::Context;
 use softwarp_syntax::tree::ExprId;

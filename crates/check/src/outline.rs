@@ -48,6 +48,16 @@ const MOST_SYMBOLS: usize = 1 << 16;
 /// Judges the text of a module body by body, on a given number of threads. `None` if it has to be read as a whole, by
 /// [`softwarp_syntax::parse`] and [`crate::resolve`].
 pub fn resolve_outline(source: &str, options: Options, locals: Locals, threads: usize) -> Option<Outlined> {
+    resolve_bodies(source, options, locals, |shared| shared.work(threads))
+}
+
+/// Judges the text of a module, with its bodies judged by a function.
+pub(crate) fn resolve_bodies(
+    source: &str,
+    options: Options,
+    locals: Locals,
+    judge: impl FnOnce(&Shared<'_>) -> Option<Work>,
+) -> Option<Outlined> {
     let outline = softwarp_syntax::outline(source)?;
     let mut context = Context::new(&outline.module, source, options, header::assumed(options));
     let places = module::check_items(&mut context, &mut Memory::default());
@@ -68,7 +78,7 @@ pub fn resolve_outline(source: &str, options: Options, locals: Locals, threads: 
         next: AtomicUsize::new(0),
         failed: AtomicBool::new(false),
     };
-    let mut work = shared.work(threads)?;
+    let mut work = judge(&shared)?;
     let said: usize = work.bodies.iter().map(|(_, body)| body.diagnostics.len()).sum();
     if said > MOST_SAID || work.searches.saturating_add(names.searches()) >= MOST_SEARCHES {
         return None;
@@ -109,14 +119,14 @@ fn heads(checked: &CheckedModule) -> CheckedModule {
 }
 
 /// What all threads read, and what they share out among them.
-struct Shared<'s> {
-    source: &'s str,
+pub(crate) struct Shared<'s> {
+    pub source: &'s str,
     options: Options,
     locals: Locals,
     outline: &'s Outline,
     heads: &'s CheckedModule,
     names: &'s Names,
-    places: &'s [BodyPlace],
+    pub places: &'s [BodyPlace],
     /// The next body that no thread has taken.
     next: AtomicUsize,
     /// A body has to be read with the others.
@@ -125,23 +135,24 @@ struct Shared<'s> {
 
 /// What bodies say about the module.
 #[derive(Default)]
-struct Work {
+pub(crate) struct Work {
     /// The bodies, each with its number.
-    bodies: Vec<(usize, BodyFacts)>,
+    pub bodies: Vec<(usize, BodyFacts)>,
     /// For every function, whether it is referenced and whether its address is taken.
-    marks: Vec<(bool, bool)>,
-    searches: u32,
-    several_results: bool,
-    converts_constants: bool,
+    pub marks: Vec<(bool, bool)>,
+    pub searches: u32,
+    pub several_results: bool,
+    pub converts_constants: bool,
 }
 
 /// What a body says.
-struct BodyFacts {
-    diagnostics: Vec<Diagnostic>,
+#[derive(Clone)]
+pub(crate) struct BodyFacts {
+    pub diagnostics: Vec<Diagnostic>,
     uses: Vec<VarId>,
     calls: Vec<FuncId>,
     calls_indirectly: bool,
-    locals: Vec<Variable>,
+    pub locals: Vec<Variable>,
     /// The names of the locals, one behind the other, and where each ends.
     names: String,
     name_ends: Vec<usize>,
@@ -196,8 +207,15 @@ impl Shared<'_> {
     }
 }
 
+impl Shared<'_> {
+    /// How many functions there are.
+    pub fn functions(&self) -> usize {
+        self.heads.functions.len()
+    }
+}
+
 /// A thread's own state.
-struct Worker<'s> {
+pub(crate) struct Worker<'s> {
     parser: BodyParser<'s>,
     names: Names,
     checked: CheckedModule,
@@ -207,7 +225,7 @@ struct Worker<'s> {
 }
 
 impl<'s> Worker<'s> {
-    fn new(shared: &Shared<'s>) -> Worker<'s> {
+    pub fn new(shared: &Shared<'s>) -> Worker<'s> {
         let CheckedModule { header, variables, functions, .. } = shared.heads;
         Worker {
             parser: BodyParser::new(shared.source, shared.outline),
@@ -224,7 +242,7 @@ impl<'s> Worker<'s> {
     }
 
     /// Judges a body.
-    fn body(&mut self, shared: &Shared<'s>, place: BodyPlace, work: &mut Work) -> Option<BodyFacts> {
+    pub fn body(&mut self, shared: &Shared<'s>, place: BodyPlace, work: &mut Work) -> Option<BodyFacts> {
         let body = self.parser.parse(place.span, std::mem::take(&mut self.statements))?;
         let module = self.parser.module();
         self.names.grow(module);
@@ -272,6 +290,14 @@ impl<'s> Worker<'s> {
             }
         }
         facts
+    }
+
+    /// Takes what all bodies since the last call say together.
+    pub fn take(&mut self, work: &mut Work) {
+        self.end(work);
+        for function in &mut self.checked.functions {
+            (function.referenced, function.address_taken) = (false, false);
+        }
     }
 
     /// Takes what all bodies together say.

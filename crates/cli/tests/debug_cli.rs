@@ -45,6 +45,17 @@ fn a_launch_stops_at_lines_with_conditions() {
 }
 
 #[test]
+fn going_back_is_no_change_of_a_watch() {
+    let commands = ["watch y[2]", "continue", "reverse-stepi 2", "stepi", "continue"];
+    let text = saxpy(&commands);
+    let all: Vec<&str> = text.split("(softwarp) ").collect();
+    let changed = "watch 1: 20 (0x41a00000) became 24 (0x41c00000)\n";
+    assert!(all[2].contains(changed), "{text}");
+    assert!(!all[4].contains("watch 1"), "{text}");
+    assert!(all[5].contains(changed), "{text}");
+}
+
+#[test]
 fn steps_go_forward_and_backward() {
     let text =
         saxpy(&["stepi 3", "info moment", "reverse-stepi", "print %thread", "goto 2", "goto 6", "rsi 9"]);

@@ -227,8 +227,45 @@ fn page() -> String {
         let spellings: Vec<String> = row.refused.iter().map(|mnemonic| format!("`{mnemonic}`")).collect();
         text += &format!("- `{opcode}`: {}\n", spellings.join(", "));
     }
+    text += "\n## Why not\n\n| what | reason |\n|---|---|\n";
+    for (opcodes, what, reason) in REASONS {
+        let names: Vec<String> = opcodes.iter().map(|opcode| format!("`{opcode}`")).collect();
+        text += &format!("| {}{what} | {reason} |\n", names.join(", "));
+    }
+    for (opcode, row) in &table {
+        let told = REASONS.iter().any(|(opcodes, ..)| opcodes.contains(&opcode.as_str()));
+        assert!(row.refused.is_empty() || told, "{opcode} has a reason");
+    }
     text
 }
+
+/// Why some forms are not executed: of which opcodes, which of their forms, and the reason.
+const REASONS: &[(&[&str], &str, &str)] = &[
+    (
+        &["add", "sub", "mul", "fma"],
+        " of four FP8, FP6 or ue8m0 numbers",
+        "no document says how they round, and no GPU that has them was at hand",
+    ),
+    (&["cp"], " with a report of validity", "no document says what is reported for which bytes"),
+    (
+        &["cp"],
+        " with `.im2col_no_offs::w` from shared memory",
+        "the manual does not say which pixels are written",
+    ),
+    (&["fabric"], "", "it reaches memory of other machines; there are none here"),
+    (&["ldmatrix"], " of `.s8.s4`", "no document says how rows lie"),
+    (&["mbarrier"], " with `.multicast::cluster::32b`", "only sm_107 has it, of which nothing else is known"),
+    (
+        &["spcompress", "spdecompress"],
+        " and `tcgen05.ld.spcompress`",
+        "no document says in which order compressed elements and their metadata lie",
+    ),
+    (
+        &["tcgen05"],
+        " with `.kind::ti16`, with `.decompress::lut::b`, or of integers with `scale-input-d`",
+        "no document says what they compute",
+    ),
+];
 
 #[test]
 fn the_page_of_instructions_is_true() {

@@ -6,7 +6,7 @@ use binary::{command, run};
 use serde_json::json;
 use softwarp_testkit::{examples, files, repository};
 
-const HEAD: &str = ".version 8.6\n.target sm_100a\n.address_size 64\n";
+const HEAD: &str = ".version 9.4\n.target sm_100a\n.address_size 64\n";
 
 /// `docs/running.md` shows what the command prints.
 #[test]
@@ -38,8 +38,8 @@ fn programs_get_operations_with_their_lines() {
 fn whatever_cannot_be_executed_is_named_with_its_line() {
     let text = format!(
         "{HEAD}.entry k()\n{{\n.reg .b32 %r<3>;\n\
-         tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;\nadd.u32 %r2, %r1, 1;\n\
-         tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nret;\n}}\n.entry good()\n{{\nret;\n}}\n"
+         ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {{%r1}}, [%r2];\nadd.u32 %r2, %r1, 1;\n\
+         ldmatrix.sync.aligned.m8n16.x2.shared.s8.s4 {{%r1, %r2}}, [%r2];\nret;\n}}\n.entry good()\n{{\nret;\n}}\n"
     );
     let folder = files::folder(&[("k.ptx", &text)]);
     let ran = run(command(folder.path(), &["lower", "k.ptx"]), b"");
@@ -111,4 +111,38 @@ fn contraction_can_be_switched_off() {
         let expected = if contracted { r#""out":"00008028""# } else { r#""out":"00000000""# };
         assert!(ran.success().stdout.contains(expected), "{options:?}: {}", ran.stdout);
     }
+}
+
+/// `--asm` shows machine code, and how it depends on the shape of CTAs.
+#[test]
+fn machine_code_is_shown_for_each_operation() {
+    let asm = |option: &str| run(command(&examples(), &["lower", option, "saxpy.ptx"]), b"");
+    let whole = asm("--asm").success().stdout.clone();
+    if cfg!(target_arch = "x86_64") {
+        assert!(whole.starts_with(".entry saxpy\n"), "{whole}");
+        assert!(whole.contains("vfmadd231ps") || whole.contains("vfmadd213ps"), "{whole}");
+        assert!(whole.contains(", some lanes: "), "{whole}");
+        // The first axis of such CTAs does not grow by one from lane to lane: addresses are gathered.
+        let small = asm("--asm=16,16").success().stdout.clone();
+        assert!(small.contains("vpgatherqd") && small != whole, "{small}");
+    } else {
+        assert!(whole.contains("not compiled"), "{whole}");
+    }
+    asm("--asm=0").is_refused(2, "invalid value '0' for '--asm[=<X,Y,Z>]': `0` is no size");
+    let many = "invalid value '1,2,3,4' for '--asm[=<X,Y,Z>]': a CTA has at most three dimensions";
+    asm("--asm=1,2,3,4").is_refused(2, many);
+}
+
+/// Compiled code and the interpreter print the same.
+#[test]
+fn kernels_run_the_same_compiled_and_interpreted() {
+    let ran = |when: &str| {
+        let ran = run(command(&examples(), &["run", "--jit", when, "saxpy.json"]), b"");
+        ran.success().stdout.clone()
+    };
+    assert!(!ran("off").is_empty());
+    assert_eq!(ran("off"), ran("on"));
+    assert_eq!(ran("off"), ran("auto"));
+    let refused = run(command(&examples(), &["run", "--jit", "often", "saxpy.json"]), b"");
+    refused.is_refused(2, "invalid value 'often' for '--jit <WHEN>' [possible values: off, on, auto]");
 }

@@ -112,3 +112,12 @@ fn the_planted_bugs_are_one_line_each() {
     assert_eq!(text("rmsnorm_bounds.cu"), right.replacen("i < columns", "i <= columns", 1));
     assert_eq!(text("rmsnorm_race.cu"), right.replacen("    __syncthreads();\n", "", 1));
 }
+
+#[test]
+fn the_page_on_blackwell_is_true() {
+    let folder = temporary();
+    copy_of("examples", folder.path());
+    let transcripts = transcripts("docs/blackwell.md");
+    assert_eq!(transcripts.len(), 5);
+    replay("docs/blackwell.md", &transcripts, &folder);
+}

@@ -491,14 +491,15 @@ fn a_module_with_errors_is_shown_as_check_shows_it() {
 
 #[test]
 fn what_the_machine_lacks_is_named_with_its_place() {
-    let text = ".version 8.6\n.target sm_100a\n.address_size 64\n\
-                .visible .entry k() { tcgen05.wait::ld.sync.aligned; ret; }\n";
+    let text = ".version 9.4\n.target sm_100a\n.address_size 64\n.visible .entry k() { .reg .b32 %r<2>;\n\
+                ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {%r0}, [%r1]; ret; }\n";
     let folder = folder(&[]);
     std::fs::write(folder.path().join("k.ptx"), text).expect("written");
     let ran = run(folder.path(), &["k.ptx"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("`tcgen05.wait::ld.sync.aligned` is not executed\n --> k.ptx:4:23\n"),
+        ran.stderr
+            .contains("`ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4` is not executed\n --> k.ptx:5:1\n"),
         "{}",
         ran.stderr
     );

@@ -37,6 +37,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("formats", &["e4m3"]),
     ("verify", &["{}/rows.jsonl"]),
     ("completions", &["bash"]),
+    ("lsp", &["--help"]),
     ("man", &[]),
 ];
 

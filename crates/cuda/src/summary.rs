@@ -93,6 +93,13 @@ impl Summary {
         }
     }
 
+    /// Something was found when no launch ran.
+    pub fn found(&self, kind: &'static str) {
+        let mut counts = lock(&self.launches);
+        *counts.findings.entry(kind).or_default() += 1;
+        self.write(&mut counts, false);
+    }
+
     /// A launch could not be executed.
     pub fn refused(&self) {
         let mut counts = lock(&self.launches);

@@ -45,6 +45,7 @@ mod order;
 mod print;
 mod properties;
 pub mod start;
+pub mod tensor_core;
 pub mod texture;
 mod verify;
 
@@ -55,7 +56,7 @@ pub use control::{
 };
 pub use memory::{Access, Address, Atomic, AtomicOp, Element, Memory, TAGGED};
 pub use operand::Role;
-pub use operations::{AsyncOp, ClusterOp, Declared, MatrixOp, Step, TextureOp};
+pub use operations::{AsyncOp, ClusterOp, Declared, MatrixOp, Step, TensorCoreOp, TextureOp};
 pub use order::{Fence, Order, Scope, Semantics};
 pub use properties::Properties;
 pub use softwarp_units::lanes::{Class, Guard, Slot};
@@ -130,6 +131,31 @@ pub struct Location {
 }
 
 impl Function {
+    /// A function without operations.
+    pub fn empty(function: FunctionId) -> Function {
+        Function {
+            function,
+            ops: Vec::new(),
+            spans: Vec::new(),
+            instructions: Vec::new(),
+            locations: Vec::new(),
+            narrow: 0,
+            wide: 0,
+            predicates: 0,
+            narrow_constants: Vec::new(),
+            wide_constants: Vec::new(),
+            shared_narrow: Vec::new(),
+            shared_wide: Vec::new(),
+            local_bytes: 0,
+            parameter_bytes: 0,
+            start: start::Start::default(),
+            forwarded: start::Forwarded::default(),
+            named: Vec::new(),
+            registers: None,
+            debug: None,
+        }
+    }
+
     /// How many instructions begin with the operations from one to before another.
     #[inline(always)]
     pub fn instructions_between(&self, start: usize, end: usize) -> u64 {

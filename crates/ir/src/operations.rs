@@ -15,6 +15,10 @@ use crate::matrix::{FragmentLoad, FragmentStore, LoadMatrix, Mma, StoreMatrix, T
 use crate::multimem::MultimemOp;
 use crate::operand::{List, Operand, Part, Role};
 use crate::properties::Properties;
+use crate::tensor_core::{
+    TensorAlloc, TensorCommit, TensorCopyIn, TensorDealloc, TensorFence, TensorLoad, TensorMma,
+    TensorRelinquish, TensorShift, TensorStore, TensorWait,
+};
 use crate::texture::{IsType, Lookup, Query, SurfaceOp};
 use crate::{Access, Atomic, Barrier, Fence, Slot, WarpOp};
 use std::fmt;
@@ -221,6 +225,9 @@ operations! {
         group
             /// Matrices that a warp holds together.
             Matrix(MatrixOp)
+        group
+            /// Tensor memory.
+            TensorCore(TensorCoreOp)
     }
 }
 
@@ -344,6 +351,43 @@ operations! {
         #[doc = "`wgmma.mma_async`"]
         Wgmma(Wgmma { write d, read c, read a, read b, read metadata, read adds, imm product })
             "wgmma" [memory, faults, collective, progress, lanes];
+    }
+}
+
+operations! {
+    /// An operation on tensor memory.
+    pub enum TensorCoreOp {
+        #[doc = "`tcgen05.alloc`"]
+        Alloc(TensorAlloc { read to, read columns, imm ctas })
+            "tensor.alloc" [memory, waits, faults, collective, lanes];
+        #[doc = "`tcgen05.dealloc`"]
+        Dealloc(TensorDealloc { read address, read columns, imm ctas })
+            "tensor.dealloc" [waits, faults, collective, lanes];
+        #[doc = "`tcgen05.relinquish_alloc_permit`"]
+        Relinquish(TensorRelinquish { imm ctas }) "tensor.relinquish" [waits, faults, collective, lanes];
+        #[doc = "`tcgen05.ld`"]
+        Load(TensorLoad { write d, write reduced, read address, imm fragment, imm split, imm reduction })
+            "tensor.ld" [memory, faults, collective, progress, lanes];
+        #[doc = "`tcgen05.st`"]
+        Store(TensorStore { read address, read data, imm fragment, imm split })
+            "tensor.st" [memory, faults, collective, progress, lanes];
+        #[doc = "`tcgen05.wait`"]
+        Wait(TensorWait { imm loads }) "tensor.wait" [collective, progress, lanes];
+        #[doc = "`tcgen05.fence`"]
+        Fence(TensorFence { imm before }) "tensor.fence" [progress, lanes];
+        #[doc = "`tcgen05.commit`"]
+        Commit(TensorCommit { read mbarrier, read multicast, imm ctas })
+            "tensor.commit" [memory, faults, progress, lanes];
+        #[doc = "`tcgen05.cp`"]
+        Copy(TensorCopyIn { read to, read from, imm shape, imm packing, imm ctas })
+            "tensor.cp" [memory, faults, progress, lanes];
+        #[doc = "`tcgen05.shift`"]
+        Shift(TensorShift { read address, imm ctas }) "tensor.shift" [memory, faults, progress, lanes];
+        #[doc = "`tcgen05.mma`"]
+        Mma(TensorMma {
+            read d, read a, read b, read metadata, read instruction, read scales, read disabled, read adds, read mask,
+            imm modifiers, imm scale_d,
+        }) "tensor.mma" [memory, faults, progress, lanes];
     }
 }
 

@@ -1,6 +1,6 @@
 //! `docs/ir.md` lists every operation as it is declared.
 
-use softwarp_ir::{AsyncOp, ClusterOp, Declared, MatrixOp, Step, TextureOp};
+use softwarp_ir::{AsyncOp, ClusterOp, Declared, MatrixOp, Step, TensorCoreOp, TextureOp};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -44,6 +44,7 @@ fn the_page_lists_every_operation() {
         ("Clusters", ClusterOp::TABLE),
         ("Asynchronous copies and mbarriers", AsyncOp::TABLE),
         ("Matrices", MatrixOp::TABLE),
+        ("Tensor memory", TensorCoreOp::TABLE),
     ] {
         assert!(!operations.is_empty());
         table(&mut page, title, operations);
@@ -53,7 +54,14 @@ fn the_page_lists_every_operation() {
 
 #[test]
 fn names_are_unique() {
-    let tables = [Step::TABLE, TextureOp::TABLE, ClusterOp::TABLE, AsyncOp::TABLE, MatrixOp::TABLE];
+    let tables = [
+        Step::TABLE,
+        TextureOp::TABLE,
+        ClusterOp::TABLE,
+        AsyncOp::TABLE,
+        MatrixOp::TABLE,
+        TensorCoreOp::TABLE,
+    ];
     let mut names: Vec<&str> = tables.iter().flat_map(|table| table.iter().map(|one| one.name)).collect();
     let count = names.len();
     names.sort_unstable();

@@ -44,6 +44,7 @@ pub mod availability;
 pub mod cvt;
 pub mod device;
 pub mod instruction;
+pub mod manual;
 pub mod space;
 pub mod special;
 pub mod target;

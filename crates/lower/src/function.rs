@@ -151,6 +151,7 @@ impl<'a> Builder<'_, 'a> {
             Self::cluster,
             Self::asynchronous,
             Self::matrix,
+            Self::tensor_core,
             Self::texture,
             Self::multimem,
         ];

@@ -55,6 +55,7 @@ mod registers;
 mod scopes;
 mod session;
 mod special;
+mod tensor_core;
 mod texture;
 mod video;
 mod virtuals;

@@ -1,7 +1,6 @@
 //! Matrix instructions (PTX ISA sections 9.7.14 and 9.7.15): what is common to them, and those that move matrices.
 //!
-//! All of them are for whole warps, so that diverged lanes reconverge first. `tcgen05` is not here:
-//! it is refused by its name.
+//! All of them are for whole warps, so that diverged lanes reconverge first. `tcgen05` is in `tensor_core.rs`.
 
 mod mma;
 mod wgmma;
@@ -56,7 +55,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers of a vector that is read.
-    fn registers_read(&mut self, index: u32, ty: Type) -> Lowered<Vec<Slot>> {
+    pub(crate) fn registers_read(&mut self, index: u32, ty: Type) -> Lowered<Vec<Slot>> {
         match self.operand(index).kind {
             OperandKind::Vector(parts) => self.places(parts).map(|part| self.source(part, ty)).collect(),
             _ => self.whole(index, ty),
@@ -64,7 +63,7 @@ impl Builder<'_, '_> {
     }
 
     /// The registers of a vector that is written; none for `_`.
-    fn registers_written(&mut self, index: u32, ty: Type) -> Lowered<Vec<Option<Slot>>> {
+    pub(crate) fn registers_written(&mut self, index: u32, ty: Type) -> Lowered<Vec<Option<Slot>>> {
         let written = |builder: &mut Self, part: u32| match builder.operand(part).kind {
             OperandKind::Sink => Ok(None),
             _ => Ok(Some(builder.destination(part, ty)?.slot)),

@@ -69,17 +69,17 @@ fn the_end_of_the_text_returns() {
 #[test]
 fn everything_that_is_not_executed_is_named_with_its_line() {
     let text = ".entry k()\n{\n.reg .b32 %r<9>; .reg .b64 %rd<9>;\n\
-        tcgen05.wait::ld.sync.aligned;\nadd.u32 %r1, %r2, %r3;\n\
-        tcgen05.fence::before_thread_sync;\nret;\n}\n";
-    // The machine has no tensor memory.
-    let head = ".version 8.6\n.target sm_100a\n.address_size 64\n";
+        ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {%r1}, [%r2];\nadd.u32 %r1, %r2, %r3;\n\
+        ldmatrix.sync.aligned.m8n16.x2.s8.s4 {%r1, %r2}, [%rd2];\nret;\n}\n";
+    // No document says how such rows lie.
+    let head = ".version 9.4\n.target sm_100a\n.address_size 64\n";
     let (program, _, source) = lower_below(head, text);
     let lines = Lines::new(&source);
     let refused = program.expect_err("refused");
     let said: Vec<(u32, &str)> = refused.iter().map(|one| (lines.line(one.span.start), &*one.what)).collect();
     let wanted = [
-        (7, "`tcgen05.wait::ld.sync.aligned` is not executed"),
-        (9, "`tcgen05.fence::before_thread_sync` is not executed"),
+        (7, "`ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4` is not executed"),
+        (9, "`ldmatrix.sync.aligned.m8n16.x2.s8.s4` is not executed"),
     ];
     assert_eq!(said, wanted);
 }

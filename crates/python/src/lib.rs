@@ -14,6 +14,7 @@ mod machine;
 mod pool;
 mod quantize;
 mod tensor;
+mod texture;
 mod watch;
 
 #[pyo3::pymodule]
@@ -35,5 +36,7 @@ mod _softwarp {
     #[pymodule_export]
     use crate::quantize::{block_format, dequantize, quantize};
     #[pymodule_export]
-    use crate::tensor::{tensor_check, tensor_copy, tensor_decode, tensor_draw, tensor_encode};
+    use crate::tensor::{tensor_check, tensor_copy, tensor_decode, tensor_draw, tensor_encode, tensor_store};
+    #[pymodule_export]
+    use crate::texture::Texels;
 }

@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softwarp::debug::trace::{Filter, Followed, Record, Tracer};
 use softwarp::debug::view::{Buffer, Program};
+use softwarp::isa::StateSpace;
 use softwarp::lineinfo;
 use softwarp::machine::{Device, Launch, LoadOptions};
 use softwarp::source::Source;
 use softwarp::vm::debug::Debugger;
-use softwarp::vm::device::{LaunchError, LoadError, Module, Report};
+use softwarp::vm::device::{LaunchError, LoadError, Module};
 use softwarp::vm::fault::{Fault, FaultKind, Place, What};
 use softwarp::vm::memory::global::MemoryError;
 use softwarp::vm::sanitize::{Finding, Sanitize};
@@ -21,8 +22,7 @@ use softwarp::vm::stats;
 use softwarp_cli::run::counted::counted;
 use softwarp_cli::run::fault;
 use softwarp_cli::run::observe::Observer;
-use std::mem;
-use std::slice;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,12 +31,41 @@ use std::time::Duration;
 /// How long a launch runs before Python is asked whether Ctrl-C was pressed.
 const SIGNALS: Duration = Duration::from_millis(50);
 
-/// A device with one module.
+/// The most records of a trace if no limit is given.
+const MOST_RECORDS: usize = 1_000_000;
+
+/// A device with one module: one text, or several that are linked.
 #[pyclass(frozen)]
 pub struct Machine {
     device: Arc<Device>,
-    source: Source,
+    sources: Arc<[Source]>,
     sanitize: Sanitize,
+    allocated: Arc<Mutex<Allocated>>,
+}
+
+/// What [`Machine::allocate`] took and nobody freed.
+#[derive(Default)]
+pub struct Allocated {
+    /// Bytes and numbers by addresses. A place that is taken again has another number.
+    live: BTreeMap<u64, (u64, u64)>,
+    count: u64,
+}
+
+impl Allocated {
+    fn insert(&mut self, address: u64, bytes: u64) {
+        self.count += 1;
+        self.live.insert(address, (bytes, self.count));
+    }
+
+    /// Addresses, bytes and numbers.
+    pub fn all(&self) -> Vec<(u64, u64, u64)> {
+        self.live.iter().map(|(&address, &(bytes, number))| (address, bytes, number)).collect()
+    }
+
+    /// Whether the allocation with a number is still at an address.
+    pub fn is_live(&self, address: u64, number: u64) -> bool {
+        self.live.get(&address).is_some_and(|&(_, live)| live == number)
+    }
 }
 
 /// A parameter: its name, its type, its bytes, and whether it is an array.
@@ -72,11 +101,10 @@ fn sanitizers(names: &[String]) -> PyResult<Sanitize> {
 impl Machine {
     /// Loads a module.
     #[new]
-    #[pyo3(signature = (text, name, arch, sanitize, debug))]
+    #[pyo3(signature = (texts, arch, sanitize, debug))]
     fn new(
         py: Python<'_>,
-        text: &str,
-        name: &str,
+        texts: Vec<(String, String)>,
         arch: Option<&str>,
         sanitize: Vec<String>,
         debug: bool,
@@ -84,7 +112,8 @@ impl Machine {
         let sanitize = sanitizers(&sanitize)?;
         let arch = arch.map(target).transpose()?;
         let options = LoadOptions { arch, red_zones: sanitize.bounds, debug, ..LoadOptions::default() };
-        let device = py.detach(|| Device::load(&[text], options)).map_err(|error| match &error {
+        let all: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+        let device = py.detach(|| Device::load(&all, options)).map_err(|error| match &error {
             LoadError::Memory(error) => memory_error(error.clone()),
             LoadError::Invalid(found) => {
                 let first = found.first().map_or(String::new(), |(_, first)| format!(": {}", first.message));
@@ -98,8 +127,9 @@ impl Machine {
         })?;
         Ok(Machine {
             device: Arc::new(device),
-            source: Source::new(name, text.as_bytes().to_vec()),
+            sources: texts.into_iter().map(|(name, text)| Source::new(name, text.into_bytes())).collect(),
             sanitize,
+            allocated: Arc::default(),
         })
     }
 
@@ -125,11 +155,14 @@ impl Machine {
 
     /// Takes memory: zeros.
     fn allocate(&self, bytes: u64) -> PyResult<u64> {
-        self.device.machine().allocate(bytes).map_err(memory_error)
+        let address = self.device.machine().allocate(bytes).map_err(memory_error)?;
+        self.allocated.lock().unwrap_or_else(PoisonError::into_inner).insert(address, bytes);
+        Ok(address)
     }
 
     /// Gives memory back.
     fn free(&self, address: u64) -> PyResult<()> {
+        self.allocated.lock().unwrap_or_else(PoisonError::into_inner).live.remove(&address);
         self.device.machine().free(address).map_err(memory_error)
     }
 
@@ -150,6 +183,13 @@ impl Machine {
         self.device.machine().symbol(name).map(|symbol| (symbol.address, symbol.bytes))
     }
 
+    /// Whether launches can leave something behind: the module has `.global` variables, or textures and surfaces.
+    fn has_state(&self) -> PyResult<bool> {
+        let state =
+            |object: &softwarp::image::Object| matches!(object.space, StateSpace::Global | StateSpace::Tex);
+        Ok(self.module()?.image.objects.iter().any(state))
+    }
+
     /// Runs a kernel: what it did and printed, and the fault that stopped it.
     #[allow(clippy::too_many_arguments, reason = "they are those of Python's function")]
     fn launch<'py>(
@@ -166,18 +206,26 @@ impl Machine {
         buffers: Vec<(String, u64, u64)>,
         count: bool,
         follow: Vec<([u32; 3], [u32; 3])>,
+        most_records: Option<usize>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (cancel, printed) = (AtomicBool::new(false), Mutex::new(String::new()));
         let print = |text: &str| printed.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
         let time = timeout.map(Duration::try_from_secs_f64).transpose();
         let most_time = time.map_err(|_| PyValueError::new_err("the timeout is not a number of seconds"))?;
         let (sanitize, device, module) = (self.sanitize, &self.device, self.module()?);
-        let (observer, records) = (Observer::default(), Mutex::new(Vec::new()));
-        let sink = |record: Record| records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        let (observer, records) = (Observer::default(), Mutex::new((Vec::new(), false)));
+        let most_records = most_records.unwrap_or(MOST_RECORDS);
+        let sink = |record: Record| {
+            let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
+            match records.0.len() < most_records {
+                true => records.0.push(record),
+                false => records.1 = true,
+            }
+        };
         let named: Vec<Buffer> = buffers.into_iter().map(buffer).collect();
         let program = match follow.is_empty() {
             true => Program { buffers: named, ..Program::default() },
-            false => Program::new(slice::from_ref(&self.source), &module, named),
+            false => Program::new(&self.sources, &module, named),
         };
         let followed = follow.iter().map(|&(cta, thread)| Followed { cta, thread }).collect();
         let tracer = Tracer::new(followed, Filter::default(), (&program, &module), &sink);
@@ -204,30 +252,37 @@ impl Machine {
             return Err(error);
         }
         let result = PyDict::new(py);
-        match outcome {
-            Ok(report) => {
-                self.report(&result, &report)?;
-                if count {
-                    let functions = counted(&module, slice::from_ref(&self.source), &[report]);
-                    result.set_item("stats", watch::stats(py, &self.source, &functions, &observer)?)?;
-                    result.set_item("coverage", watch::coverage(py, &self.source, &functions)?)?;
-                }
-            }
+        let report = match outcome {
+            Ok(report) => Some(report),
             Err(LaunchError::Fault(fault)) => {
                 result.set_item("fault", self.fault(py, &module, &program, &fault)?)?;
+                self.device.machine().stopped()
             }
             Err(LaunchError::Memory(error)) => return Err(memory_error(error)),
             Err(error) => return Err(PyValueError::new_err(error.to_string())),
+        };
+        result.set_item("ctas", report.as_ref().map_or(0, |report| report.ctas))?;
+        result.set_item("seconds", report.as_ref().map_or(0.0, |report| report.elapsed.as_secs_f64()))?;
+        if count {
+            let functions = counted(&module, &self.sources, report.as_slice());
+            result.set_item("stats", watch::stats(py, &self.sources, &functions, &observer)?)?;
+            result.set_item("coverage", watch::coverage(py, &self.sources, &functions)?)?;
         }
         let found = self.device.machine().findings();
         let found = if self.sanitize.any() { found } else { Vec::new() };
         let found = found.iter().map(|one| self.finding(py, one)).collect::<PyResult<Vec<_>>>()?;
         result.set_item("findings", found)?;
-        let records = mem::take(&mut *records.lock().unwrap_or_else(PoisonError::into_inner));
+        let (records, truncated) = records.into_inner().unwrap_or_else(PoisonError::into_inner);
+        result.set_item("truncated", truncated)?;
         let records = records.iter().map(|one| watch::record(py, one)).collect::<PyResult<Vec<_>>>()?;
         result.set_item("trace", records)?;
         result.set_item("printed", printed.into_inner().unwrap_or_else(PoisonError::into_inner))?;
         Ok(result)
+    }
+
+    /// Blocks that kernels took from `malloc` and no launch has freed.
+    fn leaks<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.device.machine().leaks().iter().map(|one| self.finding(py, one)).collect()
     }
 }
 
@@ -237,10 +292,19 @@ pub fn buffer((name, address, bytes): (String, u64, u64)) -> Buffer {
 }
 
 impl Machine {
-    /// The device and the module's text.
-    pub fn shared(&self) -> (Arc<Device>, Source) {
-        let Source { name, text, .. } = &self.source;
-        (Arc::clone(&self.device), Source::new(name.clone(), text.as_bytes().to_vec()))
+    /// The device.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// The module's texts.
+    pub fn sources(&self) -> &Arc<[Source]> {
+        &self.sources
+    }
+
+    /// What was allocated.
+    pub fn allocated(&self) -> &Arc<Mutex<Allocated>> {
+        &self.allocated
     }
 
     fn module(&self) -> PyResult<Arc<Module>> {
@@ -248,16 +312,18 @@ impl Machine {
         module.map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
-    fn report(&self, into: &Bound<'_, PyDict>, report: &Report) -> PyResult<()> {
-        into.set_item("ctas", report.ctas)?;
-        into.set_item("seconds", report.elapsed.as_secs_f64())
+    /// The text that a place is in.
+    fn source(&self, place: &Place) -> Option<&Source> {
+        self.sources.get(place.unit as usize)
     }
 
     /// Where something happened.
     fn place(&self, into: &Bound<'_, PyDict>, place: Option<&Place>) -> PyResult<()> {
-        let position = place.map(|place| self.source.position(place.span.start));
-        let instruction = place
-            .map(|place| place.span.text(&self.source.text).split_whitespace().collect::<Vec<_>>().join(" "));
+        let source = place.and_then(|place| Some((place, self.source(place)?)));
+        let position = source.map(|(place, source)| source.position(place.span.start));
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let instruction = source.map(|(place, source)| words(place.span.text(&source.text)));
+        into.set_item("file", source.map(|(_, source)| &source.name))?;
         into.set_item("line", position.map(|position| position.line))?;
         into.set_item("column", position.map(|position| position.column))?;
         into.set_item("instruction", instruction)?;
@@ -297,7 +363,8 @@ impl Machine {
         fields.set_item("kernel", &finding.kernel)?;
         fields.set_item("count", finding.count)?;
         let other = finding.other.as_ref();
-        let other = other.map(|other| self.source.position(other.place.span.start).line);
+        let other =
+            other.and_then(|other| Some(self.source(&other.place)?.position(other.place.span.start).line));
         fields.set_item("other_line", other)?;
         self.place(&fields, Some(&finding.at.place))?;
         Ok(fields)

@@ -1,12 +1,13 @@
 //! Tensor maps: checked, encoded, decoded; tensor copies performed and drawn.
 
 use crate::check::target;
-use numpy::PyReadonlyArray1;
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use softwarp::isa::Target;
-use softwarp::tensor::copy::load;
+use softwarp::tensor::copy::{load, store};
+use softwarp::tensor::reduce::Operation;
 use softwarp::tensor::{Description, Direction, Map};
 use softwarp_cli::codes;
 use softwarp_cli::tensors::file::{self, MapFile};
@@ -68,19 +69,31 @@ pub fn tensor_decode(bytes: &[u8]) -> PyResult<String> {
     Ok(file::to_json(&decoded.description).to_string())
 }
 
-/// The copy that a load makes.
+/// The direction of a copy by its name: `load`, `store`, or a reduction.
+fn direction(name: &str) -> PyResult<Direction> {
+    let known = || Operation::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
+    match name {
+        "load" => Ok(Direction::Load),
+        "store" => Ok(Direction::Store),
+        name => Operation::from_name(name).map(Direction::Reduce).ok_or_else(|| {
+            PyValueError::new_err(format!("reduce: {name:?} is not a reduction; there are {}", known()))
+        }),
+    }
+}
+
+/// The copy that an instruction makes.
 fn copy(
     map: &str,
     arch: Option<&str>,
     at: Option<Vec<i32>>,
     offsets: Option<Vec<u32>>,
     mode: Option<&str>,
-    shared: u64,
+    (shared, direction): (u64, Direction),
 ) -> PyResult<Copy> {
     let (_, map, arch) = legal(map, arch)?;
     let unknown = |name: &str| PyValueError::new_err(format!("mode: {name:?} is not a mode of copies"));
     let mode = mode.map(|name| request::mode(name).ok_or_else(|| unknown(name))).transpose()?;
-    let asked = Asked { at, offsets, mode, direction: Direction::Load, shared };
+    let asked = Asked { at, offsets, mode, direction, shared };
     Copy::new(map, arch, &asked).map_err(|refusal| PyValueError::new_err(refusal.to_string()))
 }
 
@@ -98,7 +111,7 @@ pub fn tensor_copy<'py>(
     mode: Option<&str>,
     shared: u64,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let copy = copy(map, arch, at, offsets, mode, shared)?;
+    let copy = copy(map, arch, at, offsets, mode, (shared, Direction::Load))?;
     let tensor = tensor.as_slice()?;
     // The copy is within shared memory.
     let (start, length) = (copy.request.shared as usize, copy.walk.footprint() as usize);
@@ -108,9 +121,39 @@ pub fn tensor_copy<'py>(
     Ok(PyBytes::new(py, &written[start..]))
 }
 
-/// A load as a picture, and as a page that moves.
+/// Stores bytes of shared memory, from the shared address on, to a tensor, or reduces them into it.
 #[pyfunction]
-#[pyo3(signature = (map, arch, at, offsets, mode, shared))]
+#[pyo3(signature = (map, arch, tile, tensor, at, offsets, mode, shared, direction))]
+#[allow(clippy::too_many_arguments, reason = "they are those of Python's function")]
+pub fn tensor_store(
+    map: &str,
+    arch: Option<&str>,
+    tile: PyReadonlyArray1<'_, u8>,
+    mut tensor: PyReadwriteArray1<'_, u8>,
+    at: Option<Vec<i32>>,
+    offsets: Option<Vec<u32>>,
+    mode: Option<&str>,
+    shared: u64,
+    direction: &str,
+) -> PyResult<()> {
+    let copy = copy(map, arch, at, offsets, mode, (shared, self::direction(direction)?))?;
+    let (tile, tensor) = (tile.as_slice()?, tensor.as_slice_mut()?);
+    let (start, length) = (copy.request.shared as usize, copy.walk.footprint() as usize);
+    if tile.len() != length {
+        let given = tile.len();
+        return Err(PyValueError::new_err(format!(
+            "tile: the copy has {length} bytes, and {given} were given"
+        )));
+    }
+    let mut memory = vec![0; start + length];
+    memory[start..].copy_from_slice(tile);
+    store(&copy.map, &copy.request, &memory, tensor)
+        .map_err(|fault| PyValueError::new_err(format!("the hardware faults: {fault}")))
+}
+
+/// A copy as a picture, and as a page that moves.
+#[pyfunction]
+#[pyo3(signature = (map, arch, at, offsets, mode, shared, direction))]
 pub fn tensor_draw(
     map: &str,
     arch: Option<&str>,
@@ -118,7 +161,8 @@ pub fn tensor_draw(
     offsets: Option<Vec<u32>>,
     mode: Option<&str>,
     shared: u64,
+    direction: &str,
 ) -> PyResult<(String, String)> {
-    let copy = copy(map, arch, at, offsets, mode, shared)?;
+    let copy = copy(map, arch, at, offsets, mode, (shared, self::direction(direction)?))?;
     Ok((svg::draw(&copy), page::page(&copy)))
 }

@@ -13,17 +13,19 @@ use std::collections::BTreeMap;
 /// A row for each instruction, by the names of its columns.
 pub fn stats<'py>(
     py: Python<'py>,
-    source: &Source,
+    sources: &[Source],
     functions: &[Counted],
     observer: &Observer,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let mut rows = Vec::new();
     for (function, one) in functions.iter().flat_map(|it| it.instructions.iter().map(move |one| (it, one))) {
+        let Some(source) = sources.get(function.unit) else { continue };
         let text: Vec<&str> = source.line(one.line).text(&source.text).split_whitespace().collect();
         let Seen { divergent, requests, sectors, shared_requests, conflicts } =
             one.operation.map(|operation| observer.seen(operation)).unwrap_or_default();
         let row = PyDict::new(py);
         row.set_item("function", &function.name)?;
+        row.set_item("file", &source.name)?;
         row.set_item("line", one.line)?;
         row.set_item("text", text.join(" "))?;
         row.set_item("source_file", one.source.as_ref().map(|at| at.file.to_string()))?;
@@ -43,11 +45,12 @@ pub fn stats<'py>(
 /// A row for each line of the PTX, and of the files that it was made from: how often warps executed its instructions.
 pub fn coverage<'py>(
     py: Python<'py>,
-    source: &Source,
+    sources: &[Source],
     functions: &[Counted],
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let mut lines: BTreeMap<(bool, String, u32), u64> = BTreeMap::new();
-    for one in functions.iter().flat_map(|it| &it.instructions) {
+    for (function, one) in functions.iter().flat_map(|it| it.instructions.iter().map(move |one| (it, one))) {
+        let Some(source) = sources.get(function.unit) else { continue };
         *lines.entry((false, source.name.clone(), one.line)).or_default() += one.count.warp;
         // Line 0 is for what no line stands for.
         if let Some(at) = one.source.as_ref().filter(|at| at.line > 0) {

@@ -31,6 +31,14 @@ PTX = b"""
     st.global.u32 [%to], %i;
     ret;
 }
+.extern .func (.param .b64 r) malloc(.param .b64 size);
+.visible .entry keeps(.param .u64 to)
+{
+    .param .b64 size, given;
+    st.param.b64 [size], 48;
+    call (given), malloc, (size);
+    ret;
+}
 .visible .entry same(.param .u64 to)
 {
     .reg .b32 %i;
@@ -126,6 +134,8 @@ def test_scripts_and_modules_are_run(run):
         ended = run("-m", "softwarp", *words, "--version", "a b", it=text)
         assert ended.returncode == 3, ended.stderr
         assert ended.stdout == "['--version', 'a b'] 31\n"
+    ended = run("-m", "softwarp", "-c", "from client import launch; print(launch('own', 32)[31])")
+    assert (ended.returncode, ended.stdout) == (0, "31\n"), ended.stderr
 
 
 def test_an_import_puts_the_driver_in_place(run):
@@ -241,6 +251,41 @@ def test_reports_after_the_last_test_fail_the_session(run):
     )
     assert "softwarp, after the last test" in ended.stdout
     assert ended.returncode == 1
+
+
+LEAK = """
+from client import launch
+
+def test_leak():
+    launch("keeps", 32)
+
+def test_other():
+    launch("own", 32)
+"""
+
+
+def test_leaks_fail_the_session(run):
+    assert run_tests(run, LEAK, "--softwarp-sanitize=race").returncode == 0
+    ended = run_tests(run, LEAK, "--softwarp-sanitize=leak")
+    assert ended.returncode == 1, ended.stdout
+    assert "softwarp, after the last test" in ended.stdout
+    assert "softwarp: kernel `keeps`: " in ended.stdout and "call (given), malloc, (size);" in ended.stdout
+    # Once, and not again when the process ends.
+    assert (ended.stdout + ended.stderr).count("kernel `keeps`") == 1
+
+
+def test_leaks_are_reported_when_a_process_ends(run):
+    text = "import os\nos.environ['SOFTWARP_SANITIZE'] = 'leak'\nimport softwarp.cuda\nfrom client import launch\n"
+    ended = run("it.py", it=text + "launch('keeps', 1)")
+    assert ended.returncode == 0
+    assert "softwarp: kernel `keeps`: " in ended.stderr, ended.stderr
+    # In a process that a test starts, the report is the test's.
+    test = "import subprocess, sys\ndef test_it():\n    subprocess.run([sys.executable, 'it.py'])\n"
+    ended = run(
+        "-m", "pytest", "-p", "no:cacheprovider", "--softwarp-sanitize=leak", "test_it.py",
+        it="from client import launch\nlaunch('keeps', 1)\n", test_it=test,
+    )
+    assert "FAILED test_it.py::test_it" in ended.stdout or "1 failed" in ended.stdout, ended.stdout
 
 
 def test_wrong_options_are_usage_errors(run):

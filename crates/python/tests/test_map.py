@@ -85,15 +85,16 @@ class Elsewhere(Executor):
     _max_workers = 2
 
     def __init__(self):
-        self.texts, self.jobs, self.forget = 0, 0, True
+        self.texts, self.jobs, self.calls = 0, 0, 0
 
     def submit(self, function, /, *args, **kwargs):
         import softwarp._map as inside
 
         sent = pickle.loads(pickle.dumps(args))
-        self.jobs += 1
-        self.texts += sent[0].text is not None
-        if self.jobs == 5:  # Another worker, which has nothing.
+        self.calls += 1
+        self.jobs += len(sent[0])
+        self.texts += sum(one.text is not None for one in sent[0])
+        if self.calls == 5:  # Another worker, which has nothing.
             inside._texts.clear()
         future = Future()
         future.set_result(function(*sent, **kwargs))
@@ -105,6 +106,13 @@ def test_a_module_is_sent_once_to_a_worker():
     check(softwarp.map(jobs(40), executor=executor))
     # Two with the first jobs; what the fifth and those submitted with it lacked came again.
     assert executor.texts < 2 + 9 and executor.jobs < 40 + 9
+
+
+def test_many_jobs_are_sent_together():
+    executor = Elsewhere()
+    check(softwarp.map(jobs(640), executor=executor))
+    # 16 at a time; what all in one piece lacked came again, one by one.
+    assert executor.calls < 640 // 16 + 80 and executor.texts < 2 + 80
 
 
 def test_wrong_calls_are_named():

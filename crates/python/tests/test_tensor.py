@@ -93,3 +93,48 @@ def test_drawings_are_those_of_the_command(tmp_path):
     e4m3 = softwarp.format("e4m3")
     assert e4m3._repr_svg_() == done.stdout
     assert done.stdout in e4m3._repr_html_()
+
+
+@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
+def test_a_store_undoes_a_load(swizzle):
+    map = Map(type="u16", dims=(64, 64), box=(16, 8), swizzle=swizzle)
+    tensor = np.random.default_rng(1).integers(0, 1 << 16, (64, 64), dtype=np.uint16)
+    tile = map.copy(tensor, at=(16, 8))
+    other = np.zeros_like(tensor)
+    map.store(tile, other, at=(16, 8))
+    assert (other[8:16, 16:32] == tensor[8:16, 16:32]).all() and np.count_nonzero(other) <= 128
+    # What is outside of the tensor is not written.
+    map.store(tile, other, at=(56, 60))
+    assert (other[60:, 56:] == tensor[8:12, 16:24]).all()
+
+
+def test_reductions():
+    map = Map(type="s32", dims=(32, 8), box=(32, 8))
+    before = np.random.default_rng(2).integers(-100, 100, (8, 32), dtype=np.int32)
+    given = np.random.default_rng(3).integers(-100, 100, (8, 32), dtype=np.int32)
+    for name, wanted in (("add", before + given), ("min", np.minimum(before, given)), ("xor", before ^ given)):
+        tensor = before.copy()
+        map.store(given, tensor, at=(0, 0), reduce=name)
+        assert (tensor == wanted).all(), name
+    assert map.draw(at=(0, 0), direction="add").svg.startswith("<svg")
+
+
+def test_stores_that_cannot_be():
+    map = Map(type="u16", dims=(64, 64), box=(16, 8))
+    tile, tensor = np.zeros(256, np.uint8), np.zeros((64, 64), np.uint16)
+    frozen = tensor.copy()
+    frozen.flags.writeable = False
+    for arguments, options, error, words in (
+        ((tile, frozen), {}, ValueError, "array is read-only"),
+        ((tile, tensor.T), {}, ValueError, "C order"),
+        ((tile, tensor.astype(">u2")), {}, ValueError, "byte order"),
+        ((tile, tensor.tolist()), {}, TypeError, "array is a list"),
+        ((tile, np.zeros((64, 64))), {}, TypeError, "array holds float64"),
+        ((tile, tensor[:8].copy()), {}, ValueError, "array has the shape"),
+        ((tile[1:], tensor), {}, ValueError, "tile: the copy has 256 bytes, and 255"),
+        ((tile, tensor), {"reduce": "mul"}, ValueError, "reduce: \"mul\""),
+        ((tile, tensor), {"reduce": "min", "at": "ab"}, TypeError, "at is 'ab'"),
+        ((tile, tensor), {"at": (0, 1 << 40)}, ValueError, "at is"),
+    ):
+        with pytest.raises(error, match=words):
+            map.store(*arguments, **({"at": (0, 0)} | options))

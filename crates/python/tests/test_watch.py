@@ -2,6 +2,7 @@
 
 import gc
 import multiprocessing
+import pickle
 import types
 
 import numpy as np
@@ -183,3 +184,47 @@ def test_forked_processes_work():
         child.join(60)
         assert child.exitcode == 0
     assert given == [own.get()] * 2
+
+
+def test_a_fault_has_what_was_recorded():
+    module = softwarp.Module(FROM_C, debug=True)
+    with pytest.raises(softwarp.Fault) as caught:
+        module.k.launch(1, 64, stats=True, coverage=True, trace=[(0, 3)])(np.zeros(40, np.float32))
+    fault = pickle.loads(pickle.dumps(caught.value))
+    for one in (caught.value, fault):
+        counted = {row["text"].split()[0]: row["warps"] for row in one.stats}
+        assert counted["mov.u32"] >= 1 and counted["ret;"] <= 1
+        assert {"file", "line", "count"} == set(one.coverage[0]) and one.trace
+    with pytest.raises(softwarp.Fault) as caught:
+        module.k[1, 64](np.zeros(40, np.float32))
+    assert caught.value.stats is None and caught.value.coverage is None and caught.value.trace is None
+
+
+def test_traces_have_a_limit():
+    module = softwarp.Module(FROM_C, debug=True)
+    data = np.zeros(64, np.float32)
+    whole = module.k.launch(1, 64, trace=[(0, 3)])(data)
+    assert not whole.trace_truncated
+    part = module.k.launch(1, 64, trace=[(0, 3)], trace_limit=2)(data)
+    assert part.trace_truncated and len(part.trace) == 2 < len(whole.trace)
+    assert [row["line"] for row in part.trace] == [row["line"] for row in whole.trace][:2]
+    exact = module.k.launch(1, 64, trace=[(0, 3)], trace_limit=len(whole.trace))(data)
+    assert not exact.trace_truncated
+
+
+def test_modules_know_what_was_not_freed():
+    text = HEAD + """
+.extern .func (.param .b64 r) malloc(.param .b64 size);
+.visible .entry keeps()
+{
+    .param .b64 size, given;
+    st.param.b64 [size], 48;
+    call (given), malloc, (size);
+    ret;
+}
+"""
+    module = softwarp.Module(text, sanitize="leak")
+    assert module.leaks() == ()
+    module.keeps[1, 2]()
+    (leak,) = module.leaks()
+    assert (leak.sanitizer, leak.count, leak.line, leak.kernel) == ("leak", 2, 10, "keeps")

@@ -76,6 +76,7 @@ pub use softwarp_diagnostic as diagnostic;
 pub use softwarp_image as image;
 pub use softwarp_ir as ir;
 pub use softwarp_isa as isa;
+pub use softwarp_jit as jit;
 pub use softwarp_lower as lower;
 pub use softwarp_num as num;
 pub use softwarp_syntax as syntax;

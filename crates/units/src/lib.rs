@@ -1,7 +1,8 @@
 //! The functional units of a GPU in software: pure functions on rows of 32 lanes, without warps and without memory.
 //!
 //! [`lanes`] has the registers of a warp. [`alu`] has a vector loop for each arithmetic instruction, [`matrix`] the
-//! matrix products, [`texture`] formats, samplers and filters, [`mbarrier`] the words of mbarrier objects.
+//! matrix products, [`tensor_core`] those of tensor memory, [`texture`] formats, samplers and filters, [`mbarrier`] the
+//! words of mbarrier objects.
 //!
 //! A register is a row: one word for each lane. An instruction is one call of a loop over rows, compiled for the CPU's
 //! features, with a mask of the lanes that take part:
@@ -24,4 +25,5 @@ pub mod alu;
 pub mod lanes;
 pub mod matrix;
 pub mod mbarrier;
+pub mod tensor_core;
 pub mod texture;

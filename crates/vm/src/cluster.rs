@@ -15,6 +15,7 @@ use crate::memory::cell::SharedBytes;
 use crate::memory::shared::Shared;
 use crate::meter::Meter;
 use crate::sanitize::init::Written;
+use crate::tensor_memory::TensorMemory;
 use crate::warp::cost::zeroing;
 use softwarp_isa::device::RESERVED_SHARED_USED;
 use std::cell::Cell;
@@ -56,8 +57,9 @@ impl Cluster {
         };
         let shared = ranks.clone().map(|_| memory()).collect::<Option<Vec<_>>>();
         let shared = shared.ok_or_else(|| launch.no_memory(what, bytes))?;
+        let tensor = ranks.clone().map(|_| TensorMemory::default()).collect();
         let ctas = ranks.map(|rank| Cta::new(launch, rank)).collect();
-        Ok(Cluster { ctas, common: Common { shared, barrier: ClusterBarrier::new(launch) }, held })
+        Ok(Cluster { ctas, common: Common { shared, barrier: ClusterBarrier::new(launch), tensor }, held })
     }
 
     /// Bytes that it takes.
@@ -73,6 +75,7 @@ impl Cluster {
         meter: &mut Meter,
     ) -> Result<(), FaultKind> {
         self.common.barrier.restart(launch);
+        self.common.tensor.iter_mut().for_each(TensorMemory::restart);
         for shared in &mut self.common.shared {
             // A CTA does not see what another left in shared memory.
             shared.cells.clear();

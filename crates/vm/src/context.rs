@@ -1,6 +1,7 @@
 //! A launch that runs: everything that does not change meanwhile, and the counters that its threads share.
 
 use crate::debug::Debugger;
+use crate::decode::native::Jit;
 use crate::fault::FaultKind;
 use crate::host_memory::{Account, Refused};
 use crate::launch_info::LaunchInfo;
@@ -51,6 +52,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) nested: &'a Requests,
     pub(crate) progress: &'a Progress,
     pub(crate) started: Instant,
+    /// When functions are compiled, and for which shape of CTAs.
+    pub(crate) jit: (Jit, softwarp_jit::Shape),
     /// The seed of a random schedule.
     pub(crate) seed: Option<u64>,
     /// The account of the calls of all warps together, a part of the device's.
@@ -147,6 +150,16 @@ impl Launch<'_> {
     /// Time since the launch.
     pub(crate) fn nanoseconds(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The compiled code of the kernel, if there is some and nothing observes it.
+    pub(crate) fn compiled(&self) -> Option<&softwarp_jit::Compiled> {
+        let (jit, shape) = self.jit;
+        if jit == Jit::Off || self.is_observed() {
+            return None;
+        }
+        let code = self.program.codes.first()?;
+        code.native.get(code, shape, jit)
     }
 
     /// Whether the observed loop runs: a tracer, a debugger, counts by operation, or sanitizers.

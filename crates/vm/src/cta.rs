@@ -8,7 +8,8 @@ use crate::fault::{Fault, FaultKind, Place, Waiting};
 use crate::memory::cell::CachedRegion;
 use crate::memory::shared::Shared;
 use crate::meter::Meter;
-use crate::warp::{Env, Progress, Warp};
+use crate::tensor_memory::TensorMemory;
+use crate::warp::{Env, Position, Progress, Stop, Warp, run_warps};
 use softwarp_isa::device::RESERVED_SHARED_USED;
 use softwarp_units::lanes::LANES;
 
@@ -35,6 +36,8 @@ pub(crate) struct Common {
     /// The shared memory of the CTAs, by rank.
     pub(crate) shared: Vec<Shared>,
     pub(crate) barrier: ClusterBarrier,
+    /// Tensor memory of the CTAs, by rank.
+    pub(crate) tensor: Vec<TensorMemory>,
 }
 
 /// A CTA.
@@ -48,6 +51,8 @@ pub(crate) struct Cta {
     hints: Box<[u32; HINTS]>,
     /// The phase of the cluster's barrier that its warps know of.
     phase: u32,
+    /// Where the warps stand while compiled code alone runs; empty if the interpreter runs.
+    compiled: Vec<Position>,
 }
 
 impl Cta {
@@ -61,6 +66,7 @@ impl Cta {
             barriers: Barriers::new(),
             hints: Box::new([0; HINTS]),
             phase: 0,
+            compiled: Vec::new(),
         }
     }
 
@@ -84,14 +90,14 @@ impl Cta {
         common: &'a mut Common,
         meter: &'a mut Meter,
     ) -> (&'a mut Vec<Warp>, &'a mut u32, Env<'a>) {
-        let Cta { place, rank, warps, barriers, hints, phase } = self;
+        let Cta { place, rank, warps, barriers, hints, phase, .. } = self;
         let spaces = launch.spaces(&common.shared, *rank);
-        let cluster = &mut common.barrier;
+        let (cluster, tensor) = (&mut common.barrier, &mut common.tensor[..]);
         let pieces = [CachedRegion::EMPTY; CACHED_REGIONS];
         (
             warps,
             phase,
-            Env { launch, spaces, cta: *place, rank: *rank, barriers, cluster, hints, pieces, meter },
+            Env { launch, spaces, cta: *place, rank: *rank, barriers, cluster, tensor, hints, pieces, meter },
         )
     }
 
@@ -105,6 +111,9 @@ impl Cta {
     ) -> Result<(), FaultKind> {
         self.place = place;
         self.phase = common.barrier.phase();
+        if launch.compiled().is_some() && launch.cluster_ctas() == 1 {
+            return self.start_compiled(launch, common, meter);
+        }
         self.barriers.restart((0..self.warps.len()).map(|warp| launch.lanes(warp)));
         if let Some(sanitizer) = launch.sanitizer {
             sanitizer.start(launch, place, (0..self.warps.len()).map(|warp| launch.lanes(warp)).collect());
@@ -123,6 +132,9 @@ impl Cta {
         common: &mut Common,
         meter: &mut Meter,
     ) -> Result<Turn, Box<Fault>> {
+        if !OBSERVING && !self.compiled.is_empty() && self.run_compiled(launch, common, meter)? {
+            return Ok(Turn::Done);
+        }
         let (warps, phase, mut env) = self.parts(launch, common, meter);
         let mut idle_rounds = 0;
         let mut rounds = 0;
@@ -163,6 +175,9 @@ impl Cta {
             any_moved |= moved | paused;
             if running == 0 {
                 if let Some(sanitizer) = launch.sanitizer {
+                    for (columns, owner) in env.tensor[env.rank as usize].left() {
+                        sanitizer.tensor_left(launch, env.cta, owner, columns);
+                    }
                     sanitizer.end(launch, env.cta);
                 }
                 return Ok(Turn::Done);
@@ -179,6 +194,69 @@ impl Cta {
                 return Ok(Turn::Waiting(any_moved));
             }
         }
+    }
+
+    /// Begins it for compiled code: most of what the interpreter needs is left out until it is needed.
+    fn start_compiled(
+        &mut self,
+        launch: &Launch<'_>,
+        common: &mut Common,
+        meter: &mut Meter,
+    ) -> Result<(), FaultKind> {
+        self.compiled.clear();
+        for index in 0..self.warps.len() {
+            self.compiled.push(Position { op: 0, mask: launch.lanes(index), at: Stop::Nothing });
+        }
+        let code = &launch.program.codes[0];
+        let (warps, _, mut env) = self.parts(launch, common, meter);
+        for (index, warp) in warps.iter_mut().enumerate() {
+            match warp.is_prepared() {
+                true => warp.restart(&mut env, code),
+                false => warp.start(&mut env, launch.lanes(index))?,
+            }
+            warp.clear_splits();
+        }
+        Ok(())
+    }
+
+    /// Runs compiled code: each warp up to its end or to a barrier, and all of them again once all have come to it. What
+    /// is anything else is left to the interpreter. Returns whether all threads have exited.
+    fn run_compiled(
+        &mut self,
+        launch: &Launch<'_>,
+        common: &mut Common,
+        meter: &mut Meter,
+    ) -> Result<bool, Box<Fault>> {
+        let mut positions = std::mem::take(&mut self.compiled);
+        let code = &launch.program.codes[0];
+        let (warps, _, mut env) = self.parts(launch, common, meter);
+        let done = loop {
+            let Some(compiled) = launch.compiled() else { break false };
+            if let Err(trouble) = run_warps(&mut env, (code, compiled), warps, &mut positions) {
+                let kernel = launch.name.to_string();
+                let (running, registers) = (Vec::new(), Vec::new());
+                return Err(Box::new(Fault { kind: trouble.kind, kernel, place: None, running, registers }));
+            }
+            env.meter.flush(launch)?;
+            let Some(first) = positions.first().map(|position| position.at) else { break true };
+            let together = positions.iter().all(|position| position.at == first);
+            match first {
+                Stop::End if together => break true,
+                Stop::Barrier(_) if together => {
+                    positions.iter_mut().for_each(|position| Warp::pass_barrier(env.meter, code, position));
+                }
+                _ => break false,
+            }
+        };
+        if !done {
+            env.barriers.restart((0..warps.len()).map(|warp| launch.lanes(warp)));
+            for (index, (warp, position)) in warps.iter_mut().zip(&positions).enumerate() {
+                warp.resume(&mut env, launch.lanes(index), position);
+            }
+        }
+        positions.clear();
+        self.compiled = positions;
+        Ok(done)
     }
 
     /// Whether all threads wait at barriers, or have only polled mbarriers for that many slices.

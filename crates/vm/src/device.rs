@@ -35,7 +35,7 @@ mod textures;
 pub use crate::decode::Program;
 use crate::host_memory::Account;
 pub use crate::launch::{
-    ClusterError, Launch, LaunchError, ModuleError, ModuleId, NestedLaunch, Outcome, Report,
+    ClusterError, Jit, Launch, LaunchError, ModuleError, ModuleId, NestedLaunch, Outcome, Report,
 };
 use crate::memory::global::{Global, MemoryError, lock};
 use crate::memory::host::{HostMemory, HostPlace};
@@ -78,7 +78,7 @@ struct Observed {
     findings: Vec<sanitize::Finding>,
     not_looked_at: Vec<sanitize::NotLookedAt>,
     /// Blocks that launches got from `malloc` and did not free.
-    given: Vec<sanitize::Given>,
+    given: Vec<(ModuleId, sanitize::Given)>,
     stopped: Option<Report>,
 }
 
@@ -304,8 +304,15 @@ impl Device {
     /// Blocks that kernels took from `malloc` in launches with [`sanitize::Sanitize::leak`], and that no launch has
     /// freed: what is a leak once the program has ended.
     pub fn leaks(&self) -> Vec<sanitize::Finding> {
+        self.leaks_of_modules().into_iter().map(|(_, finding)| finding).collect()
+    }
+
+    /// The same, each with the module of the kernel.
+    pub fn leaks_of_modules(&self) -> Vec<(ModuleId, sanitize::Finding)> {
         let global = lock(&self.global).clone();
-        lock(&self.observed).given.iter().filter_map(|given| given.leak(&global)).collect()
+        let observed = lock(&self.observed);
+        let found = observed.given.iter().map(|(module, given)| Some((*module, given.leak(&global)?)));
+        found.flatten().collect()
     }
 
     /// The findings of the sanitizers in the last launch, whether it ran to its end or was stopped.

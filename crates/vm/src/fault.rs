@@ -108,6 +108,8 @@ pub enum FaultKind {
         /// How it was broken.
         message: String,
     },
+    /// A use of tensor memory or of a descriptor that the hardware refuses, or for which no behaviour is defined.
+    TensorCore(String),
     /// Calls or stack variables took more than there is.
     StackOverflow,
     /// A call through a pointer that is not the address of a function that can be called.
@@ -421,6 +423,7 @@ impl std::fmt::Display for FaultKind {
                 write!(f, "{}: {misuse}", Named(*address, nearest.as_ref()))
             }
             FaultKind::Copy { rule, message } => write!(f, "{message} [{rule}]"),
+            FaultKind::TensorCore(message) => write!(f, "{message}"),
             FaultKind::StackOverflow => write!(f, "stack overflow"),
             FaultKind::NoFunction(address) => {
                 write!(f, "call of 0x{address:x}, which is not the address of a function")

@@ -1,6 +1,7 @@
 //! A launch as data: its parameters, its results, and its errors.
 
 use crate::debug::Debugger;
+pub use crate::decode::native::Jit;
 use crate::fault::Fault;
 use crate::memory::global::MemoryError;
 use crate::sanitize::{Finding, NotLookedAt, Sanitize};
@@ -77,6 +78,8 @@ pub struct Launch<'a> {
     /// Nothing else accesses the device's memory while it runs: no other launch, and no other thread of the host. Where
     /// one thread runs it, its atomic operations then need not be atomic for others, and are faster.
     pub exclusive: bool,
+    /// When functions are compiled to machine code. Tracers, debuggers and sanitizers see the interpreter.
+    pub jit: Jit,
 }
 
 impl<'a> Launch<'a> {
@@ -103,6 +106,7 @@ impl<'a> Launch<'a> {
             schedule: Schedule::Fixed,
             sanitize: Sanitize::default(),
             exclusive: false,
+            jit: Jit::from_environment(),
         }
     }
 }

@@ -43,6 +43,7 @@ pub mod memory;
 pub mod sanitize;
 pub mod schedule;
 pub mod stats;
+mod tensor_memory;
 pub mod texture;
 
 mod barrier;

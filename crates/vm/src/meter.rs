@@ -29,6 +29,8 @@ pub(crate) struct Meter {
     clock: u64,
     /// The random numbers of a random schedule.
     pub(crate) random: Option<Random>,
+    /// Room for compiled code.
+    pub(crate) native: Option<Box<softwarp_jit::Scratch>>,
     /// Counts by function and operation.
     pub(crate) operations: Vec<Vec<OpCount>>,
 }
@@ -48,6 +50,7 @@ impl Meter {
             within_slice: 0,
             clock: 0,
             random,
+            native: None,
             operations,
         }
     }
@@ -56,6 +59,15 @@ impl Meter {
     pub(crate) fn count(&mut self, operations: u64, mask: u32) {
         self.since.warp_instructions += operations;
         self.since.thread_instructions += operations * u64::from(mask.count_ones());
+    }
+
+    /// Adds what compiled code executed.
+    #[inline]
+    pub(crate) fn count_native(&mut self, done: &softwarp_jit::Done) {
+        self.since.warp_instructions += done.instructions;
+        self.since.thread_instructions += done.threads;
+        self.since.divergent_branches += done.divergent;
+        self.since.exchanges += done.exchanges;
     }
 
     #[inline]

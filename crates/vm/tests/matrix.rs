@@ -286,8 +286,6 @@ fn what_cannot_be_executed_is_refused_by_name() {
             {%r4, %r5, %r6, %r7}, {%f0, %f1, %f2, %f3}, %r8, 2;",
     );
     assert!(words.contains("is not executed with that sparsity selector"), "{words}");
-    let words = refused("sm_100a", "tcgen05.fence::before_thread_sync;");
-    assert!(words.contains("`tcgen05.fence::before_thread_sync` is not executed"), "{words}");
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 mod baseline;
 mod collect;
-mod config;
+pub(super) mod config;
 mod fix;
 pub(super) mod formats;
-mod policy;
+pub(super) mod policy;
 mod sarif;
 
 use super::checking::{CheckArgs, Colour, SHOWN, count, summary};

@@ -25,6 +25,9 @@ pub struct Args {
     linked: LinkedArgs,
     #[command(flatten)]
     fidelity: fidelity::FidelityArgs,
+    /// Show the machine code that the operations are compiled to, for this shape of CTAs
+    #[arg(long, value_name = "X,Y,Z", num_args = 0..=1, default_missing_value = "256,1,1", require_equals = true, value_parser = shape, conflicts_with = "json")]
+    asm: Option<[u32; 3]>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -38,6 +41,9 @@ the semicolon the line of PTX that it is made from. r4 is a row of 32-bit words 
 lane, d4 one of 64-bit words, p4 a predicate; constants and what the launch gives stand above.
 `unread` marks copies whose readers were given the original: the interpreter leaves them out.
 
+--asm shows the machine code of each operation: first as all lanes of a warp execute it together, then
+as some of them do (`some lanes`). Which values are the same in all lanes depends on the shape of CTAs.
+
 Instructions that the machine cannot execute are shown on standard error, all of them, by name and
 line, with exit code 1: no launch is needed to find out whether a kernel will run.
 
@@ -48,6 +54,7 @@ JSON fields:
 Examples:
   softwarp lower kernel.ptx
   softwarp lower --kernel saxpy --fmad=false kernel.ptx
+  softwarp lower --asm=32,8 kernel.ptx
   nvcc -ptx -o - kernel.cu | softwarp lower --json -";
 
 /// A file with all that lowering needs.
@@ -93,6 +100,9 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
             list.push(kernel_json(&sources, &image, name, &lowered));
         }
         match lowered {
+            Ok(program) if args.asm.is_some() => {
+                super::jit::print(&mut text, &image, &program, args.asm.unwrap_or([256, 1, 1]));
+            }
             Ok(program) if !args.json => print(&mut text, &sources, &image, &program),
             Ok(_) => {}
             Err(unsupported) => {
@@ -108,6 +118,24 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     }
     let failure = (refused > 0).then_some(CommandError::Reported(1));
     Ok(Printed { text, failure })
+}
+
+/// The dimensions of a CTA.
+fn shape(text: &str) -> Result<[u32; 3], String> {
+    let mut shape = [1; 3];
+    let axes: Vec<&str> = text.split(',').collect();
+    if axes.len() > 3 {
+        return Err("a CTA has at most three dimensions".to_owned());
+    }
+    for (size, axis) in shape.iter_mut().zip(axes) {
+        *size = axis
+            .trim()
+            .parse()
+            .ok()
+            .filter(|&size| size != 0)
+            .ok_or_else(|| format!("`{axis}` is no size"))?;
+    }
+    Ok(shape)
 }
 
 /// The kernels that are asked for.

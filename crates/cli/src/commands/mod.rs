@@ -22,10 +22,12 @@ mod files;
 mod fmt;
 mod formats;
 mod help;
+mod jit;
 mod kernels;
 mod layout;
 mod linked;
 mod lower;
+mod lsp;
 mod man;
 mod output;
 mod progress;
@@ -89,6 +91,7 @@ What to use for what:
   check, encode and draw tensor maps      softwarp tensor check map.json
   perform a tensor copy                   softwarp tensor copy map.json
   replay recorded results                 softwarp verify FOLDER
+  write PTX in an editor                  softwarp lsp
   complete commands in a shell            softwarp completions bash
   read the manual pages                   softwarp man | man -l -
 
@@ -118,6 +121,7 @@ enum Command {
     Formats(formats::Args),
     Verify(verify::Args),
     Completions(completions::Args),
+    Lsp(lsp::Args),
     Man(man::Args),
 }
 
@@ -214,6 +218,7 @@ pub fn run_words(words: Vec<OsString>) -> u8 {
         Command::Formats(args) => formats::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Lsp(args) => lsp::run(&args),
         Command::Man(args) => man::run(&args),
     };
     finish(outcome)

@@ -68,6 +68,10 @@ pub struct Args {
     /// How many threads of this computer take part; all cores without it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Whether kernels are compiled to machine code: never, before they run, or when they have run for long enough;
+    /// without it, what SOFTWARP_JIT says, else auto
+    #[arg(long, value_enum, value_name = "WHEN")]
+    jit: Option<super::jit::When>,
     /// Stop a launch after N steps: instructions of warps, and more for costly ones
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
@@ -252,6 +256,7 @@ impl Attempt<'_> {
             let progress = Progress::default();
             let options = Options {
                 threads: args.threads,
+                jit: args.jit.map_or(options.jit, super::jit::When::jit),
                 most_instructions: args.steps,
                 cancel: Some(&CANCEL),
                 print: Some(&output::stderr),

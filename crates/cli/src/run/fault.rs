@@ -233,6 +233,7 @@ pub fn kind(kind: &FaultKind) -> &'static str {
         FaultKind::ArrivesTwice => "cluster_barrier_arrives_twice",
         FaultKind::Mbarrier { .. } => "mbarrier",
         FaultKind::Copy { .. } => "copy",
+        FaultKind::TensorCore(_) => "tensor_core",
         FaultKind::StackOverflow => "stack_overflow",
         FaultKind::NoFunction(_) => "no_function",
         FaultKind::NoTarget { .. } => "no_target",

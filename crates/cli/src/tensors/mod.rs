@@ -10,6 +10,7 @@ pub mod request;
 mod scene;
 pub mod svg;
 pub mod table;
+pub mod tmem;
 mod view;
 
 use softwarp::diagnostic::{Diagnostic, Explained};

@@ -169,12 +169,13 @@ pub fn flush_output() {
     }
 }
 
-/// The process ends: what kernels printed is written, and the counts of what it did. A process that was forked from the
+/// The process ends: what kernels printed is written, blocks that they did not free, and the counts of what it did. A process that was forked from the
 /// one that has the driver has neither.
 extern "C" fn end() {
     let written = std::panic::catch_unwind(|| {
         if let Some(driver) = existing() {
             driver.output.flush();
+            report::leaks(driver);
             driver.summary.end();
         }
     });

@@ -25,7 +25,7 @@ fn code_of(kind: &FaultKind) -> Code {
         FaultKind::Access(bad) if bad.problem == Problem::Misaligned => Code::MISALIGNED_ADDRESS,
         FaultKind::Access(_) | FaultKind::StackOverflow | FaultKind::NoFunction(_) => Code::ILLEGAL_ADDRESS,
         FaultKind::Assert { .. } => Code::ASSERT,
-        FaultKind::Copy { .. } => Code::ILLEGAL_INSTRUCTION,
+        FaultKind::Copy { .. } | FaultKind::TensorCore(_) => Code::ILLEGAL_INSTRUCTION,
         FaultKind::BarrierCount(_) | FaultKind::NoBarrier(_) => Code::ILLEGAL_INSTRUCTION,
         FaultKind::StepLimit | FaultKind::TimeLimit | FaultKind::Cancelled | FaultKind::Deadlock(_) => {
             Code::LAUNCH_TIMEOUT
@@ -40,7 +40,7 @@ pub fn ended(driver: &Driver, launch: &Launch<'_>, outcome: &Outcome) {
     let fault = outcome.fault.as_ref().map(|fault| code_of(&fault.kind));
     driver.summary.launched(launch.kernel, launch.block, outcome, fault);
     for finding in &outcome.report.findings {
-        report_finding(driver, launch, finding);
+        report_finding(driver, (launch.module, launch.kernel), finding);
     }
     let Some(fault) = &outcome.fault else { return };
     let code = code_of(&fault.kind);
@@ -55,14 +55,13 @@ pub fn ended(driver: &Driver, launch: &Launch<'_>, outcome: &Outcome) {
 /// The kernel, the kind of a finding, and the places that it is about.
 pub type Reported = (ModuleId, String, &'static str, [(u32, u32); 2]);
 
-/// Reports a finding, unless an earlier launch of the kernel had the same.
-fn report_finding(driver: &Driver, launch: &Launch<'_>, finding: &Finding) {
+/// Reports a finding, unless an earlier launch of the kernel had the same. Returns whether it did.
+fn report_finding(driver: &Driver, (module, kernel): (ModuleId, &str), finding: &Finding) -> bool {
     let at = |site: &Site| (site.place.unit, site.place.span.start);
     let places = [at(&finding.at), finding.other.as_ref().map_or((u32::MAX, 0), at)];
-    let is_new =
-        lock(&driver.reported).insert((launch.module, launch.kernel.into(), finding.kind.word(), places));
+    let is_new = lock(&driver.reported).insert((module, kernel.into(), finding.kind.word(), places));
     if !is_new {
-        return;
+        return false;
     }
     let is_race = finding.kind.sanitizer() == "race";
     let roles = match (&finding.other, is_race) {
@@ -75,13 +74,23 @@ fn report_finding(driver: &Driver, launch: &Launch<'_>, finding: &Finding) {
         .iter()
         .zip(sites)
         .filter_map(|(role, site)| Some((role, site?)))
-        .map(|(role, site)| place::lines(driver, launch.module, launch.kernel, role, &site.place))
+        .map(|(role, site)| place::lines(driver, module, kernel, role, &site.place))
         .collect();
     let times = match finding.count {
         0 | 1 => String::new(),
         count => format!("\n    {count} times at these places"),
     };
-    write(driver, &format!("softwarp: kernel `{}`: {finding}{places}{times}", launch.kernel));
+    write(driver, &format!("softwarp: kernel `{kernel}`: {finding}{places}{times}"));
+    true
+}
+
+/// Reports blocks of the device's heap that no kernel has freed, unless they were reported before.
+pub fn leaks(driver: &Driver) {
+    for (module, finding) in driver.machine.leaks_of_modules() {
+        if report_finding(driver, (module, &finding.kernel), &finding) {
+            driver.summary.found(finding.kind.word());
+        }
+    }
 }
 
 /// A launch was refused. What a GPU would have run is said; what it refuses too is only a code.

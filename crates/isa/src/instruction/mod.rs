@@ -14,6 +14,7 @@ mod convert;
 mod diagnose;
 mod error;
 mod mend;
+mod next;
 mod operands;
 mod resolve;
 
@@ -22,6 +23,7 @@ pub use crate::operand::{Access, Fit, Forms, LiteralKind, Selector, Value};
 pub use crate::row::{Gate, Removal, Section, TableRow};
 pub use error::{MnemonicError, MnemonicErrorKind};
 pub use mend::mend;
+pub use next::{NextWord, NextWords, next_words};
 pub use resolve::{known, nearest_opcode, opcodes, resolve, spell};
 
 use crate::{Opaque, Target, Type, Version};

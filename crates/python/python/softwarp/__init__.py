@@ -9,14 +9,23 @@ variables are. Kernels: :class:`Module` runs them on NumPy arrays.
 [1.5 -0.101562 448]
 """
 
+try:
+    import numpy as _numpy  # noqa: F401
+except ImportError as _error:
+    _why = "softwarp needs NumPy, which is not installed, or is in use by another interpreter of this process"
+    raise ImportError(f"{_why}: {_error}") from _error
+
 from . import tensor
+from ._arguments import Array
 from ._check import Diagnostic, Note, PtxError, check, layout
 from ._convert import convert, cvt, pack4, unpack4
 from ._debug import Debugger, Stop, debug
 from ._formats import Format, format
-from ._machine import Array, CompileError, Fault, Finding, Kernel, Module, Report
+from ._machine import Kernel, Module
 from ._map import Job, Result, map
 from ._quantize import QuantizationError, Quantized, quantize
+from ._reports import CompileError, Fault, Finding, Recorded, Report
+from ._texture import Sampler, Surface, Texture
 
 __all__ = [
     "Array",
@@ -33,9 +42,13 @@ __all__ = [
     "PtxError",
     "QuantizationError",
     "Quantized",
+    "Recorded",
     "Report",
     "Result",
+    "Sampler",
     "Stop",
+    "Surface",
+    "Texture",
     "check",
     "convert",
     "cvt",

@@ -12,8 +12,8 @@ from . import _libraries, _softwarp
 
 
 def _words(given: list[str]) -> list[str]:
-    """The words of the command. A Python script or ``-m module`` in first place is run by ``softwarp exec``."""
-    is_script = bool(given) and (given[0].endswith(".py") or given[0] == "-m")
+    """The words of the command. A Python script, ``-m module`` or ``-c text`` comes to ``softwarp exec``."""
+    is_script = bool(given) and (given[0].endswith(".py") or given[0] in ("-m", "-c"))
     return ["exec", "--", sys.executable, *given] if is_script else given
 
 

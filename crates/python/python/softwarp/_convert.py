@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _softwarp
 from ._dlpack import _as_kind, _host, _is_torch, _kind
 from ._formats import Format, _dtype, _of_dtype, format
+from ._given import integer, text
 
 
 def _flat(x: NDArray[Any]) -> NDArray[np.uint8]:
@@ -29,7 +30,7 @@ def _source(x: ArrayLike, from_: str | None) -> tuple[NDArray[Any], Format]:
     array = np.asarray(_host(x, "x"))
     if from_ is None:
         return _little(array), format(_of_dtype(array.dtype))
-    source = format(from_)
+    source = format(text("from_", from_))
     if array.dtype != _dtype(source.name):
         size = max(1, _dtype(source.name).itemsize)
         # Python's own numbers are codes too.
@@ -117,7 +118,8 @@ def convert(
     array([   2,    3, -128], dtype=int8)
     """
     array, source = _source(x, from_)
-    target = format(to)
+    target = format(text("to", to))
+    seed = None if seed is None else integer("seed", seed)
     dtype = _dtype(target.name)
     kind, given = _kind(x, like), out
     if out is None:

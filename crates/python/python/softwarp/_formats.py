@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _softwarp
+from ._given import integer, real, text
 
 _NUMPY = {
     "f16": np.float16,
@@ -94,7 +95,7 @@ class Format:
         >>> softwarp.format("e2m1").decode(0b0111)
         6.0
         """
-        return _softwarp.decode(self.name, code)
+        return _softwarp.decode(self.name, integer("code", code))
 
     def encode(self, value: float, rounding: str = "rn", saturate: bool = True) -> int:
         """The code of a value.
@@ -105,7 +106,7 @@ class Format:
         >>> softwarp.format("e4m3").encode(1000, saturate=False)  # NaN: there is no infinity
         127
         """
-        return _softwarp.encode(self.name, value, rounding, saturate)
+        return _softwarp.encode(self.name, real("value", value), text("rounding", rounding), saturate)
 
     def table(self) -> NDArray[np.float64]:
         """The value of every code, for formats of at most 16 bits.
@@ -133,7 +134,6 @@ class Format:
         return f'<figure style="margin:0"><figcaption>{about}</figcaption>{self.draw()}</figure>'
 
 
-@functools.lru_cache(maxsize=None)
 def format(name: str) -> Format:
     """A number format by its name: PTX's, or one of libraries and papers.
 
@@ -145,8 +145,12 @@ def format(name: str) -> Format:
     ...
     ValueError: `e4m4` is not a format; did you mean e4m3?
     """
-    properties = _softwarp.format_properties(name)
-    return Format(**properties)
+    return _format(text("name", name))
+
+
+@functools.lru_cache(maxsize=None)
+def _format(name: str) -> Format:
+    return Format(**_softwarp.format_properties(name))
 
 
 @functools.lru_cache(maxsize=None)

@@ -2,166 +2,26 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _softwarp
+from ._arguments import Arguments, Array
 from ._check import PtxError, check
-from ._convert import _flat, _little, convert
+from ._convert import _flat, _little
 from ._dlpack import _host
+from ._given import integer, real, several, text
+from ._reports import CompileError, Fault, Finding, Recorded, Report
+from ._texture import Sampler, Surface, Texture
 
 Size = int | Sequence[int]
-
-_POINTERS = ("u64", "b64", "s64", "u32", "b32", "s32")
-
-
-class Fault(RuntimeError):
-    """A launch was stopped.
-
-    The attributes are ``kind`` (a word such as ``out_of_bounds``, ``trap`` or ``deadlock``), ``message``, ``kernel``,
-    and, unless the fault concerns the launch as a whole, ``line`` and ``column`` in the PTX, ``instruction``,
-    ``function``, ``thread`` and ``cta``. ``source_file`` and ``source_line`` are where the instruction comes from, if the
-    PTX has line information. ``buffer`` is the array that a bad access was nearest to, by its parameter, or the variable.
-    ``trace`` has what the followed threads did.
-    """
-
-    kind: str
-    message: str
-    kernel: str
-    line: int | None
-    column: int | None
-    instruction: str | None
-    function: str | None
-    thread: tuple[int, int, int] | None
-    cta: tuple[int, int, int] | None
-    source_file: str | None
-    source_line: int | None
-    buffer: str | None
-
-    def __init__(
-        self,
-        name: str,
-        fields: dict[str, Any],
-        findings: tuple[Finding, ...],
-        trace: list[dict[str, Any]] | None = None,
-    ) -> None:
-        self.findings = findings
-        self.trace = trace
-        self._made_of = (name, fields, findings, trace)
-        for key, value in fields.items():
-            setattr(self, key, value)
-        where = ""
-        if self.line is not None:
-            where = f"\n  {name}:{self.line}: {self.instruction}\n  thread {self.thread} of CTA {self.cta}"
-            if self.source_file is not None:
-                where += f"\n  from {self.source_file}:{self.source_line}"
-        super().__init__(f"{self.message}{where}, in kernel {self.kernel}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Fault, self._made_of
-
-
-class CompileError(RuntimeError):
-    """CUDA C++ could not be compiled: the compiler is not there, or refuses the source. ``log`` has its messages."""
-
-    def __init__(self, name: str, log: str) -> None:
-        self.name = name
-        self.log = log
-        super().__init__(f"{name}: {log}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return CompileError, (self.name, self.log)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a sanitizer found."""
-
-    sanitizer: str
-    """``race``, ``init``, ``sync``, ``bounds`` or ``leak``."""
-    kind: str
-    """A word for what it is."""
-    message: str
-    kernel: str
-    count: int
-    """How many times it was found at these places."""
-    line: int
-    """The line of the PTX: of a race, that of the later access."""
-    column: int
-    instruction: str
-    function: str
-    thread: tuple[int, int, int]
-    cta: tuple[int, int, int]
-    other_line: int | None
-    """The line of the other place: of a race, the earlier access."""
-
-    def __str__(self) -> str:
-        return f"{self.sanitizer}: {self.message} (line {self.line}: {self.instruction})"
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a launch did."""
-
-    ctas: int
-    """How many CTAs ran."""
-    seconds: float
-    """How long it took."""
-    printed: str
-    """What the kernel printed. It was written to standard output too."""
-    findings: tuple[Finding, ...]
-    """What the sanitizers found, of a module that has them."""
-    stats: list[dict[str, Any]] | None = None
-    """With ``stats=True``, a row for each instruction of the PTX, which ``pandas.DataFrame`` takes."""
-    coverage: list[dict[str, Any]] | None = None
-    """With ``coverage=True``, a row for each line: ``file``, ``line`` and ``count``."""
-    trace: list[dict[str, Any]] | None = None
-    """With ``trace``, a row for each instruction that the threads executed."""
-
-
-class Array:
-    """An array in the memory of a module, which stays there between launches. :meth:`Module.array` makes one."""
-
-    def __init__(self, machine: _softwarp.Machine, values: NDArray[Any]) -> None:
-        self._machine = machine
-        self.shape = values.shape
-        self.dtype = values.dtype
-        self._bytes = values.nbytes
-        self.address = machine.allocate(values.nbytes)
-        self.set(values)
-
-    def set(self, values: ArrayLike) -> None:
-        """Writes the elements."""
-        given = np.asarray(values, self.dtype)
-        if given.shape != self.shape:
-            raise ValueError(f"the array has the shape {self.shape}, and {given.shape} was given")
-        if given.nbytes:
-            self._machine.write(self.address, _flat(_little(given)))
-
-    def numpy(self) -> NDArray[Any]:
-        """A copy of the elements."""
-        values = np.empty(self.shape, self.dtype)
-        if values.nbytes:
-            self._machine.read(self.address, _flat(values))
-        return values
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("elements in the memory of a module are copied")
-        return np.asarray(self.numpy(), dtype)
-
-    def __repr__(self) -> str:
-        return f"softwarp.Array({self.numpy()!r})"
-
-    def __del__(self) -> None:
-        if hasattr(self, "address"):
-            self._machine.free(self.address)
 
 
 class Kernel:
@@ -191,6 +51,7 @@ class Kernel:
         stats: bool = False,
         coverage: bool = False,
         trace: Sequence[tuple[Size, Size]] | None = None,
+        trace_limit: int | None = None,
     ) -> Launcher:
         """A launch with more than a grid and a block, to be called with the arguments.
 
@@ -202,6 +63,10 @@ class Kernel:
         :param coverage: Count executions of lines, of the PTX and of what it was made from: :attr:`Report.coverage`.
         :param trace: Threads to follow, each as a CTA and a thread of it: :attr:`Report.trace`. The module must have
             been made with ``debug=True``.
+        :param trace_limit: The most rows of the trace, after which :attr:`Report.trace_truncated` is true. Without it,
+            there are 1,000,000 and a ``RuntimeWarning``.
+
+        A launch that is stopped has what was recorded, too: ``stats``, ``coverage`` and ``trace`` of the :class:`Fault`.
 
         >>> import numpy as np, softwarp
         >>> module = softwarp.Module('''.version 8.0
@@ -224,11 +89,19 @@ class Kernel:
         >>> last["instruction"], last["buffer"], last["offset"], last["stored"]
         ('st.global.u32 [%p], %i;', 'to', 20, [5])
         """
-        sizes = (_size(grid), _size(block), None if cluster is None else _size(cluster))
-        if trace and not self._module._debug:
+        own = None if cluster is None else _size(cluster, "cluster")
+        sizes = (_size(grid, "grid"), _size(block, "block"), own)
+        if trace is not None and not self._module._debug:
             raise ValueError("trace: threads are followed in a module that was made with debug=True")
-        followed = [(_index(cta), _index(thread)) for cta, thread in trace or ()]
-        watch = _Watch(stats, coverage, followed)
+        followed = []
+        for one in () if trace is None else several("trace", trace, "pairs of a CTA and a thread"):
+            if not isinstance(one, Sequence) or isinstance(one, (str, bytes)) or len(one) != 2:
+                raise TypeError(f"trace: {one!r} is not a CTA and a thread")
+            followed.append((_index(one[0], "trace"), _index(one[1], "trace")))
+        trace_limit = None if trace_limit is None else integer("trace_limit", trace_limit, 0, (1 << 63) - 1)
+        shared = integer("shared", shared, 0, (1 << 32) - 1)
+        timeout = None if timeout is None else real("timeout", timeout)
+        watch = _Watch(stats, coverage, followed, trace_limit)
         return Launcher(self, _Options(*sizes, cooperative, shared, timeout), watch)
 
     def __call__(self, *arguments: Any) -> Report:
@@ -238,20 +111,25 @@ class Kernel:
         return f"<kernel {self.name}({', '.join(f'.{kind} {name}' for name, kind, _ in self.parameters)})>"
 
 
-def _size(size: Size) -> tuple[int, int, int]:
-    sizes = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
-    if not 1 <= len(sizes) <= 3:
-        raise ValueError(f"{size} is not a size: it has one to three numbers")
-    x, y, z = (*(int(one) for one in sizes), 1, 1)[:3]
+def _three(given: Size, what: str, rest: int) -> tuple[int, int, int]:
+    try:
+        numbers = (given,) if isinstance(given, (int, np.integer)) else tuple(given)
+        x, y, z = (*(operator.index(one) for one in numbers), *(rest,) * (3 - len(numbers)))
+    except (TypeError, ValueError):
+        raise TypeError(f"{what}: {given!r} is not one to three integers") from None
+    if not numbers or any(not 0 <= one < 1 << 32 for one in (x, y, z)):
+        raise ValueError(f"{what}: {given!r} is not one to three numbers from 0 to 2**32 - 1")
     return x, y, z
 
 
-def _index(index: Size) -> tuple[int, int, int]:
-    numbers = (index,) if isinstance(index, (int, np.integer)) else tuple(index)
-    if not 1 <= len(numbers) <= 3 or any(one < 0 for one in numbers):
-        raise ValueError(f"trace: {index} is not the index of a CTA or thread: it has one to three numbers")
-    x, y, z = (*(int(one) for one in numbers), 0, 0)[:3]
-    return x, y, z
+def _size(size: Size, what: str) -> tuple[int, int, int]:
+    """A size, whose further dimensions are 1."""
+    return _three(size, what, 1)
+
+
+def _index(index: Size, what: str) -> tuple[int, int, int]:
+    """An index, whose further dimensions are 0."""
+    return _three(index, what, 0)
 
 
 class _Watch(NamedTuple):
@@ -260,6 +138,7 @@ class _Watch(NamedTuple):
     stats: bool = False
     coverage: bool = False
     trace: list[tuple[tuple[int, int, int], tuple[int, int, int]]] = []
+    trace_limit: int | None = None
 
 
 class _Options(NamedTuple):
@@ -283,123 +162,60 @@ class Launcher:
 
     def __call__(self, *arguments: Any) -> Report:
         kernel, module = self._kernel, self._kernel._module
-        passed, buffers, held = self._passed(arguments)
+        passed, given = self._passed(arguments)
         watch = self._watch
         counts = watch.stats or watch.coverage
         try:
             outcome = module._machine.launch(
-                kernel.name, *self._options, passed, buffers, counts, watch.trace
+                kernel.name, *self._options, passed, given.buffers, counts, watch.trace, watch.trace_limit
             )
         finally:
-            written = [one.name for one in held if not one.give_back()]
-        trace = outcome["trace"] if watch.trace else None
+            written = [one.name for one in given.held if not one.give_back()]
+        recorded = Recorded(
+            outcome["stats"] if watch.stats else None,
+            outcome["coverage"] if watch.coverage else None,
+            outcome["trace"] if watch.trace else None,
+            outcome["truncated"],
+        )
+        if recorded.trace_truncated and watch.trace_limit is None:
+            warnings.warn("the trace has 1,000,000 rows, and ends there: see trace_limit", RuntimeWarning, stacklevel=2)
         findings = tuple(Finding(**one) for one in outcome["findings"])
         sys.stdout.write(outcome["printed"])
         if "fault" in outcome:
-            raise Fault(module.name, outcome["fault"], findings, trace)
+            raise Fault(outcome["fault"], findings, recorded)
         if written:
             raise ValueError(f"{kernel.name} wrote to {', '.join(written)}, whose array is read-only")
-        stats = outcome["stats"] if watch.stats else None
-        coverage = outcome["coverage"] if watch.coverage else None
-        return Report(outcome["ctas"], outcome["seconds"], outcome["printed"], findings, stats, coverage, trace)
+        return Report(
+            recorded.stats,
+            recorded.coverage,
+            recorded.trace,
+            recorded.trace_truncated,
+            outcome["ctas"],
+            outcome["seconds"],
+            outcome["printed"],
+            findings,
+        )
 
-    def _passed(self, arguments: tuple[Any, ...]) -> tuple[list[bytes], list[tuple[str, int, int]], list[_Held]]:
-        """The bytes of the parameters, arrays by name, address and bytes, and those that are copied for the launch."""
+    def _passed(self, arguments: tuple[Any, ...]) -> tuple[list[bytes], Arguments]:
+        """The bytes of the parameters, and the arrays."""
         kernel, module = self._kernel, self._kernel._module
         parameters = kernel._parameters
         if len(arguments) != len(parameters):
             names = ", ".join(f".{kind} {name}" for name, kind, *_ in parameters)
             wanted = f"{kernel.name} takes {len(parameters)} arguments ({names})"
             raise TypeError(f"{wanted}, and {len(arguments)} were given")
-        held: dict[int, _Held] = {}
-        kept: list[_Held] = []
-        passed = [_argument(module, one, given, held, kept) for one, given in zip(parameters, arguments)]
-        buffers = [(one.name, one.inside.address, one.inside._bytes) for one in (*held.values(), *kept)]
-        return passed, buffers, list(held.values())
-
-
-class _Held(NamedTuple):
-    """An array that is in the machine's memory during a launch, and the parameter that it is for."""
-
-    name: str
-    array: NDArray[Any] | None
-    inside: Array
-
-    def give_back(self) -> bool:
-        """Copies what the kernel left; false if it wrote to an array that is read-only."""
-        if self.array is None:
-            return True
-        after = self.inside.numpy()
-        if self.array.flags.writeable:
-            self.array[...] = after
-            return True
-        return after.tobytes() == self.array.tobytes()
-
-
-def _argument(
-    module: Module,
-    parameter: tuple[str, str, int, bool],
-    given: Any,
-    held: dict[int, _Held],
-    kept: list[_Held],
-) -> bytes:
-    """The bytes of a parameter."""
-    name, kind, size, is_array = parameter
-    whose = id(given)
-    given = _host(given, name)
-    if isinstance(given, Array) or (isinstance(given, np.ndarray) and not is_array):
-        if isinstance(given, Array) and given._machine is not module._machine:
-            raise ValueError(f"the array for {name} is in the memory of another module")
-        if isinstance(given, np.ndarray):
-            if kind not in _POINTERS:
-                raise TypeError(f"parameter {name} is .{kind}, and an array was given")
-            if given.dtype.hasobject:
-                raise TypeError(f"the array for {name} holds Python objects, which kernels cannot read")
-            if given.flags.writeable and any(step == 0 and n > 1 for step, n in zip(given.strides, given.shape)):
-                raise ValueError(f"the array for {name} has elements that share memory; give a copy")
-            # The same array twice is the same memory twice.
-            if whose not in held:
-                held[whose] = _Held(name, given, module.array(given))
-            given = held[whose].inside
-        else:
-            kept.append(_Held(name, None, given))
-        return int(given.address).to_bytes(size, "little")
-    if isinstance(given, (bytes, bytearray)) or is_array:
-        raw = bytes(given) if isinstance(given, (bytes, bytearray)) else _little(np.asarray(given)).tobytes()
-        if len(raw) != size:
-            raise ValueError(f"parameter {name} has {size} bytes, and {len(raw)} were given")
-        return raw
-    return _number(name, kind, size, given)
-
-
-def _number(name: str, kind: str, size: int, given: Any) -> bytes:
-    """A number as a parameter of a type has it."""
-    if kind[0] in "us" or (kind[0] == "b" and isinstance(given, (bool, int, np.integer, np.bool_))):
-        if isinstance(given, (float, np.floating)):
-            raise TypeError(f"parameter {name} is .{kind}, and {given!r} is not an integer")
-        value = int(given)
-        lowest, highest = -(1 << 8 * size - 1), (1 << 8 * size) - 1
-        if not lowest <= value <= highest:
-            raise OverflowError(f"parameter {name} is .{kind}, and {value} does not fit")
-        return (value % (1 << 8 * size)).to_bytes(size, "little")
-    if kind[0] == "b":
-        raw = np.asarray(given).tobytes() if isinstance(given, np.generic) else b""
-        if len(raw) != size:
-            raise TypeError(f"parameter {name} is .{kind}: give an integer, or a NumPy number of {size} bytes")
-        return raw
-    if kind not in ("f16", "bf16", "f32", "f64"):
-        raise TypeError(f"parameter {name} is .{kind}: give its {size} bytes")
-    return convert(float(given), kind).tobytes()
+        given = Arguments(module._machine)
+        return [given.bytes_of(*one) for one in zip(parameters, arguments)], given
 
 
 class Module:
     """A PTX module that is loaded into a machine of its own.
 
-    :param ptx: The text.
+    :param ptx: The text, or several texts that are linked: what one declares ``.extern``, another has.
     :param arch: The GPU to be, as in ``sm_90a``; the module's ``.target`` without it.
     :param sanitize: What every launch looks for: ``all``, or some of ``race``, ``init``, ``sync``, ``bounds`` and
         ``leak``. :attr:`Report.findings` has what was found.
-    :param name: How errors call the module.
+    :param name: How errors call the module; of several texts, a name for each.
     :param debug: Threads of launches can be followed; registers take more memory.
 
     Kernels are attributes. Arguments become what the parameter's type is; arrays are copied into the machine's memory
@@ -436,21 +252,31 @@ class Module:
 
     def __init__(
         self,
-        ptx: str,
+        ptx: str | Sequence[str],
         *,
         arch: str | None = None,
         sanitize: str | Sequence[str] | None = None,
-        name: str = "module.ptx",
+        name: str | Sequence[str] = "module.ptx",
         debug: bool = False,
     ) -> None:
-        wanted = [] if sanitize is None else sanitize.split(",") if isinstance(sanitize, str) else list(sanitize)
-        errors = [one for one in check(ptx, arch, name=name, relocatable=True) if one.severity == "error"]
-        if errors:
-            raise PtxError(errors)
-        self.name = name
-        self.ptx = ptx
+        names = [] if sanitize is None else sanitize.split(",") if isinstance(sanitize, str) else sanitize
+        wanted = [text("sanitize", one) for one in several("sanitize", names, "names of sanitizers")]
+        if arch is not None:
+            text("arch", arch)
+        texts = _named(ptx, name)
+        self.name = texts[0][0]
+        """The name of its first text."""
+        self.ptx: str | tuple[str, ...] = ptx if isinstance(ptx, str) else tuple(ptx)
+        """The text or texts."""
         self._debug = debug
-        self._machine = _softwarp.Machine(ptx, name, arch, wanted, debug)
+        try:
+            self._machine = _softwarp.Machine(texts, arch, wanted, debug)
+        except ValueError:
+            found = (one for called, ptx in texts for one in check(ptx, arch, name=called, relocatable=True))
+            errors = [one for one in found if one.severity == "error"]
+            if errors:
+                raise PtxError(errors) from None
+            raise
         self.kernels = {kernel: Kernel(self, kernel, given) for kernel, given in self._machine.kernels()}
         """The kernels by their names."""
 
@@ -527,7 +353,32 @@ class Module:
 
     def zeros(self, shape: Size, dtype: DTypeLike = np.float32) -> Array:
         """An array of zeros in the module's memory."""
-        return self.array(np.zeros(shape, dtype))
+        sizes = [shape] if isinstance(shape, (int, np.integer)) else several("shape", shape, "integers")
+        return self.array(np.zeros([integer("shape", one) for one in sizes], dtype))
+
+    def texture(self, texels: Any, **options: Any) -> Texture:
+        """A texture of an array: :class:`Texture` has the options. Kernels take it for a 64-bit handle."""
+        return Texture(self._machine, texels, **options)
+
+    def surface(self, texels: Any, **options: Any) -> Surface:
+        """A surface with the contents of an array: :class:`Surface` has the options."""
+        return Surface(self._machine, texels, **options)
+
+    def sampler(self, **options: Any) -> Sampler:
+        """A sampler, for modules in the independent mode of textures: :class:`Sampler` has the options."""
+        return Sampler(self._machine, **options)
+
+    def bind(self, variable: str, to: Texture | Surface | Sampler) -> None:
+        """Binds a texture, a surface or a sampler to a ``.texref``, ``.surfref`` or ``.samplerref`` variable."""
+        if not isinstance(to, (Texture, Surface, Sampler)):
+            raise TypeError(f"{variable} is bound to a texture, a surface or a sampler, not to a {type(to).__name__}")
+        if to._machine is not self._machine:
+            raise ValueError(f"what {variable} is bound to is of another module")
+        to._bind(variable)
+
+    def leaks(self) -> tuple[Finding, ...]:
+        """Blocks that kernels took from ``malloc`` and no launch has freed, with ``sanitize="leak"``."""
+        return tuple(Finding(**one) for one in self._machine.leaks())
 
     def get(self, variable: str, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """What a ``.global`` or ``.const`` variable holds."""
@@ -539,13 +390,34 @@ class Module:
     def set(self, variable: str, values: ArrayLike, dtype: DTypeLike | None = None) -> None:
         """Writes the beginning of a ``.global`` or ``.const`` variable."""
         address, size = self._place(variable)
-        raw = _flat(_little(np.asarray(values, dtype)))
+        given = np.asarray(_host(values, "values"), dtype)
+        if given.dtype.hasobject or given.dtype.kind in "USMm":
+            raise TypeError(f"values for {variable} are {given.dtype}, and numbers are wanted")
+        raw = _flat(_little(given))
         if raw.size > size:
             raise ValueError(f"{variable} has {size} bytes, and {raw.size} were given")
         self._machine.write(address, raw)
 
     def _place(self, variable: str) -> tuple[int, int]:
-        place = self._machine.variable(variable)
+        place = self._machine.variable(text("variable", variable))
         if place is None:
             raise KeyError(f"the module has no variable {variable}")
         return place
+
+
+def _named(ptx: str | Sequence[str], name: str | Sequence[str]) -> list[tuple[str, str]]:
+    """The texts of a module with their names."""
+    if isinstance(ptx, str):
+        return [(text("name", name), ptx)]
+    texts = several("ptx", ptx, "a text or several")
+    wrong = next((one for one in texts if not isinstance(one, str)), None)
+    if wrong is not None or not texts:
+        what = "nothing" if not texts else f"a {type(wrong).__name__}"
+        raise TypeError(f"ptx is a text or several, and {what} was given")
+    if isinstance(name, str):
+        stem = name.removesuffix(".ptx")
+        return [(f"{stem}{index}.ptx", one) for index, one in enumerate(texts)]
+    names = [text("name", one) for one in several("name", name, "names of the texts")]
+    if len(names) != len(texts):
+        raise ValueError(f"name: there are {len(texts)} texts, and {len(names)} names")
+    return list(zip(names, texts))

@@ -13,12 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ._check import layout
 from ._dlpack import _host
-from ._machine import Fault, Module, Report, Size
+from ._given import several, text
+from ._machine import Module, Size
+from ._reports import Fault, Report
 
 # Modules that a worker keeps.
 _KEPT = 32
+# The most jobs that are sent together.
+_TOGETHER = 16
+
+_Text = str | Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +34,8 @@ class Job:
     kernel made of them.
     """
 
-    ptx: str
-    """The module."""
+    ptx: str | Sequence[str]
+    """The module, or texts that are linked."""
     kernel: str
     """The kernel's name."""
     grid: Size
@@ -64,11 +69,11 @@ class _Sent:
     """A job as it goes to a worker: the module by its hash, and its text only where that is needed."""
 
     digest: str
-    text: str | None
+    text: _Text | None
     job: Job
 
 
-_texts: OrderedDict[str, str] = OrderedDict()
+_texts: OrderedDict[str, _Text] = OrderedDict()
 _modules: OrderedDict[tuple[str, str | None], Module] = OrderedDict()
 _lock = threading.Lock()
 
@@ -85,7 +90,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _text(sent: _Sent) -> str | None:
+def _text(sent: _Sent) -> _Text | None:
     """The module's text, from the job or from an earlier one."""
     with _lock:
         if sent.text is not None:
@@ -95,7 +100,7 @@ def _text(sent: _Sent) -> str | None:
         return _texts.get(sent.digest)
 
 
-def _module(digest: str, text: str, job: Job) -> Module:
+def _module(digest: str, text: _Text, job: Job) -> Module:
     """A module for a job. It is kept for others unless launches could leave something in it."""
     if job.sanitize is not None:
         return Module(text, arch=job.arch, sanitize=job.sanitize)
@@ -105,7 +110,7 @@ def _module(digest: str, text: str, job: Job) -> Module:
     if kept is not None:
         return kept
     made = Module(text, arch=job.arch)
-    if not any(one.get("space") == "global" for one in layout(text)["variables"]):
+    if not made._machine.has_state():
         with _lock:
             _modules[key] = made
             while len(_modules) > _KEPT:
@@ -129,6 +134,16 @@ def _work(sent: _Sent) -> Result | _Missing:
     return Result(arguments, report, None)
 
 
+def _work_all(all_sent: list[_Sent]) -> list[Result | _Missing]:
+    """Runs several jobs in a worker, one after another."""
+    return [_work(sent) for sent in all_sent]
+
+
+def _call_all(function: Callable[..., Any], calls: list[tuple[Any, ...]], options: dict[str, Any]) -> list[Any]:
+    """Calls a function several times in a worker."""
+    return [function(*call, **options) for call in calls]
+
+
 def _workers(executor: Executor) -> int:
     """How many workers an executor has, as far as it says."""
     return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
@@ -137,37 +152,52 @@ def _workers(executor: Executor) -> int:
 def _in_order(
     executor: Executor,
     count: int,
-    submit: Callable[[int, bool], Future[Any]],
+    submit: Callable[[range, bool], Future[list[Any]]],
 ) -> list[Any]:
-    """Submits as many at a time as keep the workers busy; gives the results in order."""
+    """Submits as many at a time as keep the workers busy; gives the results in order.
+
+    Of many, several are sent together: less is pickled, since arrays that they share are sent once, and there is less to
+    wait for. There are still at least 16 pieces for each worker, so that none is idle for long at the end.
+    """
     results: list[Any] = [None] * count
-    window = 4 * _workers(executor)
-    running: dict[Future[Any], int] = {}
+    workers = _workers(executor)
+    window, piece = 4 * workers, max(1, min(_TOGETHER, count // (16 * workers)))
+    running: dict[Future[list[Any]], range] = {}
     following = 0
     try:
         while following < count or running:
             while following < count and len(running) < window:
-                running[submit(following, False)] = following
-                following += 1
+                some = range(following, min(count, following + piece))
+                running[submit(some, False)] = some
+                following = some.stop
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                at = running.pop(future)
-                result = future.result()
-                if isinstance(result, _Missing):
-                    running[submit(at, True)] = at
-                else:
-                    results[at] = result
+                for at, result in zip(running.pop(future), future.result()):
+                    if isinstance(result, _Missing):
+                        again = range(at, at + 1)
+                        running[submit(again, True)] = again
+                    else:
+                        results[at] = result
     finally:
         for future in running:
             future.cancel()
     return results
 
 
+def _digest(text: _Text) -> str:
+    """The hash of a module's texts."""
+    texts = [text] if isinstance(text, str) else text
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
 def _plain(job: Job, at: int) -> Job:
     """A job whose arrays are NumPy's, which can be sent."""
     if not isinstance(job, Job):
         raise TypeError(f"job {at} is a {type(job).__name__}, and a softwarp.Job is wanted")
-    given = tuple(_host(one, f"argument {index} of job {at}") for index, one in enumerate(job.arguments))
+    arguments = several(f"arguments of job {at}", job.arguments, "those of the kernel")
+    given = tuple(_host(one, f"argument {index} of job {at}") for index, one in enumerate(arguments))
+    for one in [job.ptx] if isinstance(job.ptx, str) else several(f"ptx of job {at}", job.ptx, "a text or several"):
+        text(f"ptx of job {at}", one)
     return Job(job.ptx, job.kernel, job.grid, job.block, given, job.arch, job.sanitize, job.options)
 
 
@@ -211,6 +241,8 @@ def map(
     >>> [float(result.arguments[0][0]) for result in softwarp.map(jobs)]
     [0.0, 2.0, 4.0, 6.0]
     """
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"executor is a {type(executor).__name__}, which has no submit")
     if callable(work):
         calls = list(zip(*iterables))
         if not iterables:
@@ -218,21 +250,29 @@ def map(
         if executor is None:
             return [work(*call, **options) for call in calls]
         function = work
-        return _in_order(executor, len(calls), lambda at, _: executor.submit(function, *calls[at], **options))
+
+        def call(some: range, _: bool) -> Future[list[Any]]:
+            return executor.submit(_call_all, function, calls[some.start : some.stop], options)
+
+        return _in_order(executor, len(calls), call)
     if iterables or options:
         raise TypeError("jobs have all that they need: further arguments are for functions")
-    jobs = [_plain(job, at) for at, job in enumerate(work)]
-    digests = [hashlib.sha256(job.ptx.encode()).hexdigest() for job in jobs]
+    jobs = [_plain(job, at) for at, job in enumerate(several("work", work, "a function or jobs"))]
+    digests = [_digest(job.ptx) for job in jobs]
     if executor is None:
         done = [_work(_Sent(digest, job.ptx, job)) for digest, job in zip(digests, jobs)]
         return list(done)
     first: dict[str, int] = {}
+    workers = _workers(executor)
 
-    def submit(at: int, with_text: bool) -> Future[Any]:
+    def sent(at: int, with_text: bool) -> _Sent:
         job, digest = jobs[at], digests[at]
         first[digest] = first.get(digest, 0) + 1
-        text = job.ptx if with_text or first[digest] <= _workers(executor) else None
+        text = job.ptx if with_text or first[digest] <= workers else None
         bare = Job("", job.kernel, job.grid, job.block, job.arguments, job.arch, job.sanitize, job.options)
-        return executor.submit(_work, _Sent(digest, text, bare))
+        return _Sent(digest, text, bare)
+
+    def submit(some: range, with_text: bool) -> Future[list[Any]]:
+        return executor.submit(_work_all, [sent(at, with_text) for at in some])
 
     return _in_order(executor, len(jobs), submit)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _softwarp
 from ._convert import _source, convert
 from ._dlpack import _as_kind, _host, _kind
+from ._given import integer, text
 
 
 @dataclass(frozen=True)
@@ -125,9 +126,11 @@ def quantize(
     >>> q.error().max_abs < 0.13
     True
     """
-    name, _, _, block = _softwarp.block_format(format)
+    name, _, _, block = _softwarp.block_format(text("format", format))
+    seed = None if seed is None else integer("seed", seed)
     array, source = _source(x, from_)
     axes = max(1, array.ndim)
+    axis = integer("axis", axis, -(1 << 63), (1 << 63) - 1)
     if not -axes <= axis < axes:
         raise ValueError(f"axis {axis} is not there: the array has axes 0 to {axes - 1}")
     axis %= axes

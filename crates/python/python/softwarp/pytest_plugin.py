@@ -6,6 +6,7 @@ kernels and findings of sanitizers, fails that test.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import tempfile
 from collections.abc import Generator
@@ -93,9 +94,19 @@ class _Reports:
             report.sections.append(("softwarp", note))
         return report
 
+    @staticmethod
+    def _report_leaks() -> None:
+        """Has the driver report what it would report when the process ends, when nobody reads it any more."""
+        from . import cuda
+
+        report = getattr(ctypes.CDLL(str(cuda.driver)), "softwarpReportLeaks", None)
+        if report is not None:
+            report()
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """What is reported after the last test is a failure of the session."""
+        """What is reported after the last test is a failure of the session: also blocks that kernels did not free."""
+        self._report_leaks()
         self._rest = self._new()
         if self._rest and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

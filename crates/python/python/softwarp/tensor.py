@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _softwarp
 from ._convert import _flat, _little
 from ._dlpack import _host
+from ._given import integer, several
 
 __all__ = ["Diagnostic", "Drawing", "Map", "MapError"]
 
@@ -149,7 +150,7 @@ class Map:
         }
         self.arch = arch
         """The GPU that it is for, if one was named."""
-        self._fields = {key: _plain(value) for key, value in given.items() if value is not None}
+        self._fields = {key: _plain(key, value) for key, value in given.items() if value is not None}
 
     def __repr__(self) -> str:
         fields = self._fields | ({"arch": self.arch} if self.arch else {})
@@ -213,6 +214,7 @@ class Map:
         shared: int = 0,
     ) -> NDArray[np.uint8]:
         """What a load leaves in shared memory: bytes from the shared address on. What it does not touch is zero.
+        :meth:`store` goes the other way.
 
         :param array: The tensor in C order, so that its last axis is dimension 0, or its bytes.
         :param at: Coordinates, the fastest dimension first; for gather4 the column and four rows.
@@ -227,8 +229,53 @@ class Map:
         >>> tile[0, :3], tile[1, :3]  # rows are swizzled in pieces of 16 bytes
         (array([512, 513, 514], dtype=uint16), array([584, 585, 586], dtype=uint16))
         """
-        map = self._legal()
-        values = np.asarray(_host(array, "array"))
+        map, shared = self._legal(), integer("shared", shared)
+        raw = _flat(_little(self._fits(np.asarray(_host(array, "array")))))
+        place = _place(at, offsets)
+        return np.frombuffer(
+            _softwarp.tensor_copy(map, self.arch, raw, *place, mode, shared), np.uint8
+        )
+
+    def store(
+        self,
+        tile: ArrayLike,
+        array: Any,
+        at: Sequence[int] | None = None,
+        *,
+        reduce: str | None = None,
+        offsets: Sequence[int] | None = None,
+        mode: str | None = None,
+        shared: int = 0,
+    ) -> None:
+        """Stores what shared memory holds to a tensor, in place. What is outside of the tensor is not written.
+
+        :param tile: The bytes in shared memory from the shared address on, as :meth:`copy` gives them.
+        :param array: The tensor in C order, which can be written, or its bytes.
+        :param reduce: ``add``, ``min``, ``max``, ``inc``, ``dec``, ``and``, ``or`` or ``xor``: the elements become this of
+            what they are and of what is stored.
+
+        >>> import numpy as np, softwarp
+        >>> tensor = np.ones((64, 64), np.uint32)
+        >>> map = softwarp.tensor.Map(type="u32", dims=(64, 64), box=(32, 8), swizzle="128B")
+        >>> tile = map.copy(tensor, at=(32, 0))
+        >>> map.store(tile, tensor, at=(0, 8), reduce="add")
+        >>> tensor[8, :3], tensor[8, 32:35]
+        (array([2, 2, 2], dtype=uint32), array([1, 1, 1], dtype=uint32))
+        """
+        map, shared = self._legal(), integer("shared", shared)
+        values = self._fits(_host(array, "array"))
+        if not values.flags.writeable:
+            raise ValueError("array is read-only, and a store writes to it")
+        if not values.flags.c_contiguous or _little(values) is not values and not np.shares_memory(_little(values), values):
+            raise ValueError("array is written in place: it must be in C order and in the machine's byte order")
+        raw = _flat(_little(np.asarray(_host(tile, "tile"))))
+        place = _place(at, offsets)
+        _softwarp.tensor_store(map, self.arch, raw, _flat(values), *place, mode, shared, reduce or "store")
+
+    def _fits(self, values: Any) -> NDArray[Any]:
+        """An array that can be the tensor."""
+        if not isinstance(values, np.ndarray):
+            raise TypeError(f"array is a {type(values).__name__}, and an array is wanted")
         wanted = _BYTES.get(str(self._fields.get("type")))
         if wanted is not None and values.dtype.itemsize not in (wanted, 1):
             raise TypeError(f"array holds {values.dtype}, and the map's elements are {self._fields['type']}")
@@ -236,11 +283,7 @@ class Map:
         if values.ndim > 1 and "strides" not in self._fields and values.shape[::-1] != dims:
             if values.dtype.itemsize == wanted:
                 raise ValueError(f"array has the shape {values.shape}, and the map's is {dims[::-1]}")
-        raw = _flat(_little(values))
-        place = (None if at is None else _plain(at), None if offsets is None else _plain(offsets))
-        return np.frombuffer(
-            _softwarp.tensor_copy(map, self.arch, raw, *place, mode, shared), np.uint8
-        )
+        return values
 
     def draw(
         self,
@@ -249,25 +292,42 @@ class Map:
         offsets: Sequence[int] | None = None,
         mode: str | None = None,
         shared: int = 0,
+        direction: str = "load",
     ) -> Drawing:
         """Draws a copy: the tensor on the left, shared memory on the right. Notebooks show it.
+
+        :param direction: ``load``, ``store``, or a reduction, as in ``add``.
 
         >>> import softwarp
         >>> map = softwarp.tensor.Map(type="f16", dims=(64, 64), box=(64, 8), swizzle="128B")
         >>> map.draw(at=(0, 8)).svg.startswith("<svg")
         True
         """
-        place = (None if at is None else _plain(at), None if offsets is None else _plain(offsets))
-        return Drawing(*_softwarp.tensor_draw(self._legal(), self.arch, *place, mode, shared))
+        place = _place(at, offsets)
+        return Drawing(*_softwarp.tensor_draw(self._legal(), self.arch, *place, mode, shared, direction))
 
     def _repr_svg_(self) -> str | None:
         return self.draw().svg if not any(one.severity == "error" for one in self.check()) else None
 
 
-def _plain(value: Any) -> Any:
+def _place(
+    at: Sequence[int] | None, offsets: Sequence[int] | None
+) -> tuple[list[int] | None, list[int] | None]:
+    """Coordinates and offsets as lists."""
+
+    def plain(what: str, given: Sequence[int] | None) -> list[int] | None:
+        if given is None:
+            return None
+        return [integer(what, one, -(1 << 31), (1 << 32) - 1) for one in several(what, given, "integers")]
+
+    return plain("at", at), plain("offsets", offsets)
+
+
+def _plain(name: str, value: Any) -> Any:
     """Numbers and lists of them as JSON has them."""
     if isinstance(value, (str, int)):
         return value
     if isinstance(value, np.integer):
         return int(value)
-    return [one if isinstance(one, (str, float)) else int(one) for one in value]
+    given = several(name, value, "names or integers")
+    return [one if isinstance(one, (str, float)) else integer(name, one, -(1 << 63)) for one in given]

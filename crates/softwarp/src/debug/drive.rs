@@ -113,7 +113,11 @@ impl Observer<'_> {
     fn next(session: &mut Session, front: &mut dyn Frontend, state: &dyn State) -> Next {
         match &session.mode {
             Mode::Replay { to, .. } if session.moment < *to => Next::Go,
-            Mode::Replay { reason, .. } => Next::Stop(reason.clone()),
+            Mode::Replay { reason, .. } => {
+                let reason = reason.clone();
+                session.watch_again(state);
+                Next::Stop(reason)
+            }
             Mode::Search { before, .. } if session.moment >= *before => Next::End,
             &Mode::Search { goal, depth, .. } => {
                 if session.met(state, &state.at(), goal, depth) {

@@ -349,6 +349,18 @@ impl Session {
         found
     }
 
+    /// Takes the values of watches anew, since the launch was run again.
+    pub(super) fn watch_again(&mut self, state: &dyn State) {
+        for index in 0..self.watches.len() {
+            let watch = &self.watches[index];
+            let view = View { state, program: &self.program, focus: watch.focus };
+            let now =
+                if state.at().cta == watch.focus.cta { view.evaluate(&watch.expression).ok() } else { None };
+            let now = now.map(|value| value.to_string());
+            self.watches[index].last = now;
+        }
+    }
+
     /// The line of the program that an instruction comes from.
     pub(super) fn line(&self, state: &dyn State, at: &At<'_>) -> Option<u32> {
         let unit = state.image().function(at.function).unit;

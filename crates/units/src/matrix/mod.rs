@@ -28,6 +28,8 @@ pub enum Unit {
     Mma,
     /// `wgmma`
     Wgmma,
+    /// `tcgen05.mma`
+    Tcgen05,
 }
 
 /// How the products of blocks of factors are scaled.

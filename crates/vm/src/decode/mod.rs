@@ -5,6 +5,7 @@
 //! without those that have no effect.
 
 mod build;
+pub(crate) mod native;
 pub(crate) mod plan;
 
 use crate::fast::Quick;
@@ -35,6 +36,8 @@ pub(crate) struct Code {
     pub(crate) decoded: Vec<Decoded>,
     /// The operations for the fast loop.
     pub(crate) plan: Plan,
+    /// Compiled code.
+    pub(crate) native: native::Native,
 }
 
 impl Deref for Code {
@@ -101,7 +104,7 @@ impl Loops {
     fn code(&mut self, ir: Function) -> Code {
         let decoded: Vec<Decoded> = ir.ops.iter().map(|op| self.decode(op)).collect();
         let plan = build::plan(&ir, &decoded);
-        Code { ir, decoded, plan }
+        Code { ir, decoded, plan, native: native::Native::default() }
     }
 
     fn decode(&mut self, op: &Op) -> Decoded {

@@ -216,6 +216,7 @@ impl Device {
             number,
             workspace,
             threads,
+            jit: (launch.jit, softwarp_jit::Shape::of(launch.block)),
             alone: launch.exclusive && (threads == 1 || grid == cluster.unwrap_or([1; 3])),
             // Red zones and the quarantine of frames take more.
             most_stack: if image.red_zones { 8 * LOCAL_BYTES } else { LOCAL_BYTES },
@@ -245,7 +246,7 @@ impl Device {
         (outcome.report.findings, outcome.report.not_looked_at) = found;
         outcome.nested = nested.into_launches();
         let mut observed = lock(&self.observed);
-        observed.given.extend(given);
+        observed.given.extend(given.into_iter().map(|one| (launch.module, one)));
         if !launch.sanitize.init {
             // The launch was not sanitized, so its writes are not known.
             observed.unwritten.clear();

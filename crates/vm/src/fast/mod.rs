@@ -201,7 +201,7 @@ fn alone<W: wide::Address>(row: &[W; LANES], lane: usize) -> W {
 
 /// The memory that an address means, and the address of its first byte.
 #[inline(always)]
-fn view<'b>(
+pub(crate) fn view<'b>(
     spaces: &Spaces<'b>,
     memory: Memory,
     address: u64,

@@ -86,6 +86,19 @@ impl Constant {
         }
     }
 
+    /// The region that an address is in: its first address, and its length.
+    pub(crate) fn region(&self, address: u64) -> Option<(u64, u64)> {
+        let bank = usize::try_from(address / BANK_BYTES).ok().and_then(|bank| self.banks.get(bank))?;
+        let (start, first) = (address / BANK_BYTES * BANK_BYTES, address % BANK_BYTES);
+        match bank {
+            Bank::Variables(size) => (first < *size).then_some((start, *size)),
+            Bank::Buffers(buffers) => {
+                let holds = |&&(at, bytes): &&(u64, u64)| at <= first && first - at < bytes;
+                buffers.iter().find(holds).map(|&(at, bytes)| (start + at, bytes))
+            }
+        }
+    }
+
     /// Copies bytes out.
     pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
         let bytes = into.len() as u64;

@@ -177,6 +177,11 @@ pub enum FindingKind {
         /// Bytes of this block, or of all that the same call gave.
         bytes: u64,
     },
+    /// Columns of tensor memory that a CTA allocated and did not free (`leak`); `at` is the allocation.
+    TensorLeak {
+        /// How many.
+        columns: u32,
+    },
     /// An access outside the variable or block that it was meant for, or that is nearest (`bounds`).
     OutOfBounds {
         /// The kind of access.
@@ -295,6 +300,10 @@ pub enum Until {
     Mbarrier,
     /// `wgmma.wait_group`
     Products,
+    /// `tcgen05.commit`, and a wait at its mbarrier.
+    Committed,
+    /// `tcgen05.wait::ld`, `tcgen05.wait::st`
+    TensorAccesses,
 }
 
 impl Until {
@@ -306,6 +315,8 @@ impl Until {
             Until::Bulk => "cp.async.bulk.wait_group",
             Until::Mbarrier => "a wait at its mbarrier",
             Until::Products => "wgmma.wait_group",
+            Until::Committed => "tcgen05.commit with a wait at its mbarrier",
+            Until::TensorAccesses => "tcgen05.wait::ld or tcgen05.wait::st",
         }
     }
 }
@@ -347,6 +358,7 @@ impl FindingKind {
             FindingKind::UndefinedShuffle => "undefined_shuffle",
             FindingKind::UndefinedRegister { .. } => "uninitialised_register",
             FindingKind::Leak { .. } => "leak",
+            FindingKind::TensorLeak { .. } => "tensor_memory_leak",
             FindingKind::OutOfBounds { .. } => "out_of_bounds",
             FindingKind::DeadLocal => "dead_local",
             FindingKind::ForeignLocal { .. } => "foreign_local",
@@ -358,7 +370,7 @@ impl FindingKind {
     pub fn sanitizer(&self) -> &'static str {
         match self {
             FindingKind::Uninitialised | FindingKind::UndefinedRegister { .. } => "init",
-            FindingKind::Leak { .. } => "leak",
+            FindingKind::Leak { .. } | FindingKind::TensorLeak { .. } => "leak",
             FindingKind::OutOfBounds { .. } | FindingKind::DeadLocal | FindingKind::ForeignLocal { .. } => {
                 "bounds"
             }

@@ -41,12 +41,15 @@ pub(crate) use touch::{Actor, Kind, MbarrierPhase, ShadowAddress, Span, Tolerant
 /// Texels of arrays have no addresses: to sanitizers, they have numbers from here on.
 pub const ARRAYS: u64 = 1 << 63;
 
+/// Where the sanitizers have the cells of a CTA's tensor memory: behind all of its shared memory.
+pub(crate) const TENSOR: u64 = 1 << 40;
+
 /// The agent of an access: the thread itself, or a unit that works for it asynchronously.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Agent {
     /// The thread itself.
     Thread,
-    /// `cp.async`
+    /// `cp.async`; `tcgen05.ld` and `.st`
     Copy,
     /// A bulk copy in a group, where it reads.
     Source,
@@ -54,7 +57,7 @@ pub(crate) enum Agent {
     Target,
     /// A copy that completes on an mbarrier.
     Counted,
-    /// `wgmma.mma_async`
+    /// `wgmma.mma_async`; `tcgen05.mma`, `.cp` and `.shift`
     Product,
     /// The thread itself, by way of a texture: what it reads may be older than what is in memory.
     Lookup,

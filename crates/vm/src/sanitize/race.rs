@@ -154,6 +154,10 @@ impl<'a> Now<'a> {
         if before.same_operation(&self.epoch) {
             return true;
         }
+        // What a thread gives to the tensor cores is done in order.
+        if agent == Agent::Product && self.epoch.agent() == agent && before.same_thread(&self.epoch) {
+            return true;
+        }
         let Some(plane) = plane_of(agent) else {
             return self.known.knows_phase(before.mbarrier(), before.clock);
         };

@@ -153,7 +153,7 @@ fn product(frame: &mut Frame, code: &Code, op: usize) -> bool {
 /// An operation that is not arithmetic: a load or store that is not in the cached region or not of the most common
 /// kind, and what a converged warp does together. Returns whether it was done.
 #[inline(never)]
-fn touch(
+pub(super) fn touch(
     frame: &mut Frame,
     code: &Code,
     Memories { spaces, hints, pieces, meter }: &mut Memories<'_, '_>,

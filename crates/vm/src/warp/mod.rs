@@ -27,6 +27,7 @@ mod group;
 mod held;
 mod matrix;
 mod multimem;
+mod native;
 mod observe;
 mod own;
 mod print;
@@ -34,9 +35,11 @@ mod run;
 mod special;
 mod stop;
 mod surface;
+mod tensor_core;
 mod texture;
 mod used;
 
+pub(crate) use native::{Position, Stop, run_warps};
 pub(crate) use run::Progress;
 
 use crate::barrier::{Barriers, ClusterBarrier};
@@ -52,6 +55,7 @@ use crate::meter::Meter;
 use crate::sanitize::Sanitizer;
 use crate::sanitize::defined::Shadow;
 use crate::schedule::Random;
+use crate::tensor_memory::TensorMemory;
 use softwarp_ir::start::Given;
 use softwarp_ir::{Op, Slot, Step, WarpOpKind};
 use softwarp_units::lanes::{Frame, LANES, Row};
@@ -70,6 +74,8 @@ pub(crate) struct Env<'a> {
     pub(crate) rank: u32,
     pub(crate) barriers: &'a mut Barriers,
     pub(crate) cluster: &'a mut ClusterBarrier,
+    /// Tensor memory of the cluster's CTAs, by rank.
+    pub(crate) tensor: &'a mut [TensorMemory],
     pub(crate) hints: &'a mut [u32; HINTS],
     pub(crate) pieces: [CachedRegion<'a>; CACHED_REGIONS],
     pub(crate) meter: &'a mut Meter,
@@ -94,6 +100,11 @@ pub(crate) struct Split {
 }
 
 impl Split {
+    /// Lanes of a call that are ready.
+    fn new(pc: u32, mask: u32, call: u32) -> Split {
+        Split { pc, mask, call, depth: 0, age: 0, turns: 0, held: false, state: State::Ready }
+    }
+
     /// With a random schedule: whether it has to wait at an operation for other lanes of the warp, which may come.
     fn holds(&mut self, others: &[Split], op: &Op) -> bool {
         let collective = matches!(op, Op::Other(_, step) if step.is_collective());
@@ -278,6 +289,8 @@ pub(crate) struct Warp {
     idle: u32,
     /// Buffers and maps of tensor copies.
     tensors: asynchronous::Tensors,
+    /// Buffers of products in tensor memory.
+    products: tensor_core::Buffers,
 }
 
 impl Warp {
@@ -305,6 +318,7 @@ impl Warp {
             acted: false,
             idle: 0,
             tensors: asynchronous::Tensors::default(),
+            products: tensor_core::Buffers::default(),
         }
     }
 
@@ -337,16 +351,7 @@ impl Warp {
         (activation.base, activation.bottom) = (base, base);
         self.lowest = base;
         self.grow_stack(launch, top - base, true)?;
-        self.splits.push(Split {
-            pc: 0,
-            mask,
-            call,
-            depth: 0,
-            age: 0,
-            turns: 0,
-            held: false,
-            state: State::Ready,
-        });
+        self.splits.push(Split::new(0, mask, call));
         Ok(())
     }
 

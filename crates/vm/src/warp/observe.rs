@@ -129,6 +129,7 @@ impl Warp {
                 }
                 self.observe_matrix(env, sanitizer, &actor, split, op);
             }
+            Step::TensorCore(op) => self.observe_tensor_core(env, seen, split, op),
             Step::Texture(op) => self.observe_texture(env, seen, split, op),
             Step::Asynchronous(op) => self.observe_async(env, sanitizer, &actor, op, split),
             Step::Exit => sanitizer.exited(launch, &actor),
@@ -218,7 +219,14 @@ impl Warp {
         let meets = matches!(step(actor.pc), Some(Step::Warp(op)) if op.op == WarpOpKind::Sync);
         let next = step(actor.pc + 1);
         meets
-            && matches!(next, Some(Step::Matrix(..) | Step::Group(GroupOp::WholeGroup | GroupOp::WholeWarp)))
+            && matches!(
+                next,
+                Some(
+                    Step::Matrix(..)
+                        | Step::TensorCore(..)
+                        | Step::Group(GroupOp::WholeGroup | GroupOp::WholeWarp)
+                )
+            )
     }
 
     /// An instruction is about to use memory: the sanitizers check its bounds, whether the memory was written, and

@@ -9,6 +9,7 @@ use super::{Activation, Env, Split, State, Warp};
 use crate::barrier::Arrival;
 use crate::debug::Control;
 use crate::decode::Code;
+use crate::decode::native::Jit;
 use crate::fault::{Fault, FaultKind, Tried, Trouble};
 use crate::meter::{LOOK, Meter, Seen};
 use crate::sanitize::bounds::{TAG_SHIFT, tag};
@@ -225,15 +226,36 @@ impl Warp {
         budget: &mut i64,
     ) -> Tried<bool> {
         at.count(env.meter, at.pc);
+        at.start = at.pc;
+        let (jit, shape) = env.launch.jit;
+        let compiled = if jit == Jit::Off { None } else { at.code.native.get(at.code, shape, jit) };
+        let mut end = at.ops.len();
+        if let Some(compiled) = compiled {
+            split.pc = at.pc as u32;
+            let before = *budget;
+            if let Some(ran) = self.run_native(env, split, (at.code, compiled), budget) {
+                (at.pc, at.start, at.mask) = (ran.op, ran.op, split.mask);
+                Warp::spend_native(env, before - *budget)?;
+                if ran.diverged {
+                    at.ops = &at.code.ops[..self.stop(split, at.code.ops.len())];
+                }
+                return Ok(*budget > 0);
+            }
+            // Compiled code goes on where it can be entered.
+            end = end.min(compiled.next_entry(at.pc));
+        }
         let frame = &mut self.calls[split.call as usize].frame;
         let Env { spaces, hints, pieces, meter, .. } = &mut *env;
         let mut memories = Memories { spaces, hints, pieces, meter };
         // A slice may take long: limits are checked within it.
         let part = (*budget).min(LOOK);
         let mut left = part;
-        let (to, done) = run_fast(frame, at.code, &mut memories, (at.pc, at.ops.len(), at.mask), &mut left);
+        let (to, done) = run_fast(frame, at.code, &mut memories, (at.pc, end, at.mask), &mut left);
         *budget -= part - left;
         env.meter.count(done, at.mask);
+        if jit == Jit::Auto && compiled.is_none() {
+            at.code.native.interpreted(done);
+        }
         (at.pc, at.start, split.pc) = (to, to, to as u32);
         if *budget <= 0 {
             return Ok(false);
@@ -385,6 +407,7 @@ impl Warp {
             Step::Multimem(op) => self.multimem(env, split, op, guard)?,
             Step::Asynchronous(op) => self.asynchronous(env, split, op, guard)?,
             Step::Matrix(op) => self.matrix(env, split, op, guard)?,
+            Step::TensorCore(op) => self.tensor_core(env, split, op, guard)?,
             Step::Yield => {
                 self.yielded = true;
                 *budget -= POLL;

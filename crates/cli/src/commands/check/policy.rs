@@ -65,6 +65,16 @@ impl Policy {
         Ok(Policy { warnings: warnings.or(config.warnings).unwrap_or(Warnings::Warn), codes })
     }
 
+    /// What warnings are, but for those by code.
+    pub fn warnings(&self) -> Warnings {
+        self.warnings
+    }
+
+    /// What the warnings of single codes are.
+    pub fn codes(&self) -> &BTreeMap<Code, Warnings> {
+        &self.codes
+    }
+
     /// The diagnostics that count.
     pub fn apply(&self, diagnostics: Vec<Diagnostic>) -> Vec<Finding> {
         let finding = |diagnostic: Diagnostic| {

@@ -56,7 +56,7 @@ pub fn multiply(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
         && k <= LONGEST
         && panel.length <= 2 * LONGEST
         && (panel.places.is_some() || panel.length == k)
-        && super::lanes::fits(rule, k)
+        && (super::lanes::fits(rule, k) || is_long(rule, k))
         && n.is_multiple_of(8)
         && (panel.b.len(), d.len()) == (n, n / 8)
         && (c.is_empty() || c.len() == n / 8 * registers);
@@ -68,6 +68,15 @@ pub fn multiply(panel: &Panel<'_>, c: &[&Row], d: &mut [Sums]) -> bool {
         return super::wide_panel::multiply(cpu, panel, c, d);
     }
     portable(panel, c, d)
+}
+
+/// Whether sums need more than 32 bits: only the loops of AVX-512 do these.
+pub(super) fn is_long(rule: Rule, k: usize) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let wide = Avx512::current().is_some();
+    #[cfg(not(target_arch = "x86_64"))]
+    let wide = false;
+    wide && rule.order == Order::Together && rule.fraction == 25 && k == LONGEST
 }
 
 /// [`multiply`] in loops for any CPU.

@@ -63,6 +63,8 @@ impl Rule {
                 (Order::Blocks { group: 16 }, 35, 23)
             }
             (Unit::Mma, ..) => (Order::Together, 25, 23),
+            (Unit::Tcgen05, [Format::E2m1, Format::E2m1], _) => (Order::Blocks { group: 16 }, 35, 23),
+            (Unit::Tcgen05, ..) => (Order::Together, 25, 23),
         };
         Rule { order, fraction, mantissa }
     }

@@ -82,6 +82,7 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
     let mut right = Right::<D> { exponents: [_mm512_setzero_si512(); 16], values: [_mm512_setzero_ps(); D] };
     let mut range = FastRange::new();
     let Rule { fraction, mantissa, .. } = panel.rule;
+    let long = super::panel::is_long(panel.rule, K);
     let fraction = fraction as i32;
     let kept = _mm512_set1_epi32(-1 << (23 - mantissa));
     for (tile, d) in d.chunks_mut(2).enumerate() {
@@ -107,15 +108,28 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
                 let unit = _mm512_sub_epi32(exponents, _mm512_set1_epi32(fraction << 23));
                 let unit = _mm512_castsi512_ps(unit);
 
-                let units = row_times_columns(&left, row, &right, scale);
                 let c = _mm512_cvttps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(c), scale));
+                if K == 32 && long {
+                    let first = row_times_columns(&left, row, &right, scale, 0..K / 2);
+                    let last = row_times_columns(&left, row, &right, scale, K / 2..K);
+                    let (cut, lost) = long_sum([first, last, c]);
+                    *result = match NARROW {
+                        true => to_halves(lost, cut, unit),
+                        false => _mm512_castps_si512(_mm512_mul_ps(cut, unit)),
+                    };
+                    continue;
+                }
+                let units = row_times_columns(&left, row, &right, scale, 0..K);
                 let sum = _mm512_add_epi32(units, c);
                 if K == 16 || D == 64 {
                     range.sum(units, c, sum);
                 }
                 let cut = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(sum);
                 *result = match NARROW {
-                    true => to_halves(sum, cut, unit),
+                    true => {
+                        let lost = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), sum);
+                        to_halves(lost, cut, unit)
+                    }
                     false => {
                         let cut = match K {
                             // FP8
@@ -132,6 +146,24 @@ fn product<const K: usize, const D: usize, const NARROW: bool>(
     range.holds() && outside == 0
 }
 
+/// The sum of three vectors of integers, cut to 24 bits, and which of its elements lost something.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn long_sum(addends: [__m512i; 3]) -> (__m512, u16) {
+    let half = |upper: bool| {
+        let of = |x| match upper {
+            true => _mm512_extracti64x4_epi64::<1>(x),
+            false => _mm512_castsi512_si256(x),
+        };
+        let [a, b, c] = addends.map(|x| _mm512_cvtepi32_epi64(of(x)));
+        let sum = _mm512_add_epi64(_mm512_add_epi64(a, b), c);
+        let cut = _mm512_cvt_roundepi64_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(sum);
+        (cut, _mm512_cmpneq_epi64_mask(_mm512_cvttps_epi64(cut), sum))
+    };
+    let ((low, lost), (high, also)) = (half(false), half(true));
+    (_mm512_insertf32x8::<1>(_mm512_castps256_ps512(low), high), u16::from(lost) | u16::from(also) << 8)
+}
+
 /// The sums of the products of a row of A with all columns: multiplied by `scale`, cut and added.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -140,10 +172,11 @@ fn row_times_columns<const K: usize, const D: usize>(
     row: usize,
     right: &Right<D>,
     scale: __m512,
+    steps: std::ops::Range<usize>,
 ) -> __m512i {
     let (values, places) = (&left.values[row], &left.places[row]);
     let mut units = _mm512_setzero_si512();
-    for at in 0..K {
+    for at in steps {
         let other = match K == D {
             true => &right.values[at],
             // SAFETY: all of them are less than `D`: they are 0 at first, and `take_rows` writes remainders
@@ -340,9 +373,8 @@ fn store<const NARROW: bool>(d: &mut [Sums], four: usize, rows: [__m512i; 4]) {
 /// Sums of units, which were cut to 24 bits, rounded to nearest even, in the lower half.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn to_halves(sum: __m512i, cut: __m512, unit: __m512) -> __m512i {
+fn to_halves(lost: u16, cut: __m512, unit: __m512) -> __m512i {
     // The last bit tells that something was cut, so that the second rounding is right.
-    let lost = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), sum);
     let bits = _mm512_castps_si512(cut);
     let sticky = _mm512_mask_or_epi32(bits, lost, bits, _mm512_set1_epi32(1));
     let values = _mm512_mul_ps(_mm512_castsi512_ps(sticky), unit);

@@ -75,6 +75,16 @@ impl Causality {
         }
     }
 
+    /// Lanes order what they gave to the tensor cores before what follows.
+    pub(in super::super) fn order_products(&mut self, cta: u32, warp: usize, mask: u32) {
+        let (issued, of) = (self.issued(cta, warp, Agent::Product), (cta, self.warps));
+        if issued != 0 {
+            let mut known = Knowledge::default();
+            known.learn(Plane::Product, of, warp, (mask, mask == u32::MAX), issued);
+            self.acquire(cta, warp, mask, &Arc::new(known));
+        }
+    }
+
     /// The number of operations that were issued to an agent.
     pub(in super::super) fn issued(&self, cta: u32, warp: usize, agent: Agent) -> u32 {
         let agents = self.warp(cta, warp).and_then(|warp| warp.agents.as_ref());

@@ -7,6 +7,7 @@ use super::super::Agent;
 use super::super::channel::Channel;
 use super::super::clock::{Knowledge, Plane};
 use super::super::epoch::MOST_MBARRIERS;
+use super::agents::plane_of;
 use super::{Causality, Location, Thread};
 use softwarp_ir::{Order, Scope};
 use std::sync::Arc;
@@ -103,7 +104,8 @@ impl Causality {
                 let of = (cta, self.warps);
                 let Some(here) = self.at(at, parity) else { return };
                 let mut known = Knowledge::default();
-                known.learn(Plane::Copy, of, warp, (1 << lane, false), issued);
+                let plane = plane_of(agent).unwrap_or(Plane::Copy);
+                known.learn(plane, of, warp, (1 << lane, false), issued);
                 here.current.send(place, Scope::Cluster, &Arc::new(known));
             }
             Event::Pass(order) => {

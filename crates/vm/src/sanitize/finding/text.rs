@@ -23,6 +23,7 @@ impl FindingKind {
             | FindingKind::UndefinedShuffle
             | FindingKind::UndefinedRegister { .. }
             | FindingKind::Leak { .. }
+            | FindingKind::TensorLeak { .. }
             | FindingKind::OutOfBounds { .. }
             | FindingKind::DeadLocal
             | FindingKind::ForeignLocal { .. } => self.write_misuse(f),
@@ -62,6 +63,9 @@ impl FindingKind {
             }
             FindingKind::Leak { bytes } => {
                 write!(f, "{bytes} bytes that malloc gave were never freed")?;
+            }
+            FindingKind::TensorLeak { columns } => {
+                write!(f, "{columns} columns of tensor memory were not freed before the CTA ended")?;
             }
             FindingKind::OutOfBounds { usage } => write!(f, "{} out of bounds", usage_name(*usage))?,
             FindingKind::DeadLocal => write!(f, "access to the local memory of a call that is over")?,

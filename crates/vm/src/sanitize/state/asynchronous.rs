@@ -7,10 +7,14 @@ use crate::sanitize::Agent;
 use crate::sanitize::clock::Plane;
 use crate::sanitize::registers::Misuse;
 use crate::sanitize::{Finding, FindingKind};
+use crate::tensor_memory::Owner;
 use softwarp_ir::MatrixOp;
 use softwarp_ir::group::{GroupOp, Named};
 use softwarp_ir::{Op, Step};
 use softwarp_units::lanes::LANES;
+
+/// The number of findings about columns that were not freed.
+const TENSOR_LEAK: u8 = 30;
 
 impl Sanitizer<'_> {
     /// A warp gives something to an agent, which then touches memory.
@@ -19,6 +23,26 @@ impl Sanitizer<'_> {
         if let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) {
             state.causality.issue(number, actor.warp as usize, agent);
         }
+    }
+
+    /// `tcgen05.fence::before_thread_sync`: what the lanes gave to the tensor cores is ordered before what follows.
+    pub(crate) fn tensor_fence(&self, launch: &LaunchInfo<'_>, actor: &Actor) {
+        let mut state = lock(&self.state);
+        if let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) {
+            state.causality.order_products(number, actor.warp as usize, actor.lanes);
+        }
+    }
+
+    /// A CTA has ended, and did not free columns of tensor memory.
+    pub(crate) fn tensor_left(&self, launch: &LaunchInfo<'_>, cta: [u32; 3], owner: Owner, columns: u32) {
+        if !self.wants.leak {
+            return;
+        }
+        let actor = Actor { cta, warp: owner.warp, lanes: u32::MAX, code: owner.code, pc: owner.pc };
+        let at = self.site_of(launch, &actor, 0);
+        let (kind, kernel) = (FindingKind::TensorLeak { columns }, launch.name.into());
+        let finding = Finding { kind, kernel, at, other: None, touched: None, count: 1 };
+        lock(&self.state).report((TENSOR_LEAK, self.op(&actor), u32::MAX, 0), finding);
     }
 
     /// Groups, and fences for what is asynchronous.

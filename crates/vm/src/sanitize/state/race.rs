@@ -9,8 +9,9 @@ use crate::memory::global::lock;
 use crate::sanitize::Agent;
 use crate::sanitize::causality::{Location, Strong};
 use crate::sanitize::epoch::{Epoch, Thread};
+use crate::sanitize::finding::Until;
 use crate::sanitize::race::{Lanes, Now, Verdict};
-use crate::sanitize::{Finding, FindingKind, Touched};
+use crate::sanitize::{Finding, FindingKind, TENSOR, Touched};
 use softwarp_ir::{Fence, Memory, Order};
 use softwarp_units::lanes::{LANES, lanes};
 
@@ -250,7 +251,7 @@ impl Sanitizer<'_> {
         let &Touch { usage, order, at, bytes, agent, lane, .. } = touch;
         let ShadowAddress { space, cta, address } = at;
         let spot = Spot { usage, space, cta, address, bytes };
-        if self.wants.init {
+        if self.wants.init && !spot.is_tensor() {
             self.check_written(state, launch, actor, (lane, spot), named);
         }
         if !self.wants.race || !matches!(space, Memory::Shared | Memory::Global) {
@@ -406,7 +407,15 @@ impl Sanitizer<'_> {
                 let missing = state.causality.missing(&before, &now);
                 (1, FindingKind::Race { first, second, across, missing })
             }
-            Verdict::Unwaited => (6, FindingKind::Unwaited { first, second, until: before.agent().into() }),
+            Verdict::Unwaited => {
+                // Only one of the two generations of tensor cores is in a GPU.
+                let until = match (before.agent(), spot.is_tensor()) {
+                    (Agent::Product, _) if launch.image.header.arch.sm() >= 100 => Until::Committed,
+                    (Agent::Copy, true) => Until::TensorAccesses,
+                    (agent, _) => agent.into(),
+                };
+                (6, FindingKind::Unwaited { first, second, until })
+            }
             Verdict::Unfenced => (7, FindingKind::MissingProxyFence),
             Verdict::Stale => (8, FindingKind::StaleTexture),
         };
@@ -424,8 +433,16 @@ impl Sanitizer<'_> {
 }
 
 impl Spot {
-    /// As the program has it.
+    /// Whether it is a cell of tensor memory.
+    fn is_tensor(&self) -> bool {
+        self.space == Memory::Shared && self.address >= TENSOR
+    }
+
+    /// As the program has it; cells of tensor memory have no addresses in memory.
     fn touched(self, launch: &LaunchInfo<'_>, nearest: Option<Nearest>) -> Option<Touched> {
+        if self.is_tensor() {
+            return None;
+        }
         let shared = self.space == Memory::Shared;
         let start = || launch.window(self.cta) + launch.image.header.arch.properties().reserved_shared;
         let address = self.address + if shared { start() } else { 0 };

@@ -53,6 +53,12 @@ impl<'a> Object<'a> {
     }
 }
 
+/// One arrival.
+pub(crate) fn arrive(spaces: &Spaces<'_>, place: OperandAddress, lane: usize) -> Tried<()> {
+    let object = Object::find(spaces, place, lane)?;
+    object.store(spaces, object.load().check().and_then(|before| before.arrive(1, false)))
+}
+
 /// `complete_tx`: a number of bytes have been transferred.
 pub(crate) fn complete_tx(spaces: &Spaces<'_>, place: OperandAddress, bytes: u32, lane: usize) -> Tried<()> {
     let object = Object::find(spaces, place, lane)?;

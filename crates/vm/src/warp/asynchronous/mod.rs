@@ -17,7 +17,7 @@ mod small;
 mod tensor;
 
 pub(super) use accesses::LaneAccess;
-pub(crate) use mbarrier::complete_tx;
+pub(crate) use mbarrier::{arrive, complete_tx};
 pub(super) use observe::completing;
 pub(super) use operand::OperandAddress;
 pub(super) use tensor::Tensors;
@@ -100,7 +100,7 @@ impl Warp {
 
     /// The addresses of an operand, lane by lane. They are unused in lanes that do not take part.
     #[inline]
-    fn operands(
+    pub(super) fn operands(
         &self,
         env: &Env<'_>,
         call: usize,

@@ -48,6 +48,12 @@ impl OperandAddress {
         }
     }
 
+    /// The same offset in the shared memory of another CTA of the cluster.
+    pub(crate) fn in_cta(self, rank: u64) -> OperandAddress {
+        let address = rank * CTA_SHARED + self.address % CTA_SHARED;
+        OperandAddress { memory: Memory::Cluster, address, generic: None }
+    }
+
     /// A given number of bytes further on.
     pub fn after(self, bytes: u64) -> OperandAddress {
         let generic = self.generic.map(|address| address.wrapping_add(bytes));
@@ -120,14 +126,9 @@ pub(crate) struct Destination {
 impl Destination {
     /// The same offsets in each CTA of the cluster that a mask names (`.multicast::cluster`).
     pub(super) fn multicast(self, ctas: u32) -> Vec<Destination> {
-        let in_cta = |operand: OperandAddress, rank: usize| OperandAddress {
-            memory: Memory::Cluster,
-            address: rank as u64 * CTA_SHARED + operand.address % CTA_SHARED,
-            generic: None,
-        };
         let target = |rank: usize| Destination {
-            at: in_cta(self.at, rank),
-            mbarrier: self.mbarrier.map(|mbarrier| in_cta(mbarrier, rank)),
+            at: self.at.in_cta(rank as u64),
+            mbarrier: self.mbarrier.map(|mbarrier| mbarrier.in_cta(rank as u64)),
         };
         lanes(ctas).map(target).collect()
     }

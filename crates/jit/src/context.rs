@@ -1,0 +1,137 @@
+//! What compiled code and its caller share while it runs.
+
+use std::ffi::c_void;
+use std::ops::Range;
+
+/// How many regions are remembered.
+pub const SITES: usize = 64;
+
+/// The sites of accesses to `.global`, of generic ones, and of those to `.const`: the same address may mean different
+/// memory.
+pub(crate) const GLOBAL_SITES: Range<usize> = 0..40;
+/// The sites of generic accesses.
+pub const GENERIC_SITES: Range<usize> = 40..52;
+pub(crate) const CONSTANT_SITES: Range<usize> = 52..64;
+
+/// A region of memory that accesses were in: the bounds that compiled code checks.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Region {
+    /// The address of its first byte.
+    pub base: u64,
+    /// Where that byte is in the host's memory.
+    pub host: u64,
+    /// How many places there are for an element of 1, 2, 4, 8 and 16 bytes.
+    pub room: [u64; 5],
+}
+
+impl Region {
+    /// No memory.
+    pub const EMPTY: Region = Region { base: 0, host: 0, room: [0; 5] };
+
+    /// A region from an address on, by its place in the host's memory and its length.
+    pub fn new(base: u64, host: u64, bytes: u64) -> Region {
+        let room = |size: u64| (bytes + 1).saturating_sub(size);
+        Region { base, host, room: [room(1), room(2), room(4), room(8), room(16)] }
+    }
+}
+
+/// The contents of a vector register.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Register(pub(crate) [u64; 8]);
+
+/// Performs an operation on the frame of a context, for the lanes of its mask. Returns 0 if compiled code has to be left
+/// there.
+pub type Step = extern "C" fn(*mut Context, u32) -> u32;
+
+extern "C" fn no_step(_: *mut Context, _: u32) -> u32 {
+    0
+}
+
+impl Context {
+    /// Regions by site.
+    pub fn sites(&mut self) -> *mut [Region; SITES] {
+        self.sites.cast()
+    }
+
+    /// An empty one.
+    pub(crate) fn new() -> Context {
+        use std::ptr::{null, null_mut};
+        Context {
+            shared: Region::EMPTY,
+            narrow: null_mut(),
+            wide: null_mut(),
+            predicates: null_mut(),
+            budget: 0,
+            step: no_step,
+            sites: null_mut(),
+            constants: null(),
+            masked_blocks: null(),
+            masked_loads: null(),
+            masked_saves: null(),
+            masked_switches: null(),
+            pending: null_mut(),
+            pending_blocks: null_mut(),
+            state: null_mut(),
+            threads: 0,
+            exchanges: 0,
+            divergent: 0,
+            exit: 0,
+            mask: 0,
+            first_pending: u32::MAX,
+            saved: [Register::default(); 32],
+            saved_scalars: [0; 16],
+        }
+    }
+}
+
+/// What compiled code and its caller share.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Context {
+    /// The CTA's shared memory.
+    pub(crate) shared: Region,
+    /// The rows of 32-bit words of the frame.
+    pub(crate) narrow: *mut c_void,
+    /// The rows of 64-bit words.
+    pub(crate) wide: *mut c_void,
+    /// The predicates.
+    pub(crate) predicates: *mut u32,
+    /// What may still be executed. Compiled code subtracts the instructions that it executes, and stops at a jump
+    /// back when none is left.
+    pub(crate) budget: i64,
+    /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
+    pub(crate) step: Step,
+    /// Regions by site.
+    pub(crate) sites: *mut Region,
+    /// Constants of the code.
+    pub(crate) constants: *const Register,
+    /// Where masked code and its stubs are, by block.
+    pub(crate) masked_blocks: *const u64,
+    pub(crate) masked_loads: *const u64,
+    pub(crate) masked_saves: *const u64,
+    pub(crate) masked_switches: *const u64,
+    /// Lanes that wait at a block, by block.
+    pub(crate) pending: *mut u32,
+    /// A bit for each block with such lanes.
+    pub(crate) pending_blocks: *mut u64,
+    /// The state of the caller.
+    pub state: *mut c_void,
+    /// Instructions of threads, less 32 for each instruction of a warp.
+    pub(crate) threads: i64,
+    /// How many operations among lanes were executed.
+    pub(crate) exchanges: u64,
+    /// How many branches diverged.
+    pub(crate) divergent: u64,
+    /// The operation at which code was left.
+    pub(crate) exit: u32,
+    /// The lanes that execute.
+    pub mask: u32,
+    /// The first block at which lanes wait, or a number past all blocks.
+    pub(crate) first_pending: u32,
+    /// Vector registers while the interpreter performs an operation.
+    pub(crate) saved: [Register; 32],
+    /// General-purpose registers, likewise.
+    pub(crate) saved_scalars: [u64; 16],
+}

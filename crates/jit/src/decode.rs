@@ -1,0 +1,505 @@
+//! What compiled code does for each operation of a function.
+
+use crate::Shape;
+use softwarp_ir::{
+    Access, Alu, AluOp, AsyncOp, Class, Function, Guard, Immediate, MatrixOp, Memory, Op, Slot, Step, WarpOp,
+    WarpOpKind,
+};
+use softwarp_isa::Type;
+use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
+use softwarp_units::alu::simple::Simple;
+
+/// What compiled code does for an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Action {
+    /// The operation has no effect.
+    Nothing,
+    /// A row that the launch gives is copied.
+    Copy(Slot, Slot),
+    /// Arithmetic in vector or scalar instructions.
+    Compute(Compute),
+    /// Arithmetic by the interpreter's loop.
+    Loop,
+    /// A weak load of one element, or of several of 32 bits.
+    Load,
+    /// A weak store of one element.
+    Store,
+    /// An operation among the lanes of a warp, if all of them execute it together.
+    Exchange,
+    /// An operation that the interpreter's fast loop may be able to do.
+    Step,
+    Branch,
+    /// Compiled code is left.
+    Exit,
+}
+
+impl Action {
+    /// Whether each lane's result may be written as soon as the lane's sources are read.
+    pub(crate) fn is_elementwise(self) -> bool {
+        match self {
+            Action::Compute(compute) => compute.is_elementwise(),
+            Action::Copy(..) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether compiled code is left at it always or often: a block begins behind it.
+    pub(crate) fn may_always_leave(self) -> bool {
+        matches!(self, Action::Exit | Action::Step)
+    }
+}
+
+/// The width of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    W32,
+    W64,
+}
+
+/// A comparison of integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// How a comparison's result is combined with a predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Combine {
+    Nothing,
+    And,
+    Or,
+    Xor,
+}
+
+/// A conversion between integers of different widths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extend {
+    /// 32 bits to 64 with the sign.
+    Sign64,
+    /// 32 bits to 64 with zeros.
+    Zero64,
+    /// The low 32 bits of 64.
+    Low32,
+    /// Some bits of 32, shifted down.
+    Field { shift: u32, bits: u32 },
+    /// Sign extension of the low bits within 32.
+    Sign { from: u32, to: u32 },
+}
+
+/// A floating-point operation in f32, to nearest, without flushing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Float {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Div,
+    Rcp,
+    Sqrt,
+    Neg,
+    Abs,
+    Min,
+    Max,
+}
+
+/// A conversion between f32 and integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Convert {
+    FromS32,
+    FromU32,
+    ToS32,
+}
+
+/// Arithmetic that has code.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Compute {
+    Copy(Width),
+    Add(Width),
+    Sub(Width),
+    Neg(Width),
+    /// The low half of a product.
+    Mul(Width),
+    /// The high half of a product of 32-bit words.
+    High {
+        signed: bool,
+    },
+    /// Bytes of two words, by a constant selector.
+    Permute(u16),
+    /// The low half of a product, and a sum.
+    Mad(Width),
+    /// A product of twice the width; with a third source, a sum.
+    Wide {
+        signed: bool,
+        add: bool,
+    },
+    And(Width),
+    Or(Width),
+    Xor(Width),
+    Not(Width),
+    Lop3(u8),
+    Shl(Width),
+    Shr {
+        width: Width,
+        signed: bool,
+    },
+    /// A funnel shift by an amount modulo 32.
+    Funnel {
+        left: bool,
+    },
+    Min {
+        width: Width,
+        signed: bool,
+    },
+    Max {
+        width: Width,
+        signed: bool,
+    },
+    Select(Width),
+    Extend(Extend),
+    /// Two rows of 32 bits as one of 64.
+    Pack64,
+    /// The high 32 bits of 64.
+    High32,
+    Compare {
+        width: Width,
+        signed: bool,
+        order: Order,
+        combine: Combine,
+    },
+    /// A comparison of f32: the predicate of `vcmpps`.
+    CompareFloat {
+        predicate: u8,
+        combine: Combine,
+    },
+    Float(Float),
+    Convert(Convert),
+    /// An operation on predicates.
+    Predicate(PredicateOp),
+}
+
+/// An operation on predicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PredicateOp {
+    Copy,
+    Not,
+    And,
+    Or,
+    Xor,
+    Truth(bool),
+}
+
+impl Compute {
+    fn is_elementwise(self) -> bool {
+        !matches!(
+            self,
+            Compute::Wide { .. }
+                | Compute::Extend(Extend::Sign64 | Extend::Zero64 | Extend::Low32)
+                | Compute::Pack64
+                | Compute::High32
+                | Compute::Shl(Width::W64)
+                | Compute::Shr { width: Width::W64, .. }
+        )
+    }
+}
+
+/// Whether a function has an operation on registers of 128 bits: it names the first of two rows, and means both.
+pub(crate) fn has_pairs(function: &Function) -> bool {
+    function.ops.iter().any(|op| match op {
+        Op::Other(_, step) => match &**step {
+            Step::Load(access) | Step::Store(access) => {
+                access.bytes == 16 || access.registers.iter().any(|one| one.bits > 64)
+            }
+            Step::Atomic(atomic) => atomic.ty.bits() > 64,
+            Step::Asynchronous(AsyncOp::Store(store)) => store.bytes == 16,
+            _ => false,
+        },
+        Op::Alu(alu) => alu.op.form().is_some_and(|form| form.types.contains(&Type::B128)),
+        Op::Branch(..) => false,
+    })
+}
+
+/// What compiled code does for each operation.
+pub(crate) fn decode(function: &Function, _shape: Shape) -> Vec<Action> {
+    let forwarded = &function.forwarded;
+    let mut given = forwarded.given.iter().peekable();
+    let mut actions = Vec::with_capacity(function.ops.len());
+    for (at, op) in function.ops.iter().enumerate() {
+        let row = given.next_if(|given| given.op as usize == at).map(|given| given.row);
+        if forwarded.unread.get(at).copied().unwrap_or(false) {
+            actions.push(Action::Nothing);
+            continue;
+        }
+        actions.push(match op {
+            Op::Alu(alu) => compute(function, alu).map_or(Action::Loop, Action::Compute),
+            Op::Branch(..) => Action::Branch,
+            Op::Other(guard, step) => match (&**step, row) {
+                (Step::Group(op), _) if op.is_silent() => Action::Nothing,
+                (Step::Special(read), Some(row)) if *guard == Guard::ALWAYS => Action::Copy(read.d, row),
+                (Step::Load(access), Some(row)) if *guard == Guard::ALWAYS => {
+                    match access.registers.first().and_then(|one| one.slot) {
+                        Some(d) => Action::Copy(d, row),
+                        None => Action::Nothing,
+                    }
+                }
+                (Step::Load(access), None) if is_plain_load(access) => Action::Load,
+                (Step::Store(access), None) if is_plain_store(access) => Action::Store,
+                (Step::Load(access) | Step::Store(access), None) if !access.order.is_strong() => Action::Step,
+                (Step::Warp(op), _) if *guard == Guard::ALWAYS && is_exchange(function, op) => {
+                    Action::Exchange
+                }
+                (Step::Warp(_) | Step::Matrix(MatrixOp::Mma(_)), _) => Action::Step,
+                _ => Action::Exit,
+            },
+        });
+    }
+    actions
+}
+
+/// Whether a load has code: a weak one of an element that is as wide as its register or narrower, or of several of 32
+/// bits, from memory that has regions.
+fn is_plain_load(access: &Access) -> bool {
+    use Memory::{Constant, Generic, Global, Shared};
+    let sizes = match access.registers[..] {
+        [_] => has_plain_size(access),
+        _ => {
+            access.bytes == 4
+                && access.registers.len() <= 4
+                && access.registers.iter().all(|one| one.bits == 32)
+        }
+    };
+    let memory = matches!(access.address.memory, Global | Generic | Shared | Constant);
+    sizes && memory && !access.order.is_strong() && access.registers.iter().all(|one| one.slot.is_some())
+}
+
+/// Whether a store has code: a weak one of one element, at an address in a register.
+fn is_plain_store(access: &Access) -> bool {
+    let memory = matches!(access.address.memory, Memory::Global | Memory::Generic | Memory::Shared);
+    let [element] = access.registers[..] else { return false };
+    let operands = element.slot.is_some() && access.address.base.is_some();
+    has_plain_size(access) && memory && operands && !access.order.is_strong()
+}
+
+fn has_plain_size(access: &Access) -> bool {
+    let bits = access.registers.first().map_or(0, |one| one.bits);
+    matches!((access.bytes, bits), (4, 32) | (8, 64) | (1 | 2, 8..=32))
+}
+
+/// The value of a row that holds the same constant in all lanes.
+pub(crate) fn constant(function: &Function, slot: Slot) -> Option<u32> {
+    let of = |list: &[(u32, u32)]| {
+        list.iter().find(|(number, _)| *number == slot.number()).map(|&(_, value)| value)
+    };
+    match (of(&function.shared_narrow), slot.class()) {
+        (None, Class::Narrow) => of(&function.narrow_constants),
+        _ => None,
+    }
+}
+
+/// Whether an operation among lanes has code: one of all lanes, shuffles by constants or by an index.
+fn is_exchange(function: &Function, op: &WarpOp) -> bool {
+    use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp, Sync, VoteAll, VoteAny, VoteBallot, VoteUni};
+    let all = op.members.is_none_or(|members| constant(function, members) == Some(u32::MAX));
+    let is_constant = |n: usize| op.s.get(n).is_some_and(|slot| constant(function, slot).is_some());
+    all && match op.op {
+        ShflUp | ShflDown | ShflBfly => is_constant(1) && is_constant(2),
+        ShflIdx => is_constant(2),
+        Sync | VoteAll | VoteAny | VoteBallot | VoteUni => true,
+        _ => false,
+    }
+}
+
+fn compute(function: &Function, alu: &Alu) -> Option<Compute> {
+    use Width::{W32, W64};
+    match &alu.op {
+        AluOp::Simple(simple) => Some(match *simple {
+            Simple::Move32 => Compute::Copy(W32),
+            Simple::Move64 => Compute::Copy(W64),
+            Simple::MovePredicate => Compute::Predicate(PredicateOp::Copy),
+            Simple::Not => Compute::Predicate(PredicateOp::Not),
+            Simple::Truth(holds) => Compute::Predicate(PredicateOp::Truth(holds)),
+            Simple::Extract32(field) if field.shift + field.bits <= 32 => {
+                Compute::Extend(Extend::Field { shift: field.shift, bits: field.bits })
+            }
+            Simple::Extract64(field) if field.shift == 0 && field.bits == 32 => {
+                Compute::Extend(Extend::Low32)
+            }
+            Simple::Extract64(field) if field.shift == 32 && field.bits == 32 => Compute::High32,
+            Simple::Pack64(32) if alu.s.count() == 2 => Compute::Pack64,
+            Simple::Sign32(of) if of.to == 32 => Compute::Extend(Extend::Sign { from: of.from, to: of.to }),
+            Simple::Sign64(of) if of.from == 32 => Compute::Extend(Extend::Sign64),
+            Simple::Zero64 => Compute::Extend(Extend::Zero64),
+            Simple::Add32 => Compute::Add(W32),
+            Simple::Add64 => Compute::Add(W64),
+            Simple::Sub32 => Compute::Sub(W32),
+            Simple::Sub64 => Compute::Sub(W64),
+            _ => return None,
+        }),
+        AluOp::Instruction(form, _) if form.opcode == Opcode::Prmt && form.modifiers.is_empty() => {
+            let selector = constant(function, alu.s.get(2)?)?;
+            // Selectors that repeat a sign are rare.
+            (selector & 0x8888 == 0).then_some(Compute::Permute(selector as u16))
+        }
+        AluOp::Instruction(form, immediate) => instruction(form, *immediate, alu),
+    }
+}
+
+fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Alu) -> Option<Compute> {
+    let ty = *form.types.first()?;
+    let modifiers = form.modifiers.as_slice();
+    let width = match ty {
+        Type::B32 | Type::U32 | Type::S32 | Type::F32 => Some(Width::W32),
+        Type::B64 | Type::U64 | Type::S64 | Type::F64 => Some(Width::W64),
+        _ => None,
+    };
+    let signed = matches!(ty, Type::S32 | Type::S64);
+    let integer = matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64);
+    let bits = matches!(ty, Type::B32 | Type::B64);
+    if ty == Type::Pred {
+        return predicate(form, alu);
+    }
+    Some(match (form.opcode, modifiers) {
+        (Opcode::Setp, _) => return comparison(form, alu),
+        (Opcode::Cvt, _) => return conversion(form),
+        (Opcode::Selp, []) if form.types.len() == 1 => Compute::Select(width?),
+        (Opcode::Add, []) if integer => Compute::Add(width?),
+        (Opcode::Sub, []) if integer => Compute::Sub(width?),
+        (Opcode::Neg, []) if integer => Compute::Neg(width?),
+        (Opcode::Mul, [Modifier::Lo]) if integer => Compute::Mul(width?),
+        (Opcode::Mul, [Modifier::Hi]) if matches!(ty, Type::U32 | Type::S32) => Compute::High { signed },
+        (Opcode::Mad, [Modifier::Lo]) if integer => Compute::Mad(width?),
+        (Opcode::Mul, [Modifier::Wide]) if matches!(ty, Type::U32 | Type::S32) => {
+            Compute::Wide { signed, add: false }
+        }
+        (Opcode::Mad, [Modifier::Wide]) if matches!(ty, Type::U32 | Type::S32) => {
+            Compute::Wide { signed, add: true }
+        }
+        (Opcode::Min, []) if integer => Compute::Min { width: width?, signed },
+        (Opcode::Max, []) if integer => Compute::Max { width: width?, signed },
+        (Opcode::And, []) if bits => Compute::And(width?),
+        (Opcode::Or, []) if bits => Compute::Or(width?),
+        (Opcode::Xor, []) if bits => Compute::Xor(width?),
+        (Opcode::Not, []) if bits => Compute::Not(width?),
+        (Opcode::Lop3, []) if ty == Type::B32 => match immediate {
+            Immediate::Lut(lut) => Compute::Lop3(lut),
+            _ => return None,
+        },
+        (Opcode::Shf, [direction, Modifier::Wrap]) if ty == Type::B32 => {
+            Compute::Funnel { left: *direction == Modifier::L }
+        }
+        (Opcode::Shl, []) if bits => Compute::Shl(width?),
+        (Opcode::Shr, []) if bits || integer => Compute::Shr { width: width?, signed },
+        (opcode, _) if form.types.len() == 1 && ty == Type::F32 => return float(opcode, modifiers, alu),
+        _ => return None,
+    })
+}
+
+fn float(opcode: Opcode, modifiers: &[Modifier], alu: &Alu) -> Option<Compute> {
+    let nearest = matches!(modifiers, [] | [Modifier::Rn]);
+    let bare = modifiers.is_empty();
+    Some(Compute::Float(match opcode {
+        Opcode::Add if nearest => Float::Add,
+        Opcode::Sub if nearest => Float::Sub,
+        Opcode::Mul if nearest => Float::Mul,
+        Opcode::Fma | Opcode::Mad if nearest => Float::Fma,
+        Opcode::Div if modifiers == [Modifier::Rn] => Float::Div,
+        Opcode::Rcp if modifiers == [Modifier::Rn] => Float::Rcp,
+        Opcode::Sqrt if modifiers == [Modifier::Rn] => Float::Sqrt,
+        Opcode::Neg if bare => Float::Neg,
+        Opcode::Abs if bare => Float::Abs,
+        Opcode::Min if bare && alu.s.count() == 2 => Float::Min,
+        Opcode::Max if bare && alu.s.count() == 2 => Float::Max,
+        _ => return None,
+    }))
+}
+
+fn predicate(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
+    if !form.modifiers.is_empty() {
+        return None;
+    }
+    Some(Compute::Predicate(match form.opcode {
+        Opcode::And => PredicateOp::And,
+        Opcode::Or => PredicateOp::Or,
+        Opcode::Xor => PredicateOp::Xor,
+        Opcode::Not => PredicateOp::Not,
+        _ => return None,
+    }))
+}
+
+fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
+    let (&operator, rest) = form.modifiers.split_first()?;
+    let &[ty] = form.types.as_slice() else { return None };
+    let combine = match rest {
+        [] => Combine::Nothing,
+        [Modifier::And] => Combine::And,
+        [Modifier::Or] => Combine::Or,
+        [Modifier::Xor] => Combine::Xor,
+        _ => return None,
+    };
+    if ty == Type::F32 {
+        // The predicates of vcmpps that raise no exceptions.
+        let predicate = match operator {
+            Modifier::Eq => 0x00,
+            Modifier::Lt => 0x11,
+            Modifier::Le => 0x12,
+            Modifier::Nan => 0x03,
+            Modifier::Neu => 0x04,
+            Modifier::Geu => 0x15,
+            Modifier::Gtu => 0x16,
+            Modifier::Num => 0x07,
+            Modifier::Equ => 0x08,
+            Modifier::Ltu => 0x19,
+            Modifier::Leu => 0x1a,
+            Modifier::Ne => 0x0c,
+            Modifier::Ge => 0x1d,
+            Modifier::Gt => 0x1e,
+            _ => return None,
+        };
+        return Some(Compute::CompareFloat { predicate, combine });
+    }
+    let (width, signed) = match ty {
+        Type::B32 | Type::U32 => (Width::W32, false),
+        Type::S32 => (Width::W32, true),
+        Type::B64 | Type::U64 => (Width::W64, false),
+        Type::S64 => (Width::W64, true),
+        _ => return None,
+    };
+    let order = match operator {
+        Modifier::Eq => Order::Eq,
+        Modifier::Ne => Order::Ne,
+        Modifier::Lt | Modifier::Lo => Order::Lt,
+        Modifier::Le | Modifier::Ls => Order::Le,
+        Modifier::Gt | Modifier::Hi => Order::Gt,
+        Modifier::Ge | Modifier::Hs => Order::Ge,
+        _ => return None,
+    };
+    Some(Compute::Compare { width, signed, order, combine })
+}
+
+fn conversion(form: &InstructionForm) -> Option<Compute> {
+    use Type::{F32, S8, S16, S32, S64, U8, U16, U32, U64};
+    let &[to, from] = form.types.as_slice() else { return None };
+    Some(match (form.modifiers.as_slice(), to, from) {
+        (&[], U64 | S64, U32) => Compute::Extend(Extend::Zero64),
+        (&[], U64 | S64, S32) => Compute::Extend(Extend::Sign64),
+        (&[], U32 | S32, U64 | S64) => Compute::Extend(Extend::Low32),
+        (&[], U32 | S32, U32 | S32) => Compute::Copy(Width::W32),
+        (&[], U64 | S64, U64 | S64) => Compute::Copy(Width::W64),
+        (&[], U8 | S8, U8 | S8 | U16 | S16 | U32 | S32) | (&[], U16 | S16 | U32 | S32, U8) => {
+            Compute::Extend(Extend::Field { shift: 0, bits: 8 })
+        }
+        (&[], U16 | S16, U16 | S16 | U32 | S32) | (&[], U32 | S32, U16) => {
+            Compute::Extend(Extend::Field { shift: 0, bits: 16 })
+        }
+        (&[], U32 | S32, S16) => Compute::Extend(Extend::Sign { from: 16, to: 32 }),
+        (&[], U32 | S32, S8) => Compute::Extend(Extend::Sign { from: 8, to: 32 }),
+        (&[Modifier::Rn], F32, S32) => Compute::Convert(Convert::FromS32),
+        (&[Modifier::Rn], F32, U32) => Compute::Convert(Convert::FromU32),
+        (&[Modifier::Rzi] | &[Modifier::Rzi, Modifier::Ftz], S32, F32) => Compute::Convert(Convert::ToS32),
+        _ => return None,
+    })
+}

@@ -1,0 +1,678 @@
+//! Arithmetic on rows.
+
+use super::{Emitted, Emitter, Vector, YMM, ZMM, vector3};
+use crate::classes::Class;
+use crate::decode::{Combine, Compute, Convert, Extend, Float, Order, PredicateOp, Width, constant};
+use iced_x86::code_asm::*;
+use softwarp_ir::{Alu, Slot};
+
+/// Applies an instruction to each part of two rows.
+macro_rules! binary {
+    ($self:ident, $op:ident, $at:expr, $d:expr, $a:expr, $b:expr, $parts:expr) => {{
+        for part in 0..$parts {
+            let a = $self.register($at, $a, part, 0, false)?;
+            let b = $self.source($at, $b, part, 1, false)?;
+            let target = $self.target($at, $d, part, 2);
+            vector3!($self, $op, ZMM[usize::from(target)], ZMM[usize::from(a)], b);
+            $self.put($at, $d, part, target)?;
+        }
+        Ok(())
+    }};
+}
+
+/// By width.
+macro_rules! by_width {
+    ($self:ident, $width:expr, $narrow:ident, $wide:ident, $at:expr, $d:expr, $a:expr, $b:expr) => {
+        match $width {
+            Width::W32 => binary!($self, $narrow, $at, $d, $a, $b, 2),
+            Width::W64 => binary!($self, $wide, $at, $d, $a, $b, 4),
+        }
+    };
+}
+
+fn parts(width: Width) -> usize {
+    match width {
+        Width::W32 => 2,
+        Width::W64 => 4,
+    }
+}
+
+impl Emitter<'_> {
+    /// Emits arithmetic: in general-purpose registers if the result is affine, else in vectors.
+    pub(super) fn compute(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
+        if let Compute::Predicate(of) = compute {
+            return self.predicates(op, alu, of);
+        }
+        if let Compute::Compare { .. } | Compute::CompareFloat { .. } = compute {
+            return self.compare(op, alu, compute);
+        }
+        let Some(d) = alu.d.get(0) else { return Ok(()) };
+        if let Class::Affine(_) = self.result_class(op, d) {
+            return self.scalar(op, alu, compute, d);
+        }
+        self.vector(op, alu, compute, d)
+    }
+
+    fn vector(&mut self, op: usize, alu: &Alu, compute: Compute, d: Slot) -> Emitted {
+        let source = |n: usize| alu.s.get(n).unwrap_or(d);
+        let (a, b) = (source(0), source(1));
+        match compute {
+            Compute::Copy(width) => {
+                for part in 0..parts(width) {
+                    let target = self.target(op, d, part, 0);
+                    let from = self.register(op, a, part, target, self.takes_any_nan(op, d))?;
+                    self.put(op, d, part, from)?;
+                }
+                Ok(())
+            }
+            Compute::Add(width) => by_width!(self, width, vpaddd, vpaddq, op, d, a, b),
+            Compute::Sub(width) => by_width!(self, width, vpsubd, vpsubq, op, d, a, b),
+            Compute::Mul(width) => by_width!(self, width, vpmulld, vpmullq, op, d, a, b),
+            Compute::And(width) => by_width!(self, width, vpandd, vpandq, op, d, a, b),
+            Compute::Or(width) => by_width!(self, width, vpord, vporq, op, d, a, b),
+            Compute::Xor(width) => by_width!(self, width, vpxord, vpxorq, op, d, a, b),
+            Compute::Min { width, signed: true } => by_width!(self, width, vpminsd, vpminsq, op, d, a, b),
+            Compute::Min { width, signed: false } => by_width!(self, width, vpminud, vpminuq, op, d, a, b),
+            Compute::Max { width, signed: true } => by_width!(self, width, vpmaxsd, vpmaxsq, op, d, a, b),
+            Compute::Max { width, signed: false } => by_width!(self, width, vpmaxud, vpmaxuq, op, d, a, b),
+            Compute::Shl(Width::W32) => binary!(self, vpsllvd, op, d, a, b, 2),
+            Compute::Shr { width: Width::W32, signed: true } => binary!(self, vpsravd, op, d, a, b, 2),
+            Compute::Shr { width: Width::W32, signed: false } => binary!(self, vpsrlvd, op, d, a, b, 2),
+            Compute::Shl(Width::W64) | Compute::Shr { width: Width::W64, .. } => {
+                self.shift_wide(op, compute, d, a, b)
+            }
+            Compute::Neg(width) | Compute::Not(width) => {
+                for part in 0..parts(width) {
+                    let from = self.source(op, a, part, 0, false)?;
+                    let target = self.target(op, d, part, 2);
+                    let (z, t) = (zmm1, ZMM[usize::from(target)]);
+                    match (compute, width) {
+                        (Compute::Neg(_), Width::W32) => {
+                            self.unit.a.vpxord(z, z, z)?;
+                            vector3!(self, vpsubd, t, z, from);
+                        }
+                        (Compute::Neg(_), Width::W64) => {
+                            self.unit.a.vpxord(z, z, z)?;
+                            vector3!(self, vpsubq, t, z, from);
+                        }
+                        (_, Width::W32) => {
+                            self.unit.a.vpternlogd(z, z, z, 0xff)?;
+                            vector3!(self, vpxord, t, z, from);
+                        }
+                        (_, Width::W64) => {
+                            self.unit.a.vpternlogd(z, z, z, 0xff)?;
+                            vector3!(self, vpxorq, t, z, from);
+                        }
+                    }
+                    self.put(op, d, part, target)?;
+                }
+                Ok(())
+            }
+            Compute::Mad(width) => {
+                for part in 0..parts(width) {
+                    let one = self.register(op, a, part, 0, false)?;
+                    let two = self.source(op, b, part, 1, false)?;
+                    match width {
+                        Width::W32 => vector3!(self, vpmulld, zmm3, ZMM[usize::from(one)], two),
+                        Width::W64 => vector3!(self, vpmullq, zmm3, ZMM[usize::from(one)], two),
+                    }
+                    let three = self.source(op, source(2), part, 1, false)?;
+                    let target = self.target(op, d, part, 2);
+                    match width {
+                        Width::W32 => vector3!(self, vpaddd, ZMM[usize::from(target)], zmm3, three),
+                        Width::W64 => vector3!(self, vpaddq, ZMM[usize::from(target)], zmm3, three),
+                    }
+                    self.put(op, d, part, target)?;
+                }
+                Ok(())
+            }
+            Compute::Wide { signed, add } => {
+                for part in 0..4 {
+                    self.widened(op, a, part, signed, 0)?;
+                    self.widened(op, b, part, signed, 1)?;
+                    match signed {
+                        true => self.unit.a.vpmuldq(zmm3, zmm0, zmm1)?,
+                        false => self.unit.a.vpmuludq(zmm3, zmm0, zmm1)?,
+                    }
+                    if add {
+                        let c = self.source(op, source(2), part, 1, false)?;
+                        vector3!(self, vpaddq, zmm3, zmm3, c);
+                    }
+                    self.put(op, d, part, 3)?;
+                }
+                Ok(())
+            }
+            Compute::Lop3(table) => {
+                for part in 0..2 {
+                    let one = self.register(op, a, part, 0, false)?;
+                    self.unit.a.vmovdqa64(zmm3, ZMM[usize::from(one)])?;
+                    let two = self.register(op, b, part, 0, false)?;
+                    let three = self.register(op, source(2), part, 1, false)?;
+                    let (two, three) = (ZMM[usize::from(two)], ZMM[usize::from(three)]);
+                    self.unit.a.vpternlogd(zmm3, two, three, i32::from(table))?;
+                    self.put(op, d, part, 3)?;
+                }
+                Ok(())
+            }
+            Compute::High { signed } => self.high(op, signed, d, a, b),
+            Compute::Permute(selector) => self.permute(op, selector, d, a, b),
+            Compute::Funnel { left } if constant(self.function, source(2)).is_some() => {
+                let by = constant(self.function, source(2)).unwrap_or(0) & 31;
+                self.funnel_by(op, (left, by), d, [a, b])
+            }
+            Compute::Funnel { left } => self.funnel(op, left, d, [a, b, source(2)]),
+            Compute::Select(width) => self.select(op, width, d, [a, b, source(2)]),
+            Compute::Extend(extend) => self.extend(op, extend, d, a),
+            Compute::Pack64 => {
+                for part in 0..4 {
+                    self.widened(op, a, part, false, 0)?;
+                    self.widened(op, b, part, false, 1)?;
+                    self.unit.a.vpsllq(zmm1, zmm1, 32)?;
+                    self.unit.a.vporq(zmm3, zmm0, zmm1)?;
+                    self.put(op, d, part, 3)?;
+                }
+                Ok(())
+            }
+            Compute::High32 => self.narrowed(op, d, a, true),
+            Compute::Float(float) => self.float(op, float, d, [a, b, source(2)]),
+            Compute::Convert(convert) => self.convert(op, convert, d, a),
+            Compute::Compare { .. } | Compute::CompareFloat { .. } | Compute::Predicate(_) => Ok(()),
+        }
+    }
+
+    /// Whether what an operation writes may hold any NaN in place of the canonical one.
+    fn takes_any_nan(&self, op: usize, d: Slot) -> bool {
+        self.flow.written(op, d).is_some_and(|web| self.lazy[web])
+    }
+
+    /// Eight words of a row of 32-bit words, extended to 64 bits, in a temporary register.
+    pub(super) fn widened(&mut self, op: usize, slot: Slot, part: usize, signed: bool, to: u8) -> Emitted {
+        let source = self.source(op, slot, part / 2, to, false)?;
+        let t = ZMM[usize::from(to)];
+        let narrow = match source {
+            Vector::Memory(_) => {
+                let half = ymmword_ptr(r12 + (slot.number() as usize * 128 + 32 * part));
+                return match signed {
+                    true => self.unit.a.vpmovsxdq(t, half),
+                    false => self.unit.a.vpmovzxdq(t, half),
+                };
+            }
+            other => self.in_register(other, false, to)?,
+        };
+        if part % 2 == 1 {
+            self.unit.a.vextracti64x4(YMM[usize::from(to)], ZMM[usize::from(narrow)], 1)?;
+        }
+        let from = if part % 2 == 1 { YMM[usize::from(to)] } else { YMM[usize::from(narrow)] };
+        match signed {
+            true => self.unit.a.vpmovsxdq(t, from),
+            false => self.unit.a.vpmovzxdq(t, from),
+        }
+    }
+
+    fn shift_wide(&mut self, op: usize, compute: Compute, d: Slot, a: Slot, b: Slot) -> Emitted {
+        for part in 0..4 {
+            self.widened(op, b, part, false, 1)?;
+            let value = self.register(op, a, part, 0, false)?;
+            let value = ZMM[usize::from(value)];
+            match compute {
+                Compute::Shl(_) => self.unit.a.vpsllvq(zmm3, value, zmm1)?,
+                Compute::Shr { signed: true, .. } => self.unit.a.vpsravq(zmm3, value, zmm1)?,
+                _ => self.unit.a.vpsrlvq(zmm3, value, zmm1)?,
+            }
+            self.put(op, d, part, 3)?;
+        }
+        Ok(())
+    }
+
+    fn funnel(&mut self, op: usize, left: bool, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+        for part in 0..2 {
+            let amount = self.register(op, c, part, 2, false)?;
+            let (mask, full) = (self.unit.word(31), self.unit.word(32));
+            self.unit.a.vpandd(zmm2, ZMM[usize::from(amount)], mask)?;
+            self.unit.a.vmovdqa64(zmm3, full)?;
+            self.unit.a.vpsubd(zmm3, zmm3, zmm2)?;
+            let low = self.register(op, a, part, 0, false)?;
+            let high = self.register(op, b, part, 1, false)?;
+            let (low, high) = (ZMM[usize::from(low)], ZMM[usize::from(high)]);
+            match left {
+                true => {
+                    self.unit.a.vpsllvd(zmm2, high, zmm2)?;
+                    self.unit.a.vpsrlvd(zmm3, low, zmm3)?;
+                }
+                false => {
+                    self.unit.a.vpsrlvd(zmm2, low, zmm2)?;
+                    self.unit.a.vpsllvd(zmm3, high, zmm3)?;
+                }
+            }
+            self.unit.a.vpord(zmm3, zmm3, zmm2)?;
+            self.put(op, d, part, 3)?;
+        }
+        Ok(())
+    }
+
+    /// A funnel shift by a constant; a rotation if both words are the same.
+    fn funnel_by(&mut self, op: usize, (left, by): (bool, u32), d: Slot, [a, b]: [Slot; 2]) -> Emitted {
+        for part in 0..2 {
+            let low = self.register(op, a, part, 0, false)?;
+            let low = ZMM[usize::from(low)];
+            if a == b {
+                let target = self.target(op, d, part, 2);
+                match left {
+                    true => self.unit.a.vprold(ZMM[usize::from(target)], low, by)?,
+                    false => self.unit.a.vprord(ZMM[usize::from(target)], low, by)?,
+                }
+                self.put(op, d, part, target)?;
+                continue;
+            }
+            let high = self.register(op, b, part, 1, false)?;
+            let high = ZMM[usize::from(high)];
+            let (up, down) = if left { (by, 32 - by) } else { (32 - by, by) };
+            self.unit.a.vpslld(zmm2, high, up)?;
+            self.unit.a.vpsrld(zmm3, low, down)?;
+            self.unit.a.vpord(zmm3, zmm3, zmm2)?;
+            self.put(op, d, part, 3)?;
+        }
+        Ok(())
+    }
+
+    /// The high halves of products: those of even words and those of odd words.
+    fn high(&mut self, op: usize, signed: bool, d: Slot, a: Slot, b: Slot) -> Emitted {
+        self.unit.a.mov(ecx, 0xaaaa)?;
+        self.unit.a.kmovd(k2, ecx)?;
+        for part in 0..2 {
+            let one = self.register(op, a, part, 0, false)?;
+            let two = self.register(op, b, part, 1, false)?;
+            let (one, two) = (ZMM[usize::from(one)], ZMM[usize::from(two)]);
+            let asm = &mut self.unit.a;
+            asm.vpsrlq(zmm2, one, 32)?;
+            asm.vpsrlq(zmm3, two, 32)?;
+            match signed {
+                true => {
+                    asm.vpmuldq(zmm4, one, two)?;
+                    asm.vpmuldq(zmm3, zmm2, zmm3)?;
+                }
+                false => {
+                    asm.vpmuludq(zmm4, one, two)?;
+                    asm.vpmuludq(zmm3, zmm2, zmm3)?;
+                }
+            }
+            asm.vpsrlq(zmm4, zmm4, 32)?;
+            asm.vmovdqa32(zmm4.k2(), zmm3)?;
+            self.put(op, d, part, 4)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of two words, by a constant selector.
+    fn permute(&mut self, op: usize, selector: u16, d: Slot, a: Slot, b: Slot) -> Emitted {
+        let mut masks = [[0x80u8; 64]; 2];
+        for (at, (low, high)) in (0..64usize).map(|at| (at, (at % 4, at / 4 % 4))) {
+            let byte = usize::from(selector >> (4 * low) & 7);
+            masks[byte / 4][at] = (4 * high + byte % 4) as u8;
+        }
+        let [first, second] = masks.map(|mask| self.unit.bytes(mask.to_vec()));
+        for part in 0..2 {
+            let one = self.register(op, a, part, 0, false)?;
+            let two = self.register(op, b, part, 1, false)?;
+            let target = self.target(op, d, part, 4);
+            self.unit.a.vpshufb(zmm2, ZMM[usize::from(one)], first)?;
+            self.unit.a.vpshufb(zmm3, ZMM[usize::from(two)], second)?;
+            self.unit.a.vpord(ZMM[usize::from(target)], zmm2, zmm3)?;
+            self.put(op, d, part, target)?;
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, op: usize, width: Width, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+        let predicate = c.number() as usize * 4;
+        for part in 0..parts(width) {
+            let no = self.register(op, b, part, 0, false)?;
+            let yes = self.source(op, a, part, 1, false)?;
+            let target = self.target(op, d, part, 2);
+            let (no, t) = (ZMM[usize::from(no)], ZMM[usize::from(target)]);
+            match width {
+                Width::W32 => {
+                    self.unit.a.kmovw(k2, word_ptr(r14 + (predicate + 2 * part)))?;
+                    vector3!(self, vpblendmd, t.k2(), no, yes);
+                }
+                Width::W64 => {
+                    self.unit.a.kmovb(k2, byte_ptr(r14 + (predicate + part)))?;
+                    vector3!(self, vpblendmq, t.k2(), no, yes);
+                }
+            }
+            self.put(op, d, part, target)?;
+        }
+        Ok(())
+    }
+
+    fn extend(&mut self, op: usize, extend: Extend, d: Slot, a: Slot) -> Emitted {
+        match extend {
+            Extend::Sign64 | Extend::Zero64 => {
+                for part in 0..4 {
+                    self.widened(op, a, part, extend == Extend::Sign64, 0)?;
+                    self.put(op, d, part, 0)?;
+                }
+                Ok(())
+            }
+            Extend::Low32 => self.narrowed(op, d, a, false),
+            Extend::Field { shift, bits } => {
+                for part in 0..2 {
+                    let from = self.register(op, a, part, 0, false)?;
+                    let target = self.target(op, d, part, 2);
+                    let t = ZMM[usize::from(target)];
+                    if shift == 0 && bits == 32 {
+                        self.unit.a.vmovdqa64(t, ZMM[usize::from(from)])?;
+                    } else if shift == 0 {
+                        let mask = self.unit.word(u32::MAX >> (32 - bits.clamp(1, 32)));
+                        self.unit.a.vpandd(t, ZMM[usize::from(from)], mask)?;
+                    } else {
+                        self.unit.a.vpsrld(t, ZMM[usize::from(from)], shift)?;
+                        let mask = self.unit.word(u32::MAX >> (32 - bits.clamp(1, 32)));
+                        self.unit.a.vpandd(t, t, mask)?;
+                    }
+                    self.put(op, d, part, target)?;
+                }
+                Ok(())
+            }
+            Extend::Sign { from, .. } => {
+                let by = 32 - from.clamp(1, 32);
+                for part in 0..2 {
+                    let source = self.register(op, a, part, 0, false)?;
+                    let target = self.target(op, d, part, 2);
+                    let t = ZMM[usize::from(target)];
+                    self.unit.a.vpslld(t, ZMM[usize::from(source)], by)?;
+                    self.unit.a.vpsrad(t, t, by)?;
+                    self.put(op, d, part, target)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The low or high halves of 64-bit words.
+    fn narrowed(&mut self, op: usize, d: Slot, a: Slot, high: bool) -> Emitted {
+        for part in 0..2 {
+            for (half, to) in [(0, 3u8), (1, 4)] {
+                let from = self.register(op, a, 2 * part + half, 0, false)?;
+                let mut from = ZMM[usize::from(from)];
+                if high {
+                    self.unit.a.vpsrlq(zmm0, from, 32)?;
+                    from = zmm0;
+                }
+                self.unit.a.vpmovqd(YMM[usize::from(to)], from)?;
+            }
+            self.unit.a.vinserti64x4(zmm3, zmm3, ymm4, 1)?;
+            self.put(op, d, part, 3)?;
+        }
+        Ok(())
+    }
+
+    fn float(&mut self, op: usize, float: Float, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+        let lazy = self.takes_any_nan(op, d);
+        for part in 0..2 {
+            let target = self.target(op, d, part, 2);
+            let t = ZMM[usize::from(target)];
+            match float {
+                Float::Add | Float::Sub | Float::Mul | Float::Div => {
+                    let one = self.register(op, a, part, 0, true)?;
+                    let two = self.source(op, b, part, 1, true)?;
+                    let one = ZMM[usize::from(one)];
+                    match float {
+                        Float::Add => vector3!(self, vaddps, t, one, two),
+                        Float::Sub => vector3!(self, vsubps, t, one, two),
+                        Float::Mul => vector3!(self, vmulps, t, one, two),
+                        _ => vector3!(self, vdivps, t, one, two),
+                    }
+                }
+                Float::Rcp => {
+                    let one = self.unit.word(0x3f80_0000);
+                    self.unit.a.vmovaps(zmm3, one)?;
+                    let by = self.source(op, a, part, 1, true)?;
+                    vector3!(self, vdivps, t, zmm3, by);
+                }
+                Float::Sqrt => {
+                    let of = self.register(op, a, part, 0, true)?;
+                    self.unit.a.vsqrtps(t, ZMM[usize::from(of)])?;
+                }
+                Float::Neg | Float::Abs => {
+                    let of = self.register(op, a, part, 0, true)?;
+                    let bits = self.unit.word(if float == Float::Neg { 1 << 31 } else { u32::MAX >> 1 });
+                    match float {
+                        Float::Neg => self.unit.a.vpxord(t, ZMM[usize::from(of)], bits)?,
+                        _ => self.unit.a.vpandd(t, ZMM[usize::from(of)], bits)?,
+                    }
+                }
+                Float::Fma => self.fma(op, part, target, [a, b, c])?,
+                Float::Min | Float::Max => {
+                    self.choose(op, part, float == Float::Max, [a, b])?;
+                    self.put(op, d, part, 2)?;
+                    continue;
+                }
+            }
+            if !lazy {
+                self.canonical(target)?;
+            }
+            self.put(op, d, part, target)?;
+        }
+        Ok(())
+    }
+
+    /// `a * b + c`, in a target that may be the register of a source.
+    fn fma(&mut self, op: usize, part: usize, target: u8, [a, b, c]: [Slot; 3]) -> Emitted {
+        let three = self.source(op, c, part, 3, true)?;
+        let two = self.source(op, b, part, 1, true)?;
+        let one = self.source(op, a, part, 0, true)?;
+        let t = ZMM[usize::from(target)];
+        let is_target = |source: Vector| matches!(source, Vector::Register(register) if register == target);
+        if is_target(one) || is_target(two) {
+            // The product and the sum are in this order, whichever factor is in the target.
+            let (held, other) = if is_target(one) { (one, two) } else { (two, one) };
+            if is_target(three) || is_target(other) {
+                let other = self.in_register(other, false, 0)?;
+                let three = self.in_register(three, false, 3)?;
+                self.unit.a.vmovaps(zmm4, t)?;
+                let pick = |register: u8| if register == target { zmm4 } else { ZMM[usize::from(register)] };
+                let (x, y) = (pick(other), pick(three));
+                self.unit.a.vmovaps(t, y)?;
+                let _ = held;
+                return self.unit.a.vfmadd231ps(t, zmm4, x);
+            }
+            let other = self.in_register(other, false, 0)?;
+            vector3!(self, vfmadd213ps, t, ZMM[usize::from(other)], three);
+            return Ok(());
+        }
+        if !is_target(three) {
+            let three = self.in_register(three, false, target)?;
+            if three != target {
+                self.unit.a.vmovaps(t, ZMM[usize::from(three)])?;
+            }
+        }
+        // A memory operand is best: the other factor is in a register.
+        let (one, two) = if matches!(one, Vector::Register(_)) { (one, two) } else { (two, one) };
+        let one = self.in_register(one, false, 0)?;
+        vector3!(self, vfmadd231ps, t, ZMM[usize::from(one)], two);
+        Ok(())
+    }
+
+    /// The lesser or the larger number, in the third temporary register: −0 is less than +0, and a number is taken
+    /// before a NaN.
+    fn choose(&mut self, op: usize, part: usize, max: bool, [a, b]: [Slot; 2]) -> Emitted {
+        let one = self.register(op, a, part, 0, true)?;
+        let two = self.register(op, b, part, 1, true)?;
+        let (one, two) = (ZMM[usize::from(one)], ZMM[usize::from(two)]);
+        let nan = self.unit.word(0x7fff_ffff);
+        let a = &mut self.unit.a;
+        // The order of the bits as integers, those of negative numbers inverted.
+        for (key, of) in [(zmm3, one), (zmm4, two)] {
+            a.vpsrad(key, of, 31)?;
+            a.vpsrld(key, key, 1)?;
+            a.vpxord(key, key, of)?;
+        }
+        a.vpcmpgtd(k1, zmm3, zmm4)?;
+        match max {
+            true => a.vpblendmd(zmm2.k1(), two, one)?,
+            false => a.vpblendmd(zmm2.k1(), one, two)?,
+        }
+        a.vcmpps(k1, one, one, 3)?;
+        a.vmovdqa32(zmm2.k1(), two)?;
+        a.vcmpps(k2, two, two, 3)?;
+        a.vmovdqa32(zmm2.k2(), one)?;
+        a.kandw(k1, k1, k2)?;
+        a.vmovdqa32(zmm2.k1(), nan)
+    }
+
+    fn convert(&mut self, op: usize, convert: Convert, d: Slot, a: Slot) -> Emitted {
+        for part in 0..2 {
+            let from = self.register(op, a, part, 0, true)?;
+            let from = ZMM[usize::from(from)];
+            match convert {
+                Convert::FromS32 => self.unit.a.vcvtdq2ps(zmm2, from)?,
+                Convert::FromU32 => self.unit.a.vcvtudq2ps(zmm2, from)?,
+                Convert::ToS32 => {
+                    // Out of range the instruction gives the least integer.
+                    let (limit, most) = (self.unit.word(0x4f00_0000), self.unit.word(i32::MAX as u32));
+                    self.unit.a.vcvttps2dq(zmm2, from)?;
+                    self.unit.a.vcmpps(k1, from, limit, 0x1d)?;
+                    self.unit.a.vmovdqa32(zmm2.k1(), most)?;
+                    self.unit.a.vcmpps(k1, from, from, 3)?;
+                    self.unit.a.vpxord(zmm3, zmm3, zmm3)?;
+                    self.unit.a.vmovdqa32(zmm2.k1(), zmm3)?;
+                }
+            }
+            self.put(op, d, part, 2)?;
+        }
+        Ok(())
+    }
+
+    /// A comparison of rows: the lanes in which it holds, in `eax`.
+    fn compare(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
+        let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
+        let combine = match compute {
+            Compute::Compare { combine, .. } | Compute::CompareFloat { combine, .. } => combine,
+            _ => Combine::Nothing,
+        };
+        match compute {
+            Compute::Compare { width, signed, order, .. } => {
+                let uniform = |slot| self.class(op, slot) == Class::UNIFORM;
+                if self.mode == crate::Mode::Uniform && uniform(a) && uniform(b) {
+                    self.compare_scalars(op, (width, signed, order), a, b)?;
+                } else {
+                    self.compare_integers(op, (width, signed, order), a, b)?;
+                }
+            }
+            Compute::CompareFloat { predicate, .. } => {
+                for (part, k) in [(0, k1), (1, k2)] {
+                    let one = self.register(op, a, part, 0, true)?;
+                    let two = self.source(op, b, part, 1, true)?;
+                    let one = ZMM[usize::from(one)];
+                    match two {
+                        Vector::Register(two) => {
+                            self.unit.a.vcmpps(k, one, ZMM[usize::from(two)], i32::from(predicate))?
+                        }
+                        Vector::Memory(two) => self.unit.a.vcmpps(k, one, two, i32::from(predicate))?,
+                        Vector::Broadcast(slot) => {
+                            let two = self.broadcast_of(slot);
+                            self.unit.a.vcmpps(k, one, two, i32::from(predicate))?
+                        }
+                    }
+                }
+                self.unit.a.kunpckwd(k1, k2, k1)?;
+                self.unit.a.kmovd(eax, k1)?;
+            }
+            _ => {}
+        }
+        // The second result is the first of the opposite comparison.
+        if alu.d.count() == 2 {
+            self.unit.a.mov(edx, eax)?;
+            self.unit.a.not(edx)?;
+        }
+        let with = alu.s.get(2).map(|c| self.predicate(c));
+        if let Some(with) = with {
+            for register in if alu.d.count() == 2 { &[eax, edx][..] } else { &[eax] } {
+                match combine {
+                    Combine::Nothing => {}
+                    Combine::And => self.unit.a.and(*register, with)?,
+                    Combine::Or => self.unit.a.or(*register, with)?,
+                    Combine::Xor => self.unit.a.xor(*register, with)?,
+                }
+            }
+        }
+        if let Some(q) = alu.d.get(1) {
+            self.put_predicate(q, edx)?;
+        }
+        match alu.d.get(0) {
+            Some(p) => self.put_predicate(p, eax),
+            None => Ok(()),
+        }
+    }
+
+    fn compare_integers(
+        &mut self,
+        op: usize,
+        (width, signed, order): (Width, bool, Order),
+        a: Slot,
+        b: Slot,
+    ) -> Emitted {
+        let predicate = match order {
+            Order::Eq => 0,
+            Order::Lt => 1,
+            Order::Le => 2,
+            Order::Ne => 4,
+            Order::Ge => 5,
+            Order::Gt => 6,
+        };
+        let masks = [k1, k2, k3, k4];
+        for (part, &k) in masks.iter().enumerate().take(parts(width)) {
+            let one = self.register(op, a, part, 0, false)?;
+            let two = self.register(op, b, part, 1, false)?;
+            let (one, two) = (ZMM[usize::from(one)], ZMM[usize::from(two)]);
+            match (width, signed) {
+                (Width::W32, true) => self.unit.a.vpcmpd(k, one, two, predicate)?,
+                (Width::W32, false) => self.unit.a.vpcmpud(k, one, two, predicate)?,
+                (Width::W64, true) => self.unit.a.vpcmpq(k, one, two, predicate)?,
+                (Width::W64, false) => self.unit.a.vpcmpuq(k, one, two, predicate)?,
+            }
+        }
+        if width == Width::W64 {
+            self.unit.a.kunpckbw(k1, k2, k1)?;
+            self.unit.a.kunpckbw(k2, k4, k3)?;
+        }
+        self.unit.a.kunpckwd(k1, k2, k1)?;
+        self.unit.a.kmovd(eax, k1)
+    }
+
+    /// Writes a predicate; `ecx` is used.
+    pub(super) fn put_predicate(&mut self, slot: Slot, value: AsmRegister32) -> Emitted {
+        let place = self.predicate(slot);
+        if self.masked {
+            // before ^ (before ^ value) & mask
+            self.unit.a.kshiftld(k1, k7, 16)?;
+            self.unit.a.kmovw(k2, k6)?;
+            self.unit.a.kord(k1, k1, k2)?;
+            self.unit.a.kmovd(ecx, k1)?;
+            self.unit.a.xor(value, place)?;
+            self.unit.a.and(value, ecx)?;
+            return self.unit.a.xor(place, value);
+        }
+        self.unit.a.mov(place, value)
+    }
+
+    fn predicates(&mut self, _op: usize, alu: &Alu, of: PredicateOp) -> Emitted {
+        let Some(d) = alu.d.get(0) else { return Ok(()) };
+        let source = |n: usize| alu.s.get(n).map(|slot| self.predicate(slot));
+        if let PredicateOp::Truth(holds) = of {
+            self.unit.a.mov(eax, if holds { -1 } else { 0 })?;
+            return self.put_predicate(d, eax);
+        }
+        let (Some(a), b) = (source(0), source(1)) else { return Ok(()) };
+        self.unit.a.mov(eax, a)?;
+        match (of, b) {
+            (PredicateOp::Not, _) => self.unit.a.not(eax)?,
+            (PredicateOp::And, Some(b)) => self.unit.a.and(eax, b)?,
+            (PredicateOp::Or, Some(b)) => self.unit.a.or(eax, b)?,
+            (PredicateOp::Xor, Some(b)) => self.unit.a.xor(eax, b)?,
+            _ => {}
+        }
+        self.put_predicate(d, eax)
+    }
+}

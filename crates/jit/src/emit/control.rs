@@ -1,0 +1,179 @@
+//! Blocks, branches and divergence.
+//!
+//! In masked code, lanes that wait at a block are in `Context::pending`. The block with the lowest number runs first,
+//! as the interpreter has it: a jump to a block behind one at which lanes wait goes through the dispatcher.
+
+use super::{Emitted, Emitter, Late, field};
+use crate::Mode;
+use crate::flow::LONGEST;
+use iced_x86::code_asm::*;
+use softwarp_ir::Guard;
+
+impl Emitter<'_> {
+    /// Emits all blocks, then the code that stands outside of them.
+    pub(crate) fn emit(&mut self) -> Emitted {
+        for block in 0..self.flow.blocks.len() {
+            let mut label = self.own.blocks[block];
+            self.unit.place(&mut label)?;
+            self.own.blocks[block] = label;
+            let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
+            for op in start..end {
+                self.operation(op)?;
+            }
+            let last = &self.function.ops[end - 1];
+            if matches!(last, softwarp_ir::Op::Branch(..)) || self.always_leaves(end - 1) {
+                continue;
+            }
+            self.pay(start, end)?;
+            if end - start >= LONGEST && block + 1 < self.flow.blocks.len() {
+                self.look_at_budget(block + 1)?;
+            }
+            match block + 1 < self.flow.blocks.len() {
+                true => self.go_to(block + 1, true)?,
+                false => self.exit(end)?,
+            }
+        }
+        self.stubs()
+    }
+
+    fn always_leaves(&self, op: usize) -> bool {
+        matches!(self.flow.actions[op], crate::decode::Action::Exit)
+    }
+
+    /// Subtracts the instructions of a block from the budget.
+    pub(super) fn pay(&mut self, start: usize, end: usize) -> Emitted {
+        let count = self.instructions(start, end);
+        if count == 0 {
+            return Ok(());
+        }
+        if self.mode == Mode::Masked {
+            let asm = &mut self.unit.a;
+            asm.mov(ecx, dword_ptr(field!(mask)))?;
+            asm.popcnt(ecx, ecx)?;
+            asm.sub(ecx, 32)?;
+            asm.imul_3(ecx, ecx, count)?;
+            asm.movsxd(rcx, ecx)?;
+            asm.add(qword_ptr(field!(threads)), rcx)?;
+        }
+        self.unit.a.sub(rbp, count)
+    }
+
+    /// Goes on with a block; `falls` says that it comes next.
+    fn go_to(&mut self, block: usize, falls: bool) -> Emitted {
+        let label = self.own.blocks[block];
+        if self.mode == Mode::Masked {
+            let dispatch = self.unit.a.create_label();
+            self.late.push(Late::Dispatch { block, label: dispatch });
+            self.unit.a.cmp(dword_ptr(field!(first_pending)), block as i32)?;
+            self.unit.a.jbe(dispatch)?;
+        }
+        if falls { Ok(()) } else { self.unit.a.jmp(label) }
+    }
+
+    /// The block that a branch leads to; none at the end of the function.
+    pub(super) fn block_of_target(&self, target: usize) -> Option<usize> {
+        self.flow.block_of.get(target).copied()
+    }
+
+    pub(super) fn branch(&mut self, op: usize, guard: Guard, target: usize) -> Emitted {
+        let start = self.flow.blocks[self.flow.block_of[op]].start;
+        let (to, next) = (self.block_of_target(target), self.block_of_target(op + 1));
+        let Some(predicate) = guard.predicate() else {
+            self.pay(start, op + 1)?;
+            return self.jump(op, to);
+        };
+        let (Some(to), Some(next)) = (to, next) else { return self.exit(op) };
+        self.pay(start, op + 1)?;
+        let (mut fall, diverge) = (self.unit.a.create_label(), self.unit.a.create_label());
+        self.late.push(Late::Diverge { op, label: diverge });
+        let holds = self.predicate(predicate);
+        let asm = &mut self.unit.a;
+        asm.mov(eax, holds)?;
+        if guard.is_negated() {
+            asm.not(eax)?;
+        }
+        if self.mode == Mode::Masked {
+            asm.and(eax, dword_ptr(field!(mask)))?;
+        }
+        asm.test(eax, eax)?;
+        asm.jz(fall)?;
+        match self.mode {
+            Mode::Masked => asm.cmp(eax, dword_ptr(field!(mask)))?,
+            Mode::Uniform => asm.cmp(eax, -1)?,
+        }
+        asm.jne(diverge)?;
+        self.jump(op, Some(to))?;
+        self.unit.place(&mut fall)?;
+        self.go_to(next, true)
+    }
+
+    /// Jumps to a block that was paid for. A jump back looks at the budget.
+    pub(super) fn jump(&mut self, op: usize, to: Option<usize>) -> Emitted {
+        let Some(to) = to else {
+            let end = self.function.ops.len();
+            return self.leave_at(end, end);
+        };
+        if self.flow.blocks[to].start <= op {
+            self.look_at_budget(to)?;
+        }
+        self.go_to(to, false)
+    }
+
+    /// Leaves before a block if the budget is spent.
+    fn look_at_budget(&mut self, block: usize) -> Emitted {
+        let spent = self.unit.a.create_label();
+        self.late.push(Late::Spent { block, label: spent });
+        self.unit.a.test(rbp, rbp)?;
+        self.unit.a.jle(spent)
+    }
+
+    /// A branch that diverges, the lanes that take it in `eax`: those at the lower block go on.
+    pub(super) fn diverge(&mut self, op: usize, target: usize) -> Emitted {
+        let (Some(to), Some(next)) = (self.block_of_target(target), self.block_of_target(op + 1)) else {
+            return Ok(());
+        };
+        if to == next {
+            // All lanes go on together, although they were apart for a moment.
+            self.unit.a.inc(qword_ptr(field!(divergent)))?;
+            return self.go_to(next, false);
+        }
+        if self.mode == Mode::Uniform {
+            self.save_live(crate::flow::before(op))?;
+        }
+        if !self.has_masked {
+            // The interpreter executes the branch, which is paid for already.
+            let start = self.flow.blocks[self.flow.block_of[op]].start;
+            let paid = self.instructions(start, op + 1) - self.instructions(start, op);
+            self.unit.a.add(rbp, paid)?;
+            self.unit.a.mov(dword_ptr(field!(exit)), op as i32)?;
+            let leave = self.unit.leave;
+            return self.unit.a.jmp(leave);
+        }
+        let back = to <= self.flow.block_of[op];
+        let (low, high) = if back { (to, next) } else { (next, to) };
+        let asm = &mut self.unit.a;
+        asm.inc(qword_ptr(field!(divergent)))?;
+        // ecx: the lanes that fall through.
+        asm.mov(ecx, dword_ptr(field!(mask)))?;
+        asm.xor(ecx, eax)?;
+        let (low_mask, high_mask) = if back { (eax, ecx) } else { (ecx, eax) };
+        asm.mov(dword_ptr(field!(mask)), low_mask)?;
+        asm.mov(rdx, qword_ptr(field!(pending)))?;
+        asm.or(dword_ptr(rdx + 4 * high), high_mask)?;
+        asm.mov(rdx, qword_ptr(field!(pending_blocks)))?;
+        asm.bts(qword_ptr(rdx + 8 * (high / 64)), (high % 64) as i32)?;
+        asm.mov(ecx, dword_ptr(field!(first_pending)))?;
+        asm.mov(edx, high as i32)?;
+        asm.cmp(ecx, edx)?;
+        asm.cmova(ecx, edx)?;
+        asm.mov(dword_ptr(field!(first_pending)), ecx)?;
+        if self.mode == Mode::Uniform {
+            let start = self.other.starts[low];
+            return self.unit.a.jmp(start);
+        }
+        let mask = dword_ptr(field!(mask));
+        self.unit.a.mov(eax, mask)?;
+        self.load_mask(eax)?;
+        self.go_to(low, false)
+    }
+}

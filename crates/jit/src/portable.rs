@@ -1,0 +1,138 @@
+//! CPUs without code generation: nothing is compiled, and the interpreter runs everything.
+
+use crate::context::{Region, SITES, Step};
+use crate::{Shape, Wanted};
+use softwarp_ir::{Function, Memory};
+use softwarp_units::lanes::Frame;
+use std::ffi::c_void;
+
+/// A compiled function. There is none.
+#[derive(Debug)]
+pub enum Compiled {}
+
+/// Lanes at an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    /// The operation.
+    pub op: u32,
+    /// The lanes.
+    pub mask: u32,
+}
+
+/// Room that compiled code works in.
+#[derive(Debug)]
+pub struct Scratch {
+    /// Regions by site.
+    pub sites: Box<[Region; SITES]>,
+    /// Lanes that wait.
+    pub waiting: Vec<Lanes>,
+}
+
+impl Default for Scratch {
+    fn default() -> Scratch {
+        Scratch { sites: Box::new([Region::EMPTY; SITES]), waiting: Vec::new() }
+    }
+}
+
+impl Scratch {
+    /// Where the shared memory of the last call is in the host's memory.
+    pub fn shared_host(&self) -> u64 {
+        0
+    }
+}
+
+/// What compiled code needs of its caller.
+pub struct Call {
+    /// The CTA's shared memory.
+    pub shared: Region,
+    /// Performs an operation on the frame.
+    pub step: Step,
+    /// What `step` finds in the context.
+    pub state: *mut c_void,
+}
+
+/// What compiled code did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    /// The operation at which the lanes in `mask` stand.
+    pub op: u32,
+    /// The lanes that executed last.
+    pub mask: u32,
+    /// Instructions of warps.
+    pub instructions: u64,
+    /// Instructions of threads.
+    pub threads: u64,
+    /// Branches that diverged.
+    pub divergent: u64,
+    /// Operations among lanes.
+    pub exchanges: u64,
+}
+
+/// What instructions belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The code that is called.
+    Frame,
+    /// An operation, in code that all lanes execute together.
+    Uniform(u32),
+    /// An operation, in code that some lanes execute.
+    Masked(u32),
+    /// Entries, exits, and rare cases.
+    Rest,
+}
+
+/// A line of a listing.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What the instruction belongs to.
+    pub part: Part,
+    /// Its offset from the start of the code.
+    pub offset: u64,
+    /// The instruction.
+    pub text: String,
+}
+
+/// Compiles nothing.
+pub fn compile(_: &Function, _: Shape, _: Wanted) -> Option<Compiled> {
+    None
+}
+
+/// Compiles nothing.
+pub fn listing(_: &Function, _: Shape) -> Option<Vec<Line>> {
+    None
+}
+
+/// The site of an access.
+pub fn site(_: Memory, _: usize) -> usize {
+    0
+}
+
+impl Compiled {
+    /// Whether code can be entered at an operation.
+    pub fn has_entry(&self, _: usize) -> bool {
+        match *self {}
+    }
+
+    /// Whether lanes that have diverged can be run.
+    pub fn has_masked(&self) -> bool {
+        match *self {}
+    }
+
+    /// The next operation behind one at which code can be entered.
+    pub fn next_entry(&self, _: usize) -> usize {
+        match *self {}
+    }
+
+    /// Prepares calls of [`Compiled::enter`].
+    pub fn prepare(&self, _: &mut Scratch, _: &Call) {
+        match *self {}
+    }
+
+    /// Runs code.
+    ///
+    /// # Safety
+    /// There is none to run.
+    pub unsafe fn enter(&self, _: &mut Scratch, _: *mut Frame, _: Lanes, _: i64) -> Option<Done> {
+        match *self {}
+    }
+}

@@ -1,0 +1,53 @@
+//! Inlay hints: the types of registers where they are first written, and the lines of the program behind `.loc`.
+
+use crate::analysis::{Entity, Role};
+use crate::source_lines::Lines;
+use crate::world::{Answer, World};
+use gen_lsp_types::{InlayHint, InlayHintKind, InlayHintParams};
+use softwarp_isa::StateSpace;
+use std::collections::HashSet;
+
+/// The hints of a part of a document.
+pub fn hints(world: &World, params: InlayHintParams) -> Answer<Option<Vec<InlayHint>>> {
+    let document = world.document(&params.text_document.uri)?;
+    let span = document.text.span(params.range);
+    let analysis = document.analysis();
+    let mut hints = Vec::new();
+    let mut seen: HashSet<(u32, Option<u32>)> = HashSet::new();
+    for one in analysis.occurrences() {
+        let Entity::Variable(id, member) = one.entity else { continue };
+        let variable = analysis.variable(id);
+        if variable.space != StateSpace::Reg || one.role != Role::Written || !seen.insert((id.0, member)) {
+            continue;
+        }
+        if one.span.start >= span.start && one.span.end <= span.end {
+            let label = format!(": {}", variable.described().trim_matches('`'));
+            hints.push(hint(document.text.position(one.span.end), label, InlayHintKind::Type));
+        }
+    }
+    let lines = Lines::new(document.source(), &analysis.module);
+    for (at, place) in lines.all(document.source(), &analysis.module) {
+        if at.start >= span.start && at.end <= span.end {
+            let name = place.file.rsplit(['/', '\\']).next().unwrap_or_default();
+            let end = document.text.line_span(document.text.line(at.start)).end;
+            let label = format!("{name}:{}", place.line);
+            let hint = hint(document.text.position(end), label, InlayHintKind::Parameter);
+            hints.push(InlayHint { padding_left: Some(true), ..hint });
+        }
+    }
+    hints.sort_by_key(|hint| hint.position);
+    Ok(Some(hints))
+}
+
+fn hint(position: gen_lsp_types::Position, label: String, kind: InlayHintKind) -> InlayHint {
+    InlayHint {
+        position,
+        label: label.into(),
+        kind: Some(kind),
+        text_edits: None,
+        tooltip: None,
+        padding_left: None,
+        padding_right: None,
+        data: None,
+    }
+}

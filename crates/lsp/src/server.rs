@@ -1,0 +1,436 @@
+//! The server: takes messages, keeps documents, and sends answers.
+//!
+//! One thread reads messages, another answers them one after the other. Messages that have come meanwhile are looked at
+//! first: a request that was cancelled is not worked on, and a document is checked once after several changes.
+
+use crate::analysis::Document;
+use crate::capabilities::capabilities;
+use crate::diagnostics;
+use crate::levels::Levels;
+use crate::requests;
+use crate::run;
+use crate::text::Encoding;
+use crate::transport::{self, Incoming};
+use crate::uri;
+use crate::world::World;
+use gen_lsp_types as lsp;
+use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::{BTreeSet, VecDeque};
+use std::io::{self, BufRead, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// How to serve.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The program that runs kernels: `softwarp`. Without it there are no code lenses for runs.
+    pub program: Option<PathBuf>,
+    /// How modules are checked, where the client does not say it.
+    pub check: softwarp_check::Options,
+    /// What warnings are.
+    pub levels: Levels,
+    /// Something to tell the client once it has started: that a configuration cannot be read.
+    pub notice: Option<String>,
+}
+
+/// How the conversation ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The client said `shutdown` and `exit`.
+    Properly,
+    /// The client said `exit`, or closed the stream, without `shutdown`.
+    Early,
+    /// The stream cannot be read.
+    Unreadable(String),
+}
+
+/// Serves a client until it says `exit` or closes the stream.
+pub fn serve<W: Write>(
+    mut input: impl BufRead + Send + 'static,
+    output: W,
+    options: Options,
+) -> io::Result<Ended> {
+    let (sender, receiver) = channel();
+    let from_runs = sender.clone();
+    std::thread::spawn(move || {
+        loop {
+            let incoming = transport::read(&mut input);
+            let is_last = match &incoming {
+                Incoming::End(_) => true,
+                Incoming::Message(Message::Notification(one)) => one.method == "exit",
+                _ => false,
+            };
+            if sender.send(incoming).is_err() || is_last {
+                break;
+            }
+        }
+    });
+    let world = World::new(options.program, options.check, options.levels);
+    let mut server = Server {
+        world,
+        output,
+        state: State::New,
+        dirty: BTreeSet::new(),
+        queue: VecDeque::new(),
+        sender: from_runs,
+        notice: options.notice,
+    };
+    server.run(&receiver)
+}
+
+/// What the client may set when it starts the server.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Settings {
+    /// Modules will be linked with others: `.extern` functions need not be defined.
+    relocatable: bool,
+    /// Follow the manual where the assembler lets more pass.
+    strict: bool,
+    /// The GPU to check for, instead of the module's.
+    arch: Option<String>,
+}
+
+/// What may come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing but `initialize`.
+    New,
+    /// Anything.
+    Running,
+    /// Nothing but `exit`.
+    ShutDown,
+}
+
+/// The server.
+pub struct Server<W> {
+    world: World,
+    output: W,
+    state: State,
+    /// Documents that are to be checked.
+    dirty: BTreeSet<String>,
+    queue: VecDeque<Incoming>,
+    /// Where runs that have ended are told.
+    sender: Sender<Incoming>,
+    /// What to tell the client once it has started.
+    notice: Option<String>,
+}
+
+impl<W: Write> Server<W> {
+    fn run(&mut self, receiver: &Receiver<Incoming>) -> io::Result<Ended> {
+        loop {
+            self.queue.extend(receiver.try_iter());
+            if self.queue.is_empty() {
+                self.publish_dirty()?;
+                match receiver.recv() {
+                    Ok(incoming) => self.queue.push_back(incoming),
+                    Err(_) => return Ok(Ended::Early),
+                }
+            }
+            let Some(incoming) = self.queue.pop_front() else { continue };
+            if let Some(ended) = self.take(incoming)? {
+                return Ok(ended);
+            }
+        }
+    }
+
+    fn take(&mut self, incoming: Incoming) -> io::Result<Option<Ended>> {
+        match incoming {
+            Incoming::Message(Message::Request(request)) => self.request(request)?,
+            Incoming::Message(Message::Notification(one)) if one.method == "exit" => {
+                let properly = self.state == State::ShutDown;
+                return Ok(Some(if properly { Ended::Properly } else { Ended::Early }));
+            }
+            Incoming::Message(Message::Notification(one)) => self.notification(one)?,
+            Incoming::Message(Message::Response(_)) => {}
+            Incoming::Ran(id, outcome) => self.ran(id, *outcome)?,
+            Incoming::Malformed(code, why) => transport::write_malformed(&mut self.output, code, &why)?,
+            Incoming::End(None) => return Ok(Some(Ended::Early)),
+            Incoming::End(Some(why)) => return Ok(Some(Ended::Unreadable(why))),
+        }
+        Ok(None)
+    }
+
+    fn send(&mut self, message: Message) -> io::Result<()> {
+        message.write(&mut self.output)
+    }
+
+    fn notify<N: lsp::Notification>(&mut self, params: N::Params) -> io::Result<()> {
+        let method = N::METHOD.to_string();
+        self.send(Message::Notification(Notification::new(method, params)))
+    }
+
+    fn refuse(&mut self, id: RequestId, code: ErrorCode, message: String) -> io::Result<()> {
+        let response_result = Err(ResponseError { code: code as i32, message, data: None });
+        self.send(Message::Response(Response { id, response_result }))
+    }
+
+    /// Whether the client has cancelled a request meanwhile.
+    fn is_cancelled(&self, id: &RequestId) -> bool {
+        self.queue.iter().any(|incoming| match incoming {
+            Incoming::Message(Message::Notification(one)) if one.method == "$/cancelRequest" => {
+                let cancelled = one.params.get("id").cloned();
+                let cancelled = cancelled.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+                cancelled.as_ref() == Some(id)
+            }
+            _ => false,
+        })
+    }
+
+    fn request(&mut self, request: Request) -> io::Result<()> {
+        let Request { id, method, params } = request;
+        match (self.state, method.as_str()) {
+            (State::New, "initialize") => return self.initialize(id, params),
+            (State::New, _) => {
+                let why = "the first request is `initialize`".to_owned();
+                return self.refuse(id, ErrorCode::ServerNotInitialized, why);
+            }
+            (_, "initialize") => {
+                return self.refuse(id, ErrorCode::InvalidRequest, "`initialize` was sent before".to_owned());
+            }
+            (State::ShutDown, _) => {
+                let why = "after `shutdown` comes `exit`".to_owned();
+                return self.refuse(id, ErrorCode::InvalidRequest, why);
+            }
+            (State::Running, "shutdown") => {
+                self.state = State::ShutDown;
+                let response_result = Ok(Value::Null);
+                return self.send(Message::Response(Response { id, response_result }));
+            }
+            (State::Running, _) => {}
+        }
+        if self.is_cancelled(&id) {
+            return self.refuse(id, ErrorCode::RequestCanceled, "cancelled".to_owned());
+        }
+        if method == "workspace/executeCommand" {
+            return self.execute(id, params);
+        }
+        let answer = catch_unwind(AssertUnwindSafe(|| requests::answer(&self.world, &method, params)));
+        self.answer(
+            id,
+            answer.unwrap_or_else(|_| Some(Err((ErrorCode::InternalError, internal(&method))))),
+            &method,
+        )
+    }
+
+    fn answer(
+        &mut self,
+        id: RequestId,
+        answer: Option<Result<Value, (ErrorCode, String)>>,
+        method: &str,
+    ) -> io::Result<()> {
+        match answer {
+            Some(Ok(result)) => self.send(Message::Response(Response { id, response_result: Ok(result) })),
+            Some(Err((code, message))) => self.refuse(id, code, message),
+            None => {
+                let why = format!("there is no request `{}` here", shown(method));
+                self.refuse(id, ErrorCode::MethodNotFound, why)
+            }
+        }
+    }
+
+    fn initialize(&mut self, id: RequestId, params: Value) -> io::Result<()> {
+        let params: lsp::InitializeParams = match serde_json::from_value(params) {
+            Ok(params) => params,
+            Err(error) => return self.refuse(id, ErrorCode::InvalidParams, error.to_string()),
+        };
+        let client = &params.capabilities;
+        let offered = client.general.as_ref().and_then(|general| general.position_encodings.clone());
+        self.world.encoding = Encoding::choose(&offered.unwrap_or_default());
+        let document = client.text_document.as_ref();
+        self.world.snippets = document
+            .and_then(|document| document.completion.as_ref()?.completion_item.as_ref()?.snippet_support)
+            .unwrap_or(false);
+        self.world.related = document
+            .and_then(|document| document.publish_diagnostics.as_ref())
+            .and_then(|publish| publish.diagnostics_capabilities.related_information)
+            .unwrap_or(false);
+        if let Some(lsp::WorkspaceFolders::WorkspaceFolderList(folders)) =
+            &params.workspace_folders_initialize_params.workspace_folders
+        {
+            self.world.folders = folders.iter().filter_map(|folder| uri::to_path(&folder.uri)).collect();
+        }
+        #[allow(deprecated)]
+        if let (true, Some(root)) = (self.world.folders.is_empty(), &params.root_uri) {
+            self.world.folders.extend(uri::to_path(root));
+        }
+        let wrong = self.settings(params.initialization_options.unwrap_or_default());
+        self.state = State::Running;
+        let version = Some(env!("CARGO_PKG_VERSION").to_owned());
+        let result = lsp::InitializeResult {
+            capabilities: capabilities(&self.world),
+            server_info: Some(lsp::ServerInfo { name: "softwarp".to_owned(), version }),
+        };
+        let response_result = Ok(serde_json::to_value(result).unwrap_or_default());
+        self.send(Message::Response(Response { id, response_result }))?;
+        if let Err(why) = wrong {
+            self.log(format!("initializationOptions: {why}"))?;
+        }
+        match self.notice.take() {
+            Some(notice) => self.log(notice),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the settings: how modules are checked.
+    fn settings(&mut self, settings: Value) -> Result<(), String> {
+        if settings.is_null() {
+            return Ok(());
+        }
+        let settings: Settings = read(settings)?;
+        self.world.check.relocatable |= settings.relocatable;
+        self.world.check.strict |= settings.strict;
+        if let Some(arch) = settings.arch.filter(|arch| !arch.is_empty()) {
+            let known = softwarp_isa::Target::from_name(&arch);
+            self.world.check.arch =
+                Some(known.ok_or_else(|| format!("there is no target `{}`", shown(&arch)))?);
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, message: String) -> io::Result<()> {
+        let kind = lsp::MessageType::Error;
+        self.notify::<lsp::LogMessageNotification>(lsp::LogMessageParams { kind, message })
+    }
+
+    fn notification(&mut self, notification: Notification) -> io::Result<()> {
+        if self.state != State::Running {
+            return Ok(());
+        }
+        let Notification { method, params } = notification;
+        let wrong = match method.as_str() {
+            "textDocument/didOpen" => read(params).map(|params| self.opened(params)),
+            "textDocument/didChange" => read(params).and_then(|params| self.changed(params)),
+            "textDocument/didClose" => match read::<lsp::DidCloseTextDocumentParams>(params) {
+                Ok(params) => return self.closed(&params.text_document.uri),
+                Err(why) => Err(why),
+            },
+            "workspace/didChangeWorkspaceFolders" => read(params).map(|params| self.folders(params)),
+            // What is not known need not be: the protocol says so for all but requests.
+            _ => Ok(()),
+        };
+        match wrong {
+            Ok(()) => Ok(()),
+            Err(why) => self.log(format!("{}: {why}", shown(&method))),
+        }
+    }
+
+    fn opened(&mut self, params: lsp::DidOpenTextDocumentParams) {
+        let lsp::TextDocumentItem { uri, version, text, .. } = params.text_document;
+        self.dirty.insert(uri.0.clone());
+        self.world.open(uri, version, text);
+    }
+
+    fn changed(&mut self, params: lsp::DidChangeTextDocumentParams) -> Result<(), String> {
+        let lsp::VersionedTextDocumentIdentifier { version, text_document_identifier } = params.text_document;
+        let uri = text_document_identifier.uri;
+        let Some(open) = self.world.opened(&uri) else { return Err(format!("{} is not open", uri.0)) };
+        open.version = version;
+        open.findings.clear();
+        if Rc::get_mut(&mut open.document).is_none() {
+            open.document = Rc::new(Document::new(open.document.text.clone(), open.document.options));
+        }
+        if let Some(document) = Rc::get_mut(&mut open.document) {
+            document.change(|text| params.content_changes.into_iter().for_each(|change| text.apply(change)));
+        }
+        self.dirty.insert(uri.0);
+        Ok(())
+    }
+
+    fn closed(&mut self, uri: &lsp::Uri) -> io::Result<()> {
+        self.world.close(uri);
+        self.dirty.remove(&uri.0);
+        let diagnostics =
+            lsp::PublishDiagnosticsParams { uri: uri.clone(), version: None, diagnostics: vec![] };
+        self.notify::<lsp::PublishDiagnosticsNotification>(diagnostics)
+    }
+
+    fn folders(&mut self, params: lsp::DidChangeWorkspaceFoldersParams) {
+        for folder in &params.event.removed {
+            let gone = uri::to_path(&folder.uri);
+            self.world.folders.retain(|known| Some(known) != gone.as_ref());
+        }
+        self.world.folders.extend(params.event.added.iter().filter_map(|folder| uri::to_path(&folder.uri)));
+    }
+
+    /// Checks what has changed, and says what is wrong with it.
+    fn publish_dirty(&mut self) -> io::Result<()> {
+        for uri in std::mem::take(&mut self.dirty) {
+            self.publish(&lsp::Uri(uri))?;
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, uri: &lsp::Uri) -> io::Result<()> {
+        let Some(open) = self.world.opened(uri) else { return Ok(()) };
+        let document = open.document.clone();
+        let version = open.version;
+        let recheck = &mut open.recheck;
+        let options = document.options;
+        let found = catch_unwind(AssertUnwindSafe(|| recheck.check(document.source(), options)));
+        let mut findings = open.findings.clone();
+        let mut all = diagnostics::of(&self.world, uri, &document, &found.unwrap_or_default());
+        all.append(&mut findings);
+        self.notify::<lsp::PublishDiagnosticsNotification>(lsp::PublishDiagnosticsParams {
+            uri: uri.clone(),
+            version: Some(version),
+            diagnostics: all,
+        })
+    }
+
+    /// Starts what a command asks for. The answer comes when it is done.
+    fn execute(&mut self, id: RequestId, params: Value) -> io::Result<()> {
+        let params: lsp::ExecuteCommandParams = match serde_json::from_value(params) {
+            Ok(params) => params,
+            Err(error) => return self.refuse(id, ErrorCode::InvalidParams, error.to_string()),
+        };
+        match run::job(&self.world, &params) {
+            Ok(job) => {
+                let sender = self.sender.clone();
+                std::thread::spawn(move || {
+                    // If nobody listens any more, the server has ended.
+                    let _ = sender.send(Incoming::Ran(id, Box::new(job.run())));
+                });
+                Ok(())
+            }
+            Err(failure) => {
+                let (code, message) = failure.in_protocol();
+                self.refuse(id, code, message)
+            }
+        }
+    }
+
+    /// Shows what a run found, and answers the request.
+    fn ran(&mut self, id: RequestId, outcome: run::Outcome) -> io::Result<()> {
+        if let Some(open) = self.world.opened(&outcome.document) {
+            open.findings = outcome.findings;
+            self.publish(&outcome.document)?;
+        }
+        let (kind, message) = outcome.message;
+        self.notify::<lsp::ShowMessageNotification>(lsp::ShowMessageParams { kind, message })?;
+        match outcome.result {
+            Ok(result) => self.send(Message::Response(Response { id, response_result: Ok(result) })),
+            Err(failure) => {
+                let (code, message) = failure.in_protocol();
+                self.refuse(id, code, message)
+            }
+        }
+    }
+}
+
+fn read<P: DeserializeOwned>(params: Value) -> Result<P, String> {
+    serde_json::from_value(params).map_err(|error| error.to_string())
+}
+
+fn internal(method: &str) -> String {
+    format!("`{}` failed: this is an error in softwarp", shown(method))
+}
+
+/// Text of the client, as it may be shown: on one line, and not at any length.
+fn shown(text: &str) -> String {
+    text.chars().take(80).flat_map(char::escape_debug).collect()
+}

@@ -1,0 +1,89 @@
+//! Compiled code of a function, made when it has run for long enough.
+
+use softwarp_ir::Function;
+use softwarp_jit::{Compiled, Shape, Wanted, compile};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// When functions are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Jit {
+    /// Never: the interpreter runs everything.
+    Off,
+    /// Before they run.
+    On,
+    /// When they have run for long enough that it pays.
+    #[default]
+    Auto,
+}
+
+impl Jit {
+    /// What the environment variable `SOFTWARP_JIT` says: `off`, `on` or `auto`.
+    pub fn from_environment() -> Jit {
+        static KNOWN: OnceLock<Jit> = OnceLock::new();
+        *KNOWN.get_or_init(|| match std::env::var("SOFTWARP_JIT").as_deref() {
+            Ok("off") => Jit::Off,
+            Ok("on") => Jit::On,
+            _ => Jit::Auto,
+        })
+    }
+}
+
+/// Instructions of warps after which a function is compiled, for each operation that it has: compiling one takes about
+/// as long as interpreting so many.
+const PAYS: u64 = 64;
+
+/// How many times lanes diverge before masked code is made.
+const DIVERGENT: u64 = 16;
+
+/// The compiled code of a function, for each shape of CTAs.
+#[derive(Debug, Default)]
+pub(crate) struct Native {
+    compiled: [OnceLock<Option<Compiled>>; Shape::COUNT],
+    /// The same with masked code, made when lanes have diverged.
+    masked: [OnceLock<Option<Compiled>>; Shape::COUNT],
+    /// Instructions of warps that the interpreter executed.
+    interpreted: AtomicU64,
+    /// How often lanes diverged, or were too few, without masked code.
+    diverged: AtomicU64,
+}
+
+impl Native {
+    /// The compiled code, if there is some or it is time to make it.
+    #[inline]
+    pub(crate) fn get(&self, function: &Function, shape: Shape, jit: Jit) -> Option<&Compiled> {
+        if let Some(masked) = self.masked[shape.index()].get() {
+            return masked.as_ref();
+        }
+        let slot = &self.compiled[shape.index()];
+        let profitable = jit == Jit::Auto;
+        if let Some(compiled) = slot.get() {
+            let compiled = compiled.as_ref()?;
+            if self.diverged.load(Ordering::Relaxed) < DIVERGENT {
+                return Some(compiled);
+            }
+            let wanted = Wanted { masked: true, profitable };
+            return self.masked[shape.index()].get_or_init(|| compile(function, shape, wanted)).as_ref();
+        }
+        let pays = || self.interpreted.load(Ordering::Relaxed) >= PAYS * function.ops.len() as u64;
+        match jit {
+            Jit::Off => return None,
+            Jit::Auto if !pays() => return None,
+            _ => {}
+        }
+        let wanted = Wanted { masked: false, profitable };
+        slot.get_or_init(|| compile(function, shape, wanted)).as_ref()
+    }
+
+    /// Lanes diverged that compiled code cannot run.
+    #[inline]
+    pub(crate) fn diverged(&self) {
+        self.diverged.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds instructions that the interpreter executed.
+    #[inline]
+    pub(crate) fn interpreted(&self, instructions: u64) {
+        self.interpreted.fetch_add(instructions, Ordering::Relaxed);
+    }
+}
