@@ -48,9 +48,9 @@ pub enum Given {
 pub enum Agreement {
     /// Bit by bit.
     Exact,
-    /// As floats, by so much of the larger of one and the value.
+    /// As floats: the difference is at most this, relative to the larger of one and the value.
     Near(f32),
-    /// All but so many of a thousand words.
+    /// Word by word: at most this many of a thousand words may differ.
     Most(usize),
 }
 

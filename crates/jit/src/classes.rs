@@ -15,8 +15,8 @@ use std::collections::HashMap;
 pub(crate) enum Class {
     /// Nothing is known yet.
     Unknown,
-    /// The value of the first lane, and so much more in each lane than in the one before, modulo the width. Zero is a
-    /// value that is the same in all lanes.
+    /// The value grows by this stride from each lane to the next, modulo the width. With a stride of zero it is the same
+    /// in all lanes.
     Affine(i64),
     Varying,
 }

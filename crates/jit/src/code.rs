@@ -4,7 +4,7 @@
 //! regions of memory within the bounds that it checks; the caller gives pointers that are valid while it runs. Memory
 //! is written first and executable after, never both.
 
-use crate::context::{Context, Region, Register, SITES, Step};
+use crate::context::{Call, Context, Done, Lanes, Region, Register, SITES};
 use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Part, Unit};
 use crate::flow::Flow;
 use crate::{Mode, Shape, Wanted};
@@ -13,7 +13,6 @@ use iced_x86::{BlockEncoderOptions, Decoder, DecoderOptions, Formatter, Instruct
 use memmap2::{Mmap, MmapMut};
 use softwarp_ir::Function;
 use softwarp_units::lanes::Frame;
-use std::ffi::c_void;
 
 /// A compiled function.
 #[derive(Debug)]
@@ -154,15 +153,6 @@ fn assemble(function: &Function, flow: &Flow, how: (Shape, bool)) -> Emitted<Opt
     }))
 }
 
-/// Lanes at an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lanes {
-    /// The operation.
-    pub op: u32,
-    /// The lanes.
-    pub mask: u32,
-}
-
 /// Room that compiled code works in, kept from call to call.
 pub struct Scratch {
     context: Box<Context>,
@@ -191,33 +181,6 @@ impl Default for Scratch {
             waiting: Vec::new(),
         }
     }
-}
-
-/// What compiled code needs of its caller.
-pub struct Call {
-    /// The CTA's shared memory.
-    pub shared: Region,
-    /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
-    pub step: Step,
-    /// What `step` finds in the context.
-    pub state: *mut c_void,
-}
-
-/// What compiled code did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
-    /// The operation at which the lanes in `mask` stand.
-    pub op: u32,
-    /// The lanes that executed last.
-    pub mask: u32,
-    /// Instructions of warps.
-    pub instructions: u64,
-    /// Instructions of threads.
-    pub threads: u64,
-    /// Branches that diverged.
-    pub divergent: u64,
-    /// Operations among lanes.
-    pub exchanges: u64,
 }
 
 impl Compiled {

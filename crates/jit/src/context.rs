@@ -135,3 +135,39 @@ pub struct Context {
     /// General-purpose registers, likewise.
     pub(crate) saved_scalars: [u64; 16],
 }
+
+/// Lanes at an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    /// The operation.
+    pub op: u32,
+    /// The lanes.
+    pub mask: u32,
+}
+
+/// What compiled code needs of its caller.
+pub struct Call {
+    /// The CTA's shared memory.
+    pub shared: Region,
+    /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
+    pub step: Step,
+    /// What `step` finds in the context.
+    pub state: *mut c_void,
+}
+
+/// What compiled code did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    /// The operation at which the lanes in `mask` stand.
+    pub op: u32,
+    /// The lanes that executed last.
+    pub mask: u32,
+    /// Instructions of warps.
+    pub instructions: u64,
+    /// Instructions of threads.
+    pub threads: u64,
+    /// Branches that diverged.
+    pub divergent: u64,
+    /// Operations among lanes.
+    pub exchanges: u64,
+}

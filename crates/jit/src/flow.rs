@@ -338,7 +338,7 @@ fn slot_at(index: usize, narrow: usize) -> Slot {
     if index < narrow { Slot::narrow(index as u32) } else { Slot::wide((index - narrow) as u32) }
 }
 
-/// The most operations of a block: the budget is looked at behind one of so many.
+/// The most operations of a block. Code checks the budget after a block of this length.
 pub(crate) const LONGEST: usize = 1024;
 
 /// The basic blocks of a function. One also begins after an operation that leaves compiled code.

@@ -47,8 +47,8 @@ mod flow;
 mod places;
 
 #[cfg(target_arch = "x86_64")]
-pub use code::{Call, Compiled, Done, Lanes, Line, Scratch, compile, listing};
-pub use context::{Context, GENERIC_SITES, Region, SITES, Step};
+pub use code::{Compiled, Line, Scratch, compile, listing};
+pub use context::{Call, Context, Done, GENERIC_SITES, Lanes, Region, SITES, Step};
 #[cfg(target_arch = "x86_64")]
 pub use emit::{Part, site};
 
@@ -110,4 +110,4 @@ pub(crate) enum Mode {
 #[cfg(not(target_arch = "x86_64"))]
 mod portable;
 #[cfg(not(target_arch = "x86_64"))]
-pub use portable::{Call, Compiled, Done, Lanes, Line, Part, Scratch, compile, listing, site};
+pub use portable::{Compiled, Line, Part, Scratch, compile, listing, site};

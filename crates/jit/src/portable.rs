@@ -1,23 +1,13 @@
 //! CPUs without code generation: nothing is compiled, and the interpreter runs everything.
 
-use crate::context::{Region, SITES, Step};
+use crate::context::{Call, Done, Lanes, Region, SITES};
 use crate::{Shape, Wanted};
 use softwarp_ir::{Function, Memory};
 use softwarp_units::lanes::Frame;
-use std::ffi::c_void;
 
 /// A compiled function. There is none.
 #[derive(Debug)]
 pub enum Compiled {}
-
-/// Lanes at an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lanes {
-    /// The operation.
-    pub op: u32,
-    /// The lanes.
-    pub mask: u32,
-}
 
 /// Room that compiled code works in.
 #[derive(Debug)]
@@ -39,33 +29,6 @@ impl Scratch {
     pub fn shared_host(&self) -> u64 {
         0
     }
-}
-
-/// What compiled code needs of its caller.
-pub struct Call {
-    /// The CTA's shared memory.
-    pub shared: Region,
-    /// Performs an operation on the frame.
-    pub step: Step,
-    /// What `step` finds in the context.
-    pub state: *mut c_void,
-}
-
-/// What compiled code did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
-    /// The operation at which the lanes in `mask` stand.
-    pub op: u32,
-    /// The lanes that executed last.
-    pub mask: u32,
-    /// Instructions of warps.
-    pub instructions: u64,
-    /// Instructions of threads.
-    pub threads: u64,
-    /// Branches that diverged.
-    pub divergent: u64,
-    /// Operations among lanes.
-    pub exchanges: u64,
 }
 
 /// What instructions belong to.

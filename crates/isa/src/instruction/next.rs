@@ -138,8 +138,8 @@ mod tests {
         assert!(complete && words.contains(&"v4") && !words.contains(&"u32"), "{words:?}");
     }
 
-    /// Whoever takes any of the words until the mnemonic may end gets one that the table knows, most often: words that
-    /// exclude one another are in different rows.
+    /// A mnemonic made of suggested words is legal in most cases. Words that exclude one another stand in different rows
+    /// of the table, so a few are not.
     #[test]
     fn mnemonics_that_are_complete_are_legal() {
         for &opcode in Opcode::ALL {

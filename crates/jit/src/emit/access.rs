@@ -447,7 +447,7 @@ impl Emitter<'_> {
         self.unit.a.kxnorw(k2, k2, k2)
     }
 
-    /// Loads an element from the offsets in the first temporary registers, from `rdx` and so many bytes on.
+    /// Gathers an element. Its address is `rdx`, plus a lane's offset in the first temporary registers, plus `skip`.
     fn gather(&mut self, plain: &Plain<'_>, wide: bool, (slot, skip): (Slot, usize)) -> Emitted {
         let op = plain.op;
         match (plain.bytes(), wide) {
