@@ -408,6 +408,8 @@ pub struct Function {
     /// Whether its name stands in an initialiser, in a list of call targets, or in an instruction, other than as
     /// what a `call` names to be called: it may then be called from anywhere.
     pub address_taken: bool,
+    /// The first instructions of its body with `.cta_group::1` and `.cta_group::2`.
+    pub cta_groups: [Option<Span>; 2],
     /// Which item of the module has the body (or, without one, the first declaration).
     pub item: u32,
     /// The name's place in the text.

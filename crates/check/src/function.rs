@@ -118,6 +118,7 @@ fn head(context: &mut Context<'_>, function: &tree::Function, item: u32) -> Func
         calls: Vec::new(),
         calls_indirectly: false,
         address_taken: false,
+        cta_groups: [None; 2],
         item,
         span: function.name.span,
     }
@@ -266,6 +267,7 @@ fn redeclare(
             referenced: known.referenced,
             calls_indirectly: known.calls_indirectly,
             address_taken: known.address_taken,
+            cta_groups: known.cta_groups,
             uses: std::mem::take(&mut known.uses),
             calls: std::mem::take(&mut known.calls),
             locals: std::mem::take(&mut known.locals),

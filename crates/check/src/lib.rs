@@ -44,6 +44,7 @@ mod abi;
 mod body;
 mod call_graph;
 mod context;
+mod cta_groups;
 mod debugging;
 mod declaration;
 mod function;

@@ -9,6 +9,7 @@ use crate::checked::{FuncId, Variable, VariableKind, is_provided};
 use crate::codes::declarations as codes;
 use crate::codes::instructions::UNRETURNED;
 use crate::context::{Context, Unreturned};
+use crate::cta_groups;
 use crate::gates;
 use softwarp_isa::device::{self, CONSTANT_BYTES, LARGE_PARAMETER_BYTES, PARAMETER_BYTES};
 use softwarp_isa::{Opaque, StateSpace};
@@ -24,6 +25,7 @@ pub fn check(context: &mut Context<'_>) {
     abi::check(context);
     check_constant_pointers(context);
     check_unreturned(context);
+    cta_groups::check(context);
 }
 
 /// Reports a kernel with too many parameters. The assembler notices at the end of its body.

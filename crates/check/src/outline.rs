@@ -16,7 +16,7 @@ use crate::names::{MOST_SEARCHES, Names};
 use crate::{Options, function, gates, header, limits};
 use softwarp_isa::StateSpace;
 use softwarp_syntax::tree::Statement;
-use softwarp_syntax::{BodyParser, Diagnostic, Module, Outline};
+use softwarp_syntax::{BodyParser, Diagnostic, Module, Outline, Span};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Which variables of bodies are wanted.
@@ -152,6 +152,7 @@ pub(crate) struct BodyFacts {
     uses: Vec<VarId>,
     calls: Vec<FuncId>,
     calls_indirectly: bool,
+    pub cta_groups: [Option<Span>; 2],
     pub locals: Vec<Variable>,
     /// The names of the locals, one behind the other, and where each ends.
     names: String,
@@ -275,6 +276,7 @@ impl<'s> Worker<'s> {
             uses: std::mem::take(&mut function.uses),
             calls: std::mem::take(&mut function.calls),
             calls_indirectly: std::mem::take(&mut function.calls_indirectly),
+            cta_groups: std::mem::take(&mut function.cta_groups),
             locals: Vec::new(),
             names: String::new(),
             name_ends: Vec::new(),
@@ -376,6 +378,7 @@ impl Merge {
             function.uses.extend(facts.uses.iter().map(|&id| self.id(id)));
             function.calls.extend(facts.calls);
             function.calls_indirectly |= facts.calls_indirectly;
+            function.cta_groups = facts.cta_groups;
             let ids = self.first[body]..self.first[body] + facts.locals.len() as u32;
             function.locals.extend(ids.map(VarId));
             let mut start = 0;

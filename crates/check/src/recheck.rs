@@ -173,6 +173,7 @@ impl Kept {
                     .for_each(|span| *span = moved.span(*span));
             }
             facts.locals.iter_mut().for_each(|local| local.span = moved.span(local.span));
+            facts.cta_groups = facts.cta_groups.map(|place| place.map(|span| moved.span(span)));
         }
         Kept { span, facts, marks: self.marks.clone(), ..*self }
     }

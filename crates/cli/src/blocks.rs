@@ -6,10 +6,11 @@
 //! `tensor_scale` (`<f4`). Rows are the last axis; blocks do not cross them. Where blocks lie along another axis of
 //! the array, the file also holds `axis` (`<i8`: its number), and codes and scales have that axis last.
 
+use crate::formats::has_tensor_scale;
 use crate::names;
 use crate::npy::{self, Array, DType, Order};
 use crate::npz::{Archive, NpzError};
-use softwarp::num::Format;
+
 use softwarp::num::block::{BlockFormat, Quantized, dequantize};
 use softwarp::num::slice::packed_len;
 use std::io::{Read, Seek};
@@ -23,11 +24,6 @@ pub enum BlocksError {
     /// An array is not what it must be.
     #[error("array `{0}`: {1}")]
     Array(&'static str, String),
-}
-
-/// Whether a format has a scale for the whole tensor besides those of its blocks.
-pub fn has_tensor_scale(format: BlockFormat) -> bool {
-    format.scale() != Format::Ue8m0
 }
 
 /// Elements of a row: along the last axis.

@@ -5,12 +5,12 @@
 //!
 //! - Files: [`input`] reads within bounds, [`json`] refuses unknown and repeated keys, [`npy`] and [`npz`] are NumPy's
 //!   formats, [`arrays`] and [`blocks`] convert and quantise what is in them.
-//! - Numbers: [`literal`] reads and writes them as text, [`names`] has the names of formats, [`explain`] says what a
-//!   conversion did and why, [`widening`] has exact conversions beyond PTX's, [`ulp`] measures how far codes are apart.
-//! - Kernels: [`run`] has launch files and what a launch came to, [`verify`] replays recorded results,
+//! - Numbers: [`literal`] reads and writes them as text, [`ulp`] measures how far codes are apart.
+//! - Kernels: [`run`] has launch files and what a launch came to, [`mod@gpu`] runs them on a GPU, [`verify`] replays
+//!   recorded results,
 //!   [`cuda`] compiles CUDA C++.
-//! - Pictures and tables: [`layout`] shows a memory layout, [`tensors`] tensor maps and copies, [`render`] diagnostics,
-//!   [`columns`] tables, [`svg`] elements of drawings.
+//! - [`render`] shows diagnostics. Other tables and pictures come from the crate `softwarp-report`, whose modules are
+//!   here, too.
 //!
 //! The crate is a library so that the binary and the tests share one compilation. Programs in Rust use [`softwarp`]
 //! instead; this interface may change with any version.
@@ -30,25 +30,22 @@
 
 pub mod arrays;
 pub mod blocks;
-pub mod codes;
-pub mod columns;
 mod commands;
 pub mod cuda;
-pub mod explain;
+pub mod gpu;
 pub mod input;
 pub mod json;
-pub mod layout;
 pub use softwarp::literal;
 pub mod locate;
-pub mod names;
 pub mod npy;
 pub mod npz;
 pub mod render;
 pub mod run;
-pub mod svg;
-pub mod tensors;
 pub mod ulp;
 pub mod verify;
-pub mod widening;
 
-pub use commands::{draw_format, main, run_words};
+pub use commands::{main, run_words};
+pub use softwarp_report::formats::draw as draw_format;
+pub use softwarp_report::{
+    codes, columns, explain, formats, layout, lowered, names, numbers, svg, tensors, widening,
+};

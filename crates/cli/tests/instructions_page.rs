@@ -241,11 +241,6 @@ fn page() -> String {
 
 /// Why some forms are not executed: of which opcodes, which of their forms, and the reason.
 const REASONS: &[(&[&str], &str, &str)] = &[
-    (
-        &["add", "sub", "mul", "fma"],
-        " of four FP8, FP6 or ue8m0 numbers",
-        "no document says how they round, and no GPU that has them was at hand",
-    ),
     (&["cp"], " with a report of validity", "no document says what is reported for which bytes"),
     (
         &["cp"],
@@ -254,16 +249,15 @@ const REASONS: &[(&[&str], &str, &str)] = &[
     ),
     (&["fabric"], "", "it reaches memory of other machines; there are none here"),
     (&["ldmatrix"], " of `.s8.s4`", "no document says how rows lie"),
-    (&["mbarrier"], " with `.multicast::cluster::32b`", "only sm_107 has it, of which nothing else is known"),
     (
         &["spcompress", "spdecompress"],
         " and `tcgen05.ld.spcompress`",
-        "no document says in which order compressed elements and their metadata lie",
+        "only sm_107a has them; the order of elements and metadata is in pictures of the manual alone, and which of equal elements is kept is left to the hardware",
     ),
     (
         &["tcgen05"],
         " with `.kind::ti16`, with `.decompress::lut::b`, or of integers with `scale-input-d`",
-        "no document says what they compute",
+        "the first two are for sm_107 only, and how their operands lie was not established; the manual has no `scale-input-d` for integers, though the assembler takes it",
     ),
 ];
 

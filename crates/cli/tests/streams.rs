@@ -36,6 +36,8 @@ const CALLS: &[(&str, &[&str])] = &[
     ("diff", &["weights.npy", "weights.npy"]),
     ("formats", &["e4m3"]),
     ("verify", &["{}/rows.jsonl"]),
+    ("record", &["--help"]),
+    ("gpu", &["--help"]),
     ("completions", &["bash"]),
     ("lsp", &["--help"]),
     ("man", &[]),

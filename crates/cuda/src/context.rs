@@ -50,19 +50,21 @@ thread_local! {
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The context on top of the thread's stack.
+/// The context on top of the thread's stack. A thread that ends has none: programs free memory in destructors of
+/// static objects, when the stack is gone.
 pub fn current() -> Option<Handle<Context>> {
-    STACK.with_borrow(|stack| stack.last().copied())
+    STACK.try_with(|stack| stack.borrow().last().copied()).ok().flatten()
 }
 
 /// Puts a context on the thread's stack.
 pub fn push(context: Handle<Context>) {
-    STACK.with_borrow_mut(|stack| stack.push(context));
+    // A thread that ends has no stack.
+    let _ = STACK.try_with(|stack| stack.borrow_mut().push(context));
 }
 
 /// Takes the context on top from the thread's stack.
 pub fn pop() -> Option<Handle<Context>> {
-    STACK.with_borrow_mut(Vec::pop)
+    STACK.try_with(|stack| stack.borrow_mut().pop()).ok().flatten()
 }
 
 /// Replaces the context on top of the thread's stack; none takes it away.

@@ -32,6 +32,8 @@ pub struct MbarrierTx {
     pub mbarrier: Address,
     /// The bytes.
     pub bytes: Slot,
+    /// `.multicast::cluster::32b`: the mask of CTAs.
+    pub multicast: Option<Slot>,
     /// `complete_tx`
     pub complete: bool,
 }
@@ -45,6 +47,8 @@ pub struct MbarrierArrive {
     pub mbarrier: Address,
     /// How many arrivals; with `expect`, how many bytes; 1 without it.
     pub count: Option<Slot>,
+    /// `.multicast::cluster::32b`: the mask of CTAs.
+    pub multicast: Option<Slot>,
     /// `arrive_drop`
     pub drop: bool,
     /// `.expect_tx`
@@ -202,6 +206,8 @@ pub struct TensorCopy {
     pub offsets: Vec<Slot>,
     /// `.multicast::cluster`: the mask of CTAs.
     pub multicast: Option<Slot>,
+    /// `.cta_group::2`: of each pair of CTAs, the one with the parity of the mbarrier's CTA counts the bytes.
+    pub pair: bool,
     /// How it accesses the tensor.
     pub mode: Mode,
     /// What it does.

@@ -9,7 +9,7 @@ use crate::properties::Properties;
 use std::fmt;
 
 /// The registers of the text that an operation reads and writes, by numbers that no two share; of a product, only those
-/// that must not be used before it is complete. Functions without products have none of these.
+/// that must not be used before it is complete. Functions without products and loads from tensor memory have none of these.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     /// The registers that it reads.

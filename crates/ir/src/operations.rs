@@ -282,11 +282,11 @@ operations! {
         #[doc = "`mbarrier.inval`"]
         MbarrierInval(MbarrierInval { read mbarrier }) "mbarrier.inval" [memory, faults, progress, lanes];
         #[doc = "`mbarrier.expect_tx`, `mbarrier.complete_tx`"]
-        MbarrierTx(MbarrierTx { read mbarrier, read bytes, imm complete })
+        MbarrierTx(MbarrierTx { read mbarrier, read bytes, read multicast, imm complete })
             "mbarrier.tx" [memory, faults, progress, lanes];
         #[doc = "`mbarrier.arrive`, `mbarrier.arrive_drop`"]
         MbarrierArrive(MbarrierArrive {
-            write d, read mbarrier, read count, imm drop, imm expect, imm single, imm order,
+            write d, read mbarrier, read count, read multicast, imm drop, imm expect, imm single, imm order,
         }) "mbarrier.arrive" [memory, faults, progress, lanes];
         #[doc = "`mbarrier.test_wait`, `mbarrier.try_wait`"]
         MbarrierWait(MbarrierWait {
@@ -318,8 +318,8 @@ operations! {
         Zero(ZeroBulk { read to, read size }) "st.bulk" [memory, faults, progress, lanes];
         #[doc = "`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`, `cp.async.bulk.prefetch.tensor`"]
         Tensor(TensorCopy {
-            read map, read shared, read mbarrier, read coordinates, read offsets, read multicast, imm mode, imm way,
-            imm rank,
+            read map, read shared, read mbarrier, read coordinates, read offsets, read multicast, imm pair, imm mode,
+            imm way, imm rank,
         }) "cp.async.bulk.tensor" [memory, faults, progress, lanes];
         #[doc = "`tensormap.replace`"]
         Replace(ReplaceField { read map, read value, imm field, imm ordinal })

@@ -3,26 +3,77 @@
 //! An optimistic fixpoint over webs. The claims hold as long as all lanes of a warp execute everything together, which
 //! is what the uniform code of a function ([`crate::Mode::Uniform`]) assumes: where it is entered, they are verified.
 
-use crate::decode::{Action, Compute, Extend, Width};
-use crate::flow::Flow;
-use crate::{Mode, Shape};
+use crate::decode::{Action, Combine, Compute, Extend, Width};
+use crate::flow::{Flow, before};
+use crate::{Mode, Rows, Shape};
 use softwarp_ir::start::Given;
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Special, Step};
 use std::collections::HashMap;
+
+/// How a value grows from lane to lane, modulo its width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Steps {
+    /// From each lane to the next, within each half of the warp.
+    pub(crate) lane: i64,
+    /// From the first lane of the first half to that of the second.
+    pub(crate) half: i64,
+}
+
+impl Steps {
+    /// The same in all lanes.
+    pub(crate) const ZERO: Steps = Steps { lane: 0, half: 0 };
+
+    /// The same step from each lane to the next.
+    pub(crate) fn even(lane: i64) -> Steps {
+        Steps { lane, half: lane.wrapping_mul(16) }
+    }
+
+    /// The difference of a lane to the first.
+    pub(crate) fn at(self, lane: usize) -> i64 {
+        let within = self.lane.wrapping_mul((lane % 16) as i64);
+        within.wrapping_add(self.half.wrapping_mul((lane / 16) as i64))
+    }
+
+    /// The least and the largest difference of a lane to the first.
+    pub(crate) fn range(self) -> (i64, i64) {
+        let ends = [0, 15, 16, 31].map(|lane| self.at(lane));
+        (ends.into_iter().min().unwrap_or(0), ends.into_iter().max().unwrap_or(0))
+    }
+
+    fn map(self, f: impl Fn(i64) -> i64) -> Steps {
+        Steps { lane: f(self.lane), half: f(self.half) }
+    }
+
+    fn add(self, other: Steps) -> Steps {
+        Steps { lane: self.lane.wrapping_add(other.lane), half: self.half.wrapping_add(other.half) }
+    }
+
+    fn narrow(self) -> Steps {
+        self.map(|step| i64::from(step as i32))
+    }
+
+    /// Whether the lanes are near enough that code can check that they do not wrap around.
+    fn is_small(self) -> bool {
+        self.lane.abs() < 1 << 20 && self.half.abs() < 1 << 24
+    }
+
+    fn is_negative(self) -> bool {
+        self.lane < 0 || self.half < 0
+    }
+}
 
 /// How the lanes of a value are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Nothing is known yet.
     Unknown,
-    /// The value grows by this stride from each lane to the next, modulo the width. With a stride of zero it is the same
-    /// in all lanes.
-    Affine(i64),
+    /// The value of the first lane, plus steps. Without any it is the same in all lanes.
+    Affine(Steps),
     Varying,
 }
 
 impl Class {
-    pub(crate) const UNIFORM: Class = Class::Affine(0);
+    pub(crate) const UNIFORM: Class = Class::Affine(Steps::ZERO);
 
     fn meet(self, other: Class) -> Class {
         match (self, other) {
@@ -32,6 +83,9 @@ impl Class {
         }
     }
 }
+
+/// The affine values of the frame at barriers, sorted by operation.
+pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Steps)>)>;
 
 /// The classes of the webs and of the rows that are never written.
 pub(crate) struct Classes {
@@ -46,28 +100,74 @@ impl Classes {
         if mode == Mode::Masked {
             return classes;
         }
-        classes.webs.fill(Class::Unknown);
-        for (web, class) in flow.webs.iter().zip(&mut classes.webs) {
-            if web.from_start {
-                // The frame begins with zeros.
-                *class = Class::UNIFORM;
+        let mut varying = vec![false; flow.webs.len()];
+        loop {
+            classes.solve(function, flow, &varying);
+            if !classes.find_merged(function, flow, &mut varying) {
+                return classes;
             }
+        }
+    }
+
+    /// The fixpoint, where some webs are known to vary.
+    fn solve(&mut self, function: &Function, flow: &Flow, varying: &[bool]) {
+        for (web, (class, varying)) in flow.webs.iter().zip(self.webs.iter_mut().zip(varying)) {
+            *class = match (varying, web.from_start) {
+                (true, _) => Class::Varying,
+                // The frame begins with zeros.
+                (_, true) => Class::UNIFORM,
+                _ => Class::Unknown,
+            };
         }
         loop {
             let mut changed = false;
             for (at, op) in function.ops.iter().enumerate() {
-                changed |= classes.transfer(flow, at, op);
+                changed |= self.transfer(flow, at, op);
             }
             if !changed {
                 break;
             }
         }
-        classes
-            .webs
-            .iter_mut()
-            .filter(|class| **class == Class::Unknown)
-            .for_each(|class| *class = Class::Varying);
-        classes
+        let unknown = self.webs.iter_mut().filter(|class| **class == Class::Unknown);
+        unknown.for_each(|class| *class = Class::Varying);
+    }
+
+    /// Finds webs that some lanes may write while others skip the operation: they vary. Returns whether there are more.
+    fn find_merged(&self, function: &Function, flow: &Flow, varying: &mut [bool]) -> bool {
+        let mut more = false;
+        for block in 0..flow.blocks.len() {
+            let Some((skipped, _)) = flow.skipped(block) else { continue };
+            if self.is_uniform_branch(function, flow, block) {
+                continue;
+            }
+            let end = before(skipped.end);
+            for touch in skipped.flat_map(|op| &flow.touches[op].writes) {
+                if flow.webs[touch.web].is_live(end) && !varying[touch.web] {
+                    varying[touch.web] = true;
+                    more |= self.webs[touch.web] != Class::Varying;
+                }
+            }
+        }
+        more
+    }
+
+    /// Whether the predicate of a block's branch is a comparison of values that are the same in all lanes.
+    fn is_uniform_branch(&self, function: &Function, flow: &Flow, block: usize) -> bool {
+        let (start, last) = (flow.blocks[block].start, flow.blocks[block].end - 1);
+        let Some(predicate) = function.ops[last].guard().predicate() else { return true };
+        let writes = |op: &Op| {
+            let mut found = false;
+            op.clone().visit(|slot, role| found |= *slot == predicate && !role.is_read());
+            found
+        };
+        let Some(at) = (start..last).rev().find(|&at| writes(&function.ops[at])) else { return false };
+        match (&function.ops[at], flow.actions[at]) {
+            (Op::Alu(alu), Action::Compute(Compute::Compare { combine: Combine::Nothing, .. })) => {
+                alu.guard == Guard::ALWAYS
+                    && alu.s.iter().take(2).all(|slot| self.source(flow, at, slot).0 == Class::UNIFORM)
+            }
+            _ => false,
+        }
     }
 
     /// The class of a source, and its value if that is known.
@@ -103,7 +203,7 @@ impl Classes {
             (Action::Compute(compute), Op::Alu(alu)) => self.computed(flow, at, compute, alu),
             (Action::Load, Op::Other(_, step)) => match &**step {
                 Step::Load(access) => match access.address.base.map(|base| source(base).0) {
-                    Some(Class::Affine(0)) | None if access.bytes >= 4 => Class::UNIFORM,
+                    Some(Class::UNIFORM) | None if access.bytes >= 4 => Class::UNIFORM,
                     Some(Class::Unknown) => Class::Unknown,
                     _ => Class::Varying,
                 },
@@ -114,7 +214,7 @@ impl Classes {
     }
 
     fn computed(&self, flow: &Flow, at: usize, compute: Compute, alu: &Alu) -> Class {
-        let mut strides = [(0i64, None); 3];
+        let mut steps = [(Steps::ZERO, None); 3];
         for (n, slot) in alu.s.iter().enumerate().take(3) {
             if slot.class() == softwarp_ir::Class::Predicate {
                 continue;
@@ -122,58 +222,57 @@ impl Classes {
             match self.source(flow, at, slot) {
                 (Class::Unknown, _) => return Class::Unknown,
                 (Class::Varying, _) => return Class::Varying,
-                (Class::Affine(stride), value) => strides[n] = (stride, value),
+                (Class::Affine(of), value) => steps[n] = (of, value),
             }
         }
-        let [(a, a_value), (b, b_value), (c, _)] = strides;
-        let narrow = |stride: i64| i64::from(stride as i32);
-        let uniform = a == 0 && b == 0 && c == 0;
-        let sign = |value: u64| i64::from(value as u32 as i32);
+        let [(a, a_value), (b, b_value), (c, _)] = steps;
+        let zero = Steps::ZERO;
+        let uniform = a == zero && b == zero && c == zero;
         // A product of an affine value and a constant.
-        // The same where the source must not wrap around as an unsigned number.
-        let scaled_unsigned = || match (a, b, a_value, b_value) {
-            (0, 0, ..) => Some(0),
-            (stride, 0, _, Some(value)) | (0, stride, Some(value), _) if stride > 0 => {
-                Some(stride.wrapping_mul(value as u32 as i64))
-            }
+        let scaled = |factor: fn(u64) -> i64| match (a_value, b_value) {
+            _ if a == zero && b == zero => Some(zero),
+            (_, Some(value)) if b == zero => Some(a.map(|step| step.wrapping_mul(factor(value)))),
+            (Some(value), _) if a == zero => Some(b.map(|step| step.wrapping_mul(factor(value)))),
             _ => None,
         };
-        let scaled = |narrow_value: bool| match (a, b, a_value, b_value) {
-            (0, 0, ..) => Some(0),
-            (stride, 0, _, Some(value)) | (0, stride, Some(value), _) => {
-                Some(stride.wrapping_mul(if narrow_value { sign(value) } else { value as i64 }))
-            }
-            _ => None,
-        };
+        let signed: fn(u64) -> i64 = |value| i64::from(value as u32 as i32);
+        let unsigned: fn(u64) -> i64 = |value| value as u32 as i64;
+        let whole: fn(u64) -> i64 = |value| value as i64;
         let affine = match compute {
             Compute::Copy(_) => Some(a),
-            Compute::Add(Width::W32) => Some(narrow(a.wrapping_add(b))),
-            Compute::Add(Width::W64) => Some(a.wrapping_add(b)),
-            Compute::Sub(Width::W32) => Some(narrow(a.wrapping_sub(b))),
-            Compute::Sub(Width::W64) => Some(a.wrapping_sub(b)),
-            Compute::Mul(Width::W32) => scaled(true).map(narrow),
-            Compute::Mul(Width::W64) => scaled(false),
-            Compute::Mad(Width::W32) => scaled(true).map(|scaled| narrow(scaled.wrapping_add(c))),
-            Compute::Mad(Width::W64) => scaled(false).map(|scaled| scaled.wrapping_add(c)),
+            Compute::Add(Width::W32) => Some(a.add(b).narrow()),
+            Compute::Add(Width::W64) => Some(a.add(b)),
+            Compute::Sub(Width::W32) => Some(a.add(b.map(i64::wrapping_neg)).narrow()),
+            Compute::Sub(Width::W64) => Some(a.add(b.map(i64::wrapping_neg))),
+            Compute::Mul(Width::W32) => scaled(signed).map(Steps::narrow),
+            Compute::Mul(Width::W64) => scaled(whole),
+            Compute::Mad(Width::W32) => scaled(signed).map(|scaled| scaled.add(c).narrow()),
+            Compute::Mad(Width::W64) => scaled(whole).map(|scaled| scaled.add(c)),
             // Code checks that the source does not wrap around among the lanes.
-            Compute::Wide { signed, .. } if a.abs() < 1 << 20 && b.abs() < 1 << 20 => match signed {
-                true => scaled(true).map(|scaled| scaled.wrapping_add(c)),
-                false => scaled_unsigned().map(|scaled| scaled.wrapping_add(c)),
-            },
-            Compute::Shl(width) => match (a, b, b_value) {
-                (0, 0, _) => Some(0),
-                (_, 0, Some(by)) if by < 32 && width == Width::W32 => Some(narrow(a << by)),
-                (_, 0, Some(by)) if by < 32 => Some(a << by),
+            Compute::Wide { signed: true, .. } if a.is_small() && b.is_small() => {
+                scaled(signed).map(|scaled| scaled.add(c))
+            }
+            Compute::Wide { signed: false, .. }
+                if a.is_small() && b.is_small() && !a.is_negative() && !b.is_negative() =>
+            {
+                scaled(unsigned).map(|scaled| scaled.add(c))
+            }
+            Compute::Shl(width) => match b_value {
+                _ if a == zero && b == zero => Some(zero),
+                Some(by) if by < 32 && b == zero && width == Width::W32 => {
+                    Some(a.map(|step| step << by).narrow())
+                }
+                Some(by) if by < 32 && b == zero => Some(a.map(|step| step << by)),
                 _ => None,
             },
-            Compute::Extend(Extend::Sign64) if a.abs() < 1 << 20 => Some(a),
-            Compute::Extend(Extend::Zero64) if (0..1 << 20).contains(&a) => Some(a),
-            Compute::Extend(Extend::Low32) => Some(narrow(a)),
+            Compute::Extend(Extend::Sign64) if a.is_small() => Some(a),
+            Compute::Extend(Extend::Zero64) if a.is_small() && !a.is_negative() => Some(a),
+            Compute::Extend(Extend::Low32) => Some(a.narrow()),
             Compute::Neg(_) | Compute::Shr { .. } | Compute::And(_) | Compute::Or(_) | Compute::Xor(_) => {
-                uniform.then_some(0)
+                uniform.then_some(zero)
             }
             Compute::Not(_) | Compute::Min { .. } | Compute::Max { .. } | Compute::Extend(_) => {
-                uniform.then_some(0)
+                uniform.then_some(zero)
             }
             _ => None,
         };
@@ -211,14 +310,16 @@ fn fixed(function: &Function, shape: Shape) -> HashMap<Slot, (Class, Option<u64>
 }
 
 fn special_class(special: Special, shape: Shape) -> Class {
-    match special {
-        Special::Tid(0) if shape.first_axis_affine => Class::Affine(1),
-        Special::Tid(1) if shape.second_axis_uniform => Class::UNIFORM,
-        Special::Tid(2) if shape.third_axis_uniform => Class::UNIFORM,
-        Special::LaneId => Class::Affine(1),
-        Special::Ntid(_) | Special::Nctaid(_) | Special::Ctaid(_) | Special::WarpId | Special::NwarpId => {
-            Class::UNIFORM
-        }
+    match (special, shape.rows) {
+        (Special::Tid(0), Rows::Whole) | (Special::LaneId, _) => Class::Affine(Steps::even(1)),
+        (Special::Tid(0), Rows::Half) => Class::Affine(Steps { lane: 1, half: 0 }),
+        (Special::Tid(1), Rows::Whole) => Class::UNIFORM,
+        (Special::Tid(1), Rows::Half) => Class::Affine(Steps { lane: 0, half: 1 }),
+        (Special::Tid(2), _) if shape.third_axis_uniform => Class::UNIFORM,
+        (
+            Special::Ntid(_) | Special::Nctaid(_) | Special::Ctaid(_) | Special::WarpId | Special::NwarpId,
+            _,
+        ) => Class::UNIFORM,
         _ => Class::Varying,
     }
 }

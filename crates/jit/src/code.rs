@@ -4,14 +4,16 @@
 //! regions of memory within the bounds that it checks; the caller gives pointers that are valid while it runs. Memory
 //! is written first and executable after, never both.
 
-use crate::context::{Call, Context, Done, Lanes, Region, Register, SITES};
+use crate::classes::{AtBarriers, Class, Steps};
+use crate::context::{COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, Region, Register, SITES};
 use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Part, Unit};
-use crate::flow::Flow;
+use crate::flow::{Flow, before};
+use crate::places::Place;
 use crate::{Mode, Shape, Wanted};
 use iced_x86::code_asm::CodeLabel;
 use iced_x86::{BlockEncoderOptions, Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use memmap2::{Mmap, MmapMut};
-use softwarp_ir::Function;
+use softwarp_ir::{Function, Slot};
 use softwarp_units::lanes::Frame;
 
 /// A compiled function.
@@ -24,6 +26,12 @@ pub struct Compiled {
     /// The first operation of each block.
     starts: Vec<u32>,
     uniform: Vec<u64>,
+    /// The same behind a barrier at which uniform code was left: nothing is verified. Others have 0.
+    passed: Vec<u64>,
+    /// The affine values of the frame at each barrier, sorted.
+    at_barriers: AtBarriers,
+    /// The webs of uniform code.
+    webs: Vec<Kept>,
     masked: Vec<u64>,
     tables: Tables,
     constants: Vec<Register>,
@@ -36,6 +44,78 @@ struct Tables {
     loads: Vec<u64>,
     saves: Vec<u64>,
     switches: Vec<u64>,
+}
+
+/// A web of uniform code that is not in its row of the frame.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    slot: Slot,
+    class: Class,
+    place: Place,
+    /// Whether its NaNs have to be made canonical.
+    lazy: bool,
+    /// Positions where it is live.
+    live: Vec<(u32, u32)>,
+}
+
+impl Kept {
+    /// The webs of a function.
+    fn all(emitter: &Emitter<'_>) -> Vec<Kept> {
+        let webs = emitter.flow.webs.iter().enumerate().map(|(number, web)| Kept {
+            slot: web.slot,
+            class: emitter.classes.webs[number],
+            place: emitter.places[number],
+            lazy: emitter.lazy[number],
+            live: web.live.clone(),
+        });
+        webs.filter(|web| web.place != Place::Frame || matches!(web.class, Class::Affine(_))).collect()
+    }
+
+    /// Writes it to its row, from the registers that the context has.
+    fn write(&self, context: &Context, frame: &mut Frame) {
+        let number = self.slot.number() as usize;
+        if let Class::Affine(steps) = self.class {
+            let first = match self.place {
+                Place::Scalar(register) => Some(context.saved_scalars[usize::from(register)]),
+                _ => None,
+            };
+            return fill(frame, self.slot, first, steps);
+        }
+        let Place::Vector(registers) = self.place else { return };
+        let words = |part: usize| context.saved[usize::from(registers[part])].0;
+        if self.slot.is_wide() {
+            let row = &mut frame.wide[number].0;
+            for (part, to) in row.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+                *to = words(part);
+            }
+            return;
+        }
+        let row = &mut frame.narrow[number].0;
+        for (part, to) in row.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            for (word, to) in words(part).into_iter().zip(to.as_chunks_mut::<2>().0) {
+                *to = [word as u32, (word >> 32) as u32];
+            }
+        }
+        if self.lazy {
+            row.iter_mut()
+                .filter(|bits| f32::from_bits(**bits).is_nan())
+                .for_each(|bits| *bits = 0x7fff_ffff);
+        }
+    }
+}
+
+/// Writes an affine row, from its first lane or another value of it.
+fn fill(frame: &mut Frame, slot: Slot, first: Option<u64>, steps: Steps) {
+    let number = slot.number() as usize;
+    if slot.is_wide() {
+        let row = &mut frame.wide[number].0;
+        let first = first.unwrap_or(row[0]);
+        (0..32).for_each(|lane| row[lane] = first.wrapping_add_signed(steps.at(lane)));
+    } else {
+        let row = &mut frame.narrow[number].0;
+        let first = first.map_or(row[0], |first| first as u32);
+        (0..32).for_each(|lane| row[lane] = first.wrapping_add(steps.at(lane) as u32));
+    }
 }
 
 /// Compiles a function, for CTAs of a shape. `None` if it cannot be compiled, does not pay, or the CPU lacks AVX-512.
@@ -55,12 +135,11 @@ pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Comp
     assemble(function, &flow, (shape, wanted.masked)).ok().flatten()
 }
 
+/// What is emitted: the unit, labels of uniform and masked code, and where values are.
+type Parts = (Unit, Labels, Labels, (AtBarriers, Vec<Kept>));
+
 /// The instructions of a function with their labels: uniform code and masked code.
-fn emit(
-    function: &Function,
-    flow: &Flow,
-    (shape, has_masked): (Shape, bool),
-) -> Emitted<(Unit, Labels, Labels)> {
+fn emit(function: &Function, flow: &Flow, (shape, has_masked): (Shape, bool)) -> Emitted<Parts> {
     let mut unit = Unit::new()?;
     let count = flow.blocks.len();
     let mut uniform = Labels::new(&mut unit, count);
@@ -70,6 +149,7 @@ fn emit(
     let mut emitter =
         Emitter::new(&mut unit, function, flow, (shape, Mode::Uniform), (&mut uniform, &others), has_masked);
     emitter.emit()?;
+    let frame = (std::mem::take(&mut emitter.at_barriers), Kept::all(&emitter));
     if has_masked {
         let others = uniform.clone();
         let both = (&mut masked, &others);
@@ -78,7 +158,7 @@ fn emit(
         unit.leave_at_blocks(&mut masked, flow)?;
     }
     unit.finish()?;
-    Ok((unit, uniform, masked))
+    Ok((unit, uniform, masked, frame))
 }
 
 /// A line of a listing.
@@ -122,7 +202,7 @@ pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
 }
 
 fn assemble(function: &Function, flow: &Flow, how: (Shape, bool)) -> Emitted<Option<Compiled>> {
-    let (mut unit, uniform, masked) = emit(function, flow, how)?;
+    let (mut unit, uniform, masked, (at_barriers, webs)) = emit(function, flow, how)?;
     // Code is position-independent: first its length, then the memory, then the addresses of labels.
     let options = BlockEncoderOptions::RETURN_NEW_INSTRUCTION_OFFSETS;
     let result = unit.a.assemble_options(0, options)?;
@@ -146,6 +226,11 @@ fn assemble(function: &Function, flow: &Flow, how: (Shape, bool)) -> Emitted<Opt
         block_at: (0..=function.ops.len()).map(|op| flow.block_at(op).map(|block| block as u32)).collect(),
         starts: flow.blocks.iter().map(|block| block.start as u32).collect(),
         uniform: addresses(&uniform.enters)?,
+        passed: (uniform.passed.iter())
+            .map(|label| label.map_or(Ok(0), |label| Ok(base + result.label_ip(&label)?)))
+            .collect::<Emitted<_>>()?,
+        at_barriers,
+        webs,
         masked: masked_addresses(&masked.starts)?,
         tables,
         constants: unit.constants(),
@@ -158,13 +243,18 @@ pub struct Scratch {
     context: Box<Context>,
     pending: Box<[u32; MOST_BLOCKS]>,
     pending_blocks: Box<[u64; MOST_BLOCKS / 64]>,
-    /// Regions by site.
-    pub sites: Box<[Region; SITES]>,
     /// Lanes that wait, before and after a call.
     pub waiting: Vec<Lanes>,
+    /// The warps of a CTA, between calls.
+    pub entries: Vec<Entry>,
 }
 
 impl Scratch {
+    /// Regions by site.
+    pub fn sites(&mut self) -> &mut [Region; SITES] {
+        self.context.sites()
+    }
+
     /// Where the shared memory of the last call is in the host's memory.
     pub fn shared_host(&self) -> u64 {
         self.context.shared.host
@@ -177,9 +267,17 @@ impl Default for Scratch {
             context: Box::new(Context::new()),
             pending: Box::new([0; MOST_BLOCKS]),
             pending_blocks: Box::new([0; MOST_BLOCKS / 64]),
-            sites: Box::new([Region::EMPTY; SITES]),
             waiting: Vec::new(),
+            entries: Vec::new(),
         }
+    }
+}
+
+impl Context {
+    /// The frame of the warp that runs.
+    pub fn frame(&self) -> *mut Frame {
+        // SAFETY: code sets this to one of the entries that it was called with.
+        unsafe { (*self.current).frame }
     }
 }
 
@@ -215,13 +313,12 @@ impl Compiled {
         &self.code[..self.length]
     }
 
-    /// Prepares calls of [`Compiled::enter`].
+    /// Prepares calls of [`Compiled::run`].
     pub fn prepare(&self, scratch: &mut Scratch, call: &Call) {
-        let Scratch { context, pending, pending_blocks, sites, .. } = scratch;
+        let Scratch { context, pending, pending_blocks, .. } = scratch;
         context.shared = call.shared;
         context.step = call.step;
         context.state = call.state;
-        context.sites = sites.as_mut_ptr();
         context.constants = self.constants.as_ptr();
         context.masked_blocks = self.tables.blocks.as_ptr();
         context.masked_loads = self.tables.loads.as_ptr();
@@ -231,85 +328,134 @@ impl Compiled {
         context.pending_blocks = pending_blocks.as_mut_ptr();
     }
 
-    /// Runs code from an operation on, with lanes that stand there, and others that wait elsewhere, all where code can be
-    /// entered. [`Scratch::waiting`] has these, and afterwards those that wait. `budget` is what may be executed.
-    /// `None` if code cannot be entered so.
+    /// Sets where a warp is entered: its operation, with its lanes. Returns whether there is such code, and lanes that
+    /// wait let it be entered: all where code can be entered, and behind it.
+    #[inline]
+    pub fn enter_at(&self, entry: &mut Entry, waiting: &[Lanes]) -> bool {
+        let Some(block) = self.block_at.get(entry.op as usize).copied().flatten() else { return false };
+        let behind = |lanes: &Lanes| {
+            let other = self.block_at.get(lanes.op as usize).copied().flatten();
+            other.is_some_and(|other| other > block)
+        };
+        if !waiting.iter().all(behind) {
+            return false;
+        }
+        let passed = std::mem::take(&mut entry.compact);
+        entry.target = match (entry.mask, self.masked.get(block as usize)) {
+            (u32::MAX, _) if passed && waiting.is_empty() => self.passed[block as usize],
+            (u32::MAX, _) if waiting.is_empty() => self.uniform[block as usize],
+            (_, Some(&target)) => target,
+            (_, None) => return false,
+        };
+        true
+    }
+
+    /// Prepares to enter several warps at the same operation, if all lanes of all of them stand there. Returns whether
+    /// they do, and there is code.
+    #[inline]
+    pub fn enter_together(&self, entries: &mut [Entry]) -> bool {
+        let Some(&Entry { op, compact, .. }) = entries.first() else { return false };
+        let Some(block) = self.block_at.get(op as usize).copied().flatten() else { return false };
+        let same = |entry: &Entry| entry.op == op && entry.mask == u32::MAX && entry.compact == compact;
+        if !entries.iter().all(same) {
+            return false;
+        }
+        let target = if compact { self.passed[block as usize] } else { self.uniform[block as usize] };
+        for entry in entries {
+            (entry.target, entry.compact) = (target, false);
+        }
+        true
+    }
+
+    /// Completes the rows of the frame of a warp that was left at a barrier and that is not entered behind it.
+    pub fn complete(&self, entry: &mut Entry, frame: &mut Frame) {
+        if !std::mem::take(&mut entry.compact) {
+            return;
+        }
+        let found = self.at_barriers.binary_search_by_key(&entry.op, |(op, _)| *op);
+        for &(slot, steps) in found.map_or(&[][..], |at| &self.at_barriers[at].1) {
+            fill(frame, slot, None, steps);
+        }
+    }
+
+    /// Runs warps one after the other. Each is left where its code ends or cannot go on; all are when the budget is
+    /// spent, or one is left with lanes that wait elsewhere. Lanes of the first warp may wait before
+    /// ([`Scratch::waiting`]), and some of the last one afterwards.
     ///
     /// # Safety
-    /// [`Compiled::prepare`] was called with this scratch, and nothing else was compiled for it since. The frame is one
-    /// of the function that this was compiled from, and the shape of the CTA the one that it was compiled for. The
-    /// regions lie in memory that is valid meanwhile, and that other threads may access. `step` can be called with the
-    /// state.
+    /// [`Compiled::prepare`] was called with this scratch, and nothing else was compiled for it since. The entries were
+    /// made by this function's code, with its scratch, for frames that are valid and not accessed otherwise, and the
+    /// shape of the CTA is the one that it was compiled for. The regions lie in memory that is valid meanwhile, and
+    /// that other threads may access. `step` can be called with the state.
     #[inline]
-    pub unsafe fn enter(
-        &self,
-        scratch: &mut Scratch,
-        frame: *mut Frame,
-        at: Lanes,
-        budget: i64,
-    ) -> Option<Done> {
-        let block = (*self.block_at.get(at.op as usize)?)?;
+    pub unsafe fn run(&self, scratch: &mut Scratch, entries: &mut [Entry], budget: i64) -> Done {
         let mut first = u32::MAX;
         if !scratch.waiting.is_empty() {
-            first = self.first_waiting(scratch, block)?;
+            first = self.wait(scratch);
         }
-        let uniform = at.mask == u32::MAX && first == u32::MAX;
-        let target = match uniform {
-            true => self.uniform[block as usize],
-            false => *self.masked.get(block as usize)?,
-        };
-        if first != u32::MAX {
-            self.wait(scratch);
+        let range = entries.as_mut_ptr_range();
+        if range.is_empty() {
+            return Done::default();
         }
         let context = &mut *scratch.context;
-        {
-            // SAFETY: the frame is valid, as the caller says.
-            let frame = unsafe { &mut *frame };
-            context.narrow = frame.narrow.as_mut_ptr().cast();
-            context.wide = frame.wide.as_mut_ptr().cast();
-            context.predicates = frame.predicates.as_mut_ptr();
-        }
+        (context.current, context.last) = (range.start, range.end);
         context.budget = budget;
-        (context.threads, context.divergent, context.exchanges) = (0, 0, 0);
-        (context.exit, context.mask, context.first_pending) = (at.op, at.mask, first);
+        (context.threads, context.divergent, context.exchanges, context.atomics) = (0, 0, 0, 0);
+        context.first_pending = first;
         // SAFETY: the code was made for this call; see the head of the file.
         unsafe {
-            let enter: extern "C" fn(*mut Context, u64) = std::mem::transmute(self.code.as_ptr());
-            enter(&raw mut *context, target);
+            let enter: extern "C" fn(*mut Context) = std::mem::transmute(self.code.as_ptr());
+            enter(&raw mut *context);
         }
         let instructions = (budget - context.budget).max(0) as u64;
         let done = Done {
-            op: context.exit,
-            mask: context.mask,
+            warps: (context.current as usize - range.start as usize) / size_of::<Entry>() + 1,
             instructions,
             threads: (32 * instructions).wrapping_add_signed(context.threads),
             divergent: context.divergent,
             exchanges: context.exchanges,
+            atomics: context.atomics,
         };
+        for entry in &mut entries[..done.warps] {
+            entry.compact = entry.op & COMPACT != 0;
+            entry.op &= !COMPACT;
+        }
+        if let Some(entry) = entries.get_mut(done.warps - 1)
+            && entry.op & IN_REGISTERS != 0
+        {
+            entry.op &= !IN_REGISTERS;
+            // SAFETY: the frame is valid, and compiled code does not run.
+            self.write_registers(&scratch.context, unsafe { &mut *entry.frame }, entry.op);
+        }
         if scratch.context.first_pending != u32::MAX {
             self.collect(scratch);
         } else {
             scratch.waiting.clear();
         }
-        Some(done)
+        done
     }
 
-    /// The first block at which lanes wait, if it is behind the one that is entered.
-    fn first_waiting(&self, scratch: &Scratch, block: u32) -> Option<u32> {
+    /// Writes what is live before an operation to the frame, from the registers that the context has.
+    #[cold]
+    fn write_registers(&self, context: &Context, frame: &mut Frame, op: u32) {
+        let position = before(op as usize);
+        let is_live = |web: &&Kept| {
+            let at = web.live.partition_point(|&(start, _)| start <= position);
+            at > 0 && position < web.live[at - 1].1
+        };
+        self.webs.iter().filter(is_live).for_each(|web| web.write(context, frame));
+    }
+
+    /// Has lanes wait at their blocks. Returns the first one.
+    fn wait(&self, scratch: &mut Scratch) -> u32 {
         let mut first = u32::MAX;
         for lanes in &scratch.waiting {
-            first = first.min((*self.block_at.get(lanes.op as usize)?)?);
+            let other = self.block_at[lanes.op as usize].unwrap_or(0);
+            first = first.min(other);
+            scratch.pending[other as usize] |= lanes.mask;
+            scratch.pending_blocks[other as usize / 64] |= 1 << (other % 64);
         }
-        (first > block).then_some(first)
-    }
-
-    /// Has lanes wait at their blocks.
-    fn wait(&self, scratch: &mut Scratch) {
-        for lanes in &scratch.waiting {
-            let other = self.block_at[lanes.op as usize].unwrap_or(0) as usize;
-            scratch.pending[other] |= lanes.mask;
-            scratch.pending_blocks[other / 64] |= 1 << (other % 64);
-        }
+        first
     }
 
     /// Collects the lanes that wait.

@@ -1,5 +1,6 @@
 //! What compiled code and its caller share while it runs.
 
+use softwarp_units::lanes::Frame;
 use std::ffi::c_void;
 use std::ops::Range;
 
@@ -12,6 +13,9 @@ pub(crate) const GLOBAL_SITES: Range<usize> = 0..40;
 /// The sites of generic accesses.
 pub const GENERIC_SITES: Range<usize> = 40..52;
 pub(crate) const CONSTANT_SITES: Range<usize> = 52..64;
+
+/// How many groups of accesses that are checked together a block can have.
+pub(crate) const POINTERS: usize = 32;
 
 /// A region of memory that accesses were in: the bounds that compiled code checks.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +55,8 @@ extern "C" fn no_step(_: *mut Context, _: u32) -> u32 {
 
 impl Context {
     /// Regions by site.
-    pub fn sites(&mut self) -> *mut [Region; SITES] {
-        self.sites.cast()
+    pub fn sites(&mut self) -> &mut [Region; SITES] {
+        &mut self.sites
     }
 
     /// An empty one.
@@ -60,12 +64,11 @@ impl Context {
         use std::ptr::{null, null_mut};
         Context {
             shared: Region::EMPTY,
-            narrow: null_mut(),
-            wide: null_mut(),
-            predicates: null_mut(),
+            current: null_mut(),
+            last: null_mut(),
             budget: 0,
             step: no_step,
-            sites: null_mut(),
+            sites: [Region::EMPTY; SITES],
             constants: null(),
             masked_blocks: null(),
             masked_loads: null(),
@@ -77,9 +80,14 @@ impl Context {
             threads: 0,
             exchanges: 0,
             divergent: 0,
+            atomics: 0,
             exit: 0,
             mask: 0,
             first_pending: u32::MAX,
+            pointers: [0; POINTERS],
+            lane_offsets: [0; 32],
+            lane_values: [0; 32],
+            lane_results: [0; 32],
             saved: [Register::default(); 32],
             saved_scalars: [0; 16],
         }
@@ -92,19 +100,17 @@ impl Context {
 pub struct Context {
     /// The CTA's shared memory.
     pub(crate) shared: Region,
-    /// The rows of 32-bit words of the frame.
-    pub(crate) narrow: *mut c_void,
-    /// The rows of 64-bit words.
-    pub(crate) wide: *mut c_void,
-    /// The predicates.
-    pub(crate) predicates: *mut u32,
+    /// The warp that runs.
+    pub(crate) current: *mut Entry,
+    /// The end of the warps that run one after the other.
+    pub(crate) last: *mut Entry,
     /// What may still be executed. Compiled code subtracts the instructions that it executes, and stops at a jump
     /// back when none is left.
     pub(crate) budget: i64,
     /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
     pub(crate) step: Step,
     /// Regions by site.
-    pub(crate) sites: *mut Region,
+    pub(crate) sites: [Region; SITES],
     /// Constants of the code.
     pub(crate) constants: *const Register,
     /// Where masked code and its stubs are, by block.
@@ -124,12 +130,20 @@ pub struct Context {
     pub(crate) exchanges: u64,
     /// How many branches diverged.
     pub(crate) divergent: u64,
+    /// How many atomic operations were executed.
+    pub(crate) atomics: u64,
     /// The operation at which code was left.
     pub(crate) exit: u32,
     /// The lanes that execute.
     pub mask: u32,
     /// The first block at which lanes wait, or a number past all blocks.
     pub(crate) first_pending: u32,
+    /// Places in the host's memory of the first accesses of groups; 0 where a check failed.
+    pub(crate) pointers: [u64; POINTERS],
+    /// The offsets, operands and results of the lanes of an atomic operation.
+    pub(crate) lane_offsets: [u64; 32],
+    pub(crate) lane_values: [u32; 32],
+    pub(crate) lane_results: [u32; 32],
     /// Vector registers while the interpreter performs an operation.
     pub(crate) saved: [Register; 32],
     /// General-purpose registers, likewise.
@@ -145,6 +159,54 @@ pub struct Lanes {
     pub mask: u32,
 }
 
+/// A warp that compiled code runs: where it is entered, and afterwards where it was left.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Entry {
+    /// The rows of 32-bit words of the frame.
+    pub(crate) narrow: *mut c_void,
+    /// The rows of 64-bit words.
+    pub(crate) wide: *mut c_void,
+    /// The predicates.
+    pub(crate) predicates: *mut u32,
+    /// The frame.
+    pub(crate) frame: *mut Frame,
+    /// The code that is entered.
+    pub(crate) target: u64,
+    /// The operation at which the lanes in `mask` stand.
+    pub op: u32,
+    /// The lanes.
+    pub mask: u32,
+    /// What was left of the budget when it was left.
+    pub left: i64,
+    /// It was left at a barrier, with values that grow by constants from lane to lane in the first lanes of their rows
+    /// only ([`crate::Compiled::complete`]).
+    pub(crate) compact: bool,
+}
+
+/// In the number of an operation: code was left with such rows.
+pub(crate) const COMPACT: u32 = 1 << 31;
+
+/// The same: values are still in registers, which the context has.
+pub(crate) const IN_REGISTERS: u32 = 1 << 30;
+
+impl Entry {
+    /// A warp with lanes that stand at an operation, which cannot be entered yet ([`crate::Compiled::enter_at`]).
+    pub fn new(frame: &mut Frame, at: Lanes) -> Entry {
+        Entry {
+            narrow: frame.narrow.as_mut_ptr().cast(),
+            wide: frame.wide.as_mut_ptr().cast(),
+            predicates: frame.predicates.as_mut_ptr(),
+            frame,
+            target: 0,
+            op: at.op,
+            mask: at.mask,
+            left: 0,
+            compact: false,
+        }
+    }
+}
+
 /// What compiled code needs of its caller.
 pub struct Call {
     /// The CTA's shared memory.
@@ -158,10 +220,8 @@ pub struct Call {
 /// What compiled code did.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
-    /// The operation at which the lanes in `mask` stand.
-    pub op: u32,
-    /// The lanes that executed last.
-    pub mask: u32,
+    /// How many warps ran.
+    pub warps: usize,
     /// Instructions of warps.
     pub instructions: u64,
     /// Instructions of threads.
@@ -170,4 +230,6 @@ pub struct Done {
     pub divergent: u64,
     /// Operations among lanes.
     pub exchanges: u64,
+    /// Atomic operations.
+    pub atomics: u64,
 }

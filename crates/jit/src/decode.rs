@@ -1,9 +1,11 @@
 //! What compiled code does for each operation of a function.
 
 use crate::Shape;
+pub(crate) use crate::functions::{Convert, Special};
+use crate::functions::{Rounding, special};
 use softwarp_ir::{
-    Access, Alu, AluOp, AsyncOp, Class, Function, Guard, Immediate, MatrixOp, Memory, Op, Slot, Step, WarpOp,
-    WarpOpKind,
+    Access, Alu, AluOp, AsyncOp, Atomic, AtomicOp, Class, Function, Guard, Immediate, MatrixOp, Memory, Op,
+    Slot, Step, WarpOp, WarpOpKind,
 };
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
@@ -22,8 +24,10 @@ pub(crate) enum Action {
     Loop,
     /// A weak load of one element, or of several of 32 bits.
     Load,
-    /// A weak store of one element.
+    /// A weak store of one element, or of several of 32 bits.
     Store,
+    /// An atomic operation on integers.
+    Atomic,
     /// An operation among the lanes of a warp, if all of them execute it together.
     Exchange,
     /// An operation that the interpreter's fast loop may be able to do.
@@ -107,14 +111,6 @@ pub(crate) enum Float {
     Max,
 }
 
-/// A conversion between f32 and integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Convert {
-    FromS32,
-    FromU32,
-    ToS32,
-}
-
 /// Arithmetic that has code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Compute {
@@ -161,6 +157,8 @@ pub(crate) enum Compute {
     },
     Select(Width),
     Extend(Extend),
+    /// Two rows of 16 bits as one of 32.
+    Halves,
     /// Two rows of 32 bits as one of 64.
     Pack64,
     /// The high 32 bits of 64.
@@ -175,9 +173,13 @@ pub(crate) enum Compute {
     CompareFloat {
         predicate: u8,
         combine: Combine,
+        ftz: bool,
     },
     Float(Float),
+    /// With `.ftz`.
+    Flushed(Float),
     Convert(Convert),
+    Special(Special),
     /// An operation on predicates.
     Predicate(PredicateOp),
 }
@@ -248,6 +250,7 @@ pub(crate) fn decode(function: &Function, _shape: Shape) -> Vec<Action> {
                 }
                 (Step::Load(access), None) if is_plain_load(access) => Action::Load,
                 (Step::Store(access), None) if is_plain_store(access) => Action::Store,
+                (Step::Atomic(atomic), None) if is_plain_atomic(atomic) => Action::Atomic,
                 (Step::Load(access) | Step::Store(access), None) if !access.order.is_strong() => Action::Step,
                 (Step::Warp(op), _) if *guard == Guard::ALWAYS && is_exchange(function, op) => {
                     Action::Exchange
@@ -276,12 +279,38 @@ fn is_plain_load(access: &Access) -> bool {
     sizes && memory && !access.order.is_strong() && access.registers.iter().all(|one| one.slot.is_some())
 }
 
-/// Whether a store has code: a weak one of one element, at an address in a register.
+/// Whether a store has code: a weak one of one element, or of several of 32 bits, at an address in a register.
 fn is_plain_store(access: &Access) -> bool {
     let memory = matches!(access.address.memory, Memory::Global | Memory::Generic | Memory::Shared);
-    let [element] = access.registers[..] else { return false };
-    let operands = element.slot.is_some() && access.address.base.is_some();
-    has_plain_size(access) && memory && operands && !access.order.is_strong()
+    let sizes = match access.registers[..] {
+        [_] => has_plain_size(access),
+        [_, _] | [_, _, _, _] => access.bytes == 4 && access.registers.iter().all(|one| one.bits == 32),
+        _ => false,
+    };
+    let operands = access.registers.iter().all(|one| one.slot.is_some()) && access.address.base.is_some();
+    sizes && memory && operands && !access.order.is_strong()
+}
+
+/// Whether an atomic operation has code.
+fn is_plain_atomic(atomic: &Atomic) -> bool {
+    use AtomicOp::{Add, And, Max, Min, Or, Xor};
+    let shared = match atomic.address.memory {
+        Memory::Shared => true,
+        Memory::Global => false,
+        _ => return false,
+    };
+    let wanted = atomic.d.iter().any(Option::is_some);
+    let operation = match atomic.op {
+        Add => true,
+        And | Or | Xor => shared || !wanted,
+        Min | Max => shared,
+        _ => false,
+    };
+    let base = atomic.address.base.is_some_and(|base| shared || base.is_wide());
+    let operand = atomic.b.len() == 1 && atomic.b[0].is_some() && atomic.c.is_none();
+    let types = matches!(atomic.ty, Type::U32 | Type::S32 | Type::B32);
+    let order = !atomic.order.acquires() && !atomic.order.releases();
+    operation && base && operand && types && order && i32::try_from(atomic.address.offset).is_ok()
 }
 
 fn has_plain_size(access: &Access) -> bool {
@@ -329,6 +358,9 @@ fn compute(function: &Function, alu: &Alu) -> Option<Compute> {
                 Compute::Extend(Extend::Low32)
             }
             Simple::Extract64(field) if field.shift == 32 && field.bits == 32 => Compute::High32,
+            Simple::Pack32(16) if alu.s.count() == 2 => Compute::Halves,
+            Simple::Dividend(of) => Compute::Special(Special::Dividend { ftz: of.ftz }),
+            Simple::Reciprocal(_) => Compute::Special(Special::Divisor),
             Simple::Pack64(32) if alu.s.count() == 2 => Compute::Pack64,
             Simple::Sign32(of) if of.to == 32 => Compute::Extend(Extend::Sign { from: of.from, to: of.to }),
             Simple::Sign64(of) if of.from == 32 => Compute::Extend(Extend::Sign64),
@@ -399,8 +431,20 @@ fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Alu) -> Optio
 }
 
 fn float(opcode: Opcode, modifiers: &[Modifier], alu: &Alu) -> Option<Compute> {
+    if let [kept @ .., Modifier::Ftz] = modifiers
+        && !kept.contains(&Modifier::Approx)
+        && !kept.contains(&Modifier::Full)
+    {
+        return match float(opcode, kept, alu)? {
+            Compute::Float(float) => Some(Compute::Flushed(float)),
+            _ => None,
+        };
+    }
     let nearest = matches!(modifiers, [] | [Modifier::Rn]);
     let bare = modifiers.is_empty();
+    if modifiers.contains(&Modifier::Approx) || modifiers.contains(&Modifier::Full) {
+        return special(opcode, modifiers).map(Compute::Special);
+    }
     Some(Compute::Float(match opcode {
         Opcode::Add if nearest => Float::Add,
         Opcode::Sub if nearest => Float::Sub,
@@ -433,6 +477,10 @@ fn predicate(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
 fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
     let (&operator, rest) = form.modifiers.split_first()?;
     let &[ty] = form.types.as_slice() else { return None };
+    let (rest, ftz) = match rest {
+        [kept @ .., Modifier::Ftz] => (kept, true),
+        all => (all, false),
+    };
     let combine = match rest {
         [] => Combine::Nothing,
         [Modifier::And] => Combine::And,
@@ -459,7 +507,10 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
             Modifier::Gt => 0x1e,
             _ => return None,
         };
-        return Some(Compute::CompareFloat { predicate, combine });
+        return Some(Compute::CompareFloat { predicate, combine, ftz });
+    }
+    if ftz {
+        return None;
     }
     let (width, signed) = match ty {
         Type::B32 | Type::U32 => (Width::W32, false),
@@ -480,8 +531,10 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
     Some(Compute::Compare { width, signed, order, combine })
 }
 
+/// A form of `cvt`.
 fn conversion(form: &InstructionForm) -> Option<Compute> {
-    use Type::{F32, S8, S16, S32, S64, U8, U16, U32, U64};
+    use Modifier::{Ftz, Rmi, Rn, Rni, Rpi, Rzi, Sat};
+    use Type::{Bf16, Bf16x2, F16, F16x2, F32, S8, S16, S32, S64, U8, U16, U32, U64};
     let &[to, from] = form.types.as_slice() else { return None };
     Some(match (form.modifiers.as_slice(), to, from) {
         (&[], U64 | S64, U32) => Compute::Extend(Extend::Zero64),
@@ -497,9 +550,23 @@ fn conversion(form: &InstructionForm) -> Option<Compute> {
         }
         (&[], U32 | S32, S16) => Compute::Extend(Extend::Sign { from: 16, to: 32 }),
         (&[], U32 | S32, S8) => Compute::Extend(Extend::Sign { from: 8, to: 32 }),
-        (&[Modifier::Rn], F32, S32) => Compute::Convert(Convert::FromS32),
-        (&[Modifier::Rn], F32, U32) => Compute::Convert(Convert::FromU32),
-        (&[Modifier::Rzi] | &[Modifier::Rzi, Modifier::Ftz], S32, F32) => Compute::Convert(Convert::ToS32),
+        (&[Rn], F32, S32) => Compute::Convert(Convert::FromS32),
+        (&[Rn], F32, U32) => Compute::Convert(Convert::FromU32),
+        (&[rounding @ (Rmi | Rpi)], S32, F32)
+        | (&[rounding @ (Rzi | Rni)] | &[rounding @ (Rzi | Rni), Ftz], S32, F32) => {
+            Compute::Convert(Convert::ToS32(Rounding::of(rounding)?))
+        }
+        (&[Rzi] | &[Rzi, Ftz], U32, F32) => Compute::Convert(Convert::ToU32),
+        (&[rounding @ (Rni | Rmi | Rpi | Rzi)], F32, F32) => {
+            Compute::Convert(Convert::Whole(Rounding::of(rounding)?))
+        }
+        (&[Sat], F32, F32) => Compute::Convert(Convert::Saturate),
+        (&[], F32, F16) => Compute::Convert(Convert::FromF16),
+        (&[], F32, Bf16) => Compute::Convert(Convert::FromBf16),
+        (&[Rn], F16, F32) => Compute::Convert(Convert::ToF16),
+        (&[Rn], Bf16, F32) => Compute::Convert(Convert::ToBf16),
+        (&[Rn], F16x2, F32) => Compute::Convert(Convert::ToF16Pair),
+        (&[Rn], Bf16x2, F32) => Compute::Convert(Convert::ToBf16Pair),
         _ => return None,
     })
 }

@@ -6,6 +6,7 @@
 use crate::Shape;
 use crate::decode::{Action, decode, has_pairs};
 use softwarp_ir::{Class, Function, Guard, Op, Role, Slot};
+use std::ops::Range;
 
 /// A basic block: operations from `start` to before `end`.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,9 @@ pub(crate) struct Block {
     pub(crate) next: Vec<usize>,
     /// The number of loops around it.
     pub(crate) depth: u32,
+    /// Its branch leads past blocks that fall through into the target and have no other way out: an `if` without an
+    /// `else`. This is the target.
+    pub(crate) skips_to: Option<usize>,
 }
 
 /// A use or definition of a slot by an operation.
@@ -45,6 +49,8 @@ pub(crate) struct Web {
     /// Positions where it is live, in half-open ranges. An operation has three: before it, where it reads, and where it
     /// writes.
     pub(crate) live: Vec<(u32, u32)>,
+    /// Where it is live for lanes that wait until others have executed the blocks of an `if`.
+    pub(crate) held: Vec<(u32, u32)>,
 }
 
 impl Web {
@@ -99,7 +105,37 @@ impl Flow {
         }
         let live_in = flow.liveness(&slots, count);
         flow.build_webs(function, &slots, &live_in, count);
+        flow.find_ifs(function);
         Some(flow)
+    }
+
+    /// Finds branches that skip a few blocks.
+    fn find_ifs(&mut self, function: &Function) {
+        for block in 0..self.blocks.len() {
+            let last = self.blocks[block].end - 1;
+            let Op::Branch(guard, target) = function.ops[last] else { continue };
+            let Some(to) = self.block_at(target as usize) else { continue };
+            if guard == Guard::ALWAYS || to < block + 2 {
+                continue;
+            }
+            let inside = self.blocks[block].end..self.blocks[to].start;
+            let straight =
+                |op: usize| !matches!(self.actions[op], Action::Branch | Action::Exit | Action::Exchange);
+            if inside.len() > LONGEST_IF || !inside.clone().all(straight) {
+                continue;
+            }
+            self.blocks[block].skips_to = Some(to);
+            let (start, end) = (before(inside.start), before(inside.end));
+            for web in self.webs.iter_mut().filter(|web| web.is_live(end)) {
+                web.held.push((start, end));
+            }
+        }
+    }
+
+    /// The operations that a branch skips, of a block that has one.
+    pub(crate) fn skipped(&self, block: usize) -> Option<(Range<usize>, usize)> {
+        let to = self.blocks[block].skips_to?;
+        Some((self.blocks[block].end..self.blocks[to].start, to))
     }
 
     /// Whether compiled code is likely to be faster than the interpreter: a sum over the operations, weighted by loop
@@ -114,6 +150,7 @@ impl Flow {
                     Action::Copy(..) | Action::Compute(_) | Action::Branch => (1.0, 4.0),
                     Action::Load | Action::Store => (3.0, 8.0),
                     Action::Exchange => (2.0, 20.0),
+                    Action::Atomic => (40.0, 120.0),
                     Action::Loop => (20.0, 12.0),
                     Action::Step => (35.0, 20.0),
                     Action::Exit => (60.0, 30.0),
@@ -250,7 +287,7 @@ impl Flow {
             if number[root] == usize::MAX {
                 number[root] = webs.len();
                 let (defs, live) = (Vec::new(), Vec::new());
-                webs.push(Web { slot, defs, from_start: false, weight: 0.0, live });
+                webs.push(Web { slot, defs, from_start: false, weight: 0.0, live, held: Vec::new() });
             }
             number[root]
         };
@@ -338,6 +375,9 @@ fn slot_at(index: usize, narrow: usize) -> Slot {
     if index < narrow { Slot::narrow(index as u32) } else { Slot::wide((index - narrow) as u32) }
 }
 
+/// The most operations that a branch skips and that are compiled once more, for lanes that do not take it.
+const LONGEST_IF: usize = 128;
+
 /// The most operations of a block. Code checks the budget after a block of this length.
 pub(crate) const LONGEST: usize = 1024;
 
@@ -363,7 +403,7 @@ fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Vec<usize>) {
     for (number, &start) in starts.iter().enumerate() {
         let end = starts.get(number + 1).copied().unwrap_or(ops.len());
         block_of[start..end].fill(number);
-        blocks.push(Block { start, end, next: Vec::new(), depth: 0 });
+        blocks.push(Block { start, end, next: Vec::new(), depth: 0, skips_to: None });
     }
     for number in 0..blocks.len() {
         let last = blocks[number].end - 1;

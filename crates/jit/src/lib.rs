@@ -8,7 +8,7 @@
 //! goes back where the lanes have met again.
 //!
 //! **Exits.** Compiled code can be left at every operation: the values of the frame that the interpreter will read are
-//! then in the frame. It is left at what has no code (barriers, atomics, calls), at an access that is not simple, and
+//! then in the frame. It is left at what has no code (barriers, calls), at an access that is not simple, and
 //! when the budget is spent. It can be entered at the start of every basic block.
 //!
 //! **Every access is checked**: against the bounds of a region of memory, and for alignment, before it is performed.
@@ -36,29 +36,50 @@
 //!
 //! `unsafe` is in `code.rs` alone.
 
+#[cfg(target_arch = "x86_64")]
 mod classes;
 #[cfg(target_arch = "x86_64")]
 mod code;
+// Other CPUs have no compiled code that would look at it.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod context;
+#[cfg(target_arch = "x86_64")]
 mod decode;
 #[cfg(target_arch = "x86_64")]
 mod emit;
+#[cfg(target_arch = "x86_64")]
 mod flow;
+#[cfg(target_arch = "x86_64")]
+mod functions;
+#[cfg(target_arch = "x86_64")]
+mod groups;
+#[cfg(target_arch = "x86_64")]
 mod places;
+#[cfg(target_arch = "x86_64")]
+mod tables;
 
 #[cfg(target_arch = "x86_64")]
 pub use code::{Compiled, Line, Scratch, compile, listing};
-pub use context::{Call, Context, Done, GENERIC_SITES, Lanes, Region, SITES, Step};
+pub use context::{Call, Context, Done, Entry, GENERIC_SITES, Lanes, Region, SITES, Step};
 #[cfg(target_arch = "x86_64")]
 pub use emit::{Part, site};
+
+/// How the lanes of a warp lie in the rows of a CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rows {
+    /// `%tid.x` grows by one from lane to lane, and `%tid.y` is the same in all lanes.
+    Whole,
+    /// Each half of a warp is a row: in the second half `%tid.y` is larger by one.
+    Half,
+    /// Nothing is known.
+    Other,
+}
 
 /// What of the shape of CTAs compiled code relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
-    /// `%tid.x` grows by one from lane to lane.
-    pub first_axis_affine: bool,
-    /// `%tid.y` is the same in all lanes of a warp.
-    pub second_axis_uniform: bool,
+    /// `%tid.x` and `%tid.y`.
+    pub rows: Rows,
     /// `%tid.z` is the same in all lanes of a warp.
     pub third_axis_uniform: bool,
 }
@@ -66,22 +87,27 @@ pub struct Shape {
 impl Shape {
     /// Of CTAs with these dimensions.
     pub fn of([x, y, z]: [u32; 3]) -> Shape {
-        let one_row = y == 1 && z == 1;
-        let rows = one_row || x.is_multiple_of(32);
-        Shape {
-            first_axis_affine: rows,
-            second_axis_uniform: rows,
-            third_axis_uniform: rows || z == 1 || (u64::from(x) * u64::from(y)).is_multiple_of(32),
-        }
+        let rows = match x {
+            _ if y == 1 && z == 1 || x.is_multiple_of(32) => Rows::Whole,
+            16 if z == 1 || y.is_multiple_of(2) => Rows::Half,
+            _ => Rows::Other,
+        };
+        let area = u64::from(x) * u64::from(y);
+        Shape { rows, third_axis_uniform: rows == Rows::Whole || z == 1 || area.is_multiple_of(32) }
     }
 
     /// A number below [`Shape::COUNT`].
     pub fn index(self) -> usize {
-        usize::from(self.first_axis_affine) | usize::from(self.third_axis_uniform) << 1
+        let rows = match self.rows {
+            Rows::Whole => 0,
+            Rows::Half => 1,
+            Rows::Other => 2,
+        };
+        2 * rows + usize::from(self.third_axis_uniform)
     }
 
     /// How many shapes there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 6;
 }
 
 /// What is compiled.
@@ -99,6 +125,7 @@ impl Wanted {
 }
 
 /// The two kinds of code of a function.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// All 32 lanes execute everything together.

@@ -56,7 +56,11 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<Place> {
     let mut scalars: Vec<Ranges> = vec![Ranges::default(); SCALARS.len()];
     let mut places = vec![Place::Frame; flow.webs.len()];
     for web in order {
-        let live = &flow.webs[web].live;
+        let held = &flow.webs[web].held;
+        let live = &match mode {
+            Mode::Uniform if !held.is_empty() => merged(&flow.webs[web].live, held),
+            _ => flow.webs[web].live.clone(),
+        };
         match classes.webs[web] {
             Class::Varying | Class::Unknown => {
                 let wanted = if flow.webs[web].is_wide() { 2 } else { 1 };
@@ -81,6 +85,20 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<Place> {
         }
     }
     places
+}
+
+/// Ranges that are in one list or the other, sorted and disjoint.
+fn merged(a: &[(u32, u32)], b: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut all = [a, b].concat();
+    all.sort_unstable();
+    let mut merged: Vec<(u32, u32)> = Vec::with_capacity(all.len());
+    for (start, end) in all {
+        match merged.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => merged.push((start, end)),
+        }
+    }
+    merged
 }
 
 /// The ranges in which a register is taken, sorted.

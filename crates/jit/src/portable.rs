@@ -1,6 +1,6 @@
 //! CPUs without code generation: nothing is compiled, and the interpreter runs everything.
 
-use crate::context::{Call, Done, Lanes, Region, SITES};
+use crate::context::{Call, Context, Done, Entry, Lanes, Region, SITES};
 use crate::{Shape, Wanted};
 use softwarp_ir::{Function, Memory};
 use softwarp_units::lanes::Frame;
@@ -12,19 +12,25 @@ pub enum Compiled {}
 /// Room that compiled code works in.
 #[derive(Debug)]
 pub struct Scratch {
-    /// Regions by site.
-    pub sites: Box<[Region; SITES]>,
+    sites: Box<[Region; SITES]>,
     /// Lanes that wait.
     pub waiting: Vec<Lanes>,
+    /// The warps of a CTA.
+    pub entries: Vec<Entry>,
 }
 
 impl Default for Scratch {
     fn default() -> Scratch {
-        Scratch { sites: Box::new([Region::EMPTY; SITES]), waiting: Vec::new() }
+        Scratch { sites: Box::new([Region::EMPTY; SITES]), waiting: Vec::new(), entries: Vec::new() }
     }
 }
 
 impl Scratch {
+    /// Regions by site.
+    pub fn sites(&mut self) -> &mut [Region; SITES] {
+        &mut self.sites
+    }
+
     /// Where the shared memory of the last call is in the host's memory.
     pub fn shared_host(&self) -> u64 {
         0
@@ -70,6 +76,13 @@ pub fn site(_: Memory, _: usize) -> usize {
     0
 }
 
+impl Context {
+    /// The frame of the warp that runs. None does.
+    pub fn frame(&self) -> *mut Frame {
+        std::ptr::null_mut()
+    }
+}
+
 impl Compiled {
     /// Whether code can be entered at an operation.
     pub fn has_entry(&self, _: usize) -> bool {
@@ -86,8 +99,23 @@ impl Compiled {
         match *self {}
     }
 
-    /// Prepares calls of [`Compiled::enter`].
+    /// Prepares calls of [`Compiled::run`].
     pub fn prepare(&self, _: &mut Scratch, _: &Call) {
+        match *self {}
+    }
+
+    /// Sets where a warp is entered.
+    pub fn enter_at(&self, _: &mut Entry, _: &[Lanes]) -> bool {
+        match *self {}
+    }
+
+    /// Sets where warps are entered.
+    pub fn enter_together(&self, _: &mut [Entry]) -> bool {
+        match *self {}
+    }
+
+    /// Completes the rows of a frame.
+    pub fn complete(&self, _: &mut Entry, _: &mut Frame) {
         match *self {}
     }
 
@@ -95,7 +123,7 @@ impl Compiled {
     ///
     /// # Safety
     /// There is none to run.
-    pub unsafe fn enter(&self, _: &mut Scratch, _: *mut Frame, _: Lanes, _: i64) -> Option<Done> {
+    pub unsafe fn run(&self, _: &mut Scratch, _: &mut [Entry], _: i64) -> Done {
         match *self {}
     }
 }

@@ -13,7 +13,7 @@ use crate::virtuals::ConstantRows;
 use softwarp_check::Reference;
 use softwarp_image::FunctionId;
 use softwarp_ir::start::{Forwarded, Start};
-use softwarp_ir::{Function, Guard, Location, Op, Step};
+use softwarp_ir::{Class, Function, Guard, Location, Op, Step};
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Instruction, Item, Operand, Range, Statement};
@@ -245,8 +245,11 @@ impl<'a> Builder<'_, 'a> {
             allocate(&mut ops, &self.virtuals, constants, (sharing, always), || self.names(own));
         self.code.ops = ops;
         let debug = debug.then(|| Box::new(self.debug_registers(&slots)));
-        // Lanes that see each other's registers may see those of lanes that have not written them.
-        start.zeroed = (!self.code.ops.iter().any(sees_lanes)).then_some(zeroed);
+        let own = [
+            self.constants.narrow.len() + start.narrow_given(),
+            self.constants.wide.len() + start.wide_given(),
+        ];
+        start.zeroed = Some(with_seen(zeroed, &mut self.code.ops, own, rows.wide));
         Function {
             function,
             ops: self.code.ops,
@@ -271,7 +274,24 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// Whether an operation may see registers of lanes that do not take part in it.
-fn sees_lanes(op: &Op) -> bool {
-    matches!(op, Op::Other(_, step) if step.properties().lanes)
+/// Rows that are zeroed, with those that an operation may see in lanes that do not take part in it: these may not have
+/// written them. The rows before `own` are given.
+fn with_seen(zeroed: [Vec<u32>; 2], ops: &mut [Op], own: [usize; 2], wide_rows: u32) -> [Vec<u32>; 2] {
+    let [mut narrow, mut wide] = zeroed;
+    for op in ops.iter_mut().filter(|op| matches!(op, Op::Other(_, step) if step.properties().lanes)) {
+        op.visit(|slot, role| match slot.class() {
+            _ if !role.is_read() => {}
+            Class::Narrow => narrow.push(slot.number()),
+            // A register of 128 bits has two rows.
+            Class::Wide => wide.extend([slot.number(), slot.number() + 1]),
+            Class::Predicate => {}
+        });
+    }
+    narrow.retain(|&row| row as usize >= own[0]);
+    wide.retain(|&row| row as usize >= own[1] && row < wide_rows);
+    [narrow, wide].map(|mut rows| {
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    })
 }

@@ -5,7 +5,7 @@ use crate::form::Form;
 use softwarp_ir::Role;
 use softwarp_ir::group::{GroupOp, Named, Queue};
 use softwarp_ir::matrix::WgmmaFactor;
-use softwarp_ir::{Fence, MatrixOp, Op, Order, Scope, Semantics, Step};
+use softwarp_ir::{Fence, MatrixOp, Op, Order, Scope, Semantics, Step, TensorCoreOp};
 use softwarp_isa::StateSpace;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_syntax::tree::{Operand, Range};
@@ -52,12 +52,14 @@ impl Builder<'_, '_> {
     }
 }
 
-/// The registers of each operation, while they have numbers of their own: of functions with products.
+/// The registers of each operation, while they have numbers of their own: of functions with products, or with loads from
+/// tensor memory.
 pub fn named(ops: &mut [Op], is_move: impl Fn(usize) -> bool) -> Vec<Named> {
-    fn is_product(op: &Op) -> bool {
-        matches!(op, Op::Other(_, step) if matches!(**step, Step::Matrix(MatrixOp::Wgmma(_))))
+    fn is_asynchronous(op: &Op) -> bool {
+        let Op::Other(_, step) = op else { return false };
+        matches!(**step, Step::Matrix(MatrixOp::Wgmma(_)) | Step::TensorCore(TensorCoreOp::Load(_)))
     }
-    if !ops.iter().any(is_product) {
+    if !ops.iter().any(is_asynchronous) {
         return Vec::new();
     }
     let named = |(at, op): (usize, &mut Op)| Named { moves: is_move(at), ..registers(op) };

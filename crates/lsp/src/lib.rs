@@ -24,6 +24,7 @@
 //! - `server`, `transport`, `requests`, `capabilities`: messages, and who answers them. `world` has the documents.
 //! - `text`: positions; `analysis`: what a text means; `cursor`: what is being written, by tokens; `flow`: which
 //!   instructions wrote a register.
+//! - `alone`: the features for programs that are not clients.
 //! - The features, one file each: `diagnostics`, `hover` (with `words` and `constant`), `completion`, `navigate`,
 //!   `symbols`, `highlighting`, `hints`, `calls`, `actions`, `lenses` and `run`.
 //!
@@ -33,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod actions;
+mod alone;
 mod analysis;
 mod calls;
 mod capabilities;
@@ -59,5 +61,6 @@ mod uri;
 mod words;
 mod world;
 
+pub use alone::Alone;
 pub use levels::{Level, Levels};
 pub use server::{Ended, Options, serve};

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// The layers of the workspace, the lowest first. A crate may use those below it, and no others of ours.
 const LAYERS: &[&[&str]] = &[
-    &["softwarp-container", "softwarp-diagnostic", "softwarp-num"],
+    &["softwarp-container", "softwarp-diagnostic", "softwarp-gpu", "softwarp-num"],
     &["softwarp-isa", TESTKIT],
     &["softwarp-syntax", "softwarp-tensor", "softwarp-units"],
     &["softwarp-check"],
@@ -16,9 +16,10 @@ const LAYERS: &[&[&str]] = &[
     &["softwarp-jit", "softwarp-lower"],
     &["softwarp-vm"],
     &["softwarp"],
+    &["softwarp-report"],
     DRIVER,
     RUNTIME,
-    &["softwarp-cli"],
+    &["softwarp-cli", "softwarp-web"],
     &["softwarp-bench", "softwarp-python"],
 ];
 
@@ -177,6 +178,7 @@ fn crates_without_unsafe_forbid_it() {
         "image",
         "isa",
         "nvjitlink",
+        "report",
         "softwarp",
         "syntax",
         "tensor",

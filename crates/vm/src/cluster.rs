@@ -89,11 +89,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// Runs it until it ends or has been busy for long.
+    /// Runs it until it ends or has been busy for long. A cluster of one CTA may go on with others that `next` gives.
     pub(crate) fn run<const OBSERVING: bool>(
         &mut self,
         launch: &Launch<'_>,
         meter: &mut Meter,
+        next: &mut dyn FnMut() -> Option<u64>,
     ) -> Result<Turn, Box<Fault>> {
         let Cluster { ctas, common, .. } = self;
         let patience = if ctas.len() == 1 { 1 } else { PATIENCE };
@@ -107,7 +108,7 @@ impl Cluster {
                 if common.shared[rank].ended.get() {
                     continue;
                 }
-                match cta.run::<OBSERVING>(launch, common, meter)? {
+                match cta.run::<OBSERVING>(launch, common, meter, next)? {
                     Turn::Done => {
                         common.shared[rank].ended.set(true);
                         // The CTA that ended may have been the only one that others waited for.

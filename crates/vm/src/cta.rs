@@ -9,7 +9,7 @@ use crate::memory::cell::CachedRegion;
 use crate::memory::shared::Shared;
 use crate::meter::Meter;
 use crate::tensor_memory::TensorMemory;
-use crate::warp::{Env, Position, Progress, Stop, Warp, run_warps};
+use crate::warp::{Env, Progress, Stop, Warp, run_ctas};
 use softwarp_isa::device::RESERVED_SHARED_USED;
 use softwarp_units::lanes::LANES;
 
@@ -51,8 +51,10 @@ pub(crate) struct Cta {
     hints: Box<[u32; HINTS]>,
     /// The phase of the cluster's barrier that its warps know of.
     phase: u32,
-    /// Where the warps stand while compiled code alone runs; empty if the interpreter runs.
-    compiled: Vec<Position>,
+    /// Whether it has begun for compiled code, which runs alone at first.
+    compiled: bool,
+    /// What the warps stand at meanwhile.
+    stops: Vec<Stop>,
 }
 
 impl Cta {
@@ -66,7 +68,8 @@ impl Cta {
             barriers: Barriers::new(),
             hints: Box::new([0; HINTS]),
             phase: 0,
-            compiled: Vec::new(),
+            compiled: false,
+            stops: Vec::new(),
         }
     }
 
@@ -125,14 +128,16 @@ impl Cta {
         Ok(())
     }
 
-    /// Runs it until it ends, waits or has been busy for long.
+    /// Runs it until it ends, waits or has been busy for long. Where compiled code runs, others may follow that `next`
+    /// gives; the CTA is then the last of them.
     pub(crate) fn run<const OBSERVING: bool>(
         &mut self,
         launch: &Launch<'_>,
         common: &mut Common,
         meter: &mut Meter,
+        next: &mut dyn FnMut() -> Option<u64>,
     ) -> Result<Turn, Box<Fault>> {
-        if !OBSERVING && !self.compiled.is_empty() && self.run_compiled(launch, common, meter)? {
+        if !OBSERVING && self.compiled && self.run_compiled(launch, common, meter, next)? {
             return Ok(Turn::Done);
         }
         let (warps, phase, mut env) = self.parts(launch, common, meter);
@@ -203,10 +208,7 @@ impl Cta {
         common: &mut Common,
         meter: &mut Meter,
     ) -> Result<(), FaultKind> {
-        self.compiled.clear();
-        for index in 0..self.warps.len() {
-            self.compiled.push(Position { op: 0, mask: launch.lanes(index), at: Stop::Nothing });
-        }
+        self.compiled = true;
         let code = &launch.program.codes[0];
         let (warps, _, mut env) = self.parts(launch, common, meter);
         for (index, warp) in warps.iter_mut().enumerate() {
@@ -219,44 +221,21 @@ impl Cta {
         Ok(())
     }
 
-    /// Runs compiled code: each warp up to its end or to a barrier, and all of them again once all have come to it. What
-    /// is anything else is left to the interpreter. Returns whether all threads have exited.
+    /// Runs compiled code. Returns whether all threads have exited; otherwise the interpreter goes on.
     fn run_compiled(
         &mut self,
         launch: &Launch<'_>,
         common: &mut Common,
         meter: &mut Meter,
+        next: &mut dyn FnMut() -> Option<u64>,
     ) -> Result<bool, Box<Fault>> {
-        let mut positions = std::mem::take(&mut self.compiled);
-        let code = &launch.program.codes[0];
+        self.compiled = false;
+        let mut stops = std::mem::take(&mut self.stops);
         let (warps, _, mut env) = self.parts(launch, common, meter);
-        let done = loop {
-            let Some(compiled) = launch.compiled() else { break false };
-            if let Err(trouble) = run_warps(&mut env, (code, compiled), warps, &mut positions) {
-                let kernel = launch.name.to_string();
-                let (running, registers) = (Vec::new(), Vec::new());
-                return Err(Box::new(Fault { kind: trouble.kind, kernel, place: None, running, registers }));
-            }
-            env.meter.flush(launch)?;
-            let Some(first) = positions.first().map(|position| position.at) else { break true };
-            let together = positions.iter().all(|position| position.at == first);
-            match first {
-                Stop::End if together => break true,
-                Stop::Barrier(_) if together => {
-                    positions.iter_mut().for_each(|position| Warp::pass_barrier(env.meter, code, position));
-                }
-                _ => break false,
-            }
-        };
-        if !done {
-            env.barriers.restart((0..warps.len()).map(|warp| launch.lanes(warp)));
-            for (index, (warp, position)) in warps.iter_mut().zip(&positions).enumerate() {
-                warp.resume(&mut env, launch.lanes(index), position);
-            }
-        }
-        positions.clear();
-        self.compiled = positions;
-        Ok(done)
+        let done = run_ctas(&mut env, warps, &mut stops, next);
+        self.place = env.cta;
+        self.stops = stops;
+        done
     }
 
     /// Whether all threads wait at barriers, or have only polled mbarriers for that many slices.

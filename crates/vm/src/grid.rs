@@ -9,6 +9,7 @@
 //! **Faults.** The first cluster in the order of the grid that fails decides what is reported, as far as clusters
 //! end without waiting for one another: after a fault, those before it still run.
 
+use crate::clock::Instant;
 use crate::cluster::Cluster;
 use crate::context::Launch;
 use crate::cta::Turn;
@@ -21,7 +22,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many CTAs can have begun and not ended.
 const MOST_RESIDENT: u64 = 2048;
@@ -101,11 +102,22 @@ impl WorkerPool {
         let mut worker =
             Worker { claimed: 0..0, batch: 0, since: Instant::now(), spare: Vec::new(), ended: 0 };
         let mut prefer_new = false;
-        while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut worker, &mut meter)
+        while let Some((mut index, mut cluster)) =
+            self.next_cluster(launch, prefer_new, &mut worker, &mut meter)
         {
+            // A cluster of compiled code can go on as the next one that was claimed.
+            let mut next = || {
+                let failed = self.failed.load(Ordering::Relaxed);
+                if failed != u64::MAX || self.waiting.load(Ordering::Relaxed) != 0 {
+                    return None;
+                }
+                index = launch.nth_unit(worker.claimed.next()?);
+                worker.ended += 1;
+                Some(index)
+            };
             let turn = match launch.is_observed() {
-                true => cluster.run::<true>(launch, &mut meter),
-                false => cluster.run::<false>(launch, &mut meter),
+                true => cluster.run::<true>(launch, &mut meter, &mut next),
+                false => cluster.run::<false>(launch, &mut meter, &mut next),
             };
             prefer_new = false;
             match turn {

@@ -59,6 +59,9 @@ impl LaunchInfo<'_> {
 
     /// `%ctaid` of the CTA with a rank in a cluster of the grid.
     pub(crate) fn cta(&self, cluster: u64, rank: u32) -> [u32; 3] {
+        if self.cluster == [1; 3] && self.grid[1] == 1 && self.grid[2] == 1 {
+            return [cluster as u32, 0, 0];
+        }
         let [x, y, _] = self.clusters().map(u64::from);
         let [width, height, _] = self.cluster;
         let first = [cluster % x, cluster / x % y, cluster / x / y];

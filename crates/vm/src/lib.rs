@@ -47,6 +47,7 @@ mod tensor_memory;
 pub mod texture;
 
 mod barrier;
+mod clock;
 mod cluster;
 mod context;
 mod cta;

@@ -61,6 +61,13 @@ impl Meter {
         self.since.thread_instructions += operations * u64::from(mask.count_ones());
     }
 
+    /// Adds instructions that each of several warps executed, with all their threads.
+    #[inline]
+    pub(crate) fn count_warps(&mut self, instructions: u64, warps: u64, threads: u64) {
+        self.since.warp_instructions += instructions * warps;
+        self.since.thread_instructions += instructions * threads;
+    }
+
     /// Adds what compiled code executed.
     #[inline]
     pub(crate) fn count_native(&mut self, done: &softwarp_jit::Done) {

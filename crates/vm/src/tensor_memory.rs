@@ -95,6 +95,13 @@ impl TensorMemory {
         self.owners.push((first, owner));
     }
 
+    /// Who made the allocation that a column is in.
+    pub(crate) fn owner(&self, column: usize) -> Option<Owner> {
+        let holds = |it: &&Allocation| (it.first..it.first + it.columns).contains(&column);
+        let allocation = self.allocations.iter().find(holds)?;
+        self.owners.iter().find(|it| it.0 == allocation.first).map(|it| it.1)
+    }
+
     /// Allocations that were not returned: their columns, and who made them.
     pub(crate) fn left(&self) -> impl Iterator<Item = (u32, Owner)> {
         self.allocations.iter().filter_map(|allocation| {

@@ -26,7 +26,7 @@ pub struct Tuning {
 
 impl Tuning {
     /// The directives of a kernel.
-    pub(crate) fn of(module: &Module, kernel: &Function) -> Tuning {
+    pub fn of(module: &Module, kernel: &Function) -> Tuning {
         let mut tuning = Tuning::default();
         for directive in &kernel.directives {
             let arguments = &directive.is.arguments;

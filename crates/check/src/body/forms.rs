@@ -44,6 +44,10 @@ pub(super) struct FormEntry {
     pub demoted: bool,
     /// `.const[2]`
     pub bank: Option<u64>,
+    /// 0 for `.cta_group::1`, 1 for `.cta_group::2`.
+    pub cta_group: Option<u8>,
+    /// The registers that it writes must be distinct (`tcgen05.ld`).
+    pub distinct: bool,
     first: u32,
     len: u32,
 }
@@ -243,11 +247,16 @@ impl FormTable {
         let (resolution, bank) = look_up(context.module, id);
         let first = self.variants.len() as u32;
         let (mut special, mut narrow, mut demoted) = (Special::No, false, false);
+        let (mut cta_group, mut distinct) = (None, false);
         let verdict = match resolution {
             Err(fault) => Verdict::Wrong(Box::new(fault)),
             Ok(form) => {
                 special = Special::of(&form);
                 narrow = form.opcode == Opcode::Cvta && form.types == [Type::U32];
+                distinct = form.opcode == Opcode::Tcgen05 && form.modifiers.contains(&Modifier::Ld);
+                let groups = [Modifier::CtaGroup1, Modifier::CtaGroup2];
+                cta_group =
+                    (0..).zip(groups).find(|(_, group)| form.modifiers.contains(group)).map(|it| it.0);
                 for (n, signature) in form.signatures.iter().enumerate() {
                     let mut open = signature.shut_gate(context.version(), context.target()).is_none();
                     if !open && is_demoted(context, &form, signature) {
@@ -266,6 +275,8 @@ impl FormTable {
             narrow,
             demoted,
             bank,
+            cta_group,
+            distinct,
             first,
             len: self.variants.len() as u32 - first,
         });

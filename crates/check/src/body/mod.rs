@@ -282,8 +282,11 @@ impl Walk<'_, '_> {
         match &form.verdict {
             Verdict::Form if form.special == Special::Call => self.call(instruction, operands),
             Verdict::Form => {
-                let FormEntry { narrow, demoted, bank, .. } = *form;
+                let FormEntry { narrow, demoted, bank, cta_group, distinct, .. } = *form;
                 self.bank = bank;
+                if let Some(group) = cta_group {
+                    self.note_cta_group(group, instruction.mnemonic_span);
+                }
                 if !self.fits_a_variant(forms, place, operands) {
                     self.mismatch(forms, place, instruction, operands);
                 } else if narrow {
@@ -294,6 +297,9 @@ impl Walk<'_, '_> {
                 if demoted {
                     self.demoted(instruction);
                 }
+                if distinct {
+                    self.written_twice(operands);
+                }
                 if let Some(bank) = bank
                     && let Some(diagnostic) = explain::bank(self.context, instruction, bank)
                 {
@@ -303,6 +309,44 @@ impl Walk<'_, '_> {
             Verdict::Wrong(fault) => {
                 let diagnostic = explain::fault(self.context, instruction, fault);
                 self.say(diagnostic);
+            }
+        }
+    }
+
+    /// Notes an instruction for one CTA or for a pair: a kernel cannot have both.
+    #[cold]
+    fn note_cta_group(&mut self, group: u8, at: Span) {
+        if let Some(id) = self.context.function
+            && let Some(first) =
+                self.context.checked.functions[id.0 as usize].cta_groups.get_mut(usize::from(group))
+        {
+            first.get_or_insert(at);
+        }
+    }
+
+    /// Reports a register that stands twice among those that `tcgen05.ld` writes.
+    #[cold]
+    fn written_twice(&mut self, operands: &[Operand]) {
+        let module = self.context.module;
+        let mut seen: Vec<(Symbol, Span)> = Vec::new();
+        let written = operands.iter().take_while(|operand| !matches!(operand.kind, OperandKind::Address(_)));
+        let elements = written.flat_map(|operand| match operand.kind {
+            OperandKind::Vector(elements) => elements.of(&module.operands),
+            _ => std::slice::from_ref(operand),
+        });
+        for element in elements {
+            let OperandKind::Name(symbol) = element.kind else { continue };
+            match seen.iter().find(|(known, _)| *known == symbol) {
+                Some(&(_, first)) => {
+                    let name = self.context.text(symbol);
+                    let message = format!("`tcgen05.ld` writes `{name}` twice");
+                    return self.say(
+                        Diagnostic::new(codes::WRITTEN_TWICE, element.span, message)
+                            .with_related(first, "it is written here first")
+                            .with_help("name another register for each element"),
+                    );
+                }
+                None => seen.push((symbol, element.span)),
             }
         }
     }

@@ -289,6 +289,18 @@ codes! {
         wrong kernel!("    .reg .u32 r;\n    .param .u32 p;\n    ld.param.u32 r, [p];\n");
         right kernel!(".func (.param .u32 o) f() { st.param.u32 [o], 1; ret; }\n", "    .reg .u32 r;\n    .param .u32 p;\n    call (p), f;\n    ld.param.u32 r, [p];\n");
 
+    WRITTEN_TWICE "E0616" "the registers that `tcgen05.ld` writes are distinct"
+        "Each element of what `tcgen05.ld` loads, and the reduced value of `.red`, is written to a register of its own \
+         (PTX ISA 9.7.16.8)."
+        wrong ".version 9.0\n.target sm_100a\n.address_size 64\n\n.visible .entry k()\n{\n    .reg .b32 r<3>;\n    tcgen05.ld.sync.aligned.32x32b.x2.b32 {r1, r1}, [r0];\n    ret;\n}\n";
+        right ".version 9.0\n.target sm_100a\n.address_size 64\n\n.visible .entry k()\n{\n    .reg .b32 r<3>;\n    tcgen05.ld.sync.aligned.32x32b.x2.b32 {r1, r2}, [r0];\n    ret;\n}\n";
+    CTA_GROUPS "E0717" "a kernel uses tensor memory for one CTA, or for a pair"
+        "All `tcgen05` instructions of a kernel and of the functions that it reaches have the same `.cta_group`. \
+         Functions whose addresses are taken count as reached by every kernel that has such instructions, or that \
+         calls through a pointer. For the linker each function is judged alone (PTX ISA 9.7.16.5)."
+        wrong ".version 9.0\n.target sm_100a\n.address_size 64\n\n.visible .entry k()\n{\n    .reg .b32 r;\n    tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n    tcgen05.shift.cta_group::2.down [r];\n    ret;\n}\n";
+        right ".version 9.0\n.target sm_100a\n.address_size 64\n\n.visible .entry k()\n{\n    .reg .b32 r;\n    tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;\n    tcgen05.shift.cta_group::2.down [r];\n    ret;\n}\n";
+
     // What the assembler lets pass and the manual does not.
     {
     DEMOTED "W0502" "E0591" "a target without .f64 computes in .f32"

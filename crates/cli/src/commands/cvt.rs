@@ -1,14 +1,12 @@
 //! `softwarp cvt`: numbers, or arrays of numbers, converted by a form of PTX's `cvt`.
 
 mod array;
-mod availability;
 mod direct;
 mod list;
-mod operands;
-mod render;
 
-use super::{CommandError, Printed};
-use softwarp::isa::CvtForm;
+use super::{CommandError, Printed, checking};
+use softwarp::isa::{CvtForm, VersionError};
+use softwarp_report::cvt::{self, Question, Verdict};
 use std::path::PathBuf;
 
 /// Convert numbers or arrays by a form of PTX's cvt, and say what happened
@@ -82,7 +80,7 @@ Examples:
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    let question = availability::Question::parse(args.arch.as_deref(), args.ptx.as_deref())?;
+    let question = question(args.arch.as_deref(), args.ptx.as_deref())?;
     if args.list {
         return list::run(args, question);
     }
@@ -95,21 +93,34 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
             None => return Err(CommandError::usage(error)),
         },
     };
-    let verdict = availability::answer(form, question);
+    let verdict = cvt::answer(form, question);
     if let (Some(input), Some(output)) = (&args.input, &args.output) {
-        if let Some(failure) = verdict.failure() {
+        if let Some(failure) = failure(&verdict) {
             return Err(failure);
         }
         return array::run(form, args, input, output);
     }
     let evaluation = match values.as_slice() {
         [] => None,
-        values => Some(operands::evaluate(form, values).map_err(CommandError::Usage)?),
+        values => Some(cvt::evaluate(form, values).map_err(CommandError::Usage)?),
     };
     let text = if args.json {
-        super::json(&render::json(form, &verdict, evaluation.as_ref()))
+        super::json(&cvt::json(form, &verdict, evaluation.as_ref()))
     } else {
-        render::text(form, &verdict, evaluation.as_ref())
+        cvt::text(form, &verdict, evaluation.as_ref())
     };
-    Ok(Printed { text, failure: verdict.failure() })
+    Ok(Printed { text, failure: failure(&verdict) })
+}
+
+/// Where a form is asked about.
+fn question(target: Option<&str>, ptx: Option<&str>) -> Result<Question, CommandError> {
+    let target = target.map(checking::target).transpose()?;
+    let ptx = ptx.map(str::parse).transpose().map_err(|error: VersionError| CommandError::usage(error))?;
+    Ok(Question { target, ptx })
+}
+
+/// What to report, if the form is not legal where it was asked about.
+fn failure(verdict: &Verdict) -> Option<CommandError> {
+    let Verdict { legal, form, words, .. } = verdict;
+    (*legal == Some(false)).then(|| CommandError::Input(format!("{form} is {words}")))
 }

@@ -9,6 +9,7 @@ use super::checking::target;
 use super::run::sanitize::What;
 use super::{CommandError, Printed, files, output, sources};
 use libraries::Libraries;
+pub(super) use libraries::command;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;

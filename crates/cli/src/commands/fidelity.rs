@@ -22,6 +22,11 @@ enum Whose {
 }
 
 impl FidelityArgs {
+    /// Whether something else than usual is asked for.
+    pub fn is_given(&self) -> bool {
+        self.fidelity != Whose::Ptxas || self.fmad.is_some()
+    }
+
     /// What lowering is to do. `told` is what a cubin or fat binary says about `-fmad`.
     pub fn fidelity(&self, told: Option<bool>) -> Fidelity {
         let fidelity = match self.fidelity {

@@ -1,14 +1,8 @@
 //! `softwarp formats`: what the number formats are, as tables, JSON and drawings.
 
-mod describe;
-mod render;
-mod svg;
-
-pub use svg::draw;
-
 use super::files::Output;
 use super::{CommandError, Printed};
-use crate::names;
+use crate::{formats, names};
 use std::path::PathBuf;
 
 /// Show the number formats: fields, limits, codes, and the names they go by
@@ -35,21 +29,21 @@ Examples:
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let Some(name) = &args.format else {
-        let text = if args.json { super::json(&render::json_list()) } else { render::list() };
+        let text = if args.json { super::json(&formats::json_list()) } else { formats::list() };
         return Ok(text.into());
     };
     if let Some(format) = names::find_block(name).filter(|_| names::find(name).is_none()) {
         if args.svg.is_some() {
             return Err(CommandError::usage("--svg draws formats of single numbers, as in e2m1"));
         }
-        let text = if args.json { super::json(&render::json_block(format)) } else { render::block(format) };
+        let text = if args.json { super::json(&formats::json_block(format)) } else { formats::block(format) };
         return Ok(text.into());
     }
     let format = names::format(name).map_err(CommandError::Usage)?;
     if let Some(path) = &args.svg {
-        Output::write(path, svg::draw(format).as_bytes())?;
+        Output::write(path, formats::draw(format).as_bytes())?;
         return Ok(Printed::default());
     }
-    let text = if args.json { super::json(&render::json_one(format)) } else { render::one(format) };
+    let text = if args.json { super::json(&formats::json_one(format)) } else { formats::one(format) };
     Ok(text.into())
 }

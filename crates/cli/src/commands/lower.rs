@@ -4,8 +4,9 @@ use super::checking::{ErrorColour, SHOWN, count};
 use super::linked::{LinkedArgs, LinkedFiles, check, laid_out};
 use super::progress::Working;
 use super::{CommandError, Printed, fidelity, kernels, remark};
+use crate::lowered::{kernel_json, line_of};
 use crate::render::{self, Event};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use softwarp::check::{CheckedModule, References, resolve_references};
 use softwarp::image::{FunctionId, Image};
 use softwarp::ir::{Function, Program};
@@ -191,61 +192,8 @@ fn print(text: &mut String, sources: &[Source], image: &Image, program: &Program
     }
 }
 
-/// The line that an operation is made from.
-fn line_of(source: &Source, function: &Function, op: usize) -> Option<u32> {
-    let span = function.spans.get(op)?;
-    Some(source.position(span.start).line)
-}
-
 /// The instruction that an operation is made from, on one line.
 fn instruction(source: &Source, function: &Function, op: usize) -> String {
     let text = function.spans.get(op).map_or("", |span| span.text(&source.text));
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn kernel_json(
-    sources: &[Source],
-    image: &Image,
-    name: &str,
-    lowered: &Result<Program, Vec<Unsupported>>,
-) -> Json {
-    match lowered {
-        Ok(program) => {
-            let functions: Vec<Json> =
-                program.functions.iter().map(|function| function_json(sources, image, function)).collect();
-            json!({ "name": name, "supported": true, "functions": functions, "unsupported": [] })
-        }
-        Err(unsupported) => {
-            let places: Vec<Json> = unsupported
-                .iter()
-                .map(|one| {
-                    let source = &sources[one.unit as usize];
-                    let position = source.position(one.span.start);
-                    let (line, column) = (position.line, position.column);
-                    json!({ "file": source.name, "line": line, "column": column, "message": one.what })
-                })
-                .collect();
-            json!({ "name": name, "supported": false, "functions": [], "unsupported": places })
-        }
-    }
-}
-
-fn function_json(sources: &[Source], image: &Image, function: &Function) -> Json {
-    let is = image.function(function.function);
-    let source = &sources[is.unit as usize];
-    let operations: Vec<Json> = function
-        .ops
-        .iter()
-        .enumerate()
-        .map(|(n, op)| {
-            let line = line_of(source, function, n);
-            json!({ "text": op.to_string(), "line": line, "unread": function.is_unread(n) })
-        })
-        .collect();
-    let Function { narrow, wide, predicates, .. } = function;
-    json!({
-        "name": &*is.name,
-        "rows": { "narrow": narrow, "wide": wide, "predicates": predicates },
-        "operations": operations,
-    })
 }

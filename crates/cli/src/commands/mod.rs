@@ -15,12 +15,14 @@ mod cvt;
 mod debug;
 mod dequantize;
 mod diff;
+mod driver;
 mod exec;
 mod explain;
 mod fidelity;
 mod files;
 mod fmt;
 mod formats;
+mod gpu;
 mod help;
 mod jit;
 mod kernels;
@@ -33,18 +35,16 @@ mod output;
 mod progress;
 mod ptxas;
 mod quantize;
+mod record;
 mod run;
 mod sources;
 mod tensor;
 mod verify;
 
-pub use formats::draw as draw_format;
-
 use crate::columns::columns;
-use crate::explain::Value;
+use crate::numbers::{json_number, json_value};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use softwarp::num::Format;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -91,6 +91,10 @@ What to use for what:
   check, encode and draw tensor maps      softwarp tensor check map.json
   perform a tensor copy                   softwarp tensor copy map.json
   replay recorded results                 softwarp verify FOLDER
+  list the GPUs of this computer          softwarp gpu
+  run on a GPU, and compare               softwarp run --compare launch.json
+  verify softwarp with your own GPU       softwarp verify --gpu FOLDER
+  record what a GPU does                  softwarp record FOLDER OUT
   write PTX in an editor                  softwarp lsp
   complete commands in a shell            softwarp completions bash
   read the manual pages                   softwarp man | man -l -
@@ -120,6 +124,8 @@ enum Command {
     Diff(diff::Args),
     Formats(formats::Args),
     Verify(verify::Args),
+    Record(record::Args),
+    Gpu(gpu::Args),
     Completions(completions::Args),
     Lsp(lsp::Args),
     Man(man::Args),
@@ -193,6 +199,9 @@ pub fn run_words(words: Vec<OsString>) -> u8 {
     if words.first().is_some_and(ptxas::is_called_so) {
         return finish(ptxas::assemble(&words[1..]));
     }
+    if driver::is_worker(&words) {
+        return driver::work(&words);
+    }
     let cli = match parse(words.into_iter()) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
@@ -217,6 +226,8 @@ pub fn run_words(words: Vec<OsString>) -> u8 {
         Command::Diff(args) => diff::run(&args),
         Command::Formats(args) => formats::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Record(args) => record::run(&args),
+        Command::Gpu(args) => gpu::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Lsp(args) => lsp::run(&args),
         Command::Man(args) => man::run(&args),
@@ -311,27 +322,6 @@ fn remark(line: &str) {
 /// JSON, indented, with a line end.
 fn json(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
-}
-
-/// A number as JSON has it; infinities and NaN, which it lacks, as strings.
-fn json_number(x: f64) -> serde_json::Value {
-    match x {
-        _ if x.is_nan() => "nan".into(),
-        _ if x.is_infinite() => (if x > 0.0 { "inf" } else { "-inf" }).into(),
-        _ => x.into(),
-    }
-}
-
-/// The value of a code as JSON has it.
-fn json_value(format: Format, code: u64) -> serde_json::Value {
-    match Value::of(format, code) {
-        Value::Float(x) => json_number(x),
-        Value::Int(n) => match (u64::try_from(n), i64::try_from(n)) {
-            (Ok(n), _) => n.into(),
-            (_, Ok(n)) => n.into(),
-            _ => serde_json::Value::Null,
-        },
-    }
 }
 
 #[cfg(test)]

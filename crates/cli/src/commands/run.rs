@@ -1,9 +1,11 @@
 //! `softwarp run`: executes kernels, as a launch file says or as the arguments do.
 
 mod arguments;
+mod comparison;
 mod coverage;
 mod document;
 mod dumps;
+mod gpu;
 mod hints;
 mod launch_args;
 mod limits;
@@ -19,8 +21,9 @@ mod trace;
 use super::checking::{count, target};
 use super::progress::{Progress as Bar, Working};
 use super::{CommandError, Printed, output, remark, sources};
+use crate::run::compare::Difference;
 use crate::run::file::LaunchFile;
-use crate::run::{Options, Run, RunError, counted, observe};
+use crate::run::{Memories, Options, Run, RunError, counted, observe};
 use arguments::Given;
 use document::{Document, Shown, Style};
 use dumps::{Dump, ReadBack};
@@ -29,6 +32,7 @@ use launch_args::Prepared;
 pub(super) use ready::{Ready, machine, ready, refused, tables};
 use refusal::Refusal;
 use serde_json::{Map, Value as Json};
+use softwarp::isa::Target;
 use softwarp::vm::device::{LaunchError, LoadOptions, ModuleId, Report};
 use softwarp::vm::stats::{Progress, Tracer};
 use std::path::{Path, PathBuf};
@@ -84,6 +88,8 @@ pub struct Args {
     /// Run N random schedules with consecutive seeds, and stop at the first fault, finding or difference
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
+    #[command(flatten)]
+    gpu: gpu::GpuArgs,
 }
 
 const HELP: &str = "\
@@ -121,7 +127,9 @@ Examples:
   softwarp run examples/saxpy.ptx --grid 4 --block 256 --arg f32:2 \\
       --arg buffer:x=@x.npy --arg buffer:y=@y.npy --arg u32:1000 --dump y=out.npy
   softwarp run kernel.cubin --arg f32:2
-  softwarp run kernel.json --check --stats";
+  softwarp run kernel.json --check --stats
+  softwarp run --gpu examples/saxpy.json
+  softwarp run --compare examples/saxpy.json";
 
 /// Stops launches when the user asks for it.
 static CANCEL: AtomicBool = AtomicBool::new(false);
@@ -129,14 +137,9 @@ static CANCEL: AtomicBool = AtomicBool::new(false);
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
     sources::only_one_standard_input(&args.launch.files)?;
+    args.gpu.check(args)?;
     let arch = args.launch.arch.as_deref().map(target).transpose()?;
-    let most_time =
-        match args.time {
-            Some(seconds) => Some(Duration::try_from_secs_f64(seconds).map_err(|_| {
-                CommandError::usage(format!("--time {seconds}: it must be a number of seconds"))
-            })?),
-            None => None,
-        };
+    let most_time = time_limit(args)?;
     if args.threads == Some(0) {
         return Err(CommandError::usage("--threads 0: there must be at least one"));
     }
@@ -153,21 +156,24 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         return Err(CommandError::usage("--check: the launch file has no `expect` to compare with"));
     }
 
-    // A second request does not wait.
-    let handler = || {
-        if CANCEL.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+    let load = load_options(args, arch, fmad);
+    let refusal = Refusal { sources: &sources, launch_file: launch_file.as_ref(), colour };
+    if args.gpu.is_wanted() {
+        let (sources, load) = (sources.as_slice(), LoadOptions { red_zones: false, ..load });
+        if fmad == Some(false) {
+            remark(
+                "note: the assembler was told --fmad=false; the driver's compiler cannot be, and fuses products and sums",
+            );
         }
-    };
-    let _ = ctrlc::set_handler(handler);
+        let formats = asked.iter().filter_map(|dump| Some((dump.name.clone(), dump.format?))).collect();
+        let on =
+            gpu::OnGpu { args, file, sources, refusal, asked, load, needs_block, taken, formats, most_time };
+        return on.run();
+    }
+    listen_for_interrupts();
 
     let texts: Vec<&str> = sources.iter().map(|source| source.text.as_str()).collect();
     let wanted = sanitize::wanted(&args.sanitize);
-    let memory = args.launch.memory.map(|limits::Bytes(bytes)| bytes);
-    let fidelity = args.launch.fidelity.fidelity(fmad);
-    let debug = args.trace.is_wanted();
-    let load = LoadOptions { arch, memory, fidelity, red_zones: wanted.bounds, debug };
-    let refusal = Refusal { sources: &sources, launch_file: launch_file.as_ref(), colour };
     let mut asked = Some(asked);
     let mut read_back = None;
     let mut block_note = None;
@@ -208,6 +214,37 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         return Ok(Printed { text: String::new(), failure: result.failure });
     }
     result.print(&machine, Style::wanted(args.format))
+}
+
+/// `--time`
+fn time_limit(args: &Args) -> Result<Option<Duration>, CommandError> {
+    let limit = |seconds: f64| {
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|_| CommandError::usage(format!("--time {seconds}: it must be a number of seconds")))
+    };
+    args.time.map(limit).transpose()
+}
+
+/// Lets Ctrl-C stop a launch.
+fn listen_for_interrupts() {
+    let handler = || {
+        // A second request does not wait.
+        if CANCEL.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    let _ = ctrlc::set_handler(handler);
+}
+
+/// How modules are loaded here.
+fn load_options(args: &Args, arch: Option<Target>, fmad: Option<bool>) -> LoadOptions {
+    LoadOptions {
+        arch,
+        memory: args.launch.memory.map(|limits::Bytes(bytes)| bytes),
+        fidelity: args.launch.fidelity.fidelity(fmad),
+        red_zones: sanitize::wanted(&args.sanitize).bounds,
+        debug: args.trace.is_wanted(),
+    }
 }
 
 /// Whether something is written to standard output in place of the results; two things cannot be.
@@ -291,7 +328,9 @@ impl Attempt<'_> {
         }
         follower.map_or(Ok(()), trace::Follower::end)?;
         found.findings.extend(machine.device().leaks());
-        let mut result = finish(args, file, &machine, read_back)?;
+        let wrong = |error: RunError| CommandError::Input(error.to_string());
+        let differences = args.check.then(|| machine.differences(file)).transpose().map_err(wrong)?;
+        let mut result = finish(args, file, &machine, read_back, differences)?;
         if let Some(stats) = self.counts(&machine, &reports, &observer)? {
             stats.tell(&mut result);
         }
@@ -350,11 +389,13 @@ fn watched<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
     })
 }
 
+/// What to print of memories: `differences` from what the launch file expects, if they were looked for.
 fn finish(
     args: &Args,
     file: &LaunchFile,
-    machine: &Run,
+    machine: &dyn Memories,
     read_back: &ReadBack,
+    differences: Option<Vec<(String, Difference)>>,
 ) -> Result<Document, CommandError> {
     let wrong = |error: RunError| CommandError::Input(error.to_string());
     let mut result = Document::new(true);
@@ -367,8 +408,7 @@ fn finish(
         shown.iter().try_for_each(|one| machine.memory(&one.name).map(drop)).map_err(wrong)?;
         result.add_dumps(shown.to_vec());
     }
-    if args.check {
-        let found = machine.differences(file).map_err(wrong)?;
+    if let Some(found) = differences {
         let words: Map<String, Json> =
             found.iter().map(|(name, difference)| (name.clone(), difference.to_string().into())).collect();
         result.ok = found.is_empty();

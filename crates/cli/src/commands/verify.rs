@@ -1,10 +1,13 @@
 //! `softwarp verify`: replays recorded results and counts agreements.
 
 use super::checking::{count, seconds};
+use super::driver::{DriverArgs, on_gpu};
 use super::progress::Progress;
 use super::{CommandError, Printed, files};
+use crate::gpu;
 use crate::input::InputError;
 use crate::verify::golden::GoldenError;
+use crate::verify::gpu::{OnGpu, verify as verify_on_gpu};
 use crate::verify::programs::Limits;
 use crate::verify::{Depth, Failure, Outcome, Refused, Report, Settings, Unread, verify_with};
 use serde_json::{Value as Json, json};
@@ -33,6 +36,11 @@ pub struct Args {
     /// Let files refer to others outside of their folder, and follow links out of folders
     #[arg(long)]
     allow_paths: bool,
+    /// Hold the recordings against a GPU of this computer instead, through its CUDA driver
+    #[arg(long)]
+    gpu: bool,
+    #[command(flatten)]
+    driver: DriverArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -43,8 +51,12 @@ Rows and programs that differ are printed, those that cannot be read or that the
 with the reason, and last the count; exit 1 if there are any. Every launch file must say what to expect, and
 every row of a .jsonl file must be of a kind that is replayed. Other .json files are listed as skipped.
 
-Example:
-  softwarp verify crates/cli/tests/golden --full";
+With --gpu, programs run on the GPU, and conversions as kernels that are made for them. What this GPU or its
+driver does not take is listed as skipped, and so are planted bugs and recorded tensor maps.
+
+Examples:
+  softwarp verify crates/cli/tests/golden --full
+  softwarp verify --gpu crates/cli/tests/golden";
 
 /// How many differences of a row are printed.
 const SHOWN: usize = 8;
@@ -52,6 +64,12 @@ const SHOWN: usize = 8;
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
     super::sources::only_one_standard_input(&args.paths)?;
+    if let Some(option) = args.driver.given().filter(|_| !args.gpu) {
+        return Err(CommandError::usage(format!("{option} goes with --gpu")));
+    }
+    if args.gpu && args.steps.is_some() {
+        return Err(CommandError::usage("--steps: a GPU counts none; --timeout limits the time"));
+    }
     let depth = if args.full { Depth::Full } else { Depth::Subset };
     let progress = Progress::new(0, "parts");
     let limits = Limits { time: args.time, steps: args.steps };
@@ -62,15 +80,38 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         allow_paths: args.allow_paths,
         max_input: files::user_limit(),
     };
-    let report = verify_with(&args.paths, &settings, &|done, total| progress.of(done, total, ""))
-        .map_err(unreadable)?;
+    let shown = |done, total| progress.of(done, total, "");
+    let (report, device) = match args.gpu {
+        true => {
+            let mut gpu = args.driver.gpu()?;
+            let mut on = OnGpu::new(&mut gpu).map_err(on_gpu)?;
+            let report = verify_on_gpu(&args.paths, &settings, &mut on, &shown).map_err(on_gpu)?;
+            (report, Some(on.device().clone()))
+        }
+        false => (verify_with(&args.paths, &settings, &shown).map_err(unreadable)?, None),
+    };
     progress.finish();
-    let text = if args.json { super::json(&in_json(&report)) } else { in_words(&report) };
+    let text = match args.json {
+        true => {
+            let mut json = in_json(&report);
+            if let Some(device) = &device {
+                json["device"] = gpu::in_json(device);
+            }
+            super::json(&json)
+        }
+        false => {
+            let on = device.map_or(String::new(), |device| format!("on {}\n", gpu::in_words(&device)));
+            on + &in_words(&report)
+        }
+    };
     let rows = if report.failed() == 1 { "row differs" } else { "rows differ" };
     let verdicts = [
         (report.failed(), format!("{} {rows} from what was recorded", report.failed())),
         (report.unread.len(), format!("{} cannot be read", count((report.unread.len(), "file")))),
-        (report.refused.len(), format!("{} cannot be run", count((report.refused.len(), "program")))),
+        (
+            if args.gpu { 0 } else { report.refused.len() },
+            format!("{} cannot be run", count((report.refused.len(), "program"))),
+        ),
     ];
     let bad: Vec<String> =
         verdicts.into_iter().filter(|(number, _)| *number > 0).map(|(_, words)| words).collect();
@@ -79,7 +120,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
 }
 
 /// A path that does not exist is the caller's fault; what is in a file is the file's.
-fn unreadable(error: GoldenError) -> CommandError {
+pub(super) fn unreadable(error: GoldenError) -> CommandError {
     match &error {
         GoldenError::Input(_, InputError::Io(io)) if io.kind() == std::io::ErrorKind::NotFound => {
             CommandError::usage(error)

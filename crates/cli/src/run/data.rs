@@ -90,6 +90,16 @@ pub struct Files {
 }
 
 impl Files {
+    /// The bytes of a file; of an array, of its elements.
+    pub fn bytes(&self, name: &str, is_array: bool) -> Result<Vec<u8>, String> {
+        let wrong = |why: &dyn std::fmt::Display| format!("{}: {why}", shown(name));
+        let input = self.open(name).map_err(|error| wrong(&error))?;
+        match is_array {
+            true => array(input).map(|data| data.bytes).map_err(|why| wrong(&why)),
+            false => input::all(input, MOST_DATA).map_err(|error| wrong(&error)),
+        }
+    }
+
     fn open(&self, name: &str) -> Result<Input, InputError> {
         Input::open(&confined(&self.folder, Path::new(name), self.any_place)?, self.longest)
     }

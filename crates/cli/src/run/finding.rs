@@ -114,6 +114,7 @@ fn fields(kind: &FindingKind) -> Json {
             json!({"register": register, "use": usage.words(), "never_written": never})
         }
         FindingKind::Leak { bytes } => json!({"bytes": bytes}),
+        FindingKind::UninitialisedTensor { lane, column } => json!({"lane": lane, "column": column}),
         FindingKind::TensorLeak { columns } => json!({"columns": columns}),
         FindingKind::OutOfBounds { usage } => json!({"use": fault::usage(*usage)}),
         FindingKind::Deadlock { barrier, arrived, expected } => {

@@ -7,18 +7,18 @@
 
 pub mod argument;
 pub mod compare;
-pub mod counted;
 pub mod data;
 pub mod elements;
 pub mod fault;
 pub mod file;
 pub mod finding;
 mod numbers;
-pub mod observe;
 mod origin;
 mod place;
 pub mod tensormap;
 pub mod textures;
+
+pub use softwarp_report::{counted, observe};
 
 use compare::Difference;
 use data::Init;
@@ -28,6 +28,7 @@ use softwarp::tensor::Description;
 use softwarp::vm::device::{Launch, LaunchError, LoadError, LoadOptions, Report};
 use softwarp::vm::memory::global::MemoryError;
 use softwarp::vm::texture::TextureError;
+use std::borrow::Cow;
 
 /// How launches run: of a launch, everything that a launch file does not say.
 pub type Options<'a> = Launch<'a>;
@@ -286,29 +287,9 @@ impl Run {
         Ok(bytes)
     }
 
-    /// What can be read back under this name, now: the first bytes are read to see that it can.
-    pub fn memory(&self, name: &str) -> Result<Memory<'_>, RunError> {
-        match self.buffers.iter().find(|buffer| buffer.name == name) {
-            Some(buffer) => {
-                let memory = Memory(Contents::Buffer(self, buffer));
-                let first = &mut [0][..buffer.bytes.min(1) as usize];
-                self.read_at(buffer, 0, first)?;
-                Ok(memory)
-            }
-            None => Ok(Memory(Contents::Bytes(self.read(name)?))),
-        }
-    }
-
     fn read_at(&self, buffer: &Placed, at: u64, into: &mut [u8]) -> Result<(), RunError> {
         let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
         self.device.machine().read(buffer.address.saturating_add(at), into).map_err(failed)
-    }
-
-    /// Whether there is something of this name that can be read back.
-    pub fn has(&self, file: &LaunchFile, name: &str) -> bool {
-        file.buffer(name).is_some()
-            || self.device.machine().symbol(name).is_some()
-            || self.bound.array(name).is_some()
     }
 
     /// What the file wants to be read back. All of it must fit into the host memory that is left.
@@ -335,6 +316,36 @@ impl Run {
     }
 }
 
+/// Where memory is read back from.
+pub trait Memories {
+    /// What can be read back under this name, now.
+    fn memory(&self, name: &str) -> Result<Memory<'_>, RunError>;
+
+    /// Whether there is something of this name that can be read back.
+    fn has(&self, file: &LaunchFile, name: &str) -> bool;
+}
+
+impl Memories for Run {
+    /// The first bytes are read to see that they can.
+    fn memory(&self, name: &str) -> Result<Memory<'_>, RunError> {
+        match self.buffers.iter().find(|buffer| buffer.name == name) {
+            Some(buffer) => {
+                let memory = Memory(Contents::Buffer(self, buffer));
+                let first = &mut [0][..buffer.bytes.min(1) as usize];
+                self.read_at(buffer, 0, first)?;
+                Ok(memory)
+            }
+            None => Ok(Memory(Contents::Bytes(self.read(name)?.into()))),
+        }
+    }
+
+    fn has(&self, file: &LaunchFile, name: &str) -> bool {
+        file.buffer(name).is_some()
+            || self.device.machine().symbol(name).is_some()
+            || self.bound.array(name).is_some()
+    }
+}
+
 /// Memory that is read back a piece at a time, so that a large buffer is never copied as a whole.
 #[derive(Debug)]
 pub struct Memory<'a>(Contents<'a>);
@@ -342,13 +353,18 @@ pub struct Memory<'a>(Contents<'a>);
 #[derive(Debug)]
 enum Contents<'a> {
     Buffer(&'a Run, &'a Placed),
-    Bytes(Vec<u8>),
+    Bytes(Cow<'a, [u8]>),
 }
 
 /// Bytes that are read at a time.
 const PIECE: u64 = 1 << 16;
 
-impl Memory<'_> {
+impl<'a> Memory<'a> {
+    /// Bytes that are there already.
+    pub fn of(bytes: &'a [u8]) -> Memory<'a> {
+        Memory(Contents::Bytes(bytes.into()))
+    }
+
     /// How many bytes there are.
     pub fn length(&self) -> u64 {
         match &self.0 {

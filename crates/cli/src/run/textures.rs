@@ -12,7 +12,7 @@ use softwarp::vm::texture::{Geometry, Source, Texture, TextureError};
 use std::sync::Arc;
 
 /// Rows of a texture over memory of its own begin at multiples of this.
-const PITCH: u64 = 512;
+pub const PITCH: u64 = 512;
 
 /// What a module knows a texture or surface by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +46,16 @@ pub enum Texels {
 /// What a launch file says about sampling; the rest is as the variable's initialiser has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampling {
-    normalized: Option<bool>,
-    filter: Option<Filter>,
-    mip_filter: Option<Filter>,
-    address: Option<[AddressMode; 3]>,
-    border: Option<[f32; 4]>,
+    /// Coordinates go from 0 to 1.
+    pub normalized: Option<bool>,
+    /// Within a level.
+    pub filter: Option<Filter>,
+    /// Between levels.
+    pub mip_filter: Option<Filter>,
+    /// The address mode of each dimension.
+    pub address: Option<[AddressMode; 3]>,
+    /// What lies outside.
+    pub border: Option<[f32; 4]>,
 }
 
 impl Sampling {
@@ -81,6 +86,8 @@ pub struct TextureEntry {
     pub integers: bool,
     /// How it is read.
     pub sampling: Sampling,
+    /// Its array must be made for `tld4`, where a GPU asks for that.
+    pub gather: bool,
 }
 
 /// A surface.
@@ -163,7 +170,7 @@ fn initial(at: &At<'_>, key: &str) -> Read<Init> {
     at.get(key)?.map_or(Ok(Init::Zero), |at| Ok(init(&at, MOST_DATA, None)?.0))
 }
 
-/// The keys of a texture. `gather` and `depth` are remarks of recordings.
+/// The keys of a texture. `depth` is a remark of recordings, and so is `gather` but on a GPU.
 const TEXTURE_KEYS: &[&str] = &[
     "name",
     "kind",
@@ -264,7 +271,8 @@ pub(super) fn texture(at: &At<'_>) -> Read<TextureEntry> {
         border,
     };
     let (name, integers) = (at.need("name")?.text()?, flag(at, "read_as_integer")?);
-    Ok(TextureEntry { name, kind, description, texels, integers, sampling })
+    let gather = at.get("gather")?.is_some_and(|at| at.json.as_bool() == Some(true));
+    Ok(TextureEntry { name, kind, description, texels, integers, sampling, gather })
 }
 
 /// Reads one of `surfaces`.

@@ -37,6 +37,18 @@ pub enum Content {
     Programs(Vec<Program>),
 }
 
+impl Content {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        match self {
+            Content::Sums(rows) => rows.len(),
+            Content::Samples(rows) => rows.len(),
+            Content::Tensor(rows) => rows.len(),
+            Content::Programs(rows) => rows.len(),
+        }
+    }
+}
+
 /// The sums of one form.
 #[derive(Debug, Deserialize)]
 pub struct SumRow {

@@ -11,11 +11,16 @@
 //! Tensor maps and copies have rows of their own: [`tensor`] lists them. A launch file (`.json`, `.json.gz`) with the
 //! module that it names is a golden file, too.
 //!
+//! [`mod@gpu`] holds the same recordings against a GPU, and [`mod@record`] makes new ones there.
+//!
 //! Nothing here prints: the caller renders the [`Report`].
 
 pub mod approx;
+pub mod forms;
 pub mod golden;
+pub mod gpu;
 pub mod programs;
+pub mod record;
 pub mod space;
 pub mod tensor;
 

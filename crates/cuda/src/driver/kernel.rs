@@ -14,6 +14,8 @@ pub struct Request {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) cluster: Option<[u32; 3]>,
+    /// Larger clusters that blocks may be grouped into instead.
+    pub(crate) preferred_cluster: Option<[u32; 3]>,
     pub(crate) cooperative: bool,
     pub(crate) shared: u32,
     /// It may begin before what is before it in the stream has ended. It does not, but graphs say so.

@@ -51,6 +51,7 @@ mod attribute {
     pub const PROGRAMMATIC: u32 = 6;
     pub const COOPERATIVE: u32 = 2;
     pub const CLUSTER: u32 = 4;
+    pub const PREFERRED_CLUSTER: u32 = 11;
     pub const EVENT: u32 = 12;
     /// Accepted, and without a meaning here: policies, orders between kernels, priorities, memory domains.
     pub const WITHOUT_MEANING: &[u32] = &[0, 1, 5, 7, 8, 9, 10, 14, 16];
@@ -175,6 +176,20 @@ fn launch(
     }
 }
 
+/// The clusters of a launch. All of them have the preferred size, if there is one; the hardware may mix it with the other
+/// size. A kernel that says its size has that one.
+fn grouped(function: &Function, request: &Request) -> Result<Option<[u32; 3]>, Code> {
+    let cluster = request.cluster.or_else(|| function.set_cluster());
+    let Some(preferred) = request.preferred_cluster else { return Ok(cluster) };
+    let least = cluster.or(function.directives.cluster).unwrap_or([1; 3]);
+    let fits = |axis: usize| {
+        let [least, preferred, grid] = [least[axis], preferred[axis], request.grid[axis]];
+        least != 0 && preferred != 0 && preferred.is_multiple_of(least) && grid.is_multiple_of(preferred)
+    };
+    ensure((0..3).all(fits) && preferred[2] == least[2], Code::INVALID_CLUSTER_SIZE)?;
+    Ok(if function.directives.cluster.is_some() { cluster } else { Some(preferred) })
+}
+
 /// Checks a launch.
 pub(crate) fn checked(
     driver: &Driver,
@@ -184,7 +199,7 @@ pub(crate) fn checked(
     extra: In<u64>,
 ) -> Result<KernelLaunch, Code> {
     let function = launchable(driver, handle)?;
-    let cluster = request.cluster.or_else(|| function.set_cluster());
+    let cluster = grouped(&function, &request)?;
     // Blocks of one thread stand for those that the function is made for.
     let said = function.directives.block.filter(|_| request.block == [1; 3]);
     let request = Request { cluster, block: said.unwrap_or(request.block), ..request };
@@ -228,7 +243,12 @@ pub(crate) fn set_in_request(request: &mut Request, id: u32, value: [u32; 16]) -
         10 => ensure(value[0] <= 1, Code::INVALID_VALUE)?,
         14 => ensure(value[0] <= 100, Code::INVALID_VALUE)?,
         attribute::EVENT => check_event(value)?,
-        11 => return Err(Code::INVALID_CLUSTER_SIZE),
+        attribute::PREFERRED_CLUSTER => {
+            // GPUs before Blackwell have clusters of one size.
+            ensure(driver()?.config.arch.sm() >= 100, Code::INVALID_CLUSTER_SIZE)?;
+            let cluster = [value[0], value[1], value[2]];
+            request.preferred_cluster = (cluster != [0; 3]).then_some(cluster);
+        }
         13 => return Err(Code::NOT_SUPPORTED),
         id if attribute::WITHOUT_MEANING.contains(&id) => {}
         _ => return Err(Code::INVALID_VALUE),

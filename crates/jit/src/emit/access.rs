@@ -1,12 +1,12 @@
 //! Loads and stores. Every access is checked against the bounds of a region and for alignment; one that fails a check is
 //! left to the interpreter, which performs it, learns its region, or finds the fault.
 
-use super::{Emitted, Emitter, Late, RAX, RCX, XMM, YMM, ZMM, field};
+use super::{Emitted, Emitter, Late, RAX, RCX, XMM, ZMM, field};
 use crate::Mode;
-use crate::classes::Class;
-use crate::context::{CONSTANT_SITES, GENERIC_SITES, GLOBAL_SITES, Region};
+use crate::classes::{Class, Steps};
+use crate::context::{CONSTANT_SITES, Context, GENERIC_SITES, GLOBAL_SITES, Region};
 use iced_x86::code_asm::*;
-use softwarp_ir::{Access, Guard, Memory, Slot, Step};
+use softwarp_ir::{Address, Element, Guard, Memory, Op, Slot, Step};
 use std::mem::offset_of;
 
 /// The site of an access: which region is looked at. Accesses to `.global` and generic ones have different sites, since
@@ -20,55 +20,99 @@ pub fn site(memory: Memory, op: usize) -> usize {
     sites.start + op % sites.len()
 }
 
-/// An access as it is compiled.
-#[derive(Clone, Copy)]
-struct Plain<'a> {
-    op: usize,
-    access: &'a Access,
-    /// The first register that is loaded or stored.
-    slot: Slot,
-    /// The address but for an offset; none for a fixed address.
-    base: Option<Slot>,
-    slow: CodeLabel,
-    store: bool,
+/// How the lanes of a warp access memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pattern {
+    /// All lanes one place.
+    One,
+    /// Each half of the warp one place.
+    Two,
+    /// All lanes one behind the other.
+    Consecutive,
+    /// The lanes of each half one behind the other.
+    Halves,
+    /// Anywhere.
+    Scattered,
 }
 
-impl Plain<'_> {
-    fn bytes(&self) -> usize {
-        usize::from(self.access.bytes)
+/// An access as it is compiled.
+#[derive(Clone, Copy)]
+pub(super) struct Plain<'a> {
+    pub(super) op: usize,
+    pub(super) address: &'a Address,
+    pub(super) registers: &'a [Element],
+    /// Bytes of an element.
+    size: usize,
+    signed: bool,
+    /// The first register that is loaded or stored.
+    pub(super) slot: Slot,
+    /// The address but for an offset; none for a fixed address.
+    pub(super) base: Option<Slot>,
+    pub(super) slow: CodeLabel,
+    pub(super) store: bool,
+}
+
+impl<'a> Plain<'a> {
+    /// A load or store of an operation.
+    fn of(op: usize, step: &'a Step, slow: CodeLabel) -> Option<Plain<'a>> {
+        let (access, store) = match step {
+            Step::Load(access) => (access, false),
+            Step::Store(access) => (access, true),
+            _ => return None,
+        };
+        let slot = access.registers.first()?.slot?;
+        let (address, registers) = (&access.address, &access.registers[..]);
+        let (size, base) = (usize::from(access.bytes), address.base);
+        Some(Plain { op, address, registers, size, signed: access.signed, slot, base, slow, store })
+    }
+
+    /// An access to a 32-bit word.
+    pub(super) fn word(
+        op: usize,
+        address: &'a Address,
+        (slot, base): (Slot, Slot),
+        slow: CodeLabel,
+    ) -> Plain<'a> {
+        let (registers, base) = (&[][..], Some(base));
+        Plain { op, address, registers, size: 4, signed: false, slot, base, slow, store: true }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.size
     }
 
     /// Bytes of the whole access, which is aligned to them.
-    fn total(&self) -> usize {
-        self.bytes() * self.access.registers.len()
+    pub(super) fn total(&self) -> usize {
+        self.bytes() * self.registers.len().max(1)
     }
 
     /// Whether it has one element.
-    fn is_single(&self) -> bool {
-        self.access.registers.len() == 1
+    pub(super) fn is_single(&self) -> bool {
+        self.registers.len().max(1) == 1
     }
 
     /// Whether addresses have 64 bits.
-    fn is_wide(&self) -> bool {
+    pub(super) fn is_wide(&self) -> bool {
         self.base.is_none_or(Slot::is_wide)
     }
 
-    fn is_shared(&self) -> bool {
-        self.access.address.memory == Memory::Shared
+    pub(super) fn is_shared(&self) -> bool {
+        self.address.memory == Memory::Shared
     }
 
-    /// A field of the region, once `rdx` is where the sites are.
-    fn region(&self, offset: usize) -> AsmMemoryExpression {
-        match self.is_shared() {
-            true => AsmMemoryExpression(r15, offset),
-            false => AsmMemoryExpression(
-                rdx,
-                site(self.access.address.memory, self.op) * size_of::<Region>() + offset,
-            ),
-        }
+    /// A field of the region.
+    pub(super) fn region(&self, offset: usize) -> AsmMemoryExpression {
+        let region = match self.is_shared() {
+            true => offset_of!(Context, shared),
+            false => {
+                let site = site(self.address.memory, self.op);
+                offset_of!(Context, sites) + site * size_of::<Region>()
+            }
+        };
+        AsmMemoryExpression(r15, region + offset)
     }
 
-    fn room(&self) -> AsmMemoryExpression {
+    pub(super) fn room(&self) -> AsmMemoryExpression {
         let size = self.total().trailing_zeros() as usize;
         self.region(offset_of!(Region, room) + 8 * size)
     }
@@ -76,19 +120,19 @@ impl Plain<'_> {
 
 /// A base register and an offset.
 #[derive(Clone, Copy)]
-struct AsmMemoryExpression(AsmRegister64, usize);
+pub(super) struct AsmMemoryExpression(AsmRegister64, usize);
 
 impl AsmMemoryExpression {
-    fn qword(self) -> AsmMemoryOperand {
+    pub(super) fn qword(self) -> AsmMemoryOperand {
         qword_ptr(self.0 + self.1)
     }
-    fn qwords(self) -> AsmMemoryOperand {
+    pub(super) fn qwords(self) -> AsmMemoryOperand {
         qword_bcst(self.0 + self.1)
     }
-    fn dwords(self) -> AsmMemoryOperand {
+    pub(super) fn dwords(self) -> AsmMemoryOperand {
         dword_bcst(self.0 + self.1)
     }
-    fn dword(self) -> AsmMemoryOperand {
+    pub(super) fn dword(self) -> AsmMemoryOperand {
         dword_ptr(self.0 + self.1)
     }
 }
@@ -96,44 +140,24 @@ impl AsmMemoryExpression {
 impl Emitter<'_> {
     /// Emits a load or a store of one element.
     pub(super) fn access(&mut self, op: usize, guard: Guard, step: &Step) -> Emitted {
-        let (access, store) = match step {
-            Step::Load(access) => (access, false),
-            Step::Store(access) => (access, true),
-            _ => return self.exit(op),
-        };
-        let Some(slot) = access.registers.first().and_then(|one| one.slot) else {
-            return self.call_interpreter(op, None);
-        };
-        let base = access.address.base;
         let (slow, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
-        let plain = Plain { op, access, slot, base, slow, store };
-        if !self.has_code(&plain, guard) {
+        let Some(plain) = Plain::of(op, step, slow) else { return self.call_interpreter(op, None) };
+        if !self.has_code(&plain, self.masked || guard != Guard::ALWAYS) {
             return self.call_interpreter(op, None);
         }
-        self.late.push(Late::Slow { op, label: slow, back });
+        self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
         let before = self.masked;
         if let Some(predicate) = guard.predicate() {
-            let holds = self.predicate(predicate);
-            self.unit.a.mov(eax, holds)?;
-            if guard.is_negated() {
-                self.unit.a.not(eax)?;
-            }
-            if self.mode == Mode::Masked {
-                self.unit.a.and(eax, dword_ptr(field!(mask)))?;
-            }
+            self.passing(guard, predicate)?;
             self.unit.a.test(eax, eax)?;
             self.unit.a.jz(back)?;
-            if self.mode == Mode::Masked {
-                self.load_mask(eax)?;
-            } else {
-                self.unit.a.cmp(eax, -1)?;
-                self.unit.a.jne(slow)?;
-            }
+            self.load_mask(eax)?;
+            self.masked = true;
         }
         self.emit_access(&plain)?;
         self.masked = before;
         self.unit.place(&mut back)?;
-        if self.mode == Mode::Masked && guard != Guard::ALWAYS {
+        if before && guard != Guard::ALWAYS {
             self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
             self.load_mask(eax)?;
         }
@@ -141,17 +165,32 @@ impl Emitter<'_> {
     }
 
     /// Whether there is code for an access; the interpreter performs others.
-    fn has_code(&self, plain: &Plain<'_>, _guard: Guard) -> bool {
-        let bytes = plain.bytes();
-        let offset = plain.access.address.offset;
+    fn has_code(&self, plain: &Plain<'_>, masked: bool) -> bool {
+        let (bytes, offset) = (plain.bytes(), plain.address.offset);
         if plain.base.is_some() && i32::try_from(offset).is_err() || !plain.is_wide() && !plain.is_shared() {
             return false;
         }
-        match self.address_class(plain) {
-            Class::Affine(0) => !plain.store,
-            _ if !plain.is_single() => !plain.store,
-            Class::Affine(stride) if stride == bytes as i64 && !self.masked => true,
-            _ => bytes == 4 && !(plain.store && self.masked) || bytes == 8 && !plain.store,
+        bytes >= 4 || plain.is_single() && self.pattern(plain, masked) != Pattern::Scattered
+    }
+
+    /// How the lanes access memory.
+    fn pattern(&self, plain: &Plain<'_>, masked: bool) -> Pattern {
+        let Class::Affine(steps) = self.address_class(plain) else { return Pattern::Scattered };
+        let (bytes, total) = (plain.bytes() as i64, plain.total() as i64);
+        if steps == Steps::ZERO {
+            let scalar = self.class(plain.op, plain.slot) == Class::UNIFORM;
+            return match plain.store {
+                true if !plain.is_single() => Pattern::Scattered,
+                true if bytes == 8 && masked && !scalar => Pattern::Scattered,
+                _ => Pattern::One,
+            };
+        }
+        match plain.is_single() {
+            true if steps == Steps::even(bytes) => Pattern::Consecutive,
+            true if masked || steps.half % total != 0 => Pattern::Scattered,
+            true if steps.lane == bytes => Pattern::Halves,
+            true if steps.lane == 0 && !plain.store && bytes >= 4 => Pattern::Two,
+            _ => Pattern::Scattered,
         }
     }
 
@@ -161,21 +200,19 @@ impl Emitter<'_> {
     }
 
     fn emit_access(&mut self, plain: &Plain<'_>) -> Emitted {
-        if !plain.is_shared() {
-            self.unit.a.mov(rdx, qword_ptr(field!(sites)))?;
-        }
-        match self.address_class(plain) {
-            Class::Affine(0) => self.load_broadcast(plain),
-            Class::Affine(stride) if stride == plain.bytes() as i64 && !self.masked && plain.is_single() => {
-                self.contiguous(plain)
-            }
-            _ => self.scattered(plain),
+        match self.pattern(plain, self.masked) {
+            Pattern::One if plain.store => self.store_one(plain),
+            Pattern::One => self.load_broadcast(plain),
+            Pattern::Consecutive => self.contiguous(plain),
+            Pattern::Halves => self.access_halves(plain),
+            Pattern::Two => self.load_two(plain),
+            Pattern::Scattered => self.scattered(plain),
         }
     }
 
-    /// The place in the host's memory of the first of several elements one behind the other, in `rax`.
-    fn check_elements(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
-        let offset = plain.access.address.offset;
+    /// The offset in the region of what the first lane accesses, in `rax`.
+    fn first_offset(&mut self, plain: &Plain<'_>) -> Emitted {
+        let offset = plain.address.offset;
         match plain.base {
             None => self.unit.a.mov(rax, offset as u64)?,
             Some(base) => self.scalar_to(plain.op, base, RAX)?,
@@ -187,6 +224,14 @@ impl Emitter<'_> {
             (_, offset) => asm.add(eax, offset)?,
         }
         asm.sub(rax, plain.region(offset_of!(Region, base)).qword())?;
+        // Addresses of 32 bits wrap around: a place before the region is one with a negative offset.
+        if plain.is_wide() { Ok(()) } else { asm.movsxd(rax, eax) }
+    }
+
+    /// The place in the host's memory of the first of several elements one behind the other, in `rax`.
+    fn check_elements(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
+        self.first_offset(plain)?;
+        let asm = &mut self.unit.a;
         asm.cmp(rax, plain.room().qword())?;
         asm.jae(plain.slow)?;
         if count > 1 {
@@ -194,20 +239,219 @@ impl Emitter<'_> {
             asm.cmp(rcx, plain.room().qword())?;
             asm.jae(plain.slow)?;
         }
+        self.check_alignment(plain)?;
+        self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())
+    }
+
+    fn check_alignment(&mut self, plain: &Plain<'_>) -> Emitted {
         if plain.total() > 1 {
-            asm.test(al, plain.total() as i32 - 1)?;
-            asm.jnz(plain.slow)?;
+            self.unit.a.test(al, plain.total() as i32 - 1)?;
+            self.unit.a.jnz(plain.slow)?;
         }
-        asm.add(rax, plain.region(offset_of!(Region, host)).qword())
+        Ok(())
+    }
+
+    /// The place in the host's memory of what the first lane accesses, in `rax`, checked for all lanes, alone or with
+    /// others of a group. `rcx` is used.
+    fn check(&mut self, plain: &Plain<'_>, pattern: Pattern) -> Emitted {
+        let group = self.groups.get(plain.op).filter(|_| self.mode == Mode::Uniform && !self.masked);
+        let Some(group) = group else { return self.check_alone(plain, pattern) };
+        let leads = group.first == plain.op;
+        if !leads && !self.checked.contains(&group.first) {
+            return self.check_alone(plain, pattern);
+        }
+        let pointer = qword_ptr(r15 + (offset_of!(Context, pointers) + 8 * group.pointer));
+        let (alone, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
+        let (op, slow) = (plain.op, plain.slow);
+        self.late.push(Late::CheckAlone { op, label: alone, back, slow });
+        if leads {
+            self.checked.push(plain.op);
+            self.first_offset(plain)?;
+            let Class::Affine(steps) = self.address_class(plain) else { return Ok(()) };
+            let (least, most) = steps.range();
+            let ends = [group.range.0 + least, group.range.1 + most + plain.total() as i64 - 1];
+            let bytes = plain.region(offset_of!(Region, room)).qword();
+            for end in ends {
+                self.add_to(rcx, end)?;
+                let asm = &mut self.unit.a;
+                asm.cmp(rcx, bytes)?;
+                asm.jae(alone)?;
+            }
+            let asm = &mut self.unit.a;
+            if plain.total() > 1 {
+                asm.test(al, plain.total() as i32 - 1)?;
+                asm.jnz(alone)?;
+            }
+            asm.add(rax, plain.region(offset_of!(Region, host)).qword())?;
+            asm.mov(pointer, rax)?;
+        } else {
+            let distance = self.distance(plain, group.first);
+            let asm = &mut self.unit.a;
+            asm.mov(rax, pointer)?;
+            asm.test(rax, rax)?;
+            asm.jz(alone)?;
+            if distance != 0 {
+                asm.add(rax, distance)?;
+            }
+        }
+        self.unit.place(&mut back)
+    }
+
+    /// How far an access is from another of its group.
+    fn distance(&self, plain: &Plain<'_>, first: usize) -> i32 {
+        let offset = match &self.function.ops[first] {
+            Op::Other(_, step) => match &**step {
+                Step::Load(access) | Step::Store(access) => access.address.offset,
+                _ => 0,
+            },
+            _ => 0,
+        };
+        (plain.address.offset - offset) as i32
+    }
+
+    /// An access of a group whose check failed: it is checked alone.
+    pub(super) fn check_apart_from_group(&mut self, op: usize, slow: CodeLabel, back: CodeLabel) -> Emitted {
+        let function = self.function;
+        let Op::Other(_, step) = &function.ops[op] else { return Ok(()) };
+        let Some(plain) = Plain::of(op, step, slow) else { return Ok(()) };
+        if let Some(group) = self.groups.get(op).filter(|group| group.first == op) {
+            let pointer = qword_ptr(r15 + (offset_of!(Context, pointers) + 8 * group.pointer));
+            self.unit.a.mov(pointer, 0)?;
+        }
+        self.check_alone(&plain, self.pattern(&plain, false))?;
+        self.unit.a.jmp(back)
+    }
+
+    fn check_alone(&mut self, plain: &Plain<'_>, pattern: Pattern) -> Emitted {
+        match pattern {
+            Pattern::One => self.check_elements(plain, 1),
+            Pattern::Consecutive => self.check_elements(plain, 32),
+            Pattern::Halves => self.check_halves(plain, 16),
+            Pattern::Two => self.check_halves(plain, 1),
+            Pattern::Scattered => Ok(()),
+        }
+    }
+
+    /// What the first lane of the second half accesses, in `rcx`.
+    fn second_half(&mut self, plain: &Plain<'_>) -> Emitted {
+        let half = self.half(plain);
+        self.add_to(rcx, half)
+    }
+
+    /// `rax` plus a constant.
+    fn add_to(&mut self, to: AsmRegister64, distance: i64) -> Emitted {
+        let asm = &mut self.unit.a;
+        match i32::try_from(distance) {
+            Ok(distance) => asm.lea(to, ptr(rax + distance)),
+            Err(_) => {
+                asm.mov(to, distance as u64)?;
+                asm.add(to, rax)
+            }
+        }
+    }
+
+    /// The step between the halves of the warp.
+    fn half(&self, plain: &Plain<'_>) -> i64 {
+        match self.address_class(plain) {
+            Class::Affine(steps) => steps.half,
+            _ => 0,
+        }
+    }
+
+    /// A store to one place: of lanes that are stored together the lowest wins.
+    fn store_one(&mut self, plain: &Plain<'_>) -> Emitted {
+        let (op, slot) = (plain.op, plain.slot);
+        self.check(plain, Pattern::One)?;
+        if self.class(op, slot) == Class::UNIFORM {
+            self.scalar_to(op, slot, RCX)?;
+        } else if slot.is_wide() {
+            // The second half of the warp is stored after the first.
+            let first = self.register(op, slot, 2, 0, false)?;
+            self.unit.a.vmovq(rcx, XMM[usize::from(first)])?;
+        } else if !self.masked {
+            let first = self.register(op, slot, 0, 0, false)?;
+            self.unit.a.vmovd(ecx, XMM[usize::from(first)])?;
+        } else {
+            let low = self.register(op, slot, 0, 0, false)?;
+            self.unit.a.vpcompressd(zmm2.k6().z(), ZMM[usize::from(low)])?;
+            let high = self.register(op, slot, 1, 0, false)?;
+            self.unit.a.vpcompressd(zmm3.k7().z(), ZMM[usize::from(high)])?;
+            self.unit.a.vmovd(ecx, xmm2)?;
+            self.unit.a.vmovd(edx, xmm3)?;
+            self.unit.a.kortestw(k6, k6)?;
+            self.unit.a.cmovz(ecx, edx)?;
+        }
+        match plain.bytes() {
+            1 => self.unit.a.mov(byte_ptr(rax), cl),
+            2 => self.unit.a.mov(word_ptr(rax), cx),
+            4 => self.unit.a.mov(dword_ptr(rax), ecx),
+            _ => self.unit.a.mov(qword_ptr(rax), rcx),
+        }
+    }
+
+    /// The place in the host's memory of what the first lane accesses, in `rax`. It is checked for both halves, each the
+    /// first of several elements.
+    fn check_halves(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
+        self.first_offset(plain)?;
+        self.second_half(plain)?;
+        let asm = &mut self.unit.a;
+        for at in [rax, rcx] {
+            asm.cmp(at, plain.room().qword())?;
+            asm.jae(plain.slow)?;
+            if count > 1 {
+                asm.lea(rdx, ptr(at + (count - 1) * plain.total()))?;
+                asm.cmp(rdx, plain.room().qword())?;
+                asm.jae(plain.slow)?;
+            }
+        }
+        self.check_alignment(plain)?;
+        self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())
+    }
+
+    /// Each half of the warp one behind the other.
+    fn access_halves(&mut self, plain: &Plain<'_>) -> Emitted {
+        self.check(plain, Pattern::Halves)?;
+        self.second_half(plain)?;
+        self.move_halves(plain)
+    }
+
+    /// Moves both halves, from or to `rax` and `rcx`.
+    pub(super) fn move_halves(&mut self, plain: &Plain<'_>) -> Emitted {
+        // Where both halves store to one place: of lanes that are stored together the lowest wins, and with more than
+        // 4 bytes the second half is stored after the first.
+        let halves = [(0, rax), (1, rcx)];
+        let order = if plain.store && plain.total() <= 4 { [1, 0] } else { [0, 1] };
+        for (half, at) in order.map(|n: usize| halves[n]) {
+            self.move_half(plain, half, at, 0)?;
+        }
+        Ok(())
+    }
+
+    /// A load from one place for each half of the warp.
+    fn load_two(&mut self, plain: &Plain<'_>) -> Emitted {
+        self.check(plain, Pattern::Two)?;
+        self.second_half(plain)?;
+        let (op, slot) = (plain.op, plain.slot);
+        let wide = plain.bytes() == 8;
+        let parts = if wide { 4 } else { 2 };
+        for part in 0..parts {
+            let at = if part < parts / 2 { rax } else { rcx };
+            let target = self.target(op, slot, part, 7);
+            let z = ZMM[usize::from(target)];
+            match wide {
+                true => self.unit.a.vpbroadcastq(z, qword_ptr(at))?,
+                false => self.unit.a.vpbroadcastd(z, dword_ptr(at))?,
+            }
+            self.put(op, slot, part, target)?;
+        }
+        Ok(())
     }
 
     /// A load from one place.
     fn load_broadcast(&mut self, plain: &Plain<'_>) -> Emitted {
-        self.check_elements(plain, 1)?;
+        self.check(plain, Pattern::One)?;
         if !plain.is_single() {
-            for (n, slot) in
-                plain.access.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?)))
-            {
+            for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
                 self.unit.a.mov(ecx, dword_ptr(rax + 4 * n))?;
                 if let Class::Affine(_) = self.result_class(plain.op, slot) {
                     self.put_scalar(plain.op, slot, RCX)?;
@@ -220,8 +464,8 @@ impl Emitter<'_> {
             return Ok(());
         }
         let wide = plain.slot.is_wide();
-        let narrow_register = plain.access.registers.first().is_some_and(|one| one.bits < 32);
-        match (plain.bytes(), plain.access.signed) {
+        let narrow_register = plain.registers.first().is_some_and(|one| one.bits < 32);
+        match (plain.bytes(), plain.signed) {
             (8, _) => self.unit.a.mov(rax, qword_ptr(rax))?,
             (4, _) => self.unit.a.mov(eax, dword_ptr(rax))?,
             (2, true) => self.unit.a.movsx(eax, word_ptr(rax))?,
@@ -247,9 +491,32 @@ impl Emitter<'_> {
 
     /// All lanes one behind the other.
     fn contiguous(&mut self, plain: &Plain<'_>) -> Emitted {
-        self.check_elements(plain, 32)?;
+        match self.masked {
+            false => self.check(plain, Pattern::Consecutive)?,
+            true => self.check_taking(plain)?,
+        }
         self.move_half(plain, 0, rax, 0)?;
         self.move_half(plain, 1, rax, 16 * plain.bytes())
+    }
+
+    /// The place in the host's memory of the first lane, in `rax`, once those of the lanes that take part are checked.
+    fn check_taking(&mut self, plain: &Plain<'_>) -> Emitted {
+        self.first_offset(plain)?;
+        let asm = &mut self.unit.a;
+        asm.kunpckwd(k1, k7, k6)?;
+        asm.kmovd(ecx, k1)?;
+        // The first and the last of them.
+        for last in [false, true] {
+            match last {
+                false => asm.bsf(edx, ecx)?,
+                true => asm.bsr(edx, ecx)?,
+            }
+            asm.lea(rdx, ptr(rax + rdx * plain.bytes() as i32))?;
+            asm.cmp(rdx, plain.room().qword())?;
+            asm.jae(plain.slow)?;
+        }
+        self.check_alignment(plain)?;
+        self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())
     }
 
     /// Moves half a row from or to consecutive elements at an address.
@@ -259,26 +526,18 @@ impl Emitter<'_> {
         for n in 0..parts {
             let part = half * parts + n;
             let place = at + (offset + 64 * n);
+            if self.masked {
+                self.part_mask(part, parts == 2)?;
+            }
             if plain.store {
                 let from = self.register(op, slot, part, 7, false)?;
-                let z = ZMM[usize::from(from)];
-                match plain.bytes() {
-                    1 => self.unit.a.vpmovdb(xmmword_ptr(place), z)?,
-                    2 => self.unit.a.vpmovdw(ymmword_ptr(place), z)?,
-                    _ => self.unit.a.vmovdqu64(zmmword_ptr(place), z)?,
-                }
+                self.store_part(plain.bytes(), place, ZMM[usize::from(from)])?;
                 continue;
             }
             let target = self.target(op, slot, part, 7);
             let z = ZMM[usize::from(target)];
-            match (plain.bytes(), plain.access.signed) {
-                (1, true) => self.unit.a.vpmovsxbd(z, xmmword_ptr(place))?,
-                (1, false) => self.unit.a.vpmovzxbd(z, xmmword_ptr(place))?,
-                (2, true) => self.unit.a.vpmovsxwd(z, ymmword_ptr(place))?,
-                (2, false) => self.unit.a.vpmovzxwd(z, ymmword_ptr(place))?,
-                _ => self.unit.a.vmovdqu64(z, zmmword_ptr(place))?,
-            }
-            if plain.access.signed && plain.access.registers.first().is_some_and(|one| one.bits < 32) {
+            self.load_part(plain, z, place)?;
+            if plain.signed && plain.registers.first().is_some_and(|one| one.bits < 32) {
                 let mask = self.unit.word(0xffff);
                 self.unit.a.vpandd(z, z, mask)?;
             }
@@ -287,268 +546,29 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Lanes anywhere in a region.
-    fn scattered(&mut self, plain: &Plain<'_>) -> Emitted {
-        let Some(base) = plain.base else { return Ok(()) };
-        let wide = base.is_wide();
-        let parts = if wide { 4 } else { 2 };
-        let offset = plain.access.address.offset as i32;
-        // Offsets of the lanes in the region, in the first temporary registers.
-        match wide {
-            true => {
-                self.unit.a.mov(rax, plain.region(offset_of!(Region, base)).qword())?;
-                self.unit.a.sub(rax, offset)?;
-                self.unit.a.vpbroadcastq(zmm4, rax)?;
-            }
-            false => {
-                self.unit.a.mov(eax, plain.region(offset_of!(Region, base)).dword())?;
-                self.unit.a.sub(eax, offset)?;
-                self.unit.a.vpbroadcastd(zmm4, eax)?;
-            }
-        }
-        for (part, &offsets) in ZMM.iter().enumerate().take(parts) {
-            let from = self.register(plain.op, base, part, part as u8, false)?;
-            match wide {
-                true => self.unit.a.vpsubq(offsets, ZMM[usize::from(from)], zmm4)?,
-                false => self.unit.a.vpsubd(offsets, ZMM[usize::from(from)], zmm4)?,
-            }
-        }
-        match self.masked {
-            true => self.check_masked(plain, parts, wide)?,
-            false => self.check_all(plain, wide)?,
-        }
-        if self.masked || !plain.is_single() {
-            self.unit.a.mov(rdx, plain.region(offset_of!(Region, host)).qword())?;
-            for (n, slot) in
-                plain.access.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?)))
-            {
-                self.gather(plain, wide, (slot, n * plain.bytes()))?;
-            }
-            return Ok(());
-        }
-        let (mut apart, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
-        self.test_halves(plain, wide, apart)?;
-        self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())?;
-        self.unit.a.add(rcx, plain.region(offset_of!(Region, host)).qword())?;
-        // Where both halves store to one place, the lower lane wins.
-        let halves = [(0, rax), (1, rcx)];
-        let order = if plain.store { [1, 0] } else { [0, 1] };
-        for (half, at) in order.map(|n: usize| halves[n]) {
-            self.move_half(plain, half, at, 0)?;
-        }
-        self.unit.a.jmp(done)?;
-        self.unit.place(&mut apart)?;
-        self.unit.a.mov(rdx, plain.region(offset_of!(Region, host)).qword())?;
-        match plain.store {
-            true => self.scatter(plain, wide)?,
-            false => self.gather(plain, wide, (plain.slot, 0))?,
-        }
-        self.unit.place(&mut done)
-    }
-
-    /// Checks the offsets of all lanes.
-    fn check_all(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
-        let low = self.unit.constant_of(plain.total() as u64 - 1, wide);
+    /// Stores a part of a row, for the lanes in `k1` if only some take part.
+    fn store_part(&mut self, bytes: usize, place: AsmMemoryOperand, from: AsmRegisterZmm) -> Emitted {
+        let masked = |memory: AsmMemoryOperand| if self.masked { memory.k1() } else { memory };
         let asm = &mut self.unit.a;
-        if wide {
-            asm.vpmaxuq(zmm4, zmm0, zmm1)?;
-            asm.vpmaxuq(zmm5, zmm2, zmm3)?;
-            asm.vpmaxuq(zmm4, zmm4, zmm5)?;
-            asm.vpcmpuq(k1, zmm4, plain.room().qwords(), 5)?;
-            asm.vporq(zmm4, zmm0, zmm1)?;
-            asm.vporq(zmm5, zmm2, zmm3)?;
-            asm.vporq(zmm4, zmm4, zmm5)?;
-            asm.vptestmq(k2, zmm4, low)?;
-        } else {
-            asm.vpmaxud(zmm4, zmm0, zmm1)?;
-            asm.vpcmpud(k1, zmm4, plain.room().dwords(), 5)?;
-            asm.vpord(zmm4, zmm0, zmm1)?;
-            asm.vptestmd(k2, zmm4, low)?;
+        match bytes {
+            1 => asm.vpmovdb(masked(xmmword_ptr(place)), from),
+            2 => asm.vpmovdw(masked(ymmword_ptr(place)), from),
+            4 => asm.vmovdqu32(masked(zmmword_ptr(place)), from),
+            _ => asm.vmovdqu64(masked(zmmword_ptr(place)), from),
         }
-        asm.kortestw(k1, k2)?;
-        asm.jnz(plain.slow)
     }
 
-    /// Checks the offsets of the lanes that take part.
-    fn check_masked(&mut self, plain: &Plain<'_>, parts: usize, wide: bool) -> Emitted {
-        let low = self.unit.constant_of(plain.total() as u64 - 1, wide);
-        for (part, &offsets) in ZMM.iter().enumerate().take(parts) {
-            self.part_mask(part, wide)?;
-            let asm = &mut self.unit.a;
-            match wide {
-                true => {
-                    asm.vpcmpuq(k2.k1(), offsets, plain.room().qwords(), 5)?;
-                    asm.vptestmq(k3.k1(), offsets, low)?;
-                }
-                false => {
-                    asm.vpcmpud(k2.k1(), offsets, plain.room().dwords(), 5)?;
-                    asm.vptestmd(k3.k1(), offsets, low)?;
-                }
-            }
-            asm.kortestw(k2, k3)?;
-            asm.jnz(plain.slow)?;
-        }
-        Ok(())
-    }
-
-    /// The lanes of a part of a row that take part, in `k1`.
-    fn part_mask(&mut self, part: usize, wide: bool) -> Emitted {
+    /// Loads a part of a row, for the lanes in `k1` if only some take part.
+    fn load_part(&mut self, plain: &Plain<'_>, to: AsmRegisterZmm, place: AsmMemoryOperand) -> Emitted {
+        let to = if self.masked { to.k1().z() } else { to };
         let asm = &mut self.unit.a;
-        match (wide, part) {
-            (true, 0) | (false, 0) => asm.kmovw(k1, k6),
-            (true, 1) => asm.kshiftrw(k1, k6, 8),
-            (true, 2) | (false, _) => asm.kmovw(k1, k7),
-            (true, _) => asm.kshiftrw(k1, k7, 8),
+        match (plain.bytes(), plain.signed) {
+            (1, true) => asm.vpmovsxbd(to, xmmword_ptr(place)),
+            (1, false) => asm.vpmovzxbd(to, xmmword_ptr(place)),
+            (2, true) => asm.vpmovsxwd(to, ymmword_ptr(place)),
+            (2, false) => asm.vpmovzxwd(to, ymmword_ptr(place)),
+            (4, _) => asm.vmovdqu32(to, zmmword_ptr(place)),
+            _ => asm.vmovdqu64(to, zmmword_ptr(place)),
         }
-    }
-
-    /// Tests whether each half of the warp accesses consecutive elements: `rax` and `rcx` are then the offsets of the
-    /// first ones.
-    fn test_halves(&mut self, plain: &Plain<'_>, wide: bool, apart: CodeLabel) -> Emitted {
-        let bytes = plain.bytes() as i64;
-        if wide {
-            for (first, ks) in [(0usize, [k1, k2]), (2, [k3, k4])] {
-                self.unit.a.vpbroadcastq(zmm4, XMM[first])?;
-                for (n, k) in ks.into_iter().enumerate() {
-                    let steps = self.unit.steps(bytes, n, true);
-                    self.unit.a.vpaddq(zmm5, zmm4, steps)?;
-                    self.unit.a.vpcmpq(k, zmm5, ZMM[first + n], 0)?;
-                }
-            }
-            let asm = &mut self.unit.a;
-            asm.kandw(k1, k1, k2)?;
-            asm.kandw(k3, k3, k4)?;
-            asm.kandw(k1, k1, k3)?;
-            asm.kortestb(k1, k1)?;
-            asm.jae(apart)?;
-            asm.vmovq(rax, xmm0)?;
-            return asm.vmovq(rcx, xmm2);
-        }
-        let steps = self.unit.steps(bytes, 0, false);
-        let asm = &mut self.unit.a;
-        for (half, k) in [(0usize, k1), (1, k2)] {
-            asm.vpbroadcastd(zmm4, XMM[half])?;
-            asm.vpaddd(zmm4, zmm4, steps)?;
-            asm.vpcmpd(k, zmm4, ZMM[half], 0)?;
-        }
-        asm.kandw(k1, k1, k2)?;
-        asm.kortestw(k1, k1)?;
-        asm.jae(apart)?;
-        asm.vmovd(eax, xmm0)?;
-        asm.vmovd(ecx, xmm1)
-    }
-
-    /// The lanes that a gather or scatter of a part takes, in `k2`.
-    fn taking(&mut self, part: usize, wide: bool) -> Emitted {
-        if self.masked {
-            self.part_mask(part, wide)?;
-            return self.unit.a.kmovw(k2, k1);
-        }
-        self.unit.a.kxnorw(k2, k2, k2)
-    }
-
-    /// Gathers an element. Its address is `rdx`, plus a lane's offset in the first temporary registers, plus `skip`.
-    fn gather(&mut self, plain: &Plain<'_>, wide: bool, (slot, skip): (Slot, usize)) -> Emitted {
-        let op = plain.op;
-        match (plain.bytes(), wide) {
-            (4, true) => {
-                for half in 0..2usize {
-                    for (n, to) in [(0, ymm4), (1, ymm5)] {
-                        let part = 2 * half + n;
-                        self.taking(part, true)?;
-                        self.unit.a.vpxor(to, to, to)?;
-                        self.unit.a.vpgatherqd(to.k2(), ymmword_ptr(rdx + ZMM[part] * 1 + skip))?;
-                    }
-                    self.unit.a.vinserti64x4(zmm4, zmm4, ymm5, 1)?;
-                    self.put(op, slot, half, 4)?;
-                }
-            }
-            (4, false) => {
-                for (half, &offsets) in ZMM.iter().enumerate().take(2) {
-                    self.taking(half, false)?;
-                    self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
-                    self.unit.a.vpgatherdd(zmm4.k2(), zmmword_ptr(rdx + offsets * 1 + skip))?;
-                    self.put(op, slot, half, 4)?;
-                }
-            }
-            (_, true) => {
-                for (part, &offsets) in ZMM.iter().enumerate().take(4) {
-                    self.taking(part, true)?;
-                    self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
-                    self.unit.a.vpgatherqq(zmm4.k2(), zmmword_ptr(rdx + offsets * 1 + skip))?;
-                    self.put(op, slot, part, 4)?;
-                }
-            }
-            (_, false) => {
-                for part in 0..4usize {
-                    self.taking(part, true)?;
-                    if part % 2 == 1 {
-                        self.unit.a.vextracti64x4(ymm5, ZMM[part / 2], 1)?;
-                    } else {
-                        self.unit.a.vmovdqa(ymm5, YMM[part / 2])?;
-                    }
-                    self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
-                    self.unit.a.vpgatherdq(zmm4.k2(), zmmword_ptr(rdx + ymm5 * 1 + skip))?;
-                    self.put(op, slot, part, 4)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Stores 32-bit words to the offsets in the first temporary registers, from `rdx` on: of lanes with the same
-    /// offset the lowest wins, so it comes last.
-    fn scatter(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
-        let (op, slot) = (plain.op, plain.slot);
-        let backwards = self.unit.words(std::array::from_fn(|n| 15 - n as u32));
-        if !wide {
-            self.unit.a.vmovdqa64(zmm5, backwards)?;
-            for half in [1usize, 0] {
-                let value = self.register(op, slot, half, 4, false)?;
-                self.unit.a.vpermd(zmm4, zmm5, ZMM[usize::from(value)])?;
-                self.unit.a.vpermd(ZMM[half], zmm5, ZMM[half])?;
-                self.unit.a.kxnorw(k2, k2, k2)?;
-                self.unit.a.vpscatterdd(zmmword_ptr(rdx + ZMM[half] * 1).k2(), zmm4)?;
-            }
-            return Ok(());
-        }
-        let eight = self.unit.wide_backwards();
-        for half in [1usize, 0] {
-            let value = self.register(op, slot, half, 4, false)?;
-            self.unit.a.vmovdqa64(zmm5, backwards)?;
-            // The upper eight words, reversed, are the lower ones.
-            self.unit.a.vpermd(zmm4, zmm5, ZMM[usize::from(value)])?;
-            self.unit.a.vmovdqa64(zmm5, eight)?;
-            for n in [1usize, 0] {
-                let part = 2 * half + n;
-                self.unit.a.vpermq(ZMM[part], zmm5, ZMM[part])?;
-                self.unit.a.kxnorw(k2, k2, k2)?;
-                self.unit.a.vpscatterqd(ymmword_ptr(rdx + ZMM[part] * 1).k2(), ymm4)?;
-                if n == 1 {
-                    self.unit.a.vextracti64x4(ymm4, zmm4, 1)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl super::Unit {
-    /// A word for all lanes, of 32 or 64 bits.
-    fn constant_of(&mut self, value: u64, wide: bool) -> AsmMemoryOperand {
-        match wide {
-            true => self.steps_from(value),
-            false => self.word(value as u32),
-        }
-    }
-
-    /// 64-bit words in reversed order: their indices.
-    fn wide_backwards(&mut self) -> AsmMemoryOperand {
-        let bytes = (0..8u64).flat_map(|n| (7 - n).to_le_bytes()).collect();
-        self.bytes(bytes)
-    }
-
-    fn steps_from(&mut self, value: u64) -> AsmMemoryOperand {
-        self.bytes(value.to_le_bytes().repeat(8))
     }
 }

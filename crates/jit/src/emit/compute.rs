@@ -2,7 +2,7 @@
 
 use super::{Emitted, Emitter, Vector, YMM, ZMM, vector3};
 use crate::classes::Class;
-use crate::decode::{Combine, Compute, Convert, Extend, Float, Order, PredicateOp, Width, constant};
+use crate::decode::{Combine, Compute, Extend, Order, PredicateOp, Width, constant};
 use iced_x86::code_asm::*;
 use softwarp_ir::{Alu, Slot};
 
@@ -12,6 +12,10 @@ macro_rules! binary {
         for part in 0..$parts {
             let a = $self.register($at, $a, part, 0, false)?;
             let b = $self.source($at, $b, part, 1, false)?;
+            if let Some(d) = $self.merging($at, $d, part)? {
+                vector3!($self, $op, d, ZMM[usize::from(a)], b);
+                continue;
+            }
             let target = $self.target($at, $d, part, 2);
             vector3!($self, $op, ZMM[usize::from(target)], ZMM[usize::from(a)], b);
             $self.put($at, $d, part, target)?;
@@ -42,6 +46,9 @@ impl Emitter<'_> {
     pub(super) fn compute(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
         if let Compute::Predicate(of) = compute {
             return self.predicates(op, alu, of);
+        }
+        if let Compute::CompareFloat { ftz: true, .. } = compute {
+            return self.compare_flushed(op, alu, compute);
         }
         if let Compute::Compare { .. } | Compute::CompareFloat { .. } = compute {
             return self.compare(op, alu, compute);
@@ -175,13 +182,16 @@ impl Emitter<'_> {
             }
             Compute::High32 => self.narrowed(op, d, a, true),
             Compute::Float(float) => self.float(op, float, d, [a, b, source(2)]),
-            Compute::Convert(convert) => self.convert(op, convert, d, a),
+            Compute::Convert(convert) => self.convert(op, convert, d, [a, b]),
+            Compute::Halves => self.halves(op, d, [a, b]),
+            Compute::Flushed(float) => self.flushed(op, float, d, [a, b, source(2)]),
+            Compute::Special(special) => self.special(op, special, d, [a, b]),
             Compute::Compare { .. } | Compute::CompareFloat { .. } | Compute::Predicate(_) => Ok(()),
         }
     }
 
     /// Whether what an operation writes may hold any NaN in place of the canonical one.
-    fn takes_any_nan(&self, op: usize, d: Slot) -> bool {
+    pub(super) fn takes_any_nan(&self, op: usize, d: Slot) -> bool {
         self.flow.written(op, d).is_some_and(|web| self.lazy[web])
     }
 
@@ -407,145 +417,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn float(&mut self, op: usize, float: Float, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
-        let lazy = self.takes_any_nan(op, d);
-        for part in 0..2 {
-            let target = self.target(op, d, part, 2);
-            let t = ZMM[usize::from(target)];
-            match float {
-                Float::Add | Float::Sub | Float::Mul | Float::Div => {
-                    let one = self.register(op, a, part, 0, true)?;
-                    let two = self.source(op, b, part, 1, true)?;
-                    let one = ZMM[usize::from(one)];
-                    match float {
-                        Float::Add => vector3!(self, vaddps, t, one, two),
-                        Float::Sub => vector3!(self, vsubps, t, one, two),
-                        Float::Mul => vector3!(self, vmulps, t, one, two),
-                        _ => vector3!(self, vdivps, t, one, two),
-                    }
-                }
-                Float::Rcp => {
-                    let one = self.unit.word(0x3f80_0000);
-                    self.unit.a.vmovaps(zmm3, one)?;
-                    let by = self.source(op, a, part, 1, true)?;
-                    vector3!(self, vdivps, t, zmm3, by);
-                }
-                Float::Sqrt => {
-                    let of = self.register(op, a, part, 0, true)?;
-                    self.unit.a.vsqrtps(t, ZMM[usize::from(of)])?;
-                }
-                Float::Neg | Float::Abs => {
-                    let of = self.register(op, a, part, 0, true)?;
-                    let bits = self.unit.word(if float == Float::Neg { 1 << 31 } else { u32::MAX >> 1 });
-                    match float {
-                        Float::Neg => self.unit.a.vpxord(t, ZMM[usize::from(of)], bits)?,
-                        _ => self.unit.a.vpandd(t, ZMM[usize::from(of)], bits)?,
-                    }
-                }
-                Float::Fma => self.fma(op, part, target, [a, b, c])?,
-                Float::Min | Float::Max => {
-                    self.choose(op, part, float == Float::Max, [a, b])?;
-                    self.put(op, d, part, 2)?;
-                    continue;
-                }
-            }
-            if !lazy {
-                self.canonical(target)?;
-            }
-            self.put(op, d, part, target)?;
-        }
-        Ok(())
-    }
-
-    /// `a * b + c`, in a target that may be the register of a source.
-    fn fma(&mut self, op: usize, part: usize, target: u8, [a, b, c]: [Slot; 3]) -> Emitted {
-        let three = self.source(op, c, part, 3, true)?;
-        let two = self.source(op, b, part, 1, true)?;
-        let one = self.source(op, a, part, 0, true)?;
-        let t = ZMM[usize::from(target)];
-        let is_target = |source: Vector| matches!(source, Vector::Register(register) if register == target);
-        if is_target(one) || is_target(two) {
-            // The product and the sum are in this order, whichever factor is in the target.
-            let (held, other) = if is_target(one) { (one, two) } else { (two, one) };
-            if is_target(three) || is_target(other) {
-                let other = self.in_register(other, false, 0)?;
-                let three = self.in_register(three, false, 3)?;
-                self.unit.a.vmovaps(zmm4, t)?;
-                let pick = |register: u8| if register == target { zmm4 } else { ZMM[usize::from(register)] };
-                let (x, y) = (pick(other), pick(three));
-                self.unit.a.vmovaps(t, y)?;
-                let _ = held;
-                return self.unit.a.vfmadd231ps(t, zmm4, x);
-            }
-            let other = self.in_register(other, false, 0)?;
-            vector3!(self, vfmadd213ps, t, ZMM[usize::from(other)], three);
-            return Ok(());
-        }
-        if !is_target(three) {
-            let three = self.in_register(three, false, target)?;
-            if three != target {
-                self.unit.a.vmovaps(t, ZMM[usize::from(three)])?;
-            }
-        }
-        // A memory operand is best: the other factor is in a register.
-        let (one, two) = if matches!(one, Vector::Register(_)) { (one, two) } else { (two, one) };
-        let one = self.in_register(one, false, 0)?;
-        vector3!(self, vfmadd231ps, t, ZMM[usize::from(one)], two);
-        Ok(())
-    }
-
-    /// The lesser or the larger number, in the third temporary register: −0 is less than +0, and a number is taken
-    /// before a NaN.
-    fn choose(&mut self, op: usize, part: usize, max: bool, [a, b]: [Slot; 2]) -> Emitted {
-        let one = self.register(op, a, part, 0, true)?;
-        let two = self.register(op, b, part, 1, true)?;
-        let (one, two) = (ZMM[usize::from(one)], ZMM[usize::from(two)]);
-        let nan = self.unit.word(0x7fff_ffff);
-        let a = &mut self.unit.a;
-        // The order of the bits as integers, those of negative numbers inverted.
-        for (key, of) in [(zmm3, one), (zmm4, two)] {
-            a.vpsrad(key, of, 31)?;
-            a.vpsrld(key, key, 1)?;
-            a.vpxord(key, key, of)?;
-        }
-        a.vpcmpgtd(k1, zmm3, zmm4)?;
-        match max {
-            true => a.vpblendmd(zmm2.k1(), two, one)?,
-            false => a.vpblendmd(zmm2.k1(), one, two)?,
-        }
-        a.vcmpps(k1, one, one, 3)?;
-        a.vmovdqa32(zmm2.k1(), two)?;
-        a.vcmpps(k2, two, two, 3)?;
-        a.vmovdqa32(zmm2.k2(), one)?;
-        a.kandw(k1, k1, k2)?;
-        a.vmovdqa32(zmm2.k1(), nan)
-    }
-
-    fn convert(&mut self, op: usize, convert: Convert, d: Slot, a: Slot) -> Emitted {
-        for part in 0..2 {
-            let from = self.register(op, a, part, 0, true)?;
-            let from = ZMM[usize::from(from)];
-            match convert {
-                Convert::FromS32 => self.unit.a.vcvtdq2ps(zmm2, from)?,
-                Convert::FromU32 => self.unit.a.vcvtudq2ps(zmm2, from)?,
-                Convert::ToS32 => {
-                    // Out of range the instruction gives the least integer.
-                    let (limit, most) = (self.unit.word(0x4f00_0000), self.unit.word(i32::MAX as u32));
-                    self.unit.a.vcvttps2dq(zmm2, from)?;
-                    self.unit.a.vcmpps(k1, from, limit, 0x1d)?;
-                    self.unit.a.vmovdqa32(zmm2.k1(), most)?;
-                    self.unit.a.vcmpps(k1, from, from, 3)?;
-                    self.unit.a.vpxord(zmm3, zmm3, zmm3)?;
-                    self.unit.a.vmovdqa32(zmm2.k1(), zmm3)?;
-                }
-            }
-            self.put(op, d, part, 2)?;
-        }
-        Ok(())
-    }
-
     /// A comparison of rows: the lanes in which it holds, in `eax`.
-    fn compare(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
+    pub(super) fn compare(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
         let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
         let combine = match compute {
             Compute::Compare { combine, .. } | Compute::CompareFloat { combine, .. } => combine,
@@ -646,9 +519,7 @@ impl Emitter<'_> {
         let place = self.predicate(slot);
         if self.masked {
             // before ^ (before ^ value) & mask
-            self.unit.a.kshiftld(k1, k7, 16)?;
-            self.unit.a.kmovw(k2, k6)?;
-            self.unit.a.kord(k1, k1, k2)?;
+            self.unit.a.kunpckwd(k1, k7, k6)?;
             self.unit.a.kmovd(ecx, k1)?;
             self.unit.a.xor(value, place)?;
             self.unit.a.and(value, ecx)?;

@@ -5,6 +5,7 @@
 
 use super::{Emitted, Emitter, Late, field};
 use crate::Mode;
+use crate::classes::Class;
 use crate::flow::LONGEST;
 use iced_x86::code_asm::*;
 use softwarp_ir::Guard;
@@ -16,6 +17,7 @@ impl Emitter<'_> {
             let mut label = self.own.blocks[block];
             self.unit.place(&mut label)?;
             self.own.blocks[block] = label;
+            self.checked.clear();
             let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
             for op in start..end {
                 self.operation(op)?;
@@ -46,7 +48,7 @@ impl Emitter<'_> {
         if count == 0 {
             return Ok(());
         }
-        if self.mode == Mode::Masked {
+        if self.runs_some() {
             let asm = &mut self.unit.a;
             asm.mov(ecx, dword_ptr(field!(mask)))?;
             asm.popcnt(ecx, ecx)?;
@@ -86,15 +88,8 @@ impl Emitter<'_> {
         self.pay(start, op + 1)?;
         let (mut fall, diverge) = (self.unit.a.create_label(), self.unit.a.create_label());
         self.late.push(Late::Diverge { op, label: diverge });
-        let holds = self.predicate(predicate);
+        self.passing(guard, predicate)?;
         let asm = &mut self.unit.a;
-        asm.mov(eax, holds)?;
-        if guard.is_negated() {
-            asm.not(eax)?;
-        }
-        if self.mode == Mode::Masked {
-            asm.and(eax, dword_ptr(field!(mask)))?;
-        }
         asm.test(eax, eax)?;
         asm.jz(fall)?;
         match self.mode {
@@ -137,17 +132,18 @@ impl Emitter<'_> {
             self.unit.a.inc(qword_ptr(field!(divergent)))?;
             return self.go_to(next, false);
         }
-        if self.mode == Mode::Uniform {
-            self.save_live(crate::flow::before(op))?;
+        if self.mode == Mode::Uniform && self.can_run_apart(op) {
+            return self.run_apart(op);
         }
         if !self.has_masked {
             // The interpreter executes the branch, which is paid for already.
             let start = self.flow.blocks[self.flow.block_of[op]].start;
             let paid = self.instructions(start, op + 1) - self.instructions(start, op);
             self.unit.a.add(rbp, paid)?;
-            self.unit.a.mov(dword_ptr(field!(exit)), op as i32)?;
-            let leave = self.unit.leave;
-            return self.unit.a.jmp(leave);
+            return self.leave_in_registers(op);
+        }
+        if self.mode == Mode::Uniform {
+            self.save_live(crate::flow::before(op))?;
         }
         let back = to <= self.flow.block_of[op];
         let (low, high) = if back { (to, next) } else { (next, to) };
@@ -175,5 +171,47 @@ impl Emitter<'_> {
         self.unit.a.mov(eax, mask)?;
         self.load_mask(eax)?;
         self.go_to(low, false)
+    }
+
+    /// Whether the operations that a branch skips can be compiled for some lanes while the values of the others stay where
+    /// they are: what they write and others read is in vectors, and no scalar is kept in a row that others read.
+    fn can_run_apart(&self, op: usize) -> bool {
+        let block = self.flow.block_of[op];
+        let Some((mut skipped, _)) = self.flow.skipped(block) else { return false };
+        let end = crate::flow::before(skipped.end);
+        skipped.all(|op| {
+            self.flow.touches[op].writes.iter().all(|touch| {
+                let Class::Affine(_) = self.classes.webs[touch.web] else { return true };
+                let read = |web: &crate::flow::Web| web.slot == touch.slot && web.is_live(end);
+                let in_row = self.places[touch.web] == crate::places::Place::Frame;
+                let others = in_row && self.flow.webs.iter().any(read);
+                !(others || self.flow.webs[touch.web].is_live(end))
+            })
+        })
+    }
+
+    /// Executes the operations that a branch skips, for the lanes that do not take it: those that do are in `eax`. Then
+    /// all lanes go on together.
+    fn run_apart(&mut self, op: usize) -> Emitted {
+        let block = self.flow.block_of[op];
+        let Some((_, to)) = self.flow.skipped(block) else { return Ok(()) };
+        let asm = &mut self.unit.a;
+        asm.not(eax)?;
+        asm.mov(dword_ptr(field!(mask)), eax)?;
+        asm.inc(qword_ptr(field!(divergent)))?;
+        self.load_mask(eax)?;
+        (self.masked, self.apart) = (true, Some(to));
+        for inside in block + 1..to {
+            let (start, end) = (self.flow.blocks[inside].start, self.flow.blocks[inside].end);
+            for op in start..end {
+                self.operation(op)?;
+            }
+            self.pay(start, end)?;
+        }
+        (self.masked, self.apart) = (false, None);
+        self.unit.mark(super::Part::Rest);
+        self.unit.a.mov(dword_ptr(field!(mask)), -1)?;
+        let label = self.own.blocks[to];
+        self.unit.a.jmp(label)
     }
 }

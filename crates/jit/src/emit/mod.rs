@@ -5,26 +5,33 @@
 //! `k6` and `k7` are the lanes that an operation writes, where these are not all.
 
 mod access;
+mod atomic;
 mod compute;
 mod control;
+mod convert;
+mod elements;
 mod exchange;
+mod float;
+mod flushed;
 mod scalar;
+mod special;
 mod stub;
+mod unit;
 
 pub use access::site;
 pub(crate) use stub::MOST_BLOCKS;
+pub use unit::Part;
+pub(crate) use unit::Unit;
 
-use crate::classes::{Class, Classes};
-use crate::context::{Context, Register};
+use crate::classes::{AtBarriers, Class, Classes, Steps};
 use crate::decode::{Action, Compute, Float};
 use crate::flow::{Flow, Touch};
+use crate::groups::Groups;
 use crate::places::{Place, TEMPORARIES, places};
 use crate::{Mode, Shape};
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Step};
-use std::collections::HashMap;
-use std::mem::offset_of;
 
 pub(crate) type Emitted<T = ()> = Result<T, IcedError>;
 
@@ -86,127 +93,6 @@ macro_rules! field {
 }
 pub(crate) use field;
 
-/// Everything that is assembled together: both kinds of code of a function, constants and stubs.
-pub(crate) struct Unit {
-    pub(crate) a: CodeAssembler,
-    constants: HashMap<Vec<u8>, usize>,
-    /// Where code returns to its caller.
-    pub(crate) leave: CodeLabel,
-    last_label: Option<usize>,
-    /// Where the code of operations and other parts begins: the index of an instruction, and what it belongs to.
-    pub(crate) marks: Vec<(usize, Part)>,
-}
-
-/// What instructions belong to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The code that is called.
-    Frame,
-    /// An operation, in code that all lanes execute together.
-    Uniform(u32),
-    /// An operation, in code that some lanes execute.
-    Masked(u32),
-    /// Entries, exits, and rare cases.
-    Rest,
-}
-
-impl Unit {
-    pub(crate) fn new() -> Emitted<Unit> {
-        let mut a = CodeAssembler::new(64)?;
-        let leave = a.create_label();
-        Ok(Unit { a, constants: HashMap::new(), leave, last_label: None, marks: Vec::new() })
-    }
-
-    /// What follows belongs to a part.
-    pub(crate) fn mark(&mut self, part: Part) {
-        self.marks.push((self.a.instructions().len(), part));
-    }
-
-    /// Puts a label here. An instruction can have one label only.
-    pub(crate) fn place(&mut self, label: &mut CodeLabel) -> Emitted {
-        if self.last_label == Some(self.a.instructions().len()) {
-            self.a.nop()?;
-        }
-        self.last_label = Some(self.a.instructions().len());
-        self.a.set_label(label)
-    }
-
-    /// 64 bytes that code reads.
-    pub(crate) fn bytes(&mut self, bytes: Vec<u8>) -> AsmMemoryOperand {
-        let next = self.constants.len();
-        let index = *self.constants.entry(bytes).or_insert(next);
-        zmmword_ptr(r11 + 64 * index)
-    }
-
-    /// The constants, in their order.
-    pub(crate) fn constants(&self) -> Vec<Register> {
-        let mut constants = vec![Register::default(); self.constants.len()];
-        for (bytes, &index) in &self.constants {
-            for (word, bytes) in constants[index].0.iter_mut().zip(bytes.chunks_exact(8)) {
-                *word = u64::from_le_bytes(std::array::from_fn(|n| bytes[n]));
-            }
-        }
-        constants
-    }
-
-    /// A word for all lanes.
-    pub(crate) fn word(&mut self, value: u32) -> AsmMemoryOperand {
-        self.bytes(value.to_le_bytes().repeat(16))
-    }
-
-    /// A row of words that grow by a constant: a part of it.
-    pub(crate) fn steps(&mut self, stride: i64, part: usize, wide: bool) -> AsmMemoryOperand {
-        let lanes = if wide { 8 } else { 16 };
-        let mut bytes = Vec::with_capacity(64);
-        for lane in part * lanes..(part + 1) * lanes {
-            let value = stride.wrapping_mul(lane as i64);
-            if wide {
-                bytes.extend_from_slice(&value.to_le_bytes());
-            } else {
-                bytes.extend_from_slice(&(value as u32).to_le_bytes());
-            }
-        }
-        self.bytes(bytes)
-    }
-
-    /// 16 words of 32 bits.
-    pub(crate) fn words(&mut self, words: [u32; 16]) -> AsmMemoryOperand {
-        self.bytes(words.iter().flat_map(|word| word.to_le_bytes()).collect())
-    }
-
-    /// Begins the function that callers call: `extern "C" fn(*mut Context, code)`.
-    pub(crate) fn prologue(&mut self) -> Emitted {
-        self.mark(Part::Frame);
-        let a = &mut self.a;
-        for register in [rbx, rbp, r12, r13, r14, r15] {
-            a.push(register)?;
-        }
-        a.sub(rsp, 8)?;
-        a.mov(r15, rdi)?;
-        a.mov(r12, qword_ptr(r15 + offset_of!(Context, narrow)))?;
-        a.mov(r13, qword_ptr(r15 + offset_of!(Context, wide)))?;
-        a.mov(r14, qword_ptr(r15 + offset_of!(Context, predicates)))?;
-        a.mov(rbp, qword_ptr(r15 + offset_of!(Context, budget)))?;
-        a.mov(r11, qword_ptr(r15 + offset_of!(Context, constants)))?;
-        a.jmp(rsi)
-    }
-
-    /// Ends it.
-    pub(crate) fn finish(&mut self) -> Emitted {
-        let mut leave = self.leave;
-        self.mark(Part::Frame);
-        self.place(&mut leave)?;
-        let a = &mut self.a;
-        a.mov(qword_ptr(r15 + offset_of!(Context, budget)), rbp)?;
-        a.vzeroupper()?;
-        a.add(rsp, 8)?;
-        for register in [r15, r14, r13, r12, rbp, rbx] {
-            a.pop(register)?;
-        }
-        a.ret()
-    }
-}
-
 /// Labels of the code of one mode, by block.
 #[derive(Clone)]
 pub(crate) struct Labels {
@@ -215,6 +101,8 @@ pub(crate) struct Labels {
     /// Entered from the frame: loads what the block reads. Of masked code: a routine that loads it for the lanes in
     /// `k6` and `k7`.
     pub(crate) enters: Vec<CodeLabel>,
+    /// Of uniform code: entered behind a barrier at which it was left.
+    pub(crate) passed: Vec<Option<CodeLabel>>,
     /// A routine of masked code that saves what the block reads.
     pub(crate) saves: Vec<CodeLabel>,
     /// From masked code to uniform code.
@@ -231,9 +119,10 @@ pub(crate) struct Labels {
 impl Labels {
     pub(crate) fn new(unit: &mut Unit, blocks: usize) -> Labels {
         let mut labels = || (0..blocks).map(|_| unit.a.create_label()).collect::<Vec<_>>();
+        let passed = vec![None; blocks];
         let [blocks, enters, saves, switches, starts] = std::array::from_fn(|_| labels());
         let [enter_masked, leave_masked, dispatch] = std::array::from_fn(|_| unit.a.create_label());
-        Labels { blocks, enters, saves, switches, starts, enter_masked, leave_masked, dispatch }
+        Labels { blocks, enters, passed, saves, switches, starts, enter_masked, leave_masked, dispatch }
     }
 }
 
@@ -241,11 +130,13 @@ impl Labels {
 #[derive(Clone, Copy)]
 pub(crate) enum Late {
     /// Leaves compiled code before an operation.
-    Exit { op: usize, label: CodeLabel },
+    Exit { op: usize, label: CodeLabel, apart: Option<usize> },
     /// Leaves it before a block, when the budget is spent.
     Spent { block: usize, label: CodeLabel },
     /// Has the interpreter perform an operation, and goes on behind it.
-    Slow { op: usize, label: CodeLabel, back: CodeLabel },
+    Slow { op: usize, label: CodeLabel, back: CodeLabel, apart: Option<usize> },
+    /// Checks an access alone whose group failed a check.
+    CheckAlone { op: usize, label: CodeLabel, back: CodeLabel, slow: CodeLabel },
     /// A branch that diverges: the lanes that take it are in `eax`.
     Diverge { op: usize, label: CodeLabel },
     /// Masked code goes on with the lowest block at which lanes wait.
@@ -268,8 +159,20 @@ pub(crate) struct Emitter<'a> {
     /// Whether there is masked code.
     pub(crate) has_masked: bool,
     pub(crate) late: Vec<Late>,
+    /// Routines that save all registers of webs in the context and restore them, and code that saves them and leaves.
+    pub(crate) save_registers: CodeLabel,
+    pub(crate) restore_registers: CodeLabel,
+    pub(crate) leave_with_registers: CodeLabel,
+    /// The affine values of the frame where uniform code is left at barriers.
+    pub(crate) at_barriers: AtBarriers,
+    /// Accesses that are checked together.
+    pub(crate) groups: Groups,
+    /// The first accesses of groups that the code of the block has checked.
+    pub(crate) checked: Vec<usize>,
     /// Only the lanes in the mask registers are written.
     pub(crate) masked: bool,
+    /// In uniform code for some lanes, which execute the blocks of an `if`: the block at which the others wait.
+    pub(crate) apart: Option<usize>,
     /// An affine web whose first lane is in the last temporary register, since its place in the frame is written.
     held: Option<usize>,
 }
@@ -288,7 +191,12 @@ impl<'a> Emitter<'a> {
     ) -> Emitter<'a> {
         let classes = Classes::of(function, flow, shape, mode);
         let places = places(flow, &classes, mode);
+        let [save_registers, restore_registers, leave_with_registers] =
+            std::array::from_fn(|_| unit.a.create_label());
         let mut emitter = Emitter {
+            save_registers,
+            restore_registers,
+            leave_with_registers,
             unit,
             function,
             flow,
@@ -300,7 +208,11 @@ impl<'a> Emitter<'a> {
             other,
             has_masked,
             late: Vec::new(),
+            at_barriers: Vec::new(),
+            groups: Groups::of(function, flow),
+            checked: Vec::new(),
             masked: mode == Mode::Masked,
+            apart: None,
             held: None,
         };
         emitter.lazy = (0..flow.webs.len()).map(|web| emitter.is_lazy(web)).collect();
@@ -393,9 +305,9 @@ impl<'a> Emitter<'a> {
                 Ok(Vector::Register(registers[part]))
             }
             (Class::Varying | Class::Unknown, _) => Ok(Vector::Memory(self.row(slot, part))),
-            (Class::Affine(0), Place::Frame) if self.held == Some(web) => Ok(Vector::Register(HELD)),
-            (Class::Affine(0), Place::Frame) => Ok(Vector::Broadcast(slot)),
-            (Class::Affine(stride), place) => {
+            (Class::UNIFORM, Place::Frame) if self.held == Some(web) => Ok(Vector::Register(HELD)),
+            (Class::UNIFORM, Place::Frame) => Ok(Vector::Broadcast(slot)),
+            (Class::Affine(steps), place) => {
                 match (place, wide) {
                     _ if self.held == Some(web) => self.unit.a.vmovdqa64(t, ZMM[usize::from(HELD)])?,
                     (Place::Scalar(g), true) => self.unit.a.vpbroadcastq(t, G64[usize::from(g)])?,
@@ -403,8 +315,8 @@ impl<'a> Emitter<'a> {
                     (_, true) => self.unit.a.vpbroadcastq(t, self.first(slot))?,
                     (_, false) => self.unit.a.vpbroadcastd(t, self.first(slot))?,
                 }
-                if stride != 0 {
-                    let steps = self.unit.steps(stride, part, wide);
+                if steps != Steps::ZERO {
+                    let steps = self.unit.steps(steps, part, wide);
                     match wide {
                         true => self.unit.a.vpaddq(t, t, steps)?,
                         false => self.unit.a.vpaddd(t, t, steps)?,
@@ -533,6 +445,10 @@ impl<'a> Emitter<'a> {
             },
             (Action::Loop | Action::Step | Action::Exchange, _) => self.call_interpreter(op, None),
             (Action::Load | Action::Store, Op::Other(guard, step)) => self.access(op, *guard, step),
+            (Action::Atomic, Op::Other(guard, step)) => match &**step {
+                Step::Atomic(atomic) => self.atomic(op, *guard, atomic),
+                _ => self.exit(op),
+            },
             (Action::Branch, Op::Branch(guard, target)) => self.branch(op, *guard, *target as usize),
             _ => self.exit(op),
         }
@@ -578,26 +494,37 @@ impl<'a> Emitter<'a> {
     fn guarded(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
         let Some(predicate) = alu.guard.predicate() else { return self.compute(op, alu, compute) };
         let mut skip = self.unit.a.create_label();
-        let holds = self.predicate(predicate);
-        self.unit.a.mov(eax, holds)?;
-        if alu.guard.is_negated() {
-            self.unit.a.not(eax)?;
-        }
-        if self.mode == Mode::Masked {
-            self.unit.a.and(eax, dword_ptr(field!(mask)))?;
-        }
+        self.passing(alu.guard, predicate)?;
         self.unit.a.test(eax, eax)?;
         self.unit.a.jz(skip)?;
         self.load_mask(eax)?;
         let before = std::mem::replace(&mut self.masked, true);
         self.compute(op, alu, compute)?;
         self.masked = before;
-        if self.mode == Mode::Masked {
+        if self.masked {
             self.unit.place(&mut skip)?;
             self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
             return self.load_mask(eax);
         }
         self.unit.place(&mut skip)
+    }
+
+    /// The lanes that pass a guard, in `eax`.
+    pub(crate) fn passing(&mut self, guard: Guard, predicate: Slot) -> Emitted {
+        let holds = self.predicate(predicate);
+        self.unit.a.mov(eax, holds)?;
+        if guard.is_negated() {
+            self.unit.a.not(eax)?;
+        }
+        if self.runs_some() {
+            self.unit.a.and(eax, dword_ptr(field!(mask)))?;
+        }
+        Ok(())
+    }
+
+    /// Whether code is for some of the lanes, those of the context's mask.
+    pub(crate) fn runs_some(&self) -> bool {
+        self.mode == Mode::Masked || self.apart.is_some()
     }
 
     /// Loads the mask registers.

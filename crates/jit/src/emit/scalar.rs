@@ -46,12 +46,12 @@ impl Emitter<'_> {
 
     /// Leaves compiled code if a 32-bit value wraps around from lane to lane, as a signed or as an unsigned number.
     fn check_lanes(&mut self, op: usize, slot: Slot, value: AsmRegister32, signed: bool) -> Emitted {
-        if let Class::Affine(stride) = self.class(op, slot)
-            && stride != 0
-        {
+        let Class::Affine(steps) = self.class(op, slot) else { return Ok(()) };
+        let (least, most) = steps.range();
+        for end in [least, most].into_iter().filter(|&end| end != 0) {
             let exit = self.exit_label(op);
             self.unit.a.mov(edx, value)?;
-            self.unit.a.add(edx, (31 * stride) as i32)?;
+            self.unit.a.add(edx, end as i32)?;
             match signed {
                 true => self.unit.a.jo(exit)?,
                 false => self.unit.a.jb(exit)?,

@@ -2,11 +2,12 @@
 
 use super::{Emitted, Emitter, G64, Labels, Late, Unit, ZMM, field};
 use crate::Mode;
-use crate::classes::Class;
+use crate::classes::{Class, Steps};
+use crate::context::{COMPACT, IN_REGISTERS};
 use crate::flow::{Flow, before};
-use crate::places::{Place, TEMPORARIES};
+use crate::places::{Place, SCALARS, TEMPORARIES};
 use iced_x86::code_asm::*;
-use softwarp_ir::Op;
+use softwarp_ir::{BarrierOp, Guard, Op, Step};
 use std::mem::offset_of;
 
 /// The most blocks of a function: as many as the words of waiting blocks have bits.
@@ -47,6 +48,12 @@ impl Emitter<'_> {
     fn load(&mut self, web: usize) -> Emitted {
         let slot = self.flow.webs[web].slot;
         match self.places[web] {
+            // The first lane may not take part.
+            Place::Frame | Place::Scalar(_)
+                if self.apart.is_some() && self.classes.webs[web] == Class::UNIFORM =>
+            {
+                self.load_from_any(web)
+            }
             Place::Frame => Ok(()),
             Place::Scalar(to) => match slot.is_wide() {
                 true => self.unit.a.mov(G64[usize::from(to)], self.first(slot)),
@@ -67,6 +74,25 @@ impl Emitter<'_> {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Reads a value that is the same in the lanes of the context's mask from the first of them.
+    fn load_from_any(&mut self, web: usize) -> Emitted {
+        let slot = self.flow.webs[web].slot;
+        let (row, first) = (slot.number() as usize, self.first(slot));
+        let asm = &mut self.unit.a;
+        asm.mov(eax, dword_ptr(field!(mask)))?;
+        asm.bsf(ecx, eax)?;
+        match slot.is_wide() {
+            true => asm.mov(rax, qword_ptr(r13 + rcx * 8 + row * 256))?,
+            false => asm.mov(eax, dword_ptr(r12 + rcx * 4 + row * 128))?,
+        }
+        match (self.places[web], slot.is_wide()) {
+            (Place::Scalar(to), true) => asm.mov(G64[usize::from(to)], rax),
+            (Place::Scalar(to), false) => asm.mov(super::G32[usize::from(to)], eax),
+            (_, true) => asm.mov(first, rax),
+            (_, false) => asm.mov(first, eax),
         }
     }
 
@@ -91,12 +117,12 @@ impl Emitter<'_> {
     /// The code that leaves before an operation.
     pub(super) fn exit_label(&mut self, op: usize) -> CodeLabel {
         let known = self.late.iter().find_map(|late| match late {
-            Late::Exit { op: of, label } if *of == op => Some(*label),
+            Late::Exit { op: of, label, apart } if *of == op && *apart == self.apart => Some(*label),
             _ => None,
         });
         known.unwrap_or_else(|| {
             let label = self.unit.a.create_label();
-            self.late.push(Late::Exit { op, label });
+            self.late.push(Late::Exit { op, label, apart: self.apart });
             label
         })
     }
@@ -109,10 +135,75 @@ impl Emitter<'_> {
 
     /// Leaves before an operation, and pays for those before it.
     pub(super) fn leave_at(&mut self, start: usize, op: usize) -> Emitted {
+        if let Some(to) = self.apart {
+            return self.leave_apart(start, op, to);
+        }
+        if self.mode == Mode::Uniform && self.is_barrier(op) {
+            return self.leave_at_barrier(start, op);
+        }
         self.save_live(before(op))?;
         self.pay(start, op)?;
         self.unit.a.mov(dword_ptr(field!(exit)), op as i32)?;
         self.leave()
+    }
+
+    /// Whether an operation is a barrier of all threads.
+    fn is_barrier(&self, op: usize) -> bool {
+        match self.function.ops.get(op) {
+            Some(Op::Other(Guard::ALWAYS, step)) => match &**step {
+                Step::Barrier(barrier) => barrier.op == BarrierOp::Sync && barrier.count.is_none(),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Leaves uniform code before a barrier. Affine values are written to the first lanes of their rows only, since
+    /// nearly always code is entered behind the barrier again.
+    fn leave_at_barrier(&mut self, start: usize, op: usize) -> Emitted {
+        let mut affine = Vec::new();
+        for web in self.live(before(op)) {
+            let Class::Affine(steps) = self.classes.webs[web] else {
+                self.save(web)?;
+                continue;
+            };
+            let slot = self.flow.webs[web].slot;
+            affine.push((slot, steps));
+            let first = self.first(slot);
+            match (self.places[web], slot.is_wide()) {
+                (Place::Scalar(from), true) => self.unit.a.mov(first, G64[usize::from(from)])?,
+                (Place::Scalar(from), false) => self.unit.a.mov(first, super::G32[usize::from(from)])?,
+                _ => {}
+            }
+        }
+        let at = self.at_barriers.partition_point(|(other, _)| *other < op as u32);
+        if self.at_barriers.get(at).is_none_or(|(other, _)| *other != op as u32) {
+            self.at_barriers.insert(at, (op as u32, affine));
+        }
+        self.pay(start, op)?;
+        self.unit.a.mov(dword_ptr(field!(exit)), (op as u32 | COMPACT) as i32)?;
+        self.leave()
+    }
+
+    /// The same in code for some lanes, while the others wait at a block.
+    fn leave_apart(&mut self, start: usize, op: usize, to: usize) -> Emitted {
+        self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
+        self.load_mask(eax)?;
+        self.save_live(before(op))?;
+        self.pay(start, op)?;
+        self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
+        self.unit.a.not(eax)?;
+        self.load_mask(eax)?;
+        self.save_live(before(self.flow.blocks[to].start))?;
+        let asm = &mut self.unit.a;
+        asm.mov(rdx, qword_ptr(field!(pending)))?;
+        asm.mov(dword_ptr(rdx + 4 * to), eax)?;
+        asm.mov(rdx, qword_ptr(field!(pending_blocks)))?;
+        asm.bts(qword_ptr(rdx + 8 * (to / 64)), (to % 64) as i32)?;
+        asm.mov(dword_ptr(field!(first_pending)), to as i32)?;
+        asm.mov(dword_ptr(field!(exit)), op as i32)?;
+        let leave = self.unit.leave;
+        asm.jmp(leave)
     }
 
     fn leave(&mut self) -> Emitted {
@@ -125,7 +216,7 @@ impl Emitter<'_> {
 
     /// Has the interpreter perform an operation. What it reads is written to the frame, and what it wrote is read.
     pub(super) fn call_interpreter(&mut self, op: usize, back: Option<CodeLabel>) -> Emitted {
-        let masked = self.mode == Mode::Masked;
+        let masked = self.runs_some();
         if masked {
             self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
             self.load_mask(eax)?;
@@ -140,8 +231,8 @@ impl Emitter<'_> {
         for &web in &reads {
             self.save(web)?;
         }
-        let live = self.live(before(op));
-        self.spill(&live, masked, true)?;
+        let save = self.save_registers;
+        self.unit.a.call(save)?;
         let asm = &mut self.unit.a;
         asm.vzeroupper()?;
         asm.mov(rdi, r15)?;
@@ -149,7 +240,8 @@ impl Emitter<'_> {
         asm.call(qword_ptr(field!(step)))?;
         asm.mov(r11, qword_ptr(field!(constants)))?;
         asm.test(eax, eax)?;
-        self.spill(&live, masked, false)?;
+        let restore = self.restore_registers;
+        self.unit.a.call(restore)?;
         if masked {
             self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
             self.load_mask(eax)?;
@@ -165,23 +257,9 @@ impl Emitter<'_> {
         }
     }
 
-    /// Saves or restores registers around a call. In masked code lanes that wait elsewhere have values in any of them.
-    fn spill(&mut self, live: &[usize], all: bool, save: bool) -> Emitted {
-        let mut vectors: Vec<u8> = Vec::new();
-        let mut scalars: Vec<u8> = Vec::new();
-        for &web in live {
-            match self.places[web] {
-                Place::Vector(registers) => {
-                    let count = if self.flow.webs[web].is_wide() { 4 } else { 2 };
-                    vectors.extend_from_slice(&registers[..count]);
-                }
-                Place::Scalar(register) => scalars.push(register),
-                Place::Frame => {}
-            }
-        }
-        if all {
-            vectors = self.used_vectors();
-        }
+    /// Saves or restores all registers that webs have.
+    fn move_registers(&mut self, save: bool) -> Emitted {
+        let (vectors, scalars) = (self.used_vectors(), self.used_scalars());
         let asm = &mut self.unit.a;
         for register in vectors {
             let place = zmmword_ptr(r15 + (offset_of!(crate::Context, saved) + 64 * usize::from(register)));
@@ -199,6 +277,39 @@ impl Emitter<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The routines that move registers.
+    fn register_routines(&mut self) -> Emitted {
+        let labels = [self.save_registers, self.restore_registers, self.leave_with_registers];
+        let [mut save, mut restore, mut leave] = labels;
+        self.unit.place(&mut save)?;
+        self.move_registers(true)?;
+        self.unit.a.ret()?;
+        self.unit.place(&mut restore)?;
+        self.move_registers(false)?;
+        self.unit.a.ret()?;
+        if self.mode == Mode::Uniform {
+            self.unit.place(&mut leave)?;
+            self.move_registers(true)?;
+            let out = self.unit.leave;
+            self.unit.a.jmp(out)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves uniform code before an operation that is paid for up to there. Values stay in registers, and the caller
+    /// writes them to the frame.
+    pub(super) fn leave_in_registers(&mut self, op: usize) -> Emitted {
+        self.unit.a.mov(dword_ptr(field!(exit)), (op as u32 | IN_REGISTERS) as i32)?;
+        let leave = self.leave_with_registers;
+        self.unit.a.jmp(leave)
+    }
+
+    /// All general-purpose registers that webs have.
+    fn used_scalars(&self) -> Vec<u8> {
+        let used = |register: &u8| self.places.contains(&Place::Scalar(*register));
+        SCALARS.into_iter().filter(used).collect()
     }
 
     /// All vector registers that webs have.
@@ -221,18 +332,36 @@ impl Emitter<'_> {
             let late = self.late[next];
             next += 1;
             match late {
-                Late::Exit { op, mut label } => {
+                Late::Exit { op, mut label, apart } => {
                     self.unit.place(&mut label)?;
+                    if self.mode == Mode::Uniform && apart.is_none() {
+                        let block = self.flow.block_of.get(op);
+                        let start = block.map_or(op, |&block| self.flow.blocks[block].start);
+                        self.pay(start, op)?;
+                        self.leave_in_registers(op)?;
+                        continue;
+                    }
+                    self.set_apart(apart);
                     self.exit(op)?;
+                    self.set_apart(None);
                 }
                 Late::Spent { block, mut label } => {
                     self.unit.place(&mut label)?;
                     let start = self.flow.blocks[block].start;
-                    self.leave_at(start, start)?;
+                    match self.mode {
+                        Mode::Uniform => self.leave_in_registers(start)?,
+                        Mode::Masked => self.leave_at(start, start)?,
+                    }
                 }
-                Late::Slow { op, mut label, back } => {
+                Late::Slow { op, mut label, back, apart } => {
                     self.unit.place(&mut label)?;
+                    self.set_apart(apart);
                     self.call_interpreter(op, Some(back))?;
+                    self.set_apart(None);
+                }
+                Late::CheckAlone { op, mut label, back, slow } => {
+                    self.unit.place(&mut label)?;
+                    self.check_apart_from_group(op, slow, back)?;
                 }
                 Late::Diverge { op, mut label } => {
                     self.unit.place(&mut label)?;
@@ -248,10 +377,17 @@ impl Emitter<'_> {
                 }
             }
         }
+        self.register_routines()?;
         match self.mode {
             Mode::Uniform => self.uniform_entries(),
             Mode::Masked => self.masked_routines(),
         }
+    }
+
+    /// What follows is for some lanes, while others wait at a block.
+    fn set_apart(&mut self, apart: Option<usize>) {
+        self.apart = apart;
+        self.masked = self.runs_some();
     }
 
     /// Entries of uniform code: everything that the block reads is loaded, and claims about it are verified. Where one
@@ -263,24 +399,34 @@ impl Emitter<'_> {
             self.own.enters[block] = label;
             let fail = self.other.starts[block];
             for web in self.live(before(self.flow.blocks[block].start)) {
-                if let Class::Affine(stride) = self.classes.webs[web] {
-                    self.verify(web, stride, fail)?;
+                if let Class::Affine(steps) = self.classes.webs[web] {
+                    self.verify(web, steps, fail)?;
                 }
                 self.load(web)?;
             }
             let to = self.own.blocks[block];
             self.unit.a.jmp(to)?;
+            let start = self.flow.blocks[block].start;
+            if start > 0 && self.is_barrier(start - 1) {
+                let mut label = self.unit.a.create_label();
+                self.unit.place(&mut label)?;
+                self.own.passed[block] = Some(label);
+                for web in self.live(before(start)) {
+                    self.load(web)?;
+                }
+                self.unit.a.jmp(to)?;
+            }
         }
         Ok(())
     }
 
     /// Checks that a row is affine.
-    fn verify(&mut self, web: usize, stride: i64, fail: CodeLabel) -> Emitted {
+    fn verify(&mut self, web: usize, steps: Steps, fail: CodeLabel) -> Emitted {
         let slot = self.flow.webs[web].slot;
         let wide = slot.is_wide();
         for part in 0..if wide { 4 } else { 2 } {
             let (row, first) = (self.row(slot, part), self.first(slot));
-            let steps = (stride != 0).then(|| self.unit.steps(stride, part, wide));
+            let steps = (steps != Steps::ZERO).then(|| self.unit.steps(steps, part, wide));
             let asm = &mut self.unit.a;
             match wide {
                 true => {

@@ -17,10 +17,11 @@ use softwarp_syntax::tree::{Operand, OperandKind, Range};
 impl Builder<'_, '_> {
     pub(super) fn mbarrier(&mut self, form: &Form, operands: Range<Operand>) -> Lowered<()> {
         let has = |modifier| form.has(modifier);
-        if has(Modifier::MulticastCluster32b) {
-            return because("in several CTAs at once");
-        }
         let mut places = self.places(operands);
+        let multicast = match has(Modifier::MulticastCluster32b) {
+            true => Some(self.source(places.next_back().ok_or(Refusal::Form)?, Type::U32)?),
+            false => None,
+        };
         let mut next = || places.next().ok_or(Refusal::Form);
         let order =
             |semantics| Order::of(&form.instruction.modifiers, Order { semantics, scope: Scope::Cluster });
@@ -51,12 +52,16 @@ impl Builder<'_, '_> {
                 OperandKind::Sink => None,
                 _ => Some(self.destination(d, Type::U64)?.slot),
             };
+            if multicast.is_some() && d.is_some() {
+                return because("in several CTAs at once with a result, which no document explains");
+            }
             let mbarrier = self.address(next()?, space)?;
             let count = places.next().map(|index| self.source(index, Type::U32)).transpose()?;
             AsyncOp::MbarrierArrive(MbarrierArrive {
                 d,
                 mbarrier,
                 count,
+                multicast,
                 drop: has(Modifier::ArriveDrop),
                 expect: has(Modifier::ExpectTx),
                 single: has(Modifier::NoComplete),
@@ -66,7 +71,7 @@ impl Builder<'_, '_> {
             let mbarrier = self.address(next()?, space)?;
             let bytes = self.source(next()?, Type::U32)?;
             let complete = !has(Modifier::ExpectTx);
-            AsyncOp::MbarrierTx(MbarrierTx { mbarrier, bytes, complete })
+            AsyncOp::MbarrierTx(MbarrierTx { mbarrier, bytes, multicast, complete })
         } else {
             return Err(Refusal::Form);
         };

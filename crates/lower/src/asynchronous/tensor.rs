@@ -83,6 +83,7 @@ impl Builder<'_, '_> {
             coordinates,
             offsets,
             multicast,
+            pair: has(Modifier::CtaGroup2),
             mode,
             way,
             rank,

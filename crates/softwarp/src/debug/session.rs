@@ -189,6 +189,12 @@ impl Session {
         View { state, program: &self.program, focus: self.focus }
     }
 
+    /// Lets the next run of the launches go to a moment and stop there, for the reason that they have started. Beyond the
+    /// last moment, they run to their end.
+    pub fn go_to(&mut self, moment: u64) {
+        self.mode = Mode::Replay { to: moment.max(1), reason: Reason::Start };
+    }
+
     /// Whether launches only repeat what was seen: what they print then is to be dropped.
     pub fn repeats(&self) -> Arc<AtomicBool> {
         self.repeats.clone()

@@ -9,6 +9,7 @@
 use crate::lanes::{Frame, Guard, LANES};
 use softwarp_isa::instruction::InstructionForm;
 
+pub mod alternate;
 pub mod approx;
 pub mod ballot;
 pub mod bits;
@@ -104,6 +105,7 @@ const SELECTORS: &[Select] = &[
     double::select,
     half::select,
     mixed::select,
+    alternate::select,
     float_compare::select,
     approx::select,
     convert::select,

@@ -1,6 +1,7 @@
 //! Launches: checks of their arguments, the resources that they need, and their results.
 
 use super::{Device, Module};
+use crate::clock::Instant;
 use crate::context::Launch as Running;
 use crate::decode::Program;
 use crate::launch::{Launch, LaunchError, Outcome, Report};
@@ -24,7 +25,6 @@ use softwarp_syntax::tree::Item;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// Bytes of the host that the calls of all warps can take together.
 const MOST_STACKS: u64 = 1 << 30;

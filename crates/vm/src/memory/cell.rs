@@ -314,7 +314,16 @@ impl SharedBytes {
 
     /// Zeros everything. No other thread uses it meanwhile.
     pub(crate) fn clear(&mut self) {
-        // SAFETY: all bytes are inside, and no other thread uses them.
+        // SAFETY: no other thread uses it: the reference is the only one.
+        unsafe { self.zero() };
+    }
+
+    /// Zeros everything.
+    ///
+    /// # Safety
+    /// No other thread uses it meanwhile.
+    pub(crate) unsafe fn zero(&self) {
+        // SAFETY: all bytes are inside, and no other thread uses them, as the caller says.
         unsafe { self.start.as_ptr().write_bytes(0, self.capacity) };
     }
 

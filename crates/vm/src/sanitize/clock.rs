@@ -28,8 +28,11 @@ pub(super) enum Plane {
     Source,
     /// Writes of bulk copies in groups.
     Target,
-    /// `wgmma.mma_async`
+    /// `wgmma.mma_async`; `tcgen05.mma`, `.cp` and `.shift`
     Product,
+    /// The same of `tcgen05`, behind which there was `tcgen05.fence::before_thread_sync`: they need not be complete, but
+    /// the tensor cores perform what follows behind them.
+    Pipelined,
     /// Writes of threads to shared memory behind which there was a proxy fence.
     FencedShared,
     /// The same of global memory.
@@ -39,7 +42,7 @@ pub(super) enum Plane {
 }
 
 /// How many planes there are.
-const PLANES: usize = 8;
+const PLANES: usize = 9;
 
 /// Clocks of the lanes of a warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

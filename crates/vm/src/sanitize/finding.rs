@@ -51,6 +51,13 @@ pub struct Touched {
 pub enum FindingKind {
     /// A read of memory that was never written (`init`).
     Uninitialised,
+    /// A read of a cell of tensor memory that was never written (`init`); `other` is the allocation.
+    UninitialisedTensor {
+        /// The lane.
+        lane: u32,
+        /// The column.
+        column: u32,
+    },
     /// Two threads use the same memory, at least one of them writes, and nothing orders them (`race`).
     Race {
         /// The kind of the earlier access.
@@ -77,6 +84,12 @@ pub enum FindingKind {
     StaleTexture,
     /// A register is used that `wgmma.mma_async` may still be using: the warp has not waited for it (`race`).
     UnwaitedRegister,
+    /// A register is used that `tcgen05.ld` may still be writing, and the warp never waits for it (`race`); `other` is the
+    /// load.
+    UnloadedRegister,
+    /// Tensor memory is used behind a wait that orders nothing by itself: `tcgen05.fence::after_thread_sync` is missing
+    /// (`race`).
+    MissingTensorFence,
     /// A register was written since the last `wgmma.fence`, and `wgmma.mma_async` uses it; or there was no fence (`race`).
     MissingRegisterFence,
     /// A barrier for whole warps that only part of a warp executed, or at two places (`sync`).
@@ -343,6 +356,9 @@ impl FindingKind {
             FindingKind::MissingProxyFence => "missing_proxy_fence",
             FindingKind::StaleTexture => "stale_texture",
             FindingKind::UnwaitedRegister => "unwaited_register",
+            FindingKind::UnloadedRegister => "unloaded_register",
+            FindingKind::MissingTensorFence => "missing_tensor_fence",
+            FindingKind::UninitialisedTensor { .. } => "uninitialised_tensor_memory",
             FindingKind::MissingRegisterFence => "missing_register_fence",
             FindingKind::DivergentBarrier { .. } => "divergent_barrier",
             FindingKind::MissedBarrier { .. } => "missed_barrier",
@@ -369,7 +385,9 @@ impl FindingKind {
     /// The sanitizer that finds it: `init`, `race`, `sync`, `bounds` or `leak`.
     pub fn sanitizer(&self) -> &'static str {
         match self {
-            FindingKind::Uninitialised | FindingKind::UndefinedRegister { .. } => "init",
+            FindingKind::Uninitialised
+            | FindingKind::UninitialisedTensor { .. }
+            | FindingKind::UndefinedRegister { .. } => "init",
             FindingKind::Leak { .. } | FindingKind::TensorLeak { .. } => "leak",
             FindingKind::OutOfBounds { .. } | FindingKind::DeadLocal | FindingKind::ForeignLocal { .. } => {
                 "bounds"
@@ -379,6 +397,8 @@ impl FindingKind {
             | FindingKind::MissingProxyFence
             | FindingKind::StaleTexture
             | FindingKind::UnwaitedRegister
+            | FindingKind::UnloadedRegister
+            | FindingKind::MissingTensorFence
             | FindingKind::MissingRegisterFence => "race",
             _ => "sync",
         }

@@ -35,6 +35,7 @@ pub use finding::{Finding, FindingKind, Missing, RegisterUse, Site, Touched, Unt
 pub use limits::NotLookedAt;
 pub(crate) use state::Sanitizer;
 pub(crate) use state::heap::Given;
+pub(crate) use state::tensor::TensorCells;
 pub(crate) use sync::Coming;
 pub(crate) use touch::{Actor, Kind, MbarrierPhase, ShadowAddress, Span, Tolerant, Touch, Touches};
 

@@ -155,7 +155,11 @@ impl<'a> Now<'a> {
             return true;
         }
         // What a thread gives to the tensor cores is done in order.
-        if agent == Agent::Product && self.epoch.agent() == agent && before.same_thread(&self.epoch) {
+        if agent == Agent::Product
+            && self.epoch.agent() == agent
+            && (before.same_thread(&self.epoch)
+                || self.known.knows(Plane::Pipelined, of.cta, of.warp, of.lane, before.clock))
+        {
             return true;
         }
         let Some(plane) = plane_of(agent) else {

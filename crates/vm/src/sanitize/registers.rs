@@ -1,11 +1,18 @@
 //! Registers of products that four warps compute together (PTX ISA section 9.7.15.7): who uses them while `wgmma` may
-//! still be at work, and which of them were written without a `wgmma.fence` since.
+//! still be at work, and which of them were written without a `wgmma.fence` since; and registers that `tcgen05.ld` may
+//! still be writing (section 9.7.16.8).
+//!
+//! CUTLASS uses what `tcgen05.ld` loads before it waits, or waits for some loads only, and lets the assembler see to the
+//! registers. So such a use counts only if the warp never waits for loads.
 
 use softwarp_ir::group::{GroupOp, Named, Queue};
 use std::collections::{HashMap, VecDeque};
 
 /// The most groups that are remembered.
 const MOST_GROUPS: usize = 64;
+
+/// The most uses before a wait that are remembered.
+const MOST_EARLY: usize = 64;
 
 /// A register that a product uses.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +44,21 @@ pub(super) struct Registers {
     used: HashMap<u32, Used>,
     issued: u32,
     groups: VecDeque<u32>,
+    /// The registers that loads from tensor memory may still be writing, and the loads.
+    loading: HashMap<u32, u32>,
+    /// Loads that no wait has followed, each with the first use of what it loads.
+    early: Vec<EarlyUse>,
+    /// Whether there was a wait for loads.
+    waits: bool,
+}
+
+/// A use of a register before a wait for the load that writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EarlyUse {
+    /// The operation that uses it.
+    pub(super) op: u32,
+    /// The load.
+    pub(super) load: u32,
 }
 
 impl Registers {
@@ -57,6 +79,25 @@ impl Registers {
             self.written.clear();
         }
         misuse
+    }
+
+    /// `tcgen05.ld`
+    pub(super) fn load(&mut self, op: u32, named: &Named) -> Option<Misuse> {
+        let misuse = self.plain(op, named);
+        self.loading.extend(named.writes.iter().map(|&register| (register, op)));
+        misuse
+    }
+
+    /// `tcgen05.wait::ld`
+    pub(super) fn loaded(&mut self) {
+        self.loading.clear();
+        self.early.clear();
+        self.waits = true;
+    }
+
+    /// Uses of what was loaded, if the warp has never waited for loads.
+    pub(super) fn early(&self) -> &[EarlyUse] {
+        if self.waits { &[] } else { &self.early }
     }
 
     /// Groups and fences.
@@ -86,7 +127,15 @@ impl Registers {
         if named.moves {
             moved(&mut self.written, named);
             moved(&mut self.used, named);
+            moved(&mut self.loading, named);
             return None;
+        }
+        let mut registers = named.reads.iter().chain(&named.writes);
+        if let Some(load) = registers.find_map(|register| self.loading.remove(register))
+            && self.early.len() < MOST_EARLY
+            && self.early.iter().all(|it| it.load != load)
+        {
+            self.early.push(EarlyUse { op, load });
         }
         let read =
             named.reads.iter().find(|register| self.used.get(register).is_some_and(|used| used.written));

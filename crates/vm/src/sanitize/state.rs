@@ -5,6 +5,7 @@ mod bounds;
 mod collective;
 pub(crate) mod heap;
 mod race;
+pub(crate) mod tensor;
 mod undefined;
 
 use super::bounds::Bounds;
@@ -79,6 +80,8 @@ struct State {
 struct Cta {
     /// The written bytes of shared memory.
     written: Option<Written>,
+    /// The written cells of tensor memory, from their first use on.
+    tensor: Option<Written>,
     /// The written bytes of local memory, for each warp.
     stacks: Vec<Stack>,
     arrivals: Arrivals,
@@ -119,6 +122,7 @@ impl<'a> Sanitizer<'a> {
         let written = if self.wants.init { Written::nothing(launch.shared_bytes) } else { None };
         let cta_state = Cta {
             written,
+            tensor: None,
             stacks: warps.iter().map(|_| Stack::default()).collect(),
             registers: warps.iter().map(|_| Registers::default()).collect(),
             sequences: vec![collective::Sequence::default(); warps.len()],
@@ -140,6 +144,11 @@ impl<'a> Sanitizer<'a> {
         }
         state.causality.end(linear);
         drop(state);
+        if let Some(ended) = &ended
+            && self.wants.race
+        {
+            self.never_loaded(launch, cta, &ended.registers);
+        }
         if let Some(mut ended) = ended
             && self.wants.sync
         {

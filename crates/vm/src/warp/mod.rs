@@ -39,7 +39,7 @@ mod tensor_core;
 mod texture;
 mod used;
 
-pub(crate) use native::{Position, Stop, run_warps};
+pub(crate) use native::{Stop, run_ctas};
 pub(crate) use run::Progress;
 
 use crate::barrier::{Barriers, ClusterBarrier};

@@ -9,19 +9,23 @@
 use super::cost::{self, SLICE};
 use super::fast_loop::{Memories, touch};
 use super::{Activation, Env, Split, State, Warp};
+use crate::context::Launch;
 use crate::decode::Code;
 use crate::fast::view;
-use crate::fault::Tried;
+use crate::fault::{Fault, Tried};
 use crate::memory::Spaces;
 use crate::meter::{LOOK, Meter};
-use softwarp_ir::{Access, BarrierOp, Guard, Memory, Op, Step};
-use softwarp_jit::{Call, Compiled, Context, GENERIC_SITES, Lanes, Region, SITES, Scratch, site};
+use softwarp_ir::{Address, BarrierOp, Guard, Memory, Op, Slot, Step};
+use softwarp_jit::{Call, Compiled, Context, Entry, GENERIC_SITES, Lanes, Region, SITES, Scratch, site};
 use softwarp_units::lanes::{Frame, LANES, Row, lanes};
 use std::ffi::c_void;
 
+/// The most instructions of warps that compiled code executes before the limits are checked: about as long as the
+/// interpreter takes for [`LOOK`].
+const PART: i64 = 4 * LOOK;
+
 /// What an operation that compiled code leaves to the interpreter needs.
 struct Interpreter<'a, 'b, 'c> {
-    frame: *mut Frame,
     code: &'a Code,
     memories: Memories<'b, 'c>,
 }
@@ -34,18 +38,7 @@ pub(super) struct Ran {
     pub(super) diverged: bool,
 }
 
-/// Where a warp stands that runs compiled code and nothing else.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Position {
-    /// The operation that comes next.
-    pub(crate) op: u32,
-    /// The lanes that stand there.
-    pub(crate) mask: u32,
-    /// What it stands at.
-    pub(crate) at: Stop,
-}
-
-/// What a warp stands at.
+/// What a warp stands at that runs compiled code and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Compiled code goes on.
@@ -92,51 +85,10 @@ impl Warp {
         }
     }
 
-    /// What a warp stands at, where compiled code was left.
-    fn stop_of(&self, meter: &mut Meter, code: &Code, position: &Position, whole: u32) -> Stop {
-        if position.mask != whole || !self.splits.is_empty() {
-            return Stop::Other;
-        }
-        self.stop_at(meter, code, position.op as usize, whole)
-    }
-
-    /// What an operation is at which compiled code was left by all threads of a warp.
-    fn stop_at(&self, meter: &mut Meter, code: &Code, op: usize, mask: u32) -> Stop {
-        let Some(Op::Other(Guard::ALWAYS, step)) = code.ops.get(op) else {
-            // Code is left before a block when the budget is spent.
-            let spent = code.plan.of.get(op).is_some() && op < code.ops.len();
-            return if spent && !matches!(code.ops[op], Op::Branch(..)) {
-                Stop::Nothing
-            } else {
-                Stop::Other
-            };
-        };
-        let instructions = code.instructions_between(op, op + 1);
-        match &**step {
-            Step::Return | Step::Exit => {
-                meter.count(instructions, mask);
-                Stop::End
-            }
-            Step::Barrier(barrier) if barrier.op == BarrierOp::Sync && barrier.count.is_none() => {
-                let number = self.calls[0].frame.row::<u32>(barrier.number)[0];
-                if number < softwarp_isa::device::BARRIERS { Stop::Barrier(number) } else { Stop::Other }
-            }
-            _ => Stop::Other,
-        }
-    }
-
-    /// Passes a barrier that all threads of the CTA have come to.
-    pub(crate) fn pass_barrier(meter: &mut Meter, code: &Code, position: &mut Position) {
-        let op = position.op as usize;
-        meter.count(code.instructions_between(op, op + 1), position.mask);
-        position.op += 1;
-        position.at = Stop::Nothing;
-    }
-
     /// Makes it a warp that the interpreter runs, from where compiled code stands.
-    pub(crate) fn resume(&mut self, env: &mut Env<'_>, lanes: u32, position: &Position) {
+    fn resume(&mut self, env: &mut Env<'_>, lanes: u32, at: Lanes, stop: Stop) {
         let code = &env.launch.program.codes[0];
-        let ended = position.at == Stop::End;
+        let ended = stop == Stop::End;
         self.live = if ended { 0 } else { lanes };
         self.free.clear();
         self.free.extend((1..self.calls.len() as u32).rev());
@@ -154,7 +106,7 @@ impl Warp {
             return;
         }
         // The lanes that wait elsewhere are in `splits` already.
-        self.splits.push(Split::new(position.op, position.mask, 0));
+        self.splits.push(Split::new(at.op, at.mask, 0));
     }
 
     /// Before compiled code runs alone: there are no splits.
@@ -187,38 +139,41 @@ impl Warp {
             return None;
         }
         native.waiting.extend(self.splits.iter().map(|other| Lanes { op: other.pc, mask: other.mask }));
-        let part = (*budget).min(LOOK);
+        let part = (*budget).min(PART);
         let shared = own_shared(spaces, &mut native);
-        let frame = &raw mut self.calls[split.call as usize].frame;
-        let memories = Memories { spaces, hints, pieces, meter };
-        let mut interpreter = Interpreter { frame, code, memories };
-        let call = Call { shared, step, state: (&raw mut interpreter).cast::<c_void>() };
         let at = Lanes { op: split.pc, mask: split.mask };
-        compiled.prepare(&mut native, &call);
-        // SAFETY: the frame is that of a call of this function. Regions are those of the launch's memory, which outlives
-        // it; `step` gets its state.
-        let done = unsafe { compiled.enter(&mut native, frame, at, part) };
-        let meter = &mut *env.meter;
-        let Some(done) = done else {
+        let mut entry = Entry::new(&mut self.calls[split.call as usize].frame, at);
+        if !compiled.enter_at(&mut entry, &native.waiting) {
             note_divergence(code, compiled);
             meter.native = Some(native);
             return None;
-        };
-        if matches!(code.ops.get(done.op as usize), Some(Op::Branch(..))) {
+        }
+        let memories = Memories { spaces, hints, pieces, meter };
+        let mut interpreter = Interpreter { code, memories };
+        let call = Call { shared, step, state: (&raw mut interpreter).cast::<c_void>() };
+        compiled.prepare(&mut native, &call);
+        // SAFETY: the frame is that of a call of this function. Regions are those of the launch's memory, which outlives
+        // it; `step` gets its state.
+        let done = unsafe { compiled.run(&mut native, std::slice::from_mut(&mut entry), part) };
+        compiled.complete(&mut entry, &mut self.calls[split.call as usize].frame);
+        let meter = &mut *env.meter;
+        if matches!(code.ops.get(entry.op as usize), Some(Op::Branch(..))) {
             note_divergence(code, compiled);
         }
         meter.count_native(&done);
+        // Other threads may have waited for them.
+        self.acted |= done.atomics != 0;
         *budget -= done.instructions as i64 + 1;
-        let diverged = done.mask != split.mask || !native.waiting.is_empty();
+        let diverged = entry.mask != split.mask || !native.waiting.is_empty();
         self.splits.clear();
         self.splits.extend(native.waiting.iter().map(|lanes| Split {
             pc: lanes.op,
             mask: lanes.mask,
             ..*split
         }));
-        (split.pc, split.mask) = (done.op, done.mask);
+        (split.pc, split.mask) = (entry.op, entry.mask);
         meter.native = Some(native);
-        Some(Ran { op: done.op as usize, diverged })
+        Some(Ran { op: entry.op as usize, diverged })
     }
 }
 
@@ -227,7 +182,7 @@ impl Warp {
 fn own_shared(spaces: &Spaces<'_>, native: &mut Scratch) -> Region {
     let shared = Region::new(spaces.shared_start, spaces.shared.host_address(), spaces.shared.len());
     if native.shared_host() != shared.host {
-        native.sites[GENERIC_SITES].fill(Region::EMPTY);
+        native.sites()[GENERIC_SITES].fill(Region::EMPTY);
     }
     shared
 }
@@ -240,77 +195,293 @@ fn note_divergence(code: &Code, compiled: &Compiled) {
     }
 }
 
-/// Runs compiled code for the warps of a CTA, one after the other.
-pub(crate) fn run_warps(
-    env: &mut Env<'_>,
-    (code, compiled): (&Code, &Compiled),
-    warps: &mut [Warp],
-    positions: &mut [Position],
-) -> Tried<()> {
-    let Env { launch, spaces, hints, pieces, meter, .. } = &mut *env;
-    let mut native = meter.native.take().unwrap_or_default();
-    native.waiting.clear();
-    let shared = own_shared(spaces, &mut native);
-    let memories = Memories { spaces, hints, pieces, meter };
-    let mut interpreter = Interpreter { frame: std::ptr::null_mut(), code, memories };
-    // Compiled code and `step` reach it through this pointer alone.
-    let state = &raw mut interpreter;
-    compiled.prepare(&mut native, &Call { shared, step, state: state.cast::<c_void>() });
-    for (warp, position) in warps.iter_mut().zip(positions) {
-        if position.at != Stop::Nothing {
-            continue;
+/// An operation at which compiled code was left by all threads of a warp.
+#[derive(Clone, Copy)]
+struct Left {
+    op: u32,
+    /// What the warp stands at; for a barrier, its number is in `barrier`.
+    at: Stop,
+    barrier: Option<Slot>,
+    /// The instructions that the operation counts for.
+    instructions: u64,
+}
+
+impl Left {
+    fn at(code: &Code, op: u32) -> Left {
+        let number = op as usize;
+        let instructions = code.instructions_between(number, number + 1);
+        let left = |at, barrier| Left { op, at, barrier, instructions };
+        match code.ops.get(number) {
+            Some(Op::Other(Guard::ALWAYS, step)) => match &**step {
+                Step::Return | Step::Exit => left(Stop::End, None),
+                Step::Barrier(barrier) if barrier.op == BarrierOp::Sync && barrier.count.is_none() => {
+                    left(Stop::Barrier(0), Some(barrier.number))
+                }
+                _ => left(Stop::Other, None),
+            },
+            Some(Op::Branch(..)) | None => left(Stop::Other, None),
+            // Code is left before a block when the budget is spent.
+            Some(_) => left(Stop::Nothing, None),
         }
-        let whole = position.mask;
-        let frame = &raw mut warp.calls[0].frame;
-        let mut rest = SLICE;
-        while position.at == Stop::Nothing {
-            if rest <= 0 {
-                position.at = Stop::Other;
-                break;
+    }
+
+    fn is_branch(&self, code: &Code) -> bool {
+        self.at == Stop::Other && matches!(code.ops.get(self.op as usize), Some(Op::Branch(..)))
+    }
+
+    /// What a warp stands at.
+    #[inline]
+    fn stop(&self, warp: &Warp) -> Stop {
+        let Some(barrier) = self.barrier else { return self.at };
+        let number = warp.calls[0].frame.row::<u32>(barrier)[0];
+        if number < softwarp_isa::device::BARRIERS { Stop::Barrier(number) } else { Stop::Other }
+    }
+}
+
+/// The compiled code of a kernel, and the state of its warps while it runs alone.
+struct Running<'a> {
+    code: &'a Code,
+    compiled: &'a Compiled,
+    native: &'a mut Scratch,
+    entries: &'a mut Vec<Entry>,
+    stops: &'a mut Vec<Stop>,
+}
+
+impl Running<'_> {
+    /// Has all warps begin. Those of an earlier CTA have the same frames.
+    fn begin(&mut self, env: &Env<'_>, warps: &mut [Warp], again: bool) {
+        self.native.waiting.clear();
+        if !again {
+            self.entries.clear();
+            self.stops.clear();
+            for warp in &mut *warps {
+                self.entries.push(Entry::new(&mut warp.calls[0].frame, Lanes { op: 0, mask: 0 }));
+                self.stops.push(Stop::Nothing);
             }
-            let at = Lanes { op: position.op, mask: position.mask };
-            let part = rest.min(LOOK);
-            // SAFETY: as in `run_native`; the state outlives the loop.
-            let done = unsafe {
-                (*state).frame = frame;
-                compiled.enter(&mut native, frame, at, part)
+        }
+        for index in 0..warps.len() {
+            (self.entries[index].op, self.entries[index].mask) = (0, env.launch.lanes(index));
+        }
+    }
+
+    /// Runs all warps. Returns where they were left, if all threads were left at the same end or barrier, and otherwise goes
+    /// on until each warp stands at something.
+    fn run_together(&mut self, env: &mut Env<'_>, warps: &mut [Warp]) -> Tried<Option<Left>> {
+        let Env { launch, spaces, hints, pieces, meter, .. } = &mut *env;
+        let shared = own_shared(spaces, self.native);
+        let memories = Memories { spaces, hints, pieces, meter };
+        let mut interpreter = Interpreter { code: self.code, memories };
+        // Compiled code and `step` reach it through this pointer alone.
+        let state = &raw mut interpreter;
+        self.compiled.prepare(self.native, &Call { shared, step, state: state.cast::<c_void>() });
+        let (mut first, mut rest) = (0, SLICE);
+        let mut together = self.compiled.enter_together(self.entries);
+        if !together {
+            for index in 0..warps.len() {
+                self.stops[index] = self.enter_at(index);
+                if self.stops[index] != Stop::Nothing {
+                    note_divergence(self.code, self.compiled);
+                }
+            }
+        }
+        while first < warps.len() {
+            let ready = match together {
+                true => warps.len(),
+                false => self.stops[first..].iter().take_while(|stop| **stop == Stop::Nothing).count(),
             };
+            if ready == 0 {
+                (first, rest) = (first + 1, SLICE);
+                continue;
+            }
+            let part = rest.min(PART);
+            // SAFETY: as in `run_native`; the state outlives the loop.
+            let done =
+                unsafe { self.compiled.run(self.native, &mut self.entries[first..first + ready], part) };
             // SAFETY: compiled code does not run.
             let meter = unsafe { &mut *(*state).memories.meter };
-            let Some(done) = done else {
-                note_divergence(code, compiled);
-                position.at = Stop::Other;
-                break;
-            };
-            if matches!(code.ops.get(done.op as usize), Some(Op::Branch(..))) {
-                note_divergence(code, compiled);
-            }
             meter.count_native(&done);
-            rest -= done.instructions as i64 + 1;
-            meter.spend_within(launch, done.instructions as i64 + 1)?;
-            (position.op, position.mask) = (done.op, done.mask);
-            let waiting = native.waiting.drain(..);
+            meter.spend_within(launch, done.instructions as i64 + done.warps as i64)?;
+            let mut left = Left::at(self.code, self.entries[first].op);
+            let last = first + done.warps - 1;
+            if together && done.warps == warps.len() && self.are_together(&left) {
+                return Ok(Some(left));
+            }
+            if std::mem::take(&mut together) {
+                self.stops.fill(Stop::Nothing);
+            }
+            for (index, warp) in warps.iter_mut().enumerate().take(last + 1).skip(first) {
+                if self.entries[index].op != left.op {
+                    left = Left::at(self.code, self.entries[index].op);
+                }
+                self.stop(launch, (index, warp), &left);
+            }
+            if self.stops[last] != Stop::Nothing {
+                (first, rest) = (last + 1, SLICE);
+                continue;
+            }
+            // The budget was spent.
+            let before = if last == first { part } else { self.entries[last - 1].left };
+            let executed = before - self.entries[last].left;
+            rest = if last == first { rest } else { SLICE } - executed - 1;
+            first = last;
+            let stuck = rest <= 0 || executed == 0;
+            self.stops[last] = if stuck { Stop::Other } else { self.enter_at(last) };
+        }
+        Ok(None)
+    }
+
+    /// Whether all threads were left at the same end or barrier. All warps are whole.
+    fn are_together(&self, left: &Left) -> bool {
+        let known = match left.at {
+            Stop::End => true,
+            Stop::Barrier(_) => left.barrier.is_some_and(|slot| self.is_constant(slot)),
+            _ => false,
+        };
+        known && self.entries.iter().all(|entry| entry.op == left.op && entry.mask == u32::MAX)
+    }
+
+    /// Whether a row is the number of a barrier, the same in all warps.
+    fn is_constant(&self, slot: Slot) -> bool {
+        let number = self.code.narrow_constants.iter().find(|(constant, _)| *constant == slot.number());
+        !slot.is_wide() && number.is_some_and(|&(_, number)| number < softwarp_isa::device::BARRIERS)
+    }
+
+    /// Prepares to enter a warp at its operation. Without code there, the interpreter goes on.
+    #[inline]
+    fn enter_at(&mut self, index: usize) -> Stop {
+        let entry = &mut self.entries[index];
+        if self.compiled.enter_at(entry, &[]) { Stop::Nothing } else { Stop::Other }
+    }
+
+    /// Finds out what a warp stands at.
+    #[inline]
+    fn stop(&mut self, launch: &Launch<'_>, (index, warp): (usize, &mut Warp), left: &Left) {
+        if left.is_branch(self.code) {
+            note_divergence(self.code, self.compiled);
+        }
+        // Lanes wait elsewhere in the last warp only.
+        let mask = self.entries[index].mask;
+        if mask != launch.lanes(index) {
+            let waiting = self.native.waiting.drain(..);
             warp.splits.extend(waiting.map(|lanes| Split::new(lanes.op, lanes.mask, 0)));
-            position.at = warp.stop_of(meter, code, position, whole);
-            if position.at == Stop::Nothing && done.instructions == 0 {
-                position.at = Stop::Other;
+            self.stops[index] = Stop::Other;
+            return;
+        }
+        self.stops[index] = left.stop(warp);
+    }
+
+    /// Runs a CTA: each warp up to its end or to a barrier, and all of them again once all have come to it. Returns
+    /// whether all threads have exited.
+    fn run_cta(&mut self, env: &mut Env<'_>, warps: &mut [Warp]) -> Result<bool, Box<Fault>> {
+        loop {
+            let left = self.run_together(env, warps).map_err(|trouble| {
+                let kernel = env.launch.name.to_string();
+                let (running, registers) = (Vec::new(), Vec::new());
+                Box::new(Fault { kind: trouble.kind, kernel, place: None, running, registers })
+            })?;
+            env.meter.flush(env.launch)?;
+            let at = match left {
+                Some(left) => {
+                    let (warps, threads) = (self.entries.len() as u64, env.launch.block_threads());
+                    env.meter.count_warps(left.instructions, warps, threads.into());
+                    left.at
+                }
+                None => self.meet(env.meter),
+            };
+            match at {
+                Stop::End => return Ok(true),
+                Stop::Barrier(_) => self.entries.iter_mut().for_each(|entry| entry.op += 1),
+                Stop::Nothing | Stop::Other => return Ok(false),
             }
         }
     }
-    meter.native = Some(native);
-    Ok(())
+
+    /// What all warps stand at. Ends are counted, and a barrier to which all have come.
+    fn meet(&self, meter: &mut Meter) -> Stop {
+        let first = self.stops.first().copied().unwrap_or(Stop::End);
+        let same = self.stops.iter().all(|&stop| stop == first);
+        for (entry, stop) in self.entries.iter().zip(self.stops.iter()) {
+            if *stop == Stop::End || same && matches!(first, Stop::Barrier(_)) {
+                meter.count(Left::at(self.code, entry.op).instructions, entry.mask);
+            }
+        }
+        if same { first } else { Stop::Other }
+    }
+}
+
+/// Runs CTAs with compiled code alone: the one that has begun, and those that `next` gives, one after the other. Returns
+/// whether all threads of the last one have exited; otherwise the interpreter goes on with it.
+pub(crate) fn run_ctas(
+    env: &mut Env<'_>,
+    warps: &mut [Warp],
+    stops: &mut Vec<Stop>,
+    next: &mut dyn FnMut() -> Option<u64>,
+) -> Result<bool, Box<Fault>> {
+    let launch = env.launch;
+    let code = &launch.program.codes[0];
+    let Some(mut compiled) = launch.compiled() else { return Ok(false) };
+    let mut native = env.meter.native.take().unwrap_or_default();
+    let mut entries = std::mem::take(&mut native.entries);
+    let mut again = false;
+    let done = loop {
+        let mut running = Running { code, compiled, native: &mut native, entries: &mut entries, stops };
+        running.begin(env, warps, again);
+        match running.run_cta(env, warps) {
+            Ok(true) => {}
+            Ok(false) => break Ok(false),
+            Err(fault) => {
+                // It is told where warps were.
+                let is_end = |entry: &Entry| Left::at(code, entry.op).at == Stop::End;
+                let stop = |entry| if is_end(entry) { Stop::End } else { Stop::Other };
+                stops.clear();
+                stops.extend(entries.iter().map(stop));
+                break Err(fault);
+            }
+        }
+        let Some(index) = next() else { break Ok(true) };
+        begin_next(env, warps, code, launch.cta(index, 0))?;
+        compiled = launch.compiled().unwrap_or(compiled);
+        again = true;
+    };
+    if !matches!(done, Ok(true)) {
+        env.barriers.restart((0..warps.len()).map(|warp| launch.lanes(warp)));
+        for (index, warp) in warps.iter_mut().enumerate() {
+            compiled.complete(&mut entries[index], &mut warp.calls[0].frame);
+            let at = Lanes { op: entries[index].op, mask: entries[index].mask };
+            warp.resume(env, launch.lanes(index), at, stops[index]);
+        }
+    }
+    native.entries = entries;
+    env.meter.native = Some(native);
+    done
+}
+
+/// Begins another CTA in place of one that has ended.
+fn begin_next(env: &mut Env<'_>, warps: &mut [Warp], code: &Code, place: [u32; 3]) -> Result<(), Box<Fault>> {
+    env.cta = place;
+    // SAFETY: the CTA is the only one of its cluster, and this thread alone runs it.
+    unsafe {
+        env.spaces.shared.zero();
+        env.spaces.cluster.iter().for_each(|shared| shared.reserved.zero());
+    }
+    env.meter.work(cost::zeroing(env.launch.shared_bytes));
+    for warp in warps {
+        warp.restart(env, code);
+        warp.splits.clear();
+    }
+    env.meter.take_work();
+    env.meter.flush(env.launch)
 }
 
 /// Performs an operation for compiled code: whether it was possible.
 extern "C" fn step(context: *mut Context, op: u32) -> u32 {
     // SAFETY: compiled code passes the context that it was called with, whose state is an `Interpreter`, and touches
     // neither it nor the frame meanwhile.
-    let (mask, interpreter, sites) = unsafe {
+    let (mask, interpreter, sites, frame) = unsafe {
         let context = &mut *context;
-        (context.mask, &mut *context.state.cast::<Interpreter<'_, '_, '_>>(), &mut *context.sites())
+        let frame = &mut *context.frame();
+        (context.mask, &mut *context.state.cast::<Interpreter<'_, '_, '_>>(), context.sites(), frame)
     };
-    // SAFETY: as above.
-    let frame = unsafe { &mut *interpreter.frame };
     let (code, op) = (interpreter.code, op as usize);
     match &code.ops[op] {
         Op::Alu(_) => {
@@ -323,9 +494,14 @@ extern "C" fn step(context: *mut Context, op: u32) -> u32 {
             1
         }
         Op::Other(guard, other) => {
-            if let Step::Load(access) | Step::Store(access) = &**other {
+            let address = match &**other {
+                Step::Load(access) | Step::Store(access) => Some(&access.address),
+                Step::Atomic(atomic) => Some(&atomic.address),
+                _ => None,
+            };
+            if let Some(address) = address {
                 let taking = guard.lanes(frame, mask);
-                learn(frame, access, interpreter.memories.spaces, (op, taking), sites);
+                learn(frame, address, interpreter.memories.spaces, (op, taking), sites);
             }
             u32::from(touch(frame, code, &mut interpreter.memories, op, mask))
         }
@@ -336,12 +512,11 @@ extern "C" fn step(context: *mut Context, op: u32) -> u32 {
 /// Remembers the region of an access.
 fn learn(
     frame: &Frame,
-    access: &Access,
+    address: &Address,
     spaces: &Spaces<'_>,
     (op, taking): (usize, u32),
     sites: &mut [Region; SITES],
 ) {
-    let address = &access.address;
     let Some(lane) = lanes(taking).next() else { return };
     let offset = address.offset as u64;
     let start = match address.base {

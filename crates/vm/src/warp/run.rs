@@ -131,6 +131,10 @@ impl Warp {
             let left = (&mut *budget, &mut polled);
             if let Err(trouble) = self.run_split::<OBSERVING>(env, peers, &mut split, left) {
                 let fault = self.fault(env, &split, split.mask, *trouble);
+                if fault.kind.is_limit() {
+                    // It is told where warps were.
+                    self.splits.push(split);
+                }
                 if OBSERVING && !fault.kind.is_limit() {
                     self.debug_fault(env, peers, split, &fault);
                 }

@@ -1,6 +1,5 @@
 //! `softwarp cvt --list`: the conversions that there are, of and to given formats.
 
-use super::availability::{Question, answer};
 use super::{Args, CommandError, Printed, direct};
 use crate::commands::columns;
 use crate::names;
@@ -8,6 +7,7 @@ use crate::widening::Widening;
 use serde_json::{Value as Json, json};
 use softwarp::isa::CvtForm;
 use softwarp::num::Format;
+use softwarp_report::cvt::{Question, answer};
 
 /// A conversion of the list.
 struct Row {

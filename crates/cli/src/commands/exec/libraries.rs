@@ -106,7 +106,7 @@ impl Libraries {
 }
 
 /// The file of this command: the executable, unless that is an interpreter, which says so by `SOFTWARP_COMMAND`.
-fn command() -> Option<PathBuf> {
+pub fn command() -> Option<PathBuf> {
     let named = std::env::var_os("SOFTWARP_COMMAND").filter(|file| !file.is_empty()).map(PathBuf::from);
     named.or_else(|| std::env::current_exe().ok())
 }

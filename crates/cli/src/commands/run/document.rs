@@ -6,7 +6,7 @@ use super::super::{CommandError, Printed, output};
 use super::table;
 use crate::run::data::digits;
 use crate::run::elements::{self, Elements};
-use crate::run::{Run, RunError};
+use crate::run::{Memories, RunError};
 use serde_json::Value as Json;
 use softwarp::num::Format;
 use std::io::{self, IsTerminal, Write};
@@ -72,7 +72,7 @@ impl Document {
     }
 
     /// Prints the object on one line, or tables.
-    pub fn print(self, machine: &Run, style: Style) -> Result<Printed, CommandError> {
+    pub fn print(self, machine: &dyn Memories, style: Style) -> Result<Printed, CommandError> {
         output::stdout(|out| match style {
             Style::Json => self.write(machine, out),
             Style::Text => self.tables(machine, out),
@@ -80,7 +80,7 @@ impl Document {
         Ok(Printed { text: String::new(), failure: self.failure })
     }
 
-    fn write(&self, machine: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, machine: &dyn Memories, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{{\"ok\":{}", self.ok)?;
         for (key, member) in &self.members {
             write!(out, ",\"{key}\":")?;
@@ -93,7 +93,7 @@ impl Document {
     }
 
     /// What memories hold; if that is nothing, that all is well. The rest was told on standard error.
-    fn tables(&self, machine: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn tables(&self, machine: &dyn Memories, out: &mut dyn Write) -> io::Result<()> {
         let checked = self.members.iter().any(|(key, _)| *key == "differences");
         let is_dump = |member: &Member| matches!(member, Member::Dumps(shown) if !shown.is_empty());
         if self.ok && checked {
@@ -112,7 +112,7 @@ impl Document {
     }
 }
 
-fn dumps(machine: &Run, shown: &[Shown], out: &mut dyn Write) -> io::Result<()> {
+fn dumps(machine: &dyn Memories, shown: &[Shown], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{")?;
     for (index, Shown { name, elements, numbers }) in shown.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };

@@ -8,7 +8,7 @@ use crate::input::confined_output;
 use crate::npy::{DType, Header, elements as product};
 use crate::run::elements::{self, Elements};
 use crate::run::file::{self, DumpFile, LaunchFile};
-use crate::run::{Memory, Run, RunError};
+use crate::run::{Memories, Memory, RunError};
 use softwarp::num::Format;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct Dump {
     /// A buffer, variable or surface.
     pub name: String,
     /// What it holds.
-    format: Option<Format>,
+    pub format: Option<Format>,
     shape: Option<Vec<usize>>,
     /// Into this file.
     pub path: Option<PathBuf>,
@@ -99,7 +99,7 @@ impl Dump {
     }
 
     /// How it is shown.
-    pub fn shown(&self, file: &LaunchFile, machine: &Run) -> Result<Shown, CommandError> {
+    pub fn shown(&self, file: &LaunchFile, machine: &dyn Memories) -> Result<Shown, CommandError> {
         let memory = machine.memory(&self.name).map_err(|error| CommandError::Input(error.to_string()))?;
         let elements = self.elements(file, memory.length())?;
         let numbers = self.format.is_some() || self.shape.is_some();
@@ -165,7 +165,7 @@ impl ReadBack {
         asked: Vec<Dump>,
         check: bool,
         file: &LaunchFile,
-        machine: &Run,
+        machine: &dyn Memories,
     ) -> Result<ReadBack, CommandError> {
         if let Some(dump) = asked.iter().find(|dump| !machine.has(file, &dump.name)) {
             return Err(wrong(&dump.name, "there is no buffer, variable or surface of this name"));

@@ -4,8 +4,8 @@ use super::super::kernels;
 use super::super::{CommandError, remark};
 use super::refusal::{self, Refusal};
 use crate::layout::spell::declared_type;
-use crate::run::Run;
 use crate::run::file::{Argument, FileError, Launch, LaunchFile};
+use crate::run::{Run, RunError};
 use softwarp::image::{Image, Object};
 use softwarp::isa::{StateSpace, Version};
 use softwarp::num::Format;
@@ -73,6 +73,39 @@ fn parameters<'a>(image: &'a Image, kernel: &str) -> Vec<&'a Object> {
     let is = |one: &&softwarp::image::Function| one.entry && one.defined && &*one.name == kernel;
     let function = image.functions.iter().find(is);
     function.map_or(Vec::new(), |one| one.parameters.iter().map(|id| image.object(*id)).collect())
+}
+
+/// Refuses arguments that are too many or too few, or of other sizes than the parameters, as the machine does: a driver takes
+/// what it gets.
+pub fn arguments_fit(file: &LaunchFile, machine: &Run, refusal: &Refusal<'_>) -> Result<(), CommandError> {
+    let Some(module) = module(machine) else { return Ok(()) };
+    for (index, launch) in file.launches.iter().enumerate() {
+        let parameters = parameters(&module.image, &launch.kernel);
+        let (count, given) = (parameters.len(), launch.arguments.len());
+        let refuse =
+            |error: LaunchError| Err(refusal.of(&RunError::Launch { index, error }, Some((machine, file))));
+        if count != given {
+            return refuse(LaunchError::ArgumentCount { parameters: count, given });
+        }
+        for (number, (argument, parameter)) in launch.arguments.iter().zip(parameters).enumerate() {
+            let (given, bytes) = (size(argument), parameter.total());
+            if given != bytes {
+                let name = parameter.name.to_string();
+                return refuse(LaunchError::ArgumentSize { index: number, name, bytes, given });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of an argument.
+fn size(argument: &Argument) -> u64 {
+    match argument {
+        Argument::Bytes(bytes) | Argument::Number(_, bytes) => bytes.len() as u64,
+        Argument::Packed(size, _) => *size,
+        Argument::TensorMap(..) => 128,
+        Argument::Buffer(..) | Argument::Constant(..) | Argument::Texture(_) | Argument::Surface(_) => 8,
+    }
 }
 
 /// Warns of numbers that are given for parameters of other types of the same size.

@@ -9,7 +9,7 @@ use super::launch_args::{self, LaunchArgs, Prepared};
 use super::refusal::Refusal;
 use super::{hints, limits, table};
 use crate::run::file::LaunchFile;
-use crate::run::{Run, RunError};
+use crate::run::{Memories, Run, RunError};
 use softwarp::source::Source;
 use softwarp::vm::device::LoadOptions;
 

@@ -5,7 +5,7 @@ use super::document::{Document, Shown};
 use super::refusal::Refusal;
 use super::report::Stats;
 use crate::render;
-use crate::run::{Run, fault};
+use crate::run::{Memories, Run, fault};
 use softwarp::vm::fault::Fault as Stop;
 
 /// What to print. After a limit or a request, what was done so far is printed too; after a fault of the kernel it

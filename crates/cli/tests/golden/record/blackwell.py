@@ -552,9 +552,10 @@ def meta_words(meta, chunk, bits, rows_lane, tensor, column, selector):
 
 def mma(name, kind, a_ty, b_ty, d_ty, m, n, ctas=1, ws=False, sparse=False, a_tensor=False, trans=(0, 0), neg=(0, 0),
         modes=("128", "128"), adds=True, steps=2, scale=None, scale_d=None, disable=None, selector=0, base_lane=0,
-        ids=(0, 0), saturate=0, mask=None, extra="", target="sm_100a", version="8.7", ashift=False):
+        ids=(0, 0), saturate=0, mask=None, extra="", target="sm_100a", version="8.7", ashift=False, k96=False):
     """A kernel with `steps` products into one D, and what it computes."""
     dense = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32, "mxf8f6f4": 32, "mxf4": 64, "mxf4nvf4": 64}[kind]
+    dense = 96 if k96 else dense
     k = dense * (2 if sparse else 1)
     stored = dense
     chunk = {"tf32": 2, "mxf4": 8, "mxf4nvf4": 8}.get(kind, 4)
@@ -573,6 +574,7 @@ def mma(name, kind, a_ty, b_ty, d_ty, m, n, ctas=1, ws=False, sparse=False, a_te
         meta, where = [x[0] for x in both], [x[1] for x in both]
     count = {None: 0, "1X": 1, "2X": 2, "4X": 4, "block32": 2 if kind != "mxf8f6f4" else 1, "block16": 4}[scale]
     sf8 = scale and not (kind == "mxf4nvf4" and count == 4 and ids != "e8")
+    count = count * 3 // 2 if k96 else count
     if ids == "e8":
         ids, sf8 = (0, 0), True
     if scale:
@@ -627,11 +629,14 @@ def mma(name, kind, a_ty, b_ty, d_ty, m, n, ctas=1, ws=False, sparse=False, a_te
                 for q in range(4):
                     for r in range(rows):
                         for i in range(count):
-                            tensors[c][32 * q + r % 32, sfa_col + 8 * s + r // 32] |= np.uint32(int(SA[s][c * rows + r, i]) << 8 * (ids[0] + i))
+                            # Scales beyond the fourth are behind those of all rows.
+                            column = sfa_col + 8 * s + r // 32 + (ids[0] + i) // 4 * -(-rows // 128) * 4
+                            tensors[c][32 * q + r % 32, column] |= np.uint32(int(SA[s][c * rows + r, i]) << 8 * ((ids[0] + i) % 4))
                     part = q * parts // 4
                     for j in range(width):
                         for i in range(count):
-                            tensors[c][32 * q + j % 32, sfb_col + 8 * s + j // 32] |= np.uint32(int(SB[s][part * width + j, i]) << 8 * (ids[1] + i))
+                            column = sfb_col + 8 * s + j // 32 + (ids[1] + i) // 4 * -(-width // 128) * 4
+                            tensors[c][32 * q + j % 32, column] |= np.uint32(int(SB[s][part * width + j, i]) << 8 * ((ids[1] + i) % 4))
         assert at <= 200 << 10, (name, at)
         images[c] = images[c][:at]
     # The result.
@@ -682,7 +687,7 @@ def mma(name, kind, a_ty, b_ty, d_ty, m, n, ctas=1, ws=False, sparse=False, a_te
     # The instruction descriptor.
     if kind.startswith("mx"):
         idesc = (1 if sparse else 0) << 2 | ids[1] << 4 | a_ty.code << 7 | b_ty.code << 10
-        idesc |= (1 if sf8 else 0) << 23 | (m >> 7) << 27 | ids[0] << 29
+        idesc |= (1 if sf8 else 0) << 23 | (m >> 7) << 27 | ids[0] << 29 | (1 if k96 else 0) << 31
     else:
         idesc = (selector if sparse else 0) | (1 if sparse else 0) << 2 | saturate << 3
         idesc |= {"f16": 0, "f32": 1, "s32": 2}[d_ty] << 4 | a_ty.code << 7 | b_ty.code << 10 | (m >> 4) << 24
@@ -843,6 +848,16 @@ def products():
         mask=1 << 24 | 2 << 16 | 1 << 8 | 3 << 32 | 1 << 39 | 2 << 40 | 3 << 48 | 2 << 56)
     mma("mma_ws_sp_m64", "f16", F16, F16, "f32", 64, 64, ws=True, sparse=True)
     mma("mma_ws_sp_i8", "i8", U8, S8, "s32", 128, 64, ws=True, sparse=True)
+    # K = 96.
+    long = {"k96": True, "target": "sm_103a", "version": "8.8"}
+    mma("mma_k96_mxf4", "mxf4", MXF4, MXF4, "f32", 128, 64, scale="block32", **long)
+    mma("mma_k96_mxf4_plain", "mxf4", MXF4, MXF4, "f32", 128, 136, scale="block32", modes=("none", "64"), steps=1, **long)
+    mma("mma_k96_mxf4nvf4_16", "mxf4nvf4", MXF4, MXF4, "f32", 128, 128, scale="block16", **long)
+    mma("mma_k96_mxf4nvf4_16_wide", "mxf4nvf4", MXF4, MXF4, "f32", 128, 256, scale="block16", steps=1, **long)
+    mma("mma_k96_mxf4nvf4_32", "mxf4nvf4", MXF4, MXF4, "f32", 128, 32, scale="block32", neg=(0, 1), **long)
+    mma("mma_k96_mxf4nvf4_tmem", "mxf4nvf4", MXF4, MXF4, "f32", 128, 64, scale="block16", a_tensor=True, steps=1, **long)
+    mma("mma_k96_2cta_mxf4", "mxf4", MXF4, MXF4, "f32", 256, 64, ctas=2, scale="block32", **long)
+    mma("mma_k96_2cta_mxf4nvf4", "mxf4nvf4", MXF4, MXF4, "f32", 256, 128, ctas=2, scale="block16", **long)
 
 
 def allocation():

@@ -211,7 +211,7 @@ fn of_quadrants(x: f32, ahead: u32, ftz: bool) -> u32 {
 pub fn tangent(x: f32) -> u32 {
     let magnitude = x.abs();
     let (exponent, fraction) = split(magnitude);
-    let [first, bits_of_segment] = SEGMENTS[(exponent.clamp(-8, 2) + 8) as usize];
+    let [first, bits_of_segment] = RANGES_OF_TANGENT[(exponent.clamp(-8, 2) + 8) as usize];
     let segment = first + (fraction >> (23 - bits_of_segment));
     // 17 bits after those that choose the segment.
     let position = fraction << bits_of_segment >> 6 & 0x1_ffff;
@@ -227,5 +227,5 @@ pub fn tangent(x: f32) -> u32 {
 }
 
 /// For the powers of two from 2^-8 to 2^2, which segment is the first, and how many bits choose among them.
-const SEGMENTS: [[u32; 2]; 11] =
+pub const RANGES_OF_TANGENT: [[u32; 2]; 11] =
     [[0, 0], [1, 0], [2, 0], [3, 1], [5, 1], [7, 2], [11, 2], [15, 2], [19, 3], [27, 4], [43, 3]];

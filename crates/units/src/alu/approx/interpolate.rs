@@ -3,6 +3,9 @@
 //! The square of the position within a segment is what a squarer with its low columns left out makes of it. All else
 //! is exact until the sum is cut to the bits of the result.
 
+/// The coefficients of a segment: c0, c1, c2.
+pub type Segment = [i32; 3];
+
 /// The coefficients of a function in segments of equal length.
 ///
 /// With d the position in a segment, from 0 to 1, the function is `c0 + c1·d + c2·d²` of a unit, where `c0` is in
@@ -10,8 +13,8 @@
 pub struct Table<const N: usize> {
     /// Added everywhere, in units of 2^-17.
     pub bias: i64,
-    /// c0, c1, c2.
-    pub segments: [[i32; 3]; N],
+    /// The coefficients of each segment.
+    pub segments: [Segment; N],
 }
 
 /// Bits of a position within a segment.

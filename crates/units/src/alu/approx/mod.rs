@@ -8,7 +8,10 @@ mod interpolate;
 mod tables;
 mod wide;
 
+pub use functions::RANGES_OF_TANGENT;
 pub(crate) use functions::{quotient_factors, reciprocal};
+pub use interpolate::{Segment, Table};
+pub use tables::{EXPONENTIAL, LOGARITHM, RECIPROCAL, RECIPROCAL_ROOT, ROOT, SINE, TANGENT};
 
 use super::AluLoops;
 use super::half::halves;

@@ -75,12 +75,12 @@ impl Causality {
         }
     }
 
-    /// Lanes order what they gave to the tensor cores before what follows.
+    /// Lanes order what they gave to the tensor cores before what is given to them later.
     pub(in super::super) fn order_products(&mut self, cta: u32, warp: usize, mask: u32) {
         let (issued, of) = (self.issued(cta, warp, Agent::Product), (cta, self.warps));
         if issued != 0 {
             let mut known = Knowledge::default();
-            known.learn(Plane::Product, of, warp, (mask, mask == u32::MAX), issued);
+            known.learn(Plane::Pipelined, of, warp, (mask, mask == u32::MAX), issued);
             self.acquire(cta, warp, mask, &Arc::new(known));
         }
     }

@@ -4,13 +4,24 @@ use super::super::Missing;
 use super::super::channel::Received;
 use super::super::clock::{Knowledge, Plane};
 use super::super::epoch::Epoch;
-use super::{Causality, Lane, Thread};
+use super::{Causality, Lane, Thread, plane_of};
 use softwarp_ir::Scope;
 
 /// How many strong writes that a lane has read are remembered.
 const MOST_OBSERVED: usize = 8;
 
 impl Causality {
+    /// Whether a thread has received that an earlier access is done, by a wait that orders nothing, and has not acquired
+    /// it.
+    pub(in super::super) fn has_unacquired(&self, later: Thread, before: &Epoch) -> bool {
+        let of = before.thread(self.warps);
+        let Some(plane) = plane_of(before.agent()) else { return false };
+        let knows = |known: &Knowledge| known.knows(plane, of.cta, of.warp, of.lane, before.clock);
+        let lanes = self.warp(later.cta, later.warp).and_then(|warp| warp.fences.as_ref());
+        let pending = lanes.and_then(|lanes| lanes.get(later.lane)).map(|lane| &lane.pending);
+        pending.is_some_and(|all| all.iter().any(|(_, it)| it.within(Scope::Sys).any(|known| knows(known))))
+    }
+
     /// A lane reads what a strong write wrote.
     pub(in super::super) fn observed(&mut self, thread: Thread, write: &Epoch, read: &Epoch) {
         if write.same_thread(read) {

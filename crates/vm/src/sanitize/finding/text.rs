@@ -20,6 +20,7 @@ impl FindingKind {
     fn write(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             FindingKind::Uninitialised
+            | FindingKind::UninitialisedTensor { .. }
             | FindingKind::UndefinedShuffle
             | FindingKind::UndefinedRegister { .. }
             | FindingKind::Leak { .. }
@@ -31,6 +32,8 @@ impl FindingKind {
             | FindingKind::Unwaited { .. }
             | FindingKind::MissingProxyFence
             | FindingKind::UnwaitedRegister
+            | FindingKind::UnloadedRegister
+            | FindingKind::MissingTensorFence
             | FindingKind::MissingRegisterFence
             | FindingKind::StaleTexture => self.write_unordered(f),
             FindingKind::DivergentBarrier { .. }
@@ -52,6 +55,9 @@ impl FindingKind {
     fn write_misuse(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             FindingKind::Uninitialised => write!(f, "read of memory that was never written")?,
+            FindingKind::UninitialisedTensor { lane, column } => {
+                write!(f, "read of tensor memory that was never written: lane {lane}, column {column}")?
+            }
             FindingKind::UndefinedShuffle => write!(
                 f,
                 "a value is used that shfl.sync took from a lane that does not take part in it: it is undefined"
@@ -106,6 +112,14 @@ impl FindingKind {
             FindingKind::UnwaitedRegister => write!(
                 f,
                 "a register is used that wgmma.mma_async may still be using: wgmma.wait_group is missing before this"
+            )?,
+            FindingKind::UnloadedRegister => write!(
+                f,
+                "a register is used that tcgen05.ld may still be writing, and the warp never waits for it: tcgen05.wait::ld is missing before this"
+            )?,
+            FindingKind::MissingTensorFence => write!(
+                f,
+                "tensor memory is used behind a relaxed wait: tcgen05.fence::after_thread_sync is missing between them"
             )?,
             FindingKind::MissingRegisterFence => write!(
                 f,

@@ -1,16 +1,17 @@
-//! Asynchronous operations of a sanitized launch: their agents, groups and mbarriers, and registers of products.
+//! Asynchronous operations of a sanitized launch: their agents, groups and mbarriers, and registers of products and of
+//! loads from tensor memory.
 
 use super::{Actor, Sanitizer};
 use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
 use crate::sanitize::Agent;
 use crate::sanitize::clock::Plane;
-use crate::sanitize::registers::Misuse;
+use crate::sanitize::registers::{EarlyUse, Misuse, Registers};
 use crate::sanitize::{Finding, FindingKind};
 use crate::tensor_memory::Owner;
 use softwarp_ir::MatrixOp;
 use softwarp_ir::group::{GroupOp, Named};
-use softwarp_ir::{Op, Step};
+use softwarp_ir::{Fence, Op, Order, Scope, Semantics, Step, TensorCoreOp};
 use softwarp_units::lanes::LANES;
 
 /// The number of findings about columns that were not freed.
@@ -25,12 +26,18 @@ impl Sanitizer<'_> {
         }
     }
 
-    /// `tcgen05.fence::before_thread_sync`: what the lanes gave to the tensor cores is ordered before what follows.
-    pub(crate) fn tensor_fence(&self, launch: &LaunchInfo<'_>, actor: &Actor) {
+    /// `tcgen05.fence`. Before a synchronisation, what the lanes gave to the tensor cores comes before what is given to
+    /// them behind it, and a relaxed arrival releases. Behind one, a relaxed wait acquires.
+    pub(crate) fn tensor_fence(&self, launch: &LaunchInfo<'_>, actor: &Actor, before: bool) {
         let mut state = lock(&self.state);
-        if let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) {
-            state.causality.order_products(number, actor.warp as usize, actor.lanes);
+        let Some(number) = state.causality.number(launch.linear(actor.cta) as u32) else { return };
+        let (causality, warp, lanes) = (&mut state.causality, actor.warp as usize, actor.lanes);
+        if before {
+            causality.order_products(number, warp, lanes);
         }
+        let semantics = if before { Semantics::Release } else { Semantics::Acquire };
+        let order = Order { semantics, scope: Scope::Cluster };
+        causality.fence(number, warp, lanes, Fence { order, mbarrier_init: false });
     }
 
     /// A CTA has ended, and did not free columns of tensor memory.
@@ -67,6 +74,19 @@ impl Sanitizer<'_> {
         }
     }
 
+    /// A warp has ended: the loads from tensor memory that it never waited for, and whose results it used.
+    pub(super) fn never_loaded(&self, launch: &LaunchInfo<'_>, cta: [u32; 3], registers: &[Registers]) {
+        for (warp, registers) in (0..).zip(registers) {
+            for &EarlyUse { op, load } in registers.early() {
+                let site = |op| self.site(launch, op, cta, warp * LANES as u32, u32::MAX);
+                let (at, other) = (site(op), Some(site(load)));
+                let (kind, kernel) = (FindingKind::UnloadedRegister, launch.name.into());
+                let finding = Finding { kind, kernel, at, other, touched: None, count: 1 };
+                lock(&self.state).report((11, op, load, 0), finding);
+            }
+        }
+    }
+
     /// Registers are about to be used, in a function where products use them meanwhile.
     pub(crate) fn registers(&self, launch: &LaunchInfo<'_>, actor: &Actor, op: &Op, named: &Named) {
         let mut state = lock(&self.state);
@@ -77,6 +97,8 @@ impl Sanitizer<'_> {
             Op::Other(_, step) => match &**step {
                 Step::Group(op) => return registers.group(*op),
                 Step::Matrix(MatrixOp::Wgmma(_)) => registers.product(number, named),
+                Step::TensorCore(TensorCoreOp::Load(_)) => registers.load(number, named),
+                Step::TensorCore(TensorCoreOp::Wait(wait)) if wait.loads => return registers.loaded(),
                 _ => registers.plain(number, named),
             },
             _ => registers.plain(number, named),

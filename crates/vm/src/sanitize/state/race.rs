@@ -402,7 +402,13 @@ impl Sanitizer<'_> {
         let of = before.thread(state.causality.warps);
         let (linear, cta) = (state.causality.linear(of.cta), now.thread(state.causality.warps).cta);
         let (first, second, across) = (before.usage(), spot.usage, of.cta != cta);
+        let later = now.thread(state.causality.warps);
         let (number, kind) = match verdict {
+            Verdict::Unordered | Verdict::Unwaited
+                if spot.is_tensor() && state.causality.has_unacquired(later, &before) =>
+            {
+                (10, FindingKind::MissingTensorFence)
+            }
             Verdict::Unordered => {
                 let missing = state.causality.missing(&before, &now);
                 (1, FindingKind::Race { first, second, across, missing })

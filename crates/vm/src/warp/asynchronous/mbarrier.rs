@@ -10,7 +10,7 @@ use crate::warp::{Env, Warp};
 use softwarp_ir::asynchronous::{
     CopyArrive, MbarrierArrive, MbarrierCheckLayout, MbarrierInit, MbarrierInval, MbarrierTx, MbarrierWait,
 };
-use softwarp_ir::{Address, Order};
+use softwarp_ir::{Address, Order, Slot};
 use softwarp_units::lanes::{LANES, lanes};
 use softwarp_units::mbarrier::{Mbarrier, Misuse};
 
@@ -168,7 +168,7 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         let counts: [u32; LANES] = self.calls[call].frame.row(init.count);
-        self.update(env, call, &init.mbarrier, taking, |_, lane| {
+        self.update(env, call, (&init.mbarrier, None), taking, |_, lane| {
             Mbarrier::new(counts[lane], init.second_layout)
         })
     }
@@ -181,7 +181,7 @@ impl Warp {
         inval: &MbarrierInval,
         taking: u32,
     ) -> Tried<()> {
-        self.update(env, call, &inval.mbarrier, taking, |before, _| Ok(before.invalidated()))
+        self.update(env, call, (&inval.mbarrier, None), taking, |before, _| Ok(before.invalidated()))
     }
 
     /// `expect_tx`, `complete_tx`
@@ -193,7 +193,7 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         let bytes: [u32; LANES] = self.calls[call].frame.row(tx.bytes);
-        self.update(env, call, &tx.mbarrier, taking, |before, lane| match tx.complete {
+        self.update(env, call, (&tx.mbarrier, tx.multicast), taking, |before, lane| match tx.complete {
             true => before.complete(bytes[lane]),
             false => before.expect(bytes[lane]),
         })
@@ -204,19 +204,39 @@ impl Warp {
         &mut self,
         env: &Env<'_>,
         call: usize,
-        mbarrier: &Address,
+        (mbarrier, multicast): (&Address, Option<Slot>),
         taking: u32,
         after: impl Fn(Mbarrier, usize) -> Result<Mbarrier, Misuse>,
     ) -> Tried<()> {
         let spaces = &env.spaces;
-        let places = self.operands(env, call, mbarrier, taking);
         self.advanced = true;
-        at_each(spaces, &places, taking, |object, same| {
-            for lane in lanes(same) {
-                Object { lane, ..object }.store(spaces, after(object.load(), lane))?;
-            }
-            Ok(same)
-        })
+        for (places, taking) in self.mbarriers(env, call, (mbarrier, multicast), taking) {
+            at_each(spaces, &places, taking, |object, same| {
+                for lane in lanes(same) {
+                    Object { lane, ..object }.store(spaces, after(object.load(), lane))?;
+                }
+                Ok(same)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The mbarriers that lanes name, and the lanes; with a mask of CTAs, those at the same offset in each of them.
+    pub(super) fn mbarriers(
+        &self,
+        env: &Env<'_>,
+        call: usize,
+        (mbarrier, multicast): (&Address, Option<Slot>),
+        taking: u32,
+    ) -> Vec<([OperandAddress; LANES], u32)> {
+        let places = self.operands(env, call, mbarrier, taking);
+        let Some(masks) = self.narrow(call, multicast) else { return vec![(places, taking)] };
+        let named = lanes(taking).fold(0, |all, lane| all | masks[lane]);
+        let of_cta = |rank: usize| {
+            let there = lanes(taking).filter(|&lane| masks[lane] >> rank & 1 == 1);
+            (places.map(|place| place.in_cta(rank as u64)), there.fold(0, |all, lane| all | 1 << lane))
+        };
+        lanes(named).map(of_cta).collect()
     }
 
     /// `arrive`, `arrive_drop`
@@ -228,11 +248,10 @@ impl Warp {
         taking: u32,
     ) -> Tried<()> {
         let spaces = &env.spaces;
-        let places = self.operands(env, call, &arrive.mbarrier, taking);
         let amounts = self.narrow(call, arrive.count).unwrap_or([1; LANES]);
         let mut states = [0; LANES];
         self.advanced = true;
-        at_each(spaces, &places, taking, |object, same| {
+        let mut at_one = |object: Object<'_>, same: u32| {
             if arrive.single {
                 // Those with the same count one after the other, then those with another.
                 let same = same & alike(&amounts, same);
@@ -250,7 +269,10 @@ impl Warp {
             object.store(spaces, expecting.and_then(|expecting| expecting.arrive(arrivals, arrive.drop)))?;
             lanes(same).for_each(|lane| states[lane] = before.token());
             Ok(same)
-        })?;
+        };
+        for (places, taking) in self.mbarriers(env, call, (&arrive.mbarrier, arrive.multicast), taking) {
+            at_each(spaces, &places, taking, &mut at_one)?;
+        }
         if let Some(d) = arrive.d {
             self.calls[call].frame.set_row::<u64>(d, states, taking);
         }
@@ -292,6 +314,7 @@ impl Warp {
                 d: None,
                 mbarrier: arrive.mbarrier,
                 count: None,
+                multicast: None,
                 drop: false,
                 expect: false,
                 single: false,

@@ -134,9 +134,17 @@ impl Warp {
             }
             AsyncOp::MbarrierWait(wait) => self.observe_wait(&see, call, wait),
             AsyncOp::MbarrierArrive(arrive) => {
-                see.mbarriers(&operands(&arrive.mbarrier), arrive.order, Event::Arrive(arrive.order));
+                let named = (&arrive.mbarrier, arrive.multicast);
+                for (places, taking) in self.mbarriers(env, call, named, taking) {
+                    let event = Event::Arrive(arrive.order);
+                    lanes(taking).for_each(|lane| see.mbarrier(lane, places[lane], arrive.order, event));
+                }
             }
-            AsyncOp::MbarrierTx(tx) => see.mbarriers(&operands(&tx.mbarrier), UNORDERED, Event::Use),
+            AsyncOp::MbarrierTx(tx) => {
+                for (places, taking) in self.mbarriers(env, call, (&tx.mbarrier, tx.multicast), taking) {
+                    lanes(taking).for_each(|lane| see.mbarrier(lane, places[lane], UNORDERED, Event::Use));
+                }
+            }
             AsyncOp::MbarrierCheckLayout(check) => {
                 see.mbarriers(&operands(&check.mbarrier), UNORDERED, Event::Use);
             }

@@ -126,9 +126,19 @@ pub(crate) struct Destination {
 impl Destination {
     /// The same offsets in each CTA of the cluster that a mask names (`.multicast::cluster`).
     pub(super) fn multicast(self, ctas: u32) -> Vec<Destination> {
+        self.multicast_to(ctas, |rank| rank)
+    }
+
+    /// The same where of each pair of CTAs one counts the bytes: the one whose rank has the parity of the CTA that the
+    /// mbarrier is in (`.cta_group::2`).
+    pub(super) fn multicast_to_pairs(self, ctas: u32, parity: u64) -> Vec<Destination> {
+        self.multicast_to(ctas, |rank| rank & !1 | parity & 1)
+    }
+
+    fn multicast_to(self, ctas: u32, counts: impl Fn(u64) -> u64) -> Vec<Destination> {
         let target = |rank: usize| Destination {
             at: self.at.in_cta(rank as u64),
-            mbarrier: self.mbarrier.map(|mbarrier| mbarrier.in_cta(rank as u64)),
+            mbarrier: self.mbarrier.map(|mbarrier| mbarrier.in_cta(counts(rank as u64))),
         };
         lanes(ctas).map(target).collect()
     }

@@ -13,6 +13,7 @@ use crate::warp::cost::copying;
 use crate::warp::{Env, Warp};
 use softwarp_ir::asynchronous::{CopyMap, ReplaceField, TensorCopy, TensorWay};
 use softwarp_ir::{Address, Memory, Order, Scope, Slot};
+use softwarp_isa::device::CTA_SHARED;
 use softwarp_tensor::copy::{self, Outside};
 use softwarp_tensor::object::{self, SIZE};
 use softwarp_tensor::replace::write;
@@ -227,9 +228,12 @@ impl Warp {
             };
             let mbarrier = mbarriers.as_ref().map(|mbarriers| mbarriers[lane]);
             let target = Destination { at: shared[lane], mbarrier };
-            let targets = match &ctas {
-                Some(ctas) => target.multicast(ctas[lane]),
-                None => vec![target],
+            let targets = match (&ctas, mbarrier) {
+                (Some(ctas), Some(mbarrier)) if copy.pair => {
+                    target.multicast_to_pairs(ctas[lane], mbarrier.address / CTA_SHARED)
+                }
+                (Some(ctas), _) => target.multicast(ctas[lane]),
+                (None, _) => vec![target],
             };
             Asked { lane, map: maps[lane], request, targets }
         };

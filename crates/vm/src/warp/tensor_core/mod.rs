@@ -9,6 +9,7 @@ mod copy;
 mod observe;
 mod product;
 mod shared;
+mod written;
 
 use super::run::{Flow, first};
 use super::{Env, Split, Warp};
@@ -79,7 +80,14 @@ impl Warp {
             TensorCoreOp::Load(op) => self.tensor_load(env, call, op, taking)?,
             TensorCoreOp::Store(op) => self.tensor_store(env, call, op, taking)?,
             TensorCoreOp::Wait(_) | TensorCoreOp::Fence(_) => {}
-            TensorCoreOp::Commit(op) => self.tensor_commit(env, call, op, taking)?,
+            TensorCoreOp::Commit(op) => {
+                self.tensor_commit(env, call, op, taking)?;
+                // On the hardware a product takes long, and all warps that wait for a phase see its end. Here others run
+                // first: the next phase must not end before they have looked.
+                self.yielded = true;
+                split.pc += 1;
+                return Ok(Flow::Gone);
+            }
             TensorCoreOp::Copy(op) => self.tensor_copy_in(env, call, op, taking)?,
             TensorCoreOp::Shift(op) => self.tensor_shift(env, call, op, taking)?,
             TensorCoreOp::Mma(op) => self.tensor_mma(env, call, op, taking)?,

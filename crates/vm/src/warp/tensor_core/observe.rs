@@ -5,7 +5,7 @@
 //! done when `tcgen05.wait` has passed, the others when somebody has waited for their commit.
 //!
 //! `tcgen05.fence::before_thread_sync` orders what the thread gave to the tensor cores before what others give to them
-//! later. Here it counts as if that were complete, so that a load by another thread behind it is not found.
+//! later; loads and stores need more. [`super::written`] has what was written at all.
 
 use super::product::{Factor, Issued};
 use super::shared::PIECE;
@@ -125,7 +125,7 @@ impl Warp {
                 let wait = GroupOp::Wait { queue: Queue::Copies, pending: 0, reads: false, all: true };
                 sanitizer.group(env.launch, actor, wait);
             }
-            TensorCoreOp::Fence(fence) if fence.before => sanitizer.tensor_fence(env.launch, actor),
+            TensorCoreOp::Fence(fence) => sanitizer.tensor_fence(env.launch, actor, fence.before),
             TensorCoreOp::Commit(op) => self.observe_commit(&see, call, op),
             TensorCoreOp::Copy(op) => self.observe_copy_in(&see, call, op),
             TensorCoreOp::Shift(op) => {
@@ -137,7 +137,10 @@ impl Warp {
                 }
             }
             TensorCoreOp::Mma(op) => self.observe_mma(&see, call, op),
-            TensorCoreOp::Dealloc(_) | TensorCoreOp::Relinquish(_) | TensorCoreOp::Fence(_) => {}
+            TensorCoreOp::Dealloc(_) | TensorCoreOp::Relinquish(_) => {}
+        }
+        if sanitizer.wants.init {
+            self.observe_written(env, (sanitizer, actor), call, op);
         }
     }
 

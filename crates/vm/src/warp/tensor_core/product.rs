@@ -63,7 +63,8 @@ impl Issued {
             a,
             b: descriptor(op.b)?,
             metadata: op.metadata.map(at),
-            scales: op.scales.map(|scales| scales.map(at)),
+            // CUTLASS leaves the scales' byte of a cell in the upper two bits: only the instruction descriptor has it.
+            scales: op.scales.map(|scales| scales.map(|operand| Address(at(operand).0 & 0x3fff_ffff))),
             mask: mask.transpose().map_err(&bad)?,
             disabled,
             adds: frame.predicate(op.adds) >> lane & 1 == 1,
@@ -188,6 +189,43 @@ impl Issued {
         metadata.into_iter().chain(scales.into_iter().flatten())
     }
 
+    /// The cells that sixteen rows of a CTA read and write, for those who look on.
+    pub(super) fn cells(&self, op: &TensorMma, panel: &Panel, index: usize) -> PanelCells {
+        let it = &self.instruction;
+        let disabled = self.disabled[index * 4 + panel.lane / 32] >> (panel.lane % 32);
+        let rows = panel.lane..panel.lane + ROWS;
+        let d = self.d.column()..self.d.column() + panel.count;
+        let mut reads = Vec::new();
+        let mut read = |lane: usize, columns: std::ops::Range<usize>| reads.push((lane, columns));
+        let written: Vec<usize> =
+            rows.clone().filter(|lane| disabled >> (lane - panel.lane) & 1 == 0).collect();
+        if self.adds {
+            written.iter().for_each(|&lane| read(lane, d.clone()));
+        }
+        if let Factor::Tensor(a) = self.a
+            && !op.modifiers.shifts_a
+        {
+            rows.clone().for_each(|lane| read(lane, a.column()..a.column() + it.row_bytes()[0] / 4));
+        }
+        if let Some(at) = self.metadata {
+            let first = at.column() + if it.factors[0].bits() >= 16 { it.selector } else { 0 };
+            rows.clone().for_each(|lane| read(lane, first..at.column() + metadata_columns(it)));
+        }
+        if let (Some(at), Some(scale)) = (self.scales, it.scale) {
+            let quarter = panel.lane / 32 * 32;
+            let of = [(panel.row..panel.row + ROWS, it.layout.rows()), (0..panel.count, panel.count)];
+            for (factor, (range, rows)) in of.into_iter().enumerate() {
+                for row in range {
+                    for word in scale.id[factor] / 4..=(scale.id[factor] + scale.count - 1) / 4 {
+                        let column = at[factor].column() + row / 32 + word * scale_stride(rows);
+                        read(quarter + row % 32, column..column + 1);
+                    }
+                }
+            }
+        }
+        PanelCells { reads, written, columns: d }
+    }
+
     /// Checks that what is read and written in tensor memory is allocated.
     fn check_memory(&self, memory: &TensorMemory, lane: usize) -> Tried<()> {
         let it = &self.instruction;
@@ -201,6 +239,15 @@ impl Issued {
         }
         self.others().try_for_each(|(at, columns)| check(at, columns))
     }
+}
+
+/// Cells that sixteen rows of a product use.
+pub(super) struct PanelCells {
+    /// Lanes, and columns of each.
+    pub(super) reads: Vec<(usize, std::ops::Range<usize>)>,
+    /// Lanes that are written, all in these columns.
+    pub(super) written: Vec<usize>,
+    pub(super) columns: std::ops::Range<usize>,
 }
 
 /// Columns from four scales of so many rows to the next four.

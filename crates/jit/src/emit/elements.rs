@@ -1,0 +1,330 @@
+//! Accesses of lanes anywhere in a region: gathers and scatters.
+
+use super::access::Plain;
+use super::{Emitted, Emitter, XMM, YMM, ZMM};
+use crate::classes::Steps;
+use crate::context::Region;
+use iced_x86::code_asm::*;
+use softwarp_ir::Slot;
+use std::mem::offset_of;
+
+impl Emitter<'_> {
+    /// Lanes anywhere in a region.
+    pub(super) fn scattered(&mut self, plain: &Plain<'_>) -> Emitted {
+        self.offsets(plain)?;
+        let wide = plain.is_wide();
+        if self.masked || !plain.is_single() {
+            return self.move_elements(plain, wide);
+        }
+        let (mut apart, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
+        self.test_halves(plain, wide, apart)?;
+        self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())?;
+        self.unit.a.add(rcx, plain.region(offset_of!(Region, host)).qword())?;
+        self.move_halves(plain)?;
+        self.unit.a.jmp(done)?;
+        self.unit.place(&mut apart)?;
+        self.move_elements(plain, wide)?;
+        self.unit.place(&mut done)
+    }
+
+    /// The offsets of the lanes in the region, in the first temporary registers, checked.
+    pub(super) fn offsets(&mut self, plain: &Plain<'_>) -> Emitted {
+        let Some(base) = plain.base else { return Ok(()) };
+        let wide = base.is_wide();
+        let parts = if wide { 4 } else { 2 };
+        let offset = plain.address.offset as i32;
+        match wide {
+            true => {
+                self.unit.a.mov(rax, plain.region(offset_of!(Region, base)).qword())?;
+                self.unit.a.sub(rax, offset)?;
+                self.unit.a.vpbroadcastq(zmm4, rax)?;
+            }
+            false => {
+                self.unit.a.mov(eax, plain.region(offset_of!(Region, base)).dword())?;
+                self.unit.a.sub(eax, offset)?;
+                self.unit.a.vpbroadcastd(zmm4, eax)?;
+            }
+        }
+        for (part, &offsets) in ZMM.iter().enumerate().take(parts) {
+            let from = self.register(plain.op, base, part, part as u8, false)?;
+            match wide {
+                true => self.unit.a.vpsubq(offsets, ZMM[usize::from(from)], zmm4)?,
+                false => self.unit.a.vpsubd(offsets, ZMM[usize::from(from)], zmm4)?,
+            }
+        }
+        match self.masked {
+            true => self.check_masked(plain, parts, wide),
+            false => self.check_all(plain, wide),
+        }
+    }
+
+    /// Gathers or scatters all elements, by the offsets in the first temporary registers.
+    fn move_elements(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
+        self.unit.a.mov(rdx, plain.region(offset_of!(Region, host)).qword())?;
+        if plain.store {
+            return self.scatter(plain, wide);
+        }
+        for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
+            self.gather(plain, wide, (slot, n * plain.bytes()))?;
+        }
+        Ok(())
+    }
+
+    /// Checks the offsets of all lanes.
+    fn check_all(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
+        let low = self.unit.constant_of(plain.total() as u64 - 1, wide);
+        let asm = &mut self.unit.a;
+        if wide {
+            asm.vpmaxuq(zmm4, zmm0, zmm1)?;
+            asm.vpmaxuq(zmm5, zmm2, zmm3)?;
+            asm.vpmaxuq(zmm4, zmm4, zmm5)?;
+            asm.vpcmpuq(k1, zmm4, plain.room().qwords(), 5)?;
+            asm.vporq(zmm4, zmm0, zmm1)?;
+            asm.vporq(zmm5, zmm2, zmm3)?;
+            asm.vporq(zmm4, zmm4, zmm5)?;
+            asm.vptestmq(k2, zmm4, low)?;
+        } else {
+            asm.vpmaxud(zmm4, zmm0, zmm1)?;
+            asm.vpcmpud(k1, zmm4, plain.room().dwords(), 5)?;
+            asm.vpord(zmm4, zmm0, zmm1)?;
+            asm.vptestmd(k2, zmm4, low)?;
+        }
+        asm.kortestw(k1, k2)?;
+        asm.jnz(plain.slow)
+    }
+
+    /// Checks the offsets of the lanes that take part.
+    fn check_masked(&mut self, plain: &Plain<'_>, parts: usize, wide: bool) -> Emitted {
+        let low = self.unit.constant_of(plain.total() as u64 - 1, wide);
+        for (part, &offsets) in ZMM.iter().enumerate().take(parts) {
+            self.part_mask(part, wide)?;
+            let asm = &mut self.unit.a;
+            match wide {
+                true => {
+                    asm.vpcmpuq(k2.k1(), offsets, plain.room().qwords(), 5)?;
+                    asm.vptestmq(k3.k1(), offsets, low)?;
+                }
+                false => {
+                    asm.vpcmpud(k2.k1(), offsets, plain.room().dwords(), 5)?;
+                    asm.vptestmd(k3.k1(), offsets, low)?;
+                }
+            }
+            asm.kortestw(k2, k3)?;
+            asm.jnz(plain.slow)?;
+        }
+        Ok(())
+    }
+
+    /// The lanes of a part of a row that take part, in `k1`.
+    pub(super) fn part_mask(&mut self, part: usize, wide: bool) -> Emitted {
+        let asm = &mut self.unit.a;
+        match (wide, part) {
+            (true, 0) | (false, 0) => asm.kmovw(k1, k6),
+            (true, 1) => asm.kshiftrw(k1, k6, 8),
+            (true, 2) | (false, _) => asm.kmovw(k1, k7),
+            (true, _) => asm.kshiftrw(k1, k7, 8),
+        }
+    }
+
+    /// Tests whether each half of the warp accesses consecutive elements: `rax` and `rcx` are then the offsets of the
+    /// first ones.
+    fn test_halves(&mut self, plain: &Plain<'_>, wide: bool, apart: CodeLabel) -> Emitted {
+        let bytes = plain.bytes() as i64;
+        if wide {
+            for (first, ks) in [(0usize, [k1, k2]), (2, [k3, k4])] {
+                self.unit.a.vpbroadcastq(zmm4, XMM[first])?;
+                for (n, k) in ks.into_iter().enumerate() {
+                    let steps = self.unit.steps(Steps::even(bytes), n, true);
+                    self.unit.a.vpaddq(zmm5, zmm4, steps)?;
+                    self.unit.a.vpcmpq(k, zmm5, ZMM[first + n], 0)?;
+                }
+            }
+            let asm = &mut self.unit.a;
+            asm.kandw(k1, k1, k2)?;
+            asm.kandw(k3, k3, k4)?;
+            asm.kandw(k1, k1, k3)?;
+            asm.kortestb(k1, k1)?;
+            asm.jae(apart)?;
+            asm.vmovq(rax, xmm0)?;
+            return asm.vmovq(rcx, xmm2);
+        }
+        let steps = self.unit.steps(Steps::even(bytes), 0, false);
+        let asm = &mut self.unit.a;
+        for (half, k) in [(0usize, k1), (1, k2)] {
+            asm.vpbroadcastd(zmm4, XMM[half])?;
+            asm.vpaddd(zmm4, zmm4, steps)?;
+            asm.vpcmpd(k, zmm4, ZMM[half], 0)?;
+        }
+        asm.kandw(k1, k1, k2)?;
+        asm.kortestw(k1, k1)?;
+        asm.jae(apart)?;
+        asm.vmovd(eax, xmm0)?;
+        asm.vmovd(ecx, xmm1)
+    }
+
+    /// The lanes that a gather or scatter of a part takes, in `k2`.
+    fn taking(&mut self, part: usize, wide: bool) -> Emitted {
+        if self.masked {
+            self.part_mask(part, wide)?;
+            return self.unit.a.kmovw(k2, k1);
+        }
+        self.unit.a.kxnorw(k2, k2, k2)
+    }
+
+    /// Gathers an element. Its address is `rdx`, plus a lane's offset in the first temporary registers, plus `skip`.
+    fn gather(&mut self, plain: &Plain<'_>, wide: bool, (slot, skip): (Slot, usize)) -> Emitted {
+        let op = plain.op;
+        match (plain.bytes(), wide) {
+            (4, true) => {
+                for half in 0..2usize {
+                    for (n, to) in [(0, ymm4), (1, ymm5)] {
+                        let part = 2 * half + n;
+                        self.taking(part, true)?;
+                        self.unit.a.vpxor(to, to, to)?;
+                        self.unit.a.vpgatherqd(to.k2(), ymmword_ptr(rdx + ZMM[part] * 1 + skip))?;
+                    }
+                    self.unit.a.vinserti64x4(zmm4, zmm4, ymm5, 1)?;
+                    self.put(op, slot, half, 4)?;
+                }
+            }
+            (4, false) => {
+                for (half, &offsets) in ZMM.iter().enumerate().take(2) {
+                    self.taking(half, false)?;
+                    self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
+                    self.unit.a.vpgatherdd(zmm4.k2(), zmmword_ptr(rdx + offsets * 1 + skip))?;
+                    self.put(op, slot, half, 4)?;
+                }
+            }
+            (_, true) => {
+                for (part, &offsets) in ZMM.iter().enumerate().take(4) {
+                    self.taking(part, true)?;
+                    self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
+                    self.unit.a.vpgatherqq(zmm4.k2(), zmmword_ptr(rdx + offsets * 1 + skip))?;
+                    self.put(op, slot, part, 4)?;
+                }
+            }
+            (_, false) => {
+                for part in 0..4usize {
+                    self.taking(part, true)?;
+                    if part % 2 == 1 {
+                        self.unit.a.vextracti64x4(ymm5, ZMM[part / 2], 1)?;
+                    } else {
+                        self.unit.a.vmovdqa(ymm5, YMM[part / 2])?;
+                    }
+                    self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
+                    self.unit.a.vpgatherdq(zmm4.k2(), zmmword_ptr(rdx + ymm5 * 1 + skip))?;
+                    self.put(op, slot, part, 4)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores elements to the offsets in the first temporary registers, from `rdx` on. The hardware stores 128 bytes at a
+    /// time, one group of lanes after the other. Of the lanes of a group with the same offset the lowest wins, so it comes
+    /// last: offsets, values and masks are reversed.
+    fn scatter(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
+        let elements: Vec<(Slot, usize)> = (plain.registers.iter().enumerate())
+            .filter_map(|(n, one)| Some((one.slot?, n * plain.bytes())))
+            .collect();
+        let backwards = self.unit.words(std::array::from_fn(|n| 15 - n as u32));
+        let eight = self.unit.wide_backwards();
+        if plain.bytes() == 4 && !wide && plain.total() <= 8 {
+            self.unit.a.vmovdqa64(zmm5, backwards)?;
+            for half in if plain.total() <= 4 { [1usize, 0] } else { [0, 1] } {
+                self.unit.a.vpermd(ZMM[half], zmm5, ZMM[half])?;
+                for &(slot, skip) in &elements {
+                    let value = self.register(plain.op, slot, half, 4, false)?;
+                    self.unit.a.vpermd(zmm4, zmm5, ZMM[usize::from(value)])?;
+                    self.taking_backwards(half, false)?;
+                    self.unit.a.vpscatterdd(zmmword_ptr(rdx + ZMM[half] * 1 + skip).k2(), zmm4)?;
+                }
+            }
+            return Ok(());
+        }
+        let order = match plain.total() {
+            0..=4 => [3usize, 2, 1, 0],
+            8 => [1, 0, 3, 2],
+            _ => [0, 1, 2, 3],
+        };
+        for part in order {
+            // The offsets of eight lanes.
+            let offsets = match (wide, part % 2) {
+                (true, _) => ZMM[part],
+                (false, 0) => {
+                    self.unit.a.vpmovzxdq(zmm3, YMM[part / 2])?;
+                    zmm3
+                }
+                (false, _) => {
+                    self.unit.a.vextracti64x4(ymm3, ZMM[part / 2], 1)?;
+                    self.unit.a.vpmovzxdq(zmm3, ymm3)?;
+                    zmm3
+                }
+            };
+            self.unit.a.vmovdqa64(zmm5, eight)?;
+            self.unit.a.vpermq(offsets, zmm5, offsets)?;
+            for &(slot, skip) in &elements {
+                let at = rdx + offsets * 1 + skip;
+                if plain.bytes() == 8 {
+                    let value = self.register(plain.op, slot, part, 4, false)?;
+                    self.unit.a.vpermq(zmm4, zmm5, ZMM[usize::from(value)])?;
+                    self.taking_backwards(part, true)?;
+                    self.unit.a.vpscatterqq(zmmword_ptr(at).k2(), zmm4)?;
+                    continue;
+                }
+                let value = self.register(plain.op, slot, part / 2, 4, false)?;
+                self.unit.a.vmovdqa64(zmm6, backwards)?;
+                // The upper eight words, reversed, are the lower ones.
+                self.unit.a.vpermd(zmm4, zmm6, ZMM[usize::from(value)])?;
+                if part % 2 == 0 {
+                    self.unit.a.vextracti64x4(ymm4, zmm4, 1)?;
+                }
+                self.taking_backwards(part, true)?;
+                self.unit.a.vpscatterqd(ymmword_ptr(at).k2(), ymm4)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The lanes of a part that a scatter takes, in reversed order, in `k2`.
+    fn taking_backwards(&mut self, part: usize, wide: bool) -> Emitted {
+        if !self.masked {
+            return self.unit.a.kxnorw(k2, k2, k2);
+        }
+        self.part_mask(part, wide)?;
+        match wide {
+            true => {
+                let eight = self.unit.wide_backwards();
+                self.unit.a.vpmovm2q(zmm7, k1)?;
+                self.unit.a.vmovdqa64(zmm6, eight)?;
+                self.unit.a.vpermq(zmm7, zmm6, zmm7)?;
+                self.unit.a.vpmovq2m(k2, zmm7)
+            }
+            false => {
+                self.unit.a.vpmovm2d(zmm7, k1)?;
+                self.unit.a.vpermd(zmm7, zmm5, zmm7)?;
+                self.unit.a.vpmovd2m(k2, zmm7)
+            }
+        }
+    }
+}
+
+impl super::Unit {
+    /// A word for all lanes, of 32 or 64 bits.
+    fn constant_of(&mut self, value: u64, wide: bool) -> AsmMemoryOperand {
+        match wide {
+            true => self.steps_from(value),
+            false => self.word(value as u32),
+        }
+    }
+
+    /// 64-bit words in reversed order: their indices.
+    fn wide_backwards(&mut self) -> AsmMemoryOperand {
+        let bytes = (0..8u64).flat_map(|n| (7 - n).to_le_bytes()).collect();
+        self.bytes(bytes)
+    }
+
+    fn steps_from(&mut self, value: u64) -> AsmMemoryOperand {
+        self.bytes(value.to_le_bytes().repeat(8))
+    }
+}

@@ -1,0 +1,177 @@
+//! Arithmetic of f32 on rows.
+
+use super::{Emitted, Emitter, Vector, ZMM, vector3};
+use crate::decode::Float;
+use crate::places::Place;
+use iced_x86::code_asm::*;
+use softwarp_ir::Slot;
+
+impl Emitter<'_> {
+    /// Arithmetic of f32, rounded to nearest even.
+    pub(super) fn float(&mut self, op: usize, float: Float, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+        let lazy = self.takes_any_nan(op, d);
+        for part in 0..2 {
+            let merging = if lazy { self.merging(op, d, part)? } else { None };
+            if let (Some(t), Float::Fma) = (merging, float) {
+                self.fma_merging(op, part, (d, t), [a, b, c])?;
+                continue;
+            }
+            let direct = matches!(float, Float::Add | Float::Sub | Float::Mul | Float::Div);
+            let target = self.target(op, d, part, 2);
+            let t = merging.filter(|_| direct).unwrap_or(ZMM[usize::from(target)]);
+            match float {
+                Float::Add | Float::Sub | Float::Mul | Float::Div => {
+                    let one = self.register(op, a, part, 0, true)?;
+                    let two = self.source(op, b, part, 1, true)?;
+                    let one = ZMM[usize::from(one)];
+                    match float {
+                        Float::Add => vector3!(self, vaddps, t, one, two),
+                        Float::Sub => vector3!(self, vsubps, t, one, two),
+                        Float::Mul => vector3!(self, vmulps, t, one, two),
+                        _ => vector3!(self, vdivps, t, one, two),
+                    }
+                }
+                Float::Rcp => {
+                    let one = self.unit.word(0x3f80_0000);
+                    self.unit.a.vmovaps(zmm3, one)?;
+                    let by = self.source(op, a, part, 1, true)?;
+                    vector3!(self, vdivps, t, zmm3, by);
+                }
+                Float::Sqrt => {
+                    let of = self.register(op, a, part, 0, true)?;
+                    self.unit.a.vsqrtps(t, ZMM[usize::from(of)])?;
+                }
+                Float::Neg | Float::Abs => {
+                    let of = self.register(op, a, part, 0, true)?;
+                    let bits = self.unit.word(if float == Float::Neg { 1 << 31 } else { u32::MAX >> 1 });
+                    match float {
+                        Float::Neg => self.unit.a.vpxord(t, ZMM[usize::from(of)], bits)?,
+                        _ => self.unit.a.vpandd(t, ZMM[usize::from(of)], bits)?,
+                    }
+                }
+                Float::Fma => self.fma(op, part, target, [a, b, c])?,
+                Float::Min | Float::Max => {
+                    self.choose(op, part, float == Float::Max, [a, b])?;
+                    self.put(op, d, part, 2)?;
+                    continue;
+                }
+            }
+            if merging.is_some() && direct {
+                continue;
+            }
+            if !lazy {
+                self.canonical(target)?;
+            }
+            self.put(op, d, part, target)?;
+        }
+        Ok(())
+    }
+
+    /// The register of a part of a result with the mask of the lanes that are written, if it has one: an instruction can
+    /// write it as it is.
+    pub(super) fn merging(&mut self, op: usize, d: Slot, part: usize) -> Emitted<Option<AsmRegisterZmm>> {
+        let place = self.flow.written(op, d).map(|web| self.places[web]);
+        let Some(Place::Vector(registers)) = place.filter(|_| self.masked) else { return Ok(None) };
+        let z = ZMM[usize::from(registers[part])];
+        if d.is_wide() {
+            self.part_mask(part, true)?;
+            return Ok(Some(z.k1()));
+        }
+        Ok(Some(if part == 0 { z.k6() } else { z.k7() }))
+    }
+
+    /// `a * b + c` in the register of the result, which keeps the lanes that are not written.
+    fn fma_merging(
+        &mut self,
+        op: usize,
+        part: usize,
+        (d, t): (Slot, AsmRegisterZmm),
+        [a, b, c]: [Slot; 3],
+    ) -> Emitted {
+        let three = self.source(op, c, part, 3, true)?;
+        let two = self.source(op, b, part, 1, true)?;
+        let one = self.source(op, a, part, 0, true)?;
+        let own = match self.flow.written(op, d).map(|web| self.places[web]) {
+            Some(Place::Vector(registers)) => registers[part],
+            _ => 0,
+        };
+        let is_own = |source: Vector| matches!(source, Vector::Register(register) if register == own);
+        if is_own(one) || is_own(two) {
+            let (other, three) = (if is_own(one) { two } else { one }, three);
+            let other = self.in_register(other, false, 0)?;
+            vector3!(self, vfmadd213ps, t, ZMM[usize::from(other)], three);
+            return Ok(());
+        }
+        if !is_own(three) {
+            let three = self.in_register(three, false, 3)?;
+            self.unit.a.vmovaps(t, ZMM[usize::from(three)])?;
+        }
+        let one = self.in_register(one, false, 0)?;
+        vector3!(self, vfmadd231ps, t, ZMM[usize::from(one)], two);
+        Ok(())
+    }
+
+    /// `a * b + c`, in a target that may be the register of a source.
+    pub(super) fn fma(&mut self, op: usize, part: usize, target: u8, [a, b, c]: [Slot; 3]) -> Emitted {
+        let three = self.source(op, c, part, 3, true)?;
+        let two = self.source(op, b, part, 1, true)?;
+        let one = self.source(op, a, part, 0, true)?;
+        let t = ZMM[usize::from(target)];
+        let is_target = |source: Vector| matches!(source, Vector::Register(register) if register == target);
+        if is_target(one) || is_target(two) {
+            // The product and the sum are in this order, whichever factor is in the target.
+            let (held, other) = if is_target(one) { (one, two) } else { (two, one) };
+            if is_target(three) || is_target(other) {
+                let other = self.in_register(other, false, 0)?;
+                let three = self.in_register(three, false, 3)?;
+                self.unit.a.vmovaps(zmm4, t)?;
+                let pick = |register: u8| if register == target { zmm4 } else { ZMM[usize::from(register)] };
+                let (x, y) = (pick(other), pick(three));
+                self.unit.a.vmovaps(t, y)?;
+                let _ = held;
+                return self.unit.a.vfmadd231ps(t, zmm4, x);
+            }
+            let other = self.in_register(other, false, 0)?;
+            vector3!(self, vfmadd213ps, t, ZMM[usize::from(other)], three);
+            return Ok(());
+        }
+        if !is_target(three) {
+            let three = self.in_register(three, false, target)?;
+            if three != target {
+                self.unit.a.vmovaps(t, ZMM[usize::from(three)])?;
+            }
+        }
+        // A memory operand is best: the other factor is in a register.
+        let (one, two) = if matches!(one, Vector::Register(_)) { (one, two) } else { (two, one) };
+        let one = self.in_register(one, false, 0)?;
+        vector3!(self, vfmadd231ps, t, ZMM[usize::from(one)], two);
+        Ok(())
+    }
+
+    /// The lesser or the larger number, in the third temporary register: −0 is less than +0, and a number is taken
+    /// before a NaN.
+    pub(super) fn choose(&mut self, op: usize, part: usize, max: bool, [a, b]: [Slot; 2]) -> Emitted {
+        let one = self.register(op, a, part, 0, true)?;
+        let two = self.register(op, b, part, 1, true)?;
+        let (one, two) = (ZMM[usize::from(one)], ZMM[usize::from(two)]);
+        let nan = self.unit.word(0x7fff_ffff);
+        let a = &mut self.unit.a;
+        // The order of the bits as integers, those of negative numbers inverted.
+        for (key, of) in [(zmm3, one), (zmm4, two)] {
+            a.vpsrad(key, of, 31)?;
+            a.vpsrld(key, key, 1)?;
+            a.vpxord(key, key, of)?;
+        }
+        a.vpcmpgtd(k1, zmm3, zmm4)?;
+        match max {
+            true => a.vpblendmd(zmm2.k1(), two, one)?,
+            false => a.vpblendmd(zmm2.k1(), one, two)?,
+        }
+        a.vcmpps(k1, one, one, 3)?;
+        a.vmovdqa32(zmm2.k1(), two)?;
+        a.vcmpps(k2, two, two, 3)?;
+        a.vmovdqa32(zmm2.k2(), one)?;
+        a.kandw(k1, k1, k2)?;
+        a.vmovdqa32(zmm2.k1(), nan)
+    }
+}

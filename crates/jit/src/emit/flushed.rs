@@ -1,0 +1,128 @@
+//! Arithmetic in f32 with `.ftz`. Where a source or the result may be subnormal, the interpreter does the row.
+
+use super::{Emitted, Emitter, Late, Vector, ZMM, vector3};
+use crate::decode::{Action, Compute, Float, constant};
+use iced_x86::code_asm::*;
+use softwarp_ir::{Alu, Slot};
+
+/// The registers of results, part by part.
+const RESULT: [u8; 2] = [5, 6];
+/// Lanes that the interpreter has to do.
+const RARE: [AsmRegisterK; 2] = [k3, k4];
+
+impl Emitter<'_> {
+    pub(super) fn flushed(&mut self, op: usize, float: Float, d: Slot, sources: [Slot; 3]) -> Emitted {
+        let (slow, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
+        let [a, b, c] = sources;
+        let used = match float {
+            Float::Fma => 3,
+            Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => 1,
+            _ => 2,
+        };
+        let rounds = !matches!(float, Float::Neg | Float::Abs | Float::Min | Float::Max);
+        self.find_subnormal(op, &sources[..used])?;
+        for part in 0..2 {
+            let r = ZMM[usize::from(RESULT[part])];
+            match float {
+                Float::Fma => self.fma(op, part, RESULT[part], [a, b, c])?,
+                Float::Min | Float::Max => {
+                    self.choose(op, part, float == Float::Max, [a, b])?;
+                    self.unit.a.vmovdqa64(r, zmm2)?;
+                }
+                Float::Sqrt => {
+                    let of = self.register(op, a, part, 0, true)?;
+                    self.unit.a.vsqrtps(r, ZMM[usize::from(of)])?;
+                }
+                Float::Neg | Float::Abs => {
+                    let of = self.register(op, a, part, 0, true)?;
+                    let bits = self.unit.word(if float == Float::Neg { 1 << 31 } else { u32::MAX >> 1 });
+                    match float {
+                        Float::Neg => self.unit.a.vpxord(r, ZMM[usize::from(of)], bits)?,
+                        _ => self.unit.a.vpandd(r, ZMM[usize::from(of)], bits)?,
+                    }
+                }
+                _ => {
+                    let one = match float {
+                        Float::Rcp => {
+                            let one = self.unit.word(0x3f80_0000);
+                            self.unit.a.vmovaps(zmm0, one)?;
+                            zmm0
+                        }
+                        _ => ZMM[usize::from(self.register(op, a, part, 0, true)?)],
+                    };
+                    let two = self.source(op, if float == Float::Rcp { a } else { b }, part, 1, true)?;
+                    match float {
+                        Float::Add => vector3!(self, vaddps, r, one, two),
+                        Float::Sub => vector3!(self, vsubps, r, one, two),
+                        Float::Mul => vector3!(self, vmulps, r, one, two),
+                        _ => vector3!(self, vdivps, r, one, two),
+                    }
+                }
+            }
+            if rounds {
+                // Numbers below twice the least normal one, except zero: one may have been rounded up to that.
+                let (exponent, magnitude) = (self.unit.word(0x7f00_0000), self.unit.word(u32::MAX >> 1));
+                let asm = &mut self.unit.a;
+                asm.vptestnmd(k1, r, exponent)?;
+                asm.vptestmd(k1.k1(), r, magnitude)?;
+                asm.korw(RARE[part], RARE[part], k1)?;
+            }
+            if !matches!(float, Float::Min | Float::Max) {
+                self.canonical(RESULT[part])?;
+            }
+        }
+        self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
+        self.leave_rare(slow)?;
+        for (part, from) in RESULT.into_iter().enumerate() {
+            self.put(op, d, part, from)?;
+        }
+        self.unit.place(&mut back)
+    }
+
+    /// A comparison with `.ftz`.
+    pub(super) fn compare_flushed(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
+        let (slow, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
+        let sources: Vec<Slot> = alu.s.iter().take(2).collect();
+        self.find_subnormal(op, &sources)?;
+        self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
+        self.leave_rare(slow)?;
+        self.compare(op, alu, compute)?;
+        self.unit.place(&mut back)
+    }
+
+    /// Finds the lanes in which a source is subnormal.
+    fn find_subnormal(&mut self, op: usize, sources: &[Slot]) -> Emitted {
+        let doubtful: Vec<Slot> =
+            sources.iter().copied().filter(|&slot| !self.is_never_subnormal(op, slot)).collect();
+        for (part, rare) in RARE.into_iter().enumerate() {
+            self.unit.a.kxorw(rare, rare, rare)?;
+            for &slot in &doubtful {
+                let of = self.register(op, slot, part, 0, true)?;
+                self.unit.a.vfpclassps(k1, ZMM[usize::from(of)], 0x20)?;
+                self.unit.a.korw(rare, rare, k1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the interpreter do an operation if a lane is rare.
+    fn leave_rare(&mut self, slow: CodeLabel) -> Emitted {
+        let [first, second] = RARE;
+        if self.masked {
+            self.unit.a.kandw(first, first, k6)?;
+            self.unit.a.kandw(second, second, k7)?;
+        }
+        self.unit.a.kortestw(first, second)?;
+        self.unit.a.jnz(slow)
+    }
+
+    /// Whether all definitions of a source flush their results, or it is a constant that is not subnormal.
+    fn is_never_subnormal(&self, op: usize, slot: Slot) -> bool {
+        if let Some(value) = constant(self.function, slot) {
+            return !f32::from_bits(value).is_subnormal();
+        }
+        let flushes = |&def: &usize| matches!(self.flow.actions[def], Action::Compute(Compute::Flushed(_)));
+        !self.flow.is_fixed(slot)
+            && self.flow.read(op, slot).is_some_and(|web| self.flow.webs[web].defs.iter().all(flushes))
+    }
+}

@@ -1,0 +1,113 @@
+//! Conversions and special functions that have code, as data.
+
+use softwarp_isa::instruction::{Modifier, Opcode};
+
+/// A rounding to whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    Nearest,
+    Down,
+    Up,
+    Zero,
+}
+
+impl Rounding {
+    pub(crate) fn of(modifier: Modifier) -> Option<Rounding> {
+        Some(match modifier {
+            Modifier::Rni => Rounding::Nearest,
+            Modifier::Rmi => Rounding::Down,
+            Modifier::Rpi => Rounding::Up,
+            Modifier::Rzi => Rounding::Zero,
+            _ => return None,
+        })
+    }
+
+    /// In the instructions of AVX-512, without exceptions.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn bits(self) -> i32 {
+        8 | match self {
+            Rounding::Nearest => 0,
+            Rounding::Down => 1,
+            Rounding::Up => 2,
+            Rounding::Zero => 3,
+        }
+    }
+}
+
+/// A conversion of f32, 16-bit floats and integers. To floats they are to nearest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Convert {
+    FromS32,
+    FromU32,
+    ToS32(Rounding),
+    /// Toward zero.
+    ToU32,
+    /// f32 to a whole number.
+    Whole(Rounding),
+    /// f32 to the range from 0 to 1.
+    Saturate,
+    FromF16,
+    FromBf16,
+    ToF16,
+    ToBf16,
+    /// Two f32 to a word of two f16, the first above.
+    ToF16Pair,
+    ToBf16Pair,
+}
+
+impl Convert {
+    /// Whether its source is of f32, and any NaN as good as the canonical one.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn takes_any_nan(self) -> bool {
+        !matches!(self, Convert::FromS32 | Convert::FromU32 | Convert::FromF16 | Convert::FromBf16)
+    }
+}
+
+/// A special function of f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    Rcp,
+    /// `div.approx` and `div.full`: they differ only for divisors that have no code.
+    Div {
+        ftz: bool,
+    },
+    /// The factors of such a quotient, each of two sources.
+    Dividend {
+        ftz: bool,
+    },
+    Divisor,
+    Rsqrt,
+    Sqrt,
+    Ex2 {
+        ftz: bool,
+    },
+    Lg2,
+    Sin,
+    Cos,
+    Tanh,
+}
+
+impl Special {
+    /// Whether there are inputs that compiled code leaves to the interpreter.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn has_rare(self) -> bool {
+        !matches!(self, Special::Ex2 { .. } | Special::Tanh)
+    }
+}
+
+/// A function with `.approx` or `.full`.
+pub(crate) fn special(opcode: Opcode, modifiers: &[Modifier]) -> Option<Special> {
+    let ftz = modifiers.contains(&Modifier::Ftz);
+    Some(match opcode {
+        Opcode::Rcp => Special::Rcp,
+        Opcode::Div => Special::Div { ftz },
+        Opcode::Rsqrt => Special::Rsqrt,
+        Opcode::Sqrt => Special::Sqrt,
+        Opcode::Ex2 => Special::Ex2 { ftz },
+        Opcode::Lg2 => Special::Lg2,
+        Opcode::Sin => Special::Sin,
+        Opcode::Cos => Special::Cos,
+        Opcode::Tanh => Special::Tanh,
+        _ => return None,
+    })
+}

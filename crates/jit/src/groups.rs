@@ -1,0 +1,116 @@
+//! Accesses of a block whose bounds are checked together: those at constant distances from one another.
+//!
+//! The first access of a group checks the range that all of them lie in, and keeps where its own place is in the host's
+//! memory. The others are at constant distances from there. Where the check fails, each checks by itself.
+
+use crate::context::POINTERS;
+use crate::decode::Action;
+use crate::flow::Flow;
+use softwarp_ir::{Access, Function, Guard, Memory, Op, Slot, Step};
+use std::collections::HashMap;
+
+/// The furthest distance between accesses of a group.
+const FURTHEST: i64 = 1 << 20;
+
+/// What the accesses of a group have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    base: Slot,
+    /// The value of the base; none for one that is never written.
+    web: Option<usize>,
+    memory: Memory,
+    /// Bytes of an access.
+    total: usize,
+}
+
+/// A group of accesses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    /// The operation that checks.
+    pub(crate) first: usize,
+    /// The least and the largest distance of an access to the first.
+    pub(crate) range: (i64, i64),
+    /// Where the place of the first access is kept.
+    pub(crate) pointer: usize,
+    count: usize,
+}
+
+/// The groups of a function.
+#[derive(Default)]
+pub(crate) struct Groups {
+    groups: Vec<Group>,
+    of: HashMap<usize, usize>,
+}
+
+impl Groups {
+    pub(crate) fn of(function: &Function, flow: &Flow) -> Groups {
+        let mut groups = Groups::default();
+        for block in &flow.blocks {
+            groups.find(function, flow, block.start..block.end);
+        }
+        let mut pointers = HashMap::new();
+        for group in groups.groups.iter_mut().filter(|group| group.count > 1) {
+            let next: &mut usize = pointers.entry(flow.block_of[group.first]).or_insert(0);
+            group.pointer = *next;
+            *next += 1;
+        }
+        groups
+    }
+
+    /// The group of an access, unless it is alone.
+    pub(crate) fn get(&self, op: usize) -> Option<Group> {
+        let group = self.groups[*self.of.get(&op)?];
+        (group.count > 1 && group.pointer < POINTERS).then_some(group)
+    }
+
+    fn find(&mut self, function: &Function, flow: &Flow, ops: std::ops::Range<usize>) {
+        let mut open: HashMap<Key, usize> = HashMap::new();
+        for op in ops {
+            if let Some((key, offset)) = key(function, flow, op) {
+                let next = self.groups.len();
+                let number = *open.entry(key).or_insert(next);
+                if number == next {
+                    self.groups.push(Group { first: op, range: (0, 0), pointer: 0, count: 0 });
+                }
+                let group = &mut self.groups[number];
+                let first = offset_of(function, group.first).unwrap_or(offset);
+                let distance = offset - first;
+                if distance.abs() < FURTHEST && distance % key.total as i64 == 0 {
+                    group.range = (group.range.0.min(distance), group.range.1.max(distance));
+                    group.count += 1;
+                    self.of.insert(op, number);
+                }
+            }
+            for touch in &flow.touches[op].writes {
+                open.retain(|key, _| key.web != Some(touch.web));
+            }
+        }
+    }
+}
+
+/// A load or store.
+fn access(function: &Function, op: usize) -> Option<&Access> {
+    let Op::Other(Guard::ALWAYS, step) = &function.ops[op] else { return None };
+    match &**step {
+        Step::Load(access) | Step::Store(access) => Some(access),
+        _ => None,
+    }
+}
+
+fn offset_of(function: &Function, op: usize) -> Option<i64> {
+    access(function, op).map(|access| access.address.offset)
+}
+
+fn key(function: &Function, flow: &Flow, op: usize) -> Option<(Key, i64)> {
+    if !matches!(flow.actions[op], Action::Load | Action::Store) {
+        return None;
+    }
+    let access = access(function, op)?;
+    let base = access.address.base?;
+    let web = match flow.is_fixed(base) {
+        true => None,
+        false => Some(flow.read(op, base)?),
+    };
+    let total = usize::from(access.bytes) * access.registers.len();
+    Some((Key { base, web, memory: access.address.memory, total }, access.address.offset))
+}
