@@ -15,7 +15,7 @@ const CODES_PAGE: &str = "https://github.com/softwarp/softwarp/blob/main/docs/co
 /// What every diagnostic of ours says where it comes from.
 pub const SOURCE: &str = "softwarp";
 
-/// The most diagnostics that are sent: nobody reads more.
+/// The most diagnostics that are sent for a file.
 const MOST: usize = 1000;
 
 static PAGES: LazyLock<HashMap<&'static str, &'static Explained>> = LazyLock::new(|| {

@@ -392,7 +392,7 @@ impl<W: Write> Server<W> {
             Ok(job) => {
                 let sender = self.sender.clone();
                 std::thread::spawn(move || {
-                    // If nobody listens any more, the server has ended.
+                    // Sending fails only if the server has ended.
                     let _ = sender.send(Incoming::Ran(id, Box::new(job.run())));
                 });
                 Ok(())

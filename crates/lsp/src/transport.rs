@@ -1,7 +1,7 @@
 //! Messages on a stream: a header with the length, then JSON.
 //!
 //! What is no message is answered with an error and passed over; only a header without a length ends the reading, since
-//! nobody knows then where the next message begins.
+//! the start of the next message is unknown then.
 
 use crate::run::Outcome;
 use lsp_server::{Message, RequestId};

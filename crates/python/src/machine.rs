@@ -43,7 +43,7 @@ pub struct Machine {
     allocated: Arc<Mutex<Allocated>>,
 }
 
-/// What [`Machine::allocate`] took and nobody freed.
+/// Memory of [`Machine::allocate`] that was not freed.
 #[derive(Default)]
 pub struct Allocated {
     /// Bytes and numbers by addresses. A place that is taken again has another number.

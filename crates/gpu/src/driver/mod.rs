@@ -305,7 +305,7 @@ impl Driver {
     }
 }
 
-/// So many zeros, if there is room.
+/// A buffer of zeros, if this computer has the memory.
 fn zeros(bytes: u64) -> Done<Vec<u8>> {
     let full = || DriverError::Unusable(format!("{bytes} bytes are more than this computer has"));
     let size = usize::try_from(bytes).map_err(|_| full())?;

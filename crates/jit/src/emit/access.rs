@@ -1,7 +1,7 @@
 //! Loads and stores. Every access is checked against the bounds of a region and for alignment; one that fails a check is
 //! left to the interpreter, which performs it, learns its region, or finds the fault.
 
-use super::{Emitted, Emitter, Late, RAX, RCX, XMM, ZMM, field};
+use super::{Emitted, Emitter, Late, RAX, RCX, XMM, ZMM};
 use crate::Mode;
 use crate::classes::{Class, Steps};
 use crate::context::{CONSTANT_SITES, Context, GENERIC_SITES, GLOBAL_SITES, Region};
@@ -140,28 +140,15 @@ impl AsmMemoryExpression {
 impl Emitter<'_> {
     /// Emits a load or a store of one element.
     pub(super) fn access(&mut self, op: usize, guard: Guard, step: &Step) -> Emitted {
-        let (slow, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
+        let (slow, back) = (self.unit.a.create_label(), self.unit.a.create_label());
         let Some(plain) = Plain::of(op, step, slow) else { return self.call_interpreter(op, None) };
         if !self.has_code(&plain, self.masked || guard != Guard::ALWAYS) {
             return self.call_interpreter(op, None);
         }
         self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
-        let before = self.masked;
-        if let Some(predicate) = guard.predicate() {
-            self.passing(guard, predicate)?;
-            self.unit.a.test(eax, eax)?;
-            self.unit.a.jz(back)?;
-            self.load_mask(eax)?;
-            self.masked = true;
-        }
+        let before = self.begin_guard(guard, back)?;
         self.emit_access(&plain)?;
-        self.masked = before;
-        self.unit.place(&mut back)?;
-        if before && guard != Guard::ALWAYS {
-            self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
-            self.load_mask(eax)?;
-        }
-        Ok(())
+        self.end_guard(guard, before, back)
     }
 
     /// Whether there is code for an access; the interpreter performs others.

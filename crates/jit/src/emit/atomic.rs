@@ -14,19 +14,12 @@ use std::mem::offset_of;
 impl Emitter<'_> {
     /// Emits an atomic operation.
     pub(super) fn atomic(&mut self, op: usize, guard: Guard, atomic: &Atomic) -> Emitted {
-        let (slow, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
+        let (slow, back) = (self.unit.a.create_label(), self.unit.a.create_label());
         let (Some(base), Some(operand)) = (atomic.address.base, atomic.b.first().copied().flatten()) else {
             return self.call_interpreter(op, None);
         };
         self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
-        let before = self.masked;
-        if let Some(predicate) = guard.predicate() {
-            self.passing(guard, predicate)?;
-            self.unit.a.test(eax, eax)?;
-            self.unit.a.jz(back)?;
-            self.load_mask(eax)?;
-            self.masked = true;
-        }
+        let before = self.begin_guard(guard, back)?;
         let plain = Plain::word(op, &atomic.address, (operand, base), slow);
         self.offsets(&plain)?;
         self.lanes_of(base, operand, op)?;
@@ -39,13 +32,7 @@ impl Emitter<'_> {
                 self.put(op, d, part, 0)?;
             }
         }
-        self.masked = before;
-        self.unit.place(&mut back)?;
-        if before && guard != Guard::ALWAYS {
-            self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
-            self.load_mask(eax)?;
-        }
-        Ok(())
+        self.end_guard(guard, before, back)
     }
 
     /// Writes the lanes' offsets, which are in the first temporary registers, and their operands to the context.

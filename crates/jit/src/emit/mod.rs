@@ -492,21 +492,37 @@ impl<'a> Emitter<'a> {
 
     /// Arithmetic under a guard: lanes that do not pass keep what they have.
     fn guarded(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
-        let Some(predicate) = alu.guard.predicate() else { return self.compute(op, alu, compute) };
-        let mut skip = self.unit.a.create_label();
-        self.passing(alu.guard, predicate)?;
-        self.unit.a.test(eax, eax)?;
-        self.unit.a.jz(skip)?;
-        self.load_mask(eax)?;
-        let before = std::mem::replace(&mut self.masked, true);
-        self.compute(op, alu, compute)?;
-        self.masked = before;
-        if self.masked {
-            self.unit.place(&mut skip)?;
-            self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
-            return self.load_mask(eax);
+        if alu.guard == Guard::ALWAYS {
+            return self.compute(op, alu, compute);
         }
-        self.unit.place(&mut skip)
+        let skip = self.unit.a.create_label();
+        let before = self.begin_guard(alu.guard, skip)?;
+        self.compute(op, alu, compute)?;
+        self.end_guard(alu.guard, before, skip)
+    }
+
+    /// Begins code for the lanes that pass a guard; without any, it goes to `none`. Returns whether code was masked before.
+    pub(crate) fn begin_guard(&mut self, guard: Guard, none: CodeLabel) -> Emitted<bool> {
+        let before = self.masked;
+        if let Some(predicate) = guard.predicate() {
+            self.passing(guard, predicate)?;
+            self.unit.a.test(eax, eax)?;
+            self.unit.a.jz(none)?;
+            self.load_mask(eax)?;
+            self.masked = true;
+        }
+        Ok(before)
+    }
+
+    /// Ends it, at the label `none`.
+    pub(crate) fn end_guard(&mut self, guard: Guard, before: bool, mut none: CodeLabel) -> Emitted {
+        self.masked = before;
+        self.unit.place(&mut none)?;
+        if before && guard != Guard::ALWAYS {
+            self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
+            self.load_mask(eax)?;
+        }
+        Ok(())
     }
 
     /// The lanes that pass a guard, in `eax`.

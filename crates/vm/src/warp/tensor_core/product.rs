@@ -250,12 +250,12 @@ pub(super) struct PanelCells {
     pub(super) columns: std::ops::Range<usize>,
 }
 
-/// Columns from four scales of so many rows to the next four.
+/// Columns between one group of four scales and the next, for a factor with this number of rows.
 fn scale_stride(rows: usize) -> usize {
     rows.div_ceil(128) * 4
 }
 
-/// Columns that the scales of so many rows of a factor take.
+/// Columns that the scales of a factor with this number of rows take.
 fn scale_columns(scale: &Scale, factor: usize, rows: usize) -> usize {
     rows.div_ceil(32) + (scale.id[factor] + scale.count - 1) / 4 * scale_stride(rows)
 }
