@@ -25,9 +25,9 @@ done
 # What is in the wheel beside the module.
 profile=${PROFILE:-release}
 libraries='softwarp-cuda softwarp-cudart softwarp-nvjitlink softwarp-nvrtc'
-# With the command, so that the crates below are built with the features that the module asks for, and only once.
+# With the module, so that the crates that all of them use are built with the same features, and only once.
 # shellcheck disable=SC2046,SC2086 # several words
-(cd "$root" && cargo build --quiet --locked --profile "$profile" $(printf -- '--package=%s ' softwarp-cli $libraries))
+(cd "$root" && cargo build --quiet --locked --profile "$profile" $(printf -- '--package=%s ' softwarp-python $libraries))
 source=$root/crates/python/python/softwarp
 rm -rf "$source/lib" "$source/licences"
 mkdir -p "$source/lib" "$source/licences"

@@ -8,7 +8,6 @@ use crate::flow::{Flow, before};
 use crate::{Mode, Rows, Shape};
 use softwarp_ir::start::Given;
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Special, Step};
-use std::collections::HashMap;
 
 /// How a value grows from lane to lane, modulo its width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,12 +89,13 @@ pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Steps)>)>;
 /// The classes of the webs and of the rows that are never written.
 pub(crate) struct Classes {
     pub(crate) webs: Vec<Class>,
-    fixed: HashMap<Slot, (Class, Option<u64>)>,
+    /// By the index of a row.
+    fixed: Vec<(Class, Option<u64>)>,
 }
 
 impl Classes {
     pub(crate) fn of(function: &Function, flow: &Flow, shape: Shape, mode: Mode) -> Classes {
-        let fixed = fixed(function, shape);
+        let fixed = fixed(function, flow, shape);
         let mut classes = Classes { webs: vec![Class::Varying; flow.webs.len()], fixed };
         if mode == Mode::Masked {
             return classes;
@@ -141,8 +141,8 @@ impl Classes {
                 continue;
             }
             let end = before(skipped.end);
-            for touch in skipped.flat_map(|op| &flow.touches[op].writes) {
-                if flow.webs[touch.web].is_live(end) && !varying[touch.web] {
+            for touch in skipped.flat_map(|op| flow.writes(op)) {
+                if flow.is_live(touch.web, end) && !varying[touch.web] {
                     varying[touch.web] = true;
                     more |= self.webs[touch.web] != Class::Varying;
                 }
@@ -155,10 +155,15 @@ impl Classes {
     fn is_uniform_branch(&self, function: &Function, flow: &Flow, block: usize) -> bool {
         let (start, last) = (flow.blocks[block].start, flow.blocks[block].end - 1);
         let Some(predicate) = function.ops[last].guard().predicate() else { return true };
-        let writes = |op: &Op| {
-            let mut found = false;
-            op.clone().visit(|slot, role| found |= *slot == predicate && !role.is_read());
-            found
+        let writes = |op: &Op| match op {
+            Op::Alu(alu) => alu.d.iter().any(|slot| slot == predicate),
+            Op::Branch(..) => false,
+            Op::Other(_, step) => {
+                let mut found = false;
+                step.clone()
+                    .visit(&mut |slot: &mut Slot, role| found |= *slot == predicate && !role.is_read());
+                found
+            }
         };
         let Some(at) = (start..last).rev().find(|&at| writes(&function.ops[at])) else { return false };
         match (&function.ops[at], flow.actions[at]) {
@@ -173,7 +178,7 @@ impl Classes {
     /// The class of a source, and its value if that is known.
     pub(crate) fn source(&self, flow: &Flow, op: usize, slot: Slot) -> (Class, Option<u64>) {
         if flow.is_fixed(slot) {
-            return self.fixed.get(&slot).copied().unwrap_or((Class::Varying, None));
+            return self.fixed[flow.index(slot)];
         }
         match flow.read(op, slot) {
             Some(web) => (self.webs[web], None),
@@ -184,7 +189,7 @@ impl Classes {
     fn transfer(&mut self, flow: &Flow, at: usize, op: &Op) -> bool {
         let mut changed = false;
         let result = self.result(flow, at, op);
-        for touch in &flow.touches[at].writes {
+        for touch in flow.writes(at) {
             let class = self.webs[touch.web].meet(result);
             changed |= class != self.webs[touch.web];
             self.webs[touch.web] = class;
@@ -271,6 +276,7 @@ impl Classes {
             Compute::Neg(_) | Compute::Shr { .. } | Compute::And(_) | Compute::Or(_) | Compute::Xor(_) => {
                 uniform.then_some(zero)
             }
+            Compute::Integer(integer) if integer.has_scalar() => uniform.then_some(zero),
             Compute::Not(_) | Compute::Min { .. } | Compute::Max { .. } | Compute::Extend(_) => {
                 uniform.then_some(zero)
             }
@@ -281,22 +287,23 @@ impl Classes {
 }
 
 /// Rows that are never written: their classes, and their values where these are known.
-fn fixed(function: &Function, shape: Shape) -> HashMap<Slot, (Class, Option<u64>)> {
-    let mut fixed = HashMap::new();
+fn fixed(function: &Function, flow: &Flow, shape: Shape) -> Vec<(Class, Option<u64>)> {
+    let mut fixed = vec![(Class::Varying, None); flow.fixed.len()];
+    let mut insert = |slot: Slot, of: (Class, Option<u64>)| fixed[flow.index(slot)] = of;
     for &(slot, value) in &function.narrow_constants {
-        fixed.insert(Slot::narrow(slot), (Class::UNIFORM, Some(u64::from(value))));
+        insert(Slot::narrow(slot), (Class::UNIFORM, Some(u64::from(value))));
     }
     for &(slot, value) in &function.wide_constants {
-        fixed.insert(Slot::wide(slot), (Class::UNIFORM, Some(value)));
+        insert(Slot::wide(slot), (Class::UNIFORM, Some(value)));
     }
     for &(slot, _) in &function.shared_narrow {
-        fixed.insert(Slot::narrow(slot), (Class::UNIFORM, None));
+        insert(Slot::narrow(slot), (Class::UNIFORM, None));
     }
     for &(slot, _) in &function.shared_wide {
-        fixed.insert(Slot::wide(slot), (Class::UNIFORM, None));
+        insert(Slot::wide(slot), (Class::UNIFORM, None));
     }
     for &(slot, _) in &function.start.of_cta {
-        fixed.insert(Slot::narrow(slot), (Class::UNIFORM, None));
+        insert(Slot::narrow(slot), (Class::UNIFORM, None));
     }
     for &given in &function.start.given {
         let (slot, class) = match given {
@@ -304,7 +311,7 @@ fn fixed(function: &Function, shape: Shape) -> HashMap<Slot, (Class, Option<u64>
             Given::Wide(slot, _) => (Slot::wide(slot), Class::UNIFORM),
             Given::Special(slot, special) => (Slot::narrow(slot), special_class(special, shape)),
         };
-        fixed.insert(slot, (class, None));
+        insert(slot, (class, None));
     }
     fixed
 }

@@ -4,15 +4,17 @@
 //! regions of memory within the bounds that it checks; the caller gives pointers that are valid while it runs. Memory
 //! is written first and executable after, never both.
 
+use crate::assembler::{CodeLabel, Unencodable};
 use crate::classes::{AtBarriers, Class, Steps};
-use crate::context::{COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, Region, Register, SITES};
-use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Part, Unit};
-use crate::flow::{Flow, before};
+use crate::context::{
+    COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, MIXED, Region, Register, SITES, no_cta,
+};
+use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Part, Unit, begins_ctas, sites};
+use crate::flow::{Extent, Flow, before, is_in};
 use crate::places::Place;
 use crate::{Mode, Shape, Wanted};
-use iced_x86::code_asm::CodeLabel;
-use iced_x86::{BlockEncoderOptions, Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
-use memmap2::{Mmap, MmapMut};
+use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
+use memmap2::Mmap;
 use softwarp_ir::{Function, Slot};
 use softwarp_units::lanes::Frame;
 
@@ -32,9 +34,15 @@ pub struct Compiled {
     at_barriers: AtBarriers,
     /// The webs of uniform code.
     webs: Vec<Kept>,
+    /// Where they are live.
+    live: Vec<(u32, u32)>,
     masked: Vec<u64>,
     tables: Tables,
     constants: Vec<Register>,
+    /// Whether code can begin the kernel in another CTA.
+    begins_ctas: bool,
+    /// The site of each operation.
+    sites: Vec<u8>,
 }
 
 /// Addresses by block, for masked code.
@@ -54,8 +62,8 @@ pub(crate) struct Kept {
     place: Place,
     /// Whether its NaNs have to be made canonical.
     lazy: bool,
-    /// Positions where it is live.
-    live: Vec<(u32, u32)>,
+    /// Positions where it is live, among all ranges.
+    live: Extent,
 }
 
 impl Kept {
@@ -66,7 +74,7 @@ impl Kept {
             class: emitter.classes.webs[number],
             place: emitter.places[number],
             lazy: emitter.lazy[number],
-            live: web.live.clone(),
+            live: emitter.flow.live_extent(number),
         });
         webs.filter(|web| web.place != Place::Frame || matches!(web.class, Class::Affine(_))).collect()
     }
@@ -122,6 +130,7 @@ fn fill(frame: &mut Frame, slot: Slot, first: Option<u64>, steps: Steps) {
 pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Compiled> {
     let features = std::is_x86_feature_detected!("avx512f")
         && std::is_x86_feature_detected!("avx512bw")
+        && std::is_x86_feature_detected!("avx512cd")
         && std::is_x86_feature_detected!("avx512dq")
         && std::is_x86_feature_detected!("avx512vl")
         && std::is_x86_feature_detected!("popcnt");
@@ -132,7 +141,7 @@ pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Comp
     if flow.blocks.len() > MOST_BLOCKS || wanted.profitable && !flow.is_profitable() {
         return None;
     }
-    assemble(function, &flow, (shape, wanted.masked)).ok().flatten()
+    assemble(function, &flow, (shape, wanted.masked)).ok()
 }
 
 /// What is emitted: the unit, labels of uniform and masked code, and where values are.
@@ -140,7 +149,7 @@ type Parts = (Unit, Labels, Labels, (AtBarriers, Vec<Kept>));
 
 /// The instructions of a function with their labels: uniform code and masked code.
 fn emit(function: &Function, flow: &Flow, (shape, has_masked): (Shape, bool)) -> Emitted<Parts> {
-    let mut unit = Unit::new()?;
+    let mut unit = Unit::new(function.ops.len())?;
     let count = flow.blocks.len();
     let mut uniform = Labels::new(&mut unit, count);
     let mut masked = Labels::new(&mut unit, count);
@@ -177,16 +186,9 @@ pub struct Line {
 pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
     let flow = Flow::of(function, shape).filter(|flow| flow.blocks.len() <= MOST_BLOCKS)?;
     let (mut unit, ..) = emit(function, &flow, (shape, true)).ok()?;
-    let options = BlockEncoderOptions::RETURN_NEW_INSTRUCTION_OFFSETS;
-    let result = unit.a.assemble_options(0, options).ok()?;
-    let (bytes, offsets) = (&result.inner.code_buffer, &result.inner.new_instruction_offsets);
+    let starts: Vec<(u64, Part)> = unit.marks.iter().map(|&(start, part)| (start as u64, part)).collect();
     let mut formatter = IntelFormatter::new();
-    let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
-    let starts: Vec<(u64, Part)> = unit
-        .marks
-        .iter()
-        .map(|&(index, part)| (offsets.get(index).map_or(u64::MAX, |&offset| u64::from(offset)), part))
-        .collect();
+    let mut decoder = Decoder::new(64, unit.a.finish().ok()?, DecoderOptions::NONE);
     let mut lines = Vec::new();
     let mut instruction = Instruction::default();
     while decoder.can_decode() {
@@ -201,18 +203,12 @@ pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
     Some(lines)
 }
 
-fn assemble(function: &Function, flow: &Flow, how: (Shape, bool)) -> Emitted<Option<Compiled>> {
+fn assemble(function: &Function, flow: &Flow, how: (Shape, bool)) -> Emitted<Compiled> {
     let (mut unit, uniform, masked, (at_barriers, webs)) = emit(function, flow, how)?;
-    // Code is position-independent: first its length, then the memory, then the addresses of labels.
-    let options = BlockEncoderOptions::RETURN_NEW_INSTRUCTION_OFFSETS;
-    let result = unit.a.assemble_options(0, options)?;
-    let bytes = &result.inner.code_buffer;
-    let Ok(mut memory) = MmapMut::map_anon(bytes.len().max(1)) else { return Ok(None) };
-    memory[..bytes.len()].copy_from_slice(bytes);
-    let Ok(code) = memory.make_exec() else { return Ok(None) };
-    let base = code.as_ptr() as u64;
+    let bytes = unit.a.finish()?;
+    let (base, length) = (bytes.as_ptr() as u64, bytes.len());
     let addresses = |labels: &[CodeLabel]| -> Emitted<Vec<u64>> {
-        labels.iter().map(|label| Ok(base + result.label_ip(label)?)).collect()
+        labels.iter().map(|label| Ok(base + unit.a.place_of(*label)?)).collect()
     };
     let masked_addresses = |labels: &[CodeLabel]| if how.1 { addresses(labels) } else { Ok(Vec::new()) };
     let tables = Tables {
@@ -221,21 +217,24 @@ fn assemble(function: &Function, flow: &Flow, how: (Shape, bool)) -> Emitted<Opt
         saves: masked_addresses(&masked.saves)?,
         switches: masked_addresses(&masked.switches)?,
     };
-    Ok(Some(Compiled {
-        length: bytes.len(),
+    Ok(Compiled {
+        length,
         block_at: (0..=function.ops.len()).map(|op| flow.block_at(op).map(|block| block as u32)).collect(),
         starts: flow.blocks.iter().map(|block| block.start as u32).collect(),
         uniform: addresses(&uniform.enters)?,
         passed: (uniform.passed.iter())
-            .map(|label| label.map_or(Ok(0), |label| Ok(base + result.label_ip(&label)?)))
+            .map(|label| label.map_or(Ok(0), |label| Ok(base + unit.a.place_of(label)?)))
             .collect::<Emitted<_>>()?,
         at_barriers,
         webs,
+        live: flow.ranges.clone(),
         masked: masked_addresses(&masked.starts)?,
         tables,
         constants: unit.constants(),
-        code,
-    }))
+        begins_ctas: begins_ctas(function),
+        sites: sites(function),
+        code: unit.a.into_memory().make_exec().map_err(|_| Unencodable)?,
+    })
 }
 
 /// Room that compiled code works in, kept from call to call.
@@ -293,6 +292,11 @@ impl Compiled {
         self.starts.get(at).map_or(self.block_at.len() - 1, |&start| start as usize)
     }
 
+    /// The site of an access: which region it looks at.
+    pub fn site(&self, op: usize) -> usize {
+        self.sites.get(op).map_or(0, |&site| site.into())
+    }
+
     /// Whether lanes that have diverged can be run.
     pub fn has_masked(&self) -> bool {
         !self.masked.is_empty()
@@ -318,6 +322,7 @@ impl Compiled {
         let Scratch { context, pending, pending_blocks, .. } = scratch;
         context.shared = call.shared;
         context.step = call.step;
+        context.next_cta = call.next_cta.filter(|_| self.begins_ctas).unwrap_or(no_cta);
         context.state = call.state;
         context.constants = self.constants.as_ptr();
         context.masked_blocks = self.tables.blocks.as_ptr();
@@ -382,13 +387,23 @@ impl Compiled {
     /// spent, or one is left with lanes that wait elsewhere. Lanes of the first warp may wait before
     /// ([`Scratch::waiting`]), and some of the last one afterwards.
     ///
+    /// With `together`, the warps are all of a CTA, all threads of which stand at one operation
+    /// ([`Compiled::enter_together`]). Where all come to the same barrier they go on behind it, and where all have ended the
+    /// next CTA begins ([`Call::next_cta`]).
+    ///
     /// # Safety
     /// [`Compiled::prepare`] was called with this scratch, and nothing else was compiled for it since. The entries were
     /// made by this function's code, with its scratch, for frames that are valid and not accessed otherwise, and the
     /// shape of the CTA is the one that it was compiled for. The regions lie in memory that is valid meanwhile, and
     /// that other threads may access. `step` can be called with the state.
     #[inline]
-    pub unsafe fn run(&self, scratch: &mut Scratch, entries: &mut [Entry], budget: i64) -> Done {
+    pub unsafe fn run(
+        &self,
+        scratch: &mut Scratch,
+        entries: &mut [Entry],
+        together: bool,
+        budget: i64,
+    ) -> Done {
         let mut first = u32::MAX;
         if !scratch.waiting.is_empty() {
             first = self.wait(scratch);
@@ -398,7 +413,9 @@ impl Compiled {
             return Done::default();
         }
         let context = &mut *scratch.context;
+        context.first = if together { range.start } else { std::ptr::null_mut() };
         (context.current, context.last) = (range.start, range.end);
+        (context.warps, context.stop) = (entries.len() as u32, MIXED);
         context.budget = budget;
         (context.threads, context.divergent, context.exchanges, context.atomics) = (0, 0, 0, 0);
         context.first_pending = first;
@@ -439,10 +456,7 @@ impl Compiled {
     #[cold]
     fn write_registers(&self, context: &Context, frame: &mut Frame, op: u32) {
         let position = before(op as usize);
-        let is_live = |web: &&Kept| {
-            let at = web.live.partition_point(|&(start, _)| start <= position);
-            at > 0 && position < web.live[at - 1].1
-        };
+        let is_live = |web: &&Kept| is_in(web.live.of(&self.live), position);
         self.webs.iter().filter(is_live).for_each(|web| web.write(context, frame));
     }
 

@@ -53,6 +53,14 @@ extern "C" fn no_step(_: *mut Context, _: u32) -> u32 {
     0
 }
 
+/// Prepares the next CTA, after all warps of one have ended: its place is in the context afterwards. Returns 0 if there
+/// is none that compiled code can begin.
+pub type NextCta = extern "C" fn(*mut Context) -> u32;
+
+pub(crate) extern "C" fn no_cta(_: *mut Context) -> u32 {
+    0
+}
+
 impl Context {
     /// Regions by site.
     pub fn sites(&mut self) -> &mut [Region; SITES] {
@@ -64,10 +72,15 @@ impl Context {
         use std::ptr::{null, null_mut};
         Context {
             shared: Region::EMPTY,
+            first: null_mut(),
             current: null_mut(),
             last: null_mut(),
             budget: 0,
             step: no_step,
+            next_cta: no_cta,
+            cta: [0; 4],
+            warps: 0,
+            stop: MIXED,
             sites: [Region::EMPTY; SITES],
             constants: null(),
             masked_blocks: null(),
@@ -100,6 +113,8 @@ impl Context {
 pub struct Context {
     /// The CTA's shared memory.
     pub(crate) shared: Region,
+    /// The first warp of a CTA that runs with all warps together; null otherwise.
+    pub(crate) first: *mut Entry,
     /// The warp that runs.
     pub(crate) current: *mut Entry,
     /// The end of the warps that run one after the other.
@@ -109,6 +124,14 @@ pub struct Context {
     pub(crate) budget: i64,
     /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
     pub(crate) step: Step,
+    /// Prepares the next CTA.
+    pub(crate) next_cta: NextCta,
+    /// `%ctaid` of the CTA that was prepared last.
+    pub cta: [u32; 4],
+    /// How many warps the CTA has.
+    pub(crate) warps: u32,
+    /// The barrier or end at which all warps have been left so far, or [`MIXED`].
+    pub(crate) stop: u32,
     /// Regions by site.
     pub(crate) sites: [Region; SITES],
     /// Constants of the code.
@@ -140,12 +163,13 @@ pub struct Context {
     pub(crate) first_pending: u32,
     /// Places in the host's memory of the first accesses of groups; 0 where a check failed.
     pub(crate) pointers: [u64; POINTERS],
-    /// The offsets, operands and results of the lanes of an atomic operation.
+    /// Vector registers while the interpreter performs an operation.
+    pub(crate) saved: [Register; 32],
+    /// The offsets, operands and results of the lanes of an atomic operation. They are aligned as registers are, so that
+    /// a lane can be read soon after a register was written.
     pub(crate) lane_offsets: [u64; 32],
     pub(crate) lane_values: [u32; 32],
     pub(crate) lane_results: [u32; 32],
-    /// Vector registers while the interpreter performs an operation.
-    pub(crate) saved: [Register; 32],
     /// General-purpose registers, likewise.
     pub(crate) saved_scalars: [u64; 16],
 }
@@ -190,6 +214,9 @@ pub(crate) const COMPACT: u32 = 1 << 31;
 /// The same: values are still in registers, which the context has.
 pub(crate) const IN_REGISTERS: u32 = 1 << 30;
 
+/// No operation: warps were left at several, or otherwise than together.
+pub(crate) const MIXED: u32 = u32::MAX;
+
 impl Entry {
     /// A warp with lanes that stand at an operation, which cannot be entered yet ([`crate::Compiled::enter_at`]).
     pub fn new(frame: &mut Frame, at: Lanes) -> Entry {
@@ -213,7 +240,9 @@ pub struct Call {
     pub shared: Region,
     /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
     pub step: Step,
-    /// What `step` finds in the context.
+    /// Prepares the next CTA, if compiled code may begin one where all warps have ended.
+    pub next_cta: Option<NextCta>,
+    /// What `step` and `next_cta` find in the context.
     pub state: *mut c_void,
 }
 

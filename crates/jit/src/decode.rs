@@ -1,8 +1,10 @@
 //! What compiled code does for each operation of a function.
 
 use crate::Shape;
-pub(crate) use crate::functions::{Convert, Special};
-use crate::functions::{Rounding, special};
+pub(crate) use crate::functions::{Convert, Float, Half, Special};
+use crate::functions::{Rounding, half, special};
+pub(crate) use crate::integers::Integer;
+use crate::integers::integer as other_integer;
 use softwarp_ir::{
     Access, Alu, AluOp, AsyncOp, Atomic, AtomicOp, Class, Function, Guard, Immediate, MatrixOp, Memory, Op,
     Slot, Step, WarpOp, WarpOpKind,
@@ -95,22 +97,6 @@ pub(crate) enum Extend {
     Sign { from: u32, to: u32 },
 }
 
-/// A floating-point operation in f32, to nearest, without flushing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Float {
-    Add,
-    Sub,
-    Mul,
-    Fma,
-    Div,
-    Rcp,
-    Sqrt,
-    Neg,
-    Abs,
-    Min,
-    Max,
-}
-
 /// Arithmetic that has code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Compute {
@@ -175,6 +161,19 @@ pub(crate) enum Compute {
         combine: Combine,
         ftz: bool,
     },
+    /// A comparison of f64: the predicate of `vcmppd`.
+    CompareDouble {
+        predicate: u8,
+        combine: Combine,
+    },
+    Integer(Integer),
+    Half(Half),
+    /// In f64.
+    Double(Float),
+    /// f64 of 32-bit integers.
+    DoubleFrom {
+        signed: bool,
+    },
     Float(Float),
     /// With `.ftz`.
     Flushed(Float),
@@ -197,9 +196,13 @@ pub(crate) enum PredicateOp {
 
 impl Compute {
     fn is_elementwise(self) -> bool {
+        if let Compute::Integer(integer) = self {
+            return integer.is_elementwise();
+        }
         !matches!(
             self,
             Compute::Wide { .. }
+                | Compute::DoubleFrom { .. }
                 | Compute::Extend(Extend::Sign64 | Extend::Zero64 | Extend::Low32)
                 | Compute::Pack64
                 | Compute::High32
@@ -255,7 +258,7 @@ pub(crate) fn decode(function: &Function, _shape: Shape) -> Vec<Action> {
                 (Step::Warp(op), _) if *guard == Guard::ALWAYS && is_exchange(function, op) => {
                     Action::Exchange
                 }
-                (Step::Warp(_) | Step::Matrix(MatrixOp::Mma(_)), _) => Action::Step,
+                (Step::Warp(_) | Step::Matrix(MatrixOp::Mma(_) | MatrixOp::Load(_)), _) => Action::Step,
                 _ => Action::Exit,
             },
         });
@@ -372,9 +375,10 @@ fn compute(function: &Function, alu: &Alu) -> Option<Compute> {
             _ => return None,
         }),
         AluOp::Instruction(form, _) if form.opcode == Opcode::Prmt && form.modifiers.is_empty() => {
-            let selector = constant(function, alu.s.get(2)?)?;
-            // Selectors that repeat a sign are rare.
-            (selector & 0x8888 == 0).then_some(Compute::Permute(selector as u16))
+            Some(match constant(function, alu.s.get(2)?) {
+                Some(selector) if selector & 0x8888 == 0 => Compute::Permute(selector as u16),
+                _ => Compute::Integer(Integer::Permute),
+            })
         }
         AluOp::Instruction(form, immediate) => instruction(form, *immediate, alu),
     }
@@ -384,13 +388,15 @@ fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Alu) -> Optio
     let ty = *form.types.first()?;
     let modifiers = form.modifiers.as_slice();
     let width = match ty {
-        Type::B32 | Type::U32 | Type::S32 | Type::F32 => Some(Width::W32),
+        Type::B16 | Type::U16 | Type::S16 | Type::B32 | Type::U32 | Type::S32 | Type::F32 => Some(Width::W32),
         Type::B64 | Type::U64 | Type::S64 | Type::F64 => Some(Width::W64),
         _ => None,
     };
     let signed = matches!(ty, Type::S32 | Type::S64);
     let integer = matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64);
     let bits = matches!(ty, Type::B32 | Type::B64);
+    // 16-bit words have zeros above.
+    let short = matches!(ty, Type::B16 | Type::U16);
     if ty == Type::Pred {
         return predicate(form, alu);
     }
@@ -410,11 +416,13 @@ fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Alu) -> Optio
         (Opcode::Mad, [Modifier::Wide]) if matches!(ty, Type::U32 | Type::S32) => {
             Compute::Wide { signed, add: true }
         }
-        (Opcode::Min, []) if integer => Compute::Min { width: width?, signed },
-        (Opcode::Max, []) if integer => Compute::Max { width: width?, signed },
-        (Opcode::And, []) if bits => Compute::And(width?),
-        (Opcode::Or, []) if bits => Compute::Or(width?),
-        (Opcode::Xor, []) if bits => Compute::Xor(width?),
+        (Opcode::Mul, [Modifier::Wide]) if ty == Type::U16 => Compute::Mul(Width::W32),
+        (Opcode::Mad, [Modifier::Wide]) if ty == Type::U16 => Compute::Mad(Width::W32),
+        (Opcode::Min, []) if integer || short => Compute::Min { width: width?, signed },
+        (Opcode::Max, []) if integer || short => Compute::Max { width: width?, signed },
+        (Opcode::And, []) if bits || short => Compute::And(width?),
+        (Opcode::Or, []) if bits || short => Compute::Or(width?),
+        (Opcode::Xor, []) if bits || short => Compute::Xor(width?),
         (Opcode::Not, []) if bits => Compute::Not(width?),
         (Opcode::Lop3, []) if ty == Type::B32 => match immediate {
             Immediate::Lut(lut) => Compute::Lop3(lut),
@@ -424,9 +432,17 @@ fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Alu) -> Optio
             Compute::Funnel { left: *direction == Modifier::L }
         }
         (Opcode::Shl, []) if bits => Compute::Shl(width?),
-        (Opcode::Shr, []) if bits || integer => Compute::Shr { width: width?, signed },
-        (opcode, _) if form.types.len() == 1 && ty == Type::F32 => return float(opcode, modifiers, alu),
-        _ => return None,
+        (Opcode::Shr, []) if bits || integer || short => Compute::Shr { width: width?, signed },
+        (opcode, _) if form.types.len() == 1 && ty == Type::F32 && opcode != Opcode::Copysign => {
+            return float(opcode, modifiers, alu);
+        }
+        (opcode, _) if form.types.len() == 1 && ty == Type::F64 => match float(opcode, modifiers, alu)? {
+            Compute::Float(float) => Compute::Double(float),
+            _ => return None,
+        },
+        _ => {
+            return half(form).map(Compute::Half).or_else(|| other_integer(form).map(Compute::Integer));
+        }
     })
 }
 
@@ -488,7 +504,7 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
         [Modifier::Xor] => Combine::Xor,
         _ => return None,
     };
-    if ty == Type::F32 {
+    if matches!(ty, Type::F32 | Type::F64) {
         // The predicates of vcmpps that raise no exceptions.
         let predicate = match operator {
             Modifier::Eq => 0x00,
@@ -507,13 +523,18 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
             Modifier::Gt => 0x1e,
             _ => return None,
         };
-        return Some(Compute::CompareFloat { predicate, combine, ftz });
+        return match ty {
+            Type::F64 if ftz => None,
+            Type::F64 => Some(Compute::CompareDouble { predicate, combine }),
+            _ => Some(Compute::CompareFloat { predicate, combine, ftz }),
+        };
     }
     if ftz {
         return None;
     }
     let (width, signed) = match ty {
-        Type::B32 | Type::U32 => (Width::W32, false),
+        Type::B16 | Type::U16 | Type::B32 | Type::U32 => (Width::W32, false),
+        Type::S16 if matches!(operator, Modifier::Eq | Modifier::Ne) => (Width::W32, false),
         Type::S32 => (Width::W32, true),
         Type::B64 | Type::U64 => (Width::W64, false),
         Type::S64 => (Width::W64, true),
@@ -534,7 +555,7 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
 /// A form of `cvt`.
 fn conversion(form: &InstructionForm) -> Option<Compute> {
     use Modifier::{Ftz, Rmi, Rn, Rni, Rpi, Rzi, Sat};
-    use Type::{Bf16, Bf16x2, F16, F16x2, F32, S8, S16, S32, S64, U8, U16, U32, U64};
+    use Type::{Bf16, Bf16x2, F16, F16x2, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
     let &[to, from] = form.types.as_slice() else { return None };
     Some(match (form.modifiers.as_slice(), to, from) {
         (&[], U64 | S64, U32) => Compute::Extend(Extend::Zero64),
@@ -550,14 +571,18 @@ fn conversion(form: &InstructionForm) -> Option<Compute> {
         }
         (&[], U32 | S32, S16) => Compute::Extend(Extend::Sign { from: 16, to: 32 }),
         (&[], U32 | S32, S8) => Compute::Extend(Extend::Sign { from: 8, to: 32 }),
+        (&[Rn], F64, S32 | U32) => Compute::DoubleFrom { signed: from == S32 },
         (&[Rn], F32, S32) => Compute::Convert(Convert::FromS32),
         (&[Rn], F32, U32) => Compute::Convert(Convert::FromU32),
         (&[rounding @ (Rmi | Rpi)], S32, F32)
         | (&[rounding @ (Rzi | Rni)] | &[rounding @ (Rzi | Rni), Ftz], S32, F32) => {
             Compute::Convert(Convert::ToS32(Rounding::of(rounding)?))
         }
-        (&[Rzi] | &[Rzi, Ftz], U32, F32) => Compute::Convert(Convert::ToU32),
-        (&[rounding @ (Rni | Rmi | Rpi | Rzi)], F32, F32) => {
+        // What is negative becomes 0, subnormal or not.
+        (&[rounding @ (Rni | Rmi | Rpi | Rzi)] | &[rounding @ (Rni | Rmi | Rzi), Ftz], U32, F32) => {
+            Compute::Convert(Convert::ToU32(Rounding::of(rounding)?))
+        }
+        (&[rounding @ (Rni | Rmi | Rpi | Rzi)] | &[rounding @ (Rni | Rzi), Ftz], F32, F32) => {
             Compute::Convert(Convert::Whole(Rounding::of(rounding)?))
         }
         (&[Sat], F32, F32) => Compute::Convert(Convert::Saturate),

@@ -4,23 +4,12 @@
 //! read this definition" (def-use chains joined by union-find). Different webs of one slot are different values.
 
 use crate::Shape;
+use crate::blocks::blocks;
+pub(crate) use crate::blocks::{Block, LONGEST};
 use crate::decode::{Action, decode, has_pairs};
-use softwarp_ir::{Class, Function, Guard, Op, Role, Slot};
+use crate::sets::{BitSet, UnionFind};
+use softwarp_ir::{Class, Function, Guard, Op, Role, Slot, Step};
 use std::ops::Range;
-
-/// A basic block: operations from `start` to before `end`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Block {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    /// Blocks that may follow.
-    pub(crate) next: Vec<usize>,
-    /// The number of loops around it.
-    pub(crate) depth: u32,
-    /// Its branch leads past blocks that fall through into the target and have no other way out: an `if` without an
-    /// `else`. This is the target.
-    pub(crate) skips_to: Option<usize>,
-}
 
 /// A use or definition of a slot by an operation.
 #[derive(Clone, Copy, Debug)]
@@ -29,26 +18,42 @@ pub(crate) struct Touch {
     pub(crate) web: usize,
 }
 
-/// The uses and definitions of an operation.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Touches {
-    pub(crate) reads: Vec<Touch>,
-    pub(crate) writes: Vec<Touch>,
+/// The rows that operations read and write, one operation behind the other: what it reads, then what it writes.
+#[derive(Default)]
+struct Slots {
+    all: Vec<Slot>,
+    /// Where the rows of each operation begin, and those among them that it writes.
+    starts: Vec<(u32, u32)>,
+}
+
+impl Slots {
+    fn ranges(&self, op: usize) -> (Range<usize>, Range<usize>) {
+        let (start, writes) = self.starts[op];
+        let end = self.starts.get(op + 1).map_or(self.all.len(), |next| next.0 as usize);
+        (start as usize..writes as usize, writes as usize..end)
+    }
+
+    fn reads(&self, op: usize) -> &[Slot] {
+        &self.all[self.ranges(op).0]
+    }
+
+    fn writes(&self, op: usize) -> &[Slot] {
+        &self.all[self.ranges(op).1]
+    }
 }
 
 /// A web of definitions and uses.
 #[derive(Clone, Debug)]
 pub(crate) struct Web {
     pub(crate) slot: Slot,
-    /// Operations that define it.
-    pub(crate) defs: Vec<usize>,
+    /// Operations that define it: those of [`Flow::defs`].
+    defs: Extent,
     /// Whether it may be read before it is written.
     pub(crate) from_start: bool,
     /// Uses and definitions, weighted by loop depth.
     pub(crate) weight: f64,
-    /// Positions where it is live, in half-open ranges. An operation has three: before it, where it reads, and where it
-    /// writes.
-    pub(crate) live: Vec<(u32, u32)>,
+    /// Positions where it is live: those of [`Flow::live_ranges`].
+    live: Extent,
     /// Where it is live for lanes that wait until others have executed the blocks of an `if`.
     pub(crate) held: Vec<(u32, u32)>,
 }
@@ -57,12 +62,22 @@ impl Web {
     pub(crate) fn is_wide(&self) -> bool {
         self.slot.is_wide()
     }
+}
 
-    /// Whether it is live at a position.
-    pub(crate) fn is_live(&self, position: u32) -> bool {
-        let at = self.live.partition_point(|&(start, _)| start <= position);
-        at > 0 && position < self.live[at - 1].1
+/// A part of a list: where it begins, and where it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent(u32, u32);
+
+impl Extent {
+    pub(crate) fn of<T>(self, list: &[T]) -> &[T] {
+        &list[self.0 as usize..self.1 as usize]
     }
+}
+
+/// Whether a position is in one of some ranges, which are sorted.
+pub(crate) fn is_in(ranges: &[(u32, u32)], position: u32) -> bool {
+    let at = ranges.partition_point(|&(start, _)| start <= position);
+    at > 0 && position < ranges[at - 1].1
 }
 
 /// The control flow of a function, with what each operation does and the webs of its slots.
@@ -71,8 +86,19 @@ pub(crate) struct Flow {
     pub(crate) blocks: Vec<Block>,
     /// The block of each operation.
     pub(crate) block_of: Vec<usize>,
-    pub(crate) touches: Vec<Touches>,
+    touches: Vec<Touch>,
+    /// Where those of each operation begin, and those among them that it writes.
+    touched: Vec<(u32, u32)>,
     pub(crate) webs: Vec<Web>,
+    /// Definitions of webs.
+    defs: Vec<usize>,
+    /// Positions where webs are live, in half-open ranges. An operation has three positions: before it, where it reads,
+    /// and where it writes.
+    pub(crate) ranges: Vec<(u32, u32)>,
+    /// Webs that are live somewhere in a block, block by block, in the order of their numbers.
+    around: Vec<usize>,
+    /// Where those of each block begin and end.
+    around_of: Vec<(usize, usize)>,
     /// Slots that are never written: the launch or the function gives them.
     pub(crate) fixed: Vec<bool>,
     narrow: usize,
@@ -93,18 +119,26 @@ impl Flow {
             blocks,
             block_of,
             touches: Vec::new(),
+            touched: Vec::new(),
             webs: Vec::new(),
+            defs: Vec::new(),
+            ranges: Vec::new(),
+            around: Vec::new(),
+            around_of: Vec::new(),
             fixed: Vec::new(),
             narrow,
         };
         let count = narrow + function.wide as usize;
         let slots = flow.collect(function);
         flow.fixed = vec![true; count];
-        for (_, writes) in &slots {
-            writes.iter().for_each(|&slot| flow.fixed[index(slot, narrow)] = false);
+        for op in 0..ops.len() {
+            slots.writes(op).iter().for_each(|&slot| flow.fixed[index(slot, narrow)] = false);
         }
         let live_in = flow.liveness(&slots, count);
-        flow.build_webs(function, &slots, &live_in, count);
+        let mut builder = Builder::new(&live_in);
+        builder.find_nodes(function, &flow, &slots);
+        builder.number(&mut flow, &slots);
+        builder.find_live(function, &mut flow);
         flow.find_ifs(function);
         Some(flow)
     }
@@ -126,8 +160,8 @@ impl Flow {
             }
             self.blocks[block].skips_to = Some(to);
             let (start, end) = (before(inside.start), before(inside.end));
-            for web in self.webs.iter_mut().filter(|web| web.is_live(end)) {
-                web.held.push((start, end));
+            for web in self.live(end).collect::<Vec<_>>() {
+                self.webs[web].held.push((start, end));
             }
         }
     }
@@ -162,19 +196,51 @@ impl Flow {
         compiled < 0.8 * interpreted
     }
 
+    /// Forward dataflow: the webs that are written, on some path, between the last place where code is entered and the
+    /// start of each block. Code is entered at the start, and behind operations at which it is left; all values are in
+    /// the frame there.
+    pub(crate) fn written_since_entry(&self) -> Vec<Vec<bool>> {
+        let mut written = vec![vec![false; self.webs.len()]; self.blocks.len()];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for block in &self.blocks {
+                if matches!(self.actions[block.end - 1], Action::Exit) {
+                    continue;
+                }
+                let mut out = written[self.block_of[block.start]].clone();
+                for op in block.start..block.end {
+                    self.writes(op).iter().for_each(|touch| out[touch.web] = true);
+                }
+                for &next in &block.next {
+                    for (into, &from) in written[next].iter_mut().zip(&out) {
+                        changed |= from && !*into;
+                        *into |= from;
+                    }
+                }
+            }
+        }
+        written
+    }
+
     /// Whether a slot is never written.
     pub(crate) fn is_fixed(&self, slot: Slot) -> bool {
         self.fixed[index(slot, self.narrow)]
     }
 
+    /// The index of a row among all rows.
+    pub(crate) fn index(&self, slot: Slot) -> usize {
+        index(slot, self.narrow)
+    }
+
     /// The web that an operation reads a slot of.
     pub(crate) fn read(&self, op: usize, slot: Slot) -> Option<usize> {
-        self.touches[op].reads.iter().find(|touch| touch.slot == slot).map(|touch| touch.web)
+        self.reads(op).iter().find(|touch| touch.slot == slot).map(|touch| touch.web)
     }
 
     /// The web that an operation writes a slot of.
     pub(crate) fn written(&self, op: usize, slot: Slot) -> Option<usize> {
-        self.touches[op].writes.iter().find(|touch| touch.slot == slot).map(|touch| touch.web)
+        self.writes(op).iter().find(|touch| touch.slot == slot).map(|touch| touch.web)
     }
 
     /// The block that begins at an operation.
@@ -183,182 +249,356 @@ impl Flow {
         (self.blocks[block].start == op).then_some(block)
     }
 
+    /// What an operation reads, except rows that are never written.
+    pub(crate) fn reads(&self, op: usize) -> &[Touch] {
+        let (start, writes) = self.touched[op];
+        &self.touches[start as usize..writes as usize]
+    }
+
+    /// What an operation writes.
+    pub(crate) fn writes(&self, op: usize) -> &[Touch] {
+        let end = self.touched.get(op + 1).map_or(self.touches.len(), |next| next.0 as usize);
+        &self.touches[self.touched[op].1 as usize..end]
+    }
+
+    /// The webs that are live at a position, in the order of their numbers.
+    pub(crate) fn live(&self, position: u32) -> impl Iterator<Item = usize> {
+        let around = match self.block_of.get(position as usize / 3) {
+            Some(&block) => &self.around[self.around_of[block].0..self.around_of[block].1],
+            None => &[],
+        };
+        around.iter().copied().filter(move |&web| self.is_live(web, position))
+    }
+
+    /// Whether a web is live at a position.
+    pub(crate) fn is_live(&self, web: usize, position: u32) -> bool {
+        is_in(self.live_ranges(web), position)
+    }
+
+    /// Where a web is live, in sorted ranges.
+    pub(crate) fn live_ranges(&self, web: usize) -> &[(u32, u32)] {
+        self.webs[web].live.of(&self.ranges)
+    }
+
+    /// Where that is among all ranges.
+    pub(crate) fn live_extent(&self, web: usize) -> Extent {
+        self.webs[web].live
+    }
+
+    /// Operations that define a web.
+    pub(crate) fn defs(&self, web: usize) -> &[usize] {
+        self.webs[web].defs.of(&self.defs)
+    }
+
+    /// Whether an operation may leave what it writes as it was.
+    fn is_partial(&self, function: &Function, op: usize) -> bool {
+        function.ops[op].guard() != Guard::ALWAYS || matches!(self.actions[op], Action::Exit)
+    }
+
     /// Rows that each operation reads and writes. One under a guard reads what it writes.
-    fn collect(&self, function: &Function) -> Vec<(Vec<Slot>, Vec<Slot>)> {
-        let mut all = Vec::with_capacity(function.ops.len());
-        for (op, action) in function.ops.iter().zip(&self.actions) {
-            let (mut reads, mut writes) = (Vec::new(), Vec::new());
-            match action {
-                Action::Nothing => {}
-                Action::Copy(d, s) => {
+    fn collect(&self, function: &Function) -> Slots {
+        let mut slots = Slots::default();
+        slots.starts.reserve(function.ops.len());
+        slots.all.reserve(4 * function.ops.len());
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        for (number, (op, action)) in function.ops.iter().zip(&self.actions).enumerate() {
+            let is_row = |slot: &Slot| slot.class() != Class::Predicate;
+            match (action, op) {
+                (Action::Nothing, _) | (_, Op::Branch(..)) => {}
+                (Action::Copy(d, s), _) => {
                     reads.push(*s);
                     writes.push(*d);
                 }
-                _ => op.clone().visit(|slot, role| match (slot.class(), role) {
-                    (Class::Predicate, _) => {}
-                    (_, Role::Write) => writes.push(*slot),
-                    _ => reads.push(*slot),
-                }),
+                (_, Op::Alu(alu)) => {
+                    reads.extend(alu.s.iter().filter(is_row));
+                    writes.extend(alu.d.iter().filter(is_row));
+                }
+                (_, Op::Other(_, step)) => match &**step {
+                    Step::Load(access) => {
+                        reads.extend(access.address.base);
+                        writes.extend(access.registers.iter().filter_map(|one| one.slot).filter(is_row));
+                    }
+                    Step::Store(access) => {
+                        reads.extend(access.address.base);
+                        reads.extend(access.registers.iter().filter_map(|one| one.slot).filter(is_row));
+                    }
+                    step => step.clone().visit(&mut |slot: &mut Slot, role| match role {
+                        _ if !is_row(slot) => {}
+                        Role::Write => writes.push(*slot),
+                        _ => reads.push(*slot),
+                    }),
+                },
             }
-            if op.guard() != Guard::ALWAYS || matches!(action, Action::Exit) {
+            if self.is_partial(function, number) {
                 reads.extend_from_slice(&writes);
             }
-            all.push((reads, writes));
+            let start = slots.all.len() as u32;
+            slots.starts.push((start, start + reads.len() as u32));
+            slots.all.append(&mut reads);
+            slots.all.append(&mut writes);
         }
-        all
+        slots
     }
 
     /// Backward dataflow: the slots that are live where each block begins.
-    fn liveness(&self, slots: &[(Vec<Slot>, Vec<Slot>)], count: usize) -> Vec<Vec<bool>> {
-        let mut live_in = vec![vec![false; count]; self.blocks.len()];
-        let mut changed = true;
+    fn liveness(&self, slots: &Slots, count: usize) -> Vec<BitSet> {
+        let empty = BitSet::new(count);
+        let mut live_in = vec![empty.clone(); self.blocks.len()];
+        // What a block reads first, and what it writes.
+        let (mut reads, mut writes) = (live_in.clone(), live_in.clone());
+        for (number, block) in self.blocks.iter().enumerate() {
+            for op in (block.start..block.end).rev() {
+                for slot in slots.writes(op).iter().map(|&slot| index(slot, self.narrow)) {
+                    reads[number].remove(slot);
+                    writes[number].insert(slot);
+                }
+                for slot in slots.reads(op).iter().map(|&slot| index(slot, self.narrow)) {
+                    if !self.fixed[slot] {
+                        reads[number].insert(slot);
+                    }
+                }
+            }
+        }
+        let (mut live, mut changed) = (empty, true);
         while changed {
             changed = false;
             for (number, block) in self.blocks.iter().enumerate().rev() {
-                let mut live = vec![false; count];
-                for &next in &block.next {
-                    live.iter_mut().zip(&live_in[next]).for_each(|(live, next)| *live |= next);
+                live.0.fill(0);
+                block.next.iter().for_each(|&next| live.add(&live_in[next]));
+                let both = reads[number].0.iter().zip(&writes[number].0);
+                live.0
+                    .iter_mut()
+                    .zip(both)
+                    .for_each(|(live, (reads, writes))| *live = *live & !writes | reads);
+                if live != live_in[number] {
+                    changed = true;
+                    live_in[number].0.copy_from_slice(&live.0);
                 }
-                for op in (block.start..block.end).rev() {
-                    let (reads, writes) = &slots[op];
-                    writes.iter().for_each(|&slot| live[index(slot, self.narrow)] = false);
-                    reads.iter().for_each(|&slot| live[index(slot, self.narrow)] = true);
-                }
-                live.iter_mut().zip(&self.fixed).for_each(|(live, fixed)| *live &= !fixed);
-                changed |= live != live_in[number];
-                live_in[number] = live;
             }
         }
         live_in
     }
+}
 
-    fn build_webs(
-        &mut self,
-        function: &Function,
-        slots: &[(Vec<Slot>, Vec<Slot>)],
-        live_in: &[Vec<bool>],
-        count: usize,
-    ) {
-        let mut sets = UnionFind::default();
-        let nodes: Vec<Vec<usize>> = live_in
-            .iter()
-            .map(|live| live.iter().map(|&live| if live { sets.add() } else { usize::MAX }).collect())
-            .collect();
-        // The node of each use and definition.
-        let mut uses: Vec<(Vec<usize>, Vec<usize>)> = Vec::with_capacity(slots.len());
-        for (number, block) in self.blocks.iter().enumerate() {
-            let mut current = nodes[number].clone();
-            for (op, (reads, writes)) in slots.iter().enumerate().take(block.end).skip(block.start) {
-                let node_of = |sets: &mut UnionFind, slot: Slot, current: &mut Vec<usize>| {
-                    let at = index(slot, self.narrow);
-                    if current[at] == usize::MAX {
-                        current[at] = sets.add();
+/// No node.
+const NONE: u32 = u32::MAX;
+
+/// Finds webs. A node stands for the value of a slot where a block begins, or from a definition on.
+struct Builder<'a> {
+    live_in: &'a [BitSet],
+    sets: UnionFind,
+    /// The first node of each block: slots that are live there have nodes in their order.
+    first: Vec<u32>,
+    /// The node of each use and definition, in the order of [`Slots`]; none for rows that are never written.
+    uses: Vec<u32>,
+    /// The webs of nodes that stand for their sets.
+    numbers: Vec<u32>,
+}
+
+impl Builder<'_> {
+    fn new(live_in: &[BitSet]) -> Builder<'_> {
+        let (mut sets, mut first) = (UnionFind::default(), Vec::with_capacity(live_in.len()));
+        for live in live_in {
+            first.push(sets.len() as u32);
+            (0..live.count()).for_each(|_| _ = sets.add());
+        }
+        Builder { live_in, sets, first, uses: Vec::new(), numbers: Vec::new() }
+    }
+
+    /// Joins the nodes of definitions and uses that may be the same value.
+    fn find_nodes(&mut self, function: &Function, flow: &Flow, slots: &Slots) {
+        let mut current = vec![NONE; flow.fixed.len()];
+        let mut known = Vec::new();
+        self.uses.reserve(slots.all.len());
+        for (number, block) in flow.blocks.iter().enumerate() {
+            for (node, at) in (self.first[number]..).zip(self.live_in[number].iter()) {
+                current[at] = node;
+                known.push(at);
+            }
+            for op in block.start..block.end {
+                for at in slots.reads(op).iter().map(|&slot| index(slot, flow.narrow)) {
+                    if current[at] == NONE && !flow.fixed[at] {
+                        current[at] = self.sets.add();
+                        known.push(at);
                     }
-                    current[at]
-                };
-                let mut read = Vec::with_capacity(reads.len());
-                for &slot in reads {
-                    let fixed = self.fixed[index(slot, self.narrow)];
-                    read.push(if fixed { usize::MAX } else { node_of(&mut sets, slot, &mut current) });
+                    self.uses.push(current[at]);
                 }
-                let partial =
-                    function.ops[op].guard() != Guard::ALWAYS || matches!(self.actions[op], Action::Exit);
-                let mut written = Vec::with_capacity(writes.len());
-                for &slot in writes {
-                    if !partial {
-                        current[index(slot, self.narrow)] = sets.add();
+                let partial = flow.is_partial(function, op);
+                for at in slots.writes(op).iter().map(|&slot| index(slot, flow.narrow)) {
+                    if current[at] == NONE || !partial {
+                        current[at] = self.sets.add();
+                        known.push(at);
                     }
-                    written.push(node_of(&mut sets, slot, &mut current));
+                    self.uses.push(current[at]);
                 }
-                uses.push((read, written));
             }
             for &next in &block.next {
-                for at in 0..count {
-                    if nodes[next][at] != usize::MAX && current[at] != usize::MAX {
-                        sets.join(current[at], nodes[next][at]);
+                for (node, at) in (self.first[next]..).zip(self.live_in[next].iter()) {
+                    if current[at] != NONE {
+                        self.sets.join(current[at], node);
                     }
                 }
             }
+            known.drain(..).for_each(|at| current[at] = NONE);
         }
-        // Number the webs.
-        let mut number = vec![usize::MAX; sets.parents.len()];
-        let mut web_of = |sets: &mut UnionFind, webs: &mut Vec<Web>, node: usize, slot: Slot| {
-            let root = sets.root(node);
-            if number[root] == usize::MAX {
-                number[root] = webs.len();
-                let (defs, live) = (Vec::new(), Vec::new());
-                webs.push(Web { slot, defs, from_start: false, weight: 0.0, live, held: Vec::new() });
-            }
-            number[root]
-        };
-        let mut webs = Vec::new();
-        let mut touches = vec![Touches::default(); slots.len()];
-        for (op, ((reads, writes), (read, written))) in slots.iter().zip(&uses).enumerate() {
-            let weight = 8f64.powi(self.blocks[self.block_of[op]].depth.min(8) as i32);
-            for (&slot, &node) in reads.iter().zip(read).filter(|(_, node)| **node != usize::MAX) {
-                let web = web_of(&mut sets, &mut webs, node, slot);
+        self.numbers = vec![NONE; self.sets.len()];
+    }
+
+    /// The web of a node of a slot.
+    fn web_of(&mut self, webs: &mut Vec<Web>, node: u32, slot: Slot) -> usize {
+        let number = &mut self.numbers[self.sets.root(node) as usize];
+        if *number == NONE {
+            *number = webs.len() as u32;
+            let (defs, live) = (Extent::default(), Extent::default());
+            webs.push(Web { slot, defs, from_start: false, weight: 0.0, live, held: Vec::new() });
+        }
+        *number as usize
+    }
+
+    /// Numbers the webs, and finds those of each operation.
+    fn number(&mut self, flow: &mut Flow, slots: &Slots) {
+        let (mut webs, mut touches) = (Vec::new(), Vec::with_capacity(slots.all.len()));
+        let mut defs = Vec::with_capacity(slots.starts.len());
+        for op in 0..slots.starts.len() {
+            let weight = 8f64.powi(flow.blocks[flow.block_of[op]].depth.min(8) as i32);
+            let (reads, writes) = slots.ranges(op);
+            let start = touches.len() as u32;
+            for at in reads {
+                if self.uses[at] == NONE {
+                    continue;
+                }
+                let slot = slots.all[at];
+                let web = self.web_of(&mut webs, self.uses[at], slot);
                 webs[web].weight += weight;
-                touches[op].reads.push(Touch { slot, web });
+                touches.push(Touch { slot, web });
             }
-            for (&slot, &node) in writes.iter().zip(written) {
-                let web = web_of(&mut sets, &mut webs, node, slot);
+            flow.touched.push((start, touches.len() as u32));
+            for at in writes {
+                let slot = slots.all[at];
+                let web = self.web_of(&mut webs, self.uses[at], slot);
                 webs[web].weight += weight;
-                webs[web].defs.push(op);
-                touches[op].writes.push(Touch { slot, web });
+                defs.push((web as u32, op));
+                touches.push(Touch { slot, web });
             }
         }
-        for (at, &node) in nodes[0].iter().enumerate().filter(|(_, node)| **node != usize::MAX) {
-            let web = web_of(&mut sets, &mut webs, node, slot_at(at, self.narrow));
+        let live_in = self.live_in;
+        for (node, at) in (self.first[0]..).zip(live_in[0].iter()) {
+            let web = self.web_of(&mut webs, node, slot_at(at, flow.narrow));
             webs[web].from_start = true;
         }
-        // Live ranges, block by block and backward.
-        for block in self.blocks.iter().rev() {
-            let mut ends = vec![0u32; webs.len()];
+        let (extents, defs) = by_web(&defs, webs.len());
+        webs.iter_mut().zip(extents).for_each(|(web, extent)| web.defs = extent);
+        (flow.webs, flow.touches, flow.defs) = (webs, touches, defs);
+    }
+
+    /// Finds live ranges, block by block and backward.
+    fn find_live(&mut self, function: &Function, flow: &mut Flow) {
+        let mut webs = std::mem::take(&mut flow.webs);
+        let (mut around, mut found) = (Around::default(), Vec::new());
+        flow.around_of = vec![(0, 0); flow.blocks.len()];
+        let live_in = self.live_in;
+        for (number, block) in flow.blocks.iter().enumerate().rev() {
+            let first = around.all.len();
             for &next in &block.next {
-                for (at, &node) in nodes[next].iter().enumerate().filter(|(_, node)| **node != usize::MAX) {
-                    let web = web_of(&mut sets, &mut webs, node, slot_at(at, self.narrow));
-                    ends[web] = before(block.end);
+                for (node, at) in (self.first[next]..).zip(live_in[next].iter()) {
+                    let web = self.web_of(&mut webs, node, slot_at(at, flow.narrow));
+                    around.set_end(web, before(block.end), number);
                 }
             }
-            ends.resize(webs.len(), 0);
             for op in (block.start..block.end).rev() {
                 let at = before(op);
-                let partial =
-                    function.ops[op].guard() != Guard::ALWAYS || matches!(self.actions[op], Action::Exit);
+                let partial = flow.is_partial(function, op);
                 // An operation that is not element by element may write before it has read everything.
-                let early = u32::from(self.actions[op].is_elementwise());
-                for &Touch { web, .. } in &touches[op].writes {
-                    let end = if ends[web] == 0 { at + 3 } else { ends[web] };
-                    if partial {
-                        ends[web] = end;
-                    } else {
-                        webs[web].live.push((at + 1 + early, end));
-                        ends[web] = 0;
+                let early = u32::from(flow.actions[op].is_elementwise());
+                for &Touch { web, .. } in flow.writes(op) {
+                    let end = around.end(web).unwrap_or(at + 3);
+                    if !partial {
+                        found.push((web as u32, (at + 1 + early, end)));
                     }
+                    around.set_end(web, if partial { end } else { 0 }, number);
                 }
-                for &Touch { web, .. } in &touches[op].reads {
-                    if ends[web] == 0 {
-                        ends[web] = at + 2;
-                    }
+                for &Touch { web, .. } in flow.reads(op) {
+                    let end = around.end(web).unwrap_or(at + 2);
+                    around.set_end(web, end, number);
                 }
             }
-            for (web, &end) in ends.iter().enumerate().filter(|(_, end)| **end != 0) {
-                webs[web].live.push((before(block.start), end));
+            for at in first..around.all.len() {
+                let web = around.all[at];
+                if let Some(end) = around.end(web) {
+                    found.push((web as u32, (before(block.start), end)));
+                    around.set_end(web, 0, number);
+                }
             }
+            around.all[first..].sort_unstable();
+            flow.around_of[number] = (first, around.all.len());
         }
-        for web in &mut webs {
-            web.live.sort_unstable();
-            let mut merged: Vec<(u32, u32)> = Vec::with_capacity(web.live.len());
-            for &(start, end) in &web.live {
-                match merged.last_mut() {
-                    Some(last) if start <= last.1 => last.1 = last.1.max(end),
-                    _ => merged.push((start, end)),
-                }
-            }
-            web.live = merged;
+        // The last was found first.
+        found.reverse();
+        let (extents, mut ranges) = by_web(&found, webs.len());
+        for (web, Extent(start, end)) in webs.iter_mut().zip(extents) {
+            let count = join_ranges(&mut ranges[start as usize..end as usize]);
+            web.live = Extent(start, start + count as u32);
         }
-        (self.webs, self.touches) = (webs, touches);
+        (flow.webs, flow.around, flow.ranges) = (webs, around.all, ranges);
     }
+}
+
+/// The webs around the operations of blocks, while live ranges are found.
+#[derive(Default)]
+struct Around {
+    all: Vec<usize>,
+    /// Where a web ends that is live, else 0; and the last block that it was seen in.
+    ends: Vec<(u32, usize)>,
+}
+
+impl Around {
+    fn end(&self, web: usize) -> Option<u32> {
+        self.ends.get(web).map(|end| end.0).filter(|&end| end != 0)
+    }
+
+    fn set_end(&mut self, web: usize, end: u32, block: usize) {
+        if web >= self.ends.len() {
+            self.ends.resize(web + 1, (0, usize::MAX));
+        }
+        if self.ends[web].1 != block {
+            self.all.push(web);
+        }
+        self.ends[web] = (end, block);
+    }
+}
+
+/// Sorts what belongs to webs by their numbers. What belongs to one keeps its order.
+fn by_web<T: Copy + Default>(found: &[(u32, T)], webs: usize) -> (Vec<Extent>, Vec<T>) {
+    let mut extents = vec![Extent::default(); webs];
+    found.iter().for_each(|&(web, _)| extents[web as usize].1 += 1);
+    let mut start = 0;
+    for extent in &mut extents {
+        let count = extent.1;
+        *extent = Extent(start, start);
+        start += count;
+    }
+    let mut sorted = vec![T::default(); found.len()];
+    for &(web, value) in found {
+        let end = &mut extents[web as usize].1;
+        sorted[*end as usize] = value;
+        *end += 1;
+    }
+    (extents, sorted)
+}
+
+/// Joins ranges that overlap or touch, at the front; they are sorted by where they start. Returns how many are left.
+pub(crate) fn join_ranges(ranges: &mut [(u32, u32)]) -> usize {
+    let mut kept = 0;
+    for at in 0..ranges.len() {
+        let (start, end) = ranges[at];
+        if kept > 0 && start <= ranges[kept - 1].1 {
+            ranges[kept - 1].1 = ranges[kept - 1].1.max(end);
+        } else {
+            ranges[kept] = (start, end);
+            kept += 1;
+        }
+    }
+    kept
 }
 
 /// The position before an operation.
@@ -377,79 +617,3 @@ fn slot_at(index: usize, narrow: usize) -> Slot {
 
 /// The most operations that a branch skips and that are compiled once more, for lanes that do not take it.
 const LONGEST_IF: usize = 128;
-
-/// The most operations of a block. Code checks the budget after a block of this length.
-pub(crate) const LONGEST: usize = 1024;
-
-/// The basic blocks of a function. One also begins after an operation that leaves compiled code.
-fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Vec<usize>) {
-    let ops = &function.ops;
-    let mut leaders = vec![false; ops.len() + 1];
-    leaders[0] = true;
-    for (at, op) in ops.iter().enumerate() {
-        op.targets().iter().for_each(|&target| leaders[(target as usize).min(ops.len())] = true);
-        if matches!(op, Op::Branch(..)) || op.ends_block() || actions[at].may_always_leave() {
-            leaders[at + 1] = true;
-        }
-    }
-    let mut start = 0;
-    for (at, leader) in leaders.iter_mut().enumerate() {
-        *leader |= at - start >= LONGEST;
-        start = if *leader { at } else { start };
-    }
-    let starts: Vec<usize> = (0..ops.len()).filter(|&at| leaders[at]).collect();
-    let mut block_of = vec![0; ops.len()];
-    let mut blocks = Vec::with_capacity(starts.len());
-    for (number, &start) in starts.iter().enumerate() {
-        let end = starts.get(number + 1).copied().unwrap_or(ops.len());
-        block_of[start..end].fill(number);
-        blocks.push(Block { start, end, next: Vec::new(), depth: 0, skips_to: None });
-    }
-    for number in 0..blocks.len() {
-        let last = blocks[number].end - 1;
-        let op = &ops[last];
-        let mut next: Vec<usize> =
-            op.targets().iter().filter_map(|&target| block_of.get(target as usize).copied()).collect();
-        if !op.ends_block() && number + 1 < blocks.len() {
-            next.push(number + 1);
-        }
-        next.sort_unstable();
-        next.dedup();
-        blocks[number].next = next;
-    }
-    // A backward jump spans a loop: code is in the order of the text.
-    let mut depth = vec![0u32; blocks.len() + 1];
-    for (number, block) in blocks.iter().enumerate() {
-        for &next in block.next.iter().filter(|next| **next <= number) {
-            (next..=number).for_each(|inside| depth[inside] += 1);
-        }
-    }
-    blocks.iter_mut().zip(depth).for_each(|(block, depth)| block.depth = depth);
-    (blocks, block_of)
-}
-
-/// Disjoint sets.
-#[derive(Default)]
-struct UnionFind {
-    parents: Vec<usize>,
-}
-
-impl UnionFind {
-    fn add(&mut self) -> usize {
-        self.parents.push(self.parents.len());
-        self.parents.len() - 1
-    }
-
-    fn root(&mut self, mut node: usize) -> usize {
-        while self.parents[node] != node {
-            self.parents[node] = self.parents[self.parents[node]];
-            node = self.parents[node];
-        }
-        node
-    }
-
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.parents[a] = b;
-    }
-}

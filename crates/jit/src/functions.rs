@@ -1,6 +1,7 @@
-//! Conversions and special functions that have code, as data.
+//! Floating-point operations, conversions and special functions that have code, as data.
 
-use softwarp_isa::instruction::{Modifier, Opcode};
+use softwarp_isa::Type;
+use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
 
 /// A rounding to whole numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +35,62 @@ impl Rounding {
     }
 }
 
+/// A floating-point operation, to nearest, without flushing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Float {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Div,
+    Rcp,
+    Sqrt,
+    Neg,
+    Abs,
+    Min,
+    Max,
+}
+
+/// Arithmetic of f16 or bf16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Half {
+    /// A sum, a difference, a product, `fma`, `neg` or `abs`.
+    pub(crate) float: Float,
+    /// bf16
+    pub(crate) brain: bool,
+    /// Two in a word.
+    pub(crate) pair: bool,
+}
+
+/// The arithmetic of halves of a form.
+pub(crate) fn half(form: &InstructionForm) -> Option<Half> {
+    let &[ty] = form.types.as_slice() else { return None };
+    let (brain, pair) = match ty {
+        Type::F16 => (false, false),
+        Type::F16x2 => (false, true),
+        Type::Bf16 => (true, false),
+        Type::Bf16x2 => (true, true),
+        _ => return None,
+    };
+    let float = match (form.opcode, form.modifiers.as_slice()) {
+        (Opcode::Add, [] | [Modifier::Rn]) => Float::Add,
+        (Opcode::Sub, [] | [Modifier::Rn]) => Float::Sub,
+        (Opcode::Mul, [] | [Modifier::Rn]) => Float::Mul,
+        (Opcode::Fma, [Modifier::Rn]) => Float::Fma,
+        (Opcode::Neg, []) => Float::Neg,
+        (Opcode::Abs, []) => Float::Abs,
+        _ => return None,
+    };
+    Some(Half { float, brain, pair })
+}
+
 /// A conversion of f32, 16-bit floats and integers. To floats they are to nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Convert {
     FromS32,
     FromU32,
     ToS32(Rounding),
-    /// Toward zero.
-    ToU32,
+    ToU32(Rounding),
     /// f32 to a whole number.
     Whole(Rounding),
     /// f32 to the range from 0 to 1.
@@ -88,10 +137,10 @@ pub(crate) enum Special {
 }
 
 impl Special {
-    /// Whether there are inputs that compiled code leaves to the interpreter.
+    /// Whether there is code for all inputs beside that for ordinary ones. Otherwise the interpreter does the others.
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn has_rare(self) -> bool {
-        !matches!(self, Special::Ex2 { .. } | Special::Tanh)
+    pub(crate) fn has_general(self) -> bool {
+        matches!(self, Special::Ex2 { .. } | Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh)
     }
 }
 

@@ -1,19 +1,19 @@
 //! Accesses of a block whose bounds are checked together: those at constant distances from one another.
 //!
 //! The first access of a group checks the range that all of them lie in, and keeps where its own place is in the host's
-//! memory. The others are at constant distances from there. Where the check fails, each checks by itself.
+//! memory. The others are at constant distances from there. Where the check fails, other code of the block goes on, in
+//! which each is checked alone.
 
 use crate::context::POINTERS;
 use crate::decode::Action;
 use crate::flow::Flow;
 use softwarp_ir::{Access, Function, Guard, Memory, Op, Slot, Step};
-use std::collections::HashMap;
 
 /// The furthest distance between accesses of a group.
 const FURTHEST: i64 = 1 << 20;
 
 /// What the accesses of a group have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     base: Slot,
     /// The value of the base; none for one that is never written.
@@ -36,53 +36,73 @@ pub(crate) struct Group {
 }
 
 /// The groups of a function.
-#[derive(Default)]
 pub(crate) struct Groups {
     groups: Vec<Group>,
-    of: HashMap<usize, usize>,
+    /// The group of each operation that has one.
+    of: Vec<Option<u32>>,
+    /// The last access of a group, by block.
+    last: Vec<Option<usize>>,
 }
 
 impl Groups {
     pub(crate) fn of(function: &Function, flow: &Flow) -> Groups {
-        let mut groups = Groups::default();
+        let mut groups = Groups {
+            groups: Vec::new(),
+            of: vec![None; function.ops.len()],
+            last: vec![None; flow.blocks.len()],
+        };
         for block in &flow.blocks {
             groups.find(function, flow, block.start..block.end);
         }
-        let mut pointers = HashMap::new();
+        let mut pointers = vec![0; flow.blocks.len()];
         for group in groups.groups.iter_mut().filter(|group| group.count > 1) {
-            let next: &mut usize = pointers.entry(flow.block_of[group.first]).or_insert(0);
+            let next = &mut pointers[flow.block_of[group.first]];
             group.pointer = *next;
             *next += 1;
+        }
+        for op in 0..function.ops.len() {
+            if groups.get(op).is_some() {
+                groups.last[flow.block_of[op]] = Some(op);
+            }
         }
         groups
     }
 
+    /// The last access of a block that is in a group.
+    pub(crate) fn last_in(&self, block: usize) -> Option<usize> {
+        self.last[block]
+    }
+
     /// The group of an access, unless it is alone.
     pub(crate) fn get(&self, op: usize) -> Option<Group> {
-        let group = self.groups[*self.of.get(&op)?];
+        let group = self.groups[self.of.get(op).copied().flatten()? as usize];
         (group.count > 1 && group.pointer < POINTERS).then_some(group)
     }
 
     fn find(&mut self, function: &Function, flow: &Flow, ops: std::ops::Range<usize>) {
-        let mut open: HashMap<Key, usize> = HashMap::new();
+        let mut open: Vec<(Key, usize)> = Vec::new();
         for op in ops {
             if let Some((key, offset)) = key(function, flow, op) {
-                let next = self.groups.len();
-                let number = *open.entry(key).or_insert(next);
-                if number == next {
+                let known = open.iter().find(|(other, _)| *other == key).map(|&(_, number)| number);
+                let number = known.unwrap_or_else(|| {
+                    open.push((key, self.groups.len()));
                     self.groups.push(Group { first: op, range: (0, 0), pointer: 0, count: 0 });
-                }
+                    self.groups.len() - 1
+                });
                 let group = &mut self.groups[number];
                 let first = offset_of(function, group.first).unwrap_or(offset);
                 let distance = offset - first;
                 if distance.abs() < FURTHEST && distance % key.total as i64 == 0 {
                     group.range = (group.range.0.min(distance), group.range.1.max(distance));
                     group.count += 1;
-                    self.of.insert(op, number);
+                    self.of[op] = Some(number as u32);
                 }
             }
-            for touch in &flow.touches[op].writes {
-                open.retain(|key, _| key.web != Some(touch.web));
+            if open.is_empty() {
+                continue;
+            }
+            for touch in flow.writes(op) {
+                open.retain(|(key, _)| key.web != Some(touch.web));
             }
         }
     }

@@ -37,6 +37,10 @@
 //! `unsafe` is in `code.rs` alone.
 
 #[cfg(target_arch = "x86_64")]
+mod assembler;
+#[cfg(target_arch = "x86_64")]
+mod blocks;
+#[cfg(target_arch = "x86_64")]
 mod classes;
 #[cfg(target_arch = "x86_64")]
 mod code;
@@ -54,15 +58,19 @@ mod functions;
 #[cfg(target_arch = "x86_64")]
 mod groups;
 #[cfg(target_arch = "x86_64")]
+mod integers;
+#[cfg(target_arch = "x86_64")]
 mod places;
+#[cfg(target_arch = "x86_64")]
+mod sets;
 #[cfg(target_arch = "x86_64")]
 mod tables;
 
 #[cfg(target_arch = "x86_64")]
 pub use code::{Compiled, Line, Scratch, compile, listing};
-pub use context::{Call, Context, Done, Entry, GENERIC_SITES, Lanes, Region, SITES, Step};
+pub use context::{Call, Context, Done, Entry, GENERIC_SITES, Lanes, NextCta, Region, SITES, Step};
 #[cfg(target_arch = "x86_64")]
-pub use emit::{Part, site};
+pub use emit::Part;
 
 /// How the lanes of a warp lie in the rows of a CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,4 +145,4 @@ pub(crate) enum Mode {
 #[cfg(not(target_arch = "x86_64"))]
 mod portable;
 #[cfg(not(target_arch = "x86_64"))]
-pub use portable::{Compiled, Line, Part, Scratch, compile, listing, site};
+pub use portable::{Compiled, Line, Part, Scratch, compile, listing};

@@ -6,7 +6,8 @@
 
 use crate::Mode;
 use crate::classes::{Class, Classes};
-use crate::flow::Flow;
+use crate::flow::{Flow, join_ranges};
+use std::ops::Range;
 
 /// Where a web is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,9 @@ pub(crate) enum Place {
 /// How many vector registers from the first on are for temporary values.
 pub(crate) const TEMPORARIES: u8 = 8;
 
+/// How many pairs of vector registers webs can have.
+const PAIRS: usize = (32 - TEMPORARIES as usize) / 2;
+
 /// General-purpose registers that webs can have, by their number in the instruction encoding.
 pub(crate) const SCALARS: [u8; 6] = [3, 6, 7, 8, 9, 10];
 
@@ -32,7 +36,7 @@ pub(crate) const SCALARS: [u8; 6] = [3, 6, 7, 8, 9, 10];
 /// In masked code, lanes that wait elsewhere keep values of other webs in the same registers, lane by lane: there a
 /// register always holds the same lanes.
 fn pairs(flow: &Flow, mode: Mode) -> [Vec<usize>; 2] {
-    let count = usize::from((32 - TEMPORARIES) / 2);
+    let count = PAIRS;
     if mode == Mode::Uniform {
         return [(0..count).rev().collect(), (0..count).step_by(2).collect()];
     }
@@ -45,40 +49,44 @@ fn pairs(flow: &Flow, mode: Mode) -> [Vec<usize>; 2] {
 
 /// The place of each web.
 pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<Place> {
-    let mut order: Vec<usize> = (0..flow.webs.len()).collect();
-    let cost = |web: usize| {
-        let live: u32 = flow.webs[web].live.iter().map(|(start, end)| end - start).sum();
-        flow.webs[web].weight / (1.0 + f64::from(live)) / if flow.webs[web].is_wide() { 2.0 } else { 1.0 }
+    let cost = |number: usize| {
+        let web = &flow.webs[number];
+        let live: u32 = flow.live_ranges(number).iter().map(|(start, end)| end - start).sum();
+        web.weight / (1.0 + f64::from(live)) / if web.is_wide() { 2.0 } else { 1.0 }
     };
-    order.sort_by(|&a, &b| cost(b).total_cmp(&cost(a)));
+    let mut order: Vec<(f64, usize)> = (0..flow.webs.len()).map(|web| (cost(web), web)).collect();
+    order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let allowed = pairs(flow, mode);
-    let mut vectors: Vec<Ranges> = vec![Ranges::default(); usize::from((32 - TEMPORARIES) / 2)];
-    let mut scalars: Vec<Ranges> = vec![Ranges::default(); SCALARS.len()];
+    let mut taken = Taken::new(flow.actions.len());
     let mut places = vec![Place::Frame; flow.webs.len()];
-    for web in order {
-        let held = &flow.webs[web].held;
-        let live = &match mode {
-            Mode::Uniform if !held.is_empty() => merged(&flow.webs[web].live, held),
-            _ => flow.webs[web].live.clone(),
+    for (_, web) in order {
+        let (live, held) = (flow.live_ranges(web), &flow.webs[web].held);
+        let both;
+        let live = match mode {
+            Mode::Uniform if !held.is_empty() => {
+                both = merged(live, held);
+                &both
+            }
+            _ => live,
         };
+        let free = !taken.during(live);
         match classes.webs[web] {
             Class::Varying | Class::Unknown => {
                 let wanted = if flow.webs[web].is_wide() { 2 } else { 1 };
-                let is_free = |first: &usize| (0..wanted).all(|n| !vectors[first + n].overlaps(live));
+                let bits = |first: usize| ((1 << wanted) - 1) << first;
+                let is_free = |first: &usize| free & bits(*first) == bits(*first);
                 let Some(&first) = allowed[wanted - 1].iter().find(|first| is_free(first)) else { continue };
-                let mut registers = [0; 4];
-                for n in 0..wanted {
-                    let pair = first + n;
-                    vectors[pair].add(live);
-                    registers[2 * n] = TEMPORARIES + 2 * pair as u8;
-                    registers[2 * n + 1] = TEMPORARIES + 2 * pair as u8 + 1;
-                }
+                taken.add(live, bits(first));
+                let registers = std::array::from_fn(|n| match n < 2 * wanted {
+                    true => TEMPORARIES + (2 * first + n) as u8,
+                    false => 0,
+                });
                 places[web] = Place::Vector(registers);
             }
             Class::Affine(_) => {
-                let free = (0..SCALARS.len()).find(|&register| !scalars[register].overlaps(live));
-                if let Some(register) = free {
-                    scalars[register].add(live);
+                let bit = |register: usize| 1 << (PAIRS + register);
+                if let Some(register) = (0..SCALARS.len()).find(|&register| free & bit(register) != 0) {
+                    taken.add(live, bit(register));
                     places[web] = Place::Scalar(SCALARS[register]);
                 }
             }
@@ -91,34 +99,66 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<Place> {
 fn merged(a: &[(u32, u32)], b: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let mut all = [a, b].concat();
     all.sort_unstable();
-    let mut merged: Vec<(u32, u32)> = Vec::with_capacity(all.len());
-    for (start, end) in all {
-        match merged.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => merged.push((start, end)),
-        }
-    }
-    merged
+    let count = join_ranges(&mut all);
+    all.truncate(count);
+    all
 }
 
-/// The ranges in which a register is taken, sorted.
-#[derive(Clone, Default)]
-struct Ranges {
-    taken: Vec<(u32, u32)>,
+/// Positions that are looked at together.
+const CHUNK: usize = 64;
+
+/// Which registers are taken at which positions: a bit for each.
+struct Taken {
+    /// By position.
+    positions: Vec<u32>,
+    /// By chunk of positions: registers that are taken at all of them beside what the positions say, and those that are
+    /// taken at any.
+    chunks: Vec<(u32, u32)>,
 }
 
-impl Ranges {
-    fn overlaps(&self, live: &[(u32, u32)]) -> bool {
-        live.iter().any(|&(start, end)| {
-            let at = self.taken.partition_point(|&(_, taken_end)| taken_end <= start);
-            self.taken.get(at).is_some_and(|&(taken_start, _)| taken_start < end)
-        })
+impl Taken {
+    fn new(ops: usize) -> Taken {
+        let chunks = (3 * (ops + 1)).div_ceil(CHUNK);
+        Taken { positions: vec![0; chunks * CHUNK], chunks: vec![(0, 0); chunks] }
     }
 
-    fn add(&mut self, live: &[(u32, u32)]) {
-        for &range in live {
-            let at = self.taken.partition_point(|&taken| taken < range);
-            self.taken.insert(at, range);
+    /// The registers that are taken somewhere in ranges.
+    fn during(&self, live: &[(u32, u32)]) -> u32 {
+        let mut taken = 0;
+        for &(start, end) in live {
+            each_chunk(start as usize, end as usize, |chunk, range| {
+                let (full, any) = self.chunks[chunk];
+                taken |= match range.len() {
+                    CHUNK => any,
+                    _ => self.positions[range].iter().fold(full, |taken, position| taken | position),
+                };
+            });
         }
+        taken
+    }
+
+    /// Takes registers.
+    fn add(&mut self, live: &[(u32, u32)], bits: u32) {
+        for &(start, end) in live {
+            each_chunk(start as usize, end as usize, |chunk, range| {
+                let (full, any) = &mut self.chunks[chunk];
+                *any |= bits;
+                match range.len() {
+                    CHUNK => *full |= bits,
+                    _ => self.positions[range].iter_mut().for_each(|position| *position |= bits),
+                }
+            });
+        }
+    }
+}
+
+/// Calls a function for the part of a range in each chunk.
+fn each_chunk(start: usize, end: usize, mut f: impl FnMut(usize, Range<usize>)) {
+    let mut at = start;
+    while at < end {
+        let chunk = at / CHUNK;
+        let next = ((chunk + 1) * CHUNK).min(end);
+        f(chunk, at..next);
+        at = next;
     }
 }

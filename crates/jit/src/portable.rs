@@ -2,7 +2,7 @@
 
 use crate::context::{Call, Context, Done, Entry, Lanes, Region, SITES};
 use crate::{Shape, Wanted};
-use softwarp_ir::{Function, Memory};
+use softwarp_ir::Function;
 use softwarp_units::lanes::Frame;
 
 /// A compiled function. There is none.
@@ -71,11 +71,6 @@ pub fn listing(_: &Function, _: Shape) -> Option<Vec<Line>> {
     None
 }
 
-/// The site of an access.
-pub fn site(_: Memory, _: usize) -> usize {
-    0
-}
-
 impl Context {
     /// The frame of the warp that runs. None does.
     pub fn frame(&self) -> *mut Frame {
@@ -86,6 +81,11 @@ impl Context {
 impl Compiled {
     /// Whether code can be entered at an operation.
     pub fn has_entry(&self, _: usize) -> bool {
+        match *self {}
+    }
+
+    /// The site of an access.
+    pub fn site(&self, _: usize) -> usize {
         match *self {}
     }
 
@@ -123,7 +123,7 @@ impl Compiled {
     ///
     /// # Safety
     /// There is none to run.
-    pub unsafe fn run(&self, _: &mut Scratch, _: &mut [Entry], _: i64) -> Done {
+    pub unsafe fn run(&self, _: &mut Scratch, _: &mut [Entry], _: bool, _: i64) -> Done {
         match *self {}
     }
 }

@@ -34,7 +34,7 @@ const MOST_PLACES: usize = 4096;
 const MOST_BYTES: u64 = 1 << 30;
 
 /// How many clusters a thread claims at once, at most.
-const MOST_CLAIMED: u64 = 32;
+const MOST_CLAIMED: u64 = 1024;
 
 /// A batch that takes at most this long lets a thread claim more the next time.
 const QUICK: Duration = Duration::from_millis(1);
@@ -309,7 +309,9 @@ impl WorkerPool {
         if now >= last {
             return last..last;
         }
-        let count = ((last - now) / (8 * launch.threads as u64)).min(batch).max(1);
+        // One thread alone has none to wait for.
+        let parts = if launch.threads == 1 { 1 } else { 8 * launch.threads as u64 };
+        let count = ((last - now) / parts).min(batch).max(1);
         let start = launch.next.fetch_add(count, Ordering::Relaxed);
         start.min(last)..(start + count).min(last)
     }

@@ -58,9 +58,13 @@ impl LaunchInfo<'_> {
     }
 
     /// `%ctaid` of the CTA with a rank in a cluster of the grid.
+    #[inline]
     pub(crate) fn cta(&self, cluster: u64, rank: u32) -> [u32; 3] {
         if self.cluster == [1; 3] && self.grid[1] == 1 && self.grid[2] == 1 {
             return [cluster as u32, 0, 0];
+        }
+        if let ([1, 1, 1], [x, y, _], Ok(index)) = (self.cluster, self.grid, u32::try_from(cluster)) {
+            return [index % x, index / x % y, index / x / y];
         }
         let [x, y, _] = self.clusters().map(u64::from);
         let [width, height, _] = self.cluster;

@@ -145,11 +145,17 @@ impl Meter {
         self.flush_now(launch).map_err(|fault| Trouble::new(0, fault.kind))
     }
 
+    /// Whether so much has been done that [`Meter::flush`] checks the limits.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.cost >= LOOK || self.work >= LOOK_WITHIN
+    }
+
     /// Adds the counts to the launch's, and checks whether it has to stop.
     #[inline]
     pub(crate) fn flush(&mut self, launch: &Launch<'_>) -> Result<(), Box<Fault>> {
         // Very short slices do not check each time.
-        if self.cost < LOOK && self.work < LOOK_WITHIN {
+        if !self.is_due() {
             return Ok(());
         }
         self.flush_now(launch)

@@ -38,7 +38,7 @@ const BINARY: [&str; 8] = [
 ];
 
 /// Conversions of words.
-const CONVERSIONS: [&str; 15] = [
+const CONVERSIONS: [&str; 23] = [
     "cvt.rn.f16.f32 %h, %f0; cvt.u32.u16 %r4,",
     "cvt.rn.bf16.f32 %h, %f0; cvt.u32.u16 %r4,",
     "mov.b32 {%h, %g}, %f0; cvt.f32.f16 %r4,",
@@ -49,6 +49,14 @@ const CONVERSIONS: [&str; 15] = [
     "cvt.rmi.s32.f32 %r4, %f0; cvt.u32.u16 %r5,",
     "cvt.rpi.s32.f32 %r4, %f0; cvt.u32.u16 %r5,",
     "cvt.rzi.u32.f32 %r4, %f0; cvt.u32.u16 %r5,",
+    "cvt.rni.u32.f32 %r4, %f0; cvt.u32.u16 %r5,",
+    "cvt.rmi.u32.f32 %r4, %f0; cvt.u32.u16 %r5,",
+    "cvt.rpi.u32.f32 %r4, %f0; cvt.u32.u16 %r5,",
+    "cvt.rzi.ftz.u32.f32 %r4, %f0; cvt.u32.u16 %r5,",
+    "cvt.rni.ftz.u32.f32 %r4, %f0; cvt.u32.u16 %r5,",
+    "cvt.rmi.ftz.u32.f32 %r4, %f0; cvt.u32.u16 %r5,",
+    "cvt.rni.ftz.f32.f32 %r4, %f0; cvt.u32.u16 %r5,",
+    "cvt.rzi.ftz.f32.f32 %r4, %f0; cvt.u32.u16 %r5,",
     "cvt.rni.f32.f32 %r4, %f0; cvt.u32.u16 %r5,",
     "cvt.rmi.f32.f32 %r4, %f0; cvt.u32.u16 %r5,",
     "cvt.rpi.f32.f32 %r4, %f0; cvt.u32.u16 %r5,",

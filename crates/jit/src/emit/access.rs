@@ -1,24 +1,15 @@
 //! Loads and stores. Every access is checked against the bounds of a region and for alignment; one that fails a check is
 //! left to the interpreter, which performs it, learns its region, or finds the fault.
 
-use super::{Emitted, Emitter, Late, RAX, RCX, XMM, ZMM};
+use super::plain::Plain;
+use super::{Emitted, Emitter, Late, RAX, RCX, ZMM};
 use crate::Mode;
+use crate::assembler::*;
 use crate::classes::{Class, Steps};
-use crate::context::{CONSTANT_SITES, Context, GENERIC_SITES, GLOBAL_SITES, Region};
-use iced_x86::code_asm::*;
-use softwarp_ir::{Address, Element, Guard, Memory, Op, Slot, Step};
+use crate::context::{Context, Region};
+use crate::groups::Group;
+use softwarp_ir::{Guard, Op, Step};
 use std::mem::offset_of;
-
-/// The site of an access: which region is looked at. Accesses to `.global` and generic ones have different sites, since
-/// the same address may mean different memory.
-pub fn site(memory: Memory, op: usize) -> usize {
-    let sites = match memory {
-        Memory::Generic => GENERIC_SITES,
-        Memory::Constant => CONSTANT_SITES,
-        _ => GLOBAL_SITES,
-    };
-    sites.start + op % sites.len()
-}
 
 /// How the lanes of a warp access memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,120 +26,67 @@ enum Pattern {
     Scattered,
 }
 
-/// An access as it is compiled.
-#[derive(Clone, Copy)]
-pub(super) struct Plain<'a> {
-    pub(super) op: usize,
-    pub(super) address: &'a Address,
-    pub(super) registers: &'a [Element],
-    /// Bytes of an element.
-    size: usize,
-    signed: bool,
-    /// The first register that is loaded or stored.
-    pub(super) slot: Slot,
-    /// The address but for an offset; none for a fixed address.
-    pub(super) base: Option<Slot>,
-    pub(super) slow: CodeLabel,
-    pub(super) store: bool,
-}
-
-impl<'a> Plain<'a> {
-    /// A load or store of an operation.
-    fn of(op: usize, step: &'a Step, slow: CodeLabel) -> Option<Plain<'a>> {
-        let (access, store) = match step {
-            Step::Load(access) => (access, false),
-            Step::Store(access) => (access, true),
-            _ => return None,
-        };
-        let slot = access.registers.first()?.slot?;
-        let (address, registers) = (&access.address, &access.registers[..]);
-        let (size, base) = (usize::from(access.bytes), address.base);
-        Some(Plain { op, address, registers, size, signed: access.signed, slot, base, slow, store })
-    }
-
-    /// An access to a 32-bit word.
-    pub(super) fn word(
-        op: usize,
-        address: &'a Address,
-        (slot, base): (Slot, Slot),
-        slow: CodeLabel,
-    ) -> Plain<'a> {
-        let (registers, base) = (&[][..], Some(base));
-        Plain { op, address, registers, size: 4, signed: false, slot, base, slow, store: true }
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.size
-    }
-
-    /// Bytes of the whole access, which is aligned to them.
-    pub(super) fn total(&self) -> usize {
-        self.bytes() * self.registers.len().max(1)
-    }
-
-    /// Whether it has one element.
-    pub(super) fn is_single(&self) -> bool {
-        self.registers.len().max(1) == 1
-    }
-
-    /// Whether addresses have 64 bits.
-    pub(super) fn is_wide(&self) -> bool {
-        self.base.is_none_or(Slot::is_wide)
-    }
-
-    pub(super) fn is_shared(&self) -> bool {
-        self.address.memory == Memory::Shared
-    }
-
-    /// A field of the region.
-    pub(super) fn region(&self, offset: usize) -> AsmMemoryExpression {
-        let region = match self.is_shared() {
-            true => offset_of!(Context, shared),
-            false => {
-                let site = site(self.address.memory, self.op);
-                offset_of!(Context, sites) + site * size_of::<Region>()
-            }
-        };
-        AsmMemoryExpression(r15, region + offset)
-    }
-
-    pub(super) fn room(&self) -> AsmMemoryExpression {
-        let size = self.total().trailing_zeros() as usize;
-        self.region(offset_of!(Region, room) + 8 * size)
-    }
-}
-
-/// A base register and an offset.
-#[derive(Clone, Copy)]
-pub(super) struct AsmMemoryExpression(AsmRegister64, usize);
-
-impl AsmMemoryExpression {
-    pub(super) fn qword(self) -> AsmMemoryOperand {
-        qword_ptr(self.0 + self.1)
-    }
-    pub(super) fn qwords(self) -> AsmMemoryOperand {
-        qword_bcst(self.0 + self.1)
-    }
-    pub(super) fn dwords(self) -> AsmMemoryOperand {
-        dword_bcst(self.0 + self.1)
-    }
-    pub(super) fn dword(self) -> AsmMemoryOperand {
-        dword_ptr(self.0 + self.1)
-    }
+/// Where an access goes on whose checks fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failing {
+    /// With a call of the interpreter.
+    Own,
+    /// With code in which each access of the group is checked alone.
+    Group,
+    /// Nowhere: another access has checked for it.
+    Never,
 }
 
 impl Emitter<'_> {
-    /// Emits a load or a store of one element.
+    /// Emits a load or a store of one element. In uniform code, one under a guard that all lanes pass has code of its own.
     pub(super) fn access(&mut self, op: usize, guard: Guard, step: &Step) -> Emitted {
+        let Some(predicate) = guard.predicate().filter(|_| self.mode == Mode::Uniform && !self.masked) else {
+            return self.access_of_some(op, guard, step);
+        };
+        let [slow, some, mut back] = std::array::from_fn(|_| self.unit.a.create_label());
+        let plain = Plain::of(op, step, slow, self.sites[op]);
+        let Some(plain) = plain.filter(|plain| self.has_code(plain, true) && self.has_code(plain, false))
+        else {
+            return self.access_of_some(op, guard, step);
+        };
+        self.late.push(Late::Slow { op, label: slow, back, apart: None });
+        self.late.push(Late::Guarded { op, label: some, back });
+        self.passing(guard, predicate)?;
+        self.unit.a.cmp(eax, -1)?;
+        self.unit.a.jne(some)?;
+        self.clean_stored(&plain)?;
+        self.emit_access(&plain)?;
+        self.clean = None;
+        self.unit.place(&mut back)
+    }
+
+    /// The same under a guard that some lanes may not pass.
+    pub(super) fn access_of_some(&mut self, op: usize, guard: Guard, step: &Step) -> Emitted {
         let (slow, back) = (self.unit.a.create_label(), self.unit.a.create_label());
-        let Some(plain) = Plain::of(op, step, slow) else { return self.call_interpreter(op, None) };
+        let Some(plain) = Plain::of(op, step, slow, self.sites[op]) else {
+            return self.call_interpreter(op, None);
+        };
         if !self.has_code(&plain, self.masked || guard != Guard::ALWAYS) {
             return self.call_interpreter(op, None);
         }
-        self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
+        if self.failing(&plain, guard) == Failing::Own {
+            self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
+        }
         let before = self.begin_guard(guard, back)?;
+        self.clean_stored(&plain)?;
         self.emit_access(&plain)?;
+        self.clean = None;
         self.end_guard(guard, before, back)
+    }
+
+    /// Makes the NaNs of a row that is stored canonical.
+    fn clean_stored(&mut self, plain: &Plain<'_>) -> Emitted {
+        let ([one], true) = (plain.registers, plain.store) else { return Ok(()) };
+        let slot = one.slot.filter(|&slot| !self.flow.is_fixed(slot));
+        match slot.and_then(|slot| self.flow.read(plain.op, slot)) {
+            Some(web) => self.clean(web),
+            None => Ok(()),
+        }
     }
 
     /// Whether there is code for an access; the interpreter performs others.
@@ -238,50 +176,61 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The place in the host's memory of what the first lane accesses, in `rax`, checked for all lanes, alone or with
-    /// others of a group. `rcx` is used.
-    fn check(&mut self, plain: &Plain<'_>, pattern: Pattern) -> Emitted {
-        let group = self.groups.get(plain.op).filter(|_| self.mode == Mode::Uniform && !self.masked);
-        let Some(group) = group else { return self.check_alone(plain, pattern) };
-        let leads = group.first == plain.op;
-        if !leads && !self.checked.contains(&group.first) {
-            return self.check_alone(plain, pattern);
-        }
+    /// The place in the host's memory of what the first lane accesses, in `rax`, and the bytes that are to be added to it.
+    /// It is checked for all lanes, alone or with others of a group. `rcx` is used.
+    fn check(&mut self, plain: &Plain<'_>, pattern: Pattern) -> Emitted<i32> {
+        let Some(group) = self.group(plain.op) else {
+            self.check_alone(plain, pattern)?;
+            return Ok(0);
+        };
         let pointer = qword_ptr(r15 + (offset_of!(Context, pointers) + 8 * group.pointer));
-        let (alone, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
-        let (op, slow) = (plain.op, plain.slow);
-        self.late.push(Late::CheckAlone { op, label: alone, back, slow });
-        if leads {
-            self.checked.push(plain.op);
-            self.first_offset(plain)?;
-            let Class::Affine(steps) = self.address_class(plain) else { return Ok(()) };
-            let (least, most) = steps.range();
-            let ends = [group.range.0 + least, group.range.1 + most + plain.total() as i64 - 1];
-            let bytes = plain.region(offset_of!(Region, room)).qword();
-            for end in ends {
-                self.add_to(rcx, end)?;
-                let asm = &mut self.unit.a;
-                asm.cmp(rcx, bytes)?;
-                asm.jae(alone)?;
-            }
-            let asm = &mut self.unit.a;
-            if plain.total() > 1 {
-                asm.test(al, plain.total() as i32 - 1)?;
-                asm.jnz(alone)?;
-            }
-            asm.add(rax, plain.region(offset_of!(Region, host)).qword())?;
-            asm.mov(pointer, rax)?;
-        } else {
-            let distance = self.distance(plain, group.first);
-            let asm = &mut self.unit.a;
-            asm.mov(rax, pointer)?;
-            asm.test(rax, rax)?;
-            asm.jz(alone)?;
-            if distance != 0 {
-                asm.add(rax, distance)?;
-            }
+        if group.first != plain.op {
+            self.unit.a.mov(rax, pointer)?;
+            return Ok(self.distance(plain, group.first));
         }
-        self.unit.place(&mut back)
+        self.first_offset(plain)?;
+        let Class::Affine(steps) = self.address_class(plain) else { return Ok(0) };
+        let (least, most) = steps.range();
+        let ends = [group.range.0 + least, group.range.1 + most + plain.total() as i64 - 1];
+        let bytes = plain.region(offset_of!(Region, room)).qword();
+        for end in ends {
+            let at = if end == 0 { rax } else { rcx };
+            if end != 0 {
+                self.add_to(rcx, end)?;
+            }
+            self.unit.a.cmp(at, bytes)?;
+            self.unit.a.jae(plain.slow)?;
+        }
+        self.check_alignment(plain)?;
+        self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())?;
+        self.unit.a.mov(pointer, rax)?;
+        Ok(0)
+    }
+
+    /// The group with which an access is checked, if its first access is checked for the group.
+    fn group(&self, op: usize) -> Option<Group> {
+        if self.mode != Mode::Uniform || self.masked || self.alone {
+            return None;
+        }
+        self.groups.get(op).filter(|group| self.checked.iter().any(|&(first, _)| first == group.first))
+    }
+
+    /// Where an access whose checks fail goes on: its own call of the interpreter; or, if it checks for a group, code in
+    /// which each access is checked alone. One that relies on the checks of another goes nowhere.
+    fn failing(&mut self, plain: &Plain<'_>, guard: Guard) -> Failing {
+        let scattered = self.pattern(plain, self.masked || guard != Guard::ALWAYS) == Pattern::Scattered;
+        let group = self.groups.get(plain.op).filter(|_| !scattered);
+        match group {
+            Some(group) if group.first == plain.op && self.mode == Mode::Uniform => {
+                if self.masked || self.alone {
+                    return Failing::Own;
+                }
+                self.checked.push((plain.op, plain.slow));
+                Failing::Group
+            }
+            Some(_) if self.group(plain.op).is_some() => Failing::Never,
+            _ => Failing::Own,
+        }
     }
 
     /// How far an access is from another of its group.
@@ -294,19 +243,6 @@ impl Emitter<'_> {
             _ => 0,
         };
         (plain.address.offset - offset) as i32
-    }
-
-    /// An access of a group whose check failed: it is checked alone.
-    pub(super) fn check_apart_from_group(&mut self, op: usize, slow: CodeLabel, back: CodeLabel) -> Emitted {
-        let function = self.function;
-        let Op::Other(_, step) = &function.ops[op] else { return Ok(()) };
-        let Some(plain) = Plain::of(op, step, slow) else { return Ok(()) };
-        if let Some(group) = self.groups.get(op).filter(|group| group.first == op) {
-            let pointer = qword_ptr(r15 + (offset_of!(Context, pointers) + 8 * group.pointer));
-            self.unit.a.mov(pointer, 0)?;
-        }
-        self.check_alone(&plain, self.pattern(&plain, false))?;
-        self.unit.a.jmp(back)
     }
 
     fn check_alone(&mut self, plain: &Plain<'_>, pattern: Pattern) -> Emitted {
@@ -323,6 +259,17 @@ impl Emitter<'_> {
     fn second_half(&mut self, plain: &Plain<'_>) -> Emitted {
         let half = self.half(plain);
         self.add_to(rcx, half)
+    }
+
+    /// The place of the second half: a register, which is `rax` or `rcx`, and what is to be added to it.
+    fn other_half(&mut self, plain: &Plain<'_>, offset: i32) -> Emitted<(AsmRegister64, i32)> {
+        match i32::try_from(self.half(plain) + i64::from(offset)) {
+            Ok(offset) => Ok((rax, offset)),
+            Err(_) => {
+                self.second_half(plain)?;
+                Ok((rcx, offset))
+            }
+        }
     }
 
     /// `rax` plus a constant.
@@ -348,16 +295,18 @@ impl Emitter<'_> {
     /// A store to one place: of lanes that are stored together the lowest wins.
     fn store_one(&mut self, plain: &Plain<'_>) -> Emitted {
         let (op, slot) = (plain.op, plain.slot);
-        self.check(plain, Pattern::One)?;
+        let offset = self.check(plain, Pattern::One)?;
         if self.class(op, slot) == Class::UNIFORM {
             self.scalar_to(op, slot, RCX)?;
         } else if slot.is_wide() {
             // The second half of the warp is stored after the first.
             let first = self.register(op, slot, 2, 0, false)?;
-            self.unit.a.vmovq(rcx, XMM[usize::from(first)])?;
+            self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(first)])?;
+            self.unit.a.vmovq(rcx, xmm0)?;
         } else if !self.masked {
             let first = self.register(op, slot, 0, 0, false)?;
-            self.unit.a.vmovd(ecx, XMM[usize::from(first)])?;
+            self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(first)])?;
+            self.unit.a.vmovd(ecx, xmm0)?;
         } else {
             let low = self.register(op, slot, 0, 0, false)?;
             self.unit.a.vpcompressd(zmm2.k6().z(), ZMM[usize::from(low)])?;
@@ -369,10 +318,10 @@ impl Emitter<'_> {
             self.unit.a.cmovz(ecx, edx)?;
         }
         match plain.bytes() {
-            1 => self.unit.a.mov(byte_ptr(rax), cl),
-            2 => self.unit.a.mov(word_ptr(rax), cx),
-            4 => self.unit.a.mov(dword_ptr(rax), ecx),
-            _ => self.unit.a.mov(qword_ptr(rax), rcx),
+            1 => self.unit.a.mov(byte_ptr(rax + offset), cl),
+            2 => self.unit.a.mov(word_ptr(rax + offset), cx),
+            4 => self.unit.a.mov(dword_ptr(rax + offset), ecx),
+            _ => self.unit.a.mov(qword_ptr(rax + offset), rcx),
         }
     }
 
@@ -397,32 +346,33 @@ impl Emitter<'_> {
 
     /// Each half of the warp one behind the other.
     fn access_halves(&mut self, plain: &Plain<'_>) -> Emitted {
-        self.check(plain, Pattern::Halves)?;
-        self.second_half(plain)?;
-        self.move_halves(plain)
+        let offset = self.check(plain, Pattern::Halves)?;
+        let other = self.other_half(plain, offset)?;
+        self.move_halves(plain, [(rax, offset), other])
     }
 
-    /// Moves both halves, from or to `rax` and `rcx`.
-    pub(super) fn move_halves(&mut self, plain: &Plain<'_>) -> Emitted {
+    /// Moves both halves, from or to registers with offsets.
+    pub(super) fn move_halves(&mut self, plain: &Plain<'_>, at: [(AsmRegister64, i32); 2]) -> Emitted {
         // Where both halves store to one place: of lanes that are stored together the lowest wins, and with more than
         // 4 bytes the second half is stored after the first.
-        let halves = [(0, rax), (1, rcx)];
         let order = if plain.store && plain.total() <= 4 { [1, 0] } else { [0, 1] };
-        for (half, at) in order.map(|n: usize| halves[n]) {
-            self.move_half(plain, half, at, 0)?;
+        for half in order {
+            let (base, offset) = at[half];
+            self.move_half(plain, half, base, offset)?;
         }
         Ok(())
     }
 
     /// A load from one place for each half of the warp.
     fn load_two(&mut self, plain: &Plain<'_>) -> Emitted {
-        self.check(plain, Pattern::Two)?;
-        self.second_half(plain)?;
+        let offset = self.check(plain, Pattern::Two)?;
+        let halves = [(rax, offset), self.other_half(plain, offset)?];
         let (op, slot) = (plain.op, plain.slot);
         let wide = plain.bytes() == 8;
         let parts = if wide { 4 } else { 2 };
         for part in 0..parts {
-            let at = if part < parts / 2 { rax } else { rcx };
+            let (base, offset) = halves[part / (parts / 2)];
+            let at = base + offset;
             let target = self.target(op, slot, part, 7);
             let z = ZMM[usize::from(target)];
             match wide {
@@ -436,10 +386,10 @@ impl Emitter<'_> {
 
     /// A load from one place.
     fn load_broadcast(&mut self, plain: &Plain<'_>) -> Emitted {
-        self.check(plain, Pattern::One)?;
+        let offset = self.check(plain, Pattern::One)?;
         if !plain.is_single() {
             for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
-                self.unit.a.mov(ecx, dword_ptr(rax + 4 * n))?;
+                self.unit.a.mov(ecx, dword_ptr(rax + (offset + 4 * n as i32)))?;
                 if let Class::Affine(_) = self.result_class(plain.op, slot) {
                     self.put_scalar(plain.op, slot, RCX)?;
                     continue;
@@ -453,12 +403,12 @@ impl Emitter<'_> {
         let wide = plain.slot.is_wide();
         let narrow_register = plain.registers.first().is_some_and(|one| one.bits < 32);
         match (plain.bytes(), plain.signed) {
-            (8, _) => self.unit.a.mov(rax, qword_ptr(rax))?,
-            (4, _) => self.unit.a.mov(eax, dword_ptr(rax))?,
-            (2, true) => self.unit.a.movsx(eax, word_ptr(rax))?,
-            (2, false) => self.unit.a.movzx(eax, word_ptr(rax))?,
-            (_, true) => self.unit.a.movsx(eax, byte_ptr(rax))?,
-            (_, false) => self.unit.a.movzx(eax, byte_ptr(rax))?,
+            (8, _) => self.unit.a.mov(rax, qword_ptr(rax + offset))?,
+            (4, _) => self.unit.a.mov(eax, dword_ptr(rax + offset))?,
+            (2, true) => self.unit.a.movsx(eax, word_ptr(rax + offset))?,
+            (2, false) => self.unit.a.movzx(eax, word_ptr(rax + offset))?,
+            (_, true) => self.unit.a.movsx(eax, byte_ptr(rax + offset))?,
+            (_, false) => self.unit.a.movzx(eax, byte_ptr(rax + offset))?,
         }
         if narrow_register {
             self.unit.a.and(eax, 0xffff)?;
@@ -478,12 +428,15 @@ impl Emitter<'_> {
 
     /// All lanes one behind the other.
     fn contiguous(&mut self, plain: &Plain<'_>) -> Emitted {
-        match self.masked {
+        let offset = match self.masked {
             false => self.check(plain, Pattern::Consecutive)?,
-            true => self.check_taking(plain)?,
-        }
-        self.move_half(plain, 0, rax, 0)?;
-        self.move_half(plain, 1, rax, 16 * plain.bytes())
+            true => {
+                self.check_taking(plain)?;
+                0
+            }
+        };
+        self.move_half(plain, 0, rax, offset)?;
+        self.move_half(plain, 1, rax, offset + 16 * plain.bytes() as i32)
     }
 
     /// The place in the host's memory of the first lane, in `rax`, once those of the lanes that take part are checked.
@@ -507,12 +460,12 @@ impl Emitter<'_> {
     }
 
     /// Moves half a row from or to consecutive elements at an address.
-    fn move_half(&mut self, plain: &Plain<'_>, half: usize, at: AsmRegister64, offset: usize) -> Emitted {
+    fn move_half(&mut self, plain: &Plain<'_>, half: usize, at: AsmRegister64, offset: i32) -> Emitted {
         let (op, slot) = (plain.op, plain.slot);
         let parts = if plain.bytes() == 8 { 2 } else { 1 };
         for n in 0..parts {
             let part = half * parts + n;
-            let place = at + (offset + 64 * n);
+            let place = at + (offset + 64 * n as i32);
             if self.masked {
                 self.part_mask(part, parts == 2)?;
             }

@@ -3,10 +3,10 @@
 //! Only one thread of the host accesses the shared memory of a cluster, so that plain instructions do there. In other
 //! memory they have the prefix `lock`.
 
-use super::access::Plain;
+use super::plain::Plain;
 use super::{Emitted, Emitter, Late, ZMM, field};
+use crate::assembler::*;
 use crate::context::{Context, Region};
-use iced_x86::code_asm::*;
 use softwarp_ir::{Atomic, AtomicOp, Guard, Slot};
 use softwarp_isa::Type;
 use std::mem::offset_of;
@@ -20,7 +20,7 @@ impl Emitter<'_> {
         };
         self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
         let before = self.begin_guard(guard, back)?;
-        let plain = Plain::word(op, &atomic.address, (operand, base), slow);
+        let plain = Plain::word(op, &atomic.address, (operand, base), slow, self.sites[op]);
         self.offsets(&plain)?;
         self.lanes_of(base, operand, op)?;
         self.each_lane(&plain, atomic)?;

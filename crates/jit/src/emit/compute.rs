@@ -1,9 +1,9 @@
 //! Arithmetic on rows.
 
 use super::{Emitted, Emitter, Vector, YMM, ZMM, vector3};
+use crate::assembler::*;
 use crate::classes::Class;
 use crate::decode::{Combine, Compute, Extend, Order, PredicateOp, Width, constant};
-use iced_x86::code_asm::*;
 use softwarp_ir::{Alu, Slot};
 
 /// Applies an instruction to each part of two rows.
@@ -50,7 +50,9 @@ impl Emitter<'_> {
         if let Compute::CompareFloat { ftz: true, .. } = compute {
             return self.compare_flushed(op, alu, compute);
         }
-        if let Compute::Compare { .. } | Compute::CompareFloat { .. } = compute {
+        if let Compute::Compare { .. } | Compute::CompareFloat { .. } | Compute::CompareDouble { .. } =
+            compute
+        {
             return self.compare(op, alu, compute);
         }
         let Some(d) = alu.d.get(0) else { return Ok(()) };
@@ -94,6 +96,10 @@ impl Emitter<'_> {
                     let target = self.target(op, d, part, 2);
                     let (z, t) = (zmm1, ZMM[usize::from(target)]);
                     match (compute, width) {
+                        (Compute::Not(_), _) if let Vector::Register(from) = from => {
+                            let from = ZMM[usize::from(from)];
+                            self.unit.a.vpternlogd(t, from, from, 0x55)?;
+                        }
                         (Compute::Neg(_), Width::W32) => {
                             self.unit.a.vpxord(z, z, z)?;
                             vector3!(self, vpsubd, t, z, from);
@@ -186,7 +192,14 @@ impl Emitter<'_> {
             Compute::Halves => self.halves(op, d, [a, b]),
             Compute::Flushed(float) => self.flushed(op, float, d, [a, b, source(2)]),
             Compute::Special(special) => self.special(op, special, d, [a, b]),
-            Compute::Compare { .. } | Compute::CompareFloat { .. } | Compute::Predicate(_) => Ok(()),
+            Compute::Integer(integer) => self.integer(op, integer, d, [a, b, source(2), source(3)]),
+            Compute::Half(half) => self.half_precision(op, half, d, [a, b, source(2)]),
+            Compute::Double(float) => self.double(op, float, d, [a, b, source(2)]),
+            Compute::DoubleFrom { signed } => self.double_from(op, signed, d, a),
+            Compute::Compare { .. }
+            | Compute::CompareFloat { .. }
+            | Compute::CompareDouble { .. }
+            | Compute::Predicate(_) => Ok(()),
         }
     }
 
@@ -421,7 +434,9 @@ impl Emitter<'_> {
     pub(super) fn compare(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
         let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
         let combine = match compute {
-            Compute::Compare { combine, .. } | Compute::CompareFloat { combine, .. } => combine,
+            Compute::Compare { combine, .. }
+            | Compute::CompareFloat { combine, .. }
+            | Compute::CompareDouble { combine, .. } => combine,
             _ => Combine::Nothing,
         };
         match compute {
@@ -433,6 +448,7 @@ impl Emitter<'_> {
                     self.compare_integers(op, (width, signed, order), a, b)?;
                 }
             }
+            Compute::CompareDouble { predicate, .. } => self.compare_doubles(op, predicate, a, b)?,
             Compute::CompareFloat { predicate, .. } => {
                 for (part, k) in [(0, k1), (1, k2)] {
                     let one = self.register(op, a, part, 0, true)?;
@@ -476,7 +492,9 @@ impl Emitter<'_> {
         match alu.d.get(0) {
             Some(p) => self.put_predicate(p, eax),
             None => Ok(()),
-        }
+        }?;
+        self.in_eax = alu.d.get(0).filter(|_| !self.masked);
+        Ok(())
     }
 
     fn compare_integers(
@@ -497,13 +515,26 @@ impl Emitter<'_> {
         let masks = [k1, k2, k3, k4];
         for (part, &k) in masks.iter().enumerate().take(parts(width)) {
             let one = self.register(op, a, part, 0, false)?;
-            let two = self.register(op, b, part, 1, false)?;
-            let (one, two) = (ZMM[usize::from(one)], ZMM[usize::from(two)]);
+            let two = self.source(op, b, part, 1, false)?;
+            let one = ZMM[usize::from(one)];
+            macro_rules! compared {
+                ($name:ident) => {
+                    match two {
+                        Vector::Register(two) => {
+                            self.unit.a.$name(k, one, ZMM[usize::from(two)], predicate)?
+                        }
+                        Vector::Memory(two) => self.unit.a.$name(k, one, two, predicate)?,
+                        Vector::Broadcast(slot) => {
+                            self.unit.a.$name(k, one, self.broadcast_of(slot), predicate)?
+                        }
+                    }
+                };
+            }
             match (width, signed) {
-                (Width::W32, true) => self.unit.a.vpcmpd(k, one, two, predicate)?,
-                (Width::W32, false) => self.unit.a.vpcmpud(k, one, two, predicate)?,
-                (Width::W64, true) => self.unit.a.vpcmpq(k, one, two, predicate)?,
-                (Width::W64, false) => self.unit.a.vpcmpuq(k, one, two, predicate)?,
+                (Width::W32, true) => compared!(vpcmpd),
+                (Width::W32, false) => compared!(vpcmpud),
+                (Width::W64, true) => compared!(vpcmpq),
+                (Width::W64, false) => compared!(vpcmpuq),
             }
         }
         if width == Width::W64 {
@@ -544,6 +575,8 @@ impl Emitter<'_> {
             (PredicateOp::Xor, Some(b)) => self.unit.a.xor(eax, b)?,
             _ => {}
         }
-        self.put_predicate(d, eax)
+        self.put_predicate(d, eax)?;
+        self.in_eax = Some(d).filter(|_| !self.masked);
+        Ok(())
     }
 }

@@ -5,10 +5,10 @@
 
 use super::{Emitted, Emitter, Late, field};
 use crate::Mode;
+use crate::assembler::*;
 use crate::classes::Class;
 use crate::flow::LONGEST;
-use iced_x86::code_asm::*;
-use softwarp_ir::Guard;
+use softwarp_ir::{Guard, Slot};
 
 impl Emitter<'_> {
     /// Emits all blocks, then the code that stands outside of them.
@@ -18,9 +18,13 @@ impl Emitter<'_> {
             self.unit.place(&mut label)?;
             self.own.blocks[block] = label;
             self.checked.clear();
+            self.in_eax = None;
             let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
             for op in start..end {
                 self.operation(op)?;
+                if self.groups.last_in(block) == Some(op) && !self.checked.is_empty() {
+                    self.compile_without_groups(op)?;
+                }
             }
             let last = &self.function.ops[end - 1];
             if matches!(last, softwarp_ir::Op::Branch(..)) || self.always_leaves(end - 1) {
@@ -36,6 +40,15 @@ impl Emitter<'_> {
             }
         }
         self.stubs()
+    }
+
+    /// Behind the last access of the groups of a block: has the operations compiled again without groups.
+    fn compile_without_groups(&mut self, last: usize) -> Emitted {
+        let (enters, mut back) = (std::mem::take(&mut self.checked), self.unit.a.create_label());
+        self.unit.place(&mut back)?;
+        self.late.push(Late::Alone(self.without_groups.len()));
+        self.without_groups.push(super::Alone { last, enters, back });
+        Ok(())
     }
 
     fn always_leaves(&self, op: usize) -> bool {
@@ -77,7 +90,13 @@ impl Emitter<'_> {
         self.flow.block_of.get(target).copied()
     }
 
-    pub(super) fn branch(&mut self, op: usize, guard: Guard, target: usize) -> Emitted {
+    /// A branch. The predicate of its guard may be in `eax`.
+    pub(super) fn branch(
+        &mut self,
+        op: usize,
+        (guard, in_eax): (Guard, Option<Slot>),
+        target: usize,
+    ) -> Emitted {
         let start = self.flow.blocks[self.flow.block_of[op]].start;
         let (to, next) = (self.block_of_target(target), self.block_of_target(op + 1));
         let Some(predicate) = guard.predicate() else {
@@ -88,7 +107,11 @@ impl Emitter<'_> {
         self.pay(start, op + 1)?;
         let (mut fall, diverge) = (self.unit.a.create_label(), self.unit.a.create_label());
         self.late.push(Late::Diverge { op, label: diverge });
-        self.passing(guard, predicate)?;
+        match in_eax == Some(predicate) && !self.runs_some() {
+            true if guard.is_negated() => self.unit.a.not(eax)?,
+            true => {}
+            false => self.passing(guard, predicate)?,
+        }
         let asm = &mut self.unit.a;
         asm.test(eax, eax)?;
         asm.jz(fall)?;
@@ -180,12 +203,12 @@ impl Emitter<'_> {
         let Some((mut skipped, _)) = self.flow.skipped(block) else { return false };
         let end = crate::flow::before(skipped.end);
         skipped.all(|op| {
-            self.flow.touches[op].writes.iter().all(|touch| {
+            self.flow.writes(op).iter().all(|touch| {
                 let Class::Affine(_) = self.classes.webs[touch.web] else { return true };
-                let read = |web: &crate::flow::Web| web.slot == touch.slot && web.is_live(end);
+                let is_same = |web: usize| self.flow.webs[web].slot == touch.slot;
                 let in_row = self.places[touch.web] == crate::places::Place::Frame;
-                let others = in_row && self.flow.webs.iter().any(read);
-                !(others || self.flow.webs[touch.web].is_live(end))
+                let others = in_row && self.flow.live(end).any(is_same);
+                !(others || self.flow.is_live(touch.web, end))
             })
         })
     }

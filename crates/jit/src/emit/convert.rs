@@ -1,8 +1,8 @@
 //! Conversions between f32, 16-bit floats and integers.
 
 use super::{Emitted, Emitter, YMM, ZMM};
+use crate::assembler::*;
 use crate::functions::{Convert, Rounding};
-use iced_x86::code_asm::*;
 use softwarp_ir::Slot;
 
 impl Emitter<'_> {
@@ -15,11 +15,16 @@ impl Emitter<'_> {
                 Convert::FromS32 => self.unit.a.vcvtdq2ps(zmm2, from)?,
                 Convert::FromU32 => self.unit.a.vcvtudq2ps(zmm2, from)?,
                 Convert::ToS32(rounding) => self.convert_to_signed(from, rounding)?,
-                Convert::ToU32 => {
+                Convert::ToU32(rounding) => {
+                    let a = &mut self.unit.a;
                     // The larger of a NaN and a number is the second.
-                    self.unit.a.vpxord(zmm3, zmm3, zmm3)?;
-                    self.unit.a.vmaxps(zmm2, from, zmm3)?;
-                    self.unit.a.vcvttps2udq(zmm2, zmm2)?;
+                    a.vpxord(zmm3, zmm3, zmm3)?;
+                    a.vmaxps(zmm2, from, zmm3)?;
+                    match rounding {
+                        Rounding::Zero | Rounding::Down => a.vcvttps2udq(zmm2, zmm2)?,
+                        Rounding::Nearest => a.vcvtps2udq(zmm2, zmm2.rn_sae())?,
+                        Rounding::Up => a.vcvtps2udq(zmm2, zmm2.ru_sae())?,
+                    }
                 }
                 Convert::Whole(rounding) => {
                     self.unit.a.vrndscaleps(zmm2, from, rounding.bits())?;
@@ -74,7 +79,7 @@ impl Emitter<'_> {
     }
 
     /// To f16, to nearest.
-    fn convert_to_f16(&mut self, from: AsmRegisterZmm, to: u8) -> Emitted {
+    pub(super) fn convert_to_f16(&mut self, from: AsmRegisterZmm, to: u8) -> Emitted {
         let nan = self.unit.word(0x7fff);
         let (z, y) = (ZMM[usize::from(to)], YMM[usize::from(to)]);
         let a = &mut self.unit.a;
@@ -85,7 +90,7 @@ impl Emitter<'_> {
     }
 
     /// To bf16, to nearest.
-    fn convert_to_bf16(&mut self, from: AsmRegisterZmm, to: u8) -> Emitted {
+    pub(super) fn convert_to_bf16(&mut self, from: AsmRegisterZmm, to: u8) -> Emitted {
         let [nan, one, half] = [0x7fff, 1, 0x7fff].map(|word| self.unit.word(word));
         let z = ZMM[usize::from(to)];
         let a = &mut self.unit.a;

@@ -1,30 +1,122 @@
 //! Accesses of lanes anywhere in a region: gathers and scatters.
 
-use super::access::Plain;
+use super::plain::Plain;
 use super::{Emitted, Emitter, XMM, YMM, ZMM};
+use crate::assembler::*;
 use crate::classes::Steps;
-use crate::context::Region;
-use iced_x86::code_asm::*;
+use crate::context::{Context, Region};
 use softwarp_ir::Slot;
 use std::mem::offset_of;
 
 impl Emitter<'_> {
     /// Lanes anywhere in a region.
     pub(super) fn scattered(&mut self, plain: &Plain<'_>) -> Emitted {
-        self.offsets(plain)?;
+        if let (true, true, 4, Some(base)) = (self.masked, plain.is_single(), plain.bytes(), plain.base) {
+            let (mut several, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
+            self.single_lane(plain, base, several)?;
+            self.unit.a.jmp(done)?;
+            self.unit.place(&mut several)?;
+            self.offsets(plain)?;
+            self.move_elements(plain, base.is_wide())?;
+            return self.unit.place(&mut done);
+        }
         let wide = plain.is_wide();
         if self.masked || !plain.is_single() {
+            self.offsets(plain)?;
             return self.move_elements(plain, wide);
         }
         let (mut apart, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
         self.test_halves(plain, wide, apart)?;
-        self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())?;
-        self.unit.a.add(rcx, plain.region(offset_of!(Region, host)).qword())?;
-        self.move_halves(plain)?;
+        self.check_offsets(plain, wide)?;
+        self.move_halves(plain, [(rax, 0), (rcx, 0)])?;
         self.unit.a.jmp(done)?;
         self.unit.place(&mut apart)?;
+        self.offsets(plain)?;
         self.move_elements(plain, wide)?;
         self.unit.place(&mut done)
+    }
+
+    /// The places in the host's memory for the addresses of the first lanes of both halves, in `rax` and `rcx`: those of
+    /// 16 elements each are checked.
+    fn check_offsets(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
+        let (offset, total) = (plain.address.offset as i32, plain.total());
+        let asm = &mut self.unit.a;
+        for (at, narrow) in [(rax, eax), (rcx, ecx)] {
+            match wide {
+                true => {
+                    if offset != 0 {
+                        asm.add(at, offset)?;
+                    }
+                    asm.sub(at, plain.region(offset_of!(Region, base)).qword())?;
+                }
+                false => {
+                    if offset != 0 {
+                        asm.add(narrow, offset)?;
+                    }
+                    asm.sub(narrow, plain.region(offset_of!(Region, base)).dword())?;
+                }
+            }
+            asm.cmp(at, plain.room().qword())?;
+            asm.jae(plain.slow)?;
+            asm.lea(rdx, ptr(at + 15 * total))?;
+            asm.cmp(rdx, plain.room().qword())?;
+            asm.jae(plain.slow)?;
+        }
+        for low in [al, cl] {
+            asm.test(low, total as i32 - 1)?;
+            asm.jnz(plain.slow)?;
+        }
+        asm.add(rax, plain.region(offset_of!(Region, host)).qword())?;
+        asm.add(rcx, plain.region(offset_of!(Region, host)).qword())
+    }
+
+    /// An access of a word by one lane. If several take part, it goes to `several`.
+    fn single_lane(&mut self, plain: &Plain<'_>, base: Slot, several: CodeLabel) -> Emitted {
+        let asm = &mut self.unit.a;
+        asm.kunpckwd(k1, k7, k6)?;
+        asm.kmovd(eax, k1)?;
+        asm.lea(ecx, ptr(rax - 1))?;
+        asm.test(ecx, eax)?;
+        asm.jnz(several)?;
+        asm.bsf(edx, eax)?;
+        let wide = base.is_wide();
+        for part in 0..if wide { 4 } else { 2 } {
+            let from = self.register(plain.op, base, part, 0, false)?;
+            let place = r15 + (offset_of!(Context, lane_offsets) + 64 * part);
+            self.unit.a.vmovdqu64(zmmword_ptr(place), ZMM[usize::from(from)])?;
+        }
+        let offset = plain.address.offset as i32;
+        let asm = &mut self.unit.a;
+        match wide {
+            true => {
+                asm.mov(rax, qword_ptr(r15 + rdx * 8 + offset_of!(Context, lane_offsets)))?;
+                asm.add(rax, offset)?;
+                asm.sub(rax, plain.region(offset_of!(Region, base)).qword())?;
+            }
+            false => {
+                asm.mov(eax, dword_ptr(r15 + rdx * 4 + offset_of!(Context, lane_offsets)))?;
+                asm.add(eax, offset)?;
+                asm.sub(eax, plain.region(offset_of!(Region, base)).dword())?;
+            }
+        }
+        asm.cmp(rax, plain.room().qword())?;
+        asm.jae(plain.slow)?;
+        asm.test(al, plain.total() as i32 - 1)?;
+        asm.jnz(plain.slow)?;
+        asm.add(rax, plain.region(offset_of!(Region, host)).qword())?;
+        if plain.store {
+            for part in 0..2 {
+                let from = self.register(plain.op, plain.slot, part, 0, false)?;
+                let place = r15 + (offset_of!(Context, lane_values) + 64 * part);
+                self.unit.a.vmovdqu64(zmmword_ptr(place), ZMM[usize::from(from)])?;
+            }
+            let asm = &mut self.unit.a;
+            asm.mov(ecx, dword_ptr(r15 + rdx * 4 + offset_of!(Context, lane_values)))?;
+            return asm.mov(dword_ptr(rax), ecx);
+        }
+        self.unit.a.vpbroadcastd(zmm4, dword_ptr(rax))?;
+        self.put(plain.op, plain.slot, 0, 4)?;
+        self.put(plain.op, plain.slot, 1, 4)
     }
 
     /// The offsets of the lanes in the region, in the first temporary registers, checked.
@@ -126,17 +218,22 @@ impl Emitter<'_> {
         }
     }
 
-    /// Tests whether each half of the warp accesses consecutive elements: `rax` and `rcx` are then the offsets of the
-    /// first ones.
+    /// Tests whether each half of the warp accesses consecutive elements: `rax` and `rcx` are then the addresses of the
+    /// first ones, but for the offset that all have.
     fn test_halves(&mut self, plain: &Plain<'_>, wide: bool, apart: CodeLabel) -> Emitted {
+        let Some(base) = plain.base else { return Ok(()) };
         let bytes = plain.bytes() as i64;
+        let mut from = [0u8; 4];
+        for (part, from) in from.iter_mut().enumerate().take(if wide { 4 } else { 2 }) {
+            *from = self.register(plain.op, base, part, part as u8, false)?;
+        }
         if wide {
-            for (first, ks) in [(0usize, [k1, k2]), (2, [k3, k4])] {
-                self.unit.a.vpbroadcastq(zmm4, XMM[first])?;
+            for (first, ks, all) in [(0usize, [k1, k2], zmm4), (2, [k3, k4], zmm6)] {
+                self.unit.a.vpbroadcastq(all, XMM[usize::from(from[first])])?;
                 for (n, k) in ks.into_iter().enumerate() {
                     let steps = self.unit.steps(Steps::even(bytes), n, true);
-                    self.unit.a.vpaddq(zmm5, zmm4, steps)?;
-                    self.unit.a.vpcmpq(k, zmm5, ZMM[first + n], 0)?;
+                    self.unit.a.vpaddq(zmm5, all, steps)?;
+                    self.unit.a.vpcmpq(k, zmm5, ZMM[usize::from(from[first + n])], 0)?;
                 }
             }
             let asm = &mut self.unit.a;
@@ -145,21 +242,22 @@ impl Emitter<'_> {
             asm.kandw(k1, k1, k3)?;
             asm.kortestb(k1, k1)?;
             asm.jae(apart)?;
-            asm.vmovq(rax, xmm0)?;
-            return asm.vmovq(rcx, xmm2);
+            asm.vmovq(rax, xmm4)?;
+            return asm.vmovq(rcx, xmm6);
         }
         let steps = self.unit.steps(Steps::even(bytes), 0, false);
         let asm = &mut self.unit.a;
-        for (half, k) in [(0usize, k1), (1, k2)] {
-            asm.vpbroadcastd(zmm4, XMM[half])?;
-            asm.vpaddd(zmm4, zmm4, steps)?;
-            asm.vpcmpd(k, zmm4, ZMM[half], 0)?;
+        for (half, k, all) in [(from[0], k1, zmm4), (from[1], k2, zmm6)] {
+            let half = usize::from(half);
+            asm.vpbroadcastd(all, XMM[half])?;
+            asm.vpaddd(zmm5, all, steps)?;
+            asm.vpcmpd(k, zmm5, ZMM[half], 0)?;
         }
         asm.kandw(k1, k1, k2)?;
         asm.kortestw(k1, k1)?;
         asm.jae(apart)?;
-        asm.vmovd(eax, xmm0)?;
-        asm.vmovd(ecx, xmm1)
+        asm.vmovd(eax, xmm4)?;
+        asm.vmovd(ecx, xmm6)
     }
 
     /// The lanes that a gather or scatter of a part takes, in `k2`.

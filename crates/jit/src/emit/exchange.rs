@@ -1,8 +1,8 @@
 //! Operations among the lanes of a warp, which all of them execute together.
 
 use super::{Emitted, Emitter, ZMM, field};
+use crate::assembler::*;
 use crate::decode::constant;
-use iced_x86::code_asm::*;
 use softwarp_ir::{WarpOp, WarpOpKind};
 
 impl Emitter<'_> {

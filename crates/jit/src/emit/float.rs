@@ -1,14 +1,20 @@
 //! Arithmetic of f32 on rows.
 
-use super::{Emitted, Emitter, Vector, ZMM, vector3};
+use super::{Emitted, Emitter, Late, Vector, ZMM, vector3};
+use crate::assembler::*;
 use crate::decode::Float;
 use crate::places::Place;
-use iced_x86::code_asm::*;
 use softwarp_ir::Slot;
+
+/// The registers of the parts of a minimum or maximum.
+const CHOSEN: [u8; 2] = [5, 6];
 
 impl Emitter<'_> {
     /// Arithmetic of f32, rounded to nearest even.
     pub(super) fn float(&mut self, op: usize, float: Float, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+        if let Float::Min | Float::Max = float {
+            return self.min_max(op, float == Float::Max, d, [a, b]);
+        }
         let lazy = self.takes_any_nan(op, d);
         for part in 0..2 {
             let merging = if lazy { self.merging(op, d, part)? } else { None };
@@ -50,11 +56,8 @@ impl Emitter<'_> {
                     }
                 }
                 Float::Fma => self.fma(op, part, target, [a, b, c])?,
-                Float::Min | Float::Max => {
-                    self.choose(op, part, float == Float::Max, [a, b])?;
-                    self.put(op, d, part, 2)?;
-                    continue;
-                }
+                // They have code of their own.
+                Float::Min | Float::Max => continue,
             }
             if merging.is_some() && direct {
                 continue;
@@ -145,6 +148,44 @@ impl Emitter<'_> {
         let (one, two) = if matches!(one, Vector::Register(_)) { (one, two) } else { (two, one) };
         let one = self.in_register(one, false, 0)?;
         vector3!(self, vfmadd231ps, t, ZMM[usize::from(one)], two);
+        Ok(())
+    }
+
+    /// The lesser or the larger number. `vrangeps` orders zeros as PTX does, and prefers numbers to quiet NaNs. Where a
+    /// result is a NaN, the row is computed again.
+    fn min_max(&mut self, op: usize, max: bool, d: Slot, [a, b]: [Slot; 2]) -> Emitted {
+        // The sign is that of the result.
+        let which = if max { 0b0101 } else { 0b0100 };
+        for (part, chosen) in CHOSEN.into_iter().enumerate() {
+            let one = self.register(op, a, part, 0, true)?;
+            let two = self.source(op, b, part, 1, true)?;
+            let one = ZMM[usize::from(one)];
+            let t = ZMM[usize::from(chosen)];
+            match two {
+                Vector::Register(two) => self.unit.a.vrangeps(t, one, ZMM[usize::from(two)], which)?,
+                Vector::Memory(two) => self.unit.a.vrangeps(t, one, two, which)?,
+                Vector::Broadcast(slot) => self.unit.a.vrangeps(t, one, self.broadcast_of(slot), which)?,
+            }
+        }
+        let (label, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
+        let [low, high] = CHOSEN.map(|register| ZMM[usize::from(register)]);
+        self.unit.a.vcmpps(k5, low, high, 3)?;
+        self.unit.a.kortestw(k5, k5)?;
+        self.unit.a.jnz(label)?;
+        self.unit.place(&mut back)?;
+        self.late.push(Late::Choose { op, max, sources: [a, b], label, back, held: self.held });
+        for (part, chosen) in CHOSEN.into_iter().enumerate() {
+            self.put(op, d, part, chosen)?;
+        }
+        Ok(())
+    }
+
+    /// The same where a result of the row is a NaN.
+    pub(super) fn choose_again(&mut self, op: usize, max: bool, sources: [Slot; 2]) -> Emitted {
+        for (part, chosen) in CHOSEN.into_iter().enumerate() {
+            self.choose(op, part, max, sources)?;
+            self.unit.a.vmovdqa64(ZMM[usize::from(chosen)], zmm2)?;
+        }
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! Arithmetic in f32 with `.ftz`. Where a source or the result may be subnormal, the interpreter does the row.
 
 use super::{Emitted, Emitter, Late, Vector, ZMM, vector3};
+use crate::assembler::*;
 use crate::decode::{Action, Compute, Float, constant};
-use iced_x86::code_asm::*;
 use softwarp_ir::{Alu, Slot};
 
 /// The registers of results, part by part.
@@ -87,6 +87,8 @@ impl Emitter<'_> {
         self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
         self.leave_rare(slow)?;
         self.compare(op, alu, compute)?;
+        // The interpreter leaves the predicate in the frame only.
+        self.in_eax = None;
         self.unit.place(&mut back)
     }
 
@@ -123,6 +125,6 @@ impl Emitter<'_> {
         }
         let flushes = |&def: &usize| matches!(self.flow.actions[def], Action::Compute(Compute::Flushed(_)));
         !self.flow.is_fixed(slot)
-            && self.flow.read(op, slot).is_some_and(|web| self.flow.webs[web].defs.iter().all(flushes))
+            && self.flow.read(op, slot).is_some_and(|web| self.flow.defs(web).iter().all(flushes))
     }
 }

@@ -9,31 +9,40 @@ mod atomic;
 mod compute;
 mod control;
 mod convert;
+mod double;
 mod elements;
 mod exchange;
+mod finish;
 mod float;
 mod flushed;
+mod half;
+mod integer;
+mod late;
+mod plain;
 mod scalar;
 mod special;
 mod stub;
+mod together;
 mod unit;
+mod verify;
 
-pub use access::site;
+pub(crate) use late::{Alone, Exit, Labels, Late};
+pub(crate) use plain::sites;
 pub(crate) use stub::MOST_BLOCKS;
+pub(crate) use together::begins_ctas;
 pub use unit::Part;
 pub(crate) use unit::Unit;
 
+use crate::assembler::*;
 use crate::classes::{AtBarriers, Class, Classes, Steps};
 use crate::decode::{Action, Compute, Float};
 use crate::flow::{Flow, Touch};
 use crate::groups::Groups;
 use crate::places::{Place, TEMPORARIES, places};
 use crate::{Mode, Shape};
-use iced_x86::IcedError;
-use iced_x86::code_asm::*;
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Step};
 
-pub(crate) type Emitted<T = ()> = Result<T, IcedError>;
+pub(crate) type Emitted<T = ()> = Encoded<T>;
 
 pub(crate) const ZMM: [AsmRegisterZmm; 32] = [
     zmm0, zmm1, zmm2, zmm3, zmm4, zmm5, zmm6, zmm7, zmm8, zmm9, zmm10, zmm11, zmm12, zmm13, zmm14, zmm15,
@@ -93,56 +102,6 @@ macro_rules! field {
 }
 pub(crate) use field;
 
-/// Labels of the code of one mode, by block.
-#[derive(Clone)]
-pub(crate) struct Labels {
-    /// The block itself.
-    pub(crate) blocks: Vec<CodeLabel>,
-    /// Entered from the frame: loads what the block reads. Of masked code: a routine that loads it for the lanes in
-    /// `k6` and `k7`.
-    pub(crate) enters: Vec<CodeLabel>,
-    /// Of uniform code: entered behind a barrier at which it was left.
-    pub(crate) passed: Vec<Option<CodeLabel>>,
-    /// A routine of masked code that saves what the block reads.
-    pub(crate) saves: Vec<CodeLabel>,
-    /// From masked code to uniform code.
-    pub(crate) switches: Vec<CodeLabel>,
-    /// Masked code, entered from the frame.
-    pub(crate) starts: Vec<CodeLabel>,
-    /// Enters masked code at the block in `eax`.
-    pub(crate) enter_masked: CodeLabel,
-    /// Leaves masked code.
-    pub(crate) leave_masked: CodeLabel,
-    pub(crate) dispatch: CodeLabel,
-}
-
-impl Labels {
-    pub(crate) fn new(unit: &mut Unit, blocks: usize) -> Labels {
-        let mut labels = || (0..blocks).map(|_| unit.a.create_label()).collect::<Vec<_>>();
-        let passed = vec![None; blocks];
-        let [blocks, enters, saves, switches, starts] = std::array::from_fn(|_| labels());
-        let [enter_masked, leave_masked, dispatch] = std::array::from_fn(|_| unit.a.create_label());
-        Labels { blocks, enters, passed, saves, switches, starts, enter_masked, leave_masked, dispatch }
-    }
-}
-
-/// Code that stands outside of the blocks.
-#[derive(Clone, Copy)]
-pub(crate) enum Late {
-    /// Leaves compiled code before an operation.
-    Exit { op: usize, label: CodeLabel, apart: Option<usize> },
-    /// Leaves it before a block, when the budget is spent.
-    Spent { block: usize, label: CodeLabel },
-    /// Has the interpreter perform an operation, and goes on behind it.
-    Slow { op: usize, label: CodeLabel, back: CodeLabel, apart: Option<usize> },
-    /// Checks an access alone whose group failed a check.
-    CheckAlone { op: usize, label: CodeLabel, back: CodeLabel, slow: CodeLabel },
-    /// A branch that diverges: the lanes that take it are in `eax`.
-    Diverge { op: usize, label: CodeLabel },
-    /// Masked code goes on with the lowest block at which lanes wait.
-    Dispatch { block: usize, label: CodeLabel },
-}
-
 /// Emits the code of one mode of a function.
 pub(crate) struct Emitter<'a> {
     pub(crate) unit: &'a mut Unit,
@@ -158,21 +117,35 @@ pub(crate) struct Emitter<'a> {
     pub(crate) other: &'a Labels,
     /// Whether there is masked code.
     pub(crate) has_masked: bool,
+    /// The sites of accesses.
+    pub(crate) sites: Vec<u8>,
     pub(crate) late: Vec<Late>,
-    /// Routines that save all registers of webs in the context and restore them, and code that saves them and leaves.
-    pub(crate) save_registers: CodeLabel,
-    pub(crate) restore_registers: CodeLabel,
+    /// Labels of exits by operation: of code for all lanes, and of code for some while others wait at a block.
+    exits: Vec<[Option<Exit>; 2]>,
+    /// A routine that has the interpreter perform an operation, and code that saves all registers of webs in the context
+    /// and leaves.
+    pub(crate) perform: CodeLabel,
     pub(crate) leave_with_registers: CodeLabel,
     /// The affine values of the frame where uniform code is left at barriers.
     pub(crate) at_barriers: AtBarriers,
+    /// The webs that are written between the last entry and the start of each block, once this is needed.
+    pub(crate) written: Option<Vec<Vec<bool>>>,
     /// Accesses that are checked together.
     pub(crate) groups: Groups,
-    /// The first accesses of groups that the code of the block has checked.
-    pub(crate) checked: Vec<usize>,
+    /// The first accesses of groups that the code of the block has checked, and where they go on if a check fails.
+    pub(crate) checked: Vec<(usize, CodeLabel)>,
+    /// Operations that are compiled again without groups.
+    pub(crate) without_groups: Vec<Alone>,
+    /// Each access is checked alone.
+    pub(crate) alone: bool,
     /// Only the lanes in the mask registers are written.
     pub(crate) masked: bool,
     /// In uniform code for some lanes, which execute the blocks of an `if`: the block at which the others wait.
     pub(crate) apart: Option<usize>,
+    /// The predicate that the operation before has left in `eax`.
+    in_eax: Option<Slot>,
+    /// A web whose NaNs the code of the operation has made canonical.
+    clean: Option<usize>,
     /// An affine web whose first lane is in the last temporary register, since its place in the frame is written.
     held: Option<usize>,
 }
@@ -191,11 +164,9 @@ impl<'a> Emitter<'a> {
     ) -> Emitter<'a> {
         let classes = Classes::of(function, flow, shape, mode);
         let places = places(flow, &classes, mode);
-        let [save_registers, restore_registers, leave_with_registers] =
-            std::array::from_fn(|_| unit.a.create_label());
+        let [perform, leave_with_registers] = std::array::from_fn(|_| unit.a.create_label());
         let mut emitter = Emitter {
-            save_registers,
-            restore_registers,
+            perform,
             leave_with_registers,
             unit,
             function,
@@ -207,12 +178,19 @@ impl<'a> Emitter<'a> {
             own,
             other,
             has_masked,
+            sites: sites(function),
             late: Vec::new(),
+            exits: vec![[None; 2]; function.ops.len() + 1],
             at_barriers: Vec::new(),
+            written: None,
             groups: Groups::of(function, flow),
             checked: Vec::new(),
+            without_groups: Vec::new(),
+            alone: false,
             masked: mode == Mode::Masked,
             apart: None,
+            in_eax: None,
+            clean: None,
             held: None,
         };
         emitter.lazy = (0..flow.webs.len()).map(|web| emitter.is_lazy(web)).collect();
@@ -238,7 +216,7 @@ impl<'a> Emitter<'a> {
             _ => false,
         };
         let vector = matches!(self.places[web], Place::Vector(_)) && !self.flow.webs[web].is_wide();
-        vector && self.flow.webs[web].defs.iter().all(|&op| number(op))
+        vector && self.flow.defs(web).iter().all(|&op| number(op))
     }
 
     /// The memory of a part of a row: 64 bytes.
@@ -297,7 +275,7 @@ impl<'a> Emitter<'a> {
         let t = ZMM[usize::from(temporary)];
         match (self.classes.webs[web], self.places[web]) {
             (Class::Varying | Class::Unknown, Place::Vector(registers)) => {
-                if self.lazy[web] && !float {
+                if self.lazy[web] && !float && self.clean != Some(web) {
                     self.unit.a.vmovdqa64(t, ZMM[usize::from(registers[part])])?;
                     self.canonical(temporary)?;
                     return Ok(Vector::Register(temporary));
@@ -361,6 +339,23 @@ impl<'a> Emitter<'a> {
         self.unit.a.vmovdqa32(z.k5(), nan)
     }
 
+    /// Makes the NaNs of a web canonical, where it is.
+    pub(crate) fn clean(&mut self, web: usize) -> Emitted {
+        let Place::Vector([low, high, ..]) = self.places[web] else { return Ok(()) };
+        // Where some lanes execute, others may have another web in the same registers.
+        if !self.lazy[web] || self.masked {
+            return Ok(());
+        }
+        let (label, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
+        self.unit.a.vcmpps(k5, ZMM[usize::from(low)], ZMM[usize::from(high)], 3)?;
+        self.unit.a.kortestw(k5, k5)?;
+        self.unit.a.jnz(label)?;
+        self.unit.place(&mut back)?;
+        self.late.push(Late::Canonical { registers: [low, high], label, back });
+        self.clean = Some(web);
+        Ok(())
+    }
+
     /// The register in which a part of a result may be computed: the web's own, if nothing needs a mask.
     pub(crate) fn target(&self, op: usize, slot: Slot, part: usize, temporary: u8) -> u8 {
         match self.flow.written(op, slot).map(|web| self.places[web]) {
@@ -412,6 +407,11 @@ impl<'a> Emitter<'a> {
         self.function.instructions_between(start, end).min(i32::MAX as u64) as i32
     }
 
+    /// The webs that are live at a position.
+    pub(crate) fn live_at(&self, position: u32) -> Vec<usize> {
+        self.flow.live(position).collect()
+    }
+
     /// The class of a source.
     pub(crate) fn class(&self, op: usize, slot: Slot) -> Class {
         self.classes.source(self.flow, op, slot).0
@@ -426,12 +426,17 @@ impl<'a> Emitter<'a> {
     pub(crate) fn operation(&mut self, op: usize) -> Emitted {
         let number = op as u32;
         self.unit.mark(match self.mode {
+            Mode::Uniform if self.alone => Part::Rest,
             Mode::Uniform => Part::Uniform(number),
             Mode::Masked => Part::Masked(number),
         });
         let function = self.function;
+        let in_eax = self.in_eax.take();
         match (self.flow.actions[op], &function.ops[op]) {
-            (Action::Nothing, _) => Ok(()),
+            (Action::Nothing, _) => {
+                self.in_eax = in_eax;
+                Ok(())
+            }
             (Action::Copy(d, s), _) => self.copy(op, d, s),
             (Action::Compute(compute), Op::Alu(alu)) => {
                 self.hold(op)?;
@@ -449,7 +454,9 @@ impl<'a> Emitter<'a> {
                 Step::Atomic(atomic) => self.atomic(op, *guard, atomic),
                 _ => self.exit(op),
             },
-            (Action::Branch, Op::Branch(guard, target)) => self.branch(op, *guard, *target as usize),
+            (Action::Branch, Op::Branch(guard, target)) => {
+                self.branch(op, (*guard, in_eax), *target as usize)
+            }
             _ => self.exit(op),
         }
     }
@@ -457,15 +464,15 @@ impl<'a> Emitter<'a> {
     /// Keeps the first lane of an affine source whose place in the frame is also that of the result: the result is
     /// written part by part.
     fn hold(&mut self, op: usize) -> Emitted {
-        let touches = &self.flow.touches[op];
+        let (reads, writes) = (self.flow.reads(op), self.flow.writes(op));
         let is_held = |web: usize, slot: Slot| {
             matches!(self.classes.webs[web], Class::Affine(_))
                 && self.places[web] == Place::Frame
-                && touches.writes.iter().any(|write| write.slot == slot && write.web != web)
+                && writes.iter().any(|write| write.slot == slot && write.web != web)
         };
-        let held = touches.reads.iter().find(|read| is_held(read.web, read.slot));
+        let held = reads.iter().find(|read| is_held(read.web, read.slot));
         let Some(&Touch { slot, web }) = held else { return Ok(()) };
-        if !touches.writes.iter().any(|write| self.classes.webs[write.web] == Class::Varying) {
+        if !writes.iter().any(|write| self.classes.webs[write.web] == Class::Varying) {
             return Ok(());
         }
         let (z, first) = (ZMM[usize::from(HELD)], self.first(slot));

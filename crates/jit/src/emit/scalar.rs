@@ -1,11 +1,20 @@
 //! Arithmetic on values that are one scalar: the value of the first lane.
 
 use super::{Emitted, Emitter, G32, G64, RAX, RCX, RDX};
+use crate::assembler::*;
 use crate::classes::Class;
-use crate::decode::{Compute, Extend, Order, Width};
+use crate::decode::{Compute, Extend, Integer, Order, Width};
 use crate::places::Place;
-use iced_x86::code_asm::*;
 use softwarp_ir::{Alu, Slot};
+
+/// Where the value of the first lane of a row is.
+#[derive(Clone, Copy, PartialEq)]
+enum Scalar {
+    Constant(i32),
+    /// A general-purpose register.
+    Register(u8),
+    Memory(AsmMemoryOperand),
+}
 
 impl Emitter<'_> {
     /// The value of the first lane of a source, in a general-purpose register. One of 32 bits is extended with zeros.
@@ -29,6 +38,72 @@ impl Emitter<'_> {
             (Place::Scalar(from), false) => self.unit.a.mov(narrow, G32[usize::from(from)]),
             (_, true) => self.unit.a.mov(wide, self.first(slot)),
             (_, false) => self.unit.a.mov(narrow, self.first(slot)),
+        }
+    }
+
+    /// Where the value of the first lane of a source is.
+    fn scalar_source(&self, op: usize, slot: Slot) -> Scalar {
+        if self.flow.is_fixed(slot) {
+            let value = self.classes.source(self.flow, op, slot).1;
+            let value =
+                value.map(|value| if slot.is_wide() { value as i64 } else { i64::from(value as i32) });
+            let constant = value.and_then(|value| i32::try_from(value).ok()).map(Scalar::Constant);
+            return constant.unwrap_or(Scalar::Memory(self.first(slot)));
+        }
+        match self.flow.read(op, slot).map(|web| self.places[web]) {
+            Some(Place::Scalar(register)) => Scalar::Register(register),
+            _ => Scalar::Memory(self.first(slot)),
+        }
+    }
+
+    /// A sum, a difference or a bitwise operation, in the register of the result if it has one.
+    fn scalar_pair(&mut self, op: usize, compute: Compute, d: Slot, [a, b]: [Slot; 2]) -> Emitted {
+        let source = self.scalar_source(op, b);
+        let own = self.flow.written(op, d).map(|web| self.places[web]);
+        let to = match (own, source) {
+            (Some(Place::Scalar(to)), Scalar::Register(other)) if to == other && a != b => RAX,
+            (Some(Place::Scalar(to)), _) => to,
+            _ => RAX,
+        };
+        if self.scalar_source(op, a) != Scalar::Register(to) {
+            self.scalar_to(op, a, to)?;
+        }
+        let (narrow, wide) = (G32[usize::from(to)], G64[usize::from(to)]);
+        let asm = &mut self.unit.a;
+        macro_rules! pair {
+            ($name:ident) => {
+                match (source, d.is_wide()) {
+                    (Scalar::Constant(value), true) => asm.$name(wide, value)?,
+                    (Scalar::Constant(value), false) => asm.$name(narrow, value)?,
+                    (Scalar::Register(other), true) => asm.$name(wide, G64[usize::from(other)])?,
+                    (Scalar::Register(other), false) => asm.$name(narrow, G32[usize::from(other)])?,
+                    (Scalar::Memory(memory), true) => asm.$name(wide, memory)?,
+                    (Scalar::Memory(memory), false) => asm.$name(narrow, memory)?,
+                }
+            };
+        }
+        match compute {
+            Compute::Add(_) => pair!(add),
+            Compute::Sub(_) => pair!(sub),
+            Compute::And(_) => pair!(and),
+            Compute::Or(_) => pair!(or),
+            _ => pair!(xor),
+        }
+        if to == RAX { self.put_scalar(op, d, RAX) } else { Ok(()) }
+    }
+
+    /// Multiplies `rax` by a source: its lower 32 or all 64 bits. `rcx` may be used.
+    fn multiply(&mut self, op: usize, by: Slot) -> Emitted {
+        match self.scalar_source(op, by) {
+            Scalar::Constant(value) if value.count_ones() == 1 && value > 0 => {
+                self.unit.a.shl(rax, value.trailing_zeros())
+            }
+            Scalar::Constant(value) => self.unit.a.imul_3(rax, rax, value),
+            Scalar::Register(other) => self.unit.a.imul_2(rax, G64[usize::from(other)]),
+            Scalar::Memory(_) => {
+                self.scalar_to(op, by, RCX)?;
+                self.unit.a.imul_2(rax, rcx)
+            }
         }
     }
 
@@ -63,38 +138,42 @@ impl Emitter<'_> {
     pub(super) fn scalar(&mut self, op: usize, alu: &Alu, compute: Compute, d: Slot) -> Emitted {
         let source = |n: usize| alu.s.get(n).unwrap_or(d);
         let (a, b) = (source(0), source(1));
+        if let Compute::Add(_) | Compute::Sub(_) | Compute::And(_) | Compute::Or(_) | Compute::Xor(_) =
+            compute
+        {
+            return self.scalar_pair(op, compute, d, [a, b]);
+        }
         self.scalar_to(op, a, RAX)?;
         match compute {
             Compute::Copy(_) | Compute::Extend(Extend::Low32) => {}
             Compute::Extend(Extend::Zero64) => self.check_lanes(op, a, eax, false)?,
-            Compute::Add(_) | Compute::Sub(_) | Compute::And(_) | Compute::Or(_) | Compute::Xor(_) => {
-                self.scalar_to(op, b, RCX)?;
-                let asm = &mut self.unit.a;
-                match compute {
-                    Compute::Add(_) => asm.add(rax, rcx)?,
-                    Compute::Sub(_) => asm.sub(rax, rcx)?,
-                    Compute::And(_) => asm.and(rax, rcx)?,
-                    Compute::Or(_) => asm.or(rax, rcx)?,
-                    _ => asm.xor(rax, rcx)?,
-                }
-            }
             Compute::Mul(_) | Compute::Mad(_) => {
-                self.scalar_to(op, b, RCX)?;
-                self.unit.a.imul_2(rax, rcx)?;
+                self.multiply(op, b)?;
                 if let Compute::Mad(_) = compute {
                     self.scalar_to(op, source(2), RCX)?;
                     self.unit.a.add(rax, rcx)?;
                 }
             }
             Compute::Wide { signed, add } => {
-                self.scalar_to(op, b, RCX)?;
-                self.check_lanes(op, a, eax, signed)?;
-                self.check_lanes(op, b, ecx, signed)?;
-                if signed {
-                    self.unit.a.movsxd(rax, eax)?;
-                    self.unit.a.movsxd(rcx, ecx)?;
+                match self.scalar_source(op, b) {
+                    Scalar::Constant(value) if signed || value >= 0 => {
+                        self.check_lanes(op, a, eax, signed)?;
+                        if signed {
+                            self.unit.a.movsxd(rax, eax)?;
+                        }
+                        self.multiply(op, b)?;
+                    }
+                    _ => {
+                        self.scalar_to(op, b, RCX)?;
+                        self.check_lanes(op, a, eax, signed)?;
+                        self.check_lanes(op, b, ecx, signed)?;
+                        if signed {
+                            self.unit.a.movsxd(rax, eax)?;
+                            self.unit.a.movsxd(rcx, ecx)?;
+                        }
+                        self.unit.a.imul_2(rax, rcx)?;
+                    }
                 }
-                self.unit.a.imul_2(rax, rcx)?;
                 if add {
                     self.scalar_to(op, source(2), RCX)?;
                     self.unit.a.add(rax, rcx)?;
@@ -117,10 +196,13 @@ impl Emitter<'_> {
             }
             Compute::Neg(_) => self.unit.a.neg(rax)?,
             Compute::Not(_) => self.unit.a.not(rax)?,
-            Compute::Shl(width) | Compute::Shr { width, .. } => {
-                self.scalar_to(op, b, RCX)?;
-                self.shift_scalar(compute, width)?;
-            }
+            Compute::Shl(width) | Compute::Shr { width, .. } => match self.scalar_source(op, b) {
+                Scalar::Constant(by @ 0..32) => self.shift_by(compute, width, by as u32)?,
+                _ => {
+                    self.scalar_to(op, b, RCX)?;
+                    self.shift_scalar(compute, width)?;
+                }
+            },
             Compute::Min { width, signed } | Compute::Max { width, signed } => {
                 self.scalar_to(op, b, RCX)?;
                 let max = matches!(compute, Compute::Max { .. });
@@ -136,10 +218,26 @@ impl Emitter<'_> {
                     (false, false) => asm.cmova(rax, rcx)?,
                 }
             }
+            Compute::Integer(Integer::Divide { signed, remainder, short }) => {
+                self.divide_scalar(op, (signed, remainder, short), [a, b])?;
+            }
             // Nothing else has a result that is a scalar.
             _ => {}
         }
         self.put_scalar(op, d, RAX)
+    }
+
+    /// `rax` shifted by a constant below 32.
+    fn shift_by(&mut self, compute: Compute, width: Width, by: u32) -> Emitted {
+        let asm = &mut self.unit.a;
+        match (compute, width) {
+            (Compute::Shl(_), Width::W32) => asm.shl(eax, by),
+            (Compute::Shl(_), Width::W64) => asm.shl(rax, by),
+            (Compute::Shr { signed: true, .. }, Width::W32) => asm.sar(eax, by),
+            (Compute::Shr { signed: true, .. }, Width::W64) => asm.sar(rax, by),
+            (_, Width::W32) => asm.shr(eax, by),
+            (_, Width::W64) => asm.shr(rax, by),
+        }
     }
 
     /// `rax` shifted by `ecx`; an amount of the width or more leaves nothing, or the sign.

@@ -1,12 +1,13 @@
 //! Code outside of the blocks: entries, exits, calls of the interpreter, and the dispatcher of masked code.
 
-use super::{Emitted, Emitter, G64, Labels, Late, Unit, ZMM, field};
+use super::together::begins_ctas;
+use super::{Alone, Emitted, Emitter, G64, Labels, Late, Unit, ZMM, field};
 use crate::Mode;
-use crate::classes::{Class, Steps};
-use crate::context::{COMPACT, IN_REGISTERS};
+use crate::assembler::*;
+use crate::classes::Class;
+use crate::context::IN_REGISTERS;
 use crate::flow::{Flow, before};
 use crate::places::{Place, SCALARS, TEMPORARIES};
-use iced_x86::code_asm::*;
 use softwarp_ir::{BarrierOp, Guard, Op, Step};
 use std::mem::offset_of;
 
@@ -14,17 +15,13 @@ use std::mem::offset_of;
 pub(crate) const MOST_BLOCKS: usize = 512;
 
 impl Emitter<'_> {
-    /// The webs that are live at a position.
-    fn live(&self, position: u32) -> Vec<usize> {
-        (0..self.flow.webs.len()).filter(|&web| self.flow.webs[web].is_live(position)).collect()
-    }
-
     /// Writes a web to its row of the frame.
-    fn save(&mut self, web: usize) -> Emitted {
+    pub(super) fn save(&mut self, web: usize) -> Emitted {
         let slot = self.flow.webs[web].slot;
         if self.places[web] == Place::Frame && self.classes.webs[web] == Class::Varying {
             return Ok(());
         }
+        self.clean(web)?;
         for part in 0..if slot.is_wide() { 4 } else { 2 } {
             let from = self.web_part(web, part, 0, false)?;
             let from = self.in_register(from, slot.is_wide(), 0)?;
@@ -41,6 +38,7 @@ impl Emitter<'_> {
                 }
             }
         }
+        self.clean = None;
         Ok(())
     }
 
@@ -108,7 +106,7 @@ impl Emitter<'_> {
 
     /// Writes everything that is live at a position to the frame.
     pub(super) fn save_live(&mut self, position: u32) -> Emitted {
-        for web in self.live(position) {
+        for web in self.live_at(position) {
             self.save(web)?;
         }
         Ok(())
@@ -116,15 +114,16 @@ impl Emitter<'_> {
 
     /// The code that leaves before an operation.
     pub(super) fn exit_label(&mut self, op: usize) -> CodeLabel {
-        let known = self.late.iter().find_map(|late| match late {
-            Late::Exit { op: of, label, apart } if *of == op && *apart == self.apart => Some(*label),
-            _ => None,
-        });
-        known.unwrap_or_else(|| {
-            let label = self.unit.a.create_label();
-            self.late.push(Late::Exit { op, label, apart: self.apart });
-            label
-        })
+        let kind = usize::from(self.apart.is_some());
+        match self.exits[op][kind] {
+            Some((apart, label)) if apart == self.apart => label,
+            _ => {
+                let label = self.unit.a.create_label();
+                self.exits[op][kind] = Some((self.apart, label));
+                self.late.push(Late::Exit { op, label, apart: self.apart });
+                label
+            }
+        }
     }
 
     /// Leaves before an operation.
@@ -140,6 +139,9 @@ impl Emitter<'_> {
         }
         if self.mode == Mode::Uniform && self.is_barrier(op) {
             return self.leave_at_barrier(start, op);
+        }
+        if self.mode == Mode::Uniform && self.is_end(op) && begins_ctas(self.function) {
+            return self.leave_at_end(start, op);
         }
         self.save_live(before(op))?;
         self.pay(start, op)?;
@@ -158,34 +160,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Leaves uniform code before a barrier. Affine values are written to the first lanes of their rows only, since
-    /// nearly always code is entered behind the barrier again.
-    fn leave_at_barrier(&mut self, start: usize, op: usize) -> Emitted {
-        let mut affine = Vec::new();
-        for web in self.live(before(op)) {
-            let Class::Affine(steps) = self.classes.webs[web] else {
-                self.save(web)?;
-                continue;
-            };
-            let slot = self.flow.webs[web].slot;
-            affine.push((slot, steps));
-            let first = self.first(slot);
-            match (self.places[web], slot.is_wide()) {
-                (Place::Scalar(from), true) => self.unit.a.mov(first, G64[usize::from(from)])?,
-                (Place::Scalar(from), false) => self.unit.a.mov(first, super::G32[usize::from(from)])?,
-                _ => {}
-            }
-        }
-        let at = self.at_barriers.partition_point(|(other, _)| *other < op as u32);
-        if self.at_barriers.get(at).is_none_or(|(other, _)| *other != op as u32) {
-            self.at_barriers.insert(at, (op as u32, affine));
-        }
-        self.pay(start, op)?;
-        self.unit.a.mov(dword_ptr(field!(exit)), (op as u32 | COMPACT) as i32)?;
-        self.leave()
-    }
-
-    /// The same in code for some lanes, while the others wait at a block.
+    /// Leaves code for some lanes, while the others wait at a block.
     fn leave_apart(&mut self, start: usize, op: usize, to: usize) -> Emitted {
         self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
         self.load_mask(eax)?;
@@ -206,7 +181,7 @@ impl Emitter<'_> {
         asm.jmp(leave)
     }
 
-    fn leave(&mut self) -> Emitted {
+    pub(super) fn leave(&mut self) -> Emitted {
         let label = match self.mode {
             Mode::Uniform => self.unit.leave,
             Mode::Masked => self.own.leave_masked,
@@ -221,9 +196,8 @@ impl Emitter<'_> {
             self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
             self.load_mask(eax)?;
         }
-        let touches = &self.flow.touches[op];
-        let mut reads: Vec<usize> = touches.reads.iter().map(|touch| touch.web).collect();
-        let mut writes: Vec<usize> = touches.writes.iter().map(|touch| touch.web).collect();
+        let mut reads: Vec<usize> = self.flow.reads(op).iter().map(|touch| touch.web).collect();
+        let mut writes: Vec<usize> = self.flow.writes(op).iter().map(|touch| touch.web).collect();
         for list in [&mut reads, &mut writes] {
             list.sort_unstable();
             list.dedup();
@@ -231,17 +205,9 @@ impl Emitter<'_> {
         for &web in &reads {
             self.save(web)?;
         }
-        let save = self.save_registers;
-        self.unit.a.call(save)?;
-        let asm = &mut self.unit.a;
-        asm.vzeroupper()?;
-        asm.mov(rdi, r15)?;
-        asm.mov(esi, op as i32)?;
-        asm.call(qword_ptr(field!(step)))?;
-        asm.mov(r11, qword_ptr(field!(constants)))?;
-        asm.test(eax, eax)?;
-        let restore = self.restore_registers;
-        self.unit.a.call(restore)?;
+        let perform = self.perform;
+        self.unit.a.mov(eax, op as i32)?;
+        self.unit.a.call(perform)?;
         if masked {
             self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
             self.load_mask(eax)?;
@@ -279,14 +245,22 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The routines that move registers.
+    /// The routine that has the interpreter perform the operation in `eax`, and the one that leaves with all registers in
+    /// the context. The zero flag says whether code has to be left.
     fn register_routines(&mut self) -> Emitted {
-        let labels = [self.save_registers, self.restore_registers, self.leave_with_registers];
-        let [mut save, mut restore, mut leave] = labels;
-        self.unit.place(&mut save)?;
+        let [mut perform, mut leave] = [self.perform, self.leave_with_registers];
+        self.unit.place(&mut perform)?;
         self.move_registers(true)?;
-        self.unit.a.ret()?;
-        self.unit.place(&mut restore)?;
+        let asm = &mut self.unit.a;
+        asm.vzeroupper()?;
+        asm.mov(rdi, r15)?;
+        asm.mov(esi, eax)?;
+        // Calls have the stack aligned to 16 bytes.
+        asm.sub(rsp, 8)?;
+        asm.call(qword_ptr(field!(step)))?;
+        asm.add(rsp, 8)?;
+        asm.mov(r11, qword_ptr(field!(constants)))?;
+        asm.test(eax, eax)?;
         self.move_registers(false)?;
         self.unit.a.ret()?;
         if self.mode == Mode::Uniform {
@@ -328,9 +302,20 @@ impl Emitter<'_> {
     pub(super) fn stubs(&mut self) -> Emitted {
         self.unit.mark(super::Part::Rest);
         let mut next = 0;
-        while next < self.late.len() {
-            let late = self.late[next];
-            next += 1;
+        self.late_code(&mut next)?;
+        self.register_routines()?;
+        match self.mode {
+            Mode::Uniform => self.uniform_entries()?,
+            Mode::Masked => self.masked_routines()?,
+        }
+        self.late_code(&mut next)
+    }
+
+    /// Emits code outside of the blocks that has become necessary, from the `next` on.
+    fn late_code(&mut self, next: &mut usize) -> Emitted {
+        while *next < self.late.len() {
+            let late = self.late[*next];
+            *next += 1;
             match late {
                 Late::Exit { op, mut label, apart } => {
                     self.unit.place(&mut label)?;
@@ -359,15 +344,43 @@ impl Emitter<'_> {
                     self.call_interpreter(op, Some(back))?;
                     self.set_apart(None);
                 }
-                Late::CheckAlone { op, mut label, back, slow } => {
+                Late::General(general) => self.general(general)?,
+                Late::Guarded { op, mut label, back } => {
                     self.unit.place(&mut label)?;
-                    self.check_apart_from_group(op, slow, back)?;
+                    let function = self.function;
+                    if let Op::Other(guard, step) = &function.ops[op] {
+                        self.access_of_some(op, *guard, step)?;
+                    }
+                    self.unit.a.jmp(back)?;
                 }
+                Late::Alone(number) => self.check_apart(number)?,
                 Late::Diverge { op, mut label } => {
                     self.unit.place(&mut label)?;
                     if let Op::Branch(_, target) = self.function.ops[op] {
                         self.diverge(op, target as usize)?;
                     }
+                }
+                Late::Choose { op, max, sources, mut label, back, held } => {
+                    self.unit.place(&mut label)?;
+                    self.held = held;
+                    self.choose_again(op, max, sources)?;
+                    self.held = None;
+                    self.unit.a.jmp(back)?;
+                }
+                Late::Canonical { registers, mut label, back } => {
+                    self.unit.place(&mut label)?;
+                    for register in registers {
+                        self.canonical(register)?;
+                    }
+                    self.unit.a.jmp(back)?;
+                }
+                Late::Behind { op, mut label } => {
+                    self.unit.place(&mut label)?;
+                    self.go_on_behind(op)?;
+                }
+                Late::Ended { op, mut label } => {
+                    self.unit.place(&mut label)?;
+                    self.begin_next_cta(op)?;
                 }
                 Late::Dispatch { block, mut label } => {
                     self.unit.place(&mut label)?;
@@ -377,15 +390,27 @@ impl Emitter<'_> {
                 }
             }
         }
-        self.register_routines()?;
-        match self.mode {
-            Mode::Uniform => self.uniform_entries(),
-            Mode::Masked => self.masked_routines(),
+        Ok(())
+    }
+
+    /// Compiles operations again, with each access checked alone.
+    fn check_apart(&mut self, number: usize) -> Emitted {
+        let Alone { last, back, .. } = self.without_groups[number];
+        let enters = std::mem::take(&mut self.without_groups[number].enters);
+        let Some(&(first, _)) = enters.first() else { return Ok(()) };
+        self.alone = true;
+        for op in first..=last {
+            if let Some(&(_, mut label)) = enters.iter().find(|(at, _)| *at == op) {
+                self.unit.place(&mut label)?;
+            }
+            self.operation(op)?;
         }
+        self.alone = false;
+        self.unit.a.jmp(back)
     }
 
     /// What follows is for some lanes, while others wait at a block.
-    fn set_apart(&mut self, apart: Option<usize>) {
+    pub(super) fn set_apart(&mut self, apart: Option<usize>) {
         self.apart = apart;
         self.masked = self.runs_some();
     }
@@ -397,55 +422,23 @@ impl Emitter<'_> {
             let mut label = self.own.enters[block];
             self.unit.place(&mut label)?;
             self.own.enters[block] = label;
-            let fail = self.other.starts[block];
-            for web in self.live(before(self.flow.blocks[block].start)) {
-                if let Class::Affine(steps) = self.classes.webs[web] {
-                    self.verify(web, steps, fail)?;
-                }
+            let webs = self.live_at(before(self.flow.blocks[block].start));
+            self.verify(&webs, self.other.starts[block])?;
+            for web in webs {
                 self.load(web)?;
             }
             let to = self.own.blocks[block];
             self.unit.a.jmp(to)?;
             let start = self.flow.blocks[block].start;
             if start > 0 && self.is_barrier(start - 1) {
-                let mut label = self.unit.a.create_label();
+                let mut label = *self.own.passed[block].get_or_insert_with(|| self.unit.a.create_label());
                 self.unit.place(&mut label)?;
                 self.own.passed[block] = Some(label);
-                for web in self.live(before(start)) {
+                for web in self.live_at(before(start)) {
                     self.load(web)?;
                 }
                 self.unit.a.jmp(to)?;
             }
-        }
-        Ok(())
-    }
-
-    /// Checks that a row is affine.
-    fn verify(&mut self, web: usize, steps: Steps, fail: CodeLabel) -> Emitted {
-        let slot = self.flow.webs[web].slot;
-        let wide = slot.is_wide();
-        for part in 0..if wide { 4 } else { 2 } {
-            let (row, first) = (self.row(slot, part), self.first(slot));
-            let steps = (steps != Steps::ZERO).then(|| self.unit.steps(steps, part, wide));
-            let asm = &mut self.unit.a;
-            match wide {
-                true => {
-                    asm.vpbroadcastq(zmm0, first)?;
-                    if let Some(steps) = steps {
-                        asm.vpaddq(zmm0, zmm0, steps)?;
-                    }
-                    asm.vpcmpq(k1, zmm0, row, 4)?;
-                }
-                false => {
-                    asm.vpbroadcastd(zmm0, first)?;
-                    if let Some(steps) = steps {
-                        asm.vpaddd(zmm0, zmm0, steps)?;
-                    }
-                    asm.vpcmpd(k1, zmm0, row, 4)?;
-                }
-            }
-            asm.kortestw(k1, k1)?;
-            asm.jnz(fail)?;
         }
         Ok(())
     }
@@ -457,7 +450,7 @@ impl Emitter<'_> {
             let mut label = self.own.enters[block];
             self.unit.place(&mut label)?;
             self.own.enters[block] = label;
-            for web in self.live(position) {
+            for web in self.live_at(position) {
                 self.load(web)?;
             }
             self.unit.a.ret()?;

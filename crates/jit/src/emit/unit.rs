@@ -1,23 +1,64 @@
 //! What is assembled together, its constants, and the code around all others: where warps are entered and left.
 
 use super::Emitted;
+use crate::assembler::*;
 use crate::classes::Steps;
 use crate::context::{Context, Entry, IN_REGISTERS, Register};
-use iced_x86::code_asm::*;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::mem::offset_of;
 
 /// Everything that is assembled together: both kinds of code of a function, constants and stubs.
 pub(crate) struct Unit {
-    pub(crate) a: CodeAssembler,
-    constants: HashMap<Vec<u8>, usize>,
+    pub(crate) a: Assembler,
+    constants: Vec<Register>,
+    /// Where constants are, and words for all lanes.
+    known: HashMap<[u64; 8], usize, BuildHasherDefault<Mixer>>,
+    known_words: HashMap<u32, usize, BuildHasherDefault<Mixer>>,
     /// Where a warp is left.
     pub(crate) leave: CodeLabel,
+    /// Where a warp is left at the barrier or end in `eax`. Once all are there, the code in `rdx` goes on.
+    pub(crate) arrive: CodeLabel,
+    /// Has all warps go on at the operation in `eax` with the code in `rdx`.
+    pub(crate) resume: CodeLabel,
+    /// Where the last warp of a CTA is left whose warps have all come to one place.
+    pub(crate) leave_together: CodeLabel,
+    /// Returns to the caller.
+    out: CodeLabel,
     /// Where the warp in `rax` is entered.
-    next: CodeLabel,
-    last_label: Option<usize>,
-    /// Where the code of operations and other parts begins: the index of an instruction, and what it belongs to.
+    pub(crate) next: CodeLabel,
+    /// Where the code of operations and other parts begins: an offset, and what it belongs to.
     pub(crate) marks: Vec<(usize, Part)>,
+}
+
+/// Bytes of code that an operation has, at most but for a few.
+const BYTES: usize = 512;
+
+/// A hash of words. It is faster than the one of the standard library, and need not withstand chosen keys: at worst,
+/// a function whose constants were chosen for it is compiled slowly.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 /// What instructions belong to.
@@ -34,67 +75,67 @@ pub enum Part {
 }
 
 impl Unit {
-    pub(crate) fn new() -> Emitted<Unit> {
-        let mut a = CodeAssembler::new(64)?;
-        let (leave, next) = (a.create_label(), a.create_label());
-        Ok(Unit { a, constants: HashMap::new(), leave, next, last_label: None, marks: Vec::new() })
+    /// Nothing yet, of a function with a number of operations.
+    pub(crate) fn new(ops: usize) -> Emitted<Unit> {
+        let mut a = Assembler::new((BYTES * ops).min(1 << 20))?;
+        let [leave, arrive, resume, leave_together, out, next] = std::array::from_fn(|_| a.create_label());
+        let (known, known_words, constants, marks) =
+            (HashMap::default(), HashMap::default(), Vec::new(), Vec::new());
+        Ok(Unit { a, constants, known, known_words, leave, arrive, resume, leave_together, out, next, marks })
     }
 
     /// What follows belongs to a part.
     pub(crate) fn mark(&mut self, part: Part) {
-        self.marks.push((self.a.instructions().len(), part));
+        self.marks.push((self.a.position(), part));
     }
 
-    /// Puts a label here. An instruction can have one label only.
+    /// Puts a label here.
     pub(crate) fn place(&mut self, label: &mut CodeLabel) -> Emitted {
-        if self.last_label == Some(self.a.instructions().len()) {
-            self.a.nop()?;
-        }
-        self.last_label = Some(self.a.instructions().len());
         self.a.set_label(label)
     }
 
     /// 64 bytes that code reads.
     pub(crate) fn bytes(&mut self, bytes: Vec<u8>) -> AsmMemoryOperand {
-        let next = self.constants.len();
-        let index = *self.constants.entry(bytes).or_insert(next);
+        let mut all = [0; 64];
+        all.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
+        self.constant(std::array::from_fn(|n| u64::from_le_bytes(all.as_chunks().0[n])))
+    }
+
+    /// Eight words of 64 bits that code reads.
+    fn constant(&mut self, words: [u64; 8]) -> AsmMemoryOperand {
+        let index = *self.known.entry(words).or_insert_with(|| {
+            self.constants.push(Register(words));
+            self.constants.len() - 1
+        });
         zmmword_ptr(r11 + 64 * index)
     }
 
     /// The constants, in their order.
     pub(crate) fn constants(&self) -> Vec<Register> {
-        let mut constants = vec![Register::default(); self.constants.len()];
-        for (bytes, &index) in &self.constants {
-            for (word, bytes) in constants[index].0.iter_mut().zip(bytes.chunks_exact(8)) {
-                *word = u64::from_le_bytes(std::array::from_fn(|n| bytes[n]));
-            }
-        }
-        constants
+        self.constants.clone()
     }
 
     /// A word for all lanes.
     pub(crate) fn word(&mut self, value: u32) -> AsmMemoryOperand {
-        self.bytes(value.to_le_bytes().repeat(16))
+        if let Some(&index) = self.known_words.get(&value) {
+            return zmmword_ptr(r11 + 64 * index);
+        }
+        let operand = self.constant([u64::from(value) << 32 | u64::from(value); 8]);
+        self.known_words.insert(value, operand.displacement() / 64);
+        operand
     }
 
     /// The differences of lanes to the first: a part of a row.
     pub(crate) fn steps(&mut self, steps: Steps, part: usize, wide: bool) -> AsmMemoryOperand {
-        let lanes = if wide { 8 } else { 16 };
-        let mut bytes = Vec::with_capacity(64);
-        for lane in part * lanes..(part + 1) * lanes {
-            let value = steps.at(lane);
-            if wide {
-                bytes.extend_from_slice(&value.to_le_bytes());
-            } else {
-                bytes.extend_from_slice(&(value as u32).to_le_bytes());
-            }
+        match wide {
+            true => self.constant(std::array::from_fn(|lane| steps.at(8 * part + lane) as u64)),
+            false => self.words(std::array::from_fn(|lane| steps.at(16 * part + lane) as u32)),
         }
-        self.bytes(bytes)
     }
 
     /// 16 words of 32 bits.
     pub(crate) fn words(&mut self, words: [u32; 16]) -> AsmMemoryOperand {
-        self.bytes(words.iter().flat_map(|word| word.to_le_bytes()).collect())
+        self.constant(std::array::from_fn(|n| u64::from(words[2 * n + 1]) << 32 | u64::from(words[2 * n])))
     }
 
     /// Begins the function that callers call: `extern "C" fn(*mut Context)`.
@@ -124,9 +165,11 @@ impl Unit {
     /// Where a warp is left: the next one is entered, unless there is none, the budget is spent, or lanes wait
     /// elsewhere.
     pub(crate) fn finish(&mut self) -> Emitted {
-        let (mut leave, mut out) = (self.leave, self.a.create_label());
         self.mark(Part::Frame);
+        self.arrivals()?;
+        let (mut leave, mut out) = (self.leave, self.out);
         self.place(&mut leave)?;
+        self.dissolve()?;
         let (next, a) = (self.next, &mut self.a);
         a.mov(rax, qword_ptr(r15 + offset_of!(Context, current)))?;
         a.mov(ecx, dword_ptr(r15 + offset_of!(Context, exit)))?;

@@ -8,9 +8,9 @@ use crate::memory::cell::{SharedBytes, Unit};
 use crate::memory::order;
 use crate::sanitize::Span;
 use crate::sanitize::bounds::{TAG_SHIFT, TAGGED};
-use softwarp_ir::{Address, Memory};
+use softwarp_ir::{Address, Memory, Slot};
 use softwarp_num::{Vectorise, vectorised};
-use softwarp_units::lanes::{ALL, LANES, has_lane, lanes};
+use softwarp_units::lanes::{ALL, Frame, LANES, has_lane, lanes};
 
 /// The addresses of the lanes that take part, all in one state space. Lanes that do not take part have the
 /// address of the first that does.
@@ -84,21 +84,26 @@ impl Vectorise for Look<'_> {
 /// The addresses that an operand stands for, of all lanes.
 #[inline]
 pub(super) fn addresses(activation: &Activation, address: &Address) -> [u64; LANES] {
-    let frame = &activation.frame;
     let mut row = match address.base {
         None if address.memory == Memory::Shared => {
             [activation.window.wrapping_add_signed(address.offset); LANES]
         }
         None => [address.offset as u64; LANES],
-        Some(slot) if slot.is_wide() => {
-            frame.row::<u64>(slot).map(|base| base.wrapping_add_signed(address.offset))
-        }
-        Some(slot) => frame.row::<u32>(slot).map(|base| base.wrapping_add(address.offset as u32).into()),
+        Some(slot) => based(&activation.frame, slot, address.offset),
     };
     if address.memory == Memory::Frame {
         row.iter_mut().for_each(|at| *at = at.wrapping_add(activation.base));
     }
     row
+}
+
+/// The addresses at an offset from those in a row.
+#[inline(always)]
+pub(super) fn based(frame: &Frame, base: Slot, offset: i64) -> [u64; LANES] {
+    match base.is_wide() {
+        true => frame.row::<u64>(base).map(|base| base.wrapping_add_signed(offset)),
+        false => frame.row::<u32>(base).map(|base| base.wrapping_add(offset as u32).into()),
+    }
 }
 
 /// Calls a function for each group of lanes whose addresses are in the same state space.

@@ -2,7 +2,7 @@
 
 use super::collective::exchange_alone;
 use super::cost::{PRODUCT, TOUCH};
-use super::matrix::multiply;
+use super::matrix::{load_tiles, multiply};
 use super::{CACHED_REGIONS, HINTS};
 use crate::decode::Code;
 use crate::decode::plan::{Plan, PlanEntry};
@@ -171,6 +171,7 @@ pub(super) fn touch(
             multiply(frame, op, taking);
             return true;
         }
+        Step::Matrix(MatrixOp::Load(op)) if taking == ALL => return load_tiles(frame, op, spaces),
         Step::Warp(op) if taking == ALL && names_all(frame, op) => {
             exchange_alone(frame, op, taking);
             meter.exchanged();

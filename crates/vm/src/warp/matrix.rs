@@ -14,7 +14,7 @@ mod wgmma;
 
 pub(super) use mma::multiply;
 
-use super::addresses::addresses;
+use super::addresses::{addresses, based};
 use super::run::Flow;
 use super::{Activation, Env, Split, Warp};
 use crate::fault::{FaultKind, Tried, Trouble, Use};
@@ -22,7 +22,7 @@ use crate::memory::Spaces;
 use crate::memory::cell::SharedBytes;
 use softwarp_ir::matrix::{FragmentLoad, FragmentStore, LoadMatrix, StoreMatrix};
 use softwarp_ir::{Address, MatrixOp, Memory};
-use softwarp_units::lanes::LANES;
+use softwarp_units::lanes::{ALL, Frame, LANES};
 use softwarp_units::matrix::float::fragment::Sums;
 use softwarp_units::matrix::lines::Line;
 
@@ -84,6 +84,14 @@ impl Warp {
         };
         done.map(|()| Flow::Next)
     }
+}
+
+/// `ldmatrix` by all lanes, with addresses in a register. False if it cannot be performed: nothing has happened then.
+#[inline]
+pub(super) fn load_tiles(frame: &mut Frame, op: &LoadMatrix, spaces: &Spaces<'_>) -> bool {
+    let Address { memory, base: Some(base), offset, .. } = op.row else { return false };
+    let places = MatrixAddresses { spaces, memory, addresses: based(frame, base, offset) };
+    memory == Memory::Shared && tiles::load(frame, op, &places, ALL).is_ok()
 }
 
 /// The operand of an instruction that is an address; none where there is only a descriptor, or no memory is accessed.

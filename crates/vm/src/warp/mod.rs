@@ -25,6 +25,7 @@ mod exchange;
 mod fast_loop;
 mod group;
 mod held;
+mod left;
 mod matrix;
 mod multimem;
 mod native;
@@ -39,7 +40,8 @@ mod tensor_core;
 mod texture;
 mod used;
 
-pub(crate) use native::{Stop, run_ctas};
+pub(crate) use left::Stop;
+pub(crate) use native::run_ctas;
 pub(crate) use run::Progress;
 
 use crate::barrier::{Barriers, ClusterBarrier};

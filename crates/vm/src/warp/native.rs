@@ -8,6 +8,7 @@
 
 use super::cost::{self, SLICE};
 use super::fast_loop::{Memories, touch};
+use super::left::{Left, Stop};
 use super::{Activation, Env, Split, State, Warp};
 use crate::context::Launch;
 use crate::decode::Code;
@@ -15,8 +16,8 @@ use crate::fast::view;
 use crate::fault::{Fault, Tried};
 use crate::memory::Spaces;
 use crate::meter::{LOOK, Meter};
-use softwarp_ir::{Address, BarrierOp, Guard, Memory, Op, Slot, Step};
-use softwarp_jit::{Call, Compiled, Context, Entry, GENERIC_SITES, Lanes, Region, SITES, Scratch, site};
+use softwarp_ir::{Address, Memory, Op, Slot, Step};
+use softwarp_jit::{Call, Compiled, Context, Entry, GENERIC_SITES, Lanes, Region, Scratch};
 use softwarp_units::lanes::{Frame, LANES, Row, lanes};
 use std::ffi::c_void;
 
@@ -27,7 +28,31 @@ const PART: i64 = 4 * LOOK;
 /// What an operation that compiled code leaves to the interpreter needs.
 struct Interpreter<'a, 'b, 'c> {
     code: &'a Code,
+    compiled: &'a Compiled,
     memories: Memories<'b, 'c>,
+    /// What it needs to begin other CTAs, where warps run together.
+    ctas: Option<Ctas<'b>>,
+    /// Whether it has performed an operation of the CTA.
+    stepped: bool,
+}
+
+/// CTAs that compiled code begins in place of others that have ended.
+struct Ctas<'a> {
+    launch: &'a Launch<'a>,
+    /// The place of the CTA that runs.
+    place: &'a mut [u32; 3],
+    /// Gives the next one.
+    next: &'a mut dyn FnMut() -> Option<u64>,
+    /// The work of beginning one.
+    work: u64,
+}
+
+impl Ctas<'_> {
+    /// The work of beginning a CTA.
+    fn work(launch: &Launch<'_>, code: &Code, warps: usize) -> u64 {
+        let warp = 1 + cost::zeroing(Activation::weight(code));
+        warps as u64 * warp + cost::zeroing(launch.shared_bytes)
+    }
 }
 
 /// The end of a run of compiled code.
@@ -36,19 +61,6 @@ pub(super) struct Ran {
     pub(super) op: usize,
     /// Whether lanes have diverged: the split has other lanes, or other splits have been made.
     pub(super) diverged: bool,
-}
-
-/// What a warp stands at that runs compiled code and nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// Compiled code goes on.
-    Nothing,
-    /// The end: all its threads have exited.
-    End,
-    /// A barrier of this number, which all threads of the CTA have to come to.
-    Barrier(u32),
-    /// Something that the interpreter has to do.
-    Other,
 }
 
 impl Warp {
@@ -149,12 +161,13 @@ impl Warp {
             return None;
         }
         let memories = Memories { spaces, hints, pieces, meter };
-        let mut interpreter = Interpreter { code, memories };
-        let call = Call { shared, step, state: (&raw mut interpreter).cast::<c_void>() };
+        let mut interpreter = Interpreter { code, compiled, memories, ctas: None, stepped: false };
+        let state = (&raw mut interpreter).cast::<c_void>();
+        let call = Call { shared, step, next_cta: None, state };
         compiled.prepare(&mut native, &call);
         // SAFETY: the frame is that of a call of this function. Regions are those of the launch's memory, which outlives
         // it; `step` gets its state.
-        let done = unsafe { compiled.run(&mut native, std::slice::from_mut(&mut entry), part) };
+        let done = unsafe { compiled.run(&mut native, std::slice::from_mut(&mut entry), false, part) };
         compiled.complete(&mut entry, &mut self.calls[split.call as usize].frame);
         let meter = &mut *env.meter;
         if matches!(code.ops.get(entry.op as usize), Some(Op::Branch(..))) {
@@ -195,49 +208,6 @@ fn note_divergence(code: &Code, compiled: &Compiled) {
     }
 }
 
-/// An operation at which compiled code was left by all threads of a warp.
-#[derive(Clone, Copy)]
-struct Left {
-    op: u32,
-    /// What the warp stands at; for a barrier, its number is in `barrier`.
-    at: Stop,
-    barrier: Option<Slot>,
-    /// The instructions that the operation counts for.
-    instructions: u64,
-}
-
-impl Left {
-    fn at(code: &Code, op: u32) -> Left {
-        let number = op as usize;
-        let instructions = code.instructions_between(number, number + 1);
-        let left = |at, barrier| Left { op, at, barrier, instructions };
-        match code.ops.get(number) {
-            Some(Op::Other(Guard::ALWAYS, step)) => match &**step {
-                Step::Return | Step::Exit => left(Stop::End, None),
-                Step::Barrier(barrier) if barrier.op == BarrierOp::Sync && barrier.count.is_none() => {
-                    left(Stop::Barrier(0), Some(barrier.number))
-                }
-                _ => left(Stop::Other, None),
-            },
-            Some(Op::Branch(..)) | None => left(Stop::Other, None),
-            // Code is left before a block when the budget is spent.
-            Some(_) => left(Stop::Nothing, None),
-        }
-    }
-
-    fn is_branch(&self, code: &Code) -> bool {
-        self.at == Stop::Other && matches!(code.ops.get(self.op as usize), Some(Op::Branch(..)))
-    }
-
-    /// What a warp stands at.
-    #[inline]
-    fn stop(&self, warp: &Warp) -> Stop {
-        let Some(barrier) = self.barrier else { return self.at };
-        let number = warp.calls[0].frame.row::<u32>(barrier)[0];
-        if number < softwarp_isa::device::BARRIERS { Stop::Barrier(number) } else { Stop::Other }
-    }
-}
-
 /// The compiled code of a kernel, and the state of its warps while it runs alone.
 struct Running<'a> {
     code: &'a Code,
@@ -266,14 +236,24 @@ impl Running<'_> {
 
     /// Runs all warps. Returns where they were left, if all threads were left at the same end or barrier, and otherwise goes
     /// on until each warp stands at something.
-    fn run_together(&mut self, env: &mut Env<'_>, warps: &mut [Warp]) -> Tried<Option<Left>> {
-        let Env { launch, spaces, hints, pieces, meter, .. } = &mut *env;
+    fn run_together(
+        &mut self,
+        env: &mut Env<'_>,
+        warps: &mut [Warp],
+        next: &mut dyn FnMut() -> Option<u64>,
+    ) -> Tried<Option<Left>> {
+        let Env { launch, spaces, hints, pieces, meter, cta, .. } = &mut *env;
+        let launch = *launch;
         let shared = own_shared(spaces, self.native);
         let memories = Memories { spaces, hints, pieces, meter };
-        let mut interpreter = Interpreter { code: self.code, memories };
-        // Compiled code and `step` reach it through this pointer alone.
+        let ctas = Ctas { launch, place: cta, next, work: Ctas::work(launch, self.code, warps.len()) };
+        // What the CTA has done before is not known.
+        let (code, compiled) = (self.code, self.compiled);
+        let mut interpreter = Interpreter { code, compiled, memories, ctas: Some(ctas), stepped: true };
+        // Compiled code, `step` and `next_cta` reach it through this pointer alone.
         let state = &raw mut interpreter;
-        self.compiled.prepare(self.native, &Call { shared, step, state: state.cast::<c_void>() });
+        let call = Call { shared, step, next_cta: Some(next_cta), state: state.cast::<c_void>() };
+        self.compiled.prepare(self.native, &call);
         let (mut first, mut rest) = (0, SLICE);
         let mut together = self.compiled.enter_together(self.entries);
         if !together {
@@ -295,8 +275,9 @@ impl Running<'_> {
             }
             let part = rest.min(PART);
             // SAFETY: as in `run_native`; the state outlives the loop.
-            let done =
-                unsafe { self.compiled.run(self.native, &mut self.entries[first..first + ready], part) };
+            let done = unsafe {
+                self.compiled.run(self.native, &mut self.entries[first..first + ready], together, part)
+            };
             // SAFETY: compiled code does not run.
             let meter = unsafe { &mut *(*state).memories.meter };
             meter.count_native(&done);
@@ -306,7 +287,8 @@ impl Running<'_> {
             if together && done.warps == warps.len() && self.are_together(&left) {
                 return Ok(Some(left));
             }
-            if std::mem::take(&mut together) {
+            let was_together = std::mem::take(&mut together);
+            if was_together {
                 self.stops.fill(Stop::Nothing);
             }
             for (index, warp) in warps.iter_mut().enumerate().take(last + 1).skip(first) {
@@ -319,10 +301,14 @@ impl Running<'_> {
                 (first, rest) = (last + 1, SLICE);
                 continue;
             }
-            // The budget was spent.
-            let before = if last == first { part } else { self.entries[last - 1].left };
+            // The budget was spent. Warps that were together have come here in turns, and have just begun.
+            let before = match last == first || was_together {
+                true => part,
+                false => self.entries[last - 1].left,
+            };
             let executed = before - self.entries[last].left;
-            rest = if last == first { rest } else { SLICE } - executed - 1;
+            let used = if was_together { 0 } else { executed };
+            rest = if last == first { rest } else { SLICE } - used - 1;
             first = last;
             let stuck = rest <= 0 || executed == 0;
             self.stops[last] = if stuck { Stop::Other } else { self.enter_at(last) };
@@ -370,11 +356,16 @@ impl Running<'_> {
         self.stops[index] = left.stop(warp);
     }
 
-    /// Runs a CTA: each warp up to its end or to a barrier, and all of them again once all have come to it. Returns
-    /// whether all threads have exited.
-    fn run_cta(&mut self, env: &mut Env<'_>, warps: &mut [Warp]) -> Result<bool, Box<Fault>> {
+    /// Runs a CTA: each warp up to its end or to a barrier, and all of them again once all have come to it. Compiled code
+    /// may begin others that `next` gives in its place. Returns whether all threads of the last one have exited.
+    fn run_cta(
+        &mut self,
+        env: &mut Env<'_>,
+        warps: &mut [Warp],
+        next: &mut dyn FnMut() -> Option<u64>,
+    ) -> Result<bool, Box<Fault>> {
         loop {
-            let left = self.run_together(env, warps).map_err(|trouble| {
+            let left = self.run_together(env, warps, next).map_err(|trouble| {
                 let kernel = env.launch.name.to_string();
                 let (running, registers) = (Vec::new(), Vec::new());
                 Box::new(Fault { kind: trouble.kind, kernel, place: None, running, registers })
@@ -426,7 +417,7 @@ pub(crate) fn run_ctas(
     let done = loop {
         let mut running = Running { code, compiled, native: &mut native, entries: &mut entries, stops };
         running.begin(env, warps, again);
-        match running.run_cta(env, warps) {
+        match running.run_cta(env, warps, next) {
             Ok(true) => {}
             Ok(false) => break Ok(false),
             Err(fault) => {
@@ -459,11 +450,7 @@ pub(crate) fn run_ctas(
 /// Begins another CTA in place of one that has ended.
 fn begin_next(env: &mut Env<'_>, warps: &mut [Warp], code: &Code, place: [u32; 3]) -> Result<(), Box<Fault>> {
     env.cta = place;
-    // SAFETY: the CTA is the only one of its cluster, and this thread alone runs it.
-    unsafe {
-        env.spaces.shared.zero();
-        env.spaces.cluster.iter().for_each(|shared| shared.reserved.zero());
-    }
+    zero_shared(&env.spaces, true);
     env.meter.work(cost::zeroing(env.launch.shared_bytes));
     for warp in warps {
         warp.restart(env, code);
@@ -471,6 +458,43 @@ fn begin_next(env: &mut Env<'_>, warps: &mut [Warp], code: &Code, place: [u32; 3
     }
     env.meter.take_work();
     env.meter.flush(env.launch)
+}
+
+/// Begins the next CTA for compiled code, which prepares the frames: whether there is one.
+extern "C" fn next_cta(context: *mut Context) -> u32 {
+    // SAFETY: as in `step`.
+    let (context, interpreter) = unsafe {
+        let context = &mut *context;
+        let interpreter = &mut *context.state.cast::<Interpreter<'_, '_, '_>>();
+        (context, interpreter)
+    };
+    let Interpreter { memories, ctas: Some(ctas), stepped, .. } = interpreter else { return 0 };
+    let Memories { spaces, meter, .. } = memories;
+    if meter.is_due() {
+        return 0;
+    }
+    let Some(index) = (ctas.next)() else { return 0 };
+    let [x, y, z] = ctas.launch.cta(index, 0);
+    *ctas.place = [x, y, z];
+    context.cta = [x, y, z, 0];
+    // Compiled code does not access the reserved part of shared memory.
+    zero_shared(spaces, std::mem::take(stepped));
+    meter.work(ctas.work);
+    meter.take_work();
+    1
+}
+
+/// Zeroes the shared memory of a CTA; its reserved part if it may have been written.
+fn zero_shared(spaces: &Spaces<'_>, reserved: bool) {
+    // SAFETY: the CTA is the only one of its cluster, and this thread alone runs it.
+    unsafe {
+        if !spaces.shared.is_empty() {
+            spaces.shared.zero();
+        }
+        if reserved {
+            spaces.cluster.iter().for_each(|shared| shared.reserved.zero());
+        }
+    }
 }
 
 /// Performs an operation for compiled code: whether it was possible.
@@ -482,6 +506,7 @@ extern "C" fn step(context: *mut Context, op: u32) -> u32 {
         let frame = &mut *context.frame();
         (context.mask, &mut *context.state.cast::<Interpreter<'_, '_, '_>>(), context.sites(), frame)
     };
+    interpreter.stepped = true;
     let (code, op) = (interpreter.code, op as usize);
     match &code.ops[op] {
         Op::Alu(_) => {
@@ -501,7 +526,8 @@ extern "C" fn step(context: *mut Context, op: u32) -> u32 {
             };
             if let Some(address) = address {
                 let taking = guard.lanes(frame, mask);
-                learn(frame, address, interpreter.memories.spaces, (op, taking), sites);
+                let site = &mut sites[interpreter.compiled.site(op)];
+                learn(frame, address, interpreter.memories.spaces, taking, site);
             }
             u32::from(touch(frame, code, &mut interpreter.memories, op, mask))
         }
@@ -510,14 +536,9 @@ extern "C" fn step(context: *mut Context, op: u32) -> u32 {
 }
 
 /// Remembers the region of an access.
-fn learn(
-    frame: &Frame,
-    address: &Address,
-    spaces: &Spaces<'_>,
-    (op, taking): (usize, u32),
-    sites: &mut [Region; SITES],
-) {
-    let Some(lane) = lanes(taking).next() else { return };
+fn learn(frame: &Frame, address: &Address, spaces: &Spaces<'_>, taking: u32, site: &mut Region) {
+    // The CTA's shared memory is known.
+    let Some(lane) = lanes(taking).next().filter(|_| address.memory != Memory::Shared) else { return };
     let offset = address.offset as u64;
     let start = match address.base {
         None => offset,
@@ -527,7 +548,7 @@ fn learn(
     if address.memory == Memory::Constant {
         if let Some((base, bytes)) = spaces.constant.region(start) {
             let host = spaces.constant.cells.host_address() + base;
-            sites[site(address.memory, op)] = Region::new(base, host, bytes);
+            *site = Region::new(base, host, bytes);
         }
         return;
     }
@@ -536,7 +557,7 @@ fn learn(
         && !std::ptr::eq(cells, spaces.parameters)
         && (std::ptr::eq(cells, spaces.shared) || !spaces.is_shared(cells))
     {
-        sites[site(address.memory, op)] = Region::new(base, cells.host_address(), cells.len());
+        *site = Region::new(base, cells.host_address(), cells.len());
     }
 }
 

@@ -1,0 +1,60 @@
+//! Compiling kernels to machine code: how long it takes, on one core.
+//!
+//! usage: `compile [--masked] FILE [MILLISECONDS]`
+//!
+//! All kernels of a file of PTX are compiled again and again, for one-dimensional CTAs: uniform code, and with
+//! `--masked` masked code, too. `check --make FILE` writes a module of some 3 MB of what compilers write.
+
+#![forbid(unsafe_code)]
+
+use softwarp_check::{Options, resolve_references};
+use softwarp_image::{FunctionId, Unit, lay_out};
+use softwarp_jit::{Shape, Wanted, compile};
+use softwarp_lower::{Fidelity, Lowering, lower};
+use softwarp_syntax::parse;
+use std::time::{Duration, Instant};
+
+fn main() {
+    let (options, arguments): (Vec<_>, Vec<_>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
+    let [path, rest @ ..] = &arguments[..] else {
+        eprintln!("usage: compile [--masked] FILE [MILLISECONDS]");
+        std::process::exit(2);
+    };
+    let time = rest.first().and_then(|time| time.parse().ok()).map_or(Duration::ZERO, Duration::from_millis);
+    let source = std::fs::read_to_string(path).expect("a file of text");
+    let parsed = parse(&source);
+    let module = &parsed.module;
+    let (checked, references, _) = resolve_references(module, &source, Options::default());
+    let linked = [Unit { module, checked: &checked }];
+    let image = lay_out(&linked, softwarp_image::Options::default()).expect("it fits");
+    let units = [Lowering { module, source: &source, checked: &checked, references: &references }];
+    let kernels = image.functions.iter().enumerate().filter(|(_, one)| one.entry && one.defined);
+    let kernels = kernels.map(|(index, _)| FunctionId(index as u32));
+    let programs: Vec<_> = kernels.filter_map(|id| lower(&units, &image, id, Fidelity::PTXAS).ok()).collect();
+    let functions = || programs.iter().filter_map(|program| program.functions.first());
+
+    let wanted = Wanted { masked: options.iter().any(|option| option == "--masked"), profitable: false };
+    let shape = Shape::of([256, 1, 1]);
+    let (mut kernels, mut instructions, mut bytes) = (0, 0, 0);
+    for function in functions() {
+        if let Some(compiled) = compile(function, shape, wanted) {
+            kernels += 1;
+            instructions += function.instructions_between(0, function.ops.len());
+            bytes += compiled.len();
+        }
+    }
+    let (mut best, begin) = (f64::INFINITY, Instant::now());
+    loop {
+        let start = Instant::now();
+        let compiled = functions().filter(|function| compile(function, shape, wanted).is_some()).count();
+        best = best.min(start.elapsed().as_secs_f64() * 1e3);
+        if compiled == 0 || begin.elapsed() >= time {
+            break;
+        }
+    }
+    println!(
+        "{kernels} kernels, {instructions} instructions, {bytes} bytes: {best:.2} ms, {:.3} ms for 1,000",
+        best * 1e3 / instructions as f64
+    );
+}

@@ -1,0 +1,326 @@
+//! The three encodings: with the prefix EVEX, with VEX, and of general-purpose instructions.
+
+use super::Assembler;
+use super::operands::{AsmMemoryOperand, Decoration, NONE};
+
+/// The prefix that an opcode has, or that EVEX and VEX stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    /// No prefix.
+    NP,
+    P66,
+    F3,
+    F2,
+}
+
+/// The map of opcodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Map {
+    /// Behind `0f`.
+    M0F = 1,
+    /// Behind `0f 38`.
+    M38 = 2,
+    /// Behind `0f 3a`.
+    M3A = 3,
+}
+
+/// An opcode with the prefix EVEX or VEX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opcode {
+    pub(super) prefix: Prefix,
+    pub(super) map: Map,
+    /// The bit W.
+    pub(super) wide: bool,
+    pub(super) byte: u8,
+    /// The length of vectors: 0 for 128 bits, 2 for 512.
+    pub(super) length: u8,
+    /// Bytes of a memory operand, in which EVEX counts short offsets.
+    pub(super) bytes: u8,
+    /// Bytes of an element that can be for all lanes; 0 if there is none.
+    pub(super) element: u8,
+    /// Bytes of the vector that is an index; 0 if there is none.
+    pub(super) index: u8,
+}
+
+/// An immediate byte, or none.
+pub(crate) type Immediate = Option<u8>;
+
+/// An opcode of a general-purpose instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plain {
+    pub(super) prefix: Prefix,
+    /// Behind `0f`.
+    pub(super) escaped: bool,
+    /// Operands of 64 bits.
+    pub(super) wide: bool,
+    pub(super) byte: u8,
+}
+
+impl Plain {
+    /// One without prefix, of 32 or 64 bits.
+    #[inline]
+    pub(super) fn new(byte: u8, wide: bool) -> Plain {
+        Plain { prefix: Prefix::NP, escaped: false, wide, byte }
+    }
+
+    /// The same behind `0f`.
+    #[inline]
+    pub(super) fn escaped(byte: u8, wide: bool) -> Plain {
+        Plain { escaped: true, ..Plain::new(byte, wide) }
+    }
+}
+
+/// An immediate of a general-purpose instruction: its bytes, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Constant(pub(super) i32, pub(super) u8);
+
+impl Constant {
+    pub(super) const NONE: Constant = Constant(0, 0);
+}
+
+/// The bytes of an instruction, the first in the lowest bits.
+struct Bytes {
+    word: u128,
+    length: usize,
+}
+
+impl Bytes {
+    #[inline]
+    fn new(word: u64, length: usize) -> Bytes {
+        Bytes { word: u128::from(word), length }
+    }
+
+    #[inline]
+    fn push(&mut self, bytes: u32, count: usize) {
+        self.word |= u128::from(bytes) << (8 * self.length);
+        self.length += count;
+    }
+
+    /// ModRM, SIB and the offset of a memory operand, whose short form counts in units. Returns whether it has an encoding.
+    #[inline]
+    fn push_memory(&mut self, reg: u8, memory: &AsmMemoryOperand, unit: i32) -> bool {
+        let Ok(displacement) = i32::try_from(memory.displacement) else { return false };
+        let (base, reg) = (memory.base & 7, (reg & 7) << 3);
+        let short = i8::try_from(displacement / unit).ok().filter(|_| displacement % unit == 0);
+        let mode = match short {
+            // Base 5 without an offset means something else.
+            Some(0) if base != 5 => 0,
+            Some(_) => 0x40,
+            None => 0x80u8,
+        };
+        if memory.index != NONE || base == 4 {
+            let index = if memory.index == NONE { 4 } else { memory.index & 7 };
+            let scale = match memory.scale {
+                1 => 0,
+                2 => 0x40,
+                4 => 0x80,
+                8 => 0xc0,
+                _ => return false,
+            };
+            self.push(u32::from(mode | reg | 4) | u32::from(scale | index << 3 | base) << 8, 2);
+        } else {
+            self.push(u32::from(mode | reg | base), 1);
+        }
+        match (mode, short) {
+            (0, _) => {}
+            (_, Some(short)) => self.push(u32::from(short as u8), 1),
+            _ => self.push(displacement as u32, 4),
+        }
+        true
+    }
+
+    #[inline]
+    fn push_immediate(&mut self, immediate: Immediate) {
+        if let Some(byte) = immediate {
+            self.push(u32::from(byte), 1);
+        }
+    }
+}
+
+/// Bit `bit` of a register's number.
+#[inline]
+fn bit(register: u8, bit: u32) -> u64 {
+    u64::from(register >> bit & 1)
+}
+
+/// The prefix EVEX and the opcode. `x` and `b` are bits of the last operand's registers.
+#[inline]
+fn evex(opcode: Opcode, reg: u8, v: u8, (x, b): (u64, u64), v_high: u64, third: u64) -> u64 {
+    let inverted = (bit(reg, 3) << 7 | x << 6 | b << 5 | bit(reg, 4) << 4) ^ 0xf0;
+    let first = inverted | opcode.map as u64;
+    let second = u64::from(opcode.wide) << 7 | u64::from(!v & 15) << 3 | 4 | opcode.prefix as u64;
+    let third = third | (v_high ^ 1) << 3;
+    0x62 | first << 8 | second << 16 | third << 24 | u64::from(opcode.byte) << 32
+}
+
+impl Assembler {
+    /// EVEX with a register as the last operand. `decoration` has the mask of the result, and a rounding.
+    #[inline(never)]
+    pub(super) fn evex_register(
+        &mut self,
+        opcode: Opcode,
+        [reg, v, rm]: [u8; 3],
+        decoration: Decoration,
+        immediate: Immediate,
+    ) {
+        let Decoration { mask, zeroing, rounding } = decoration;
+        let (length, rounds) = match rounding {
+            0 => (opcode.length, 0),
+            _ => (rounding - 1, 1),
+        };
+        let third = u64::from(zeroing) << 7 | u64::from(length) << 5 | rounds << 4 | u64::from(mask);
+        let head = evex(opcode, reg, v, (bit(rm, 4), bit(rm, 3)), bit(v, 4), third);
+        let modes = u64::from(0xc0 | (reg & 7) << 3 | rm & 7);
+        let mut bytes = Bytes::new(head | modes << 40, 6);
+        bytes.push_immediate(immediate);
+        self.append(bytes.word, bytes.length);
+    }
+
+    /// EVEX with memory as the last operand.
+    #[inline(never)]
+    pub(super) fn evex_memory(
+        &mut self,
+        opcode: Opcode,
+        [reg, v]: [u8; 2],
+        memory: &AsmMemoryOperand,
+        decoration: Decoration,
+        immediate: Immediate,
+    ) {
+        let vector = opcode.index != 0;
+        let (x, v_high) = match memory.index {
+            NONE => (0, bit(v, 4)),
+            index if vector => (bit(index, 3), bit(index, 4)),
+            index => (bit(index, 3), bit(v, 4)),
+        };
+        let unit = if memory.broadcast { opcode.element } else { opcode.bytes };
+        // Operands of another size, roundings, two masks, and `rsp` as an index have no encoding.
+        let place = match vector {
+            true => memory.index_bytes == opcode.index,
+            false => memory.bytes == unit && memory.index_bytes <= 8 && memory.index != 4,
+        };
+        let masks = decoration.mask == 0 || memory.mask == 0;
+        let legal = place && masks && unit != 0 && decoration.rounding == 0;
+        let third = u64::from(decoration.zeroing) << 7
+            | u64::from(opcode.length) << 5
+            | u64::from(memory.broadcast) << 4
+            | u64::from(decoration.mask | memory.mask);
+        let mut bytes = Bytes::new(evex(opcode, reg, v, (x, bit(memory.base, 3)), v_high, third), 5);
+        if !(legal && bytes.push_memory(reg, memory, i32::from(unit))) {
+            return self.fail();
+        }
+        bytes.push_immediate(immediate);
+        self.append(bytes.word, bytes.length);
+    }
+
+    /// VEX with a register as the last operand; all are below 16.
+    #[inline(never)]
+    pub(super) fn vex_register(&mut self, opcode: Opcode, [reg, v, rm]: [u8; 3], immediate: Immediate) {
+        if (reg | v | rm) > 15 {
+            return self.fail();
+        }
+        let head = vex(opcode, reg, v, (0, bit(rm, 3)));
+        let modes = u64::from(0xc0 | (reg & 7) << 3 | rm & 7);
+        let mut bytes = Bytes::new(head | modes << 32, 5);
+        bytes.push_immediate(immediate);
+        self.append(bytes.word, bytes.length);
+    }
+
+    /// VEX with memory as the last operand.
+    #[inline(never)]
+    pub(super) fn vex_memory(&mut self, opcode: Opcode, reg: u8, memory: &AsmMemoryOperand) {
+        let index = if memory.index == NONE { 0 } else { memory.index };
+        let mut bytes = Bytes::new(vex(opcode, reg, 0, (bit(index, 3), bit(memory.base, 3))), 4);
+        let legal = memory.bytes == opcode.bytes && is_plain(memory) && reg < 16;
+        if !(legal && bytes.push_memory(reg, memory, 1)) {
+            return self.fail();
+        }
+        self.append(bytes.word, bytes.length);
+    }
+
+    /// A general-purpose instruction with a register as the last operand.
+    #[inline(never)]
+    pub(super) fn plain_register(&mut self, opcode: Plain, reg: u8, rm: u8, constant: Constant) {
+        let mut bytes = plain(opcode, reg, (0, bit(rm, 3)));
+        bytes.push(u32::from(0xc0 | (reg & 7) << 3 | rm & 7), 1);
+        bytes.push(constant.0 as u32, usize::from(constant.1));
+        self.append(bytes.word, bytes.length);
+    }
+
+    /// One with memory, of some bytes.
+    #[inline(never)]
+    pub(super) fn plain_memory(
+        &mut self,
+        opcode: Plain,
+        reg: u8,
+        memory: &AsmMemoryOperand,
+        size: u8,
+        constant: Constant,
+    ) {
+        let index = if memory.index == NONE { 0 } else { memory.index };
+        let mut bytes = plain(opcode, reg, (bit(index, 3), bit(memory.base, 3)));
+        let legal = memory.bytes == size && is_plain(memory);
+        if !(legal && bytes.push_memory(reg, memory, 1)) {
+            return self.fail();
+        }
+        bytes.push(constant.0 as u32, usize::from(constant.1));
+        self.append(bytes.word, bytes.length);
+    }
+
+    /// One without ModRM, whose opcode has a register's number in its last bits.
+    #[inline(never)]
+    pub(super) fn numbered(&mut self, byte: u8, wide: bool, register: u8, (constant, count): (u64, usize)) {
+        let mut bytes = Bytes::new(0, 0);
+        let rex = u32::from(wide) << 3 | u32::from(register >> 3);
+        if rex != 0 {
+            bytes.push(0x40 | rex, 1);
+        }
+        bytes.push(u32::from(byte | register & 7), 1);
+        bytes.word |= u128::from(constant) << (8 * bytes.length);
+        self.append(bytes.word, bytes.length + count);
+    }
+
+    /// Bytes as they are.
+    #[inline]
+    pub(super) fn raw<const N: usize>(&mut self, bytes: [u8; N]) {
+        let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte));
+        self.append(word, N);
+    }
+}
+
+/// Whether an operand has no decorations and no vector as its index.
+#[inline]
+fn is_plain(memory: &AsmMemoryOperand) -> bool {
+    !memory.broadcast && memory.mask == 0 && memory.index_bytes <= 8 && memory.index != 4
+}
+
+/// The prefix VEX of three bytes and the opcode.
+#[inline]
+fn vex(opcode: Opcode, reg: u8, v: u8, (x, b): (u64, u64)) -> u64 {
+    let first = ((bit(reg, 3) << 7 | x << 6 | b << 5) ^ 0xe0) | opcode.map as u64;
+    let second = u64::from(opcode.wide) << 7
+        | u64::from(!v & 15) << 3
+        | u64::from(opcode.length) << 2
+        | opcode.prefix as u64;
+    0xc4 | first << 8 | second << 16 | u64::from(opcode.byte) << 24
+}
+
+/// Prefixes and opcode of a general-purpose instruction.
+#[inline]
+fn plain(opcode: Plain, reg: u8, (x, b): (u64, u64)) -> Bytes {
+    let mut bytes = Bytes::new(0, 0);
+    match opcode.prefix {
+        Prefix::NP => {}
+        Prefix::P66 => bytes.push(0x66, 1),
+        Prefix::F3 => bytes.push(0xf3, 1),
+        Prefix::F2 => bytes.push(0xf2, 1),
+    }
+    let rex = u64::from(opcode.wide) << 3 | bit(reg, 3) << 2 | x << 1 | b;
+    if rex != 0 {
+        bytes.push(0x40 | rex as u32, 1);
+    }
+    match opcode.escaped {
+        true => bytes.push(0x0f | u32::from(opcode.byte) << 8, 2),
+        false => bytes.push(u32::from(opcode.byte), 1),
+    }
+    bytes
+}

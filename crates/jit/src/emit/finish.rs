@@ -1,0 +1,331 @@
+//! The ends of special functions: from sums of products and constants to results.
+
+use super::special::{CONSTANT, EXPONENT, FRACTION, Inputs, LEAST, NAN, NUMBER, RARE, RESULT, SIGN};
+use super::{Emitted, Emitter, ZMM};
+use crate::assembler::*;
+use crate::decode::Special;
+use crate::tables::by_exponent;
+use softwarp_ir::Slot;
+
+const ONE: u32 = 0x3f80_0000;
+
+/// Both parts of a row: the input, and the numbers that positions come from.
+type Row = (Slot, [AsmRegisterZmm; 2]);
+
+/// 2^-n
+fn power(n: u32) -> u32 {
+    (127 - n) << 23
+}
+
+impl Emitter<'_> {
+    /// A reciprocal: the exponent is less that of the number, and the sign is its sign.
+    pub(super) fn finish_reciprocal(&mut self, op: usize, of: Slot) -> Emitted {
+        let [exponent, sign, first, most] =
+            [EXPONENT, SIGN, 252 << 23, 251 << 23].map(|word| self.unit.word(word));
+        for (part, r) in RESULT.into_iter().enumerate() {
+            let x = self.input(op, of, part)?;
+            let masked = self.masked;
+            let a = &mut self.unit.a;
+            a.vpsrad(r, r, 2)?;
+            a.vpsubd(r, r, x)?;
+            a.vpxord(r, r, sign)?;
+            if masked {
+                a.vpandd(zmm6, x, exponent)?;
+                a.vmovdqa64(zmm2, first)?;
+                a.vpsubd(zmm6, zmm2, zmm6)?;
+                a.vpcmpud(RARE[part], zmm6, most, 6)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The product of a dividend and the reciprocal.
+    pub(super) fn finish_quotient(&mut self, op: usize, ftz: bool, dividend: Slot) -> Emitted {
+        let [nan, magnitude, ones, least] = [NAN, SIGN - 1, u32::MAX, LEAST].map(|word| self.unit.word(word));
+        for (part, r) in RESULT.into_iter().enumerate() {
+            let rare = RARE[part];
+            let x = self.input(op, dividend, part)?;
+            let masked = self.masked;
+            let a = &mut self.unit.a;
+            a.vmulps(r, r, x)?;
+            if ftz {
+                // Subnormal numbers, and the least normal one, which may have been one.
+                if masked {
+                    a.vfpclassps(k1, x, 0x20)?;
+                    a.korw(rare, rare, k1)?;
+                } else {
+                    a.vfpclassps(rare, x, 0x20)?;
+                }
+                a.vpandd(zmm6, r, magnitude)?;
+                a.vpaddd(zmm6, zmm6, ones)?;
+                a.vpcmpud(k1, zmm6, least, 1)?;
+                a.korw(rare, rare, k1)?;
+            }
+            a.vcmpps(k1, r, r, 3)?;
+            a.vmovdqa32(r.k1(), nan)?;
+        }
+        Ok(())
+    }
+
+    /// A root or its reciprocal: the number less the least normal one has twice the exponent that is added or taken off,
+    /// and below it what positions come from.
+    pub(super) fn finish_root(&mut self, op: usize, special: Special, of: Slot) -> Emitted {
+        let reciprocal = special == Special::Rsqrt;
+        let less = if reciprocal { LEAST.wrapping_add(188 << 24) } else { LEAST.wrapping_sub(63 << 24) };
+        let [one, less, lower, least, range] =
+            [1, less, 0xff_ffff, LEAST, 0x7f00_0000].map(|word| self.unit.word(word));
+        for (part, r) in RESULT.into_iter().enumerate() {
+            let x = self.input(op, of, part)?;
+            let masked = self.masked;
+            let a = &mut self.unit.a;
+            a.vpsubd(zmm6, x, less)?;
+            if reciprocal {
+                // Powers of four are exact.
+                a.vptestnmd(k1, zmm6, lower)?;
+                a.vpsrld(r, r, 1)?;
+                a.vpsubd(r, r, zmm6)?;
+                a.vpsrld(r, r, 1)?;
+                a.vpaddd(r.k1(), r, one)?;
+            } else {
+                a.vpsrad(r, r, 2)?;
+                a.vpaddd(r, r, zmm6)?;
+                a.vpsrld(r, r, 1)?;
+            }
+            if masked {
+                a.vpsubd(zmm6, x, least)?;
+                a.vpcmpud(RARE[part], zmm6, range, 5)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A power of two: the number has the exponent.
+    pub(super) fn finish_exponential(
+        &mut self,
+        op: usize,
+        ftz: bool,
+        inputs: Inputs,
+        (of, numbers): Row,
+    ) -> Emitted {
+        let [lowest, range] = [(-126i32 << 23) as u32, 254 << 23].map(|word| self.unit.word(word));
+        let [least, nan] = [(-126f32).to_bits(), NAN].map(|word| self.unit.word(word));
+        for (r, n) in RESULT.into_iter().zip(numbers) {
+            self.unit.a.vpsrld(r, r, 2)?;
+            self.unit.a.vpaddd(r, r, n)?;
+        }
+        match inputs {
+            Inputs::Ordinary => {
+                let (masked, a) = (self.masked, &mut self.unit.a);
+                let [first, second] = [zmm6, zmm7];
+                a.vpsubd(first, numbers[0], lowest)?;
+                a.vpsubd(second, numbers[1], lowest)?;
+                if masked {
+                    a.vpcmpud(RARE[1], second, range, 5)?;
+                } else {
+                    a.vpmaxud(first, first, second)?;
+                }
+                a.vpcmpud(RARE[0], first, range, 5)?;
+            }
+            Inputs::All => {
+                for (part, r) in RESULT.into_iter().enumerate() {
+                    let x = self.input(op, of, part)?;
+                    let a = &mut self.unit.a;
+                    a.vcmpps(k1, x, least, 0x11)?;
+                    match ftz {
+                        true => a.vpxord(r.k1(), r, r)?,
+                        false => a.vmulps(r.k1(), r, r)?,
+                    }
+                    a.vcmpps(k1, x, x, 3)?;
+                    a.vmovdqa32(r.k1(), nan)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum of an exponent and the logarithm of a significand. Magnitudes below 1 are taken with nine more bits, and
+    /// those below 2^-9, which are not ordinary, with all.
+    pub(super) fn finish_logarithm(&mut self, op: usize, inputs: Inputs, (of, numbers): Row) -> Emitted {
+        let [one, exponent, sign, least, range] =
+            [ONE, EXPONENT, SIGN, LEAST, 0x7f00_0000].map(|word| self.unit.word(word));
+        let [coarse, fine, all] = [power(23), power(32), power(36)].map(|word| self.unit.word(word));
+        let general = inputs == Inputs::All;
+        for (part, ((r, constant), n)) in RESULT.into_iter().zip(CONSTANT).zip(numbers).enumerate() {
+            let rare = RARE[part];
+            let a = &mut self.unit.a;
+            a.vpslld(zmm6, n, 9)?;
+            a.vpaddd(constant, constant, zmm6)?;
+            a.vpsrad(zmm6, r, 5)?;
+            a.vpaddd(zmm6, zmm6, constant)?;
+            if general {
+                a.vpslld(constant, constant, 5)?;
+                a.vpaddd(constant, constant, r)?;
+            }
+            a.vmovdqa64(r, zmm6)?;
+            // The number is not needed any more.
+            let negative = ZMM[usize::from(NUMBER[part])];
+            let x = self.input(op, of, part)?;
+            let masked = self.masked;
+            let a = &mut self.unit.a;
+            a.vpandd(zmm6, x, exponent)?;
+            a.vpsubd(zmm6, zmm6, one)?;
+            a.vpsrld(negative, r, 9)?;
+            a.vpaddd(zmm6, zmm6, negative)?;
+            a.vpsrad(negative, zmm6, 31)?;
+            // Negative sums are complemented.
+            a.vpxord(zmm6, zmm6, negative)?;
+            a.vpcmpud(k1, zmm6, least, 1)?;
+            a.vpxord(zmm6.k1(), r, negative)?;
+            a.vpcmpud(if general { k2.k1() } else { rare.k1() }, zmm6, least, 1)?;
+            a.vcvtudq2ps(zmm6, zmm6.rz_sae())?;
+            a.vmulps(r, zmm6, coarse)?;
+            a.vmulps(r.k1(), zmm6, fine)?;
+            if general {
+                a.vpsrad(constant, constant, 1)?;
+                a.vpxord(constant, constant, negative)?;
+                a.vcvtdq2ps(constant, constant.rz_sae())?;
+                a.vmulps(r.k2(), constant, all)?;
+            }
+            // r | negative & sign
+            a.vpternlogd(r, negative, sign, 0xf8)?;
+            if general {
+                a.vpcmpd(k1, x, one, 4)?;
+                a.vmovdqa32(r.k1().z(), r)?;
+            }
+            if general || masked {
+                a.vpsubd(zmm6, x, least)?;
+                a.vpcmpud(if general { rare } else { k1 }, zmm6, range, 5)?;
+            }
+            if masked && !general {
+                a.korw(rare, rare, k1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The sine of an angle within a quarter turn, with the sign of the quarter. Ordinary ones are neither below 2^-9 nor
+    /// so near to 1 that the sum has more than 32 bits; where an angle is a whole quarter, or could not be converted, it is
+    /// one of both.
+    pub(super) fn finish_ordinary_sine(
+        &mut self,
+        op: usize,
+        special: Special,
+        (of, numbers): Row,
+    ) -> Emitted {
+        let [least, sign, scale] = [LEAST, SIGN, power(32)].map(|word| self.unit.word(word));
+        let a = &mut self.unit.a;
+        for ((r, constant), n) in RESULT.into_iter().zip(CONSTANT).zip(numbers) {
+            a.vpslld(zmm6, n, 9)?;
+            a.vpaddd(constant, constant, zmm6)?;
+            a.vpsrad(r, r, 5)?;
+            a.vpaddd(r, r, constant)?;
+        }
+        if self.masked {
+            a.vpcmpud(RARE[0], RESULT[0], least, 1)?;
+            a.vpcmpud(RARE[1], RESULT[1], least, 1)?;
+        } else {
+            a.vpminud(zmm6, RESULT[0], RESULT[1])?;
+            a.vpcmpud(RARE[0], zmm6, least, 1)?;
+        }
+        for (part, (r, n)) in RESULT.into_iter().zip(numbers).enumerate() {
+            let a = &mut self.unit.a;
+            a.vcvtudq2ps(r, r.rz_sae())?;
+            a.vmulps(r, r, scale)?;
+            a.vpslld(zmm6, n, 7)?;
+            if special == Special::Sin {
+                let x = self.input(op, of, part)?;
+                // (zmm6 ^ x) & sign
+                self.unit.a.vpternlogd(zmm6, x, sign, 0x28)?;
+                self.unit.a.vpxord(r, r, zmm6)?;
+            } else {
+                // r ^ zmm6 & sign
+                a.vpternlogd(r, zmm6, sign, 0x78)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for all inputs: small sines are taken with all bits.
+    pub(super) fn finish_sine(&mut self, op: usize, special: Special, (of, numbers): Row) -> Emitted {
+        let [least, half, quarter, fraction, one, sign, nan] =
+            [LEAST, 1 << 22, 1 << 23, FRACTION, ONE, SIGN, NAN].map(|word| self.unit.word(word));
+        let [coarse, fine] = [power(32), power(37)].map(|word| self.unit.word(word));
+        for (part, ((r, constant), n)) in RESULT.into_iter().zip(CONSTANT).zip(numbers).enumerate() {
+            let x = self.input(op, of, part)?;
+            let a = &mut self.unit.a;
+            a.vpslld(zmm6, n, 9)?;
+            a.vpaddd(constant, constant, zmm6)?;
+            a.vpsrad(zmm6, r, 5)?;
+            a.vpaddd(zmm6, zmm6, constant)?;
+            a.vpcmpud(k1, zmm6, least, 1)?;
+            a.vpslld(constant, constant, 5)?;
+            a.vpaddd(zmm6.k1(), r, constant)?;
+            a.vcvtudq2ps(zmm6, zmm6.rz_sae())?;
+            a.vmulps(r, zmm6, coarse)?;
+            a.vmulps(r.k1(), zmm6, fine)?;
+            // Sums of more than 32 bits.
+            a.vptestmd(k1.k1(), n, half)?;
+            a.vmovdqa32(r.k1(), one)?;
+            // Whole quarters are exact.
+            a.vptestmd(k2, n, quarter)?;
+            a.vmovdqa64(zmm6, n)?;
+            a.vpxord(zmm6.k2(), n, fraction)?;
+            a.vptestnmd(k3, zmm6, fraction)?;
+            a.vpxord(r.k3(), r, r)?;
+            a.kandw(k2, k2, k3)?;
+            a.vmovdqa32(r.k2(), one)?;
+            a.vpslld(zmm6, n, 7)?;
+            if special == Special::Sin {
+                a.vpxord(zmm6, zmm6, x)?;
+            }
+            // r ^ zmm6 & sign
+            a.vpternlogd(r, zmm6, sign, 0x78)?;
+            a.vfpclassps(k1, x, 0x99)?;
+            a.vmovdqa32(r.k1(), nan)?;
+        }
+        Ok(())
+    }
+
+    /// The hyperbolic tangent with its sign. Ordinary numbers are neither small, where it is the number itself, nor large,
+    /// where it is 1.
+    pub(super) fn finish_tangent(&mut self, op: usize, inputs: Inputs, (of, numbers): Row) -> Emitted {
+        const SMALL: u32 = 0x3b80_0000;
+        const LARGE: u32 = 0x4100_0000;
+        let [magnitude, small, large, range, infinity, one, sign, nan, fifteen] =
+            [SIGN - 1, SMALL, LARGE, LARGE - SMALL, EXPONENT, ONE, SIGN, NAN, 15]
+                .map(|word| self.unit.word(word));
+        let scales = self.unit.words(by_exponent(|range| power(26 + range.scale)));
+        for (part, ((r, constant), n)) in RESULT.into_iter().zip(CONSTANT).zip(numbers).enumerate() {
+            let x = self.input(op, of, part)?;
+            let a = &mut self.unit.a;
+            // The multiple of the position that the products lack.
+            a.vpslld(zmm6, n, 15)?;
+            a.vpxord(zmm6, zmm6, sign)?;
+            a.vpsrad(zmm6, zmm6, 1)?;
+            a.vpaddd(r, r, zmm6)?;
+            a.vpandd(zmm6, constant, fifteen)?;
+            a.vpsravd(r, r, zmm6)?;
+            a.vpsrld(constant, constant, 4)?;
+            a.vpaddd(r, r, constant)?;
+            a.vcvtdq2ps(r, r.rz_sae())?;
+            a.vpsrld(zmm6, x, 23)?;
+            a.vpermd(zmm6, zmm6, scales)?;
+            a.vmulps(r, r, zmm6)?;
+            a.vpandd(zmm6, x, magnitude)?;
+            if inputs == Inputs::Ordinary {
+                a.vpsubd(zmm6, zmm6, small)?;
+                a.vpcmpud(RARE[part], zmm6, range, 5)?;
+                a.vpternlogd(r, x, sign, 0xf8)?;
+                continue;
+            }
+            a.vpcmpud(k1, zmm6, small, 1)?;
+            a.vmovdqa32(r.k1(), zmm6)?;
+            a.vpcmpud(k1, zmm6, large, 5)?;
+            a.vmovdqa32(r.k1(), one)?;
+            a.vpternlogd(r, x, sign, 0xf8)?;
+            a.vpcmpud(k1, zmm6, infinity, 6)?;
+            a.vmovdqa32(r.k1(), nan)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! Labels of blocks, and code that stands outside of the blocks.
+
+use super::{Unit, special};
+use crate::assembler::CodeLabel;
+use softwarp_ir::Slot;
+
+/// Labels of the code of one mode, by block.
+#[derive(Clone)]
+pub(crate) struct Labels {
+    /// The block itself.
+    pub(crate) blocks: Vec<CodeLabel>,
+    /// Entered from the frame: loads what the block reads. Of masked code: a routine that loads it for the lanes in
+    /// `k6` and `k7`.
+    pub(crate) enters: Vec<CodeLabel>,
+    /// Of uniform code: entered behind a barrier at which it was left.
+    pub(crate) passed: Vec<Option<CodeLabel>>,
+    /// A routine of masked code that saves what the block reads.
+    pub(crate) saves: Vec<CodeLabel>,
+    /// From masked code to uniform code.
+    pub(crate) switches: Vec<CodeLabel>,
+    /// Masked code, entered from the frame.
+    pub(crate) starts: Vec<CodeLabel>,
+    /// Enters masked code at the block in `eax`.
+    pub(crate) enter_masked: CodeLabel,
+    /// Leaves masked code.
+    pub(crate) leave_masked: CodeLabel,
+    pub(crate) dispatch: CodeLabel,
+}
+
+impl Labels {
+    pub(crate) fn new(unit: &mut Unit, blocks: usize) -> Labels {
+        let mut labels = || (0..blocks).map(|_| unit.a.create_label()).collect::<Vec<_>>();
+        let passed = vec![None; blocks];
+        let [blocks, enters, saves, switches, starts] = std::array::from_fn(|_| labels());
+        let [enter_masked, leave_masked, dispatch] = std::array::from_fn(|_| unit.a.create_label());
+        Labels { blocks, enters, passed, saves, switches, starts, enter_masked, leave_masked, dispatch }
+    }
+}
+
+/// The label of an exit, and the block at which other lanes wait.
+pub(crate) type Exit = (Option<usize>, CodeLabel);
+
+/// Code that stands outside of the blocks.
+#[derive(Clone, Copy)]
+pub(crate) enum Late {
+    /// Leaves compiled code before an operation.
+    Exit { op: usize, label: CodeLabel, apart: Option<usize> },
+    /// Leaves it before a block, when the budget is spent.
+    Spent { block: usize, label: CodeLabel },
+    /// Has the interpreter perform an operation, and goes on behind it.
+    Slow { op: usize, label: CodeLabel, back: CodeLabel, apart: Option<usize> },
+    /// An access under a guard that not all lanes pass.
+    Guarded { op: usize, label: CodeLabel, back: CodeLabel },
+    /// Operations with accesses that are checked alone, since the check of a group failed: numbered.
+    Alone(usize),
+    /// A special function for all inputs.
+    General(special::General),
+    /// A minimum or maximum of a row with a NaN.
+    Choose {
+        op: usize,
+        max: bool,
+        sources: [Slot; 2],
+        label: CodeLabel,
+        back: CodeLabel,
+        held: Option<usize>,
+    },
+    /// A row of f32 with NaNs that are not canonical.
+    Canonical { registers: [u8; 2], label: CodeLabel, back: CodeLabel },
+    /// A branch that diverges: the lanes that take it are in `eax`.
+    Diverge { op: usize, label: CodeLabel },
+    /// All warps of the CTA have come to a barrier.
+    Behind { op: usize, label: CodeLabel },
+    /// All warps of the CTA have ended.
+    Ended { op: usize, label: CodeLabel },
+    /// Masked code goes on with the lowest block at which lanes wait.
+    Dispatch { block: usize, label: CodeLabel },
+}
+
+/// Operations that are compiled again, with each access checked alone.
+pub(crate) struct Alone {
+    /// Up to which operation.
+    pub(crate) last: usize,
+    /// The accesses where they are entered: those that check for groups.
+    pub(crate) enters: Vec<(usize, CodeLabel)>,
+    /// Behind the last operation.
+    pub(crate) back: CodeLabel,
+}

@@ -1,0 +1,131 @@
+//! An access to memory as it is compiled, and the regions that accesses look at.
+
+use crate::assembler::*;
+use crate::context::{CONSTANT_SITES, Context, GENERIC_SITES, GLOBAL_SITES, Region};
+use softwarp_ir::{Address, Element, Function, Memory, Op, Slot, Step};
+use std::mem::offset_of;
+
+/// The site of each operation: which region an access looks at. Those of one memory are given out in turn. Accesses to
+/// `.global` and generic ones have different sites, since the same address may mean different memory.
+pub(crate) fn sites(function: &Function) -> Vec<u8> {
+    let mut next = [0usize; 3];
+    let site = |op: &Op| {
+        let Op::Other(_, step) = op else { return 0 };
+        let memory = match &**step {
+            Step::Load(access) | Step::Store(access) => access.address.memory,
+            Step::Atomic(atomic) => atomic.address.memory,
+            _ => return 0,
+        };
+        let (kind, sites) = match memory {
+            Memory::Generic => (0, GENERIC_SITES),
+            Memory::Constant => (1, CONSTANT_SITES),
+            _ => (2, GLOBAL_SITES),
+        };
+        let number = next[kind];
+        next[kind] += usize::from(memory != Memory::Shared);
+        (sites.start + number % sites.len()) as u8
+    };
+    function.ops.iter().map(site).collect()
+}
+
+/// An access as it is compiled.
+#[derive(Clone, Copy)]
+pub(super) struct Plain<'a> {
+    pub(super) op: usize,
+    pub(super) address: &'a Address,
+    pub(super) registers: &'a [Element],
+    /// Bytes of an element.
+    size: usize,
+    pub(super) signed: bool,
+    /// The first register that is loaded or stored.
+    pub(super) slot: Slot,
+    /// The address but for an offset; none for a fixed address.
+    pub(super) base: Option<Slot>,
+    pub(super) slow: CodeLabel,
+    pub(super) store: bool,
+    /// Which region is looked at.
+    site: u8,
+}
+
+impl<'a> Plain<'a> {
+    /// A load or store of an operation.
+    pub(super) fn of(op: usize, step: &'a Step, slow: CodeLabel, site: u8) -> Option<Plain<'a>> {
+        let (access, store) = match step {
+            Step::Load(access) => (access, false),
+            Step::Store(access) => (access, true),
+            _ => return None,
+        };
+        let slot = access.registers.first()?.slot?;
+        let (address, registers) = (&access.address, &access.registers[..]);
+        let (size, base) = (usize::from(access.bytes), address.base);
+        Some(Plain { op, address, registers, size, signed: access.signed, slot, base, slow, store, site })
+    }
+
+    /// An access to a 32-bit word.
+    pub(super) fn word(
+        op: usize,
+        address: &'a Address,
+        (slot, base): (Slot, Slot),
+        slow: CodeLabel,
+        site: u8,
+    ) -> Plain<'a> {
+        let (registers, base) = (&[][..], Some(base));
+        Plain { op, address, registers, size: 4, signed: false, slot, base, slow, store: true, site }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.size
+    }
+
+    /// Bytes of the whole access, which is aligned to them.
+    pub(super) fn total(&self) -> usize {
+        self.bytes() * self.registers.len().max(1)
+    }
+
+    /// Whether it has one element.
+    pub(super) fn is_single(&self) -> bool {
+        self.registers.len().max(1) == 1
+    }
+
+    /// Whether addresses have 64 bits.
+    pub(super) fn is_wide(&self) -> bool {
+        self.base.is_none_or(Slot::is_wide)
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        self.address.memory == Memory::Shared
+    }
+
+    /// A field of the region.
+    pub(super) fn region(&self, offset: usize) -> AsmMemoryExpression {
+        let region = match self.is_shared() {
+            true => offset_of!(Context, shared),
+            false => offset_of!(Context, sites) + usize::from(self.site) * size_of::<Region>(),
+        };
+        AsmMemoryExpression(r15, region + offset)
+    }
+
+    pub(super) fn room(&self) -> AsmMemoryExpression {
+        let size = self.total().trailing_zeros() as usize;
+        self.region(offset_of!(Region, room) + 8 * size)
+    }
+}
+
+/// A base register and an offset.
+#[derive(Clone, Copy)]
+pub(super) struct AsmMemoryExpression(AsmRegister64, usize);
+
+impl AsmMemoryExpression {
+    pub(super) fn qword(self) -> AsmMemoryOperand {
+        qword_ptr(self.0 + self.1)
+    }
+    pub(super) fn qwords(self) -> AsmMemoryOperand {
+        qword_bcst(self.0 + self.1)
+    }
+    pub(super) fn dwords(self) -> AsmMemoryOperand {
+        dword_bcst(self.0 + self.1)
+    }
+    pub(super) fn dword(self) -> AsmMemoryOperand {
+        dword_ptr(self.0 + self.1)
+    }
+}

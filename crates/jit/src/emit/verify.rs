@@ -1,0 +1,51 @@
+//! Where uniform code is entered, what the analysis claims is verified.
+
+use super::{Emitted, Emitter};
+use crate::assembler::*;
+use crate::classes::{Class, Steps};
+
+impl Emitter<'_> {
+    /// Checks that rows are affine. The lanes in which all rows of 32-bit words were so are in `k1`, those of 64-bit
+    /// words in `k2`.
+    pub(super) fn verify(&mut self, webs: &[usize], fail: CodeLabel) -> Emitted {
+        let mut seen = [false; 2];
+        for &web in webs {
+            let Class::Affine(steps) = self.classes.webs[web] else { continue };
+            let slot = self.flow.webs[web].slot;
+            let (wide, first) = (slot.is_wide(), self.first(slot));
+            let begins = !std::mem::replace(&mut seen[usize::from(wide)], true);
+            match wide {
+                true => self.unit.a.vpbroadcastq(zmm0, first)?,
+                false => self.unit.a.vpbroadcastd(zmm0, first)?,
+            }
+            for part in 0..if wide { 4 } else { 2 } {
+                let row = self.row(slot, part);
+                let steps = (steps != Steps::ZERO).then(|| self.unit.steps(steps, part, wide));
+                let expected = if steps.is_some() { zmm1 } else { zmm0 };
+                let asm = &mut self.unit.a;
+                match (wide, steps) {
+                    (_, None) => {}
+                    (true, Some(steps)) => asm.vpaddq(zmm1, zmm0, steps)?,
+                    (false, Some(steps)) => asm.vpaddd(zmm1, zmm0, steps)?,
+                }
+                match (wide, begins && part == 0) {
+                    (true, true) => asm.vpcmpq(k2, expected, row, 0)?,
+                    (true, false) => asm.vpcmpq(k2.k2(), expected, row, 0)?,
+                    (false, true) => asm.vpcmpd(k1, expected, row, 0)?,
+                    (false, false) => asm.vpcmpd(k1.k1(), expected, row, 0)?,
+                }
+            }
+        }
+        // The carry is set where all bits are.
+        let asm = &mut self.unit.a;
+        if seen[0] {
+            asm.kortestw(k1, k1)?;
+            asm.jae(fail)?;
+        }
+        if seen[1] {
+            asm.kortestb(k2, k2)?;
+            asm.jae(fail)?;
+        }
+        Ok(())
+    }
+}
