@@ -145,7 +145,7 @@ impl Meter {
         self.flush_now(launch).map_err(|fault| Trouble::new(0, fault.kind))
     }
 
-    /// Whether so much has been done that [`Meter::flush`] checks the limits.
+    /// Whether enough has been done since the last check for [`Meter::flush`] to check the limits.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.cost >= LOOK || self.work >= LOOK_WITHIN

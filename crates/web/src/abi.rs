@@ -32,7 +32,7 @@ pub unsafe extern "C" fn free(pointer: *mut u8, length: usize) {
 /// Answers a request: a length in four bytes, and the bytes of the answer behind it. Null if there is no memory for it.
 ///
 /// # Safety
-/// So many bytes can be read from the pointer on, and nothing writes them meanwhile.
+/// `length` bytes from the pointer on can be read, and nothing writes them meanwhile.
 #[cfg_attr(target_family = "wasm", unsafe(export_name = "call"))]
 pub unsafe extern "C" fn call(pointer: *const u8, length: usize) -> *mut u8 {
     let request = match pointer.is_null() {

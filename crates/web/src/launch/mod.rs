@@ -2,7 +2,7 @@
 //!
 //! A launch that is stepped through is not kept while it is stopped: it would hold the one thread that there is. It runs again
 //! from its start up to the moment where it was, and on from there. Launches with a debugger are the same each time, so
-//! nobody sees the difference; a step takes as long as everything before it.
+//! results do not differ; a step takes as long as everything before it.
 
 mod capture;
 mod drive;

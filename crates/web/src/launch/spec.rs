@@ -156,7 +156,7 @@ fn encode(format: Format, number: &Number, into: &mut Vec<u8>) -> Result<(), Fai
 }
 
 impl BufferSpec {
-    /// So many elements, of what `fill` says.
+    /// The number of elements, whose value is that of `fill`.
     fn filled(&self, format: Format, count: u64) -> Result<(Vec<u8>, bool), Failure> {
         let size = element_bytes(format);
         let total = count.checked_mul(size as u64).filter(|total| *total <= MOST_BYTES);
