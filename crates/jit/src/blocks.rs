@@ -17,8 +17,12 @@ pub(crate) struct Block {
     pub(crate) skips_to: Option<usize>,
 }
 
-/// The most operations of a block. Code checks the budget after a block of this length.
+/// The most operations of a block.
 pub(crate) const LONGEST: usize = 1024;
+
+/// Code that does not jump checks the budget each time that it has come to a multiple of as many operations. To leave it
+/// there costs more than at the end of a warp.
+pub(crate) const CHECKED: usize = 8 * LONGEST;
 
 /// The basic blocks of a function. One also begins after an operation that leaves compiled code.
 pub(crate) fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Vec<usize>) {

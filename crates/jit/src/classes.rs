@@ -3,6 +3,7 @@
 //! An optimistic fixpoint over webs. The claims hold as long as all lanes of a warp execute everything together, which
 //! is what the uniform code of a function ([`crate::Mode::Uniform`]) assumes: where it is entered, they are verified.
 
+use crate::alignment::Alignment;
 use crate::decode::{Action, Combine, Compute, Extend, Width};
 use crate::flow::{Flow, before};
 use crate::{Mode, Rows, Shape};
@@ -59,6 +60,20 @@ impl Steps {
     fn is_negative(self) -> bool {
         self.lane < 0 || self.half < 0
     }
+
+    /// What a function makes of the differences, if the results are steps, too.
+    fn through(self, f: impl Fn(i64) -> i64) -> Option<Steps> {
+        let at = |lane: usize| f(self.at(lane)).wrapping_sub(f(0));
+        let steps = Steps { lane: at(1), half: at(16) };
+        (0..32).all(|lane| steps.at(lane) == at(lane)).then_some(steps)
+    }
+
+    /// Whether the differences of lanes to the first are only in bits that are zero in the first: as many low bits as
+    /// `zeros` says. Then no lane wraps around.
+    pub(crate) fn fit(self, zeros: u32) -> bool {
+        let (least, most) = self.range();
+        least >= 0 && most < 1 << zeros.min(31)
+    }
 }
 
 /// How the lanes of a value are related.
@@ -68,6 +83,8 @@ pub(crate) enum Class {
     Unknown,
     /// The value of the first lane, plus steps. Without any it is the same in all lanes.
     Affine(Steps),
+    /// Within each half of the warp, the value of its first lane, plus a step from lane to lane. It is a vector.
+    Halves(i64),
     Varying,
 }
 
@@ -78,8 +95,25 @@ impl Class {
         match (self, other) {
             (Class::Unknown, class) | (class, Class::Unknown) => class,
             (a, b) if a == b => a,
-            _ => Class::Varying,
+            (a, b) => match (a.step(), b.step()) {
+                (Some(a), Some(b)) if a == b => Class::Halves(a),
+                _ => Class::Varying,
+            },
         }
+    }
+
+    /// The step from lane to lane within each half of the warp.
+    fn step(self) -> Option<i64> {
+        match self {
+            Class::Affine(steps) => Some(steps.lane),
+            Class::Halves(step) => Some(step),
+            Class::Unknown | Class::Varying => None,
+        }
+    }
+
+    /// Whether a value is a vector instead of a scalar.
+    pub(crate) fn is_vector(self) -> bool {
+        !matches!(self, Class::Affine(_))
     }
 }
 
@@ -91,15 +125,18 @@ pub(crate) struct Classes {
     pub(crate) webs: Vec<Class>,
     /// By the index of a row.
     fixed: Vec<(Class, Option<u64>)>,
+    alignment: Alignment,
 }
 
 impl Classes {
     pub(crate) fn of(function: &Function, flow: &Flow, shape: Shape, mode: Mode) -> Classes {
         let fixed = fixed(function, flow, shape);
-        let mut classes = Classes { webs: vec![Class::Varying; flow.webs.len()], fixed };
+        let webs = vec![Class::Varying; flow.webs.len()];
         if mode == Mode::Masked {
-            return classes;
+            return Classes { webs, fixed, alignment: Alignment::default() };
         }
+        let alignment = Alignment::of(function, flow, shape);
+        let mut classes = Classes { webs, fixed, alignment };
         let mut varying = vec![false; flow.webs.len()];
         loop {
             classes.solve(function, flow, &varying);
@@ -206,6 +243,7 @@ impl Classes {
         match (flow.actions[at], op) {
             (Action::Copy(_, s), _) => source(s).0,
             (Action::Compute(compute), Op::Alu(alu)) => self.computed(flow, at, compute, alu),
+            (Action::Fused(number), _) => self.fused(flow, at, flow.fused[number as usize].reads()),
             (Action::Load, Op::Other(_, step)) => match &**step {
                 Step::Load(access) => match access.address.base.map(|base| source(base).0) {
                     Some(Class::UNIFORM) | None if access.bytes >= 4 => Class::UNIFORM,
@@ -218,6 +256,17 @@ impl Classes {
         }
     }
 
+    /// The class of what is computed of rows bit by bit, or as a product of two halves.
+    fn fused(&self, flow: &Flow, at: usize, rows: &[Slot]) -> Class {
+        let classes = rows.iter().map(|&row| self.source(flow, at, row).0);
+        classes.fold(Class::UNIFORM, |all, class| match (all, class) {
+            (Class::Varying, _) | (_, Class::Varying) => Class::Varying,
+            (Class::Unknown, _) | (_, Class::Unknown) => Class::Unknown,
+            _ if class == Class::UNIFORM => all,
+            _ => Class::Varying,
+        })
+    }
+
     fn computed(&self, flow: &Flow, at: usize, compute: Compute, alu: &Alu) -> Class {
         let mut steps = [(Steps::ZERO, None); 3];
         for (n, slot) in alu.s.iter().enumerate().take(3) {
@@ -228,6 +277,7 @@ impl Classes {
                 (Class::Unknown, _) => return Class::Unknown,
                 (Class::Varying, _) => return Class::Varying,
                 (Class::Affine(of), value) => steps[n] = (of, value),
+                (Class::Halves(_), _) => return self.halves(flow, at, compute, alu),
             }
         }
         let [(a, a_value), (b, b_value), (c, _)] = steps;
@@ -273,6 +323,15 @@ impl Classes {
             Compute::Extend(Extend::Sign64) if a.is_small() => Some(a),
             Compute::Extend(Extend::Zero64) if a.is_small() && !a.is_negative() => Some(a),
             Compute::Extend(Extend::Low32) => Some(a.narrow()),
+            Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Shr { .. } if !uniform => {
+                self.of_bits(flow, at, compute, alu, [(a, a_value), (b, b_value)])
+            }
+            Compute::Extend(Extend::Field { shift, bits })
+                if !uniform && alu.s.get(0).is_some_and(|slot| a.fit(self.zeros(flow, at, slot))) =>
+            {
+                let mask = (1 << bits.clamp(1, 32)) - 1;
+                a.through(|step| step >> shift & mask)
+            }
             Compute::Neg(_) | Compute::Shr { .. } | Compute::And(_) | Compute::Or(_) | Compute::Xor(_) => {
                 uniform.then_some(zero)
             }
@@ -280,9 +339,102 @@ impl Classes {
             Compute::Not(_) | Compute::Min { .. } | Compute::Max { .. } | Compute::Extend(_) => {
                 uniform.then_some(zero)
             }
+            Compute::Lop3(_) | Compute::High { .. } | Compute::Funnel { .. } => uniform.then_some(zero),
             _ => None,
         };
-        affine.map_or(Class::Varying, Class::Affine)
+        affine.map_or_else(|| self.halves(flow, at, compute, alu), Class::Affine)
+    }
+
+    /// The class of a result that is a vector.
+    fn halves(&self, flow: &Flow, at: usize, compute: Compute, alu: &Alu) -> Class {
+        let mut sources = [(0, None); 3];
+        for (source, slot) in sources.iter_mut().zip(alu.s.iter()) {
+            if slot.class() == softwarp_ir::Class::Predicate {
+                return Class::Varying;
+            }
+            let (class, value) = self.source(flow, at, slot);
+            match (class, class.step()) {
+                (Class::Unknown, _) => return Class::Unknown,
+                (_, None) => return Class::Varying,
+                (_, Some(step)) => *source = (step, value),
+            }
+        }
+        let [(a, a_value), (b, b_value), (c, _)] = sources;
+        let narrow = |step: i64| i64::from(step as i32);
+        let scaled = |factor: fn(u64) -> i64| match (a_value, b_value) {
+            _ if a == 0 && b == 0 => Some(0),
+            (_, Some(value)) => Some(a.wrapping_mul(factor(value))),
+            (Some(value), _) => Some(b.wrapping_mul(factor(value))),
+            _ => None,
+        };
+        let signed: fn(u64) -> i64 = |value| i64::from(value as u32 as i32);
+        let unsigned: fn(u64) -> i64 = |value| value as u32 as i64;
+        let small = |step: i64, signed: bool| step.abs() < 1 << 20 && (signed || step >= 0);
+        let step = match compute {
+            Compute::Copy(_) => Some(a),
+            Compute::Add(Width::W32) => Some(narrow(a.wrapping_add(b))),
+            Compute::Add(Width::W64) => Some(a.wrapping_add(b)),
+            Compute::Sub(Width::W32) => Some(narrow(a.wrapping_sub(b))),
+            Compute::Sub(Width::W64) => Some(a.wrapping_sub(b)),
+            Compute::Mul(Width::W32) => scaled(signed).map(narrow),
+            Compute::Mul(Width::W64) => scaled(|value| value as i64),
+            Compute::Mad(Width::W32) => scaled(signed).map(|scaled| narrow(scaled.wrapping_add(c))),
+            Compute::Mad(Width::W64) => scaled(|value| value as i64).map(|scaled| scaled.wrapping_add(c)),
+            // Code checks that sources do not wrap around within a half.
+            Compute::Wide { signed: is_signed, .. } if small(a, is_signed) && small(b, is_signed) => {
+                scaled(if is_signed { signed } else { unsigned }).map(|scaled| scaled.wrapping_add(c))
+            }
+            Compute::Shl(width) => match b_value {
+                Some(by) if by < 32 && width == Width::W32 => Some(narrow(a << by)),
+                Some(by) if by < 32 => Some(a << by),
+                _ => None,
+            },
+            Compute::Extend(Extend::Sign64) => Some(a).filter(|&a| small(a, true)),
+            Compute::Extend(Extend::Zero64) => Some(a).filter(|&a| small(a, false)),
+            Compute::Extend(Extend::Low32) => Some(narrow(a)),
+            _ => None,
+        };
+        step.map_or(Class::Varying, Class::Halves)
+    }
+
+    /// How many low bits of a source are zero in the first lane, at least.
+    pub(crate) fn zeros(&self, flow: &Flow, op: usize, slot: Slot) -> u32 {
+        self.alignment.source(flow, op, slot)
+    }
+
+    /// A bitwise operation on an affine value and one that is the same in all lanes, or a shift to the right, where the
+    /// lanes of the first differ in bits that are zero in its first lane: the index of a lane in its warp, that of a warp
+    /// in its CTA.
+    fn of_bits(
+        &self,
+        flow: &Flow,
+        at: usize,
+        compute: Compute,
+        alu: &Alu,
+        [(a, a_value), (b, b_value)]: [(Steps, Option<u64>); 2],
+    ) -> Option<Steps> {
+        let (first, second) = (alu.s.get(0)?, alu.s.get(1)?);
+        let is_shift = matches!(compute, Compute::Shr { .. });
+        let (steps, slot, other, value) = match () {
+            () if b == Steps::ZERO => (a, first, second, b_value),
+            () if a == Steps::ZERO && !is_shift => (b, second, first, a_value),
+            () => return None,
+        };
+        if !steps.fit(self.zeros(flow, at, slot)) {
+            return None;
+        }
+        let value = match value {
+            Some(value) => value as i64,
+            // Its low bits are zero.
+            None if !is_shift && steps.fit(self.zeros(flow, at, other)) => 0,
+            None => return None,
+        };
+        match compute {
+            Compute::And(_) => steps.through(|step| step & value),
+            Compute::Or(_) => steps.through(|step| step | value),
+            Compute::Xor(_) => steps.through(|step| step ^ value),
+            _ => steps.through(|step| step >> value.clamp(0, 63)),
+        }
     }
 }
 

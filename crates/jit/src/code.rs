@@ -12,7 +12,7 @@ use crate::context::{
 use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Part, Unit, begins_ctas, sites};
 use crate::flow::{Extent, Flow, before, is_in};
 use crate::places::Place;
-use crate::{Mode, Shape, Wanted};
+use crate::{Level, Mode, Shape, Wanted};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use memmap2::Mmap;
 use softwarp_ir::{Function, Slot};
@@ -126,30 +126,27 @@ fn fill(frame: &mut Frame, slot: Slot, first: Option<u64>, steps: Steps) {
     }
 }
 
-/// Compiles a function, for CTAs of a shape. `None` if it cannot be compiled, does not pay, or the CPU lacks AVX-512.
+/// Compiles a function, for CTAs of a shape. `None` if it cannot be compiled, does not pay, or the CPU has no code.
 pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Compiled> {
-    let features = std::is_x86_feature_detected!("avx512f")
-        && std::is_x86_feature_detected!("avx512bw")
-        && std::is_x86_feature_detected!("avx512cd")
-        && std::is_x86_feature_detected!("avx512dq")
-        && std::is_x86_feature_detected!("avx512vl")
-        && std::is_x86_feature_detected!("popcnt");
-    if !features || cfg!(miri) {
-        return None;
-    }
+    let level = Level::current().filter(|_| !cfg!(miri))?;
     let flow = Flow::of(function, shape)?;
-    if flow.blocks.len() > MOST_BLOCKS || wanted.profitable && !flow.is_profitable() {
+    if flow.blocks.len() > MOST_BLOCKS || wanted.profitable && !flow.is_profitable(level) {
         return None;
     }
-    assemble(function, &flow, (shape, wanted.masked)).ok()
+    assemble(function, &flow, level, (shape, wanted.masked)).ok()
 }
 
 /// What is emitted: the unit, labels of uniform and masked code, and where values are.
 type Parts = (Unit, Labels, Labels, (AtBarriers, Vec<Kept>));
 
 /// The instructions of a function with their labels: uniform code and masked code.
-fn emit(function: &Function, flow: &Flow, (shape, has_masked): (Shape, bool)) -> Emitted<Parts> {
-    let mut unit = Unit::new(function.ops.len())?;
+fn emit(
+    function: &Function,
+    flow: &Flow,
+    level: Level,
+    (shape, has_masked): (Shape, bool),
+) -> Emitted<Parts> {
+    let mut unit = Unit::new(function.ops.len(), level)?;
     let count = flow.blocks.len();
     let mut uniform = Labels::new(&mut unit, count);
     let mut masked = Labels::new(&mut unit, count);
@@ -185,7 +182,8 @@ pub struct Line {
 /// cannot be compiled.
 pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
     let flow = Flow::of(function, shape).filter(|flow| flow.blocks.len() <= MOST_BLOCKS)?;
-    let (mut unit, ..) = emit(function, &flow, (shape, true)).ok()?;
+    let level = Level::current().unwrap_or(Level::Avx512);
+    let (mut unit, ..) = emit(function, &flow, level, (shape, true)).ok()?;
     let starts: Vec<(u64, Part)> = unit.marks.iter().map(|&(start, part)| (start as u64, part)).collect();
     let mut formatter = IntelFormatter::new();
     let mut decoder = Decoder::new(64, unit.a.finish().ok()?, DecoderOptions::NONE);
@@ -203,8 +201,8 @@ pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
     Some(lines)
 }
 
-fn assemble(function: &Function, flow: &Flow, how: (Shape, bool)) -> Emitted<Compiled> {
-    let (mut unit, uniform, masked, (at_barriers, webs)) = emit(function, flow, how)?;
+fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) -> Emitted<Compiled> {
+    let (mut unit, uniform, masked, (at_barriers, webs)) = emit(function, flow, level, how)?;
     let bytes = unit.a.finish()?;
     let (base, length) = (bytes.as_ptr() as u64, bytes.len());
     let addresses = |labels: &[CodeLabel]| -> Emitted<Vec<u64>> {
@@ -235,6 +233,18 @@ fn assemble(function: &Function, flow: &Flow, how: (Shape, bool)) -> Emitted<Com
         sites: sites(function),
         code: unit.a.into_memory().make_exec().map_err(|_| Unencodable)?,
     })
+}
+
+/// Calls code that a test has assembled, with an empty context and a state.
+#[cfg(test)]
+pub(crate) fn call_trial<S>(memory: memmap2::MmapMut, state: &mut S) {
+    let code = memory.make_exec().expect("memory");
+    let mut context = Box::new(Context::new());
+    // SAFETY: the code accesses the context and the state alone, and this CPU has its instructions.
+    unsafe {
+        let enter: extern "C" fn(*mut Context, *mut S) = std::mem::transmute(code.as_ptr());
+        enter(&raw mut *context, &raw mut *state);
+    }
 }
 
 /// Room that compiled code works in, kept from call to call.
@@ -416,6 +426,7 @@ impl Compiled {
         context.first = if together { range.start } else { std::ptr::null_mut() };
         (context.current, context.last) = (range.start, range.end);
         (context.warps, context.stop) = (entries.len() as u32, MIXED);
+        (context.begun, context.target) = (entries[0].op, entries[0].target);
         context.budget = budget;
         (context.threads, context.divergent, context.exchanges, context.atomics) = (0, 0, 0, 0);
         context.first_pending = first;

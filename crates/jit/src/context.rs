@@ -27,16 +27,18 @@ pub struct Region {
     pub host: u64,
     /// How many places there are for an element of 1, 2, 4, 8 and 16 bytes.
     pub room: [u64; 5],
+    /// How many places there are for a row: 32 elements of 4 bytes.
+    pub row: u64,
 }
 
 impl Region {
     /// No memory.
-    pub const EMPTY: Region = Region { base: 0, host: 0, room: [0; 5] };
+    pub const EMPTY: Region = Region { base: 0, host: 0, room: [0; 5], row: 0 };
 
     /// A region from an address on, by its place in the host's memory and its length.
     pub fn new(base: u64, host: u64, bytes: u64) -> Region {
         let room = |size: u64| (bytes + 1).saturating_sub(size);
-        Region { base, host, room: [room(1), room(2), room(4), room(8), room(16)] }
+        Region { base, host, room: [room(1), room(2), room(4), room(8), room(16)], row: room(128) }
     }
 }
 
@@ -81,6 +83,8 @@ impl Context {
             cta: [0; 4],
             warps: 0,
             stop: MIXED,
+            begun: 0,
+            target: 0,
             sites: [Region::EMPTY; SITES],
             constants: null(),
             masked_blocks: null(),
@@ -103,6 +107,9 @@ impl Context {
             lane_results: [0; 32],
             saved: [Register::default(); 32],
             saved_scalars: [0; 16],
+            reciprocals: [Register::default(); 2],
+            rare_divisors: 0,
+            emulated: Emulated::new(),
         }
     }
 }
@@ -132,6 +139,9 @@ pub struct Context {
     pub(crate) warps: u32,
     /// The barrier or end at which all warps have been left so far, or [`MIXED`].
     pub(crate) stop: u32,
+    /// Where the warps of a CTA that are together were entered last: the operation, and the code.
+    pub(crate) begun: u32,
+    pub(crate) target: u64,
     /// Regions by site.
     pub(crate) sites: [Region; SITES],
     /// Constants of the code.
@@ -172,6 +182,69 @@ pub struct Context {
     pub(crate) lane_results: [u32; 32],
     /// General-purpose registers, likewise.
     pub(crate) saved_scalars: [u64; 16],
+    /// The reciprocals of divisors, and the lanes whose divisors are not ordinary.
+    pub(crate) reciprocals: [Register; 2],
+    pub(crate) rare_divisors: u32,
+    /// What code without AVX-512 has beside vector registers, which are in `saved` then.
+    pub(crate) emulated: Emulated,
+}
+
+/// What code without AVX-512 keeps in memory, and constants of it.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Emulated {
+    /// Mask registers as vectors.
+    pub(crate) vectors: [Register; 8],
+    /// Vectors whose elements are accessed one by one.
+    pub(crate) spilled: [Register; 2],
+    /// The bit of each element in a mask.
+    pub(crate) lanes: [u32; 16],
+    pub(crate) wide_lanes: [u64; 8],
+    /// Mask registers.
+    pub(crate) masks: [u64; 8],
+    /// 0 and 1 in turn.
+    pub(crate) odd: [u32; 8],
+    /// By [`Word`].
+    pub(crate) words: [u32; 8],
+    /// 2^52 and a half more, and 2^52, as doubles.
+    pub(crate) wide_words: [u64; 2],
+    /// The control word of floating-point instructions: to nearest, then by the number of the rounding.
+    pub(crate) rounding: [u32; 5],
+}
+
+/// A constant for all 32-bit words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Word {
+    /// All bits but the sign.
+    Magnitude,
+    /// The least normal float.
+    LeastNormal,
+    Infinity,
+    /// The biased exponent of 2^31.
+    ExponentOf31,
+    /// The bits of a word.
+    Bits,
+    /// As floats.
+    TwoTo16,
+    TwoTo31,
+}
+
+impl Emulated {
+    fn new() -> Emulated {
+        let magnitude = u32::MAX >> 1;
+        let powers = [65536f32, 2_147_483_648f32].map(f32::to_bits);
+        Emulated {
+            vectors: [Register::default(); 8],
+            spilled: [Register::default(); 2],
+            lanes: std::array::from_fn(|lane| 1 << lane),
+            wide_lanes: std::array::from_fn(|lane| 1 << lane),
+            masks: [0; 8],
+            odd: [0, 1, 0, 1, 0, 1, 0, 1],
+            words: [magnitude, 1 << 23, f32::INFINITY.to_bits(), 127 + 31, 32, powers[0], powers[1], 0],
+            wide_words: [0x4338 << 48, 0x4330 << 48],
+            rounding: [0, 0, 1, 2, 3].map(|rounding| 0x1f80 | rounding << 13),
+        }
+    }
 }
 
 /// Lanes at an operation.

@@ -22,6 +22,8 @@ pub(crate) enum Action {
     Copy(Slot, Slot),
     /// Arithmetic in vector or scalar instructions.
     Compute(Compute),
+    /// Arithmetic that several operations stand for: its number in [`crate::flow::Flow::fused`].
+    Fused(u32),
     /// Arithmetic by the interpreter's loop.
     Loop,
     /// A weak load of one element, or of several of 32 bits.
@@ -44,7 +46,7 @@ impl Action {
     pub(crate) fn is_elementwise(self) -> bool {
         match self {
             Action::Compute(compute) => compute.is_elementwise(),
-            Action::Copy(..) => true,
+            Action::Copy(..) | Action::Fused(_) => true,
             _ => false,
         }
     }
@@ -332,8 +334,12 @@ pub(crate) fn constant(function: &Function, slot: Slot) -> Option<u32> {
     }
 }
 
-/// Whether an operation among lanes has code: one of all lanes, shuffles by constants or by an index.
+/// Whether an operation among lanes has code: one of all lanes, shuffles by constants or by an index, votes, and
+/// reductions of integers.
 fn is_exchange(function: &Function, op: &WarpOp) -> bool {
+    use WarpOpKind::{
+        ReduxAdd, ReduxAnd, ReduxMaxS32, ReduxMaxU32, ReduxMinS32, ReduxMinU32, ReduxOr, ReduxXor,
+    };
     use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp, Sync, VoteAll, VoteAny, VoteBallot, VoteUni};
     let all = op.members.is_none_or(|members| constant(function, members) == Some(u32::MAX));
     let is_constant = |n: usize| op.s.get(n).is_some_and(|slot| constant(function, slot).is_some());
@@ -341,6 +347,8 @@ fn is_exchange(function: &Function, op: &WarpOp) -> bool {
         ShflUp | ShflDown | ShflBfly => is_constant(1) && is_constant(2),
         ShflIdx => is_constant(2),
         Sync | VoteAll | VoteAny | VoteBallot | VoteUni => true,
+        ReduxAdd | ReduxAnd | ReduxOr | ReduxXor => true,
+        ReduxMinS32 | ReduxMinU32 | ReduxMaxS32 | ReduxMaxU32 => true,
         _ => false,
     }
 }

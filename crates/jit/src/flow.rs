@@ -3,11 +3,12 @@
 //! A web is a set of definitions and uses of a slot that must share a place: the transitive closure of "this use may
 //! read this definition" (def-use chains joined by union-find). Different webs of one slot are different values.
 
-use crate::Shape;
 use crate::blocks::blocks;
-pub(crate) use crate::blocks::{Block, LONGEST};
+pub(crate) use crate::blocks::{Block, CHECKED};
 use crate::decode::{Action, decode, has_pairs};
+use crate::fuse::{Fused, Fuser};
 use crate::sets::{BitSet, UnionFind};
+use crate::{Level, Shape};
 use softwarp_ir::{Class, Function, Guard, Op, Role, Slot, Step};
 use std::ops::Range;
 
@@ -39,6 +40,26 @@ impl Slots {
 
     fn writes(&self, op: usize) -> &[Slot] {
         &self.all[self.ranges(op).1]
+    }
+
+    /// The same, where some operations are computed together.
+    fn with(&self, actions: &[Action], fused: &[Fused]) -> Slots {
+        let mut slots = Slots { all: Vec::with_capacity(self.all.len()), starts: self.starts.clone() };
+        for (op, action) in actions.iter().enumerate() {
+            let (reads, writes) = match action {
+                Action::Nothing => (&[][..], &[][..]),
+                Action::Fused(number) => {
+                    let fused = &fused[*number as usize];
+                    (fused.reads(), fused.writes())
+                }
+                _ => (self.reads(op), self.writes(op)),
+            };
+            let start = slots.all.len() as u32;
+            slots.starts[op] = (start, start + reads.len() as u32);
+            slots.all.extend_from_slice(reads);
+            slots.all.extend_from_slice(writes);
+        }
+        slots
     }
 }
 
@@ -83,6 +104,8 @@ pub(crate) fn is_in(ranges: &[(u32, u32)], position: u32) -> bool {
 /// The control flow of a function, with what each operation does and the webs of its slots.
 pub(crate) struct Flow {
     pub(crate) actions: Vec<Action>,
+    /// What some operations compute in place of several.
+    pub(crate) fused: Vec<Fused>,
     pub(crate) blocks: Vec<Block>,
     /// The block of each operation.
     pub(crate) block_of: Vec<usize>,
@@ -116,6 +139,7 @@ impl Flow {
         let narrow = function.narrow as usize;
         let mut flow = Flow {
             actions,
+            fused: Vec::new(),
             blocks,
             block_of,
             touches: Vec::new(),
@@ -129,18 +153,36 @@ impl Flow {
             narrow,
         };
         let count = narrow + function.wide as usize;
-        let slots = flow.collect(function);
+        let mut slots = flow.collect(function);
         flow.fixed = vec![true; count];
         for op in 0..ops.len() {
             slots.writes(op).iter().for_each(|&slot| flow.fixed[index(slot, narrow)] = false);
         }
         let live_in = flow.liveness(&slots, count);
+        if flow.fuse(function, &slots, &live_in) {
+            slots = slots.with(&flow.actions, &flow.fused);
+        }
         let mut builder = Builder::new(&live_in);
         builder.find_nodes(function, &flow, &slots);
         builder.number(&mut flow, &slots);
         builder.find_live(function, &mut flow);
         flow.find_ifs(function);
         Some(flow)
+    }
+
+    /// Finds operations that are computed together; returns whether there are any. No row that is live where a block
+    /// begins is another for it.
+    fn fuse(&mut self, function: &Function, slots: &Slots, live_in: &[BitSet]) -> bool {
+        let mut fuser = Fuser::new(function);
+        for block in &self.blocks {
+            if Fuser::is_candidate(&self.actions[block.start..block.end]) {
+                let is_live = |slot: usize| block.next.iter().any(|&next| live_in[next].contains(slot));
+                let rows = |op: usize| (slots.reads(op), slots.writes(op));
+                fuser.block(&self.actions, block.start..block.end, rows, is_live);
+            }
+        }
+        self.fused = fuser.finish(&mut self.actions);
+        !self.fused.is_empty()
     }
 
     /// Finds branches that skip a few blocks.
@@ -174,17 +216,20 @@ impl Flow {
 
     /// Whether compiled code is likely to be faster than the interpreter: a sum over the operations, weighted by loop
     /// depth, of what each costs compiled and interpreted, in units of about a nanosecond.
-    pub(crate) fn is_profitable(&self) -> bool {
+    pub(crate) fn is_profitable(&self, level: Level) -> bool {
+        // How long the code of an operation takes beside that of AVX-512.
+        let slower = if level == Level::Avx2 { 2.0 } else { 1.0 };
         let (mut compiled, mut interpreted) = (0.0, 0.0);
         for block in &self.blocks {
             let weight = 8f64.powi(block.depth.min(8) as i32);
             for action in &self.actions[block.start..block.end] {
                 let (native, loops) = match action {
                     Action::Nothing => (0.0, 0.0),
-                    Action::Copy(..) | Action::Compute(_) | Action::Branch => (1.0, 4.0),
-                    Action::Load | Action::Store => (3.0, 8.0),
-                    Action::Exchange => (2.0, 20.0),
-                    Action::Atomic => (40.0, 120.0),
+                    Action::Copy(..) | Action::Compute(_) | Action::Branch => (slower, 4.0),
+                    Action::Fused(_) => (slower, 8.0),
+                    Action::Load | Action::Store => (3.0 * slower, 8.0),
+                    Action::Exchange => (2.0 * slower, 20.0),
+                    Action::Atomic => (40.0 * slower, 120.0),
                     Action::Loop => (20.0, 12.0),
                     Action::Step => (35.0, 20.0),
                     Action::Exit => (60.0, 30.0),

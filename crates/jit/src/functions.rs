@@ -54,7 +54,7 @@ pub(crate) enum Float {
 /// Arithmetic of f16 or bf16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Half {
-    /// A sum, a difference, a product, `fma`, `neg` or `abs`.
+    /// A sum, a difference, a product, `fma`, `neg`, `abs`, `min` or `max`.
     pub(crate) float: Float,
     /// bf16
     pub(crate) brain: bool,
@@ -79,6 +79,8 @@ pub(crate) fn half(form: &InstructionForm) -> Option<Half> {
         (Opcode::Fma, [Modifier::Rn]) => Float::Fma,
         (Opcode::Neg, []) => Float::Neg,
         (Opcode::Abs, []) => Float::Abs,
+        (Opcode::Min, []) => Float::Min,
+        (Opcode::Max, []) => Float::Max,
         _ => return None,
     };
     Some(Half { float, brain, pair })

@@ -15,7 +15,8 @@ const FURTHEST: i64 = 1 << 20;
 /// What the accesses of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
-    base: Slot,
+    /// None for a fixed address.
+    base: Option<Slot>,
     /// The value of the base; none for one that is never written.
     web: Option<usize>,
     memory: Memory,
@@ -126,10 +127,10 @@ fn key(function: &Function, flow: &Flow, op: usize) -> Option<(Key, i64)> {
         return None;
     }
     let access = access(function, op)?;
-    let base = access.address.base?;
-    let web = match flow.is_fixed(base) {
-        true => None,
-        false => Some(flow.read(op, base)?),
+    let base = access.address.base;
+    let web = match base.filter(|&base| !flow.is_fixed(base)) {
+        Some(base) => Some(flow.read(op, base)?),
+        None => None,
     };
     let total = usize::from(access.bytes) * access.registers.len();
     Some((Key { base, web, memory: access.address.memory, total }, access.address.offset))

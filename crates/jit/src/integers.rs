@@ -34,8 +34,40 @@ pub(crate) enum Integer {
     Distance { signed: bool },
     /// `copysign`, of f32.
     CopySign,
+    /// `brev`
+    Reverse { wide: bool },
+    /// `bmsk`: ones from a place on.
+    Ones { wrap: bool },
+    /// `szext`: the low bits of a word.
+    LowBits { signed: bool, wrap: bool },
+    /// A sum with a carry.
+    Carry(Carry),
     /// A funnel shift by an amount of at most 32.
     FunnelClamped { left: bool },
+}
+
+/// A sum with a carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Carry {
+    pub(crate) wide: bool,
+    pub(crate) addend: Addend,
+    /// The carry is an addend. A difference without it has a one there.
+    pub(crate) reads: bool,
+    /// The carry is written.
+    pub(crate) writes: bool,
+}
+
+/// What is added up with a carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addend {
+    /// Two words.
+    Word,
+    /// A word and the complement of another.
+    Complement,
+    /// The low half of a product, and a word.
+    Low,
+    /// The high half of a product of 32-bit words, and a word.
+    High { signed: bool },
 }
 
 /// An operation on signed 16-bit words, or one whose result is cut off to 16 bits.
@@ -81,7 +113,7 @@ impl Integer {
 
 /// The operation of a form.
 pub(crate) fn integer(form: &InstructionForm) -> Option<Integer> {
-    use Modifier::{Clamp, Hi, L, R};
+    use Modifier::{Clamp, Hi, L, R, Wrap};
     let ty = *form.types.first()?;
     let signed = matches!(ty, Type::S16 | Type::S32 | Type::S64);
     let wide = matches!(ty, Type::B64 | Type::U64 | Type::S64);
@@ -89,6 +121,9 @@ pub(crate) fn integer(form: &InstructionForm) -> Option<Integer> {
         (_, _, Type::B16 | Type::U16 | Type::S16) => return short(form, signed),
         (Opcode::Bfe, [], _) => Integer::Extract { wide, signed },
         (Opcode::Bfi, [], _) => Integer::Insert { wide },
+        (Opcode::Brev, [], _) => Integer::Reverse { wide },
+        (Opcode::Bmsk, [ends @ (Clamp | Wrap)], _) => Integer::Ones { wrap: *ends == Wrap },
+        (Opcode::Szext, [ends @ (Clamp | Wrap)], _) => Integer::LowBits { signed, wrap: *ends == Wrap },
         (Opcode::Popc, [], Type::B32) => Integer::Population,
         (Opcode::Clz, [], Type::B32) => Integer::LeadingZeros,
         (Opcode::Bfind, [], Type::U32 | Type::S32) => Integer::Highest { signed },
@@ -105,8 +140,30 @@ pub(crate) fn integer(form: &InstructionForm) -> Option<Integer> {
         (Opcode::Shf, [direction @ (L | R), Clamp], Type::B32) => {
             Integer::FunnelClamped { left: *direction == L }
         }
+        (Opcode::Add | Opcode::Sub | Opcode::Mad | Opcode::Addc | Opcode::Subc | Opcode::Madc, _, _) => {
+            Integer::Carry(carry(form, wide, signed)?)
+        }
         _ => return None,
     })
+}
+
+/// A sum with a carry.
+fn carry(form: &InstructionForm, wide: bool, signed: bool) -> Option<Carry> {
+    use Modifier::{Cc, Hi, Lo};
+    let reads = matches!(form.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
+    let (kept, writes) = match form.modifiers.as_slice() {
+        [kept @ .., Cc] => (kept, true),
+        all => (all, false),
+    };
+    let addend = match (form.opcode, kept) {
+        (Opcode::Add | Opcode::Addc, []) => Addend::Word,
+        (Opcode::Sub | Opcode::Subc, []) => Addend::Complement,
+        (Opcode::Mad | Opcode::Madc, [Lo]) => Addend::Low,
+        (Opcode::Mad | Opcode::Madc, [Hi]) if !wide => Addend::High { signed },
+        _ => return None,
+    };
+    let integer = matches!(form.types.first()?, Type::U32 | Type::S32 | Type::U64 | Type::S64);
+    (integer && (reads || writes)).then_some(Carry { wide, addend, reads, writes })
 }
 
 /// The operation of a form on 16 bits.

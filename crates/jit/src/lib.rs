@@ -1,7 +1,8 @@
 //! Compiles functions of the intermediate representation to vector code of the CPU, for warps of 32 lanes.
 //!
 //! A row of 32-bit words is two registers of 512 bits, a row of 64-bit words four. Values that are the same in all lanes,
-//! or grow by a constant from lane to lane, are one scalar (`classes.rs`). Predicates are words of the frame.
+//! or grow by a constant from lane to lane, are one scalar (`classes.rs`). Predicates are words of the frame. On CPUs
+//! without AVX-512 a register of 512 bits is two of 256 bits, or memory (`assembler/halves/`).
 //!
 //! A function is compiled twice: uniform code assumes that all 32 lanes execute everything together; masked
 //! code executes any set of lanes. Uniform code goes over into masked code where a branch diverges, and masked code
@@ -37,6 +38,8 @@
 //! `unsafe` is in `code.rs` alone.
 
 #[cfg(target_arch = "x86_64")]
+mod alignment;
+#[cfg(target_arch = "x86_64")]
 mod assembler;
 #[cfg(target_arch = "x86_64")]
 mod blocks;
@@ -56,15 +59,21 @@ mod flow;
 #[cfg(target_arch = "x86_64")]
 mod functions;
 #[cfg(target_arch = "x86_64")]
+mod fuse;
+#[cfg(target_arch = "x86_64")]
 mod groups;
 #[cfg(target_arch = "x86_64")]
 mod integers;
 #[cfg(target_arch = "x86_64")]
 mod places;
 #[cfg(target_arch = "x86_64")]
+mod quotients;
+#[cfg(target_arch = "x86_64")]
 mod sets;
 #[cfg(target_arch = "x86_64")]
 mod tables;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod trials;
 
 #[cfg(target_arch = "x86_64")]
 pub use code::{Compiled, Line, Scratch, compile, listing};
@@ -130,6 +139,29 @@ pub struct Wanted {
 impl Wanted {
     /// Everything.
     pub const ALL: Wanted = Wanted { masked: true, profitable: false };
+}
+
+/// What a CPU has that code is made for.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// AVX2, FMA, F16C and BMI2.
+    Avx2,
+    /// AVX-512 F, BW, CD, DQ and VL.
+    Avx512,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Level {
+    /// That of this CPU, or the lower one that the environment asked for. `None` for CPUs without code.
+    pub(crate) fn current() -> Option<Level> {
+        match softwarp_num::Level::current() {
+            _ if !std::is_x86_feature_detected!("popcnt") => None,
+            softwarp_num::Level::Baseline => None,
+            softwarp_num::Level::Avx2 => Some(Level::Avx2),
+            softwarp_num::Level::Avx512 => Some(Level::Avx512),
+        }
+    }
 }
 
 /// The two kinds of code of a function.

@@ -6,6 +6,7 @@
 
 use crate::Mode;
 use crate::classes::{Class, Classes};
+use crate::decode::Action;
 use crate::flow::{Flow, join_ranges};
 use std::ops::Range;
 
@@ -47,8 +48,11 @@ fn pairs(flow: &Flow, mode: Mode) -> [Vec<usize>; 2] {
     [(2 * quads..count).collect(), (0..2 * quads).step_by(2).collect()]
 }
 
-/// The place of each web.
-pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<Place> {
+/// The same for code without AVX-512: others are in use there.
+pub(crate) const SCALARS_OF_HALVES: [u8; 4] = [3, 8, 9, 10];
+
+/// The place of each web. General-purpose registers are those that are given.
+pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode, scalars: &[u8]) -> Vec<Place> {
     let cost = |number: usize| {
         let web = &flow.webs[number];
         let live: u32 = flow.live_ranges(number).iter().map(|(start, end)| end - start).sum();
@@ -57,6 +61,7 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<Place> {
     let mut order: Vec<(f64, usize)> = (0..flow.webs.len()).map(|web| (cost(web), web)).collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let allowed = pairs(flow, mode);
+    let operands = operands(flow, classes, mode);
     let mut taken = Taken::new(flow.actions.len());
     let mut places = vec![Place::Frame; flow.webs.len()];
     for (_, web) in order {
@@ -71,7 +76,7 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<Place> {
         };
         let free = !taken.during(live);
         match classes.webs[web] {
-            Class::Varying | Class::Unknown => {
+            Class::Varying | Class::Halves(_) | Class::Unknown => {
                 let wanted = if flow.webs[web].is_wide() { 2 } else { 1 };
                 let bits = |first: usize| ((1 << wanted) - 1) << first;
                 let is_free = |first: &usize| free & bits(*first) == bits(*first);
@@ -83,16 +88,35 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<Place> {
                 });
                 places[web] = Place::Vector(registers);
             }
+            Class::Affine(_) if operands[web] => {}
             Class::Affine(_) => {
                 let bit = |register: usize| 1 << (PAIRS + register);
-                if let Some(register) = (0..SCALARS.len()).find(|&register| free & bit(register) != 0) {
+                if let Some(register) = (0..scalars.len()).find(|&register| free & bit(register) != 0) {
                     taken.add(live, bit(register));
-                    places[web] = Place::Scalar(SCALARS[register]);
+                    places[web] = Place::Scalar(scalars[register]);
                 }
             }
         }
     }
     places
+}
+
+/// Values that are the same in all lanes, and that only instructions on vectors read: as memory operands they take no
+/// instruction that broadcasts them.
+fn operands(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<bool> {
+    let mut operands: Vec<bool> = classes.webs.iter().map(|&class| class == Class::UNIFORM).collect();
+    // Masked code has none.
+    let actions = if mode == Mode::Uniform { &flow.actions[..] } else { &[] };
+    for (op, action) in actions.iter().enumerate() {
+        let writes = flow.writes(op);
+        let vector = matches!(action, Action::Compute(_) | Action::Fused(_))
+            && !writes.is_empty()
+            && writes.iter().all(|touch| classes.webs[touch.web] == Class::Varying);
+        if !vector {
+            flow.reads(op).iter().for_each(|touch| operands[touch.web] = false);
+        }
+    }
+    operands
 }
 
 /// Ranges that are in one list or the other, sorted and disjoint.

@@ -18,6 +18,10 @@ impl BitSet {
         self.0[number / 64] &= !(1 << (number % 64));
     }
 
+    pub(crate) fn contains(&self, number: usize) -> bool {
+        self.0[number / 64] >> (number % 64) & 1 != 0
+    }
+
     /// Adds the numbers of another.
     pub(crate) fn add(&mut self, other: &BitSet) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);

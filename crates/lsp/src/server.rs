@@ -50,9 +50,18 @@ pub enum Ended {
 }
 
 /// Serves a client until it says `exit` or closes the stream.
-pub fn serve<W: Write>(
-    mut input: impl BufRead + Send + 'static,
-    output: W,
+pub fn serve(
+    input: impl BufRead + Send + 'static,
+    mut output: impl Write,
+    options: Options,
+) -> io::Result<Ended> {
+    // The server is compiled once, not for each type of stream.
+    serve_streams(Box::new(input), &mut output, options)
+}
+
+fn serve_streams(
+    mut input: Box<dyn BufRead + Send>,
+    output: &mut dyn Write,
     options: Options,
 ) -> io::Result<Ended> {
     let (sender, receiver) = channel();
@@ -107,9 +116,9 @@ enum State {
 }
 
 /// The server.
-pub struct Server<W> {
+struct Server<'a> {
     world: World,
-    output: W,
+    output: &'a mut dyn Write,
     state: State,
     /// Documents that are to be checked.
     dirty: BTreeSet<String>,
@@ -120,7 +129,7 @@ pub struct Server<W> {
     notice: Option<String>,
 }
 
-impl<W: Write> Server<W> {
+impl Server<'_> {
     fn run(&mut self, receiver: &Receiver<Incoming>) -> io::Result<Ended> {
         loop {
             self.queue.extend(receiver.try_iter());

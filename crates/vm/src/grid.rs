@@ -105,11 +105,14 @@ impl WorkerPool {
         while let Some((mut index, mut cluster)) =
             self.next_cluster(launch, prefer_new, &mut worker, &mut meter)
         {
-            // A cluster of compiled code can go on as the next one that was claimed.
+            // A cluster of compiled code can go on as the next one.
             let mut next = || {
                 let failed = self.failed.load(Ordering::Relaxed);
                 if failed != u64::MAX || self.waiting.load(Ordering::Relaxed) != 0 {
                     return None;
+                }
+                if worker.claimed.is_empty() {
+                    self.refill(launch, &mut worker);
                 }
                 index = launch.nth_unit(worker.claimed.next()?);
                 worker.ended += 1;
@@ -259,11 +262,7 @@ impl WorkerPool {
             return None;
         }
         if worker.claimed.is_empty() {
-            worker.publish(launch);
-            let quick = std::mem::replace(&mut worker.since, Instant::now()).elapsed() < QUICK;
-            let batch = if quick { 2 * worker.batch } else { worker.batch / 2 };
-            worker.batch = batch.clamp(1, MOST_CLAIMED);
-            worker.claimed = self.claim(launch, worker.batch);
+            self.refill(launch, worker);
         }
         let index = launch.nth_unit(worker.claimed.next().filter(|&index| index < failed)?);
         match self.begin(launch, index, worker, meter) {
@@ -276,6 +275,15 @@ impl WorkerPool {
                 None
             }
         }
+    }
+
+    /// Claims more clusters for a thread that has begun all those it had claimed.
+    fn refill(&self, launch: &Launch<'_>, worker: &mut Worker) {
+        worker.publish(launch);
+        let quick = std::mem::replace(&mut worker.since, Instant::now()).elapsed() < QUICK;
+        let batch = if quick { 2 * worker.batch } else { worker.batch / 2 };
+        worker.batch = batch.clamp(1, MOST_CLAIMED);
+        worker.claimed = self.claim(launch, worker.batch);
     }
 
     /// Begins a cluster, in the room that another has left if there is some.

@@ -3,7 +3,7 @@
 //!
 //! `cargo test --release -p softwarp-vm --test compiled -- --ignored` runs programs for as many seconds as
 //! `SOFTWARP_SECONDS` says (two hours without it). `SOFTWARP_SEED` runs one program. The fuzz target `compiled` has the
-//! same generators.
+//! same generators. `SOFTWARP_SIMD=avx2` tests the code for CPUs without AVX-512.
 
 #[path = "compiled/check.rs"]
 mod check;
@@ -17,10 +17,13 @@ mod run;
 mod table;
 #[path = "compiled/text.rs"]
 mod text;
+#[path = "compiled/tiles.rs"]
+mod tiles;
 
 use check::{Stub, compare_bytes, compare_function, compare_text};
 use choices::Choices;
 use std::time::{Duration, Instant};
+use tiles::compare_tiles;
 
 fn only() -> Option<u64> {
     std::env::var("SOFTWARP_SEED").ok().and_then(|text| text.parse().ok())
@@ -46,6 +49,14 @@ fn random_functions_do_the_same_compiled_and_interpreted() {
 }
 
 #[test]
+fn random_tiled_kernels_do_the_same_compiled_and_interpreted() {
+    match only() {
+        Some(seed) => compare_tiles(seed),
+        None => (0..150).for_each(compare_tiles),
+    }
+}
+
+#[test]
 fn programs_of_the_fuzzer_do_the_same_compiled_and_interpreted() {
     let folder = softwarp_testkit::repository("fuzz/corpus/compiled");
     let files: Vec<_> = std::fs::read_dir(folder).expect("a folder").collect();
@@ -53,6 +64,18 @@ fn programs_of_the_fuzzer_do_the_same_compiled_and_interpreted() {
     for file in files {
         compare_bytes(&std::fs::read(file.expect("a file").path()).expect("readable"));
     }
+}
+
+/// The tests above, for CPUs with AVX2 alone: in a process of their own, since a process has one level.
+#[test]
+fn programs_do_the_same_without_avx_512() {
+    let level = softwarp_num::LEVEL_VARIABLE;
+    if std::env::var_os(level).is_some() {
+        return;
+    }
+    let mut tests = std::process::Command::new(std::env::current_exe().expect("this test"));
+    let done = tests.env(level, softwarp_num::Level::Avx2.name()).output().expect("it starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
 }
 
 #[test]
@@ -66,7 +89,8 @@ fn random_programs_for_a_long_time() {
         compare_function(&stub, seed, &mut Choices::seeded(seed));
         compare_function(&stub, !seed, &mut Choices::seeded(!seed));
         compare_text(seed, &mut Choices::seeded(seed));
+        compare_tiles(seed);
         seed += 1;
     }
-    println!("{} programs", 3 * (seed - first));
+    println!("{} programs", 4 * (seed - first));
 }

@@ -1,6 +1,7 @@
 //! The three encodings: with the prefix EVEX, with VEX, and of general-purpose instructions.
 
 use super::Assembler;
+use super::halves::{Last, Whole};
 use super::operands::{AsmMemoryOperand, Decoration, NONE};
 
 /// The prefix that an opcode has, or that EVEX and VEX stand for.
@@ -163,6 +164,10 @@ impl Assembler {
         decoration: Decoration,
         immediate: Immediate,
     ) {
+        if self.halves.is_some() {
+            let last = Last::Register(rm);
+            return self.in_halves(Whole { opcode, d: reg, v, last, how: decoration, byte: immediate });
+        }
         let Decoration { mask, zeroing, rounding } = decoration;
         let (length, rounds) = match rounding {
             0 => (opcode.length, 0),
@@ -186,6 +191,10 @@ impl Assembler {
         decoration: Decoration,
         immediate: Immediate,
     ) {
+        if self.halves.is_some() {
+            let last = Last::Memory(*memory);
+            return self.in_halves(Whole { opcode, d: reg, v, last, how: decoration, byte: immediate });
+        }
         let vector = opcode.index != 0;
         let (x, v_high) = match memory.index {
             NONE => (0, bit(v, 4)),
@@ -227,10 +236,27 @@ impl Assembler {
 
     /// VEX with memory as the last operand.
     #[inline(never)]
-    pub(super) fn vex_memory(&mut self, opcode: Opcode, reg: u8, memory: &AsmMemoryOperand) {
+    pub(super) fn vex_memory(
+        &mut self,
+        opcode: Opcode,
+        [reg, v]: [u8; 2],
+        memory: &AsmMemoryOperand,
+        immediate: Immediate,
+    ) {
         let index = if memory.index == NONE { 0 } else { memory.index };
-        let mut bytes = Bytes::new(vex(opcode, reg, 0, (bit(index, 3), bit(memory.base, 3))), 4);
-        let legal = memory.bytes == opcode.bytes && is_plain(memory) && reg < 16;
+        let mut bytes = Bytes::new(vex(opcode, reg, v, (bit(index, 3), bit(memory.base, 3))), 4);
+        let legal = memory.bytes == opcode.bytes && is_plain(memory) && (reg | v) < 16;
+        if !(legal && bytes.push_memory(reg, memory, 1)) {
+            return self.fail();
+        }
+        bytes.push_immediate(immediate);
+        self.append(bytes.word, bytes.length);
+    }
+
+    /// A gather by VEX: the result, the mask, and memory whose index is a vector.
+    pub(super) fn gather_from(&mut self, opcode: Opcode, [reg, v]: [u8; 2], memory: &AsmMemoryOperand) {
+        let mut bytes = Bytes::new(vex(opcode, reg, v, (bit(memory.index, 3), bit(memory.base, 3))), 4);
+        let legal = (reg | v | memory.index) < 16 && ![reg, v].contains(&memory.index) && reg != v;
         if !(legal && bytes.push_memory(reg, memory, 1)) {
             return self.fail();
         }

@@ -2,7 +2,7 @@
 
 use super::encode::Map::{M0F, M3A};
 use super::encode::Prefix::{self, F2, NP, P66};
-use super::encode::{Map, Opcode};
+use super::encode::{Immediate, Map, Opcode};
 use super::operands::*;
 use super::{Assembler, Encoded};
 
@@ -21,28 +21,48 @@ pub(crate) trait MaskMove<D, S> {
 impl MaskMove<AsmRegisterK, AsmRegisterK> for Assembler {
     #[inline]
     fn encode_mask_move(&mut self, opcode: Opcode, _: Prefix, d: AsmRegisterK, s: AsmRegisterK) {
-        self.vex_register(opcode, [d.0, 0, s.0], None);
+        self.by_vex(opcode, [d.0, 0, s.0], None);
     }
 }
 
 impl MaskMove<AsmRegisterK, AsmMemoryOperand> for Assembler {
     #[inline]
     fn encode_mask_move(&mut self, opcode: Opcode, _: Prefix, d: AsmRegisterK, s: AsmMemoryOperand) {
-        self.vex_memory(opcode, d.0, &s);
+        self.by_vex_from(opcode, d.0, &s);
     }
 }
 
 impl MaskMove<AsmRegisterK, AsmRegister32> for Assembler {
     #[inline]
     fn encode_mask_move(&mut self, opcode: Opcode, prefix: Prefix, d: AsmRegisterK, s: AsmRegister32) {
-        self.vex_register(Opcode { prefix, wide: false, byte: 0x92, ..opcode }, [d.0, 0, s.0], None);
+        self.by_vex(Opcode { prefix, wide: false, byte: 0x92, ..opcode }, [d.0, 0, s.0], None);
     }
 }
 
 impl MaskMove<AsmRegister32, AsmRegisterK> for Assembler {
     #[inline]
     fn encode_mask_move(&mut self, opcode: Opcode, prefix: Prefix, d: AsmRegister32, s: AsmRegisterK) {
-        self.vex_register(Opcode { prefix, wide: false, byte: 0x93, ..opcode }, [d.0, 0, s.0], None);
+        self.by_vex(Opcode { prefix, wide: false, byte: 0x93, ..opcode }, [d.0, 0, s.0], None);
+    }
+}
+
+impl Assembler {
+    /// An instruction on registers.
+    #[inline]
+    fn by_vex(&mut self, opcode: Opcode, registers: [u8; 3], immediate: Immediate) {
+        match self.halves {
+            None => self.vex_register(opcode, registers, immediate),
+            Some(_) => self.mask_in_halves(opcode, registers, immediate),
+        }
+    }
+
+    /// One whose last operand is memory.
+    #[inline]
+    fn by_vex_from(&mut self, opcode: Opcode, d: u8, memory: &AsmMemoryOperand) {
+        match self.halves {
+            None => self.vex_memory(opcode, [d, 0], memory, None),
+            Some(_) => self.mask_from_memory(d, memory),
+        }
     }
 }
 
@@ -51,14 +71,14 @@ macro_rules! form {
     (three: $($name:ident $opcode:expr;)*) => {
         $(#[inline]
         pub(crate) fn $name(&mut self, d: AsmRegisterK, a: AsmRegisterK, b: AsmRegisterK) -> Encoded {
-            self.vex_register($opcode, [d.0, a.0, b.0], None);
+            self.by_vex($opcode, [d.0, a.0, b.0], None);
             Ok(())
         })*
     };
     (test: $($name:ident $opcode:expr;)*) => {
         $(#[inline]
         pub(crate) fn $name(&mut self, a: AsmRegisterK, b: AsmRegisterK) -> Encoded {
-            self.vex_register($opcode, [a.0, 0, b.0], None);
+            self.by_vex($opcode, [a.0, 0, b.0], None);
             Ok(())
         })*
     };
@@ -66,7 +86,7 @@ macro_rules! form {
         $(#[inline]
         pub(crate) fn $name(&mut self, d: AsmRegisterK, a: AsmRegisterK, by: impl Into<i64>) -> Encoded {
             let by = self.byte(by.into());
-            self.vex_register($opcode, [d.0, 0, a.0], by);
+            self.by_vex($opcode, [d.0, 0, a.0], by);
             Ok(())
         })*
     };
@@ -112,14 +132,14 @@ impl Assembler {
     /// A copy of 256 bits. The other bits become 0.
     #[inline]
     pub(crate) fn vmovdqa(&mut self, d: AsmRegisterYmm, a: AsmRegisterYmm) -> Encoded {
-        self.vex_register(opcode(P66, M0F, 32, 1, 0x6f), [d.0, 0, a.0], None);
+        self.by_vex(opcode(P66, M0F, 32, 1, 0x6f), [d.0, 0, a.0], None);
         Ok(())
     }
 
     /// The exclusive or of 256 bits. The other bits become 0.
     #[inline]
     pub(crate) fn vpxor(&mut self, d: AsmRegisterYmm, a: AsmRegisterYmm, b: AsmRegisterYmm) -> Encoded {
-        self.vex_register(opcode(P66, M0F, 32, 1, 0xef), [d.0, a.0, b.0], None);
+        self.by_vex(opcode(P66, M0F, 32, 1, 0xef), [d.0, a.0, b.0], None);
         Ok(())
     }
 

@@ -4,16 +4,21 @@
 //! code is finished; jumps back have 8 bits where these suffice. A method encodes one instruction. Its tables are
 //! `vector.rs` (prefix EVEX), `masks.rs` (prefix VEX) and `scalar.rs` (general-purpose registers). What cannot be encoded
 //! (an offset that is too large, a memory operand of another size) makes [`Assembler::finish`] fail.
+//!
+//! For CPUs without AVX-512, instructions on 512 bits become several on 256 bits (`halves/`).
 
 mod encode;
 #[cfg(test)]
 mod failures;
+mod halves;
 mod masks;
 mod operands;
 mod scalar;
 #[cfg(test)]
 mod tests;
 mod vector;
+#[cfg(test)]
+mod written;
 
 pub(crate) use operands::*;
 
@@ -51,6 +56,8 @@ pub(crate) struct Assembler {
     labels: Vec<u32>,
     distances: Vec<Distance>,
     failed: bool,
+    /// Instructions on 512 bits are made of halves.
+    halves: Option<halves::Halves>,
 }
 
 impl Assembler {
@@ -62,6 +69,7 @@ impl Assembler {
             labels: Vec::new(),
             distances: Vec::new(),
             failed: false,
+            halves: None,
         })
     }
 
@@ -81,6 +89,7 @@ impl Assembler {
     /// Puts a label here.
     #[inline]
     pub(crate) fn set_label(&mut self, label: &mut CodeLabel) -> Encoded {
+        self.forget_vectors();
         let place = &mut self.labels[label.0 as usize];
         self.failed |= *place != NOWHERE;
         *place = self.length as u32;
@@ -126,6 +135,7 @@ impl Assembler {
     /// Appends a jump: its opcode with an 8-bit distance, or that with a 32-bit one, which may have two bytes.
     #[inline(never)]
     fn jump_to(&mut self, short: Option<u8>, near: &[u8], label: CodeLabel) {
+        self.make_words();
         let place = self.labels[label.0 as usize];
         if place != NOWHERE
             && let Some(short) = short

@@ -86,6 +86,11 @@ impl AsmMemoryOperand {
         self.displacement as usize
     }
 
+    /// Whether it is an element for all lanes.
+    pub(crate) fn is_broadcast(self) -> bool {
+        self.broadcast
+    }
+
     #[inline]
     fn sized(self, bytes: u8) -> AsmMemoryOperand {
         AsmMemoryOperand { bytes, ..self }

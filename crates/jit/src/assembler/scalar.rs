@@ -218,6 +218,7 @@ pub(crate) trait Target: Copy {
 impl Target for CodeLabel {
     #[inline]
     fn encode_target(self, asm: &mut Assembler, short: Option<u8>, near: u8, _: u8) {
+        asm.forget_vectors();
         asm.jump_to(short, &[near], self);
     }
 }
@@ -225,6 +226,7 @@ impl Target for CodeLabel {
 impl Target for AsmMemoryOperand {
     #[inline]
     fn encode_target(self, asm: &mut Assembler, _: Option<u8>, _: u8, number: u8) {
+        asm.forget_vectors();
         asm.plain_memory(Plain::new(0xff, false), number, &self, 8, Constant::NONE);
     }
 }
@@ -232,6 +234,7 @@ impl Target for AsmMemoryOperand {
 impl Target for AsmRegister64 {
     #[inline]
     fn encode_target(self, asm: &mut Assembler, _: Option<u8>, _: u8, number: u8) {
+        asm.forget_vectors();
         asm.plain_register(Plain::new(0xff, false), number, self.0, Constant::NONE);
     }
 }
@@ -302,7 +305,7 @@ impl Assembler {
         imul_2 0xaf; bsf 0xbc; bsr 0xbd;
         cmovb 0x42; cmovae 0x43; cmovz 0x44; cmova 0x47; cmovl 0x4c; cmovg 0x4f;
     }
-    form! { jump: jo 0; jb 2; jae 3; jz 4; jne 5; jnz 5; jbe 6; jle 14; }
+    form! { jump: jo 0; jb 2; jae 3; jz 4; jne 5; jnz 5; jbe 6; ja 7; jl 12; jge 13; jle 14; jg 15; }
     form! { set:
         setb 2; setae 3; sete 4; setne 5; setbe 6; seta 7; setl 12; setge 13; setle 14; setg 15;
     }
@@ -408,6 +411,7 @@ impl Assembler {
 
     #[inline]
     pub(crate) fn push(&mut self, register: AsmRegister64) -> Encoded {
+        self.make_words();
         self.numbered(0x50, false, register.0, (0, 0));
         Ok(())
     }
@@ -432,6 +436,7 @@ impl Assembler {
 
     #[inline]
     pub(crate) fn ret(&mut self) -> Encoded {
+        self.forget_vectors();
         self.raw([0xc3]);
         Ok(())
     }

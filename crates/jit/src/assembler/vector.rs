@@ -423,6 +423,7 @@ impl Assembler {
         vplzcntd opcode(P66, M38, 32, 0x44).broadcasts();
         vpabsd opcode(P66, M38, 32, 0x1e).broadcasts();
         vpabsq opcode(P66, M38, 64, 0x1f).broadcasts();
+        vmovsldup opcode(F3, M0F, 32, 0x12);
     }
 
     form! { Half
@@ -516,6 +517,27 @@ impl Assembler {
     pub(crate) fn vfpclassps(&mut self, d: AsmRegisterK, a: AsmRegisterZmm, byte: impl Into<i64>) -> Encoded {
         let byte = self.byte(byte.into());
         a.encode(self, opcode(P66, M3A, 32, 0x66), (d.0, d.1), 0, byte);
+        Ok(())
+    }
+
+    /// A quarter of a vector.
+    #[inline]
+    pub(crate) fn vextracti32x4(
+        &mut self,
+        d: AsmRegisterXmm,
+        a: AsmRegisterZmm,
+        byte: impl Into<i64>,
+    ) -> Encoded {
+        let (a, byte) = (self.bare(a), self.byte(byte.into()));
+        d.encode(self, opcode(P66, M3A, 32, 0x39), (a, PLAIN), 0, byte);
+        Ok(())
+    }
+
+    /// A 64-bit word of a vector.
+    #[inline]
+    pub(crate) fn vpextrq(&mut self, d: AsmRegister64, a: AsmRegisterXmm, byte: impl Into<i64>) -> Encoded {
+        let byte = self.byte(byte.into());
+        d.encode(self, opcode(P66, M3A, 64, 0x16).short(), (a.0, PLAIN), 0, byte);
         Ok(())
     }
 

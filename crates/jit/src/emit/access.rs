@@ -90,7 +90,7 @@ impl Emitter<'_> {
     }
 
     /// Whether there is code for an access; the interpreter performs others.
-    fn has_code(&self, plain: &Plain<'_>, masked: bool) -> bool {
+    pub(super) fn has_code(&self, plain: &Plain<'_>, masked: bool) -> bool {
         let (bytes, offset) = (plain.bytes(), plain.address.offset);
         if plain.base.is_some() && i32::try_from(offset).is_err() || !plain.is_wide() && !plain.is_shared() {
             return false;
@@ -124,8 +124,18 @@ impl Emitter<'_> {
         plain.base.map_or(Class::UNIFORM, |base| self.class(plain.op, base))
     }
 
+    /// Whether the lanes access memory anywhere.
+    pub(super) fn is_scattered(&self, plain: &Plain<'_>) -> bool {
+        self.pattern(plain, self.masked) == Pattern::Scattered
+    }
+
     fn emit_access(&mut self, plain: &Plain<'_>) -> Emitted {
-        match self.pattern(plain, self.masked) {
+        let pattern = self.pattern(plain, self.masked);
+        if self.leave_to_reader(plain, pattern) {
+            return Ok(());
+        }
+        self.folds.forget();
+        match pattern {
             Pattern::One if plain.store => self.store_one(plain),
             Pattern::One => self.load_broadcast(plain),
             Pattern::Consecutive => self.contiguous(plain),
@@ -135,8 +145,21 @@ impl Emitter<'_> {
         }
     }
 
+    /// Leaves a load to the operation that reads it, if it can be.
+    fn leave_to_reader(&mut self, plain: &Plain<'_>, pattern: Pattern) -> bool {
+        let Some(group) = self.group(plain.op).filter(|_| !plain.store) else { return false };
+        let offset = self.distance(plain, group.first);
+        let Ok(half) = i32::try_from(self.half(plain)) else { return false };
+        let Some(other) = offset.checked_add(half) else { return false };
+        match pattern {
+            Pattern::One | Pattern::Two => self.fold(plain, [offset, other], true),
+            Pattern::Consecutive | Pattern::Halves => self.fold(plain, [offset, other], false),
+            Pattern::Scattered => false,
+        }
+    }
+
     /// The offset in the region of what the first lane accesses, in `rax`.
-    fn first_offset(&mut self, plain: &Plain<'_>) -> Emitted {
+    pub(super) fn first_offset(&mut self, plain: &Plain<'_>) -> Emitted {
         let offset = plain.address.offset;
         match plain.base {
             None => self.unit.a.mov(rax, offset as u64)?,
@@ -157,9 +180,11 @@ impl Emitter<'_> {
     fn check_elements(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
         self.first_offset(plain)?;
         let asm = &mut self.unit.a;
-        asm.cmp(rax, plain.room().qword())?;
+        let row = count == 32 && plain.total() == 4;
+        let room = if row { plain.region(offset_of!(Region, row)) } else { plain.room() };
+        asm.cmp(rax, room.qword())?;
         asm.jae(plain.slow)?;
-        if count > 1 {
+        if count > 1 && !row {
             asm.lea(rcx, ptr(rax + (count - 1) * plain.total()))?;
             asm.cmp(rcx, plain.room().qword())?;
             asm.jae(plain.slow)?;
@@ -168,7 +193,7 @@ impl Emitter<'_> {
         self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())
     }
 
-    fn check_alignment(&mut self, plain: &Plain<'_>) -> Emitted {
+    pub(super) fn check_alignment(&mut self, plain: &Plain<'_>) -> Emitted {
         if plain.total() > 1 {
             self.unit.a.test(al, plain.total() as i32 - 1)?;
             self.unit.a.jnz(plain.slow)?;
@@ -208,7 +233,7 @@ impl Emitter<'_> {
     }
 
     /// The group with which an access is checked, if its first access is checked for the group.
-    fn group(&self, op: usize) -> Option<Group> {
+    pub(super) fn group(&self, op: usize) -> Option<Group> {
         if self.mode != Mode::Uniform || self.masked || self.alone {
             return None;
         }
@@ -367,6 +392,11 @@ impl Emitter<'_> {
     fn load_two(&mut self, plain: &Plain<'_>) -> Emitted {
         let offset = self.check(plain, Pattern::Two)?;
         let halves = [(rax, offset), self.other_half(plain, offset)?];
+        self.move_two(plain, halves)
+    }
+
+    /// Loads an element for each half of the warp, from registers with offsets.
+    pub(super) fn move_two(&mut self, plain: &Plain<'_>, halves: [(AsmRegister64, i32); 2]) -> Emitted {
         let (op, slot) = (plain.op, plain.slot);
         let wide = plain.bytes() == 8;
         let parts = if wide { 4 } else { 2 };
@@ -442,6 +472,15 @@ impl Emitter<'_> {
     /// The place in the host's memory of the first lane, in `rax`, once those of the lanes that take part are checked.
     fn check_taking(&mut self, plain: &Plain<'_>) -> Emitted {
         self.first_offset(plain)?;
+        let [mut some, mut checked] = std::array::from_fn(|_| self.unit.a.create_label());
+        let asm = &mut self.unit.a;
+        // Mostly there is room for all lanes.
+        asm.cmp(rax, plain.room().qword())?;
+        asm.jae(some)?;
+        asm.lea(rcx, ptr(rax + 31 * plain.bytes()))?;
+        asm.cmp(rcx, plain.room().qword())?;
+        asm.jb(checked)?;
+        self.unit.place(&mut some)?;
         let asm = &mut self.unit.a;
         asm.kunpckwd(k1, k7, k6)?;
         asm.kmovd(ecx, k1)?;
@@ -455,6 +494,7 @@ impl Emitter<'_> {
             asm.cmp(rdx, plain.room().qword())?;
             asm.jae(plain.slow)?;
         }
+        self.unit.place(&mut checked)?;
         self.check_alignment(plain)?;
         self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())
     }

@@ -4,6 +4,7 @@ use super::{Emitted, Emitter, Vector, YMM, ZMM, vector3};
 use crate::assembler::*;
 use crate::classes::Class;
 use crate::decode::{Combine, Compute, Extend, Order, PredicateOp, Width, constant};
+use crate::fuse::Logic;
 use softwarp_ir::{Alu, Slot};
 
 /// Applies an instruction to each part of two rows.
@@ -59,12 +60,16 @@ impl Emitter<'_> {
         if let Class::Affine(_) = self.result_class(op, d) {
             return self.scalar(op, alu, compute, d);
         }
-        self.vector(op, alu, compute, d)
+        self.check_steps(op, alu, compute, d)?;
+        self.ready_for(op, alu, compute)?;
+        self.vector(op, alu, compute, d)?;
+        self.end_ready(op);
+        Ok(())
     }
 
     fn vector(&mut self, op: usize, alu: &Alu, compute: Compute, d: Slot) -> Emitted {
         let source = |n: usize| alu.s.get(n).unwrap_or(d);
-        let (a, b) = (source(0), source(1));
+        let (a, b) = self.ordered(op, compute, source(0), source(1));
         match compute {
             Compute::Copy(width) => {
                 for part in 0..parts(width) {
@@ -76,7 +81,6 @@ impl Emitter<'_> {
             }
             Compute::Add(width) => by_width!(self, width, vpaddd, vpaddq, op, d, a, b),
             Compute::Sub(width) => by_width!(self, width, vpsubd, vpsubq, op, d, a, b),
-            Compute::Mul(width) => by_width!(self, width, vpmulld, vpmullq, op, d, a, b),
             Compute::And(width) => by_width!(self, width, vpandd, vpandq, op, d, a, b),
             Compute::Or(width) => by_width!(self, width, vpord, vporq, op, d, a, b),
             Compute::Xor(width) => by_width!(self, width, vpxord, vpxorq, op, d, a, b),
@@ -121,53 +125,18 @@ impl Emitter<'_> {
                 }
                 Ok(())
             }
-            Compute::Mad(width) => {
-                for part in 0..parts(width) {
-                    let one = self.register(op, a, part, 0, false)?;
-                    let two = self.source(op, b, part, 1, false)?;
-                    match width {
-                        Width::W32 => vector3!(self, vpmulld, zmm3, ZMM[usize::from(one)], two),
-                        Width::W64 => vector3!(self, vpmullq, zmm3, ZMM[usize::from(one)], two),
-                    }
-                    let three = self.source(op, source(2), part, 1, false)?;
-                    let target = self.target(op, d, part, 2);
-                    match width {
-                        Width::W32 => vector3!(self, vpaddd, ZMM[usize::from(target)], zmm3, three),
-                        Width::W64 => vector3!(self, vpaddq, ZMM[usize::from(target)], zmm3, three),
-                    }
-                    self.put(op, d, part, target)?;
-                }
-                Ok(())
-            }
-            Compute::Wide { signed, add } => {
-                for part in 0..4 {
-                    self.widened(op, a, part, signed, 0)?;
-                    self.widened(op, b, part, signed, 1)?;
-                    match signed {
-                        true => self.unit.a.vpmuldq(zmm3, zmm0, zmm1)?,
-                        false => self.unit.a.vpmuludq(zmm3, zmm0, zmm1)?,
-                    }
-                    if add {
-                        let c = self.source(op, source(2), part, 1, false)?;
-                        vector3!(self, vpaddq, zmm3, zmm3, c);
-                    }
-                    self.put(op, d, part, 3)?;
-                }
-                Ok(())
-            }
-            Compute::Lop3(table) => {
+            Compute::Mul(Width::W32) if self.is_recurrent(op, [a, b]) => {
                 for part in 0..2 {
-                    let one = self.register(op, a, part, 0, false)?;
-                    self.unit.a.vmovdqa64(zmm3, ZMM[usize::from(one)])?;
-                    let two = self.register(op, b, part, 0, false)?;
-                    let three = self.register(op, source(2), part, 1, false)?;
-                    let (two, three) = (ZMM[usize::from(two)], ZMM[usize::from(three)]);
-                    self.unit.a.vpternlogd(zmm3, two, three, i32::from(table))?;
-                    self.put(op, d, part, 3)?;
+                    self.low_words(op, part, [a, b])?;
+                    self.put(op, d, part, 4)?;
                 }
                 Ok(())
             }
-            Compute::High { signed } => self.high(op, signed, d, a, b),
+            Compute::Mul(width) => by_width!(self, width, vpmulld, vpmullq, op, d, a, b),
+            Compute::Mad(width) => self.multiply_add(op, width, d, [a, b, source(2)]),
+            Compute::Wide { signed, add } => self.wide_products(op, (signed, add), d, [a, b, source(2)]),
+            Compute::Lop3(table) => self.logic(op, Logic { d, sources: [a, b, source(2)], count: 3, table }),
+            Compute::High { signed } => self.high(op, signed, d, [a, b]),
             Compute::Permute(selector) => self.permute(op, selector, d, a, b),
             Compute::Funnel { left } if constant(self.function, source(2)).is_some() => {
                 let by = constant(self.function, source(2)).unwrap_or(0) & 31;
@@ -298,34 +267,6 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The high halves of products: those of even words and those of odd words.
-    fn high(&mut self, op: usize, signed: bool, d: Slot, a: Slot, b: Slot) -> Emitted {
-        self.unit.a.mov(ecx, 0xaaaa)?;
-        self.unit.a.kmovd(k2, ecx)?;
-        for part in 0..2 {
-            let one = self.register(op, a, part, 0, false)?;
-            let two = self.register(op, b, part, 1, false)?;
-            let (one, two) = (ZMM[usize::from(one)], ZMM[usize::from(two)]);
-            let asm = &mut self.unit.a;
-            asm.vpsrlq(zmm2, one, 32)?;
-            asm.vpsrlq(zmm3, two, 32)?;
-            match signed {
-                true => {
-                    asm.vpmuldq(zmm4, one, two)?;
-                    asm.vpmuldq(zmm3, zmm2, zmm3)?;
-                }
-                false => {
-                    asm.vpmuludq(zmm4, one, two)?;
-                    asm.vpmuludq(zmm3, zmm2, zmm3)?;
-                }
-            }
-            asm.vpsrlq(zmm4, zmm4, 32)?;
-            asm.vmovdqa32(zmm4.k2(), zmm3)?;
-            self.put(op, d, part, 4)?;
-        }
-        Ok(())
-    }
-
     /// Bytes of two words, by a constant selector.
     fn permute(&mut self, op: usize, selector: u16, d: Slot, a: Slot, b: Slot) -> Emitted {
         let mut masks = [[0x80u8; 64]; 2];
@@ -439,12 +380,19 @@ impl Emitter<'_> {
             | Compute::CompareDouble { combine, .. } => combine,
             _ => Combine::Nothing,
         };
+        let single = alu.d.get(0).filter(|_| alu.d.count() == 1 && alu.s.get(2).is_none());
+        let mut quick = None;
         match compute {
             Compute::Compare { width, signed, order, .. } => {
                 let uniform = |slot| self.class(op, slot) == Class::UNIFORM;
-                if self.mode == crate::Mode::Uniform && uniform(a) && uniform(b) {
+                if let Some(holds) = self.known_result(op, (width, signed, order), [a, b]) {
+                    self.unit.a.mov(eax, holds)?;
+                } else if self.mode == crate::Mode::Uniform && uniform(a) && uniform(b) {
                     self.compare_scalars(op, (width, signed, order), a, b)?;
                 } else {
+                    if let Some(predicate) = single {
+                        quick = self.compare_ends(op, (width, signed, order), [a, b], predicate)?;
+                    }
                     self.compare_integers(op, (width, signed, order), a, b)?;
                 }
             }
@@ -458,7 +406,9 @@ impl Emitter<'_> {
                         Vector::Register(two) => {
                             self.unit.a.vcmpps(k, one, ZMM[usize::from(two)], i32::from(predicate))?
                         }
-                        Vector::Memory(two) => self.unit.a.vcmpps(k, one, two, i32::from(predicate))?,
+                        Vector::Memory(two) | Vector::Loaded(two) => {
+                            self.unit.a.vcmpps(k, one, two, i32::from(predicate))?
+                        }
                         Vector::Broadcast(slot) => {
                             let two = self.broadcast_of(slot);
                             self.unit.a.vcmpps(k, one, two, i32::from(predicate))?
@@ -494,7 +444,10 @@ impl Emitter<'_> {
             None => Ok(()),
         }?;
         self.in_eax = alu.d.get(0).filter(|_| !self.masked);
-        Ok(())
+        match quick {
+            Some(quick) => self.end_quick(op, quick),
+            None => Ok(()),
+        }
     }
 
     fn compare_integers(
@@ -523,7 +476,9 @@ impl Emitter<'_> {
                         Vector::Register(two) => {
                             self.unit.a.$name(k, one, ZMM[usize::from(two)], predicate)?
                         }
-                        Vector::Memory(two) => self.unit.a.$name(k, one, two, predicate)?,
+                        Vector::Memory(two) | Vector::Loaded(two) => {
+                            self.unit.a.$name(k, one, two, predicate)?
+                        }
                         Vector::Broadcast(slot) => {
                             self.unit.a.$name(k, one, self.broadcast_of(slot), predicate)?
                         }

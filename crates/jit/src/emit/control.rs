@@ -7,18 +7,21 @@ use super::{Emitted, Emitter, Late, field};
 use crate::Mode;
 use crate::assembler::*;
 use crate::classes::Class;
-use crate::flow::LONGEST;
+use crate::flow::CHECKED;
 use softwarp_ir::{Guard, Slot};
 
 impl Emitter<'_> {
     /// Emits all blocks, then the code that stands outside of them.
     pub(crate) fn emit(&mut self) -> Emitted {
         for block in 0..self.flow.blocks.len() {
+            self.unit.mark(super::Part::Rest);
+            self.enter_behind(block)?;
             let mut label = self.own.blocks[block];
             self.unit.place(&mut label)?;
             self.own.blocks[block] = label;
             self.checked.clear();
             self.in_eax = None;
+            self.folds.clear();
             let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
             for op in start..end {
                 self.operation(op)?;
@@ -31,7 +34,7 @@ impl Emitter<'_> {
                 continue;
             }
             self.pay(start, end)?;
-            if end - start >= LONGEST && block + 1 < self.flow.blocks.len() {
+            if start / CHECKED != end / CHECKED && block + 1 < self.flow.blocks.len() {
                 self.look_at_budget(block + 1)?;
             }
             match block + 1 < self.flow.blocks.len() {
@@ -46,6 +49,7 @@ impl Emitter<'_> {
     fn compile_without_groups(&mut self, last: usize) -> Emitted {
         let (enters, mut back) = (std::mem::take(&mut self.checked), self.unit.a.create_label());
         self.unit.place(&mut back)?;
+        self.folds.forget();
         self.late.push(Late::Alone(self.without_groups.len()));
         self.without_groups.push(super::Alone { last, enters, back });
         Ok(())
@@ -104,6 +108,9 @@ impl Emitter<'_> {
             return self.jump(op, to);
         };
         let (Some(to), Some(next)) = (to, next) else { return self.exit(op) };
+        if let Some(quick) = self.quick.take() {
+            self.late.push(Late::Branch { op, quick });
+        }
         self.pay(start, op + 1)?;
         let (mut fall, diverge) = (self.unit.a.create_label(), self.unit.a.create_label());
         self.late.push(Late::Diverge { op, label: diverge });

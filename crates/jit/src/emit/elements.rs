@@ -20,14 +20,29 @@ impl Emitter<'_> {
             self.move_elements(plain, base.is_wide())?;
             return self.unit.place(&mut done);
         }
+        if let Some(steps) = self.strides(plain) {
+            return self.strided(plain, steps);
+        }
         let wide = plain.is_wide();
+        if let (Some(step), true, Some(base)) = (self.halves_step(plain), plain.is_single(), plain.base) {
+            if step == plain.bytes() as i64 {
+                self.first_lanes(plain.op, base)?;
+                self.check_offsets(plain, wide, 16)?;
+                return self.move_halves(plain, [(rax, 0), (rcx, 0)]);
+            }
+            if step == 0 && !plain.store && plain.bytes() >= 4 {
+                self.first_lanes(plain.op, base)?;
+                self.check_offsets(plain, wide, 1)?;
+                return self.move_two(plain, [(rax, 0), (rcx, 0)]);
+            }
+        }
         if self.masked || !plain.is_single() {
             self.offsets(plain)?;
             return self.move_elements(plain, wide);
         }
         let (mut apart, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
         self.test_halves(plain, wide, apart)?;
-        self.check_offsets(plain, wide)?;
+        self.check_offsets(plain, wide, 16)?;
         self.move_halves(plain, [(rax, 0), (rcx, 0)])?;
         self.unit.a.jmp(done)?;
         self.unit.place(&mut apart)?;
@@ -37,8 +52,8 @@ impl Emitter<'_> {
     }
 
     /// The places in the host's memory for the addresses of the first lanes of both halves, in `rax` and `rcx`: those of
-    /// 16 elements each are checked.
-    fn check_offsets(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
+    /// several elements each are checked.
+    fn check_offsets(&mut self, plain: &Plain<'_>, wide: bool, count: usize) -> Emitted {
         let (offset, total) = (plain.address.offset as i32, plain.total());
         let asm = &mut self.unit.a;
         for (at, narrow) in [(rax, eax), (rcx, ecx)] {
@@ -58,9 +73,11 @@ impl Emitter<'_> {
             }
             asm.cmp(at, plain.room().qword())?;
             asm.jae(plain.slow)?;
-            asm.lea(rdx, ptr(at + 15 * total))?;
-            asm.cmp(rdx, plain.room().qword())?;
-            asm.jae(plain.slow)?;
+            if count > 1 {
+                asm.lea(rdx, ptr(at + (count - 1) * total))?;
+                asm.cmp(rdx, plain.room().qword())?;
+                asm.jae(plain.slow)?;
+            }
         }
         for low in [al, cl] {
             asm.test(low, total as i32 - 1)?;
@@ -153,6 +170,11 @@ impl Emitter<'_> {
     /// Gathers or scatters all elements, by the offsets in the first temporary registers.
     fn move_elements(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
         self.unit.a.mov(rdx, plain.region(offset_of!(Region, host)).qword())?;
+        self.move_from(plain, wide)
+    }
+
+    /// The same, from `rdx` on.
+    pub(super) fn move_from(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
         if plain.store {
             return self.scatter(plain, wide);
         }

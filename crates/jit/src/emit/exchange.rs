@@ -14,7 +14,10 @@ impl Emitter<'_> {
             WarpOpKind::ShflUp | WarpOpKind::ShflDown | WarpOpKind::ShflBfly | WarpOpKind::ShflIdx => {
                 self.shuffle(op, warp)
             }
-            _ => self.vote(op, warp),
+            WarpOpKind::VoteAll | WarpOpKind::VoteAny | WarpOpKind::VoteUni | WarpOpKind::VoteBallot => {
+                self.vote(op, warp)
+            }
+            _ => self.reduce(op, warp),
         }
     }
 
@@ -45,10 +48,16 @@ impl Emitter<'_> {
         } else if (clamp, segment) != (31, 0) {
             return self.call_interpreter_for_exchange(op);
         }
-        let low = self.register(op, a, 0, 0, false)?;
-        let high = self.register(op, a, 1, 1, false)?;
+        let any_nan = warp.d.is_some_and(|d| self.takes_any_nan(op, d));
+        let low = self.register(op, a, 0, 0, any_nan)?;
+        let high = self.register(op, a, 1, 1, any_nan)?;
+        // Results are made where they belong, unless a source is there.
+        let to: [u8; 2] = std::array::from_fn(|part| {
+            let target = warp.d.map_or(2, |d| self.target(op, d, part, 2 + part as u8));
+            if target == low || target == high { 2 + part as u8 } else { target }
+        });
         let (low, high) = (ZMM[usize::from(low)], ZMM[usize::from(high)]);
-        for (part, to) in [(0, 2u8), (1, 3)] {
+        for (part, to) in to.into_iter().enumerate() {
             match by {
                 Some(by) => {
                     let first = 16 * part as u32;
@@ -64,14 +73,45 @@ impl Emitter<'_> {
             self.unit.a.vpermi2d(ZMM[usize::from(to)], low, high)?;
         }
         if let Some(d) = warp.d {
-            self.put(op, d, 0, 2)?;
-            self.put(op, d, 1, 3)?;
+            self.put(op, d, 0, to[0])?;
+            self.put(op, d, 1, to[1])?;
         }
         if let Some(p) = warp.p {
             self.unit.a.mov(eax, inside as i32)?;
             self.put_predicate(p, eax)?;
         }
         Ok(())
+    }
+
+    /// A reduction: of both halves of the row, and then of lanes 8, 4, 2 and 1 apart.
+    fn reduce(&mut self, op: usize, warp: &WarpOp) -> Emitted {
+        let (Some(a), Some(d)) = (warp.s.get(0), warp.d) else { return Ok(()) };
+        let low = self.register(op, a, 0, 0, false)?;
+        let high = self.register(op, a, 1, 1, false)?;
+        self.reduced(warp.op, ZMM[usize::from(low)], ZMM[usize::from(high)])?;
+        for apart in [8, 4, 2, 1] {
+            let lanes = self.unit.words(std::array::from_fn(|lane| lane as u32 ^ apart));
+            self.unit.a.vmovdqa64(zmm3, lanes)?;
+            self.unit.a.vpermd(zmm3, zmm3, zmm2)?;
+            self.reduced(warp.op, zmm2, zmm3)?;
+        }
+        self.put(op, d, 0, 2)?;
+        self.put(op, d, 1, 2)
+    }
+
+    /// A step of a reduction, in `zmm2`.
+    fn reduced(&mut self, kind: WarpOpKind, a: AsmRegisterZmm, b: AsmRegisterZmm) -> Emitted {
+        let asm = &mut self.unit.a;
+        match kind {
+            WarpOpKind::ReduxAnd => asm.vpandd(zmm2, a, b),
+            WarpOpKind::ReduxOr => asm.vpord(zmm2, a, b),
+            WarpOpKind::ReduxXor => asm.vpxord(zmm2, a, b),
+            WarpOpKind::ReduxMinS32 => asm.vpminsd(zmm2, a, b),
+            WarpOpKind::ReduxMinU32 => asm.vpminud(zmm2, a, b),
+            WarpOpKind::ReduxMaxS32 => asm.vpmaxsd(zmm2, a, b),
+            WarpOpKind::ReduxMaxU32 => asm.vpmaxud(zmm2, a, b),
+            _ => asm.vpaddd(zmm2, a, b),
+        }
     }
 
     /// An operation that the interpreter performs, and counts.

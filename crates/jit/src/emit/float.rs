@@ -15,59 +15,72 @@ impl Emitter<'_> {
         if let Float::Min | Float::Max = float {
             return self.min_max(op, float == Float::Max, d, [a, b]);
         }
-        let lazy = self.takes_any_nan(op, d);
+        self.ready(op, &[a, b, c])?;
         for part in 0..2 {
-            let merging = if lazy { self.merging(op, d, part)? } else { None };
-            if let (Some(t), Float::Fma) = (merging, float) {
-                self.fma_merging(op, part, (d, t), [a, b, c])?;
-                continue;
-            }
-            let direct = matches!(float, Float::Add | Float::Sub | Float::Mul | Float::Div);
-            let target = self.target(op, d, part, 2);
-            let t = merging.filter(|_| direct).unwrap_or(ZMM[usize::from(target)]);
-            match float {
-                Float::Add | Float::Sub | Float::Mul | Float::Div => {
-                    let one = self.register(op, a, part, 0, true)?;
-                    let two = self.source(op, b, part, 1, true)?;
-                    let one = ZMM[usize::from(one)];
-                    match float {
-                        Float::Add => vector3!(self, vaddps, t, one, two),
-                        Float::Sub => vector3!(self, vsubps, t, one, two),
-                        Float::Mul => vector3!(self, vmulps, t, one, two),
-                        _ => vector3!(self, vdivps, t, one, two),
-                    }
-                }
-                Float::Rcp => {
-                    let one = self.unit.word(0x3f80_0000);
-                    self.unit.a.vmovaps(zmm3, one)?;
-                    let by = self.source(op, a, part, 1, true)?;
-                    vector3!(self, vdivps, t, zmm3, by);
-                }
-                Float::Sqrt => {
-                    let of = self.register(op, a, part, 0, true)?;
-                    self.unit.a.vsqrtps(t, ZMM[usize::from(of)])?;
-                }
-                Float::Neg | Float::Abs => {
-                    let of = self.register(op, a, part, 0, true)?;
-                    let bits = self.unit.word(if float == Float::Neg { 1 << 31 } else { u32::MAX >> 1 });
-                    match float {
-                        Float::Neg => self.unit.a.vpxord(t, ZMM[usize::from(of)], bits)?,
-                        _ => self.unit.a.vpandd(t, ZMM[usize::from(of)], bits)?,
-                    }
-                }
-                Float::Fma => self.fma(op, part, target, [a, b, c])?,
-                // They have code of their own.
-                Float::Min | Float::Max => continue,
-            }
-            if merging.is_some() && direct {
-                continue;
-            }
-            if !lazy {
-                self.canonical(target)?;
-            }
-            self.put(op, d, part, target)?;
+            self.float_part(op, part, float, d, [a, b, c])?;
         }
+        self.end_ready(op);
         Ok(())
+    }
+
+    /// A part of the row.
+    fn float_part(&mut self, op: usize, part: usize, float: Float, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+        let lazy = self.takes_any_nan(op, d);
+        let merging = if lazy { self.merging(op, d, part)? } else { None };
+        if let (Some(t), Float::Fma) = (merging, float) {
+            return self.fma_merging(op, part, (d, t), [a, b, c]);
+        }
+        let direct = matches!(float, Float::Add | Float::Sub | Float::Mul | Float::Div);
+        let target = self.target(op, d, part, 2);
+        let t = merging.filter(|_| direct).unwrap_or(ZMM[usize::from(target)]);
+        match float {
+            Float::Add | Float::Sub | Float::Mul | Float::Div => {
+                let one = self.source(op, a, part, 0, true)?;
+                let two = self.source(op, b, part, 1, true)?;
+                // The second operand is best in memory.
+                let swaps = matches!(
+                    (float, one, two),
+                    (Float::Add | Float::Mul, Vector::Loaded(_) | Vector::Broadcast(_), Vector::Register(_))
+                );
+                let (one, two) = if swaps { (two, one) } else { (one, two) };
+                let one = self.in_register(one, false, 0)?;
+                let one = ZMM[usize::from(one)];
+                match float {
+                    Float::Add => vector3!(self, vaddps, t, one, two),
+                    Float::Sub => vector3!(self, vsubps, t, one, two),
+                    Float::Mul => vector3!(self, vmulps, t, one, two),
+                    _ => vector3!(self, vdivps, t, one, two),
+                }
+            }
+            Float::Rcp => {
+                let one = self.unit.word(0x3f80_0000);
+                self.unit.a.vmovaps(zmm3, one)?;
+                let by = self.source(op, a, part, 1, true)?;
+                vector3!(self, vdivps, t, zmm3, by);
+            }
+            Float::Sqrt => {
+                let of = self.register(op, a, part, 0, true)?;
+                self.unit.a.vsqrtps(t, ZMM[usize::from(of)])?;
+            }
+            Float::Neg | Float::Abs => {
+                let of = self.register(op, a, part, 0, true)?;
+                let bits = self.unit.word(if float == Float::Neg { 1 << 31 } else { u32::MAX >> 1 });
+                match float {
+                    Float::Neg => self.unit.a.vpxord(t, ZMM[usize::from(of)], bits)?,
+                    _ => self.unit.a.vpandd(t, ZMM[usize::from(of)], bits)?,
+                }
+            }
+            Float::Fma => self.fma(op, part, target, [a, b, c])?,
+            // They have code of their own.
+            Float::Min | Float::Max => return Ok(()),
+        }
+        if merging.is_some() && direct {
+            return Ok(());
+        }
+        if !lazy {
+            self.canonical(target)?;
+        }
+        self.put(op, d, part, target)
     }
 
     /// The register of a part of a result with the mask of the lanes that are written, if it has one: an instruction can
@@ -163,7 +176,7 @@ impl Emitter<'_> {
             let t = ZMM[usize::from(chosen)];
             match two {
                 Vector::Register(two) => self.unit.a.vrangeps(t, one, ZMM[usize::from(two)], which)?,
-                Vector::Memory(two) => self.unit.a.vrangeps(t, one, two, which)?,
+                Vector::Memory(two) | Vector::Loaded(two) => self.unit.a.vrangeps(t, one, two, which)?,
                 Vector::Broadcast(slot) => self.unit.a.vrangeps(t, one, self.broadcast_of(slot), which)?,
             }
         }

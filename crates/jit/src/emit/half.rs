@@ -42,6 +42,7 @@ impl Emitter<'_> {
             self.widen_half((half.brain, high), from, temporary)?;
         }
         let [sign, magnitude, one] = [1 << 31, u32::MAX >> 1, 1].map(|word| self.unit.word(word));
+        let unit = self.unit.word(1f32.to_bits());
         let asm = &mut self.unit.a;
         match half.float {
             Float::Add => asm.vaddps(zmm4, zmm0, zmm1)?,
@@ -57,6 +58,16 @@ impl Emitter<'_> {
                 asm.vfmadd213ps(zmm0, zmm1, zmm2.rz_sae())?;
                 asm.vmovaps(zmm4, zmm0)?;
                 asm.vpord(zmm4.k1(), zmm0, one)?;
+            }
+            Float::Min | Float::Max => {
+                // They prefer numbers to quiet NaNs, which products are.
+                if half.brain {
+                    for factor in [zmm0, zmm1] {
+                        asm.vmulps(factor, factor, unit)?;
+                    }
+                }
+                let which = if half.float == Float::Max { 0b0101 } else { 0b0100 };
+                asm.vrangeps(zmm4, zmm0, zmm1, which)?;
             }
             _ => asm.vmulps(zmm4, zmm0, zmm1)?,
         }

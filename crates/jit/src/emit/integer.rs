@@ -13,6 +13,8 @@ impl Emitter<'_> {
             Integer::Extract { wide: true, signed } => self.extract_wide(op, signed, d, s),
             Integer::Insert { wide: true } => self.insert_wide(op, d, s),
             Integer::HighWide { signed } => self.high_wide(op, signed, d, s),
+            Integer::Reverse { wide } => self.reverse(op, wide, d, s[0]),
+            Integer::Carry(carry) => self.carry(op, carry, d, s),
             Integer::Divide { signed, remainder, short } => self.divide(op, (signed, remainder, short), d, s),
             Integer::Magnitude { wide: true } => {
                 for part in 0..4 {
@@ -64,6 +66,11 @@ impl Emitter<'_> {
             self.unit.a.vmovdqa64(zmm4, sign)?;
             return self.unit.a.vpternlogd(zmm4, a, b, 0xca);
         }
+        match integer {
+            Integer::Ones { wrap } => return self.ones(wrap, [a, b]),
+            Integer::LowBits { signed, wrap } => return self.low_bits((signed, wrap), [a, b]),
+            _ => {}
+        }
         let c = self.register(op, s[2], part, 2, false)?;
         let c = ZMM[usize::from(c)];
         match integer {
@@ -73,8 +80,9 @@ impl Emitter<'_> {
                 self.insert([a, b, c, ZMM[usize::from(length)]])
             }
             Integer::HighSum { signed } => {
-                self.high_words(signed, a, b)?;
-                self.unit.a.vpaddd(zmm4, zmm4, c)
+                self.products(signed, a, b)?;
+                self.words_of_products(zmm5, true)?;
+                self.unit.a.vpaddd(zmm4, zmm5, c)
             }
             Integer::Dot { signed } => self.dot(signed, [a, b, c]),
             Integer::Permute => self.permute_by([a, b, c]),
@@ -219,27 +227,6 @@ impl Emitter<'_> {
         asm.vpsllvd(zmm5, a, zmm5)?;
         // The field where the mask has ones, else the second word.
         asm.vpternlogd(zmm4, zmm5, b, 0xca)
-    }
-
-    /// The high halves of products, in `zmm4`: those of even words and those of odd words.
-    fn high_words(&mut self, signed: bool, a: AsmRegisterZmm, b: AsmRegisterZmm) -> Emitted {
-        let asm = &mut self.unit.a;
-        asm.mov(ecx, 0xaaaa)?;
-        asm.kmovd(k2, ecx)?;
-        asm.vpsrlq(zmm5, a, 32)?;
-        asm.vpsrlq(zmm3, b, 32)?;
-        match signed {
-            true => {
-                asm.vpmuldq(zmm4, a, b)?;
-                asm.vpmuldq(zmm3, zmm5, zmm3)?;
-            }
-            false => {
-                asm.vpmuludq(zmm4, a, b)?;
-                asm.vpmuludq(zmm3, zmm5, zmm3)?;
-            }
-        }
-        asm.vpsrlq(zmm4, zmm4, 32)?;
-        asm.vmovdqa32(zmm4.k2(), zmm3)
     }
 
     /// A sum of products of bytes: of the even ones, and of the odd ones, as 16-bit words.

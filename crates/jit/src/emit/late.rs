@@ -1,6 +1,6 @@
 //! Labels of blocks, and code that stands outside of the blocks.
 
-use super::{Unit, special};
+use super::{Quick, Unit, special};
 use crate::assembler::CodeLabel;
 use softwarp_ir::Slot;
 
@@ -66,6 +66,14 @@ pub(crate) enum Late {
     },
     /// A row of f32 with NaNs that are not canonical.
     Canonical { registers: [u8; 2], label: CodeLabel, back: CodeLabel },
+    /// A predicate that is the same in all lanes.
+    Known { quick: Quick, back: CodeLabel },
+    /// A branch by such a predicate.
+    Branch { op: usize, quick: Quick },
+    /// A comparison whose first lane is above the bound, in `rcx`: whether the value wraps around behind it.
+    Wrapping { first: CodeLabel, above: CodeLabel, general: CodeLabel, most: i32, wide: bool, signed: bool },
+    /// The first warp to come to a barrier or an end, or one that has come elsewhere than those before it.
+    Arrived { at: u32, label: CodeLabel, back: CodeLabel },
     /// A branch that diverges: the lanes that take it are in `eax`.
     Diverge { op: usize, label: CodeLabel },
     /// All warps of the CTA have come to a barrier.

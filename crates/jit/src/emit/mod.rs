@@ -6,6 +6,8 @@
 
 mod access;
 mod atomic;
+mod bits;
+mod carry;
 mod compute;
 mod control;
 mod convert;
@@ -15,12 +17,20 @@ mod exchange;
 mod finish;
 mod float;
 mod flushed;
+mod fold;
 mod half;
+mod index;
 mod integer;
 mod late;
+mod logic;
+mod nans;
 mod plain;
+mod products;
+mod quick;
+mod rows;
 mod scalar;
 mod special;
+mod strided;
 mod stub;
 mod together;
 mod unit;
@@ -28,6 +38,7 @@ mod verify;
 
 pub(crate) use late::{Alone, Exit, Labels, Late};
 pub(crate) use plain::sites;
+pub(crate) use quick::Quick;
 pub(crate) use stub::MOST_BLOCKS;
 pub(crate) use together::begins_ctas;
 pub use unit::Part;
@@ -35,11 +46,13 @@ pub(crate) use unit::Unit;
 
 use crate::assembler::*;
 use crate::classes::{AtBarriers, Class, Classes, Steps};
-use crate::decode::{Action, Compute, Float};
+use crate::decode::{Action, Compute};
 use crate::flow::{Flow, Touch};
+use crate::fuse::Fused;
 use crate::groups::Groups;
-use crate::places::{Place, TEMPORARIES, places};
-use crate::{Mode, Shape};
+use crate::places::{Place, SCALARS, SCALARS_OF_HALVES, TEMPORARIES, places};
+use crate::quotients::{Reciprocal, reciprocals};
+use crate::{Level, Mode, Shape};
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Step};
 
 pub(crate) type Emitted<T = ()> = Encoded<T>;
@@ -77,6 +90,8 @@ pub(crate) enum Vector {
     Memory(AsmMemoryOperand),
     /// The first word of a row, for all lanes.
     Broadcast(Slot),
+    /// What a load reads: 64 bytes of memory at any address, or an element for all lanes.
+    Loaded(AsmMemoryOperand),
 }
 
 /// A vector instruction with three operands, the last of which may be in memory.
@@ -84,7 +99,7 @@ macro_rules! vector3 {
     ($self:ident, $op:ident, $d:expr, $a:expr, $b:expr) => {
         match $b {
             Vector::Register(b) => $self.unit.a.$op($d, $a, ZMM[usize::from(b)])?,
-            Vector::Memory(b) => $self.unit.a.$op($d, $a, b)?,
+            Vector::Memory(b) | Vector::Loaded(b) => $self.unit.a.$op($d, $a, b)?,
             Vector::Broadcast(slot) => {
                 let b = $self.broadcast_of(slot);
                 $self.unit.a.$op($d, $a, b)?
@@ -132,6 +147,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) written: Option<Vec<Vec<bool>>>,
     /// Accesses that are checked together.
     pub(crate) groups: Groups,
+    /// What quotients do with reciprocals, by operation.
+    pub(crate) reciprocals: Vec<Reciprocal>,
     /// The first accesses of groups that the code of the block has checked, and where they go on if a check fails.
     pub(crate) checked: Vec<(usize, CodeLabel)>,
     /// Operations that are compiled again without groups.
@@ -144,10 +161,14 @@ pub(crate) struct Emitter<'a> {
     pub(crate) apart: Option<usize>,
     /// The predicate that the operation before has left in `eax`.
     in_eax: Option<Slot>,
+    /// The operation before has compared, and goes to these labels where its result is the same in all lanes.
+    quick: Option<Quick>,
     /// A web whose NaNs the code of the operation has made canonical.
     clean: Option<usize>,
     /// An affine web whose first lane is in the last temporary register, since its place in the frame is written.
     held: Option<usize>,
+    /// Loads that are operands.
+    folds: fold::Folds,
 }
 
 /// The last temporary register.
@@ -163,7 +184,11 @@ impl<'a> Emitter<'a> {
         has_masked: bool,
     ) -> Emitter<'a> {
         let classes = Classes::of(function, flow, shape, mode);
-        let places = places(flow, &classes, mode);
+        let scalars = match unit.level {
+            Level::Avx2 => &SCALARS_OF_HALVES[..],
+            Level::Avx512 => &SCALARS,
+        };
+        let places = places(flow, &classes, mode, scalars);
         let [perform, leave_with_registers] = std::array::from_fn(|_| unit.a.create_label());
         let mut emitter = Emitter {
             perform,
@@ -184,39 +209,20 @@ impl<'a> Emitter<'a> {
             at_barriers: Vec::new(),
             written: None,
             groups: Groups::of(function, flow),
+            reciprocals: reciprocals(function, flow),
             checked: Vec::new(),
             without_groups: Vec::new(),
             alone: false,
             masked: mode == Mode::Masked,
             apart: None,
             in_eax: None,
+            quick: None,
             clean: None,
             held: None,
+            folds: fold::Folds::default(),
         };
-        emitter.lazy = (0..flow.webs.len()).map(|web| emitter.is_lazy(web)).collect();
+        emitter.lazy = emitter.find_lazy();
         emitter
-    }
-
-    /// Whether all definitions of a web are results of arithmetic in f32, or constants that are numbers.
-    fn is_lazy(&self, web: usize) -> bool {
-        let is_number = |slot: Slot| {
-            let constant = self.function.narrow_constants.iter().find(|(number, _)| *number == slot.number());
-            let shared = self.function.shared_narrow.iter().any(|(number, _)| *number == slot.number());
-            constant.is_some_and(|&(_, value)| !shared && !f32::from_bits(value).is_nan())
-        };
-        let number = |op: usize| match (&self.function.ops[op], self.flow.actions[op]) {
-            (Op::Alu(alu), _) if alu.guard != Guard::ALWAYS => false,
-            (Op::Alu(alu), Action::Compute(compute)) => match compute {
-                Compute::Float(float) => !matches!(float, Float::Min | Float::Max),
-                Compute::Copy(_) => {
-                    alu.s.get(0).is_some_and(|slot| self.flow.is_fixed(slot) && is_number(slot))
-                }
-                _ => false,
-            },
-            _ => false,
-        };
-        let vector = matches!(self.places[web], Place::Vector(_)) && !self.flow.webs[web].is_wide();
-        vector && self.flow.defs(web).iter().all(|&op| number(op))
     }
 
     /// The memory of a part of a row: 64 bytes.
@@ -270,11 +276,14 @@ impl<'a> Emitter<'a> {
         temporary: u8,
         float: bool,
     ) -> Emitted<Vector> {
+        if let Some(folded) = self.folded(web, part)? {
+            return Ok(folded);
+        }
         let slot = self.flow.webs[web].slot;
         let wide = slot.is_wide();
         let t = ZMM[usize::from(temporary)];
         match (self.classes.webs[web], self.places[web]) {
-            (Class::Varying | Class::Unknown, Place::Vector(registers)) => {
+            (Class::Varying | Class::Halves(_) | Class::Unknown, Place::Vector(registers)) => {
                 if self.lazy[web] && !float && self.clean != Some(web) {
                     self.unit.a.vmovdqa64(t, ZMM[usize::from(registers[part])])?;
                     self.canonical(temporary)?;
@@ -282,7 +291,9 @@ impl<'a> Emitter<'a> {
                 }
                 Ok(Vector::Register(registers[part]))
             }
-            (Class::Varying | Class::Unknown, _) => Ok(Vector::Memory(self.row(slot, part))),
+            (Class::Varying | Class::Halves(_) | Class::Unknown, _) => {
+                Ok(Vector::Memory(self.row(slot, part)))
+            }
             (Class::UNIFORM, Place::Frame) if self.held == Some(web) => Ok(Vector::Register(HELD)),
             (Class::UNIFORM, Place::Frame) => Ok(Vector::Broadcast(slot)),
             (Class::Affine(steps), place) => {
@@ -323,6 +334,11 @@ impl<'a> Emitter<'a> {
         match source {
             Vector::Register(register) => return Ok(register),
             Vector::Memory(memory) => self.unit.a.vmovdqa64(t, memory)?,
+            Vector::Loaded(element) if element.is_broadcast() => match wide {
+                true => self.unit.a.vpbroadcastq(t, qword_ptr(element))?,
+                false => self.unit.a.vpbroadcastd(t, dword_ptr(element))?,
+            },
+            Vector::Loaded(memory) => self.unit.a.vmovdqu32(t, memory)?,
             Vector::Broadcast(slot) => match wide {
                 true => self.unit.a.vpbroadcastq(t, self.first(slot))?,
                 false => self.unit.a.vpbroadcastd(t, self.first(slot))?,
@@ -432,6 +448,7 @@ impl<'a> Emitter<'a> {
         });
         let function = self.function;
         let in_eax = self.in_eax.take();
+        self.begin_folds(op);
         match (self.flow.actions[op], &function.ops[op]) {
             (Action::Nothing, _) => {
                 self.in_eax = in_eax;
@@ -441,6 +458,17 @@ impl<'a> Emitter<'a> {
             (Action::Compute(compute), Op::Alu(alu)) => {
                 self.hold(op)?;
                 self.guarded(op, alu, compute)?;
+                self.held = None;
+                Ok(())
+            }
+            (Action::Fused(number), _) => {
+                self.hold(op)?;
+                match self.flow.fused[number as usize] {
+                    Fused::Logic(logic) => self.logic(op, logic)?,
+                    Fused::Product { results, sources, signed } => {
+                        self.both_halves(op, signed, results, sources)?
+                    }
+                }
                 self.held = None;
                 Ok(())
             }
@@ -472,7 +500,7 @@ impl<'a> Emitter<'a> {
         };
         let held = reads.iter().find(|read| is_held(read.web, read.slot));
         let Some(&Touch { slot, web }) = held else { return Ok(()) };
-        if !writes.iter().any(|write| self.classes.webs[write.web] == Class::Varying) {
+        if !writes.iter().any(|write| self.classes.webs[write.web].is_vector()) {
             return Ok(());
         }
         let (z, first) = (ZMM[usize::from(HELD)], self.first(slot));

@@ -4,12 +4,13 @@ use super::{Emitted, Emitter, G32, G64, RAX, RCX, RDX};
 use crate::assembler::*;
 use crate::classes::Class;
 use crate::decode::{Compute, Extend, Integer, Order, Width};
+use crate::fuse::Logic;
 use crate::places::Place;
 use softwarp_ir::{Alu, Slot};
 
 /// Where the value of the first lane of a row is.
 #[derive(Clone, Copy, PartialEq)]
-enum Scalar {
+pub(super) enum Scalar {
     Constant(i32),
     /// A general-purpose register.
     Register(u8),
@@ -42,7 +43,7 @@ impl Emitter<'_> {
     }
 
     /// Where the value of the first lane of a source is.
-    fn scalar_source(&self, op: usize, slot: Slot) -> Scalar {
+    pub(super) fn scalar_source(&self, op: usize, slot: Slot) -> Scalar {
         if self.flow.is_fixed(slot) {
             let value = self.classes.source(self.flow, op, slot).1;
             let value =
@@ -58,8 +59,14 @@ impl Emitter<'_> {
 
     /// A sum, a difference or a bitwise operation, in the register of the result if it has one.
     fn scalar_pair(&mut self, op: usize, compute: Compute, d: Slot, [a, b]: [Slot; 2]) -> Emitted {
-        let source = self.scalar_source(op, b);
         let own = self.flow.written(op, d).map(|web| self.places[web]);
+        let is_own = |slot: Slot| match (self.scalar_source(op, slot), own) {
+            (Scalar::Register(source), Some(Place::Scalar(own))) => source == own,
+            _ => false,
+        };
+        let swaps = !matches!(compute, Compute::Sub(_)) && is_own(b) && !is_own(a);
+        let (a, b) = if swaps { (b, a) } else { (a, b) };
+        let source = self.scalar_source(op, b);
         let to = match (own, source) {
             (Some(Place::Scalar(to)), Scalar::Register(other)) if to == other && a != b => RAX,
             (Some(Place::Scalar(to)), _) => to,
@@ -92,21 +99,6 @@ impl Emitter<'_> {
         if to == RAX { self.put_scalar(op, d, RAX) } else { Ok(()) }
     }
 
-    /// Multiplies `rax` by a source: its lower 32 or all 64 bits. `rcx` may be used.
-    fn multiply(&mut self, op: usize, by: Slot) -> Emitted {
-        match self.scalar_source(op, by) {
-            Scalar::Constant(value) if value.count_ones() == 1 && value > 0 => {
-                self.unit.a.shl(rax, value.trailing_zeros())
-            }
-            Scalar::Constant(value) => self.unit.a.imul_3(rax, rax, value),
-            Scalar::Register(other) => self.unit.a.imul_2(rax, G64[usize::from(other)]),
-            Scalar::Memory(_) => {
-                self.scalar_to(op, by, RCX)?;
-                self.unit.a.imul_2(rax, rcx)
-            }
-        }
-    }
-
     /// Writes the value of the first lane of a result.
     pub(super) fn put_scalar(&mut self, op: usize, slot: Slot, from: u8) -> Emitted {
         let Some(web) = self.flow.written(op, slot) else { return Ok(()) };
@@ -120,8 +112,17 @@ impl Emitter<'_> {
     }
 
     /// Leaves compiled code if a 32-bit value wraps around from lane to lane, as a signed or as an unsigned number.
-    fn check_lanes(&mut self, op: usize, slot: Slot, value: AsmRegister32, signed: bool) -> Emitted {
+    pub(super) fn check_lanes(
+        &mut self,
+        op: usize,
+        slot: Slot,
+        value: AsmRegister32,
+        signed: bool,
+    ) -> Emitted {
         let Class::Affine(steps) = self.class(op, slot) else { return Ok(()) };
+        if steps.fit(self.classes.zeros(self.flow, op, slot)) {
+            return Ok(());
+        }
         let (least, most) = steps.range();
         for end in [least, most].into_iter().filter(|&end| end != 0) {
             let exit = self.exit_label(op);
@@ -138,50 +139,33 @@ impl Emitter<'_> {
     pub(super) fn scalar(&mut self, op: usize, alu: &Alu, compute: Compute, d: Slot) -> Emitted {
         let source = |n: usize| alu.s.get(n).unwrap_or(d);
         let (a, b) = (source(0), source(1));
+        if let Compute::Lop3(table) = compute {
+            return self.logic(op, Logic { d, sources: [a, b, source(2)], count: 3, table });
+        }
         if let Compute::Add(_) | Compute::Sub(_) | Compute::And(_) | Compute::Or(_) | Compute::Xor(_) =
             compute
         {
             return self.scalar_pair(op, compute, d, [a, b]);
         }
+        if self.index(op, compute, d, [a, b, source(2)])? {
+            return Ok(());
+        }
         self.scalar_to(op, a, RAX)?;
         match compute {
             Compute::Copy(_) | Compute::Extend(Extend::Low32) => {}
-            Compute::Extend(Extend::Zero64) => self.check_lanes(op, a, eax, false)?,
-            Compute::Mul(_) | Compute::Mad(_) => {
-                self.multiply(op, b)?;
-                if let Compute::Mad(_) = compute {
-                    self.scalar_to(op, source(2), RCX)?;
-                    self.unit.a.add(rax, rcx)?;
-                }
-            }
             Compute::Wide { signed, add } => {
-                match self.scalar_source(op, b) {
-                    Scalar::Constant(value) if signed || value >= 0 => {
-                        self.check_lanes(op, a, eax, signed)?;
-                        if signed {
-                            self.unit.a.movsxd(rax, eax)?;
-                        }
-                        self.multiply(op, b)?;
-                    }
-                    _ => {
-                        self.scalar_to(op, b, RCX)?;
-                        self.check_lanes(op, a, eax, signed)?;
-                        self.check_lanes(op, b, ecx, signed)?;
-                        if signed {
-                            self.unit.a.movsxd(rax, eax)?;
-                            self.unit.a.movsxd(rcx, ecx)?;
-                        }
-                        self.unit.a.imul_2(rax, rcx)?;
-                    }
+                self.scalar_to(op, b, RCX)?;
+                self.check_lanes(op, a, eax, signed)?;
+                self.check_lanes(op, b, ecx, signed)?;
+                if signed {
+                    self.unit.a.movsxd(rax, eax)?;
+                    self.unit.a.movsxd(rcx, ecx)?;
                 }
+                self.unit.a.imul_2(rax, rcx)?;
                 if add {
                     self.scalar_to(op, source(2), RCX)?;
                     self.unit.a.add(rax, rcx)?;
                 }
-            }
-            Compute::Extend(Extend::Sign64) => {
-                self.check_lanes(op, a, eax, true)?;
-                self.unit.a.movsxd(rax, eax)?;
             }
             Compute::Extend(Extend::Field { shift, bits }) => {
                 if shift != 0 {
@@ -221,10 +205,122 @@ impl Emitter<'_> {
             Compute::Integer(Integer::Divide { signed, remainder, short }) => {
                 self.divide_scalar(op, (signed, remainder, short), [a, b])?;
             }
+            Compute::High { signed } => {
+                self.scalar_product(op, signed, b)?;
+                self.unit.a.shr(rax, 32u32)?;
+            }
+            Compute::Funnel { left } => self.funnel_scalar(op, left, [b, source(2)])?,
             // Nothing else has a result that is a scalar.
             _ => {}
         }
         self.put_scalar(op, d, RAX)
+    }
+
+    /// The product of `rax` and a source, of 32 bits each, in `rax`.
+    fn scalar_product(&mut self, op: usize, signed: bool, by: Slot) -> Emitted {
+        self.scalar_to(op, by, RCX)?;
+        if signed {
+            self.unit.a.movsxd(rax, eax)?;
+            self.unit.a.movsxd(rcx, ecx)?;
+        }
+        self.unit.a.imul_2(rax, rcx)
+    }
+
+    /// Both halves of a product of scalars. A result may be a vector all the same: other lanes may write it elsewhere.
+    pub(super) fn both_halves_scalar(
+        &mut self,
+        op: usize,
+        signed: bool,
+        [low, high]: [Slot; 2],
+        [a, b]: [Slot; 2],
+    ) -> Emitted {
+        self.scalar_to(op, a, RAX)?;
+        self.scalar_product(op, signed, b)?;
+        self.unit.a.mov(rcx, rax)?;
+        self.unit.a.shr(rcx, 32u32)?;
+        for (d, from) in [(low, RAX), (high, RCX)] {
+            if let Class::Affine(_) = self.result_class(op, d) {
+                self.put_scalar(op, d, from)?;
+                continue;
+            }
+            self.unit.a.vpbroadcastd(zmm5, G32[usize::from(from)])?;
+            for part in 0..2 {
+                self.put(op, d, part, 5)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `eax` and a source above it, shifted by an amount modulo 32.
+    fn funnel_scalar(&mut self, op: usize, left: bool, [high, by]: [Slot; 2]) -> Emitted {
+        self.scalar_to(op, high, RCX)?;
+        self.unit.a.shl(rcx, 32u32)?;
+        self.unit.a.or(rax, rcx)?;
+        match (self.scalar_source(op, by), left) {
+            (Scalar::Constant(by), true) => self.unit.a.shl(rax, by as u32 % 32)?,
+            (Scalar::Constant(by), false) => self.unit.a.shr(rax, by as u32 % 32)?,
+            (_, left) => {
+                self.scalar_to(op, by, RCX)?;
+                self.unit.a.and(ecx, 31)?;
+                match left {
+                    true => self.unit.a.shl(rax, cl)?,
+                    false => self.unit.a.shr(rax, cl)?,
+                }
+            }
+        }
+        if left { self.unit.a.shr(rax, 32u32) } else { Ok(()) }
+    }
+
+    /// A bitwise function of scalars: `f(a, b, c) = g(a, b) ^ (c & h(a, b))`, where `g` and `h` are sums of products in
+    /// the same way.
+    pub(super) fn scalar_logic(&mut self, op: usize, logic: Logic) -> Emitted {
+        let Logic { d, sources: [a, b, c], table, .. } = logic;
+        let bit = |at: u32| table >> at & 1;
+        let without: [u8; 4] = std::array::from_fn(|n| bit(2 * n as u32));
+        let with: [u8; 4] = std::array::from_fn(|n| without[n] ^ bit(2 * n as u32 + 1));
+        if with == [0; 4] {
+            self.scalar_terms(op, without, [a, b], RAX)?;
+            return self.put_scalar(op, d, RAX);
+        }
+        self.scalar_terms(op, with, [a, b], RAX)?;
+        self.scalar_to(op, c, RCX)?;
+        self.unit.a.and(rax, rcx)?;
+        self.scalar_terms(op, without, [a, b], RCX)?;
+        self.unit.a.xor(rax, rcx)?;
+        self.put_scalar(op, d, RAX)
+    }
+
+    /// A bitwise function of two scalars by its results for 0 and 0, for 0 and 1, and so on; `rdx` is used.
+    fn scalar_terms(&mut self, op: usize, results: [u8; 4], [a, b]: [Slot; 2], to: u8) -> Emitted {
+        let [none, second, first, both] = results;
+        let t = G64[usize::from(to)];
+        // none ^ a & (first ^ none) ^ b & (second ^ none) ^ a & b & (all four)
+        let terms = (first ^ none, second ^ none, none ^ first ^ second ^ both);
+        match terms {
+            (0, 0, 0) => {}
+            (0, 1, 0) => self.scalar_to(op, b, to)?,
+            _ => self.scalar_to(op, a, to)?,
+        }
+        if !matches!(terms, (0, 0, 0) | (1, 0, 0) | (0, 1, 0)) {
+            self.scalar_to(op, b, RDX)?;
+        }
+        match terms {
+            (0, 0, 0) => self.unit.a.xor(t, t)?,
+            (1, 0, 0) | (0, 1, 0) => {}
+            (1, 1, 0) => self.unit.a.xor(t, rdx)?,
+            (0, 0, _) => self.unit.a.and(t, rdx)?,
+            (1, 1, _) => self.unit.a.or(t, rdx)?,
+            // a & !b, or b & !a
+            (1, 0, _) => {
+                self.unit.a.not(rdx)?;
+                self.unit.a.and(t, rdx)?;
+            }
+            _ => {
+                self.unit.a.not(t)?;
+                self.unit.a.and(t, rdx)?;
+            }
+        }
+        if none == 1 { self.unit.a.not(t) } else { Ok(()) }
     }
 
     /// `rax` shifted by a constant below 32.
@@ -272,13 +368,24 @@ impl Emitter<'_> {
         a: Slot,
         b: Slot,
     ) -> Emitted {
-        self.scalar_to(op, a, RCX)?;
-        self.scalar_to(op, b, RDX)?;
+        let first = match self.scalar_source(op, a) {
+            Scalar::Register(first) => first,
+            _ => {
+                self.scalar_to(op, a, RDX)?;
+                RDX
+            }
+        };
+        let (narrow, wide) = (G32[usize::from(first)], G64[usize::from(first)]);
+        let second = self.scalar_source(op, b);
         let asm = &mut self.unit.a;
         asm.xor(eax, eax)?;
-        match width {
-            Width::W32 => asm.cmp(ecx, edx)?,
-            Width::W64 => asm.cmp(rcx, rdx)?,
+        match (second, width) {
+            (Scalar::Constant(value), Width::W32) => asm.cmp(narrow, value)?,
+            (Scalar::Constant(value), Width::W64) => asm.cmp(wide, value)?,
+            (Scalar::Register(other), Width::W32) => asm.cmp(narrow, G32[usize::from(other)])?,
+            (Scalar::Register(other), Width::W64) => asm.cmp(wide, G64[usize::from(other)])?,
+            (Scalar::Memory(memory), Width::W32) => asm.cmp(narrow, memory)?,
+            (Scalar::Memory(memory), Width::W64) => asm.cmp(wide, memory)?,
         }
         match (order, signed) {
             (Order::Eq, _) => asm.sete(al)?,

@@ -9,11 +9,14 @@
 //! Code in its place is for ordinary inputs. If an active lane has another one, code that stands outside of the blocks
 //! does the whole row (`Special::has_general`), or the interpreter does.
 
-use super::{Emitted, Emitter, Late, ZMM};
+use super::{Emitted, Emitter, Late, ZMM, field};
 use crate::assembler::*;
+use crate::context::Context;
 use crate::decode::Special;
+use crate::quotients::Reciprocal;
 use crate::tables::{Coefficients, Range, by_exponent, coefficients};
 use softwarp_ir::Slot;
+use std::mem::offset_of;
 
 /// Vector registers by what they hold: the number whose low bits are the position, part by part; the words of 32 bits
 /// that become results; and others.
@@ -78,6 +81,9 @@ impl Emitter<'_> {
             false => Late::Slow { op, label: rare, back, apart },
         });
         if held {
+            if self.reciprocals[op] == Reciprocal::Kept {
+                self.unit.a.mov(dword_ptr(field!(rare_divisors)), -1)?;
+            }
             self.unit.a.jmp(rare)?;
             return self.unit.place(&mut back);
         }
@@ -148,6 +154,10 @@ impl Emitter<'_> {
     /// A function of both parts of a row.
     fn function_of(&mut self, op: usize, special: Special, inputs: Inputs, sources: [Slot; 2]) -> Emitted {
         let of = match special {
+            Special::Div { ftz } if self.reciprocals[op] == Reciprocal::Again && !self.masked => {
+                self.kept_reciprocals()?;
+                return self.finish_quotient(op, ftz, sources[0]);
+            }
             Special::Div { .. } | Special::Divisor => sources[1],
             _ => sources[0],
         };
@@ -159,6 +169,9 @@ impl Emitter<'_> {
             Special::Rcp | Special::Divisor | Special::Dividend { .. } => self.finish_reciprocal(op, of),
             Special::Div { ftz } => {
                 self.finish_reciprocal(op, of)?;
+                if self.reciprocals[op] == Reciprocal::Kept && !self.masked {
+                    self.keep_reciprocals()?;
+                }
                 self.finish_quotient(op, ftz, sources[0])
             }
             Special::Rsqrt | Special::Sqrt => self.finish_root(op, special, of),
@@ -170,6 +183,26 @@ impl Emitter<'_> {
             },
             Special::Tanh => self.finish_tangent(op, inputs, (of, numbers)),
         }
+    }
+
+    /// Keeps reciprocals, and which divisors are not ordinary.
+    fn keep_reciprocals(&mut self) -> Emitted {
+        let a = &mut self.unit.a;
+        for (part, r) in RESULT.into_iter().enumerate() {
+            a.vmovdqa64(zmmword_ptr(r15 + (offset_of!(Context, reciprocals) + 64 * part)), r)?;
+        }
+        a.kmovd(eax, RARE_WORDS)?;
+        a.mov(dword_ptr(field!(rare_divisors)), eax)
+    }
+
+    /// The reciprocals that were kept.
+    fn kept_reciprocals(&mut self) -> Emitted {
+        let a = &mut self.unit.a;
+        for (part, r) in RESULT.into_iter().enumerate() {
+            a.vmovdqa64(r, zmmword_ptr(r15 + (offset_of!(Context, reciprocals) + 64 * part)))?;
+        }
+        a.mov(eax, dword_ptr(field!(rare_divisors)))?;
+        a.kmovd(RARE_WORDS, eax)
     }
 
     /// Dividends: they are scaled only where divisors are rare.

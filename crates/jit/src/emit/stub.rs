@@ -2,13 +2,13 @@
 
 use super::together::begins_ctas;
 use super::{Alone, Emitted, Emitter, G64, Labels, Late, Unit, ZMM, field};
-use crate::Mode;
 use crate::assembler::*;
 use crate::classes::Class;
 use crate::context::IN_REGISTERS;
 use crate::flow::{Flow, before};
 use crate::places::{Place, SCALARS, TEMPORARIES};
-use softwarp_ir::{BarrierOp, Guard, Op, Step};
+use crate::{Level, Mode};
+use softwarp_ir::Op;
 use std::mem::offset_of;
 
 /// The most blocks of a function: as many as the words of waiting blocks have bits.
@@ -18,7 +18,7 @@ impl Emitter<'_> {
     /// Writes a web to its row of the frame.
     pub(super) fn save(&mut self, web: usize) -> Emitted {
         let slot = self.flow.webs[web].slot;
-        if self.places[web] == Place::Frame && self.classes.webs[web] == Class::Varying {
+        if self.places[web] == Place::Frame && self.classes.webs[web].is_vector() {
             return Ok(());
         }
         self.clean(web)?;
@@ -43,7 +43,7 @@ impl Emitter<'_> {
     }
 
     /// Reads a web from its row of the frame.
-    fn load(&mut self, web: usize) -> Emitted {
+    pub(super) fn load(&mut self, web: usize) -> Emitted {
         let slot = self.flow.webs[web].slot;
         match self.places[web] {
             // The first lane may not take part.
@@ -149,17 +149,6 @@ impl Emitter<'_> {
         self.leave()
     }
 
-    /// Whether an operation is a barrier of all threads.
-    fn is_barrier(&self, op: usize) -> bool {
-        match self.function.ops.get(op) {
-            Some(Op::Other(Guard::ALWAYS, step)) => match &**step {
-                Step::Barrier(barrier) => barrier.op == BarrierOp::Sync && barrier.count.is_none(),
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
     /// Leaves code for some lanes, while the others wait at a block.
     fn leave_apart(&mut self, start: usize, op: usize, to: usize) -> Emitted {
         self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
@@ -225,7 +214,12 @@ impl Emitter<'_> {
 
     /// Saves or restores all registers that webs have.
     fn move_registers(&mut self, save: bool) -> Emitted {
-        let (vectors, scalars) = (self.used_vectors(), self.used_scalars());
+        let scalars = self.used_scalars();
+        let vectors = match self.unit.level {
+            // They are there always.
+            Level::Avx2 => Vec::new(),
+            Level::Avx512 => self.used_vectors(),
+        };
         let asm = &mut self.unit.a;
         for register in vectors {
             let place = zmmword_ptr(r15 + (offset_of!(crate::Context, saved) + 64 * usize::from(register)));
@@ -374,6 +368,16 @@ impl Emitter<'_> {
                     }
                     self.unit.a.jmp(back)?;
                 }
+                Late::Known { quick, back } => self.known(quick, back)?,
+                Late::Branch { op, quick } => self.branch_known(op, quick)?,
+                Late::Wrapping { mut first, above, general, most, wide, signed } => {
+                    self.unit.place(&mut first)?;
+                    self.check_wrapping((above, general), most, (wide, signed))?;
+                }
+                Late::Arrived { at, mut label, back } => {
+                    self.unit.place(&mut label)?;
+                    self.arrived(at, back)?;
+                }
                 Late::Behind { op, mut label } => {
                     self.unit.place(&mut label)?;
                     self.go_on_behind(op)?;
@@ -429,16 +433,6 @@ impl Emitter<'_> {
             }
             let to = self.own.blocks[block];
             self.unit.a.jmp(to)?;
-            let start = self.flow.blocks[block].start;
-            if start > 0 && self.is_barrier(start - 1) {
-                let mut label = *self.own.passed[block].get_or_insert_with(|| self.unit.a.create_label());
-                self.unit.place(&mut label)?;
-                self.own.passed[block] = Some(label);
-                for web in self.live_at(before(start)) {
-                    self.load(web)?;
-                }
-                self.unit.a.jmp(to)?;
-            }
         }
         Ok(())
     }

@@ -6,12 +6,13 @@
 //! stands.
 
 use super::{Emitted, Emitter, G32, G64, Late, Unit, field};
+use crate::Mode;
 use crate::assembler::*;
 use crate::classes::Class;
 use crate::context::{COMPACT, Context, Entry, MIXED};
 use crate::flow::before;
 use crate::places::Place;
-use softwarp_ir::{Function, Guard, Op, Slot, Step};
+use softwarp_ir::{BarrierOp, Function, Guard, Op, Slot, Step};
 use softwarp_isa::device::BARRIERS;
 use std::mem::offset_of;
 
@@ -21,74 +22,51 @@ pub(crate) fn begins_ctas(function: &Function) -> bool {
 }
 
 impl Unit {
-    /// Where warps are left at barriers and ends: in a CTA whose warps are together, the last warp goes on for all.
+    /// Where warps are left at barriers and ends that the code there does not deal with.
     pub(super) fn arrivals(&mut self) -> Emitted {
-        let [mut arrive, mut resume, mut spent] = [self.arrive, self.resume, self.leave_together];
-        let leave = self.leave;
-        let [mut differs, mut counted, mut all] = std::array::from_fn(|_| self.a.create_label());
-        let [mut apart, mut again] = std::array::from_fn(|_| self.a.create_label());
+        let [mut arrive, mut spent] = [self.arrive, self.leave_together];
+        let (leave, mut apart) = (self.leave, self.a.create_label());
         self.place(&mut arrive)?;
-        let a = &mut self.a;
-        a.cmp(dword_ptr(r15 + offset_of!(Context, stop)), eax)?;
-        a.jne(differs)?;
-        self.place(&mut counted)?;
-        let a = &mut self.a;
-        a.mov(rax, qword_ptr(r15 + offset_of!(Context, current)))?;
-        a.add(rax, size_of::<Entry>() as i32)?;
-        a.cmp(rax, qword_ptr(r15 + offset_of!(Context, last)))?;
-        a.jae(all)?;
-        a.test(rbp, rbp)?;
-        a.jle(spent)?;
-        a.mov(qword_ptr(r15 + offset_of!(Context, current)), rax)?;
-        self.enter_warp()?;
         // The first warp of a CTA decides where the others have to come to.
-        self.place(&mut differs)?;
         let a = &mut self.a;
         a.mov(rcx, qword_ptr(r15 + offset_of!(Context, current)))?;
         a.cmp(rcx, qword_ptr(r15 + offset_of!(Context, first)))?;
         a.jne(apart)?;
         a.mov(dword_ptr(r15 + offset_of!(Context, stop)), eax)?;
-        a.jmp(counted)?;
-        self.place(&mut all)?;
-        self.a.test(rbp, rbp)?;
-        self.a.jle(spent)?;
-        self.a.jmp(rdx)?;
+        a.jmp(rdx)?;
         // The budget is spent: the current warp has come to the same place as those before it.
         self.place(&mut spent)?;
         self.a.mov(eax, dword_ptr(r15 + offset_of!(Context, stop)))?;
         // It is left by itself, as any other from here on.
         self.place(&mut apart)?;
         self.a.mov(dword_ptr(r15 + offset_of!(Context, exit)), eax)?;
-        self.a.jmp(leave)?;
-        self.place(&mut resume)?;
-        let a = &mut self.a;
-        a.mov(rcx, qword_ptr(r15 + offset_of!(Context, first)))?;
-        a.mov(qword_ptr(r15 + offset_of!(Context, current)), rcx)?;
-        a.mov(rsi, qword_ptr(r15 + offset_of!(Context, last)))?;
-        self.place(&mut again)?;
-        let a = &mut self.a;
-        a.mov(dword_ptr(rcx + offset_of!(Entry, op)), eax)?;
-        a.mov(qword_ptr(rcx + offset_of!(Entry, target)), rdx)?;
-        a.add(rcx, size_of::<Entry>() as i32)?;
-        a.cmp(rcx, rsi)?;
-        a.jb(again)?;
-        a.mov(rax, qword_ptr(r15 + offset_of!(Context, current)))?;
-        self.enter_warp()
+        self.a.jmp(leave)
     }
 
-    /// Enters the warp in `rax`, with all its lanes.
+    /// Enters the warp in `rax`, with all its lanes, where warps that are together were entered last.
     fn enter_warp(&mut self) -> Emitted {
         let a = &mut self.a;
+        a.mov(qword_ptr(r15 + offset_of!(Context, current)), rax)?;
         a.mov(r12, qword_ptr(rax + offset_of!(Entry, narrow)))?;
         a.mov(r13, qword_ptr(rax + offset_of!(Entry, wide)))?;
         a.mov(r14, qword_ptr(rax + offset_of!(Entry, predicates)))?;
-        a.jmp(qword_ptr(rax + offset_of!(Entry, target)))
+        a.jmp(qword_ptr(r15 + offset_of!(Context, target)))
     }
 
-    /// The warps before the current one have come to [`Context::stop`], if warps were together: their entries are
-    /// written, and warps are no longer together. `rcx` and `rdx` are used.
+    /// Enters all warps at an operation, one after the other: the first one now.
+    fn enter_all(&mut self, op: usize, code: CodeLabel) -> Emitted {
+        let a = &mut self.a;
+        a.lea_label(rdx, code)?;
+        a.mov(qword_ptr(r15 + offset_of!(Context, target)), rdx)?;
+        a.mov(dword_ptr(r15 + offset_of!(Context, begun)), op as i32)?;
+        a.mov(rax, qword_ptr(r15 + offset_of!(Context, first)))?;
+        self.enter_warp()
+    }
+
+    /// If warps were together, those before the current one have come to [`Context::stop`], and those behind it have not
+    /// been entered: their entries are written, and warps are no longer together. `rax`, `rcx` and `rdx` are used.
     pub(super) fn dissolve(&mut self) -> Emitted {
-        let [mut again, mut done] = std::array::from_fn(|_| self.a.create_label());
+        let [mut again, mut behind, mut more, mut done] = std::array::from_fn(|_| self.a.create_label());
         let a = &mut self.a;
         a.mov(rcx, qword_ptr(r15 + offset_of!(Context, first)))?;
         a.test(rcx, rcx)?;
@@ -97,11 +75,23 @@ impl Unit {
         self.place(&mut again)?;
         let a = &mut self.a;
         a.cmp(rcx, qword_ptr(r15 + offset_of!(Context, current)))?;
-        a.jae(done)?;
+        a.jae(behind)?;
         a.mov(dword_ptr(rcx + offset_of!(Entry, op)), edx)?;
         a.mov(qword_ptr(rcx + offset_of!(Entry, left)), rbp)?;
         a.add(rcx, size_of::<Entry>() as i32)?;
         a.jmp(again)?;
+        self.place(&mut behind)?;
+        let a = &mut self.a;
+        a.mov(edx, dword_ptr(r15 + offset_of!(Context, begun)))?;
+        a.mov(rax, qword_ptr(r15 + offset_of!(Context, target)))?;
+        self.place(&mut more)?;
+        let a = &mut self.a;
+        a.add(rcx, size_of::<Entry>() as i32)?;
+        a.cmp(rcx, qword_ptr(r15 + offset_of!(Context, last)))?;
+        a.jae(done)?;
+        a.mov(dword_ptr(rcx + offset_of!(Entry, op)), edx)?;
+        a.mov(qword_ptr(rcx + offset_of!(Entry, target)), rax)?;
+        a.jmp(more)?;
         self.place(&mut done)?;
         let a = &mut self.a;
         a.mov(qword_ptr(r15 + offset_of!(Context, first)), 0)?;
@@ -158,13 +148,54 @@ impl Emitter<'_> {
         written[block][web] || inside.any(|op| flow.writes(op).iter().any(|touch| touch.web == web))
     }
 
-    /// A warp has come to a barrier or an end. Returns the label of the code that runs when all have.
+    /// A warp has come to a barrier or an end, and the next one is entered. Returns the label of the code that runs when
+    /// all have come.
     fn arrive(&mut self, at: u32) -> Emitted<CodeLabel> {
-        let (together, arrive) = (self.unit.a.create_label(), self.unit.arrive);
-        self.unit.a.mov(eax, at as i32)?;
-        self.unit.a.lea_label(rdx, together)?;
-        self.unit.a.jmp(arrive)?;
+        let [together, label, mut back] = std::array::from_fn(|_| self.unit.a.create_label());
+        self.late.push(Late::Arrived { at, label, back });
+        self.unit.a.cmp(dword_ptr(field!(stop)), at as i32)?;
+        self.unit.a.jne(label)?;
+        self.unit.place(&mut back)?;
+        let a = &mut self.unit.a;
+        a.mov(rax, qword_ptr(field!(current)))?;
+        a.add(rax, size_of::<Entry>() as i32)?;
+        a.cmp(rax, qword_ptr(field!(last)))?;
+        a.jae(together)?;
+        self.unit.enter_warp()?;
         Ok(together)
+    }
+
+    /// A warp has come to a barrier or an end, where those before it did not.
+    pub(super) fn arrived(&mut self, at: u32, back: CodeLabel) -> Emitted {
+        let arrive = self.unit.arrive;
+        self.unit.a.mov(eax, at as i32)?;
+        self.unit.a.lea_label(rdx, back)?;
+        self.unit.a.jmp(arrive)
+    }
+
+    /// Where a block behind a barrier is entered: what it reads is loaded, and the block follows.
+    pub(super) fn enter_behind(&mut self, block: usize) -> Emitted {
+        let start = self.flow.blocks[block].start;
+        if self.mode == Mode::Uniform && start > 0 && self.is_barrier(start - 1) {
+            let mut label = *self.own.passed[block].get_or_insert_with(|| self.unit.a.create_label());
+            self.unit.place(&mut label)?;
+            self.own.passed[block] = Some(label);
+            for web in self.live_at(before(start)) {
+                self.load(web)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an operation is a barrier of all threads.
+    pub(super) fn is_barrier(&self, op: usize) -> bool {
+        match self.function.ops.get(op) {
+            Some(Op::Other(Guard::ALWAYS, step)) => match &**step {
+                Step::Barrier(barrier) => barrier.op == BarrierOp::Sync && barrier.count.is_none(),
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     /// Whether an operation ends all threads.
@@ -206,23 +237,24 @@ impl Emitter<'_> {
     /// All warps have come to a barrier, and go on behind it.
     pub(super) fn go_on_behind(&mut self, op: usize) -> Emitted {
         let behind = self.flow.block_of.get(op + 1).copied();
+        let leave = self.unit.leave_together;
         let Some(block) = behind.filter(|&block| self.flow.blocks[block].start == op + 1) else {
-            let leave = self.unit.leave_together;
             return self.unit.a.jmp(leave);
         };
+        self.unit.a.test(rbp, rbp)?;
+        self.unit.a.jle(leave)?;
         let passed = *self.own.passed[block].get_or_insert_with(|| self.unit.a.create_label());
         self.pay_for_all(op)?;
-        let resume = self.unit.resume;
-        self.unit.a.lea_label(rdx, passed)?;
-        self.unit.a.mov(eax, op as i32 + 1)?;
-        self.unit.a.jmp(resume)
+        self.unit.enter_all(op + 1, passed)
     }
 
     /// All warps have ended: the next CTA begins in their place, if the caller has one.
     pub(super) fn begin_next_cta(&mut self, op: usize) -> Emitted {
-        let (leave, resume) = (self.unit.leave_together, self.unit.resume);
+        let leave = self.unit.leave_together;
         let mut begin = self.unit.a.create_label();
         let asm = &mut self.unit.a;
+        asm.test(rbp, rbp)?;
+        asm.jle(leave)?;
         asm.vzeroupper()?;
         asm.mov(rdi, r15)?;
         asm.call(qword_ptr(field!(next_cta)))?;
@@ -230,9 +262,7 @@ impl Emitter<'_> {
         asm.test(eax, eax)?;
         asm.jz(leave)?;
         self.pay_for_all(op)?;
-        self.unit.a.lea_label(rdx, begin)?;
-        self.unit.a.xor(eax, eax)?;
-        self.unit.a.jmp(resume)?;
+        self.unit.enter_all(0, begin)?;
         self.unit.place(&mut begin)?;
         self.prepare_frame()?;
         let first = self.own.enters[0];

@@ -1,6 +1,7 @@
 //! What is assembled together, its constants, and the code around all others: where warps are entered and left.
 
 use super::Emitted;
+use crate::Level;
 use crate::assembler::*;
 use crate::classes::Steps;
 use crate::context::{Context, Entry, IN_REGISTERS, Register};
@@ -11,16 +12,17 @@ use std::mem::offset_of;
 /// Everything that is assembled together: both kinds of code of a function, constants and stubs.
 pub(crate) struct Unit {
     pub(crate) a: Assembler,
+    /// What the CPU has.
+    pub(crate) level: Level,
     constants: Vec<Register>,
     /// Where constants are, and words for all lanes.
     known: HashMap<[u64; 8], usize, BuildHasherDefault<Mixer>>,
     known_words: HashMap<u32, usize, BuildHasherDefault<Mixer>>,
     /// Where a warp is left.
     pub(crate) leave: CodeLabel,
-    /// Where a warp is left at the barrier or end in `eax`. Once all are there, the code in `rdx` goes on.
+    /// A warp has come to the barrier or end in `eax`, where those before it did not. If it is the first, code goes on at
+    /// `rdx`.
     pub(crate) arrive: CodeLabel,
-    /// Has all warps go on at the operation in `eax` with the code in `rdx`.
-    pub(crate) resume: CodeLabel,
     /// Where the last warp of a CTA is left whose warps have all come to one place.
     pub(crate) leave_together: CodeLabel,
     /// Returns to the caller.
@@ -76,12 +78,15 @@ pub enum Part {
 
 impl Unit {
     /// Nothing yet, of a function with a number of operations.
-    pub(crate) fn new(ops: usize) -> Emitted<Unit> {
+    pub(crate) fn new(ops: usize, level: Level) -> Emitted<Unit> {
         let mut a = Assembler::new((BYTES * ops).min(1 << 20))?;
-        let [leave, arrive, resume, leave_together, out, next] = std::array::from_fn(|_| a.create_label());
+        if level == Level::Avx2 {
+            a.use_halves();
+        }
+        let [leave, arrive, leave_together, out, next] = std::array::from_fn(|_| a.create_label());
         let (known, known_words, constants, marks) =
             (HashMap::default(), HashMap::default(), Vec::new(), Vec::new());
-        Ok(Unit { a, constants, known, known_words, leave, arrive, resume, leave_together, out, next, marks })
+        Ok(Unit { a, level, constants, known, known_words, leave, arrive, leave_together, out, next, marks })
     }
 
     /// What follows belongs to a part.

@@ -10,15 +10,24 @@ impl Emitter<'_> {
     pub(super) fn verify(&mut self, webs: &[usize], fail: CodeLabel) -> Emitted {
         let mut seen = [false; 2];
         for &web in webs {
-            let Class::Affine(steps) = self.classes.webs[web] else { continue };
+            let (steps, halves) = match self.classes.webs[web] {
+                Class::Affine(steps) => (steps, false),
+                Class::Halves(lane) => (Steps { lane, half: 0 }, true),
+                Class::Unknown | Class::Varying => continue,
+            };
             let slot = self.flow.webs[web].slot;
             let (wide, first) = (slot.is_wide(), self.first(slot));
             let begins = !std::mem::replace(&mut seen[usize::from(wide)], true);
-            match wide {
-                true => self.unit.a.vpbroadcastq(zmm0, first)?,
-                false => self.unit.a.vpbroadcastd(zmm0, first)?,
-            }
-            for part in 0..if wide { 4 } else { 2 } {
+            let parts = if wide { 4 } else { 2 };
+            for part in 0..parts {
+                // The value that the steps are added to.
+                match (part == 0, halves && part == parts / 2) {
+                    (true, _) if wide => self.unit.a.vpbroadcastq(zmm0, first)?,
+                    (true, _) => self.unit.a.vpbroadcastd(zmm0, first)?,
+                    (_, true) if wide => self.unit.a.vpbroadcastq(zmm0, first + 128usize)?,
+                    (_, true) => self.unit.a.vpbroadcastd(zmm0, first + 64usize)?,
+                    _ => {}
+                }
                 let row = self.row(slot, part);
                 let steps = (steps != Steps::ZERO).then(|| self.unit.steps(steps, part, wide));
                 let expected = if steps.is_some() { zmm1 } else { zmm0 };

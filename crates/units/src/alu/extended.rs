@@ -35,6 +35,15 @@ pub fn select(form: &InstructionForm) -> Option<(AluLoops, u32)> {
         (Opcode::Subc, [Modifier::Sat], Type::S32, _) => carried!(|a: i32, b: i32, _c: i32, carry| {
             (clamp(i64::from(a) + i64::from(!b) + i64::from(carry)), false)
         }),
+        (Opcode::Add | Opcode::Addc, _, Type::U16 | Type::S16, _) => {
+            carried!(|a: u16, b: u16, _c: u16, carry| a.carrying_sum(b, carry))
+        }
+        (Opcode::Sub | Opcode::Subc, _, Type::U16 | Type::S16, _) => {
+            carried!(|a: u16, b: u16, _c: u16, carry| a.carrying_sum(!b, carry))
+        }
+        (Opcode::Mad | Opcode::Madc, [Modifier::Lo, ..], Type::U16 | Type::S16, _) => {
+            carried!(|a: u16, b: u16, c: u16, carry| a.wrapping_mul(b).carrying_sum(c, carry))
+        }
         (Opcode::Add | Opcode::Addc, _, _, false) => {
             carried!(|a: u32, b: u32, _c: u32, carry| a.carrying_sum(b, carry))
         }
@@ -136,4 +145,4 @@ macro_rules! carry {
         }
     )*};
 }
-carry!(u32, u64);
+carry!(u16, u32, u64);

@@ -12,7 +12,7 @@ const OPCODES: &[&str] = &[
     "max", "min", "max", "popc", "clz", "bfind", "fns", "brev", "bfe", "bfi", "bmsk", "szext", "dp4a",
     "dp2a", "and", "or", "xor", "not", "cnot", "lop3", "shf", "shl", "shr", "prmt", "selp", "slct", "set",
     "setp", "setp", "cvt", "cvt", "copysign", "testp", "fma", "fma", "rcp", "sqrt", "rsqrt", "sin", "cos",
-    "lg2", "ex2", "tanh",
+    "lg2", "ex2", "tanh", "addc", "subc", "madc",
 ];
 
 /// Types of conversions, and words before them.

@@ -196,7 +196,9 @@ impl Generator<'_, '_> {
             "rem.s32",
             "add.s32",
         ];
-        let line = match self.below(8) {
+        let line = match self.below(10) {
+            8 => return self.products(),
+            9 => return self.logic(),
             0 => format!("{guard}{} {d}, {a}, {b}, {c};", self.pick(&three)),
             1 => format!("{guard}lop3.b32 {d}, {a}, {b}, {c}, {};", self.below(256)),
             2 => format!(
@@ -208,6 +210,42 @@ impl Generator<'_, '_> {
             _ => format!("{guard}{} {d}, {a}, {b};", self.pick(&two)),
         };
         self.line(&line);
+    }
+
+    /// Both halves of products of the same words.
+    fn products(&mut self) {
+        let (guard, d, e, a, b) = (self.guard(), self.r(), self.r(), self.r(), self.source());
+        let halves = [
+            self.pick(&["mul.lo.s32", "mul.hi.s32", "mul.hi.u32"]),
+            self.pick(&["mul.lo.u32", "mul.hi.u32"]),
+        ];
+        let swapped = self.choices.once_in(2);
+        self.line(&format!("{guard}{} {d}, {a}, {b};", halves[0]));
+        if self.choices.once_in(4) {
+            self.integer();
+        }
+        match swapped && !b.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+            true => self.line(&format!("{guard}{} {e}, {b}, {a};", halves[1])),
+            false => self.line(&format!("{guard}{} {e}, {a}, {b};", halves[1])),
+        }
+    }
+
+    /// Bitwise operations whose results are read once, mostly.
+    fn logic(&mut self) {
+        let registers: [String; 4] = std::array::from_fn(|_| self.r().to_string());
+        for _ in 0..2 + self.below(5) {
+            let (guard, c) = (self.guard(), self.source());
+            let pick = |n: u64| &registers[n as usize % 4];
+            let [d, a, b] = std::array::from_fn(|_| pick(self.below(4)));
+            let guard = if self.choices.once_in(4) { guard } else { Default::default() };
+            let line = match self.below(6) {
+                0 => format!("{guard}not.b32 {d}, {a};"),
+                1 => format!("{guard}lop3.b32 {d}, {a}, {b}, {c}, {};", self.below(256)),
+                2 => format!("{guard}{} {d}, {a}, {c};", self.pick(&["and.b32", "or.b32", "xor.b32"])),
+                _ => format!("{guard}{} {d}, {a}, {b};", self.pick(&["and.b32", "or.b32", "xor.b32"])),
+            };
+            self.line(&line);
+        }
     }
 
     fn float(&mut self) {

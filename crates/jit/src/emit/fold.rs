@@ -1,0 +1,232 @@
+//! Loads that are operands of the arithmetic that reads them: a factor of an `fma` is taken from memory where it is used.
+//!
+//! Only loads whose bounds another access of their group has checked are performed later than they stand: they cannot
+//! fail. Between such a load and the operation that reads it, nothing writes to memory, and nothing leaves the code.
+
+use super::plain::Plain;
+use super::{Emitted, Emitter, G32, G64, Vector, ZMM};
+use crate::Mode;
+use crate::assembler::*;
+use crate::classes::Class;
+use crate::context::Context;
+use crate::decode::{Action, Compute, Float, Width};
+use crate::flow::before;
+use crate::places::Place;
+use softwarp_ir::{Alu, Guard, Op, Slot, Step};
+use std::mem::offset_of;
+
+/// How far behind a load the operation that reads it is looked for.
+const FURTHEST: usize = 16;
+
+/// How many operands of an operation are folded: as many as there are registers for pointers.
+const MOST: usize = POINTERS.len();
+
+/// The registers that keep the pointers of groups from one operation to the next.
+const POINTERS: [AsmRegister64; 2] = [rcx, rdx];
+
+/// The temporary registers of operands that are the same for both parts of a row.
+const READY: [u8; 2] = [5, 6];
+
+/// A load that the operation that reads it performs.
+#[derive(Clone, Copy)]
+struct Fold {
+    web: usize,
+    reader: usize,
+    /// The number of the group's pointer.
+    pointer: usize,
+    /// How far each part is from there.
+    parts: [i32; 2],
+    /// A part is one element, for all lanes.
+    element: bool,
+}
+
+/// Loads that are still to be performed, and what registers have.
+#[derive(Default)]
+pub(crate) struct Folds {
+    pending: Vec<Fold>,
+    /// The pointers in registers, by number.
+    pointers: [Option<usize>; 2],
+    /// Which of them was used last.
+    last: usize,
+    /// Webs in the registers of [`READY`].
+    ready: [Option<usize>; 2],
+}
+
+impl Folds {
+    /// The registers of pointers have been written, or may have been.
+    pub(crate) fn forget(&mut self) {
+        self.pointers = [None; 2];
+    }
+
+    /// A new block begins.
+    pub(crate) fn clear(&mut self) {
+        self.pending.clear();
+        self.forget();
+    }
+}
+
+impl Emitter<'_> {
+    /// Leaves a load to the operation that reads it, if it can be. Both parts are at distances from the pointer of its
+    /// group.
+    pub(super) fn fold(&mut self, plain: &Plain<'_>, parts: [i32; 2], element: bool) -> bool {
+        let group = self.group(plain.op).filter(|group| group.first != plain.op);
+        let whole = plain.registers.first().is_some_and(|one| one.bits >= 32);
+        let (Some(group), true, 4) = (group, whole && plain.is_single(), plain.bytes()) else { return false };
+        let Some(web) = self.flow.written(plain.op, plain.slot) else { return false };
+        let Some(reader) = self.reader(plain, web) else { return false };
+        self.folds.pending.push(Fold { web, reader, pointer: group.pointer, parts, element });
+        true
+    }
+
+    /// The operation that a load can be left to: the only one that reads it.
+    fn reader(&self, plain: &Plain<'_>, web: usize) -> Option<usize> {
+        let last = self.groups.last_in(self.flow.block_of[plain.op])?;
+        let reads = |op: &usize| self.flow.reads(*op).iter().any(|touch| touch.web == web);
+        let reader = (plain.op + 1..=last.min(plain.op + FURTHEST)).find(reads)?;
+        let folded = self.folds.pending.iter().filter(|fold| fold.reader == reader).count();
+        let can_read = matches!(
+            (self.flow.actions[reader], self.function.ops[reader].guard()),
+            (
+                Action::Compute(Compute::Float(Float::Add | Float::Sub | Float::Mul | Float::Fma)),
+                Guard::ALWAYS
+            )
+        );
+        let quiet = (plain.op + 1..reader).all(|op| self.is_quiet(plain, op));
+        let ends = !self.flow.is_live(web, before(reader + 1));
+        (can_read && quiet && ends && folded < MOST).then_some(reader)
+    }
+
+    /// Whether an operation behind an access neither writes to memory nor leaves the code.
+    fn is_quiet(&self, plain: &Plain<'_>, op: usize) -> bool {
+        match (self.flow.actions[op], &self.function.ops[op]) {
+            (Action::Load, Op::Other(Guard::ALWAYS, step)) => self.is_checked(plain, op, step),
+            _ => self.keeps_pointers(op),
+        }
+    }
+
+    /// Whether an operation has code without jumps, and code that writes no registers of pointers.
+    fn keeps_pointers(&self, op: usize) -> bool {
+        match (self.flow.actions[op], self.function.ops[op].guard()) {
+            (Action::Nothing | Action::Copy(..), _) => true,
+            (Action::Compute(compute), Guard::ALWAYS) => matches!(
+                compute,
+                Compute::Copy(_)
+                    | Compute::Add(_)
+                    | Compute::Sub(_)
+                    | Compute::Float(Float::Add | Float::Sub | Float::Mul | Float::Fma)
+            ),
+            _ => false,
+        }
+    }
+
+    /// Whether a load behind an access is one that another access of its group has checked.
+    fn is_checked(&self, plain: &Plain<'_>, op: usize, step: &Step) -> bool {
+        let Some(other) = Plain::of(op, step, plain.slow, self.sites[op]) else { return false };
+        self.group(op).is_some_and(|group| group.first != op && group.first <= plain.op)
+            && self.has_code(&other, false)
+            && !self.is_scattered(&other)
+    }
+
+    /// Before an operation: says whether the pointers in registers stay there.
+    pub(super) fn begin_folds(&mut self, op: usize) {
+        let load =
+            matches!(self.flow.actions[op], Action::Load) && self.function.ops[op].guard() == Guard::ALWAYS;
+        if !load && !self.keeps_pointers(op) || self.mode != Mode::Uniform || self.masked || self.alone {
+            self.folds.forget();
+        }
+    }
+
+    /// An operand that is read from memory, or that is ready in a register.
+    pub(super) fn folded(&mut self, web: usize, part: usize) -> Emitted<Option<Vector>> {
+        if let Some(n) = self.folds.ready.iter().position(|&ready| ready == Some(web)) {
+            return Ok(Some(Vector::Register(READY[n])));
+        }
+        let Some(&fold) = self.folds.pending.iter().find(|fold| fold.web == web) else { return Ok(None) };
+        let at = self.pointer(fold.pointer)? + fold.parts[part];
+        Ok(Some(Vector::Loaded(if fold.element { dword_bcst(at) } else { zmmword_ptr(at) })))
+    }
+
+    /// The register of a pointer.
+    fn pointer(&mut self, number: usize) -> Emitted<AsmRegister64> {
+        let folds = &mut self.folds;
+        if let Some(n) = folds.pointers.iter().position(|&pointer| pointer == Some(number)) {
+            folds.last = n;
+            return Ok(POINTERS[n]);
+        }
+        let n = 1 - folds.last;
+        (folds.pointers[n], folds.last) = (Some(number), n);
+        let place = r15 + (offset_of!(Context, pointers) + 8 * number);
+        self.unit.a.mov(POINTERS[n], qword_ptr(place))?;
+        Ok(POINTERS[n])
+    }
+
+    /// Before arithmetic on two parts: has operands ready that are the same for both, where each part would otherwise
+    /// load them or distribute them to all lanes.
+    pub(super) fn ready(&mut self, op: usize, sources: &[Slot]) -> Emitted {
+        self.folds.ready = [None; 2];
+        if self.mode != Mode::Uniform {
+            return Ok(());
+        }
+        let mut next = 0;
+        let folded = self.folds.pending.iter().filter(|fold| fold.reader == op).count();
+        for &slot in sources {
+            let web = (!self.flow.is_fixed(slot)).then(|| self.flow.read(op, slot)).flatten();
+            let Some(web) = web.filter(|&web| !self.folds.ready.contains(&Some(web))) else { continue };
+            let fold = self.folds.pending.iter().find(|fold| fold.web == web).copied();
+            let z = READY.get(next).map(|&register| ZMM[usize::from(register)]);
+            let Some(z) = z else { break };
+            match (fold, self.classes.webs[web], self.places[web]) {
+                (Some(fold), ..) => {
+                    // One operand of an instruction can be in memory.
+                    let first = self.folds.ready.iter().all(Option::is_none);
+                    if folded < 2 || !first || fold.parts[0] != fold.parts[1] {
+                        continue;
+                    }
+                    let at = self.pointer(fold.pointer)? + fold.parts[0];
+                    match fold.element {
+                        true => self.unit.a.vpbroadcastd(z, dword_ptr(at))?,
+                        false => self.unit.a.vmovdqu32(z, zmmword_ptr(at))?,
+                    }
+                }
+                (_, Class::UNIFORM, Place::Scalar(g)) => match slot.is_wide() {
+                    true => self.unit.a.vpbroadcastq(z, G64[usize::from(g)])?,
+                    false => self.unit.a.vpbroadcastd(z, G32[usize::from(g)])?,
+                },
+                _ => continue,
+            }
+            self.folds.ready[next] = Some(web);
+            next += 1;
+        }
+        Ok(())
+    }
+
+    /// The same before arithmetic on integers.
+    pub(super) fn ready_for(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
+        let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
+        match compute {
+            // Its code uses these registers.
+            Compute::Mul(Width::W32) if self.is_recurrent(op, [a, b]) => Ok(()),
+            Compute::Sub(_) => self.ready(op, &[a, b]),
+            _ if is_commutative(compute) => self.ready(op, &[a, b]),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sources of arithmetic in the better order: the second can be a word of memory for all lanes.
+    pub(super) fn ordered(&self, op: usize, compute: Compute, a: Slot, b: Slot) -> (Slot, Slot) {
+        let swaps =
+            is_commutative(compute) && self.class(op, a) == Class::UNIFORM && self.class(op, b).is_vector();
+        if swaps { (b, a) } else { (a, b) }
+    }
+
+    /// Behind such arithmetic.
+    pub(super) fn end_ready(&mut self, op: usize) {
+        self.folds.ready = [None; 2];
+        self.folds.pending.retain(|fold| fold.reader != op);
+    }
+}
+
+/// Whether the sources of arithmetic on integers can be exchanged.
+fn is_commutative(compute: Compute) -> bool {
+    matches!(compute, Compute::Add(_) | Compute::Mul(_) | Compute::And(_) | Compute::Or(_) | Compute::Xor(_))
+}

@@ -1,0 +1,66 @@
+//! Which rows of f32 may hold any NaN in place of the canonical one, until something else than arithmetic reads them.
+
+use super::Emitter;
+use crate::decode::{Action, Compute, Float};
+use crate::places::Place;
+use softwarp_ir::{Guard, Op, Slot, Step, WarpOp, WarpOpKind};
+
+impl Emitter<'_> {
+    /// The webs all of whose definitions are results of arithmetic in f32, constants that are numbers, or such rows of
+    /// other lanes.
+    pub(super) fn find_lazy(&self) -> Vec<bool> {
+        let mut lazy: Vec<bool> = (0..self.flow.webs.len()).map(|web| self.may_be_lazy(web)).collect();
+        let all = (0..self.function.ops.len()).filter_map(|op| Some((op, self.moved(op)?)));
+        let moves: Vec<(usize, usize)> =
+            all.flat_map(|(op, from)| self.flow.writes(op).iter().map(move |to| (to.web, from))).collect();
+        loop {
+            let mut changed = false;
+            for &(to, from) in &moves {
+                // What a web begins with may be no number.
+                let wrong = lazy[to] && (!lazy[from] || self.flow.webs[to].from_start);
+                lazy[to] &= !wrong;
+                changed |= wrong;
+            }
+            if !changed {
+                return lazy;
+            }
+        }
+    }
+
+    /// The web that an operation moves from lane to lane.
+    fn moved(&self, op: usize) -> Option<usize> {
+        let (Action::Exchange, Op::Other(Guard::ALWAYS, step)) =
+            (self.flow.actions[op], &self.function.ops[op])
+        else {
+            return None;
+        };
+        let Step::Warp(WarpOp { op: kind, s, .. }) = &**step else { return None };
+        let shuffles = [WarpOpKind::ShflUp, WarpOpKind::ShflDown, WarpOpKind::ShflBfly, WarpOpKind::ShflIdx];
+        self.flow.read(op, s.get(0).filter(|_| shuffles.contains(kind))?)
+    }
+
+    /// Whether the definitions of a web allow it, if what they move from lane to lane does.
+    fn may_be_lazy(&self, web: usize) -> bool {
+        let is_number = |slot: Slot| {
+            let constant = self.function.narrow_constants.iter().find(|(number, _)| *number == slot.number());
+            let shared = self.function.shared_narrow.iter().any(|(number, _)| *number == slot.number());
+            constant.is_some_and(|&(_, value)| !shared && !f32::from_bits(value).is_nan())
+        };
+        let number = |op: usize| {
+            self.moved(op).is_some()
+                || match (&self.function.ops[op], self.flow.actions[op]) {
+                    (Op::Alu(alu), _) if alu.guard != Guard::ALWAYS => false,
+                    (Op::Alu(alu), Action::Compute(compute)) => match compute {
+                        Compute::Float(float) => !matches!(float, Float::Min | Float::Max),
+                        Compute::Copy(_) => {
+                            alu.s.get(0).is_some_and(|slot| self.flow.is_fixed(slot) && is_number(slot))
+                        }
+                        _ => false,
+                    },
+                    _ => false,
+                }
+        };
+        let vector = matches!(self.places[web], Place::Vector(_)) && !self.flow.webs[web].is_wide();
+        vector && self.flow.defs(web).iter().all(|&op| number(op))
+    }
+}

@@ -1,0 +1,225 @@
+//! Products of integers.
+//!
+//! `vpmuludq` multiplies the even words of two vectors. Shifted down, the odd words are even ones. Words of the products
+//! of both are put together by `vpermi2d`.
+
+use super::{Emitted, Emitter, Vector, ZMM, vector3};
+use crate::assembler::*;
+use crate::classes::Class;
+use crate::decode::{Action, Compute, Width};
+use crate::flow::before;
+use softwarp_ir::Slot;
+
+/// The longest block whose recurrences are looked for.
+const SHORT: usize = 64;
+
+/// How many operations the block of a recurrence has at most for each product in it: more take longer than the products.
+const PER_PRODUCT: usize = 8;
+
+impl Emitter<'_> {
+    /// The sources with the one first that is not the same in all lanes, and whether the other is.
+    fn uniform_last(&self, op: usize, [a, b]: [Slot; 2]) -> ([Slot; 2], bool) {
+        let is_uniform = |slot: Slot| self.class(op, slot) == Class::UNIFORM;
+        match (is_uniform(a), is_uniform(b)) {
+            (true, false) => ([b, a], true),
+            (_, uniform) => ([a, b], uniform),
+        }
+    }
+
+    /// Products of even words in `zmm4` and of odd words in `zmm3`; `zmm5` is used.
+    pub(super) fn products(&mut self, signed: bool, a: AsmRegisterZmm, b: AsmRegisterZmm) -> Emitted {
+        let asm = &mut self.unit.a;
+        asm.vpsrlq(zmm5, a, 32)?;
+        asm.vpsrlq(zmm3, b, 32)?;
+        match signed {
+            true => {
+                asm.vpmuldq(zmm4, a, b)?;
+                asm.vpmuldq(zmm3, zmm5, zmm3)
+            }
+            false => {
+                asm.vpmuludq(zmm4, a, b)?;
+                asm.vpmuludq(zmm3, zmm5, zmm3)
+            }
+        }
+    }
+
+    /// The same of a part of two sources.
+    fn products_of(&mut self, op: usize, part: usize, signed: bool, s: [Slot; 2]) -> Emitted {
+        let ([a, b], uniform) = self.uniform_last(op, s);
+        let one = self.register(op, a, part, 0, false)?;
+        let one = ZMM[usize::from(one)];
+        if !uniform {
+            let two = self.register(op, b, part, 1, false)?;
+            let two = ZMM[usize::from(two)];
+            return self.products(signed, one, two);
+        }
+        let two = match self.source(op, b, part, 1, false)? {
+            // The low words of all pairs are read.
+            Vector::Broadcast(slot) => Vector::Memory(qword_bcst(r12 + slot.number() as usize * 128)),
+            other => other,
+        };
+        self.unit.a.vpsrlq(zmm5, one, 32)?;
+        match signed {
+            true => {
+                vector3!(self, vpmuldq, zmm4, one, two);
+                vector3!(self, vpmuldq, zmm3, zmm5, two);
+            }
+            false => {
+                vector3!(self, vpmuludq, zmm4, one, two);
+                vector3!(self, vpmuludq, zmm3, zmm5, two);
+            }
+        }
+        Ok(())
+    }
+
+    /// The high or the low words of [`Emitter::products`].
+    pub(super) fn words_of_products(&mut self, to: AsmRegisterZmm, high: bool) -> Emitted {
+        let indices =
+            std::array::from_fn(|lane| (lane as u32 & !1) + 16 * (lane as u32 & 1) + u32::from(high));
+        let indices = self.unit.words(indices);
+        self.unit.a.vmovdqa64(to, indices)?;
+        self.unit.a.vpermi2d(to, zmm4, zmm3)
+    }
+
+    /// The high halves of products.
+    pub(super) fn high(&mut self, op: usize, signed: bool, d: Slot, s: [Slot; 2]) -> Emitted {
+        for part in 0..2 {
+            self.products_of(op, part, signed, s)?;
+            let target = self.target(op, d, part, 5);
+            self.words_of_products(ZMM[usize::from(target)], true)?;
+            self.put(op, d, part, target)?;
+        }
+        Ok(())
+    }
+
+    /// Both halves of products.
+    pub(super) fn both_halves(
+        &mut self,
+        op: usize,
+        signed: bool,
+        [low, high]: [Slot; 2],
+        s: [Slot; 2],
+    ) -> Emitted {
+        let is_scalar = |slot| matches!(self.result_class(op, slot), Class::Affine(_));
+        if is_scalar(low) || is_scalar(high) {
+            return self.both_halves_scalar(op, signed, [low, high], s);
+        }
+        for part in 0..2 {
+            self.products_of(op, part, signed, s)?;
+            for (d, is_high) in [(low, false), (high, true)] {
+                let target = self.target(op, d, part, 5);
+                self.words_of_products(ZMM[usize::from(target)], is_high)?;
+                self.put(op, d, part, target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The low words of products with a factor that is the same in all lanes, in `zmm4`, for one part after the other:
+    /// sooner than by `vpmulld`, but with more instructions. `k2` keeps the mask of the odd words.
+    pub(super) fn low_words(&mut self, op: usize, part: usize, s: [Slot; 2]) -> Emitted {
+        if part == 0 {
+            self.unit.a.mov(ecx, 0xaaaa)?;
+            self.unit.a.kmovd(k2, ecx)?;
+        }
+        self.products_of(op, part, false, s)?;
+        self.unit.a.vmovsldup(zmm4.k2(), zmm3)
+    }
+
+    /// A product and a sum.
+    pub(super) fn multiply_add(&mut self, op: usize, width: Width, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+        let soon = width == Width::W32 && self.is_recurrent(op, [a, b]);
+        for part in 0..if width == Width::W32 { 2 } else { 4 } {
+            let product = match (soon, width) {
+                (true, _) => {
+                    self.low_words(op, part, [a, b])?;
+                    zmm4
+                }
+                (false, _) => {
+                    let one = self.register(op, a, part, 0, false)?;
+                    let two = self.source(op, b, part, 1, false)?;
+                    match width {
+                        Width::W32 => vector3!(self, vpmulld, zmm3, ZMM[usize::from(one)], two),
+                        Width::W64 => vector3!(self, vpmullq, zmm3, ZMM[usize::from(one)], two),
+                    }
+                    zmm3
+                }
+            };
+            let three = self.source(op, c, part, 1, false)?;
+            let target = self.target(op, d, part, 2);
+            match width {
+                Width::W32 => vector3!(self, vpaddd, ZMM[usize::from(target)], product, three),
+                Width::W64 => vector3!(self, vpaddq, ZMM[usize::from(target)], product, three),
+            }
+            self.put(op, d, part, target)?;
+        }
+        Ok(())
+    }
+
+    /// Products of twice the width.
+    pub(super) fn wide_products(
+        &mut self,
+        op: usize,
+        (signed, add): (bool, bool),
+        d: Slot,
+        [a, b, c]: [Slot; 3],
+    ) -> Emitted {
+        let ([a, b], uniform) = self.uniform_last(op, [a, b]);
+        for part in 0..4 {
+            self.widened(op, a, part, signed, 0)?;
+            let two = match uniform {
+                // The low words of all pairs are read.
+                true => self.source(op, b, part / 2, 1, false)?,
+                false => {
+                    self.widened(op, b, part, signed, 1)?;
+                    Vector::Register(1)
+                }
+            };
+            let two = match two {
+                Vector::Broadcast(slot) => Vector::Memory(qword_bcst(r12 + slot.number() as usize * 128)),
+                other => other,
+            };
+            match signed {
+                true => vector3!(self, vpmuldq, zmm3, zmm0, two),
+                false => vector3!(self, vpmuludq, zmm3, zmm0, two),
+            }
+            if add {
+                let c = self.source(op, c, part, 1, false)?;
+                vector3!(self, vpaddq, zmm3, zmm3, c);
+            }
+            self.put(op, d, part, 3)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a product, one factor of which is the same in all lanes, is a part of a recurrence in a short loop: its
+    /// latency then counts.
+    pub(super) fn is_recurrent(&self, op: usize, s: [Slot; 2]) -> bool {
+        let flow = self.flow;
+        let (number, block) = (flow.block_of[op], &flow.blocks[flow.block_of[op]]);
+        let ops = block.start..block.end;
+        if ops.len() > SHORT || !block.next.contains(&number) || !self.uniform_last(op, s).1 {
+            return false;
+        }
+        let is_product = |op: &usize| {
+            let of = flow.actions[*op];
+            matches!(of, Action::Compute(Compute::Mul(Width::W32) | Compute::Mad(Width::W32)))
+        };
+        if ops.len() > PER_PRODUCT * ops.clone().filter(is_product).count() {
+            return false;
+        }
+        // What depends on the product, in this round and in the next.
+        let mut webs: Vec<usize> = flow.writes(op).iter().map(|touch| touch.web).collect();
+        for (round, ops) in [op + 1..block.end, block.start..op].into_iter().enumerate() {
+            if round == 1 {
+                webs.retain(|&web| flow.is_live(web, before(block.start)));
+            }
+            for op in ops {
+                if flow.reads(op).iter().any(|touch| webs.contains(&touch.web)) {
+                    webs.extend(flow.writes(op).iter().map(|touch| touch.web));
+                }
+            }
+        }
+        flow.reads(op).iter().any(|touch| webs.contains(&touch.web))
+    }
+}

@@ -1,0 +1,103 @@
+//! Accesses at a constant distance from lane to lane that is more than an element: columns, and rows of which each lane
+//! has several elements.
+//!
+//! Where the distance is two or four words, registers are loaded and stored whole, with masks, and words are brought
+//! together or apart in between. Others are gathers and scatters.
+
+use super::plain::Plain;
+use super::{Emitted, Emitter, ZMM};
+use crate::assembler::*;
+use crate::classes::{Class, Steps};
+use crate::context::Region;
+use softwarp_ir::Slot;
+use std::mem::offset_of;
+
+impl Emitter<'_> {
+    /// The steps of the lanes of an access by all of them, if they are apart from one another, one behind the other.
+    pub(super) fn strides(&self, plain: &Plain<'_>) -> Option<Steps> {
+        let (bytes, total) = (plain.bytes(), plain.total() as i64);
+        let Class::Affine(steps) = plain.base.map(|base| self.class(plain.op, base))? else { return None };
+        let Steps { lane, half } = steps;
+        let apart = lane >= total && half >= 16 * lane && half < 1 << 26;
+        let aligned = lane % total == 0 && half % total == 0;
+        (!self.masked && matches!(bytes, 4 | 8) && apart && aligned).then_some(steps)
+    }
+
+    /// An access whose lanes have steps.
+    pub(super) fn strided(&mut self, plain: &Plain<'_>, steps: Steps) -> Emitted {
+        self.first_offset(plain)?;
+        let asm = &mut self.unit.a;
+        asm.cmp(rax, plain.room().qword())?;
+        asm.jae(plain.slow)?;
+        asm.lea(rcx, ptr(rax + steps.range().1 as usize))?;
+        asm.cmp(rcx, plain.room().qword())?;
+        asm.jae(plain.slow)?;
+        self.check_alignment(plain)?;
+        let host = plain.region(offset_of!(Region, host)).qword();
+        let stride = match (plain.bytes(), steps) {
+            (4, Steps { lane: 8, half: 128 }) => 2,
+            (4, Steps { lane: 16, half: 256 }) => 4,
+            _ => {
+                self.unit.a.add(rax, host)?;
+                self.unit.a.mov(rdx, rax)?;
+                for (part, to) in [zmm0, zmm1].into_iter().enumerate() {
+                    let offsets = self.unit.steps(steps, part, false);
+                    self.unit.a.vmovdqa64(to, offsets)?;
+                }
+                return self.move_from(plain, false);
+            }
+        };
+        let asm = &mut self.unit.a;
+        asm.add(rax, host)?;
+        asm.mov(ecx, if stride == 2 { 0x5555 } else { 0x1111 })?;
+        asm.kmovd(k1, ecx)?;
+        for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
+            match plain.store {
+                true => self.store_strided(plain.op, slot, stride, 4 * n)?,
+                false => self.load_strided(plain.op, slot, stride, 4 * n)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads a row of words that are two or four words apart, from `rax` on.
+    fn load_strided(&mut self, op: usize, slot: Slot, stride: usize, skip: usize) -> Emitted {
+        let together = self.unit.words(std::array::from_fn(|n| (stride * n) as u32 % 32));
+        for half in 0..2 {
+            for (n, to) in [zmm0, zmm1, zmm2, zmm3].into_iter().enumerate().take(stride) {
+                let place = zmmword_ptr(rax + (64 * (stride * half + n) + skip));
+                self.unit.a.vmovdqu32(to.k1().z(), place)?;
+            }
+            let target = self.target(op, slot, half, 6);
+            let t = ZMM[usize::from(target)];
+            if stride == 2 {
+                self.unit.a.vmovdqa64(t, together)?;
+                self.unit.a.vpermi2d(t, zmm0, zmm1)?;
+            } else {
+                self.unit.a.vmovdqa64(zmm4, together)?;
+                self.unit.a.vmovdqa64(zmm5, zmm4)?;
+                self.unit.a.vpermi2d(zmm4, zmm0, zmm1)?;
+                self.unit.a.vpermi2d(zmm5, zmm2, zmm3)?;
+                self.unit.a.vinserti64x4(t, zmm4, ymm5, 1)?;
+            }
+            self.put(op, slot, half, target)?;
+        }
+        Ok(())
+    }
+
+    /// Stores a row of words two or four words apart, from `rax` on.
+    fn store_strided(&mut self, op: usize, slot: Slot, stride: usize, skip: usize) -> Emitted {
+        for half in 0..2 {
+            let value = self.register(op, slot, half, 0, false)?;
+            for n in 0..stride {
+                let first = 16 / stride * n;
+                let apart = self.unit.words(std::array::from_fn(|at| (first + at / stride) as u32));
+                let place = zmmword_ptr(rax + (64 * (stride * half + n) + skip));
+                self.unit.a.vmovdqa64(zmm1, apart)?;
+                self.unit.a.vpermd(zmm1, zmm1, ZMM[usize::from(value)])?;
+                self.unit.a.vmovdqu32(place.k1(), zmm1)?;
+            }
+        }
+        Ok(())
+    }
+}

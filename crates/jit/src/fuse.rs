@@ -1,0 +1,423 @@
+//! Operations of a block that one piece of code computes together.
+//!
+//! - Bitwise operations whose results are read once, by a bitwise operation, become one function of up to three rows:
+//!   `vpternlogd` computes any such function. The last of them computes it; the others do nothing.
+//! - The low and the high halves of the same products are computed by the first of the two operations.
+//!
+//! A result that is left out must not be missed: compiled code cannot be left between the operations.
+
+use crate::decode::{Action, Compute, Extend, Width};
+use softwarp_ir::{Alu, Class, Function, Guard, Op, Slot};
+use std::ops::Range;
+
+/// What an operation computes in place of several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Fused {
+    /// A bitwise function of rows.
+    Logic(Logic),
+    /// Both halves of the products of 32-bit words: the low ones, and the high ones.
+    Product { results: [Slot; 2], sources: [Slot; 2], signed: bool },
+}
+
+/// A bitwise function of two or three rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Logic {
+    pub(crate) d: Slot,
+    /// Two rows are followed by one of them again.
+    pub(crate) sources: [Slot; 3],
+    pub(crate) count: usize,
+    /// The results for the bits of the sources, the first of which counts four, the second two and the third one.
+    pub(crate) table: u8,
+}
+
+impl Fused {
+    pub(crate) fn reads(&self) -> &[Slot] {
+        match self {
+            Fused::Logic(logic) => &logic.sources[..logic.count],
+            Fused::Product { sources, .. } => sources,
+        }
+    }
+
+    pub(crate) fn writes(&self) -> &[Slot] {
+        match self {
+            Fused::Logic(logic) => std::slice::from_ref(&logic.d),
+            Fused::Product { results, .. } => results,
+        }
+    }
+}
+
+/// The tables of the three sources themselves.
+pub(crate) const VARIABLES: [u8; 3] = [0xf0, 0xcc, 0xaa];
+
+/// The table of a function whose sources have tables themselves.
+pub(crate) fn composed(table: u8, sources: [u8; 3]) -> u8 {
+    (0..8).filter(|at| table >> at & 1 != 0).fold(0, |all, at| {
+        let term = |n: usize| if at & 4 >> n != 0 { sources[n] } else { !sources[n] };
+        all | term(0) & term(1) & term(2)
+    })
+}
+
+/// The table of a bitwise operation.
+fn table(compute: Compute) -> Option<u8> {
+    let [a, b, _] = VARIABLES;
+    Some(match compute {
+        Compute::And(_) => a & b,
+        Compute::Or(_) => a | b,
+        Compute::Xor(_) => a ^ b,
+        Compute::Not(_) => !a,
+        Compute::Lop3(table) => table,
+        _ => return None,
+    })
+}
+
+/// Arithmetic that all lanes execute.
+fn arithmetic<'a>(function: &'a Function, actions: &[Action], op: usize) -> Option<(Compute, &'a Alu)> {
+    match (actions[op], &function.ops[op]) {
+        (Action::Compute(compute), Op::Alu(alu)) if alu.guard == Guard::ALWAYS => Some((compute, alu)),
+        _ => None,
+    }
+}
+
+fn is_product(compute: Compute) -> bool {
+    matches!(compute, Compute::Mul(Width::W32) | Compute::High { .. })
+}
+
+/// Whether compiled code is never left at an operation, and the interpreter never called.
+fn stays(action: Action) -> bool {
+    match action {
+        Action::Nothing | Action::Copy(..) => true,
+        Action::Compute(compute) => match compute {
+            // Code checks that affine sources do not wrap around.
+            Compute::Extend(extend) => !matches!(extend, Extend::Sign64 | Extend::Zero64),
+            Compute::Wide { .. } | Compute::Special(_) | Compute::Flushed(_) | Compute::Convert(_) => false,
+            Compute::CompareFloat { ftz, .. } => !ftz,
+            _ => true,
+        },
+        _ => false,
+    }
+}
+
+/// A row, and which of its values in the block: none but the first has the number 0.
+type Value = (Slot, u32);
+
+/// A value that is written in the block.
+struct Write {
+    op: usize,
+    /// The number of the row's value before.
+    before: u32,
+    /// How many operations read it; two if it may be read behind the block.
+    uses: u8,
+    /// The number of the expression that gives it.
+    expression: Option<u32>,
+}
+
+/// A few things.
+#[derive(Clone, Copy)]
+struct Few<T, const N: usize> {
+    all: [T; N],
+    count: u8,
+}
+
+impl<T: Copy + PartialEq, const N: usize> Few<T, N> {
+    fn new(fill: T) -> Few<T, N> {
+        Few { all: [fill; N], count: 0 }
+    }
+
+    fn get(&self) -> &[T] {
+        &self.all[..usize::from(self.count)]
+    }
+
+    /// Adds one that is not among them; false if there is no room.
+    fn add(&mut self, one: T) -> bool {
+        if self.get().contains(&one) {
+            return true;
+        }
+        let Some(place) = self.all.get_mut(usize::from(self.count)) else { return false };
+        *place = one;
+        self.count += 1;
+        true
+    }
+}
+
+/// A bitwise operation, with those that it computes beside itself.
+#[derive(Clone, Copy)]
+struct Expression {
+    op: usize,
+    leaves: Few<Value, 3>,
+    table: u8,
+    absorbed: Few<u32, 8>,
+    segment: u32,
+}
+
+/// A product of a block.
+struct Half {
+    op: usize,
+    /// Signed and high; none for the low half.
+    high: Option<bool>,
+    sources: [Value; 2],
+    d: Slot,
+    segment: u32,
+    paired: bool,
+}
+
+/// Finds what can be computed together.
+pub(crate) struct Fuser<'a> {
+    function: &'a Function,
+    /// How many rows of 32-bit words there are: those of 64-bit words follow.
+    narrow: usize,
+    /// Of each row, the number of its value, and the last operation that has read or written it.
+    current: Vec<(u32, usize)>,
+    writes: Vec<Write>,
+    fused: Vec<(usize, Fused)>,
+    nothing: Vec<usize>,
+}
+
+/// No operation.
+const NONE: usize = usize::MAX;
+
+/// The products behind one that may be of the same words.
+const NEAR: usize = 8;
+
+impl<'a> Fuser<'a> {
+    pub(crate) fn new(function: &'a Function) -> Fuser<'a> {
+        let (narrow, wide) = (function.narrow as usize, function.wide as usize);
+        let current = vec![(0, NONE); narrow + wide];
+        Fuser { function, narrow, current, writes: Vec::new(), fused: Vec::new(), nothing: Vec::new() }
+    }
+
+    /// The index of a row among all.
+    fn index(&self, slot: Slot) -> usize {
+        slot.number() as usize + if slot.is_wide() { self.narrow } else { 0 }
+    }
+
+    /// Whether a block may have anything to compute together.
+    pub(crate) fn is_candidate(actions: &[Action]) -> bool {
+        let count = |wanted: fn(Compute) -> bool| {
+            actions.iter().filter(|action| matches!(action, Action::Compute(of) if wanted(*of))).count()
+        };
+        count(|of| table(of).is_some()) > 1
+            || count(|of| matches!(of, Compute::High { .. })) > 0 && count(is_product) > 1
+    }
+
+    /// Looks at a block. `reads` and `writes` are the rows of its operations, `is_live` says whether a row is live behind it.
+    pub(crate) fn block(
+        &mut self,
+        actions: &[Action],
+        ops: Range<usize>,
+        rows: impl Fn(usize) -> (&'a [Slot], &'a [Slot]) + Copy,
+        is_live: impl Fn(usize) -> bool,
+    ) {
+        self.count_uses(ops.clone(), rows, is_live);
+        let (mut known, mut halves) = (Vec::<Expression>::new(), Vec::<Half>::new());
+        let (mut segment, mut next) = (0, 0);
+        for op in ops {
+            segment += u32::from(!stays(actions[op]));
+            let (reads, writes) = rows(op);
+            if let Some((compute, alu)) = arithmetic(self.function, actions, op)
+                && writes.len() == 1
+                && alu.s.iter().all(|slot| slot.class() != Class::Predicate)
+            {
+                if let Some(table) = table(compute) {
+                    let made = self.expression(table, (op, alu), segment, &known);
+                    // They are read here now.
+                    for &(slot, _) in made.leaves.get() {
+                        let at = self.index(slot);
+                        self.current[at].1 = op;
+                    }
+                    self.writes[next as usize].expression = Some(known.len() as u32);
+                    known.push(made);
+                } else if is_product(compute) {
+                    self.product(compute, (op, alu), segment, &mut halves);
+                }
+            }
+            for &slot in reads.iter().chain(writes) {
+                let at = self.index(slot);
+                self.current[at].1 = op;
+            }
+            for &slot in writes {
+                let at = self.index(slot);
+                next += 1;
+                self.current[at].0 = next;
+            }
+        }
+        self.take(&known);
+    }
+
+    /// Numbers the values of rows, and counts how often they are read.
+    fn count_uses(
+        &mut self,
+        ops: Range<usize>,
+        rows: impl Fn(usize) -> (&'a [Slot], &'a [Slot]) + Copy,
+        is_live: impl Fn(usize) -> bool,
+    ) {
+        self.writes.clear();
+        self.current.fill((0, NONE));
+        for op in ops {
+            let (reads, writes) = rows(op);
+            for &slot in reads {
+                let (value, _) = self.current[self.index(slot)];
+                if let Some(write) = self.writes.get_mut((value as usize).wrapping_sub(1)) {
+                    write.uses = write.uses.saturating_add(1);
+                }
+            }
+            for &slot in writes {
+                let at = self.index(slot);
+                let current = &mut self.current[at].0;
+                self.writes.push(Write { op, before: *current, uses: 0, expression: None });
+                *current = self.writes.len() as u32;
+            }
+        }
+        for (at, (value, _)) in self.current.iter_mut().enumerate() {
+            let value = std::mem::take(value);
+            if value != 0 && is_live(at) {
+                self.writes[value as usize - 1].uses = 2;
+            }
+        }
+    }
+
+    /// The present value of a row.
+    fn value(&self, slot: Slot) -> Value {
+        (slot, self.current[self.index(slot)].0)
+    }
+
+    /// Whether a row would have this value now if some operations did nothing.
+    fn is_kept(&self, (slot, value): Value, absorbed: &[u32]) -> bool {
+        let mut now = self.current[self.index(slot)].0;
+        while now != value {
+            match self.writes.get((now as usize).wrapping_sub(1)) {
+                Some(write) if absorbed.contains(&(write.op as u32)) => now = write.before,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// A bitwise operation with those before it that it can compute beside itself.
+    fn expression(
+        &self,
+        table: u8,
+        (op, alu): (usize, &Alu),
+        segment: u32,
+        known: &[Expression],
+    ) -> Expression {
+        let mut sources = [(None, None); 3];
+        for (to, slot) in sources.iter_mut().zip(alu.s.iter()) {
+            to.0 = Some(self.value(slot));
+        }
+        let mut absorbed = Few::new(u32::MAX);
+        // A source may fit once another one has been taken.
+        for n in [0, 1, 2, 0, 1] {
+            let (Some((_, value)), None) = sources[n] else { continue };
+            let Some(write) = self.writes.get((value as usize).wrapping_sub(1)) else { continue };
+            if write.uses != 1 {
+                continue;
+            }
+            let Some(inner) = write.expression.map(|at| &known[at as usize]) else { continue };
+            if inner.segment != segment {
+                continue;
+            }
+            sources[n].1 = Some(inner);
+            let mut all = absorbed;
+            let room = all.add(write.op as u32) && inner.absorbed.get().iter().all(|&op| all.add(op));
+            let fits = leaves(&sources).is_some_and(|leaves| {
+                leaves.count > 1 && leaves.get().iter().all(|&leaf| self.is_kept(leaf, all.get()))
+            });
+            match room && fits {
+                true => absorbed = all,
+                false => sources[n].1 = None,
+            }
+        }
+        let leaves =
+            leaves(&sources).unwrap_or(Few::new(self.value(alu.d.get(0).unwrap_or(Slot::narrow(0)))));
+        if absorbed.count == 0 && leaves.count == alu.s.count() as u8 {
+            return Expression { op, table, leaves, absorbed, segment };
+        }
+        let variable =
+            |leaf: &Value| leaves.get().iter().position(|other| other == leaf).map_or(0, |n| VARIABLES[n]);
+        let tables = sources.map(|source| match source {
+            (_, Some(inner)) => {
+                let of = |n: usize| inner.leaves.get().get(n).map_or(0, variable);
+                composed(inner.table, [of(0), of(1), of(2)])
+            }
+            (source, None) => source.as_ref().map_or(0, variable),
+        });
+        Expression { op, table: composed(table, tables), leaves, absorbed, segment }
+    }
+
+    /// Computes both halves of a product at once, if the other has been computed before.
+    fn product(&mut self, compute: Compute, (op, alu): (usize, &Alu), segment: u32, halves: &mut Vec<Half>) {
+        let (Some(d), Some(a), Some(b)) = (alu.d.get(0), alu.s.get(0), alu.s.get(1)) else { return };
+        let sources = [self.value(a), self.value(b)];
+        let high = match compute {
+            Compute::High { signed } => Some(signed),
+            _ => None,
+        };
+        let touched = self.current[self.index(d)].1;
+        let first = halves.iter_mut().rev().take(NEAR).find(|first| {
+            let same = first.sources == sources || first.sources == [sources[1], sources[0]];
+            let free = touched == NONE || touched <= first.op;
+            let other = first.high.is_some() != high.is_some();
+            same && free && other && first.d != d && first.segment == segment && !first.paired
+        });
+        let Some(first) = first else {
+            halves.push(Half { op, high, sources, d, segment, paired: false });
+            return;
+        };
+        first.paired = true;
+        let results = if high.is_some() { [first.d, d] } else { [d, first.d] };
+        let signed = high.or(first.high).unwrap_or(false);
+        self.fused.push((first.op, Fused::Product { results, sources: [a, b], signed }));
+        self.nothing.push(op);
+    }
+
+    /// Takes the expressions that compute several operations and are not a part of another.
+    fn take(&mut self, known: &[Expression]) {
+        let mut inside = Vec::new();
+        for expression in known.iter().rev() {
+            let absorbed = expression.absorbed.get();
+            if absorbed.is_empty() || inside.contains(&(expression.op as u32)) {
+                continue;
+            }
+            let Some(d) = self.result(expression.op) else { continue };
+            let (all, count) = (expression.leaves.all, usize::from(expression.leaves.count));
+            let sources = [0, 1, 2].map(|n: usize| all[n.min(count - 1)].0);
+            let logic = Logic { d, sources, count, table: expression.table };
+            self.fused.push((expression.op, Fused::Logic(logic)));
+            self.nothing.extend(absorbed.iter().map(|&op| op as usize));
+            // Only those before it can be inside of another.
+            inside.retain(|&op| op < expression.op as u32);
+            inside.extend_from_slice(absorbed);
+        }
+    }
+
+    fn result(&self, op: usize) -> Option<Slot> {
+        match &self.function.ops[op] {
+            Op::Alu(alu) => alu.d.get(0),
+            _ => None,
+        }
+    }
+
+    /// Writes what was found into the actions of operations.
+    pub(crate) fn finish(self, actions: &mut [Action]) -> Vec<Fused> {
+        self.nothing.iter().for_each(|&op| actions[op] = Action::Nothing);
+        for (number, &(op, _)) in self.fused.iter().enumerate() {
+            actions[op] = Action::Fused(number as u32);
+        }
+        self.fused.into_iter().map(|(_, fused)| fused).collect()
+    }
+}
+
+/// What an operation reads, if some of its sources are computed beside it; none if these are more than three.
+fn leaves(sources: &[(Option<Value>, Option<&Expression>); 3]) -> Option<Few<Value, 3>> {
+    let mut leaves = Few::new(sources[0].0?);
+    for (source, inner) in sources {
+        let of = match (inner, source) {
+            (Some(inner), _) => inner.leaves.get(),
+            (None, source) => source.as_slice(),
+        };
+        if !of.iter().all(|&leaf| leaves.add(leaf)) {
+            return None;
+        }
+    }
+    Some(leaves)
+}

@@ -1,0 +1,181 @@
+//! Random kernels in the manner of tiled products: CTAs with rows of 16 or 32 threads, addresses that are a row times a
+//! number known at run time, and sums of products of elements in shared memory.
+
+use crate::run::{Setup, difference};
+use softwarp_num::splitmix::SplitMix64;
+use softwarp_vm::device::{Device, LoadOptions};
+
+const BLOCKS: [[u32; 2]; 6] = [[16, 4], [16, 3], [16, 8], [32, 3], [64, 1], [16, 5]];
+
+const BEGIN: &str = ".version 8.6\n.target sm_90\n.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+    .shared .align 16 .b8 tile[8192]; .reg .f32 %f<40>; .reg .b32 %r<40>; .reg .b64 %d<20>; .reg .pred %p<4>;
+    ld.param.u64 %d0, [in]; ld.param.u64 %d1, [out];
+    mov.u32 %r0, %tid.x; mov.u32 %r1, %tid.y; mov.u32 %r2, %ntid.x; mov.u32 %r3, %ctaid.x;
+    mad.lo.s32 %r4, %r1, %r2, %r0; mad.lo.s32 %r5, %r3, 128, %r4;
+    mul.wide.u32 %d2, %r5, 256; add.s64 %d1, %d1, %d2;
+    mov.u32 %r10, tile; shl.b32 %r14, %r4, 2; add.s32 %r14, %r14, %r10;
+    mov.f32 %f0, 0f00000000; mov.f32 %f1, 0f3f800000; mov.f32 %f2, 0f40000000; mov.f32 %f3, 0fbf800000;
+";
+
+struct Kernel {
+    random: SplitMix64,
+    text: String,
+}
+
+impl Kernel {
+    fn below(&mut self, end: u64) -> u64 {
+        self.random.next_u64() % end
+    }
+
+    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize]
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str("    ");
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Loads of elements of rows: the row times a number, plus the column.
+    fn rows(&mut self, n: u64) {
+        let word = 4 * self.below(64);
+        self.line(&format!("ld.global.u32 %r6, [%d0+{word}]; and.b32 %r6, %r6, 31;"));
+        let index = self.one_of(&[
+            "mad.lo.s32 %r7, %r1, %r6, %r0;",
+            "mul.lo.s32 %r7, %r1, %r6;",
+            "mul.lo.s32 %r7, %r6, %r1; add.s32 %r7, %r7, %r0;",
+            "mad.lo.s32 %r7, %r1, %r6, %r0; sub.s32 %r7, %r7, %r6; add.s32 %r7, %r7, 64;",
+            "shl.b32 %r7, %r0, 1; mad.lo.s32 %r7, %r1, %r6, %r7;",
+        ]);
+        self.line(index);
+        match self.below(6) {
+            0 => self.wrapping_row(),
+            1 => self.wrapping_lanes(),
+            _ => {
+                let widened = self.one_of(&[
+                    "mul.wide.s32 %d3, %r7, 4;",
+                    "mul.wide.u32 %d3, %r7, 4;",
+                    "cvt.s64.s32 %d3, %r7; shl.b64 %d3, %d3, 2;",
+                    "cvt.u64.u32 %d3, %r7; shl.b64 %d3, %d3, 2;",
+                    "mul.wide.s32 %d3, %r7, 8;",
+                ]);
+                self.line(widened);
+            }
+        }
+        self.line("add.s64 %d3, %d0, %d3;");
+        let (offset, to) = (8 * self.below(8), self.below(4));
+        let skips = self.below(3) == 0;
+        if skips {
+            let limit = self.below(33);
+            self.line(&format!("setp.lt.u32 %p0, %r0, {limit}; @%p0 bra S{n};"));
+        }
+        let load = self.one_of(&["ld.global.f32 %f*,", "ld.global.f32 %f*,", "@%p1 ld.global.f32 %f*,"]);
+        let load = load.replace('*', &to.to_string());
+        self.line(&format!("setp.lt.u32 %p1, %r1, 9; {load} [%d3+{offset}];"));
+        if self.below(3) == 0 {
+            let place = 128 + 4 * n;
+            self.line(&format!("st.global.f32 [%d1+{place}], %f{to};"));
+        }
+        if skips {
+            self.line(&format!("S{n}:"));
+        }
+    }
+
+    /// An index that wraps around among the lanes. The address is one inside all the same.
+    fn wrapping_row(&mut self) {
+        let by = self.one_of(&["0x7ffffff0", "-8", "0x7fffffb8", "-40", "-2000"]);
+        self.line(&format!("add.s32 %r7, %r7, {by};"));
+        let widened = self.one_of(&["mul.wide.s32 %d3, %r7, 4;", "mul.wide.u32 %d3, %r7, 8;"]);
+        self.line(widened);
+        self.line("shr.u64 %d4, %d3, 20; xor.b64 %d3, %d3, %d4; and.b64 %d3, %d3, 0x1ff8;");
+    }
+
+    /// An index that wraps around in some lanes: their addresses are far outside, while those of others are inside.
+    fn wrapping_lanes(&mut self) {
+        let lines = self.one_of(&[
+            "add.s32 %r7, %r7, 0x7fffffc0; mul.wide.s32 %d3, %r7, 4; sub.s64 %d3, %d3, 0x1ffffff00;",
+            "add.s32 %r7, %r7, 0xffffffc0; mul.wide.u32 %d3, %r7, 4; sub.s64 %d3, %d3, 0x3ffffff00;",
+            "add.s32 %r7, %r7, 0x7fffffc0; cvt.s64.s32 %d3, %r7; shl.b64 %d3, %d3, 2; sub.s64 %d3, %d3, 0x1ffffff00;",
+            "add.s32 %r7, %r7, 0xffffffc0; cvt.u64.u32 %d3, %r7; shl.b64 %d3, %d3, 2; sub.s64 %d3, %d3, 0x3ffffff00;",
+        ]);
+        self.line(lines);
+    }
+
+    /// Stores to shared memory, and sums of products of what is there.
+    fn products(&mut self, threads: u32) {
+        // No two warps write the same element.
+        let pitch = if threads > 16 { 128 } else { self.one_of(&[64, 128]) };
+        self.line(&format!("mad.lo.s32 %r11, %r1, {pitch}, %r10; shl.b32 %r12, %r0, 2;"));
+        self.line("add.s32 %r13, %r11, %r12; add.s32 %r12, %r10, %r12;");
+        self.line("st.shared.f32 [%r13], %f0; st.shared.f32 [%r13+2048], %f1; bar.sync 0;");
+        let mut at = self.one_of(&[0, 0, 0, 0, 7900, -8]);
+        for n in 0..4 + self.below(12) {
+            let (x, y) = (4 + n % 3, 8 + n % 2);
+            let row = self.one_of(&["%r12", "%r12", "%r13"]);
+            let near = at * i64::from(self.below(8) > 0);
+            self.line(&format!("ld.shared.f32 %f{x}, [{row}+{near}];"));
+            self.line(&format!("ld.shared.f32 %f{y}, [%r11+{}];", at / 4));
+            if let 0 = self.below(6) {
+                let between = self.one_of(&[
+                    "add.f32 %f3, %f3, %f0;",
+                    "st.shared.f32 [%r14+7168], %f3;",
+                    "add.s32 %r20, %r20, %r0;",
+                    "mul.wide.s32 %d5, %r4, 4;",
+                    "bar.sync 0;",
+                    "max.f32 %f3, %f3, %f1;",
+                ]);
+                self.line(between);
+            }
+            let (a, b) = if self.below(2) == 0 { (x, y) } else { (y, x) };
+            let to = self.below(3);
+            let line = match self.below(9) {
+                0 => format!("add.f32 %f{to}, %f{a}, %f{b};"),
+                1 => format!("mul.f32 %f{to}, %f{a}, %f{b};"),
+                2 => format!("sub.f32 %f{to}, %f{a}, %f{b};"),
+                3 => format!("fma.rn.f32 %f{to}, %f{to}, %f{a}, %f{b};"),
+                4 => format!("fma.rn.f32 %f{to}, %f{a}, %f{a}, %f{b};"),
+                5 => format!("add.f32 %f{to}, %f{a}, %f{to}; fma.rn.f32 %f{to}, %f{b}, %f{to}, %f3;"),
+                _ => format!("fma.rn.f32 %f{to}, %f{a}, %f{b}, %f{to};"),
+            };
+            self.line(&line);
+            at += self.one_of(&[64, 64, 4, 128]);
+        }
+    }
+
+    /// For CTAs with rows of as many threads.
+    fn of(seed: u64, threads: u32) -> String {
+        let mut kernel = Kernel { random: SplitMix64::new(seed), text: BEGIN.to_owned() };
+        kernel.line("mov.u32 %r20, 0; mov.u64 %d5, 0;");
+        for n in 0..1 + kernel.below(4) {
+            kernel.rows(n);
+        }
+        let times = 1 + kernel.below(3);
+        if times > 1 {
+            kernel.line(&format!("mov.u32 %r30, {times};\nL:"));
+        }
+        kernel.products(threads);
+        if times > 1 {
+            kernel.line("bar.sync 0; sub.s32 %r30, %r30, 1; setp.ne.s32 %p2, %r30, 0; @%p2 bra L;");
+        }
+        for n in 0..4 {
+            kernel.line(&format!("st.global.f32 [%d1+{}], %f{n};", 4 * n));
+        }
+        kernel.line("st.global.u32 [%d1+16], %r20; st.global.u64 [%d1+24], %d5; ret;\n}");
+        kernel.text
+    }
+}
+
+/// A random kernel of this kind.
+pub fn compare_tiles(seed: u64) {
+    let block = BLOCKS[(seed % BLOCKS.len() as u64) as usize];
+    let text = Kernel::of(seed, block[0]);
+    let device =
+        Device::load(&[&text], LoadOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let setup = Setup { seed, block, most: 1_000_000 };
+    if let Some(found) = difference(&device, setup, &|launch| device.launch(launch)) {
+        panic!("seed {seed}, CTAs of {block:?} threads: {found}\n{text}");
+    }
+}

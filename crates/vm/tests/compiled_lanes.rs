@@ -1,0 +1,243 @@
+//! What compiled code knows about the lanes of a warp: indices of lanes and warps, comparisons with bounds, accesses at
+//! strides, quotients by one divisor, and barriers to which most warps come at once. Everything is held against the
+//! interpreter.
+
+use softwarp_testkit::SplitMix64;
+use softwarp_vm::device::{Device, Jit, Launch, LoadOptions};
+use std::fmt::Write;
+
+/// The shapes of CTAs: whole and partial warps, rows of 16 threads, other rows.
+const BLOCKS: [[u32; 2]; 8] = [[32, 1], [64, 1], [256, 1], [50, 1], [16, 4], [32, 3], [8, 8], [128, 2]];
+
+/// Bytes of the output of a thread.
+const STRIDE: usize = 256;
+/// Threads of a CTA, at most.
+const THREADS: usize = 256;
+const CTAS: u32 = 3;
+/// Words of the input.
+const WORDS: usize = 1 << 14;
+
+/// Runs a kernel compiled and interpreted: its body has the index of its thread in `%t`, its parameters in `%in` and
+/// `%out`, and the place of the thread's output in `%mine`.
+fn compare(what: &str, body: &str) {
+    let module = format!(
+        ".version 8.6\n.target sm_90\n.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{{
+    .shared .align 16 .b8 memory[4096];
+    .reg .pred %p, %q; .reg .b32 %r<12>; .reg .f32 %f<12>; .reg .b64 %d<6>; .reg .f64 %e<2>;
+    .reg .b32 %t, %tx, %acc; .reg .b64 %in, %out, %mine;
+    ld.param.u64 %in, [in]; ld.param.u64 %out, [out];
+    mov.u32 %tx, %tid.x; mov.u32 %r0, %tid.y; mov.u32 %r1, %ntid.x; mov.u32 %r2, %ctaid.x;
+    mad.lo.u32 %t, %r0, %r1, %tx; mad.lo.u32 %r3, %r2, {THREADS}, %t; mov.u32 %acc, 1;
+    mad.wide.u32 %mine, %r3, {STRIDE}, %out;
+{body}
+    st.global.u32 [%mine], %acc;
+    ret;
+}}
+"
+    );
+    let device = Device::load(&[&module], LoadOptions::default()).expect("a valid module");
+    let out_bytes = CTAS as usize * THREADS * STRIDE;
+    let [input, out] = [4 * WORDS, out_bytes].map(|bytes| device.allocate(bytes as u64).expect("memory"));
+    let mut random = SplitMix64::new(7);
+    let special = [0x7fc0_0001u32, 0xff80_0000, 0, 0x8000_0000, 0x7f80_0000, 1, 0x7f00_0000];
+    let words = (0..WORDS).flat_map(|_| {
+        let word = random.next_u64() as u32;
+        let word = if word.is_multiple_of(64) { special[word as usize / 64 % 7] } else { word };
+        word.to_le_bytes()
+    });
+    device.write(input, &words.collect::<Vec<_>>()).expect("inside");
+    let arguments = [input.to_le_bytes().to_vec(), out.to_le_bytes().to_vec()];
+    for [x, y] in BLOCKS {
+        let run = |jit| {
+            device.write(out, &vec![0xaa; out_bytes]).expect("inside");
+            let launch = Launch { jit, ..Launch::new("k", [CTAS, 1, 1], [x, y, 1], &arguments) };
+            let report = device.launch(&launch).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let mut bytes = vec![0; out_bytes];
+            device.read(out, &mut bytes).expect("inside");
+            (format!("{:?}", report.counts), bytes)
+        };
+        let interpreted = run(Jit::Off);
+        for _ in 0..3 {
+            let compiled = run(Jit::On);
+            assert_eq!(interpreted.0, compiled.0, "{what}, CTAs of {x} x {y} threads");
+            let at = interpreted.1.iter().zip(&compiled.1).position(|(a, b)| a != b);
+            let place = at.map(|at| (at / STRIDE, at % STRIDE));
+            assert_eq!(place, None, "{what}, CTAs of {x} x {y} threads: thread and byte that differ");
+        }
+    }
+}
+
+#[test]
+fn indices_of_lanes_and_warps_are_the_same() {
+    let mut body = String::new();
+    let operations = [
+        "and.b32 %r4, %tx, 31",
+        "and.b32 %r4, 15, %tx",
+        "and.b32 %r4, %tx, 127",
+        "and.b32 %r4, %tx, 5",
+        "shr.u32 %r4, %tx, 5",
+        "shr.s32 %r4, %tx, 4",
+        "shr.u32 %r4, %tx, 3",
+        "shr.u32 %r4, %tx, 6",
+        "bfe.u32 %r4, %tx, 0, 5",
+        "bfe.u32 %r4, %tx, 5, 3",
+        "shl.b32 %r5, %tx, 2; and.b32 %r5, %r5, 508; or.b32 %r4, %r5, 3",
+        "or.b32 %r4, %tx, 256",
+        "or.b32 %r4, %tx, 1",
+        "xor.b32 %r4, %tx, 31",
+        "xor.b32 %r4, %tx, 4",
+        "mad.lo.u32 %r5, %r2, 64, %tx; shr.u32 %r4, %r5, 5",
+        "mad.lo.u32 %r5, %r2, 48, %tx; shr.u32 %r4, %r5, 5",
+        "mad.lo.u32 %r5, %r2, 96, %tx; and.b32 %r4, %r5, 63",
+        "sub.u32 %r5, 64, %tx; and.b32 %r4, %r5, 31",
+        "cvt.u64.u32 %d0, %tx; shr.u64 %d0, %d0, 5; cvt.u32.u64 %r4, %d0",
+        "mov.u32 %r5, %laneid; xor.b32 %r4, %r5, 16",
+        "shl.b32 %r5, %r2, 5; and.b32 %r4, %tx, %r5",
+        "shl.b32 %r5, %r2, 5; or.b32 %r4, %tx, %r5",
+        "add.u32 %r5, %tx, -32; shr.s32 %r4, %r5, 5",
+    ];
+    for (n, operation) in operations.iter().enumerate() {
+        let _ = writeln!(body, "    {operation}; st.global.u32 [%mine+{}], %r4;", 4 * n + 4);
+    }
+    compare("indices", &body);
+}
+
+#[test]
+fn comparisons_with_bounds_are_the_same() {
+    for (what, value) in [
+        ("threads", "mov.u32 %r4, %tx;"),
+        ("lanes", "and.b32 %r4, %tx, 31;"),
+        ("numbers that wrap around", "add.u32 %r4, %tx, 0xfffffff0;"),
+        ("numbers whose sign changes", "add.u32 %r4, %tx, 0x7ffffff0;"),
+        ("multiples", "mad.lo.u32 %r4, %tx, 12, %r2;"),
+    ] {
+        for order in ["eq", "ne", "lt", "le", "gt", "ge"] {
+            let mut body = format!("    {value} cvt.u64.u32 %d0, %r4; sub.u64 %d1, %d0, 7;\n");
+            let mut compare_with = |line: &str, n: usize| {
+                let _ = writeln!(
+                    body,
+                    "    {line}; mov.u32 %r5, 0; selp.u32 %r6, 1, 0, %p; mad.lo.u32 %acc, %acc, 3, %r6;
+    {line}; @%p bra OVER{n}; mad.lo.u32 %acc, %acc, 5, 7; OVER{n}:
+    {line}; @!%p bra UNDER{n}; mad.lo.u32 %acc, %acc, 7, 11; UNDER{n}: add.u32 %acc, %acc, %r5;"
+                );
+            };
+            let bounds = [0, 1, 16, 31, 32, 33, 40, 95, 383, i32::MAX, i32::MIN, -1, -16];
+            for (n, bound) in bounds.into_iter().enumerate() {
+                compare_with(&format!("setp.{order}.s32 %p, %r4, {bound}"), 4 * n);
+                compare_with(&format!("setp.{order}.u32 %p, %r4, {}", bound as u32), 4 * n + 1);
+                compare_with(&format!("mov.u32 %r7, {bound}; setp.{order}.s32 %p, %r7, %r4"), 4 * n + 2);
+                compare_with(&format!("mov.u64 %d2, {bound}; setp.{order}.u64 %p, %d1, %d2"), 4 * n + 3);
+            }
+            // A bound that is known at run time.
+            compare_with(&format!("add.u32 %r7, %r2, 33; setp.{order}.u32 %p, %r4, %r7"), 4 * bounds.len());
+            compare(&format!("{what}, {order}"), &body);
+        }
+    }
+}
+
+#[test]
+fn accesses_at_strides_are_the_same() {
+    let mut body = String::new();
+    for (n, stride) in [8, 16, 12, 20, 64, 132].into_iter().enumerate() {
+        let _ = writeln!(
+            body,
+            "    mad.wide.u32 %d0, %tx, {stride}, %in; ld.global.u32 %r4, [%d0+4]; st.global.u32 [%mine+{}], %r4;",
+            4 * n + 4
+        );
+    }
+    body += "
+    mad.wide.u32 %d0, %tx, 8, %in; ld.global.v2.u32 {%r4, %r5}, [%d0+64]; st.global.v2.u32 [%mine+32], {%r5, %r4};
+    mad.wide.u32 %d0, %tx, 16, %in; ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%d0+16];
+    st.global.v4.u32 [%mine+48], {%r7, %r5, %r4, %r6};
+    ld.global.v2.u32 {%r4, %r5}, [%d0+8]; st.global.v2.u32 [%mine+64], {%r4, %r5};
+    ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%d0]; add.f32 %f0, %f0, %f1; add.f32 %f2, %f2, %f3;
+    st.global.v2.f32 [%mine+72], {%f0, %f2};
+    mad.wide.u32 %d0, %tx, 16, %in; ld.global.u64 %d1, [%d0+8]; st.global.u64 [%mine+80], %d1;
+    mov.u32 %r4, memory; mad.lo.u32 %r5, %t, 16, %r4; st.shared.u32 [%r5+4], %t; st.shared.u32 [%r5], %tx;
+    st.shared.v2.u32 [%r5+8], {%r2, %t};
+    bar.sync 0;
+    ld.shared.v4.u32 {%r6, %r7, %r8, %r9}, [%r5]; st.global.v4.u32 [%mine+96], {%r6, %r7, %r8, %r9};
+    mad.lo.u32 %r5, %t, 8, %r4; ld.shared.u32 %r6, [%r5+4]; st.global.u32 [%mine+112], %r6;
+    ld.shared.u32 %r6, [%r5+0]; setp.lt.u32 %p, %tx, 20; @%p st.global.u32 [%mine+116], %r6;
+";
+    compare("strides", &body);
+    // In threads whose outputs are next to one another.
+    compare(
+        "stores at strides",
+        "    mad.wide.u32 %d0, %r3, 8, %out; st.global.u32 [%d0+4], %t; add.f32 %f0, 0f3f800000, 0f40000000;
+    mov.u32 %r4, %ntid.x; mov.u32 %r5, %ntid.y; mul.lo.u32 %r4, %r4, %r5;
+    st.global.f32 [%d0], %f0; add.s64 %d0, %d0, 16384; mad.wide.u32 %d0, %r3, 8, %d0;
+    st.global.v2.u32 [%d0], {%t, %r4}; st.global.v2.u32 [%d0+8], {%r4, %t}; 
+    mad.wide.u32 %mine, %r3, 4, %out; add.s64 %mine, %mine, 65536;",
+    );
+}
+
+#[test]
+fn quotients_by_one_divisor_are_the_same() {
+    for division in ["div.full.f32", "div.full.ftz.f32", "div.approx.f32", "div.approx.ftz.f32"] {
+        let mut body = "    mad.wide.u32 %d0, %r3, 4, %in;\n".to_owned();
+        for n in 0..8 {
+            let _ = writeln!(body, "    ld.global.f32 %f{n}, [%d0+{}];", 256 * n);
+        }
+        let _ = writeln!(
+            body,
+            "    {division} %f8, %f0, %f1; {division} %f9, %f2, %f1; {division} %f10, %f3, %f1;
+    st.global.f32 [%mine+4], %f8; st.global.f32 [%mine+8], %f9; st.global.f32 [%mine+12], %f10;
+    {division} %f8, %f4, %f5; {division} %f1, %f4, %f1; {division} %f9, %f2, %f1; {division} %f10, %f0, %f1;
+    st.global.f32 [%mine+16], %f8; st.global.f32 [%mine+20], %f9; st.global.f32 [%mine+24], %f10;
+    ld.global.f32 %f6, [%in+{}]; {division} %f8, %f0, %f6; {division} %f6, %f2, %f6; {division} %f9, %f3, %f6;
+    st.global.f32 [%mine+28], %f8; st.global.f32 [%mine+32], %f6; st.global.f32 [%mine+36], %f9;
+    setp.lt.u32 %p, %tx, 11; @%p bra OVER; {division} %f8, %f0, %f7; {division} %f9, %f2, %f7;
+OVER:
+    {division} %f10, %f3, %f7; st.global.f32 [%mine+40], %f8; st.global.f32 [%mine+44], %f9;
+    st.global.f32 [%mine+48], %f10;",
+            4 * 77
+        );
+        compare(division, &body);
+    }
+}
+
+#[test]
+fn phases_in_which_most_warps_do_nothing_are_the_same() {
+    let mut body = "    mov.u32 %r4, memory; mad.lo.u32 %r5, %t, 4, %r4; mul.lo.u32 %r6, %t, %t; st.shared.u32 [%r5], %r6;
+    mov.u32 %r8, %ntid.x; mov.u32 %r9, %ntid.y; mul.lo.u32 %r8, %r8, %r9;\n"
+        .to_owned();
+    for (n, distance) in [128, 64, 32, 16, 8, 4, 2, 1].into_iter().enumerate() {
+        let _ = writeln!(
+            body,
+            "    bar.sync 0; setp.ge.u32 %p, %t, {distance}; @%p bra OVER{n};
+    add.u32 %r6, %t, {distance}; setp.ge.u32 %q, %r6, %r8; @%q bra OVER{n};
+    ld.shared.u32 %r6, [%r5]; ld.shared.u32 %r7, [%r5+{}]; add.u32 %r6, %r6, %r7; st.shared.u32 [%r5], %r6;
+OVER{n}:",
+            4 * distance
+        );
+    }
+    body += "    bar.sync 0; ld.shared.u32 %acc, [memory]; setp.ne.u32 %p, %t, 0; @%p bra END;
+    st.global.u32 [%mine+4], %acc;
+END:";
+    compare("phases", &body);
+}
+
+#[test]
+fn sums_over_lanes_are_the_same() {
+    let mut body =
+        "    mad.wide.u32 %d0, %r3, 4, %in; ld.global.f32 %f0, [%d0]; ld.global.u32 %r4, [%d0+1024];
+    add.f32 %f1, %f0, %f0; mov.b32 %r5, %f0;\n"
+            .to_owned();
+    for (n, by) in [16, 8, 4, 2, 1].into_iter().enumerate() {
+        let _ = writeln!(
+            body,
+            "    shfl.sync.bfly.b32 %f2, %f1, {by}, 31, -1; st.global.f32 [%mine+{}], %f2; add.f32 %f1, %f1, %f2;
+    shfl.sync.up.b32 %r6, %r4, {by}, 0, -1; xor.b32 %r4, %r4, %r6; st.global.u32 [%mine+{}], %r6;
+    shfl.sync.down.b32 %r5|%p, %r5, {by}, 31, -1; mov.b32 %f3, %r5; @%p add.f32 %f1, %f1, %f3;
+    shfl.sync.idx.b32 %f4, %f1, {by}, 31, -1; mov.b32 %r7, %f4; add.u32 %r4, %r4, %r7;",
+            8 * n + 4,
+            8 * n + 8
+        );
+    }
+    body +=
+        "    st.global.f32 [%mine+44], %f1; st.global.u32 [%mine+48], %r4; st.global.u32 [%mine+52], %r5;\n";
+    compare("sums over lanes", &body);
+}
