@@ -15,11 +15,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "${PYTHON:-python3}" -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet 'maturin>=1.9,<2' numpy 'ml_dtypes>=0.5' 'mypy>=1.13' 'pytest>=8'
+"$work/venv/bin/pip" install --quiet --no-compile 'maturin>=1.9,<2' numpy 'ml_dtypes>=0.5' 'mypy>=1.13' 'pytest>=8'
 # Tests that use these are skipped without them.
 for packages in 'distributed pandas' 'nbclient nbformat ipykernel matplotlib'; do
     # shellcheck disable=SC2086 # several words
-    "$work/venv/bin/pip" install --quiet $packages || echo "python.sh: not installed: $packages"
+    "$work/venv/bin/pip" install --quiet --no-compile $packages || echo "python.sh: not installed: $packages"
 done
 
 # What is in the wheel beside the module.
@@ -42,7 +42,7 @@ cp "$root/LICENSE-MIT" "$root/LICENSE-APACHE" "$source/licences"
 rm -f "$wheels"/softwarp-*.whl
 "$work/venv/bin/maturin" build --quiet --locked --profile "$profile" \
     --manifest-path "$root/crates/python/Cargo.toml" --out "$wheels"
-"$work/venv/bin/pip" install --quiet --no-index "$wheels"/softwarp-*.whl
+"$work/venv/bin/pip" install --quiet --no-compile --no-index "$wheels"/softwarp-*.whl
 
 # Outside of the repository, so that the installed package is tested.
 cd "$work"

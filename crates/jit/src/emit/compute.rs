@@ -94,43 +94,9 @@ impl Emitter<'_> {
             Compute::Shl(Width::W64) | Compute::Shr { width: Width::W64, .. } => {
                 self.shift_wide(op, compute, d, a, b)
             }
-            Compute::Neg(width) | Compute::Not(width) => {
-                for part in 0..parts(width) {
-                    let from = self.source(op, a, part, 0, false)?;
-                    let target = self.target(op, d, part, 2);
-                    let (z, t) = (zmm1, ZMM[usize::from(target)]);
-                    match (compute, width) {
-                        (Compute::Not(_), _) if let Vector::Register(from) = from => {
-                            let from = ZMM[usize::from(from)];
-                            self.unit.a.vpternlogd(t, from, from, 0x55)?;
-                        }
-                        (Compute::Neg(_), Width::W32) => {
-                            self.unit.a.vpxord(z, z, z)?;
-                            vector3!(self, vpsubd, t, z, from);
-                        }
-                        (Compute::Neg(_), Width::W64) => {
-                            self.unit.a.vpxord(z, z, z)?;
-                            vector3!(self, vpsubq, t, z, from);
-                        }
-                        (_, Width::W32) => {
-                            self.unit.a.vpternlogd(z, z, z, 0xff)?;
-                            vector3!(self, vpxord, t, z, from);
-                        }
-                        (_, Width::W64) => {
-                            self.unit.a.vpternlogd(z, z, z, 0xff)?;
-                            vector3!(self, vpxorq, t, z, from);
-                        }
-                    }
-                    self.put(op, d, part, target)?;
-                }
-                Ok(())
-            }
+            Compute::Neg(width) | Compute::Not(width) => self.negated(op, (compute, width), d, a),
             Compute::Mul(Width::W32) if self.is_recurrent(op, [a, b]) => {
-                for part in 0..2 {
-                    self.low_words(op, part, [a, b])?;
-                    self.put(op, d, part, 4)?;
-                }
-                Ok(())
+                self.recurrent_product(op, d, [a, b])
             }
             Compute::Mul(width) => by_width!(self, width, vpmulld, vpmullq, op, d, a, b),
             Compute::Mad(width) => self.multiply_add(op, width, d, [a, b, source(2)]),
@@ -145,16 +111,7 @@ impl Emitter<'_> {
             Compute::Funnel { left } => self.funnel(op, left, d, [a, b, source(2)]),
             Compute::Select(width) => self.select(op, width, d, [a, b, source(2)]),
             Compute::Extend(extend) => self.extend(op, extend, d, a),
-            Compute::Pack64 => {
-                for part in 0..4 {
-                    self.widened(op, a, part, false, 0)?;
-                    self.widened(op, b, part, false, 1)?;
-                    self.unit.a.vpsllq(zmm1, zmm1, 32)?;
-                    self.unit.a.vporq(zmm3, zmm0, zmm1)?;
-                    self.put(op, d, part, 3)?;
-                }
-                Ok(())
-            }
+            Compute::Pack64 => self.packed(op, d, [a, b]),
             Compute::High32 => self.narrowed(op, d, a, true),
             Compute::Float(float) => self.float(op, float, d, [a, b, source(2)]),
             Compute::Convert(convert) => self.convert(op, convert, d, [a, b]),
@@ -170,6 +127,51 @@ impl Emitter<'_> {
             | Compute::CompareDouble { .. }
             | Compute::Predicate(_) => Ok(()),
         }
+    }
+
+    /// `-a` or `!a`.
+    fn negated(&mut self, op: usize, (compute, width): (Compute, Width), d: Slot, a: Slot) -> Emitted {
+        for part in 0..parts(width) {
+            let from = self.source(op, a, part, 0, false)?;
+            let target = self.target(op, d, part, 2);
+            let (z, t) = (zmm1, ZMM[usize::from(target)]);
+            match (compute, width) {
+                (Compute::Not(_), _) if let Vector::Register(from) = from => {
+                    let from = ZMM[usize::from(from)];
+                    self.unit.a.vpternlogd(t, from, from, 0x55)?;
+                }
+                (Compute::Neg(_), Width::W32) => {
+                    self.unit.a.vpxord(z, z, z)?;
+                    vector3!(self, vpsubd, t, z, from);
+                }
+                (Compute::Neg(_), Width::W64) => {
+                    self.unit.a.vpxord(z, z, z)?;
+                    vector3!(self, vpsubq, t, z, from);
+                }
+                (_, Width::W32) => {
+                    self.unit.a.vpternlogd(z, z, z, 0xff)?;
+                    vector3!(self, vpxord, t, z, from);
+                }
+                (_, Width::W64) => {
+                    self.unit.a.vpternlogd(z, z, z, 0xff)?;
+                    vector3!(self, vpxorq, t, z, from);
+                }
+            }
+            self.put(op, d, part, target)?;
+        }
+        Ok(())
+    }
+
+    /// 64-bit words of two 32-bit words, the low ones first.
+    fn packed(&mut self, op: usize, d: Slot, [a, b]: [Slot; 2]) -> Emitted {
+        for part in 0..4 {
+            self.widened(op, a, part, false, 0)?;
+            self.widened(op, b, part, false, 1)?;
+            self.unit.a.vpsllq(zmm1, zmm1, 32)?;
+            self.unit.a.vporq(zmm3, zmm0, zmm1)?;
+            self.put(op, d, part, 3)?;
+        }
+        Ok(())
     }
 
     /// Whether what an operation writes may hold any NaN in place of the canonical one.

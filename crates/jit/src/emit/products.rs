@@ -126,6 +126,15 @@ impl Emitter<'_> {
         self.unit.a.vmovsldup(zmm4.k2(), zmm3)
     }
 
+    /// The low words of products in a recurrence.
+    pub(super) fn recurrent_product(&mut self, op: usize, d: Slot, s: [Slot; 2]) -> Emitted {
+        for part in 0..2 {
+            self.low_words(op, part, s)?;
+            self.put(op, d, part, 4)?;
+        }
+        Ok(())
+    }
+
     /// A product and a sum.
     pub(super) fn multiply_add(&mut self, op: usize, width: Width, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
         let soon = width == Width::W32 && self.is_recurrent(op, [a, b]);

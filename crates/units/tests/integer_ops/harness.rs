@@ -115,6 +115,9 @@ impl Random {
     }
 }
 
+/// The most destinations of a form.
+const MOST: usize = 2;
+
 /// How much is tried: rows of 32 lanes, besides all pairs of telling values.
 const ROWS: usize = 48;
 
@@ -136,6 +139,21 @@ pub fn check_with<const N: usize>(
     destinations: &str,
     sources: &str,
     reference: impl Fn(&[i128]) -> [i128; N],
+) {
+    // The loop is compiled once, not for each reference.
+    let padded = |numbers: &[i128]| {
+        let mut all = [0; MOST];
+        all[..N].copy_from_slice(&reference(numbers));
+        all
+    };
+    check_lanes((mnemonic, upper), destinations, sources, &padded);
+}
+
+fn check_lanes(
+    (mnemonic, upper): (&str, u32),
+    destinations: &str,
+    sources: &str,
+    reference: &dyn Fn(&[i128]) -> [i128; MOST],
 ) {
     let (d, s) = (Operand::all(destinations), Operand::all(sources));
     let (compiled, extra) =

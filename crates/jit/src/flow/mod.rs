@@ -3,14 +3,17 @@
 //! A web is a set of definitions and uses of a slot that must share a place: the transitive closure of "this use may
 //! read this definition" (def-use chains joined by union-find). Different webs of one slot are different values.
 
+mod webs;
+
 use crate::blocks::blocks;
 pub(crate) use crate::blocks::{Block, CHECKED};
 use crate::decode::{Action, decode, has_pairs};
 use crate::fuse::{Fused, Fuser};
-use crate::sets::{BitSet, UnionFind};
+use crate::sets::BitSet;
 use crate::{Level, Shape};
 use softwarp_ir::{Class, Function, Guard, Op, Role, Slot, Step};
 use std::ops::Range;
+use webs::Builder;
 
 /// A use or definition of a slot by an operation.
 #[derive(Clone, Copy, Debug)]
@@ -423,212 +426,6 @@ impl Flow {
         }
         live_in
     }
-}
-
-/// No node.
-const NONE: u32 = u32::MAX;
-
-/// Finds webs. A node stands for the value of a slot where a block begins, or from a definition on.
-struct Builder<'a> {
-    live_in: &'a [BitSet],
-    sets: UnionFind,
-    /// The first node of each block: slots that are live there have nodes in their order.
-    first: Vec<u32>,
-    /// The node of each use and definition, in the order of [`Slots`]; none for rows that are never written.
-    uses: Vec<u32>,
-    /// The webs of nodes that stand for their sets.
-    numbers: Vec<u32>,
-}
-
-impl Builder<'_> {
-    fn new(live_in: &[BitSet]) -> Builder<'_> {
-        let (mut sets, mut first) = (UnionFind::default(), Vec::with_capacity(live_in.len()));
-        for live in live_in {
-            first.push(sets.len() as u32);
-            (0..live.count()).for_each(|_| _ = sets.add());
-        }
-        Builder { live_in, sets, first, uses: Vec::new(), numbers: Vec::new() }
-    }
-
-    /// Joins the nodes of definitions and uses that may be the same value.
-    fn find_nodes(&mut self, function: &Function, flow: &Flow, slots: &Slots) {
-        let mut current = vec![NONE; flow.fixed.len()];
-        let mut known = Vec::new();
-        self.uses.reserve(slots.all.len());
-        for (number, block) in flow.blocks.iter().enumerate() {
-            for (node, at) in (self.first[number]..).zip(self.live_in[number].iter()) {
-                current[at] = node;
-                known.push(at);
-            }
-            for op in block.start..block.end {
-                for at in slots.reads(op).iter().map(|&slot| index(slot, flow.narrow)) {
-                    if current[at] == NONE && !flow.fixed[at] {
-                        current[at] = self.sets.add();
-                        known.push(at);
-                    }
-                    self.uses.push(current[at]);
-                }
-                let partial = flow.is_partial(function, op);
-                for at in slots.writes(op).iter().map(|&slot| index(slot, flow.narrow)) {
-                    if current[at] == NONE || !partial {
-                        current[at] = self.sets.add();
-                        known.push(at);
-                    }
-                    self.uses.push(current[at]);
-                }
-            }
-            for &next in &block.next {
-                for (node, at) in (self.first[next]..).zip(self.live_in[next].iter()) {
-                    if current[at] != NONE {
-                        self.sets.join(current[at], node);
-                    }
-                }
-            }
-            known.drain(..).for_each(|at| current[at] = NONE);
-        }
-        self.numbers = vec![NONE; self.sets.len()];
-    }
-
-    /// The web of a node of a slot.
-    fn web_of(&mut self, webs: &mut Vec<Web>, node: u32, slot: Slot) -> usize {
-        let number = &mut self.numbers[self.sets.root(node) as usize];
-        if *number == NONE {
-            *number = webs.len() as u32;
-            let (defs, live) = (Extent::default(), Extent::default());
-            webs.push(Web { slot, defs, from_start: false, weight: 0.0, live, held: Vec::new() });
-        }
-        *number as usize
-    }
-
-    /// Numbers the webs, and finds those of each operation.
-    fn number(&mut self, flow: &mut Flow, slots: &Slots) {
-        let (mut webs, mut touches) = (Vec::new(), Vec::with_capacity(slots.all.len()));
-        let mut defs = Vec::with_capacity(slots.starts.len());
-        for op in 0..slots.starts.len() {
-            let weight = 8f64.powi(flow.blocks[flow.block_of[op]].depth.min(8) as i32);
-            let (reads, writes) = slots.ranges(op);
-            let start = touches.len() as u32;
-            for at in reads {
-                if self.uses[at] == NONE {
-                    continue;
-                }
-                let slot = slots.all[at];
-                let web = self.web_of(&mut webs, self.uses[at], slot);
-                webs[web].weight += weight;
-                touches.push(Touch { slot, web });
-            }
-            flow.touched.push((start, touches.len() as u32));
-            for at in writes {
-                let slot = slots.all[at];
-                let web = self.web_of(&mut webs, self.uses[at], slot);
-                webs[web].weight += weight;
-                defs.push((web as u32, op));
-                touches.push(Touch { slot, web });
-            }
-        }
-        let live_in = self.live_in;
-        for (node, at) in (self.first[0]..).zip(live_in[0].iter()) {
-            let web = self.web_of(&mut webs, node, slot_at(at, flow.narrow));
-            webs[web].from_start = true;
-        }
-        let (extents, defs) = by_web(&defs, webs.len());
-        webs.iter_mut().zip(extents).for_each(|(web, extent)| web.defs = extent);
-        (flow.webs, flow.touches, flow.defs) = (webs, touches, defs);
-    }
-
-    /// Finds live ranges, block by block and backward.
-    fn find_live(&mut self, function: &Function, flow: &mut Flow) {
-        let mut webs = std::mem::take(&mut flow.webs);
-        let (mut around, mut found) = (Around::default(), Vec::new());
-        flow.around_of = vec![(0, 0); flow.blocks.len()];
-        let live_in = self.live_in;
-        for (number, block) in flow.blocks.iter().enumerate().rev() {
-            let first = around.all.len();
-            for &next in &block.next {
-                for (node, at) in (self.first[next]..).zip(live_in[next].iter()) {
-                    let web = self.web_of(&mut webs, node, slot_at(at, flow.narrow));
-                    around.set_end(web, before(block.end), number);
-                }
-            }
-            for op in (block.start..block.end).rev() {
-                let at = before(op);
-                let partial = flow.is_partial(function, op);
-                // An operation that is not element by element may write before it has read everything.
-                let early = u32::from(flow.actions[op].is_elementwise());
-                for &Touch { web, .. } in flow.writes(op) {
-                    let end = around.end(web).unwrap_or(at + 3);
-                    if !partial {
-                        found.push((web as u32, (at + 1 + early, end)));
-                    }
-                    around.set_end(web, if partial { end } else { 0 }, number);
-                }
-                for &Touch { web, .. } in flow.reads(op) {
-                    let end = around.end(web).unwrap_or(at + 2);
-                    around.set_end(web, end, number);
-                }
-            }
-            for at in first..around.all.len() {
-                let web = around.all[at];
-                if let Some(end) = around.end(web) {
-                    found.push((web as u32, (before(block.start), end)));
-                    around.set_end(web, 0, number);
-                }
-            }
-            around.all[first..].sort_unstable();
-            flow.around_of[number] = (first, around.all.len());
-        }
-        // The last was found first.
-        found.reverse();
-        let (extents, mut ranges) = by_web(&found, webs.len());
-        for (web, Extent(start, end)) in webs.iter_mut().zip(extents) {
-            let count = join_ranges(&mut ranges[start as usize..end as usize]);
-            web.live = Extent(start, start + count as u32);
-        }
-        (flow.webs, flow.around, flow.ranges) = (webs, around.all, ranges);
-    }
-}
-
-/// The webs around the operations of blocks, while live ranges are found.
-#[derive(Default)]
-struct Around {
-    all: Vec<usize>,
-    /// Where a web ends that is live, else 0; and the last block that it was seen in.
-    ends: Vec<(u32, usize)>,
-}
-
-impl Around {
-    fn end(&self, web: usize) -> Option<u32> {
-        self.ends.get(web).map(|end| end.0).filter(|&end| end != 0)
-    }
-
-    fn set_end(&mut self, web: usize, end: u32, block: usize) {
-        if web >= self.ends.len() {
-            self.ends.resize(web + 1, (0, usize::MAX));
-        }
-        if self.ends[web].1 != block {
-            self.all.push(web);
-        }
-        self.ends[web] = (end, block);
-    }
-}
-
-/// Sorts what belongs to webs by their numbers. What belongs to one keeps its order.
-fn by_web<T: Copy + Default>(found: &[(u32, T)], webs: usize) -> (Vec<Extent>, Vec<T>) {
-    let mut extents = vec![Extent::default(); webs];
-    found.iter().for_each(|&(web, _)| extents[web as usize].1 += 1);
-    let mut start = 0;
-    for extent in &mut extents {
-        let count = extent.1;
-        *extent = Extent(start, start);
-        start += count;
-    }
-    let mut sorted = vec![T::default(); found.len()];
-    for &(web, value) in found {
-        let end = &mut extents[web as usize].1;
-        sorted[*end as usize] = value;
-        *end += 1;
-    }
-    (extents, sorted)
 }
 
 /// Joins ranges that overlap or touch, at the front; they are sorted by where they start. Returns how many are left.
