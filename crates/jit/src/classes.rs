@@ -84,7 +84,7 @@ pub(crate) enum Class {
     /// The value of the first lane, plus steps. Without any it is the same in all lanes.
     Affine(Steps),
     /// Within each half of the warp, the value of its first lane, plus a step from lane to lane. It is a vector.
-    Halves(i64),
+    HalfAffine(i64),
     Varying,
 }
 
@@ -96,7 +96,7 @@ impl Class {
             (Class::Unknown, class) | (class, Class::Unknown) => class,
             (a, b) if a == b => a,
             (a, b) => match (a.step(), b.step()) {
-                (Some(a), Some(b)) if a == b => Class::Halves(a),
+                (Some(a), Some(b)) if a == b => Class::HalfAffine(a),
                 _ => Class::Varying,
             },
         }
@@ -106,7 +106,7 @@ impl Class {
     fn step(self) -> Option<i64> {
         match self {
             Class::Affine(steps) => Some(steps.lane),
-            Class::Halves(step) => Some(step),
+            Class::HalfAffine(step) => Some(step),
             Class::Unknown | Class::Varying => None,
         }
     }
@@ -277,7 +277,7 @@ impl Classes {
                 (Class::Unknown, _) => return Class::Unknown,
                 (Class::Varying, _) => return Class::Varying,
                 (Class::Affine(of), value) => steps[n] = (of, value),
-                (Class::Halves(_), _) => return self.halves(flow, at, compute, alu),
+                (Class::HalfAffine(_), _) => return self.half_affine(flow, at, compute, alu),
             }
         }
         let [(a, a_value), (b, b_value), (c, _)] = steps;
@@ -342,11 +342,11 @@ impl Classes {
             Compute::Lop3(_) | Compute::High { .. } | Compute::Funnel { .. } => uniform.then_some(zero),
             _ => None,
         };
-        affine.map_or_else(|| self.halves(flow, at, compute, alu), Class::Affine)
+        affine.map_or_else(|| self.half_affine(flow, at, compute, alu), Class::Affine)
     }
 
     /// The class of a result that is a vector.
-    fn halves(&self, flow: &Flow, at: usize, compute: Compute, alu: &Alu) -> Class {
+    fn half_affine(&self, flow: &Flow, at: usize, compute: Compute, alu: &Alu) -> Class {
         let mut sources = [(0, None); 3];
         for (source, slot) in sources.iter_mut().zip(alu.s.iter()) {
             if slot.class() == softwarp_ir::Class::Predicate {
@@ -394,7 +394,7 @@ impl Classes {
             Compute::Extend(Extend::Low32) => Some(narrow(a)),
             _ => None,
         };
-        step.map_or(Class::Varying, Class::Halves)
+        step.map_or(Class::Varying, Class::HalfAffine)
     }
 
     /// How many low bits of a source are zero in the first lane, at least.

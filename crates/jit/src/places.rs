@@ -76,7 +76,7 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode, scalars: &[u8])
         };
         let free = !taken.during(live);
         match classes.webs[web] {
-            Class::Varying | Class::Halves(_) | Class::Unknown => {
+            Class::Varying | Class::HalfAffine(_) | Class::Unknown => {
                 let wanted = if flow.webs[web].is_wide() { 2 } else { 1 };
                 let bits = |first: usize| ((1 << wanted) - 1) << first;
                 let is_free = |first: &usize| free & bits(*first) == bits(*first);

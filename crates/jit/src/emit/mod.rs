@@ -283,7 +283,7 @@ impl<'a> Emitter<'a> {
         let wide = slot.is_wide();
         let t = ZMM[usize::from(temporary)];
         match (self.classes.webs[web], self.places[web]) {
-            (Class::Varying | Class::Halves(_) | Class::Unknown, Place::Vector(registers)) => {
+            (Class::Varying | Class::HalfAffine(_) | Class::Unknown, Place::Vector(registers)) => {
                 if self.lazy[web] && !float && self.clean != Some(web) {
                     self.unit.a.vmovdqa64(t, ZMM[usize::from(registers[part])])?;
                     self.canonical(temporary)?;
@@ -291,7 +291,7 @@ impl<'a> Emitter<'a> {
                 }
                 Ok(Vector::Register(registers[part]))
             }
-            (Class::Varying | Class::Halves(_) | Class::Unknown, _) => {
+            (Class::Varying | Class::HalfAffine(_) | Class::Unknown, _) => {
                 Ok(Vector::Memory(self.row(slot, part)))
             }
             (Class::UNIFORM, Place::Frame) if self.held == Some(web) => Ok(Vector::Register(HELD)),

@@ -1,4 +1,4 @@
-//! Values of which each half of a warp has a first lane of its own ([`Class::Halves`]): addresses of CTAs with rows of 16
+//! Values of which each half of a warp has a first lane of its own ([`Class::HalfAffine`]): addresses of CTAs with rows of 16
 //! threads.
 
 use super::plain::Plain;
@@ -13,7 +13,7 @@ impl Emitter<'_> {
     pub(super) fn halves_step(&self, plain: &Plain<'_>) -> Option<i64> {
         let base = plain.base.filter(|_| !self.masked)?;
         match self.class(plain.op, base) {
-            Class::Halves(step) => Some(step),
+            Class::HalfAffine(step) => Some(step),
             _ => None,
         }
     }
@@ -44,7 +44,7 @@ impl Emitter<'_> {
             _ => return Ok(()),
         };
         // Where some lanes execute, nothing relies on the claim.
-        if self.masked || !matches!(self.result_class(op, d), Class::Halves(_)) {
+        if self.masked || !matches!(self.result_class(op, d), Class::HalfAffine(_)) {
             return Ok(());
         }
         for slot in alu.s.iter().take(count) {
@@ -55,7 +55,7 @@ impl Emitter<'_> {
                     self.unit.a.add(ecx, steps.half as i32)?;
                     self.check_half_lanes(op, steps.lane, signed)?;
                 }
-                Class::Halves(step) if step != 0 => {
+                Class::HalfAffine(step) if step != 0 => {
                     self.first_lanes(op, slot)?;
                     self.check_half_lanes(op, step, signed)?;
                 }

@@ -12,7 +12,7 @@ impl Emitter<'_> {
         for &web in webs {
             let (steps, halves) = match self.classes.webs[web] {
                 Class::Affine(steps) => (steps, false),
-                Class::Halves(lane) => (Steps { lane, half: 0 }, true),
+                Class::HalfAffine(lane) => (Steps { lane, half: 0 }, true),
                 Class::Unknown | Class::Varying => continue,
             };
             let slot = self.flow.webs[web].slot;
