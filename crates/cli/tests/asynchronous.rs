@@ -1,9 +1,7 @@
 //! Runs the recorded programs about mbarriers and asynchronous copies (tests/golden/README.md says what they are), and
 //! the example.
 
-mod recorded;
-
-use recorded::{assert_agree, programs};
+use crate::recorded::{assert_agree, programs};
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::run::{Options, differences, run};
 

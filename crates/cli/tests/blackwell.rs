@@ -1,11 +1,9 @@
 //! Runs the programs with `tcgen05` whose results were computed from the manual's layouts (tests/golden/README.md says
 //! what they are).
 
-mod binary;
-mod recorded;
-
-use binary::Ran;
-use recorded::{assert_agree, programs};
+use crate::binary;
+use crate::binary::Ran;
+use crate::recorded::{assert_agree, programs};
 use softwarp::vm::sanitize::{Finding, Sanitize};
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::run::{Options, run};

@@ -1,8 +1,6 @@
 //! `softwarp check`, `fmt`, `ast` and `explain` as their users meet them.
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use serde_json::Value as Json;
 use softwarp_testkit::files;
 use std::path::Path;

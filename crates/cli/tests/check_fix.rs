@@ -1,8 +1,6 @@
 //! `softwarp check --fix`: what is certain is changed, what is not is left alone.
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use softwarp_testkit::files;
 
 const WRONG: &str = ".version 6.0\n.target sm_90, texmod_independent\n.address_size 46\n\

@@ -1,9 +1,7 @@
 //! `softwarp check` for whole projects: folders, patterns, policy, baseline, configuration and SARIF; completions and
 //! manual pages.
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use serde_json::Value as Json;
 use softwarp_testkit::files::{TempDir, folder_of, names};
 

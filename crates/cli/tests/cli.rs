@@ -1,8 +1,6 @@
 //! The command line as its users meet it: what is printed, exit codes, and files.
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use serde_json::Value as Json;
 use softwarp_cli::npy::{Array, DType, Header};
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! Runs the recorded programs about clusters (tests/golden/README.md says what they are), and the example.
 
-mod recorded;
-
-use recorded::{assert_agree, programs};
+use crate::recorded::{assert_agree, programs};
 use softwarp::vm::sanitize::Sanitize;
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::run::{Options, differences, run};

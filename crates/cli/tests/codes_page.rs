@@ -1,6 +1,6 @@
 //! Keeps docs/codes.md true: it is made from the rows that `softwarp explain` shows.
 //!
-//! `SOFTWARP_BLESS=1 cargo test --test codes_page` rewrites it.
+//! `SOFTWARP_BLESS=1 cargo test -p softwarp-cli --test commands codes_page` rewrites it.
 
 use softwarp::syntax::{Explained, Severity};
 use softwarp_testkit::{expected::assert_file, repository};

@@ -1,8 +1,6 @@
 //! `softwarp const` as its users meet it.
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use serde_json::Value as Json;
 use std::path::Path;
 

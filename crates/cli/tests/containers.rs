@@ -1,9 +1,8 @@
 //! PTX out of cubins, fat binaries and programs: `softwarp run`, `check`, `layout`, `lower`, `fmt` and `ast`. The files
 //! were made by nvcc (`crates/container/tests/data/make.sh`).
 
-mod binary;
-
-use binary::{Ran, command};
+use crate::binary;
+use crate::binary::{Ran, command};
 use softwarp_testkit::{files, repository};
 use std::path::{Path, PathBuf};
 

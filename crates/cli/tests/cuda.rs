@@ -1,8 +1,6 @@
 //! Runs the recorded kernels of CUDA programs (tests/golden/README.md says what they are).
 
-mod recorded;
-
-use recorded::{assert_agree, programs};
+use crate::recorded::{assert_agree, programs};
 use softwarp::vm::sanitize::{Finding, Sanitize};
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::run::{Options, run};

@@ -1,9 +1,7 @@
 //! `softwarp exec` and `softwarp ptxas` as their users meet them: programs of the driver API that `cc` compiles.
 #![cfg(target_os = "linux")]
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use softwarp_testkit::repository;
 use std::path::{Path, PathBuf};
 use std::process::Command;

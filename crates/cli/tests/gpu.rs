@@ -1,11 +1,8 @@
 //! `softwarp run --gpu`, `--compare`, `verify --gpu`, `record` and `gpu`, with softwarp's own driver library in place of a GPU's.
 #![cfg(target_os = "linux")]
 
-mod binary;
-mod files;
-
-use binary::{Ran, command, run as call};
-use files::{KERNEL, launch};
+use crate::binary::{Ran, command, run as call};
+use crate::files::{KERNEL, launch};
 use serde_json::{Value as Json, json};
 use softwarp_testkit::files::{TempDir, folder};
 use softwarp_testkit::{examples, repository};

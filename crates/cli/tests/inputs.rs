@@ -1,10 +1,8 @@
 //! Files that are hostile, or that say nothing: what is read has bounds, and nothing is passed over in silence.
 
-mod binary;
-mod files;
-
-use binary::{Ran, command, run as call};
-use files::KERNEL;
+use crate::binary::{Ran, command, run as call};
+use crate::files;
+use crate::files::KERNEL;
 use softwarp_cli::npy::{Array, DType, Header};
 use softwarp_testkit::files::folder;
 use std::io::Write;

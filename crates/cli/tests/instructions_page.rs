@@ -4,7 +4,7 @@
 //! assembler took when the table was tried on it is lowered. What is verified occurs in a recorded program whose
 //! results are right, or in the machine's tests of single operations.
 //!
-//! `SOFTWARP_BLESS=1 cargo test --test instructions_page` rewrites it.
+//! `SOFTWARP_BLESS=1 cargo test -p softwarp-cli --test commands instructions_page` rewrites it.
 
 use rayon::prelude::*;
 use serde_json::Value as Json;

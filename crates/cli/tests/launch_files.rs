@@ -1,11 +1,9 @@
 //! Launch files and arguments of `softwarp run`: data, dumps, messages, names of kernels, hints; and the schema.
 
-mod binary;
-mod files;
-mod schema;
-
-use binary::{Ran, command};
-use files::with_headers as folder;
+use crate::binary;
+use crate::binary::{Ran, command};
+use crate::files::with_headers as folder;
+use crate::schema;
 use serde_json::{Value as Json, json};
 use softwarp_cli::npy::{Array, DType};
 use softwarp_cli::run::file::LaunchFile;

@@ -1,8 +1,6 @@
 //! `softwarp layout` as its users meet it.
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use serde_json::{Value as Json, json};
 use softwarp_testkit::expected::assert_file;
 use softwarp_testkit::{examples, files, repository};

@@ -1,8 +1,6 @@
 //! `softwarp lower`: the operations of kernels beside their text, and what cannot be executed.
 
-mod binary;
-
-use binary::{command, run};
+use crate::binary::{command, run};
 use serde_json::json;
 use softwarp_testkit::{examples, files, repository};
 

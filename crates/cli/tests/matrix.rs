@@ -1,8 +1,6 @@
 //! Replays the recorded matrix instructions (tests/golden/README.md says what they are), and runs the example.
 
-mod recorded;
-
-use recorded::{assert_agree, programs};
+use crate::recorded::{assert_agree, programs};
 use softwarp_cli::run::{Options, differences, file::LaunchFile, run};
 
 /// The programs whose names begin with a prefix compute what was recorded, and there are as many as expected.

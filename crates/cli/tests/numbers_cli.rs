@@ -1,8 +1,6 @@
 //! `softwarp diff`, `quantize`, `cvt` between all formats, and the names of formats, as their users meet them.
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use serde_json::Value as Json;
 use softwarp::num::Format;
 use softwarp::num::block::BlockFormat;

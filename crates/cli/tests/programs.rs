@@ -1,9 +1,7 @@
 //! Runs the recorded programs and kernels that live in this repository (tests/golden/README.md says what they are),
 //! and looks for the planted bugs.
 
-mod recorded;
-
-use recorded::{assert_agree, programs};
+use crate::recorded::{assert_agree, programs};
 use softwarp_cli::verify::programs::{Verdict, verdict};
 
 #[test]

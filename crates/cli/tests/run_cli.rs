@@ -1,10 +1,8 @@
 //! `softwarp run` as its users meet it.
 
-mod binary;
-mod files;
-
-use binary::{Ran, run as call};
-use files::with_headers as folder;
+use crate::binary;
+use crate::binary::{Ran, run as call};
+use crate::files::with_headers as folder;
 use serde_json::{Value as Json, json};
 use softwarp_cli::npy::{Array, DType};
 use softwarp_testkit::examples;

@@ -1,10 +1,8 @@
 //! `softwarp run` under limits, and in other orders than the usual one.
 
-mod binary;
-mod files;
-
-use binary::{Ran, run as call};
-use files::with_headers as folder;
+use crate::binary;
+use crate::binary::{Ran, run as call};
+use crate::files::with_headers as folder;
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,10 +1,9 @@
 //! `softwarp run` by line: `--coverage`, `--stats=lines`, and the source lines of faults.
 
-mod binary;
-mod files;
-
-use binary::{Ran, run as call};
-use files::with_headers as folder;
+use crate::binary;
+use crate::binary::{Ran, run as call};
+use crate::files;
+use crate::files::with_headers as folder;
 use serde_json::json;
 use softwarp_testkit::examples;
 use std::path::Path;

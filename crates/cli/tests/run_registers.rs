@@ -1,10 +1,8 @@
 //! What the registers of an instruction held that faulted, as `softwarp run` tells it.
 
-mod binary;
-mod files;
-
-use binary::{Ran, command};
-use files::with_headers as folder;
+use crate::binary;
+use crate::binary::{Ran, command};
+use crate::files::with_headers as folder;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 

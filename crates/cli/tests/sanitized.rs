@@ -1,11 +1,9 @@
 //! The race sanitizer looks at every recorded program. An H200 computed with each of them what was recorded, so that they are
 //! correct, but for the races that are listed here.
 
+use crate::recorded::programs;
 #[allow(dead_code, reason = "these programs are run here, not compared")]
-mod recorded;
-
 use rayon::prelude::*;
-use recorded::programs;
 use softwarp::vm::sanitize::Sanitize;
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::run::{Options, run};

@@ -2,9 +2,7 @@
 //! output; progress is shown on a terminal alone.
 #![cfg(target_os = "linux")]
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use softwarp_cli::npy::{Array, DType};
 use softwarp_testkit::examples;
 use std::fs::OpenOptions;

@@ -1,6 +1,6 @@
 //! Keeps the support table of docs/conversions.md true: it is made from the form table and the recordings.
 //!
-//! `SOFTWARP_BLESS=1 cargo test --release --test support_table` rewrites it.
+//! `SOFTWARP_BLESS=1 cargo test --release -p softwarp-cli --test commands support_table` rewrites it.
 
 use softwarp::isa::{CvtForm, Type};
 use softwarp_testkit::{expected::assert_file, recording, repository};

@@ -1,8 +1,6 @@
 //! `softwarp tensor` and `softwarp verify` on recordings of tensors, as their users meet them.
 
-mod binary;
-
-use binary::{Ran, command, run as call};
+use crate::binary::{Ran, command, run as call};
 use serde_json::{Value as Json, json};
 use softwarp::tensor::codes;
 use softwarp_testkit::{expected::assert_file, repository};

@@ -1,11 +1,8 @@
 //! Textures and surfaces in launch files: the recorded programs (tests/golden/README.md says what they are), the
 //! example, and what is wrong with files.
 
-mod binary;
-mod recorded;
-
-use binary::{command, run as call};
-use recorded::{assert_agree, programs};
+use crate::binary::{command, run as call};
+use crate::recorded::{assert_agree, programs};
 use serde_json::{Value as Json, json};
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::verify::programs::{Program, Verdict, verdict};

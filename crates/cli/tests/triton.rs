@@ -1,9 +1,7 @@
 //! Runs the recorded kernels of Triton (tests/golden/README.md says what they are), and what was found out with them:
 //! who wins when lanes store to one place, and which products are fused into sums.
 
-mod recorded;
-
-use recorded::{assert_agree, programs};
+use crate::recorded::{assert_agree, programs};
 use softwarp::vm::sanitize::Sanitize;
 use softwarp_cli::run::file::LaunchFile;
 use softwarp_cli::run::{Options, run};

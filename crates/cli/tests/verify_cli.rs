@@ -1,10 +1,7 @@
 //! `softwarp verify` as its users meet it: what looks like a test is run, or it is an error.
 
-mod binary;
-mod files;
-
-use binary::{Ran, command, run as call};
-use files::{KERNEL, launch};
+use crate::binary::{Ran, command, run as call};
+use crate::files::{KERNEL, launch};
 use softwarp_cli::npy::{Array, DType};
 use softwarp_testkit::files::folder;
 use std::io::Write;

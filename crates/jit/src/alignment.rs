@@ -24,17 +24,20 @@ impl Alignment {
     pub(crate) fn of(function: &Function, flow: &Flow, shape: Shape) -> Alignment {
         let webs = flow.webs.iter().map(|web| if web.from_start { 0 } else { ALL }).collect();
         let mut alignment = Alignment { webs, fixed: fixed(function, flow, shape) };
+        let mut seen = vec![false; flow.webs.len()];
         loop {
+            // Whether a web has changed that was read before.
             let mut changed = false;
             for at in 0..function.ops.len() {
+                flow.reads(at).iter().for_each(|touch| seen[touch.web] = true);
                 let writes = flow.writes(at);
-                if writes.is_empty() {
+                if writes.iter().all(|touch| alignment.webs[touch.web] == 0) {
                     continue;
                 }
                 let zeros = alignment.result(function, flow, at);
                 for touch in writes {
                     let zeros = if touch.slot.is_wide() || zeros < 32 { zeros } else { ALL };
-                    changed |= zeros < alignment.webs[touch.web];
+                    changed |= zeros < alignment.webs[touch.web] && seen[touch.web];
                     alignment.webs[touch.web] = alignment.webs[touch.web].min(zeros);
                 }
             }
@@ -64,28 +67,28 @@ impl Alignment {
             Some(slot) if slot.class() != softwarp_ir::Class::Predicate => zeros(slot),
             _ => 0,
         };
-        let (a, b) = (source(0), source(1));
+        let (a, b) = (|| source(0), || source(1));
         // Whether a source is a constant with no bit from `bits` on.
         let is_below = |n: usize, bits: u32| {
             let value = alu.s.get(n).and_then(|slot| constant(function, slot));
             value.is_some_and(|value| u64::from(value) >> bits.min(63) == 0)
         };
-        let product = (a + b).min(ALL);
-        let amount = alu.s.get(1).and_then(|slot| constant(function, slot)).filter(|&by| by < 32);
-        let shifted_down = |by: u32| if a == ALL { ALL } else { a.saturating_sub(by) };
+        let product = || (a() + b()).min(ALL);
+        let amount = || alu.s.get(1).and_then(|slot| constant(function, slot)).filter(|&by| by < 32);
+        let shifted_down = |by: u32| if a() == ALL { ALL } else { a().saturating_sub(by) };
         match compute {
-            Compute::Copy(_) | Compute::Neg(_) => a,
-            Compute::Shl(_) => (a + amount.unwrap_or(0)).min(ALL),
-            Compute::Shr { .. } => amount.map_or(0, shifted_down),
-            Compute::Extend(Extend::Sign64 | Extend::Zero64 | Extend::Low32) => a,
-            Compute::Extend(Extend::Field { shift, bits }) if shift + bits <= a => ALL,
+            Compute::Copy(_) | Compute::Neg(_) => a(),
+            Compute::Shl(_) => (a() + amount().unwrap_or(0)).min(ALL),
+            Compute::Shr { .. } => amount().map_or(0, shifted_down),
+            Compute::Extend(Extend::Sign64 | Extend::Zero64 | Extend::Low32) => a(),
+            Compute::Extend(Extend::Field { shift, bits }) if shift + bits <= a() => ALL,
             Compute::Extend(Extend::Field { shift, .. }) => shifted_down(shift),
-            Compute::Add(_) | Compute::Sub(_) | Compute::Or(_) | Compute::Xor(_) => a.min(b),
-            Compute::Select(_) => a.min(b),
-            Compute::And(_) if is_below(1, a) || is_below(0, b) => ALL,
-            Compute::And(_) => a.max(b),
-            Compute::Mul(_) | Compute::Wide { add: false, .. } => product,
-            Compute::Mad(_) | Compute::Wide { add: true, .. } => product.min(source(2)),
+            Compute::Add(_) | Compute::Sub(_) | Compute::Or(_) | Compute::Xor(_) => a().min(b()),
+            Compute::Select(_) => a().min(b()),
+            Compute::And(_) if is_below(1, a()) || is_below(0, b()) => ALL,
+            Compute::And(_) => a().max(b()),
+            Compute::Mul(_) | Compute::Wide { add: false, .. } => product(),
+            Compute::Mad(_) | Compute::Wide { add: true, .. } => product().min(source(2)),
             _ => 0,
         }
     }

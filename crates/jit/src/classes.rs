@@ -156,10 +156,13 @@ impl Classes {
                 _ => Class::Unknown,
             };
         }
+        let mut seen = vec![false; flow.webs.len()];
         loop {
+            // Whether a web has changed that was read before.
             let mut changed = false;
             for (at, op) in function.ops.iter().enumerate() {
-                changed |= self.transfer(flow, at, op);
+                flow.reads(at).iter().for_each(|touch| seen[touch.web] = true);
+                changed |= self.transfer(flow, at, op, &seen);
             }
             if !changed {
                 break;
@@ -212,6 +215,12 @@ impl Classes {
         }
     }
 
+    /// The value of a row of 32-bit words that is never written, if that is known.
+    pub(crate) fn constant(&self, flow: &Flow, slot: Slot) -> Option<u32> {
+        let (_, value) = self.fixed[flow.index(slot)];
+        value.filter(|_| slot.class() == softwarp_ir::Class::Narrow).map(|value| value as u32)
+    }
+
     /// The class of a source, and its value if that is known.
     pub(crate) fn source(&self, flow: &Flow, op: usize, slot: Slot) -> (Class, Option<u64>) {
         if flow.is_fixed(slot) {
@@ -223,12 +232,17 @@ impl Classes {
         }
     }
 
-    fn transfer(&mut self, flow: &Flow, at: usize, op: &Op) -> bool {
+    /// Evaluates an operation. Returns whether a web has changed that was seen.
+    fn transfer(&mut self, flow: &Flow, at: usize, op: &Op, seen: &[bool]) -> bool {
+        let writes = flow.writes(at);
+        if writes.iter().all(|touch| self.webs[touch.web] == Class::Varying) {
+            return false;
+        }
         let mut changed = false;
         let result = self.result(flow, at, op);
-        for touch in flow.writes(at) {
+        for touch in writes {
             let class = self.webs[touch.web].meet(result);
-            changed |= class != self.webs[touch.web];
+            changed |= class != self.webs[touch.web] && seen[touch.web];
             self.webs[touch.web] = class;
         }
         changed

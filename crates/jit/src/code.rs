@@ -76,7 +76,9 @@ impl Kept {
             lazy: emitter.lazy[number],
             live: emitter.flow.live_extent(number),
         });
-        webs.filter(|web| web.place != Place::Frame || matches!(web.class, Class::Affine(_))).collect()
+        let mut kept = Vec::with_capacity(emitter.flow.webs.len());
+        kept.extend(webs.filter(|web| web.place != Place::Frame || matches!(web.class, Class::Affine(_))));
+        kept
     }
 
     /// Writes it to its row, from the registers that the context has.
@@ -139,26 +141,26 @@ pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Comp
 /// What is emitted: the unit, labels of uniform and masked code, and where values are.
 type Parts = (Unit, Labels, Labels, (AtBarriers, Vec<Kept>));
 
-/// The instructions of a function with their labels: uniform code and masked code.
+/// The instructions of a function with their labels: uniform code and masked code. `listed` says that they are shown with
+/// what they belong to.
 fn emit(
     function: &Function,
     flow: &Flow,
     level: Level,
     (shape, has_masked): (Shape, bool),
+    listed: bool,
 ) -> Emitted<Parts> {
-    let mut unit = Unit::new(function.ops.len(), level)?;
+    let mut unit = Unit::new(function.ops.len(), level, listed)?;
     let count = flow.blocks.len();
     let mut uniform = Labels::new(&mut unit, count);
     let mut masked = Labels::new(&mut unit, count);
     unit.prologue()?;
-    let others = masked.clone();
     let mut emitter =
-        Emitter::new(&mut unit, function, flow, (shape, Mode::Uniform), (&mut uniform, &others), has_masked);
+        Emitter::new(&mut unit, function, flow, (shape, Mode::Uniform), (&mut uniform, &masked), has_masked);
     emitter.emit()?;
     let frame = (std::mem::take(&mut emitter.at_barriers), Kept::all(&emitter));
     if has_masked {
-        let others = uniform.clone();
-        let both = (&mut masked, &others);
+        let both = (&mut masked, &uniform);
         Emitter::new(&mut unit, function, flow, (shape, Mode::Masked), both, true).emit()?;
     } else {
         unit.leave_at_blocks(&mut masked, flow)?;
@@ -183,7 +185,7 @@ pub struct Line {
 pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
     let flow = Flow::of(function, shape).filter(|flow| flow.blocks.len() <= MOST_BLOCKS)?;
     let level = Level::current().unwrap_or(Level::Avx512);
-    let (mut unit, ..) = emit(function, &flow, level, (shape, true)).ok()?;
+    let (mut unit, ..) = emit(function, &flow, level, (shape, true), true).ok()?;
     let starts: Vec<(u64, Part)> = unit.marks.iter().map(|&(start, part)| (start as u64, part)).collect();
     let mut formatter = IntelFormatter::new();
     let mut decoder = Decoder::new(64, unit.a.finish().ok()?, DecoderOptions::NONE);
@@ -202,9 +204,10 @@ pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
 }
 
 fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) -> Emitted<Compiled> {
-    let (mut unit, uniform, masked, (at_barriers, webs)) = emit(function, flow, level, how)?;
-    let bytes = unit.a.finish()?;
-    let (base, length) = (bytes.as_ptr() as u64, bytes.len());
+    let (mut unit, uniform, masked, (at_barriers, webs)) = emit(function, flow, level, how, false)?;
+    let length = unit.a.finish()?.len();
+    let memory = unit.a.memory()?;
+    let base = memory.as_ptr() as u64;
     let addresses = |labels: &[CodeLabel]| -> Emitted<Vec<u64>> {
         labels.iter().map(|label| Ok(base + unit.a.place_of(*label)?)).collect()
     };
@@ -231,7 +234,7 @@ fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) 
         constants: unit.constants(),
         begins_ctas: begins_ctas(function),
         sites: sites(function),
-        code: unit.a.into_memory().make_exec().map_err(|_| Unencodable)?,
+        code: memory.make_exec().map_err(|_| Unencodable)?,
     })
 }
 

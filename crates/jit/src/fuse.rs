@@ -190,13 +190,22 @@ impl<'a> Fuser<'a> {
         slot.number() as usize + if slot.is_wide() { self.narrow } else { 0 }
     }
 
-    /// Whether a block may have anything to compute together.
-    pub(crate) fn is_candidate(actions: &[Action]) -> bool {
-        let count = |wanted: fn(Compute) -> bool| {
-            actions.iter().filter(|action| matches!(action, Action::Compute(of) if wanted(*of))).count()
-        };
-        count(|of| table(of).is_some()) > 1
-            || count(|of| matches!(of, Compute::High { .. })) > 0 && count(is_product) > 1
+    /// The first operation of a block that may be computed together with others, if there may be any.
+    pub(crate) fn first(actions: &[Action]) -> Option<usize> {
+        let (mut first, mut logic, mut products, mut high) = (None, 0, 0, false);
+        for (op, action) in actions.iter().enumerate() {
+            let Action::Compute(compute) = *action else { continue };
+            match compute {
+                Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) => {
+                    logic += 1;
+                }
+                Compute::Mul(Width::W32) => products += 1,
+                Compute::High { .. } => (products, high) = (products + 1, true),
+                _ => continue,
+            }
+            first = first.or(Some(op));
+        }
+        first.filter(|_| logic > 1 || high && products > 1)
     }
 
     /// Looks at a block. `reads` and `writes` are the rows of its operations, `is_live` says whether a row is live behind it.
@@ -304,7 +313,8 @@ impl<'a> Fuser<'a> {
         for (to, slot) in sources.iter_mut().zip(alu.s.iter()) {
             to.0 = Some(self.value(slot));
         }
-        let mut absorbed = Few::new(u32::MAX);
+        let none = Few::new((Slot::narrow(0), 0));
+        let (mut absorbed, mut read) = (Few::new(u32::MAX), leaves(&sources).unwrap_or(none));
         // A source may fit once another one has been taken.
         for n in [0, 1, 2, 0, 1] {
             let (Some((_, value)), None) = sources[n] else { continue };
@@ -319,21 +329,19 @@ impl<'a> Fuser<'a> {
             sources[n].1 = Some(inner);
             let mut all = absorbed;
             let room = all.add(write.op as u32) && inner.absorbed.get().iter().all(|&op| all.add(op));
-            let fits = leaves(&sources).is_some_and(|leaves| {
+            let fits = |leaves: &Few<Value, 3>| {
                 leaves.count > 1 && leaves.get().iter().all(|&leaf| self.is_kept(leaf, all.get()))
-            });
-            match room && fits {
-                true => absorbed = all,
-                false => sources[n].1 = None,
+            };
+            match leaves(&sources).filter(|leaves| room && fits(leaves)) {
+                Some(leaves) => (absorbed, read) = (all, leaves),
+                None => sources[n].1 = None,
             }
         }
-        let leaves =
-            leaves(&sources).unwrap_or(Few::new(self.value(alu.d.get(0).unwrap_or(Slot::narrow(0)))));
-        if absorbed.count == 0 && leaves.count == alu.s.count() as u8 {
-            return Expression { op, table, leaves, absorbed, segment };
+        if absorbed.count == 0 && usize::from(read.count) == alu.s.count() {
+            return Expression { op, table, leaves: read, absorbed, segment };
         }
         let variable =
-            |leaf: &Value| leaves.get().iter().position(|other| other == leaf).map_or(0, |n| VARIABLES[n]);
+            |leaf: &Value| read.get().iter().position(|other| other == leaf).map_or(0, |n| VARIABLES[n]);
         let tables = sources.map(|source| match source {
             (_, Some(inner)) => {
                 let of = |n: usize| inner.leaves.get().get(n).map_or(0, variable);
@@ -341,7 +349,7 @@ impl<'a> Fuser<'a> {
             }
             (source, None) => source.as_ref().map_or(0, variable),
         });
-        Expression { op, table: composed(table, tables), leaves, absorbed, segment }
+        Expression { op, table: composed(table, tables), leaves: read, absorbed, segment }
     }
 
     /// Computes both halves of a product at once, if the other has been computed before.

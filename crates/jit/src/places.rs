@@ -58,14 +58,17 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode, scalars: &[u8])
         let live: u32 = flow.live_ranges(number).iter().map(|(start, end)| end - start).sum();
         web.weight / (1.0 + f64::from(live)) / if web.is_wide() { 2.0 } else { 1.0 }
     };
-    let mut order: Vec<(f64, usize)> = (0..flow.webs.len()).map(|web| (cost(web), web)).collect();
-    order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    // Costs are not negative: their bits are in their order.
+    let key = |web: usize| u64::from(!(cost(web) as f32).to_bits()) << 32 | web as u64;
+    let mut order: Vec<u64> = (0..flow.webs.len()).map(key).collect();
+    order.sort_unstable();
     let allowed = pairs(flow, mode);
     let operands = operands(flow, classes, mode);
     let mut taken = Taken::new(flow.actions.len());
     let mut places = vec![Place::Frame; flow.webs.len()];
-    for (_, web) in order {
-        let (live, held) = (flow.live_ranges(web), &flow.webs[web].held);
+    for key in order {
+        let web = key as u32 as usize;
+        let (live, held) = (flow.live_ranges(web), flow.held(web));
         let both;
         let live = match mode {
             Mode::Uniform if !held.is_empty() => {

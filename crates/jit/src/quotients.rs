@@ -19,7 +19,9 @@ pub(crate) enum Reciprocal {
 /// What each operation does with a reciprocal.
 pub(crate) fn reciprocals(function: &Function, flow: &Flow) -> Vec<Reciprocal> {
     let mut all = vec![Reciprocal::Own; function.ops.len()];
-    for block in &flow.blocks {
+    let divides = |action: &Action| matches!(action, Action::Compute(Compute::Special(Special::Div { .. })));
+    let blocks = flow.blocks.iter();
+    for block in blocks.filter(|block| flow.actions[block.start..block.end].iter().any(divides)) {
         // The divisor, its web unless it is never written, and where it was first divided by.
         let mut last = None;
         for op in block.start..block.end {

@@ -1,49 +1,75 @@
 //! Sets of small numbers: bit sets, and disjoint sets.
 
-/// A set of small numbers.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct BitSet(pub(crate) Vec<u64>);
+/// Sets of small numbers, in one list of words.
+pub(crate) struct BitSets {
+    words: Vec<u64>,
+    /// Words of a set.
+    width: usize,
+}
 
-impl BitSet {
-    /// An empty one, for numbers below a count.
-    pub(crate) fn new(count: usize) -> BitSet {
-        BitSet(vec![0; count.div_ceil(64)])
+impl BitSets {
+    /// Empty ones, for numbers below a count.
+    pub(crate) fn new(sets: usize, count: usize) -> BitSets {
+        let width = count.div_ceil(64);
+        BitSets { words: vec![0; sets * width], width }
     }
 
-    pub(crate) fn insert(&mut self, number: usize) {
-        self.0[number / 64] |= 1 << (number % 64);
+    /// The words of a set.
+    pub(crate) fn words(&self, set: usize) -> &[u64] {
+        &self.words[set * self.width..(set + 1) * self.width]
     }
 
-    pub(crate) fn remove(&mut self, number: usize) {
-        self.0[number / 64] &= !(1 << (number % 64));
+    /// The same, to be changed.
+    pub(crate) fn words_mut(&mut self, set: usize) -> &mut [u64] {
+        &mut self.words[set * self.width..(set + 1) * self.width]
     }
 
-    pub(crate) fn contains(&self, number: usize) -> bool {
-        self.0[number / 64] >> (number % 64) & 1 != 0
+    pub(crate) fn contains(&self, set: usize, number: usize) -> bool {
+        self.words(set)[number / 64] >> (number % 64) & 1 != 0
     }
 
-    /// Adds the numbers of another.
-    pub(crate) fn add(&mut self, other: &BitSet) {
-        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
+    /// How many numbers a set has.
+    pub(crate) fn count(&self, set: usize) -> usize {
+        self.words(set).iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    /// The numbers of a set, the least first.
+    pub(crate) fn iter(&self, set: usize) -> Numbers<'_> {
+        Numbers { rest: 0, base: 0_usize.wrapping_sub(64), words: self.words(set).iter() }
     }
+}
 
-    /// The numbers, the least first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().enumerate().flat_map(|(at, &word)| {
-            let mut rest = word;
-            std::iter::from_fn(move || {
-                let bit = rest.trailing_zeros() as usize;
-                (rest != 0).then(|| {
-                    rest &= rest - 1;
-                    64 * at + bit
-                })
-            })
-        })
+/// Adds a number to the set that some words are.
+pub(crate) fn insert(words: &mut [u64], number: usize) {
+    words[number / 64] |= 1 << (number % 64);
+}
+
+/// Removes a number.
+pub(crate) fn remove(words: &mut [u64], number: usize) {
+    words[number / 64] &= !(1 << (number % 64));
+}
+
+/// The numbers of a set.
+pub(crate) struct Numbers<'a> {
+    /// Bits of the present word.
+    rest: u64,
+    /// The number of its lowest bit.
+    base: usize,
+    words: std::slice::Iter<'a, u64>,
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.rest == 0 {
+            self.rest = *self.words.next()?;
+            self.base = self.base.wrapping_add(64);
+        }
+        let bit = self.rest.trailing_zeros() as usize;
+        self.rest &= self.rest - 1;
+        Some(self.base + bit)
     }
 }
 
@@ -57,6 +83,11 @@ impl UnionFind {
     /// How many nodes there are.
     pub(crate) fn len(&self) -> usize {
         self.parents.len()
+    }
+
+    /// Makes room for more nodes.
+    pub(crate) fn reserve(&mut self, nodes: usize) {
+        self.parents.reserve(nodes);
     }
 
     /// Adds a node in a set of its own.
@@ -91,11 +122,12 @@ mod tests {
 
     #[test]
     fn sets() {
-        let mut set = BitSet::new(130);
-        [129, 0, 64, 63, 5].into_iter().for_each(|number| set.insert(number));
-        set.remove(5);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
-        assert_eq!(set.count(), 4);
+        let mut bits = BitSets::new(3, 130);
+        [129, 0, 64, 63, 5].into_iter().for_each(|number| insert(bits.words_mut(1), number));
+        remove(bits.words_mut(1), 5);
+        assert_eq!(bits.iter(1).collect::<Vec<_>>(), [0, 63, 64, 129]);
+        assert_eq!([0, 1, 2].map(|set| bits.count(set)), [0, 4, 0]);
+        assert!(bits.contains(1, 64) && !bits.contains(1, 5));
         let mut sets = UnionFind::default();
         let [a, b, c] = [sets.add(), sets.add(), sets.add()];
         sets.join(a, c);

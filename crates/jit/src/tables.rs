@@ -16,6 +16,8 @@ pub(crate) struct Coefficients {
     pub(crate) constants: Vec<u32>,
     /// Added to the sum of products.
     pub(crate) bias: u32,
+    /// A multiple of positions that is added apart, even. For other functions numbers are, or have, the multiple.
+    pub(crate) multiple: Option<u32>,
     /// Whether positions may be odd: half of g, rounded down, is then added.
     pub(crate) has_odd: bool,
     /// Whether products are those of −g and −c2, and the sum is taken off: half of g is then rounded up.
@@ -85,7 +87,7 @@ fn of(segments: &[Segment], multiple: i32, bias: i64, place: impl Fn(i32) -> i32
     let constants =
         (0..).zip(segments).map(|(n, &[c0, c1, _])| (c0 + 4 * g_of(c1)).wrapping_add(place(n)) as u32);
     let (constants, bias) = (constants.collect(), (bias >> 2) as u32);
-    Coefficients { products, constants, bias, has_odd: true, negated }
+    Coefficients { products, constants, bias, multiple: None, has_odd: true, negated }
 }
 
 /// Coefficients in units of 16 of the table's: g is an eighth of c1 less 2^15. Constants are in units of 2^9, and of
@@ -105,7 +107,7 @@ fn fine(segments: &[Segment], bias: i64) -> Coefficients {
         ((c0 as u32) << 6).wrapping_add((g_of(c1) as u32) << 10).wrapping_sub(n << 26)
     });
     let (products, constants) = (products.collect(), constants.collect());
-    Coefficients { products, constants, bias: (bias >> 4) as u32, has_odd: true, negated }
+    Coefficients { products, constants, bias: (bias >> 4) as u32, multiple: None, has_odd: true, negated }
 }
 
 /// A power of two of which the hyperbolic tangent has segments of its own.
@@ -140,6 +142,8 @@ pub(crate) fn by_exponent(of: impl Fn(Range) -> u32) -> [u32; 16] {
 /// The coefficients of the hyperbolic tangent. Those of a segment have a factor, so that half of c1 has 16 bits. The low
 /// four bits of a constant say by how many bits the sum is shifted right, before the others are added.
 fn of_tangent() -> Coefficients {
+    /// Halves less this have 16 bits with a sign, as this has.
+    const MULTIPLE: u32 = 0x7ffe;
     let (mut products, mut constants) = (vec![0; 64], vec![0; 64]);
     for range in ranges() {
         let segments = TANGENT.segments.iter().enumerate().skip(range.first as usize).take(1 << range.bits);
@@ -150,11 +154,10 @@ fn of_tangent() -> Coefficients {
             }
             let half = (c1 / 2) >> shift;
             debug_assert!(half << (shift + 1) == c1 && c2 >> shift << shift == c2);
-            let g = half - (1 << 15);
-            products[at] = (g as u32) << 16 | u32::from((c2 >> shift) as u16);
+            products[at] = words(half - MULTIPLE as i32, c2 >> shift);
             let constant = (c0 + ((4 * half) << shift)) << range.scale;
             constants[at] = (constant as u32) << 4 | (13 - range.scale - shift as u32);
         }
     }
-    Coefficients { products, constants, bias: 0, has_odd: true, negated: false }
+    Coefficients { products, constants, bias: 0, multiple: Some(MULTIPLE), has_odd: true, negated: false }
 }

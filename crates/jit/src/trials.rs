@@ -113,7 +113,7 @@ fn after(state: &State, halves: bool, code: &dyn Fn(&mut Assembler) -> Encoded) 
     a.ret()?;
     a.finish()?;
     let mut state = state.clone();
-    call_trial(assembler.into_memory(), &mut state);
+    call_trial(assembler.memory()?, &mut state);
     Ok(state)
 }
 

@@ -47,6 +47,7 @@ mod flow;
 mod highlighting;
 mod hints;
 mod hover;
+mod initialize;
 mod lenses;
 mod levels;
 mod navigate;

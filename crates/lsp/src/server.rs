@@ -6,6 +6,7 @@
 use crate::analysis::Document;
 use crate::capabilities::capabilities;
 use crate::diagnostics;
+use crate::initialize::InitializeParams;
 use crate::levels::Levels;
 use crate::requests;
 use crate::run;
@@ -243,31 +244,15 @@ impl Server<'_> {
     }
 
     fn initialize(&mut self, id: RequestId, params: Value) -> io::Result<()> {
-        let params: lsp::InitializeParams = match serde_json::from_value(params) {
+        let params: InitializeParams = match serde_json::from_value(params) {
             Ok(params) => params,
             Err(error) => return self.refuse(id, ErrorCode::InvalidParams, error.to_string()),
         };
-        let client = &params.capabilities;
-        let offered = client.general.as_ref().and_then(|general| general.position_encodings.clone());
-        self.world.encoding = Encoding::choose(&offered.unwrap_or_default());
-        let document = client.text_document.as_ref();
-        self.world.snippets = document
-            .and_then(|document| document.completion.as_ref()?.completion_item.as_ref()?.snippet_support)
-            .unwrap_or(false);
-        self.world.related = document
-            .and_then(|document| document.publish_diagnostics.as_ref())
-            .and_then(|publish| publish.diagnostics_capabilities.related_information)
-            .unwrap_or(false);
-        if let Some(lsp::WorkspaceFolders::WorkspaceFolderList(folders)) =
-            &params.workspace_folders_initialize_params.workspace_folders
-        {
-            self.world.folders = folders.iter().filter_map(|folder| uri::to_path(&folder.uri)).collect();
-        }
-        #[allow(deprecated)]
-        if let (true, Some(root)) = (self.world.folders.is_empty(), &params.root_uri) {
-            self.world.folders.extend(uri::to_path(root));
-        }
-        let wrong = self.settings(params.initialization_options.unwrap_or_default());
+        self.world.encoding = Encoding::choose(params.position_encodings());
+        self.world.snippets = params.snippets();
+        self.world.related = params.related_information();
+        self.world.folders = params.folders().filter_map(uri::to_path).collect();
+        let wrong = self.settings(params.initialization_options);
         self.state = State::Running;
         let version = Some(env!("CARGO_PKG_VERSION").to_owned());
         let result = lsp::InitializeResult {

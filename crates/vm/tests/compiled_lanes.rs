@@ -1,13 +1,14 @@
 //! What compiled code knows about the lanes of a warp: indices of lanes and warps, comparisons with bounds, accesses at
-//! strides, quotients by one divisor, and barriers to which most warps come at once. Everything is held against the
-//! interpreter.
+//! strides, quotients by one divisor, barriers to which most warps come at once, and sums of products between barriers,
+//! which warps compute abreast. Everything is held against the interpreter.
 
 use softwarp_testkit::SplitMix64;
 use softwarp_vm::device::{Device, Jit, Launch, LoadOptions};
 use std::fmt::Write;
 
 /// The shapes of CTAs: whole and partial warps, rows of 16 threads, other rows.
-const BLOCKS: [[u32; 2]; 8] = [[32, 1], [64, 1], [256, 1], [50, 1], [16, 4], [32, 3], [8, 8], [128, 2]];
+const BLOCKS: [[u32; 2]; 10] =
+    [[32, 1], [64, 1], [256, 1], [50, 1], [16, 4], [32, 3], [8, 8], [128, 2], [32, 5], [16, 12]];
 
 /// Bytes of the output of a thread.
 const STRIDE: usize = 256;
@@ -240,4 +241,53 @@ fn sums_over_lanes_are_the_same() {
     body +=
         "    st.global.f32 [%mine+44], %f1; st.global.u32 [%mine+48], %r4; st.global.u32 [%mine+52], %r5;\n";
     compare("sums over lanes", &body);
+}
+
+#[test]
+fn sums_of_products_between_barriers_are_the_same() {
+    let mut random = SplitMix64::new(3);
+    let mut one_of = |list: &[&'static str]| list[random.next_u64() as usize % list.len()];
+    for case in 0..24 {
+        // Rows that are the same for all warps in some CTAs, and elements that are not, or the other way round.
+        let row =
+            one_of(&["and.b32 %r6, %tx, 31", "and.b32 %r6, %tx, 15", "mov.u32 %r6, %tx", "mov.u32 %r6, %t"]);
+        let element = one_of(&[
+            "shr.u32 %r7, %tx, 5; shl.b32 %r7, %r7, 4",
+            "mov.u32 %r7, %tid.y; shl.b32 %r7, %r7, 4",
+            "mov.u32 %r7, 3",
+            "shr.u32 %r7, %t, 5; mul.lo.u32 %r7, %r7, 6",
+        ]);
+        let mut body = format!(
+            "    mov.u32 %r4, memory; mad.lo.u32 %r5, %t, 4, %r4; mov.u32 %r9, 0;
+    {row}; mad.lo.u32 %r6, %r6, 4, %r4; {element}; mad.lo.u32 %r7, %r7, 4, %r4;
+    mad.wide.u32 %d0, %r3, 4, %in; ld.global.f32 %f0, [%d0]; ld.global.f32 %f1, [%d0+4096];
+    mov.f32 %f2, 0f00000000; mov.f32 %f3, 0f3f800000; mov.f32 %f6, 0f40000000;
+LOOP:
+    st.shared.f32 [%r5], %f0; st.shared.f32 [%r5+1024], %f1; st.shared.f32 [%r5+2048], %f2; bar.sync 0;\n"
+        );
+        for n in 0..6 + case % 5 {
+            let (near, distance) = (one_of(&["64", "128"]), one_of(&["4", "8", "16"]));
+            let operations = [
+                "fma.rn.f32 %f2, %f4, %f5, %f2",
+                "fma.rn.f32 %f2, %f5, %f4, %f2",
+                "fma.rn.f32 %f2, %f4, %f5, %f2",
+                "fma.rn.f32 %f3, %f5, %f4, %f3",
+                "fma.rn.f32 %f2, %f2, %f4, %f5",
+                "fma.rn.f32 %f2, %f4, %f4, %f2; add.f32 %f6, %f5, %f6",
+                "fma.rn.f32 %f6, %f5, %f5, %f4",
+                "fma.rn.f32 %f3, %f3, %f2, %f3",
+                "mul.f32 %f3, %f5, %f4; sub.f32 %f2, %f3, %f2",
+                "sub.f32 %f6, %f4, %f5",
+            ];
+            let operation = one_of(if case < 8 { &operations[..3] } else { &operations });
+            let _ = writeln!(
+                body,
+                "    ld.shared.f32 %f4, [%r6+{near}*{n}]; ld.shared.f32 %f5, [%r7+{distance}*{n}]; {operation};"
+            );
+        }
+        body += "    bar.sync 0; add.u32 %r9, %r9, 1; setp.lt.u32 %p, %r9, 3; @%p bra LOOP;
+    st.global.f32 [%mine+4], %f2; st.global.f32 [%mine+8], %f3; st.global.f32 [%mine+12], %f6;
+    st.global.u32 [%mine+16], %r9;";
+        compare(&format!("sums of products, {case}"), &body);
+    }
 }

@@ -1,8 +1,6 @@
 //! What stops a launch, and what is said of it; what is no launch at all.
 
-mod small;
-
-use small::*;
+use crate::small::*;
 use softwarp_ir::Memory;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::{FaultKind, Problem, Relative, Use, What};

@@ -2,12 +2,8 @@
 
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
-#[path = "../../num/tests/odd_environment/mod.rs"]
-mod odd_environment;
-mod small;
-
-use odd_environment::{ODD, get, within};
-use small::*;
+use crate::odd_environment::{self, ODD, get, within};
+use crate::small::*;
 use softwarp_vm::device::{Device, Launch};
 
 /// Sums and products that are rounded, subnormal results, quotients, roots, f64 and approximate functions.

@@ -3,11 +3,8 @@
 //! Every kernel here runs for ever, or for years, or wants more memory than there is. Bounds on time are generous: what
 //! is tested is that a launch ends at all, and how.
 
-mod endless;
-mod small;
-
-use endless::{Endless, endless};
-use small::HEADER;
+use crate::endless::{Endless, endless};
+use crate::small::HEADER;
 use softwarp_testkit::recording;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadError, LoadOptions, Report};
 use softwarp_vm::fault::FaultKind;

@@ -1,8 +1,6 @@
 //! What is left out of a plan changes nothing: copies, rows that a launch gives, accesses found again.
 
-mod small;
-
-use small::*;
+use crate::small::*;
 use softwarp_vm::fault::Problem;
 
 #[test]

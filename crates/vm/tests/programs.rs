@@ -1,8 +1,6 @@
 //! Tracing and counting of a launch, and a program that was not lowered from text.
 
-mod small;
-
-use small::*;
+use crate::small::*;
 use softwarp_ir::start::{Forwarded, Start};
 use softwarp_ir::{
     Access, Address, Alu, AluOp, Element, Function, Guard, Immediate, Memory, Op, ReadSpecial, Slot, Slots,

@@ -1,8 +1,6 @@
 //! Races of warps that access rows of words side by side, which share a cell of shadow memory.
 
-mod sanitized;
-
-use sanitized::{SHARED, found};
+use crate::sanitized::{SHARED, found};
 use softwarp_vm::sanitize::FindingKind;
 
 /// What two warps do with shared memory, first the one and then the other, and between them.

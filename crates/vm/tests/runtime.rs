@@ -1,8 +1,6 @@
 //! The machine: divergence, progress, calls, barriers and memory, on small kernels.
 
-mod small;
-
-use small::*;
+use crate::small::*;
 use softwarp_vm::device::Launch;
 use softwarp_vm::fault::{FaultKind, Problem, Relative, What};
 use std::sync::Mutex;

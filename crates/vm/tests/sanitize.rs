@@ -1,8 +1,6 @@
 //! What the sanitizers find, and what they do not.
 
-mod sanitized;
-
-use sanitized::*;
+use crate::sanitized::*;
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::{FaultKind, Problem, Use, What};
 use softwarp_vm::sanitize::{FindingKind, Missing, NotLookedAt, Sanitize};

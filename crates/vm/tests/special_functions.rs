@@ -1,6 +1,6 @@
 //! Special functions and conversions in compiled code against the interpreter.
 //!
-//! `cargo test --release -p softwarp-vm --test special_functions -- --ignored` does this for all numbers of f32, in a
+//! `cargo test --release -p softwarp-vm --test machine special_functions -- --ignored` does this for all numbers of f32, in a
 //! minute for each function. `SOFTWARP_FUNCTION` names one.
 
 use softwarp_testkit::SplitMix64;

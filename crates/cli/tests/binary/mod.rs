@@ -1,5 +1,4 @@
 //! The binary, for the tests of its commands.
-#![allow(unused_imports, reason = "not every test needs all of it")]
 
 pub use softwarp_testkit::process::{Ran, run};
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Folders of files for tests, and a kernel with its launch file.
-#![allow(dead_code)] // Not every test needs all of it.
 
 use softwarp_testkit::files::{TempDir, folder_of};
 

@@ -48,7 +48,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 /// Runs the body of a function: a panic, which is a mistake here, is `CUDA_ERROR_UNKNOWN`.
+#[inline]
 pub fn enter(name: &'static str, body: impl FnOnce() -> Done) -> u32 {
+    let mut body = Some(body);
+    enter_once(name, &mut || match body.take() {
+        Some(body) => body(),
+        None => Err(Code::UNKNOWN),
+    })
+}
+
+/// [`enter`], compiled once for all functions.
+fn enter_once(name: &'static str, body: &mut dyn FnMut() -> Done) -> u32 {
     static TRACE: OnceLock<bool> = OnceLock::new();
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Code::UNKNOWN));
     let code = result.err().unwrap_or(Code::SUCCESS);

@@ -77,65 +77,75 @@ pub(super) struct Constant(pub(super) i32, pub(super) u8);
 
 impl Constant {
     pub(super) const NONE: Constant = Constant(0, 0);
+
+    #[inline]
+    fn bytes(self) -> Bytes {
+        Bytes::new((self.0 as u32).into(), self.1.into())
+    }
 }
 
-/// The bytes of an instruction, the first in the lowest bits.
-struct Bytes {
-    word: u128,
-    length: usize,
+/// Some bytes, the first in the lowest bits, and how many.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes {
+    pub(super) word: u64,
+    pub(super) count: usize,
 }
 
 impl Bytes {
-    #[inline]
-    fn new(word: u64, length: usize) -> Bytes {
-        Bytes { word: u128::from(word), length }
-    }
+    pub(super) const NONE: Bytes = Bytes { word: 0, count: 0 };
 
     #[inline]
-    fn push(&mut self, bytes: u32, count: usize) {
-        self.word |= u128::from(bytes) << (8 * self.length);
-        self.length += count;
+    pub(super) fn new(word: u64, count: usize) -> Bytes {
+        Bytes { word, count }
     }
 
-    /// ModRM, SIB and the offset of a memory operand, whose short form counts in units. Returns whether it has an encoding.
+    /// The same with more behind them: eight at most.
     #[inline]
-    fn push_memory(&mut self, reg: u8, memory: &AsmMemoryOperand, unit: i32) -> bool {
-        let Ok(displacement) = i32::try_from(memory.displacement) else { return false };
-        let (base, reg) = (memory.base & 7, (reg & 7) << 3);
-        let short = i8::try_from(displacement / unit).ok().filter(|_| displacement % unit == 0);
-        let mode = match short {
-            // Base 5 without an offset means something else.
-            Some(0) if base != 5 => 0,
-            Some(_) => 0x40,
-            None => 0x80u8,
-        };
-        if memory.index != NONE || base == 4 {
-            let index = if memory.index == NONE { 4 } else { memory.index & 7 };
-            let scale = match memory.scale {
-                1 => 0,
-                2 => 0x40,
-                4 => 0x80,
-                8 => 0xc0,
-                _ => return false,
-            };
-            self.push(u32::from(mode | reg | 4) | u32::from(scale | index << 3 | base) << 8, 2);
-        } else {
-            self.push(u32::from(mode | reg | base), 1);
-        }
-        match (mode, short) {
-            (0, _) => {}
-            (_, Some(short)) => self.push(u32::from(short as u8), 1),
-            _ => self.push(displacement as u32, 4),
-        }
-        true
+    fn with(self, word: u64, count: usize) -> Bytes {
+        Bytes { word: self.word | word << (8 * self.count), count: self.count + count }
     }
 
+    /// The same with an immediate byte.
     #[inline]
-    fn push_immediate(&mut self, immediate: Immediate) {
-        if let Some(byte) = immediate {
-            self.push(u32::from(byte), 1);
+    fn with_immediate(self, immediate: Immediate) -> Bytes {
+        match immediate {
+            Some(byte) => self.with(byte.into(), 1),
+            None => self,
         }
     }
+}
+
+/// ModRM, SIB and the offset of a memory operand, whose short form counts in units of a power of two: six bytes at most.
+/// None if it has no encoding.
+#[inline]
+fn memory_bytes(reg: u8, memory: &AsmMemoryOperand, unit: u8) -> Option<Bytes> {
+    let (base, reg) = (memory.base & 7, (reg & 7) << 3);
+    let (offset, shift) = (memory.displacement, unit.trailing_zeros());
+    let short = offset >> (shift & 63);
+    let (mode, offset) = match short << (shift & 63) == offset && i64::from(short as i8) == short {
+        // Base 5 without an offset means something else.
+        true if offset == 0 && base != 5 => (0, Bytes::NONE),
+        true => (0x40, Bytes::new((short as u8).into(), 1)),
+        false if i64::from(offset as i32) == offset => (0x80u8, Bytes::new((offset as u32).into(), 4)),
+        false => return None,
+    };
+    if memory.index == NONE {
+        // Base 4 alone means that SIB follows.
+        let sib = base == 4;
+        let modes = u64::from(mode | reg | base) | u64::from(sib) << 10 | u64::from(sib) << 13;
+        return Some(Bytes::new(modes, 1 + usize::from(sib)).with(offset.word, offset.count));
+    }
+    if !matches!(memory.scale, 1 | 2 | 4 | 8) {
+        return None;
+    }
+    let sib = (memory.scale.trailing_zeros() as u8) << 6 | (memory.index & 7) << 3 | base;
+    Some(Bytes::new(u64::from(mode | reg | 4) | u64::from(sib) << 8, 2).with(offset.word, offset.count))
+}
+
+/// ModRM of two registers.
+#[inline]
+fn register_byte(reg: u8, rm: u8) -> Bytes {
+    Bytes::new(u64::from(0xc0 | (reg & 7) << 3 | rm & 7), 1)
 }
 
 /// Bit `bit` of a register's number.
@@ -175,10 +185,8 @@ impl Assembler {
         };
         let third = u64::from(zeroing) << 7 | u64::from(length) << 5 | rounds << 4 | u64::from(mask);
         let head = evex(opcode, reg, v, (bit(rm, 4), bit(rm, 3)), bit(v, 4), third);
-        let modes = u64::from(0xc0 | (reg & 7) << 3 | rm & 7);
-        let mut bytes = Bytes::new(head | modes << 40, 6);
-        bytes.push_immediate(immediate);
-        self.append(bytes.word, bytes.length);
+        let bytes = Bytes::new(head, 5).with(register_byte(reg, rm).word, 1).with_immediate(immediate);
+        self.append(bytes);
     }
 
     /// EVEX with memory as the last operand.
@@ -213,12 +221,11 @@ impl Assembler {
             | u64::from(opcode.length) << 5
             | u64::from(memory.broadcast) << 4
             | u64::from(decoration.mask | memory.mask);
-        let mut bytes = Bytes::new(evex(opcode, reg, v, (x, bit(memory.base, 3)), v_high, third), 5);
-        if !(legal && bytes.push_memory(reg, memory, i32::from(unit))) {
-            return self.fail();
+        let head = Bytes::new(evex(opcode, reg, v, (x, bit(memory.base, 3)), v_high, third), 5);
+        match memory_bytes(reg, memory, unit) {
+            Some(bytes) if legal => self.append_all(head, bytes.with_immediate(immediate), Bytes::NONE),
+            _ => self.fail(),
         }
-        bytes.push_immediate(immediate);
-        self.append(bytes.word, bytes.length);
     }
 
     /// VEX with a register as the last operand; all are below 16.
@@ -228,10 +235,8 @@ impl Assembler {
             return self.fail();
         }
         let head = vex(opcode, reg, v, (0, bit(rm, 3)));
-        let modes = u64::from(0xc0 | (reg & 7) << 3 | rm & 7);
-        let mut bytes = Bytes::new(head | modes << 32, 5);
-        bytes.push_immediate(immediate);
-        self.append(bytes.word, bytes.length);
+        let bytes = Bytes::new(head, 4).with(register_byte(reg, rm).word, 1).with_immediate(immediate);
+        self.append(bytes);
     }
 
     /// VEX with memory as the last operand.
@@ -244,32 +249,29 @@ impl Assembler {
         immediate: Immediate,
     ) {
         let index = if memory.index == NONE { 0 } else { memory.index };
-        let mut bytes = Bytes::new(vex(opcode, reg, v, (bit(index, 3), bit(memory.base, 3))), 4);
+        let head = Bytes::new(vex(opcode, reg, v, (bit(index, 3), bit(memory.base, 3))), 4);
         let legal = memory.bytes == opcode.bytes && is_plain(memory) && (reg | v) < 16;
-        if !(legal && bytes.push_memory(reg, memory, 1)) {
-            return self.fail();
+        match memory_bytes(reg, memory, 1) {
+            Some(bytes) if legal => self.append_all(head, bytes.with_immediate(immediate), Bytes::NONE),
+            _ => self.fail(),
         }
-        bytes.push_immediate(immediate);
-        self.append(bytes.word, bytes.length);
     }
 
     /// A gather by VEX: the result, the mask, and memory whose index is a vector.
     pub(super) fn gather_from(&mut self, opcode: Opcode, [reg, v]: [u8; 2], memory: &AsmMemoryOperand) {
-        let mut bytes = Bytes::new(vex(opcode, reg, v, (bit(memory.index, 3), bit(memory.base, 3))), 4);
+        let head = Bytes::new(vex(opcode, reg, v, (bit(memory.index, 3), bit(memory.base, 3))), 4);
         let legal = (reg | v | memory.index) < 16 && ![reg, v].contains(&memory.index) && reg != v;
-        if !(legal && bytes.push_memory(reg, memory, 1)) {
-            return self.fail();
+        match memory_bytes(reg, memory, 1) {
+            Some(bytes) if legal => self.append_all(head, bytes, Bytes::NONE),
+            _ => self.fail(),
         }
-        self.append(bytes.word, bytes.length);
     }
 
     /// A general-purpose instruction with a register as the last operand.
     #[inline(never)]
     pub(super) fn plain_register(&mut self, opcode: Plain, reg: u8, rm: u8, constant: Constant) {
-        let mut bytes = plain(opcode, reg, (0, bit(rm, 3)));
-        bytes.push(u32::from(0xc0 | (reg & 7) << 3 | rm & 7), 1);
-        bytes.push(constant.0 as u32, usize::from(constant.1));
-        self.append(bytes.word, bytes.length);
+        let head = plain(opcode, reg, (0, bit(rm, 3))).with(register_byte(reg, rm).word, 1);
+        self.append_all(head, constant.bytes(), Bytes::NONE);
     }
 
     /// One with memory, of some bytes.
@@ -283,33 +285,28 @@ impl Assembler {
         constant: Constant,
     ) {
         let index = if memory.index == NONE { 0 } else { memory.index };
-        let mut bytes = plain(opcode, reg, (bit(index, 3), bit(memory.base, 3)));
+        let head = plain(opcode, reg, (bit(index, 3), bit(memory.base, 3)));
         let legal = memory.bytes == size && is_plain(memory);
-        if !(legal && bytes.push_memory(reg, memory, 1)) {
-            return self.fail();
+        match memory_bytes(reg, memory, 1) {
+            Some(bytes) if legal => self.append_all(head, bytes, constant.bytes()),
+            _ => self.fail(),
         }
-        bytes.push(constant.0 as u32, usize::from(constant.1));
-        self.append(bytes.word, bytes.length);
     }
 
     /// One without ModRM, whose opcode has a register's number in its last bits.
     #[inline(never)]
     pub(super) fn numbered(&mut self, byte: u8, wide: bool, register: u8, (constant, count): (u64, usize)) {
-        let mut bytes = Bytes::new(0, 0);
-        let rex = u32::from(wide) << 3 | u32::from(register >> 3);
-        if rex != 0 {
-            bytes.push(0x40 | rex, 1);
-        }
-        bytes.push(u32::from(byte | register & 7), 1);
-        bytes.word |= u128::from(constant) << (8 * bytes.length);
-        self.append(bytes.word, bytes.length + count);
+        let rex = u64::from(wide) << 3 | u64::from(register >> 3);
+        let prefix = if rex != 0 { Bytes::new(0x40 | rex, 1) } else { Bytes::NONE };
+        let head = prefix.with(u64::from(byte | register & 7), 1);
+        self.append_all(head, Bytes::new(constant, count), Bytes::NONE);
     }
 
     /// Bytes as they are.
     #[inline]
     pub(super) fn raw<const N: usize>(&mut self, bytes: [u8; N]) {
-        let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte));
-        self.append(word, N);
+        let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        self.append(Bytes::new(word, N));
     }
 }
 
@@ -333,20 +330,18 @@ fn vex(opcode: Opcode, reg: u8, v: u8, (x, b): (u64, u64)) -> u64 {
 /// Prefixes and opcode of a general-purpose instruction.
 #[inline]
 fn plain(opcode: Plain, reg: u8, (x, b): (u64, u64)) -> Bytes {
-    let mut bytes = Bytes::new(0, 0);
-    match opcode.prefix {
-        Prefix::NP => {}
-        Prefix::P66 => bytes.push(0x66, 1),
-        Prefix::F3 => bytes.push(0xf3, 1),
-        Prefix::F2 => bytes.push(0xf2, 1),
-    }
+    let mut bytes = match opcode.prefix {
+        Prefix::NP => Bytes::NONE,
+        Prefix::P66 => Bytes::new(0x66, 1),
+        Prefix::F3 => Bytes::new(0xf3, 1),
+        Prefix::F2 => Bytes::new(0xf2, 1),
+    };
     let rex = u64::from(opcode.wide) << 3 | bit(reg, 3) << 2 | x << 1 | b;
     if rex != 0 {
-        bytes.push(0x40 | rex as u32, 1);
+        bytes = bytes.with(0x40 | rex, 1);
     }
     match opcode.escaped {
-        true => bytes.push(0x0f | u32::from(opcode.byte) << 8, 2),
-        false => bytes.push(u32::from(opcode.byte), 1),
+        true => bytes.with(0x0f | u64::from(opcode.byte) << 8, 2),
+        false => bytes.with(opcode.byte.into(), 1),
     }
-    bytes
 }

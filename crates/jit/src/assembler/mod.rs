@@ -1,9 +1,12 @@
 //! An assembler for x86-64 with AVX-512: the instructions that compiled code uses.
 //!
-//! Instructions are encoded at once, into the memory that will be executable. Jumps forward have distances of 32 bits, which are written when the
-//! code is finished; jumps back have 8 bits where these suffice. A method encodes one instruction. Its tables are
-//! `vector.rs` (prefix EVEX), `masks.rs` (prefix VEX) and `scalar.rs` (general-purpose registers). What cannot be encoded
-//! (an offset that is too large, a memory operand of another size) makes [`Assembler::finish`] fail.
+//! Instructions are encoded at once. Jumps forward have distances of 32 bits, which are written when the code is finished;
+//! jumps back have 8 bits where these suffice. The lists that code is written to are kept for the next function of the
+//! thread; finished code is copied to memory of its size, which can be made executable.
+//!
+//! A method encodes one instruction. Its tables are `vector.rs` (prefix EVEX), `masks.rs` (prefix VEX) and `scalar.rs`
+//! (general-purpose registers). What cannot be encoded (an offset that is too large, a memory operand of another size)
+//! makes [`Assembler::finish`] fail.
 //!
 //! For CPUs without AVX-512, instructions on 512 bits become several on 256 bits (`halves/`).
 
@@ -20,9 +23,11 @@ mod vector;
 #[cfg(test)]
 mod written;
 
+use encode::Bytes;
 pub(crate) use operands::*;
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
+use std::cell::Cell;
 
 /// Code that cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +43,8 @@ pub(crate) struct CodeLabel(u32);
 /// Where a label is that has no place yet.
 const NOWHERE: u32 = u32::MAX;
 
-/// The most bytes of an instruction.
-const LONGEST: usize = 16;
+/// The most bytes that an instruction is written with: it has fewer, but its last part is written as a word.
+const LONGEST: usize = 32;
 
 /// A 32-bit distance that is not known yet: the end of the instruction, and the label.
 struct Distance {
@@ -47,14 +52,28 @@ struct Distance {
     label: CodeLabel,
 }
 
-/// The code so far.
-pub(crate) struct Assembler {
-    /// Bytes, and room for more. Pages that are not written take no memory.
-    buffer: MmapMut,
-    length: usize,
+/// The lists that code is written to.
+#[derive(Default)]
+struct Room {
+    /// Bytes, and room for more.
+    buffer: Vec<u8>,
     /// Where each label is.
     labels: Vec<u32>,
     distances: Vec<Distance>,
+}
+
+thread_local! {
+    /// The lists of the last function, if none is being written.
+    static ROOM: Cell<Option<Room>> = const { Cell::new(None) };
+}
+
+/// The most bytes of a buffer that is kept.
+const KEPT: usize = 1 << 22;
+
+/// The code so far.
+pub(crate) struct Assembler {
+    room: Room,
+    length: usize,
     failed: bool,
     /// Instructions on 512 bits are made of halves.
     halves: Option<halves::Halves>,
@@ -63,14 +82,14 @@ pub(crate) struct Assembler {
 impl Assembler {
     /// No code yet, and room for a number of bytes.
     pub(crate) fn new(room: usize) -> Encoded<Assembler> {
-        Ok(Assembler {
-            buffer: map(room)?,
-            length: 0,
-            labels: Vec::new(),
-            distances: Vec::new(),
-            failed: false,
-            halves: None,
-        })
+        let mut lists = ROOM.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        lists.labels.clear();
+        lists.distances.clear();
+        // Bytes that are there already are written over. Pages that are not written take no memory.
+        if lists.buffer.len() < room.max(LONGEST) {
+            lists.buffer = vec![0; room.max(1 << 14)];
+        }
+        Ok(Assembler { room: lists, length: 0, failed: false, halves: None })
     }
 
     /// How many bytes there are.
@@ -82,15 +101,15 @@ impl Assembler {
     /// A label that has no place yet.
     #[inline]
     pub(crate) fn create_label(&mut self) -> CodeLabel {
-        self.labels.push(NOWHERE);
-        CodeLabel(self.labels.len() as u32 - 1)
+        self.room.labels.push(NOWHERE);
+        CodeLabel(self.room.labels.len() as u32 - 1)
     }
 
     /// Puts a label here.
     #[inline]
     pub(crate) fn set_label(&mut self, label: &mut CodeLabel) -> Encoded {
         self.forget_vectors();
-        let place = &mut self.labels[label.0 as usize];
+        let place = &mut self.room.labels[label.0 as usize];
         self.failed |= *place != NOWHERE;
         *place = self.length as u32;
         Ok(())
@@ -98,10 +117,7 @@ impl Assembler {
 
     /// Where a label is.
     pub(crate) fn place_of(&self, label: CodeLabel) -> Encoded<u64> {
-        match self.labels[label.0 as usize] {
-            NOWHERE => Err(Unencodable),
-            place => Ok(u64::from(place)),
-        }
+        place_of(&self.room.labels, label)
     }
 
     /// What was asked for cannot be encoded.
@@ -110,70 +126,110 @@ impl Assembler {
         self.failed = true;
     }
 
-    /// Appends the bytes of an instruction: the lowest of a word.
+    /// Appends the bytes of an instruction.
     #[inline]
-    fn append(&mut self, word: u128, bytes: usize) {
-        if self.buffer.len() < self.length + LONGEST {
-            self.grow();
-        }
-        self.buffer[self.length..self.length + LONGEST].copy_from_slice(&word.to_le_bytes());
-        self.length += bytes;
+    fn append(&mut self, bytes: Bytes) {
+        let place = match self.room.buffer.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut) {
+            Some(place) => place,
+            None => self.grow(),
+        };
+        write(place, 0, bytes);
+        self.length += bytes.count;
     }
 
+    /// The same in three parts.
+    #[inline]
+    fn append_all(&mut self, first: Bytes, second: Bytes, third: Bytes) {
+        let place = match self.room.buffer.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut) {
+            Some(place) => place,
+            None => self.grow(),
+        };
+        write(place, 0, first);
+        write(place, first.count, second);
+        write(place, first.count + second.count, third);
+        self.length += first.count + second.count + third.count;
+    }
+
+    /// Makes room; returns where the next instruction is written.
     #[cold]
-    fn grow(&mut self) {
-        match map(2 * self.buffer.len()) {
-            Ok(mut larger) => {
-                larger[..self.length].copy_from_slice(&self.buffer[..self.length]);
-                self.buffer = larger;
-            }
-            // What follows is written over what is there.
-            Err(Unencodable) => (self.failed, self.length) = (true, 0),
-        }
+    fn grow(&mut self) -> &mut [u8; LONGEST] {
+        let buffer = &mut self.room.buffer;
+        let mut larger = vec![0; (2 * buffer.len()).max(self.length + LONGEST)];
+        larger[..self.length].copy_from_slice(&buffer[..self.length]);
+        *buffer = larger;
+        let place = buffer.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut);
+        place.expect("the buffer has been made long enough")
     }
 
     /// Appends a jump: its opcode with an 8-bit distance, or that with a 32-bit one, which may have two bytes.
     #[inline(never)]
     fn jump_to(&mut self, short: Option<u8>, near: &[u8], label: CodeLabel) {
         self.make_words();
-        let place = self.labels[label.0 as usize];
+        let place = self.room.labels[label.0 as usize];
         if place != NOWHERE
             && let Some(short) = short
             && let Ok(distance) = i8::try_from(i64::from(place) - (self.length as i64 + 2))
         {
-            return self.append(u128::from(u16::from_le_bytes([short, distance as u8])), 2);
+            return self.append(Bytes::new(u16::from_le_bytes([short, distance as u8]).into(), 2));
         }
-        let opcode = near.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte));
-        self.append(opcode, near.len() + 4);
-        self.distances.push(Distance { end: self.length, label });
+        let opcode = near.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        self.append(Bytes::new(opcode, near.len() + 4));
+        self.room.distances.push(Distance { end: self.length, label });
     }
 
     /// Appends the distance of a label: 32 bits.
     fn distance_to(&mut self, label: CodeLabel) {
-        self.append(0, 4);
-        self.distances.push(Distance { end: self.length, label });
+        self.append(Bytes::new(0, 4));
+        self.room.distances.push(Distance { end: self.length, label });
     }
 
     /// The code, with all distances. Fails if an instruction could not be encoded, or a label has no place.
     pub(crate) fn finish(&mut self) -> Encoded<&[u8]> {
-        for Distance { end, label } in std::mem::take(&mut self.distances) {
-            let distance = self.place_of(label)? as i64 - end as i64;
+        let Room { buffer, labels, distances } = &mut self.room;
+        for Distance { end, label } in distances.drain(..) {
+            let distance = place_of(labels, label)? as i64 - end as i64;
             let distance = i32::try_from(distance).map_err(|_| Unencodable)?;
-            self.buffer[end - 4..end].copy_from_slice(&distance.to_le_bytes());
+            buffer[end - 4..end].copy_from_slice(&distance.to_le_bytes());
         }
         if self.failed || self.length > i32::MAX as usize {
             return Err(Unencodable);
         }
-        Ok(&self.buffer[..self.length])
+        Ok(&buffer[..self.length])
     }
 
-    /// The memory of the code, which is finished.
-    pub(crate) fn into_memory(self) -> MmapMut {
-        self.buffer
+    /// A copy of the code, which is finished, in memory that can be made executable.
+    pub(crate) fn memory(&self) -> Encoded<MmapMut> {
+        let code = &self.room.buffer[..self.length];
+        // All pages are written at once.
+        let memory = MmapOptions::new().len(code.len().max(1)).populate().map_anon();
+        let mut memory = memory.map_err(|_| Unencodable)?;
+        memory[..code.len()].copy_from_slice(code);
+        Ok(memory)
     }
 }
 
-/// Memory that can be made executable.
-fn map(bytes: usize) -> Encoded<MmapMut> {
-    MmapMut::map_anon(bytes.max(1 << 14)).map_err(|_| Unencodable)
+impl Drop for Assembler {
+    fn drop(&mut self) {
+        let room = std::mem::take(&mut self.room);
+        if room.buffer.len() <= KEPT {
+            // A thread that ends keeps nothing.
+            _ = ROOM.try_with(|kept| kept.set(Some(room)));
+        }
+    }
+}
+
+/// Writes some bytes, and others behind them that do not count.
+#[inline]
+fn write(place: &mut [u8; LONGEST], at: usize, bytes: Bytes) {
+    // An instruction has at most 15 bytes.
+    let at = at & 15;
+    place[at..at + 8].copy_from_slice(&bytes.word.to_le_bytes());
+}
+
+/// Where a label is.
+fn place_of(labels: &[u32], label: CodeLabel) -> Encoded<u64> {
+    match labels[label.0 as usize] {
+        NOWHERE => Err(Unencodable),
+        place => Ok(u64::from(place)),
+    }
 }

@@ -81,11 +81,6 @@ impl AsmMemoryOperand {
         }
     }
 
-    /// How far it is from its base register.
-    pub(crate) fn displacement(self) -> usize {
-        self.displacement as usize
-    }
-
     /// Whether it is an element for all lanes.
     pub(crate) fn is_broadcast(self) -> bool {
         self.broadcast

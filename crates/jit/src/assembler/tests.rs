@@ -90,9 +90,10 @@ macro_rules! three {
 #[test]
 fn vectors_of_three() {
     three!(
-        vpaddw vpsubw vpaddb vpshufb vpmulhuw vpmaddwd vpmaddubsw vpunpcklwd vpunpckhwd;
+        vpaddw vpsubw vpaddb vpshufb vpmulhuw vpmaddwd vpmaddubsw vpunpcklwd vpunpckhwd vpermb
+        vpermw;
         vpaddd vpsubd vpandd vpord vpxord vpmulld vpminsd vpminud vpmaxsd vpmaxud vpsllvd vpsrlvd vpsravd vpackusdw
-        vpermd vpermt2d vpermi2d vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps
+        vpdpwssd vpermd vpermt2d vpermi2d vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps
         vpandnd;
         vpaddq vpsubq vpandq vporq vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq
         vpsravq vpermq vpblendmq vaddpd vsubpd vmulpd vdivpd vfmadd132pd vpandnq
@@ -144,12 +145,14 @@ fn comparisons() {
             a.vpmovm2b(s, k4)?;
             a.vptestmb(k3, zmm9, s)?;
             a.vptestmb(k3.k1(), s, zmm29)?;
+            a.vptestmw(k3.k1(), s, zmm29)?;
             a.vpcmpuw(k3, zmm9, s, 5)?;
             a.vpcmpuw(k3.k1(), s, zmm29, 1)?;
             a.vcmpps(k2, s, s, 0x1e)?;
         }
         for place in places() {
             a.vptestmb(k3, zmm9, zmmword_ptr(place))?;
+            a.vptestmw(k3, zmm9, zmmword_ptr(place))?;
             a.vpcmpuw(k3, zmm9, zmmword_ptr(place), 5)?;
         }
     });
@@ -299,6 +302,7 @@ fn shifts() {
         }
         for s in Z {
             a.vrangeps(s, zmm1, s, 5)?;
+            a.vpshldw(s, zmm1, s, 3)?;
             a.vpternlogq(s.k1(), zmm1, s, 5)?;
         }
     });
@@ -368,7 +372,7 @@ fn masks() {
             });
         };
     }
-    three!(kandw korw kxnorw kxorw kunpckbw kunpckwd);
+    three!(kandw kandd korw kxnorw kxorw kunpckbw kunpckwd);
     both!(|a| {
         for d in K {
             for s in K {

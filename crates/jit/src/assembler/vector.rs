@@ -362,9 +362,12 @@ impl Assembler {
         vpshufb opcode(P66, M38, 32, 0x00);
         vpmulhuw opcode(P66, M0F, 32, 0xe4);
         vpmaddwd opcode(P66, M0F, 32, 0xf5);
+        vpdpwssd opcode(P66, M38, 32, 0x52).broadcasts();
         vpackusdw opcode(P66, M38, 32, 0x2b).broadcasts();
         vpunpcklwd opcode(P66, M0F, 32, 0x61);
         vpunpckhwd opcode(P66, M0F, 32, 0x69);
+        vpermb opcode(P66, M38, 32, 0x8d);
+        vpermw opcode(P66, M38, 64, 0x8d);
         vpermd opcode(P66, M38, 32, 0x36).broadcasts();
         vpermq opcode(P66, M38, 64, 0x36).broadcasts();
         vpermt2d opcode(P66, M38, 32, 0x7e).broadcasts();
@@ -398,6 +401,7 @@ impl Assembler {
         vpcmpgtd opcode(P66, M0F, 32, 0x66).broadcasts();
         vpcmpgtq opcode(P66, M38, 64, 0x37).broadcasts();
         vptestmb opcode(P66, M38, 32, 0x26);
+        vptestmw opcode(P66, M38, 64, 0x26);
     }
 
     form! { compare_by
@@ -508,6 +512,7 @@ impl Assembler {
 
     form! { three byte:
         vrangeps opcode(P66, M3A, 32, 0x50).broadcasts();
+        vpshldw opcode(P66, M3A, 64, 0x70);
         vpternlogd opcode(P66, M3A, 32, 0x25).broadcasts();
         vpternlogq opcode(P66, M3A, 64, 0x25).broadcasts();
     }

@@ -119,6 +119,16 @@ impl Emitter<'_> {
         }
     }
 
+    /// Whether all lanes of each half of the warp read one element, or else elements one behind the other; `None` where
+    /// lanes read anywhere.
+    pub(super) fn reads_elements(&self, plain: &Plain<'_>) -> Option<bool> {
+        match self.pattern(plain, false) {
+            Pattern::One | Pattern::Two => Some(true),
+            Pattern::Consecutive | Pattern::Halves => Some(false),
+            Pattern::Scattered => None,
+        }
+    }
+
     /// The class of the address.
     fn address_class(&self, plain: &Plain<'_>) -> Class {
         plain.base.map_or(Class::UNIFORM, |base| self.class(plain.op, base))
@@ -259,7 +269,7 @@ impl Emitter<'_> {
     }
 
     /// How far an access is from another of its group.
-    fn distance(&self, plain: &Plain<'_>, first: usize) -> i32 {
+    pub(super) fn distance(&self, plain: &Plain<'_>, first: usize) -> i32 {
         let offset = match &self.function.ops[first] {
             Op::Other(_, step) => match &**step {
                 Step::Load(access) | Step::Store(access) => access.address.offset,

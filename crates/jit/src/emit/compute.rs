@@ -3,7 +3,7 @@
 use super::{Emitted, Emitter, Vector, YMM, ZMM, vector3};
 use crate::assembler::*;
 use crate::classes::Class;
-use crate::decode::{Combine, Compute, Extend, Order, PredicateOp, Width, constant};
+use crate::decode::{Combine, Compute, Extend, Order, PredicateOp, Width};
 use crate::fuse::Logic;
 use softwarp_ir::{Alu, Slot};
 
@@ -104,11 +104,10 @@ impl Emitter<'_> {
             Compute::Lop3(table) => self.logic(op, Logic { d, sources: [a, b, source(2)], count: 3, table }),
             Compute::High { signed } => self.high(op, signed, d, [a, b]),
             Compute::Permute(selector) => self.permute(op, selector, d, a, b),
-            Compute::Funnel { left } if constant(self.function, source(2)).is_some() => {
-                let by = constant(self.function, source(2)).unwrap_or(0) & 31;
-                self.funnel_by(op, (left, by), d, [a, b])
-            }
-            Compute::Funnel { left } => self.funnel(op, left, d, [a, b, source(2)]),
+            Compute::Funnel { left } => match self.classes.constant(self.flow, source(2)) {
+                Some(by) => self.funnel_by(op, (left, by & 31), d, [a, b]),
+                None => self.funnel(op, left, d, [a, b, source(2)]),
+            },
             Compute::Select(width) => self.select(op, width, d, [a, b, source(2)]),
             Compute::Extend(extend) => self.extend(op, extend, d, a),
             Compute::Pack64 => self.packed(op, d, [a, b]),

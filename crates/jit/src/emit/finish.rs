@@ -1,10 +1,11 @@
 //! The ends of special functions: from sums of products and constants to results.
 
+use super::interpolate::{FINE, rounding};
 use super::special::{CONSTANT, EXPONENT, FRACTION, Inputs, LEAST, NAN, NUMBER, RARE, RESULT, SIGN};
 use super::{Emitted, Emitter, ZMM};
 use crate::assembler::*;
 use crate::decode::Special;
-use crate::tables::by_exponent;
+use crate::tables::{by_exponent, coefficients};
 use softwarp_ir::Slot;
 
 const ONE: u32 = 0x3f80_0000;
@@ -149,17 +150,28 @@ impl Emitter<'_> {
         let [one, exponent, sign, least, range] =
             [ONE, EXPONENT, SIGN, LEAST, 0x7f00_0000].map(|word| self.unit.word(word));
         let [coarse, fine, all] = [power(23), power(32), power(36)].map(|word| self.unit.word(word));
+        let rounded = self.unit.word(rounding(false));
+        let takes_off = self.takes_off(coefficients(Special::Lg2));
         let general = inputs == Inputs::All;
         for (part, ((r, constant), n)) in RESULT.into_iter().zip(CONSTANT).zip(numbers).enumerate() {
             let rare = RARE[part];
             let a = &mut self.unit.a;
             a.vpslld(zmm6, n, 9)?;
             a.vpaddd(constant, constant, zmm6)?;
-            a.vpsrad(zmm6, r, 5)?;
-            a.vpaddd(zmm6, zmm6, constant)?;
+            a.vpsrad(zmm6, r, FINE)?;
+            match takes_off {
+                true => a.vpsubd(zmm6, constant, zmm6)?,
+                false => a.vpaddd(zmm6, zmm6, constant)?,
+            }
             if general {
-                a.vpslld(constant, constant, 5)?;
-                a.vpaddd(constant, constant, r)?;
+                a.vpslld(constant, constant, FINE)?;
+                match takes_off {
+                    true => {
+                        a.vpsubd(constant, constant, r)?;
+                        a.vpaddd(constant, constant, rounded)?;
+                    }
+                    false => a.vpaddd(constant, constant, r)?,
+                }
             }
             a.vmovdqa64(r, zmm6)?;
             // The number is not needed any more.
@@ -288,21 +300,16 @@ impl Emitter<'_> {
 
     /// The hyperbolic tangent with its sign. Ordinary numbers are neither small, where it is the number itself, nor large,
     /// where it is 1.
-    pub(super) fn finish_tangent(&mut self, op: usize, inputs: Inputs, (of, numbers): Row) -> Emitted {
+    pub(super) fn finish_tangent(&mut self, op: usize, inputs: Inputs, of: Slot) -> Emitted {
         const SMALL: u32 = 0x3b80_0000;
         const LARGE: u32 = 0x4100_0000;
         let [magnitude, small, large, range, infinity, one, sign, nan, fifteen] =
             [SIGN - 1, SMALL, LARGE, LARGE - SMALL, EXPONENT, ONE, SIGN, NAN, 15]
                 .map(|word| self.unit.word(word));
         let scales = self.unit.words(by_exponent(|range| power(26 + range.scale)));
-        for (part, ((r, constant), n)) in RESULT.into_iter().zip(CONSTANT).zip(numbers).enumerate() {
+        for (part, (r, constant)) in RESULT.into_iter().zip(CONSTANT).enumerate() {
             let x = self.input(op, of, part)?;
             let a = &mut self.unit.a;
-            // The multiple of the position that the products lack.
-            a.vpslld(zmm6, n, 15)?;
-            a.vpxord(zmm6, zmm6, sign)?;
-            a.vpsrad(zmm6, zmm6, 1)?;
-            a.vpaddd(r, r, zmm6)?;
             a.vpandd(zmm6, constant, fifteen)?;
             a.vpsravd(r, r, zmm6)?;
             a.vpsrld(constant, constant, 4)?;

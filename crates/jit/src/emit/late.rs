@@ -5,7 +5,6 @@ use crate::assembler::CodeLabel;
 use softwarp_ir::Slot;
 
 /// Labels of the code of one mode, by block.
-#[derive(Clone)]
 pub(crate) struct Labels {
     /// The block itself.
     pub(crate) blocks: Vec<CodeLabel>,
@@ -36,9 +35,6 @@ impl Labels {
         Labels { blocks, enters, passed, saves, switches, starts, enter_masked, leave_masked, dispatch }
     }
 }
-
-/// The label of an exit, and the block at which other lanes wait.
-pub(crate) type Exit = (Option<usize>, CodeLabel);
 
 /// Code that stands outside of the blocks.
 #[derive(Clone, Copy)]

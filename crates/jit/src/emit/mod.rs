@@ -4,6 +4,7 @@
 //! predicates of the frame, `rbp` the budget, `r11` constants; `rax`, `rcx`, `rdx` and the first vector registers are temporary.
 //! `k6` and `k7` are the lanes that an operation writes, where these are not all.
 
+mod abreast;
 mod access;
 mod atomic;
 mod bits;
@@ -21,6 +22,7 @@ mod fold;
 mod half;
 mod index;
 mod integer;
+mod interpolate;
 mod late;
 mod logic;
 mod nans;
@@ -36,7 +38,7 @@ mod together;
 mod unit;
 mod verify;
 
-pub(crate) use late::{Alone, Exit, Labels, Late};
+pub(crate) use late::{Alone, Labels, Late};
 pub(crate) use plain::sites;
 pub(crate) use quick::Quick;
 pub(crate) use stub::MOST_BLOCKS;
@@ -135,8 +137,9 @@ pub(crate) struct Emitter<'a> {
     /// The sites of accesses.
     pub(crate) sites: Vec<u8>,
     pub(crate) late: Vec<Late>,
-    /// Labels of exits by operation: of code for all lanes, and of code for some while others wait at a block.
-    exits: Vec<[Option<Exit>; 2]>,
+    /// Exits by operation, of code for all lanes, and of code for some while others wait at a block: the number of the
+    /// code in `late`, plus one; or 0.
+    exits: Vec<[u32; 2]>,
     /// A routine that has the interpreter perform an operation, and code that saves all registers of webs in the context
     /// and leaves.
     pub(crate) perform: CodeLabel,
@@ -145,6 +148,10 @@ pub(crate) struct Emitter<'a> {
     pub(crate) at_barriers: AtBarriers,
     /// The webs that are written between the last entry and the start of each block, once this is needed.
     pub(crate) written: Option<Vec<Vec<bool>>>,
+    /// Results that are written to the frame where they are computed: operations and webs, sorted.
+    kept: Vec<(usize, usize)>,
+    /// The webs that a block leaves in the frame: of the block that was asked for last.
+    untouched: Option<(usize, Vec<usize>)>,
     /// Accesses that are checked together.
     pub(crate) groups: Groups,
     /// What quotients do with reciprocals, by operation.
@@ -204,10 +211,12 @@ impl<'a> Emitter<'a> {
             other,
             has_masked,
             sites: sites(function),
-            late: Vec::new(),
-            exits: vec![[None; 2]; function.ops.len() + 1],
+            late: Vec::with_capacity(function.ops.len() / 2),
+            exits: vec![[0; 2]; function.ops.len() + 1],
             at_barriers: Vec::new(),
             written: None,
+            kept: Vec::new(),
+            untouched: None,
             groups: Groups::of(function, flow),
             reciprocals: reciprocals(function, flow),
             checked: Vec::new(),
@@ -222,6 +231,7 @@ impl<'a> Emitter<'a> {
             folds: fold::Folds::default(),
         };
         emitter.lazy = emitter.find_lazy();
+        emitter.kept = emitter.find_kept();
         emitter
     }
 
@@ -424,8 +434,8 @@ impl<'a> Emitter<'a> {
     }
 
     /// The webs that are live at a position.
-    pub(crate) fn live_at(&self, position: u32) -> Vec<usize> {
-        self.flow.live(position).collect()
+    pub(crate) fn live_at(&self, position: u32) -> impl Iterator<Item = usize> + use<'a> {
+        self.flow.live(position)
     }
 
     /// The class of a source.
@@ -440,6 +450,11 @@ impl<'a> Emitter<'a> {
 
     /// Emits an operation.
     pub(crate) fn operation(&mut self, op: usize) -> Emitted {
+        self.perform_operation(op)?;
+        if self.kept.is_empty() { Ok(()) } else { self.keep(op) }
+    }
+
+    fn perform_operation(&mut self, op: usize) -> Emitted {
         let number = op as u32;
         self.unit.mark(match self.mode {
             Mode::Uniform if self.alone => Part::Rest,
@@ -494,9 +509,9 @@ impl<'a> Emitter<'a> {
     fn hold(&mut self, op: usize) -> Emitted {
         let (reads, writes) = (self.flow.reads(op), self.flow.writes(op));
         let is_held = |web: usize, slot: Slot| {
-            matches!(self.classes.webs[web], Class::Affine(_))
+            writes.iter().any(|write| write.slot == slot && write.web != web)
                 && self.places[web] == Place::Frame
-                && writes.iter().any(|write| write.slot == slot && write.web != web)
+                && matches!(self.classes.webs[web], Class::Affine(_))
         };
         let held = reads.iter().find(|read| is_held(read.web, read.slot));
         let Some(&Touch { slot, web }) = held else { return Ok(()) };

@@ -174,7 +174,19 @@ impl Emitter<'_> {
         [a, b, c]: [Slot; 3],
     ) -> Emitted {
         let ([a, b], uniform) = self.uniform_last(op, [a, b]);
+        // Where the step from lane to lane is known, a second part is that much further than the first.
+        let further = match self.result_class(op, d) {
+            Class::HalfAffine(step) if !self.masked => {
+                Some(self.unit.constant([step.wrapping_mul(8) as u64; 8]))
+            }
+            _ => None,
+        };
         for part in 0..4 {
+            if let (Some(further), 1) = (further, part % 2) {
+                self.unit.a.vpaddq(zmm3, zmm3, further)?;
+                self.put(op, d, part, 3)?;
+                continue;
+            }
             self.widened(op, a, part, signed, 0)?;
             let two = match uniform {
                 // The low words of all pairs are read.

@@ -1,10 +1,7 @@
 //! Special functions of f32, to the bit those of the interpreter (`softwarp_units::alu::approx`).
 //!
-//! A function is a quadratic polynomial in each of 64 or 128 segments, in fixed point. A sum of products of 16-bit words
-//! makes it (`vpmaddwd`): with q the position in the segment without its last bit, from −2^15 on, and s the square of the
-//! position, it is `g·q + c2·s`, where g is half or an eighth of c1 less a multiple of 2^15. For that multiple the number
-//! that the position comes from is added as a whole: what is above the position is taken off the constants.
-//! Coefficients are found by permutations of registers (`vpermt2d`). The square is made of 32 words of 16 bits at once.
+//! A function is a quadratic polynomial in each of 64 or 128 segments (`interpolate.rs`). Here is what comes before it, in
+//! `finish.rs` what comes behind it.
 //!
 //! Code in its place is for ordinary inputs. If an active lane has another one, code that stands outside of the blocks
 //! does the whole row (`Special::has_general`), or the interpreter does.
@@ -14,7 +11,7 @@ use crate::assembler::*;
 use crate::context::Context;
 use crate::decode::Special;
 use crate::quotients::Reciprocal;
-use crate::tables::{Coefficients, Range, by_exponent, coefficients};
+use crate::tables::{Range, by_exponent, coefficients};
 use softwarp_ir::Slot;
 use std::mem::offset_of;
 
@@ -27,7 +24,7 @@ pub(super) const CONSTANT: [AsmRegisterZmm; 2] = [zmm5, zmm2];
 /// Lanes that have an input for which the code is not.
 pub(super) const RARE: [AsmRegisterK; 2] = [k4, k5];
 /// Such lanes of both parts, in the order of packed words.
-const RARE_WORDS: AsmRegisterK = k3;
+pub(super) const RARE_WORDS: AsmRegisterK = k3;
 
 pub(super) const SIGN: u32 = 1 << 31;
 pub(super) const EXPONENT: u32 = 0x7f80_0000;
@@ -45,7 +42,7 @@ pub(super) enum Inputs {
 
 /// Where lanes with other inputs are found.
 #[derive(Clone, Copy)]
-enum Found {
+pub(super) enum Found {
     /// In the first of two mask registers, or in both, part by part.
     First,
     Parts,
@@ -118,7 +115,7 @@ impl Emitter<'_> {
     }
 
     /// Where code for ordinary inputs leaves lanes with others.
-    fn found(&self, special: Special) -> Found {
+    pub(super) fn found(&self, special: Special) -> Found {
         match special {
             _ if self.masked => Found::Parts,
             Special::Rcp | Special::Divisor | Special::Rsqrt | Special::Sqrt => Found::Words,
@@ -181,7 +178,7 @@ impl Emitter<'_> {
                 Inputs::Ordinary => self.finish_ordinary_sine(op, special, (of, numbers)),
                 Inputs::All => self.finish_sine(op, special, (of, numbers)),
             },
-            Special::Tanh => self.finish_tangent(op, inputs, (of, numbers)),
+            Special::Tanh => self.finish_tangent(op, inputs, of),
         }
     }
 
@@ -319,156 +316,6 @@ impl Emitter<'_> {
         a.vpermd(zmm2, zmm2, firsts)?;
         a.vpsrlvd(n, n, zmm3)?;
         a.vpaddd(n, n, zmm2)
-    }
-
-    /// The squares of positions, in the lower halves of words, and the positions in the upper ones: in the registers of
-    /// results.
-    fn squares(&mut self, table: &Coefficients, numbers: [AsmRegisterZmm; 2]) -> Emitted {
-        let low = self.unit.word(0xffff);
-        let apart = self.unit.bytes([0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15].repeat(4));
-        let mut twice = |word: u32| self.unit.word(word << 16 | word);
-        let (byte, top) = (twice(0xff), twice(0x8000));
-        // Rows of a squarer that leaves out what is worth less than the last bit. In two neighbouring rows only the lower
-        // one has bits to lose.
-        let rows = [(0xc000, 0xffff), (0x3000, 0xfff8), (0x0c00, 0xffe0), (0x0200, 0xffff)]
-            .map(|(factor, kept)| (twice(factor), (kept != 0xffff).then(|| twice(kept))));
-        let a = &mut self.unit.a;
-        // The words of the second part come between those of the first, and are then put behind each four of them.
-        match table.has_odd {
-            true => {
-                a.vpsrld(zmm2, numbers[0], 1)?;
-                a.vpslld(zmm6, numbers[1], 15)?;
-                // zmm2 & low | zmm6 & !low
-                a.vpternlogd(zmm2, zmm6, low, 0xe4)?;
-                a.vpshufb(zmm2, zmm2, apart)?;
-            }
-            false => {
-                a.vpandd(zmm5, numbers[0], low)?;
-                a.vpandd(zmm6, numbers[1], low)?;
-                a.vpackusdw(zmm2, zmm5, zmm6)?;
-            }
-        }
-        a.vpsrlw(zmm3, zmm2, 1)?;
-        a.vpandd(zmm4, zmm3, byte)?;
-        a.vpaddw(zmm4, zmm4, zmm3)?;
-        for (row, (factor, kept)) in rows.into_iter().enumerate() {
-            let to = if row == 0 { zmm5 } else { zmm6 };
-            a.vpandd(to, zmm2, factor)?;
-            match kept {
-                Some(kept) => {
-                    a.vpandd(zmm3, zmm4, kept)?;
-                    a.vpmulhuw(to, to, zmm3)?;
-                }
-                None => a.vpmulhuw(to, to, zmm4)?,
-            }
-            if row != 0 {
-                a.vpaddw(zmm5, zmm5, zmm6)?;
-            }
-        }
-        a.vpxord(zmm2, zmm2, top)?;
-        a.vpunpcklwd(RESULT[0], zmm5, zmm2)?;
-        a.vpunpckhwd(RESULT[1], zmm5, zmm2)
-    }
-
-    /// Words of a table by the indices of segments, in a register. `k1` and `k2` have the bits of the indices that a
-    /// permutation of two registers does not look at.
-    fn look_up(&mut self, table: &[u32], index: AsmRegisterZmm, to: AsmRegisterZmm) -> Emitted {
-        let words: Vec<AsmMemoryOperand> = table
-            .chunks_exact(16)
-            .map(|words| self.unit.words(std::array::from_fn(|n| words.get(n).copied().unwrap_or(0))))
-            .collect();
-        let a = &mut self.unit.a;
-        let targets = [to, zmm6, zmm6, zmm5];
-        for (at, pair) in words.chunks_exact(2).enumerate() {
-            a.vmovdqa64(targets[at], pair[0])?;
-            a.vpermt2d(targets[at], index, pair[1])?;
-            match at {
-                1 => a.vmovdqa32(to.k1(), zmm6)?,
-                3 => {
-                    a.vmovdqa32(zmm6.k1(), zmm5)?;
-                    a.vmovdqa32(to.k2(), zmm6)?;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// The sums of products in all lanes, in the registers of results. Constants in quarters of the unit are added;
-    /// others are in their registers.
-    fn sums(&mut self, special: Special, table: &Coefficients, numbers: [AsmRegisterZmm; 2]) -> Emitted {
-        let last = if table.has_odd { 17 } else { 16 };
-        // The second index is kept if there is a register for it.
-        let ahead = numbers[1] != zmm1;
-        let indices = [zmm7, if ahead { zmm1 } else { zmm7 }];
-        self.unit.a.vpsrld(indices[0], numbers[0], last)?;
-        if ahead {
-            self.unit.a.vpsrld(indices[1], numbers[1], last)?;
-            self.check_exponents(special, indices)?;
-        } else if self.checks_words(special) {
-            self.unit.a.vpsrld(zmm6, numbers[1], last)?;
-            self.check_exponents(special, [indices[0], zmm6])?;
-        }
-        self.squares(table, numbers)?;
-        let [one, bias] = [1, table.bias].map(|word| self.unit.word(word));
-        let [lower, upper] = [32 << last, 64 << last].map(|bit| self.unit.word(bit));
-        for (part, (r, n)) in RESULT.into_iter().zip(numbers).enumerate() {
-            let (a, index) = (&mut self.unit.a, indices[part]);
-            if part == 1 && !ahead {
-                a.vpsrld(index, n, last)?;
-            }
-            a.vptestmd(k1, n, lower)?;
-            if table.products.len() > 64 {
-                a.vptestmd(k2, n, upper)?;
-            }
-            self.look_up(&table.products, index, zmm2)?;
-            let a = &mut self.unit.a;
-            a.vpmaddwd(r, r, zmm2)?;
-            if table.has_odd {
-                a.vptestmd(k4, n, one)?;
-                a.vpsrad(zmm2, zmm2, 17)?;
-                a.vpaddd(r.k4(), r, zmm2)?;
-            }
-            if table.negated {
-                a.vmovdqa64(zmm2, bias)?;
-                a.vpsubd(r, zmm2, r)?;
-            } else if table.bias != 0 {
-                a.vpaddd(r, r, bias)?;
-            }
-            if matches!(special, Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh) {
-                self.look_up(&table.constants, index, CONSTANT[part])?;
-                continue;
-            }
-            self.look_up(&table.constants, index, zmm2)?;
-            self.unit.a.vpsrad(r, r, 13)?;
-            self.unit.a.vpaddd(r, r, zmm2)?;
-        }
-        Ok(())
-    }
-
-    /// Whether exponents out of the ordinary are found in words of 16 bits: where all lanes are active.
-    fn checks_words(&self, special: Special) -> bool {
-        !self.masked && matches!(self.found(special), Found::Words | Found::Everywhere)
-    }
-
-    /// Finds exponents out of the ordinary: they are in words of 16 bits, with the indices.
-    fn check_exponents(&mut self, special: Special, [first, second]: [AsmRegisterZmm; 2]) -> Emitted {
-        if !self.checks_words(special) {
-            return Ok(());
-        }
-        // The sign, the exponent and six or seven bits. The reciprocals of large numbers are subnormal.
-        let (from, most, signed) = match special {
-            Special::Rcp | Special::Div { .. } | Special::Divisor => (1 << 8, 252 << 8, true),
-            _ => (1 << 6, 254 << 6, false),
-        };
-        let [from, most] = [from, most].map(|word: u32| self.unit.word(word << 16 | word));
-        let a = &mut self.unit.a;
-        a.vpackusdw(zmm6, first, second)?;
-        if signed {
-            a.vpaddw(zmm6, zmm6, zmm6)?;
-        }
-        a.vpsubw(zmm6, zmm6, from)?;
-        a.vpcmpuw(RARE_WORDS, zmm6, most, 5)
     }
 
     /// The input again.

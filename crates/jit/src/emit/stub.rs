@@ -5,7 +5,7 @@ use super::{Alone, Emitted, Emitter, G64, Labels, Late, Unit, ZMM, field};
 use crate::assembler::*;
 use crate::classes::Class;
 use crate::context::IN_REGISTERS;
-use crate::flow::{Flow, before};
+use crate::flow::{Flow, Touch, before};
 use crate::places::{Place, SCALARS, TEMPORARIES};
 use crate::{Level, Mode};
 use softwarp_ir::Op;
@@ -115,12 +115,12 @@ impl Emitter<'_> {
     /// The code that leaves before an operation.
     pub(super) fn exit_label(&mut self, op: usize) -> CodeLabel {
         let kind = usize::from(self.apart.is_some());
-        match self.exits[op][kind] {
-            Some((apart, label)) if apart == self.apart => label,
+        match self.late.get((self.exits[op][kind] as usize).wrapping_sub(1)) {
+            Some(&Late::Exit { label, apart, .. }) if apart == self.apart => label,
             _ => {
                 let label = self.unit.a.create_label();
-                self.exits[op][kind] = Some((self.apart, label));
                 self.late.push(Late::Exit { op, label, apart: self.apart });
+                self.exits[op][kind] = self.late.len() as u32;
                 label
             }
         }
@@ -143,6 +143,7 @@ impl Emitter<'_> {
         if self.mode == Mode::Uniform && self.is_end(op) && begins_ctas(self.function) {
             return self.leave_at_end(start, op);
         }
+        self.load_untouched(op)?;
         self.save_live(before(op))?;
         self.pay(start, op)?;
         self.unit.a.mov(dword_ptr(field!(exit)), op as i32)?;
@@ -185,13 +186,8 @@ impl Emitter<'_> {
             self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
             self.load_mask(eax)?;
         }
-        let mut reads: Vec<usize> = self.flow.reads(op).iter().map(|touch| touch.web).collect();
-        let mut writes: Vec<usize> = self.flow.writes(op).iter().map(|touch| touch.web).collect();
-        for list in [&mut reads, &mut writes] {
-            list.sort_unstable();
-            list.dedup();
-        }
-        for &web in &reads {
+        let flow = self.flow;
+        for web in different(flow.reads(op)) {
             self.save(web)?;
         }
         let perform = self.perform;
@@ -203,7 +199,7 @@ impl Emitter<'_> {
         }
         let exit = self.exit_label(op);
         self.unit.a.jz(exit)?;
-        for &web in &writes {
+        for web in different(flow.writes(op)) {
             self.load(web)?;
         }
         match back {
@@ -317,6 +313,7 @@ impl Emitter<'_> {
                         let block = self.flow.block_of.get(op);
                         let start = block.map_or(op, |&block| self.flow.blocks[block].start);
                         self.pay(start, op)?;
+                        self.load_untouched(op)?;
                         self.leave_in_registers(op)?;
                         continue;
                     }
@@ -426,9 +423,9 @@ impl Emitter<'_> {
             let mut label = self.own.enters[block];
             self.unit.place(&mut label)?;
             self.own.enters[block] = label;
-            let webs = self.live_at(before(self.flow.blocks[block].start));
-            self.verify(&webs, self.other.starts[block])?;
-            for web in webs {
+            let position = before(self.flow.blocks[block].start);
+            self.verify(self.live_at(position), self.other.starts[block])?;
+            for web in self.live_at(position) {
                 self.load(web)?;
             }
             let to = self.own.blocks[block];
@@ -531,6 +528,12 @@ impl Unit {
         }
         Ok(())
     }
+}
+
+/// The webs of some touches, each once.
+fn different(touches: &[Touch]) -> impl Iterator<Item = usize> {
+    let is_first = |at: usize| touches[..at].iter().all(|before| before.web != touches[at].web);
+    (0..touches.len()).filter(move |&at| is_first(at)).map(|at| touches[at].web)
 }
 
 /// The dispatcher: lanes that came to the block in `eax` wait there, and the lowest block goes on.

@@ -8,6 +8,7 @@
 use super::{Emitted, Emitter, G32, G64, Late, Unit, field};
 use crate::Mode;
 use crate::assembler::*;
+use crate::blocks::Block;
 use crate::classes::Class;
 use crate::context::{COMPACT, Context, Entry, MIXED};
 use crate::flow::before;
@@ -44,7 +45,7 @@ impl Unit {
     }
 
     /// Enters the warp in `rax`, with all its lanes, where warps that are together were entered last.
-    fn enter_warp(&mut self) -> Emitted {
+    pub(super) fn enter_warp(&mut self) -> Emitted {
         let a = &mut self.a;
         a.mov(qword_ptr(r15 + offset_of!(Context, current)), rax)?;
         a.mov(r12, qword_ptr(rax + offset_of!(Entry, narrow)))?;
@@ -117,12 +118,7 @@ impl Emitter<'_> {
             if !written {
                 continue;
             }
-            let first = self.first(slot);
-            match (self.places[web], slot.is_wide()) {
-                (Place::Scalar(from), true) => self.unit.a.mov(first, G64[usize::from(from)])?,
-                (Place::Scalar(from), false) => self.unit.a.mov(first, G32[usize::from(from)])?,
-                _ => {}
-            }
+            self.save_first(web)?;
         }
         let at = self.at_barriers.partition_point(|(other, _)| *other < op as u32);
         if self.at_barriers.get(at).is_none_or(|(other, _)| *other != op as u32) {
@@ -142,10 +138,96 @@ impl Emitter<'_> {
     /// Whether a web may have been written since code was entered, before an operation. Otherwise its row has it.
     fn is_written(&mut self, web: usize, op: usize) -> bool {
         let block = self.flow.block_of[op];
-        let flow = self.flow;
-        let written = self.written.get_or_insert_with(|| flow.written_since_entry());
+        let (flow, kept) = (self.flow, &self.kept);
+        let is_kept = |op: usize, web: usize| kept.binary_search(&(op, web)).is_ok();
+        let written = self.written.get_or_insert_with(|| flow.written_since_entry(is_kept));
         let mut inside = flow.blocks[block].start..op;
-        written[block][web] || inside.any(|op| flow.writes(op).iter().any(|touch| touch.web == web))
+        let writes = |op| flow.writes(op).iter().any(|touch| touch.web == web && !is_kept(op, web));
+        written[block][web] || inside.any(writes)
+    }
+
+    /// Results that are written to the frame where they are computed: those of values that are live at a barrier in a
+    /// deeper loop, which would otherwise write them each time. Operations and webs, sorted.
+    pub(super) fn find_kept(&self) -> Vec<(usize, usize)> {
+        let mut kept = Vec::new();
+        let depth = |op: usize| self.flow.blocks[self.flow.block_of[op]].depth;
+        let in_loops = (0..self.flow.actions.len()).filter(|&op| depth(op) > 0 && self.is_barrier(op));
+        let barriers: Vec<usize> = in_loops.filter(|_| self.mode == Mode::Uniform).collect();
+        for &barrier in &barriers {
+            for web in self.live_at(before(barrier)) {
+                let outside = self.flow.defs(web).iter().filter(|&&op| depth(op) < depth(barrier));
+                kept.extend(outside.map(|&op| (op, web)).filter(|_| self.places[web] != Place::Frame));
+            }
+        }
+        if !kept.is_empty() {
+            // Where some lanes execute alone, the others have values of their own.
+            let skipped = |block| Some(self.flow.skipped(block)?.0);
+            let skipped: Vec<_> = (0..self.flow.blocks.len()).filter_map(skipped).collect();
+            kept.retain(|(op, _)| !skipped.iter().any(|skipped| skipped.contains(op)));
+        }
+        kept.sort_unstable();
+        kept.dedup();
+        kept
+    }
+
+    /// Behind an operation: writes its results to the frame that barriers do not write.
+    pub(super) fn keep(&mut self, op: usize) -> Emitted {
+        let first = self.kept.partition_point(|&(other, _)| other < op);
+        for n in first..self.kept.len() {
+            let (other, web) = self.kept[n];
+            if other != op {
+                break;
+            }
+            match self.classes.webs[web] {
+                Class::Affine(_) => self.save_first(web)?,
+                _ => self.save(web)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes an affine web to the first lane of its row.
+    fn save_first(&mut self, web: usize) -> Emitted {
+        let slot = self.flow.webs[web].slot;
+        let first = self.first(slot);
+        match (self.places[web], slot.is_wide()) {
+            (Place::Scalar(from), true) => self.unit.a.mov(first, G64[usize::from(from)]),
+            (Place::Scalar(from), false) => self.unit.a.mov(first, G32[usize::from(from)]),
+            _ => Ok(()),
+        }
+    }
+
+    /// The webs that a block between two barriers does not touch: where it is entered behind the first one, they stay in
+    /// the frame.
+    fn find_untouched(&self, block: usize) -> Vec<usize> {
+        let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
+        let between = start > 0 && self.is_barrier(start - 1) && self.is_barrier(end - 1);
+        let comes_here = |(number, from): (usize, &Block)| number + 1 != block && from.next.contains(&block);
+        if self.mode != Mode::Uniform || !between || self.flow.blocks.iter().enumerate().any(comes_here) {
+            return Vec::new();
+        }
+        let mut webs: Vec<usize> = self.live_at(before(start)).collect();
+        for op in start..end {
+            let touches = |web: usize| {
+                self.flow.reads(op).iter().chain(self.flow.writes(op)).any(|touch| touch.web == web)
+            };
+            webs.retain(|&web| !touches(web));
+        }
+        webs
+    }
+
+    /// Before uniform code is left in the middle of a block: loads what was left in the frame.
+    pub(super) fn load_untouched(&mut self, op: usize) -> Emitted {
+        let Some(&block) = self.flow.block_of.get(op) else { return Ok(()) };
+        let webs = match self.untouched.take() {
+            Some((other, webs)) if other == block => webs,
+            _ => self.find_untouched(block),
+        };
+        for &web in &webs {
+            self.load(web)?;
+        }
+        self.untouched = Some((block, webs));
+        Ok(())
     }
 
     /// A warp has come to a barrier or an end, and the next one is entered. Returns the label of the code that runs when
@@ -180,8 +262,12 @@ impl Emitter<'_> {
             let mut label = *self.own.passed[block].get_or_insert_with(|| self.unit.a.create_label());
             self.unit.place(&mut label)?;
             self.own.passed[block] = Some(label);
+            self.abreast(block)?;
+            let untouched = self.find_untouched(block);
             for web in self.live_at(before(start)) {
-                self.load(web)?;
+                if !untouched.contains(&web) {
+                    self.load(web)?;
+                }
             }
         }
         Ok(())
@@ -207,7 +293,7 @@ impl Emitter<'_> {
     }
 
     /// Whether the number of a barrier is a constant, and there is such a barrier.
-    fn has_constant_number(&self, op: usize) -> bool {
+    pub(super) fn has_constant_number(&self, op: usize) -> bool {
         let Some(Op::Other(_, step)) = self.function.ops.get(op) else { return false };
         let Step::Barrier(barrier) = &**step else { return false };
         let slot = barrier.number;

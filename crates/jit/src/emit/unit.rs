@@ -5,8 +5,6 @@ use crate::Level;
 use crate::assembler::*;
 use crate::classes::Steps;
 use crate::context::{Context, Entry, IN_REGISTERS, Register};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::mem::offset_of;
 
 /// Everything that is assembled together: both kinds of code of a function, constants and stubs.
@@ -14,10 +12,9 @@ pub(crate) struct Unit {
     pub(crate) a: Assembler,
     /// What the CPU has.
     pub(crate) level: Level,
-    constants: Vec<Register>,
-    /// Where constants are, and words for all lanes.
-    known: HashMap<[u64; 8], usize, BuildHasherDefault<Mixer>>,
-    known_words: HashMap<u32, usize, BuildHasherDefault<Mixer>>,
+    /// It has AVX-512 with VNNI, VBMI and VBMI2.
+    pub(crate) has_vbmi: bool,
+    constants: Constants,
     /// Where a warp is left.
     pub(crate) leave: CodeLabel,
     /// A warp has come to the barrier or end in `eax`, where those before it did not. If it is the first, code goes on at
@@ -29,39 +26,80 @@ pub(crate) struct Unit {
     out: CodeLabel,
     /// Where the warp in `rax` is entered.
     pub(crate) next: CodeLabel,
-    /// Where the code of operations and other parts begins: an offset, and what it belongs to.
+    /// Where the code of operations and other parts begins, if that is shown: an offset, and what it belongs to.
     pub(crate) marks: Vec<(usize, Part)>,
+    listed: bool,
 }
 
 /// Bytes of code that an operation has, at most but for a few.
 const BYTES: usize = 512;
 
-/// A hash of words. It is faster than the one of the standard library, and need not withstand chosen keys: at worst,
-/// a function whose constants were chosen for it is compiled slowly.
-#[derive(Default)]
-struct Mixer(u64);
+/// Constants without duplicates. At worst, a function whose constants were chosen for the hash is compiled slowly.
+struct Constants {
+    all: Vec<Register>,
+    /// Numbers of constants plus one, or 0, from where their hashes say on: a power of two, and at least twice as many as
+    /// there are constants.
+    table: Vec<u32>,
+    /// Words for all lanes that were asked for last, by their hashes, with the number of the constant plus one.
+    words: [(u32, u32); 64],
+}
 
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(u64::from(word));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+impl Default for Constants {
+    fn default() -> Constants {
+        Constants { all: Vec::with_capacity(32), table: vec![0; 128], words: [(0, 0); 64] }
     }
 }
+
+impl Constants {
+    /// The number of a constant.
+    fn index(&mut self, words: [u64; 8]) -> usize {
+        if self.table.len() < 2 * (self.all.len() + 1) {
+            self.grow();
+        }
+        let mut at = self.hash(&words);
+        while let Some(found) = (self.table[at] as usize).checked_sub(1) {
+            let both = self.all[found].0.iter().zip(&words);
+            if both.fold(0, |difference, (a, b)| difference | a ^ b) == 0 {
+                return found;
+            }
+            at = (at + 1) & (self.table.len() - 1);
+        }
+        self.all.push(Register(words));
+        self.table[at] = self.all.len() as u32;
+        self.all.len() - 1
+    }
+
+    /// Where a constant is looked for first.
+    fn hash(&self, words: &[u64; 8]) -> usize {
+        let products = words.iter().zip(FACTORS).map(|(word, factor)| word.wrapping_mul(factor));
+        // All bits have an effect on the highest ones.
+        (products.fold(0, u64::wrapping_add) >> (64 - self.table.len().trailing_zeros())) as usize
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.table = vec![0; 2 * self.table.len()];
+        for number in 0..self.all.len() {
+            let mut at = self.hash(&self.all[number].0);
+            while self.table[at] != 0 {
+                at = (at + 1) & (self.table.len() - 1);
+            }
+            self.table[at] = number as u32 + 1;
+        }
+    }
+}
+
+/// Odd numbers without a pattern in their bits.
+const FACTORS: [u64; 8] = [
+    0x9e37_79b9_7f4a_7c15,
+    0xbf58_476d_1ce4_e5b9,
+    0x94d0_49bb_1331_11eb,
+    0xd6e8_feb8_6659_fd93,
+    0xa076_1d64_78bd_642f,
+    0xe703_7ed1_a0b4_28db,
+    0x8ebc_6af0_9c88_c6e3,
+    0x5899_65cc_7537_4cc3,
+];
 
 /// What instructions belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,20 +116,25 @@ pub enum Part {
 
 impl Unit {
     /// Nothing yet, of a function with a number of operations.
-    pub(crate) fn new(ops: usize, level: Level) -> Emitted<Unit> {
+    pub(crate) fn new(ops: usize, level: Level, listed: bool) -> Emitted<Unit> {
         let mut a = Assembler::new((BYTES * ops).min(1 << 20))?;
         if level == Level::Avx2 {
             a.use_halves();
         }
+        let has_vbmi = level == Level::Avx512
+            && is_x86_feature_detected!("avx512vnni")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2");
         let [leave, arrive, leave_together, out, next] = std::array::from_fn(|_| a.create_label());
-        let (known, known_words, constants, marks) =
-            (HashMap::default(), HashMap::default(), Vec::new(), Vec::new());
-        Ok(Unit { a, level, constants, known, known_words, leave, arrive, leave_together, out, next, marks })
+        let (constants, marks) = (Constants::default(), Vec::new());
+        Ok(Unit { a, level, has_vbmi, constants, leave, arrive, leave_together, out, next, marks, listed })
     }
 
     /// What follows belongs to a part.
     pub(crate) fn mark(&mut self, part: Part) {
-        self.marks.push((self.a.position(), part));
+        if self.listed {
+            self.marks.push((self.a.position(), part));
+        }
     }
 
     /// Puts a label here.
@@ -107,27 +150,27 @@ impl Unit {
     }
 
     /// Eight words of 64 bits that code reads.
-    fn constant(&mut self, words: [u64; 8]) -> AsmMemoryOperand {
-        let index = *self.known.entry(words).or_insert_with(|| {
-            self.constants.push(Register(words));
-            self.constants.len() - 1
-        });
-        zmmword_ptr(r11 + 64 * index)
+    pub(crate) fn constant(&mut self, words: [u64; 8]) -> AsmMemoryOperand {
+        zmmword_ptr(r11 + 64 * self.constants.index(words))
     }
 
     /// The constants, in their order.
-    pub(crate) fn constants(&self) -> Vec<Register> {
-        self.constants.clone()
+    pub(crate) fn constants(&mut self) -> Vec<Register> {
+        std::mem::take(&mut self.constants.all)
     }
 
     /// A word for all lanes.
     pub(crate) fn word(&mut self, value: u32) -> AsmMemoryOperand {
-        if let Some(&index) = self.known_words.get(&value) {
-            return zmmword_ptr(r11 + 64 * index);
-        }
-        let operand = self.constant([u64::from(value) << 32 | u64::from(value); 8]);
-        self.known_words.insert(value, operand.displacement() / 64);
-        operand
+        let hash = (value.wrapping_mul(FACTORS[0] as u32) >> 26) as usize;
+        let index = match self.constants.words[hash] {
+            (known, number @ 1..) if known == value => number as usize - 1,
+            _ => {
+                let index = self.constants.index([u64::from(value) << 32 | u64::from(value); 8]);
+                self.constants.words[hash] = (value, index as u32 + 1);
+                index
+            }
+        };
+        zmmword_ptr(r11 + 64 * index)
     }
 
     /// The differences of lanes to the first: a part of a row.

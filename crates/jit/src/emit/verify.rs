@@ -7,9 +7,9 @@ use crate::classes::{Class, Steps};
 impl Emitter<'_> {
     /// Checks that rows are affine. The lanes in which all rows of 32-bit words were so are in `k1`, those of 64-bit
     /// words in `k2`.
-    pub(super) fn verify(&mut self, webs: &[usize], fail: CodeLabel) -> Emitted {
+    pub(super) fn verify(&mut self, webs: impl Iterator<Item = usize>, fail: CodeLabel) -> Emitted {
         let mut seen = [false; 2];
-        for &web in webs {
+        for web in webs {
             let (steps, halves) = match self.classes.webs[web] {
                 Class::Affine(steps) => (steps, false),
                 Class::HalfAffine(lane) => (Steps { lane, half: 0 }, true),

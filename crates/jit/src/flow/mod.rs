@@ -9,11 +9,11 @@ use crate::blocks::blocks;
 pub(crate) use crate::blocks::{Block, CHECKED};
 use crate::decode::{Action, decode, has_pairs};
 use crate::fuse::{Fused, Fuser};
-use crate::sets::BitSet;
+use crate::sets::{BitSets, insert, remove};
 use crate::{Level, Shape};
 use softwarp_ir::{Class, Function, Guard, Op, Role, Slot, Step};
 use std::ops::Range;
-use webs::Builder;
+use webs::{Builder, by_web};
 
 /// A use or definition of a slot by an operation.
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +78,8 @@ pub(crate) struct Web {
     pub(crate) weight: f64,
     /// Positions where it is live: those of [`Flow::live_ranges`].
     live: Extent,
-    /// Where it is live for lanes that wait until others have executed the blocks of an `if`.
-    pub(crate) held: Vec<(u32, u32)>,
+    /// Where it is live for lanes that wait until others have executed the blocks of an `if`: ranges of [`Flow::held`].
+    held: Extent,
 }
 
 impl Web {
@@ -121,7 +121,9 @@ pub(crate) struct Flow {
     /// Positions where webs are live, in half-open ranges. An operation has three positions: before it, where it reads,
     /// and where it writes.
     pub(crate) ranges: Vec<(u32, u32)>,
-    /// Webs that are live somewhere in a block, block by block, in the order of their numbers.
+    /// The same where webs are live for lanes that wait.
+    held: Vec<(u32, u32)>,
+    /// Webs that are live somewhere in a block, block by block.
     around: Vec<usize>,
     /// Where those of each block begin and end.
     around_of: Vec<(usize, usize)>,
@@ -150,6 +152,7 @@ impl Flow {
             webs: Vec::new(),
             defs: Vec::new(),
             ranges: Vec::new(),
+            held: Vec::new(),
             around: Vec::new(),
             around_of: Vec::new(),
             fixed: Vec::new(),
@@ -165,7 +168,7 @@ impl Flow {
         if flow.fuse(function, &slots, &live_in) {
             slots = slots.with(&flow.actions, &flow.fused);
         }
-        let mut builder = Builder::new(&live_in);
+        let mut builder = Builder::new(&live_in, flow.blocks.len());
         builder.find_nodes(function, &flow, &slots);
         builder.number(&mut flow, &slots);
         builder.find_live(function, &mut flow);
@@ -175,13 +178,13 @@ impl Flow {
 
     /// Finds operations that are computed together; returns whether there are any. No row that is live where a block
     /// begins is another for it.
-    fn fuse(&mut self, function: &Function, slots: &Slots, live_in: &[BitSet]) -> bool {
+    fn fuse(&mut self, function: &Function, slots: &Slots, live_in: &BitSets) -> bool {
         let mut fuser = Fuser::new(function);
         for block in &self.blocks {
-            if Fuser::is_candidate(&self.actions[block.start..block.end]) {
-                let is_live = |slot: usize| block.next.iter().any(|&next| live_in[next].contains(slot));
+            if let Some(first) = Fuser::first(&self.actions[block.start..block.end]) {
+                let is_live = |slot: usize| block.next.iter().any(|&next| live_in.contains(next, slot));
                 let rows = |op: usize| (slots.reads(op), slots.writes(op));
-                fuser.block(&self.actions, block.start..block.end, rows, is_live);
+                fuser.block(&self.actions, block.start + first..block.end, rows, is_live);
             }
         }
         self.fused = fuser.finish(&mut self.actions);
@@ -190,6 +193,7 @@ impl Flow {
 
     /// Finds branches that skip a few blocks.
     fn find_ifs(&mut self, function: &Function) {
+        let mut held = Vec::new();
         for block in 0..self.blocks.len() {
             let last = self.blocks[block].end - 1;
             let Op::Branch(guard, target) = function.ops[last] else { continue };
@@ -205,9 +209,12 @@ impl Flow {
             }
             self.blocks[block].skips_to = Some(to);
             let (start, end) = (before(inside.start), before(inside.end));
-            for web in self.live(end).collect::<Vec<_>>() {
-                self.webs[web].held.push((start, end));
-            }
+            held.extend(self.live(end).map(|web| (web as u32, (start, end))));
+        }
+        if !held.is_empty() {
+            let (extents, held) = by_web(&held, self.webs.len());
+            self.webs.iter_mut().zip(extents).for_each(|(web, extent)| web.held = extent);
+            self.held = held;
         }
     }
 
@@ -246,8 +253,8 @@ impl Flow {
 
     /// Forward dataflow: the webs that are written, on some path, between the last place where code is entered and the
     /// start of each block. Code is entered at the start, and behind operations at which it is left; all values are in
-    /// the frame there.
-    pub(crate) fn written_since_entry(&self) -> Vec<Vec<bool>> {
+    /// the frame there. `is_kept` says which operations write which webs to the frame, too: they do not count.
+    pub(crate) fn written_since_entry(&self, is_kept: impl Fn(usize, usize) -> bool) -> Vec<Vec<bool>> {
         let mut written = vec![vec![false; self.webs.len()]; self.blocks.len()];
         let mut changed = true;
         while changed {
@@ -258,7 +265,8 @@ impl Flow {
                 }
                 let mut out = written[self.block_of[block.start]].clone();
                 for op in block.start..block.end {
-                    self.writes(op).iter().for_each(|touch| out[touch.web] = true);
+                    let written = self.writes(op).iter().filter(|touch| !is_kept(op, touch.web));
+                    written.for_each(|touch| out[touch.web] = true);
                 }
                 for &next in &block.next {
                     for (into, &from) in written[next].iter_mut().zip(&out) {
@@ -309,7 +317,7 @@ impl Flow {
         &self.touches[self.touched[op].1 as usize..end]
     }
 
-    /// The webs that are live at a position, in the order of their numbers.
+    /// The webs that are live at a position.
     pub(crate) fn live(&self, position: u32) -> impl Iterator<Item = usize> {
         let around = match self.block_of.get(position as usize / 3) {
             Some(&block) => &self.around[self.around_of[block].0..self.around_of[block].1],
@@ -326,6 +334,11 @@ impl Flow {
     /// Where a web is live, in sorted ranges.
     pub(crate) fn live_ranges(&self, web: usize) -> &[(u32, u32)] {
         self.webs[web].live.of(&self.ranges)
+    }
+
+    /// Where it is live for lanes that wait until others have executed the blocks of an `if`.
+    pub(crate) fn held(&self, web: usize) -> &[(u32, u32)] {
+        self.webs[web].held.of(&self.held)
     }
 
     /// Where that is among all ranges.
@@ -348,9 +361,11 @@ impl Flow {
         let mut slots = Slots::default();
         slots.starts.reserve(function.ops.len());
         slots.all.reserve(4 * function.ops.len());
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        let mut writes = Vec::new();
+        let is_row = |slot: &Slot| slot.class() != Class::Predicate;
         for (number, (op, action)) in function.ops.iter().zip(&self.actions).enumerate() {
-            let is_row = |slot: &Slot| slot.class() != Class::Predicate;
+            let reads = &mut slots.all;
+            let start = reads.len() as u32;
             match (action, op) {
                 (Action::Nothing, _) | (_, Op::Branch(..)) => {}
                 (Action::Copy(d, s), _) => {
@@ -358,8 +373,8 @@ impl Flow {
                     writes.push(*d);
                 }
                 (_, Op::Alu(alu)) => {
-                    reads.extend(alu.s.iter().filter(is_row));
-                    writes.extend(alu.d.iter().filter(is_row));
+                    alu.s.iter().filter(is_row).for_each(|slot| reads.push(slot));
+                    alu.d.iter().filter(is_row).for_each(|slot| writes.push(slot));
                 }
                 (_, Op::Other(_, step)) => match &**step {
                     Step::Load(access) => {
@@ -380,47 +395,41 @@ impl Flow {
             if self.is_partial(function, number) {
                 reads.extend_from_slice(&writes);
             }
-            let start = slots.all.len() as u32;
-            slots.starts.push((start, start + reads.len() as u32));
-            slots.all.append(&mut reads);
-            slots.all.append(&mut writes);
+            slots.starts.push((start, reads.len() as u32));
+            reads.append(&mut writes);
         }
         slots
     }
 
     /// Backward dataflow: the slots that are live where each block begins.
-    fn liveness(&self, slots: &Slots, count: usize) -> Vec<BitSet> {
-        let empty = BitSet::new(count);
-        let mut live_in = vec![empty.clone(); self.blocks.len()];
-        // What a block reads first, and what it writes.
-        let (mut reads, mut writes) = (live_in.clone(), live_in.clone());
+    fn liveness(&self, slots: &Slots, count: usize) -> BitSets {
+        let blocks = self.blocks.len();
+        // What each block writes. What is live first is what a block reads before that.
+        let (mut live_in, mut kills) = (BitSets::new(blocks, count), BitSets::new(blocks, count));
         for (number, block) in self.blocks.iter().enumerate() {
+            let (reads, writes) = (live_in.words_mut(number), kills.words_mut(number));
             for op in (block.start..block.end).rev() {
                 for slot in slots.writes(op).iter().map(|&slot| index(slot, self.narrow)) {
-                    reads[number].remove(slot);
-                    writes[number].insert(slot);
+                    remove(reads, slot);
+                    insert(writes, slot);
                 }
                 for slot in slots.reads(op).iter().map(|&slot| index(slot, self.narrow)) {
                     if !self.fixed[slot] {
-                        reads[number].insert(slot);
+                        insert(reads, slot);
                     }
                 }
             }
         }
-        let (mut live, mut changed) = (empty, true);
+        let (mut changed, width) = (true, count.div_ceil(64));
         while changed {
             changed = false;
             for (number, block) in self.blocks.iter().enumerate().rev() {
-                live.0.fill(0);
-                block.next.iter().for_each(|&next| live.add(&live_in[next]));
-                let both = reads[number].0.iter().zip(&writes[number].0);
-                live.0
-                    .iter_mut()
-                    .zip(both)
-                    .for_each(|(live, (reads, writes))| *live = *live & !writes | reads);
-                if live != live_in[number] {
-                    changed = true;
-                    live_in[number].0.copy_from_slice(&live.0);
+                for at in 0..width {
+                    let live = block.next.iter().fold(0, |live, &next| live | live_in.words(next)[at]);
+                    let live = live & !kills.words(number)[at];
+                    let before = &mut live_in.words_mut(number)[at];
+                    changed |= live & !*before != 0;
+                    *before |= live;
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Webs and their live ranges.
 
 use super::{Extent, Flow, Slots, Touch, Web, before, index, join_ranges, slot_at};
-use crate::sets::{BitSet, UnionFind};
+use crate::sets::{BitSets, UnionFind};
 use softwarp_ir::{Function, Slot};
 
 /// No node.
@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 
 /// Finds webs. A node stands for the value of a slot where a block begins, or from a definition on.
 pub(super) struct Builder<'a> {
-    live_in: &'a [BitSet],
+    live_in: &'a BitSets,
     sets: UnionFind,
     /// The first node of each block: slots that are live there have nodes in their order.
     first: Vec<u32>,
@@ -20,11 +20,11 @@ pub(super) struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    pub(super) fn new(live_in: &[BitSet]) -> Builder<'_> {
-        let (mut sets, mut first) = (UnionFind::default(), Vec::with_capacity(live_in.len()));
-        for live in live_in {
+    pub(super) fn new(live_in: &BitSets, blocks: usize) -> Builder<'_> {
+        let (mut sets, mut first) = (UnionFind::default(), Vec::with_capacity(blocks));
+        for block in 0..blocks {
             first.push(sets.len() as u32);
-            (0..live.count()).for_each(|_| _ = sets.add());
+            (0..live_in.count(block)).for_each(|_| _ = sets.add());
         }
         Builder { live_in, sets, first, uses: Vec::new(), numbers: Vec::new() }
     }
@@ -32,10 +32,11 @@ impl Builder<'_> {
     /// Joins the nodes of definitions and uses that may be the same value.
     pub(super) fn find_nodes(&mut self, function: &Function, flow: &Flow, slots: &Slots) {
         let mut current = vec![NONE; flow.fixed.len()];
-        let mut known = Vec::new();
+        let mut known = Vec::with_capacity(slots.all.len());
         self.uses.reserve(slots.all.len());
+        self.sets.reserve(slots.all.len());
         for (number, block) in flow.blocks.iter().enumerate() {
-            for (node, at) in (self.first[number]..).zip(self.live_in[number].iter()) {
+            for (node, at) in (self.first[number]..).zip(self.live_in.iter(number)) {
                 current[at] = node;
                 known.push(at);
             }
@@ -57,7 +58,7 @@ impl Builder<'_> {
                 }
             }
             for &next in &block.next {
-                for (node, at) in (self.first[next]..).zip(self.live_in[next].iter()) {
+                for (node, at) in (self.first[next]..).zip(self.live_in.iter(next)) {
                     if current[at] != NONE {
                         self.sets.join(current[at], node);
                     }
@@ -74,17 +75,20 @@ impl Builder<'_> {
         if *number == NONE {
             *number = webs.len() as u32;
             let (defs, live) = (Extent::default(), Extent::default());
-            webs.push(Web { slot, defs, from_start: false, weight: 0.0, live, held: Vec::new() });
+            webs.push(Web { slot, defs, from_start: false, weight: 0.0, live, held: Extent::default() });
         }
         *number as usize
     }
 
     /// Numbers the webs, and finds those of each operation.
     pub(super) fn number(&mut self, flow: &mut Flow, slots: &Slots) {
-        let (mut webs, mut touches) = (Vec::new(), Vec::with_capacity(slots.all.len()));
-        let mut defs = Vec::with_capacity(slots.starts.len());
-        for op in 0..slots.starts.len() {
-            let weight = 8f64.powi(flow.blocks[flow.block_of[op]].depth.min(8) as i32);
+        let ops = slots.starts.len();
+        let (mut webs, mut touches) = (Vec::with_capacity(ops), Vec::with_capacity(slots.all.len()));
+        let mut defs = Vec::with_capacity(ops);
+        flow.touched.reserve(ops);
+        for op in 0..ops {
+            // Powers of eight.
+            let weight = (1u64 << (3 * flow.blocks[flow.block_of[op]].depth.min(8))) as f64;
             let (reads, writes) = slots.ranges(op);
             let start = touches.len() as u32;
             for at in reads {
@@ -106,7 +110,7 @@ impl Builder<'_> {
             }
         }
         let live_in = self.live_in;
-        for (node, at) in (self.first[0]..).zip(live_in[0].iter()) {
+        for (node, at) in (self.first[0]..).zip(live_in.iter(0)) {
             let web = self.web_of(&mut webs, node, slot_at(at, flow.narrow));
             webs[web].from_start = true;
         }
@@ -118,13 +122,15 @@ impl Builder<'_> {
     /// Finds live ranges, block by block and backward.
     pub(super) fn find_live(&mut self, function: &Function, flow: &mut Flow) {
         let mut webs = std::mem::take(&mut flow.webs);
-        let (mut around, mut found) = (Around::default(), Vec::new());
+        let ends = vec![(0, usize::MAX); webs.len()];
+        let mut around = Around { all: Vec::with_capacity(2 * webs.len()), ends };
+        let mut found = Vec::with_capacity(2 * webs.len());
         flow.around_of = vec![(0, 0); flow.blocks.len()];
         let live_in = self.live_in;
         for (number, block) in flow.blocks.iter().enumerate().rev() {
             let first = around.all.len();
             for &next in &block.next {
-                for (node, at) in (self.first[next]..).zip(live_in[next].iter()) {
+                for (node, at) in (self.first[next]..).zip(live_in.iter(next)) {
                     let web = self.web_of(&mut webs, node, slot_at(at, flow.narrow));
                     around.set_end(web, before(block.end), number);
                 }
@@ -153,7 +159,6 @@ impl Builder<'_> {
                     around.set_end(web, 0, number);
                 }
             }
-            around.all[first..].sort_unstable();
             flow.around_of[number] = (first, around.all.len());
         }
         // The last was found first.
@@ -168,7 +173,6 @@ impl Builder<'_> {
 }
 
 /// The webs around the operations of blocks, while live ranges are found.
-#[derive(Default)]
 struct Around {
     all: Vec<usize>,
     /// Where a web ends that is live, else 0; and the last block that it was seen in.
@@ -192,7 +196,7 @@ impl Around {
 }
 
 /// Sorts what belongs to webs by their numbers. What belongs to one keeps its order.
-fn by_web<T: Copy + Default>(found: &[(u32, T)], webs: usize) -> (Vec<Extent>, Vec<T>) {
+pub(super) fn by_web<T: Copy + Default>(found: &[(u32, T)], webs: usize) -> (Vec<Extent>, Vec<T>) {
     let mut extents = vec![Extent::default(); webs];
     found.iter().for_each(|&(web, _)| extents[web as usize].1 += 1);
     let mut start = 0;

@@ -36,8 +36,8 @@ pub struct SharedBytes {
 
 /// The owner of the memory, which frees it.
 enum Owner {
-    /// It was allocated here, with this layout.
-    Allocated(Layout),
+    /// It was allocated here, with this layout, from there on.
+    Allocated(NonNull<u8>, Layout),
     /// The host lends it.
     Host,
 }
@@ -50,9 +50,9 @@ unsafe impl Sync for SharedBytes {}
 
 impl Drop for SharedBytes {
     fn drop(&mut self) {
-        if let Owner::Allocated(layout) = self.owner {
+        if let Owner::Allocated(allocated, layout) = self.owner {
             // SAFETY: it was allocated with this layout, and there is no other reference to it.
-            unsafe { dealloc(self.start.as_ptr(), layout) };
+            unsafe { dealloc(allocated.as_ptr(), layout) };
         }
     }
 }
@@ -199,20 +199,29 @@ fn place<A: AtomicInteger>(cells: &SharedBytes, at: usize) -> &A {
 /// Words that are copied at once.
 const ROW_WORDS: usize = 16;
 
+/// Bytes of a line of the host's caches. An access to two lines takes longer than one to a single line.
+const LINE: usize = 64;
+
 impl SharedBytes {
-    /// A given number of bytes of zeros; `None` if the host has not that many.
+    /// A given number of bytes of zeros, from the beginning of a line of the host's caches on; `None` if the host has
+    /// not that many.
     pub(crate) fn new(bytes: u64) -> Option<SharedBytes> {
-        SharedBytes::aligned(bytes, align_of::<AtomicU64>())
+        SharedBytes::aligned(bytes, LINE)
     }
 
-    /// The same, at a multiple of a power of two. Only for alignments up to 16 are large amounts zeroed lazily.
+    /// The same, at a multiple of a power of two.
     pub(super) fn aligned(bytes: u64, alignment: usize) -> Option<SharedBytes> {
-        let bytes = usize::try_from(bytes).ok()?;
+        // An allocator that is asked for an alignment writes the zeros itself. More bytes are asked for instead.
+        let (bytes, unit) = (usize::try_from(bytes).ok()?, align_of::<AtomicU64>());
         let capacity = (bytes / 8).checked_add(2)?.checked_mul(8)?;
-        let layout = Layout::from_size_align(capacity, alignment.max(align_of::<AtomicU64>())).ok()?;
+        let more = alignment.saturating_sub(unit);
+        let layout = Layout::from_size_align(capacity.checked_add(more)?, unit).ok()?;
         // SAFETY: the layout is not empty.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(SharedBytes { start, capacity, bytes, owner: Owner::Allocated(layout) })
+        let allocated = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let skipped = (allocated.as_ptr() as usize).wrapping_neg() % alignment.max(unit);
+        // SAFETY: at most `more` bytes are skipped, since both addresses are multiples of `unit`.
+        let start = unsafe { allocated.add(skipped) };
+        Some(SharedBytes { start, capacity, bytes, owner: Owner::Allocated(allocated, layout) })
     }
 
     /// Memory of the host.

@@ -5,7 +5,7 @@ use crate::run::{Setup, difference};
 use softwarp_num::splitmix::SplitMix64;
 use softwarp_vm::device::{Device, LoadOptions};
 
-const BLOCKS: [[u32; 2]; 6] = [[16, 4], [16, 3], [16, 8], [32, 3], [64, 1], [16, 5]];
+const BLOCKS: [[u32; 2]; 7] = [[16, 4], [16, 3], [16, 8], [32, 3], [64, 1], [16, 5], [32, 4]];
 
 const BEGIN: &str = ".version 8.6\n.target sm_90\n.address_size 64
 .visible .entry k(.param .u64 in, .param .u64 out)

@@ -1,5 +1,4 @@
 //! Launches with sanitizers, for several tests.
-#![allow(dead_code)] // Not every test needs all of it.
 
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions};
 use softwarp_vm::fault::FaultKind;

@@ -1,5 +1,4 @@
 //! Small kernels: made, launched and looked at by several tests.
-#![allow(dead_code)] // Not every test needs all of it.
 
 use softwarp_vm::device::{Device, Launch, LaunchError, LoadOptions, Report};
 use softwarp_vm::fault::{BadAccess, Fault, FaultKind};

@@ -1,0 +1,355 @@
+//! Quadratic polynomials of special functions, in fixed point.
+//!
+//! A sum of products of 16-bit words makes them (`vpmaddwd`, `vpdpwssd`): with q the position in the segment without its
+//! last bit, from −2^15 on, and s the square of the position, it is `g·q + c2·s`, where g is half or an eighth of c1 less
+//! a multiple of 2^15. For that multiple the number that the position comes from is added as a whole: what is above the
+//! position is taken off the constants. The hyperbolic tangent has another multiple, which is one more product.
+//!
+//! Coefficients are found by permutations of registers: of 32-bit words, part by part (`vpermt2d`), or for 128 segments of
+//! 16-bit words, of both parts at once (`vpermw`), with fewer instructions. The square is made of 32 words of 16 bits at
+//! once. All of it waits for the two ports that have instructions on 512 bits, and most for the one with permutations.
+
+use super::special::{CONSTANT, Found, RARE_WORDS, RESULT};
+use super::{Emitted, Emitter};
+use crate::Level;
+use crate::assembler::*;
+use crate::decode::Special;
+use crate::tables::Coefficients;
+
+/// The segments of both parts of a row, in words of 16 bits.
+const SEGMENTS: AsmRegisterZmm = zmm7;
+
+/// By how many bits sums are shifted right before constants in quarters of the unit are added.
+const QUARTERS: u32 = 13;
+
+/// By how many bits sums are shifted right before other constants are added.
+pub(super) const FINE: u32 = 5;
+
+/// What is added to sums that are to be taken off constants.
+pub(super) fn rounding(quarters: bool) -> u32 {
+    (1 << if quarters { QUARTERS } else { FINE }) - 1
+}
+
+impl Emitter<'_> {
+    /// The sums of products in all lanes, in the registers of results. Constants in quarters of the unit are added;
+    /// others are in their registers.
+    pub(super) fn sums(
+        &mut self,
+        special: Special,
+        table: &Coefficients,
+        numbers: [AsmRegisterZmm; 2],
+    ) -> Emitted {
+        match self.unit.level == Level::Avx512 && table.products.len() == 128 {
+            true => self.sums_by_words(special, table, numbers),
+            false => self.sums_by_parts(special, table, numbers),
+        }
+    }
+
+    /// Sums whose coefficients are looked up in words of 16 bits.
+    fn sums_by_words(
+        &mut self,
+        special: Special,
+        table: &Coefficients,
+        numbers: [AsmRegisterZmm; 2],
+    ) -> Emitted {
+        let last = if table.has_odd { 17 } else { 16 };
+        let a = &mut self.unit.a;
+        a.vpsrld(SEGMENTS, numbers[0], last)?;
+        a.vpsrld(zmm6, numbers[1], last)?;
+        a.vpackusdw(SEGMENTS, SEGMENTS, zmm6)?;
+        self.check_exponents(special, SEGMENTS)?;
+        self.squares(table, numbers)?;
+        let [lower, upper] = [32, 64].map(|bit: u32| self.unit.word(bit << 16 | bit));
+        let a = &mut self.unit.a;
+        a.vptestmw(k1, SEGMENTS, lower)?;
+        a.vptestmw(k2, SEGMENTS, upper)?;
+        a.kandd(k5, k1, k2)?;
+        let coefficients = self.look_up_words(&table.products)?;
+        for ((r, n), coefficients) in RESULT.into_iter().zip(numbers).zip(coefficients) {
+            self.weighted_sum((table, true), r, n, [coefficients, zmm5])?;
+        }
+        let constants = self.look_up_words(&table.constants)?;
+        for (r, constant) in RESULT.into_iter().zip(constants) {
+            self.add_constant(table, r, constant)?;
+        }
+        Ok(())
+    }
+
+    /// Words of a table for both parts, in two registers.
+    fn look_up_words(&mut self, table: &[u32]) -> Emitted<[AsmRegisterZmm; 2]> {
+        for (shift, to) in [(0, zmm2), (16, zmm5)] {
+            let masked = [to, to.k1(), to.k2(), to.k5()];
+            for (words, to) in table.chunks_exact(32).zip(masked) {
+                let words = words.iter().flat_map(|word| ((word >> shift) as u16).to_le_bytes()).collect();
+                let words = self.unit.bytes(words);
+                self.unit.a.vpermw(to, SEGMENTS, words)?;
+            }
+        }
+        self.unit.a.vpunpcklwd(zmm6, zmm2, zmm5)?;
+        self.unit.a.vpunpckhwd(zmm2, zmm2, zmm5)?;
+        Ok([zmm6, zmm2])
+    }
+
+    /// Sums whose coefficients are looked up in words of 32 bits.
+    fn sums_by_parts(
+        &mut self,
+        special: Special,
+        table: &Coefficients,
+        numbers: [AsmRegisterZmm; 2],
+    ) -> Emitted {
+        let last = if table.has_odd { 17 } else { 16 };
+        // The second index is kept if there is a register for it.
+        let ahead = numbers[1] != zmm1;
+        let indices = [zmm7, if ahead { zmm1 } else { zmm7 }];
+        self.unit.a.vpsrld(indices[0], numbers[0], last)?;
+        if ahead {
+            self.unit.a.vpsrld(indices[1], numbers[1], last)?;
+        }
+        if self.checks_words(special) {
+            let second = if ahead { indices[1] } else { zmm6 };
+            if !ahead {
+                self.unit.a.vpsrld(second, numbers[1], last)?;
+            }
+            self.unit.a.vpackusdw(zmm6, indices[0], second)?;
+            self.check_exponents(special, zmm6)?;
+        }
+        self.squares(table, numbers)?;
+        let quarters = !matches!(special, Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh);
+        let [lower, upper] = [32 << last, 64 << last].map(|bit| self.unit.word(bit));
+        for (part, (r, n)) in RESULT.into_iter().zip(numbers).enumerate() {
+            let (a, index) = (&mut self.unit.a, indices[part]);
+            if part == 1 && !ahead {
+                a.vpsrld(index, n, last)?;
+            }
+            a.vptestmd(k1, n, lower)?;
+            if table.products.len() > 64 {
+                a.vptestmd(k2, n, upper)?;
+            }
+            self.look_up(&table.products, index, zmm2)?;
+            self.weighted_sum((table, quarters), r, n, [zmm2, zmm6])?;
+            if !quarters {
+                self.look_up(&table.constants, index, CONSTANT[part])?;
+                continue;
+            }
+            self.look_up(&table.constants, index, zmm2)?;
+            self.add_constant(table, r, zmm2)?;
+        }
+        Ok(())
+    }
+
+    /// Words of a table by the indices of segments, in a register. `k1` and `k2` have the bits of the indices that a
+    /// permutation of two registers does not look at.
+    fn look_up(&mut self, table: &[u32], index: AsmRegisterZmm, to: AsmRegisterZmm) -> Emitted {
+        let words: Vec<AsmMemoryOperand> = table
+            .chunks_exact(16)
+            .map(|words| self.unit.words(std::array::from_fn(|n| words.get(n).copied().unwrap_or(0))))
+            .collect();
+        let a = &mut self.unit.a;
+        let targets = [to, zmm6, zmm6, zmm5];
+        for (at, pair) in words.chunks_exact(2).enumerate() {
+            a.vmovdqa64(targets[at], pair[0])?;
+            a.vpermt2d(targets[at], index, pair[1])?;
+            match at {
+                1 => a.vmovdqa32(to.k1(), zmm6)?,
+                3 => {
+                    a.vmovdqa32(zmm6.k1(), zmm5)?;
+                    a.vmovdqa32(to.k2(), zmm6)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum of the products of a part and of what is added to all of them. It is known whether constants in quarters of the
+    /// unit follow. Another register is free. Where products are negated, the sum may be left to be taken off constants,
+    /// so that what is shifted out is rounded up ([`Self::takes_off`]).
+    fn weighted_sum(
+        &mut self,
+        (table, quarters): (&Coefficients, bool),
+        r: AsmRegisterZmm,
+        n: AsmRegisterZmm,
+        [coefficients, free]: [AsmRegisterZmm; 2],
+    ) -> Emitted {
+        let accumulates = self.unit.has_vbmi;
+        let start = match table.negated {
+            true => rounding(quarters).wrapping_sub(table.bias),
+            false => table.bias,
+        };
+        let multiple =
+            table.multiple.map(|multiple| [multiple << 16, multiple / 2].map(|word| self.unit.word(word)));
+        let [one, bias, start] = [1, table.bias, start].map(|word| self.unit.word(word));
+        let a = &mut self.unit.a;
+        if table.has_odd {
+            a.vptestmd(k4, n, one)?;
+        }
+        if accumulates {
+            a.vmovdqa64(free, r)?;
+            if let Some([multiple, half]) = multiple {
+                a.vmovdqa32(r.k4().z(), half)?;
+                a.vpdpwssd(r, free, multiple)?;
+            } else if table.has_odd && table.bias == 0 {
+                a.vpsrad(r.k4().z(), coefficients, 17)?;
+                return a.vpdpwssd(r, free, coefficients);
+            } else {
+                a.vmovdqa64(r, start)?;
+            }
+            a.vpdpwssd(r, free, coefficients)?;
+        } else if let Some([multiple, half]) = multiple {
+            a.vpmaddwd(free, r, multiple)?;
+            a.vpmaddwd(r, r, coefficients)?;
+            a.vpaddd(r, r, free)?;
+            a.vpaddd(r.k4(), r, half)?;
+        } else {
+            a.vpmaddwd(r, r, coefficients)?;
+        }
+        if table.has_odd {
+            a.vpsrad(coefficients, coefficients, 17)?;
+            a.vpaddd(r.k4(), r, coefficients)?;
+        }
+        if accumulates {
+            return Ok(());
+        }
+        if table.negated {
+            a.vmovdqa64(free, bias)?;
+            a.vpsubd(r, free, r)?;
+        } else if table.bias != 0 {
+            a.vpaddd(r, r, bias)?;
+        }
+        Ok(())
+    }
+
+    /// Whether sums are to be taken off constants.
+    pub(super) fn takes_off(&self, table: &Coefficients) -> bool {
+        table.negated && self.unit.has_vbmi
+    }
+
+    /// Adds a constant in quarters of the unit to the sum of a part.
+    fn add_constant(&mut self, table: &Coefficients, r: AsmRegisterZmm, constant: AsmRegisterZmm) -> Emitted {
+        let takes_off = self.takes_off(table);
+        let a = &mut self.unit.a;
+        a.vpsrad(r, r, QUARTERS)?;
+        match takes_off {
+            true => a.vpsubd(r, constant, r),
+            false => a.vpaddd(r, r, constant),
+        }
+    }
+
+    /// The squares of positions, in the lower halves of words, and the positions in the upper ones: in the registers of
+    /// results.
+    fn squares(&mut self, table: &Coefficients, numbers: [AsmRegisterZmm; 2]) -> Emitted {
+        let low = self.unit.word(0xffff);
+        let top = self.unit.word(0x8000_8000);
+        let apart = self.unit.bytes([0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15].repeat(4));
+        let a = &mut self.unit.a;
+        // The words of the second part come between those of the first, and are then put behind each four of them.
+        match table.has_odd {
+            true => {
+                a.vpsrld(zmm2, numbers[0], 1)?;
+                a.vpslld(zmm6, numbers[1], 15)?;
+                // zmm2 & low | zmm6 & !low
+                a.vpternlogd(zmm2, zmm6, low, 0xe4)?;
+                a.vpshufb(zmm2, zmm2, apart)?;
+            }
+            false => {
+                a.vpandd(zmm5, numbers[0], low)?;
+                a.vpandd(zmm6, numbers[1], low)?;
+                a.vpackusdw(zmm2, zmm5, zmm6)?;
+            }
+        }
+        match self.unit.has_vbmi {
+            true => self.square_and_look_up()?,
+            false => self.square_by_rows()?,
+        }
+        let a = &mut self.unit.a;
+        a.vpxord(zmm2, zmm2, top)?;
+        a.vpunpcklwd(RESULT[0], zmm5, zmm2)?;
+        a.vpunpckhwd(RESULT[1], zmm5, zmm2)
+    }
+
+    /// The squares of the words in `zmm2`, in `zmm5`, with all rows of a squarer that leaves out what is worth less than the
+    /// last bit. In two neighbouring rows only the lower one has bits to lose.
+    fn square_by_rows(&mut self) -> Emitted {
+        let mut twice = |word: u32| self.unit.word(word << 16 | word);
+        let byte = twice(0xff);
+        let rows = [(0xc000, 0xffff), (0x3000, 0xfff8), (0x0c00, 0xffe0), (0x0200, 0xffff)]
+            .map(|(factor, kept)| (twice(factor), (kept != 0xffff).then(|| twice(kept))));
+        let a = &mut self.unit.a;
+        a.vpsrlw(zmm3, zmm2, 1)?;
+        a.vpandd(zmm4, zmm3, byte)?;
+        a.vpaddw(zmm4, zmm4, zmm3)?;
+        for (row, (factor, kept)) in rows.into_iter().enumerate() {
+            let to = if row == 0 { zmm5 } else { zmm6 };
+            a.vpandd(to, zmm2, factor)?;
+            match kept {
+                Some(kept) => {
+                    a.vpandd(zmm3, zmm4, kept)?;
+                    a.vpmulhuw(to, to, zmm3)?;
+                }
+                None => a.vpmulhuw(to, to, zmm4)?,
+            }
+            if row != 0 {
+                a.vpaddw(zmm5, zmm5, zmm6)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, in the other order: with h the upper byte and l the lower one, the square is half of h², rounded down, and
+    /// for each bit n of l the product of h and 2^n, without what is worth less than 2^8. Bits 6 and 7 of l, and then 4
+    /// and 5, are two neighbouring rows; for bits 1 to 3 the sum is looked up, with the three upper bits of h.
+    fn square_and_look_up(&mut self) -> Emitted {
+        let mut twice = |word: u32| self.unit.word(word << 16 | word);
+        let [byte, index] = [0xff, 0x3f].map(&mut twice);
+        let [upper, lower] = [[0xfe00, 0xffc0], [0xf800, 0x0030]].map(|row| row.map(&mut twice));
+        let sums = (0..64u8).map(|index| {
+            let (h, l) = (index & 7, index >> 3);
+            (0..3).map(|bit| (l >> bit & 1) * (h >> (2 - bit))).sum()
+        });
+        let sums = self.unit.bytes(sums.collect());
+        let a = &mut self.unit.a;
+        a.vpsrlw(zmm3, zmm2, 1)?;
+        a.vpandd(zmm4, zmm3, byte)?;
+        a.vpaddw(zmm4, zmm4, zmm3)?;
+        a.vpshldw(zmm3, zmm3, zmm2, 3)?;
+        // The sum at zero is zero, in upper bytes.
+        a.vpandd(zmm3, zmm3, index)?;
+        a.vpermb(zmm3, zmm3, sums)?;
+        a.vpandd(zmm5, zmm2, upper[0])?;
+        a.vpandd(zmm6, zmm4, upper[1])?;
+        a.vpmulhuw(zmm5, zmm5, zmm6)?;
+        a.vpandd(zmm6, zmm2, lower[0])?;
+        a.vpandd(zmm4, zmm4, lower[1])?;
+        a.vpmulhuw(zmm6, zmm6, zmm4)?;
+        a.vpaddw(zmm3, zmm3, zmm6)?;
+        a.vpaddw(zmm5, zmm5, zmm3)
+    }
+
+    /// Whether inputs out of the ordinary are found in words of 16 bits: where all lanes are active.
+    fn checks_words(&self, special: Special) -> bool {
+        !self.masked && matches!(self.found(special), Found::Words | Found::Everywhere)
+    }
+
+    /// Finds inputs out of the ordinary by their exponents, which are in words of 16 bits, with the indices.
+    fn check_exponents(&mut self, special: Special, words: AsmRegisterZmm) -> Emitted {
+        if !self.checks_words(special) {
+            return Ok(());
+        }
+        // The sign, the exponent and six or seven bits. The reciprocals of large numbers are subnormal.
+        let (from, most, signed) = match special {
+            Special::Rcp | Special::Div { .. } | Special::Divisor => (1 << 8, 252 << 8, true),
+            _ => (1 << 6, 254 << 6, false),
+        };
+        let [from, most] = [from, most].map(|word: u32| self.unit.word(word << 16 | word));
+        let a = &mut self.unit.a;
+        let words = match signed {
+            true => {
+                a.vpaddw(zmm6, words, words)?;
+                zmm6
+            }
+            false => words,
+        };
+        a.vpsubw(zmm6, words, from)?;
+        a.vpcmpuw(RARE_WORDS, zmm6, most, 5)
+    }
+}
