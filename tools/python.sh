@@ -6,7 +6,8 @@
 #
 # The wheel is left in FOLDER (target/wheels without it). It carries the libraries that `softwarp exec` hands to
 # programs, and licences. PYTHON is the interpreter (python3), PROFILE Cargo's profile (release). pip fetches maturin,
-# numpy, ml_dtypes, mypy and pytest; and, if it can, distributed and pandas, and what runs notebooks with plots.
+# numpy, ml_dtypes, mypy and pytest (the exit code is 75 if it cannot); and, if it can, distributed and pandas, and what
+# runs notebooks with plots.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -15,7 +16,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "${PYTHON:-python3}" -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --no-compile 'maturin>=1.9,<2' numpy 'ml_dtypes>=0.5' 'mypy>=1.13' 'pytest>=8'
+"$work/venv/bin/pip" install --quiet --no-compile 'maturin>=1.9,<2' numpy 'ml_dtypes>=0.5' 'mypy>=1.13' 'pytest>=8' || {
+    echo 'python.sh: pip cannot fetch what it needs' >&2
+    exit 75
+}
 # Tests that use these are skipped without them.
 for packages in 'distributed pandas' 'nbclient nbformat ipykernel matplotlib'; do
     # shellcheck disable=SC2086 # several words
