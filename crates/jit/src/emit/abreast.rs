@@ -1,8 +1,8 @@
 //! Several warps of a CTA abreast, in a block of f32 arithmetic between two barriers.
 //!
-//! A sum of products is a chain: each `vfmadd231ps` waits for the one before. A CPU looks ahead over too few instructions
-//! to come to the chain of the next warp in time, so code for several warps has their instructions by turns. Vectors that
-//! all of them load from the same place of shared memory are loaded once.
+//! A sum of products is a chain: each `vfmadd231ps` waits for the one before. Code for several warps interleaves their
+//! instructions, so that their chains overlap. Vectors that all of them load from the same place of shared memory are
+//! loaded once.
 //!
 //! There is code for blocks whose loads from shared memory are all in groups, with arithmetic on these and on rows of the
 //! frame. Everything is checked first, for all the warps. Where a check fails, or fewer warps are left, the code for one

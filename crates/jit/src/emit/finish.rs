@@ -151,7 +151,7 @@ impl Emitter<'_> {
             [ONE, EXPONENT, SIGN, LEAST, 0x7f00_0000].map(|word| self.unit.word(word));
         let [coarse, fine, all] = [power(23), power(32), power(36)].map(|word| self.unit.word(word));
         let rounded = self.unit.word(rounding(false));
-        let takes_off = self.takes_off(coefficients(Special::Lg2));
+        let subtracts_sums = self.subtracts_sums(coefficients(Special::Lg2));
         let general = inputs == Inputs::All;
         for (part, ((r, constant), n)) in RESULT.into_iter().zip(CONSTANT).zip(numbers).enumerate() {
             let rare = RARE[part];
@@ -159,13 +159,13 @@ impl Emitter<'_> {
             a.vpslld(zmm6, n, 9)?;
             a.vpaddd(constant, constant, zmm6)?;
             a.vpsrad(zmm6, r, FINE)?;
-            match takes_off {
+            match subtracts_sums {
                 true => a.vpsubd(zmm6, constant, zmm6)?,
                 false => a.vpaddd(zmm6, zmm6, constant)?,
             }
             if general {
                 a.vpslld(constant, constant, FINE)?;
-                match takes_off {
+                match subtracts_sums {
                     true => {
                         a.vpsubd(constant, constant, r)?;
                         a.vpaddd(constant, constant, rounded)?;

@@ -162,8 +162,8 @@ impl Emitter<'_> {
     }
 
     /// The sum of the products of a part and of what is added to all of them. It is known whether constants in quarters of the
-    /// unit follow. Another register is free. Where products are negated, the sum may be left to be taken off constants,
-    /// so that what is shifted out is rounded up ([`Self::takes_off`]).
+    /// unit follow. Another register is free. Where products are negated, the sum may be left to be subtracted from constants,
+    /// so that what is shifted out is rounded up ([`Self::subtracts_sums`]).
     fn weighted_sum(
         &mut self,
         (table, quarters): (&Coefficients, bool),
@@ -219,17 +219,17 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Whether sums are to be taken off constants.
-    pub(super) fn takes_off(&self, table: &Coefficients) -> bool {
+    /// Whether sums of products are subtracted from constants.
+    pub(super) fn subtracts_sums(&self, table: &Coefficients) -> bool {
         table.negated && self.unit.has_vbmi
     }
 
     /// Adds a constant in quarters of the unit to the sum of a part.
     fn add_constant(&mut self, table: &Coefficients, r: AsmRegisterZmm, constant: AsmRegisterZmm) -> Emitted {
-        let takes_off = self.takes_off(table);
+        let subtracts_sums = self.subtracts_sums(table);
         let a = &mut self.unit.a;
         a.vpsrad(r, r, QUARTERS)?;
-        match takes_off {
+        match subtracts_sums {
             true => a.vpsubd(r, constant, r),
             false => a.vpaddd(r, r, constant),
         }

@@ -5,7 +5,9 @@ use crate::Level;
 use crate::assembler::*;
 use crate::classes::Steps;
 use crate::context::{Context, Entry, IN_REGISTERS, Register};
+use std::hash::{BuildHasher, RandomState};
 use std::mem::offset_of;
+use std::sync::LazyLock;
 
 /// Everything that is assembled together: both kinds of code of a function, constants and stubs.
 pub(crate) struct Unit {
@@ -28,13 +30,14 @@ pub(crate) struct Unit {
     pub(crate) next: CodeLabel,
     /// Where the code of operations and other parts begins, if that is shown: an offset, and what it belongs to.
     pub(crate) marks: Vec<(usize, Part)>,
+    /// Whether `marks` are kept.
     listed: bool,
 }
 
 /// Bytes of code that an operation has, at most but for a few.
 const BYTES: usize = 512;
 
-/// Constants without duplicates. At worst, a function whose constants were chosen for the hash is compiled slowly.
+/// Constants without duplicates.
 struct Constants {
     all: Vec<Register>,
     /// Numbers of constants plus one, or 0, from where their hashes say on: a power of two, and at least twice as many as
@@ -69,11 +72,15 @@ impl Constants {
         self.all.len() - 1
     }
 
-    /// Where a constant is looked for first.
+    /// Where a constant is looked for first: the NH hash, with keys of this process, so that no kernel can have constants
+    /// chosen for it.
     fn hash(&self, words: &[u64; 8]) -> usize {
-        let products = words.iter().zip(FACTORS).map(|(word, factor)| word.wrapping_mul(factor));
-        // All bits have an effect on the highest ones.
-        (products.fold(0, u64::wrapping_add) >> (64 - self.table.len().trailing_zeros())) as usize
+        let mut hash = 0;
+        for (word, key) in words.chunks_exact(2).zip(HASH_KEYS.chunks_exact(2)) {
+            let [a, b] = [0, 1].map(|n| u128::from(word[n].wrapping_add(key[n])));
+            hash ^= a * b;
+        }
+        ((hash >> 64 ^ hash) as u64 >> (64 - self.table.len().trailing_zeros())) as usize
     }
 
     #[cold]
@@ -89,17 +96,11 @@ impl Constants {
     }
 }
 
-/// Odd numbers without a pattern in their bits.
-const FACTORS: [u64; 8] = [
-    0x9e37_79b9_7f4a_7c15,
-    0xbf58_476d_1ce4_e5b9,
-    0x94d0_49bb_1331_11eb,
-    0xd6e8_feb8_6659_fd93,
-    0xa076_1d64_78bd_642f,
-    0xe703_7ed1_a0b4_28db,
-    0x8ebc_6af0_9c88_c6e3,
-    0x5899_65cc_7537_4cc3,
-];
+/// Random numbers for [`Constants::hash`].
+static HASH_KEYS: LazyLock<[u64; 8]> = LazyLock::new(|| {
+    let random = RandomState::new();
+    std::array::from_fn(|n| random.hash_one(n))
+});
 
 /// What instructions belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +162,7 @@ impl Unit {
 
     /// A word for all lanes.
     pub(crate) fn word(&mut self, value: u32) -> AsmMemoryOperand {
-        let hash = (value.wrapping_mul(FACTORS[0] as u32) >> 26) as usize;
+        let hash = (value.wrapping_mul(0x9e37_79b9) >> 26) as usize;
         let index = match self.constants.words[hash] {
             (known, number @ 1..) if known == value => number as usize - 1,
             _ => {
