@@ -7,6 +7,8 @@ export default defineConfig({
   testMatch: "*.spec.ts",
   timeout: 240_000,
   expect: { timeout: 60_000 },
+  // A browser on a machine with other work may be late once.
+  retries: process.env.CI ? 1 : 0,
   workers: Number(process.env.WORKERS ?? 2),
   fullyParallel: true,
   reporter: "list",

@@ -121,7 +121,7 @@ test("buffers are edited: values, formats, sizes, hexadecimal", async ({ page })
   await expect(page.locator(".run-pane .outcome .tag")).toHaveText("done");
   expect((await cells(page, "c after the run")).slice(0, 4).map(Number)).toEqual([0, 1.5, 101, 4.5]);
   await page.getByRole("region", { name: "result c", exact: true }).getByLabel("hex").check();
-  expect((await cells(page, "c after the run"))[2]).toBe("0x42ca0000");
+  await expect.poll(async () => (await cells(page, "c after the run"))[2]).toBe("0x42ca0000");
   await page.getByLabel("contents of a").selectOption("random");
   await expect(page.getByRole("region", { name: "argument a" })).toContainText("Random");
 });
@@ -138,6 +138,19 @@ test("a launch that is wrong says what is wrong", async ({ page }) => {
   await page.getByLabel("a before the launch, element 0").first().press("Enter");
   await run(page);
   await expect(page.locator(".run-pane .card.bad")).toContainText("apple");
+});
+
+test("what is typed in the launch stays when the kernels of the text arrive", async ({ page }) => {
+  await open(page);
+  await page.selectOption("#example", "vector-add");
+  const block = page.getByLabel("Block x");
+  await block.fill("5000");
+  await expect(page.locator(".kernel-choice option")).not.toHaveCount(0);
+  await expect(page.getByLabel("a before the launch, element 0").first()).toBeVisible();
+  await expect(block).toHaveValue("5000");
+  await block.press("Tab");
+  await run(page);
+  await expect(page.locator(".run-pane .outcome .tag")).toHaveText("not run");
 });
 
 test("text that is no PTX breaks nothing", async ({ page }) => {
@@ -170,7 +183,7 @@ test("steps go forward and back, with lanes, registers and the line", async ({ p
     await page.click("#step-warp");
     await expect(page.locator("#step-warp")).toBeEnabled();
   }
-  expect(await page.locator(".warp-row .lane.executing").count()).toBeLessThan(32);
+  await expect.poll(() => page.locator(".warp-row .lane.executing").count()).toBeLessThan(32);
   await page.click("#step-run");
   await expect(page.locator(".step-pane .outcome .tag")).toHaveText("done");
   await page.locator(".timeline input").fill("1");

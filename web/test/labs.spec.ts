@@ -27,13 +27,14 @@ test("bits are switched, values read, and the number line follows", async ({ pag
 
 test("every format has its bits and its line", async ({ page }) => {
   await lab(page, "numbers");
-  const formats = await page.getByLabel("Format", { exact: true }).first().locator("option").evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
-  expect(formats.length).toBeGreaterThan(20);
+  const options = page.getByLabel("Format", { exact: true }).first().locator("option");
+  await expect(options.nth(20)).toBeAttached();
+  const formats = await options.evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
   for (const format of formats) {
     await page.getByLabel("Format", { exact: true }).first().selectOption(format);
     await expect(page.locator(".lab-card").first()).toContainText(`${format}: `);
-    expect(await page.locator(".bit").count()).toBeGreaterThan(1);
-    expect(await page.locator(".number-line .tick").count()).toBeGreaterThan(2);
+    await expect(page.locator(".bit").nth(1)).toBeAttached();
+    await expect(page.locator(".number-line .tick").nth(2)).toBeAttached();
   }
 });
 
@@ -69,7 +70,7 @@ test("a tensor map is judged and its walk drawn", async ({ page }) => {
   const picture = await page.locator(".walk canvas").last().screenshot();
   await page.getByLabel("Swizzle").selectOption("none");
   await expect(page.locator(".copy-facts")).toContainText("8");
-  expect((await page.locator(".walk canvas").last().screenshot()).equals(picture)).toBe(false);
+  await expect.poll(async () => (await page.locator(".walk canvas").last().screenshot()).equals(picture)).toBe(false);
   await page.click("#walk-play");
   await expect(page.locator("#walk-play")).toHaveText("Pause");
   await expect(page.locator("#walk-play")).toHaveText("Play");

@@ -2,12 +2,18 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { deflateRawSync, gzipSync } from "node:zlib";
+import { deflateRawSync, gzipSync, inflateRawSync } from "node:zlib";
 import { expect, test, type Page } from "@playwright/test";
 import { example, open, pane, ready, run, small, type } from "./page";
 
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
+
+/** The state that the address of a page carries. */
+function carried(page: Page): unknown {
+  const packed = page.url().split("#1.")[1];
+  return packed === undefined ? null : JSON.parse(inflateRawSync(Buffer.from(packed, "base64url")).toString());
+}
 
 test("a link carries the text, the launch and the pane", async ({ page, context }) => {
   await open(page);
@@ -16,8 +22,8 @@ test("a link carries the text, the launch and the pane", async ({ page, context 
   await page.getByLabel("Grid x").fill("3");
   await page.getByLabel("Grid x").press("Tab");
   await pane(page, "layout");
-  await expect.poll(() => page.url()).toContain("#1.");
-  await page.waitForTimeout(600);
+  // The address follows a moment after the last change.
+  await expect.poll(() => carried(page)).toMatchObject({ kernel: { launch: { grid: [3] }, pane: "layout" } });
   const other = await context.newPage();
   await other.goto(page.url());
   await ready(other);
@@ -32,11 +38,14 @@ test("links of the labs, and damaged ones", async ({ page, context }) => {
   await page.locator('#views [data-name="numbers"]').click();
   await page.getByRole("button", { name: /^bit 0/ }).click();
   await expect(page.locator(".facts")).toContainText("0x3b");
-  await page.waitForTimeout(600);
   const other = await context.newPage();
-  await other.goto(page.url());
-  await ready(other);
-  await expect(other.locator(".facts")).toContainText("0x3b");
+  // The address follows a moment after the last change.
+  await expect(async () => {
+    await other.goto("about:blank");
+    await other.goto(page.url());
+    await ready(other);
+    await expect(other.locator(".facts")).toContainText("0x3b", { timeout: 4000 });
+  }).toPass();
   for (const damaged of ["#1.AAAA", "#1.", "#%%%", "#example=apple", "#1.q1YqS8wpTVWyUlLKSMzJyVeyUqoFAA"]) {
     const third = await context.newPage();
     await third.goto(`/${damaged}`);
@@ -149,8 +158,8 @@ test("a phone's width is enough", async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 740 });
   await open(page);
   await views(page, async (name) => {
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    expect(wide, `${name} scrolls sideways`).toBeLessThanOrEqual(360);
+    const wide = (): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth);
+    await expect.poll(wide, `${name} scrolls sideways`).toBeLessThanOrEqual(360);
   });
 });
 

@@ -15,6 +15,8 @@ export async function ready(page: Page): Promise<void> {
 /** Takes an example and waits until its text is checked. */
 export async function example(page: Page, name: string): Promise<void> {
   await page.selectOption("#example", name);
+  // The list of kernels is empty until the engine has read the example.
+  await expect(page.locator(".kernel-choice option")).not.toHaveCount(0);
   await expect(page.locator("#check-status")).toHaveText("no errors");
 }
 

@@ -598,7 +598,8 @@ fn the_documents_list_every_kind_of_fault_and_finding() {
         assert!(words.len() > 20, "{words:?}");
         words
     };
-    let faults = words("crates/cli/src/run/fault.rs", "fn kind(kind: &FaultKind)", "/// A word for each use");
+    let faults =
+        words("crates/files/src/run/fault.rs", "fn kind(kind: &FaultKind)", "/// A word for each use");
     let findings = words(
         "crates/vm/src/sanitize/finding.rs",
         "FindingKind::Uninitialised =>",

@@ -2,16 +2,14 @@
 //! verdicts are those of nvlink 13.4 on the same modules, assembled with `ptxas -c`; where we differ on purpose,
 //! the test says so.
 
-#[path = "linking/agreement.rs"]
 mod agreement;
-mod support;
 
+use crate::support::{Source, bytes, headed, id, object, read};
 use softwarp_check::Options;
 use softwarp_image::codes::{self, NEXT_MODULE};
 use softwarp_image::{Image, Kind, Target, Unit, Windows, lay_out};
 use softwarp_syntax::tree::Linkage;
 use softwarp_syntax::{Code, Diagnostic, Severity};
-use support::{Source, bytes, headed, id, object, read};
 
 /// A kernel that uses the variable `x`.
 const USER: &str = ".visible .entry k()\n{\n.reg .b64 r;\nmov.u64 r, x;\nret;\n}\n";

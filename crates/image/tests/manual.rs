@@ -3,13 +3,12 @@
 //!
 //! Where the assembler reads the manual otherwise, both results are here: the manual's under `strict`.
 
-mod support;
-
+use crate::support;
+use crate::support::{bytes, headed, id, lay, lay_as, lay_with, object};
 use softwarp_check::Options;
 use softwarp_image::image::BANK_BYTES;
 use softwarp_image::{Image, Kind, Relocation, Target, Windows};
 use softwarp_isa::StateSpace;
-use support::{bytes, headed, id, lay, lay_as, lay_with, object};
 
 const WINDOWS: &Windows = &Windows::WIDE;
 

@@ -1,7 +1,7 @@
 //! Memory as a whole: windows, stacks, shared memory, banks, families, and what is too large for any memory.
 
-mod support;
-
+use crate::support;
+use crate::support::{headed, id, lay, lay_as, lay_with, object, try_lay};
 use softwarp_check::Options;
 use softwarp_check::checked::FieldValue;
 use softwarp_image::{Function, Image, Kind, State, Windows, codes};
@@ -9,7 +9,6 @@ use softwarp_isa::device::CTA_SHARED;
 use softwarp_isa::space::opaque::{Member, TextureMode};
 use softwarp_isa::{StateSpace, Target};
 use softwarp_syntax::Code;
-use support::{headed, id, lay, lay_as, lay_with, object, try_lay};
 
 const WINDOWS: &Windows = &Windows::WIDE;
 

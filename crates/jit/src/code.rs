@@ -7,7 +7,7 @@
 use crate::assembler::{CodeLabel, Unencodable};
 use crate::classes::{AtBarriers, Class, Steps};
 use crate::context::{
-    COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, MIXED, Region, Register, SITES, no_cta,
+    COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, MIXED, POLLS, Region, Register, SITES, no_cta,
 };
 use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Part, Unit, begins_ctas, sites};
 use crate::flow::{Extent, Flow, before, is_in};
@@ -257,6 +257,10 @@ pub struct Scratch {
     pending_blocks: Box<[u64; MOST_BLOCKS / 64]>,
     /// Lanes that wait, before and after a call.
     pub waiting: Vec<Lanes>,
+    /// The polls that are left ([`POLLS`]), before and after a call. Where none is left, lanes wait, and these go first.
+    pub polls_left: u32,
+    /// After a call, where lanes wait: whether some have waited ever since it.
+    pub kept_waiting: bool,
     /// The warps of a CTA, between calls.
     pub entries: Vec<Entry>,
 }
@@ -280,6 +284,8 @@ impl Default for Scratch {
             pending: Box::new([0; MOST_BLOCKS]),
             pending_blocks: Box::new([0; MOST_BLOCKS / 64]),
             waiting: Vec::new(),
+            polls_left: POLLS,
+            kept_waiting: false,
             entries: Vec::new(),
         }
     }
@@ -417,9 +423,10 @@ impl Compiled {
         together: bool,
         budget: i64,
     ) -> Done {
-        let mut first = u32::MAX;
+        let (mut first, mut turn) = (u32::MAX, u64::from(POLLS));
         if !scratch.waiting.is_empty() {
             first = self.wait(scratch);
+            turn = 1 << 32 | u64::from(scratch.polls_left);
         }
         let range = entries.as_mut_ptr_range();
         if range.is_empty() {
@@ -432,7 +439,7 @@ impl Compiled {
         (context.begun, context.target) = (entries[0].op, entries[0].target);
         context.budget = budget;
         (context.threads, context.divergent, context.exchanges, context.atomics) = (0, 0, 0, 0);
-        context.first_pending = first;
+        (context.first_pending, context.turn) = (first, turn);
         // SAFETY: the code was made for this call; see the head of the file.
         unsafe {
             let enter: extern "C" fn(*mut Context) = std::mem::transmute(self.code.as_ptr());
@@ -459,6 +466,8 @@ impl Compiled {
             self.write_registers(&scratch.context, unsafe { &mut *entry.frame }, entry.op);
         }
         if scratch.context.first_pending != u32::MAX {
+            let turn = scratch.context.turn;
+            (scratch.polls_left, scratch.kept_waiting) = (turn as u32, turn >> 32 != 0);
             self.collect(scratch);
         } else {
             scratch.waiting.clear();

@@ -14,6 +14,10 @@ pub(crate) const GLOBAL_SITES: Range<usize> = 0..40;
 pub const GENERIC_SITES: Range<usize> = 40..52;
 pub(crate) const CONSTANT_SITES: Range<usize> = 52..64;
 
+/// How many polls the lanes of a warp execute while others wait elsewhere, before these go first: atomic operations, and
+/// loads that are ordered with the stores of other threads. They are counted from the start when all lanes have met.
+pub const POLLS: u32 = 256;
+
 /// How many groups of accesses that are checked together a block can have.
 pub(crate) const POINTERS: usize = 32;
 
@@ -98,6 +102,7 @@ impl Context {
             exchanges: 0,
             divergent: 0,
             atomics: 0,
+            turn: 0,
             exit: 0,
             mask: 0,
             first_pending: u32::MAX,
@@ -165,6 +170,9 @@ pub struct Context {
     pub(crate) divergent: u64,
     /// How many atomic operations were executed.
     pub(crate) atomics: u64,
+    /// While lanes wait: the polls that are left in the low half ([`POLLS`]); the high half is not 0 if lanes have waited
+    /// ever since code was entered. Code writes both where lanes part that were together.
+    pub(crate) turn: u64,
     /// The operation at which code was left.
     pub(crate) exit: u32,
     /// The lanes that execute.

@@ -1,6 +1,6 @@
 //! CPUs without code generation: nothing is compiled, and the interpreter runs everything.
 
-use crate::context::{Call, Context, Done, Entry, Lanes, Region, SITES};
+use crate::context::{Call, Context, Done, Entry, Lanes, POLLS, Region, SITES};
 use crate::{Shape, Wanted};
 use softwarp_ir::Function;
 use softwarp_units::lanes::Frame;
@@ -15,13 +15,23 @@ pub struct Scratch {
     sites: Box<[Region; SITES]>,
     /// Lanes that wait.
     pub waiting: Vec<Lanes>,
+    /// The polls that are left.
+    pub polls_left: u32,
+    /// Whether lanes have waited during a whole call.
+    pub kept_waiting: bool,
     /// The warps of a CTA.
     pub entries: Vec<Entry>,
 }
 
 impl Default for Scratch {
     fn default() -> Scratch {
-        Scratch { sites: Box::new([Region::EMPTY; SITES]), waiting: Vec::new(), entries: Vec::new() }
+        Scratch {
+            sites: Box::new([Region::EMPTY; SITES]),
+            waiting: Vec::new(),
+            polls_left: POLLS,
+            kept_waiting: false,
+            entries: Vec::new(),
+        }
     }
 }
 

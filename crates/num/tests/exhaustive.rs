@@ -2,11 +2,9 @@
 //!
 //! PTX ISA 5.2.3, 6.5 and `cvt` in 9.7.
 
-mod reference;
-
-use reference::Step;
-use reference::cases::{Input, SCALES, compare_all, conversions, every_input, run};
-use reference::layout::{count, width};
+use crate::reference::Step;
+use crate::reference::cases::{Input, SCALES, compare_all, conversions, every_input, run};
+use crate::reference::layout::{count, width};
 use softwarp_num::{Format, Scaling};
 
 /// Compares the conversions that `which` selects on all source codes. `at_least` is how many results that

@@ -1,11 +1,9 @@
 //! Conversions that are folded into one with fewer modifiers really do the same work.
 
-mod reference;
-
+use crate::reference::cases::{combinations, random_codes, special_codes};
+use crate::reference::expected;
+use crate::reference::layout::width;
 use rayon::prelude::*;
-use reference::cases::{combinations, random_codes, special_codes};
-use reference::expected;
-use reference::layout::width;
 use softwarp_num::{Conversion, Scaling};
 use softwarp_testkit::SplitMix64;
 

@@ -2,10 +2,8 @@
 //!
 //! The level is chosen once per process, so each level gets a process of its own: this test binary again.
 
-mod reference;
-
-use reference::cases::{conversions, random_codes, special_codes, to_bytes};
-use reference::layout::{count, width};
+use crate::reference::cases::{conversions, random_codes, special_codes, to_bytes};
+use crate::reference::layout::{count, width};
 use softwarp_num::slice::{convert_packed, packed_len};
 use softwarp_num::{
     Conversion, ConversionLoop, Format, LEVEL_VARIABLE, Level, Rounding, Saturation, Scaling,
@@ -56,7 +54,7 @@ fn print_digests_of_this_level() {
 fn every_level_gives_the_same_results() {
     let report = |level: Level| -> Vec<String> {
         let output = Command::new(std::env::current_exe().expect("the path of this binary"))
-            .args(["--exact", "print_digests_of_this_level", "--ignored", "--nocapture"])
+            .args(["--exact", "levels::print_digests_of_this_level", "--ignored", "--nocapture"])
             .env(LEVEL_VARIABLE, level.name())
             .output()
             .expect("this binary runs again");

@@ -7,9 +7,7 @@
 //! - ue8m0: ml_dtypes rounds to nearest with ties upwards (and everything between 2^-127 and 2^-126 up), PTX
 //!   toward zero or up; zero and negative numbers are NaN there, and the magnitude counts here.
 
-mod reference;
-
-use reference::cases::{Input, run};
+use crate::reference::cases::{Input, run};
 use serde_json::Value;
 use softwarp_num::{Class, Conversion, Format, Rounding, Saturation};
 use softwarp_testkit::recording;

@@ -1,9 +1,7 @@
 //! Whole instructions: which register bits each element of a packed `cvt` comes from and goes to, the
 //! extension into wider registers, and `cvt.pack`.
 
-mod reference;
-
-use reference::expected;
+use crate::reference::expected;
 use softwarp_num::{Conversion, Cvt, Extra, Format, Rounding, Saturation, Scaling, extend, pack};
 use softwarp_testkit::SplitMix64;
 

@@ -3,14 +3,12 @@
 //! Telling are, for each destination: its values, the midpoints between them, the sources next to both,
 //! what is special in the source, and many that look random.
 
-mod reference;
-
-use reference::Step;
-use reference::cases::{
+use crate::reference::Step;
+use crate::reference::cases::{
     Input, SCALES, compare_all, conversions, random_codes, random_codes_in_range, special_codes,
     telling_codes, with_random_bits,
 };
-use reference::layout::width;
+use crate::reference::layout::width;
 use softwarp_num::{Format, Rounding, Scaling};
 use softwarp_testkit::SplitMix64;
 

@@ -1,10 +1,8 @@
 //! Conversions from 32- and 64-bit integers on telling inputs, against the reference.
 
-mod reference;
-
-use reference::Step;
-use reference::cases::{Input, compare_all, random_codes, special_codes, telling_codes};
-use reference::layout::width;
+use crate::reference::Step;
+use crate::reference::cases::{Input, compare_all, random_codes, special_codes, telling_codes};
+use crate::reference::layout::width;
 use softwarp_num::Format;
 use softwarp_testkit::SplitMix64;
 

@@ -1,7 +1,6 @@
 //! The parser against the assembler: what it accepts parses, and what it finds ungrammatical does not.
 
-mod common;
-
+use crate::common;
 use serde_json::Value;
 use softwarp_syntax::{Lines, parse};
 

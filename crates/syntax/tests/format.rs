@@ -1,7 +1,6 @@
 //! The printer: nothing changes but the layout, and once is enough.
 
-mod common;
-
+use crate::common;
 use softwarp_syntax::{format, parse};
 use softwarp_testkit::{expected::assert_file, repository};
 

@@ -1,7 +1,6 @@
 //! Mutated modules: no panic, and the printer keeps what it may not change. Deterministic, a few seconds.
 
-mod common;
-
+use crate::common;
 use softwarp_syntax::{Lines, Span, parse};
 use softwarp_testkit::SplitMix64;
 

@@ -4,8 +4,7 @@
 //! coordinates and offsets, and the FNV-1a of the memory that was written. `_extremes` has large coordinates and
 //! offsets and misaligned shared addresses; `store_values` reductions of every pair of telling values.
 
-mod support;
-
+use crate::support;
 use serde_json::Value;
 use softwarp_tensor::copy::{Memory, load, store};
 use softwarp_tensor::reduce::Operation;

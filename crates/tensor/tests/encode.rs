@@ -1,10 +1,8 @@
 //! Verdicts and objects against what a driver said and made (sm_90, driver 580), without exceptions.
 
-mod support;
-
+use crate::support::{bytes, called, recording};
 use softwarp_tensor::object::{decode, encode};
 use softwarp_tensor::{Access, Map, Target};
-use support::{bytes, called, recording};
 
 /// Holds every call of a recording: accepted or refused, and the 128 bytes. Returns how many, and how many accepted.
 fn hold(name: &str) -> (usize, usize) {

@@ -1,14 +1,12 @@
 //! Objects there and back, objects of any bytes, and `tensormap.replace`.
 
-mod support;
-
+use crate::support::{bytes, recording};
 use proptest::prelude::*;
 use softwarp_tensor::object::{decode, encode};
 use softwarp_tensor::replace::{Field, Refusal, replace, write};
 use softwarp_tensor::{
     Access, Description, Element, Fill, Interleave, Map, Promotion, Swizzle, Target, WideMode, check,
 };
-use support::{bytes, recording};
 
 fn one_of<T: Copy + std::fmt::Debug + 'static>(list: &'static [T]) -> impl Strategy<Value = T> {
     prop::sample::select(list)

@@ -1,7 +1,6 @@
 //! Each rule: a map that breaks it and only it, its words, and verdicts on any numbers whatever.
 
-mod support;
-
+use crate::support::{bytes, described, target};
 use proptest::prelude::*;
 use serde_json::Value;
 use softwarp_tensor::{
@@ -9,7 +8,6 @@ use softwarp_tensor::{
     WideMode, check, packed_strides,
 };
 use softwarp_tensor::{codes, explain};
-use support::{bytes, described, target};
 
 /// All that is to be said about a map in JSON.
 fn judged(text: &str) -> Vec<Diagnostic> {

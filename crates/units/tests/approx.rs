@@ -1,9 +1,6 @@
 //! The approximate functions, to the bit what an H200 makes of them.
 
-#[path = "float_ops/harness.rs"]
-mod harness;
-
-use harness::Operation;
+use crate::float_ops::harness::Operation;
 use softwarp_testkit::{hash, recording};
 use softwarp_units::lanes::LANES;
 

@@ -1,7 +1,6 @@
 //! Floating-point arithmetic, comparisons and conversions: against what an H200 computed, and against references.
 
-#[path = "float_ops/harness.rs"]
-mod harness;
+pub(crate) mod harness;
 
 use harness::Operation;
 use softwarp_isa::cvt::{CvtForm, OperandName, Semantics};

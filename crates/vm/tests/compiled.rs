@@ -11,6 +11,8 @@ mod check;
 mod choices;
 #[path = "compiled/functions.rs"]
 mod functions;
+#[path = "compiled/polls.rs"]
+mod polls;
 #[path = "compiled/run.rs"]
 mod run;
 #[path = "compiled/table.rs"]
@@ -19,11 +21,15 @@ mod table;
 mod text;
 #[path = "compiled/tiles.rs"]
 mod tiles;
+#[path = "compiled/trees.rs"]
+mod trees;
 
 use check::{Stub, compare_bytes, compare_function, compare_text};
 use choices::Choices;
+use polls::compare_polls;
 use std::time::{Duration, Instant};
 use tiles::compare_tiles;
+use trees::compare_trees;
 
 fn only() -> Option<u64> {
     std::env::var("SOFTWARP_SEED").ok().and_then(|text| text.parse().ok())
@@ -53,6 +59,29 @@ fn random_tiled_kernels_do_the_same_compiled_and_interpreted() {
     match only() {
         Some(seed) => compare_tiles(seed),
         None => (0..150).for_each(compare_tiles),
+    }
+}
+
+#[test]
+fn random_lanes_that_poll_do_the_same_compiled_and_interpreted() {
+    match only() {
+        Some(seed) => compare_polls(seed),
+        None => (0..24).for_each(compare_polls),
+    }
+}
+
+/// Among whose instructions are many polls of lanes that have diverged.
+#[test]
+fn a_function_with_many_polls_does_the_same_compiled_and_interpreted() {
+    let seed = 2_200_048_449;
+    compare_function(&Stub::new(), seed, &mut Choices::seeded(seed));
+}
+
+#[test]
+fn random_trees_of_sums_do_the_same_compiled_and_interpreted() {
+    match only() {
+        Some(seed) => compare_trees(seed),
+        None => (0..300).for_each(compare_trees),
     }
 }
 
@@ -90,7 +119,9 @@ fn random_programs_for_a_long_time() {
         compare_function(&stub, !seed, &mut Choices::seeded(!seed));
         compare_text(seed, &mut Choices::seeded(seed));
         compare_tiles(seed);
+        compare_polls(seed);
+        compare_trees(seed);
         seed += 1;
     }
-    println!("{} programs", 4 * (seed - first));
+    println!("{} programs", 6 * (seed - first));
 }

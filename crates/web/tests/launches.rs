@@ -1,8 +1,7 @@
 //! Launches: runs to the end, steps in both directions, and what can be seen at a stop.
 
-mod common;
-
-use common::{Page, STEPS, turn};
+use crate::common;
+use crate::common::{Page, STEPS, turn};
 use serde_json::{Value as Json, json};
 
 fn line(text: &str) -> u64 {

@@ -1,8 +1,6 @@
 //! Number formats, conversions, blocks, tensor maps and copies.
 
-mod common;
-
-use common::{Page, file};
+use crate::common::{Page, file};
 use serde_json::{Value as Json, json};
 
 #[test]

@@ -1,9 +1,7 @@
 //! Runs of the examples: `web/test/runs.json` has requests with what they came to. The test of the module in WebAssembly
 //! (`web/test/engine.test.mjs`) reads the same file, so that both engines have the same results. `SOFTWARP_BLESS=1` writes it.
 
-mod common;
-
-use common::{Page, file};
+use crate::common::{Page, file};
 use serde_json::{Value as Json, json};
 
 #[test]

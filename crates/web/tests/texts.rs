@@ -1,8 +1,6 @@
 //! What an editor asks of the engine, layouts, operations, kernels; and requests that are none.
 
-mod common;
-
-use common::{Page, STEPS, file};
+use crate::common::{Page, STEPS, file};
 use serde_json::{Value as Json, json};
 use softwarp_web::CALLS;
 

@@ -6,6 +6,7 @@ import type { Launch } from "../examples";
 import { asNum, BufferEditor } from "./buffer";
 
 const defaultElements = 32;
+const defaultLimit = 20_000_000;
 
 /** The type of a number for a parameter that has one, or null. */
 function scalarType(parameter: KernelParameter): string | null {
@@ -35,18 +36,24 @@ export class LaunchForm {
   readonly element = h("section", { class: "launch", "aria-label": "launch" });
   kernels: Kernel[] = [];
   private readonly top = h("div", { class: "launch-top" });
+  private readonly kernelSlot = h("div", { class: "kernel-choice" });
+  private readonly sanitizerSlot = h("fieldset", { class: "sanitizers" }, h("legend", {}, "Look for"));
+  /** What brings the controls of the top to the launch's values. */
+  private readonly shown: (() => void)[] = [];
   private readonly list = h("div", { class: "arguments" });
   private formats: string[] = [];
   private sanitizers: string[] = [];
 
   constructor(public launch: Launch, private readonly changed: () => void) {
     this.element.append(h("h3", { class: "hidden-text" }, "Launch"), this.top, this.list);
+    this.build();
   }
 
   async load(): Promise<void> {
     const about = await engine.call("version", {});
     this.formats = about.formats;
     this.sanitizers = about.sanitizers;
+    this.sanitizerSlot.append(...this.sanitizerBoxes());
   }
 
   /** Takes another launch, as of an example. */
@@ -85,53 +92,76 @@ export class LaunchForm {
     return `${kernel}, grid ${grid.join(" × ")}, block ${block.join(" × ")}`;
   }
 
+  /** The three sizes of the grid or the block. */
   private sizes(label: string, key: "grid" | "block"): HTMLElement {
-    const values = three(this.launch[key]);
-    const inputs = (["x", "y", "z"] as const).map((axis, index) => h("input", {
-      type: "number", min: "1", class: "short", value: String(values[index]), "aria-label": `${label} ${axis}`,
-      onchange: (event: Event) => {
-        const input = event.target as HTMLInputElement;
+    const inputs = (["x", "y", "z"] as const).map((axis, index) => this.input(
+      { class: "short", min: "1", "aria-label": `${label} ${axis}` },
+      () => three(this.launch[key])[index as 0 | 1 | 2],
+      (value) => {
         const next = three(this.launch[key]);
-        next[index as 0 | 1 | 2] = Math.max(1, Math.floor(Number(input.value)) || 1);
-        input.value = String(next[index]);
+        next[index as 0 | 1 | 2] = Math.max(1, Math.floor(value));
         this.launch[key] = trim(next);
-        this.changed();
-      },
-    }));
+      }));
     return h("div", { class: "field", role: "group", "aria-label": label }, h("span", { class: "label" }, label), h("div", { class: "triple" }, ...inputs));
   }
 
-  private number(label: string, value: string, min: string, set: (value: number) => void): HTMLElement {
-    const input = h("input", { type: "number", min, value, class: "medium", onchange: () => { set(Number(input.value) || 0); this.changed(); } });
-    return field(label, input);
+  /** An input of a number of the launch. It shows the launch's value after `draw` and after each change. */
+  private input(attributes: Record<string, string>, get: () => number, set: (value: number) => void): HTMLInputElement {
+    const input = h("input", { type: "number", ...attributes, onchange: () => {
+      set(Number(input.value) || 0);
+      input.value = String(get());
+      this.changed();
+    } });
+    this.shown.push(() => {
+      // What someone is typing stays: its change comes when the input loses the focus.
+      if (document.activeElement !== input) input.value = String(get());
+    });
+    return input;
+  }
+
+  /** What to look for: a box for each sanitizer. */
+  private sanitizerBoxes(): HTMLElement[] {
+    const names = this.sanitizers.filter((name) => name !== "all");
+    const chosen = (): Set<string> => {
+      const sanitize = this.launch.sanitize ?? [];
+      return new Set(sanitize.includes("all") ? names : sanitize);
+    };
+    return names.map((name) => {
+      const box = h("input", {
+        type: "checkbox", onchange: () => {
+          const sanitize = chosen();
+          if (box.checked) sanitize.add(name); else sanitize.delete(name);
+          this.launch.sanitize = [...sanitize];
+          this.changed();
+        },
+      });
+      this.shown.push(() => { box.checked = chosen().has(name); });
+      return h("label", { class: "chip" }, box, sanitizerNames[name] ?? name);
+    });
+  }
+
+  /**
+   * Makes the controls of the top. They are made once: the kernels of a text come a moment after the text, and a control
+   * made anew would lose what was typed in the meantime.
+   */
+  private build(): void {
+    const shared = field("Dynamic shared bytes", this.input({ min: "0", class: "medium" }, () => this.launch.shared ?? 0, (value) => { this.launch.shared = value; }));
+    this.shown.push(() => { shared.hidden = !this.kernel()?.dynamicShared; });
+    fill(this.top, this.kernelSlot, this.sizes("Grid", "grid"), this.sizes("Block", "block"), shared,
+      field("Limit of warp instructions", this.input({ min: "1", class: "medium" }, () => this.launch.limit ?? defaultLimit, (value) => { this.launch.limit = value; })),
+      this.sanitizerSlot);
   }
 
   draw(): void {
     const kernel = this.kernel();
-    const launch = this.launch;
-    const sanitize = new Set(launch.sanitize ?? []);
-    fill(this.top,
-      field("Kernel", select(this.kernels.map((one) => [one.name, one.demangled ?? one.name] as const), kernel?.name ?? "", (name) => {
-        launch.kernel = name;
-        launch.arguments = [];
-        this.fit();
-        this.draw();
-        this.changed();
-      })),
-      this.sizes("Grid", "grid"), this.sizes("Block", "block"),
-      kernel?.dynamicShared && this.number("Dynamic shared bytes", String(launch.shared ?? 0), "0", (value) => { launch.shared = value; }),
-      this.number("Limit of warp instructions", String(launch.limit ?? 20_000_000), "1", (value) => { launch.limit = value; }),
-      h("fieldset", { class: "sanitizers" }, h("legend", {}, "Look for"),
-        ...this.sanitizers.filter((name) => name !== "all").map((name) => {
-          const box = h("input", {
-            type: "checkbox", checked: sanitize.has(name) || sanitize.has("all"), onchange: () => {
-              if (box.checked) sanitize.add(name); else { sanitize.delete(name); sanitize.delete("all"); }
-              launch.sanitize = [...sanitize];
-              this.changed();
-            },
-          });
-          return h("label", { class: "chip" }, box, sanitizerNames[name] ?? name);
-        })));
+    fill(this.kernelSlot, field("Kernel", select(this.kernels.map((one) => [one.name, one.demangled ?? one.name] as const), kernel?.name ?? "", (name) => {
+      this.launch.kernel = name;
+      this.launch.arguments = [];
+      this.fit();
+      this.draw();
+      this.changed();
+    })));
+    for (const show of this.shown) show();
     fill(this.list, ...(kernel?.parameters ?? []).map((parameter, index) => this.argument(parameter, index)));
     if (kernel && kernel.parameters.length === 0) this.list.append(h("p", { class: "quiet" }, "The kernel has no parameters."));
   }

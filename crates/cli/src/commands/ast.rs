@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         remark(crate::render::text(&source, diagnostic, false).trim_end());
     }
     super::output::stdout(|out| {
-        serde_json::to_writer(&mut *out, &Tree::new(&source.text, &parsed.module))?;
+        crate::json::write_tree(&Tree::new(&source.text, &parsed.module), out)?;
         out.write_all(b"\n")
     })?;
     Ok(Printed { text: String::new(), failure: refused.then_some(CommandError::Reported(1)) })

@@ -31,23 +31,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let mut out = Output::create(&args.output)?;
     let header = Header::new(DType::new('f', 4), blocks.shape.clone()).to_bytes();
     out.file.write_all(&header).map_err(|error| out.failure(error))?;
-    let mut bytes = Vec::new();
-    let mut put = |values: &[f32]| {
-        bytes.clear();
-        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        out.file.write_all(&bytes)
-    };
-    let written = if blocks.is_moved() {
-        let mut all: Vec<f32> = Vec::new();
-        let unpacked = blocks::unpack(&blocks.quantized, &blocks.moved(), |values| {
-            all.extend_from_slice(values);
-            Ok(())
-        });
-        unpacked.and_then(|()| put(&blocks::move_axis_back(&all, &blocks.shape, blocks.axis)))
-    } else {
-        blocks::unpack(&blocks.quantized, &blocks.shape, put)
-    };
-    written.map_err(|error| out.failure(error))?;
+    blocks::write(&blocks, &mut &out.file).map_err(|error| out.failure(error))?;
     drop(working);
     out.keep()?;
     Ok(Printed::default())

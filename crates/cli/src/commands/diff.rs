@@ -6,17 +6,15 @@
 //! numbers), `first`, `max_ulp`, `max_abs_error`, `max_rel_error` (each null, or `index`, `a`, `b`, `a_bits`,
 //! `b_bits`, `ulp` and `error`) and `histogram` (a list of `from`, `to`, `elements`).
 
-mod measure;
-
 use super::checking::count;
 use super::files::{self, Input};
 use super::progress::Progress;
 use super::{CommandError, Printed, columns, sources};
 use crate::arrays::{self, ArrayError};
+use crate::differences::{Difference, Differences};
 use crate::literal::{display, display_f64};
 use crate::names;
 use crate::npy::{DType, Reader};
-use measure::{Difference, Differences};
 use serde_json::{Value as Json, json};
 use softwarp::num::Format;
 use std::path::{Path, PathBuf};

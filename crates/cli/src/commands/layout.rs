@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let mut printed = Printed::default();
     if args.json {
         // As it goes: JSON can be much longer than the files.
-        output::stdout(|mut out| json::write(&view, &mut out))?;
+        output::stdout(|out| json::write(&view, out))?;
     } else if args.svg.is_none() {
         printed = table::table(&view).into();
     }

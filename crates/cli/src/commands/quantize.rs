@@ -1,18 +1,19 @@
 //! `softwarp quantize`: an array into a block-scaled format.
 
-mod values;
-
-use super::files::Output;
+use super::files::{self, Output};
 use super::progress::Working;
-use super::{CommandError, Printed};
+use super::{CommandError, Printed, sources};
+use crate::arrays::{self, ArrayError};
+use crate::input::{InputError, MOST_DATA};
 use crate::literal::display_f64;
+use crate::values::{self, Errors, Values};
 use crate::{blocks, names, npz};
 use blocks::Blocks;
 use clap::ValueEnum;
 use serde_json::json;
+use softwarp::num::Format;
 use softwarp::num::block::{BlockFormat, ElementRounding, Rules, ScaleRule, dequantize, quantize_by};
-use std::path::PathBuf;
-use values::Values;
+use std::path::{Path, PathBuf};
 
 /// Quantize an array to a block-scaled format (MX or NVFP4)
 #[derive(Debug, clap::Args)]
@@ -103,20 +104,46 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let rules = rules(args, format)?;
     let from = args.from.as_deref().map(names::format).transpose().map_err(CommandError::Usage)?;
     Output::unless_both_to_stdout(&args.output, args.json)?;
-    let values = Values::read(&args.input, from)?;
+    let values = read(&args.input, from)?;
     let axis = axis(&args.axis, values.shape.len())?;
     let working = Working::begin("quantizing");
     let values = values.with_axis_last(axis);
     let row = blocks::row(&blocks::with_axis_last(&values.shape, axis)).max(1);
     let quantized = quantize_by(format, rules, &values.singles, row);
     let back = dequantize(&quantized, values.singles.len(), row);
-    let errors = Errors::between(values.exact(), &back);
+    let errors = Errors::of(&values, &back);
     let out = Output::create(&args.output)?;
     let blocks = Blocks { quantized, shape: values.shape, axis };
     npz::write(&out.file, &blocks::to_arrays(&blocks)).map_err(|error| out.failure(error))?;
     drop(working);
     out.keep()?;
-    Ok(errors.report(args.json, format, back.len()))
+    Ok(report(&errors, args.json, format, back.len()))
+}
+
+/// Reads an array of a format, or of what its dtype says.
+fn read(path: &Path, format: Option<Format>) -> Result<Values, CommandError> {
+    let name = sources::name(path);
+    let in_file = |error: &dyn std::fmt::Display| CommandError::input(&name, error);
+    let reader = files::open_array(path)?;
+    let most = files::limit(MOST_DATA);
+    if reader.left() > most {
+        return Err(files::unreadable(path, InputError::TooLong { limit: most }));
+    }
+    let format = match format {
+        Some(format) => format,
+        None => values::usual(reader.header.dtype).ok_or_else(|| {
+            let wanted = "<f2, <f4 or <f8 is wanted; --from names other formats, as in --from bf16";
+            in_file(&format!("the array holds {}, and {wanted}", reader.header.dtype))
+        })?,
+    };
+    arrays::check_dtype(&reader.header, format).map_err(|error| in_file(&error))?;
+    let shape = arrays::element_shape(format, &reader.header.shape);
+    let shape = shape.ok_or_else(|| in_file(&ArrayError::Lanes { axis: 1, lanes: 2 }))?;
+    // What is written must be readable again.
+    blocks::check_shape(&shape).map_err(|error| in_file(&error))?;
+    let array = reader.rest().map_err(|error| in_file(&error))?;
+    Values::new(array, format, shape)
+        .ok_or_else(|| CommandError::Usage(format!("--from {format}: there is no exact way from it to f32")))
 }
 
 fn rules(args: &Args, format: BlockFormat) -> Result<Rules, CommandError> {
@@ -152,58 +179,29 @@ fn axis(text: &str, axes: usize) -> Result<usize, CommandError> {
     }
 }
 
-/// How far an array is from what it was.
-#[derive(Debug, PartialEq)]
-struct Errors {
-    /// The largest difference.
-    largest: f64,
-    /// Signal to noise ratio in decibels; infinite if there is no noise, `None` if there is no signal.
-    snr: Option<f64>,
-    /// Elements that were or became infinite or NaN, and are not counted.
-    not_finite: usize,
-}
-
-impl Errors {
-    fn between(before: impl Iterator<Item = f64>, after: &[f32]) -> Errors {
-        let (mut largest, mut signal, mut noise, mut not_finite) = (0f64, 0.0, 0.0, 0);
-        for (x, &y) in before.zip(after) {
-            let y = f64::from(y);
-            let error = (y - x).abs();
-            if !error.is_finite() {
-                not_finite += 1;
-                continue;
-            }
-            largest = largest.max(error);
-            signal += x * x;
-            noise += error * error;
-        }
-        let snr = (signal > 0.0).then(|| 10.0 * (signal / noise).log10());
-        Errors { largest, snr, not_finite }
+/// What to say about the errors of an array of `elements` elements.
+fn report(errors: &Errors, json: bool, format: BlockFormat, elements: usize) -> Printed {
+    if json {
+        let snr = errors.snr.map(super::json_number);
+        let report = json!({
+            "format": format.name(), "elements": elements, "max_abs_error": errors.largest, "snr_db": snr,
+            "not_finite": errors.not_finite,
+        });
+        return super::json(&report).into();
     }
-
-    fn report(&self, json: bool, format: BlockFormat, elements: usize) -> Printed {
-        if json {
-            let snr = self.snr.map(super::json_number);
-            let report = json!({
-                "format": format.name(), "elements": elements, "max_abs_error": self.largest, "snr_db": snr,
-                "not_finite": self.not_finite,
-            });
-            return super::json(&report).into();
-        }
-        let snr = match self.snr {
-            None => "no signal".to_owned(),
-            Some(snr) if snr.is_infinite() => "no error at all".to_owned(),
-            Some(snr) => format!("SNR {snr:.2} dB"),
-        };
-        let not_finite = match self.not_finite {
-            0 => String::new(),
-            count => format!("; {count} infinite or NaN not counted"),
-        };
-        let largest: f64 = format!("{:.5e}", self.largest).parse().unwrap_or(self.largest);
-        let largest = display_f64(largest);
-        super::remark(&format!("{elements} elements, max abs error {largest}, {snr}{not_finite}"));
-        Printed::default()
-    }
+    let snr = match errors.snr {
+        None => "no signal".to_owned(),
+        Some(snr) if snr.is_infinite() => "no error at all".to_owned(),
+        Some(snr) => format!("SNR {snr:.2} dB"),
+    };
+    let not_finite = match errors.not_finite {
+        0 => String::new(),
+        count => format!("; {count} infinite or NaN not counted"),
+    };
+    let largest: f64 = format!("{:.5e}", errors.largest).parse().unwrap_or(errors.largest);
+    let largest = display_f64(largest);
+    super::remark(&format!("{elements} elements, max abs error {largest}, {snr}{not_finite}"));
+    Printed::default()
 }
 
 #[cfg(test)]
@@ -211,13 +209,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_measured() {
-        let errors = Errors::between([3.0, 4.0, f64::NAN].into_iter(), &[3.0, 4.5, 1.0]);
-        assert_eq!(errors, Errors { largest: 0.5, snr: Some(20.0), not_finite: 1 });
-        assert_eq!(Errors::between([1.0].into_iter(), &[1.0]).snr, Some(f64::INFINITY));
+    fn axes_count_from_either_end() {
         assert_eq!(axis("\u{2212}1", 3), Ok(2));
         assert_eq!((axis("0", 3), axis("0", 0), axis("-1", 0)), (Ok(0), Ok(0), Ok(0)));
         assert!(axis("3", 3).is_err() && axis("-4", 3).is_err() && axis("x", 3).is_err());
-        assert_eq!(Errors::between([].into_iter(), &[]).snr, None);
     }
 }

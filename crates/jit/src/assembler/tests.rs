@@ -243,6 +243,9 @@ fn vectors_of_other_widths() {
             a.vpmovdb(xmmword_ptr(place).k1(), zmm19)?;
             a.vpmovdb(xmmword_ptr(place), zmm1)?;
             a.vinserti64x4(zmm1, zmm21, ymmword_ptr(place), 1)?;
+            a.vextracti32x4(xmmword_ptr(place), zmm21, 0)?;
+            a.vbroadcasti32x4(zmm27, xmmword_ptr(place))?;
+            a.vbroadcasti64x4(zmm27, ymmword_ptr(place))?;
             a.vpbroadcastd(zmm27, dword_ptr(place))?;
             a.vpbroadcastq(zmm27, qword_ptr(place))?;
         }
@@ -468,6 +471,7 @@ fn general_purpose_registers() {
         for place in places() {
             a.inc(qword_ptr(place))?;
             a.dec(qword_ptr(place))?;
+            a.dec(dword_ptr(place))?;
             a.inc(dword_ptr(place))?;
         }
         a.test(al, 3)?;

@@ -529,12 +529,26 @@ impl Assembler {
     #[inline]
     pub(crate) fn vextracti32x4(
         &mut self,
-        d: AsmRegisterXmm,
+        d: impl Quarter,
         a: AsmRegisterZmm,
         byte: impl Into<i64>,
     ) -> Encoded {
         let (a, byte) = (self.bare(a), self.byte(byte.into()));
-        d.encode(self, opcode(P66, M3A, 32, 0x39), (a, PLAIN), 0, byte);
+        d.encode(self, opcode(P66, M3A, 32, 0x39).of(16), (a, PLAIN), 0, byte);
+        Ok(())
+    }
+
+    /// A quarter of a vector in memory, for all quarters.
+    #[inline]
+    pub(crate) fn vbroadcasti32x4(&mut self, d: AsmRegisterZmm, a: AsmMemoryOperand) -> Encoded {
+        a.encode(self, opcode(P66, M38, 32, 0x5a).of(16), (d.0, d.1), 0, None);
+        Ok(())
+    }
+
+    /// Half a vector in memory, for both halves.
+    #[inline]
+    pub(crate) fn vbroadcasti64x4(&mut self, d: AsmRegisterZmm, a: AsmMemoryOperand) -> Encoded {
+        a.encode(self, opcode(P66, M38, 64, 0x5b).of(32), (d.0, d.1), 0, None);
         Ok(())
     }
 

@@ -182,7 +182,7 @@ written! {
     (a b): vmovsldup vsqrtps vcvtdq2ps vcvtudq2ps vcvtps2dq vcvttps2dq vcvttps2udq vcvtps2udq vsqrtpd vcvtqq2pd vplzcntd vpabsd
         vpabsq vpmovd2m vpmovq2m vpmovm2d vpmovm2q vpmovb2m vpmovm2b vpmovzxdq vpmovsxdq vpmovzxwd vpmovsxwd vcvtph2ps
         vcvtdq2pd vcvtudq2pd vpmovzxbd vpmovsxbd vpmovqd vpmovdw vcvttpd2dq vcvttpd2udq vpcompressd vpmovdb
-        vpbroadcastd vpbroadcastq vmovd vmovq vmovdqa32 vmovdqa64 vmovdqu32 vmovdqu64 vmovdqu8 vmovaps vmovapd
+        vpbroadcastd vpbroadcastq vbroadcasti32x4 vbroadcasti64x4 vmovd vmovq vmovdqa32 vmovdqa64 vmovdqu32 vmovdqu64 vmovdqu8 vmovaps vmovapd
         vpgatherdd vpscatterdd vpgatherdq vpgatherqd vpscatterqd vpgatherqq vpscatterqq kortestb kortestw kortestd
         kmovb kmovw kmovd vmovdqa add or and sub xor cmp shl shr sar imul_2 bsf bsr popcnt test bt movsxd mov movzx
         movsx lea bts btr xadd cmovb cmovae cmovz cmova cmovl cmovg;

@@ -338,7 +338,7 @@ impl Emitter<'_> {
             let first = self.register(op, slot, 2, 0, false)?;
             self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(first)])?;
             self.unit.a.vmovq(rcx, xmm0)?;
-        } else if !self.masked {
+        } else if !self.masked || self.leading.is_some() {
             let first = self.register(op, slot, 0, 0, false)?;
             self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(first)])?;
             self.unit.a.vmovd(ecx, xmm0)?;
@@ -468,6 +468,10 @@ impl Emitter<'_> {
 
     /// All lanes one behind the other.
     fn contiguous(&mut self, plain: &Plain<'_>) -> Emitted {
+        if let Some(lanes) = self.leading_words(plain) {
+            self.check_elements(plain, lanes.count() as usize)?;
+            return self.move_leading(plain, lanes);
+        }
         let offset = match self.masked {
             false => self.check(plain, Pattern::Consecutive)?,
             true => {

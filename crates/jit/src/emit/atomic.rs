@@ -5,11 +5,11 @@
 
 use super::plain::Plain;
 use super::{Emitted, Emitter, Late, RCX, XMM, ZMM, field};
-use crate::Level;
 use crate::assembler::*;
 use crate::classes::Class;
-use crate::context::{Context, Region};
+use crate::context::{Context, POLLS, Region};
 use crate::flow::before;
+use crate::{Level, Mode};
 use softwarp_ir::{Atomic, AtomicOp, Guard, Slot};
 use softwarp_isa::Type;
 use std::mem::offset_of;
@@ -63,7 +63,42 @@ impl Emitter<'_> {
                 self.put(op, d, part, 0)?;
             }
         }
+        self.count_poll(op, back)?;
         self.end_guard(guard, masked, back)
+    }
+
+    /// Counts an atomic operation as a poll, where lanes may wait elsewhere. Behind a branch in uniform code there are
+    /// fewer operations than polls.
+    fn count_poll(&mut self, op: usize, back: CodeLabel) -> Emitted {
+        if self.runs_some() {
+            self.unit.a.dec(dword_ptr(field!(turn)))?;
+        }
+        if self.mode == Mode::Masked {
+            let label = self.unit.a.create_label();
+            self.late.push(Late::Polled { op, label, back });
+            self.unit.a.jz(label)?;
+        }
+        Ok(())
+    }
+
+    /// The polls of masked code have ended with an operation: it is left behind it, so that lanes that wait go first.
+    /// Where none wait, it goes on.
+    pub(super) fn end_turn(&mut self, op: usize, back: CodeLabel) -> Emitted {
+        let mut others = self.unit.a.create_label();
+        self.unit.a.cmp(dword_ptr(field!(first_pending)), -1)?;
+        self.unit.a.jne(others)?;
+        self.begin_turn()?;
+        self.unit.a.jmp(back)?;
+        self.unit.place(&mut others)?;
+        self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
+        self.load_mask(eax)?;
+        let start = self.flow.blocks[self.flow.block_of[op]].start;
+        self.leave_at(start, op + 1)
+    }
+
+    /// Counts polls from the start.
+    pub(super) fn begin_turn(&mut self) -> Emitted {
+        self.unit.a.mov(qword_ptr(field!(turn)), POLLS as i32)
     }
 
     /// Writes the lanes' offsets, which are in the first temporary registers, to the context.

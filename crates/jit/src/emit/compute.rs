@@ -1,5 +1,6 @@
 //! Arithmetic on rows.
 
+use super::predicates::chosen;
 use super::{Emitted, Emitter, Vector, YMM, ZMM, vector3};
 use crate::assembler::*;
 use crate::classes::Class;
@@ -290,7 +291,14 @@ impl Emitter<'_> {
 
     fn select(&mut self, op: usize, width: Width, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
         let predicate = c.number() as usize * 4;
+        let known = self.known_predicate(op, c);
         for part in 0..parts(width) {
+            if let Some(from) = known.and_then(|known| chosen(known, (part, parts(width)), [a, b])) {
+                let target = self.target(op, d, part, 2);
+                let from = self.register(op, from, part, target, false)?;
+                self.put(op, d, part, from)?;
+                continue;
+            }
             let no = self.register(op, b, part, 0, false)?;
             let yes = self.source(op, a, part, 1, false)?;
             let target = self.target(op, d, part, 2);
@@ -389,12 +397,19 @@ impl Emitter<'_> {
                 if let Some(holds) = self.known_result(op, (width, signed, order), [a, b]) {
                     self.unit.a.mov(eax, holds)?;
                 } else if self.mode == crate::Mode::Uniform && uniform(a) && uniform(b) {
+                    if single.is_some_and(|predicate| self.only_branches(op, predicate)) {
+                        self.decides = Some(op);
+                        return Ok(());
+                    }
                     self.compare_scalars(op, (width, signed, order), a, b)?;
                 } else {
                     if let Some(predicate) = single {
                         quick = self.compare_ends(op, (width, signed, order), [a, b], predicate)?;
                     }
-                    self.compare_integers(op, (width, signed, order), a, b)?;
+                    match quick.and_then(|quick| quick.mixed) {
+                        Some(lanes) => self.unit.a.mov(eax, lanes)?,
+                        None => self.compare_integers(op, (width, signed, order), a, b)?,
+                    }
                 }
             }
             Compute::CompareDouble { predicate, .. } => self.compare_doubles(op, predicate, a, b)?,

@@ -3,6 +3,7 @@
 //! In masked code, lanes that wait at a block are in `Context::pending`. The block with the lowest number runs first,
 //! as the interpreter has it: a jump to a block behind one at which lanes wait goes through the dispatcher.
 
+use super::leading::Leading;
 use super::{Emitted, Emitter, Late, field};
 use crate::Mode;
 use crate::assembler::*;
@@ -59,13 +60,20 @@ impl Emitter<'_> {
         matches!(self.flow.actions[op], crate::decode::Action::Exit)
     }
 
-    /// Subtracts the instructions of a block from the budget.
+    /// Subtracts the instructions of a block from the budget, and counts its operations among lanes.
     pub(super) fn pay(&mut self, start: usize, end: usize) -> Emitted {
+        let exchanges = self.exchanges(start, end);
+        if exchanges != 0 {
+            self.unit.a.add(qword_ptr(field!(exchanges)), exchanges)?;
+        }
         let count = self.instructions(start, end);
         if count == 0 {
             return Ok(());
         }
-        if self.runs_some() {
+        if let Some(leading) = self.leading {
+            let threads = (leading.count() - 32).saturating_mul(count);
+            self.unit.a.add(qword_ptr(field!(threads)), threads)?;
+        } else if self.runs_some() {
             let asm = &mut self.unit.a;
             asm.mov(ecx, dword_ptr(field!(mask)))?;
             asm.popcnt(ecx, ecx)?;
@@ -78,7 +86,7 @@ impl Emitter<'_> {
     }
 
     /// Goes on with a block; `falls` says that it comes next.
-    fn go_to(&mut self, block: usize, falls: bool) -> Emitted {
+    pub(super) fn go_to(&mut self, block: usize, falls: bool) -> Emitted {
         let label = self.own.blocks[block];
         if self.mode == Mode::Masked {
             let dispatch = self.unit.a.create_label();
@@ -108,12 +116,17 @@ impl Emitter<'_> {
             return self.jump(op, to);
         };
         let (Some(to), Some(next)) = (to, next) else { return self.exit(op) };
-        if let Some(quick) = self.quick.take() {
+        if let Some(compare) = self.decides.take() {
+            return self.branch_by_scalars(op, compare, [to, next]);
+        }
+        let quick = self.quick.take();
+        if let Some(quick) = quick {
             self.late.push(Late::Branch { op, quick });
         }
         self.pay(start, op + 1)?;
         let (mut fall, diverge) = (self.unit.a.create_label(), self.unit.a.create_label());
-        self.late.push(Late::Diverge { op, label: diverge });
+        let known = quick.and_then(|quick| quick.mixed);
+        self.late.push(Late::Diverge { op, label: diverge, predicate: known });
         match in_eax == Some(predicate) && !self.runs_some() {
             true if guard.is_negated() => self.unit.a.not(eax)?,
             true => {}
@@ -152,8 +165,8 @@ impl Emitter<'_> {
         self.unit.a.jle(spent)
     }
 
-    /// A branch that diverges, the lanes that take it in `eax`: those at the lower block go on.
-    pub(super) fn diverge(&mut self, op: usize, target: usize) -> Emitted {
+    /// A branch that diverges, the lanes that take it in `eax`: those at the lower block go on. Its predicate may be known.
+    pub(super) fn diverge(&mut self, op: usize, target: usize, predicate: Option<u32>) -> Emitted {
         let (Some(to), Some(next)) = (self.block_of_target(target), self.block_of_target(op + 1)) else {
             return Ok(());
         };
@@ -163,7 +176,7 @@ impl Emitter<'_> {
             return self.go_to(next, false);
         }
         if self.mode == Mode::Uniform && self.can_run_apart(op) {
-            return self.run_apart(op);
+            return self.run_apart(op, predicate);
         }
         if !self.has_masked {
             // The interpreter executes the branch, which is paid for already.
@@ -189,6 +202,8 @@ impl Emitter<'_> {
         asm.mov(rdx, qword_ptr(field!(pending_blocks)))?;
         asm.bts(qword_ptr(rdx + 8 * (high / 64)), (high % 64) as i32)?;
         asm.mov(ecx, dword_ptr(field!(first_pending)))?;
+        self.part()?;
+        let asm = &mut self.unit.a;
         asm.mov(edx, high as i32)?;
         asm.cmp(ecx, edx)?;
         asm.cmova(ecx, edx)?;
@@ -201,6 +216,18 @@ impl Emitter<'_> {
         self.unit.a.mov(eax, mask)?;
         self.load_mask(eax)?;
         self.go_to(low, false)
+    }
+
+    /// Lanes part: a turn begins if no others wait. The first block at which lanes wait is in `ecx`.
+    fn part(&mut self) -> Emitted {
+        if self.mode == Mode::Uniform {
+            return self.begin_turn();
+        }
+        let mut waited = self.unit.a.create_label();
+        self.unit.a.cmp(ecx, -1)?;
+        self.unit.a.jne(waited)?;
+        self.begin_turn()?;
+        self.unit.place(&mut waited)
     }
 
     /// Whether the operations that a branch skips can be compiled for some lanes while the values of the others stay where
@@ -222,15 +249,18 @@ impl Emitter<'_> {
 
     /// Executes the operations that a branch skips, for the lanes that do not take it: those that do are in `eax`. Then
     /// all lanes go on together.
-    fn run_apart(&mut self, op: usize) -> Emitted {
+    fn run_apart(&mut self, op: usize, predicate: Option<u32>) -> Emitted {
         let block = self.flow.block_of[op];
         let Some((_, to)) = self.flow.skipped(block) else { return Ok(()) };
         let asm = &mut self.unit.a;
         asm.not(eax)?;
         asm.mov(dword_ptr(field!(mask)), eax)?;
         asm.inc(qword_ptr(field!(divergent)))?;
+        self.begin_turn()?;
         self.load_mask(eax)?;
         (self.masked, self.apart) = (true, Some(to));
+        let negated = self.function.ops[op].guard().is_negated();
+        self.leading = predicate.and_then(|lanes| Leading::of(if negated { lanes } else { !lanes }));
         for inside in block + 1..to {
             let (start, end) = (self.flow.blocks[inside].start, self.flow.blocks[inside].end);
             for op in start..end {
@@ -238,7 +268,7 @@ impl Emitter<'_> {
             }
             self.pay(start, end)?;
         }
-        (self.masked, self.apart) = (false, None);
+        (self.masked, self.apart, self.leading) = (false, None, None);
         self.unit.mark(super::Part::Rest);
         self.unit.a.mov(dword_ptr(field!(mask)), -1)?;
         let label = self.own.blocks[to];

@@ -1,14 +1,17 @@
 //! Operations among the lanes of a warp, which all of them execute together.
 
-use super::{Emitted, Emitter, ZMM, field};
+use super::{Emitted, Emitter, ZMM};
+use crate::Mode;
 use crate::assembler::*;
-use crate::decode::constant;
-use softwarp_ir::{WarpOp, WarpOpKind};
+use crate::decode::{Action, constant};
+use softwarp_ir::{Op, Step, WarpOp, WarpOpKind};
 
 impl Emitter<'_> {
-    /// Emits an operation of all lanes.
+    /// Emits an operation of all lanes. It is counted together with others of its block ([`Emitter::exchanges`]).
     pub(super) fn exchange(&mut self, op: usize, warp: &WarpOp) -> Emitted {
-        self.unit.a.inc(qword_ptr(field!(exchanges)))?;
+        if !self.has_exchange(warp) {
+            return self.call_interpreter(op, None);
+        }
         match warp.op {
             WarpOpKind::Sync => Ok(()),
             WarpOpKind::ShflUp | WarpOpKind::ShflDown | WarpOpKind::ShflBfly | WarpOpKind::ShflIdx => {
@@ -19,6 +22,30 @@ impl Emitter<'_> {
             }
             _ => self.reduce(op, warp),
         }
+    }
+
+    /// Whether an operation has code. Otherwise the interpreter performs it, and counts it.
+    fn has_exchange(&self, warp: &WarpOp) -> bool {
+        let shuffles = matches!(
+            warp.op,
+            WarpOpKind::ShflUp | WarpOpKind::ShflDown | WarpOpKind::ShflBfly | WarpOpKind::ShflIdx
+        );
+        let (Some(by), Some(bounds)) = (warp.s.get(1), warp.s.get(2)) else { return true };
+        let bounds = constant(self.function, bounds).unwrap_or(31);
+        // Sources that are known at run time only are those of whole warps.
+        !shuffles || constant(self.function, by).is_some() || (bounds & 31, bounds >> 8 & 31) == (31, 0)
+    }
+
+    /// How many operations of all lanes there are from one operation to before another that the interpreter does not count.
+    pub(super) fn exchanges(&self, start: usize, end: usize) -> i32 {
+        let is_counted = |op: &usize| match (self.flow.actions[*op], &self.function.ops[*op]) {
+            (Action::Exchange, Op::Other(_, step)) if self.mode == Mode::Uniform => match &**step {
+                Step::Warp(warp) => self.has_exchange(warp),
+                _ => false,
+            },
+            _ => false,
+        };
+        (start..end.min(self.flow.actions.len())).filter(is_counted).count() as i32
     }
 
     fn shuffle(&mut self, op: usize, warp: &WarpOp) -> Emitted {
@@ -45,8 +72,6 @@ impl Emitter<'_> {
         let mut inside = u32::MAX;
         if let Some(by) = by {
             inside = (0..32).fold(0, |mask, lane| mask | u32::from(source(lane, by).1) << lane);
-        } else if (clamp, segment) != (31, 0) {
-            return self.call_interpreter_for_exchange(op);
         }
         let any_nan = warp.d.is_some_and(|d| self.takes_any_nan(op, d));
         let low = self.register(op, a, 0, 0, any_nan)?;
@@ -76,7 +101,7 @@ impl Emitter<'_> {
             self.put(op, d, 0, to[0])?;
             self.put(op, d, 1, to[1])?;
         }
-        if let Some(p) = warp.p {
+        if let Some(p) = warp.p.filter(|&p| !self.is_overwritten(op, p)) {
             self.unit.a.mov(eax, inside as i32)?;
             self.put_predicate(p, eax)?;
         }
@@ -112,12 +137,6 @@ impl Emitter<'_> {
             WarpOpKind::ReduxMaxU32 => asm.vpmaxud(zmm2, a, b),
             _ => asm.vpaddd(zmm2, a, b),
         }
-    }
-
-    /// An operation that the interpreter performs, and counts.
-    fn call_interpreter_for_exchange(&mut self, op: usize) -> Emitted {
-        self.unit.a.dec(qword_ptr(field!(exchanges)))?;
-        self.call_interpreter(op, None)
     }
 
     fn vote(&mut self, op: usize, warp: &WarpOp) -> Emitted {

@@ -70,8 +70,10 @@ pub(crate) enum Late {
     Wrapping { first: CodeLabel, above: CodeLabel, general: CodeLabel, most: i32, wide: bool, signed: bool },
     /// The first warp to come to a barrier or an end, or one that has come elsewhere than those before it.
     Arrived { at: u32, label: CodeLabel, back: CodeLabel },
-    /// A branch that diverges: the lanes that take it are in `eax`.
-    Diverge { op: usize, label: CodeLabel },
+    /// The last poll of lanes while others may wait: behind an atomic operation of masked code.
+    Polled { op: usize, label: CodeLabel, back: CodeLabel },
+    /// A branch that diverges: the lanes that take it are in `eax`. Its predicate, where that is known.
+    Diverge { op: usize, label: CodeLabel, predicate: Option<u32> },
     /// All warps of the CTA have come to a barrier.
     Behind { op: usize, label: CodeLabel },
     /// All warps of the CTA have ended.

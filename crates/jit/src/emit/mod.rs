@@ -20,13 +20,16 @@ mod float;
 mod flushed;
 mod fold;
 mod half;
+mod idle;
 mod index;
 mod integer;
 mod interpolate;
 mod late;
+mod leading;
 mod logic;
 mod nans;
 mod plain;
+mod predicates;
 mod products;
 mod quick;
 mod rows;
@@ -166,16 +169,22 @@ pub(crate) struct Emitter<'a> {
     pub(crate) masked: bool,
     /// In uniform code for some lanes, which execute the blocks of an `if`: the block at which the others wait.
     pub(crate) apart: Option<usize>,
+    /// The number of these lanes, where they are the first ones.
+    leading: Option<leading::Leading>,
     /// The predicate that the operation before has left in `eax`.
     in_eax: Option<Slot>,
     /// The operation before has compared, and goes to these labels where its result is the same in all lanes.
     quick: Option<Quick>,
+    /// A comparison of scalars that nothing but the branch behind it reads, which performs it.
+    decides: Option<usize>,
     /// A web whose NaNs the code of the operation has made canonical.
     clean: Option<usize>,
     /// An affine web whose first lane is in the last temporary register, since its place in the frame is written.
     held: Option<usize>,
     /// Loads that are operands.
     folds: fold::Folds,
+    /// Warps that come to the barrier or end where code is left without doing anything.
+    idle: Option<idle::Idle>,
 }
 
 /// The last temporary register.
@@ -224,11 +233,14 @@ impl<'a> Emitter<'a> {
             alone: false,
             masked: mode == Mode::Masked,
             apart: None,
+            leading: None,
             in_eax: None,
             quick: None,
+            decides: None,
             clean: None,
             held: None,
             folds: fold::Folds::default(),
+            idle: None,
         };
         emitter.lazy = emitter.find_lazy();
         emitter.kept = emitter.find_kept();
@@ -559,7 +571,7 @@ impl<'a> Emitter<'a> {
             self.unit.a.test(eax, eax)?;
             self.unit.a.jz(none)?;
             self.load_mask(eax)?;
-            self.masked = true;
+            (self.masked, self.leading) = (true, None);
         }
         Ok(before)
     }

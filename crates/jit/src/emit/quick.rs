@@ -1,6 +1,8 @@
 //! Comparisons of a value that grows from lane to lane with one that is the same in all lanes, such as `%tid.x` with a
 //! bound. Mostly they hold in all lanes of a warp or in none, which the first lane and the last one tell.
 
+use super::idle::Behind;
+use super::leading::holds;
 use super::{Emitted, Emitter, Late, RCX, RDX};
 use crate::Mode;
 use crate::assembler::*;
@@ -15,6 +17,10 @@ pub(crate) struct Quick {
     /// Where it holds in all lanes, and where it holds in none.
     pub(crate) all: CodeLabel,
     pub(crate) none: CodeLabel,
+    /// The predicate where its lanes differ, if that is known.
+    pub(crate) mixed: Option<u32>,
+    /// Where it decides for the warps behind, too.
+    pub(crate) behind: Option<Behind>,
 }
 
 /// The order of two values in exchange.
@@ -62,20 +68,7 @@ impl Emitter<'_> {
             return None;
         }
         let (a, b) = (self.known_lanes(op, a)?, self.known_lanes(op, b)?);
-        let holds = |lane: &usize| {
-            let ordering = match signed {
-                true => (a[*lane] as i32).cmp(&(b[*lane] as i32)),
-                false => a[*lane].cmp(&b[*lane]),
-            };
-            match order {
-                Order::Eq => ordering.is_eq(),
-                Order::Ne => ordering.is_ne(),
-                Order::Lt => ordering.is_lt(),
-                Order::Le => ordering.is_le(),
-                Order::Gt => ordering.is_gt(),
-                Order::Ge => ordering.is_ge(),
-            }
-        };
+        let holds = |lane: &usize| holds(signed, order, a[*lane], b[*lane]);
         Some((0..32).filter(holds).fold(0, |mask, lane| mask | 1 << lane))
     }
 
@@ -140,7 +133,9 @@ impl Emitter<'_> {
             let wrapping = Late::Wrapping { first, above, general, most, wide: width == Width::W64, signed };
             self.late.push(wrapping);
         }
-        Ok(Some(Quick { predicate, all, none }))
+        let behind = self.decides_behind(op, (order, wraps), [a, b]);
+        let mixed = self.mixed_result(op, (width, signed, order), [a, b], steps);
+        Ok(Some(Quick { predicate, all, none, mixed, behind }))
     }
 
     /// A constant that a value is compared with, or none if `rdx` has the value.
@@ -186,17 +181,7 @@ impl Emitter<'_> {
 
     /// Behind the comparison: a branch that comes next has code for each case, other code reads the predicate.
     pub(super) fn end_quick(&mut self, op: usize, quick: Quick) -> Emitted {
-        let end = self.flow.blocks[self.flow.block_of[op]].end;
-        let next = (op + 1..end).find(|&next| !matches!(self.flow.actions[next], Action::Nothing));
-        let is_branch = next.is_some_and(|next| match self.function.ops[next] {
-            Op::Branch(guard, target) => {
-                guard.predicate() == Some(quick.predicate)
-                    && self.block_of_target(target as usize).is_some()
-                    && self.block_of_target(next + 1).is_some()
-            }
-            _ => false,
-        });
-        if is_branch && !self.alone {
+        if self.branch_behind(op, quick.predicate).is_some() && !self.alone {
             self.quick = Some(quick);
             return Ok(());
         }
@@ -204,6 +189,19 @@ impl Emitter<'_> {
         self.unit.place(&mut back)?;
         self.late.push(Late::Known { quick, back });
         Ok(())
+    }
+
+    /// The branch by a predicate that comes next behind an operation, and where it leads to.
+    pub(super) fn branch_behind(&self, op: usize, predicate: Slot) -> Option<(usize, usize)> {
+        let end = self.flow.blocks[self.flow.block_of[op]].end;
+        let next = (op + 1..end).find(|&next| !matches!(self.flow.actions[next], Action::Nothing))?;
+        match self.function.ops[next] {
+            Op::Branch(guard, target) if guard.predicate() == Some(predicate) => {
+                let blocks = [target as usize, next + 1].map(|op| self.block_of_target(op));
+                blocks.iter().all(Option::is_some).then_some((next, target as usize))
+            }
+            _ => None,
+        }
     }
 
     /// Writes a predicate that is the same in all lanes, also to `eax`.
@@ -222,6 +220,7 @@ impl Emitter<'_> {
         let Op::Branch(guard, target) = self.function.ops[op] else { return Ok(()) };
         let (to, next) = (self.block_of_target(target as usize), self.block_of_target(op + 1));
         let start = self.flow.blocks[self.flow.block_of[op]].start;
+        let quick_behind = quick.behind;
         for (label, holds) in [(&mut quick.all, true), (&mut quick.none, false)] {
             self.unit.place(label)?;
             self.unit.a.mov(self.predicate(quick.predicate), if holds { -1 } else { 0 })?;
@@ -232,7 +231,11 @@ impl Emitter<'_> {
                     self.unit.a.jmp(label)?;
                 }
                 _ => match to.and_then(|to| self.stops_at(to)) {
-                    Some((start, stop)) => self.leave_at(start, stop)?,
+                    Some((first, stop)) => {
+                        self.idle = self.find_idle((op, holds), quick_behind, (first, stop));
+                        self.leave_at(first, stop)?;
+                        self.idle = None;
+                    }
                     None => self.jump(op, to)?,
                 },
             }

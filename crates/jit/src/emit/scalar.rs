@@ -360,14 +360,8 @@ impl Emitter<'_> {
         asm.cmovae(rax, rdx)
     }
 
-    /// A comparison of values that are the same in all lanes: `eax` is all ones if it holds, else 0.
-    pub(super) fn compare_scalars(
-        &mut self,
-        op: usize,
-        (width, signed, order): (Width, bool, Order),
-        a: Slot,
-        b: Slot,
-    ) -> Emitted {
+    /// A comparison of values that are the same in all lanes, by the flags.
+    pub(super) fn compare_flags(&mut self, op: usize, width: Width, a: Slot, b: Slot) -> Emitted {
         let first = match self.scalar_source(op, a) {
             Scalar::Register(first) => first,
             _ => {
@@ -378,15 +372,27 @@ impl Emitter<'_> {
         let (narrow, wide) = (G32[usize::from(first)], G64[usize::from(first)]);
         let second = self.scalar_source(op, b);
         let asm = &mut self.unit.a;
-        asm.xor(eax, eax)?;
         match (second, width) {
-            (Scalar::Constant(value), Width::W32) => asm.cmp(narrow, value)?,
-            (Scalar::Constant(value), Width::W64) => asm.cmp(wide, value)?,
-            (Scalar::Register(other), Width::W32) => asm.cmp(narrow, G32[usize::from(other)])?,
-            (Scalar::Register(other), Width::W64) => asm.cmp(wide, G64[usize::from(other)])?,
-            (Scalar::Memory(memory), Width::W32) => asm.cmp(narrow, memory)?,
-            (Scalar::Memory(memory), Width::W64) => asm.cmp(wide, memory)?,
+            (Scalar::Constant(value), Width::W32) => asm.cmp(narrow, value),
+            (Scalar::Constant(value), Width::W64) => asm.cmp(wide, value),
+            (Scalar::Register(other), Width::W32) => asm.cmp(narrow, G32[usize::from(other)]),
+            (Scalar::Register(other), Width::W64) => asm.cmp(wide, G64[usize::from(other)]),
+            (Scalar::Memory(memory), Width::W32) => asm.cmp(narrow, memory),
+            (Scalar::Memory(memory), Width::W64) => asm.cmp(wide, memory),
         }
+    }
+
+    /// The same: `eax` is all ones if it holds, else 0.
+    pub(super) fn compare_scalars(
+        &mut self,
+        op: usize,
+        (width, signed, order): (Width, bool, Order),
+        a: Slot,
+        b: Slot,
+    ) -> Emitted {
+        self.unit.a.xor(eax, eax)?;
+        self.compare_flags(op, width, a, b)?;
+        let asm = &mut self.unit.a;
         match (order, signed) {
             (Order::Eq, _) => asm.sete(al)?,
             (Order::Ne, _) => asm.setne(al)?,

@@ -345,10 +345,14 @@ impl Emitter<'_> {
                     self.unit.a.jmp(back)?;
                 }
                 Late::Alone(number) => self.check_apart(number)?,
-                Late::Diverge { op, mut label } => {
+                Late::Polled { op, mut label, back } => {
+                    self.unit.place(&mut label)?;
+                    self.end_turn(op, back)?;
+                }
+                Late::Diverge { op, mut label, predicate } => {
                     self.unit.place(&mut label)?;
                     if let Op::Branch(_, target) = self.function.ops[op] {
-                        self.diverge(op, target as usize)?;
+                        self.diverge(op, target as usize, predicate)?;
                     }
                 }
                 Late::Choose { op, max, sources, mut label, back, held } => {

@@ -238,6 +238,9 @@ impl Emitter<'_> {
         self.unit.a.cmp(dword_ptr(field!(stop)), at as i32)?;
         self.unit.a.jne(label)?;
         self.unit.place(&mut back)?;
+        if let Some(idle) = self.idle.take() {
+            self.pass_over(idle, together)?;
+        }
         let a = &mut self.unit.a;
         a.mov(rax, qword_ptr(field!(current)))?;
         a.add(rax, size_of::<Entry>() as i32)?;

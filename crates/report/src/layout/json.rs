@@ -30,7 +30,7 @@ const MEMBERS: u32 = 65_536;
 const WHOLE: u64 = 16 << 20;
 
 /// Writes an image.
-pub fn write(view: &View<'_>, out: &mut impl Write) -> io::Result<()> {
+pub fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
     let header = &view.image.header;
     let (version, target) = (header.version.to_string(), header.target.name());
     let bits = header.address_bits;
@@ -49,7 +49,7 @@ pub fn write(view: &View<'_>, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes the entries of a list, each on a line of its own.
-fn list(out: &mut impl Write, rows: impl Iterator<Item = impl Serialize>) -> io::Result<()> {
+fn list(out: &mut dyn Write, rows: impl Iterator<Item = impl Serialize>) -> io::Result<()> {
     for (number, row) in rows.enumerate() {
         out.write_all(if number == 0 { b"\n" } else { b",\n" })?;
         serde_json::to_writer(&mut *out, &row)?;

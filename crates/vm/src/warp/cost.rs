@@ -19,7 +19,8 @@ pub(crate) const SLICE: i64 = 1 << 18;
 /// The shortest slice of a random schedule, as a power of two: one operation.
 pub(super) const SHORTEST: u32 = 5;
 
-/// The cost of an access that other threads may react to: a slice is 256 rounds of a loop that polls.
+/// The cost of an access that other threads may react to: a slice is 256 rounds of a loop that polls, so that other warps
+/// run soon.
 pub(super) const POLL: i64 = SLICE / 256;
 
 /// The cost of a slice that does nothing.

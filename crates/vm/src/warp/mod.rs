@@ -2,12 +2,12 @@
 //!
 //! **Divergence.** A warp is a set of [`Split`]s: lanes that stand at the same operation of the same call. The one
 //! that runs goes on until it parts at a branch, waits, or comes to where another stands; lanes that come to the
-//! same place go on as one. Which runs first: the one in the deepest call, then the one at the smallest program
+//! same place go on as one. Which runs first: the one in the deepest call, of one call the one at the smallest program
 //! counter, so that lanes that are behind catch up. For code in the order that compilers write it, this brings the
 //! lanes together where the paths meet.
 //!
 //! **Progress.** A split may wait for another one of the same warp, spinning on a lock that it holds. So a split
-//! that keeps polling memory while others could run goes behind them ([`Split::age`]).
+//! that keeps polling memory while others could run goes behind them (`turn.rs`).
 //!
 //! **Calls.** A call is an [`Activation`]: one frame for all lanes that made it together. Lanes return on their
 //! own, to where they called.
@@ -38,6 +38,7 @@ mod stop;
 mod surface;
 mod tensor_core;
 mod texture;
+mod turn;
 mod used;
 
 pub(crate) use left::Stop;
@@ -56,12 +57,11 @@ use crate::memory::local::LocalMemory;
 use crate::meter::Meter;
 use crate::sanitize::Sanitizer;
 use crate::sanitize::defined::Shadow;
-use crate::schedule::Random;
 use crate::tensor_memory::TensorMemory;
 use softwarp_ir::start::Given;
 use softwarp_ir::{Op, Slot, Step, WarpOpKind};
+use softwarp_jit::POLLS;
 use softwarp_units::lanes::{Frame, LANES, Row};
-use std::cmp::Reverse;
 
 /// The host memory of a call besides its registers and parameters, with the overhead of allocators, in bytes.
 const ACTIVATION: u64 = 512;
@@ -94,8 +94,6 @@ pub(crate) struct Split {
     depth: u32,
     /// How many times it went behind others because it kept polling. Splits with smaller ages run first.
     age: u32,
-    /// Slices that it used up since, without polling.
-    turns: u32,
     /// With a random schedule: it waits at an operation that a whole warp executes together, for others to come.
     held: bool,
     state: State,
@@ -104,7 +102,7 @@ pub(crate) struct Split {
 impl Split {
     /// Lanes of a call that are ready.
     fn new(pc: u32, mask: u32, call: u32) -> Split {
-        Split { pc, mask, call, depth: 0, age: 0, turns: 0, held: false, state: State::Ready }
+        Split { pc, mask, call, depth: 0, age: 0, held: false, state: State::Ready }
     }
 
     /// With a random schedule: whether it has to wait at an operation for other lanes of the warp, which may come.
@@ -112,16 +110,6 @@ impl Split {
         let collective = matches!(op, Op::Other(_, step) if step.is_collective());
         self.held = !self.held && collective && others.iter().any(|other| other.state == State::Ready);
         self.held
-    }
-
-    /// At the end of a slice: lets others go first if it kept polling, or after a long time of whatever it does.
-    fn end_turn(&mut self, polled: bool, others: bool) {
-        const LONG: u32 = 16;
-        self.turns = if polled { LONG } else { self.turns + 1 };
-        if self.turns >= LONG {
-            self.turns = 0;
-            self.age += u32::from(others);
-        }
     }
 }
 
@@ -279,6 +267,10 @@ pub(crate) struct Warp {
     recheck: bool,
     /// The slice ends with this split.
     yielded: bool,
+    /// How many more polls end the turn of a split.
+    polls_left: u32,
+    /// Slices that were used up since a split has last gone behind others, or the lanes have met.
+    turns: u32,
     /// Buffers for matrices.
     scratch: matrix::Scratch,
     /// In this slice something happened that others may wait for at an mbarrier, or such a wait is over.
@@ -314,6 +306,8 @@ impl Warp {
             held_by_calls: launch.stacks.nothing(),
             recheck: false,
             yielded: false,
+            polls_left: POLLS,
+            turns: 0,
             scratch: matrix::Scratch::default(),
             advanced: false,
             waited: false,
@@ -333,6 +327,7 @@ impl Warp {
         self.free.extend((0..self.calls.len() as u32).rev());
         self.weight = 0;
         (self.recheck, self.yielded, self.idle) = (false, false, 0);
+        (self.polls_left, self.turns) = (POLLS, 0);
         let top = env.spaces.windows.local.size;
         let (call, new) = self.activation(launch, 0, env.spaces.window)?;
         let code = &launch.program.codes[0];
@@ -457,52 +452,6 @@ impl Warp {
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> u64 {
         self.held.bytes() + self.held_by_calls.bytes()
-    }
-
-    /// Whether there is one split, which can run.
-    #[inline(always)]
-    fn is_together(&self) -> bool {
-        matches!(self.splits[..], [Split { state: State::Ready, .. }])
-    }
-
-    /// The split that runs next, taken out, with all others that stand there.
-    fn pick(&mut self, random: Option<&mut Random>) -> Option<Split> {
-        let ready = |split: &Split| split.state == State::Ready;
-        let order = |split: &Split| (split.age, Reverse(split.depth), split.pc, split.call);
-        let first = self.splits.iter().filter(|split| ready(split)).min_by_key(|split| order(split))?;
-        let mut picked = *first;
-        if let Some(random) = random {
-            let free = || self.splits.iter().filter(|split| ready(split) && !split.held);
-            let count = free().count();
-            if let Some(split) = free().nth(random.below(count.max(1))) {
-                picked = *split;
-            }
-        }
-        picked.mask = 0;
-        let together = |split: &Split| ready(split) && split.call == picked.call && split.pc == picked.pc;
-        let (mut mask, mut age) = (0, 0);
-        self.splits.retain(|split| {
-            let joins = together(split);
-            if joins {
-                mask |= split.mask;
-                age = age.max(split.age);
-            }
-            !joins
-        });
-        (picked.mask, picked.age) = (mask, age);
-        Some(picked)
-    }
-
-    /// The next operation ahead of a split at which other splits of its call stand.
-    fn stop(&self, running: &Split, end: usize) -> usize {
-        let waiting =
-            self.splits.iter().filter(|split| split.state == State::Ready && split.call == running.call);
-        let ahead = waiting.map(|split| split.pc as usize).filter(|&pc| pc > running.pc as usize);
-        ahead.min().unwrap_or(end).min(end)
-    }
-
-    fn any_ready(&self) -> bool {
-        self.splits.iter().any(|split| split.state == State::Ready)
     }
 
     /// Whether an operation of its last slice may have let threads at mbarriers go on.

@@ -17,7 +17,7 @@ use crate::fault::{Fault, Tried};
 use crate::memory::Spaces;
 use crate::meter::{LOOK, Meter};
 use softwarp_ir::{Address, Memory, Op, Slot, Step};
-use softwarp_jit::{Call, Compiled, Context, Entry, GENERIC_SITES, Lanes, Region, Scratch};
+use softwarp_jit::{Call, Compiled, Context, Entry, GENERIC_SITES, Lanes, POLLS, Region, Scratch};
 use softwarp_units::lanes::{Frame, LANES, Row, lanes};
 use std::ffi::c_void;
 
@@ -61,6 +61,8 @@ pub(super) struct Ran {
     pub(super) op: usize,
     /// Whether lanes have diverged: the split has other lanes, or other splits have been made.
     pub(super) diverged: bool,
+    /// Whether it has executed the last of its polls, and others go first.
+    pub(super) polled: bool,
 }
 
 impl Warp {
@@ -118,7 +120,12 @@ impl Warp {
             return;
         }
         // The lanes that wait elsewhere are in `splits` already.
-        self.splits.push(Split::new(at.op, at.mask, 0));
+        let mut split = Split::new(at.op, at.mask, 0);
+        self.begin_turn();
+        if self.has_polled() {
+            self.end_turn(&mut split, true);
+        }
+        self.splits.push(split);
     }
 
     /// Before compiled code runs alone: there are no splits.
@@ -142,15 +149,16 @@ impl Warp {
         let Env { launch: _, spaces, hints, pieces, meter, .. } = &mut *env;
         let mut native = meter.native.take().unwrap_or_default();
         native.waiting.clear();
-        // All other lanes wait in the same call, where code can be entered.
-        let joins = |other: &Split| {
-            other.state == State::Ready && other.call == split.call && other.age == split.age && !other.held
-        };
-        if !self.splits.iter().all(joins) {
+        // All other lanes that are ready wait in the same call, where code can be entered. Those at barriers stay there.
+        let is_ready = |other: &&Split| other.state == State::Ready;
+        let joins = |other: &Split| other.call == split.call && other.age == split.age && !other.held;
+        if !self.splits.iter().filter(is_ready).all(joins) {
             meter.native = Some(native);
             return None;
         }
-        native.waiting.extend(self.splits.iter().map(|other| Lanes { op: other.pc, mask: other.mask }));
+        let ready = self.splits.iter().filter(is_ready);
+        native.waiting.extend(ready.map(|other| Lanes { op: other.pc, mask: other.mask }));
+        native.polls_left = self.polls_left;
         let part = (*budget).min(PART);
         let shared = own_shared(spaces, &mut native);
         let at = Lanes { op: split.pc, mask: split.mask };
@@ -178,7 +186,8 @@ impl Warp {
         self.acted |= done.atomics != 0;
         *budget -= done.instructions as i64 + 1;
         let diverged = entry.mask != split.mask || !native.waiting.is_empty();
-        self.splits.clear();
+        self.keep_polls(&native);
+        self.splits.retain(|other| other.state != State::Ready);
         self.splits.extend(native.waiting.iter().map(|lanes| Split {
             pc: lanes.op,
             mask: lanes.mask,
@@ -186,7 +195,16 @@ impl Warp {
         }));
         (split.pc, split.mask) = (entry.op, entry.mask);
         meter.native = Some(native);
-        Some(Ran { op: entry.op as usize, diverged })
+        Some(Ran { op: entry.op as usize, diverged, polled: self.polls_left == 0 })
+    }
+
+    /// Takes over the polls that compiled code has left.
+    fn keep_polls(&mut self, native: &Scratch) {
+        let waits = !native.waiting.is_empty();
+        self.polls_left = if waits { native.polls_left } else { POLLS };
+        if !(waits && native.kept_waiting) {
+            self.turns = 0;
+        }
     }
 }
 
@@ -348,6 +366,7 @@ impl Running<'_> {
         // Lanes wait elsewhere in the last warp only.
         let mask = self.entries[index].mask;
         if mask != launch.lanes(index) {
+            warp.keep_polls(self.native);
             let waiting = self.native.waiting.drain(..);
             warp.splits.extend(waiting.map(|lanes| Split::new(lanes.op, lanes.mask, 0)));
             self.stops[index] = Stop::Other;

@@ -37,6 +37,8 @@ pub(super) enum Flow {
     Gone,
     /// The same operation once more, when others have run.
     Again,
+    /// The next operation, when other lanes of the warp have run.
+    Behind,
 }
 
 /// The position of a split in the function that it executes.
@@ -50,6 +52,8 @@ struct Cursor<'a> {
     pc: usize,
     /// The first operation that is not counted: instructions are counted in runs between jumps.
     start: usize,
+    /// Another split stands at an operation before `pc`: after a jump back, it may be the next one to come to.
+    passed: bool,
 }
 
 impl Cursor<'_> {
@@ -102,7 +106,6 @@ impl Warp {
         peers: Peers<'_>,
         budget: &mut i64,
     ) -> Result<Progress, Box<Fault>> {
-        let mut polled = 0;
         (self.advanced, self.waited, self.acted) = (false, false, false);
         loop {
             if std::mem::take(&mut self.recheck) {
@@ -128,8 +131,8 @@ impl Warp {
                 }
                 return Ok(Progress::Blocked);
             }
-            let left = (&mut *budget, &mut polled);
-            if let Err(trouble) = self.run_split::<OBSERVING>(env, peers, &mut split, left) {
+            self.begin_turn();
+            if let Err(trouble) = self.run_split::<OBSERVING>(env, peers, &mut split, budget) {
                 let fault = self.fault(env, &split, split.mask, *trouble);
                 if fault.kind.is_limit() {
                     // It is told where warps were.
@@ -144,10 +147,12 @@ impl Warp {
                 return Ok(Progress::Done);
             }
             let yielded = std::mem::take(&mut self.yielded);
-            let spent = *budget <= 0 || yielded;
+            let (spent, polled) = (*budget <= 0 || yielded, self.has_polled());
             if spent {
                 self.rest(yielded, env.meter.random.is_some());
-                split.end_turn(yielded || polled * POLL >= SLICE / 4, self.any_ready());
+            }
+            if spent || polled {
+                self.end_turn(&mut split, yielded || polled);
             }
             if split.mask != 0 {
                 self.splits.push(split);
@@ -165,7 +170,7 @@ impl Warp {
         env: &mut Env<'_>,
         peers: Peers<'_>,
         split: &mut Split,
-        (budget, polled): (&mut i64, &mut i64),
+        budget: &mut i64,
     ) -> Tried<()> {
         let launch = env.launch;
         let call = split.call as usize;
@@ -173,7 +178,8 @@ impl Warp {
         let code = &launch.program.codes[number];
         let ops = &code.ops[..self.stop(split, code.ops.len())];
         let pc = split.pc as usize;
-        let mut at = Cursor { code, number, ops, mask: split.mask, pc, start: pc };
+        let passed = env.meter.random.is_none() && self.has_passed(split);
+        let mut at = Cursor { code, number, ops, mask: split.mask, pc, start: pc, passed };
         loop {
             if !OBSERVING && !self.run_plan(env, split, &mut at, budget)? {
                 return Ok(());
@@ -195,7 +201,7 @@ impl Warp {
                 self.observe(env, split, step, guard);
             }
             self.acted = self.acted || step.makes_progress();
-            let flow = self.execute(env, split, (code, step), guard, (budget, polled))?;
+            let flow = self.execute(env, split, (code, step), guard, budget)?;
             if matches!(flow, Flow::Again) {
                 at.count(env.meter, at.pc);
                 return Ok(());
@@ -208,7 +214,7 @@ impl Warp {
                         env.meter.after(launch, &self.calls[call].frame);
                     }
                 }
-                Flow::Next => {
+                Flow::Next | Flow::Behind => {
                     at.leave(env.meter, split);
                     return Ok(());
                 }
@@ -220,7 +226,7 @@ impl Warp {
         }
     }
 
-    /// Runs the fast loop as far as it goes. Returns whether the slice goes on.
+    /// Runs the fast loop as far as it goes. Returns whether the split goes on.
     #[inline(always)]
     fn run_plan(
         &mut self,
@@ -243,7 +249,7 @@ impl Warp {
                 if ran.diverged {
                     at.ops = &at.code.ops[..self.stop(split, at.code.ops.len())];
                 }
-                return Ok(*budget > 0);
+                return Ok(*budget > 0 && !ran.polled);
             }
             // Compiled code goes on where it can be entered.
             end = end.min(compiled.next_entry(at.pc));
@@ -252,8 +258,8 @@ impl Warp {
         let Env { spaces, hints, pieces, meter, .. } = &mut *env;
         let mut memories = Memories { spaces, hints, pieces, meter };
         // A slice may take long: limits are checked within it.
-        let part = (*budget).min(LOOK);
-        let mut left = part;
+        let part = if at.passed { 1 } else { (*budget).min(LOOK) };
+        let (from, mut left) = (at.pc, part);
         let (to, done) = run_fast(frame, at.code, &mut memories, (at.pc, end, at.mask), &mut left);
         *budget -= part - left;
         env.meter.count(done, at.mask);
@@ -261,7 +267,7 @@ impl Warp {
             at.code.native.interpreted(done);
         }
         (at.pc, at.start, split.pc) = (to, to, to as u32);
-        if *budget <= 0 {
+        if *budget <= 0 || at.passed && to < from {
             return Ok(false);
         }
         env.meter.spend_within(env.launch, part - left)?;
@@ -336,9 +342,10 @@ impl Warp {
                         self.diverge(split, (at.pc, target), taken);
                         return Reached::End;
                     }
+                    let back = taken != 0 && target <= at.pc;
                     at.pc = if taken == 0 { at.pc + 1 } else { target };
                     at.start = at.pc;
-                    if *budget <= 0 {
+                    if *budget <= 0 || at.passed && back {
                         split.pc = at.pc as u32;
                         return Reached::End;
                     }
@@ -371,17 +378,19 @@ impl Warp {
         split: &mut Split,
         (code, step): (&Code, &Step),
         guard: u32,
-        (budget, polled): (&mut i64, &mut i64),
+        budget: &mut i64,
     ) -> Tried<Flow> {
         let (call, pc) = (split.call as usize, split.pc as usize);
         Ok(match step {
             Step::Load(access) => {
-                if access.order.is_strong() {
-                    (*budget, *polled) = (*budget - POLL, *polled + 1);
-                }
                 let done = self.load(env, call, (access, code.decoded[pc].access()), pc, guard);
                 done.map_err(|trouble| self.blame(env, call, &access.address, trouble))?;
-                Flow::Next
+                if access.order.is_strong() {
+                    *budget -= POLL;
+                    self.poll()
+                } else {
+                    Flow::Next
+                }
             }
             Step::Store(access) => {
                 let done = self.store(env, call, (access, code.decoded[pc].access()), pc, guard);
@@ -389,10 +398,10 @@ impl Warp {
                 Flow::Next
             }
             Step::Atomic(atomic) => {
-                (*budget, *polled) = (*budget - POLL, *polled + 1);
+                *budget -= POLL;
                 let done = self.atomic(env, call, atomic, pc, guard);
                 done.map_err(|trouble| self.blame(env, call, &atomic.address, trouble))?;
-                Flow::Next
+                self.poll()
             }
             Step::Fence(_) => {
                 fence(Ordering::SeqCst);

@@ -10,10 +10,9 @@ use crate::formats::has_tensor_scale;
 use crate::names;
 use crate::npy::{self, Array, DType, Order};
 use crate::npz::{Archive, NpzError};
-
 use softwarp::num::block::{BlockFormat, Quantized, dequantize};
 use softwarp::num::slice::packed_len;
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek, Write};
 
 /// Why a file holds no block-scaled array.
 #[derive(Debug, thiserror::Error)]
@@ -152,12 +151,31 @@ pub fn most_unpacked(archive_bytes: u64) -> u64 {
 /// Elements that are unpacked at a time, a multiple of every block.
 const SLAB: usize = 1 << 20;
 
+/// Writes the elements of a block-scaled array, as f32.
+pub fn write(blocks: &Blocks, out: &mut dyn Write) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    let mut put = |values: &[f32]| {
+        bytes.clear();
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        out.write_all(&bytes)
+    };
+    if !blocks.is_moved() {
+        return unpack(&blocks.quantized, &blocks.shape, put);
+    }
+    let mut all: Vec<f32> = Vec::new();
+    unpack(&blocks.quantized, &blocks.moved(), |values| {
+        all.extend_from_slice(values);
+        Ok(())
+    })?;
+    put(&move_axis_back(&all, &blocks.shape, blocks.axis))
+}
+
 /// Unpacks an array of this shape, a piece at a time.
-pub fn unpack<E>(
+fn unpack(
     quantized: &Quantized,
     shape: &[usize],
-    mut put: impl FnMut(&[f32]) -> Result<(), E>,
-) -> Result<(), E> {
+    mut put: impl FnMut(&[f32]) -> io::Result<()>,
+) -> io::Result<()> {
     let (format, row) = (quantized.format, row(shape));
     if npy::elements(shape).unwrap_or(0) == 0 {
         return Ok(());
@@ -291,7 +309,7 @@ mod tests {
             let mut pieces = Vec::new();
             unpack(&quantized, &shape, |piece| {
                 pieces.extend_from_slice(piece);
-                Ok::<(), ()>(())
+                Ok(())
             })
             .unwrap();
             assert!(pieces == dequantize(&quantized, elements, row(&shape).max(1)), "{format:?} {shape:?}");

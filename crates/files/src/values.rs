@@ -1,13 +1,10 @@
-//! The array that is quantised, as f32.
+//! The array that is quantised, as f32, and what quantisation costs.
 
-use crate::arrays::{self, ArrayError, to_odd};
+use crate::arrays::to_odd;
 use crate::blocks;
-use crate::commands::{CommandError, files, sources};
-use crate::input::{InputError, MOST_DATA};
 use crate::npy::{Array, DType};
-use crate::widening::Widening;
 use softwarp::num::Format;
-use std::path::Path;
+use softwarp_report::widening::Widening;
 
 /// An array.
 pub struct Values {
@@ -21,34 +18,8 @@ pub struct Values {
 }
 
 impl Values {
-    /// Reads an array of a format, or of what its dtype says.
-    pub fn read(path: &Path, format: Option<Format>) -> Result<Values, CommandError> {
-        let name = sources::name(path);
-        let in_file = |error: &dyn std::fmt::Display| CommandError::input(&name, error);
-        let reader = files::open_array(path)?;
-        let most = files::limit(MOST_DATA);
-        if reader.left() > most {
-            return Err(files::unreadable(path, InputError::TooLong { limit: most }));
-        }
-        let format = match format {
-            Some(format) => format,
-            None => usual(reader.header.dtype).ok_or_else(|| {
-                let wanted = "<f2, <f4 or <f8 is wanted; --from names other formats, as in --from bf16";
-                in_file(&format!("the array holds {}, and {wanted}", reader.header.dtype))
-            })?,
-        };
-        arrays::check_dtype(&reader.header, format).map_err(|error| in_file(&error))?;
-        let shape = arrays::element_shape(format, &reader.header.shape);
-        let shape = shape.ok_or_else(|| in_file(&ArrayError::Lanes { axis: 1, lanes: 2 }))?;
-        // What is written must be readable again.
-        blocks::check_shape(&shape).map_err(|error| in_file(&error))?;
-        let array = reader.rest().map_err(|error| in_file(&error))?;
-        Values::new(array, format, shape).ok_or_else(|| {
-            CommandError::Usage(format!("--from {format}: there is no exact way from it to f32"))
-        })
-    }
-
-    fn new(array: Array, format: Format, shape: Vec<usize>) -> Option<Values> {
+    /// The elements of an array that holds a format, if there is an exact way from it to f32.
+    pub fn new(array: Array, format: Format, shape: Vec<usize>) -> Option<Values> {
         let singles =
             |bytes: &[u8]| bytes.as_chunks::<4>().0.iter().map(|&four| f32::from_le_bytes(four)).collect();
         if format == Format::F64 {
@@ -78,7 +49,7 @@ impl Values {
     }
 
     /// The elements as they were.
-    pub fn exact(&self) -> impl Iterator<Item = f64> {
+    fn exact(&self) -> impl Iterator<Item = f64> {
         (0..self.singles.len()).map(|at| match &self.doubles {
             Some(doubles) => doubles[at],
             None => self.singles[at].into(),
@@ -86,8 +57,43 @@ impl Values {
     }
 }
 
+/// How far an array is from what it was.
+#[derive(Debug, PartialEq)]
+pub struct Errors {
+    /// The largest difference.
+    pub largest: f64,
+    /// Signal to noise ratio in decibels; infinite if there is no noise, `None` if there is no signal.
+    pub snr: Option<f64>,
+    /// Elements that were or became infinite or NaN, and are not counted.
+    pub not_finite: usize,
+}
+
+impl Errors {
+    /// The differences between elements and what they became.
+    pub fn of(values: &Values, after: &[f32]) -> Errors {
+        Errors::between(values.exact(), after)
+    }
+
+    fn between(before: impl Iterator<Item = f64>, after: &[f32]) -> Errors {
+        let (mut largest, mut signal, mut noise, mut not_finite) = (0f64, 0.0, 0.0, 0);
+        for (x, &y) in before.zip(after) {
+            let y = f64::from(y);
+            let error = (y - x).abs();
+            if !error.is_finite() {
+                not_finite += 1;
+                continue;
+            }
+            largest = largest.max(error);
+            signal += x * x;
+            noise += error * error;
+        }
+        let snr = (signal > 0.0).then(|| 10.0 * (signal / noise).log10());
+        Errors { largest, snr, not_finite }
+    }
+}
+
 /// The format that a dtype says.
-fn usual(dtype: DType) -> Option<Format> {
+pub fn usual(dtype: DType) -> Option<Format> {
     match (dtype.kind, dtype.size) {
         ('f', 2) => Some(Format::F16),
         ('f', 4) => Some(Format::F32),
@@ -121,5 +127,13 @@ mod tests {
             assert_eq!(to_odd(x).to_bits(), wanted, "{x:e}");
         }
         assert!(to_odd(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn errors_are_measured() {
+        let errors = Errors::between([3.0, 4.0, f64::NAN].into_iter(), &[3.0, 4.5, 1.0]);
+        assert_eq!(errors, Errors { largest: 0.5, snr: Some(20.0), not_finite: 1 });
+        assert_eq!(Errors::between([1.0].into_iter(), &[1.0]).snr, Some(f64::INFINITY));
+        assert_eq!(Errors::between([].into_iter(), &[]).snr, None);
     }
 }

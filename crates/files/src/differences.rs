@@ -8,7 +8,9 @@ use softwarp::num::Format;
 pub struct Difference {
     /// The number of the element in C order.
     pub place: u64,
+    /// Its code in the first array.
     pub a: u64,
+    /// Its code in the second array.
     pub b: u64,
     /// `None` if one is NaN.
     pub ulp: Option<u64>,
@@ -19,27 +21,38 @@ pub struct Difference {
 /// What is known about all elements so far.
 #[derive(Debug)]
 pub struct Differences {
+    /// What the arrays hold.
     pub format: Format,
     /// The distance that is accepted.
     pub allowed: u64,
+    /// How many elements were compared.
     pub elements: u64,
     /// Whether all codes are the same.
     pub equal: bool,
+    /// Elements whose values differ.
     pub differ: u64,
+    /// Those farther apart than `allowed`, or NaN in one.
     pub beyond: u64,
+    /// Elements that are NaN in one array.
     pub nan_in_one: u64,
+    /// Zeros whose signs differ.
     pub zeros_of_other_sign: u64,
     /// Differing elements of which one is infinite or NaN.
     pub not_finite: u64,
+    /// The first element that differs.
     pub first: Option<Difference>,
+    /// The one farthest apart.
     pub max_ulp: Option<Difference>,
+    /// The one with the largest error.
     pub max_abs: Option<Difference>,
+    /// The one with the largest error relative to the first array.
     pub max_rel: Option<Difference>,
     /// How many elements are 0 apart, 1 apart, and up to each further power of two.
     buckets: [u64; 66],
 }
 
 impl Differences {
+    /// Nothing compared yet.
     pub fn new(format: Format, allowed: u64) -> Differences {
         Differences {
             format,

@@ -2,11 +2,19 @@
 //!
 //! [`parse`] reads text into [`serde_json::Value`], which would keep the last of two values of one key. [`unknown`]
 //! finds the keys of an object that are not among those that its reader knows, with the nearest that is.
+//! [`write_tree`] writes what a parser has read.
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use softwarp::isa::nearest;
+use softwarp::syntax::Tree;
 use std::fmt;
+use std::io::{self, Write};
+
+/// Writes the tree of a module.
+pub fn write_tree(tree: &Tree<'_>, out: &mut dyn Write) -> io::Result<()> {
+    Ok(serde_json::to_writer(out, tree)?)
+}
 
 /// Reads JSON in which no object has one key twice.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {

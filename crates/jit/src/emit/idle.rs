@@ -1,0 +1,118 @@
+//! Warps that have nothing to do between two barriers, or before the end of the kernel.
+//!
+//! In a tree of sums, `if (threadIdx.x < n)` leaves fewer warps at each step. `%tid.x` grows from warp to warp, so where
+//! one is above the bound, those behind it are, too: they are not entered.
+
+use super::{Emitted, Emitter, field};
+use crate::Mode;
+use crate::assembler::*;
+use crate::context::Entry;
+use crate::decode::{Action, Order};
+use softwarp_ir::start::Given;
+use softwarp_ir::{Guard, Op, Slot, Special};
+use std::mem::offset_of;
+
+/// A comparison of `%tid.x` with a constant: where it is above in a warp, it is in those behind.
+#[derive(Clone, Copy)]
+pub(crate) struct Behind {
+    /// The row of `%tid.x`.
+    tid: Slot,
+    /// The result in a warp that is above.
+    above: bool,
+}
+
+/// The warps behind the current one come to the same barrier or end.
+#[derive(Clone, Copy)]
+pub(super) struct Idle {
+    /// The row of `%tid.x`.
+    tid: Slot,
+    /// How many instructions each of them executes.
+    instructions: i32,
+}
+
+/// The most instructions that warps which are passed over may execute.
+const MOST: i32 = 1 << 10;
+
+impl Emitter<'_> {
+    /// Whether a comparison, whose first source is the one that grows from lane to lane, decides for the warps behind.
+    pub(super) fn decides_behind(
+        &self,
+        op: usize,
+        (order, wraps): (Order, bool),
+        [tid, bound]: [Slot; 2],
+    ) -> Option<Behind> {
+        let is_tid = |given: &Given| *given == Given::Special(tid.number(), Special::Tid(0));
+        if wraps || tid.is_wide() || !self.flow.is_fixed(tid) || !self.function.start.given.iter().any(is_tid)
+        {
+            return None;
+        }
+        let bound = self.classes.source(self.flow, op, bound).1?;
+        let above = match order {
+            Order::Gt | Order::Ge => true,
+            Order::Lt | Order::Le => false,
+            // No warp as a whole is below.
+            Order::Ne | Order::Eq if bound < 32 => order == Order::Ne,
+            Order::Ne | Order::Eq => return None,
+        };
+        Some(Behind { tid, above })
+    }
+
+    /// What the warps behind the current one do, where a branch that a comparison decides leads to a barrier or an end: they
+    /// have been entered where its block begins, and do nothing but compare.
+    pub(super) fn find_idle(
+        &self,
+        (branch, holds): (usize, bool),
+        behind: Option<Behind>,
+        (first, stop): (usize, usize),
+    ) -> Option<Idle> {
+        let behind = behind.filter(|behind| behind.above == holds && self.mode == Mode::Uniform)?;
+        let block = self.flow.block_of[branch];
+        let start = self.flow.blocks[block].start;
+        let predicate = self.function.ops[branch].guard().predicate()?;
+        let is_entered = start > 0 && self.is_barrier(start - 1);
+        let comes_here = |from: usize| from + 1 != block && self.flow.blocks[from].next.contains(&block);
+        if !is_entered
+            || (0..self.flow.blocks.len()).any(comes_here)
+            || self.is_read_behind(predicate, &[stop])
+        {
+            return None;
+        }
+        let mut others = (start..branch).filter(|&op| !matches!(self.flow.actions[op], Action::Nothing));
+        let writes_predicate = |op: usize| match &self.function.ops[op] {
+            Op::Alu(alu) => alu.guard == Guard::ALWAYS && alu.d.iter().all(|slot| slot == predicate),
+            _ => false,
+        };
+        let compares = others.next().is_some_and(writes_predicate) && others.next().is_none();
+        let instructions =
+            self.instructions(start, branch + 1).saturating_add(self.instructions(first, stop));
+        (compares && instructions < MOST).then_some(Idle { tid: behind.tid, instructions })
+    }
+
+    /// Where the current warp has come to a barrier or an end, passes over the warps behind it. Their `%tid.x` is above its
+    /// own, unless the CTA has another row between them: then they are entered.
+    pub(super) fn pass_over(&mut self, idle: Idle, together: CodeLabel) -> Emitted {
+        const ENTRY: i32 = size_of::<Entry>() as i32;
+        const { assert!(ENTRY.count_ones() == 1 && ENTRY >= 32) };
+        let mut rows = self.unit.a.create_label();
+        let tid = self.first(idle.tid);
+        let a = &mut self.unit.a;
+        a.mov(rax, qword_ptr(field!(last)))?;
+        a.sub(rax, ENTRY)?;
+        // How many threads the last warp is behind the current one, by its place and by `%tid.x`.
+        a.mov(rdx, rax)?;
+        a.sub(rdx, qword_ptr(field!(current)))?;
+        a.shr(edx, ENTRY.ilog2() - 5)?;
+        a.mov(ecx, tid)?;
+        a.add(ecx, edx)?;
+        a.mov(r12, qword_ptr(rax + offset_of!(Entry, narrow)))?;
+        a.cmp(ecx, tid)?;
+        a.jne(rows)?;
+        // What they execute.
+        a.imul_3(edx, edx, idle.instructions)?;
+        a.shr(edx, 5)?;
+        a.sub(rbp, rdx)?;
+        a.mov(qword_ptr(field!(current)), rax)?;
+        a.jmp(together)?;
+        self.unit.place(&mut rows)
+    }
+}

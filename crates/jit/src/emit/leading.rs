@@ -1,0 +1,105 @@
+//! Code for the first lanes of a warp, where their number is known: the last steps of a tree in shared memory.
+//!
+//! Each step loads what the one before has stored. The CPU does not forward stores with masks to loads, which then wait
+//! until the store is in the cache. So as many bytes are stored as there are lanes, without a mask.
+
+use super::plain::Plain;
+use super::{Emitted, Emitter, XMM, ZMM};
+use crate::Level;
+use crate::assembler::*;
+use crate::classes::Steps;
+use crate::decode::{Order, Width};
+use softwarp_ir::Slot;
+
+/// A number of lanes: 1, 2, 4, 8 or 16.
+#[derive(Clone, Copy)]
+pub(super) struct Leading(u32);
+
+impl Leading {
+    /// The lanes of a mask.
+    pub(super) fn of(lanes: u32) -> Option<Leading> {
+        let count = lanes.count_ones();
+        (count <= 16 && count.is_power_of_two() && lanes == (1 << count) - 1).then_some(Leading(count))
+    }
+
+    pub(super) fn count(self) -> i32 {
+        self.0 as i32
+    }
+}
+
+/// Whether a comparison of 32-bit words holds.
+pub(super) fn holds(signed: bool, order: Order, a: u32, b: u32) -> bool {
+    let ordering = if signed { (a as i32).cmp(&(b as i32)) } else { a.cmp(&b) };
+    match order {
+        Order::Eq => ordering.is_eq(),
+        Order::Ne => ordering.is_ne(),
+        Order::Lt => ordering.is_lt(),
+        Order::Le => ordering.is_le(),
+        Order::Gt => ordering.is_gt(),
+        Order::Ge => ordering.is_ge(),
+    }
+}
+
+impl Emitter<'_> {
+    /// The result of a comparison in a warp whose lanes do not agree. A value that grows by one, from a multiple of 32 on,
+    /// is compared with a constant: it is in one of the lanes.
+    pub(super) fn mixed_result(
+        &self,
+        op: usize,
+        (width, signed, order): (Width, bool, Order),
+        [a, b]: [Slot; 2],
+        steps: Steps,
+    ) -> Option<u32> {
+        let aligned = self.classes.zeros(self.flow, op, a) >= 5;
+        if width != Width::W32 || steps != Steps::even(1) || !aligned {
+            return None;
+        }
+        let bound = self.classes.source(self.flow, op, b).1? as u32;
+        let lanes = (0..32).filter(|lane| holds(signed, order, bound & !31 | lane, bound));
+        Some(lanes.fold(0, |mask, lane| mask | 1 << lane))
+    }
+
+    /// The lanes that an access of consecutive words is for, if there is code for their number.
+    pub(super) fn leading_words(&self, plain: &Plain<'_>) -> Option<Leading> {
+        self.leading.filter(|_| plain.bytes() == 4 && self.unit.level == Level::Avx512)
+    }
+
+    /// Loads or stores words one behind the other, whose place is in `rax`.
+    pub(super) fn move_leading(&mut self, plain: &Plain<'_>, lanes: Leading) -> Emitted {
+        let (op, slot) = (plain.op, plain.slot);
+        if plain.store {
+            let from = self.register(op, slot, 0, 7, false)?;
+            return self.store_leading(from, lanes);
+        }
+        let target = self.target(op, slot, 0, 7);
+        let (z, asm) = (ZMM[usize::from(target)], &mut self.unit.a);
+        match lanes.0 {
+            1 => asm.vpbroadcastd(z, dword_ptr(rax))?,
+            2 => asm.vpbroadcastq(z, qword_ptr(rax))?,
+            4 => asm.vbroadcasti32x4(z, xmmword_ptr(rax))?,
+            8 => asm.vbroadcasti64x4(z, ymmword_ptr(rax))?,
+            _ => asm.vmovdqu32(z, zmmword_ptr(rax))?,
+        }
+        self.put(op, slot, 0, target)
+    }
+
+    fn store_leading(&mut self, from: u8, Leading(count): Leading) -> Emitted {
+        let (z, asm) = (ZMM[usize::from(from)], &mut self.unit.a);
+        match count {
+            1 | 2 => {
+                asm.vmovdqa64(zmm7, z)?;
+                match count {
+                    1 => asm.vmovd(ecx, XMM[7])?,
+                    _ => asm.vmovq(rcx, XMM[7])?,
+                }
+                match count {
+                    1 => asm.mov(dword_ptr(rax), ecx),
+                    _ => asm.mov(qword_ptr(rax), rcx),
+                }
+            }
+            4 => asm.vextracti32x4(xmmword_ptr(rax), z, 0),
+            8 => asm.vextracti64x4(ymmword_ptr(rax), z, 0),
+            _ => asm.vmovdqu32(zmmword_ptr(rax), z),
+        }
+    }
+}
