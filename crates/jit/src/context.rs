@@ -15,7 +15,7 @@ pub const GENERIC_SITES: Range<usize> = 40..52;
 pub(crate) const CONSTANT_SITES: Range<usize> = 52..64;
 
 /// How many polls the lanes of a warp execute while others wait elsewhere, before these go first: atomic operations, and
-/// loads that are ordered with the stores of other threads. They are counted from the start when all lanes have met.
+/// loads that are ordered with the stores of other threads. The count starts again when all lanes have reconverged.
 pub const POLLS: u32 = 256;
 
 /// How many groups of accesses that are checked together a block can have.
@@ -171,7 +171,7 @@ pub struct Context {
     /// How many atomic operations were executed.
     pub(crate) atomics: u64,
     /// While lanes wait: the polls that are left in the low half ([`POLLS`]); the high half is not 0 if lanes have waited
-    /// ever since code was entered. Code writes both where lanes part that were together.
+    /// ever since code was entered. Code writes both where lanes diverge that were together.
     pub(crate) turn: u64,
     /// The operation at which code was left.
     pub(crate) exit: u32,

@@ -202,7 +202,7 @@ impl Emitter<'_> {
         asm.mov(rdx, qword_ptr(field!(pending_blocks)))?;
         asm.bts(qword_ptr(rdx + 8 * (high / 64)), (high % 64) as i32)?;
         asm.mov(ecx, dword_ptr(field!(first_pending)))?;
-        self.part()?;
+        self.begin_turn_unless_waited()?;
         let asm = &mut self.unit.a;
         asm.mov(edx, high as i32)?;
         asm.cmp(ecx, edx)?;
@@ -218,8 +218,8 @@ impl Emitter<'_> {
         self.go_to(low, false)
     }
 
-    /// Lanes part: a turn begins if no others wait. The first block at which lanes wait is in `ecx`.
-    fn part(&mut self) -> Emitted {
+    /// Where lanes diverge: a turn begins unless others wait already. The first block at which lanes wait is in `ecx`.
+    fn begin_turn_unless_waited(&mut self) -> Emitted {
         if self.mode == Mode::Uniform {
             return self.begin_turn();
         }

@@ -41,8 +41,9 @@ pub(super) fn holds(signed: bool, order: Order, a: u32, b: u32) -> bool {
 }
 
 impl Emitter<'_> {
-    /// The result of a comparison in a warp whose lanes do not agree. A value that grows by one, from a multiple of 32 on,
-    /// is compared with a constant: it is in one of the lanes.
+    /// The predicate of a comparison in a warp whose lanes do not all agree, where consecutive values, the first of them a
+    /// multiple of 32, are compared with a constant. Since the lanes disagree, one of them has the constant, or the value
+    /// beside it: its low five bits say which.
     pub(super) fn mixed_result(
         &self,
         op: usize,
@@ -86,16 +87,15 @@ impl Emitter<'_> {
     fn store_leading(&mut self, from: u8, Leading(count): Leading) -> Emitted {
         let (z, asm) = (ZMM[usize::from(from)], &mut self.unit.a);
         match count {
-            1 | 2 => {
+            1 => {
                 asm.vmovdqa64(zmm7, z)?;
-                match count {
-                    1 => asm.vmovd(ecx, XMM[7])?,
-                    _ => asm.vmovq(rcx, XMM[7])?,
-                }
-                match count {
-                    1 => asm.mov(dword_ptr(rax), ecx),
-                    _ => asm.mov(qword_ptr(rax), rcx),
-                }
+                asm.vmovd(ecx, XMM[7])?;
+                asm.mov(dword_ptr(rax), ecx)
+            }
+            2 => {
+                asm.vmovdqa64(zmm7, z)?;
+                asm.vmovq(rcx, XMM[7])?;
+                asm.mov(qword_ptr(rax), rcx)
             }
             4 => asm.vextracti32x4(xmmword_ptr(rax), z, 0),
             8 => asm.vextracti64x4(ymmword_ptr(rax), z, 0),

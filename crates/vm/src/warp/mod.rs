@@ -269,7 +269,7 @@ pub(crate) struct Warp {
     yielded: bool,
     /// How many more polls end the turn of a split.
     polls_left: u32,
-    /// Slices that were used up since a split has last gone behind others, or the lanes have met.
+    /// Slices that were used up since a split has last gone behind others, or the lanes have reconverged.
     turns: u32,
     /// Buffers for matrices.
     scratch: matrix::Scratch,

@@ -2,8 +2,8 @@
 //! they may wait for them.
 //!
 //! A *poll* is an atomic operation, or a load that is ordered with the stores of other threads. The polls of a warp are
-//! counted while lanes of it are ready elsewhere, and from the start whenever they have met: after [`POLLS`] of them, the
-//! split that executes the last one goes behind the others. This depends on nothing but the operations that were executed,
+//! counted while lanes of it are ready elsewhere, and the count starts again when they have reconverged. After [`POLLS`] of
+//! them, the split that executed the last one goes behind the others. This depends on nothing but the operations that were executed,
 //! so that compiled code does the same.
 
 use super::run::Flow;
@@ -12,7 +12,7 @@ use crate::schedule::Random;
 use softwarp_jit::POLLS;
 use std::cmp::Reverse;
 
-/// After as many slices in which no split has gone behind others, one does.
+/// The number of slices without a split that has gone behind others, after which one does.
 const LONG: u32 = 16;
 
 impl Split {
@@ -101,7 +101,7 @@ impl Warp {
         if self.polls_left == 0 { Flow::Behind } else { Flow::Next }
     }
 
-    /// Before a split runs: if no others are ready, the lanes have met.
+    /// Before a split runs: if no others are ready, the lanes have reconverged.
     #[inline]
     pub(super) fn begin_turn(&mut self) {
         if !self.any_ready() {
