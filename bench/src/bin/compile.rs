@@ -36,10 +36,12 @@ fn main() {
 
     let wanted = Wanted { masked: options.iter().any(|option| option == "--masked"), profitable: false };
     let shape = Shape::of([256, 1, 1]);
-    let (mut kernels, mut instructions, mut bytes) = (0, 0, 0);
+    let (mut kernels, mut profitable, mut instructions, mut bytes) = (0, 0, 0, 0);
     for function in functions() {
         if let Some(compiled) = compile(function, shape, wanted) {
             kernels += 1;
+            profitable +=
+                usize::from(compile(function, shape, Wanted { profitable: true, ..wanted }).is_some());
             instructions += function.instructions_between(0, function.ops.len());
             bytes += compiled.len();
         }
@@ -54,7 +56,7 @@ fn main() {
         }
     }
     println!(
-        "{kernels} kernels, {instructions} instructions, {bytes} bytes: {best:.2} ms, {:.3} ms for 1,000",
+        "{kernels} kernels ({profitable} by `auto`), {instructions} instructions, {bytes} bytes: {best:.2} ms, {:.3} ms for 1,000",
         best * 1e3 / instructions as f64
     );
 }

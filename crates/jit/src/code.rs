@@ -9,9 +9,10 @@ use crate::classes::{AtBarriers, Class, Steps};
 use crate::context::{
     COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, MIXED, POLLS, Region, Register, SITES, no_cta,
 };
-use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Part, Unit, begins_ctas, sites};
+use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Part, Unit, sites};
 use crate::flow::{Extent, Flow, before, is_in};
 use crate::places::Place;
+use crate::stops::begins_ctas;
 use crate::{Level, Mode, Shape, Wanted};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use memmap2::Mmap;
@@ -132,7 +133,7 @@ fn fill(frame: &mut Frame, slot: Slot, first: Option<u64>, steps: Steps) {
 pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Compiled> {
     let level = Level::current().filter(|_| !cfg!(miri))?;
     let flow = Flow::of(function, shape)?;
-    if flow.blocks.len() > MOST_BLOCKS || wanted.profitable && !flow.is_profitable(level) {
+    if flow.blocks.len() > MOST_BLOCKS || wanted.profitable && !flow.is_profitable(function, level) {
         return None;
     }
     assemble(function, &flow, level, (shape, wanted.masked)).ok()

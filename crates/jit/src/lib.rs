@@ -71,6 +71,8 @@ mod quotients;
 #[cfg(target_arch = "x86_64")]
 mod sets;
 #[cfg(target_arch = "x86_64")]
+mod stops;
+#[cfg(target_arch = "x86_64")]
 mod tables;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod trials;

@@ -4,6 +4,7 @@
 //! runs for hours, on other machines too.
 
 mod asynchronous;
+mod auto;
 mod clusters;
 mod compiled_lanes;
 mod contract;

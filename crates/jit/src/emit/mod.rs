@@ -45,7 +45,6 @@ pub(crate) use late::{Alone, Labels, Late};
 pub(crate) use plain::sites;
 pub(crate) use quick::Quick;
 pub(crate) use stub::MOST_BLOCKS;
-pub(crate) use together::begins_ctas;
 pub use unit::Part;
 pub(crate) use unit::Unit;
 

@@ -1,12 +1,12 @@
 //! Code outside of the blocks: entries, exits, calls of the interpreter, and the dispatcher of masked code.
 
-use super::together::begins_ctas;
 use super::{Alone, Emitted, Emitter, G64, Labels, Late, Unit, ZMM, field};
 use crate::assembler::*;
 use crate::classes::Class;
 use crate::context::IN_REGISTERS;
 use crate::flow::{Flow, Touch, before};
 use crate::places::{Place, SCALARS, TEMPORARIES};
+use crate::stops::begins_ctas;
 use crate::{Level, Mode};
 use softwarp_ir::Op;
 use std::mem::offset_of;

@@ -13,14 +13,10 @@ use crate::classes::Class;
 use crate::context::{COMPACT, Context, Entry, MIXED};
 use crate::flow::before;
 use crate::places::Place;
-use softwarp_ir::{BarrierOp, Function, Guard, Op, Slot, Step};
+use crate::stops;
+use softwarp_ir::{Op, Slot, Step};
 use softwarp_isa::device::BARRIERS;
 use std::mem::offset_of;
-
-/// Whether compiled code can begin a kernel again, in the frames of a CTA that has ended.
-pub(crate) fn begins_ctas(function: &Function) -> bool {
-    function.start.zeroed.is_some() && function.parameter_bytes == 0
-}
 
 impl Unit {
     /// Where warps are left at barriers and ends that the code there does not deal with.
@@ -278,21 +274,12 @@ impl Emitter<'_> {
 
     /// Whether an operation is a barrier of all threads.
     pub(super) fn is_barrier(&self, op: usize) -> bool {
-        match self.function.ops.get(op) {
-            Some(Op::Other(Guard::ALWAYS, step)) => match &**step {
-                Step::Barrier(barrier) => barrier.op == BarrierOp::Sync && barrier.count.is_none(),
-                _ => false,
-            },
-            _ => false,
-        }
+        self.function.ops.get(op).is_some_and(stops::is_barrier)
     }
 
     /// Whether an operation ends all threads.
     pub(super) fn is_end(&self, op: usize) -> bool {
-        match self.function.ops.get(op) {
-            Some(Op::Other(Guard::ALWAYS, step)) => matches!(**step, Step::Return | Step::Exit),
-            _ => false,
-        }
+        self.function.ops.get(op).is_some_and(stops::is_end)
     }
 
     /// Whether the number of a barrier is a constant, and there is such a barrier.

@@ -10,6 +10,7 @@ pub(crate) use crate::blocks::{Block, CHECKED};
 use crate::decode::{Action, decode, has_pairs};
 use crate::fuse::{Fused, Fuser};
 use crate::sets::{BitSets, insert, remove};
+use crate::stops::{begins_ctas, is_barrier, is_end};
 use crate::{Level, Shape};
 use softwarp_ir::{Class, Function, Guard, Op, Role, Slot, Step};
 use std::ops::Range;
@@ -226,14 +227,14 @@ impl Flow {
 
     /// Whether compiled code is likely to be faster than the interpreter: a sum over the operations, weighted by loop
     /// depth, of what each costs compiled and interpreted, in units of about a nanosecond.
-    pub(crate) fn is_profitable(&self, level: Level) -> bool {
+    pub(crate) fn is_profitable(&self, function: &Function, level: Level) -> bool {
         // How long the code of an operation takes beside that of AVX-512.
         let slower = if level == Level::Avx2 { 2.0 } else { 1.0 };
         let (mut compiled, mut interpreted) = (0.0, 0.0);
         for block in &self.blocks {
             let weight = 8f64.powi(block.depth.min(8) as i32);
-            for action in &self.actions[block.start..block.end] {
-                let (native, loops) = match action {
+            for op in block.start..block.end {
+                let (native, loops) = match self.actions[op] {
                     Action::Nothing => (0.0, 0.0),
                     Action::Copy(..) | Action::Compute(_) | Action::Branch => (slower, 4.0),
                     Action::Fused(_) => (slower, 8.0),
@@ -242,6 +243,9 @@ impl Flow {
                     Action::Atomic => (40.0 * slower, 120.0),
                     Action::Loop => (20.0, 12.0),
                     Action::Step => (35.0, 20.0),
+                    // All warps of a CTA come to it, and go on in compiled code.
+                    Action::Exit if is_barrier(&function.ops[op]) => (4.0, 30.0),
+                    Action::Exit if is_end(&function.ops[op]) && begins_ctas(function) => (4.0, 60.0),
                     Action::Exit => (60.0, 30.0),
                 };
                 compiled += weight * native;
