@@ -20,8 +20,7 @@ Examples:
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
-    let mut cli = super::cli();
-    cli.build();
+    let cli = super::cli();
     let Some(folder) = args.folder.as_ref().filter(|folder| !sources::is_standard_input(folder)) else {
         return Ok(page(&cli)?.into());
     };

@@ -104,7 +104,9 @@ Files: `-` is standard input, and standard output where a file is written.
 Exit codes: 0 success, 1 the input is at fault, 2 usage error, or a file or stream cannot be read or
 written. `softwarp exec` has those of the program, `softwarp ptxas` those of ptxas.";
 
+// A command's arguments are described when it is called: all of them would take longer than many a command.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Command {
     Check(check::Args),
     Layout(layout::Args),
@@ -247,20 +249,36 @@ fn end(code: u8) -> u8 {
     if output::stderr_is_whole() { code } else { code.max(2) }
 }
 
-/// The command line as data.
+/// The command line as data, with the arguments of all commands.
 fn cli() -> clap::Command {
-    Cli::command()
+    // `help` gets the commands of those that are described before it is made.
+    let mut cli = Cli::command().mut_subcommands(|command| match command.get_name() {
+        "tensor" => <tensor::Args as clap::Args>::augment_args(command.defer(|described| described)),
+        _ => command,
+    });
+    cli.build();
+    cli
 }
 
 fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut belongs_to_program = false;
-    let words = args.map(|word| {
-        // What follows these two is for other programs to read.
-        belongs_to_program |= word == "exec" || word == "ptxas";
-        if belongs_to_program { word } else { keep_negative(word) }
-    });
-    let matches = help::fitted(Cli::command()).try_get_matches_from(words)?;
+    let words: Vec<OsString> = args
+        .map(|word| {
+            // What follows these two is for other programs to read.
+            belongs_to_program |= word == "exec" || word == "ptxas";
+            if belongs_to_program { word } else { keep_negative(word) }
+        })
+        .collect();
+    let matches = match Cli::command().try_get_matches_from(&words) {
+        Err(error) if is_help(&error) => help::fitted(cli()).try_get_matches_from(&words)?,
+        matches => matches?,
+    };
     Cli::from_arg_matches(&matches)
+}
+
+/// Whether help was asked for: its text needs the descriptions of all commands.
+fn is_help(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
 /// clap takes `-inf`, and some negative numbers, for flags. A typeset minus, which a number may have too,
@@ -330,14 +348,18 @@ mod tests {
 
     #[test]
     fn the_arguments_are_consistent() {
-        Cli::command().debug_assert();
+        cli().debug_assert();
     }
 
     #[test]
     fn every_command_shows_an_example() {
-        let mut commands: Vec<clap::Command> = Cli::command().get_subcommands().cloned().collect();
+        let mut commands: Vec<clap::Command> = cli().get_subcommands().cloned().collect();
         assert!(commands.len() > 15);
         while let Some(command) = commands.pop() {
+            // clap's own command.
+            if command.get_name() == "help" {
+                continue;
+            }
             commands.extend(command.get_subcommands().cloned());
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let has_example = help.contains("Example:\n  ") || help.contains("Examples:\n  ");
