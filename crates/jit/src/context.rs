@@ -22,7 +22,7 @@ pub const POLLS: u32 = 256;
 pub(crate) const POINTERS: usize = 32;
 
 /// A region of memory that accesses were in: the bounds that compiled code checks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Region {
     /// The address of its first byte.
@@ -51,8 +51,12 @@ impl Region {
 #[repr(C, align(64))]
 pub(crate) struct Register(pub(crate) [u64; 8]);
 
+/// In the number of an operation that [`Step`] is given: an access of all lanes, by the address of the first, whose region
+/// is learned. It is not performed.
+pub const LEARN: u32 = 1 << 31;
+
 /// Performs an operation on the frame of a context, for the lanes of its mask. Returns 0 if compiled code has to be left
-/// there.
+/// there: with [`LEARN`], if the region is the same as before.
 pub type Step = extern "C" fn(*mut Context, u32) -> u32;
 
 extern "C" fn no_step(_: *mut Context, _: u32) -> u32 {

@@ -1,13 +1,14 @@
 //! Accesses of a block whose bounds are checked together: those at constant distances from one another.
 //!
 //! The first access of a group checks the range that all of them lie in, and keeps where its own place is in the host's
-//! memory. The others are at constant distances from there. Where the check fails, other code of the block goes on, in
+//! memory. The others are at constant distances from there. Where the check fails, the interpreter learns the region, and
+//! the check is made again; or, where accesses of a group may be in different regions, other code of the block goes on, in
 //! which each is checked alone.
 
 use crate::context::POINTERS;
 use crate::decode::Action;
 use crate::flow::Flow;
-use softwarp_ir::{Access, Function, Guard, Memory, Op, Slot, Step};
+use softwarp_ir::{Access, Address, Function, Guard, Memory, Op, Slot, Step};
 
 /// The furthest distance between accesses of a group.
 const FURTHEST: i64 = 1 << 20;
@@ -34,6 +35,23 @@ pub(crate) struct Group {
     /// Where the place of the first access is kept.
     pub(crate) pointer: usize,
     count: usize,
+}
+
+/// Bytes of a bank of `.const`: its variables are one region.
+const BANK: i64 = 1 << 16;
+
+impl Group {
+    /// Whether the accesses of the group are in one region that can be learned, unless one is a fault; by the address of the
+    /// first. Fixed addresses may be those of different variables, and generic ones in memory without a region.
+    pub(crate) fn is_in_one_region(&self, first: &Address) -> bool {
+        let [least, most] = [self.range.0, self.range.1].map(|distance| first.offset.wrapping_add(distance));
+        match first.memory {
+            Memory::Shared => true,
+            Memory::Global => first.base.is_some(),
+            Memory::Constant => first.base.is_some() || least.div_euclid(BANK) == most.div_euclid(BANK),
+            _ => false,
+        }
+    }
 }
 
 /// The groups of a function.
@@ -134,4 +152,12 @@ fn key(function: &Function, flow: &Flow, op: usize) -> Option<(Key, i64)> {
     };
     let total = usize::from(access.bytes) * access.registers.len();
     Some((Key { base, web, memory: access.address.memory, total }, access.address.offset))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn banks() {
+        assert_eq!(super::BANK as u64, softwarp_image::image::BANK_BYTES);
+    }
 }

@@ -79,7 +79,9 @@ mod trials;
 
 #[cfg(target_arch = "x86_64")]
 pub use code::{Compiled, Line, Scratch, compile, listing};
-pub use context::{Call, Context, Done, Entry, GENERIC_SITES, Lanes, NextCta, POLLS, Region, SITES, Step};
+pub use context::{
+    Call, Context, Done, Entry, GENERIC_SITES, LEARN, Lanes, NextCta, POLLS, Region, SITES, Step,
+};
 #[cfg(target_arch = "x86_64")]
 pub use emit::Part;
 

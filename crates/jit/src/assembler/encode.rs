@@ -6,6 +6,7 @@ use super::operands::{AsmMemoryOperand, Decoration, NONE};
 
 /// The prefix that an opcode has, or that EVEX and VEX stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Prefix {
     /// No prefix.
     NP,
@@ -16,6 +17,7 @@ pub(crate) enum Prefix {
 
 /// The map of opcodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Map {
     /// Behind `0f`.
     M0F = 1,
@@ -26,15 +28,18 @@ pub(crate) enum Map {
 }
 
 /// An opcode with the prefix EVEX or VEX.
+///
+/// The order of fields is that of the prefix EVEX, so that it is made of them in a few instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Opcode {
-    pub(super) prefix: Prefix,
-    pub(super) map: Map,
     /// The bit W.
     pub(super) wide: bool,
-    pub(super) byte: u8,
+    pub(super) map: Map,
+    pub(super) prefix: Prefix,
     /// The length of vectors: 0 for 128 bits, 2 for 512.
     pub(super) length: u8,
+    pub(super) byte: u8,
     /// Bytes of a memory operand, in which EVEX counts short offsets.
     pub(super) bytes: u8,
     /// Bytes of an element that can be for all lanes; 0 if there is none.
@@ -115,25 +120,30 @@ impl Bytes {
     }
 }
 
-/// ModRM, SIB and the offset of a memory operand, whose short form counts in units of a power of two: six bytes at most.
-/// None if it has no encoding.
+/// The mode of an offset, in ModRM, and its bytes; the short form counts in units of a power of two. None if it has no
+/// encoding.
+#[inline]
+fn offset_bytes(offset: i64, base: u8, unit: u8) -> Option<(u8, Bytes)> {
+    let shift = unit.trailing_zeros() & 63;
+    let short = offset >> shift;
+    if short << shift == offset && i64::from(short as i8) == short {
+        // Base 5 without an offset means something else.
+        let count = usize::from(offset != 0 || base & 7 == 5);
+        return Some(((count as u8) << 6, Bytes::new((short as u8).into(), count)));
+    }
+    (i64::from(offset as i32) == offset).then(|| (0x80, Bytes::new((offset as u32).into(), 4)))
+}
+
+/// ModRM, SIB and the offset of a memory operand: six bytes at most. None if it has no encoding.
 #[inline]
 fn memory_bytes(reg: u8, memory: &AsmMemoryOperand, unit: u8) -> Option<Bytes> {
     let (base, reg) = (memory.base & 7, (reg & 7) << 3);
-    let (offset, shift) = (memory.displacement, unit.trailing_zeros());
-    let short = offset >> (shift & 63);
-    let (mode, offset) = match short << (shift & 63) == offset && i64::from(short as i8) == short {
-        // Base 5 without an offset means something else.
-        true if offset == 0 && base != 5 => (0, Bytes::NONE),
-        true => (0x40, Bytes::new((short as u8).into(), 1)),
-        false if i64::from(offset as i32) == offset => (0x80u8, Bytes::new((offset as u32).into(), 4)),
-        false => return None,
-    };
+    let (mode, offset) = offset_bytes(memory.displacement, base, unit)?;
     if memory.index == NONE {
         // Base 4 alone means that SIB follows.
-        let sib = base == 4;
-        let modes = u64::from(mode | reg | base) | u64::from(sib) << 10 | u64::from(sib) << 13;
-        return Some(Bytes::new(modes, 1 + usize::from(sib)).with(offset.word, offset.count));
+        let sib = usize::from(base == 4);
+        let modes = u64::from(mode | reg | base) | (0x2400 * sib as u64);
+        return Some(Bytes::new(modes, 1 + sib).with(offset.word, offset.count));
     }
     if !matches!(memory.scale, 1 | 2 | 4 | 8) {
         return None;
@@ -154,14 +164,42 @@ fn bit(register: u8, bit: u32) -> u64 {
     u64::from(register >> bit & 1)
 }
 
-/// The prefix EVEX and the opcode. `x` and `b` are bits of the last operand's registers.
+/// Where the bits of a register are in EVEX and ModRM: the first place of each of its five bits. EVEX has them inverted, so
+/// they change what [`evex`] has.
+const fn fields(places: [u32; 5]) -> [u64; 32] {
+    let mut all = [0; 32];
+    let mut number = 0;
+    while number < 32 {
+        let mut bit = 0;
+        while bit < 5 {
+            all[number] |= (number as u64 >> bit & 1) << places[bit];
+            bit += 1;
+        }
+        number += 1;
+    }
+    all
+}
+
+/// The first operand, the second, and a register as the last one.
+static FIRST: [u64; 32] = fields([43, 44, 45, 15, 12]);
+static SECOND: [u64; 32] = fields([19, 20, 21, 22, 27]);
+static LAST: [u64; 32] = fields([40, 41, 42, 13, 14]);
+
+/// The prefix EVEX and the opcode, with registers of the number 0.
 #[inline]
-fn evex(opcode: Opcode, reg: u8, v: u8, (x, b): (u64, u64), v_high: u64, third: u64) -> u64 {
-    let inverted = (bit(reg, 3) << 7 | x << 6 | b << 5 | bit(reg, 4) << 4) ^ 0xf0;
-    let first = inverted | opcode.map as u64;
-    let second = u64::from(opcode.wide) << 7 | u64::from(!v & 15) << 3 | 4 | opcode.prefix as u64;
-    let third = third | (v_high ^ 1) << 3;
-    0x62 | first << 8 | second << 16 | third << 24 | u64::from(opcode.byte) << 32
+fn evex(opcode: Opcode) -> u64 {
+    0x0_087c_f062
+        | (opcode.map as u64) << 8
+        | (opcode.prefix as u64) << 16
+        | u64::from(opcode.wide) << 23
+        | u64::from(opcode.length) << 29
+        | u64::from(opcode.byte) << 32
+}
+
+/// The bits of a register.
+#[inline]
+fn field(fields: &[u64; 32], register: u8) -> u64 {
+    fields[usize::from(register & 31)]
 }
 
 impl Assembler {
@@ -179,14 +217,14 @@ impl Assembler {
             return self.in_halves(Whole { opcode, d: reg, v, last, how: decoration, byte: immediate });
         }
         let Decoration { mask, zeroing, rounding } = decoration;
-        let (length, rounds) = match rounding {
-            0 => (opcode.length, 0),
-            _ => (rounding - 1, 1),
-        };
-        let third = u64::from(zeroing) << 7 | u64::from(length) << 5 | rounds << 4 | u64::from(mask);
-        let head = evex(opcode, reg, v, (bit(rm, 4), bit(rm, 3)), bit(v, 4), third);
-        let bytes = Bytes::new(head, 5).with(register_byte(reg, rm).word, 1).with_immediate(immediate);
-        self.append(bytes);
+        let mut head = evex(opcode) | u64::from(zeroing) << 31 | u64::from(mask) << 24 | 0xc0 << 40;
+        if rounding != 0 {
+            head = head & !(3 << 29) | u64::from(rounding - 1) << 29 | 1 << 28;
+        }
+        head ^= field(&FIRST, reg) ^ field(&SECOND, v) ^ field(&LAST, rm);
+        let byte = immediate.unwrap_or(0);
+        let count = 6 + usize::from(immediate.is_some());
+        self.append(Bytes::new(head | u64::from(byte) << 48, count));
     }
 
     /// EVEX with memory as the last operand.
@@ -203,28 +241,47 @@ impl Assembler {
             let last = Last::Memory(*memory);
             return self.in_halves(Whole { opcode, d: reg, v, last, how: decoration, byte: immediate });
         }
-        let vector = opcode.index != 0;
-        let (x, v_high) = match memory.index {
-            NONE => (0, bit(v, 4)),
-            index if vector => (bit(index, 3), bit(index, 4)),
-            index => (bit(index, 3), bit(v, 4)),
-        };
         let unit = if memory.broadcast { opcode.element } else { opcode.bytes };
-        // Operands of another size, roundings, two masks, and `rsp` as an index have no encoding.
-        let place = match vector {
-            true => memory.index_bytes == opcode.index,
-            false => memory.bytes == unit && memory.index_bytes <= 8 && memory.index != 4,
+        let Some((mode, offset)) = offset_bytes(memory.displacement, memory.base, unit) else {
+            return self.fail();
         };
-        let masks = decoration.mask == 0 || memory.mask == 0;
-        let legal = place && masks && unit != 0 && decoration.rounding == 0;
-        let third = u64::from(decoration.zeroing) << 7
-            | u64::from(opcode.length) << 5
-            | u64::from(memory.broadcast) << 4
-            | u64::from(decoration.mask | memory.mask);
-        let head = Bytes::new(evex(opcode, reg, v, (x, bit(memory.base, 3)), v_high, third), 5);
-        match memory_bytes(reg, memory, unit) {
-            Some(bytes) if legal => self.append_all(head, bytes.with_immediate(immediate), Bytes::NONE),
-            _ => self.fail(),
+        let head = evex(opcode)
+            | u64::from(decoration.zeroing) << 31
+            | u64::from(memory.broadcast) << 28
+            | u64::from(decoration.mask | memory.mask) << 24
+            | u64::from(mode) << 40;
+        // Operands of another size, roundings, two masks, and `rsp` as an index have no encoding.
+        let mut legal = unit != 0
+            && decoration.rounding == 0
+            && (decoration.mask == 0 || memory.mask == 0)
+            && (memory.bytes == unit || opcode.index != 0);
+        let mut head = head ^ field(&FIRST, reg) ^ field(&SECOND, v) ^ field(&LAST, memory.base & 15);
+        let mut count = 6;
+        if memory.index == NONE {
+            legal &= opcode.index == 0;
+            // Base 4 alone means that SIB follows.
+            if memory.base & 7 == 4 {
+                (head, count) = (head | 0x24 << 48, 7);
+            }
+        } else {
+            let index = memory.index;
+            legal &= matches!(memory.scale, 1 | 2 | 4 | 8)
+                && match opcode.index {
+                    0 => memory.index_bytes <= 8 && index != 4,
+                    bytes => memory.index_bytes == bytes,
+                };
+            let scale = (memory.scale.trailing_zeros() as u64 & 3) << 6;
+            let sib = scale | u64::from(index & 7) << 3 | u64::from(memory.base & 7);
+            head = head & !(7 << 40) | 4 << 40 | sib << 48;
+            head ^= u64::from(index >> 3 & 1) << 14;
+            if opcode.index != 0 {
+                head ^= u64::from(index >> 4 & 1) << 27;
+            }
+            count = 7;
+        }
+        match legal {
+            true => self.append_all(Bytes::new(head, count), offset.with_immediate(immediate), Bytes::NONE),
+            false => self.fail(),
         }
     }
 
@@ -330,18 +387,17 @@ fn vex(opcode: Opcode, reg: u8, v: u8, (x, b): (u64, u64)) -> u64 {
 /// Prefixes and opcode of a general-purpose instruction.
 #[inline]
 fn plain(opcode: Plain, reg: u8, (x, b): (u64, u64)) -> Bytes {
-    let mut bytes = match opcode.prefix {
-        Prefix::NP => Bytes::NONE,
-        Prefix::P66 => Bytes::new(0x66, 1),
-        Prefix::F3 => Bytes::new(0xf3, 1),
-        Prefix::F2 => Bytes::new(0xf2, 1),
-    };
     let rex = u64::from(opcode.wide) << 3 | bit(reg, 3) << 2 | x << 1 | b;
+    let byte = u64::from(opcode.byte);
+    let (mut word, mut count) = if opcode.escaped { (0x0f | byte << 8, 2) } else { (byte, 1) };
     if rex != 0 {
-        bytes = bytes.with(0x40 | rex, 1);
+        (word, count) = (word << 8 | 0x40 | rex, count + 1);
     }
-    match opcode.escaped {
-        true => bytes.with(0x0f | u64::from(opcode.byte) << 8, 2),
-        false => bytes.with(opcode.byte.into(), 1),
-    }
+    let prefix = match opcode.prefix {
+        Prefix::NP => return Bytes::new(word, count),
+        Prefix::P66 => 0x66,
+        Prefix::F3 => 0xf3,
+        Prefix::F2 => 0xf2,
+    };
+    Bytes::new(word << 8 | prefix, count + 1)
 }

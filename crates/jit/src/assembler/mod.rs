@@ -161,9 +161,10 @@ impl Assembler {
         place.expect("the buffer has been made long enough")
     }
 
-    /// Appends a jump: its opcode with an 8-bit distance, or that with a 32-bit one, which may have two bytes.
+    /// Appends a jump: its opcode with an 8-bit distance, or that with a 32-bit one, which may have two bytes, the first
+    /// in the lower bits.
     #[inline(never)]
-    fn jump_to(&mut self, short: Option<u8>, near: &[u8], label: CodeLabel) {
+    fn jump_to(&mut self, short: Option<u8>, near: u16, label: CodeLabel) {
         self.make_words();
         let place = self.room.labels[label.0 as usize];
         if place != NOWHERE
@@ -172,8 +173,7 @@ impl Assembler {
         {
             return self.append(Bytes::new(u16::from_le_bytes([short, distance as u8]).into(), 2));
         }
-        let opcode = near.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        self.append(Bytes::new(opcode, near.len() + 4));
+        self.append(Bytes::new(near.into(), 5 + usize::from(near > 0xff)));
         self.room.distances.push(Distance { end: self.length, label });
     }
 

@@ -57,7 +57,7 @@ pub(crate) struct AsmMemoryOperand {
     /// Bytes of the index register.
     pub(super) index_bytes: u8,
     /// What the index is multiplied with.
-    pub(super) scale: i32,
+    pub(super) scale: u8,
     /// An element, for all lanes.
     pub(super) broadcast: bool,
     pub(super) mask: u8,
@@ -119,6 +119,8 @@ impl Add<Scaled> for AsmRegister64 {
     type Output = AsmMemoryOperand;
     #[inline]
     fn add(self, Scaled { register, bytes, scale }: Scaled) -> AsmMemoryOperand {
+        // 0 has no encoding.
+        let scale = u8::try_from(scale).unwrap_or(0);
         AsmMemoryOperand { index: register, index_bytes: bytes, scale, ..AsmMemoryOperand::new(self.0) }
     }
 }

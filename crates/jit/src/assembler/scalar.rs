@@ -219,7 +219,7 @@ impl Target for CodeLabel {
     #[inline]
     fn encode_target(self, asm: &mut Assembler, short: Option<u8>, near: u8, _: u8) {
         asm.forget_vectors();
-        asm.jump_to(short, &[near], self);
+        asm.jump_to(short, near.into(), self);
     }
 }
 
@@ -275,7 +275,7 @@ macro_rules! form {
     (jump: $($name:ident $condition:literal;)*) => {
         $(#[inline]
         pub(crate) fn $name(&mut self, to: CodeLabel) -> Encoded {
-            self.jump_to(Some(0x70 | $condition), &[0x0f, 0x80 | $condition], to);
+            self.jump_to(Some(0x70 | $condition), 0x800f | $condition << 8, to);
             Ok(())
         })*
     };

@@ -2,7 +2,7 @@
 //! left to the interpreter, which performs it, learns its region, or finds the fault.
 
 use super::plain::Plain;
-use super::{Emitted, Emitter, Late, RAX, RCX, ZMM};
+use super::{Checked, Emitted, Emitter, Late, RAX, RCX, ZMM};
 use crate::Mode;
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
@@ -33,6 +33,9 @@ enum Failing {
     Own,
     /// With code in which each access of the group is checked alone.
     Group,
+    /// With the same code once the interpreter has learned the region, and otherwise outside of compiled code: the
+    /// accesses of the group are in one region, or one of them is a fault.
+    Region,
     /// Nowhere: another access has checked for it.
     Never,
 }
@@ -63,14 +66,22 @@ impl Emitter<'_> {
     /// The same under a guard that some lanes may not pass.
     pub(super) fn access_of_some(&mut self, op: usize, guard: Guard, step: &Step) -> Emitted {
         let (slow, back) = (self.unit.a.create_label(), self.unit.a.create_label());
-        let Some(plain) = Plain::of(op, step, slow, self.sites[op]) else {
+        let Some(mut plain) = Plain::of(op, step, slow, self.sites[op]) else {
             return self.call_interpreter(op, None);
         };
         if !self.has_code(&plain, self.masked || guard != Guard::ALWAYS) {
             return self.call_interpreter(op, None);
         }
-        if self.failing(&plain, guard) == Failing::Own {
-            self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
+        match self.failing(&plain, guard) {
+            Failing::Own => self.late.push(Late::Slow { op, label: slow, back, apart: self.apart }),
+            // Its region is known.
+            Failing::Region if plain.is_shared() => plain.slow = self.exit_label(op),
+            Failing::Region => {
+                let mut again = self.unit.a.create_label();
+                self.unit.place(&mut again)?;
+                self.late.push(Late::Learn { op, label: slow, again });
+            }
+            Failing::Group | Failing::Never => {}
         }
         let before = self.begin_guard(guard, back)?;
         self.clean_stored(&plain)?;
@@ -247,11 +258,12 @@ impl Emitter<'_> {
         if self.mode != Mode::Uniform || self.masked || self.alone {
             return None;
         }
-        self.groups.get(op).filter(|group| self.checked.iter().any(|&(first, _)| first == group.first))
+        self.groups.get(op).filter(|group| self.checked.iter().any(|checked| checked.first == group.first))
     }
 
-    /// Where an access whose checks fail goes on: its own call of the interpreter; or, if it checks for a group, code in
-    /// which each access is checked alone. One that relies on the checks of another goes nowhere.
+    /// Where an access whose checks fail goes on: its own call of the interpreter; or, if it checks for a group, the same
+    /// code with another region, or code in which each access is checked alone. One that relies on the checks of another
+    /// goes nowhere.
     fn failing(&mut self, plain: &Plain<'_>, guard: Guard) -> Failing {
         let scattered = self.pattern(plain, self.masked || guard != Guard::ALWAYS) == Pattern::Scattered;
         let group = self.groups.get(plain.op).filter(|_| !scattered);
@@ -260,8 +272,10 @@ impl Emitter<'_> {
                 if self.masked || self.alone {
                     return Failing::Own;
                 }
-                self.checked.push((plain.op, plain.slow));
-                Failing::Group
+                let is_one_region = group.is_in_one_region(plain.address);
+                let alone = (!is_one_region).then_some(plain.slow);
+                self.checked.push(Checked { first: plain.op, alone });
+                if is_one_region { Failing::Region } else { Failing::Group }
             }
             Some(_) if self.group(plain.op).is_some() => Failing::Never,
             _ => Failing::Own,

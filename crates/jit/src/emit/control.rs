@@ -4,7 +4,7 @@
 //! as the interpreter has it: a jump to a block behind one at which lanes wait goes through the dispatcher.
 
 use super::leading::Leading;
-use super::{Emitted, Emitter, Late, field};
+use super::{Checked, Emitted, Emitter, Late, field};
 use crate::Mode;
 use crate::assembler::*;
 use crate::classes::Class;
@@ -26,7 +26,7 @@ impl Emitter<'_> {
             let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
             for op in start..end {
                 self.operation(op)?;
-                if self.groups.last_in(block) == Some(op) && !self.checked.is_empty() {
+                if self.groups.last_in(block) == Some(op) {
                     self.compile_without_groups(op)?;
                 }
             }
@@ -46,9 +46,15 @@ impl Emitter<'_> {
         self.stubs()
     }
 
-    /// Behind the last access of the groups of a block: has the operations compiled again without groups.
+    /// Behind the last access of the groups of a block: has the operations compiled again without groups, where code goes
+    /// on there if a check fails.
     fn compile_without_groups(&mut self, last: usize) -> Emitted {
-        let (enters, mut back) = (std::mem::take(&mut self.checked), self.unit.a.create_label());
+        let enter = |checked: Checked| Some((checked.first, checked.alone?));
+        let enters: Vec<_> = self.checked.drain(..).filter_map(enter).collect();
+        if enters.is_empty() {
+            return Ok(());
+        }
+        let mut back = self.unit.a.create_label();
         self.unit.place(&mut back)?;
         self.folds.forget();
         self.late.push(Late::Alone(self.without_groups.len()));

@@ -1,8 +1,10 @@
 //! Labels of blocks, and code that stands outside of the blocks.
 
-use super::{Quick, Unit, special};
-use crate::assembler::CodeLabel;
-use softwarp_ir::Slot;
+use super::{Emitted, Emitter, G32, G64, Quick, Unit, special};
+use crate::assembler::*;
+use crate::context::LEARN;
+use crate::places::Place;
+use softwarp_ir::{Op, Slot, Step};
 
 /// Labels of the code of one mode, by block.
 pub(crate) struct Labels {
@@ -47,6 +49,9 @@ pub(crate) enum Late {
     Slow { op: usize, label: CodeLabel, back: CodeLabel, apart: Option<usize> },
     /// An access under a guard that not all lanes pass.
     Guarded { op: usize, label: CodeLabel, back: CodeLabel },
+    /// An access that checks for a group outside of the region that it looks at: the interpreter learns the region, and
+    /// the check is made again. Without another region, code is left before the access.
+    Learn { op: usize, label: CodeLabel, again: CodeLabel },
     /// Operations with accesses that are checked alone, since the check of a group failed: numbered.
     Alone(usize),
     /// A special function for all inputs.
@@ -82,6 +87,15 @@ pub(crate) enum Late {
     Dispatch { block: usize, label: CodeLabel },
 }
 
+/// A group of accesses that the code of a block has checked.
+#[derive(Clone, Copy)]
+pub(crate) struct Checked {
+    /// The access that checks.
+    pub(crate) first: usize,
+    /// Where code goes on in which each access is checked alone.
+    pub(crate) alone: Option<CodeLabel>,
+}
+
 /// Operations that are compiled again, with each access checked alone.
 pub(crate) struct Alone {
     /// Up to which operation.
@@ -90,4 +104,28 @@ pub(crate) struct Alone {
     pub(crate) enters: Vec<(usize, CodeLabel)>,
     /// Behind the last operation.
     pub(crate) back: CodeLabel,
+}
+
+impl Emitter<'_> {
+    /// Has the interpreter learn the region of an access of all lanes, whose address is that of the first lane. Then the
+    /// access is performed again; or code is left before it.
+    pub(super) fn learn_region(&mut self, op: usize, again: CodeLabel) -> Emitted {
+        if let Op::Other(_, step) = &self.function.ops[op]
+            && let Step::Load(access) | Step::Store(access) = &**step
+            && let Some(base) = access.address.base.filter(|&base| !self.flow.is_fixed(base))
+            && let Some(web) = self.flow.read(op, base)
+        {
+            let first = self.first(base);
+            match (self.places[web], base.is_wide()) {
+                (Place::Scalar(from), true) => self.unit.a.mov(first, G64[usize::from(from)])?,
+                (Place::Scalar(from), false) => self.unit.a.mov(first, G32[usize::from(from)])?,
+                _ => self.save(web)?,
+            }
+        }
+        let (perform, exit) = (self.perform, self.exit_label(op));
+        self.unit.a.mov(eax, (op as u32 | LEARN) as i32)?;
+        self.unit.a.call(perform)?;
+        self.unit.a.jz(exit)?;
+        self.unit.a.jmp(again)
+    }
 }

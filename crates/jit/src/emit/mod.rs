@@ -41,7 +41,7 @@ mod together;
 mod unit;
 mod verify;
 
-pub(crate) use late::{Alone, Labels, Late};
+pub(crate) use late::{Alone, Checked, Labels, Late};
 pub(crate) use plain::sites;
 pub(crate) use quick::Quick;
 pub(crate) use stub::MOST_BLOCKS;
@@ -158,8 +158,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) groups: Groups,
     /// What quotients do with reciprocals, by operation.
     pub(crate) reciprocals: Vec<Reciprocal>,
-    /// The first accesses of groups that the code of the block has checked, and where they go on if a check fails.
-    pub(crate) checked: Vec<(usize, CodeLabel)>,
+    /// Groups that the code of the block has checked.
+    pub(crate) checked: Vec<Checked>,
     /// Operations that are compiled again without groups.
     pub(crate) without_groups: Vec<Alone>,
     /// Each access is checked alone.

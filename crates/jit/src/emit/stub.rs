@@ -345,6 +345,10 @@ impl Emitter<'_> {
                     self.unit.a.jmp(back)?;
                 }
                 Late::Alone(number) => self.check_apart(number)?,
+                Late::Learn { op, mut label, again } => {
+                    self.unit.place(&mut label)?;
+                    self.learn_region(op, again)?;
+                }
                 Late::Polled { op, mut label, back } => {
                     self.unit.place(&mut label)?;
                     self.end_turn(op, back)?;

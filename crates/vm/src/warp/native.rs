@@ -17,7 +17,7 @@ use crate::fault::{Fault, Tried};
 use crate::memory::Spaces;
 use crate::meter::{LOOK, Meter};
 use softwarp_ir::{Address, Memory, Op, Slot, Step};
-use softwarp_jit::{Call, Compiled, Context, Entry, GENERIC_SITES, Lanes, POLLS, Region, Scratch};
+use softwarp_jit::{Call, Compiled, Context, Entry, GENERIC_SITES, LEARN, Lanes, POLLS, Region, Scratch};
 use softwarp_units::lanes::{Frame, LANES, Row, lanes};
 use std::ffi::c_void;
 
@@ -525,8 +525,15 @@ extern "C" fn step(context: *mut Context, op: u32) -> u32 {
         let frame = &mut *context.frame();
         (context.mask, &mut *context.state.cast::<Interpreter<'_, '_, '_>>(), context.sites(), frame)
     };
+    let (code, learns, op) = (interpreter.code, op & LEARN != 0, (op & !LEARN) as usize);
+    if learns {
+        let Some(address) = address_of(&code.ops[op]) else { return 0 };
+        let site = &mut sites[interpreter.compiled.site(op)];
+        let before = *site;
+        learn(frame, address, interpreter.memories.spaces, 1, site);
+        return u32::from(*site != before);
+    }
     interpreter.stepped = true;
-    let (code, op) = (interpreter.code, op as usize);
     match &code.ops[op] {
         Op::Alu(_) => {
             if let Some(inst) = code.decoded[op].alu() {
@@ -537,13 +544,8 @@ extern "C" fn step(context: *mut Context, op: u32) -> u32 {
             }
             1
         }
-        Op::Other(guard, other) => {
-            let address = match &**other {
-                Step::Load(access) | Step::Store(access) => Some(&access.address),
-                Step::Atomic(atomic) => Some(&atomic.address),
-                _ => None,
-            };
-            if let Some(address) = address {
+        Op::Other(guard, _) => {
+            if let Some(address) = address_of(&code.ops[op]) {
                 let taking = guard.lanes(frame, mask);
                 let site = &mut sites[interpreter.compiled.site(op)];
                 learn(frame, address, interpreter.memories.spaces, taking, site);
@@ -551,6 +553,16 @@ extern "C" fn step(context: *mut Context, op: u32) -> u32 {
             u32::from(touch(frame, code, &mut interpreter.memories, op, mask))
         }
         Op::Branch(..) => 0,
+    }
+}
+
+/// The address of an access.
+fn address_of(op: &Op) -> Option<&Address> {
+    let Op::Other(_, step) = op else { return None };
+    match &**step {
+        Step::Load(access) | Step::Store(access) => Some(&access.address),
+        Step::Atomic(atomic) => Some(&atomic.address),
+        _ => None,
     }
 }
 

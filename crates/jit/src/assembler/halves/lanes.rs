@@ -71,7 +71,7 @@ impl Assembler {
         let at = |memory: AsmMemoryOperand, bytes: u8| AsmMemoryOperand {
             index: SECOND.0,
             index_bytes: 8,
-            scale: i32::from(bytes),
+            scale: bytes,
             bytes,
             ..memory
         };
@@ -112,7 +112,7 @@ impl Assembler {
         let at = |memory: AsmMemoryOperand| AsmMemoryOperand {
             index: SECOND.0,
             index_bytes: 8,
-            scale: i32::from(bytes),
+            scale: bytes,
             bytes,
             mask: 0,
             ..memory
