@@ -3,6 +3,7 @@
 //! An optimistic fixpoint over webs. The value of the first lane is always what one of the definitions computed from
 //! values of the first lane, whichever lanes execute: what is found holds in all code.
 
+use crate::buffers::Buffer;
 use crate::decode::{Action, Compute, Extend, constant};
 use crate::flow::Flow;
 use crate::{Rows, Shape};
@@ -15,16 +16,16 @@ const ALL: u32 = 64;
 /// The zeros below the lowest bit of values in the first lane.
 #[derive(Default)]
 pub(crate) struct Alignment {
-    webs: Vec<u32>,
+    webs: Buffer<u32>,
     /// By the index of a row that is never written.
-    fixed: Vec<u32>,
+    fixed: Buffer<u32>,
 }
 
 impl Alignment {
     pub(crate) fn of(function: &Function, flow: &Flow, shape: Shape) -> Alignment {
         let webs = flow.webs.iter().map(|web| if web.from_start { 0 } else { ALL }).collect();
         let mut alignment = Alignment { webs, fixed: fixed(function, flow, shape) };
-        let mut seen = vec![false; flow.webs.len()];
+        let mut seen = Buffer::filled(false, flow.webs.len());
         loop {
             // Whether a web has changed that was read before.
             let mut changed = false;
@@ -95,8 +96,8 @@ impl Alignment {
 }
 
 /// The zeros of rows that are never written.
-fn fixed(function: &Function, flow: &Flow, shape: Shape) -> Vec<u32> {
-    let mut fixed = vec![0; flow.fixed.len()];
+fn fixed(function: &Function, flow: &Flow, shape: Shape) -> Buffer<u32> {
+    let mut fixed = Buffer::filled(0, flow.fixed.len());
     for &given in &function.start.given {
         if let Given::Special(slot, special) = given {
             fixed[flow.index(Slot::narrow(slot))] = match (special, shape.rows) {

@@ -1,5 +1,6 @@
 //! Basic blocks and loop depths.
 
+use crate::buffers::Buffer;
 use crate::decode::Action;
 use softwarp_ir::{Function, Op};
 
@@ -25,9 +26,9 @@ pub(crate) const LONGEST: usize = 1024;
 pub(crate) const CHECKED: usize = 8 * LONGEST;
 
 /// The basic blocks of a function. One also begins after an operation that leaves compiled code.
-pub(crate) fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Vec<usize>) {
+pub(crate) fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Buffer<usize>) {
     let ops = &function.ops;
-    let mut leaders = vec![false; ops.len() + 1];
+    let mut leaders = Buffer::filled(false, ops.len() + 1);
     leaders[0] = true;
     for (at, op) in ops.iter().enumerate() {
         op.targets().iter().for_each(|&target| leaders[(target as usize).min(ops.len())] = true);
@@ -41,7 +42,7 @@ pub(crate) fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Ve
         start = if *leader { at } else { start };
     }
     let starts: Vec<usize> = (0..ops.len()).filter(|&at| leaders[at]).collect();
-    let mut block_of = vec![0; ops.len()];
+    let mut block_of = Buffer::filled(0, ops.len());
     let mut blocks = Vec::with_capacity(starts.len());
     for (number, &start) in starts.iter().enumerate() {
         let end = starts.get(number + 1).copied().unwrap_or(ops.len());

@@ -4,6 +4,7 @@
 //! is what the uniform code of a function ([`crate::Mode::Uniform`]) assumes: where it is entered, they are verified.
 
 use crate::alignment::Alignment;
+use crate::buffers::{Buffer, kept};
 use crate::decode::{Action, Combine, Compute, Extend, Width};
 use crate::flow::{Flow, before};
 use crate::{Mode, Rows, Shape};
@@ -117,12 +118,14 @@ impl Class {
     }
 }
 
+kept!(Class);
+
 /// The affine values of the frame at barriers, sorted by operation.
 pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Steps)>)>;
 
 /// The classes of the webs and of the rows that are never written.
 pub(crate) struct Classes {
-    pub(crate) webs: Vec<Class>,
+    pub(crate) webs: Buffer<Class>,
     /// By the index of a row.
     fixed: Vec<(Class, Option<u64>)>,
     alignment: Alignment,
@@ -131,13 +134,13 @@ pub(crate) struct Classes {
 impl Classes {
     pub(crate) fn of(function: &Function, flow: &Flow, shape: Shape, mode: Mode) -> Classes {
         let fixed = fixed(function, flow, shape);
-        let webs = vec![Class::Varying; flow.webs.len()];
+        let webs = Buffer::filled(Class::Varying, flow.webs.len());
         if mode == Mode::Masked {
             return Classes { webs, fixed, alignment: Alignment::default() };
         }
         let alignment = Alignment::of(function, flow, shape);
         let mut classes = Classes { webs, fixed, alignment };
-        let mut varying = vec![false; flow.webs.len()];
+        let mut varying = Buffer::filled(false, flow.webs.len());
         loop {
             classes.solve(function, flow, &varying);
             if !classes.find_merged(function, flow, &mut varying) {
@@ -156,7 +159,7 @@ impl Classes {
                 _ => Class::Unknown,
             };
         }
-        let mut seen = vec![false; flow.webs.len()];
+        let mut seen = Buffer::filled(false, flow.webs.len());
         loop {
             // Whether a web has changed that was read before.
             let mut changed = false;

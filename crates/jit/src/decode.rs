@@ -1,6 +1,7 @@
 //! What compiled code does for each operation of a function.
 
 use crate::Shape;
+use crate::buffers::{Buffer, kept};
 pub(crate) use crate::functions::{Convert, Float, Half, Special};
 use crate::functions::{Rounding, half, special};
 pub(crate) use crate::integers::Integer;
@@ -40,6 +41,8 @@ pub(crate) enum Action {
     /// Compiled code is left.
     Exit,
 }
+
+kept!(Action);
 
 impl Action {
     /// Whether each lane's result may be written as soon as the lane's sources are read.
@@ -231,10 +234,10 @@ pub(crate) fn has_pairs(function: &Function) -> bool {
 }
 
 /// What compiled code does for each operation.
-pub(crate) fn decode(function: &Function, _shape: Shape) -> Vec<Action> {
+pub(crate) fn decode(function: &Function, _shape: Shape) -> Buffer<Action> {
     let forwarded = &function.forwarded;
     let mut given = forwarded.given.iter().peekable();
-    let mut actions = Vec::with_capacity(function.ops.len());
+    let mut actions = Buffer::new(function.ops.len());
     for (at, op) in function.ops.iter().enumerate() {
         let row = given.next_if(|given| given.op as usize == at).map(|given| given.row);
         if forwarded.unread.get(at).copied().unwrap_or(false) {

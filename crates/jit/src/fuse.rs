@@ -6,6 +6,7 @@
 //!
 //! A result that is left out must not be missed: compiled code cannot be left between the operations.
 
+use crate::buffers::Buffer;
 use crate::decode::{Action, Compute, Extend, Width};
 use softwarp_ir::{Alu, Class, Function, Guard, Op, Slot};
 use std::ops::Range;
@@ -166,7 +167,7 @@ pub(crate) struct Fuser<'a> {
     /// How many rows of 32-bit words there are: those of 64-bit words follow.
     narrow: usize,
     /// Of each row, the number of its value, and the last operation that has read or written it.
-    current: Vec<(u32, usize)>,
+    current: Buffer<(u32, usize)>,
     writes: Vec<Write>,
     fused: Vec<(usize, Fused)>,
     nothing: Vec<usize>,
@@ -181,7 +182,7 @@ const NEAR: usize = 8;
 impl<'a> Fuser<'a> {
     pub(crate) fn new(function: &'a Function) -> Fuser<'a> {
         let (narrow, wide) = (function.narrow as usize, function.wide as usize);
-        let current = vec![(0, NONE); narrow + wide];
+        let current = Buffer::filled((0, NONE), narrow + wide);
         Fuser { function, narrow, current, writes: Vec::new(), fused: Vec::new(), nothing: Vec::new() }
     }
 

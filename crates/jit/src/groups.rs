@@ -5,6 +5,7 @@
 //! the check is made again; or, where accesses of a group may be in different regions, other code of the block goes on, in
 //! which each is checked alone.
 
+use crate::buffers::Buffer;
 use crate::context::POINTERS;
 use crate::decode::Action;
 use crate::flow::Flow;
@@ -58,7 +59,7 @@ impl Group {
 pub(crate) struct Groups {
     groups: Vec<Group>,
     /// The group of each operation that has one.
-    of: Vec<Option<u32>>,
+    of: Buffer<Option<u32>>,
     /// The last access of a group, by block.
     last: Vec<Option<usize>>,
 }
@@ -67,7 +68,7 @@ impl Groups {
     pub(crate) fn of(function: &Function, flow: &Flow) -> Groups {
         let mut groups = Groups {
             groups: Vec::new(),
-            of: vec![None; function.ops.len()],
+            of: Buffer::filled(None, function.ops.len()),
             last: vec![None; flow.blocks.len()],
         };
         for block in &flow.blocks {

@@ -44,6 +44,8 @@ mod assembler;
 #[cfg(target_arch = "x86_64")]
 mod blocks;
 #[cfg(target_arch = "x86_64")]
+mod buffers;
+#[cfg(target_arch = "x86_64")]
 mod classes;
 #[cfg(target_arch = "x86_64")]
 mod code;

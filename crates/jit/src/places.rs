@@ -5,6 +5,7 @@
 //! gets none stays in its row of the frame, which instructions use as a memory operand.
 
 use crate::Mode;
+use crate::buffers::{Buffer, kept};
 use crate::classes::{Class, Classes};
 use crate::decode::Action;
 use crate::flow::{Flow, join_ranges};
@@ -20,6 +21,8 @@ pub(crate) enum Place {
     /// In a general-purpose register: the value of the first lane.
     Scalar(u8),
 }
+
+kept!(Place);
 
 /// How many vector registers from the first on are for temporary values.
 pub(crate) const TEMPORARIES: u8 = 8;
@@ -52,7 +55,7 @@ fn pairs(flow: &Flow, mode: Mode) -> [Vec<usize>; 2] {
 pub(crate) const SCALARS_OF_HALVES: [u8; 4] = [3, 8, 9, 10];
 
 /// The place of each web. General-purpose registers are those that are given.
-pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode, scalars: &[u8]) -> Vec<Place> {
+pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode, scalars: &[u8]) -> Buffer<Place> {
     let cost = |number: usize| {
         let web = &flow.webs[number];
         let live: u32 = flow.live_ranges(number).iter().map(|(start, end)| end - start).sum();
@@ -60,14 +63,14 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode, scalars: &[u8])
     };
     // Costs are not negative: their bits are in their order.
     let key = |web: usize| u64::from(!(cost(web) as f32).to_bits()) << 32 | web as u64;
-    let mut order: Vec<u64> = (0..flow.webs.len()).map(key).collect();
+    let mut order: Buffer<u64> = (0..flow.webs.len()).map(key).collect();
     order.sort_unstable();
     let allowed = pairs(flow, mode);
     let operands = operands(flow, classes, mode);
     let mut taken = Taken::new(flow.actions.len());
-    let mut places = vec![Place::Frame; flow.webs.len()];
-    for key in order {
-        let web = key as u32 as usize;
+    let mut places = Buffer::filled(Place::Frame, flow.webs.len());
+    for key in order.iter() {
+        let web = *key as u32 as usize;
         let (live, held) = (flow.live_ranges(web), flow.held(web));
         let both;
         let live = match mode {
@@ -106,8 +109,8 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode, scalars: &[u8])
 
 /// Values that are the same in all lanes, and that only instructions on vectors read: as memory operands they take no
 /// instruction that broadcasts them.
-fn operands(flow: &Flow, classes: &Classes, mode: Mode) -> Vec<bool> {
-    let mut operands: Vec<bool> = classes.webs.iter().map(|&class| class == Class::UNIFORM).collect();
+fn operands(flow: &Flow, classes: &Classes, mode: Mode) -> Buffer<bool> {
+    let mut operands: Buffer<bool> = classes.webs.iter().map(|&class| class == Class::UNIFORM).collect();
     // Masked code has none.
     let actions = if mode == Mode::Uniform { &flow.actions[..] } else { &[] };
     for (op, action) in actions.iter().enumerate() {
@@ -137,16 +140,16 @@ const CHUNK: usize = 64;
 /// Which registers are taken at which positions: a bit for each.
 struct Taken {
     /// By position.
-    positions: Vec<u32>,
+    positions: Buffer<u32>,
     /// By chunk of positions: registers that are taken at all of them beside what the positions say, and those that are
     /// taken at any.
-    chunks: Vec<(u32, u32)>,
+    chunks: Buffer<(u32, u32)>,
 }
 
 impl Taken {
     fn new(ops: usize) -> Taken {
         let chunks = (3 * (ops + 1)).div_ceil(CHUNK);
-        Taken { positions: vec![0; chunks * CHUNK], chunks: vec![(0, 0); chunks] }
+        Taken { positions: Buffer::filled(0, chunks * CHUNK), chunks: Buffer::filled((0, 0), chunks) }
     }
 
     /// The registers that are taken somewhere in ranges.

@@ -1,8 +1,10 @@
 //! Sets of small numbers: bit sets, and disjoint sets.
 
+use crate::buffers::Buffer;
+
 /// Sets of small numbers, in one list of words.
 pub(crate) struct BitSets {
-    words: Vec<u64>,
+    words: Buffer<u64>,
     /// Words of a set.
     width: usize,
 }
@@ -11,7 +13,7 @@ impl BitSets {
     /// Empty ones, for numbers below a count.
     pub(crate) fn new(sets: usize, count: usize) -> BitSets {
         let width = count.div_ceil(64);
-        BitSets { words: vec![0; sets * width], width }
+        BitSets { words: Buffer::filled(0, sets * width), width }
     }
 
     /// The words of a set.
@@ -76,7 +78,7 @@ impl Iterator for Numbers<'_> {
 /// Disjoint sets of nodes.
 #[derive(Default)]
 pub(crate) struct UnionFind {
-    parents: Vec<u32>,
+    parents: Buffer<u32>,
 }
 
 impl UnionFind {

@@ -129,6 +129,9 @@ impl Emitter<'_> {
 
     /// Before an operation: says whether the pointers in registers stay there.
     pub(super) fn begin_folds(&mut self, op: usize) {
+        if self.folds.pointers == [None; 2] {
+            return;
+        }
         let load =
             matches!(self.flow.actions[op], Action::Load) && self.function.ops[op].guard() == Guard::ALWAYS;
         if !load && !self.keeps_pointers(op) || self.mode != Mode::Uniform || self.masked || self.alone {

@@ -2,6 +2,7 @@
 
 use super::{Emitted, Emitter, G32, G64, Quick, Unit, special};
 use crate::assembler::*;
+use crate::buffers::kept;
 use crate::context::LEARN;
 use crate::places::Place;
 use softwarp_ir::{Op, Slot, Step};
@@ -86,6 +87,8 @@ pub(crate) enum Late {
     /// Masked code goes on with the lowest block at which lanes wait.
     Dispatch { block: usize, label: CodeLabel },
 }
+
+kept!(Late);
 
 /// A group of accesses that the code of a block has checked.
 #[derive(Clone, Copy)]

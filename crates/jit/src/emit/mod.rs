@@ -49,6 +49,7 @@ pub use unit::Part;
 pub(crate) use unit::Unit;
 
 use crate::assembler::*;
+use crate::buffers::Buffer;
 use crate::classes::{AtBarriers, Class, Classes, Steps};
 use crate::decode::{Action, Compute};
 use crate::flow::{Flow, Touch};
@@ -127,10 +128,10 @@ pub(crate) struct Emitter<'a> {
     pub(crate) function: &'a Function,
     pub(crate) flow: &'a Flow,
     pub(crate) classes: Classes,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Buffer<Place>,
     pub(crate) mode: Mode,
     /// Webs of f32 whose NaNs are made canonical when they are used.
-    pub(crate) lazy: Vec<bool>,
+    pub(crate) lazy: Buffer<bool>,
     pub(crate) own: &'a mut Labels,
     /// The labels of the other mode.
     pub(crate) other: &'a Labels,
@@ -138,10 +139,10 @@ pub(crate) struct Emitter<'a> {
     pub(crate) has_masked: bool,
     /// The sites of accesses.
     pub(crate) sites: Vec<u8>,
-    pub(crate) late: Vec<Late>,
+    pub(crate) late: Buffer<Late>,
     /// Exits by operation, of code for all lanes, and of code for some while others wait at a block: the number of the
     /// code in `late`, plus one; or 0.
-    exits: Vec<[u32; 2]>,
+    exits: Buffer<[u32; 2]>,
     /// A routine that has the interpreter perform an operation, and code that saves all registers of webs in the context
     /// and leaves.
     pub(crate) perform: CodeLabel,
@@ -214,13 +215,13 @@ impl<'a> Emitter<'a> {
             classes,
             places,
             mode,
-            lazy: Vec::new(),
+            lazy: Buffer::default(),
             own,
             other,
             has_masked,
             sites: sites(function),
-            late: Vec::with_capacity(function.ops.len() / 2),
-            exits: vec![[0; 2]; function.ops.len() + 1],
+            late: Buffer::new(64),
+            exits: Buffer::filled([0; 2], function.ops.len() + 1),
             at_barriers: Vec::new(),
             written: None,
             kept: Vec::new(),

@@ -1,6 +1,7 @@
 //! Which rows of f32 may hold any NaN in place of the canonical one, until something else than arithmetic reads them.
 
 use super::Emitter;
+use crate::buffers::Buffer;
 use crate::decode::{Action, Compute, Float};
 use crate::places::Place;
 use softwarp_ir::{Guard, Op, Slot, Step, WarpOp, WarpOpKind};
@@ -8,8 +9,8 @@ use softwarp_ir::{Guard, Op, Slot, Step, WarpOp, WarpOpKind};
 impl Emitter<'_> {
     /// The webs all of whose definitions are results of arithmetic in f32, constants that are numbers, or such rows of
     /// other lanes.
-    pub(super) fn find_lazy(&self) -> Vec<bool> {
-        let mut lazy: Vec<bool> = (0..self.flow.webs.len()).map(|web| self.may_be_lazy(web)).collect();
+    pub(super) fn find_lazy(&self) -> Buffer<bool> {
+        let mut lazy: Buffer<bool> = (0..self.flow.webs.len()).map(|web| self.may_be_lazy(web)).collect();
         let all = (0..self.function.ops.len()).filter_map(|op| Some((op, self.moved(op)?)));
         let moves: Vec<(usize, usize)> =
             all.flat_map(|(op, from)| self.flow.writes(op).iter().map(move |to| (to.web, from))).collect();
@@ -47,18 +48,18 @@ impl Emitter<'_> {
             constant.is_some_and(|&(_, value)| !shared && !f32::from_bits(value).is_nan())
         };
         let number = |op: usize| {
-            self.moved(op).is_some()
-                || match (&self.function.ops[op], self.flow.actions[op]) {
-                    (Op::Alu(alu), _) if alu.guard != Guard::ALWAYS => false,
-                    (Op::Alu(alu), Action::Compute(compute)) => match compute {
-                        Compute::Float(float) => !matches!(float, Float::Min | Float::Max),
-                        Compute::Copy(_) => {
-                            alu.s.get(0).is_some_and(|slot| self.flow.is_fixed(slot) && is_number(slot))
-                        }
-                        _ => false,
-                    },
-                    _ => false,
+            let (Action::Compute(compute), Op::Alu(alu)) = (self.flow.actions[op], &self.function.ops[op])
+            else {
+                return self.moved(op).is_some();
+            };
+            match compute {
+                _ if alu.guard != Guard::ALWAYS => false,
+                Compute::Float(float) => !matches!(float, Float::Min | Float::Max),
+                Compute::Copy(_) => {
+                    alu.s.get(0).is_some_and(|slot| self.flow.is_fixed(slot) && is_number(slot))
                 }
+                _ => false,
+            }
         };
         let vector = matches!(self.places[web], Place::Vector(_)) && !self.flow.webs[web].is_wide();
         vector && self.flow.defs(web).iter().all(|&op| number(op))

@@ -3,7 +3,7 @@
 use super::{Emitted, Emitter};
 use crate::assembler::CodeLabel;
 use crate::decode::{Action, Combine, Compute, Order};
-use softwarp_ir::{Guard, Op, Slot};
+use softwarp_ir::{Guard, Op, Slot, Step};
 
 /// How far from an operation others are looked at.
 const NEAR: usize = 16;
@@ -55,10 +55,14 @@ impl Emitter<'_> {
         match &self.function.ops[op] {
             Op::Alu(alu) => found = alu.d.iter().any(|slot| slot == predicate),
             Op::Branch(..) => {}
-            Op::Other(_, step) => {
-                step.clone()
-                    .visit(&mut |slot: &mut Slot, role| found |= *slot == predicate && !role.is_read());
-            }
+            Op::Other(_, step) => match &**step {
+                Step::Load(access) => found = access.registers.iter().any(|one| one.slot == Some(predicate)),
+                Step::Store(_) => {}
+                _ => {
+                    step.clone()
+                        .visit(&mut |slot: &mut Slot, role| found |= *slot == predicate && !role.is_read());
+                }
+            },
         }
         found
     }
@@ -114,10 +118,16 @@ impl Emitter<'_> {
         match op {
             Op::Alu(alu) => found |= alu.s.iter().any(|slot| slot == predicate),
             Op::Branch(..) => {}
-            Op::Other(_, step) => {
-                step.clone()
-                    .visit(&mut |slot: &mut Slot, role| found |= *slot == predicate && role.is_read());
-            }
+            Op::Other(_, step) => match &**step {
+                Step::Load(_) => {}
+                Step::Store(access) => {
+                    found |= access.registers.iter().any(|one| one.slot == Some(predicate))
+                }
+                _ => {
+                    step.clone()
+                        .visit(&mut |slot: &mut Slot, role| found |= *slot == predicate && role.is_read());
+                }
+            },
         }
         found
     }

@@ -208,23 +208,17 @@ impl Emitter<'_> {
         }
     }
 
-    /// Saves or restores all registers that webs have.
-    fn move_registers(&mut self, save: bool) -> Emitted {
-        let scalars = self.used_scalars();
-        let vectors = match self.unit.level {
-            // They are there always.
-            Level::Avx2 => Vec::new(),
-            Level::Avx512 => self.used_vectors(),
-        };
+    /// Saves or restores registers: vectors and scalars.
+    fn move_registers(&mut self, (vectors, scalars): (u32, u16), save: bool) -> Emitted {
         let asm = &mut self.unit.a;
-        for register in vectors {
+        for register in (TEMPORARIES..32).filter(|register| vectors >> register & 1 != 0) {
             let place = zmmword_ptr(r15 + (offset_of!(crate::Context, saved) + 64 * usize::from(register)));
             match save {
                 true => asm.vmovdqa64(place, ZMM[usize::from(register)])?,
                 false => asm.vmovdqa64(ZMM[usize::from(register)], place)?,
             }
         }
-        for register in scalars {
+        for register in SCALARS.into_iter().filter(|register| scalars >> register & 1 != 0) {
             let place =
                 qword_ptr(r15 + (offset_of!(crate::Context, saved_scalars) + 8 * usize::from(register)));
             match save {
@@ -239,8 +233,9 @@ impl Emitter<'_> {
     /// the context. The zero flag says whether code has to be left.
     fn register_routines(&mut self) -> Emitted {
         let [mut perform, mut leave] = [self.perform, self.leave_with_registers];
+        let used = self.used_registers();
         self.unit.place(&mut perform)?;
-        self.move_registers(true)?;
+        self.move_registers(used, true)?;
         let asm = &mut self.unit.a;
         asm.vzeroupper()?;
         asm.mov(rdi, r15)?;
@@ -251,11 +246,11 @@ impl Emitter<'_> {
         asm.add(rsp, 8)?;
         asm.mov(r11, qword_ptr(field!(constants)))?;
         asm.test(eax, eax)?;
-        self.move_registers(false)?;
+        self.move_registers(used, false)?;
         self.unit.a.ret()?;
         if self.mode == Mode::Uniform {
             self.unit.place(&mut leave)?;
-            self.move_registers(true)?;
+            self.move_registers(used, true)?;
             let out = self.unit.leave;
             self.unit.a.jmp(out)?;
         }
@@ -270,22 +265,24 @@ impl Emitter<'_> {
         self.unit.a.jmp(leave)
     }
 
-    /// All general-purpose registers that webs have.
-    fn used_scalars(&self) -> Vec<u8> {
-        let used = |register: &u8| self.places.contains(&Place::Scalar(*register));
-        SCALARS.into_iter().filter(used).collect()
-    }
-
-    /// All vector registers that webs have.
-    fn used_vectors(&self) -> Vec<u8> {
-        let mut used = [false; 32];
-        for (web, place) in self.places.iter().enumerate() {
-            if let Place::Vector(registers) = place {
-                let count = if self.flow.webs[web].is_wide() { 4 } else { 2 };
-                registers[..count].iter().for_each(|&register| used[usize::from(register)] = true);
+    /// All registers that webs have, as bits: vectors and scalars.
+    fn used_registers(&self) -> (u32, u16) {
+        let (mut vectors, mut scalars) = (0, 0);
+        for (web, place) in self.flow.webs.iter().zip(self.places.iter()) {
+            match place {
+                Place::Frame => {}
+                Place::Vector(registers) => {
+                    let used = &registers[..if web.is_wide() { 4 } else { 2 }];
+                    used.iter().for_each(|register| vectors |= 1 << register);
+                }
+                Place::Scalar(register) => scalars |= 1 << register,
             }
         }
-        (TEMPORARIES..32).filter(|&register| used[usize::from(register)]).collect()
+        match self.unit.level {
+            // They are in the context always.
+            Level::Avx2 => (0, scalars),
+            Level::Avx512 => (vectors, scalars),
+        }
     }
 
     /// Emits what stands outside of the blocks.

@@ -45,11 +45,18 @@ struct Constants {
     table: Vec<u32>,
     /// Words for all lanes that were asked for last, by their hashes, with the number of the constant plus one.
     words: [(u32, u32); 64],
+    /// The same of steps, by their lanes: the steps, the part and width, and the number of the constant plus one.
+    steps: [(Steps, (usize, bool), u32); 16],
 }
 
 impl Default for Constants {
     fn default() -> Constants {
-        Constants { all: Vec::with_capacity(32), table: vec![0; 128], words: [(0, 0); 64] }
+        Constants {
+            all: Vec::with_capacity(32),
+            table: vec![0; 128],
+            words: [(0, 0); 64],
+            steps: [(Steps::ZERO, (0, false), 0); 16],
+        }
     }
 }
 
@@ -101,6 +108,11 @@ static HASH_KEYS: LazyLock<[u64; 8]> = LazyLock::new(|| {
     let random = RandomState::new();
     std::array::from_fn(|n| random.hash_one(n))
 });
+
+/// Words of 32 bits, two in each of 64 bits.
+fn pairs(words: [u32; 16]) -> [u64; 8] {
+    std::array::from_fn(|n| u64::from(words[2 * n + 1]) << 32 | u64::from(words[2 * n]))
+}
 
 /// What instructions belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,15 +188,24 @@ impl Unit {
 
     /// The differences of lanes to the first: a part of a row.
     pub(crate) fn steps(&mut self, steps: Steps, part: usize, wide: bool) -> AsmMemoryOperand {
-        match wide {
-            true => self.constant(std::array::from_fn(|lane| steps.at(8 * part + lane) as u64)),
-            false => self.words(std::array::from_fn(|lane| steps.at(16 * part + lane) as u32)),
+        let hash = (steps.lane.trailing_zeros() as usize + 4 * part) % 16;
+        if let (known, which, number @ 1..) = self.constants.steps[hash]
+            && (known, which) == (steps, (part, wide))
+        {
+            return zmmword_ptr(r11 + 64 * (number as usize - 1));
         }
+        let words = match wide {
+            true => std::array::from_fn(|lane| steps.at(8 * part + lane) as u64),
+            false => pairs(std::array::from_fn(|lane| steps.at(16 * part + lane) as u32)),
+        };
+        let index = self.constants.index(words);
+        self.constants.steps[hash] = (steps, (part, wide), index as u32 + 1);
+        zmmword_ptr(r11 + 64 * index)
     }
 
     /// 16 words of 32 bits.
     pub(crate) fn words(&mut self, words: [u32; 16]) -> AsmMemoryOperand {
-        self.constant(std::array::from_fn(|n| u64::from(words[2 * n + 1]) << 32 | u64::from(words[2 * n])))
+        self.constant(pairs(words))
     }
 
     /// Begins the function that callers call: `extern "C" fn(*mut Context)`.

@@ -7,6 +7,7 @@ mod webs;
 
 use crate::blocks::blocks;
 pub(crate) use crate::blocks::{Block, CHECKED};
+use crate::buffers::{Buffer, kept};
 use crate::decode::{Action, decode, has_pairs};
 use crate::fuse::{Fused, Fuser};
 use crate::sets::{BitSets, insert, remove};
@@ -24,11 +25,10 @@ pub(crate) struct Touch {
 }
 
 /// The rows that operations read and write, one operation behind the other: what it reads, then what it writes.
-#[derive(Default)]
 struct Slots {
-    all: Vec<Slot>,
+    all: Buffer<Slot>,
     /// Where the rows of each operation begin, and those among them that it writes.
-    starts: Vec<(u32, u32)>,
+    starts: Buffer<(u32, u32)>,
 }
 
 impl Slots {
@@ -48,7 +48,8 @@ impl Slots {
 
     /// The same, where some operations are computed together.
     fn with(&self, actions: &[Action], fused: &[Fused]) -> Slots {
-        let mut slots = Slots { all: Vec::with_capacity(self.all.len()), starts: self.starts.clone() };
+        let mut slots =
+            Slots { all: Buffer::new(self.all.len()), starts: Buffer::filled((0, 0), self.starts.len()) };
         for (op, action) in actions.iter().enumerate() {
             let (reads, writes) = match action {
                 Action::Nothing => (&[][..], &[][..]),
@@ -60,8 +61,8 @@ impl Slots {
             };
             let start = slots.all.len() as u32;
             slots.starts[op] = (start, start + reads.len() as u32);
-            slots.all.extend_from_slice(reads);
-            slots.all.extend_from_slice(writes);
+            // Most are one or two.
+            reads.iter().chain(writes).for_each(|&slot| slots.all.push(slot));
         }
         slots
     }
@@ -99,6 +100,8 @@ impl Extent {
     }
 }
 
+kept!(Extent, Touch, Web);
+
 /// Whether a position is in one of some ranges, which are sorted.
 pub(crate) fn is_in(ranges: &[(u32, u32)], position: u32) -> bool {
     let at = ranges.partition_point(|&(start, _)| start <= position);
@@ -107,29 +110,29 @@ pub(crate) fn is_in(ranges: &[(u32, u32)], position: u32) -> bool {
 
 /// The control flow of a function, with what each operation does and the webs of its slots.
 pub(crate) struct Flow {
-    pub(crate) actions: Vec<Action>,
+    pub(crate) actions: Buffer<Action>,
     /// What some operations compute in place of several.
     pub(crate) fused: Vec<Fused>,
     pub(crate) blocks: Vec<Block>,
     /// The block of each operation.
-    pub(crate) block_of: Vec<usize>,
-    touches: Vec<Touch>,
+    pub(crate) block_of: Buffer<usize>,
+    touches: Buffer<Touch>,
     /// Where those of each operation begin, and those among them that it writes.
-    touched: Vec<(u32, u32)>,
-    pub(crate) webs: Vec<Web>,
+    touched: Buffer<(u32, u32)>,
+    pub(crate) webs: Buffer<Web>,
     /// Definitions of webs.
-    defs: Vec<usize>,
+    defs: Buffer<usize>,
     /// Positions where webs are live, in half-open ranges. An operation has three positions: before it, where it reads,
     /// and where it writes.
-    pub(crate) ranges: Vec<(u32, u32)>,
+    pub(crate) ranges: Buffer<(u32, u32)>,
     /// The same where webs are live for lanes that wait.
-    held: Vec<(u32, u32)>,
+    held: Buffer<(u32, u32)>,
     /// Webs that are live somewhere in a block, block by block.
-    around: Vec<usize>,
+    around: Buffer<usize>,
     /// Where those of each block begin and end.
     around_of: Vec<(usize, usize)>,
     /// Slots that are never written: the launch or the function gives them.
-    pub(crate) fixed: Vec<bool>,
+    pub(crate) fixed: Buffer<bool>,
     narrow: usize,
 }
 
@@ -148,20 +151,19 @@ impl Flow {
             fused: Vec::new(),
             blocks,
             block_of,
-            touches: Vec::new(),
-            touched: Vec::new(),
-            webs: Vec::new(),
-            defs: Vec::new(),
-            ranges: Vec::new(),
-            held: Vec::new(),
-            around: Vec::new(),
+            touches: Buffer::default(),
+            touched: Buffer::default(),
+            webs: Buffer::default(),
+            defs: Buffer::default(),
+            ranges: Buffer::default(),
+            held: Buffer::default(),
+            around: Buffer::default(),
             around_of: Vec::new(),
-            fixed: Vec::new(),
+            fixed: Buffer::filled(true, narrow + function.wide as usize),
             narrow,
         };
         let count = narrow + function.wide as usize;
         let mut slots = flow.collect(function);
-        flow.fixed = vec![true; count];
         for op in 0..ops.len() {
             slots.writes(op).iter().for_each(|&slot| flow.fixed[index(slot, narrow)] = false);
         }
@@ -214,7 +216,7 @@ impl Flow {
         }
         if !held.is_empty() {
             let (extents, held) = by_web(&held, self.webs.len());
-            self.webs.iter_mut().zip(extents).for_each(|(web, extent)| web.held = extent);
+            self.webs.iter_mut().zip(extents.iter()).for_each(|(web, extent)| web.held = *extent);
             self.held = held;
         }
     }
@@ -362,13 +364,12 @@ impl Flow {
 
     /// Rows that each operation reads and writes. One under a guard reads what it writes.
     fn collect(&self, function: &Function) -> Slots {
-        let mut slots = Slots::default();
-        slots.starts.reserve(function.ops.len());
-        slots.all.reserve(4 * function.ops.len());
+        let ops = function.ops.len();
+        let mut slots = Slots { all: Buffer::new(4 * ops), starts: Buffer::new(ops) };
         let mut writes = Vec::new();
         let is_row = |slot: &Slot| slot.class() != Class::Predicate;
-        for (number, (op, action)) in function.ops.iter().zip(&self.actions).enumerate() {
-            let reads = &mut slots.all;
+        for (number, (op, action)) in function.ops.iter().zip(self.actions.iter()).enumerate() {
+            let reads = &mut *slots.all;
             let start = reads.len() as u32;
             match (action, op) {
                 (Action::Nothing, _) | (_, Op::Branch(..)) => {}
@@ -397,10 +398,10 @@ impl Flow {
                 },
             }
             if self.is_partial(function, number) {
-                reads.extend_from_slice(&writes);
+                writes.iter().for_each(|&slot| reads.push(slot));
             }
             slots.starts.push((start, reads.len() as u32));
-            reads.append(&mut writes);
+            writes.drain(..).for_each(|slot| reads.push(slot));
         }
         slots
     }

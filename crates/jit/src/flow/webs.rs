@@ -1,6 +1,7 @@
 //! Webs and their live ranges.
 
 use super::{Extent, Flow, Slots, Touch, Web, before, index, join_ranges, slot_at};
+use crate::buffers::{Buffer, Kept};
 use crate::sets::{BitSets, UnionFind};
 use softwarp_ir::{Function, Slot};
 
@@ -14,9 +15,9 @@ pub(super) struct Builder<'a> {
     /// The first node of each block: slots that are live there have nodes in their order.
     first: Vec<u32>,
     /// The node of each use and definition, in the order of [`Slots`]; none for rows that are never written.
-    uses: Vec<u32>,
+    uses: Buffer<u32>,
     /// The webs of nodes that stand for their sets.
-    numbers: Vec<u32>,
+    numbers: Buffer<u32>,
 }
 
 impl Builder<'_> {
@@ -26,13 +27,13 @@ impl Builder<'_> {
             first.push(sets.len() as u32);
             (0..live_in.count(block)).for_each(|_| _ = sets.add());
         }
-        Builder { live_in, sets, first, uses: Vec::new(), numbers: Vec::new() }
+        Builder { live_in, sets, first, uses: Buffer::new(0), numbers: Buffer::default() }
     }
 
     /// Joins the nodes of definitions and uses that may be the same value.
     pub(super) fn find_nodes(&mut self, function: &Function, flow: &Flow, slots: &Slots) {
-        let mut current = vec![NONE; flow.fixed.len()];
-        let mut known = Vec::with_capacity(slots.all.len());
+        let mut current = Buffer::filled(NONE, flow.fixed.len());
+        let mut known = Buffer::<usize>::new(slots.all.len());
         self.uses.reserve(slots.all.len());
         self.sets.reserve(slots.all.len());
         for (number, block) in flow.blocks.iter().enumerate() {
@@ -66,7 +67,7 @@ impl Builder<'_> {
             }
             known.drain(..).for_each(|at| current[at] = NONE);
         }
-        self.numbers = vec![NONE; self.sets.len()];
+        self.numbers = Buffer::filled(NONE, self.sets.len());
     }
 
     /// The web of a node of a slot.
@@ -83,9 +84,9 @@ impl Builder<'_> {
     /// Numbers the webs, and finds those of each operation.
     pub(super) fn number(&mut self, flow: &mut Flow, slots: &Slots) {
         let ops = slots.starts.len();
-        let (mut webs, mut touches) = (Vec::with_capacity(ops), Vec::with_capacity(slots.all.len()));
-        let mut defs = Vec::with_capacity(ops);
-        flow.touched.reserve(ops);
+        let (mut webs, mut touches) = (Buffer::<Web>::new(ops), Buffer::<Touch>::new(slots.all.len()));
+        let mut defs = Buffer::<(u32, usize)>::new(ops);
+        flow.touched = Buffer::new(ops);
         for op in 0..ops {
             // Powers of eight.
             let weight = (1u64 << (3 * flow.blocks[flow.block_of[op]].depth.min(8))) as f64;
@@ -115,16 +116,16 @@ impl Builder<'_> {
             webs[web].from_start = true;
         }
         let (extents, defs) = by_web(&defs, webs.len());
-        webs.iter_mut().zip(extents).for_each(|(web, extent)| web.defs = extent);
+        webs.iter_mut().zip(extents.iter()).for_each(|(web, extent)| web.defs = *extent);
         (flow.webs, flow.touches, flow.defs) = (webs, touches, defs);
     }
 
     /// Finds live ranges, block by block and backward.
     pub(super) fn find_live(&mut self, function: &Function, flow: &mut Flow) {
         let mut webs = std::mem::take(&mut flow.webs);
-        let ends = vec![(0, usize::MAX); webs.len()];
-        let mut around = Around { all: Vec::with_capacity(2 * webs.len()), ends };
-        let mut found = Vec::with_capacity(2 * webs.len());
+        let ends = Buffer::filled((0, usize::MAX), webs.len());
+        let mut around = Around { all: Buffer::new(2 * webs.len()), ends };
+        let mut found = Buffer::<(u32, (u32, u32))>::new(2 * webs.len());
         flow.around_of = vec![(0, 0); flow.blocks.len()];
         let live_in = self.live_in;
         for (number, block) in flow.blocks.iter().enumerate().rev() {
@@ -164,7 +165,7 @@ impl Builder<'_> {
         // The last was found first.
         found.reverse();
         let (extents, mut ranges) = by_web(&found, webs.len());
-        for (web, Extent(start, end)) in webs.iter_mut().zip(extents) {
+        for (web, &Extent(start, end)) in webs.iter_mut().zip(extents.iter()) {
             let count = join_ranges(&mut ranges[start as usize..end as usize]);
             web.live = Extent(start, start + count as u32);
         }
@@ -174,9 +175,9 @@ impl Builder<'_> {
 
 /// The webs around the operations of blocks, while live ranges are found.
 struct Around {
-    all: Vec<usize>,
+    all: Buffer<usize>,
     /// Where a web ends that is live, else 0; and the last block that it was seen in.
-    ends: Vec<(u32, usize)>,
+    ends: Buffer<(u32, usize)>,
 }
 
 impl Around {
@@ -196,16 +197,19 @@ impl Around {
 }
 
 /// Sorts what belongs to webs by their numbers. What belongs to one keeps its order.
-pub(super) fn by_web<T: Copy + Default>(found: &[(u32, T)], webs: usize) -> (Vec<Extent>, Vec<T>) {
-    let mut extents = vec![Extent::default(); webs];
+pub(super) fn by_web<T: Copy + Default + Kept>(
+    found: &[(u32, T)],
+    webs: usize,
+) -> (Buffer<Extent>, Buffer<T>) {
+    let mut extents = Buffer::filled(Extent::default(), webs);
     found.iter().for_each(|&(web, _)| extents[web as usize].1 += 1);
     let mut start = 0;
-    for extent in &mut extents {
+    for extent in extents.iter_mut() {
         let count = extent.1;
         *extent = Extent(start, start);
         start += count;
     }
-    let mut sorted = vec![T::default(); found.len()];
+    let mut sorted = Buffer::filled(T::default(), found.len());
     for &(web, value) in found {
         let end = &mut extents[web as usize].1;
         sorted[*end as usize] = value;
