@@ -10,6 +10,9 @@ use softwarp_ir::Slot;
 
 const ONE: u32 = 0x3f80_0000;
 
+/// The bits of an exponent that differ where 32 is taken off one from 128 to 159.
+const LESS_BY_32: u32 = 0xe0 << 23;
+
 /// Both parts of a row: the input, and the numbers that positions come from.
 type Row = (Slot, [AsmRegisterZmm; 2]);
 
@@ -28,8 +31,8 @@ impl Emitter<'_> {
             let masked = self.masked;
             let a = &mut self.unit.a;
             a.vpsrad(r, r, 2)?;
-            a.vpsubd(r, r, x)?;
-            a.vpxord(r, r, sign)?;
+            a.vpxord(zmm6, x, sign)?;
+            a.vpsubd(r, r, zmm6)?;
             if masked {
                 a.vpandd(zmm6, x, exponent)?;
                 a.vmovdqa64(zmm2, first)?;
@@ -73,8 +76,8 @@ impl Emitter<'_> {
     pub(super) fn finish_root(&mut self, op: usize, special: Special, of: Slot) -> Emitted {
         let reciprocal = special == Special::Rsqrt;
         let less = if reciprocal { LEAST.wrapping_add(188 << 24) } else { LEAST.wrapping_sub(63 << 24) };
-        let [one, less, lower, least, range] =
-            [1, less, 0xff_ffff, LEAST, 0x7f00_0000].map(|word| self.unit.word(word));
+        let [two, less, lower, least, range] =
+            [2, less, 0xff_ffff, LEAST, 0x7f00_0000].map(|word| self.unit.word(word));
         for (part, r) in RESULT.into_iter().enumerate() {
             let x = self.input(op, of, part)?;
             let masked = self.masked;
@@ -83,10 +86,10 @@ impl Emitter<'_> {
             if reciprocal {
                 // Powers of four are exact.
                 a.vptestnmd(k1, zmm6, lower)?;
+                a.vpsubd(zmm6.k1(), zmm6, two)?;
                 a.vpsrld(r, r, 1)?;
                 a.vpsubd(r, r, zmm6)?;
                 a.vpsrld(r, r, 1)?;
-                a.vpaddd(r.k1(), r, one)?;
             } else {
                 a.vpsrad(r, r, 2)?;
                 a.vpaddd(r, r, zmm6)?;
@@ -224,7 +227,7 @@ impl Emitter<'_> {
         special: Special,
         (of, numbers): Row,
     ) -> Emitted {
-        let [least, sign, scale] = [LEAST, SIGN, power(32)].map(|word| self.unit.word(word));
+        let [least, sign, less] = [LEAST, SIGN, LESS_BY_32].map(|word| self.unit.word(word));
         let a = &mut self.unit.a;
         for ((r, constant), n) in RESULT.into_iter().zip(CONSTANT).zip(numbers) {
             a.vpslld(zmm6, n, 9)?;
@@ -242,16 +245,18 @@ impl Emitter<'_> {
         for (part, (r, n)) in RESULT.into_iter().zip(numbers).enumerate() {
             let a = &mut self.unit.a;
             a.vcvtudq2ps(r, r.rz_sae())?;
-            a.vmulps(r, r, scale)?;
             a.vpslld(zmm6, n, 7)?;
             if special == Special::Sin {
                 let x = self.input(op, of, part)?;
                 // (zmm6 ^ x) & sign
                 self.unit.a.vpternlogd(zmm6, x, sign, 0x28)?;
-                self.unit.a.vpxord(r, r, zmm6)?;
+                // r ^ zmm6 ^ less
+                self.unit.a.vpternlogd(r, zmm6, less, 0x96)?;
             } else {
-                // r ^ zmm6 & sign
-                a.vpternlogd(r, zmm6, sign, 0x78)?;
+                a.vmovdqa64(zmm7, sign)?;
+                // zmm6 & zmm7 | less
+                a.vpternlogd(zmm6, zmm7, less, 0xea)?;
+                a.vpxord(r, r, zmm6)?;
             }
         }
         Ok(())

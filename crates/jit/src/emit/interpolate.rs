@@ -6,12 +6,11 @@
 //! position is taken off the constants. The hyperbolic tangent has another multiple, which is one more product.
 //!
 //! Coefficients are found by permutations of registers: of 32-bit words, part by part (`vpermt2d`), or for 128 segments of
-//! 16-bit words, of both parts at once (`vpermw`), with fewer instructions. The square is made of 32 words of 16 bits at
+//! 16-bit words, of both parts at once (`vpermw`), with fewer instructions where that is one micro-operation. The square is made of 32 words of 16 bits at
 //! once. All of it waits for the two ports that have instructions on 512 bits, and most for the one with permutations.
 
 use super::special::{CONSTANT, Found, RARE_WORDS, RESULT};
 use super::{Emitted, Emitter};
-use crate::Level;
 use crate::assembler::*;
 use crate::decode::Special;
 use crate::tables::Coefficients;
@@ -39,7 +38,8 @@ impl Emitter<'_> {
         table: &Coefficients,
         numbers: [AsmRegisterZmm; 2],
     ) -> Emitted {
-        match self.unit.level == Level::Avx512 && table.products.len() == 128 {
+        // CPUs without VBMI have no permutation of words in one micro-operation.
+        match self.unit.has_vbmi && table.products.len() == 128 {
             true => self.sums_by_words(special, table, numbers),
             false => self.sums_by_parts(special, table, numbers),
         }
@@ -205,18 +205,25 @@ impl Emitter<'_> {
         }
         if table.has_odd {
             a.vpsrad(coefficients, coefficients, 17)?;
-            a.vpaddd(r.k4(), r, coefficients)?;
         }
-        if accumulates {
-            return Ok(());
+        match (table.has_odd, accumulates || table.bias == 0, table.negated) {
+            (true, true, _) => a.vpaddd(r.k4(), r, coefficients),
+            (false, true, _) => Ok(()),
+            // What does not wait for the products is added first.
+            (odd, _, true) => {
+                a.vmovdqa64(free, bias)?;
+                if odd {
+                    a.vpsubd(free.k4(), free, coefficients)?;
+                }
+                a.vpsubd(r, free, r)
+            }
+            (true, ..) => {
+                a.vmovdqa64(free, bias)?;
+                a.vpaddd(free.k4(), free, coefficients)?;
+                a.vpaddd(r, r, free)
+            }
+            (false, ..) => a.vpaddd(r, r, bias),
         }
-        if table.negated {
-            a.vmovdqa64(free, bias)?;
-            a.vpsubd(r, free, r)?;
-        } else if table.bias != 0 {
-            a.vpaddd(r, r, bias)?;
-        }
-        Ok(())
     }
 
     /// Whether sums of products are subtracted from constants.
@@ -272,27 +279,25 @@ impl Emitter<'_> {
     fn square_by_rows(&mut self) -> Emitted {
         let mut twice = |word: u32| self.unit.word(word << 16 | word);
         let byte = twice(0xff);
-        let rows = [(0xc000, 0xffff), (0x3000, 0xfff8), (0x0c00, 0xffe0), (0x0200, 0xffff)]
-            .map(|(factor, kept)| (twice(factor), (kept != 0xffff).then(|| twice(kept))));
+        let [first, second, third, fourth] = [0xc000, 0x3000, 0x0c00, 0x0200].map(&mut twice);
+        let [second_kept, third_kept] = [0xfff8, 0xffe0].map(&mut twice);
         let a = &mut self.unit.a;
         a.vpsrlw(zmm3, zmm2, 1)?;
         a.vpandd(zmm4, zmm3, byte)?;
         a.vpaddw(zmm4, zmm4, zmm3)?;
-        for (row, (factor, kept)) in rows.into_iter().enumerate() {
-            let to = if row == 0 { zmm5 } else { zmm6 };
-            a.vpandd(to, zmm2, factor)?;
-            match kept {
-                Some(kept) => {
-                    a.vpandd(zmm3, zmm4, kept)?;
-                    a.vpmulhuw(to, to, zmm3)?;
-                }
-                None => a.vpmulhuw(to, to, zmm4)?,
-            }
-            if row != 0 {
-                a.vpaddw(zmm5, zmm5, zmm6)?;
-            }
-        }
-        Ok(())
+        a.vpandd(zmm5, zmm2, first)?;
+        a.vpmulhuw(zmm5, zmm5, zmm4)?;
+        a.vpandd(zmm6, zmm2, fourth)?;
+        a.vpmulhuw(zmm6, zmm6, zmm4)?;
+        a.vpaddw(zmm5, zmm5, zmm6)?;
+        a.vpandd(zmm6, zmm2, second)?;
+        a.vpandd(zmm3, zmm4, second_kept)?;
+        a.vpmulhuw(zmm6, zmm6, zmm3)?;
+        a.vpandd(zmm3, zmm2, third)?;
+        a.vpandd(zmm4, zmm4, third_kept)?;
+        a.vpmulhuw(zmm3, zmm3, zmm4)?;
+        a.vpaddw(zmm6, zmm6, zmm3)?;
+        a.vpaddw(zmm5, zmm5, zmm6)
     }
 
     /// The same, in the other order: with h the upper byte and l the lower one, the square is half of h², rounded down, and

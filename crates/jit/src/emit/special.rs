@@ -250,6 +250,7 @@ impl Emitter<'_> {
             [128f32, -126.0, 0.5, 8_388_608.0].map(|value| self.unit.word(value.to_bits()));
         let (ones, fraction) = (self.unit.word(u32::MAX), self.unit.word(FRACTION));
         let a = &mut self.unit.a;
+        a.vpmovd2m(k2, x)?;
         if inputs == Inputs::Ordinary {
             a.vmulps(n, x, scale)?;
         } else {
@@ -268,8 +269,7 @@ impl Emitter<'_> {
             a.vmulps(n, n, scale)?;
         }
         a.vcvttps2dq(n, n)?;
-        a.vpmovd2m(k1, n)?;
-        a.vptestmd(k1.k1(), n, fraction)?;
+        a.vptestmd(k1.k2(), n, fraction)?;
         a.vpaddd(n.k1(), n, ones)
     }
 
