@@ -193,8 +193,9 @@ impl Emitter<'_> {
             a.vpxord(zmm6.k1(), r, negative)?;
             a.vpcmpud(if general { k2.k1() } else { rare.k1() }, zmm6, least, 1)?;
             a.vcvtudq2ps(zmm6, zmm6.rz_sae())?;
-            a.vmulps(r, zmm6, coarse)?;
-            a.vmulps(r.k1(), zmm6, fine)?;
+            a.vmovdqa64(r, coarse)?;
+            a.vmovdqa32(r.k1(), fine)?;
+            a.vmulps(r, zmm6, r)?;
             if general {
                 a.vpsrad(constant, constant, 1)?;
                 a.vpxord(constant, constant, negative)?;

@@ -11,6 +11,7 @@
 
 use super::special::{CONSTANT, Found, RARE_WORDS, RESULT};
 use super::{Emitted, Emitter};
+use crate::Level;
 use crate::assembler::*;
 use crate::decode::Special;
 use crate::tables::Coefficients;
@@ -114,6 +115,7 @@ impl Emitter<'_> {
             self.check_exponents(special, zmm6)?;
         }
         self.squares(table, numbers)?;
+        let level = self.unit.level;
         let quarters = !matches!(special, Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh);
         let [lower, upper] = [32 << last, 64 << last].map(|bit| self.unit.word(bit));
         for (part, (r, n)) in RESULT.into_iter().zip(numbers).enumerate() {
@@ -124,6 +126,9 @@ impl Emitter<'_> {
             a.vptestmd(k1, n, lower)?;
             if table.products.len() > 64 {
                 a.vptestmd(k2, n, upper)?;
+                if level == Level::Avx512 {
+                    a.vptestnmd(k5, n, lower)?;
+                }
             }
             self.look_up(&table.products, index, zmm2)?;
             self.weighted_sum((table, quarters), r, n, [zmm2, zmm6])?;
@@ -138,25 +143,35 @@ impl Emitter<'_> {
     }
 
     /// Words of a table by the indices of segments, in a register. `k1` and `k2` have the bits of the indices that a
-    /// permutation of two registers does not look at.
+    /// permutation of two registers does not look at, and `k5` the complement of the first, for 128 segments with AVX-512.
     fn look_up(&mut self, table: &[u32], index: AsmRegisterZmm, to: AsmRegisterZmm) -> Emitted {
         let words: Vec<AsmMemoryOperand> = table
             .chunks_exact(16)
             .map(|words| self.unit.words(std::array::from_fn(|n| words.get(n).copied().unwrap_or(0))))
             .collect();
+        let large = words.len() > 4;
+        let merges = large && self.unit.level == Level::Avx512;
         let a = &mut self.unit.a;
-        let targets = [to, zmm6, zmm6, zmm5];
-        for (at, pair) in words.chunks_exact(2).enumerate() {
-            a.vmovdqa64(targets[at], pair[0])?;
-            a.vpermt2d(targets[at], index, pair[1])?;
-            match at {
-                1 => a.vmovdqa32(to.k1(), zmm6)?,
-                3 => {
-                    a.vmovdqa32(zmm6.k1(), zmm5)?;
-                    a.vmovdqa32(to.k2(), zmm6)?;
-                }
-                _ => {}
+        for (at, four) in words.chunks_exact(4).enumerate() {
+            let [first, second] = [[four[0], four[1]], [four[2], four[3]]];
+            let to = if at == 0 { to } else { zmm5 };
+            if merges {
+                // Lanes keep the index until their permutation: fewer instructions, one behind the other.
+                a.vmovdqa64(to, index)?;
+                a.vmovdqa64(zmm6, first[0])?;
+                a.vpermi2d(to.k5(), zmm6, first[1])?;
+                a.vmovdqa64(zmm6, second[0])?;
+                a.vpermi2d(to.k1(), zmm6, second[1])?;
+                continue;
             }
+            a.vmovdqa64(to, first[0])?;
+            a.vpermt2d(to, index, first[1])?;
+            a.vmovdqa64(zmm6, second[0])?;
+            a.vpermt2d(zmm6, index, second[1])?;
+            a.vmovdqa32(to.k1(), zmm6)?;
+        }
+        if large {
+            a.vmovdqa32(to.k2(), zmm5)?;
         }
         Ok(())
     }
