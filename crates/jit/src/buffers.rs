@@ -5,32 +5,32 @@ use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
 
-/// The lists of a type that are not in use.
-pub(crate) type Shelf<T> = RefCell<Vec<Vec<T>>>;
+/// A free list: the lists of a type that are not in use.
+pub(crate) type Free<T> = RefCell<Vec<Vec<T>>>;
 
-/// What a kept list can have.
-pub(crate) trait Kept: Sized + 'static {
-    fn shelf() -> &'static LocalKey<Shelf<Self>>;
+/// An element type whose lists are kept.
+pub(crate) trait Pooled: Sized + 'static {
+    fn free() -> &'static LocalKey<Free<Self>>;
 }
 
-/// Has lists of some types kept.
-macro_rules! kept {
+/// Implements [`Pooled`] for some types.
+macro_rules! pooled {
     ($($type:ty),*) => {
-        $(impl $crate::buffers::Kept for $type {
-            fn shelf() -> &'static std::thread::LocalKey<$crate::buffers::Shelf<$type>> {
+        $(impl $crate::buffers::Pooled for $type {
+            fn free() -> &'static std::thread::LocalKey<$crate::buffers::Free<$type>> {
                 thread_local! {
-                    static SHELF: $crate::buffers::Shelf<$type> =
+                    static FREE: $crate::buffers::Free<$type> =
                         const { std::cell::RefCell::new(Vec::new()) };
                 }
-                &SHELF
+                &FREE
             }
         })*
     };
 }
-pub(crate) use kept;
+pub(crate) use pooled;
 
-kept!(bool, u32, u64, usize, (u32, u32), [u32; 2], (u32, usize), (u32, (u32, u32)), Option<u32>);
-kept!(softwarp_ir::Slot);
+pooled!(bool, u32, u64, usize, (u32, u32), [u32; 2], (u32, usize), (u32, (u32, u32)), Option<u32>);
+pooled!(softwarp_ir::Slot);
 
 /// The most lists of a type that a thread keeps, and the most bytes of one.
 const MOST: usize = 16;
@@ -38,14 +38,14 @@ const LONGEST: usize = 1 << 20;
 
 /// A list that is kept for the next function when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Buffer<T: Kept>(Vec<T>);
+pub(crate) struct Buffer<T: Pooled>(Vec<T>);
 
-impl<T: Kept> Buffer<T> {
+impl<T: Pooled> Buffer<T> {
     /// An empty list, with room for a number of elements.
-    pub(crate) fn new(room: usize) -> Buffer<T> {
-        let kept = T::shelf().try_with(|shelf| shelf.borrow_mut().pop()).ok().flatten();
+    pub(crate) fn new(capacity: usize) -> Buffer<T> {
+        let kept = T::free().try_with(|free| free.borrow_mut().pop()).ok().flatten();
         let mut list = kept.unwrap_or_default();
-        list.reserve(room);
+        list.reserve(capacity);
         Buffer(list)
     }
 
@@ -60,13 +60,13 @@ impl<T: Kept> Buffer<T> {
     }
 }
 
-impl<T: Kept> Default for Buffer<T> {
+impl<T: Pooled> Default for Buffer<T> {
     fn default() -> Buffer<T> {
         Buffer(Vec::new())
     }
 }
 
-impl<T: Kept> Deref for Buffer<T> {
+impl<T: Pooled> Deref for Buffer<T> {
     type Target = Vec<T>;
     #[inline]
     fn deref(&self) -> &Vec<T> {
@@ -74,14 +74,14 @@ impl<T: Kept> Deref for Buffer<T> {
     }
 }
 
-impl<T: Kept> DerefMut for Buffer<T> {
+impl<T: Pooled> DerefMut for Buffer<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Vec<T> {
         &mut self.0
     }
 }
 
-impl<T: Kept> FromIterator<T> for Buffer<T> {
+impl<T: Pooled> FromIterator<T> for Buffer<T> {
     fn from_iter<I: IntoIterator<Item = T>>(all: I) -> Buffer<T> {
         let mut list = Buffer::new(0);
         list.extend(all);
@@ -89,7 +89,7 @@ impl<T: Kept> FromIterator<T> for Buffer<T> {
     }
 }
 
-impl<T: Kept> Drop for Buffer<T> {
+impl<T: Pooled> Drop for Buffer<T> {
     fn drop(&mut self) {
         let mut list = std::mem::take(&mut self.0);
         if list.capacity() == 0 || list.capacity() * size_of::<T>() > LONGEST {
@@ -97,10 +97,10 @@ impl<T: Kept> Drop for Buffer<T> {
         }
         list.clear();
         // A thread that ends keeps nothing.
-        _ = T::shelf().try_with(|shelf| {
-            let mut shelf = shelf.borrow_mut();
-            if shelf.len() < MOST {
-                shelf.push(list);
+        _ = T::free().try_with(|free| {
+            let mut free = free.borrow_mut();
+            if free.len() < MOST {
+                free.push(list);
             }
         });
     }

@@ -4,7 +4,7 @@
 //! is what the uniform code of a function ([`crate::Mode::Uniform`]) assumes: where it is entered, they are verified.
 
 use crate::alignment::Alignment;
-use crate::buffers::{Buffer, kept};
+use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, Combine, Compute, Extend, Width};
 use crate::flow::{Flow, before};
 use crate::{Mode, Rows, Shape};
@@ -118,7 +118,7 @@ impl Class {
     }
 }
 
-kept!(Class);
+pooled!(Class);
 
 /// The affine values of the frame at barriers, sorted by operation.
 pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Steps)>)>;

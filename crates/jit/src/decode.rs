@@ -1,7 +1,7 @@
 //! What compiled code does for each operation of a function.
 
 use crate::Shape;
-use crate::buffers::{Buffer, kept};
+use crate::buffers::{Buffer, pooled};
 pub(crate) use crate::functions::{Convert, Float, Half, Special};
 use crate::functions::{Rounding, half, special};
 pub(crate) use crate::integers::Integer;
@@ -42,7 +42,7 @@ pub(crate) enum Action {
     Exit,
 }
 
-kept!(Action);
+pooled!(Action);
 
 impl Action {
     /// Whether each lane's result may be written as soon as the lane's sources are read.

@@ -5,7 +5,7 @@
 //! gets none stays in its row of the frame, which instructions use as a memory operand.
 
 use crate::Mode;
-use crate::buffers::{Buffer, kept};
+use crate::buffers::{Buffer, pooled};
 use crate::classes::{Class, Classes};
 use crate::decode::Action;
 use crate::flow::{Flow, join_ranges};
@@ -22,7 +22,7 @@ pub(crate) enum Place {
     Scalar(u8),
 }
 
-kept!(Place);
+pooled!(Place);
 
 /// How many vector registers from the first on are for temporary values.
 pub(crate) const TEMPORARIES: u8 = 8;

@@ -2,7 +2,7 @@
 
 use super::{Emitted, Emitter, G32, G64, Quick, Unit, special};
 use crate::assembler::*;
-use crate::buffers::kept;
+use crate::buffers::pooled;
 use crate::context::LEARN;
 use crate::places::Place;
 use softwarp_ir::{Op, Slot, Step};
@@ -88,7 +88,7 @@ pub(crate) enum Late {
     Dispatch { block: usize, label: CodeLabel },
 }
 
-kept!(Late);
+pooled!(Late);
 
 /// A group of accesses that the code of a block has checked.
 #[derive(Clone, Copy)]

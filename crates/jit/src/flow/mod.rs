@@ -7,7 +7,7 @@ mod webs;
 
 use crate::blocks::blocks;
 pub(crate) use crate::blocks::{Block, CHECKED};
-use crate::buffers::{Buffer, kept};
+use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, decode, has_pairs};
 use crate::fuse::{Fused, Fuser};
 use crate::sets::{BitSets, insert, remove};
@@ -100,7 +100,7 @@ impl Extent {
     }
 }
 
-kept!(Extent, Touch, Web);
+pooled!(Extent, Touch, Web);
 
 /// Whether a position is in one of some ranges, which are sorted.
 pub(crate) fn is_in(ranges: &[(u32, u32)], position: u32) -> bool {

@@ -1,7 +1,7 @@
 //! Webs and their live ranges.
 
 use super::{Extent, Flow, Slots, Touch, Web, before, index, join_ranges, slot_at};
-use crate::buffers::{Buffer, Kept};
+use crate::buffers::{Buffer, Pooled};
 use crate::sets::{BitSets, UnionFind};
 use softwarp_ir::{Function, Slot};
 
@@ -197,7 +197,7 @@ impl Around {
 }
 
 /// Sorts what belongs to webs by their numbers. What belongs to one keeps its order.
-pub(super) fn by_web<T: Copy + Default + Kept>(
+pub(super) fn by_web<T: Copy + Default + Pooled>(
     found: &[(u32, T)],
     webs: usize,
 ) -> (Buffer<Extent>, Buffer<T>) {
