@@ -6,8 +6,9 @@
 //! position is taken off the constants. The hyperbolic tangent has another multiple, which is one more product.
 //!
 //! Coefficients are found by permutations of registers: of 32-bit words, part by part (`vpermt2d`), or for 128 segments of
-//! 16-bit words, of both parts at once (`vpermw`), with fewer instructions where that is one micro-operation. The square is made of 32 words of 16 bits at
-//! once. All of it waits for the two ports that have instructions on 512 bits, and most for the one with permutations.
+//! 16-bit words, of both parts at once (`vpermw`), with fewer instructions where that is one micro-operation. The square
+//! is made of 32 words of 16 bits at once. All of it waits for the two ports that have instructions on 512 bits, and most
+//! for the one with permutations.
 
 use super::special::{CONSTANT, Found, RARE_WORDS, RESULT};
 use super::{Emitted, Emitter};

@@ -31,7 +31,7 @@ impl Jit {
 
 /// Instructions of warps after which a function is compiled, for each operation that it has: compiling one takes about
 /// as long as interpreting this number of them. A function that ends soon after costs at most twice what it had to.
-const PAYS: u64 = 400;
+const PAYS: u64 = 200;
 
 /// How many times lanes diverge before masked code is made.
 const DIVERGENT: u64 = 16;
