@@ -104,7 +104,8 @@ Files: `-` is standard input, and standard output where a file is written.
 Exit codes: 0 success, 1 the input is at fault, 2 usage error, or a file or stream cannot be read or
 written. `softwarp exec` has those of the program, `softwarp ptxas` those of ptxas.";
 
-// A command's arguments are described when it is called: all of them would take longer than many a command.
+// clap constructs the arguments of a subcommand only when it is called: constructing all of them takes longer than many
+// commands run.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
@@ -251,9 +252,9 @@ fn end(code: u8) -> u8 {
 
 /// The command line as data, with the arguments of all commands.
 fn cli() -> clap::Command {
-    // `help` gets the commands of those that are described before it is made.
+    // clap's `help` lists the subcommands of a subcommand only if their construction is not deferred.
     let mut cli = Cli::command().mut_subcommands(|command| match command.get_name() {
-        "tensor" => <tensor::Args as clap::Args>::augment_args(command.defer(|described| described)),
+        "tensor" => <tensor::Args as clap::Args>::augment_args(command.defer(|command| command)),
         _ => command,
     });
     cli.build();
@@ -276,7 +277,7 @@ fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches)
 }
 
-/// Whether help was asked for: its text needs the descriptions of all commands.
+/// Whether help was asked for: its text needs the arguments of all subcommands.
 fn is_help(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)
 }
