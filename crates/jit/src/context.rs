@@ -114,6 +114,7 @@ impl Context {
             lane_offsets: [0; 32],
             lane_values: [0; 32],
             lane_results: [0; 32],
+            float_control: [0x1f80, 0x9fc0],
             saved: [Register::default(); 32],
             saved_scalars: [0; 16],
             reciprocals: [Register::default(); 2],
@@ -187,11 +188,13 @@ pub struct Context {
     pub(crate) pointers: [u64; POINTERS],
     /// Vector registers while the interpreter performs an operation.
     pub(crate) saved: [Register; 32],
-    /// The offsets, operands and results of the lanes of an atomic operation. They are aligned as registers are, so that
-    /// a lane can be read soon after a register was written.
+    /// The offsets, operands and results of the lanes of an atomic operation, each of 32 or 64 bits. They are aligned as
+    /// registers are, so that a lane can be read soon after a register was written.
     pub(crate) lane_offsets: [u64; 32],
-    pub(crate) lane_values: [u32; 32],
-    pub(crate) lane_results: [u32; 32],
+    pub(crate) lane_values: [u64; 32],
+    pub(crate) lane_results: [u64; 32],
+    /// The control word of floating-point instructions, and the one with which subnormal numbers are zeros.
+    pub(crate) float_control: [u32; 2],
     /// General-purpose registers, likewise.
     pub(crate) saved_scalars: [u64; 16],
     /// The reciprocals of divisors, and the lanes whose divisors are not ordinary.

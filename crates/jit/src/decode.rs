@@ -27,11 +27,11 @@ pub(crate) enum Action {
     Fused(u32),
     /// Arithmetic by the interpreter's loop.
     Loop,
-    /// A weak load of one element, or of several of 32 bits.
+    /// A weak load of one element, or of several of 32 or 64 bits.
     Load,
-    /// A weak store of one element, or of several of 32 bits.
+    /// A weak store of one element, or of several of 32 or 64 bits.
     Store,
-    /// An atomic operation on integers.
+    /// A relaxed atomic operation on words of 32 or 64 bits.
     Atomic,
     /// An operation among the lanes of a warp, if all of them execute it together.
     Exchange,
@@ -272,58 +272,63 @@ pub(crate) fn decode(function: &Function, _shape: Shape) -> Buffer<Action> {
 }
 
 /// Whether a load has code: a weak one of an element that is as wide as its register or narrower, or of several of 32
-/// bits, from memory that has regions.
+/// or 64 bits, from memory that has regions.
 fn is_plain_load(access: &Access) -> bool {
     use Memory::{Constant, Generic, Global, Shared};
-    let sizes = match access.registers[..] {
-        [_] => has_plain_size(access),
-        _ => {
-            access.bytes == 4
-                && access.registers.len() <= 4
-                && access.registers.iter().all(|one| one.bits == 32)
-        }
-    };
     let memory = matches!(access.address.memory, Global | Generic | Shared | Constant);
-    sizes && memory && !access.order.is_strong() && access.registers.iter().all(|one| one.slot.is_some())
+    has_plain_size(access) && memory && !access.order.is_strong() && has_registers(access)
 }
 
-/// Whether a store has code: a weak one of one element, or of several of 32 bits, at an address in a register.
+/// Whether a store has code: the same.
 fn is_plain_store(access: &Access) -> bool {
     let memory = matches!(access.address.memory, Memory::Global | Memory::Generic | Memory::Shared);
-    let sizes = match access.registers[..] {
-        [_] => has_plain_size(access),
-        [_, _] | [_, _, _, _] => access.bytes == 4 && access.registers.iter().all(|one| one.bits == 32),
-        _ => false,
-    };
-    let operands = access.registers.iter().all(|one| one.slot.is_some()) && access.address.base.is_some();
-    sizes && memory && operands && !access.order.is_strong()
+    has_plain_size(access) && memory && !access.order.is_strong() && has_registers(access)
 }
 
-/// Whether an atomic operation has code.
+fn has_registers(access: &Access) -> bool {
+    access.registers.iter().all(|one| one.slot.is_some())
+}
+
+/// Whether an atomic operation has code: a relaxed one on words of 32 or 64 bits, or on several floats.
 fn is_plain_atomic(atomic: &Atomic) -> bool {
-    use AtomicOp::{Add, And, Max, Min, Or, Xor};
-    let shared = match atomic.address.memory {
-        Memory::Shared => true,
-        Memory::Global => false,
-        _ => return false,
+    use AtomicOp::{Add, And, Cas, Dec, Exch, Inc, Max, Min, Or, Xor};
+    use Type::{B32, B64, F32, F64, S32, S64, U32, U64};
+    let Atomic { address, op, ty, d, b, c, order, .. } = atomic;
+    let types = match op {
+        Add => matches!(ty, U32 | S32 | B32 | U64 | S64 | F32 | F64),
+        And | Or | Xor | Exch | Cas => matches!(ty, B32 | U32 | S32 | B64 | U64 | S64),
+        Min | Max => matches!(ty, U32 | S32 | U64 | S64),
+        Inc | Dec => *ty == U32,
     };
-    let wanted = atomic.d.iter().any(Option::is_some);
-    let operation = match atomic.op {
-        Add => true,
-        And | Or | Xor => shared || !wanted,
-        Min | Max => shared,
+    let base = match address.memory {
+        Memory::Shared => true,
+        Memory::Global | Memory::Generic => address.base.is_none_or(Slot::is_wide),
         _ => false,
     };
-    let base = atomic.address.base.is_some_and(|base| shared || base.is_wide());
-    let operand = atomic.b.len() == 1 && atomic.b[0].is_some() && atomic.c.is_none();
-    let types = matches!(atomic.ty, Type::U32 | Type::S32 | Type::B32);
-    let order = !atomic.order.acquires() && !atomic.order.releases();
-    operation && base && operand && types && order && i32::try_from(atomic.address.offset).is_ok()
+    let wide = ty.bits() == 64;
+    let fits = |slot: &Option<Slot>| slot.is_some_and(|slot| slot.is_wide() == wide);
+    let operands = b.iter().all(fits) && (*op == Cas) == c.is_some() && (c.is_none() || fits(c));
+    let results = d.iter().all(|slot| slot.is_none() || fits(slot));
+    let count = b.len() == 1 || *ty == F32 && matches!(b.len(), 2 | 4);
+    // An element is read behind those before it have been written.
+    let is_behind = |n: usize| d.iter().take(n).any(|d| d.is_some() && *d == b[n]);
+    let apart = !(1..b.len()).any(is_behind);
+    let relaxed = !order.acquires() && !order.releases();
+    let near = address.base.is_none() || i32::try_from(address.offset).is_ok();
+    types && base && operands && results && count && apart && relaxed && near
 }
 
+/// Whether an access has one element that is as wide as its register or narrower, or up to 16 bytes in several that are
+/// as wide.
 fn has_plain_size(access: &Access) -> bool {
-    let bits = access.registers.first().map_or(0, |one| one.bits);
-    matches!((access.bytes, bits), (4, 32) | (8, 64) | (1 | 2, 8..=32))
+    match access.registers[..] {
+        [one] => matches!((access.bytes, one.bits), (4, 32) | (8, 64) | (1 | 2, 8..=32)),
+        _ => {
+            let (bytes, count) = (access.bytes, access.registers.len());
+            matches!((bytes, count), (4, 2 | 4) | (8, 2))
+                && access.registers.iter().all(|one| one.bits == 8 * bytes)
+        }
+    }
 }
 
 /// The value of a row that holds the same constant in all lanes.

@@ -1,32 +1,8 @@
-//! Instructions on general-purpose registers, and jumps.
+//! Instructions on general-purpose registers, jumps, and those on one float.
 
-use super::encode::{Constant, Plain, Prefix};
+use super::encode::{Constant, Map, Opcode, Plain, Prefix};
 use super::operands::*;
 use super::{Assembler, CodeLabel, Encoded};
-
-/// A general-purpose register of 32 or 64 bits.
-pub(crate) trait General: Copy {
-    /// It has 64 bits.
-    const WIDE: bool;
-    /// Its number.
-    fn number(self) -> u8;
-}
-
-impl General for AsmRegister32 {
-    const WIDE: bool = false;
-    #[inline]
-    fn number(self) -> u8 {
-        self.0
-    }
-}
-
-impl General for AsmRegister64 {
-    const WIDE: bool = true;
-    #[inline]
-    fn number(self) -> u8 {
-        self.0
-    }
-}
 
 /// Bytes of a register's width.
 const fn bytes(wide: bool) -> u8 {
@@ -286,6 +262,14 @@ macro_rules! form {
             Ok(())
         })*
     };
+    (exchange: $($name:ident $escaped:literal $byte:literal;)*) => {
+        $(#[inline]
+        pub(crate) fn $name<R: General>(&mut self, d: AsmMemoryOperand, s: R) -> Encoded {
+            let opcode = if $escaped { Plain::escaped($byte, R::WIDE) } else { Plain::new($byte, R::WIDE) };
+            self.plain_memory(opcode, s.number(), &d, bytes(R::WIDE), Constant::NONE);
+            Ok(())
+        })*
+    };
     (extend: $($name:ident $byte:literal;)*) => {
         $(/// Of 8 or 16 bits.
         #[inline]
@@ -297,6 +281,61 @@ macro_rules! form {
     };
 }
 
+/// An opcode with the prefix VEX of an instruction on the first word of a vector.
+const fn single(prefix: Prefix, wide: bool, byte: u8) -> Opcode {
+    Opcode { prefix, map: Map::M0F, wide, byte, length: 0, bytes: 4, element: 0, index: 0 }
+}
+
+/// Instructions on one float. They have the prefix VEX, whichever level the others are for, and clear the rest of a
+/// vector register: of one with a low number, which has no other place.
+impl Assembler {
+    #[inline]
+    pub(crate) fn vaddss(&mut self, d: AsmRegisterXmm, a: AsmRegisterXmm, b: AsmRegisterXmm) -> Encoded {
+        self.vex_register(single(Prefix::F3, false, 0x58), [d.0, a.0, b.0], None);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn vaddsd(&mut self, d: AsmRegisterXmm, a: AsmRegisterXmm, b: AsmRegisterXmm) -> Encoded {
+        self.vex_register(single(Prefix::F2, false, 0x58), [d.0, a.0, b.0], None);
+        Ok(())
+    }
+
+    /// Compares floats; the flag of parity says that one is a NaN.
+    #[inline]
+    pub(crate) fn vucomiss(&mut self, a: AsmRegisterXmm, b: AsmRegisterXmm) -> Encoded {
+        self.vex_register(single(Prefix::NP, false, 0x2e), [a.0, 0, b.0], None);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn vucomisd(&mut self, a: AsmRegisterXmm, b: AsmRegisterXmm) -> Encoded {
+        self.vex_register(single(Prefix::P66, false, 0x2e), [a.0, 0, b.0], None);
+        Ok(())
+    }
+
+    /// `vmovd` or `vmovq` to a vector.
+    #[inline]
+    pub(crate) fn vmov_to<R: General>(&mut self, d: AsmRegisterXmm, s: R) -> Encoded {
+        self.vex_register(single(Prefix::P66, R::WIDE, 0x6e), [d.0, 0, s.number()], None);
+        Ok(())
+    }
+
+    /// The same from a vector.
+    #[inline]
+    pub(crate) fn vmov_from<R: General>(&mut self, d: R, s: AsmRegisterXmm) -> Encoded {
+        self.vex_register(single(Prefix::P66, R::WIDE, 0x7e), [s.0, 0, d.number()], None);
+        Ok(())
+    }
+
+    /// Sets the control word of floating-point instructions.
+    #[inline]
+    pub(crate) fn vldmxcsr(&mut self, from: AsmMemoryOperand) -> Encoded {
+        self.vex_memory(single(Prefix::NP, false, 0xae), [2, 0], &from, None);
+        Ok(())
+    }
+}
+
 impl Assembler {
     form! { arithmetic: add 0; or 1; and 4; sub 5; xor 6; cmp 7; }
     form! { one: inc 0xff 0; dec 0xff 1; not 0xf7 2; neg 0xf7 3; div 0xf7 6; idiv 0xf7 7; }
@@ -305,11 +344,12 @@ impl Assembler {
         imul_2 0xaf; bsf 0xbc; bsr 0xbd;
         cmovb 0x42; cmovae 0x43; cmovz 0x44; cmova 0x47; cmovl 0x4c; cmovg 0x4f;
     }
-    form! { jump: jo 0; jb 2; jae 3; jz 4; jne 5; jnz 5; jbe 6; ja 7; jl 12; jge 13; jle 14; jg 15; }
+    form! { jump: jo 0; jb 2; jae 3; jz 4; jne 5; jnz 5; jbe 6; ja 7; jp 10; jnp 11; jl 12; jge 13; jle 14; jg 15; }
     form! { set:
         setb 2; setae 3; sete 4; setne 5; setbe 6; seta 7; setl 12; setge 13; setle 14; setg 15;
     }
     form! { extend: movzx 0xb6; movsx 0xbe; }
+    form! { exchange: cmpxchg true 0xb1; xadd true 0xc1; xchg false 0x87; }
 
     /// A move.
     #[inline]
@@ -392,13 +432,6 @@ impl Assembler {
     #[inline]
     pub(crate) fn btr(&mut self, d: AsmMemoryOperand, bit: impl Bit) -> Encoded {
         bit.encode_bit(self, d, 6, 0xb3);
-        Ok(())
-    }
-
-    /// Adds to memory; the register has what was there before.
-    #[inline]
-    pub(crate) fn xadd(&mut self, d: AsmMemoryOperand, s: AsmRegister32) -> Encoded {
-        self.plain_memory(Plain::escaped(0xc1, false), s.0, &d, 4, Constant::NONE);
         Ok(())
     }
 

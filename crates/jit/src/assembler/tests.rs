@@ -268,6 +268,18 @@ fn vectors_of_other_widths() {
         for (d, s) in X.into_iter().zip(Z) {
             a.vextracti32x4(d, s, 3)?;
         }
+        for (narrow, wide) in NARROW.into_iter().zip(WIDE) {
+            for x in [xmm0, xmm3, xmm13] {
+                a.vmov_to(x, narrow)?;
+                a.vmov_to(x, wide)?;
+                a.vmov_from(narrow, x)?;
+                a.vmov_from(wide, x)?;
+            }
+        }
+        a.vaddss(xmm0, xmm3, xmm13)?;
+        a.vaddsd(xmm13, xmm0, xmm3)?;
+        a.vucomiss(xmm0, xmm3)?;
+        a.vucomisd(xmm13, xmm0)?;
     });
     // With the prefix VEX there would be no such registers.
     let mut a = super::Assembler::new(0).expect("memory");
@@ -514,6 +526,12 @@ fn moves() {
             a.btr(qword_ptr(place), rbx)?;
             a.btr(qword_ptr(place), 0)?;
             a.lock().xadd(dword_ptr(place), ecx)?;
+            a.lock().xadd(qword_ptr(place), r9)?;
+            a.lock().cmpxchg(dword_ptr(place), r10d)?;
+            a.cmpxchg(qword_ptr(place), rcx)?;
+            a.xchg(dword_ptr(place), r9d)?;
+            a.xchg(qword_ptr(place), rsi)?;
+            a.vldmxcsr(dword_ptr(place))?;
             a.lock().add(dword_ptr(place), ecx)?;
             a.jmp(qword_ptr(place))?;
             a.cqo()?;
@@ -582,7 +600,7 @@ fn conditions() {
             )*
         };
     }
-    jump!(jo jb jae jz jne jnz jbe ja jl jge jle jg jmp call);
+    jump!(jo jb jae jz jne jnz jbe ja jp jnp jl jge jle jg jmp call);
 }
 
 /// Every method of the tables is called above.

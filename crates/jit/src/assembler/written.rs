@@ -127,6 +127,9 @@ impl Written {
             "jnz" => "jne",
             "cmovz" => "cmove",
             "imul_2" | "imul_3" => "imul",
+            "vmov_to" if operands[1].bits() == 64 => "vmovq",
+            "vmov_from" if operands[0].bits() == 64 => "vmovq",
+            "vmov_to" | "vmov_from" => "vmovd",
             name => name,
         };
         let bits = operands.first().map_or(8, |operand| operand.bits());
@@ -177,22 +180,22 @@ macro_rules! written {
 // The instructions of the tests, by the number of their operands.
 written! {
     (): vzeroupper ret nop cqo;
-    (a): inc dec not neg push pop jmp call div idiv setb setae sete setne setbe seta setl setge setle setg
-        jo jb jae jz jne jnz jbe ja jl jge jle jg;
+    (a): inc dec not neg push pop jmp call div idiv setb setae sete setne setbe seta setl setge setle setg vldmxcsr
+        jo jb jae jz jne jnz jbe ja jp jnp jl jge jle jg;
     (a b): vmovsldup vsqrtps vcvtdq2ps vcvtudq2ps vcvtps2dq vcvttps2dq vcvttps2udq vcvtps2udq vsqrtpd vcvtqq2pd vplzcntd vpabsd
         vpabsq vpmovd2m vpmovq2m vpmovm2d vpmovm2q vpmovb2m vpmovm2b vpmovzxdq vpmovsxdq vpmovzxwd vpmovsxwd vcvtph2ps
         vcvtdq2pd vcvtudq2pd vpmovzxbd vpmovsxbd vpmovqd vpmovdw vcvttpd2dq vcvttpd2udq vpcompressd vpmovdb
         vpbroadcastd vpbroadcastq vbroadcasti32x4 vbroadcasti64x4 vmovd vmovq vmovdqa32 vmovdqa64 vmovdqu32 vmovdqu64 vmovdqu8 vmovaps vmovapd
         vpgatherdd vpscatterdd vpgatherdq vpgatherqd vpscatterqd vpgatherqq vpscatterqq kortestb kortestw kortestd
         kmovb kmovw kmovd vmovdqa add or and sub xor cmp shl shr sar imul_2 bsf bsr popcnt test bt movsxd mov movzx
-        movsx lea bts btr xadd cmovb cmovae cmovz cmova cmovl cmovg;
+        movsx lea bts btr xadd xchg cmpxchg vucomiss vucomisd vmov_to vmov_from cmovb cmovae cmovz cmova cmovl cmovg;
     (a b c): vpaddw vpsubw vpaddb vpshufb vpmulhuw vpmaddwd vpmaddubsw vpunpcklwd vpunpckhwd vpaddd vpsubd vpandd vpord
         vpxord vpmulld vpminsd vpminud vpmaxsd vpmaxud vpsllvd vpsrlvd vpsravd vpackusdw vpdpwssd vpermb vpermw vpermd vpermt2d vpermi2d
         vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps vpandnd vpaddq vpsubq vpandq vporq
         vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq vpsravq vpermq vpblendmq vaddpd
         vsubpd vmulpd vdivpd vfmadd132pd vpandnq vptestmd vptestnmd vpcmpgtd vptestmq vpcmpgtq vptestmb vptestmw vfpclassps
         vrndscaleps vreduceps vcvtps2ph vextracti64x4 vpsrld vpsrad vpslld vprold vprord vpsrlq vpsllq vpsrlw vpsraq
-        vpsraw vpsllw kandw kandd korw kxnorw kxorw kunpckbw kunpckwd kshiftrw kshiftrd vpxor vpextrq vextracti32x4 imul_3;
+        vpsraw vpsllw kandw kandd korw kxnorw kxorw kunpckbw kunpckwd kshiftrw kshiftrd vpxor vpextrq vextracti32x4 imul_3 vaddss vaddsd;
     (a b c d): vpcmpd vpcmpud vcmpps vpcmpq vpcmpuq vcmppd vpcmpuw vinserti64x4 vpternlogd vpternlogq vrangeps vpshldw;
 }
 

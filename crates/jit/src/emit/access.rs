@@ -2,7 +2,7 @@
 //! left to the interpreter, which performs it, learns its region, or finds the fault.
 
 use super::plain::Plain;
-use super::{Checked, Emitted, Emitter, Late, RAX, RCX, ZMM};
+use super::{Checked, Emitted, Emitter, Late, RAX, ZMM};
 use crate::Mode;
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
@@ -13,7 +13,7 @@ use std::mem::offset_of;
 
 /// How the lanes of a warp access memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pattern {
+pub(super) enum Pattern {
     /// All lanes one place.
     One,
     /// Each half of the warp one place.
@@ -114,12 +114,7 @@ impl Emitter<'_> {
         let Class::Affine(steps) = self.address_class(plain) else { return Pattern::Scattered };
         let (bytes, total) = (plain.bytes() as i64, plain.total() as i64);
         if steps == Steps::ZERO {
-            let scalar = self.class(plain.op, plain.slot) == Class::UNIFORM;
-            return match plain.store {
-                true if !plain.is_single() => Pattern::Scattered,
-                true if bytes == 8 && masked && !scalar => Pattern::Scattered,
-                _ => Pattern::One,
-            };
+            return Pattern::One;
         }
         match plain.is_single() {
             true if steps == Steps::even(bytes) => Pattern::Consecutive,
@@ -224,7 +219,7 @@ impl Emitter<'_> {
 
     /// The place in the host's memory of what the first lane accesses, in `rax`, and the bytes that are to be added to it.
     /// It is checked for all lanes, alone or with others of a group. `rcx` is used.
-    fn check(&mut self, plain: &Plain<'_>, pattern: Pattern) -> Emitted<i32> {
+    pub(super) fn check(&mut self, plain: &Plain<'_>, pattern: Pattern) -> Emitted<i32> {
         let Some(group) = self.group(plain.op) else {
             self.check_alone(plain, pattern)?;
             return Ok(0);
@@ -341,39 +336,6 @@ impl Emitter<'_> {
         }
     }
 
-    /// A store to one place: of lanes that are stored together the lowest wins.
-    fn store_one(&mut self, plain: &Plain<'_>) -> Emitted {
-        let (op, slot) = (plain.op, plain.slot);
-        let offset = self.check(plain, Pattern::One)?;
-        if self.class(op, slot) == Class::UNIFORM {
-            self.scalar_to(op, slot, RCX)?;
-        } else if slot.is_wide() {
-            // The second half of the warp is stored after the first.
-            let first = self.register(op, slot, 2, 0, false)?;
-            self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(first)])?;
-            self.unit.a.vmovq(rcx, xmm0)?;
-        } else if !self.masked || self.leading.is_some() {
-            let first = self.register(op, slot, 0, 0, false)?;
-            self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(first)])?;
-            self.unit.a.vmovd(ecx, xmm0)?;
-        } else {
-            let low = self.register(op, slot, 0, 0, false)?;
-            self.unit.a.vpcompressd(zmm2.k6().z(), ZMM[usize::from(low)])?;
-            let high = self.register(op, slot, 1, 0, false)?;
-            self.unit.a.vpcompressd(zmm3.k7().z(), ZMM[usize::from(high)])?;
-            self.unit.a.vmovd(ecx, xmm2)?;
-            self.unit.a.vmovd(edx, xmm3)?;
-            self.unit.a.kortestw(k6, k6)?;
-            self.unit.a.cmovz(ecx, edx)?;
-        }
-        match plain.bytes() {
-            1 => self.unit.a.mov(byte_ptr(rax + offset), cl),
-            2 => self.unit.a.mov(word_ptr(rax + offset), cx),
-            4 => self.unit.a.mov(dword_ptr(rax + offset), ecx),
-            _ => self.unit.a.mov(qword_ptr(rax + offset), rcx),
-        }
-    }
-
     /// The place in the host's memory of what the first lane accesses, in `rax`. It is checked for both halves, each the
     /// first of several elements.
     fn check_halves(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
@@ -434,48 +396,6 @@ impl Emitter<'_> {
                 false => self.unit.a.vpbroadcastd(z, dword_ptr(at))?,
             }
             self.put(op, slot, part, target)?;
-        }
-        Ok(())
-    }
-
-    /// A load from one place.
-    fn load_broadcast(&mut self, plain: &Plain<'_>) -> Emitted {
-        let offset = self.check(plain, Pattern::One)?;
-        if !plain.is_single() {
-            for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
-                self.unit.a.mov(ecx, dword_ptr(rax + (offset + 4 * n as i32)))?;
-                if let Class::Affine(_) = self.result_class(plain.op, slot) {
-                    self.put_scalar(plain.op, slot, RCX)?;
-                    continue;
-                }
-                self.unit.a.vpbroadcastd(zmm0, ecx)?;
-                self.put(plain.op, slot, 0, 0)?;
-                self.put(plain.op, slot, 1, 0)?;
-            }
-            return Ok(());
-        }
-        let wide = plain.slot.is_wide();
-        let narrow_register = plain.registers.first().is_some_and(|one| one.bits < 32);
-        match (plain.bytes(), plain.signed) {
-            (8, _) => self.unit.a.mov(rax, qword_ptr(rax + offset))?,
-            (4, _) => self.unit.a.mov(eax, dword_ptr(rax + offset))?,
-            (2, true) => self.unit.a.movsx(eax, word_ptr(rax + offset))?,
-            (2, false) => self.unit.a.movzx(eax, word_ptr(rax + offset))?,
-            (_, true) => self.unit.a.movsx(eax, byte_ptr(rax + offset))?,
-            (_, false) => self.unit.a.movzx(eax, byte_ptr(rax + offset))?,
-        }
-        if narrow_register {
-            self.unit.a.and(eax, 0xffff)?;
-        }
-        if let Class::Affine(_) = self.result_class(plain.op, plain.slot) {
-            return self.put_scalar(plain.op, plain.slot, RAX);
-        }
-        match wide {
-            true => self.unit.a.vpbroadcastq(zmm0, rax)?,
-            false => self.unit.a.vpbroadcastd(zmm0, eax)?,
-        }
-        for part in 0..if wide { 4 } else { 2 } {
-            self.put(plain.op, plain.slot, part, 0)?;
         }
         Ok(())
     }

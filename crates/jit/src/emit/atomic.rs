@@ -1,7 +1,8 @@
-//! Atomic operations on 32-bit integers, lane by lane, the lowest first.
+//! Atomic operations, lane by lane, the lowest first (`update.rs` has the loop).
 //!
 //! Only one thread of the host accesses the shared memory of a cluster, so that plain instructions do there: an
-//! instruction for each lane where all take part and no result is wanted. In other memory they have the prefix `lock`.
+//! instruction for each lane where all take part, no result is wanted, and it is on 32-bit integers. In other memory they
+//! have the prefix `lock`.
 
 use super::plain::Plain;
 use super::{Emitted, Emitter, Late, RCX, XMM, ZMM, field};
@@ -17,12 +18,18 @@ use std::mem::offset_of;
 /// The number of `rsi`.
 const RSI: u8 = 6;
 
-/// Changes a word of memory.
-fn update(
+/// Whether an operation is one instruction of the CPU, where its result is not wanted.
+pub(super) fn is_instruction(atomic: &Atomic) -> bool {
+    let integer = !matches!(atomic.ty, Type::F32 | Type::F64);
+    integer && matches!(atomic.op, AtomicOp::Add | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor)
+}
+
+/// Changes a word of memory by such an instruction.
+pub(super) fn update<R: General>(
     asm: &mut Assembler,
     operation: AtomicOp,
     place: AsmMemoryOperand,
-    operand: AsmRegister32,
+    operand: R,
 ) -> Emitted {
     match operation {
         AtomicOp::And => asm.and(place, operand),
@@ -36,35 +43,42 @@ impl Emitter<'_> {
     /// Emits an atomic operation.
     pub(super) fn atomic(&mut self, op: usize, guard: Guard, atomic: &Atomic) -> Emitted {
         let (slow, back) = (self.unit.a.create_label(), self.unit.a.create_label());
-        let (Some(base), Some(operand)) = (atomic.address.base, atomic.b.first().copied().flatten()) else {
+        let Some(operand) = atomic.b.first().copied().flatten() else {
             return self.call_interpreter(op, None);
         };
         self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
         let masked = self.begin_guard(guard, back)?;
-        let plain = Plain::word(op, &atomic.address, (operand, base), slow, self.sites[op]);
+        let plain = Plain::atomic(op, atomic, operand, slow, self.sites[op]);
         let is_read =
             |&d: &Slot| self.flow.written(op, d).is_some_and(|web| self.flow.is_live(web, before(op + 1)));
-        let result = atomic.d.first().copied().flatten().filter(is_read);
-        let is_plain = matches!(atomic.op, AtomicOp::Add | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
+        let results: Vec<Option<Slot>> =
+            (0..atomic.b.len()).map(|n| atomic.d.get(n).copied().flatten().filter(is_read)).collect();
         self.offsets(&plain)?;
-        match !self.masked && result.is_none() && plain.is_shared() && is_plain {
-            true => self.all_lanes(&plain, atomic.op, operand)?,
-            false => {
-                self.store_offsets(base)?;
-                self.store_operands(op, operand)?;
-                self.each_lane(&plain, atomic, result.is_some())?;
+        let instructions = !self.masked && results == [None] && plain.is_shared() && !operand.is_wide();
+        match plain.base.filter(|_| instructions && is_instruction(atomic)) {
+            Some(base) => self.all_lanes(&plain, atomic.op, (operand, base))?,
+            None => {
+                self.store_offsets(plain.is_wide())?;
+                for (n, result) in results.into_iter().enumerate() {
+                    self.each_lane(&plain, atomic, (n, result.is_some()))?;
+                    self.put_results(op, result)?;
+                }
             }
         }
         self.unit.a.inc(qword_ptr(field!(atomics)))?;
-        if let Some(d) = result {
-            for part in 0..2 {
-                let from = zmmword_ptr(r15 + (offset_of!(Context, lane_results) + 64 * part));
-                self.unit.a.vmovdqu64(zmm0, from)?;
-                self.put(op, d, part, 0)?;
-            }
-        }
         self.count_poll(op, back)?;
         self.end_guard(guard, masked, back)
+    }
+
+    /// Writes the results of the lanes.
+    fn put_results(&mut self, op: usize, result: Option<Slot>) -> Emitted {
+        let Some(d) = result else { return Ok(()) };
+        for part in 0..if d.is_wide() { 4 } else { 2 } {
+            let from = zmmword_ptr(r15 + (offset_of!(Context, lane_results) + 64 * part));
+            self.unit.a.vmovdqu64(zmm0, from)?;
+            self.put(op, d, part, 0)?;
+        }
+        Ok(())
     }
 
     /// Counts an atomic operation as a poll, where lanes may wait elsewhere. Behind a branch in uniform code there are
@@ -102,36 +116,30 @@ impl Emitter<'_> {
     }
 
     /// Writes the lanes' offsets, which are in the first temporary registers, to the context.
-    fn store_offsets(&mut self, base: Slot) -> Emitted {
-        for (part, &offsets) in ZMM.iter().enumerate().take(if base.is_wide() { 4 } else { 2 }) {
+    fn store_offsets(&mut self, wide: bool) -> Emitted {
+        for (part, &offsets) in ZMM.iter().enumerate().take(if wide { 4 } else { 2 }) {
             let to = zmmword_ptr(r15 + (offset_of!(Context, lane_offsets) + 64 * part));
             self.unit.a.vmovdqu64(to, offsets)?;
         }
         Ok(())
     }
 
-    /// Writes the lanes' operands to the context.
-    fn store_operands(&mut self, op: usize, operand: Slot) -> Emitted {
-        for part in 0..2 {
-            let from = self.register(op, operand, part, 4, false)?;
-            let to = zmmword_ptr(r15 + (offset_of!(Context, lane_values) + 64 * part));
-            self.unit.a.vmovdqu64(to, ZMM[usize::from(from)])?;
-        }
-        Ok(())
-    }
-
     /// An instruction for each of all lanes, by the offsets in the first temporary registers.
-    fn all_lanes(&mut self, plain: &Plain<'_>, operation: AtomicOp, operand: Slot) -> Emitted {
-        let Some(base) = plain.base else { return Ok(()) };
+    fn all_lanes(
+        &mut self,
+        plain: &Plain<'_>,
+        operation: AtomicOp,
+        (operand, base): (Slot, Slot),
+    ) -> Emitted {
         let uniform = self.class(plain.op, operand) == Class::UNIFORM;
         // With AVX2, code for vector instructions uses `rsi`.
         if uniform && !base.is_wide() && self.unit.level == Level::Avx512 {
             return self.all_lanes_alike(plain, operation, operand);
         }
-        self.store_offsets(base)?;
+        self.store_offsets(base.is_wide())?;
         match uniform {
             true => self.scalar_to(plain.op, operand, RCX)?,
-            false => self.store_operands(plain.op, operand)?,
+            false => self.store_lanes(plain.op, operand)?,
         }
         let asm = &mut self.unit.a;
         asm.mov(rdx, plain.region(offset_of!(Region, host)).qword())?;
@@ -178,87 +186,5 @@ impl Emitter<'_> {
             }
         }
         asm.pop(rsi)
-    }
-
-    /// A loop over the lanes that take part.
-    fn each_lane(&mut self, plain: &Plain<'_>, atomic: &Atomic, wanted: bool) -> Emitted {
-        let (mut again, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
-        let host = plain.region(offset_of!(Region, host)).qword();
-        let (masked, wide) = (self.masked, plain.is_wide());
-        let asm = &mut self.unit.a;
-        match masked {
-            true => {
-                asm.kunpckwd(k1, k7, k6)?;
-                asm.kmovd(ecx, k1)?;
-            }
-            false => asm.mov(ecx, -1)?,
-        }
-        for register in [rsi, rdi, r8] {
-            asm.push(register)?;
-        }
-        asm.mov(esi, ecx)?;
-        asm.mov(rdx, host)?;
-        self.unit.place(&mut again)?;
-        let asm = &mut self.unit.a;
-        asm.bsf(edi, esi)?;
-        asm.jz(done)?;
-        asm.lea(ecx, ptr(rsi - 1))?;
-        asm.and(esi, ecx)?;
-        match wide {
-            true => asm.mov(rax, qword_ptr(r15 + rdi * 8 + offset_of!(Context, lane_offsets)))?,
-            false => asm.mov(eax, dword_ptr(r15 + rdi * 4 + offset_of!(Context, lane_offsets)))?,
-        }
-        asm.mov(ecx, dword_ptr(r15 + rdi * 4 + offset_of!(Context, lane_values)))?;
-        self.one_lane(atomic, plain.is_shared(), wanted)?;
-        self.unit.a.jmp(again)?;
-        self.unit.place(&mut done)?;
-        for register in [r8, rdi, rsi] {
-            self.unit.a.pop(register)?;
-        }
-        Ok(())
-    }
-
-    /// The operation of lane `edi` at `rdx + rax` with the operand `ecx`.
-    fn one_lane(&mut self, atomic: &Atomic, shared: bool, wanted: bool) -> Emitted {
-        let result = dword_ptr(r15 + rdi * 4 + offset_of!(Context, lane_results));
-        let place = dword_ptr(rdx + rax);
-        let asm = &mut self.unit.a;
-        if !shared && wanted {
-            asm.lock().xadd(place, ecx)?;
-            return asm.mov(result, ecx);
-        }
-        if !shared {
-            return match atomic.op {
-                AtomicOp::And => asm.lock().and(place, ecx),
-                AtomicOp::Or => asm.lock().or(place, ecx),
-                AtomicOp::Xor => asm.lock().xor(place, ecx),
-                _ => asm.lock().add(place, ecx),
-            };
-        }
-        let is_plain = matches!(atomic.op, AtomicOp::Add | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
-        if is_plain && !wanted {
-            return update(asm, atomic.op, place, ecx);
-        }
-        asm.mov(r8d, place)?;
-        if wanted {
-            asm.mov(result, r8d)?;
-        }
-        let signed = atomic.ty == Type::S32;
-        match atomic.op {
-            AtomicOp::And => asm.and(ecx, r8d)?,
-            AtomicOp::Or => asm.or(ecx, r8d)?,
-            AtomicOp::Xor => asm.xor(ecx, r8d)?,
-            AtomicOp::Min | AtomicOp::Max => {
-                asm.cmp(r8d, ecx)?;
-                match (atomic.op, signed) {
-                    (AtomicOp::Min, true) => asm.cmovl(ecx, r8d)?,
-                    (AtomicOp::Min, false) => asm.cmovb(ecx, r8d)?,
-                    (_, true) => asm.cmovg(ecx, r8d)?,
-                    (_, false) => asm.cmova(ecx, r8d)?,
-                }
-            }
-            _ => asm.add(ecx, r8d)?,
-        }
-        asm.mov(place, ecx)
     }
 }

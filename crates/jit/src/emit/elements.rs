@@ -138,9 +138,18 @@ impl Emitter<'_> {
 
     /// The offsets of the lanes in the region, in the first temporary registers, checked.
     pub(super) fn offsets(&mut self, plain: &Plain<'_>) -> Emitted {
-        let Some(base) = plain.base else { return Ok(()) };
-        let wide = base.is_wide();
+        let wide = plain.is_wide();
         let parts = if wide { 4 } else { 2 };
+        let Some(base) = plain.base else {
+            self.first_offset(plain)?;
+            for &offsets in &ZMM[..parts] {
+                self.unit.a.vpbroadcastq(offsets, rax)?;
+            }
+            return match self.masked {
+                true => self.check_masked(plain, parts, wide),
+                false => self.check_all(plain, wide),
+            };
+        };
         let offset = plain.address.offset as i32;
         match wide {
             true => {

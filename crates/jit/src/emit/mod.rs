@@ -28,6 +28,7 @@ mod late;
 mod leading;
 mod logic;
 mod nans;
+mod one;
 mod plain;
 mod predicates;
 mod products;
@@ -39,6 +40,7 @@ mod strided;
 mod stub;
 mod together;
 mod unit;
+mod update;
 mod verify;
 
 pub(crate) use late::{Alone, Checked, Labels, Late};

@@ -2,7 +2,7 @@
 
 use crate::assembler::*;
 use crate::context::{CONSTANT_SITES, Context, GENERIC_SITES, GLOBAL_SITES, Region};
-use softwarp_ir::{Address, Element, Function, Memory, Op, Slot, Step};
+use softwarp_ir::{Address, Atomic, Element, Function, Memory, Op, Slot, Step};
 use std::mem::offset_of;
 
 /// The site of each operation: which region an access looks at. Those of one memory are given out in turn. Accesses to
@@ -36,6 +36,8 @@ pub(super) struct Plain<'a> {
     pub(super) registers: &'a [Element],
     /// Bytes of an element.
     size: usize,
+    /// How many elements there are.
+    count: usize,
     pub(super) signed: bool,
     /// The first register that is loaded or stored.
     pub(super) slot: Slot,
@@ -57,20 +59,16 @@ impl<'a> Plain<'a> {
         };
         let slot = access.registers.first()?.slot?;
         let (address, registers) = (&access.address, &access.registers[..]);
-        let (size, base) = (usize::from(access.bytes), address.base);
-        Some(Plain { op, address, registers, size, signed: access.signed, slot, base, slow, store, site })
+        let (size, count, base) = (usize::from(access.bytes), registers.len(), address.base);
+        let signed = access.signed;
+        Some(Plain { op, address, registers, size, count, signed, slot, base, slow, store, site })
     }
 
-    /// An access to a 32-bit word.
-    pub(super) fn word(
-        op: usize,
-        address: &'a Address,
-        (slot, base): (Slot, Slot),
-        slow: CodeLabel,
-        site: u8,
-    ) -> Plain<'a> {
-        let (registers, base) = (&[][..], Some(base));
-        Plain { op, address, registers, size: 4, signed: false, slot, base, slow, store: true, site }
+    /// The access of an atomic operation.
+    pub(super) fn atomic(op: usize, atomic: &'a Atomic, slot: Slot, slow: CodeLabel, site: u8) -> Plain<'a> {
+        let (address, size, count) = (&atomic.address, atomic.ty.bits() as usize / 8, atomic.b.len());
+        let (registers, base) = (&[][..], address.base);
+        Plain { op, address, registers, size, count, signed: false, slot, base, slow, store: true, site }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -79,12 +77,12 @@ impl<'a> Plain<'a> {
 
     /// Bytes of the whole access, which is aligned to them.
     pub(super) fn total(&self) -> usize {
-        self.bytes() * self.registers.len().max(1)
+        self.bytes() * self.count
     }
 
     /// Whether it has one element.
     pub(super) fn is_single(&self) -> bool {
-        self.registers.len().max(1) == 1
+        self.count == 1
     }
 
     /// Whether addresses have 64 bits.

@@ -9,7 +9,7 @@ use super::{Emitted, Emitter, ZMM};
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
 use crate::context::Region;
-use softwarp_ir::Slot;
+use softwarp_ir::{Element, Slot};
 use std::mem::offset_of;
 
 impl Emitter<'_> {
@@ -37,6 +37,10 @@ impl Emitter<'_> {
         let stride = match (plain.bytes(), steps) {
             (4, Steps { lane: 8, half: 128 }) => 2,
             (4, Steps { lane: 16, half: 256 }) => 4,
+            (8, Steps { lane: 16, half: 256 }) if plain.total() == 16 => {
+                self.unit.a.add(rax, host)?;
+                return if plain.store { self.store_pairs(plain) } else { self.load_pairs(plain) };
+            }
             _ => {
                 self.unit.a.add(rax, host)?;
                 self.unit.a.mov(rdx, rax)?;
@@ -96,6 +100,49 @@ impl Emitter<'_> {
                 self.unit.a.vmovdqa64(zmm1, apart)?;
                 self.unit.a.vpermd(zmm1, zmm1, ZMM[usize::from(value)])?;
                 self.unit.a.vmovdqu32(place.k1(), zmm1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads two rows of 64-bit words whose lanes are one behind the other, from `rax` on: all of memory there is loaded.
+    fn load_pairs(&mut self, plain: &Plain<'_>) -> Emitted {
+        for part in 0..4 {
+            for (n, to) in [zmm0, zmm1].into_iter().enumerate() {
+                self.unit.a.vmovdqu64(to, zmmword_ptr(rax + (128 * part + 64 * n)))?;
+            }
+            for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
+                let together =
+                    self.unit.words(std::array::from_fn(|at| (4 * (at / 2) + at % 2 + 2 * n) as u32));
+                let target = self.target(plain.op, slot, part, 6);
+                let t = ZMM[usize::from(target)];
+                self.unit.a.vmovdqa64(t, together)?;
+                self.unit.a.vpermi2d(t, zmm0, zmm1)?;
+                self.put(plain.op, slot, part, target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores two rows of 64-bit words in the same way.
+    fn store_pairs(&mut self, plain: &Plain<'_>) -> Emitted {
+        let [Element { slot: Some(first), .. }, Element { slot: Some(second), .. }] = plain.registers[..]
+        else {
+            return Ok(());
+        };
+        for part in 0..4 {
+            let from = [
+                self.register(plain.op, first, part, 0, false)?,
+                self.register(plain.op, second, part, 1, false)?,
+            ];
+            let [first, second] = from.map(|register| ZMM[usize::from(register)]);
+            for n in 0..2 {
+                // Two 32-bit words of one, then two of the other.
+                let word = |at: usize| (8 * n + 2 * (at / 4) + at % 2 + 16 * (at / 2 % 2)) as u32;
+                let apart = self.unit.words(std::array::from_fn(word));
+                self.unit.a.vmovdqa64(zmm2, apart)?;
+                self.unit.a.vpermi2d(zmm2, first, second)?;
+                self.unit.a.vmovdqu64(zmmword_ptr(rax + (128 * part + 64 * n)), zmm2)?;
             }
         }
         Ok(())

@@ -457,9 +457,9 @@ OVER:
 .visible .entry k(.param .u64 in, .param .u64 out)
 {
     .shared .align 32 .b8 memory[8192]; .local .align 16 .b8 local[64];
-    .reg .pred %p<4>; .reg .pred %l<4>; .reg .b32 %r<8>; .reg .f32 %f<6>; .reg .b64 %d<5>; .reg .b16 %h<4>;
+    .reg .pred %p<4>; .reg .pred %l<4>; .reg .pred %z; .reg .b32 %r<8>; .reg .f32 %f<6>; .reg .b64 %d<5>; .reg .b16 %h<4>;
     .reg .b32 %c<4>; .reg .b32 %x, %t, %n, %slot, %tx, %ty, %memory, %shared_row, %shared_first, %far;
-    .reg .b64 %row, %first, %in, %out, %own, %warp, %mine, %q, %k, %window;
+    .reg .b64 %row, %first, %in, %out, %own, %warp, %mine, %q, %k, %window, %lead;
     ld.param.u64 %in, [in]; ld.param.u64 %out, [out];
     mov.u32 %tx, %tid.x; mov.u32 %ty, %tid.y; mov.u32 %t, %ntid.x; mov.u32 %r1, %ctaid.x;
     mad.lo.u32 %t, %t, %ty, %tx; cvt.u16.u32 %h0, %tx;
@@ -471,6 +471,7 @@ OVER:
     mad.wide.u32 %own, %r0, 4, %in;
     shr.u32 %r2, %t, 5; mad.wide.u32 %warp, %r2, 64, %in;
     mad.wide.u32 %mine, %r0, 256, %out;
+    setp.lt.u32 %z, %t, 32; and.b32 %x, %r0, -32; mad.wide.u32 %lead, %x, 256, %out;
     shl.b32 %slot, %t, 2; add.u32 %slot, %slot, %memory; add.u32 %slot, %slot, 512;
     cvt.u64.u32 %window, %memory; cvta.shared.u64 %window, %window;
     ld.global.u32 %r3, [%own]; ld.global.u32 %r4, [%own+128]; xor.b32 %r5, %r3, %t;

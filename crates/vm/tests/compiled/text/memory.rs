@@ -25,7 +25,9 @@ impl Generator<'_, '_> {
                 "%q".to_string()
             }
         };
-        let line = match self.below(28) {
+        let line = match self.below(40) {
+            28..=33 => return self.several(&guard, &index),
+            34..=39 => return self.update(&guard, &index),
             13..=20 => return self.shared(&guard, &r, &index),
             21..=27 => return self.other(&guard, &place, &index),
             9 => format!("{guard}ld.global.v2.u32 {{%r1, %r6}}, [{place}+{}];", 2 * offset),
@@ -143,6 +145,166 @@ impl Generator<'_, '_> {
             22 if self.choices.once_in(8) => format!("{guard}ld.global.u32 {r}, [{d}];"),
             23 if self.choices.once_in(8) => format!("{guard}st.global.u64 [%mine+{}], {d};", self.below(64)),
             _ => format!("{guard}ld.global.b64 {d}, [{place}+{offset}];"),
+        };
+        self.line(&line);
+    }
+
+    /// Accesses of several 64-bit words, and at fixed addresses.
+    fn several(&mut self, guard: &str, index: &str) {
+        let (r, d, e, f) = (self.r(), self.d(), self.d(), self.f());
+        let offset = 16 * self.below(8);
+        let ty = self.pick(&["u64", "b64", "f64"]);
+        // Some lanes at places that are not aligned, or outside.
+        let mask = match self.below(32) {
+            0 => 504,
+            1 => 0x4000_01f0,
+            _ => 496,
+        };
+        let line = match self.below(12) {
+            // Consecutive lanes.
+            0 | 1 => {
+                self.line("mad.wide.u32 %q, %t, 16, %in;");
+                format!("{guard}ld.global.v2.{ty} {{%d1, %d3}}, [%q+{offset}];")
+            }
+            2 => format!("{guard}st.global.v2.{ty} [%mine+{offset}], {{{d}, {e}}};"),
+            3 | 4 => {
+                self.line("mov.u32 %n, memory; mad.lo.u32 %x, %t, 16, %n;");
+                match self.choices.once_in(2) {
+                    true => format!("{guard}st.shared.v2.{ty} [%x+5120], {{{d}, {e}}};"),
+                    false => format!("{guard}ld.shared.v2.{ty} {{%d0, %d2}}, [%x+5120];"),
+                }
+            }
+            // One place.
+            5 => {
+                let what = match self.below(4) {
+                    0 => format!("v4.b32 [%memory+{offset}], {{{r}, {index}, %r1, {f}}}"),
+                    1 => format!("u64 [%memory+{offset}], {d}"),
+                    _ => format!("v2.{ty} [%memory+{offset}], {{{d}, {e}}}"),
+                };
+                format!("{guard}st.shared.{what};")
+            }
+            6 => format!("{guard}ld.shared.v2.{ty} {{%d2, %d1}}, [%memory+{offset}];"),
+            // Anywhere.
+            7 | 8 => {
+                self.line(&format!("and.b32 %x, {index}, {mask}; add.u32 %x, %x, %memory;"));
+                match self.choices.once_in(2) {
+                    true => format!("{guard}st.shared.v2.{ty} [%x], {{{d}, {e}}};"),
+                    false => format!("{guard}ld.shared.v2.{ty} {{%d3, %d2}}, [%x];"),
+                }
+            }
+            9 => {
+                self.line(&format!("and.b32 %x, {index}, {mask}; mad.wide.u32 %q, %x, 16, %in;"));
+                format!("{guard}ld.global.v2.{ty} {{%d3, %d2}}, [%q];")
+            }
+            _ => return self.fixed(guard, index, offset),
+        };
+        self.line(&line);
+    }
+
+    /// Accesses at fixed addresses, by the first warp of a CTA.
+    fn fixed(&mut self, guard: &str, index: &str, offset: u64) {
+        let (r, d, e, f, h) = (self.r(), self.d(), self.d(), self.f(), self.h());
+        self.labels += 1;
+        let label = self.labels;
+        self.line(&format!("@!%z bra F{label};"));
+        for _ in 0..1 + self.below(3) {
+            let at = format!("[memory+{}]", 7168 + (offset + 16 * self.below(4)) % 256);
+            let line = match self.below(12) {
+                0 => format!("{guard}st.shared.u32 {at}, {r};"),
+                1 => format!("{guard}st.shared.f32 {at}, {f};"),
+                2 => format!("{guard}st.shared.u64 {at}, {d};"),
+                3 => format!("{guard}st.shared.u8 {at}, {r};"),
+                4 => format!("{guard}st.shared.b16 {at}, {h};"),
+                5 => format!("{guard}st.shared.v2.u32 {at}, {{{r}, {index}}};"),
+                6 => format!("{guard}st.shared.v4.f32 {at}, {{{f}, %f0, {f}, %f1}};"),
+                7 => format!("{guard}st.shared.v2.b64 {at}, {{{d}, {e}}};"),
+                8 => format!("{guard}ld.shared.u32 {r}, {at};"),
+                9 => format!("{guard}ld.shared.v2.u64 {{%d0, %d1}}, {at};"),
+                10 => format!("{guard}atom.shared.add.u32 {r}, {at}, {index};"),
+                _ => format!("{guard}red.shared.add.f32 {at}, {f};"),
+            };
+            self.line(&line);
+        }
+        self.label(&format!("F{label}"));
+    }
+
+    /// Atomic operations, on places that lanes of a warp share.
+    fn update(&mut self, guard: &str, index: &str) {
+        let (r, d, e, f) = (self.r(), self.d(), self.d(), self.f());
+        let wide = self.choices.once_in(3);
+        // Some lanes at places that are not aligned, or outside.
+        let mask = match self.below(32) {
+            0 => 126,
+            1 => 0x4000_0078,
+            _ if wide => 120,
+            _ => 124,
+        };
+        let at = match self.below(6) {
+            0 | 1 => {
+                self.line(&format!("and.b32 %x, {index}, {mask}; add.u32 %x, %x, %memory;"));
+                ".shared"
+            }
+            2 | 3 => {
+                self.line(&format!(
+                    "and.b32 %x, {index}, {mask}; cvt.u64.u32 %q, %x; add.s64 %q, %q, %lead;"
+                ));
+                ".global"
+            }
+            4 => {
+                self.line(&format!(
+                    "and.b32 %x, {index}, {mask}; cvt.u64.u32 %q, %x; add.s64 %q, %q, %lead;"
+                ));
+                ""
+            }
+            _ => {
+                self.line(&format!(
+                    "and.b32 %x, {index}, {mask}; cvt.u64.u32 %q, %x; add.s64 %q, %q, %window;"
+                ));
+                ""
+            }
+        };
+        let place = if at == ".shared" { "[%x]" } else { "[%q]" };
+        let result = self.choices.once_in(2);
+        let two = match (wide, result) {
+            (true, _) => self.pick(&[
+                "add.u64", "add.f64", "add.f64", "min.s64", "max.u64", "and.b64", "or.b64", "xor.b64",
+            ]),
+            (false, _) => self.pick(&[
+                "add.f32",
+                "add.f32",
+                "add.f32",
+                "add.u32",
+                "min.u32",
+                "max.s32",
+                "inc.u32",
+                "dec.u32",
+                "xor.b32",
+                "add.noftz.f16x2",
+                "add.noftz.bf16x2",
+            ]),
+        };
+        let (to, value) = if wide {
+            (d, e)
+        } else if two.ends_with("f32") {
+            (f, "%f2".to_string())
+        } else {
+            (r, index.to_string())
+        };
+        let line = match self.below(10) {
+            0 if wide => format!("{guard}atom{at}.exch.b64 {to}, {place}, {value};"),
+            1 if wide => format!("{guard}atom{at}.cas.b64 {to}, {place}, {value}, %d1;"),
+            0 => format!("{guard}atom{at}.exch.b32 {to}, {place}, {value};"),
+            1 => format!("{guard}atom{at}.cas.b32 {to}, {place}, {value}, %r2;"),
+            2 => format!(
+                "{guard}atom.global.v2.f32.add {{%f0, %f3}}, [%lead+{}], {{%f1, %f3}};",
+                8 * self.below(8)
+            ),
+            3 => format!(
+                "{guard}red.global.v4.f32.add [%lead+{}], {{%f1, %f3, %f0, %f4}};",
+                16 * self.below(8)
+            ),
+            _ if result => format!("{guard}atom{at}.{two} {to}, {place}, {value};"),
+            _ => format!("{guard}red{at}.{two} {place}, {value};"),
         };
         self.line(&line);
     }
