@@ -6,9 +6,9 @@ pub(crate) use crate::functions::{Convert, Float, Half, Special};
 use crate::functions::{Rounding, half, special};
 pub(crate) use crate::integers::Integer;
 use crate::integers::integer as other_integer;
+use crate::memory::{is_plain_atomic, is_plain_load, is_plain_store};
 use softwarp_ir::{
-    Access, Alu, AluOp, AsyncOp, Atomic, AtomicOp, Class, Function, Guard, Immediate, MatrixOp, Memory, Op,
-    Slot, Step, WarpOp, WarpOpKind,
+    Alu, AluOp, Class, Function, Guard, Immediate, MatrixOp, Op, Slot, Step, WarpOp, WarpOpKind,
 };
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
@@ -76,6 +76,30 @@ pub(crate) enum Order {
     Le,
     Gt,
     Ge,
+}
+
+impl Order {
+    /// The predicate of `vpcmpd`.
+    pub(crate) fn predicate(self) -> u8 {
+        match self {
+            Order::Eq => 0,
+            Order::Lt => 1,
+            Order::Le => 2,
+            Order::Ne => 4,
+            Order::Ge => 5,
+            Order::Gt => 6,
+        }
+    }
+}
+
+/// What 16-bit words are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Short {
+    Signed,
+    /// f16
+    Half,
+    /// bf16
+    Brain,
 }
 
 /// How a comparison's result is combined with a predicate.
@@ -171,6 +195,12 @@ pub(crate) enum Compute {
         predicate: u8,
         combine: Combine,
     },
+    /// A comparison of 16-bit words: the predicate of `vpcmpd` or `vcmpps`.
+    CompareShort {
+        of: Short,
+        predicate: u8,
+        combine: Combine,
+    },
     Integer(Integer),
     Half(Half),
     /// In f64.
@@ -217,22 +247,6 @@ impl Compute {
     }
 }
 
-/// Whether a function has an operation on registers of 128 bits: it names the first of two rows, and means both.
-pub(crate) fn has_pairs(function: &Function) -> bool {
-    function.ops.iter().any(|op| match op {
-        Op::Other(_, step) => match &**step {
-            Step::Load(access) | Step::Store(access) => {
-                access.bytes == 16 || access.registers.iter().any(|one| one.bits > 64)
-            }
-            Step::Atomic(atomic) => atomic.ty.bits() > 64,
-            Step::Asynchronous(AsyncOp::Store(store)) => store.bytes == 16,
-            _ => false,
-        },
-        Op::Alu(alu) => alu.op.form().is_some_and(|form| form.types.contains(&Type::B128)),
-        Op::Branch(..) => false,
-    })
-}
-
 /// What compiled code does for each operation.
 pub(crate) fn decode(function: &Function, _shape: Shape) -> Buffer<Action> {
     let forwarded = &function.forwarded;
@@ -269,66 +283,6 @@ pub(crate) fn decode(function: &Function, _shape: Shape) -> Buffer<Action> {
         });
     }
     actions
-}
-
-/// Whether a load has code: a weak one of an element that is as wide as its register or narrower, or of several of 32
-/// or 64 bits, from memory that has regions.
-fn is_plain_load(access: &Access) -> bool {
-    use Memory::{Constant, Generic, Global, Shared};
-    let memory = matches!(access.address.memory, Global | Generic | Shared | Constant);
-    has_plain_size(access) && memory && !access.order.is_strong() && has_registers(access)
-}
-
-/// Whether a store has code: the same.
-fn is_plain_store(access: &Access) -> bool {
-    let memory = matches!(access.address.memory, Memory::Global | Memory::Generic | Memory::Shared);
-    has_plain_size(access) && memory && !access.order.is_strong() && has_registers(access)
-}
-
-fn has_registers(access: &Access) -> bool {
-    access.registers.iter().all(|one| one.slot.is_some())
-}
-
-/// Whether an atomic operation has code: a relaxed one on words of 32 or 64 bits, or on several floats.
-fn is_plain_atomic(atomic: &Atomic) -> bool {
-    use AtomicOp::{Add, And, Cas, Dec, Exch, Inc, Max, Min, Or, Xor};
-    use Type::{B32, B64, F32, F64, S32, S64, U32, U64};
-    let Atomic { address, op, ty, d, b, c, order, .. } = atomic;
-    let types = match op {
-        Add => matches!(ty, U32 | S32 | B32 | U64 | S64 | F32 | F64),
-        And | Or | Xor | Exch | Cas => matches!(ty, B32 | U32 | S32 | B64 | U64 | S64),
-        Min | Max => matches!(ty, U32 | S32 | U64 | S64),
-        Inc | Dec => *ty == U32,
-    };
-    let base = match address.memory {
-        Memory::Shared => true,
-        Memory::Global | Memory::Generic => address.base.is_none_or(Slot::is_wide),
-        _ => false,
-    };
-    let wide = ty.bits() == 64;
-    let fits = |slot: &Option<Slot>| slot.is_some_and(|slot| slot.is_wide() == wide);
-    let operands = b.iter().all(fits) && (*op == Cas) == c.is_some() && (c.is_none() || fits(c));
-    let results = d.iter().all(|slot| slot.is_none() || fits(slot));
-    let count = b.len() == 1 || *ty == F32 && matches!(b.len(), 2 | 4);
-    // An element is read behind those before it have been written.
-    let is_behind = |n: usize| d.iter().take(n).any(|d| d.is_some() && *d == b[n]);
-    let apart = !(1..b.len()).any(is_behind);
-    let relaxed = !order.acquires() && !order.releases();
-    let near = address.base.is_none() || i32::try_from(address.offset).is_ok();
-    types && base && operands && results && count && apart && relaxed && near
-}
-
-/// Whether an access has one element that is as wide as its register or narrower, or up to 16 bytes in several that are
-/// as wide.
-fn has_plain_size(access: &Access) -> bool {
-    match access.registers[..] {
-        [one] => matches!((access.bytes, one.bits), (4, 32) | (8, 64) | (1 | 2, 8..=32)),
-        _ => {
-            let (bytes, count) = (access.bytes, access.registers.len());
-            matches!((bytes, count), (4, 2 | 4) | (8, 2))
-                && access.registers.iter().all(|one| one.bits == 8 * bytes)
-        }
-    }
 }
 
 /// The value of a row that holds the same constant in all lanes.
@@ -381,7 +335,9 @@ fn compute(function: &Function, alu: &Alu) -> Option<Compute> {
             Simple::Dividend(of) => Compute::Special(Special::Dividend { ftz: of.ftz }),
             Simple::Reciprocal(_) => Compute::Special(Special::Divisor),
             Simple::Pack64(32) if alu.s.count() == 2 => Compute::Pack64,
-            Simple::Sign32(of) if of.to == 32 => Compute::Extend(Extend::Sign { from: of.from, to: of.to }),
+            Simple::Sign32(of) if matches!(of.to, 16 | 32) => {
+                Compute::Extend(Extend::Sign { from: of.from, to: of.to })
+            }
             Simple::Sign64(of) if of.from == 32 => Compute::Extend(Extend::Sign64),
             Simple::Zero64 => Compute::Extend(Extend::Zero64),
             Simple::Add32 => Compute::Add(W32),
@@ -520,7 +476,7 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
         [Modifier::Xor] => Combine::Xor,
         _ => return None,
     };
-    if matches!(ty, Type::F32 | Type::F64) {
+    if matches!(ty, Type::F32 | Type::F64 | Type::F16 | Type::Bf16) {
         // The predicates of vcmpps that raise no exceptions.
         let predicate = match operator {
             Modifier::Eq => 0x00,
@@ -540,7 +496,9 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
             _ => return None,
         };
         return match ty {
-            Type::F64 if ftz => None,
+            Type::F64 | Type::F16 | Type::Bf16 if ftz => None,
+            Type::F16 => Some(Compute::CompareShort { of: Short::Half, predicate, combine }),
+            Type::Bf16 => Some(Compute::CompareShort { of: Short::Brain, predicate, combine }),
             Type::F64 => Some(Compute::CompareDouble { predicate, combine }),
             _ => Some(Compute::CompareFloat { predicate, combine, ftz }),
         };
@@ -550,7 +508,7 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
     }
     let (width, signed) = match ty {
         Type::B16 | Type::U16 | Type::B32 | Type::U32 => (Width::W32, false),
-        Type::S16 if matches!(operator, Modifier::Eq | Modifier::Ne) => (Width::W32, false),
+        Type::S16 => (Width::W32, false),
         Type::S32 => (Width::W32, true),
         Type::B64 | Type::U64 => (Width::W64, false),
         Type::S64 => (Width::W64, true),
@@ -565,6 +523,9 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
         Modifier::Ge | Modifier::Hs => Order::Ge,
         _ => return None,
     };
+    if ty == Type::S16 && !matches!(order, Order::Eq | Order::Ne) {
+        return Some(Compute::CompareShort { of: Short::Signed, predicate: order.predicate(), combine });
+    }
     Some(Compute::Compare { width, signed, order, combine })
 }
 
@@ -587,9 +548,13 @@ fn conversion(form: &InstructionForm) -> Option<Compute> {
         }
         (&[], U32 | S32, S16) => Compute::Extend(Extend::Sign { from: 16, to: 32 }),
         (&[], U32 | S32, S8) => Compute::Extend(Extend::Sign { from: 8, to: 32 }),
+        (&[], U16 | S16, S8) => Compute::Extend(Extend::Sign { from: 8, to: 16 }),
         (&[Rn], F64, S32 | U32) => Compute::DoubleFrom { signed: from == S32 },
         (&[Rn], F32, S32) => Compute::Convert(Convert::FromS32),
         (&[Rn], F32, U32) => Compute::Convert(Convert::FromU32),
+        (&[Rn], F32, S16 | U16 | S8 | U8) => {
+            Compute::Convert(Convert::FromLow { bits: from.bits(), signed: matches!(from, S16 | S8) })
+        }
         (&[rounding @ (Rmi | Rpi)], S32, F32)
         | (&[rounding @ (Rzi | Rni)] | &[rounding @ (Rzi | Rni), Ftz], S32, F32) => {
             Compute::Convert(Convert::ToS32(Rounding::of(rounding)?))

@@ -91,6 +91,11 @@ pub(crate) fn half(form: &InstructionForm) -> Option<Half> {
 pub(crate) enum Convert {
     FromS32,
     FromU32,
+    /// Of the low bits of a word.
+    FromLow {
+        bits: u32,
+        signed: bool,
+    },
     ToS32(Rounding),
     ToU32(Rounding),
     /// f32 to a whole number.
@@ -110,7 +115,8 @@ impl Convert {
     /// Whether its source is of f32, and any NaN as good as the canonical one.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn takes_any_nan(self) -> bool {
-        !matches!(self, Convert::FromS32 | Convert::FromU32 | Convert::FromF16 | Convert::FromBf16)
+        use Convert::{FromBf16, FromF16, FromLow, FromS32, FromU32};
+        !matches!(self, FromS32 | FromU32 | FromLow { .. } | FromF16 | FromBf16)
     }
 }
 

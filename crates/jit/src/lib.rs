@@ -66,6 +66,7 @@ mod fuse;
 mod groups;
 #[cfg(target_arch = "x86_64")]
 mod integers;
+mod memory;
 #[cfg(target_arch = "x86_64")]
 mod places;
 #[cfg(target_arch = "x86_64")]

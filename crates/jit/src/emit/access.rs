@@ -383,19 +383,18 @@ impl Emitter<'_> {
 
     /// Loads an element for each half of the warp, from registers with offsets.
     pub(super) fn move_two(&mut self, plain: &Plain<'_>, halves: [(AsmRegister64, i32); 2]) -> Emitted {
-        let (op, slot) = (plain.op, plain.slot);
         let wide = plain.bytes() == 8;
         let parts = if wide { 4 } else { 2 };
         for part in 0..parts {
             let (base, offset) = halves[part / (parts / 2)];
             let at = base + offset;
-            let target = self.target(op, slot, part, 7);
+            let target = self.element_target(plain, (0, part), 7);
             let z = ZMM[usize::from(target)];
             match wide {
                 true => self.unit.a.vpbroadcastq(z, qword_ptr(at))?,
                 false => self.unit.a.vpbroadcastd(z, dword_ptr(at))?,
             }
-            self.put(op, slot, part, target)?;
+            self.put_element(plain, (0, part), target)?;
         }
         Ok(())
     }
@@ -449,8 +448,9 @@ impl Emitter<'_> {
 
     /// Moves half a row from or to consecutive elements at an address.
     fn move_half(&mut self, plain: &Plain<'_>, half: usize, at: AsmRegister64, offset: i32) -> Emitted {
-        let (op, slot) = (plain.op, plain.slot);
         let parts = if plain.bytes() == 8 { 2 } else { 1 };
+        let cut =
+            plain.bytes() < 4 && plain.signed && plain.registers.first().is_some_and(|one| one.bits < 32);
         for n in 0..parts {
             let part = half * parts + n;
             let place = at + (offset + 64 * n as i32);
@@ -458,18 +458,18 @@ impl Emitter<'_> {
                 self.part_mask(part, parts == 2)?;
             }
             if plain.store {
-                let from = self.register(op, slot, part, 7, false)?;
+                let from = self.element(plain, (0, part), 7)?;
                 self.store_part(plain.bytes(), place, ZMM[usize::from(from)])?;
                 continue;
             }
-            let target = self.target(op, slot, part, 7);
+            let target = self.element_target(plain, (0, part), 7);
             let z = ZMM[usize::from(target)];
             self.load_part(plain, z, place)?;
-            if plain.signed && plain.registers.first().is_some_and(|one| one.bits < 32) {
+            if cut {
                 let mask = self.unit.word(0xffff);
                 self.unit.a.vpandd(z, z, mask)?;
             }
-            self.put(op, slot, part, target)?;
+            self.put_element(plain, (0, part), target)?;
         }
         Ok(())
     }

@@ -52,8 +52,10 @@ impl Emitter<'_> {
         if let Compute::CompareFloat { ftz: true, .. } = compute {
             return self.compare_flushed(op, alu, compute);
         }
-        if let Compute::Compare { .. } | Compute::CompareFloat { .. } | Compute::CompareDouble { .. } =
-            compute
+        if let Compute::Compare { .. }
+        | Compute::CompareFloat { .. }
+        | Compute::CompareDouble { .. }
+        | Compute::CompareShort { .. } = compute
         {
             return self.compare(op, alu, compute);
         }
@@ -125,6 +127,7 @@ impl Emitter<'_> {
             Compute::Compare { .. }
             | Compute::CompareFloat { .. }
             | Compute::CompareDouble { .. }
+            | Compute::CompareShort { .. }
             | Compute::Predicate(_) => Ok(()),
         }
     }
@@ -347,14 +350,18 @@ impl Emitter<'_> {
                 }
                 Ok(())
             }
-            Extend::Sign { from, .. } => {
+            Extend::Sign { from, to } => {
                 let by = 32 - from.clamp(1, 32);
+                let low = (to < 32).then(|| self.unit.word(u32::MAX >> (32 - to.clamp(1, 32))));
                 for part in 0..2 {
                     let source = self.register(op, a, part, 0, false)?;
                     let target = self.target(op, d, part, 2);
                     let t = ZMM[usize::from(target)];
                     self.unit.a.vpslld(t, ZMM[usize::from(source)], by)?;
                     self.unit.a.vpsrad(t, t, by)?;
+                    if let Some(low) = low {
+                        self.unit.a.vpandd(t, t, low)?;
+                    }
                     self.put(op, d, part, target)?;
                 }
                 Ok(())
@@ -386,7 +393,8 @@ impl Emitter<'_> {
         let combine = match compute {
             Compute::Compare { combine, .. }
             | Compute::CompareFloat { combine, .. }
-            | Compute::CompareDouble { combine, .. } => combine,
+            | Compute::CompareDouble { combine, .. }
+            | Compute::CompareShort { combine, .. } => combine,
             _ => Combine::Nothing,
         };
         let single = alu.d.get(0).filter(|_| alu.d.count() == 1 && alu.s.get(2).is_none());
@@ -413,6 +421,9 @@ impl Emitter<'_> {
                 }
             }
             Compute::CompareDouble { predicate, .. } => self.compare_doubles(op, predicate, a, b)?,
+            Compute::CompareShort { of, predicate, .. } => {
+                self.compare_shorts(op, (of, predicate), [a, b])?
+            }
             Compute::CompareFloat { predicate, .. } => {
                 for (part, k) in [(0, k1), (1, k2)] {
                     let one = self.register(op, a, part, 0, true)?;
@@ -473,14 +484,7 @@ impl Emitter<'_> {
         a: Slot,
         b: Slot,
     ) -> Emitted {
-        let predicate = match order {
-            Order::Eq => 0,
-            Order::Lt => 1,
-            Order::Le => 2,
-            Order::Ne => 4,
-            Order::Ge => 5,
-            Order::Gt => 6,
-        };
+        let predicate = i32::from(order.predicate());
         let masks = [k1, k2, k3, k4];
         for (part, &k) in masks.iter().enumerate().take(parts(width)) {
             let one = self.register(op, a, part, 0, false)?;

@@ -2,6 +2,7 @@
 
 use super::{Emitted, Emitter, YMM, ZMM};
 use crate::assembler::*;
+use crate::decode::Short;
 use crate::functions::{Convert, Rounding};
 use softwarp_ir::Slot;
 
@@ -14,6 +15,14 @@ impl Emitter<'_> {
             match convert {
                 Convert::FromS32 => self.unit.a.vcvtdq2ps(zmm2, from)?,
                 Convert::FromU32 => self.unit.a.vcvtudq2ps(zmm2, from)?,
+                Convert::FromLow { bits, signed } => {
+                    self.unit.a.vpslld(zmm2, from, 32 - bits)?;
+                    match signed {
+                        true => self.unit.a.vpsrad(zmm2, zmm2, 32 - bits)?,
+                        false => self.unit.a.vpsrld(zmm2, zmm2, 32 - bits)?,
+                    }
+                    self.unit.a.vcvtdq2ps(zmm2, zmm2)?;
+                }
                 Convert::ToS32(rounding) => self.convert_to_signed(from, rounding)?,
                 Convert::ToU32(rounding) => {
                     let a = &mut self.unit.a;
@@ -101,6 +110,34 @@ impl Emitter<'_> {
         a.vpaddd(z, z, half)?;
         a.vpsrld(z, z, 16)?;
         a.vmovdqa32(z.k1(), nan)
+    }
+
+    /// Compares 16-bit words, as 32-bit words of the same order.
+    pub(super) fn compare_shorts(
+        &mut self,
+        op: usize,
+        (of, predicate): (Short, u8),
+        sources: [Slot; 2],
+    ) -> Emitted {
+        for (part, k) in [k1, k2].into_iter().enumerate() {
+            for (source, to, half) in [(sources[0], 0u8, ymm2), (sources[1], 1, ymm3)] {
+                let from = self.register(op, source, part, to, false)?;
+                let (from, to) = (ZMM[usize::from(from)], ZMM[usize::from(to)]);
+                match of {
+                    Short::Signed | Short::Brain => self.unit.a.vpslld(to, from, 16)?,
+                    Short::Half => {
+                        self.unit.a.vpmovdw(half, from)?;
+                        self.unit.a.vcvtph2ps(to, half)?;
+                    }
+                }
+            }
+            match of {
+                Short::Signed => self.unit.a.vpcmpd(k, zmm0, zmm1, i32::from(predicate))?,
+                _ => self.unit.a.vcmpps(k, zmm0, zmm1, i32::from(predicate))?,
+            }
+        }
+        self.unit.a.kunpckwd(k1, k2, k1)?;
+        self.unit.a.kmovd(eax, k1)
     }
 
     /// Two rows of 16-bit words as one of 32-bit words, the first below.

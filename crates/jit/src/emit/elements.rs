@@ -11,7 +11,9 @@ use std::mem::offset_of;
 impl Emitter<'_> {
     /// Lanes anywhere in a region.
     pub(super) fn scattered(&mut self, plain: &Plain<'_>) -> Emitted {
-        if let (true, true, 4, Some(base)) = (self.masked, plain.is_single(), plain.bytes(), plain.base) {
+        if let (true, true, 4, Some(base)) =
+            (self.masked, plain.is_single() && !plain.is_packed(), plain.bytes(), plain.base)
+        {
             let (mut several, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
             self.single_lane(plain, base, several)?;
             self.unit.a.jmp(done)?;
@@ -187,10 +189,7 @@ impl Emitter<'_> {
         if plain.store {
             return self.scatter(plain, wide);
         }
-        for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
-            self.gather(plain, wide, (slot, n * plain.bytes()))?;
-        }
-        Ok(())
+        (0..plain.count).try_for_each(|n| self.gather(plain, wide, n))
     }
 
     /// Checks the offsets of all lanes.
@@ -300,20 +299,21 @@ impl Emitter<'_> {
         self.unit.a.kxnorw(k2, k2, k2)
     }
 
-    /// Gathers an element. Its address is `rdx`, plus a lane's offset in the first temporary registers, plus `skip`.
-    fn gather(&mut self, plain: &Plain<'_>, wide: bool, (slot, skip): (Slot, usize)) -> Emitted {
-        let op = plain.op;
+    /// Gathers an element of several. The address of the first is `rdx`, plus a lane's offset in the first temporary
+    /// registers.
+    fn gather(&mut self, plain: &Plain<'_>, wide: bool, n: usize) -> Emitted {
+        let skip = n * plain.bytes();
         match (plain.bytes(), wide) {
             (4, true) => {
                 for half in 0..2usize {
-                    for (n, to) in [(0, ymm4), (1, ymm5)] {
-                        let part = 2 * half + n;
+                    for (at, to) in [(0, ymm4), (1, ymm5)] {
+                        let part = 2 * half + at;
                         self.taking(part, true)?;
                         self.unit.a.vpxor(to, to, to)?;
                         self.unit.a.vpgatherqd(to.k2(), ymmword_ptr(rdx + ZMM[part] * 1 + skip))?;
                     }
                     self.unit.a.vinserti64x4(zmm4, zmm4, ymm5, 1)?;
-                    self.put(op, slot, half, 4)?;
+                    self.put_element(plain, (n, half), 4)?;
                 }
             }
             (4, false) => {
@@ -321,7 +321,7 @@ impl Emitter<'_> {
                     self.taking(half, false)?;
                     self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
                     self.unit.a.vpgatherdd(zmm4.k2(), zmmword_ptr(rdx + offsets * 1 + skip))?;
-                    self.put(op, slot, half, 4)?;
+                    self.put_element(plain, (n, half), 4)?;
                 }
             }
             (_, true) => {
@@ -329,7 +329,7 @@ impl Emitter<'_> {
                     self.taking(part, true)?;
                     self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
                     self.unit.a.vpgatherqq(zmm4.k2(), zmmword_ptr(rdx + offsets * 1 + skip))?;
-                    self.put(op, slot, part, 4)?;
+                    self.put_element(plain, (n, part), 4)?;
                 }
             }
             (_, false) => {
@@ -342,7 +342,7 @@ impl Emitter<'_> {
                     }
                     self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
                     self.unit.a.vpgatherdq(zmm4.k2(), zmmword_ptr(rdx + ymm5 * 1 + skip))?;
-                    self.put(op, slot, part, 4)?;
+                    self.put_element(plain, (n, part), 4)?;
                 }
             }
         }
@@ -353,20 +353,17 @@ impl Emitter<'_> {
     /// time, one group of lanes after the other. Of the lanes of a group with the same offset the lowest wins, so it comes
     /// last: offsets, values and masks are reversed.
     fn scatter(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
-        let elements: Vec<(Slot, usize)> = (plain.registers.iter().enumerate())
-            .filter_map(|(n, one)| Some((one.slot?, n * plain.bytes())))
-            .collect();
         let backwards = self.unit.words(std::array::from_fn(|n| 15 - n as u32));
         let eight = self.unit.wide_backwards();
         if plain.bytes() == 4 && !wide && plain.total() <= 8 {
             self.unit.a.vmovdqa64(zmm5, backwards)?;
             for half in if plain.total() <= 4 { [1usize, 0] } else { [0, 1] } {
                 self.unit.a.vpermd(ZMM[half], zmm5, ZMM[half])?;
-                for &(slot, skip) in &elements {
-                    let value = self.register(plain.op, slot, half, 4, false)?;
+                for n in 0..plain.count {
+                    let value = self.element(plain, (n, half), 4)?;
                     self.unit.a.vpermd(zmm4, zmm5, ZMM[usize::from(value)])?;
                     self.taking_backwards(half, false)?;
-                    self.unit.a.vpscatterdd(zmmword_ptr(rdx + ZMM[half] * 1 + skip).k2(), zmm4)?;
+                    self.unit.a.vpscatterdd(zmmword_ptr(rdx + ZMM[half] * 1 + 4 * n).k2(), zmm4)?;
                 }
             }
             return Ok(());
@@ -392,16 +389,16 @@ impl Emitter<'_> {
             };
             self.unit.a.vmovdqa64(zmm5, eight)?;
             self.unit.a.vpermq(offsets, zmm5, offsets)?;
-            for &(slot, skip) in &elements {
-                let at = rdx + offsets * 1 + skip;
+            for n in 0..plain.count {
+                let at = rdx + offsets * 1 + n * plain.bytes();
                 if plain.bytes() == 8 {
-                    let value = self.register(plain.op, slot, part, 4, false)?;
+                    let value = self.element(plain, (n, part), 4)?;
                     self.unit.a.vpermq(zmm4, zmm5, ZMM[usize::from(value)])?;
                     self.taking_backwards(part, true)?;
                     self.unit.a.vpscatterqq(zmmword_ptr(at).k2(), zmm4)?;
                     continue;
                 }
-                let value = self.register(plain.op, slot, part / 2, 4, false)?;
+                let value = self.element(plain, (n, part / 2), 4)?;
                 self.unit.a.vmovdqa64(zmm6, backwards)?;
                 // The upper eight words, reversed, are the lower ones.
                 self.unit.a.vpermd(zmm4, zmm6, ZMM[usize::from(value)])?;

@@ -71,7 +71,10 @@ impl Emitter<'_> {
     pub(super) fn fold(&mut self, plain: &Plain<'_>, parts: [i32; 2], element: bool) -> bool {
         let group = self.group(plain.op).filter(|group| group.first != plain.op);
         let whole = plain.registers.first().is_some_and(|one| one.bits >= 32);
-        let (Some(group), true, 4) = (group, whole && plain.is_single(), plain.bytes()) else { return false };
+        let (Some(group), true, 4) = (group, whole && plain.is_single() && !plain.is_packed(), plain.bytes())
+        else {
+            return false;
+        };
         let Some(web) = self.flow.written(plain.op, plain.slot) else { return false };
         let Some(reader) = self.reader(plain, web) else { return false };
         self.folds.pending.push(Fold { web, reader, pointer: group.pointer, parts, element });

@@ -67,12 +67,11 @@ impl Emitter<'_> {
 
     /// Loads or stores words one behind the other, whose place is in `rax`.
     pub(super) fn move_leading(&mut self, plain: &Plain<'_>, lanes: Leading) -> Emitted {
-        let (op, slot) = (plain.op, plain.slot);
         if plain.store {
-            let from = self.register(op, slot, 0, 7, false)?;
+            let from = self.element(plain, (0, 0), 7)?;
             return self.store_leading(from, lanes);
         }
-        let target = self.target(op, slot, 0, 7);
+        let target = self.element_target(plain, (0, 0), 7);
         let (z, asm) = (ZMM[usize::from(target)], &mut self.unit.a);
         match lanes.0 {
             1 => asm.vpbroadcastd(z, dword_ptr(rax))?,
@@ -81,7 +80,7 @@ impl Emitter<'_> {
             8 => asm.vbroadcasti64x4(z, ymmword_ptr(rax))?,
             _ => asm.vmovdqu32(z, zmmword_ptr(rax))?,
         }
-        self.put(op, slot, 0, target)
+        self.put_element(plain, (0, 0), target)
     }
 
     fn store_leading(&mut self, from: u8, Leading(count): Leading) -> Emitted {

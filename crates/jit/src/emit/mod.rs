@@ -29,6 +29,7 @@ mod leading;
 mod logic;
 mod nans;
 mod one;
+mod packed;
 mod plain;
 mod predicates;
 mod products;

@@ -34,8 +34,9 @@ impl Emitter<'_> {
         let winner = self.winner(plain)?;
         for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
             self.value_of(plain.op, slot, winner)?;
-            let at = rax + (offset + (n * plain.bytes()) as i32);
-            match plain.bytes() {
+            let bytes = plain.total() / plain.registers.len();
+            let at = rax + (offset + (n * bytes) as i32);
+            match bytes {
                 1 => self.unit.a.mov(byte_ptr(at), cl)?,
                 2 => self.unit.a.mov(word_ptr(at), cx)?,
                 4 => self.unit.a.mov(dword_ptr(at), ecx)?,
@@ -145,6 +146,14 @@ impl Emitter<'_> {
     /// A load from one place.
     pub(super) fn load_broadcast(&mut self, plain: &Plain<'_>) -> Emitted {
         let offset = self.check(plain, Pattern::One)?;
+        if plain.is_packed() {
+            for n in 0..plain.count {
+                self.unit.a.vpbroadcastd(zmm0, dword_ptr(rax + (offset + 4 * n as i32)))?;
+                self.put_element(plain, (n, 0), 0)?;
+                self.put_element(plain, (n, 1), 0)?;
+            }
+            return Ok(());
+        }
         if !plain.is_single() {
             return self.load_several(plain, offset);
         }

@@ -34,10 +34,11 @@ pub(super) struct Plain<'a> {
     pub(super) op: usize,
     pub(super) address: &'a Address,
     pub(super) registers: &'a [Element],
-    /// Bytes of an element.
+    /// Bytes of an element. Those of several elements that are shorter are packed in words of 4 bytes, which count as
+    /// elements.
     size: usize,
     /// How many elements there are.
-    count: usize,
+    pub(super) count: usize,
     pub(super) signed: bool,
     /// The first register that is loaded or stored.
     pub(super) slot: Slot,
@@ -59,7 +60,10 @@ impl<'a> Plain<'a> {
         };
         let slot = access.registers.first()?.slot?;
         let (address, registers) = (&access.address, &access.registers[..]);
-        let (size, count, base) = (usize::from(access.bytes), registers.len(), address.base);
+        let (size, count, base) = match (usize::from(access.bytes), registers.len()) {
+            (bytes @ (1 | 2), count @ 2..) => (4, bytes * count / 4, address.base),
+            (bytes, count) => (bytes, count, address.base),
+        };
         let signed = access.signed;
         Some(Plain { op, address, registers, size, count, signed, slot, base, slow, store, site })
     }
@@ -78,6 +82,11 @@ impl<'a> Plain<'a> {
     /// Bytes of the whole access, which is aligned to them.
     pub(super) fn total(&self) -> usize {
         self.bytes() * self.count
+    }
+
+    /// Whether its registers are shorter than its elements.
+    pub(super) fn is_packed(&self) -> bool {
+        self.registers.len() > self.count
     }
 
     /// Whether it has one element.

@@ -173,10 +173,13 @@ impl Emitter<'_> {
                 }
                 self.unit.a.and(eax, (u32::MAX >> (32 - bits.clamp(1, 32))) as i32)?;
             }
-            Compute::Extend(Extend::Sign { from, .. }) => {
+            Compute::Extend(Extend::Sign { from, to }) => {
                 let by = 32 - from.clamp(1, 32);
                 self.unit.a.shl(eax, by)?;
                 self.unit.a.sar(eax, by)?;
+                if to < 32 {
+                    self.unit.a.and(eax, (u32::MAX >> (32 - to.clamp(1, 32))) as i32)?;
+                }
             }
             Compute::Neg(_) => self.unit.a.neg(rax)?,
             Compute::Not(_) => self.unit.a.not(rax)?,

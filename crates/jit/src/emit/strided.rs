@@ -9,7 +9,7 @@ use super::{Emitted, Emitter, ZMM};
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
 use crate::context::Region;
-use softwarp_ir::{Element, Slot};
+use softwarp_ir::Element;
 use std::mem::offset_of;
 
 impl Emitter<'_> {
@@ -55,24 +55,25 @@ impl Emitter<'_> {
         asm.add(rax, host)?;
         asm.mov(ecx, if stride == 2 { 0x5555 } else { 0x1111 })?;
         asm.kmovd(k1, ecx)?;
-        for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
+        for n in 0..plain.count {
             match plain.store {
-                true => self.store_strided(plain.op, slot, stride, 4 * n)?,
-                false => self.load_strided(plain.op, slot, stride, 4 * n)?,
+                true => self.store_strided(plain, n, stride)?,
+                false => self.load_strided(plain, n, stride)?,
             }
         }
         Ok(())
     }
 
     /// Loads a row of words that are two or four words apart, from `rax` on.
-    fn load_strided(&mut self, op: usize, slot: Slot, stride: usize, skip: usize) -> Emitted {
+    fn load_strided(&mut self, plain: &Plain<'_>, n: usize, stride: usize) -> Emitted {
+        let skip = 4 * n;
         let together = self.unit.words(std::array::from_fn(|n| (stride * n) as u32 % 32));
         for half in 0..2 {
-            for (n, to) in [zmm0, zmm1, zmm2, zmm3].into_iter().enumerate().take(stride) {
-                let place = zmmword_ptr(rax + (64 * (stride * half + n) + skip));
+            for (at, to) in [zmm0, zmm1, zmm2, zmm3].into_iter().enumerate().take(stride) {
+                let place = zmmword_ptr(rax + (64 * (stride * half + at) + skip));
                 self.unit.a.vmovdqu32(to.k1().z(), place)?;
             }
-            let target = self.target(op, slot, half, 6);
+            let target = self.element_target(plain, (n, half), 6);
             let t = ZMM[usize::from(target)];
             if stride == 2 {
                 self.unit.a.vmovdqa64(t, together)?;
@@ -84,19 +85,20 @@ impl Emitter<'_> {
                 self.unit.a.vpermi2d(zmm5, zmm2, zmm3)?;
                 self.unit.a.vinserti64x4(t, zmm4, ymm5, 1)?;
             }
-            self.put(op, slot, half, target)?;
+            self.put_element(plain, (n, half), target)?;
         }
         Ok(())
     }
 
     /// Stores a row of words two or four words apart, from `rax` on.
-    fn store_strided(&mut self, op: usize, slot: Slot, stride: usize, skip: usize) -> Emitted {
+    fn store_strided(&mut self, plain: &Plain<'_>, n: usize, stride: usize) -> Emitted {
+        let skip = 4 * n;
         for half in 0..2 {
-            let value = self.register(op, slot, half, 0, false)?;
-            for n in 0..stride {
-                let first = 16 / stride * n;
+            let value = self.element(plain, (n, half), 0)?;
+            for part in 0..stride {
+                let first = 16 / stride * part;
                 let apart = self.unit.words(std::array::from_fn(|at| (first + at / stride) as u32));
-                let place = zmmword_ptr(rax + (64 * (stride * half + n) + skip));
+                let place = zmmword_ptr(rax + (64 * (stride * half + part) + skip));
                 self.unit.a.vmovdqa64(zmm1, apart)?;
                 self.unit.a.vpermd(zmm1, zmm1, ZMM[usize::from(value)])?;
                 self.unit.a.vmovdqu32(place.k1(), zmm1)?;

@@ -25,9 +25,10 @@ impl Generator<'_, '_> {
                 "%q".to_string()
             }
         };
-        let line = match self.below(40) {
+        let line = match self.below(44) {
             28..=33 => return self.several(&guard, &index),
             34..=39 => return self.update(&guard, &index),
+            40..=43 => return self.short(&guard, &index),
             13..=20 => return self.shared(&guard, &r, &index),
             21..=27 => return self.other(&guard, &place, &index),
             9 => format!("{guard}ld.global.v2.u32 {{%r1, %r6}}, [{place}+{}];", 2 * offset),
@@ -199,6 +200,56 @@ impl Generator<'_, '_> {
             _ => return self.fixed(guard, index, offset),
         };
         self.line(&line);
+    }
+
+    /// Accesses of several elements of 8 and 16 bits.
+    fn short(&mut self, guard: &str, index: &str) {
+        let (form, bytes) = self.choices.pick(&[
+            ("v2.u16", 4),
+            ("v2.s16", 4),
+            ("v2.b16", 4),
+            ("v4.u16", 8),
+            ("v4.s16", 8),
+            ("v4.u8", 4),
+            ("v4.s8", 4),
+        ]);
+        let narrow = form == "v2.b16" || self.choices.once_in(2);
+        let mut registers: Vec<String> = match narrow {
+            true => ["%h0", "%h3", "%h1", "%h2"].map(str::to_owned).to_vec(),
+            false => ["%r1", "%r6", "%r3", "%r5"].map(str::to_owned).to_vec(),
+        };
+        let store = self.choices.once_in(2);
+        if store {
+            registers = (0..4).map(|_| if narrow { self.h() } else { self.r() }).collect();
+        }
+        let list = registers[..if form.starts_with("v2") { 2 } else { 4 }].join(", ");
+        // Some lanes at places that are not aligned.
+        let mask = if self.choices.once_in(32) { 510 } else { 512 - bytes };
+        let (space, place) = match self.below(8) {
+            0 | 1 => {
+                self.line(&format!("mov.u32 %n, memory; mad.lo.u32 %x, %t, {bytes}, %n;"));
+                ("shared", "%x+5120".to_string())
+            }
+            2 => ("shared", format!("%memory+{}", 8 * self.below(16))),
+            3 | 4 => {
+                self.line(&format!("and.b32 %x, {index}, {mask}; add.u32 %x, %x, %memory;"));
+                ("shared", "%x".to_string())
+            }
+            5 if !store => {
+                self.line(&format!("mad.wide.u32 %q, %t, {bytes}, %in;"));
+                ("global", format!("%q+{}", 8 * self.below(16)))
+            }
+            6 if !store => {
+                self.line(&format!("and.b32 %x, {index}, {mask}; mad.wide.u32 %q, %x, {bytes}, %in;"));
+                ("global", "%q".to_string())
+            }
+            _ if store => ("global", format!("%mine+{}", 8 * self.below(16))),
+            _ => ("global", format!("%warp+{}", 8 * self.below(16))),
+        };
+        self.line(&match store {
+            true => format!("{guard}st.{space}.{form} [{place}], {{{list}}};"),
+            false => format!("{guard}ld.{space}.{form} {{{list}}}, [{place}];"),
+        });
     }
 
     /// Accesses at fixed addresses, by the first warp of a CTA.

@@ -1,0 +1,84 @@
+//! Which accesses to memory have code.
+
+use softwarp_ir::{Access, AsyncOp, Atomic, AtomicOp, Function, Memory, Op, Slot, Step};
+use softwarp_isa::Type;
+
+/// Whether a function has an operation on registers of 128 bits: it names the first of two rows, and means both.
+pub(crate) fn has_pairs(function: &Function) -> bool {
+    function.ops.iter().any(|op| match op {
+        Op::Other(_, step) => match &**step {
+            Step::Load(access) | Step::Store(access) => {
+                access.bytes == 16 || access.registers.iter().any(|one| one.bits > 64)
+            }
+            Step::Atomic(atomic) => atomic.ty.bits() > 64,
+            Step::Asynchronous(AsyncOp::Store(store)) => store.bytes == 16,
+            _ => false,
+        },
+        Op::Alu(alu) => alu.op.form().is_some_and(|form| form.types.contains(&Type::B128)),
+        Op::Branch(..) => false,
+    })
+}
+
+/// Whether a load has code: a weak one of an element that is as wide as its register or narrower, or of several of 32
+/// or 64 bits, from memory that has regions.
+pub(crate) fn is_plain_load(access: &Access) -> bool {
+    use Memory::{Constant, Generic, Global, Shared};
+    let memory = matches!(access.address.memory, Global | Generic | Shared | Constant);
+    has_plain_size(access) && memory && !access.order.is_strong() && has_registers(access)
+}
+
+/// Whether a store has code: the same.
+pub(crate) fn is_plain_store(access: &Access) -> bool {
+    let memory = matches!(access.address.memory, Memory::Global | Memory::Generic | Memory::Shared);
+    has_plain_size(access) && memory && !access.order.is_strong() && has_registers(access)
+}
+
+fn has_registers(access: &Access) -> bool {
+    access.registers.iter().all(|one| one.slot.is_some())
+}
+
+/// Whether an atomic operation has code: a relaxed one on words of 32 or 64 bits, or on several floats.
+pub(crate) fn is_plain_atomic(atomic: &Atomic) -> bool {
+    use AtomicOp::{Add, And, Cas, Dec, Exch, Inc, Max, Min, Or, Xor};
+    use Type::{B32, B64, F32, F64, S32, S64, U32, U64};
+    let Atomic { address, op, ty, d, b, c, order, .. } = atomic;
+    let types = match op {
+        Add => matches!(ty, U32 | S32 | B32 | U64 | S64 | F32 | F64),
+        And | Or | Xor | Exch | Cas => matches!(ty, B32 | U32 | S32 | B64 | U64 | S64),
+        Min | Max => matches!(ty, U32 | S32 | U64 | S64),
+        Inc | Dec => *ty == U32,
+    };
+    let base = match address.memory {
+        Memory::Shared => true,
+        Memory::Global | Memory::Generic => address.base.is_none_or(Slot::is_wide),
+        _ => false,
+    };
+    let wide = ty.bits() == 64;
+    let fits = |slot: &Option<Slot>| slot.is_some_and(|slot| slot.is_wide() == wide);
+    let operands = b.iter().all(fits) && (*op == Cas) == c.is_some() && (c.is_none() || fits(c));
+    let results = d.iter().all(|slot| slot.is_none() || fits(slot));
+    let count = b.len() == 1 || *ty == F32 && matches!(b.len(), 2 | 4);
+    // An element is read behind those before it have been written.
+    let is_behind = |n: usize| d.iter().take(n).any(|d| d.is_some() && *d == b[n]);
+    let apart = !(1..b.len()).any(is_behind);
+    let relaxed = !order.acquires() && !order.releases();
+    let near = address.base.is_none() || i32::try_from(address.offset).is_ok();
+    types && base && operands && results && count && apart && relaxed && near
+}
+
+/// Whether an access has one element that is as wide as its register or narrower, up to 16 bytes in several that are as
+/// wide, or 4 or 8 bytes in shorter ones.
+fn has_plain_size(access: &Access) -> bool {
+    match access.registers[..] {
+        [one] => matches!((access.bytes, one.bits), (4, 32) | (8, 64) | (1 | 2, 8..=32)),
+        _ => {
+            let (bytes, count) = (access.bytes, access.registers.len());
+            let mut bits = access.registers.iter().map(|one| one.bits);
+            match (bytes, count) {
+                (4, 2 | 4) | (8, 2) => bits.all(|bits| bits == 8 * bytes),
+                (2, 2 | 4) | (1, 4) => bits.all(|bits| matches!(bits, 16 | 32)),
+                _ => false,
+            }
+        }
+    }
+}
