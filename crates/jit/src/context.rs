@@ -7,12 +7,13 @@ use std::ops::Range;
 /// How many regions are remembered.
 pub const SITES: usize = 64;
 
-/// The sites of accesses to `.global`, of generic ones, and of those to `.const`: the same address may mean different
-/// memory.
+/// The sites of accesses to `.global`, of generic ones, and of those to `.const` and to a kernel's parameters: the same
+/// address may mean different memory.
 pub(crate) const GLOBAL_SITES: Range<usize> = 0..40;
 /// The sites of generic accesses.
 pub const GENERIC_SITES: Range<usize> = 40..52;
-pub(crate) const CONSTANT_SITES: Range<usize> = 52..64;
+pub(crate) const CONSTANT_SITES: Range<usize> = 52..62;
+pub(crate) const PARAMETER_SITES: Range<usize> = 62..64;
 
 /// How many polls the lanes of a warp execute while others wait elsewhere, before these go first: atomic operations, and
 /// loads that are ordered with the stores of other threads. The count starts again when all lanes have reconverged.
@@ -173,7 +174,7 @@ pub struct Context {
     pub(crate) exchanges: u64,
     /// How many branches diverged.
     pub(crate) divergent: u64,
-    /// How many atomic operations were executed.
+    /// How many atomic operations and ordered stores were executed.
     pub(crate) atomics: u64,
     /// While lanes wait: the polls that are left in the low half ([`POLLS`]); the high half is not 0 if lanes have waited
     /// ever since code was entered. Code writes both where lanes diverge that were together.
@@ -347,6 +348,6 @@ pub struct Done {
     pub divergent: u64,
     /// Operations among lanes.
     pub exchanges: u64,
-    /// Atomic operations.
+    /// Atomic operations and ordered stores.
     pub atomics: u64,
 }

@@ -27,12 +27,14 @@ pub(crate) enum Action {
     Fused(u32),
     /// Arithmetic by the interpreter's loop.
     Loop,
-    /// A weak load of one element, or of several of 32 or 64 bits.
+    /// A weak load of one element, or of several.
     Load,
-    /// A weak store of one element, or of several of 32 or 64 bits.
+    /// A store of one element, or of several.
     Store,
     /// A relaxed atomic operation on words of 32 or 64 bits.
     Atomic,
+    /// A fence.
+    Fence,
     /// An operation among the lanes of a warp, if all of them execute it together.
     Exchange,
     /// An operation that the interpreter's fast loop may be able to do.
@@ -263,6 +265,7 @@ pub(crate) fn decode(function: &Function, _shape: Shape) -> Buffer<Action> {
             Op::Branch(..) => Action::Branch,
             Op::Other(guard, step) => match (&**step, row) {
                 (Step::Group(op), _) if op.is_silent() => Action::Nothing,
+                (Step::Fence(_), _) => Action::Fence,
                 (Step::Special(read), Some(row)) if *guard == Guard::ALWAYS => Action::Copy(read.d, row),
                 (Step::Load(access), Some(row)) if *guard == Guard::ALWAYS => {
                     match access.registers.first().and_then(|one| one.slot) {

@@ -47,7 +47,7 @@ impl Group {
     pub(crate) fn is_in_one_region(&self, first: &Address) -> bool {
         let [least, most] = [self.range.0, self.range.1].map(|distance| first.offset.wrapping_add(distance));
         match first.memory {
-            Memory::Shared => true,
+            Memory::Shared | Memory::Kernel => true,
             Memory::Global => first.base.is_some(),
             Memory::Constant => first.base.is_some() || least.div_euclid(BANK) == most.div_euclid(BANK),
             _ => false,

@@ -22,15 +22,15 @@ pub(crate) fn has_pairs(function: &Function) -> bool {
 /// Whether a load has code: a weak one of an element that is as wide as its register or narrower, or of several of 32
 /// or 64 bits, from memory that has regions.
 pub(crate) fn is_plain_load(access: &Access) -> bool {
-    use Memory::{Constant, Generic, Global, Shared};
-    let memory = matches!(access.address.memory, Global | Generic | Shared | Constant);
+    use Memory::{Constant, Generic, Global, Kernel, Shared};
+    let memory = matches!(access.address.memory, Global | Generic | Shared | Constant | Kernel);
     has_plain_size(access) && memory && !access.order.is_strong() && has_registers(access)
 }
 
-/// Whether a store has code: the same.
+/// Whether a store has code: the same, and one that is ordered. On this host all stores are.
 pub(crate) fn is_plain_store(access: &Access) -> bool {
     let memory = matches!(access.address.memory, Memory::Global | Memory::Generic | Memory::Shared);
-    has_plain_size(access) && memory && !access.order.is_strong() && has_registers(access)
+    has_plain_size(access) && memory && has_registers(access)
 }
 
 fn has_registers(access: &Access) -> bool {

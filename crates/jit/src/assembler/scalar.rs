@@ -481,6 +481,13 @@ impl Assembler {
         Ok(())
     }
 
+    /// What comes before is seen by other threads before what follows.
+    #[inline]
+    pub(crate) fn mfence(&mut self) -> Encoded {
+        self.raw([0x0f, 0xae, 0xf0]);
+        Ok(())
+    }
+
     #[inline]
     pub(crate) fn nop(&mut self) -> Encoded {
         self.raw([0x90]);

@@ -535,6 +535,7 @@ fn moves() {
             a.lock().add(dword_ptr(place), ecx)?;
             a.jmp(qword_ptr(place))?;
             a.cqo()?;
+            a.mfence()?;
             a.div(rcx)?;
             a.idiv(r9)?;
             a.jmp(rdx)?;

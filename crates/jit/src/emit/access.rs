@@ -2,7 +2,7 @@
 //! left to the interpreter, which performs it, learns its region, or finds the fault.
 
 use super::plain::Plain;
-use super::{Checked, Emitted, Emitter, Late, RAX, ZMM};
+use super::{Checked, Emitted, Emitter, Late, RAX, ZMM, field};
 use crate::Mode;
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
@@ -151,6 +151,9 @@ impl Emitter<'_> {
             return Ok(());
         }
         self.folds.forget();
+        if plain.strong {
+            self.unit.a.inc(qword_ptr(field!(atomics)))?;
+        }
         match pattern {
             Pattern::One if plain.store => self.store_one(plain),
             Pattern::One => self.load_broadcast(plain),

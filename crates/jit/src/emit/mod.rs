@@ -512,6 +512,8 @@ impl<'a> Emitter<'a> {
                 Step::Atomic(atomic) => self.atomic(op, *guard, atomic),
                 _ => self.exit(op),
             },
+            // Where no lane passes its guard, it does no harm.
+            (Action::Fence, _) => self.unit.a.mfence(),
             (Action::Branch, Op::Branch(guard, target)) => {
                 self.branch(op, (*guard, in_eax), *target as usize)
             }

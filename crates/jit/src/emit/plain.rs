@@ -1,14 +1,14 @@
 //! An access to memory as it is compiled, and the regions that accesses look at.
 
 use crate::assembler::*;
-use crate::context::{CONSTANT_SITES, Context, GENERIC_SITES, GLOBAL_SITES, Region};
+use crate::context::{CONSTANT_SITES, Context, GENERIC_SITES, GLOBAL_SITES, PARAMETER_SITES, Region};
 use softwarp_ir::{Address, Atomic, Element, Function, Memory, Op, Slot, Step};
 use std::mem::offset_of;
 
 /// The site of each operation: which region an access looks at. Those of one memory are given out in turn. Accesses to
 /// `.global` and generic ones have different sites, since the same address may mean different memory.
 pub(crate) fn sites(function: &Function) -> Vec<u8> {
-    let mut next = [0usize; 3];
+    let mut next = [0usize; 4];
     let site = |op: &Op| {
         let Op::Other(_, step) = op else { return 0 };
         let memory = match &**step {
@@ -19,6 +19,7 @@ pub(crate) fn sites(function: &Function) -> Vec<u8> {
         let (kind, sites) = match memory {
             Memory::Generic => (0, GENERIC_SITES),
             Memory::Constant => (1, CONSTANT_SITES),
+            Memory::Kernel => (3, PARAMETER_SITES),
             _ => (2, GLOBAL_SITES),
         };
         let number = next[kind];
@@ -46,6 +47,8 @@ pub(super) struct Plain<'a> {
     pub(super) base: Option<Slot>,
     pub(super) slow: CodeLabel,
     pub(super) store: bool,
+    /// Whether it is ordered with accesses of other threads.
+    pub(super) strong: bool,
     /// Which region is looked at.
     site: u8,
 }
@@ -64,15 +67,16 @@ impl<'a> Plain<'a> {
             (bytes @ (1 | 2), count @ 2..) => (4, bytes * count / 4, address.base),
             (bytes, count) => (bytes, count, address.base),
         };
-        let signed = access.signed;
-        Some(Plain { op, address, registers, size, count, signed, slot, base, slow, store, site })
+        let (signed, strong) = (access.signed, access.order.is_strong());
+        Some(Plain { op, address, registers, size, count, signed, slot, base, slow, store, strong, site })
     }
 
     /// The access of an atomic operation.
     pub(super) fn atomic(op: usize, atomic: &'a Atomic, slot: Slot, slow: CodeLabel, site: u8) -> Plain<'a> {
         let (address, size, count) = (&atomic.address, atomic.ty.bits() as usize / 8, atomic.b.len());
-        let (registers, base) = (&[][..], address.base);
-        Plain { op, address, registers, size, count, signed: false, slot, base, slow, store: true, site }
+        let (registers, base, signed) = (&[][..], address.base, false);
+        let (store, strong) = (true, true);
+        Plain { op, address, registers, size, count, signed, slot, base, slow, store, strong, site }
     }
 
     pub(super) fn bytes(&self) -> usize {

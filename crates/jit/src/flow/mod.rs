@@ -244,6 +244,7 @@ impl Flow {
                     Action::Load | Action::Store => (3.0 * slower, 8.0),
                     Action::Exchange => (2.0 * slower, 20.0),
                     Action::Atomic => (40.0 * slower, 120.0),
+                    Action::Fence => (12.0, 30.0),
                     Action::Loop => (20.0, 12.0),
                     Action::Step => (35.0, 20.0),
                     // All warps of a CTA come to it, and go on in compiled code.

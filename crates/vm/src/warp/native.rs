@@ -583,6 +583,10 @@ fn learn(frame: &Frame, address: &Address, spaces: &Spaces<'_>, taking: u32, sit
         }
         return;
     }
+    if address.memory == Memory::Kernel {
+        *site = Region::new(0, spaces.parameters.host_address(), spaces.parameters.len());
+        return;
+    }
     let mut hint = 0;
     if let Some((cells, base)) = view(spaces, address.memory, start, &mut hint)
         && !std::ptr::eq(cells, spaces.parameters)

@@ -161,7 +161,7 @@ impl Generator<'_, '_> {
             1 => 0x4000_01f0,
             _ => 496,
         };
-        let line = match self.below(12) {
+        let line = match self.below(14) {
             // Consecutive lanes.
             0 | 1 => {
                 self.line("mad.wide.u32 %q, %t, 16, %in;");
@@ -197,6 +197,23 @@ impl Generator<'_, '_> {
                 self.line(&format!("and.b32 %x, {index}, {mask}; mad.wide.u32 %q, %x, 16, %in;"));
                 format!("{guard}ld.global.v2.{ty} {{%d3, %d2}}, [%q];")
             }
+            11 => match self.below(4) {
+                0 => format!("{guard}membar.{};", self.pick(&["cta", "gl", "sys"])),
+                1 => format!("{guard}fence.{};", self.pick(&["sc.gpu", "acq_rel.cta", "acq_rel.sys"])),
+                2 => format!("{guard}st.release.gpu.global.u32 [%mine+{offset}], {r};"),
+                _ => format!("{guard}st.volatile.shared.{} [%slot], {r};", self.pick(&["u32", "u16"])),
+            },
+            10 => match self.below(3) {
+                0 => format!("{guard}ld.param.v2.u32 {{%r1, %r6}}, [in];"),
+                1 => format!("{guard}ld.param.v4.u16 {{%h0, %h3, %h1, %h2}}, [out];"),
+                _ => {
+                    self.line(&format!("and.b32 %x, {index}, 8; cvt.u64.u32 %q, %x; mov.b64 %k, in;"));
+                    format!(
+                        "add.s64 %q, %q, %k; {guard}ld.param.{} {r}, [%q];",
+                        self.pick(&["u32", "s16", "u8"])
+                    )
+                }
+            },
             _ => return self.fixed(guard, index, offset),
         };
         self.line(&line);
