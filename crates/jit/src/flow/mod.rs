@@ -243,7 +243,8 @@ impl Flow {
                     Action::Fused(_) => (slower, 8.0),
                     Action::Load | Action::Store => (3.0 * slower, 8.0),
                     Action::Exchange => (2.0 * slower, 20.0),
-                    Action::Atomic => (40.0 * slower, 120.0),
+                    // A loop over lanes, at either level.
+                    Action::Atomic => (40.0, 120.0),
                     Action::Fence => (12.0, 30.0),
                     Action::Loop => (20.0, 12.0),
                     Action::Step => (35.0, 20.0),
