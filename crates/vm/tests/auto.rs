@@ -59,5 +59,6 @@ L:  {operation}
     let can = compiled(&kernel("")).iter().all(|(_, [can, _])| *can);
     let of = |operation: &str| compiled(&kernel(operation))[0].1;
     assert_eq!(of("bar.sync 0;"), [can, can]);
-    assert_eq!(of("fence.acq_rel.gpu;"), [can, false]);
+    assert_eq!(of("fence.acq_rel.gpu;"), [can, can]);
+    assert_eq!(of("nanosleep.u32 20;"), [can, false]);
 }
