@@ -456,7 +456,7 @@ OVER:
 }
 .visible .entry k(.param .u64 in, .param .u64 out)
 {
-    .shared .align 32 .b8 memory[8192]; .local .align 16 .b8 local[64];
+    .shared .align 32 .b8 memory[10240]; .local .align 16 .b8 local[64];
     .reg .pred %p<4>; .reg .pred %l<4>; .reg .pred %z; .reg .b32 %r<8>; .reg .f32 %f<6>; .reg .b64 %d<5>; .reg .b16 %h<4>;
     .reg .b32 %c<4>; .reg .b32 %x, %t, %n, %slot, %tx, %ty, %memory, %shared_row, %shared_first, %far;
     .reg .b64 %row, %first, %in, %out, %own, %warp, %mine, %q, %k, %window, %lead;

@@ -171,8 +171,8 @@ impl Generator<'_, '_> {
             3 | 4 => {
                 self.line("mov.u32 %n, memory; mad.lo.u32 %x, %t, 16, %n;");
                 match self.choices.once_in(2) {
-                    true => format!("{guard}st.shared.v2.{ty} [%x+5120], {{{d}, {e}}};"),
-                    false => format!("{guard}ld.shared.v2.{ty} {{%d0, %d2}}, [%x+5120];"),
+                    true => format!("{guard}st.shared.v2.{ty} [%x+8192], {{{d}, {e}}};"),
+                    false => format!("{guard}ld.shared.v2.{ty} {{%d0, %d2}}, [%x+8192];"),
                 }
             }
             // One place.
@@ -245,7 +245,8 @@ impl Generator<'_, '_> {
         let (space, place) = match self.below(8) {
             0 | 1 => {
                 self.line(&format!("mov.u32 %n, memory; mad.lo.u32 %x, %t, {bytes}, %n;"));
-                ("shared", "%x+5120".to_string())
+                // Threads with other strides are elsewhere.
+                ("shared", format!("%x+{}", 4608 + 128 * bytes))
             }
             2 => ("shared", format!("%memory+{}", 8 * self.below(16))),
             3 | 4 => {
