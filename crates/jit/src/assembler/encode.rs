@@ -328,7 +328,9 @@ impl Assembler {
     #[inline(never)]
     pub(super) fn plain_register(&mut self, opcode: Plain, reg: u8, rm: u8, constant: Constant) {
         let head = plain(opcode, reg, (0, bit(rm, 3))).with(register_byte(reg, rm).word, 1);
+        let start = self.length;
         self.append_all(head, constant.bytes(), Bytes::NONE);
+        self.set_movable(start);
     }
 
     /// One with memory, of some bytes.
@@ -344,10 +346,12 @@ impl Assembler {
         let index = if memory.index == NONE { 0 } else { memory.index };
         let head = plain(opcode, reg, (bit(index, 3), bit(memory.base, 3)));
         let legal = memory.bytes == size && is_plain(memory);
+        let start = self.length;
         match memory_bytes(reg, memory, 1) {
             Some(bytes) if legal => self.append_all(head, bytes, constant.bytes()),
             _ => self.fail(),
         }
+        self.set_movable(start);
     }
 
     /// One without ModRM, whose opcode has a register's number in its last bits.

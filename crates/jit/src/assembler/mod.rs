@@ -1,8 +1,9 @@
 //! An assembler for x86-64 with AVX-512: the instructions that compiled code uses.
 //!
 //! Instructions are encoded at once. Jumps forward have distances of 32 bits, which are written when the code is finished;
-//! jumps back have 8 bits where these suffice. The lists that code is written to are kept for the next function of the
-//! thread; finished code is copied to memory of its size, which can be made executable.
+//! jumps back have 8 bits where these suffice. Jumps stay inside blocks of 32 bytes where the CPU needs it
+//! (`boundaries.rs`). The lists that code is written to are kept for the next function of the thread; finished code is
+//! copied to memory of its size, which can be made executable.
 //!
 //! A method encodes one instruction. Its tables are `vector.rs` (prefix EVEX), `masks.rs` (prefix VEX) and `scalar.rs`
 //! (general-purpose registers). What cannot be encoded (an offset that is too large, a memory operand of another size)
@@ -10,6 +11,7 @@
 //!
 //! For CPUs without AVX-512, instructions on 512 bits become several on 256 bits (`halves/`).
 
+mod boundaries;
 mod encode;
 #[cfg(test)]
 mod failures;
@@ -23,6 +25,7 @@ mod vector;
 #[cfg(test)]
 mod written;
 
+use boundaries::{BLOCK, Jumps, Movable};
 use encode::Bytes;
 pub(crate) use operands::*;
 
@@ -75,6 +78,10 @@ pub(crate) struct Assembler {
     room: Room,
     length: usize,
     failed: bool,
+    jumps: Jumps,
+    movable: Movable,
+    /// The end of the last prefix that is an instruction of its own here.
+    prefixed: usize,
     /// Instructions on 512 bits are made of halves.
     halves: Option<halves::Halves>,
 }
@@ -89,12 +96,14 @@ impl Assembler {
         if lists.buffer.len() < room.max(LONGEST) {
             lists.buffer = vec![0; room.max(1 << 14)];
         }
-        Ok(Assembler { room: lists, length: 0, failed: false, halves: None })
+        let (jumps, movable) = (Jumps::of_this_cpu(), Movable::default());
+        Ok(Assembler { room: lists, length: 0, failed: false, jumps, movable, prefixed: 0, halves: None })
     }
 
-    /// How many bytes there are.
+    /// How many bytes there are. They stay where they are.
     #[inline]
-    pub(crate) fn position(&self) -> usize {
+    pub(crate) fn position(&mut self) -> usize {
+        self.fix();
         self.length
     }
 
@@ -109,6 +118,7 @@ impl Assembler {
     #[inline]
     pub(crate) fn set_label(&mut self, label: &mut CodeLabel) -> Encoded {
         self.forget_vectors();
+        self.fix();
         let place = &mut self.room.labels[label.0 as usize];
         self.failed |= *place != NOWHERE;
         *place = self.length as u32;
@@ -166,15 +176,28 @@ impl Assembler {
     #[inline(never)]
     fn jump_to(&mut self, short: Option<u8>, near: u16, label: CodeLabel) {
         self.make_words();
+        let is_conditional = near > 0xff;
+        if !is_conditional {
+            self.fix();
+        }
         let place = self.room.labels[label.0 as usize];
-        if place != NOWHERE
-            && let Some(short) = short
-            && let Ok(distance) = i8::try_from(i64::from(place) - (self.length as i64 + 2))
+        if let Some(short) = short
+            && self.short_distance(place, BLOCK).is_some()
         {
+            self.align_jump(2);
+            let distance = self.short_distance(place, 0).unwrap_or_default();
             return self.append(Bytes::new(u16::from_le_bytes([short, distance as u8]).into(), 2));
         }
-        self.append(Bytes::new(near.into(), 5 + usize::from(near > 0xff)));
+        let bytes = 5 + usize::from(is_conditional);
+        self.align_jump(bytes);
+        self.append(Bytes::new(near.into(), bytes));
         self.room.distances.push(Distance { end: self.length, label });
+    }
+
+    /// The distance of a place from the end of a short jump, which is behind some more bytes, if it has 8 bits.
+    fn short_distance(&self, place: u32, more: usize) -> Option<i8> {
+        let end = (self.length + more + 2) as i64;
+        (place != NOWHERE).then(|| i8::try_from(i64::from(place) - end).ok()).flatten()
     }
 
     /// Appends the distance of a label: 32 bits.

@@ -203,6 +203,9 @@ impl Target for AsmMemoryOperand {
     #[inline]
     fn encode_target(self, asm: &mut Assembler, _: Option<u8>, _: u8, number: u8) {
         asm.forget_vectors();
+        asm.fix();
+        // At most: prefix, opcode, ModRM, SIB and offset.
+        asm.align_jump(8);
         asm.plain_memory(Plain::new(0xff, false), number, &self, 8, Constant::NONE);
     }
 }
@@ -211,6 +214,8 @@ impl Target for AsmRegister64 {
     #[inline]
     fn encode_target(self, asm: &mut Assembler, _: Option<u8>, _: u8, number: u8) {
         asm.forget_vectors();
+        asm.fix();
+        asm.align_jump(3);
         asm.plain_register(Plain::new(0xff, false), number, self.0, Constant::NONE);
     }
 }
@@ -439,6 +444,7 @@ impl Assembler {
     #[inline]
     pub(crate) fn lock(&mut self) -> &mut Assembler {
         self.raw([0xf0]);
+        self.prefixed = self.length;
         self
     }
 
@@ -470,6 +476,8 @@ impl Assembler {
     #[inline]
     pub(crate) fn ret(&mut self) -> Encoded {
         self.forget_vectors();
+        self.fix();
+        self.align_jump(1);
         self.raw([0xc3]);
         Ok(())
     }

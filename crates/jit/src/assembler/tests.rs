@@ -40,6 +40,7 @@ macro_rules! both {
         {
             operands!();
             let mut assembler = Assembler::new(0).expect("memory");
+            assembler.jumps = Jumps::Anywhere;
             (|$a: &mut Assembler| -> Encoded {
                 $code;
                 Ok(())
