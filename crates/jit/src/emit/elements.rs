@@ -2,9 +2,11 @@
 
 use super::plain::Plain;
 use super::{Emitted, Emitter, XMM, YMM, ZMM};
+use crate::Level;
 use crate::assembler::*;
 use crate::classes::Steps;
 use crate::context::{Context, Region};
+use crate::places::Place;
 use softwarp_ir::Slot;
 use std::mem::offset_of;
 
@@ -147,41 +149,75 @@ impl Emitter<'_> {
             for &offsets in &ZMM[..parts] {
                 self.unit.a.vpbroadcastq(offsets, rax)?;
             }
-            return match self.masked {
-                true => self.check_masked(plain, parts, wide),
-                false => self.check_all(plain, wide),
-            };
+            return self.check_all(plain, wide);
         };
         let offset = plain.address.offset as i32;
         match wide {
             true => {
-                self.unit.a.mov(rax, plain.region(offset_of!(Region, base)).qword())?;
-                self.unit.a.sub(rax, offset)?;
-                self.unit.a.vpbroadcastq(zmm4, rax)?;
+                let base = plain.region(offset_of!(Region, base));
+                if offset == 0 {
+                    self.unit.a.vpbroadcastq(zmm4, base.qword())?;
+                } else {
+                    self.unit.a.mov(rax, base.qword())?;
+                    self.unit.a.sub(rax, offset)?;
+                    self.unit.a.vpbroadcastq(zmm4, rax)?;
+                }
             }
             false => {
-                self.unit.a.mov(eax, plain.region(offset_of!(Region, base)).dword())?;
-                self.unit.a.sub(eax, offset)?;
-                self.unit.a.vpbroadcastd(zmm4, eax)?;
+                let base = plain.region(offset_of!(Region, base));
+                if offset == 0 {
+                    self.unit.a.vpbroadcastd(zmm4, base.dword())?;
+                } else {
+                    self.unit.a.mov(eax, base.dword())?;
+                    self.unit.a.sub(eax, offset)?;
+                    self.unit.a.vpbroadcastd(zmm4, eax)?;
+                }
             }
         }
         for (part, &offsets) in ZMM.iter().enumerate().take(parts) {
-            let from = self.register(plain.op, base, part, part as u8, false)?;
+            let from = ZMM[usize::from(self.register(plain.op, base, part, part as u8, false)?)];
+            // Lanes that take no part have the offset 0, which passes the check if that of another lane does.
+            let to = match self.masked {
+                true => {
+                    self.part_mask(part, wide)?;
+                    offsets.k1().z()
+                }
+                false => offsets,
+            };
             match wide {
-                true => self.unit.a.vpsubq(offsets, ZMM[usize::from(from)], zmm4)?,
-                false => self.unit.a.vpsubd(offsets, ZMM[usize::from(from)], zmm4)?,
+                true => self.unit.a.vpsubq(to, from, zmm4)?,
+                false => self.unit.a.vpsubd(to, from, zmm4)?,
             }
         }
-        match self.masked {
-            true => self.check_masked(plain, parts, wide),
-            false => self.check_all(plain, wide),
-        }
+        self.check_all(plain, wide)
     }
 
     /// Gathers or scatters all elements, by the offsets in the first temporary registers.
     fn move_elements(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
         self.unit.a.mov(rdx, plain.region(offset_of!(Region, host)).qword())?;
-        self.move_from(plain, wide)
+        if !wide || plain.store || plain.bytes() != 4 || self.unit.level != Level::Avx512 {
+            return self.move_from(plain, wide);
+        }
+        let (mut large, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
+        self.unit.a.cmp(plain.room().qword(), i32::MAX)?;
+        self.unit.a.ja(large)?;
+        self.narrow_offsets()?;
+        self.move_from(plain, false)?;
+        self.unit.a.jmp(done)?;
+        self.unit.place(&mut large)?;
+        self.move_from(plain, true)?;
+        self.unit.place(&mut done)
+    }
+
+    /// Makes words of 32 bits of the offsets in the first temporary registers, which are below 2^31: a gather by sixteen of
+    /// them takes about as long as one by eight offsets of 64 bits.
+    fn narrow_offsets(&mut self) -> Emitted {
+        let even = self.unit.words(std::array::from_fn(|n| 2 * n as u32));
+        let asm = &mut self.unit.a;
+        asm.vmovdqa64(zmm5, even)?;
+        asm.vpermt2d(zmm0, zmm5, zmm1)?;
+        asm.vmovdqa64(zmm1, zmm2)?;
+        asm.vpermt2d(zmm1, zmm5, zmm3)
     }
 
     /// The same, from `rdx` on.
@@ -213,28 +249,6 @@ impl Emitter<'_> {
         }
         asm.kortestw(k1, k2)?;
         asm.jnz(plain.slow)
-    }
-
-    /// Checks the offsets of the lanes that take part.
-    fn check_masked(&mut self, plain: &Plain<'_>, parts: usize, wide: bool) -> Emitted {
-        let low = self.unit.constant_of(plain.total() as u64 - 1, wide);
-        for (part, &offsets) in ZMM.iter().enumerate().take(parts) {
-            self.part_mask(part, wide)?;
-            let asm = &mut self.unit.a;
-            match wide {
-                true => {
-                    asm.vpcmpuq(k2.k1(), offsets, plain.room().qwords(), 5)?;
-                    asm.vptestmq(k3.k1(), offsets, low)?;
-                }
-                false => {
-                    asm.vpcmpud(k2.k1(), offsets, plain.room().dwords(), 5)?;
-                    asm.vptestmd(k3.k1(), offsets, low)?;
-                }
-            }
-            asm.kortestw(k2, k3)?;
-            asm.jnz(plain.slow)?;
-        }
-        Ok(())
     }
 
     /// The lanes of a part of a row that take part, in `k1`.
@@ -317,11 +331,22 @@ impl Emitter<'_> {
                 }
             }
             (4, false) => {
+                let slot = plain.registers.get(n).and_then(|one| one.slot).filter(|_| !plain.is_packed());
+                let web = slot.and_then(|slot| self.flow.written(plain.op, slot));
+                let place = web.map(|web| self.places[web]);
                 for (half, &offsets) in ZMM.iter().enumerate().take(2) {
                     self.taking(half, false)?;
-                    self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
-                    self.unit.a.vpgatherdd(zmm4.k2(), zmmword_ptr(rdx + offsets * 1 + skip))?;
-                    self.put_element(plain, (n, half), 4)?;
+                    let from = zmmword_ptr(rdx + offsets * 1 + skip);
+                    if let (true, Some(Place::Vector(registers))) = (self.masked, place) {
+                        // Other lanes keep what they have.
+                        self.unit.a.vpgatherdd(ZMM[usize::from(registers[half])].k2(), from)?;
+                        continue;
+                    }
+                    let to = slot.map_or(4, |slot| self.target(plain.op, slot, half, 4));
+                    let z = ZMM[usize::from(to)];
+                    self.unit.a.vpxord(z, z, z)?;
+                    self.unit.a.vpgatherdd(z.k2(), from)?;
+                    self.put_element(plain, (n, half), to)?;
                 }
             }
             (_, true) => {
