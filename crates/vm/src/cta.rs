@@ -5,6 +5,7 @@ use crate::barrier::{Barriers, ClusterBarrier, WARPS};
 use crate::context::Launch;
 use crate::fast::{CACHED_REGIONS, HINTS};
 use crate::fault::{Fault, FaultKind, Place, Waiting};
+use crate::following::Following;
 use crate::memory::cell::CachedRegion;
 use crate::memory::shared::Shared;
 use crate::meter::Meter;
@@ -135,7 +136,7 @@ impl Cta {
         launch: &Launch<'_>,
         common: &mut Common,
         meter: &mut Meter,
-        next: &mut dyn FnMut() -> Option<u64>,
+        next: &mut dyn Following,
     ) -> Result<Turn, Box<Fault>> {
         if !OBSERVING && self.compiled && self.run_compiled(launch, common, meter, next)? {
             return Ok(Turn::Done);
@@ -227,7 +228,7 @@ impl Cta {
         launch: &Launch<'_>,
         common: &mut Common,
         meter: &mut Meter,
-        next: &mut dyn FnMut() -> Option<u64>,
+        next: &mut dyn Following,
     ) -> Result<bool, Box<Fault>> {
         self.compiled = false;
         let mut stops = std::mem::take(&mut self.stops);

@@ -14,6 +14,7 @@ use crate::cluster::Cluster;
 use crate::context::Launch;
 use crate::cta::Turn;
 use crate::fault::{Fault, FaultKind, Place};
+use crate::following::Following;
 use crate::memory::global::lock;
 use crate::meter::Meter;
 use crate::stats::{Counts, OpCount};
@@ -102,26 +103,14 @@ impl WorkerPool {
         let mut worker =
             Worker { claimed: 0..0, batch: 0, since: Instant::now(), spare: Vec::new(), ended: 0 };
         let mut prefer_new = false;
-        while let Some((mut index, mut cluster)) =
-            self.next_cluster(launch, prefer_new, &mut worker, &mut meter)
+        while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut worker, &mut meter)
         {
-            // A cluster of compiled code can go on as the next one.
-            let mut next = || {
-                let failed = self.failed.load(Ordering::Relaxed);
-                if failed != u64::MAX || self.waiting.load(Ordering::Relaxed) != 0 {
-                    return None;
-                }
-                if worker.claimed.is_empty() {
-                    self.refill(launch, &mut worker);
-                }
-                index = launch.nth_unit(worker.claimed.next()?);
-                worker.ended += 1;
-                Some(index)
-            };
+            let mut next = Next { pool: self, launch, worker: &mut worker, index };
             let turn = match launch.is_observed() {
                 true => cluster.run::<true>(launch, &mut meter, &mut next),
                 false => cluster.run::<false>(launch, &mut meter, &mut next),
             };
+            let index = next.index;
             prefer_new = false;
             match turn {
                 Ok(Turn::Done) => {
@@ -322,6 +311,44 @@ impl WorkerPool {
         let count = ((last - now) / parts).min(batch).max(1);
         let start = launch.next.fetch_add(count, Ordering::Relaxed);
         start.min(last)..(start + count).min(last)
+    }
+}
+
+/// A cluster of one CTA that compiled code runs can go on as the next one.
+struct Next<'a, 'b> {
+    pool: &'a WorkerPool,
+    launch: &'a Launch<'b>,
+    worker: &'a mut Worker,
+    /// The cluster that it is.
+    index: u64,
+}
+
+impl Following for Next<'_, '_> {
+    fn next(&mut self) -> Option<u64> {
+        let Next { pool, launch, worker, index } = self;
+        let failed = pool.failed.load(Ordering::Relaxed);
+        if failed != u64::MAX || pool.waiting.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        if worker.claimed.is_empty() {
+            pool.refill(launch, worker);
+        }
+        *index = launch.nth_unit(worker.claimed.next()?);
+        worker.ended += 1;
+        Some(*index)
+    }
+
+    fn ahead(&self) -> u64 {
+        match self.launch.seed {
+            Some(_) => 0,
+            None => self.worker.claimed.end - self.worker.claimed.start,
+        }
+    }
+
+    fn begun(&mut self, count: u64) {
+        self.worker.claimed.start += count;
+        self.worker.ended += count;
+        self.index += count;
     }
 }
 

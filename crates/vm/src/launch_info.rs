@@ -73,6 +73,16 @@ impl LaunchInfo<'_> {
         std::array::from_fn(|axis| first[axis] as u32 * self.cluster[axis] + inside[axis])
     }
 
+    /// `%ctaid` of the CTA after another in the order of the grid.
+    #[inline]
+    pub(crate) fn after(&self, [x, y, z]: [u32; 3]) -> [u32; 3] {
+        match (x + 1 == self.grid[0], y + 1 == self.grid[1]) {
+            (false, _) => [x + 1, y, z],
+            (true, false) => [0, y + 1, z],
+            (true, true) => [0, 0, z + 1],
+        }
+    }
+
     /// The first address in `.shared` of a CTA of a cluster.
     pub(crate) fn window(&self, cta: [u32; 3]) -> u64 {
         let [x, y, z]: [u64; 3] = std::array::from_fn(|axis| u64::from(cta[axis] % self.cluster[axis]));

@@ -53,6 +53,7 @@ mod context;
 mod cta;
 mod decode;
 mod fast;
+mod following;
 mod grid;
 mod launch;
 mod launch_info;

@@ -151,6 +151,14 @@ impl Meter {
         self.cost >= LOOK || self.work >= LOOK_WITHIN
     }
 
+    /// How many times that work can be added, each time after it was seen that no check is due.
+    pub(crate) fn times_before_due(&self, work: u64) -> u64 {
+        match self.is_due() {
+            true => 0,
+            false => (LOOK_WITHIN - self.work).div_ceil(work.max(1)),
+        }
+    }
+
     /// Adds the counts to the launch's, and checks whether it has to stop.
     #[inline]
     pub(crate) fn flush(&mut self, launch: &Launch<'_>) -> Result<(), Box<Fault>> {

@@ -14,6 +14,7 @@ use crate::context::Launch;
 use crate::decode::Code;
 use crate::fast::view;
 use crate::fault::{Fault, Tried};
+use crate::following::Following;
 use crate::memory::Spaces;
 use crate::meter::{LOOK, Meter};
 use softwarp_ir::{Address, Memory, Op, Slot, Step};
@@ -42,9 +43,12 @@ struct Ctas<'a> {
     /// The place of the CTA that runs.
     place: &'a mut [u32; 3],
     /// Gives the next one.
-    next: &'a mut dyn FnMut() -> Option<u64>,
+    next: &'a mut dyn Following,
     /// The work of beginning one.
     work: u64,
+    /// How many may begin in the order of the grid without asking, and how many have begun so.
+    ahead: u64,
+    begun: u64,
 }
 
 impl Ctas<'_> {
@@ -52,6 +56,44 @@ impl Ctas<'_> {
     fn work(launch: &Launch<'_>, code: &Code, warps: usize) -> u64 {
         let warp = 1 + cost::zeroing(Activation::weight(code));
         warps as u64 * warp + cost::zeroing(launch.shared_bytes)
+    }
+
+    /// Begins the next one, if there is one and no check of the limits is due: its place.
+    #[inline]
+    fn advance(&mut self, meter: &mut Meter) -> Option<[u32; 3]> {
+        if self.ahead == 0 {
+            return self.ask(meter);
+        }
+        (self.ahead, self.begun) = (self.ahead - 1, self.begun + 1);
+        *self.place = self.launch.after(*self.place);
+        Some(*self.place)
+    }
+
+    #[cold]
+    fn ask(&mut self, meter: &mut Meter) -> Option<[u32; 3]> {
+        self.settle(meter);
+        if meter.is_due() {
+            return None;
+        }
+        *self.place = self.launch.cta(self.next.next()?, 0);
+        self.add_work(meter, 1);
+        self.ahead = self.next.ahead().min(meter.times_before_due(self.work));
+        Some(*self.place)
+    }
+
+    /// Tells about those that have begun without asking. The next one is asked for.
+    fn settle(&mut self, meter: &mut Meter) {
+        let begun = std::mem::take(&mut self.begun);
+        self.ahead = 0;
+        if begun != 0 {
+            self.next.begun(begun);
+            self.add_work(meter, begun);
+        }
+    }
+
+    fn add_work(&self, meter: &mut Meter, ctas: u64) {
+        meter.work(ctas * self.work);
+        meter.take_work();
     }
 }
 
@@ -258,13 +300,14 @@ impl Running<'_> {
         &mut self,
         env: &mut Env<'_>,
         warps: &mut [Warp],
-        next: &mut dyn FnMut() -> Option<u64>,
+        next: &mut dyn Following,
     ) -> Tried<Option<Left>> {
         let Env { launch, spaces, hints, pieces, meter, cta, .. } = &mut *env;
         let launch = *launch;
         let shared = own_shared(spaces, self.native);
         let memories = Memories { spaces, hints, pieces, meter };
-        let ctas = Ctas { launch, place: cta, next, work: Ctas::work(launch, self.code, warps.len()) };
+        let work = Ctas::work(launch, self.code, warps.len());
+        let ctas = Ctas { launch, place: cta, next, work, ahead: 0, begun: 0 };
         // What the CTA has done before is not known.
         let (code, compiled) = (self.code, self.compiled);
         let mut interpreter = Interpreter { code, compiled, memories, ctas: Some(ctas), stepped: true };
@@ -297,7 +340,10 @@ impl Running<'_> {
                 self.compiled.run(self.native, &mut self.entries[first..first + ready], together, part)
             };
             // SAFETY: compiled code does not run.
-            let meter = unsafe { &mut *(*state).memories.meter };
+            let Interpreter { memories: Memories { meter, .. }, ctas, .. } = unsafe { &mut *state };
+            if let Some(ctas) = ctas {
+                ctas.settle(meter);
+            }
             meter.count_native(&done);
             meter.spend_within(launch, done.instructions as i64 + done.warps as i64)?;
             let mut left = Left::at(self.code, self.entries[first].op);
@@ -381,7 +427,7 @@ impl Running<'_> {
         &mut self,
         env: &mut Env<'_>,
         warps: &mut [Warp],
-        next: &mut dyn FnMut() -> Option<u64>,
+        next: &mut dyn Following,
     ) -> Result<bool, Box<Fault>> {
         loop {
             let left = self.run_together(env, warps, next).map_err(|trouble| {
@@ -425,7 +471,7 @@ pub(crate) fn run_ctas(
     env: &mut Env<'_>,
     warps: &mut [Warp],
     stops: &mut Vec<Stop>,
-    next: &mut dyn FnMut() -> Option<u64>,
+    next: &mut dyn Following,
 ) -> Result<bool, Box<Fault>> {
     let launch = env.launch;
     let code = &launch.program.codes[0];
@@ -448,7 +494,7 @@ pub(crate) fn run_ctas(
                 break Err(fault);
             }
         }
-        let Some(index) = next() else { break Ok(true) };
+        let Some(index) = next.next() else { break Ok(true) };
         begin_next(env, warps, code, launch.cta(index, 0))?;
         compiled = launch.compiled().unwrap_or(compiled);
         again = true;
@@ -489,17 +535,10 @@ extern "C" fn next_cta(context: *mut Context) -> u32 {
     };
     let Interpreter { memories, ctas: Some(ctas), stepped, .. } = interpreter else { return 0 };
     let Memories { spaces, meter, .. } = memories;
-    if meter.is_due() {
-        return 0;
-    }
-    let Some(index) = (ctas.next)() else { return 0 };
-    let [x, y, z] = ctas.launch.cta(index, 0);
-    *ctas.place = [x, y, z];
+    let Some([x, y, z]) = ctas.advance(meter) else { return 0 };
     context.cta = [x, y, z, 0];
     // Compiled code does not access the reserved part of shared memory.
     zero_shared(spaces, std::mem::take(stepped));
-    meter.work(ctas.work);
-    meter.take_work();
     1
 }
 
@@ -534,6 +573,9 @@ extern "C" fn step(context: *mut Context, op: u32) -> u32 {
         return u32::from(*site != before);
     }
     interpreter.stepped = true;
+    if let Some(ctas) = &mut interpreter.ctas {
+        ctas.settle(interpreter.memories.meter);
+    }
     match &code.ops[op] {
         Op::Alu(_) => {
             if let Some(inst) = code.decoded[op].alu() {

@@ -1,0 +1,14 @@
+//! The CTAs that compiled code begins in place of one that has ended.
+
+/// Gives CTAs, by their numbers in the grid.
+pub(crate) trait Following {
+    /// Begins the next one.
+    fn next(&mut self) -> Option<u64>;
+
+    /// How many may begin after the one that began last, in the order of the grid, before [`Following::next`] is called
+    /// again.
+    fn ahead(&self) -> u64;
+
+    /// So many of these have begun.
+    fn begun(&mut self, count: u64);
+}
