@@ -125,7 +125,10 @@ impl Emitter<'_> {
         if let Some(compare) = self.decides.take() {
             return self.branch_by_scalars(op, compare, [to, next]);
         }
-        let quick = self.quick.take();
+        let quick = match self.quick.take() {
+            None => self.compare_again(op, predicate)?,
+            quick => quick,
+        };
         if let Some(quick) = quick {
             self.late.push(Late::Branch { op, quick });
         }

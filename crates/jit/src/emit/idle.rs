@@ -3,11 +3,11 @@
 //! In a tree of sums, `if (threadIdx.x < n)` leaves fewer warps at each step. `%tid.x` grows from warp to warp, so where
 //! one is above the bound, those behind it are, too: they are not entered.
 
-use super::{Emitted, Emitter, field};
+use super::{Emitted, Emitter, Quick, field};
 use crate::Mode;
 use crate::assembler::*;
 use crate::context::Entry;
-use crate::decode::{Action, Order};
+use crate::decode::{Action, Combine, Compute, Order};
 use softwarp_ir::start::Given;
 use softwarp_ir::{Guard, Op, Slot, Special};
 use std::mem::offset_of;
@@ -28,6 +28,8 @@ pub(super) struct Idle {
     tid: Slot,
     /// How many instructions each of them executes.
     instructions: i32,
+    /// The predicate that each of them writes and reads later, and its lanes.
+    writes: Option<(Slot, i32)>,
 }
 
 /// The most instructions that warps which are passed over may execute.
@@ -71,10 +73,7 @@ impl Emitter<'_> {
         let predicate = self.function.ops[branch].guard().predicate()?;
         let is_entered = start > 0 && self.is_barrier(start - 1);
         let comes_here = |from: usize| from + 1 != block && self.flow.blocks[from].next.contains(&block);
-        if !is_entered
-            || (0..self.flow.blocks.len()).any(comes_here)
-            || self.is_read_behind(predicate, &[stop])
-        {
+        if !is_entered || (0..self.flow.blocks.len()).any(comes_here) {
             return None;
         }
         let mut others = (start..branch).filter(|&op| !matches!(self.flow.actions[op], Action::Nothing));
@@ -82,10 +81,73 @@ impl Emitter<'_> {
             Op::Alu(alu) => alu.guard == Guard::ALWAYS && alu.d.iter().all(|slot| slot == predicate),
             _ => false,
         };
-        let compares = others.next().is_some_and(writes_predicate) && others.next().is_none();
+        let writes = match (others.next(), others.next()) {
+            // The comparison was earlier, and the predicate has been written.
+            (None, _) => None,
+            (Some(op), None) if writes_predicate(op) => {
+                let is_read = self.is_read_behind(predicate, &[stop]);
+                is_read.then_some((predicate, if holds { -1 } else { 0 }))
+            }
+            _ => return None,
+        };
         let instructions =
             self.instructions(start, branch + 1).saturating_add(self.instructions(first, stop));
-        (compares && instructions < MOST).then_some(Idle { tid: behind.tid, instructions })
+        (instructions < MOST).then_some(Idle { tid: behind.tid, instructions, writes })
+    }
+
+    /// Behind a barrier, before a branch by the predicate of an earlier comparison that decides for the warps behind: makes
+    /// the comparison again.
+    pub(super) fn compare_again(&mut self, branch: usize, predicate: Slot) -> Emitted<Option<Quick>> {
+        let start = self.flow.blocks[self.flow.block_of[branch]].start;
+        let is_nothing = |op: usize| matches!(self.flow.actions[op], Action::Nothing);
+        if self.mode != Mode::Uniform
+            || self.masked
+            || self.alone
+            || start == 0
+            || !self.is_barrier(start - 1)
+            || !(start..branch).all(is_nothing)
+        {
+            return Ok(None);
+        }
+        let mut writers = (0..self.function.ops.len()).filter(|&op| self.writes_predicate(op, predicate));
+        let (Some(op), None) = (writers.next(), writers.next()) else { return Ok(None) };
+        let (
+            Op::Alu(alu),
+            Action::Compute(Compute::Compare { width, signed, order, combine: Combine::Nothing }),
+        ) = (&self.function.ops[op], self.flow.actions[op])
+        else {
+            return Ok(None);
+        };
+        let (Some(a), Some(b), None) = (alu.s.get(0), alu.s.get(1), alu.s.get(2)) else { return Ok(None) };
+        let fixed = [a, b].iter().all(|&slot| self.flow.is_fixed(slot));
+        let decides = [(a, b), (b, a)]
+            .iter()
+            .any(|&(tid, bound)| self.decides_behind(op, (order, false), [tid, bound]).is_some());
+        if alu.guard != Guard::ALWAYS
+            || alu.d.count() != 1
+            || !fixed
+            || !decides
+            || !self.dominates(op, branch)
+        {
+            return Ok(None);
+        }
+        self.compare_ends(op, (width, signed, order), [a, b], predicate)
+    }
+
+    /// Whether all ways to an operation in another block come by an operation.
+    fn dominates(&self, op: usize, later: usize) -> bool {
+        let [by, to] = [op, later].map(|op| self.flow.block_of[op]);
+        let mut seen = vec![false; self.flow.blocks.len()];
+        let mut waiting = vec![0];
+        while let Some(block) = waiting.pop() {
+            if block == to {
+                return false;
+            }
+            if block != by && !std::mem::replace(&mut seen[block], true) {
+                waiting.extend(&self.flow.blocks[block].next);
+            }
+        }
+        true
     }
 
     /// Where the current warp has come to a barrier or an end, passes over the warps behind it. Their `%tid.x` is above its
@@ -107,6 +169,10 @@ impl Emitter<'_> {
         a.mov(r12, qword_ptr(rax + offset_of!(Entry, narrow)))?;
         a.cmp(ecx, tid)?;
         a.jne(rows)?;
+        if let Some((predicate, lanes)) = idle.writes {
+            self.write_behind(predicate, lanes)?;
+        }
+        let a = &mut self.unit.a;
         // What they execute.
         a.imul_3(edx, edx, idle.instructions)?;
         a.shr(edx, 5)?;
@@ -114,5 +180,21 @@ impl Emitter<'_> {
         a.mov(qword_ptr(field!(current)), rax)?;
         a.jmp(together)?;
         self.unit.place(&mut rows)
+    }
+
+    /// Writes a predicate of the warps behind the current one, up to that in `rax`.
+    fn write_behind(&mut self, predicate: Slot, lanes: i32) -> Emitted {
+        let (mut again, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
+        let place = self.predicate(predicate);
+        self.unit.a.mov(rcx, qword_ptr(field!(current)))?;
+        self.unit.place(&mut again)?;
+        let a = &mut self.unit.a;
+        a.cmp(rcx, rax)?;
+        a.jae(done)?;
+        a.add(rcx, size_of::<Entry>() as i32)?;
+        a.mov(r14, qword_ptr(rcx + offset_of!(Entry, predicates)))?;
+        a.mov(place, lanes)?;
+        a.jmp(again)?;
+        self.unit.place(&mut done)
     }
 }

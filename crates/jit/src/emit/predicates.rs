@@ -50,7 +50,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn writes_predicate(&self, op: usize, predicate: Slot) -> bool {
+    pub(super) fn writes_predicate(&self, op: usize, predicate: Slot) -> bool {
         let mut found = false;
         match &self.function.ops[op] {
             Op::Alu(alu) => found = alu.d.iter().any(|slot| slot == predicate),

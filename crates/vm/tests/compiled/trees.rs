@@ -12,7 +12,7 @@ const BLOCKS: [[u32; 2]; 9] =
 const BEGIN: &str = ".version 8.6\n.target sm_90\n.address_size 64
 .visible .entry k(.param .u64 in, .param .u64 out)
 {
-    .shared .align 16 .b8 tree[1536]; .reg .f32 %f<8>; .reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<4>;
+    .shared .align 16 .b8 tree[1536]; .reg .f32 %f<8>; .reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<5>;
     ld.param.u64 %d0, [in]; ld.param.u64 %d1, [out];
     mov.u32 %r0, %tid.x; mov.u32 %r1, %tid.y; mov.u32 %r2, %ntid.x; mov.u32 %r3, %ctaid.x;
     mad.lo.s32 %r4, %r1, %r2, %r0; mad.lo.s32 %r5, %r3, 128, %r4;
@@ -30,6 +30,8 @@ struct Kernel {
     row: u64,
     /// All warps are whole.
     whole: bool,
+    /// Whether `%p4` has been written: once, for several steps.
+    compared: bool,
 }
 
 impl Kernel {
@@ -136,10 +138,18 @@ impl Kernel {
         } else {
             ("%r0".to_owned(), bound.to_string())
         };
-        let (p, not) = (self.one_of(&["%p0", "%p0", "%p3"]), self.one_of(&["", "", "!"]));
+        let (p, not) = (self.one_of(&["%p0", "%p0", "%p3", "%p4", "%p4"]), self.one_of(&["", "", "!"]));
+        let skips = p == "%p4" && !self.compared && self.below(8) == 0;
+        if skips {
+            self.line(&format!("@%p1 bra K{n};"));
+        }
         match a.starts_with('%') {
+            _ if p == "%p4" && std::mem::replace(&mut self.compared, true) => {}
             true => self.line(&format!("setp.{order}.{ty} {p}, {a}, {b};")),
             false => self.line(&format!("mov.u32 %r12, {a}; setp.{order}.{ty} {p}, %r12, {b};")),
+        }
+        if skips {
+            self.line(&format!("K{n}:"));
         }
         self.line(&format!("@{not}{p} bra S{n};"));
         for _ in 0..self.below(3) {
@@ -158,7 +168,8 @@ impl Kernel {
     }
 
     fn of(seed: u64, whole: bool) -> String {
-        let mut kernel = Kernel { random: SplitMix64::new(seed), text: BEGIN.to_owned(), row: 0, whole };
+        let (random, text) = (SplitMix64::new(seed), BEGIN.to_owned());
+        let mut kernel = Kernel { random, text, row: 0, whole, compared: false };
         // Long loops spend the budget of a run.
         let times = kernel.one_of(&[1, 1, 1, 1, 2, 3, 1, 700]);
         if times > 1 {
