@@ -9,6 +9,6 @@ pub(crate) trait Following {
     /// again.
     fn ahead(&self) -> u64;
 
-    /// So many of these have begun.
+    /// Some of these have begun: their number.
     fn begun(&mut self, count: u64);
 }

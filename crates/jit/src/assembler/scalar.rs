@@ -380,6 +380,12 @@ impl Assembler {
         Ok(())
     }
 
+    /// Asks for the line of the caches that a memory operand is in.
+    pub(crate) fn prefetcht0(&mut self, s: AsmMemoryOperand) -> Encoded {
+        self.plain_memory(Plain::escaped(0x18, false), 1, &s, 1, Constant::NONE);
+        Ok(())
+    }
+
     /// The address of a label.
     pub(crate) fn lea_label(&mut self, d: AsmRegister64, label: CodeLabel) -> Encoded {
         self.raw([0x48 | (d.0 >> 3) << 2, 0x8d, (d.0 & 7) << 3 | 5]);

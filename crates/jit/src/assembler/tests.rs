@@ -522,6 +522,7 @@ fn moves() {
             a.movsx(r9d, word_ptr(place))?;
             a.lea(r14, ptr(place))?;
             a.lea(ecx, ptr(place))?;
+            a.prefetcht0(byte_ptr(place))?;
             a.bts(qword_ptr(place), 63)?;
             a.bts(qword_ptr(place), r9)?;
             a.btr(qword_ptr(place), rbx)?;

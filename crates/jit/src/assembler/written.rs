@@ -180,8 +180,8 @@ macro_rules! written {
 // The instructions of the tests, by the number of their operands.
 written! {
     (): vzeroupper ret nop cqo mfence;
-    (a): inc dec not neg push pop jmp call div idiv setb setae sete setne setbe seta setl setge setle setg vldmxcsr
-        jo jb jae jz jne jnz jbe ja jp jnp jl jge jle jg;
+    (a): inc dec not neg push pop prefetcht0 jmp call div idiv setb setae sete setne setbe seta setl setge setle setg
+        vldmxcsr jo jb jae jz jne jnz jbe ja jp jnp jl jge jle jg;
     (a b): vmovsldup vsqrtps vcvtdq2ps vcvtudq2ps vcvtps2dq vcvttps2dq vcvttps2udq vcvtps2udq vsqrtpd vcvtqq2pd vplzcntd vpabsd
         vpabsq vpmovd2m vpmovq2m vpmovm2d vpmovm2q vpmovb2m vpmovm2b vpmovzxdq vpmovsxdq vpmovzxwd vpmovsxwd vcvtph2ps
         vcvtdq2pd vcvtudq2pd vpmovzxbd vpmovsxbd vpmovqd vpmovdw vcvttpd2dq vcvttpd2udq vpcompressd vpmovdb

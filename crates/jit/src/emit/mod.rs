@@ -6,6 +6,7 @@
 
 mod abreast;
 mod access;
+mod ahead;
 mod atomic;
 mod bits;
 mod carry;
@@ -186,6 +187,8 @@ pub(crate) struct Emitter<'a> {
     held: Option<usize>,
     /// Loads that are operands.
     folds: fold::Folds,
+    /// Accesses that have asked for memory ahead, and the rows of their pointers.
+    asked: Vec<(usize, Slot)>,
     /// Warps that come to the barrier or end where code is left without doing anything.
     idle: Option<idle::Idle>,
 }
@@ -243,6 +246,7 @@ impl<'a> Emitter<'a> {
             clean: None,
             held: None,
             folds: fold::Folds::default(),
+            asked: Vec::new(),
             idle: None,
         };
         emitter.lazy = emitter.find_lazy();
