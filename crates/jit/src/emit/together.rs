@@ -366,8 +366,12 @@ impl Emitter<'_> {
                 }
             }
         }
-        for predicate in 0..self.function.predicates {
-            self.unit.a.mov(dword_ptr(r14 + 4 * predicate as usize), 0)?;
+        let predicates = self.function.predicates as usize;
+        for pair in 0..predicates / 2 {
+            self.unit.a.mov(qword_ptr(r14 + 8 * pair), 0)?;
+        }
+        if !predicates.is_multiple_of(2) {
+            self.unit.a.mov(dword_ptr(r14 + 4 * (predicates - 1)), 0)?;
         }
         Ok(())
     }
