@@ -307,3 +307,51 @@ LOOP:
         compare(&format!("sums of products, {case}"), &body);
     }
 }
+
+#[test]
+fn ctas_of_grids_begin_at_their_places() {
+    // Each CTA counts itself at its place, and finds zeros in shared memory. In some, the interpreter performs an operation.
+    let module = ".version 8.6\n.target sm_90\n.address_size 64
+.visible .entry k(.param .u64 out)
+{
+    .shared .align 4 .b8 memory[256];
+    .reg .pred %p; .reg .b32 %r<12>; .reg .b64 %d<4>;
+    ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %ctaid.z;
+    mov.u32 %r4, %nctaid.x; mov.u32 %r5, %nctaid.y; mad.lo.u32 %r6, %r3, %r5, %r2; mad.lo.u32 %r6, %r6, %r4, %r1;
+    mov.u32 %r7, memory; shl.b32 %r8, %r0, 2; add.u32 %r7, %r7, %r8; ld.shared.u32 %r9, [%r7];
+    st.shared.u32 [%r7], 77; and.b32 %r10, %r6, 7; setp.ne.u32 %p, %r10, 5; @%p bra DONE;
+    vote.sync.ballot.b32 %r10, %p, -1; nanosleep.u32 1; add.u32 %r9, %r9, %r10;
+DONE:
+    shl.b32 %r11, %r1, 8; add.u32 %r9, %r9, %r11; shl.b32 %r11, %r2, 16; add.u32 %r9, %r9, %r11;
+    shl.b32 %r11, %r3, 24; add.u32 %r9, %r9, %r11; add.u32 %r9, %r9, 1;
+    mad.lo.u32 %r6, %r6, 64, %r0; mad.wide.u32 %d1, %r6, 4, %d0; red.global.add.u32 [%d1], %r9;
+    ret;
+}
+";
+    let device = Device::load(&[module], LoadOptions::default()).expect("a valid module");
+    for grid in [[200, 1, 1], [5, 3, 4], [1, 7, 9], [1, 1, 50], [16, 16, 2]] {
+        let ctas: u32 = grid.iter().product();
+        let bytes = ctas as usize * 256;
+        let out = device.allocate(bytes as u64).expect("memory");
+        let arguments = [out.to_le_bytes().to_vec()];
+        for threads in [1, 3] {
+            let run = |jit| {
+                device.write(out, &vec![0; bytes]).expect("inside");
+                let launch = Launch::new("k", grid, [64, 1, 1], &arguments);
+                let launch = Launch { jit, threads: Some(threads), ..launch };
+                let report = device.launch(&launch).expect("no fault");
+                let mut found = vec![0; bytes];
+                device.read(out, &mut found).expect("inside");
+                (format!("{:?}", report.counts), found)
+            };
+            let interpreted = run(Jit::Off);
+            for (index, word) in interpreted.1.as_chunks::<4>().0.iter().enumerate() {
+                let [x, y, _] = grid;
+                let cta = (index / 64) as u32;
+                let expected = 1 + ((cta % x) << 8) + ((cta / x % y) << 16) + ((cta / x / y) << 24);
+                assert_eq!(u32::from_le_bytes(*word), expected, "CTA {cta} of {grid:?}");
+            }
+            (0..3).for_each(|_| assert_eq!(interpreted, run(Jit::On), "a grid of {grid:?}"));
+        }
+    }
+}
