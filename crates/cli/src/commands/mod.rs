@@ -353,6 +353,13 @@ mod tests {
     }
 
     #[test]
+    fn help_knows_subcommands_of_subcommands() {
+        let cli = cli();
+        let help = cli.find_subcommand("help").and_then(|help| help.find_subcommand("tensor"));
+        assert!(help.is_some_and(|tensor| tensor.find_subcommand("copy").is_some()));
+    }
+
+    #[test]
     fn every_command_shows_an_example() {
         let mut commands: Vec<clap::Command> = cli().get_subcommands().cloned().collect();
         assert!(commands.len() > 15);
