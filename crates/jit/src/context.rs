@@ -194,7 +194,7 @@ pub struct Context {
     pub(crate) lane_offsets: [u64; 32],
     pub(crate) lane_values: [u64; 32],
     pub(crate) lane_results: [u64; 32],
-    /// The control word of floating-point instructions, and the one with which subnormal numbers are zeros.
+    /// MXCSR as code has it, and with FTZ and DAZ: subnormal numbers are zeros.
     pub(crate) float_control: [u32; 2],
     /// General-purpose registers, likewise.
     pub(crate) saved_scalars: [u64; 16],

@@ -94,14 +94,12 @@ impl Order {
     }
 }
 
-/// What 16-bit words are.
+/// The type of 16-bit words that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Short {
-    Signed,
-    /// f16
-    Half,
-    /// bf16
-    Brain,
+pub(crate) enum ShortType {
+    S16,
+    F16,
+    Bf16,
 }
 
 /// How a comparison's result is combined with a predicate.
@@ -199,7 +197,7 @@ pub(crate) enum Compute {
     },
     /// A comparison of 16-bit words: the predicate of `vpcmpd` or `vcmpps`.
     CompareShort {
-        of: Short,
+        of: ShortType,
         predicate: u8,
         combine: Combine,
     },
@@ -500,8 +498,8 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
         };
         return match ty {
             Type::F64 | Type::F16 | Type::Bf16 if ftz => None,
-            Type::F16 => Some(Compute::CompareShort { of: Short::Half, predicate, combine }),
-            Type::Bf16 => Some(Compute::CompareShort { of: Short::Brain, predicate, combine }),
+            Type::F16 => Some(Compute::CompareShort { of: ShortType::F16, predicate, combine }),
+            Type::Bf16 => Some(Compute::CompareShort { of: ShortType::Bf16, predicate, combine }),
             Type::F64 => Some(Compute::CompareDouble { predicate, combine }),
             _ => Some(Compute::CompareFloat { predicate, combine, ftz }),
         };
@@ -527,7 +525,7 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
         _ => return None,
     };
     if ty == Type::S16 && !matches!(order, Order::Eq | Order::Ne) {
-        return Some(Compute::CompareShort { of: Short::Signed, predicate: order.predicate(), combine });
+        return Some(Compute::CompareShort { of: ShortType::S16, predicate: order.predicate(), combine });
     }
     Some(Compute::Compare { width, signed, order, combine })
 }

@@ -9,8 +9,8 @@
 use crate::barrier::ClusterBarrier;
 use crate::context::Launch;
 use crate::cta::{Common, Cta, Turn};
+use crate::cta_source::CtaSource;
 use crate::fault::{Fault, FaultKind, Place, Waiting};
-use crate::following::Following;
 use crate::host_memory::Charge;
 use crate::memory::cell::SharedBytes;
 use crate::memory::shared::Shared;
@@ -95,7 +95,7 @@ impl Cluster {
         &mut self,
         launch: &Launch<'_>,
         meter: &mut Meter,
-        next: &mut dyn Following,
+        next: &mut dyn CtaSource,
     ) -> Result<Turn, Box<Fault>> {
         let Cluster { ctas, common, .. } = self;
         let patience = if ctas.len() == 1 { 1 } else { PATIENCE };

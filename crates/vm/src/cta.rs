@@ -3,9 +3,9 @@
 
 use crate::barrier::{Barriers, ClusterBarrier, WARPS};
 use crate::context::Launch;
+use crate::cta_source::CtaSource;
 use crate::fast::{CACHED_REGIONS, HINTS};
 use crate::fault::{Fault, FaultKind, Place, Waiting};
-use crate::following::Following;
 use crate::memory::cell::CachedRegion;
 use crate::memory::shared::Shared;
 use crate::meter::Meter;
@@ -136,7 +136,7 @@ impl Cta {
         launch: &Launch<'_>,
         common: &mut Common,
         meter: &mut Meter,
-        next: &mut dyn Following,
+        next: &mut dyn CtaSource,
     ) -> Result<Turn, Box<Fault>> {
         if !OBSERVING && self.compiled && self.run_compiled(launch, common, meter, next)? {
             return Ok(Turn::Done);
@@ -228,7 +228,7 @@ impl Cta {
         launch: &Launch<'_>,
         common: &mut Common,
         meter: &mut Meter,
-        next: &mut dyn Following,
+        next: &mut dyn CtaSource,
     ) -> Result<bool, Box<Fault>> {
         self.compiled = false;
         let mut stops = std::mem::take(&mut self.stops);

@@ -13,8 +13,8 @@ use crate::clock::Instant;
 use crate::cluster::Cluster;
 use crate::context::Launch;
 use crate::cta::Turn;
+use crate::cta_source::CtaSource;
 use crate::fault::{Fault, FaultKind, Place};
-use crate::following::Following;
 use crate::memory::global::lock;
 use crate::meter::Meter;
 use crate::stats::{Counts, OpCount};
@@ -323,7 +323,7 @@ struct Next<'a, 'b> {
     index: u64,
 }
 
-impl Following for Next<'_, '_> {
+impl CtaSource for Next<'_, '_> {
     fn next(&mut self) -> Option<u64> {
         let Next { pool, launch, worker, index } = self;
         let failed = pool.failed.load(Ordering::Relaxed);

@@ -1,16 +1,16 @@
 //! Jumps inside aligned blocks of 32 bytes.
 //!
-//! CPUs of the Skylake generation decode a block of 32 bytes again each time if a jump crosses its end or ends at it
-//! (Intel, "Mitigations for Jump Conditional Code Erratum", 2019). On such CPUs, empty instructions in front of the jump
-//! move it to the next block. A comparison in front of a jump moves with it: the CPU makes one micro-operation of both.
+//! CPUs of the Skylake generation do not keep the decoded instructions of a block of 32 bytes if a jump crosses its end or
+//! ends at it (Intel, "Mitigations for Jump Conditional Code Erratum", 2019). On such CPUs, NOPs in front of the jump move
+//! it to the next block. A comparison in front of a conditional jump moves with it, since the CPU fuses the two.
 
 use super::Assembler;
 
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 32;
 
-/// The empty instructions of one to nine bytes.
-const EMPTY: [&[u8]; 9] = [
+/// NOPs of one to nine bytes.
+const NOPS: [&[u8]; 9] = [
     &[0x90],
     &[0x66, 0x90],
     &[0x0f, 0x1f, 0x00],
@@ -40,7 +40,7 @@ impl Jumps {
     }
 }
 
-/// The last instruction, if it can be moved.
+/// The last instruction, if it may move with a jump behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Movable {
     start: usize,
@@ -51,18 +51,18 @@ impl Assembler {
     /// The last instruction began at `start` and may move with a jump behind it.
     #[inline]
     pub(super) fn set_movable(&mut self, start: usize) {
-        if start != self.prefixed {
+        if start != self.lock_end {
             self.movable = Movable { start, end: self.length };
         }
     }
 
-    /// What is written stays where it is.
+    /// What is written is not moved any more: a label or a mark is behind it, or no conditional jump.
     #[inline]
-    pub(super) fn fix(&mut self) {
+    pub(super) fn keep_in_place(&mut self) {
         self.movable = Movable::default();
     }
 
-    /// Makes room for a jump of `bytes`.
+    /// Appends NOPs, if a jump of `bytes` would cross the end of a block or end at it.
     pub(super) fn align_jump(&mut self, bytes: usize) {
         if self.jumps == Jumps::Anywhere {
             return;
@@ -79,10 +79,10 @@ impl Assembler {
         }
         let buffer = &mut self.room.buffer;
         buffer.copy_within(start..end, start + padding);
-        for place in buffer[start..start + padding].chunks_mut(EMPTY.len()) {
-            place.copy_from_slice(EMPTY[place.len() - 1]);
+        for place in buffer[start..start + padding].chunks_mut(NOPS.len()) {
+            place.copy_from_slice(NOPS[place.len() - 1]);
         }
-        self.fix();
+        self.keep_in_place();
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
         (a.finish().expect("code").to_vec(), places)
     }
 
-    /// The instructions of code, without empty ones.
+    /// The instructions of code, without NOPs.
     fn instructions(code: &[u8]) -> Vec<Instruction> {
         let all = Decoder::with_ip(64, code, 0, DecoderOptions::NONE).into_iter();
         all.inspect(|one| assert!(!one.is_invalid())).filter(|one| one.mnemonic() != Mnemonic::Nop).collect()

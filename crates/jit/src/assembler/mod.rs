@@ -80,8 +80,8 @@ pub(crate) struct Assembler {
     failed: bool,
     jumps: Jumps,
     movable: Movable,
-    /// The end of the last prefix that is an instruction of its own here.
-    prefixed: usize,
+    /// The end of the last `lock` prefix, which is appended apart from its instruction.
+    lock_end: usize,
     /// Instructions on 512 bits are made of halves.
     halves: Option<halves::Halves>,
 }
@@ -97,13 +97,13 @@ impl Assembler {
             lists.buffer = vec![0; room.max(1 << 14)];
         }
         let (jumps, movable) = (Jumps::of_this_cpu(), Movable::default());
-        Ok(Assembler { room: lists, length: 0, failed: false, jumps, movable, prefixed: 0, halves: None })
+        Ok(Assembler { room: lists, length: 0, failed: false, jumps, movable, lock_end: 0, halves: None })
     }
 
-    /// How many bytes there are. They stay where they are.
+    /// How many bytes there are. They are not moved any more.
     #[inline]
     pub(crate) fn position(&mut self) -> usize {
-        self.fix();
+        self.keep_in_place();
         self.length
     }
 
@@ -118,7 +118,7 @@ impl Assembler {
     #[inline]
     pub(crate) fn set_label(&mut self, label: &mut CodeLabel) -> Encoded {
         self.forget_vectors();
-        self.fix();
+        self.keep_in_place();
         let place = &mut self.room.labels[label.0 as usize];
         self.failed |= *place != NOWHERE;
         *place = self.length as u32;
@@ -178,7 +178,7 @@ impl Assembler {
         self.make_words();
         let is_conditional = near > 0xff;
         if !is_conditional {
-            self.fix();
+            self.keep_in_place();
         }
         let place = self.room.labels[label.0 as usize];
         if let Some(short) = short

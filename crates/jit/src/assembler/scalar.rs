@@ -203,7 +203,7 @@ impl Target for AsmMemoryOperand {
     #[inline]
     fn encode_target(self, asm: &mut Assembler, _: Option<u8>, _: u8, number: u8) {
         asm.forget_vectors();
-        asm.fix();
+        asm.keep_in_place();
         // At most: prefix, opcode, ModRM, SIB and offset.
         asm.align_jump(8);
         asm.plain_memory(Plain::new(0xff, false), number, &self, 8, Constant::NONE);
@@ -214,7 +214,7 @@ impl Target for AsmRegister64 {
     #[inline]
     fn encode_target(self, asm: &mut Assembler, _: Option<u8>, _: u8, number: u8) {
         asm.forget_vectors();
-        asm.fix();
+        asm.keep_in_place();
         asm.align_jump(3);
         asm.plain_register(Plain::new(0xff, false), number, self.0, Constant::NONE);
     }
@@ -306,7 +306,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Compares floats; the flag of parity says that one is a NaN.
+    /// Compares floats; the parity flag is set if one is a NaN.
     #[inline]
     pub(crate) fn vucomiss(&mut self, a: AsmRegisterXmm, b: AsmRegisterXmm) -> Encoded {
         self.vex_register(single(Prefix::NP, false, 0x2e), [a.0, 0, b.0], None);
@@ -333,7 +333,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Sets the control word of floating-point instructions.
+    /// Loads MXCSR, the control register of floating-point instructions.
     #[inline]
     pub(crate) fn vldmxcsr(&mut self, from: AsmMemoryOperand) -> Encoded {
         self.vex_memory(single(Prefix::NP, false, 0xae), [2, 0], &from, None);
@@ -380,7 +380,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Asks for the line of the caches that a memory operand is in.
+    /// Prefetches the cache line of a memory operand.
     pub(crate) fn prefetcht0(&mut self, s: AsmMemoryOperand) -> Encoded {
         self.plain_memory(Plain::escaped(0x18, false), 1, &s, 1, Constant::NONE);
         Ok(())
@@ -450,7 +450,7 @@ impl Assembler {
     #[inline]
     pub(crate) fn lock(&mut self) -> &mut Assembler {
         self.raw([0xf0]);
-        self.prefixed = self.length;
+        self.lock_end = self.length;
         self
     }
 
@@ -482,7 +482,7 @@ impl Assembler {
     #[inline]
     pub(crate) fn ret(&mut self) -> Encoded {
         self.forget_vectors();
-        self.fix();
+        self.keep_in_place();
         self.align_jump(1);
         self.raw([0xc3]);
         Ok(())

@@ -415,7 +415,7 @@ impl Emitter<'_> {
                 0
             }
         };
-        self.ask_ahead(plain, offset)?;
+        self.prefetch(plain, offset)?;
         self.move_half(plain, 0, rax, offset)?;
         self.move_half(plain, 1, rax, offset + 16 * plain.bytes() as i32)
     }

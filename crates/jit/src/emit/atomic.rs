@@ -19,7 +19,7 @@ use std::mem::offset_of;
 const RSI: u8 = 6;
 
 /// Whether an operation is one instruction of the CPU, where its result is not wanted.
-pub(super) fn is_instruction(atomic: &Atomic) -> bool {
+pub(super) fn is_single_instruction(atomic: &Atomic) -> bool {
     let integer = !matches!(atomic.ty, Type::F32 | Type::F64);
     integer && matches!(atomic.op, AtomicOp::Add | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor)
 }
@@ -55,7 +55,7 @@ impl Emitter<'_> {
             (0..atomic.b.len()).map(|n| atomic.d.get(n).copied().flatten().filter(is_read)).collect();
         self.offsets(&plain)?;
         let instructions = !self.masked && results == [None] && plain.is_shared() && !operand.is_wide();
-        match plain.base.filter(|_| instructions && is_instruction(atomic)) {
+        match plain.base.filter(|_| instructions && is_single_instruction(atomic)) {
             Some(base) => self.all_lanes(&plain, atomic.op, (operand, base))?,
             None => {
                 self.store_offsets(plain.is_wide())?;

@@ -2,7 +2,7 @@
 
 use super::{Emitted, Emitter, YMM, ZMM};
 use crate::assembler::*;
-use crate::decode::Short;
+use crate::decode::ShortType;
 use crate::functions::{Convert, Rounding};
 use softwarp_ir::Slot;
 
@@ -116,7 +116,7 @@ impl Emitter<'_> {
     pub(super) fn compare_shorts(
         &mut self,
         op: usize,
-        (of, predicate): (Short, u8),
+        (of, predicate): (ShortType, u8),
         sources: [Slot; 2],
     ) -> Emitted {
         for (part, k) in [k1, k2].into_iter().enumerate() {
@@ -124,15 +124,15 @@ impl Emitter<'_> {
                 let from = self.register(op, source, part, to, false)?;
                 let (from, to) = (ZMM[usize::from(from)], ZMM[usize::from(to)]);
                 match of {
-                    Short::Signed | Short::Brain => self.unit.a.vpslld(to, from, 16)?,
-                    Short::Half => {
+                    ShortType::S16 | ShortType::Bf16 => self.unit.a.vpslld(to, from, 16)?,
+                    ShortType::F16 => {
                         self.unit.a.vpmovdw(half, from)?;
                         self.unit.a.vcvtph2ps(to, half)?;
                     }
                 }
             }
             match of {
-                Short::Signed => self.unit.a.vpcmpd(k, zmm0, zmm1, i32::from(predicate))?,
+                ShortType::S16 => self.unit.a.vpcmpd(k, zmm0, zmm1, i32::from(predicate))?,
                 _ => self.unit.a.vcmpps(k, zmm0, zmm1, i32::from(predicate))?,
             }
         }

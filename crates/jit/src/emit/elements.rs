@@ -342,7 +342,7 @@ impl Emitter<'_> {
                         self.unit.a.vpgatherdd(ZMM[usize::from(registers[half])].k2(), from)?;
                         continue;
                     }
-                    let to = slot.map_or(4, |slot| self.target(plain.op, slot, half, 4));
+                    let to = self.element_target(plain, (n, half), 4);
                     let z = ZMM[usize::from(to)];
                     self.unit.a.vpxord(z, z, z)?;
                     self.unit.a.vpgatherdd(z.k2(), from)?;

@@ -6,7 +6,6 @@
 
 mod abreast;
 mod access;
-mod ahead;
 mod atomic;
 mod bits;
 mod carry;
@@ -34,6 +33,7 @@ mod one;
 mod packed;
 mod plain;
 mod predicates;
+mod prefetch;
 mod products;
 mod quick;
 mod rows;
@@ -188,8 +188,8 @@ pub(crate) struct Emitter<'a> {
     held: Option<usize>,
     /// Loads that are operands.
     folds: fold::Folds,
-    /// Accesses that have asked for memory ahead, and the rows of their pointers.
-    asked: Vec<(usize, Slot)>,
+    /// Accesses with prefetches, and the rows of the pointers to their arrays.
+    prefetched: Vec<(usize, Slot)>,
     /// Warps that come to the barrier or end where code is left without doing anything.
     idle: Option<idle::Idle>,
 }
@@ -247,7 +247,7 @@ impl<'a> Emitter<'a> {
             clean: None,
             held: None,
             folds: fold::Folds::default(),
-            asked: Vec::new(),
+            prefetched: Vec::new(),
             idle: None,
         };
         emitter.lazy = emitter.find_lazy();

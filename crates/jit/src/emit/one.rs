@@ -32,7 +32,7 @@ impl Emitter<'_> {
     pub(super) fn store_one(&mut self, plain: &Plain<'_>) -> Emitted {
         let offset = self.check(plain, Pattern::One)?;
         let winner = self.winner(plain)?;
-        for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
+        for (n, slot) in plain.slots() {
             self.value_of(plain.op, slot, winner)?;
             let bytes = plain.total() / plain.registers.len();
             let at = rax + (offset + (n * bytes) as i32);
@@ -122,7 +122,7 @@ impl Emitter<'_> {
     /// A load of several elements from one place, at `rax` and an offset.
     fn load_several(&mut self, plain: &Plain<'_>, offset: i32) -> Emitted {
         let wide = plain.bytes() == 8;
-        for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
+        for (n, slot) in plain.slots() {
             let at = rax + (offset + (n * plain.bytes()) as i32);
             match wide {
                 true => self.unit.a.mov(rcx, qword_ptr(at))?,

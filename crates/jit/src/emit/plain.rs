@@ -88,6 +88,11 @@ impl<'a> Plain<'a> {
         self.bytes() * self.count
     }
 
+    /// The slots that it reads or writes, with their numbers in the vector.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (usize, Slot)> + use<'a> {
+        self.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?)))
+    }
+
     /// Whether its registers are shorter than its elements.
     pub(super) fn is_packed(&self) -> bool {
         self.registers.len() > self.count

@@ -113,7 +113,7 @@ impl Emitter<'_> {
             for (n, to) in [zmm0, zmm1].into_iter().enumerate() {
                 self.unit.a.vmovdqu64(to, zmmword_ptr(rax + (128 * part + 64 * n)))?;
             }
-            for (n, slot) in plain.registers.iter().enumerate().filter_map(|(n, one)| Some((n, one.slot?))) {
+            for (n, slot) in plain.slots() {
                 let together =
                     self.unit.words(std::array::from_fn(|at| (4 * (at / 2) + at % 2 + 2 * n) as u32));
                 let target = self.target(plain.op, slot, part, 6);

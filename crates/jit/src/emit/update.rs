@@ -5,10 +5,10 @@
 //! again until no other thread has written in between.
 //!
 //! Sums of floats are those of the interpreter: in f32 there is one NaN, and in global memory subnormal numbers are zeros
-//! (the CPU's control word says so meanwhile); in f64 NaNs stay as they are in global memory, and that of the operand is
+//! (FTZ and DAZ are set in MXCSR meanwhile); in f64 NaNs stay as they are in global memory, and that of the operand is
 //! preferred.
 
-use super::atomic::{is_instruction, update};
+use super::atomic::{is_single_instruction, update};
 use super::plain::Plain;
 use super::{Emitted, Emitter, ZMM};
 use crate::assembler::*;
@@ -145,10 +145,10 @@ impl Emitter<'_> {
                 }
                 return if wanted { asm.mov(result, old) } else { Ok(()) };
             }
-            operation if is_instruction(atomic) && !wanted => {
+            operation if is_single_instruction(atomic) && !wanted => {
                 return update(if alone { asm } else { asm.lock() }, operation, place, operand);
             }
-            AtomicOp::Add if is_instruction(atomic) && !alone => {
+            AtomicOp::Add if is_single_instruction(atomic) && !alone => {
                 asm.lock().xadd(place, operand)?;
                 return asm.mov(result, operand);
             }

@@ -11,10 +11,10 @@ use super::fast_loop::{Memories, touch};
 use super::left::{Left, Stop};
 use super::{Activation, Env, Split, State, Warp};
 use crate::context::Launch;
+use crate::cta_source::CtaSource;
 use crate::decode::Code;
 use crate::fast::view;
 use crate::fault::{Fault, Tried};
-use crate::following::Following;
 use crate::memory::Spaces;
 use crate::meter::{LOOK, Meter};
 use softwarp_ir::{Address, Memory, Op, Slot, Step};
@@ -43,7 +43,7 @@ struct Ctas<'a> {
     /// The place of the CTA that runs.
     place: &'a mut [u32; 3],
     /// Gives the next one.
-    next: &'a mut dyn Following,
+    next: &'a mut dyn CtaSource,
     /// The work of beginning one.
     work: u64,
     /// How many may begin in the order of the grid without asking, and how many have begun so.
@@ -300,7 +300,7 @@ impl Running<'_> {
         &mut self,
         env: &mut Env<'_>,
         warps: &mut [Warp],
-        next: &mut dyn Following,
+        next: &mut dyn CtaSource,
     ) -> Tried<Option<Left>> {
         let Env { launch, spaces, hints, pieces, meter, cta, .. } = &mut *env;
         let launch = *launch;
@@ -427,7 +427,7 @@ impl Running<'_> {
         &mut self,
         env: &mut Env<'_>,
         warps: &mut [Warp],
-        next: &mut dyn Following,
+        next: &mut dyn CtaSource,
     ) -> Result<bool, Box<Fault>> {
         loop {
             let left = self.run_together(env, warps, next).map_err(|trouble| {
@@ -471,7 +471,7 @@ pub(crate) fn run_ctas(
     env: &mut Env<'_>,
     warps: &mut [Warp],
     stops: &mut Vec<Stop>,
-    next: &mut dyn Following,
+    next: &mut dyn CtaSource,
 ) -> Result<bool, Box<Fault>> {
     let launch = env.launch;
     let code = &launch.program.codes[0];

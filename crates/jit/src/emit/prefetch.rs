@@ -1,4 +1,4 @@
-//! Asks for memory ahead of its use.
+//! Prefetches.
 //!
 //! A kernel of one dimension mostly accesses arrays from one warp to the next: the memory behind that of a warp is soon
 //! accessed by others. Compiled code does too much between two accesses for the CPU to have many of them under way.
@@ -11,16 +11,19 @@ use crate::classes::Class;
 use crate::decode::{Action, Compute, Width};
 use softwarp_ir::{Op, Slot};
 
-/// How many bytes behind an access memory is asked for: what the next warps access.
-const AHEAD: i32 = 512;
+/// The distance of a prefetch from the access, in bytes: the next warps access what is there.
+const DISTANCE: i32 = 512;
+
+/// The most arrays of a kernel that are prefetched: a CPU has few misses under way at a time.
+const ARRAYS: usize = 8;
 
 /// The most sums that an address is followed through.
 const SUMS: usize = 8;
 
 impl Emitter<'_> {
-    /// Asks for the memory behind an access of consecutive words, whose first is at `rax` plus an offset: once for each
-    /// array, outside of loops.
-    pub(super) fn ask_ahead(&mut self, plain: &Plain<'_>, offset: i32) -> Emitted {
+    /// Prefetches behind a load or store of consecutive words, whose first is at `rax` plus an offset: once for each array,
+    /// outside of loops.
+    pub(super) fn prefetch(&mut self, plain: &Plain<'_>, offset: i32) -> Emitted {
         let in_loop = self.flow.blocks[self.flow.block_of[plain.op]].depth > 0;
         let several_axes = self.function.start.of_cta.iter().any(|&(_, axis)| axis != 0);
         if self.masked || self.mode != Mode::Uniform || in_loop || several_axes {
@@ -30,13 +33,14 @@ impl Emitter<'_> {
             return Ok(());
         }
         let Some(array) = plain.base.and_then(|base| self.array_of(plain.op, base)) else { return Ok(()) };
-        match self.asked.iter().find(|(_, other)| *other == array) {
+        match self.prefetched.iter().find(|(_, other)| *other == array) {
             Some((op, _)) if *op != plain.op => return Ok(()),
             Some(_) => {}
-            None => self.asked.push((plain.op, array)),
+            None if self.prefetched.len() == ARRAYS => return Ok(()),
+            None => self.prefetched.push((plain.op, array)),
         }
         for line in [0, 64] {
-            self.unit.a.prefetcht0(byte_ptr(rax + (offset + AHEAD + line)))?;
+            self.unit.a.prefetcht0(byte_ptr(rax + (offset + DISTANCE + line)))?;
         }
         Ok(())
     }
