@@ -120,8 +120,8 @@ impl Class {
 
 pooled!(Class);
 
-/// The affine values of the frame at barriers, sorted by operation.
-pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Steps)>)>;
+/// The values of the frame at barriers that are in first lanes only, sorted by operation.
+pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Class)>)>;
 
 /// The classes of the webs and of the rows that are never written.
 pub(crate) struct Classes {

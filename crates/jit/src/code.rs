@@ -92,6 +92,9 @@ impl Kept {
             };
             return fill(frame, self.slot, first, steps);
         }
+        if let (Class::HalfAffine(step), Place::Halves) = (self.class, self.place) {
+            return fill_halves(frame, self.slot, step);
+        }
         let Place::Vector(registers) = self.place else { return };
         let words = |part: usize| context.saved[usize::from(registers[part])].0;
         if self.slot.is_wide() {
@@ -112,6 +115,14 @@ impl Kept {
                 .filter(|bits| f32::from_bits(**bits).is_nan())
                 .for_each(|bits| *bits = 0x7fff_ffff);
         }
+    }
+}
+
+/// Writes a row of 32-bit words, from the first lanes of both halves.
+fn fill_halves(frame: &mut Frame, slot: Slot, step: i64) {
+    for half in frame.narrow[slot.number() as usize].0.as_chunks_mut::<16>().0 {
+        let first = half[0];
+        (0..16).for_each(|lane| half[lane] = first.wrapping_add((step as u32).wrapping_mul(lane as u32)));
     }
 }
 
@@ -398,8 +409,12 @@ impl Compiled {
             return;
         }
         let found = self.at_barriers.binary_search_by_key(&entry.op, |(op, _)| *op);
-        for &(slot, steps) in found.map_or(&[][..], |at| &self.at_barriers[at].1) {
-            fill(frame, slot, None, steps);
+        for &(slot, class) in found.map_or(&[][..], |at| &self.at_barriers[at].1) {
+            match class {
+                Class::Affine(steps) => fill(frame, slot, None, steps),
+                Class::HalfAffine(step) => fill_halves(frame, slot, step),
+                Class::Unknown | Class::Varying => {}
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use crate::buffers::{Buffer, pooled};
 use crate::classes::{Class, Classes};
 use crate::decode::Action;
 use crate::flow::{Flow, join_ranges};
+use crate::row_addresses::RowAddresses;
 use std::ops::Range;
 
 /// Where a web is kept.
@@ -20,6 +21,8 @@ pub(crate) enum Place {
     Vector([u8; 4]),
     /// In a general-purpose register: the value of the first lane.
     Scalar(u8),
+    /// In the first lanes of both halves of its row of the frame: two scalars ([`RowAddresses`]).
+    Halves,
 }
 
 pooled!(Place);
@@ -55,7 +58,13 @@ fn pairs(flow: &Flow, mode: Mode) -> [Vec<usize>; 2] {
 pub(crate) const SCALARS_OF_HALVES: [u8; 4] = [3, 8, 9, 10];
 
 /// The place of each web. General-purpose registers are those that are given.
-pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode, scalars: &[u8]) -> Buffer<Place> {
+pub(crate) fn places(
+    flow: &Flow,
+    classes: &Classes,
+    addresses: &RowAddresses,
+    mode: Mode,
+    scalars: &[u8],
+) -> Buffer<Place> {
     let cost = |number: usize| {
         let web = &flow.webs[number];
         let live: u32 = flow.live_ranges(number).iter().map(|(start, end)| end - start).sum();
@@ -82,6 +91,7 @@ pub(crate) fn places(flow: &Flow, classes: &Classes, mode: Mode, scalars: &[u8])
         };
         let free = !taken.during(live);
         match classes.webs[web] {
+            Class::HalfAffine(_) if addresses.is_pair(web) => places[web] = Place::Halves,
             Class::Varying | Class::HalfAffine(_) | Class::Unknown => {
                 let wanted = if flow.webs[web].is_wide() { 2 } else { 1 };
                 let bits = |first: usize| ((1 << wanted) - 1) << first;

@@ -318,7 +318,7 @@ registers!(AsmRegister64, AsmRegister64:
 registers!(AsmRegister32, AsmRegister32:
     eax 0 ecx 1 edx 2 ebx 3 esp 4 ebp 5 esi 6 edi 7 r8d 8 r9d 9 r10d 10 r11d 11 r12d 12 r13d 13 r14d 14 r15d 15);
 registers!(AsmRegister16, AsmRegister16: cx 1);
-registers!(AsmRegister8, AsmRegister8: al 0 cl 1);
+registers!(AsmRegister8, AsmRegister8: al 0 cl 1 dl 2);
 
 /// A general-purpose register of 32 or 64 bits.
 pub(crate) trait General: Copy {

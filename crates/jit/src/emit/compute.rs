@@ -63,6 +63,10 @@ impl Emitter<'_> {
         if let Class::Affine(_) = self.result_class(op, d) {
             return self.scalar(op, alu, compute, d);
         }
+        if self.is_pair(op, d) {
+            let source = |n: usize| alu.s.get(n).unwrap_or(d);
+            return self.pair(op, compute, d, std::array::from_fn(source));
+        }
         self.check_steps(op, alu, compute, d)?;
         self.ready_for(op, alu, compute)?;
         self.vector(op, alu, compute, d)?;

@@ -30,13 +30,13 @@ impl Emitter<'_> {
         let wide = plain.is_wide();
         if let (Some(step), true, Some(base)) = (self.halves_step(plain), plain.is_single(), plain.base) {
             if step == plain.bytes() as i64 {
-                self.first_lanes(plain.op, base)?;
-                self.check_offsets(plain, wide, 16)?;
+                self.half_offsets(plain, base)?;
+                self.check_offsets(plain, 16)?;
                 return self.move_halves(plain, [(rax, 0), (rcx, 0)]);
             }
             if step == 0 && !plain.store && plain.bytes() >= 4 {
-                self.first_lanes(plain.op, base)?;
-                self.check_offsets(plain, wide, 1)?;
+                self.half_offsets(plain, base)?;
+                self.check_offsets(plain, 1)?;
                 return self.move_two(plain, [(rax, 0), (rcx, 0)]);
             }
         }
@@ -46,7 +46,8 @@ impl Emitter<'_> {
         }
         let (mut apart, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
         self.test_halves(plain, wide, apart)?;
-        self.check_offsets(plain, wide, 16)?;
+        self.offsets_of_addresses(plain, wide)?;
+        self.check_offsets(plain, 16)?;
         self.move_halves(plain, [(rax, 0), (rcx, 0)])?;
         self.unit.a.jmp(done)?;
         self.unit.place(&mut apart)?;
@@ -55,10 +56,9 @@ impl Emitter<'_> {
         self.unit.place(&mut done)
     }
 
-    /// The places in the host's memory for the addresses of the first lanes of both halves, in `rax` and `rcx`: those of
-    /// several elements each are checked.
-    fn check_offsets(&mut self, plain: &Plain<'_>, wide: bool, count: usize) -> Emitted {
-        let (offset, total) = (plain.address.offset as i32, plain.total());
+    /// The offsets in the region of the addresses in `rax` and `rcx`, there.
+    pub(super) fn offsets_of_addresses(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
+        let offset = plain.address.offset as i32;
         let asm = &mut self.unit.a;
         for (at, narrow) in [(rax, eax), (rcx, ecx)] {
             match wide {
@@ -75,17 +75,30 @@ impl Emitter<'_> {
                     asm.sub(narrow, plain.region(offset_of!(Region, base)).dword())?;
                 }
             }
-            asm.cmp(at, plain.room().qword())?;
-            asm.jae(plain.slow)?;
+        }
+        Ok(())
+    }
+
+    /// The places in the host's memory for the offsets of the first lanes of both halves, in `rax` and `rcx`: those of
+    /// several elements each are checked.
+    fn check_offsets(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
+        let (room, total) = (plain.room(), plain.total());
+        let asm = &mut self.unit.a;
+        // A place before the region has a negative offset.
+        asm.mov(rdx, rax)?;
+        asm.or(rdx, rcx)?;
+        if count > 1 {
+            asm.jl(plain.slow)?;
+        }
+        asm.test(dl, total as i32 - 1)?;
+        asm.jnz(plain.slow)?;
+        for at in [rax, rcx] {
+            let last = if count > 1 { rdx } else { at };
             if count > 1 {
                 asm.lea(rdx, ptr(at + (count - 1) * total))?;
-                asm.cmp(rdx, plain.room().qword())?;
-                asm.jae(plain.slow)?;
             }
-        }
-        for low in [al, cl] {
-            asm.test(low, total as i32 - 1)?;
-            asm.jnz(plain.slow)?;
+            asm.cmp(last, room.qword())?;
+            asm.jae(plain.slow)?;
         }
         asm.add(rax, plain.region(offset_of!(Region, host)).qword())?;
         asm.add(rcx, plain.region(offset_of!(Region, host)).qword())

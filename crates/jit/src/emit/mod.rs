@@ -56,12 +56,13 @@ pub(crate) use unit::Unit;
 use crate::assembler::*;
 use crate::buffers::Buffer;
 use crate::classes::{AtBarriers, Class, Classes, Steps};
-use crate::decode::{Action, Compute};
+use crate::decode::{Action, Compute, Width};
 use crate::flow::{Flow, Touch};
 use crate::fuse::Fused;
 use crate::groups::Groups;
 use crate::places::{Place, SCALARS, SCALARS_OF_HALVES, TEMPORARIES, places};
 use crate::quotients::{Reciprocal, reciprocals};
+use crate::row_addresses::RowAddresses;
 use crate::{Level, Mode, Shape};
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Step};
 
@@ -134,6 +135,10 @@ pub(crate) struct Emitter<'a> {
     pub(crate) flow: &'a Flow,
     pub(crate) classes: Classes,
     pub(crate) places: Buffer<Place>,
+    /// Addresses that accesses compute.
+    pub(crate) addresses: RowAddresses,
+    /// The operations of such an address are performed after all.
+    rebuilds: bool,
     pub(crate) mode: Mode,
     /// Webs of f32 whose NaNs are made canonical when they are used.
     pub(crate) lazy: Buffer<bool>,
@@ -211,7 +216,8 @@ impl<'a> Emitter<'a> {
             Level::Avx2 => &SCALARS_OF_HALVES[..],
             Level::Avx512 => &SCALARS,
         };
-        let places = places(flow, &classes, mode, scalars);
+        let addresses = RowAddresses::of(function, flow, &classes, mode);
+        let places = places(flow, &classes, &addresses, mode, scalars);
         let [perform, leave_with_registers] = std::array::from_fn(|_| unit.a.create_label());
         let mut emitter = Emitter {
             perform,
@@ -221,6 +227,8 @@ impl<'a> Emitter<'a> {
             flow,
             classes,
             places,
+            addresses,
+            rebuilds: false,
             mode,
             lazy: Buffer::default(),
             own,
@@ -313,6 +321,7 @@ impl<'a> Emitter<'a> {
         let wide = slot.is_wide();
         let t = ZMM[usize::from(temporary)];
         match (self.classes.webs[web], self.places[web]) {
+            (Class::HalfAffine(step), Place::Halves) => self.pair_part(slot, step, part, temporary),
             (Class::Varying | Class::HalfAffine(_) | Class::Unknown, Place::Vector(registers)) => {
                 if self.lazy[web] && !float && self.clean != Some(web) {
                     self.unit.a.vmovdqa64(t, ZMM[usize::from(registers[part])])?;
@@ -485,6 +494,7 @@ impl<'a> Emitter<'a> {
         let in_eax = self.in_eax.take();
         self.begin_folds(op);
         match (self.flow.actions[op], &function.ops[op]) {
+            (Action::Compute(_), _) if !self.rebuilds && self.addresses.is_left_to_access(op) => Ok(()),
             (Action::Nothing, _) => {
                 self.in_eax = in_eax;
                 Ok(())
@@ -553,6 +563,9 @@ impl<'a> Emitter<'a> {
         if let Class::Affine(_) = self.result_class(op, d) {
             self.scalar_to(op, s, RAX)?;
             return self.put_scalar(op, d, RAX);
+        }
+        if self.is_pair(op, d) {
+            return self.pair(op, Compute::Copy(Width::W32), d, [s; 3]);
         }
         for part in 0..if d.is_wide() { 4 } else { 2 } {
             let target = self.target(op, d, part, 0);

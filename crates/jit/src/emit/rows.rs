@@ -2,11 +2,16 @@
 //! threads.
 
 use super::plain::Plain;
-use super::{Emitted, Emitter, XMM, ZMM};
+use super::scalar::Scalar;
+use super::{Emitted, Emitter, G32, RAX, RCX, RDX, Vector, XMM, ZMM};
 use crate::assembler::*;
-use crate::classes::Class;
+use crate::classes::{Class, Steps};
+use crate::context::Region;
 use crate::decode::{Compute, Extend};
+use crate::places::Place;
+use crate::row_addresses::RowAddress;
 use softwarp_ir::{Alu, Slot};
+use std::mem::offset_of;
 
 impl Emitter<'_> {
     /// The step from lane to lane of an address in vectors, if all lanes take part.
@@ -20,6 +25,10 @@ impl Emitter<'_> {
 
     /// The values of the first lanes of both halves, in `rax` and `rcx`.
     pub(super) fn first_lanes(&mut self, op: usize, slot: Slot) -> Emitted {
+        if self.flow.read(op, slot).is_some_and(|web| self.places[web] == Place::Halves) {
+            self.unit.a.mov(eax, self.lane_of_half(slot, 0))?;
+            return self.unit.a.mov(ecx, self.lane_of_half(slot, 1));
+        }
         for (half, (wide, narrow)) in [(rax, eax), (rcx, ecx)].into_iter().enumerate() {
             let part = if slot.is_wide() { 2 * half } else { half };
             let from = self.register(op, slot, part, 0, false)?;
@@ -76,6 +85,166 @@ impl Emitter<'_> {
                 false => self.unit.a.jb(exit)?,
             }
         }
+        Ok(())
+    }
+
+    /// The first lane of a half, in a row of 32-bit words.
+    fn lane_of_half(&self, slot: Slot, half: usize) -> AsmMemoryOperand {
+        self.first(slot) + 64 * half
+    }
+
+    /// Whether a result is two scalars.
+    pub(super) fn is_pair(&self, op: usize, d: Slot) -> bool {
+        self.flow.written(op, d).is_some_and(|web| self.places[web] == Place::Halves)
+    }
+
+    /// A part of a row that is two scalars, in a temporary register.
+    pub(super) fn pair_part(&mut self, slot: Slot, step: i64, part: usize, temporary: u8) -> Emitted<Vector> {
+        let t = ZMM[usize::from(temporary)];
+        let first = self.lane_of_half(slot, part);
+        self.unit.a.vpbroadcastd(t, first)?;
+        if step != 0 {
+            let steps = self.unit.steps(Steps { lane: step, half: 0 }, part, false);
+            self.unit.a.vpaddd(t, t, steps)?;
+        }
+        Ok(Vector::Register(temporary))
+    }
+
+    /// The value of a source in the first lane of a half, in a general-purpose register.
+    fn half_to(&mut self, op: usize, slot: Slot, half: usize, to: u8) -> Emitted {
+        if let Class::Affine(steps) = self.class(op, slot) {
+            self.scalar_to(op, slot, to)?;
+            return match (half, steps.half as i32) {
+                (0, _) | (_, 0) => Ok(()),
+                (_, step) => self.unit.a.add(G32[usize::from(to)], step),
+            };
+        }
+        match self.flow.read(op, slot).map(|web| self.places[web]) {
+            Some(Place::Vector(_)) => {
+                let from = self.register(op, slot, half, 0, false)?;
+                if from != 0 {
+                    self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(from)])?;
+                }
+                self.unit.a.vmovd(G32[usize::from(to)], XMM[0])
+            }
+            _ => self.unit.a.mov(G32[usize::from(to)], self.lane_of_half(slot, half)),
+        }
+    }
+
+    /// Arithmetic on two scalars.
+    pub(super) fn pair(&mut self, op: usize, compute: Compute, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+        if let Compute::Add(_) = compute {
+            for (own, other) in [(a, b), (b, a)] {
+                if own == d && other != d && self.class(op, other) == Class::UNIFORM {
+                    return self.add_to_pair(op, d, other);
+                }
+            }
+        }
+        for half in 0..2 {
+            self.half_to(op, a, half, RAX)?;
+            match compute {
+                Compute::Add(_) | Compute::Sub(_) | Compute::Mul(_) | Compute::Mad(_) => {
+                    self.half_to(op, b, half, RCX)?;
+                }
+                _ => {}
+            }
+            match compute {
+                Compute::Add(_) => self.unit.a.add(eax, ecx)?,
+                Compute::Sub(_) => self.unit.a.sub(eax, ecx)?,
+                Compute::Mul(_) => self.unit.a.imul_2(eax, ecx)?,
+                Compute::Mad(_) => {
+                    self.unit.a.imul_2(eax, ecx)?;
+                    self.half_to(op, c, half, RCX)?;
+                    self.unit.a.add(eax, ecx)?;
+                }
+                Compute::Shl(_) => {
+                    let by = self.classes.constant(self.flow, b).unwrap_or(0);
+                    self.unit.a.shl(eax, by & 31)?;
+                }
+                // A copy.
+                _ => {}
+            }
+            self.unit.a.mov(self.lane_of_half(d, half), eax)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a value that is the same in all lanes to two scalars, where they are.
+    fn add_to_pair(&mut self, op: usize, d: Slot, other: Slot) -> Emitted {
+        let source = self.scalar_source(op, other);
+        let from = match source {
+            Scalar::Register(register) => register,
+            Scalar::Memory(_) => {
+                self.scalar_to(op, other, RAX)?;
+                RAX
+            }
+            Scalar::Constant(_) => RAX,
+        };
+        for half in 0..2 {
+            let place = self.lane_of_half(d, half);
+            match source {
+                Scalar::Constant(value) => self.unit.a.add(place, value)?,
+                _ => self.unit.a.add(place, G32[usize::from(from)])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The offsets in the region of what the first lanes of both halves access, in `rax` and `rcx`.
+    pub(super) fn half_offsets(&mut self, plain: &Plain<'_>, base: Slot) -> Emitted {
+        if let Some(address) = self.addresses.of_access(plain.op) {
+            return self.row_offsets(plain, address);
+        }
+        self.first_lanes(plain.op, base)?;
+        self.offsets_of_addresses(plain, base.is_wide())
+    }
+
+    /// The same for an address that the access computes. Leaves compiled code before the product if an index wraps around
+    /// within a half.
+    fn row_offsets(&mut self, plain: &Plain<'_>, address: RowAddress) -> Emitted {
+        let RowAddress { product, sum, step, signed, factor, .. } = address;
+        self.first_lanes(product, address.index)?;
+        let last = 15 * step as i32;
+        let exit = self.exit_label(product);
+        let asm = &mut self.unit.a;
+        for first in [eax, ecx] {
+            match (signed, last) {
+                (_, 0) => {}
+                (false, _) => {
+                    asm.cmp(first, !last)?;
+                    asm.ja(exit)?;
+                }
+                (true, 1..) => {
+                    asm.cmp(first, i32::MAX - last)?;
+                    asm.jg(exit)?;
+                }
+                (true, _) => {
+                    asm.cmp(first, i32::MIN - last)?;
+                    asm.jl(exit)?;
+                }
+            }
+        }
+        if signed {
+            asm.movsxd(rax, eax)?;
+            asm.movsxd(rcx, ecx)?;
+        }
+        self.scalar_to(sum, address.base, RDX)?;
+        let asm = &mut self.unit.a;
+        asm.sub(rdx, plain.region(offset_of!(Region, base)).qword())?;
+        let offset = plain.address.offset as i32;
+        asm.lea(rax, ptr(rdx + rax * factor + offset))?;
+        asm.lea(rcx, ptr(rdx + rcx * factor + offset))
+    }
+
+    /// Where an access whose address has no place is left to the interpreter: computes the address.
+    pub(super) fn rebuild_address(&mut self, access: usize) -> Emitted {
+        let Some(address) = self.addresses.of_access(access) else { return Ok(()) };
+        self.rebuilds = true;
+        for op in address.product..access {
+            self.perform_operation(op)?;
+        }
+        self.rebuilds = false;
+        self.unit.mark(super::Part::Rest);
         Ok(())
     }
 }

@@ -52,7 +52,7 @@ impl Emitter<'_> {
             {
                 self.load_from_any(web)
             }
-            Place::Frame => Ok(()),
+            Place::Frame | Place::Halves => Ok(()),
             Place::Scalar(to) => match slot.is_wide() {
                 true => self.unit.a.mov(G64[usize::from(to)], self.first(slot)),
                 false => self.unit.a.mov(super::G32[usize::from(to)], self.first(slot)),
@@ -270,7 +270,7 @@ impl Emitter<'_> {
         let (mut vectors, mut scalars) = (0, 0);
         for (web, place) in self.flow.webs.iter().zip(self.places.iter()) {
             match place {
-                Place::Frame => {}
+                Place::Frame | Place::Halves => {}
                 Place::Vector(registers) => {
                     let used = &registers[..if web.is_wide() { 4 } else { 2 }];
                     used.iter().for_each(|register| vectors |= 1 << register);
@@ -329,6 +329,7 @@ impl Emitter<'_> {
                 Late::Slow { op, mut label, back, apart } => {
                     self.unit.place(&mut label)?;
                     self.set_apart(apart);
+                    self.rebuild_address(op)?;
                     self.call_interpreter(op, Some(back))?;
                     self.set_apart(None);
                 }

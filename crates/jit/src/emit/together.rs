@@ -103,18 +103,16 @@ impl Emitter<'_> {
         let mut affine = Vec::new();
         for web in self.live_at(before(op)) {
             let written = self.is_written(web, op);
-            let Class::Affine(steps) = self.classes.webs[web] else {
-                if written {
-                    self.save(web)?;
-                }
-                continue;
-            };
-            let slot = self.flow.webs[web].slot;
-            affine.push((slot, steps));
-            if !written {
-                continue;
+            let class = self.classes.webs[web];
+            let is_pair = self.places[web] == Place::Halves;
+            if is_pair || matches!(class, Class::Affine(_)) {
+                affine.push((self.flow.webs[web].slot, class));
             }
-            self.save_first(web)?;
+            match class {
+                _ if is_pair || !written => {}
+                Class::Affine(_) => self.save_first(web)?,
+                _ => self.save(web)?,
+            }
         }
         let at = self.at_barriers.partition_point(|(other, _)| *other < op as u32);
         if self.at_barriers.get(at).is_none_or(|(other, _)| *other != op as u32) {
@@ -152,7 +150,11 @@ impl Emitter<'_> {
         for &barrier in &barriers {
             for web in self.live_at(before(barrier)) {
                 let outside = self.flow.defs(web).iter().filter(|&&op| depth(op) < depth(barrier));
-                kept.extend(outside.map(|&op| (op, web)).filter(|_| self.places[web] != Place::Frame));
+                kept.extend(
+                    outside
+                        .map(|&op| (op, web))
+                        .filter(|_| !matches!(self.places[web], Place::Frame | Place::Halves)),
+                );
             }
         }
         if !kept.is_empty() {
