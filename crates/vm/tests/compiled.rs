@@ -9,6 +9,8 @@
 mod check;
 #[path = "compiled/choices.rs"]
 mod choices;
+#[path = "compiled/edges.rs"]
+mod edges;
 #[path = "compiled/functions.rs"]
 mod functions;
 #[path = "compiled/polls.rs"]
@@ -60,6 +62,16 @@ fn random_tiled_kernels_do_the_same_compiled_and_interpreted() {
         Some(seed) => compare_tiles(seed),
         None => (0..150).for_each(compare_tiles),
     }
+}
+
+#[test]
+fn rows_of_threads_do_the_same_at_edges_compiled_and_interpreted() {
+    edges::compare_rows();
+}
+
+#[test]
+fn the_first_lanes_do_the_same_at_edges_compiled_and_interpreted() {
+    edges::compare_first_lanes();
 }
 
 #[test]
