@@ -196,7 +196,7 @@ impl Emitter<'_> {
     }
 
     /// The place in the host's memory of the first of several elements one behind the other, in `rax`.
-    fn check_elements(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
+    pub(super) fn check_elements(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
         self.first_offset(plain)?;
         let asm = &mut self.unit.a;
         let row = count == 32 && plain.total() == 4;
@@ -320,7 +320,7 @@ impl Emitter<'_> {
     }
 
     /// `rax` plus a constant.
-    fn add_to(&mut self, to: AsmRegister64, distance: i64) -> Emitted {
+    pub(super) fn add_to(&mut self, to: AsmRegister64, distance: i64) -> Emitted {
         let asm = &mut self.unit.a;
         match i32::try_from(distance) {
             Ok(distance) => asm.lea(to, ptr(rax + distance)),
@@ -405,8 +405,8 @@ impl Emitter<'_> {
     /// All lanes one behind the other.
     fn contiguous(&mut self, plain: &Plain<'_>) -> Emitted {
         if let Some(lanes) = self.leading_words(plain) {
-            self.check_elements(plain, lanes.count() as usize)?;
-            return self.move_leading(plain, lanes);
+            let offset = self.check_leading(plain, lanes)?;
+            return self.move_leading(plain, lanes, offset);
         }
         let offset = match self.masked {
             false => self.check(plain, Pattern::Consecutive)?,

@@ -268,6 +268,7 @@ impl Emitter<'_> {
         self.begin_turn()?;
         self.load_mask(eax)?;
         (self.masked, self.apart) = (true, Some(to));
+        self.leading_group = None;
         let negated = self.function.ops[op].guard().is_negated();
         self.leading = predicate.and_then(|lanes| Leading::of(if negated { lanes } else { !lanes }));
         for inside in block + 1..to {

@@ -109,8 +109,7 @@ impl Emitter<'_> {
         {
             return Ok(None);
         }
-        let mut writers = (0..self.function.ops.len()).filter(|&op| self.writes_predicate(op, predicate));
-        let (Some(op), None) = (writers.next(), writers.next()) else { return Ok(None) };
+        let Some(op) = self.reaching_writer(branch, predicate) else { return Ok(None) };
         let (
             Op::Alu(alu),
             Action::Compute(Compute::Compare { width, signed, order, combine: Combine::Nothing }),
@@ -123,31 +122,37 @@ impl Emitter<'_> {
         let decides = [(a, b), (b, a)]
             .iter()
             .any(|&(tid, bound)| self.decides_behind(op, (order, false), [tid, bound]).is_some());
-        if alu.guard != Guard::ALWAYS
-            || alu.d.count() != 1
-            || !fixed
-            || !decides
-            || !self.dominates(op, branch)
-        {
+        if alu.guard != Guard::ALWAYS || alu.d.count() != 1 || !fixed || !decides {
             return Ok(None);
         }
         self.compare_ends(op, (width, signed, order), [a, b], predicate)
     }
 
-    /// Whether all ways to an operation in another block come by an operation.
-    fn dominates(&self, op: usize, later: usize) -> bool {
-        let [by, to] = [op, later].map(|op| self.flow.block_of[op]);
-        let mut seen = vec![false; self.flow.blocks.len()];
-        let mut waiting = vec![0];
+    /// The operation that wrote a predicate last, on all ways to a branch in another block before which its own does not
+    /// write it.
+    fn reaching_writer(&self, branch: usize, predicate: Slot) -> Option<usize> {
+        let blocks = &self.flow.blocks;
+        let mut seen = vec![false; blocks.len()];
+        let mut waiting = vec![self.flow.block_of[branch]];
+        let mut found = None;
         while let Some(block) = waiting.pop() {
-            if block == to {
-                return false;
+            // The first block is where the kernel begins.
+            if block == 0 {
+                return None;
             }
-            if block != by && !std::mem::replace(&mut seen[block], true) {
-                waiting.extend(&self.flow.blocks[block].next);
+            for from in (0..blocks.len()).filter(|&from| blocks[from].next.contains(&block)) {
+                if std::mem::replace(&mut seen[from], true) {
+                    continue;
+                }
+                let mut ops = blocks[from].start..blocks[from].end;
+                match ops.rfind(|&op| self.writes_predicate(op, predicate)) {
+                    None => waiting.push(from),
+                    Some(op) if found.is_none_or(|other| other == op) => found = Some(op),
+                    Some(_) => return None,
+                }
             }
         }
-        true
+        found
     }
 
     /// Where the current warp has come to a barrier or an end, passes over the warps behind it. Their `%tid.x` is above its

@@ -8,8 +8,11 @@ use super::{Emitted, Emitter, XMM, ZMM};
 use crate::Level;
 use crate::assembler::*;
 use crate::classes::Steps;
+use crate::context::{Context, Region};
 use crate::decode::{Order, Width};
+use crate::groups::Group;
 use softwarp_ir::Slot;
+use std::mem::offset_of;
 
 /// A number of lanes: 1, 2, 4, 8 or 16.
 #[derive(Clone, Copy)]
@@ -65,40 +68,74 @@ impl Emitter<'_> {
         self.leading.filter(|_| plain.bytes() == 4 && self.unit.level == Level::Avx512)
     }
 
-    /// Loads or stores words one behind the other, whose place is in `rax`.
-    pub(super) fn move_leading(&mut self, plain: &Plain<'_>, lanes: Leading) -> Emitted {
+    /// The place in the host's memory of what the first lane accesses, in `rax`, and the bytes that are to be added to it. In
+    /// shared memory it is checked with the others of its group; where that fails, code is left before the first of them.
+    /// `rcx` is used.
+    pub(super) fn check_leading(&mut self, plain: &Plain<'_>, lanes: Leading) -> Emitted<i32> {
+        let is_checked = |group: &Group| group.first == plain.op || self.leading_group == Some(group.first);
+        let group = self.groups.get(plain.op).filter(|group| plain.is_shared() && is_checked(group));
+        let Some(group) = group else {
+            self.check_elements(plain, lanes.count() as usize)?;
+            return Ok(0);
+        };
+        let pointer = qword_ptr(r15 + (offset_of!(Context, pointers) + 8 * group.pointer));
+        if group.first != plain.op {
+            self.unit.a.mov(rax, pointer)?;
+            return Ok(self.distance(plain, group.first));
+        }
+        let mut plain = *plain;
+        plain.slow = self.exit_label(plain.op);
+        self.first_offset(&plain)?;
+        for end in [group.range.0, group.range.1 + i64::from(4 * lanes.count() - 1)] {
+            let at = if end == 0 { rax } else { rcx };
+            if end != 0 {
+                self.add_to(rcx, end)?;
+            }
+            self.unit.a.cmp(at, plain.region(offset_of!(Region, room)).qword())?;
+            self.unit.a.jae(plain.slow)?;
+        }
+        self.check_alignment(&plain)?;
+        self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())?;
+        self.unit.a.mov(pointer, rax)?;
+        self.leading_group = Some(group.first);
+        Ok(0)
+    }
+
+    /// Loads or stores words one behind the other, whose place is in `rax` plus an offset.
+    pub(super) fn move_leading(&mut self, plain: &Plain<'_>, lanes: Leading, offset: i32) -> Emitted {
+        let at = rax + offset;
         if plain.store {
             let from = self.element(plain, (0, 0), 7)?;
-            return self.store_leading(from, lanes);
+            return self.store_leading(from, at, lanes);
         }
         let target = self.element_target(plain, (0, 0), 7);
         let (z, asm) = (ZMM[usize::from(target)], &mut self.unit.a);
         match lanes.0 {
-            1 => asm.vpbroadcastd(z, dword_ptr(rax))?,
-            2 => asm.vpbroadcastq(z, qword_ptr(rax))?,
-            4 => asm.vbroadcasti32x4(z, xmmword_ptr(rax))?,
-            8 => asm.vbroadcasti64x4(z, ymmword_ptr(rax))?,
-            _ => asm.vmovdqu32(z, zmmword_ptr(rax))?,
+            1 => asm.vpbroadcastd(z, dword_ptr(at))?,
+            2 => asm.vpbroadcastq(z, qword_ptr(at))?,
+            4 => asm.vbroadcasti32x4(z, xmmword_ptr(at))?,
+            8 => asm.vbroadcasti64x4(z, ymmword_ptr(at))?,
+            _ => asm.vmovdqu32(z, zmmword_ptr(at))?,
         }
         self.put_element(plain, (0, 0), target)
     }
 
-    fn store_leading(&mut self, from: u8, Leading(count): Leading) -> Emitted {
+    fn store_leading(&mut self, from: u8, at: AsmMemoryOperand, Leading(count): Leading) -> Emitted {
         let (z, asm) = (ZMM[usize::from(from)], &mut self.unit.a);
         match count {
             1 => {
                 asm.vmovdqa64(zmm7, z)?;
                 asm.vmovd(ecx, XMM[7])?;
-                asm.mov(dword_ptr(rax), ecx)
+                asm.mov(dword_ptr(at), ecx)
             }
             2 => {
                 asm.vmovdqa64(zmm7, z)?;
                 asm.vmovq(rcx, XMM[7])?;
-                asm.mov(qword_ptr(rax), rcx)
+                asm.mov(qword_ptr(at), rcx)
             }
-            4 => asm.vextracti32x4(xmmword_ptr(rax), z, 0),
-            8 => asm.vextracti64x4(ymmword_ptr(rax), z, 0),
-            _ => asm.vmovdqu32(zmmword_ptr(rax), z),
+            4 => asm.vextracti32x4(xmmword_ptr(at), z, 0),
+            8 => asm.vextracti64x4(ymmword_ptr(at), z, 0),
+            _ => asm.vmovdqu32(zmmword_ptr(at), z),
         }
     }
 }

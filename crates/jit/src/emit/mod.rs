@@ -181,6 +181,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) apart: Option<usize>,
     /// The number of these lanes, where they are the first ones.
     leading: Option<leading::Leading>,
+    /// The group of accesses that is checked for these lanes: its first access.
+    leading_group: Option<usize>,
     /// The predicate that the operation before has left in `eax`.
     in_eax: Option<Slot>,
     /// The operation before has compared, and goes to these labels where its result is the same in all lanes.
@@ -249,6 +251,7 @@ impl<'a> Emitter<'a> {
             masked: mode == Mode::Masked,
             apart: None,
             leading: None,
+            leading_group: None,
             in_eax: None,
             quick: None,
             decides: None,

@@ -104,6 +104,77 @@ impl Kernel {
         self.line(lines);
     }
 
+    /// A loop whose accesses have an index of rows: the address is computed right before each of them. Some indices are
+    /// outside of the buffer, wrap around in some lanes, or are not aligned.
+    fn rounds(&mut self, n: u64) {
+        let (word, times) = (4 * self.below(64), 1 + self.below(4));
+        self.line(&format!("ld.global.u32 %r6, [%d0+{word}]; and.b32 %r6, %r6, 32; or.b32 %r6, %r6, 16;"));
+        let first = self.one_of(&[0, 0, 0, 0, 0, 17, 3900, 4040, -8, 0x7fff_fff0, 0x4000_0000]);
+        self.line(&format!("mad.lo.s32 %r7, %r1, %r6, %r0; add.s32 %r7, %r7, {first};"));
+        self.line(&format!("shl.b32 %r25, %r6, 2; mov.u32 %r21, {times};\nR{n}:"));
+        for _ in 0..1 + self.below(3) {
+            self.access_of_rows();
+        }
+        match self.below(8) {
+            0 | 1 => self.line("bar.sync 0;"),
+            2 => self.line(&format!("setp.lt.u32 %p0, %r0, 5; @%p0 bra Q{n}; add.f32 %f1, %f1, %f0;\nQ{n}:")),
+            3 => {
+                self.line(&format!("setp.lt.u32 %p0, %r1, 2; @%p0 bra Q{n}; add.s32 %r20, %r20, %r7;\nQ{n}:"))
+            }
+            4 if first == 0 => self.line("add.s32 %r20, %r20, %r7;"),
+            _ => {}
+        }
+        let next = self.one_of(&[
+            "add.s32 %r7, %r7, %r6;",
+            "add.s32 %r7, %r6, %r7;",
+            "add.s32 %r7, %r7, 16;",
+            "sub.s32 %r7, %r7, %r6; add.s32 %r7, %r7, 64;",
+            "mov.u32 %r23, %r7; add.s32 %r7, %r23, 8;",
+            "mad.lo.s32 %r7, %r1, %r6, %r0; add.s32 %r7, %r7, %r21;",
+            "mul.lo.s32 %r7, %r1, %r6; shl.b32 %r7, %r7, 1; add.s32 %r7, %r0, %r7;",
+        ]);
+        self.line(next);
+        self.line(&format!("sub.s32 %r21, %r21, 1; setp.ne.s32 %p2, %r21, 0; @%p2 bra R{n};"));
+        self.line("bar.sync 0;");
+    }
+
+    /// An access of such a loop.
+    fn access_of_rows(&mut self) {
+        if self.below(4) == 0 {
+            // No two threads write the same element.
+            self.line("mad.lo.s32 %r24, %r1, %r25, %r10; shl.b32 %r26, %r0, 2; add.s32 %r24, %r24, %r26;");
+            let access = self.one_of(&["st.shared.f32 [%r24], %f0;", "ld.shared.f32 %f1, [%r24+4];"]);
+            self.line(access);
+            return;
+        }
+        let sign = self.one_of(&["u32", "s32"]);
+        let (factor, bytes) =
+            self.one_of(&[(4, "f32"), (4, "f32"), (4, "f32"), (8, "u64"), (2, "f32"), (1, "f32")]);
+        let store = self.below(4) == 0 && factor >= 4;
+        let base = if store { "%d6" } else { "%d0" };
+        let address = self.one_of(&[
+            "mul.wide.S %d3, %r7, F; add.s64 %d3, B, %d3;",
+            "mul.wide.S %d3, %r7, F; add.s64 %d3, %d3, B;",
+            "mul.wide.S %d7, %r7, F; add.s64 %d3, %d7, B;",
+            "mad.wide.S %d3, %r7, F, B;",
+            "mul.wide.S %d3, %r7, F; add.s64 %d3, %d3, B; add.s64 %d5, %d5, 1;",
+        ]);
+        let address = address.replace('S', sign).replace('F', &factor.to_string()).replace('B', base);
+        self.line(&address);
+        let offset = self.one_of(&[0, 0, 0, 8, 64, -64, 2]);
+        match (store, bytes) {
+            (true, "u64") => self.line(&format!("st.global.u64 [%d3+{offset}], %d5;")),
+            (true, _) => self.line(&format!("st.global.f32 [%d3+{offset}], %f1;")),
+            (false, "u64") => {
+                self.line(&format!("ld.global.u64 %d4, [%d3+{offset}]; xor.b64 %d5, %d5, %d4;"))
+            }
+            (false, _) => {
+                let to = self.below(4);
+                self.line(&format!("ld.global.f32 %f{to}, [%d3+{offset}];"));
+            }
+        }
+    }
+
     /// Stores to shared memory, and sums of products of what is there.
     fn products(&mut self, threads: u32) {
         // No two warps write the same element.
@@ -148,9 +219,12 @@ impl Kernel {
     /// For CTAs with rows of as many threads.
     fn of(seed: u64, threads: u32) -> String {
         let mut kernel = Kernel { random: SplitMix64::new(seed), text: BEGIN.to_owned() };
-        kernel.line("mov.u32 %r20, 0; mov.u64 %d5, 0;");
+        kernel.line("mov.u32 %r20, 0; mov.u64 %d5, 0; ld.param.u64 %d6, [out]; bar.sync 0;");
         for n in 0..1 + kernel.below(4) {
-            kernel.rows(n);
+            match kernel.below(2) {
+                0 => kernel.rows(n),
+                _ => kernel.rounds(n),
+            }
         }
         let times = 1 + kernel.below(3);
         if times > 1 {

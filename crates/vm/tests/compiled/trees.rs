@@ -30,7 +30,7 @@ struct Kernel {
     row: u64,
     /// All warps are whole.
     whole: bool,
-    /// Whether `%p4` has been written: once, for several steps.
+    /// Whether `%p4` has been written: for several steps, and seldom again.
     compared: bool,
 }
 
@@ -144,7 +144,7 @@ impl Kernel {
             self.line(&format!("@%p1 bra K{n};"));
         }
         match a.starts_with('%') {
-            _ if p == "%p4" && std::mem::replace(&mut self.compared, true) => {}
+            _ if p == "%p4" && std::mem::replace(&mut self.compared, true) && self.below(4) > 0 => {}
             true => self.line(&format!("setp.{order}.{ty} {p}, {a}, {b};")),
             false => self.line(&format!("mov.u32 %r12, {a}; setp.{order}.{ty} {p}, %r12, {b};")),
         }
