@@ -306,6 +306,11 @@ impl Emitter<'_> {
                 self.put(op, d, part, from)?;
                 continue;
             }
+            if let (Some(known), Width::W32) = (known, width)
+                && self.select_or_zero(op, d, part, known, [a, b])?
+            {
+                continue;
+            }
             let no = self.register(op, b, part, 0, false)?;
             let yes = self.source(op, a, part, 1, false)?;
             let target = self.target(op, d, part, 2);

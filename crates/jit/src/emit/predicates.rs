@@ -1,6 +1,6 @@
 //! Predicates whose values are known where code is made, those that nothing reads, and those that only a branch reads.
 
-use super::{Emitted, Emitter};
+use super::{Emitted, Emitter, ZMM};
 use crate::assembler::CodeLabel;
 use crate::decode::{Action, Combine, Compute, Order};
 use softwarp_ir::{Guard, Op, Slot, Step};
@@ -48,6 +48,32 @@ impl Emitter<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Selects between a part of a row and zeros, by a predicate that is known. Returns whether one of the sources is zero.
+    pub(super) fn select_or_zero(
+        &mut self,
+        op: usize,
+        d: Slot,
+        part: usize,
+        predicate: u32,
+        [yes, no]: [Slot; 2],
+    ) -> Emitted<bool> {
+        let is_zero =
+            |slot: Slot| self.flow.is_fixed(slot) && self.classes.constant(self.flow, slot) == Some(0);
+        let (from, lanes) = match () {
+            () if is_zero(yes) => (no, !predicate),
+            () if is_zero(no) => (yes, predicate),
+            () => return Ok(false),
+        };
+        let word = |lane: usize| if lanes >> lane & 1 != 0 { u64::from(u32::MAX) } else { 0 };
+        let pair = |n: usize| word(16 * part + 2 * n) | word(16 * part + 2 * n + 1) << 32;
+        let mask = self.unit.constant(std::array::from_fn(pair));
+        let from = self.register(op, from, part, 0, false)?;
+        let target = self.target(op, d, part, 2);
+        self.unit.a.vpandd(ZMM[usize::from(target)], ZMM[usize::from(from)], mask)?;
+        self.put(op, d, part, target)?;
+        Ok(true)
     }
 
     pub(super) fn writes_predicate(&self, op: usize, predicate: Slot) -> bool {
