@@ -22,6 +22,9 @@ pub const POLLS: u32 = 256;
 /// How many groups of accesses that are checked together a block can have.
 pub(crate) const POINTERS: usize = 32;
 
+/// How many spans of loads a block can have ([`crate::spans`]).
+pub(crate) const SPANS: usize = 8;
+
 /// A region of memory that accesses were in: the bounds that compiled code checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
@@ -120,6 +123,8 @@ impl Context {
             saved_scalars: [0; 16],
             reciprocals: [Register::default(); 2],
             rare_divisors: 0,
+            spans: [[Register::default(); 6]; SPANS],
+            loaded_spans: [0; SPANS],
             emulated: Emulated::new(),
         }
     }
@@ -201,6 +206,9 @@ pub struct Context {
     /// The reciprocals of divisors, and the lanes whose divisors are not ordinary.
     pub(crate) reciprocals: [Register; 2],
     pub(crate) rare_divisors: u32,
+    /// The rows of spans of loads but for the first, and whether they are there.
+    pub(crate) spans: [[Register; 6]; SPANS],
+    pub(crate) loaded_spans: [u32; SPANS],
     /// What code without AVX-512 has beside vector registers, which are in `saved` then.
     pub(crate) emulated: Emulated,
 }

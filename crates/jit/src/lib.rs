@@ -76,6 +76,8 @@ mod row_addresses;
 #[cfg(target_arch = "x86_64")]
 mod sets;
 #[cfg(target_arch = "x86_64")]
+mod spans;
+#[cfg(target_arch = "x86_64")]
 mod stops;
 #[cfg(target_arch = "x86_64")]
 mod tables;

@@ -95,9 +95,9 @@ fn vectors_of_three() {
         vpermw;
         vpaddd vpsubd vpandd vpord vpxord vpmulld vpminsd vpminud vpmaxsd vpmaxud vpsllvd vpsrlvd vpsravd vpackusdw
         vpdpwssd vpermd vpermt2d vpermi2d vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps
-        vpandnd;
+        vpandnd vpunpckldq vpunpckhdq;
         vpaddq vpsubq vpandq vporq vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq
-        vpsravq vpermq vpblendmq vaddpd vsubpd vmulpd vdivpd vfmadd132pd vpandnq
+        vpsravq vpermq vpblendmq vaddpd vsubpd vmulpd vdivpd vfmadd132pd vpandnq vpunpcklqdq vpunpckhqdq
     );
     both!(|a| {
         a.vmulps(zmm1, zmm2, zmm3.rz_sae())?;
@@ -246,6 +246,7 @@ fn vectors_of_other_widths() {
             a.vinserti64x4(zmm1, zmm21, ymmword_ptr(place), 1)?;
             a.vextracti32x4(xmmword_ptr(place), zmm21, 0)?;
             a.vbroadcasti32x4(zmm27, xmmword_ptr(place))?;
+            a.vbroadcasti32x4(zmm7.k3(), xmmword_ptr(place))?;
             a.vbroadcasti64x4(zmm27, ymmword_ptr(place))?;
             a.vpbroadcastd(zmm27, dword_ptr(place))?;
             a.vpbroadcastq(zmm27, qword_ptr(place))?;

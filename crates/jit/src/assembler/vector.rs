@@ -366,6 +366,10 @@ impl Assembler {
         vpackusdw opcode(P66, M38, 32, 0x2b).broadcasts();
         vpunpcklwd opcode(P66, M0F, 32, 0x61);
         vpunpckhwd opcode(P66, M0F, 32, 0x69);
+        vpunpckldq opcode(P66, M0F, 32, 0x62).broadcasts();
+        vpunpckhdq opcode(P66, M0F, 32, 0x6a).broadcasts();
+        vpunpcklqdq opcode(P66, M0F, 64, 0x6c).broadcasts();
+        vpunpckhqdq opcode(P66, M0F, 64, 0x6d).broadcasts();
         vpermb opcode(P66, M38, 32, 0x8d);
         vpermw opcode(P66, M38, 64, 0x8d);
         vpermd opcode(P66, M38, 32, 0x36).broadcasts();

@@ -189,7 +189,7 @@ written! {
         vpgatherdd vpscatterdd vpgatherdq vpgatherqd vpscatterqd vpgatherqq vpscatterqq kortestb kortestw kortestd
         kmovb kmovw kmovd vmovdqa add or and sub xor cmp shl shr sar imul_2 bsf bsr popcnt test bt movsxd mov movzx
         movsx lea bts btr xadd xchg cmpxchg vucomiss vucomisd vmov_to vmov_from cmovb cmovae cmovz cmova cmovl cmovg;
-    (a b c): vpaddw vpsubw vpaddb vpshufb vpmulhuw vpmaddwd vpmaddubsw vpunpcklwd vpunpckhwd vpaddd vpsubd vpandd vpord
+    (a b c): vpaddw vpsubw vpaddb vpshufb vpmulhuw vpmaddwd vpmaddubsw vpunpcklwd vpunpckhwd vpunpckldq vpunpckhdq vpunpcklqdq vpunpckhqdq vpaddd vpsubd vpandd vpord
         vpxord vpmulld vpminsd vpminud vpmaxsd vpmaxud vpsllvd vpsrlvd vpsravd vpackusdw vpdpwssd vpermb vpermw vpermd vpermt2d vpermi2d
         vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps vpandnd vpaddq vpsubq vpandq vporq
         vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq vpsravq vpermq vpblendmq vaddpd

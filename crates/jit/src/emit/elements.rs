@@ -7,12 +7,30 @@ use crate::assembler::*;
 use crate::classes::Steps;
 use crate::context::{Context, Region};
 use crate::places::Place;
+use crate::spans::Span;
 use softwarp_ir::Slot;
 use std::mem::offset_of;
 
 impl Emitter<'_> {
     /// Lanes anywhere in a region.
     pub(super) fn scattered(&mut self, plain: &Plain<'_>) -> Emitted {
+        match self.span(plain) {
+            None => self.apart(plain, None),
+            Some((span, _)) if span.first == plain.op => {
+                self.begin_span(&span)?;
+                self.apart(plain, Some(span))
+            }
+            Some(kept) => {
+                let mut done = self.unit.a.create_label();
+                self.load_kept(plain, kept, done)?;
+                self.apart(plain, None)?;
+                self.unit.place(&mut done)
+            }
+        }
+    }
+
+    /// The same; the first load of a span loads all of it.
+    fn apart(&mut self, plain: &Plain<'_>, span: Option<Span>) -> Emitted {
         if let (true, true, 4, Some(base)) =
             (self.masked, plain.is_single() && !plain.is_packed(), plain.bytes(), plain.base)
         {
@@ -20,6 +38,9 @@ impl Emitter<'_> {
             self.single_lane(plain, base, several)?;
             self.unit.a.jmp(done)?;
             self.unit.place(&mut several)?;
+            if let Some(span) = span {
+                self.load_span(plain, &span, done)?;
+            }
             self.offsets(plain)?;
             self.move_elements(plain, base.is_wide())?;
             return self.unit.place(&mut done);
@@ -51,6 +72,9 @@ impl Emitter<'_> {
         self.move_halves(plain, [(rax, 0), (rcx, 0)])?;
         self.unit.a.jmp(done)?;
         self.unit.place(&mut apart)?;
+        if let Some(span) = span {
+            self.load_span(plain, &span, done)?;
+        }
         self.offsets(plain)?;
         self.move_elements(plain, wide)?;
         self.unit.place(&mut done)
@@ -155,6 +179,12 @@ impl Emitter<'_> {
 
     /// The offsets of the lanes in the region, in the first temporary registers, checked.
     pub(super) fn offsets(&mut self, plain: &Plain<'_>) -> Emitted {
+        self.raw_offsets(plain)?;
+        self.check_all(plain, plain.is_wide())
+    }
+
+    /// The same without checks.
+    pub(super) fn raw_offsets(&mut self, plain: &Plain<'_>) -> Emitted {
         let wide = plain.is_wide();
         let parts = if wide { 4 } else { 2 };
         let Some(base) = plain.base else {
@@ -162,7 +192,7 @@ impl Emitter<'_> {
             for &offsets in &ZMM[..parts] {
                 self.unit.a.vpbroadcastq(offsets, rax)?;
             }
-            return self.check_all(plain, wide);
+            return Ok(());
         };
         let offset = plain.address.offset as i32;
         match wide {
@@ -202,7 +232,7 @@ impl Emitter<'_> {
                 false => self.unit.a.vpsubd(to, from, zmm4)?,
             }
         }
-        self.check_all(plain, wide)
+        Ok(())
     }
 
     /// Gathers or scatters all elements, by the offsets in the first temporary registers.

@@ -38,6 +38,7 @@ mod products;
 mod quick;
 mod rows;
 mod scalar;
+mod span;
 mod special;
 mod strided;
 mod stub;
@@ -63,6 +64,7 @@ use crate::groups::Groups;
 use crate::places::{Place, SCALARS, SCALARS_OF_HALVES, TEMPORARIES, places};
 use crate::quotients::{Reciprocal, reciprocals};
 use crate::row_addresses::RowAddresses;
+use crate::spans::Spans;
 use crate::{Level, Mode, Shape};
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Step};
 
@@ -167,6 +169,8 @@ pub(crate) struct Emitter<'a> {
     untouched: Option<(usize, Vec<usize>)>,
     /// Accesses that are checked together.
     pub(crate) groups: Groups,
+    /// Loads that are performed together.
+    pub(crate) spans: Spans,
     /// What quotients do with reciprocals, by operation.
     pub(crate) reciprocals: Vec<Reciprocal>,
     /// Groups that the code of the block has checked.
@@ -220,6 +224,7 @@ impl<'a> Emitter<'a> {
         };
         let addresses = RowAddresses::of(function, flow, &classes, mode);
         let places = places(flow, &classes, &addresses, mode, scalars);
+        let spans = Spans::of(function, flow, |slot| classes.constant(flow, slot));
         let [perform, leave_with_registers] = std::array::from_fn(|_| unit.a.create_label());
         let mut emitter = Emitter {
             perform,
@@ -244,6 +249,7 @@ impl<'a> Emitter<'a> {
             kept: Vec::new(),
             untouched: None,
             groups: Groups::of(function, flow),
+            spans,
             reciprocals: reciprocals(function, flow),
             checked: Vec::new(),
             without_groups: Vec::new(),
