@@ -45,8 +45,6 @@ struct Place {
     by: i64,
     /// What is added to the address.
     offset: i64,
-    /// The index that is multiplied.
-    index: Option<usize>,
 }
 
 /// The index of a span whose loads add to it: it must not wrap around.
@@ -132,14 +130,20 @@ impl Spans {
             if distance == 0 {
                 return;
             }
-            // The index of the first has to be there still.
-            let live = |&web: &usize| flow.is_live(web, before(span.first));
-            let index = first.index.filter(live);
-            if (4..=FURTHEST).contains(&distance) && distance % 4 == 0 && (by == 0 || by > 0 && index.is_some()) {
+            // If the largest index does not wrap around, none does between it and the one that all are computed of, which
+            // has to be there still.
+            let index = match place.key.index {
+                Some((Value::Web(web), signed)) if first.by >= 0 && flow.is_live(web, before(span.first)) => {
+                    let most = span.index.map_or(0, |index| index.most).max(place.by as u32);
+                    Some(Index { web, signed, most })
+                }
+                _ => None,
+            };
+            let known = by == 0 || by > 0 && index.is_some();
+            if (4..=FURTHEST).contains(&distance) && distance % 4 == 0 && known {
                 span.count += 1;
-                if let (true, Some(web), Some((_, signed))) = (by > 0, index, place.key.index) {
-                    let most = span.index.map_or(0, |index| index.most).max(by as u32);
-                    span.index = Some(Index { web, signed, most });
+                if by > 0 {
+                    span.index = index;
                 }
                 self.of[op] = Some(*number as u32 * 4 + distance as u32 / 4);
                 return;
@@ -186,7 +190,7 @@ impl<F: Fn(Slot) -> Option<u32>> Finder<'_, F> {
             return Some(place);
         }
         let key = Key { memory, base: self.value(op, base)?, index: None };
-        Some(Place { key, by: 0, offset, index: None })
+        Some(Place { key, by: 0, offset })
     }
 
     /// An address that is a pointer and four times an index.
@@ -197,7 +201,9 @@ impl<F: Fn(Slot) -> Option<u32>> Finder<'_, F> {
             Compute::Add(Width::W64) => {
                 let (a, b) = (alu.s.get(0)?, alu.s.get(1)?);
                 let product = |slot: Slot| match self.definition(op, at, slot)? {
-                    (product, Compute::Wide { signed, add: false }, factors) => Some((product, factors, signed)),
+                    (product, Compute::Wide { signed, add: false }, factors) => {
+                        Some((product, factors, signed))
+                    }
                     _ => None,
                 };
                 match (product(a), product(b)) {
@@ -209,8 +215,8 @@ impl<F: Fn(Slot) -> Option<u32>> Finder<'_, F> {
             _ => return None,
         };
         let index = factors.s.get(0).filter(|_| factors.s.get(1).and_then(&self.constant) == Some(4))?;
-        let Value::Web(web) = self.value(product, index)? else { return None };
-        let (mut root, mut by, mut since, mut slot) = (web, 0, product, index);
+        let Value::Web(mut root) = self.value(product, index)? else { return None };
+        let (mut by, mut since, mut slot) = (0, product, index);
         for _ in 0..SUMS {
             let Some((sum, Compute::Add(Width::W32), alu)) = self.definition(op, since, slot) else { break };
             let (a, b) = (alu.s.get(0)?, alu.s.get(1)?);
@@ -227,11 +233,12 @@ impl<F: Fn(Slot) -> Option<u32>> Finder<'_, F> {
         let key = Key { memory, base: pointer, index: Some((Value::Web(root), signed)) };
         let same = |value: Value| match value {
             Value::Fixed(_) => true,
-            Value::Web(web) => (since..op).all(|op| self.flow.writes(op).iter().all(|touch| touch.web != web)),
+            Value::Web(web) => {
+                (since..op).all(|op| self.flow.writes(op).iter().all(|touch| touch.web != web))
+            }
         };
-        // The web of the index itself is written at its definition, if it is not the root.
         let root_written = !same(Value::Web(root));
-        let place = Place { key, by, offset, index: Some(web) };
+        let place = Place { key, by, offset };
         (!root_written && same(pointer)).then_some(place)
     }
 

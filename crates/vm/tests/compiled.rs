@@ -17,6 +17,8 @@ mod functions;
 mod polls;
 #[path = "compiled/run.rs"]
 mod run;
+#[path = "compiled/spans.rs"]
+mod spans;
 #[path = "compiled/table.rs"]
 mod table;
 #[path = "compiled/text.rs"]
@@ -29,6 +31,7 @@ mod trees;
 use check::{Stub, compare_bytes, compare_function, compare_text};
 use choices::Choices;
 use polls::compare_polls;
+use spans::compare_spans;
 use std::time::{Duration, Instant};
 use tiles::compare_tiles;
 use trees::compare_trees;
@@ -98,6 +101,14 @@ fn random_trees_of_sums_do_the_same_compiled_and_interpreted() {
 }
 
 #[test]
+fn random_loads_of_words_one_behind_the_other_do_the_same_compiled_and_interpreted() {
+    match only() {
+        Some(seed) => compare_spans(seed),
+        None => (0..1000).for_each(compare_spans),
+    }
+}
+
+#[test]
 fn programs_of_the_fuzzer_do_the_same_compiled_and_interpreted() {
     let folder = softwarp_testkit::repository("fuzz/corpus/compiled");
     let files: Vec<_> = std::fs::read_dir(folder).expect("a folder").collect();
@@ -133,7 +144,8 @@ fn random_programs_for_a_long_time() {
         compare_tiles(seed);
         compare_polls(seed);
         compare_trees(seed);
+        compare_spans(seed);
         seed += 1;
     }
-    println!("{} programs", 6 * (seed - first));
+    println!("{} programs", 7 * (seed - first));
 }

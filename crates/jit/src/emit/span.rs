@@ -5,7 +5,7 @@ use super::plain::Plain;
 use super::{Emitted, Emitter, ZMM, field};
 use crate::Level;
 use crate::assembler::*;
-use crate::context::{Context, Register, Region};
+use crate::context::{Context, Region, Register};
 use crate::spans::{Index, Span};
 use std::mem::offset_of;
 
@@ -47,7 +47,12 @@ impl Emitter<'_> {
     }
 
     /// Loads a row that is in the context, and goes to `done`; goes on if it is not.
-    pub(super) fn load_kept(&mut self, plain: &Plain<'_>, (span, word): (Span, usize), done: CodeLabel) -> Emitted {
+    pub(super) fn load_kept(
+        &mut self,
+        plain: &Plain<'_>,
+        (span, word): (Span, usize),
+        done: CodeLabel,
+    ) -> Emitted {
         let mut other = self.unit.a.create_label();
         self.unit.a.cmp(Self::is_loaded(&span), 0)?;
         self.unit.a.jz(other)?;
@@ -91,8 +96,8 @@ impl Emitter<'_> {
         }
         for half in 0..2 {
             self.load_quarters(half)?;
-            for word in 1..4 {
-                self.unit.a.vmovdqa64(Self::kept(span, word, half), ZMM[word])?;
+            for (word, &row) in ZMM.iter().enumerate().take(4).skip(1) {
+                self.unit.a.vmovdqa64(Self::kept(span, word, half), row)?;
             }
             self.put(plain.op, plain.slot, half, 0)?;
         }
