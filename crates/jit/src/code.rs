@@ -143,7 +143,7 @@ fn fill(frame: &mut Frame, slot: Slot, first: Option<u64>, steps: Steps) {
 /// Compiles a function, for CTAs of a shape. `None` if it cannot be compiled, does not pay, or the CPU has no code.
 pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Compiled> {
     let level = Level::current().filter(|_| !cfg!(miri))?;
-    let flow = Flow::of(function, shape)?;
+    let flow = Flow::of(function, level)?;
     if flow.blocks.len() > MOST_BLOCKS || wanted.profitable && !flow.is_profitable(function, level) {
         return None;
     }
@@ -195,8 +195,8 @@ pub struct Line {
 /// The machine code of a function, instruction by instruction, whether this CPU can execute it or not. `None` if it
 /// cannot be compiled.
 pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
-    let flow = Flow::of(function, shape).filter(|flow| flow.blocks.len() <= MOST_BLOCKS)?;
     let level = Level::current().unwrap_or(Level::Avx512);
+    let flow = Flow::of(function, level).filter(|flow| flow.blocks.len() <= MOST_BLOCKS)?;
     let (mut unit, ..) = emit(function, &flow, level, (shape, true), true).ok()?;
     let starts: Vec<(u64, Part)> = unit.marks.iter().map(|&(start, part)| (start as u64, part)).collect();
     let mut formatter = IntelFormatter::new();

@@ -1,9 +1,11 @@
 //! What compiled code does for each operation of a function.
 
-use crate::Shape;
+use crate::Level;
 use crate::buffers::{Buffer, pooled};
-pub(crate) use crate::functions::{Convert, Float, Half, Special};
-use crate::functions::{Rounding, half, special};
+use crate::conversions::{Conversion, conversion};
+pub(crate) use crate::conversions::{Convert, Extend, WideConvert};
+pub(crate) use crate::functions::{Float, Half, Rounding, Special};
+use crate::functions::{half, special};
 pub(crate) use crate::integers::Integer;
 use crate::integers::integer as other_integer;
 use crate::memory::{is_plain_atomic, is_plain_load, is_plain_store};
@@ -111,21 +113,6 @@ pub(crate) enum Combine {
     Xor,
 }
 
-/// A conversion between integers of different widths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extend {
-    /// 32 bits to 64 with the sign.
-    Sign64,
-    /// 32 bits to 64 with zeros.
-    Zero64,
-    /// The low 32 bits of 64.
-    Low32,
-    /// Some bits of 32, shifted down.
-    Field { shift: u32, bits: u32 },
-    /// Sign extension of the low bits within 32.
-    Sign { from: u32, to: u32 },
-}
-
 /// Arithmetic that has code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Compute {
@@ -205,14 +192,14 @@ pub(crate) enum Compute {
     Half(Half),
     /// In f64.
     Double(Float),
-    /// f64 of 32-bit integers.
-    DoubleFrom {
-        signed: bool,
-    },
     Float(Float),
+    /// In f32, rounded in a direction.
+    Rounded(Float, Rounding),
     /// With `.ftz`.
     Flushed(Float),
     Convert(Convert),
+    /// Of or to rows of 64-bit words.
+    WideConvert(WideConvert),
     Special(Special),
     /// An operation on predicates.
     Predicate(PredicateOp),
@@ -231,13 +218,14 @@ pub(crate) enum PredicateOp {
 
 impl Compute {
     fn is_elementwise(self) -> bool {
-        if let Compute::Integer(integer) = self {
-            return integer.is_elementwise();
+        match self {
+            Compute::Integer(integer) => return integer.is_elementwise(),
+            Compute::WideConvert(convert) => return convert.is_elementwise(),
+            _ => {}
         }
         !matches!(
             self,
             Compute::Wide { .. }
-                | Compute::DoubleFrom { .. }
                 | Compute::Extend(Extend::Sign64 | Extend::Zero64 | Extend::Low32)
                 | Compute::Pack64
                 | Compute::High32
@@ -245,10 +233,18 @@ impl Compute {
                 | Compute::Shr { width: Width::W64, .. }
         )
     }
+
+    /// Whether a level has instructions for it.
+    fn has_code(self, level: Level) -> bool {
+        match self {
+            Compute::WideConvert(convert) => level == Level::Avx512 || !convert.needs_avx512(),
+            _ => true,
+        }
+    }
 }
 
 /// What compiled code does for each operation.
-pub(crate) fn decode(function: &Function, _shape: Shape) -> Buffer<Action> {
+pub(crate) fn decode(function: &Function, level: Level) -> Buffer<Action> {
     let forwarded = &function.forwarded;
     let mut given = forwarded.given.iter().peekable();
     let mut actions = Buffer::new(function.ops.len());
@@ -259,7 +255,10 @@ pub(crate) fn decode(function: &Function, _shape: Shape) -> Buffer<Action> {
             continue;
         }
         actions.push(match op {
-            Op::Alu(alu) => compute(function, alu).map_or(Action::Loop, Action::Compute),
+            Op::Alu(alu) => match compute(function, alu) {
+                Some(compute) if compute.has_code(level) => Action::Compute(compute),
+                _ => Action::Loop,
+            },
             Op::Branch(..) => Action::Branch,
             Op::Other(guard, step) => match (&**step, row) {
                 (Step::Group(op), _) if op.is_silent() => Action::Nothing,
@@ -332,6 +331,9 @@ fn compute(function: &Function, alu: &Alu) -> Option<Compute> {
                 Compute::Extend(Extend::Low32)
             }
             Simple::Extract64(field) if field.shift == 32 && field.bits == 32 => Compute::High32,
+            Simple::Extract64(field) if field.shift < 64 && (1..=32).contains(&field.bits) => {
+                Compute::WideConvert(WideConvert::Field { shift: field.shift, bits: field.bits })
+            }
             Simple::Pack32(16) if alu.s.count() == 2 => Compute::Halves,
             Simple::Dividend(of) => Compute::Special(Special::Dividend { ftz: of.ftz }),
             Simple::Reciprocal(_) => Compute::Special(Special::Divisor),
@@ -375,7 +377,13 @@ fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Alu) -> Optio
     }
     Some(match (form.opcode, modifiers) {
         (Opcode::Setp, _) => return comparison(form, alu),
-        (Opcode::Cvt, _) => return conversion(form),
+        (Opcode::Cvt, _) => match conversion(form)? {
+            Conversion::Copy32 => Compute::Copy(Width::W32),
+            Conversion::Copy64 => Compute::Copy(Width::W64),
+            Conversion::Extend(extend) => Compute::Extend(extend),
+            Conversion::Short(convert) => Compute::Convert(convert),
+            Conversion::Wide(convert) => Compute::WideConvert(convert),
+        },
         (Opcode::Selp, []) if form.types.len() == 1 => Compute::Select(width?),
         (Opcode::Add, []) if integer => Compute::Add(width?),
         (Opcode::Sub, []) if integer => Compute::Sub(width?),
@@ -406,9 +414,11 @@ fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Alu) -> Optio
         }
         (Opcode::Shl, []) if bits => Compute::Shl(width?),
         (Opcode::Shr, []) if bits || integer || short => Compute::Shr { width: width?, signed },
-        (opcode, _) if form.types.len() == 1 && ty == Type::F32 && opcode != Opcode::Copysign => {
-            return float(opcode, modifiers, alu);
+        (opcode, &[direction]) if ty == Type::F32 && Rounding::directed(direction).is_some() => {
+            Compute::Rounded(rounded(opcode)?, Rounding::directed(direction)?)
         }
+        (Opcode::Copysign, _) => return other_integer(form).map(Compute::Integer),
+        (opcode, _) if form.types.len() == 1 && ty == Type::F32 => return float(opcode, modifiers, alu),
         (opcode, _) if form.types.len() == 1 && ty == Type::F64 => match float(opcode, modifiers, alu)? {
             Compute::Float(float) => Compute::Double(float),
             _ => return None,
@@ -448,6 +458,20 @@ fn float(opcode: Opcode, modifiers: &[Modifier], alu: &Alu) -> Option<Compute> {
         Opcode::Max if bare && alu.s.count() == 2 => Float::Max,
         _ => return None,
     }))
+}
+
+/// The arithmetic of f32 that may have a rounding other than to nearest.
+fn rounded(opcode: Opcode) -> Option<Float> {
+    Some(match opcode {
+        Opcode::Add => Float::Add,
+        Opcode::Sub => Float::Sub,
+        Opcode::Mul => Float::Mul,
+        Opcode::Fma | Opcode::Mad => Float::Fma,
+        Opcode::Div => Float::Div,
+        Opcode::Rcp => Float::Rcp,
+        Opcode::Sqrt => Float::Sqrt,
+        _ => return None,
+    })
 }
 
 fn predicate(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
@@ -528,52 +552,4 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
         return Some(Compute::CompareShort { of: ShortType::S16, predicate: order.predicate(), combine });
     }
     Some(Compute::Compare { width, signed, order, combine })
-}
-
-/// A form of `cvt`.
-fn conversion(form: &InstructionForm) -> Option<Compute> {
-    use Modifier::{Ftz, Rmi, Rn, Rni, Rpi, Rzi, Sat};
-    use Type::{Bf16, Bf16x2, F16, F16x2, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
-    let &[to, from] = form.types.as_slice() else { return None };
-    Some(match (form.modifiers.as_slice(), to, from) {
-        (&[], U64 | S64, U32) => Compute::Extend(Extend::Zero64),
-        (&[], U64 | S64, S32) => Compute::Extend(Extend::Sign64),
-        (&[], U32 | S32, U64 | S64) => Compute::Extend(Extend::Low32),
-        (&[], U32 | S32, U32 | S32) => Compute::Copy(Width::W32),
-        (&[], U64 | S64, U64 | S64) => Compute::Copy(Width::W64),
-        (&[], U8 | S8, U8 | S8 | U16 | S16 | U32 | S32) | (&[], U16 | S16 | U32 | S32, U8) => {
-            Compute::Extend(Extend::Field { shift: 0, bits: 8 })
-        }
-        (&[], U16 | S16, U16 | S16 | U32 | S32) | (&[], U32 | S32, U16) => {
-            Compute::Extend(Extend::Field { shift: 0, bits: 16 })
-        }
-        (&[], U32 | S32, S16) => Compute::Extend(Extend::Sign { from: 16, to: 32 }),
-        (&[], U32 | S32, S8) => Compute::Extend(Extend::Sign { from: 8, to: 32 }),
-        (&[], U16 | S16, S8) => Compute::Extend(Extend::Sign { from: 8, to: 16 }),
-        (&[Rn], F64, S32 | U32) => Compute::DoubleFrom { signed: from == S32 },
-        (&[Rn], F32, S32) => Compute::Convert(Convert::FromS32),
-        (&[Rn], F32, U32) => Compute::Convert(Convert::FromU32),
-        (&[Rn], F32, S16 | U16 | S8 | U8) => {
-            Compute::Convert(Convert::FromLow { bits: from.bits(), signed: matches!(from, S16 | S8) })
-        }
-        (&[rounding @ (Rmi | Rpi)], S32, F32)
-        | (&[rounding @ (Rzi | Rni)] | &[rounding @ (Rzi | Rni), Ftz], S32, F32) => {
-            Compute::Convert(Convert::ToS32(Rounding::of(rounding)?))
-        }
-        // What is negative becomes 0, subnormal or not.
-        (&[rounding @ (Rni | Rmi | Rpi | Rzi)] | &[rounding @ (Rni | Rmi | Rzi), Ftz], U32, F32) => {
-            Compute::Convert(Convert::ToU32(Rounding::of(rounding)?))
-        }
-        (&[rounding @ (Rni | Rmi | Rpi | Rzi)] | &[rounding @ (Rni | Rzi), Ftz], F32, F32) => {
-            Compute::Convert(Convert::Whole(Rounding::of(rounding)?))
-        }
-        (&[Sat], F32, F32) => Compute::Convert(Convert::Saturate),
-        (&[], F32, F16) => Compute::Convert(Convert::FromF16),
-        (&[], F32, Bf16) => Compute::Convert(Convert::FromBf16),
-        (&[Rn], F16, F32) => Compute::Convert(Convert::ToF16),
-        (&[Rn], Bf16, F32) => Compute::Convert(Convert::ToBf16),
-        (&[Rn], F16x2, F32) => Compute::Convert(Convert::ToF16Pair),
-        (&[Rn], Bf16x2, F32) => Compute::Convert(Convert::ToBf16Pair),
-        _ => return None,
-    })
 }

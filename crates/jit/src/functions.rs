@@ -3,7 +3,7 @@
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
 
-/// A rounding to whole numbers.
+/// A rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
     Nearest,
@@ -13,12 +13,23 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
+    /// To whole numbers.
     pub(crate) fn of(modifier: Modifier) -> Option<Rounding> {
         Some(match modifier {
             Modifier::Rni => Rounding::Nearest,
             Modifier::Rmi => Rounding::Down,
             Modifier::Rpi => Rounding::Up,
             Modifier::Rzi => Rounding::Zero,
+            _ => return None,
+        })
+    }
+
+    /// Of results, not to nearest.
+    pub(crate) fn directed(modifier: Modifier) -> Option<Rounding> {
+        Some(match modifier {
+            Modifier::Rm => Rounding::Down,
+            Modifier::Rp => Rounding::Up,
+            Modifier::Rz => Rounding::Zero,
             _ => return None,
         })
     }
@@ -84,40 +95,6 @@ pub(crate) fn half(form: &InstructionForm) -> Option<Half> {
         _ => return None,
     };
     Some(Half { float, brain, pair })
-}
-
-/// A conversion of f32, 16-bit floats and integers. To floats they are to nearest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Convert {
-    FromS32,
-    FromU32,
-    /// Of the low bits of a word.
-    FromLow {
-        bits: u32,
-        signed: bool,
-    },
-    ToS32(Rounding),
-    ToU32(Rounding),
-    /// f32 to a whole number.
-    Whole(Rounding),
-    /// f32 to the range from 0 to 1.
-    Saturate,
-    FromF16,
-    FromBf16,
-    ToF16,
-    ToBf16,
-    /// Two f32 to a word of two f16, the first above.
-    ToF16Pair,
-    ToBf16Pair,
-}
-
-impl Convert {
-    /// Whether its source is of f32, and any NaN as good as the canonical one.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn takes_any_nan(self) -> bool {
-        use Convert::{FromBf16, FromF16, FromLow, FromS32, FromU32};
-        !matches!(self, FromS32 | FromU32 | FromLow { .. } | FromF16 | FromBf16)
-    }
 }
 
 /// A special function of f32.

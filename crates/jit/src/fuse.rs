@@ -7,7 +7,7 @@
 //! A result that is left out must not be missed: compiled code cannot be left between the operations.
 
 use crate::buffers::Buffer;
-use crate::decode::{Action, Compute, Extend, Width};
+use crate::decode::{Action, Compute, Extend, Integer, Width};
 use softwarp_ir::{Alu, Class, Function, Guard, Op, Slot};
 use std::ops::Range;
 
@@ -90,7 +90,9 @@ fn stays(action: Action) -> bool {
         Action::Compute(compute) => match compute {
             // Code checks that affine sources do not wrap around.
             Compute::Extend(extend) => !matches!(extend, Extend::Sign64 | Extend::Zero64),
-            Compute::Wide { .. } | Compute::Special(_) | Compute::Flushed(_) | Compute::Convert(_) => false,
+            Compute::Wide { .. } | Compute::Special(_) | Compute::Flushed(_) => false,
+            Compute::Convert(_) | Compute::WideConvert(_) => false,
+            Compute::Integer(integer) => !matches!(integer, Integer::DivideWide { .. }),
             Compute::CompareFloat { ftz, .. } => !ftz,
             _ => true,
         },

@@ -32,8 +32,10 @@ pub(crate) enum Integer {
     Permute,
     /// `sad`, of 32 bits.
     Distance { signed: bool },
-    /// `copysign`, of f32.
-    CopySign,
+    /// A quotient or a remainder of 64-bit words.
+    DivideWide { signed: bool, remainder: bool },
+    /// `copysign`
+    CopySign { wide: bool },
     /// `brev`
     Reverse { wide: bool },
     /// `bmsk`: ones from a place on.
@@ -136,7 +138,10 @@ pub(crate) fn integer(form: &InstructionForm) -> Option<Integer> {
         (Opcode::Dp4a, [], _) => Integer::Dot { signed: [ty == Type::S32, *form.types.get(1)? == Type::S32] },
         (Opcode::Prmt, [], Type::B32) => Integer::Permute,
         (Opcode::Sad, [], Type::U32 | Type::S32) => Integer::Distance { signed },
-        (Opcode::Copysign, [], Type::F32) => Integer::CopySign,
+        (Opcode::Copysign, [], _) => Integer::CopySign { wide: ty == Type::F64 },
+        (Opcode::Div | Opcode::Rem, [], Type::U64 | Type::S64) => {
+            Integer::DivideWide { signed, remainder: form.opcode == Opcode::Rem }
+        }
         (Opcode::Shf, [direction @ (L | R), Clamp], Type::B32) => {
             Integer::FunnelClamped { left: *direction == L }
         }

@@ -53,6 +53,8 @@ mod code;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod context;
 #[cfg(target_arch = "x86_64")]
+mod conversions;
+#[cfg(target_arch = "x86_64")]
 mod decode;
 #[cfg(target_arch = "x86_64")]
 mod emit;

@@ -167,7 +167,7 @@ fn three_operands() {
     three!(&[Any, Small]; qword_bcst; vpaddq vpsubq vpandq vporq vpxorq vpandnq vpmullq vpmuldq vpmuludq vpminsq vpminuq
         vpmaxsq vpmaxuq vpsllvq vpsrlvq vpsravq vpermq);
     three!(&[Floats, Rare]; dword_bcst; vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps);
-    three!(&[Any, Rare]; qword_bcst; vaddpd vsubpd vmulpd vdivpd vfmadd132pd);
+    three!(&[Any, Rare]; qword_bcst; vaddpd vsubpd vmulpd vdivpd vminpd vmaxpd vfmadd132pd);
     macro_rules! plain {
         ($($name:ident)*) => {
             $(compare(stringify!($name), &[Any], &|a| {
@@ -312,7 +312,8 @@ fn other_vectors() {
     for byte in 0..4 {
         compare("vrndscaleps", &[Floats, Rare], &|a| {
             a.vrndscaleps(zmm2, zmm1, 8 | byte)?;
-            a.vrndscaleps(zmm9, zmm10, 8 | byte)
+            a.vrndscaleps(zmm9, zmm10, 8 | byte)?;
+            a.vrndscalepd(zmm11, zmm10, 8 | byte)
         });
     }
     compare("vreduceps", &[Floats, Rare], &|a| {
@@ -344,7 +345,7 @@ fn other_vectors() {
             });)*
         };
     }
-    half!(vpmovzxdq vpmovsxdq vpmovzxwd vpmovsxwd vcvtph2ps vcvtdq2pd vcvtudq2pd);
+    half!(vpmovzxdq vpmovsxdq vpmovzxwd vpmovsxwd vcvtph2ps vcvtdq2pd vcvtudq2pd vcvtps2pd);
     compare("quarters", &[Any], &|a| {
         a.vpmovzxbd(zmm2, xmm1)?;
         a.vpmovsxbd(zmm9, xmm10)?;
@@ -358,7 +359,9 @@ fn other_vectors() {
         a.vcvtudq2pd(zmm13, ymm13)?;
         a.vcvttpd2udq(ymm4, zmm13)?;
         a.vcvtdq2pd(zmm14, ymm14)?;
-        a.vcvttpd2dq(ymm5, zmm14)
+        a.vcvttpd2dq(ymm5, zmm14)?;
+        a.vcvtpd2ps(ymm6, zmm1)?;
+        a.vcvtpd2ps(ymm7, zmm14.ru_sae())
     });
 }
 

@@ -97,7 +97,7 @@ fn vectors_of_three() {
         vpdpwssd vpermd vpermt2d vpermi2d vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps
         vpandnd vpunpckldq vpunpckhdq;
         vpaddq vpsubq vpandq vporq vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq
-        vpsravq vpermq vpblendmq vaddpd vsubpd vmulpd vdivpd vfmadd132pd vpandnq vpunpcklqdq vpunpckhqdq
+        vpsravq vpermq vpblendmq vaddpd vsubpd vmulpd vdivpd vminpd vmaxpd vfmadd132pd vpandnq vpunpcklqdq vpunpckhqdq
     );
     both!(|a| {
         a.vmulps(zmm1, zmm2, zmm3.rz_sae())?;
@@ -180,6 +180,7 @@ fn vectors_of_two() {
     two!(
         vsqrtps dword_bcst() vcvtdq2ps dword_bcst() vcvtudq2ps dword_bcst() vcvtps2dq dword_bcst()
         vcvttps2dq dword_bcst() vcvttps2udq dword_bcst() vcvtps2udq dword_bcst() vsqrtpd qword_bcst() vcvtqq2pd qword_bcst()
+        vcvtuqq2pd qword_bcst() vcvttpd2qq qword_bcst() vcvttpd2uqq qword_bcst() vrndscalepd qword_bcst(11)
         vplzcntd dword_bcst() vpabsd dword_bcst() vpabsq qword_bcst() vrndscaleps dword_bcst(9) vreduceps dword_bcst(3)
     );
     both!(|a| {
@@ -214,7 +215,7 @@ fn vectors_of_other_widths() {
             });)*
         };
     }
-    widen!(Y ymmword_ptr: vpmovzxdq vpmovsxdq vpmovzxwd vpmovsxwd vcvtph2ps vcvtdq2pd vcvtudq2pd);
+    widen!(Y ymmword_ptr: vpmovzxdq vpmovsxdq vpmovzxwd vpmovsxwd vcvtph2ps vcvtdq2pd vcvtudq2pd vcvtps2pd);
     widen!(X xmmword_ptr: vpmovzxbd vpmovsxbd);
     macro_rules! narrow {
         ($pointer:ident: $($name:ident($($byte:literal)?))*) => {
@@ -238,6 +239,10 @@ fn vectors_of_other_widths() {
             a.vinserti64x4(d, zmm21, s, 1)?;
             a.vcvttpd2dq(s, d)?;
             a.vcvttpd2udq(s, d)?;
+            a.vcvtpd2ps(s, d)?;
+            a.vcvtpd2ps(s, d.rd_sae())?;
+            a.vcvtqq2ps(s, d)?;
+            a.vcvtuqq2ps(s, d)?;
             a.vpcompressd(d.k6().z(), zmm20)?;
         }
         for place in places() {

@@ -390,6 +390,8 @@ impl Assembler {
         vsubpd opcode(P66, M0F, 64, 0x5c).broadcasts();
         vmulpd opcode(P66, M0F, 64, 0x59).broadcasts();
         vdivpd opcode(P66, M0F, 64, 0x5e).broadcasts();
+        vminpd opcode(P66, M0F, 64, 0x5d).broadcasts();
+        vmaxpd opcode(P66, M0F, 64, 0x5f).broadcasts();
         vfmadd132pd opcode(P66, M38, 64, 0x98).broadcasts();
         vpandnd opcode(P66, M0F, 32, 0xdf).broadcasts();
         vpandnq opcode(P66, M0F, 64, 0xdf).broadcasts();
@@ -428,6 +430,9 @@ impl Assembler {
         vcvtps2udq opcode(NP, M0F, 32, 0x79).broadcasts();
         vsqrtpd opcode(P66, M0F, 64, 0x51).broadcasts();
         vcvtqq2pd opcode(F3, M0F, 64, 0xe6).broadcasts();
+        vcvtuqq2pd opcode(F3, M0F, 64, 0x7a).broadcasts();
+        vcvttpd2qq opcode(P66, M0F, 64, 0x7a).broadcasts();
+        vcvttpd2uqq opcode(P66, M0F, 64, 0x78).broadcasts();
         vplzcntd opcode(P66, M38, 32, 0x44).broadcasts();
         vpabsd opcode(P66, M38, 32, 0x1e).broadcasts();
         vpabsq opcode(P66, M38, 64, 0x1f).broadcasts();
@@ -440,6 +445,7 @@ impl Assembler {
         vpmovzxwd opcode(P66, M38, 32, 0x33).of(32);
         vpmovsxwd opcode(P66, M38, 32, 0x23).of(32);
         vcvtph2ps opcode(P66, M38, 32, 0x13).of(32);
+        vcvtps2pd opcode(NP, M0F, 32, 0x5a).of(32);
         vcvtdq2pd opcode(F3, M0F, 32, 0xe6).of(32);
         vcvtudq2pd opcode(F3, M0F, 32, 0x7a).of(32);
     }
@@ -452,6 +458,7 @@ impl Assembler {
     form! { Whole byte
         vrndscaleps opcode(P66, M3A, 32, 0x08).broadcasts();
         vreduceps opcode(P66, M3A, 32, 0x56).broadcasts();
+        vrndscalepd opcode(P66, M3A, 64, 0x09).broadcasts();
     }
 
     form! { shift:
@@ -499,6 +506,9 @@ impl Assembler {
         vpmovm2b AsmRegisterZmm AsmRegisterK opcode(F3, M38, 32, 0x28);
         vcvttpd2dq AsmRegisterYmm AsmRegisterZmm opcode(P66, M0F, 64, 0xe6);
         vcvttpd2udq AsmRegisterYmm AsmRegisterZmm opcode(NP, M0F, 64, 0x78);
+        vcvtpd2ps AsmRegisterYmm AsmRegisterZmm opcode(P66, M0F, 64, 0x5a);
+        vcvtqq2ps AsmRegisterYmm AsmRegisterZmm opcode(NP, M0F, 64, 0x5b);
+        vcvtuqq2ps AsmRegisterYmm AsmRegisterZmm opcode(F2, M0F, 64, 0x7a);
     }
 
     form! { gather:

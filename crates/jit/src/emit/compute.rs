@@ -127,7 +127,8 @@ impl Emitter<'_> {
             Compute::Integer(integer) => self.integer(op, integer, d, [a, b, source(2), source(3)]),
             Compute::Half(half) => self.half_precision(op, half, d, [a, b, source(2)]),
             Compute::Double(float) => self.double(op, float, d, [a, b, source(2)]),
-            Compute::DoubleFrom { signed } => self.double_from(op, signed, d, a),
+            Compute::WideConvert(convert) => self.wide_convert(op, convert, d, a),
+            Compute::Rounded(float, rounding) => self.rounded(op, (float, rounding), d, [a, b, source(2)]),
             Compute::Compare { .. }
             | Compute::CompareFloat { .. }
             | Compute::CompareDouble { .. }

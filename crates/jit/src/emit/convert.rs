@@ -2,8 +2,7 @@
 
 use super::{Emitted, Emitter, YMM, ZMM};
 use crate::assembler::*;
-use crate::decode::ShortType;
-use crate::functions::{Convert, Rounding};
+use crate::decode::{Convert, Rounding, ShortType};
 use softwarp_ir::Slot;
 
 impl Emitter<'_> {

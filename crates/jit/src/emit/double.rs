@@ -74,7 +74,7 @@ impl Emitter<'_> {
     }
 
     /// A 64-bit word for all lanes.
-    fn wide_word(&mut self, value: u64) -> AsmMemoryOperand {
+    pub(super) fn wide_word(&mut self, value: u64) -> AsmMemoryOperand {
         self.unit.bytes(value.to_le_bytes().repeat(8))
     }
 
@@ -121,15 +121,5 @@ impl Emitter<'_> {
         self.unit.a.kunpckbw(k2, k4, k3)?;
         self.unit.a.kunpckwd(k1, k2, k1)?;
         self.unit.a.kmovd(eax, k1)
-    }
-
-    /// f64 of 32-bit integers.
-    pub(super) fn double_from(&mut self, op: usize, signed: bool, d: Slot, a: Slot) -> Emitted {
-        for part in 0..4 {
-            self.widened(op, a, part, signed, 0)?;
-            self.unit.a.vcvtqq2pd(zmm3, zmm0)?;
-            self.put(op, d, part, 3)?;
-        }
-        Ok(())
     }
 }

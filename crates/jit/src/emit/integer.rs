@@ -16,6 +16,10 @@ impl Emitter<'_> {
             Integer::Reverse { wide } => self.reverse(op, wide, d, s[0]),
             Integer::Carry(carry) => self.carry(op, carry, d, s),
             Integer::Divide { signed, remainder, short } => self.divide(op, (signed, remainder, short), d, s),
+            Integer::DivideWide { signed, remainder } => {
+                self.divide_wide(op, (signed, remainder), d, [s[0], s[1]])
+            }
+            Integer::CopySign { wide } => self.copysign(op, wide, d, [s[0], s[1]]),
             Integer::Magnitude { wide: true } => {
                 for part in 0..4 {
                     let a = self.register(op, s[0], part, 0, false)?;
@@ -60,12 +64,6 @@ impl Emitter<'_> {
         }
         let b = self.register(op, s[1], part, 1, false)?;
         let b = ZMM[usize::from(b)];
-        if integer == Integer::CopySign {
-            // The sign of the first and the rest of the second.
-            let sign = self.unit.word(1 << 31);
-            self.unit.a.vmovdqa64(zmm4, sign)?;
-            return self.unit.a.vpternlogd(zmm4, a, b, 0xca);
-        }
         match integer {
             Integer::Ones { wrap } => return self.ones(wrap, [a, b]),
             Integer::LowBits { signed, wrap } => return self.low_bits((signed, wrap), [a, b]),

@@ -5,6 +5,7 @@
 
 mod webs;
 
+use crate::Level;
 use crate::blocks::blocks;
 pub(crate) use crate::blocks::{Block, CHECKED};
 use crate::buffers::{Buffer, pooled};
@@ -13,7 +14,6 @@ use crate::fuse::{Fused, Fuser};
 use crate::memory::has_pairs;
 use crate::sets::{BitSets, insert, remove};
 use crate::stops::{begins_ctas, is_barrier, is_end};
-use crate::{Level, Shape};
 use softwarp_ir::{Class, Function, Guard, Op, Role, Slot, Step};
 use std::ops::Range;
 use webs::{Builder, by_web};
@@ -139,8 +139,8 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// The flow of a function; `None` if there is nothing to compile.
-    pub(crate) fn of(function: &Function, shape: Shape) -> Option<Flow> {
-        let actions = decode(function, shape);
+    pub(crate) fn of(function: &Function, level: Level) -> Option<Flow> {
+        let actions = decode(function, level);
         let ops = &function.ops;
         if ops.is_empty() || has_pairs(function) {
             return None;

@@ -29,7 +29,7 @@ impl Assembler {
                 (P66, M38, 0x44) => self.leading_zeros(last),
                 (P66, M3A, 0x50) => self.choose_float(whole.byte == Some(5), a, last),
                 (P66, M3A, 0x56) => self.fraction(whole.byte, last),
-                (Prefix::F2, M0F, 0x7a) => self.floats_of_unsigned(last),
+                (Prefix::F2, M0F, 0x7a) if !whole.opcode.wide => self.floats_of_unsigned(last),
                 (NP, M0F, 0x78) => self.unsigned_of(last, op(F3, M0F, 32, 0x5b)),
                 (NP, M0F, 0x79) => self.unsigned_of(last, op(P66, M0F, 32, 0x5b)),
                 (F3, M0F, 0xe6) => self.doubles_of_wide(last),
@@ -233,8 +233,8 @@ impl Assembler {
         }
         for (half, short) in [R, T].into_iter().enumerate() {
             let from = self.in_register(whole.last.half(half), A);
-            if opcode.byte == 0xe6 {
-                self.y(op(P66, M0F, 32, 0xe6), short, 0, from);
+            if opcode.prefix == P66 {
+                self.y(op(P66, M0F, 32, opcode.byte), short, 0, from);
                 continue;
             }
             // Unsigned words: the low parts of 2^52 and the number without its fraction.
@@ -242,7 +242,7 @@ impl Assembler {
             self.y_byte(op(P66, M3A, 32, 0x09), short, 0, from, Some(11));
             self.y(ADD_DOUBLES, short, short, U);
         }
-        if opcode.byte == 0xe6 {
+        if opcode.prefix == P66 {
             self.y_byte(INSERT, R, R, T, Some(1));
         } else {
             self.low_words();

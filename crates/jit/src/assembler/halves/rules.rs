@@ -19,15 +19,16 @@ fn same(opcode: Opcode) -> Option<Same> {
     use Prefix::{F3, NP, P66};
     Some(match (opcode.prefix, opcode.map, opcode.byte, opcode.wide) {
         (P66, M0F, 0xfe | 0xd4 | 0xfd | 0xfa | 0xfb | 0xdb | 0xeb | 0xef | 0xf4 | 0xe4 | 0xf5, _)
-        | (P66, M0F, 0x61 | 0x69 | 0xdf | 0xf9 | 0xfc | 0x58 | 0x59 | 0x5c | 0x5e, _)
+        | (P66, M0F, 0x61 | 0x69 | 0xdf | 0xf9 | 0xfc | 0x58 | 0x59 | 0x5c..=0x5f, _)
         | (P66, M38, 0x40 | 0x39 | 0x3b | 0x3d | 0x3f | 0x46, false)
         | (P66, M38, 0x28 | 0x47 | 0x45 | 0x00 | 0x2b | 0x04, _)
         | (NP, M0F, 0x58 | 0x5c | 0x59 | 0x5e | 0x5d | 0x5f, _) => Same::Three,
         (P66, M38, 0xa8 | 0xb8 | 0x98, _) => Same::Sum,
-        (NP | P66, M0F, 0x51 | 0x5b, _)
+        (NP | P66, M0F, 0x51, _)
+        | (NP | P66, M0F, 0x5b, false)
         | (F3, M0F, 0x5b | 0x12, _)
         | (P66, M38, 0x1e, false)
-        | (P66, M3A, 0x08, _) => Same::Two,
+        | (P66, M3A, 0x08 | 0x09, _) => Same::Two,
         _ => return None,
     })
 }
@@ -57,7 +58,7 @@ fn element(opcode: Opcode) -> u8 {
         (P66, M3A, 0x3e)
         | (P66, M0F, 0xfd | 0xe4 | 0xf5 | 0x61 | 0x69 | 0xf9 | 0x71)
         | (P66, M38, 0x04 | 0x2b) => 2,
-        (P66, M38, 0x25 | 0x35) | (F3, M0F, 0xe6 | 0x7a) => 8,
+        (P66, M38, 0x25 | 0x35) | (F3, M0F, 0xe6 | 0x7a) | (NP, M0F, 0x5a) => 8,
         _ if opcode.wide => 8,
         _ => 4,
     }
@@ -98,14 +99,15 @@ impl Assembler {
                     self.write_half(whole.d, half, from);
                 }
             }
-            (P66, M38, 0x35 | 0x25 | 0x33 | 0x23 | 0x13 | 0x31 | 0x21) | (F3, M0F, 0xe6 | 0x7a)
+            (P66, M38, 0x35 | 0x25 | 0x33 | 0x23 | 0x13 | 0x31 | 0x21)
+            | (F3, M0F, 0xe6 | 0x7a)
+            | (NP, M0F, 0x5a)
                 if opcode.bytes <= 32 =>
             {
                 self.widen(whole, element)
             }
-            (P66, M3A, 0x1d) | (P66 | NP, M0F, 0xe6 | 0x78) if opcode.wide || opcode.map == M3A => {
-                self.shorten(whole)
-            }
+            (P66, M3A, 0x1d) => self.shorten(whole),
+            (P66, M0F, 0xe6 | 0x5a) | (NP, M0F, 0x78) if opcode.wide => self.shorten(whole),
             _ => self.each_half(whole, element),
         }
     }
