@@ -42,14 +42,14 @@ const QUICK: Duration = Duration::from_millis(1);
 
 impl Launch<'_> {
     /// Runs the grid. Returns what was executed, and what stopped it.
-    pub(crate) fn run(&self) -> (Counts, Vec<Vec<OpCount>>, Option<Box<Fault>>) {
+    pub(crate) fn run(&self) -> (Executed, Option<Box<Fault>>) {
         self.progress.ctas.store(self.ctas(), Ordering::Relaxed);
         let pool = WorkerPool {
             suspended: Mutex::new(VecDeque::new()),
             waiting: AtomicU64::new(0),
             fault: Mutex::new(None),
             failed: AtomicU64::new(u64::MAX),
-            done: Mutex::new((Counts::default(), Vec::new())),
+            done: Mutex::new(Executed::default()),
         };
         let workers = self.threads.min(usize::try_from(self.units()).unwrap_or(usize::MAX)).max(1);
         if workers == 1 {
@@ -64,9 +64,19 @@ impl Launch<'_> {
             });
         }
         let fault = lock(&pool.fault).take().map(|(_, fault)| fault);
-        let (counts, operations) = std::mem::take(&mut *lock(&pool.done));
-        (counts, operations, fault)
+        let done = std::mem::take(&mut *lock(&pool.done));
+        (done, fault)
     }
+}
+
+/// What a grid executed.
+#[derive(Default)]
+pub(crate) struct Executed {
+    pub(crate) counts: Counts,
+    /// Instructions of warps in compiled code.
+    pub(crate) compiled: u64,
+    /// Counts by function and operation.
+    pub(crate) operations: Vec<Vec<OpCount>>,
 }
 
 /// The worker pool of a launch: what its threads share.
@@ -79,7 +89,7 @@ struct WorkerPool {
     fault: Mutex<Option<(u64, Box<Fault>)>>,
     /// The first cluster in which something happened; 0 if the launch as a whole has to stop.
     failed: AtomicU64,
-    done: Mutex<(Counts, Vec<Vec<OpCount>>)>,
+    done: Mutex<Executed>,
 }
 
 /// The state of one thread of the host.
@@ -140,8 +150,9 @@ impl WorkerPool {
             self.fail(u64::MAX - 1, fault);
         }
         let mut done = lock(&self.done);
-        let (counts, operations) = &mut *done;
+        let Executed { counts, compiled, operations } = &mut *done;
         counts.merge(&meter.total);
+        *compiled += meter.compiled;
         if operations.is_empty() {
             *operations = meter.operations;
         } else {

@@ -125,6 +125,8 @@ pub struct Report {
     pub ctas: u64,
     /// Counts of executed instructions.
     pub counts: Counts,
+    /// Instructions of warps that compiled code executed; those of the interpreter are the others.
+    pub compiled: u64,
     /// How long it took.
     pub elapsed: Duration,
     /// If asked for: how often each instruction was executed, by its mnemonic.
@@ -170,6 +172,7 @@ impl Report {
     pub(crate) fn add(&mut self, nested: Report) {
         self.ctas += nested.ctas;
         self.counts.merge(&nested.counts);
+        self.compiled += nested.compiled;
         self.elapsed += nested.elapsed;
         for (mnemonic, count) in nested.mnemonics {
             match self.mnemonics.iter_mut().find(|(name, _)| *name == mnemonic) {

@@ -31,6 +31,8 @@ pub(crate) struct Meter {
     pub(crate) random: Option<Random>,
     /// Room for compiled code.
     pub(crate) native: Option<Box<softwarp_jit::Scratch>>,
+    /// Instructions of warps that compiled code executed.
+    pub(crate) compiled: u64,
     /// Counts by function and operation.
     pub(crate) operations: Vec<Vec<OpCount>>,
 }
@@ -51,6 +53,7 @@ impl Meter {
             clock: 0,
             random,
             native: None,
+            compiled: 0,
             operations,
         }
     }
@@ -61,10 +64,11 @@ impl Meter {
         self.since.thread_instructions += operations * u64::from(mask.count_ones());
     }
 
-    /// Adds instructions that each of several warps executed, with all their threads.
+    /// Adds instructions that each of several warps executed in compiled code, with all their threads.
     #[inline]
     pub(crate) fn count_warps(&mut self, instructions: u64, warps: u64, threads: u64) {
         self.since.warp_instructions += instructions * warps;
+        self.compiled += instructions * warps;
         self.since.thread_instructions += instructions * threads;
     }
 
@@ -72,6 +76,7 @@ impl Meter {
     #[inline]
     pub(crate) fn count_native(&mut self, done: &softwarp_jit::Done) {
         self.since.warp_instructions += done.instructions;
+        self.compiled += done.instructions;
         self.since.thread_instructions += done.threads;
         self.since.divergent_branches += done.divergent;
         self.since.exchanges += done.exchanges;

@@ -14,6 +14,7 @@ mod faults;
 mod float_environment;
 mod limits;
 mod litmus;
+mod long_runs;
 mod matrix;
 mod modules;
 mod nested;

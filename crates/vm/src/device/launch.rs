@@ -4,6 +4,7 @@ use super::{Device, Module};
 use crate::clock::Instant;
 use crate::context::Launch as Running;
 use crate::decode::Program;
+use crate::grid::Executed;
 use crate::launch::{Launch, LaunchError, Outcome, Report};
 use crate::launch_info::LaunchInfo;
 use crate::memory::cell::SharedBytes;
@@ -263,7 +264,7 @@ impl Device {
     ) -> (Outcome, Vec<sanitize::Given>) {
         let program = running.program;
         let done_before = running.progress.ctas_done.load(Ordering::Relaxed);
-        let (mut counts, operations, fault) = running.run();
+        let (Executed { mut counts, compiled, operations }, fault) = running.run();
         let ctas = match fault {
             None => launch.grid.iter().map(|&size| u64::from(size)).product(),
             Some(_) => running.progress.ctas_done.load(Ordering::Relaxed).saturating_sub(done_before),
@@ -281,7 +282,8 @@ impl Device {
             counts.recount(program, &operations);
         }
         let (findings, not_looked_at) = (Vec::new(), Vec::new());
-        let report = Report { ctas, counts, elapsed, mnemonics, operations, findings, not_looked_at };
+        let report =
+            Report { ctas, counts, compiled, elapsed, mnemonics, operations, findings, not_looked_at };
         (Outcome { report, fault, nested: Vec::new() }, given)
     }
 

@@ -226,7 +226,7 @@ impl Warp {
         }
     }
 
-    /// Runs the fast loop as far as it goes. Returns whether the split goes on.
+    /// Runs compiled code and the fast loop as far as they go. Returns whether the split goes on.
     #[inline(always)]
     fn run_plan(
         &mut self,
@@ -238,40 +238,49 @@ impl Warp {
         at.count(env.meter, at.pc);
         at.start = at.pc;
         let (jit, shape) = env.launch.jit;
-        let compiled = if jit == Jit::Off { None } else { at.code.native.get(at.code, shape, jit) };
-        let mut end = at.ops.len();
-        if let Some(compiled) = compiled {
-            split.pc = at.pc as u32;
-            let before = *budget;
-            if let Some(ran) = self.run_native(env, split, (at.code, compiled), budget) {
-                (at.pc, at.start, at.mask) = (ran.op, ran.op, split.mask);
-                Warp::spend_native(env, before - *budget)?;
-                if ran.diverged {
-                    at.ops = &at.code.ops[..self.stop(split, at.code.ops.len())];
+        loop {
+            let compiled = if jit == Jit::Off { None } else { at.code.native.get(at.code, shape, jit) };
+            let mut end = at.ops.len();
+            if let Some(compiled) = compiled {
+                split.pc = at.pc as u32;
+                let before = *budget;
+                if let Some(ran) = self.run_native(env, split, (at.code, compiled), budget) {
+                    (at.pc, at.start, at.mask) = (ran.op, ran.op, split.mask);
+                    Warp::spend_native(env, before - *budget)?;
+                    if ran.diverged {
+                        at.ops = &at.code.ops[..self.stop(split, at.code.ops.len())];
+                    }
+                    return Ok(*budget > 0 && !ran.polled);
                 }
-                return Ok(*budget > 0 && !ran.polled);
+                // Compiled code goes on where it can be entered.
+                end = end.min(compiled.next_entry(at.pc));
             }
-            // Compiled code goes on where it can be entered.
-            end = end.min(compiled.next_entry(at.pc));
+            let frame = &mut self.calls[split.call as usize].frame;
+            let Env { spaces, hints, pieces, meter, .. } = &mut *env;
+            let mut memories = Memories { spaces, hints, pieces, meter };
+            // A slice may take long: limits are checked within it.
+            let mut part = if at.passed { 1 } else { (*budget).min(LOOK) };
+            if compiled.is_some() {
+                // A branch back may lead to where compiled code can be entered.
+                part = part.min(end.saturating_sub(at.pc).max(1) as i64);
+            }
+            let (from, mut left) = (at.pc, part);
+            let (to, done) = run_fast(frame, at.code, &mut memories, (at.pc, end, at.mask), &mut left);
+            *budget -= part - left;
+            env.meter.count(done, at.mask);
+            if jit == Jit::Auto && compiled.is_none() {
+                at.code.native.interpreted(done);
+            }
+            (at.pc, at.start, split.pc) = (to, to, to as u32);
+            if *budget <= 0 || at.passed && to < from {
+                return Ok(false);
+            }
+            env.meter.spend_within(env.launch, part - left)?;
+            let can_enter = compiled.is_some_and(|compiled| compiled.has_entry(to));
+            if done == 0 || !can_enter || to >= at.ops.len() {
+                return Ok(true);
+            }
         }
-        let frame = &mut self.calls[split.call as usize].frame;
-        let Env { spaces, hints, pieces, meter, .. } = &mut *env;
-        let mut memories = Memories { spaces, hints, pieces, meter };
-        // A slice may take long: limits are checked within it.
-        let part = if at.passed { 1 } else { (*budget).min(LOOK) };
-        let (from, mut left) = (at.pc, part);
-        let (to, done) = run_fast(frame, at.code, &mut memories, (at.pc, end, at.mask), &mut left);
-        *budget -= part - left;
-        env.meter.count(done, at.mask);
-        if jit == Jit::Auto && compiled.is_none() {
-            at.code.native.interpreted(done);
-        }
-        (at.pc, at.start, split.pc) = (to, to, to as u32);
-        if *budget <= 0 || at.passed && to < from {
-            return Ok(false);
-        }
-        env.meter.spend_within(env.launch, part - left)?;
-        Ok(true)
     }
 
     /// Runs arithmetic and branches up to the next step. In the loop that is not observed, the fast loop follows each
