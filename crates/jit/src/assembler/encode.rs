@@ -241,20 +241,22 @@ impl Assembler {
             let last = Last::Memory(*memory);
             return self.in_halves(Whole { opcode, d: reg, v, last, how: decoration, byte: immediate });
         }
-        let unit = if memory.broadcast { opcode.element } else { opcode.bytes };
+        // An element for all lanes takes less of the ports that load than a whole vector as an operand.
+        let broadcast = memory.broadcast || memory.even && opcode.element != 0;
+        let unit = if broadcast { opcode.element } else { opcode.bytes };
         let Some((mode, offset)) = offset_bytes(memory.displacement, memory.base, unit) else {
             return self.fail();
         };
         let head = evex(opcode)
             | u64::from(decoration.zeroing) << 31
-            | u64::from(memory.broadcast) << 28
+            | u64::from(broadcast) << 28
             | u64::from(decoration.mask | memory.mask) << 24
             | u64::from(mode) << 40;
         // Operands of another size, roundings, two masks, and `rsp` as an index have no encoding.
         let mut legal = unit != 0
             && decoration.rounding == 0
             && (decoration.mask == 0 || memory.mask == 0)
-            && (memory.bytes == unit || opcode.index != 0);
+            && (memory.bytes == unit || memory.even && broadcast || opcode.index != 0);
         let mut head = head ^ field(&FIRST, reg) ^ field(&SECOND, v) ^ field(&LAST, memory.base & 15);
         let mut count = 6;
         if memory.index == NONE {

@@ -63,6 +63,8 @@ pub(crate) struct AsmMemoryOperand {
     pub(super) mask: u8,
     /// Bytes that are accessed; 0 if that does not matter.
     pub(super) bytes: u8,
+    /// All its elements are the same.
+    pub(super) even: bool,
     pub(super) displacement: i64,
 }
 
@@ -77,6 +79,7 @@ impl AsmMemoryOperand {
             broadcast: false,
             mask: 0,
             bytes: 0,
+            even: false,
             displacement: 0,
         }
     }
@@ -84,6 +87,12 @@ impl AsmMemoryOperand {
     /// Whether it is an element for all lanes.
     pub(crate) fn is_broadcast(self) -> bool {
         self.broadcast
+    }
+
+    /// The same whose 32-bit words are all equal: instructions may read one of them.
+    #[inline]
+    pub(crate) fn even(self) -> AsmMemoryOperand {
+        AsmMemoryOperand { even: true, ..self }
     }
 
     #[inline]

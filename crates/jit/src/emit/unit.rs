@@ -183,7 +183,7 @@ impl Unit {
                 index
             }
         };
-        zmmword_ptr(r11 + 64 * index)
+        zmmword_ptr(r11 + 64 * index).even()
     }
 
     /// The differences of lanes to the first: a part of a row.
