@@ -105,7 +105,6 @@ macro_rules! form {
 impl Assembler {
     form! { three:
         kandw opcode(NP, M0F, 32, 1, 0x41);
-        kandd opcode(P66, M0F, 64, 1, 0x41);
         korw opcode(NP, M0F, 32, 1, 0x45);
         kxnorw opcode(NP, M0F, 32, 1, 0x46);
         kxorw opcode(NP, M0F, 32, 1, 0x47);

@@ -371,7 +371,6 @@ impl Assembler {
         vpunpcklqdq opcode(P66, M0F, 64, 0x6c).broadcasts();
         vpunpckhqdq opcode(P66, M0F, 64, 0x6d).broadcasts();
         vpermb opcode(P66, M38, 32, 0x8d);
-        vpermw opcode(P66, M38, 64, 0x8d);
         vpermd opcode(P66, M38, 32, 0x36).broadcasts();
         vpermq opcode(P66, M38, 64, 0x36).broadcasts();
         vpermt2d opcode(P66, M38, 32, 0x7e).broadcasts();
@@ -407,7 +406,6 @@ impl Assembler {
         vpcmpgtd opcode(P66, M0F, 32, 0x66).broadcasts();
         vpcmpgtq opcode(P66, M38, 64, 0x37).broadcasts();
         vptestmb opcode(P66, M38, 32, 0x26);
-        vptestmw opcode(P66, M38, 64, 0x26);
     }
 
     form! { compare_by
@@ -429,6 +427,7 @@ impl Assembler {
         vcvttps2udq opcode(NP, M0F, 32, 0x78).broadcasts();
         vcvtps2udq opcode(NP, M0F, 32, 0x79).broadcasts();
         vsqrtpd opcode(P66, M0F, 64, 0x51).broadcasts();
+        vgetexpps opcode(P66, M38, 32, 0x42).broadcasts();
         vcvtqq2pd opcode(F3, M0F, 64, 0xe6).broadcasts();
         vcvtuqq2pd opcode(F3, M0F, 64, 0x7a).broadcasts();
         vcvttpd2qq opcode(P66, M0F, 64, 0x7a).broadcasts();

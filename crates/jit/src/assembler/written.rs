@@ -182,7 +182,7 @@ written! {
     (): vzeroupper ret nop cqo mfence;
     (a): inc dec not neg push pop prefetcht0 jmp call div idiv setb setae sete setne setbe seta setl setge setle setg
         vldmxcsr jo jb jae jz jne jnz jbe ja jp jnp jl jge jle jg;
-    (a b): vmovsldup vsqrtps vcvtdq2ps vcvtudq2ps vcvtps2dq vcvttps2dq vcvttps2udq vcvtps2udq vsqrtpd vcvtqq2pd vplzcntd vpabsd
+    (a b): vmovsldup vgetexpps vsqrtps vcvtdq2ps vcvtudq2ps vcvtps2dq vcvttps2dq vcvttps2udq vcvtps2udq vsqrtpd vcvtqq2pd vplzcntd vpabsd
         vcvtuqq2pd vcvttpd2qq vcvttpd2uqq vcvtps2pd vcvtpd2ps vcvtqq2ps vcvtuqq2ps
         vpabsq vpmovd2m vpmovq2m vpmovm2d vpmovm2q vpmovb2m vpmovm2b vpmovzxdq vpmovsxdq vpmovzxwd vpmovsxwd vcvtph2ps
         vcvtdq2pd vcvtudq2pd vpmovzxbd vpmovsxbd vpmovqd vpmovdw vcvttpd2dq vcvttpd2udq vpcompressd vpmovdb
@@ -191,12 +191,12 @@ written! {
         kmovb kmovw kmovd vmovdqa add or and sub xor cmp shl shr sar imul_2 bsf bsr popcnt test bt movsxd mov movzx
         movsx lea bts btr xadd xchg cmpxchg vucomiss vucomisd vmov_to vmov_from cmovb cmovae cmovz cmova cmovl cmovg;
     (a b c): vpaddw vpsubw vpaddb vpshufb vpmulhuw vpmaddwd vpmaddubsw vpunpcklwd vpunpckhwd vpunpckldq vpunpckhdq vpunpcklqdq vpunpckhqdq vpaddd vpsubd vpandd vpord
-        vpxord vpmulld vpminsd vpminud vpmaxsd vpmaxud vpsllvd vpsrlvd vpsravd vpackusdw vpdpwssd vpermb vpermw vpermd vpermt2d vpermi2d
+        vpxord vpmulld vpminsd vpminud vpmaxsd vpmaxud vpsllvd vpsrlvd vpsravd vpackusdw vpdpwssd vpermb vpermd vpermt2d vpermi2d
         vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps vpandnd vpaddq vpsubq vpandq vporq
         vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq vpsravq vpermq vpblendmq vaddpd
-        vsubpd vmulpd vdivpd vminpd vmaxpd vfmadd132pd vpandnq vptestmd vptestnmd vpcmpgtd vptestmq vpcmpgtq vptestmb vptestmw vfpclassps
+        vsubpd vmulpd vdivpd vminpd vmaxpd vfmadd132pd vpandnq vptestmd vptestnmd vpcmpgtd vptestmq vpcmpgtq vptestmb vfpclassps
         vrndscaleps vrndscalepd vreduceps vcvtps2ph vextracti64x4 vpsrld vpsrad vpslld vprold vprord vpsrlq vpsllq vpsrlw vpsraq
-        vpsraw vpsllw kandw kandd korw kxnorw kxorw kunpckbw kunpckwd kshiftrw kshiftrd vpxor vpextrq vextracti32x4 imul_3 vaddss vaddsd;
+        vpsraw vpsllw kandw korw kxnorw kxorw kunpckbw kunpckwd kshiftrw kshiftrd vpxor vpextrq vextracti32x4 imul_3 vaddss vaddsd;
     (a b c d): vpcmpd vpcmpud vcmpps vpcmpq vpcmpuq vcmppd vpcmpuw vinserti64x4 vpternlogd vpternlogq vrangeps vpshldw;
 }
 

@@ -1,7 +1,9 @@
 //! The ends of special functions: from sums of products and constants to results.
 
 use super::interpolate::{FINE, rounding};
-use super::special::{CONSTANT, EXPONENT, FRACTION, Inputs, LEAST, NAN, NUMBER, RARE, RESULT, SIGN};
+use super::special::{
+    CONSTANT, EXPONENT, FRACTION, Inputs, LEAST, NAN, NUMBER, RARE, RARE_WORDS, RESULT, SIGN, UNUSUAL,
+};
 use super::{Emitted, Emitter, ZMM};
 use crate::assembler::*;
 use crate::decode::Special;
@@ -12,6 +14,9 @@ const ONE: u32 = 0x3f80_0000;
 
 /// The bits of an exponent that differ where 32 is taken off one from 128 to 159.
 const LESS_BY_32: u32 = 0xe0 << 23;
+
+/// The lesser magnitude of two numbers, by `vrangeps`.
+const LEAST_MAGNITUDE: u32 = 0b1010;
 
 /// Both parts of a row: the input, and the numbers that positions come from.
 type Row = (Slot, [AsmRegisterZmm; 2]);
@@ -80,7 +85,7 @@ impl Emitter<'_> {
             [2, less, 0xff_ffff, LEAST, 0x7f00_0000].map(|word| self.unit.word(word));
         for (part, r) in RESULT.into_iter().enumerate() {
             let x = self.input(op, of, part)?;
-            let masked = self.masked;
+            let (masked, classifies) = (self.masked, self.classifies());
             let a = &mut self.unit.a;
             a.vpsubd(zmm6, x, less)?;
             if reciprocal {
@@ -95,7 +100,9 @@ impl Emitter<'_> {
                 a.vpaddd(r, r, zmm6)?;
                 a.vpsrld(r, r, 1)?;
             }
-            if masked {
+            if classifies {
+                a.vfpclassps(RARE[part], x, UNUSUAL)?;
+            } else if masked {
                 a.vpsubd(zmm6, x, least)?;
                 a.vpcmpud(RARE[part], zmm6, range, 5)?;
             }
@@ -118,6 +125,12 @@ impl Emitter<'_> {
             self.unit.a.vpaddd(r, r, n)?;
         }
         match inputs {
+            // Numbers out of the range give a wrong sign or exponent.
+            Inputs::Ordinary if self.classifies() => {
+                for (rare, r) in RARE.into_iter().zip(RESULT) {
+                    self.unit.a.vfpclassps(rare, r, UNUSUAL)?;
+                }
+            }
             Inputs::Ordinary => {
                 let (masked, a) = (self.masked, &mut self.unit.a);
                 let [first, second] = [zmm6, zmm7];
@@ -150,6 +163,9 @@ impl Emitter<'_> {
     /// The sum of an exponent and the logarithm of a significand. Magnitudes below 1 are taken with nine more bits, and
     /// those below 2^-9, which are not ordinary, with all.
     pub(super) fn finish_logarithm(&mut self, op: usize, inputs: Inputs, (of, numbers): Row) -> Emitted {
+        if inputs == Inputs::Ordinary && self.classifies() {
+            return self.finish_ordinary_logarithm(numbers);
+        }
         let [one, exponent, sign, least, range] =
             [ONE, EXPONENT, SIGN, LEAST, 0x7f00_0000].map(|word| self.unit.word(word));
         let [coarse, fine, all] = [power(23), power(32), power(36)].map(|word| self.unit.word(word));
@@ -214,6 +230,51 @@ impl Emitter<'_> {
             }
             if masked && !general {
                 a.korw(rare, rare, k1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of ordinary numbers with AVX-512: the sum has 32 bits after the point, and is cut to f32 before and after
+    /// the exponent is added, both times towards zero. Of negative results, all bits of the sum are complemented.
+    fn finish_ordinary_logarithm(&mut self, numbers: [AsmRegisterZmm; 2]) -> Emitted {
+        let [one, ones, limit] = [ONE, u32::MAX, power(9)].map(|word| self.unit.word(word));
+        let [scale, negative] = [power(32), power(32) | SIGN].map(|word| self.unit.word(word));
+        let subtracts_sums = self.subtracts_sums(coefficients(Special::Lg2));
+        let a = &mut self.unit.a;
+        for ((r, constant), x) in RESULT.into_iter().zip(CONSTANT).zip(numbers) {
+            a.vpslld(zmm6, x, 9)?;
+            a.vpaddd(constant, constant, zmm6)?;
+            a.vpsrad(r, r, FINE)?;
+            match subtracts_sums {
+                true => a.vpsubd(r, constant, r)?,
+                false => a.vpaddd(r, r, constant)?,
+            }
+            a.vpcmpud(k1, x, one, 1)?;
+            a.vpxord(r.k1(), r, ones)?;
+            a.vcvtudq2ps(r, r.rz_sae())?;
+            a.vgetexpps(zmm6, x)?;
+            a.vaddps(zmm6.k1(), zmm6, one)?;
+            a.vmovaps(constant, scale)?;
+            a.vmovdqa32(constant.k1(), negative)?;
+            a.vfmadd213ps(r, constant, zmm6.rz_sae())?;
+        }
+        // Sums of numbers near to 1 lack bits.
+        match self.masked {
+            true => {
+                for ((rare, r), x) in RARE.into_iter().zip(RESULT).zip(numbers) {
+                    let a = &mut self.unit.a;
+                    a.vfpclassps(rare, x, UNUSUAL)?;
+                    a.vrangeps(zmm6, r, r, LEAST_MAGNITUDE)?;
+                    a.vpcmpud(k1, zmm6, limit, 1)?;
+                    a.korw(rare, rare, k1)?;
+                }
+            }
+            false => {
+                a.vfpclassps(RARE[0], numbers[0], UNUSUAL)?;
+                a.vfpclassps(RARE[1], numbers[1], UNUSUAL)?;
+                a.vrangeps(zmm6, RESULT[0], RESULT[1], LEAST_MAGNITUDE)?;
+                a.vpcmpud(RARE_WORDS, zmm6, limit, 1)?;
             }
         }
         Ok(())

@@ -5,10 +5,10 @@
 //! a multiple of 2^15. For that multiple the number that the position comes from is added as a whole: what is above the
 //! position is taken off the constants. The hyperbolic tangent has another multiple, which is one more product.
 //!
-//! Coefficients are found by permutations of registers: of 32-bit words, part by part (`vpermt2d`), or for 128 segments of
-//! 16-bit words, of both parts at once (`vpermw`), with fewer instructions where that is one micro-operation. The square
-//! is made of 32 words of 16 bits at once. All of it waits for the two ports that have instructions on 512 bits, and most
-//! for the one with permutations.
+//! Coefficients are found by permutations of registers of 32-bit words, part by part: with AVX-512 lanes keep the index
+//! until the permutation that has their segment (`vpermi2d` with a mask), so that nothing is left to be merged. (`vpermw`
+//! has two micro-operations.) The square is made of 32 words of 16 bits at once. All of it waits for the two ports that
+//! have instructions on 512 bits.
 
 use super::special::{CONSTANT, Found, RARE_WORDS, RESULT};
 use super::{Emitted, Emitter};
@@ -16,9 +16,6 @@ use crate::Level;
 use crate::assembler::*;
 use crate::decode::Special;
 use crate::tables::Coefficients;
-
-/// The segments of both parts of a row, in words of 16 bits.
-const SEGMENTS: AsmRegisterZmm = zmm7;
 
 /// By how many bits sums are shifted right before constants in quarters of the unit are added.
 const QUARTERS: u32 = 13;
@@ -32,68 +29,9 @@ pub(super) fn rounding(quarters: bool) -> u32 {
 }
 
 impl Emitter<'_> {
-    /// The sums of products in all lanes, in the registers of results. Constants in quarters of the unit are added;
-    /// others are in their registers.
+    /// The sums of products in all lanes, in the registers of results, from coefficients that are looked up in words of 32
+    /// bits. Constants in quarters of the unit are added; others are in their registers.
     pub(super) fn sums(
-        &mut self,
-        special: Special,
-        table: &Coefficients,
-        numbers: [AsmRegisterZmm; 2],
-    ) -> Emitted {
-        // CPUs without VBMI have no permutation of words in one micro-operation.
-        match self.unit.has_vbmi && table.products.len() == 128 {
-            true => self.sums_by_words(special, table, numbers),
-            false => self.sums_by_parts(special, table, numbers),
-        }
-    }
-
-    /// Sums whose coefficients are looked up in words of 16 bits.
-    fn sums_by_words(
-        &mut self,
-        special: Special,
-        table: &Coefficients,
-        numbers: [AsmRegisterZmm; 2],
-    ) -> Emitted {
-        let last = if table.has_odd { 17 } else { 16 };
-        let a = &mut self.unit.a;
-        a.vpsrld(SEGMENTS, numbers[0], last)?;
-        a.vpsrld(zmm6, numbers[1], last)?;
-        a.vpackusdw(SEGMENTS, SEGMENTS, zmm6)?;
-        self.check_exponents(special, SEGMENTS)?;
-        self.squares(table, numbers)?;
-        let [lower, upper] = [32, 64].map(|bit: u32| self.unit.word(bit << 16 | bit));
-        let a = &mut self.unit.a;
-        a.vptestmw(k1, SEGMENTS, lower)?;
-        a.vptestmw(k2, SEGMENTS, upper)?;
-        a.kandd(k5, k1, k2)?;
-        let coefficients = self.look_up_words(&table.products)?;
-        for ((r, n), coefficients) in RESULT.into_iter().zip(numbers).zip(coefficients) {
-            self.weighted_sum((table, true), r, n, [coefficients, zmm5])?;
-        }
-        let constants = self.look_up_words(&table.constants)?;
-        for (r, constant) in RESULT.into_iter().zip(constants) {
-            self.add_constant(table, r, constant)?;
-        }
-        Ok(())
-    }
-
-    /// Words of a table for both parts, in two registers.
-    fn look_up_words(&mut self, table: &[u32]) -> Emitted<[AsmRegisterZmm; 2]> {
-        for (shift, to) in [(0, zmm2), (16, zmm5)] {
-            let masked = [to, to.k1(), to.k2(), to.k5()];
-            for (words, to) in table.chunks_exact(32).zip(masked) {
-                let words = words.iter().flat_map(|word| ((word >> shift) as u16).to_le_bytes()).collect();
-                let words = self.unit.bytes(words);
-                self.unit.a.vpermw(to, SEGMENTS, words)?;
-            }
-        }
-        self.unit.a.vpunpcklwd(zmm6, zmm2, zmm5)?;
-        self.unit.a.vpunpckhwd(zmm2, zmm2, zmm5)?;
-        Ok([zmm6, zmm2])
-    }
-
-    /// Sums whose coefficients are looked up in words of 32 bits.
-    fn sums_by_parts(
         &mut self,
         special: Special,
         table: &Coefficients,
@@ -125,11 +63,11 @@ impl Emitter<'_> {
                 a.vpsrld(index, n, last)?;
             }
             a.vptestmd(k1, n, lower)?;
+            if level == Level::Avx512 {
+                a.vptestnmd(k5, n, lower)?;
+            }
             if table.products.len() > 64 {
                 a.vptestmd(k2, n, upper)?;
-                if level == Level::Avx512 {
-                    a.vptestnmd(k5, n, lower)?;
-                }
             }
             self.look_up(&table.products, index, zmm2)?;
             self.weighted_sum((table, quarters), r, n, [zmm2, zmm6])?;
@@ -144,14 +82,13 @@ impl Emitter<'_> {
     }
 
     /// Words of a table by the indices of segments, in a register. `k1` and `k2` have the bits of the indices that a
-    /// permutation of two registers does not look at, and `k5` the complement of the first, for 128 segments with AVX-512.
+    /// permutation of two registers does not look at, and `k5` the complement of the first, with AVX-512.
     fn look_up(&mut self, table: &[u32], index: AsmRegisterZmm, to: AsmRegisterZmm) -> Emitted {
         let words: Vec<AsmMemoryOperand> = table
             .chunks_exact(16)
             .map(|words| self.unit.words(std::array::from_fn(|n| words.get(n).copied().unwrap_or(0))))
             .collect();
-        let large = words.len() > 4;
-        let merges = large && self.unit.level == Level::Avx512;
+        let merges = self.unit.level == Level::Avx512;
         let a = &mut self.unit.a;
         for (at, four) in words.chunks_exact(4).enumerate() {
             let [first, second] = [[four[0], four[1]], [four[2], four[3]]];
@@ -171,7 +108,7 @@ impl Emitter<'_> {
             a.vpermt2d(zmm6, index, second[1])?;
             a.vmovdqa32(to.k1(), zmm6)?;
         }
-        if large {
+        if words.len() > 4 {
             a.vmovdqa32(to.k2(), zmm5)?;
         }
         Ok(())
@@ -348,7 +285,8 @@ impl Emitter<'_> {
 
     /// Whether inputs out of the ordinary are found in words of 16 bits: where all lanes are active.
     fn checks_words(&self, special: Special) -> bool {
-        !self.masked && matches!(self.found(special), Found::Words | Found::Everywhere)
+        let classified = special == Special::Lg2 && self.classifies();
+        !self.masked && !classified && matches!(self.found(special), Found::Words | Found::Everywhere)
     }
 
     /// Finds inputs out of the ordinary by their exponents, which are in words of 16 bits, with the indices.

@@ -7,6 +7,7 @@
 //! does the whole row (`Special::has_general`), or the interpreter does.
 
 use super::{Emitted, Emitter, Late, ZMM, field};
+use crate::Level;
 use crate::assembler::*;
 use crate::context::Context;
 use crate::decode::Special;
@@ -32,6 +33,8 @@ pub(super) const EXPONENT: u32 = 0x7f80_0000;
 pub(super) const LEAST: u32 = 1 << 23;
 pub(super) const FRACTION: u32 = LEAST - 1;
 pub(super) const NAN: u32 = 0x7fff_ffff;
+/// All classes of `vfpclassps`: what is not positive and normal.
+pub(super) const UNUSUAL: u32 = 0xff;
 
 /// The inputs that code is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,12 +121,18 @@ impl Emitter<'_> {
     pub(super) fn found(&self, special: Special) -> Found {
         match special {
             _ if self.masked => Found::Parts,
+            Special::Rsqrt | Special::Sqrt | Special::Ex2 { .. } if self.classifies() => Found::Parts,
             Special::Rcp | Special::Divisor | Special::Rsqrt | Special::Sqrt => Found::Words,
             Special::Div { ftz: false } => Found::Words,
             Special::Div { ftz: true } | Special::Lg2 => Found::Everywhere,
             Special::Ex2 { .. } | Special::Sin | Special::Cos => Found::First,
             Special::Tanh | Special::Dividend { .. } => Found::Parts,
         }
+    }
+
+    /// Whether one instruction finds the numbers of a part that are not positive and normal.
+    pub(super) fn classifies(&self) -> bool {
+        self.unit.level == Level::Avx512
     }
 
     /// Goes elsewhere if an active lane has another input.
