@@ -312,7 +312,9 @@ impl<'a> Emitter<'a> {
         float: bool,
     ) -> Emitted<Vector> {
         if self.flow.is_fixed(slot) {
-            return Ok(Vector::Memory(self.row(slot, part)));
+            let row = self.row(slot, part);
+            let even = self.classes.constant(self.flow, slot).is_some();
+            return Ok(Vector::Memory(if even { row.even() } else { row }));
         }
         let Some(web) = self.flow.read(op, slot) else { return Ok(Vector::Memory(self.row(slot, part))) };
         self.web_part(web, part, temporary, float)
