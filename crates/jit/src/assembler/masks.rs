@@ -129,6 +129,13 @@ impl Assembler {
         kmovd opcode(P66, M0F, 64, 0, 0x90), 4, F2;
     }
 
+    /// The complement of 16 bits.
+    #[inline]
+    pub(crate) fn knotw(&mut self, d: AsmRegisterK, a: AsmRegisterK) -> Encoded {
+        self.by_vex(opcode(NP, M0F, 32, 0, 0x44), [d.0, 0, a.0], None);
+        Ok(())
+    }
+
     /// A copy of 256 bits. The other bits become 0.
     #[inline]
     pub(crate) fn vmovdqa(&mut self, d: AsmRegisterYmm, a: AsmRegisterYmm) -> Encoded {

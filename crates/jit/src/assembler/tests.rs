@@ -403,6 +403,7 @@ fn masks() {
                 a.kshiftrd(d, s, 16)?;
                 a.kmovb(d, s)?;
                 a.kmovw(d, s)?;
+                a.knotw(d, s)?;
                 a.kmovd(d, s)?;
             }
             for s in NARROW {

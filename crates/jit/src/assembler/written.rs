@@ -188,7 +188,7 @@ written! {
         vcvtdq2pd vcvtudq2pd vpmovzxbd vpmovsxbd vpmovqd vpmovdw vcvttpd2dq vcvttpd2udq vpcompressd vpmovdb
         vpbroadcastd vpbroadcastq vbroadcasti32x4 vbroadcasti64x4 vmovd vmovq vmovdqa32 vmovdqa64 vmovdqu32 vmovdqu64 vmovdqu8 vmovaps vmovapd
         vpgatherdd vpscatterdd vpgatherdq vpgatherqd vpscatterqd vpgatherqq vpscatterqq kortestb kortestw kortestd
-        kmovb kmovw kmovd vmovdqa add or and sub xor cmp shl shr sar imul_2 bsf bsr popcnt test bt movsxd mov movzx
+        knotw kmovb kmovw kmovd vmovdqa add or and sub xor cmp shl shr sar imul_2 bsf bsr popcnt test bt movsxd mov movzx
         movsx lea bts btr xadd xchg cmpxchg vucomiss vucomisd vmov_to vmov_from cmovb cmovae cmovz cmova cmovl cmovg;
     (a b c): vpaddw vpsubw vpaddb vpshufb vpmulhuw vpmaddwd vpmaddubsw vpunpcklwd vpunpckhwd vpunpckldq vpunpckhdq vpunpcklqdq vpunpckhqdq vpaddd vpsubd vpandd vpord
         vpxord vpmulld vpminsd vpminud vpmaxsd vpmaxud vpsllvd vpsrlvd vpsravd vpackusdw vpdpwssd vpermb vpermd vpermt2d vpermi2d

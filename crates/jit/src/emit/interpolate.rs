@@ -64,7 +64,7 @@ impl Emitter<'_> {
             }
             a.vptestmd(k1, n, lower)?;
             if level == Level::Avx512 {
-                a.vptestnmd(k5, n, lower)?;
+                a.knotw(k5, k1)?;
             }
             if table.products.len() > 64 {
                 a.vptestmd(k2, n, upper)?;
