@@ -1,29 +1,31 @@
 //! Compiled functions: assembling, executable memory, and the call.
 //!
-//! `unsafe` is here for the call of generated code. What is relied on: the code accesses only the frame, the context and
-//! regions of memory within the bounds that it checks; the caller gives pointers that are valid while it runs. Memory
-//! is written first and executable after, never both.
+//! `unsafe` is here for the call of generated code and for the memory that it is in. What is relied on: the code accesses
+//! only the frame, the context and regions of memory within the bounds that it checks; the caller gives pointers that are
+//! valid while it runs. Pages of memory are written first and executable after, never both.
+//!
+//! Functions share mappings: to ask the system for one takes longer than to compile a short function. Each has pages of
+//! its own. The pages of a mapping are given out one behind the other, and once more when no function is left in it.
 
 use crate::assembler::{CodeLabel, Unencodable};
-use crate::classes::{AtBarriers, Class, Steps};
+use crate::classes::{AtBarriers, Class};
 use crate::context::{
     COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, MIXED, POLLS, Region, Register, SITES, no_cta,
 };
-use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Part, Unit, sites};
-use crate::flow::{Extent, Flow, before, is_in};
-use crate::places::Place;
+use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Unit, sites};
+use crate::flow::{Flow, before, is_in};
+use crate::kept::{Kept, fill, fill_halves};
 use crate::stops::begins_ctas;
 use crate::{Level, Mode, Shape, Wanted};
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
-use memmap2::Mmap;
-use softwarp_ir::{Function, Slot};
+use memmap2::{MmapOptions, MmapRaw};
+use softwarp_ir::Function;
 use softwarp_units::lanes::Frame;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A compiled function.
 #[derive(Debug)]
 pub struct Compiled {
-    code: Mmap,
-    length: usize,
+    code: Code,
     /// The block that begins at each operation.
     block_at: Vec<Option<u32>>,
     /// The first operation of each block.
@@ -55,91 +57,6 @@ struct Tables {
     switches: Vec<u64>,
 }
 
-/// A web of uniform code that is not in its row of the frame.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    slot: Slot,
-    class: Class,
-    place: Place,
-    /// Whether its NaNs have to be made canonical.
-    lazy: bool,
-    /// Positions where it is live, among all ranges.
-    live: Extent,
-}
-
-impl Kept {
-    /// The webs of a function.
-    fn all(emitter: &Emitter<'_>) -> Vec<Kept> {
-        let webs = emitter.flow.webs.iter().enumerate().map(|(number, web)| Kept {
-            slot: web.slot,
-            class: emitter.classes.webs[number],
-            place: emitter.places[number],
-            lazy: emitter.lazy[number],
-            live: emitter.flow.live_extent(number),
-        });
-        let mut kept = Vec::with_capacity(emitter.flow.webs.len());
-        kept.extend(webs.filter(|web| web.place != Place::Frame || matches!(web.class, Class::Affine(_))));
-        kept
-    }
-
-    /// Writes it to its row, from the registers that the context has.
-    fn write(&self, context: &Context, frame: &mut Frame) {
-        let number = self.slot.number() as usize;
-        if let Class::Affine(steps) = self.class {
-            let first = match self.place {
-                Place::Scalar(register) => Some(context.saved_scalars[usize::from(register)]),
-                _ => None,
-            };
-            return fill(frame, self.slot, first, steps);
-        }
-        if let (Class::HalfAffine(step), Place::Halves) = (self.class, self.place) {
-            return fill_halves(frame, self.slot, step);
-        }
-        let Place::Vector(registers) = self.place else { return };
-        let words = |part: usize| context.saved[usize::from(registers[part])].0;
-        if self.slot.is_wide() {
-            let row = &mut frame.wide[number].0;
-            for (part, to) in row.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-                *to = words(part);
-            }
-            return;
-        }
-        let row = &mut frame.narrow[number].0;
-        for (part, to) in row.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            for (word, to) in words(part).into_iter().zip(to.as_chunks_mut::<2>().0) {
-                *to = [word as u32, (word >> 32) as u32];
-            }
-        }
-        if self.lazy {
-            row.iter_mut()
-                .filter(|bits| f32::from_bits(**bits).is_nan())
-                .for_each(|bits| *bits = 0x7fff_ffff);
-        }
-    }
-}
-
-/// Writes a row of 32-bit words, from the first lanes of both halves.
-fn fill_halves(frame: &mut Frame, slot: Slot, step: i64) {
-    for half in frame.narrow[slot.number() as usize].0.as_chunks_mut::<16>().0 {
-        let first = half[0];
-        (0..16).for_each(|lane| half[lane] = first.wrapping_add((step as u32).wrapping_mul(lane as u32)));
-    }
-}
-
-/// Writes an affine row, from its first lane or another value of it.
-fn fill(frame: &mut Frame, slot: Slot, first: Option<u64>, steps: Steps) {
-    let number = slot.number() as usize;
-    if slot.is_wide() {
-        let row = &mut frame.wide[number].0;
-        let first = first.unwrap_or(row[0]);
-        (0..32).for_each(|lane| row[lane] = first.wrapping_add_signed(steps.at(lane)));
-    } else {
-        let row = &mut frame.narrow[number].0;
-        let first = first.map_or(row[0], |first| first as u32);
-        (0..32).for_each(|lane| row[lane] = first.wrapping_add(steps.at(lane) as u32));
-    }
-}
-
 /// Compiles a function, for CTAs of a shape. `None` if it cannot be compiled, does not pay, or the CPU has no code.
 pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Compiled> {
     let level = Level::current().filter(|_| !cfg!(miri))?;
@@ -151,11 +68,11 @@ pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Comp
 }
 
 /// What is emitted: the unit, labels of uniform and masked code, and where values are.
-type Parts = (Unit, Labels, Labels, (AtBarriers, Vec<Kept>));
+pub(crate) type Parts = (Unit, Labels, Labels, (AtBarriers, Vec<Kept>));
 
 /// The instructions of a function with their labels: uniform code and masked code. `listed` says that they are shown with
 /// what they belong to.
-fn emit(
+pub(crate) fn emit(
     function: &Function,
     flow: &Flow,
     level: Level,
@@ -181,45 +98,10 @@ fn emit(
     Ok((unit, uniform, masked, frame))
 }
 
-/// A line of a listing.
-#[derive(Clone, Debug)]
-pub struct Line {
-    /// What the instruction belongs to.
-    pub part: Part,
-    /// Its offset from the start of the code.
-    pub offset: u64,
-    /// The instruction, as the manuals of Intel write it.
-    pub text: String,
-}
-
-/// The machine code of a function, instruction by instruction, whether this CPU can execute it or not. `None` if it
-/// cannot be compiled.
-pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
-    let level = Level::current().unwrap_or(Level::Avx512);
-    let flow = Flow::of(function, level).filter(|flow| flow.blocks.len() <= MOST_BLOCKS)?;
-    let (mut unit, ..) = emit(function, &flow, level, (shape, true), true).ok()?;
-    let starts: Vec<(u64, Part)> = unit.marks.iter().map(|&(start, part)| (start as u64, part)).collect();
-    let mut formatter = IntelFormatter::new();
-    let mut decoder = Decoder::new(64, unit.a.finish().ok()?, DecoderOptions::NONE);
-    let mut lines = Vec::new();
-    let mut instruction = Instruction::default();
-    while decoder.can_decode() {
-        decoder.decode_out(&mut instruction);
-        let offset = instruction.ip();
-        let at = starts.partition_point(|&(start, _)| start <= offset);
-        let part = starts.get(at.wrapping_sub(1)).map_or(Part::Rest, |&(_, part)| part);
-        let mut text = String::new();
-        formatter.format(&instruction, &mut text);
-        lines.push(Line { part, offset, text });
-    }
-    Some(lines)
-}
-
 fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) -> Emitted<Compiled> {
     let (mut unit, uniform, masked, (at_barriers, webs)) = emit(function, flow, level, how, false)?;
-    let length = unit.a.finish()?.len();
-    let memory = unit.a.memory()?;
-    let base = memory.as_ptr() as u64;
+    let code = Code::new(unit.a.finish()?)?;
+    let base = code.start() as u64;
     let addresses = |labels: &[CodeLabel]| -> Emitted<Vec<u64>> {
         labels.iter().map(|label| Ok(base + unit.a.place_of(*label)?)).collect()
     };
@@ -231,7 +113,6 @@ fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) 
         switches: masked_addresses(&masked.switches)?,
     };
     Ok(Compiled {
-        length,
         block_at: (0..=function.ops.len()).map(|op| flow.block_at(op).map(|block| block as u32)).collect(),
         starts: flow.blocks.iter().map(|block| block.start as u32).collect(),
         uniform: addresses(&uniform.enters)?,
@@ -246,8 +127,115 @@ fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) 
         constants: unit.constants(),
         begins_ctas: begins_ctas(function),
         sites: sites(function),
-        code: memory.make_exec().map_err(|_| Unencodable)?,
+        code,
     })
+}
+
+/// Bytes of a page of memory.
+const PAGE: usize = 4096;
+
+/// Bytes of a mapping that functions share, and the most of a function's code in one.
+const SHARED: usize = 16 * PAGE;
+const LONGEST: usize = SHARED / 2;
+
+/// The mapping that functions are put in.
+struct Shared {
+    memory: Arc<MmapRaw>,
+    /// Bytes that were given out, those that have been executable at any time, and how many functions have some.
+    used: usize,
+    executed: usize,
+    functions: usize,
+}
+
+static SHARED_MEMORY: Mutex<Option<Shared>> = Mutex::new(None);
+
+/// The code of a function in memory that is executable. Nothing writes to its pages any more.
+#[derive(Debug)]
+struct Code {
+    memory: Arc<MmapRaw>,
+    start: usize,
+    length: usize,
+}
+
+/// Memory for a number of bytes, which are written at once.
+fn map(bytes: usize) -> Emitted<Arc<MmapRaw>> {
+    let memory = MmapOptions::new().len(bytes).populate().map_anon().map_err(|_| Unencodable)?;
+    Ok(Arc::new(memory.into()))
+}
+
+/// Makes whole pages writable, or executable: one or the other.
+#[cfg(unix)]
+fn protect(memory: &MmapRaw, start: usize, end: usize, executable: bool) -> Emitted {
+    assert!(start <= end && end <= memory.len());
+    let access = if executable { libc::PROT_EXEC } else { libc::PROT_WRITE };
+    // SAFETY: the pages are in the mapping, and belong to one function that does not run: it is written, or has been dropped.
+    let failed = unsafe {
+        let pages = memory.as_mut_ptr().add(start);
+        libc::mprotect(pages.cast(), end - start, libc::PROT_READ | access)
+    };
+    if failed == 0 { Ok(()) } else { Err(Unencodable) }
+}
+
+/// Code follows the conventions of such systems.
+#[cfg(not(unix))]
+fn protect(_: &MmapRaw, _: usize, _: usize, _: bool) -> Emitted {
+    Err(Unencodable)
+}
+
+impl Code {
+    fn new(code: &[u8]) -> Emitted<Code> {
+        let bytes = code.len().max(1).next_multiple_of(PAGE);
+        let (place, executed) = if bytes <= LONGEST {
+            Code::share(bytes, code.len())?
+        } else {
+            (Code { memory: map(bytes)?, start: 0, length: code.len() }, 0)
+        };
+        let (start, end) = (place.start, place.start + bytes);
+        if executed > start {
+            protect(&place.memory, start, executed.min(end), false)?;
+        }
+        // SAFETY: the pages are in the mapping, writable, and no other function has them.
+        unsafe {
+            std::ptr::copy_nonoverlapping(code.as_ptr(), place.memory.as_mut_ptr().add(start), code.len());
+        }
+        protect(&place.memory, start, end, true)?;
+        Ok(place)
+    }
+
+    /// Pages of the mapping that functions share, or of another one where it has no room; and up to where pages have been
+    /// executable.
+    fn share(bytes: usize, length: usize) -> Emitted<(Code, usize)> {
+        let mut shared = SHARED_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+        if shared.as_ref().is_none_or(|shared| shared.used + bytes > SHARED) {
+            *shared = Some(Shared { memory: map(SHARED)?, used: 0, executed: 0, functions: 0 });
+        }
+        let Some(Shared { memory, used, executed, functions }) = &mut *shared else {
+            return Err(Unencodable);
+        };
+        let (start, before) = (*used, *executed);
+        *used += bytes;
+        *executed = before.max(*used);
+        *functions += 1;
+        Ok((Code { memory: Arc::clone(memory), start, length }, before))
+    }
+
+    /// Where it begins.
+    fn start(&self) -> *const u8 {
+        // SAFETY: it begins inside the mapping.
+        unsafe { self.memory.as_ptr().add(self.start) }
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        let mut shared = SHARED_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shared) = shared.as_mut().filter(|shared| Arc::ptr_eq(&shared.memory, &self.memory)) {
+            shared.functions -= 1;
+            if shared.functions == 0 {
+                shared.used = 0;
+            }
+        }
+    }
 }
 
 /// Calls code that a test has assembled, with an empty context and a state.
@@ -335,17 +323,18 @@ impl Compiled {
 
     /// How many bytes of code there are.
     pub fn len(&self) -> usize {
-        self.length
+        self.code.length
     }
 
     /// Whether there is no code.
     pub fn is_empty(&self) -> bool {
-        self.length == 0
+        self.code.length == 0
     }
 
     /// The code.
     pub fn bytes(&self) -> &[u8] {
-        &self.code[..self.length]
+        // SAFETY: these bytes were written, and are only read from then on.
+        unsafe { std::slice::from_raw_parts(self.code.start(), self.code.length) }
     }
 
     /// Prepares calls of [`Compiled::run`].
@@ -458,7 +447,7 @@ impl Compiled {
         (context.first_pending, context.turn) = (first, turn);
         // SAFETY: the code was made for this call; see the head of the file.
         unsafe {
-            let enter: extern "C" fn(*mut Context) = std::mem::transmute(self.code.as_ptr());
+            let enter: extern "C" fn(*mut Context) = std::mem::transmute(self.code.start());
             enter(&raw mut *context);
         }
         let instructions = (budget - context.budget).max(0) as u64;
@@ -521,6 +510,51 @@ impl Compiled {
                 *set &= *set - 1;
                 waiting.push(Lanes { op: self.starts[other], mask: std::mem::take(&mut pending[other]) });
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, LONGEST, PAGE};
+
+    /// What `/proc/self/maps` says of the page at an address, and whether any page can be both written and executed.
+    #[cfg(target_os = "linux")]
+    fn access(address: u64) -> (String, bool) {
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");
+        let mut found = String::new();
+        for line in maps.lines() {
+            let (range, rest) = line.split_once(' ').expect("a range");
+            let (start, end) = range.split_once('-').expect("two addresses");
+            let number = |text: &str| u64::from_str_radix(text, 16).expect("an address");
+            if (number(start)..number(end)).contains(&address) {
+                found = rest[..4].to_owned();
+            }
+        }
+        (found, maps.contains(" rwx"))
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it maps memory")]
+    fn functions_share_memory() {
+        let code = |byte: u8, count: usize| Code::new(&vec![byte; count]).expect("memory");
+        let bytes = |code: &Code| {
+            // SAFETY: these bytes were written, and are only read from then on.
+            unsafe { std::slice::from_raw_parts(code.start(), code.length) }.to_vec()
+        };
+        for round in 0..4 {
+            let sizes = [1, PAGE, PAGE + 1, LONGEST, LONGEST + 1, 3, 5 * PAGE];
+            let all: Vec<Code> = sizes.iter().map(|&count| code(round, count)).collect();
+            for (one, count) in all.iter().zip(sizes) {
+                assert_eq!(bytes(one), vec![round; count]);
+                assert_eq!(one.start() as usize % PAGE, 0);
+                #[cfg(target_os = "linux")]
+                assert_eq!(access(one.start() as u64), ("r-xp".to_owned(), false));
+            }
+            let mut pages: Vec<(usize, usize)> =
+                all.iter().map(|one| (one.start() as usize, one.start() as usize + one.length)).collect();
+            pages.sort_unstable();
+            assert!(pages.windows(2).all(|pair| pair[0].1 <= pair[1].0));
         }
     }
 }

@@ -68,6 +68,10 @@ mod fuse;
 mod groups;
 #[cfg(target_arch = "x86_64")]
 mod integers;
+#[cfg(target_arch = "x86_64")]
+mod kept;
+#[cfg(target_arch = "x86_64")]
+mod listing;
 mod memory;
 #[cfg(target_arch = "x86_64")]
 mod places;
@@ -87,12 +91,14 @@ mod tables;
 mod trials;
 
 #[cfg(target_arch = "x86_64")]
-pub use code::{Compiled, Line, Scratch, compile, listing};
+pub use code::{Compiled, Scratch, compile};
 pub use context::{
     Call, Context, Done, Entry, GENERIC_SITES, LEARN, Lanes, NextCta, POLLS, Region, SITES, Step,
 };
 #[cfg(target_arch = "x86_64")]
 pub use emit::Part;
+#[cfg(target_arch = "x86_64")]
+pub use listing::{Line, listing};
 
 /// How the lanes of a warp lie in the rows of a CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 //! Instructions are encoded at once. Jumps forward have distances of 32 bits, which are written when the code is finished;
 //! jumps back have 8 bits where these suffice. Jumps stay inside blocks of 32 bytes where the CPU needs it
 //! (`boundaries.rs`). The lists that code is written to are kept for the next function of the thread; finished code is
-//! copied to memory of its size, which can be made executable.
+//! copied to memory that can be made executable.
 //!
 //! A method encodes one instruction. Its tables are `vector.rs` (prefix EVEX), `masks.rs` (prefix VEX) and `scalar.rs`
 //! (general-purpose registers). What cannot be encoded (an offset that is too large, a memory operand of another size)
@@ -29,7 +29,8 @@ use boundaries::{BLOCK, Jumps, Movable};
 use encode::Bytes;
 pub(crate) use operands::*;
 
-use memmap2::{MmapMut, MmapOptions};
+#[cfg(test)]
+use memmap2::MmapMut;
 use std::cell::Cell;
 
 /// Code that cannot be encoded.
@@ -221,10 +222,10 @@ impl Assembler {
     }
 
     /// A copy of the code, which is finished, in memory that can be made executable.
+    #[cfg(test)]
     pub(crate) fn memory(&self) -> Encoded<MmapMut> {
         let code = &self.room.buffer[..self.length];
-        // All pages are written at once.
-        let memory = MmapOptions::new().len(code.len().max(1)).populate().map_anon();
+        let memory = memmap2::MmapOptions::new().len(code.len().max(1)).map_anon();
         let mut memory = memory.map_err(|_| Unencodable)?;
         memory[..code.len()].copy_from_slice(code);
         Ok(memory)
