@@ -36,6 +36,9 @@ pooled!(softwarp_ir::Slot);
 const MOST: usize = 16;
 const LONGEST: usize = 1 << 20;
 
+/// The fewest elements that a list has room for.
+const SHORTEST: usize = 32;
+
 /// A list that is kept for the next function when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Buffer<T: Pooled>(Vec<T>);
@@ -44,9 +47,11 @@ impl<T: Pooled> Buffer<T> {
     /// An empty list, with room for a number of elements.
     pub(crate) fn new(capacity: usize) -> Buffer<T> {
         let kept = T::free().try_with(|free| free.borrow_mut().pop()).ok().flatten();
-        let mut list = kept.unwrap_or_default();
-        list.reserve(capacity);
-        Buffer(list)
+        match kept {
+            Some(list) if list.capacity() >= capacity => Buffer(list),
+            // A short list is not made longer: that would copy what it had.
+            _ => Buffer(Vec::with_capacity(capacity.next_power_of_two().max(SHORTEST))),
+        }
     }
 
     /// A list of the same element a number of times.

@@ -126,14 +126,17 @@ pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Class)>)>;
 /// The classes of the webs and of the rows that are never written.
 pub(crate) struct Classes {
     pub(crate) webs: Buffer<Class>,
-    /// By the index of a row.
-    fixed: Vec<(Class, Option<u64>)>,
+    fixed: Fixed,
     alignment: Alignment,
 }
 
 impl Classes {
-    pub(crate) fn of(function: &Function, flow: &Flow, shape: Shape, mode: Mode) -> Classes {
-        let fixed = fixed(function, flow, shape);
+    pub(crate) fn of(
+        function: &Function,
+        flow: &Flow,
+        fixed: Fixed,
+        (shape, mode): (Shape, Mode),
+    ) -> Classes {
         let webs = Buffer::filled(Class::Varying, flow.webs.len());
         if mode == Mode::Masked {
             return Classes { webs, fixed, alignment: Alignment::default() };
@@ -220,14 +223,13 @@ impl Classes {
 
     /// The value of a row of 32-bit words that is never written, if that is known.
     pub(crate) fn constant(&self, flow: &Flow, slot: Slot) -> Option<u32> {
-        let (_, value) = self.fixed[flow.index(slot)];
-        value.filter(|_| slot.class() == softwarp_ir::Class::Narrow).map(|value| value as u32)
+        self.fixed.constant(flow, slot)
     }
 
     /// The class of a source, and its value if that is known.
     pub(crate) fn source(&self, flow: &Flow, op: usize, slot: Slot) -> (Class, Option<u64>) {
         if flow.is_fixed(slot) {
-            return self.fixed[flow.index(slot)];
+            return self.fixed.0[flow.index(slot)];
         }
         match flow.read(op, slot) {
             Some(web) => (self.webs[web], None),
@@ -455,34 +457,45 @@ impl Classes {
     }
 }
 
-/// Rows that are never written: their classes, and their values where these are known.
-fn fixed(function: &Function, flow: &Flow, shape: Shape) -> Vec<(Class, Option<u64>)> {
-    let mut fixed = vec![(Class::Varying, None); flow.fixed.len()];
-    let mut insert = |slot: Slot, of: (Class, Option<u64>)| fixed[flow.index(slot)] = of;
-    for &(slot, value) in &function.narrow_constants {
-        insert(Slot::narrow(slot), (Class::UNIFORM, Some(u64::from(value))));
+/// Rows that are never written, by their indices: their classes, and their values where these are known.
+#[derive(Clone)]
+pub(crate) struct Fixed(Vec<(Class, Option<u64>)>);
+
+impl Fixed {
+    pub(crate) fn of(function: &Function, flow: &Flow, shape: Shape) -> Fixed {
+        let mut fixed = vec![(Class::Varying, None); flow.fixed.len()];
+        let mut insert = |slot: Slot, of: (Class, Option<u64>)| fixed[flow.index(slot)] = of;
+        for &(slot, value) in &function.narrow_constants {
+            insert(Slot::narrow(slot), (Class::UNIFORM, Some(u64::from(value))));
+        }
+        for &(slot, value) in &function.wide_constants {
+            insert(Slot::wide(slot), (Class::UNIFORM, Some(value)));
+        }
+        for &(slot, _) in &function.shared_narrow {
+            insert(Slot::narrow(slot), (Class::UNIFORM, None));
+        }
+        for &(slot, _) in &function.shared_wide {
+            insert(Slot::wide(slot), (Class::UNIFORM, None));
+        }
+        for &(slot, _) in &function.start.of_cta {
+            insert(Slot::narrow(slot), (Class::UNIFORM, None));
+        }
+        for &given in &function.start.given {
+            let (slot, class) = match given {
+                Given::Narrow(slot, _) => (Slot::narrow(slot), Class::UNIFORM),
+                Given::Wide(slot, _) => (Slot::wide(slot), Class::UNIFORM),
+                Given::Special(slot, special) => (Slot::narrow(slot), special_class(special, shape)),
+            };
+            insert(slot, (class, None));
+        }
+        Fixed(fixed)
     }
-    for &(slot, value) in &function.wide_constants {
-        insert(Slot::wide(slot), (Class::UNIFORM, Some(value)));
+
+    /// The value of a row of 32-bit words, if that is known.
+    pub(crate) fn constant(&self, flow: &Flow, slot: Slot) -> Option<u32> {
+        let (_, value) = self.0[flow.index(slot)];
+        value.filter(|_| slot.class() == softwarp_ir::Class::Narrow).map(|value| value as u32)
     }
-    for &(slot, _) in &function.shared_narrow {
-        insert(Slot::narrow(slot), (Class::UNIFORM, None));
-    }
-    for &(slot, _) in &function.shared_wide {
-        insert(Slot::wide(slot), (Class::UNIFORM, None));
-    }
-    for &(slot, _) in &function.start.of_cta {
-        insert(Slot::narrow(slot), (Class::UNIFORM, None));
-    }
-    for &given in &function.start.given {
-        let (slot, class) = match given {
-            Given::Narrow(slot, _) => (Slot::narrow(slot), Class::UNIFORM),
-            Given::Wide(slot, _) => (Slot::wide(slot), Class::UNIFORM),
-            Given::Special(slot, special) => (Slot::narrow(slot), special_class(special, shape)),
-        };
-        insert(slot, (class, None));
-    }
-    fixed
 }
 
 fn special_class(special: Special, shape: Shape) -> Class {

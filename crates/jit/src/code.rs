@@ -12,7 +12,7 @@ use crate::classes::{AtBarriers, Class};
 use crate::context::{
     COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, MIXED, POLLS, Region, Register, SITES, no_cta,
 };
-use crate::emit::{Emitted, Emitter, Labels, MOST_BLOCKS, Unit, sites};
+use crate::emit::{Common, Emitted, Emitter, Labels, MOST_BLOCKS, Unit};
 use crate::flow::{Flow, before, is_in};
 use crate::kept::{Kept, fill, fill_halves};
 use crate::stops::begins_ctas;
@@ -67,8 +67,8 @@ pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Comp
     assemble(function, &flow, level, (shape, wanted.masked)).ok()
 }
 
-/// What is emitted: the unit, labels of uniform and masked code, and where values are.
-pub(crate) type Parts = (Unit, Labels, Labels, (AtBarriers, Vec<Kept>));
+/// What is emitted: the unit, labels of uniform and masked code, where values are, and the sites of accesses.
+pub(crate) type Parts = (Unit, Labels, Labels, (AtBarriers, Vec<Kept>), Vec<u8>);
 
 /// The instructions of a function with their labels: uniform code and masked code. `listed` says that they are shown with
 /// what they belong to.
@@ -84,22 +84,23 @@ pub(crate) fn emit(
     let mut uniform = Labels::new(&mut unit, count);
     let mut masked = Labels::new(&mut unit, count);
     unit.prologue()?;
-    let mut emitter =
-        Emitter::new(&mut unit, function, flow, (shape, Mode::Uniform), (&mut uniform, &masked), has_masked);
+    let common = Common::of(function, flow, shape);
+    let (known, both) = ((flow, &common), (&mut uniform, &masked));
+    let mut emitter = Emitter::new(&mut unit, function, known, (shape, Mode::Uniform), both, has_masked);
     emitter.emit()?;
     let frame = (std::mem::take(&mut emitter.at_barriers), Kept::all(&emitter));
     if has_masked {
         let both = (&mut masked, &uniform);
-        Emitter::new(&mut unit, function, flow, (shape, Mode::Masked), both, true).emit()?;
+        Emitter::new(&mut unit, function, known, (shape, Mode::Masked), both, true).emit()?;
     } else {
         unit.leave_at_blocks(&mut masked, flow)?;
     }
     unit.finish()?;
-    Ok((unit, uniform, masked, frame))
+    Ok((unit, uniform, masked, frame, common.sites))
 }
 
 fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) -> Emitted<Compiled> {
-    let (mut unit, uniform, masked, (at_barriers, webs)) = emit(function, flow, level, how, false)?;
+    let (mut unit, uniform, masked, (at_barriers, webs), sites) = emit(function, flow, level, how, false)?;
     let code = Code::new(unit.a.finish()?)?;
     let base = code.start() as u64;
     let addresses = |labels: &[CodeLabel]| -> Emitted<Vec<u64>> {
@@ -112,8 +113,12 @@ fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) 
         saves: masked_addresses(&masked.saves)?,
         switches: masked_addresses(&masked.switches)?,
     };
+    let mut block_at = vec![None; function.ops.len() + 1];
+    for (number, block) in flow.blocks.iter().enumerate() {
+        block_at[block.start] = Some(number as u32);
+    }
     Ok(Compiled {
-        block_at: (0..=function.ops.len()).map(|op| flow.block_at(op).map(|block| block as u32)).collect(),
+        block_at,
         starts: flow.blocks.iter().map(|block| block.start as u32).collect(),
         uniform: addresses(&uniform.enters)?,
         passed: (uniform.passed.iter())
@@ -126,7 +131,7 @@ fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) 
         tables,
         constants: unit.constants(),
         begins_ctas: begins_ctas(function),
-        sites: sites(function),
+        sites,
         code,
     })
 }

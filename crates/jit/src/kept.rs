@@ -23,15 +23,14 @@ pub(crate) struct Kept {
 impl Kept {
     /// The webs of a function.
     pub(crate) fn all(emitter: &Emitter<'_>) -> Vec<Kept> {
-        let webs = emitter.flow.webs.iter().enumerate().map(|(number, web)| Kept {
-            slot: web.slot,
-            class: emitter.classes.webs[number],
-            place: emitter.places[number],
-            lazy: emitter.lazy[number],
-            live: emitter.flow.live_extent(number),
-        });
         let mut kept = Vec::with_capacity(emitter.flow.webs.len());
-        kept.extend(webs.filter(|web| web.place != Place::Frame || matches!(web.class, Class::Affine(_))));
+        let places = emitter.places.iter().zip(emitter.classes.webs.iter());
+        for (number, (&place, &class)) in places.enumerate() {
+            if place != Place::Frame || matches!(class, Class::Affine(_)) {
+                let (slot, lazy) = (emitter.flow.webs[number].slot, emitter.lazy[number]);
+                kept.push(Kept { slot, class, place, lazy, live: emitter.flow.live_extent(number) });
+            }
+        }
         kept
     }
 

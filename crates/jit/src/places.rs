@@ -72,10 +72,10 @@ pub(crate) fn places(
     };
     // Costs are not negative: their bits are in their order.
     let key = |web: usize| u64::from(!(cost(web) as f32).to_bits()) << 32 | web as u64;
-    let mut order: Buffer<u64> = (0..flow.webs.len()).map(key).collect();
+    let operands = operands(flow, classes, mode);
+    let mut order: Buffer<u64> = (0..flow.webs.len()).filter(|&web| !operands[web]).map(key).collect();
     order.sort_unstable();
     let allowed = pairs(flow, mode);
-    let operands = operands(flow, classes, mode);
     let mut taken = Taken::new(flow.actions.len());
     let mut places = Buffer::filled(Place::Frame, flow.webs.len());
     for key in order.iter() {
@@ -104,7 +104,6 @@ pub(crate) fn places(
                 });
                 places[web] = Place::Vector(registers);
             }
-            Class::Affine(_) if operands[web] => {}
             Class::Affine(_) => {
                 let bit = |register: usize| 1 << (PAIRS + register);
                 if let Some(register) = (0..scalars.len()).find(|&register| free & bit(register) != 0) {

@@ -76,20 +76,19 @@ impl Iterator for Numbers<'_> {
 }
 
 /// Disjoint sets of nodes.
-#[derive(Default)]
 pub(crate) struct UnionFind {
     parents: Buffer<u32>,
 }
 
 impl UnionFind {
+    /// None yet, and room for some nodes.
+    pub(crate) fn new(nodes: usize) -> UnionFind {
+        UnionFind { parents: Buffer::new(nodes) }
+    }
+
     /// How many nodes there are.
     pub(crate) fn len(&self) -> usize {
         self.parents.len()
-    }
-
-    /// Makes room for more nodes.
-    pub(crate) fn reserve(&mut self, nodes: usize) {
-        self.parents.reserve(nodes);
     }
 
     /// Adds a node in a set of its own.
@@ -130,7 +129,7 @@ mod tests {
         assert_eq!(bits.iter(1).collect::<Vec<_>>(), [0, 63, 64, 129]);
         assert_eq!([0, 1, 2].map(|set| bits.count(set)), [0, 4, 0]);
         assert!(bits.contains(1, 64) && !bits.contains(1, 5));
-        let mut sets = UnionFind::default();
+        let mut sets = UnionFind::new(3);
         let [a, b, c] = [sets.add(), sets.add(), sets.add()];
         sets.join(a, c);
         assert!(sets.root(a) == sets.root(c) && sets.root(a) != sets.root(b) && sets.len() == 3);

@@ -137,19 +137,26 @@ fn offset_bytes(offset: i64, base: u8, unit: u8) -> Option<(u8, Bytes)> {
 /// ModRM, SIB and the offset of a memory operand: six bytes at most. None if it has no encoding.
 #[inline]
 fn memory_bytes(reg: u8, memory: &AsmMemoryOperand, unit: u8) -> Option<Bytes> {
+    let (modes, offset) = modes_and_offset(reg, memory, unit)?;
+    Some(modes.with(offset.word, offset.count))
+}
+
+/// ModRM with SIB, and the offset.
+#[inline]
+fn modes_and_offset(reg: u8, memory: &AsmMemoryOperand, unit: u8) -> Option<(Bytes, Bytes)> {
     let (base, reg) = (memory.base & 7, (reg & 7) << 3);
     let (mode, offset) = offset_bytes(memory.displacement, base, unit)?;
     if memory.index == NONE {
         // Base 4 alone means that SIB follows.
         let sib = usize::from(base == 4);
         let modes = u64::from(mode | reg | base) | (0x2400 * sib as u64);
-        return Some(Bytes::new(modes, 1 + sib).with(offset.word, offset.count));
+        return Some((Bytes::new(modes, 1 + sib), offset));
     }
     if !matches!(memory.scale, 1 | 2 | 4 | 8) {
         return None;
     }
     let sib = (memory.scale.trailing_zeros() as u8) << 6 | (memory.index & 7) << 3 | base;
-    Some(Bytes::new(u64::from(mode | reg | 4) | u64::from(sib) << 8, 2).with(offset.word, offset.count))
+    Some((Bytes::new(u64::from(mode | reg | 4) | u64::from(sib) << 8, 2), offset))
 }
 
 /// ModRM of two registers.
@@ -202,6 +209,27 @@ fn field(fields: &[u64; 32], register: u8) -> u64 {
     fields[usize::from(register & 31)]
 }
 
+/// The prefix EVEX, the opcode, ModRM and SIB with an index, of which they had none; and whether there is such an encoding.
+/// `sized` says whether the operand has the size that the instruction takes.
+fn with_index(head: u64, opcode: Opcode, memory: &AsmMemoryOperand, sized: bool) -> (u64, bool) {
+    let index = memory.index;
+    // Neither a vector is an index of a scalar address, nor `rsp`.
+    let legal = index != NONE
+        && matches!(memory.scale, 1 | 2 | 4 | 8)
+        && match opcode.index {
+            0 => memory.index_bytes <= 8 && index != 4 && sized,
+            bytes => memory.index_bytes == bytes && opcode.bytes != 0,
+        };
+    let scale = (u64::from(memory.scale.trailing_zeros()) & 3) << 6;
+    let sib = scale | u64::from(index & 7) << 3 | u64::from(memory.base & 7);
+    let mut head = head & !(7 << 40) | 4 << 40 | sib << 48;
+    head ^= u64::from(index >> 3 & 1) << 14;
+    if opcode.index != 0 {
+        head ^= u64::from(index >> 4 & 1) << 27;
+    }
+    (head, legal)
+}
+
 impl Assembler {
     /// EVEX with a register as the last operand. `decoration` has the mask of the result, and a rounding.
     #[inline(never)]
@@ -213,8 +241,7 @@ impl Assembler {
         immediate: Immediate,
     ) {
         if self.halves.is_some() {
-            let last = Last::Register(rm);
-            return self.in_halves(Whole { opcode, d: reg, v, last, how: decoration, byte: immediate });
+            return self.halved(opcode, [reg, v], Last::Register(rm), decoration, immediate);
         }
         let Decoration { mask, zeroing, rounding } = decoration;
         let mut head = evex(opcode) | u64::from(zeroing) << 31 | u64::from(mask) << 24 | 0xc0 << 40;
@@ -225,6 +252,12 @@ impl Assembler {
         let byte = immediate.unwrap_or(0);
         let count = 6 + usize::from(immediate.is_some());
         self.append(Bytes::new(head | u64::from(byte) << 48, count));
+    }
+
+    /// An instruction on 512 bits without AVX-512.
+    #[inline(never)]
+    fn halved(&mut self, opcode: Opcode, [d, v]: [u8; 2], last: Last, how: Decoration, byte: Immediate) {
+        self.in_halves(Whole { opcode, d, v, last, how, byte });
     }
 
     /// EVEX with memory as the last operand.
@@ -238,8 +271,7 @@ impl Assembler {
         immediate: Immediate,
     ) {
         if self.halves.is_some() {
-            let last = Last::Memory(*memory);
-            return self.in_halves(Whole { opcode, d: reg, v, last, how: decoration, byte: immediate });
+            return self.halved(opcode, [reg, v], Last::Memory(*memory), decoration, immediate);
         }
         // An element for all lanes takes less of the ports that load than a whole vector as an operand.
         let broadcast = memory.broadcast || memory.even && opcode.element != 0;
@@ -252,38 +284,23 @@ impl Assembler {
             | u64::from(broadcast) << 28
             | u64::from(decoration.mask | memory.mask) << 24
             | u64::from(mode) << 40;
-        // Operands of another size, roundings, two masks, and `rsp` as an index have no encoding.
-        let mut legal = unit != 0
-            && decoration.rounding == 0
-            && (decoration.mask == 0 || memory.mask == 0)
-            && (memory.bytes == unit || memory.even && broadcast || opcode.index != 0);
-        let mut head = head ^ field(&FIRST, reg) ^ field(&SECOND, v) ^ field(&LAST, memory.base & 15);
-        let mut count = 6;
-        if memory.index == NONE {
-            legal &= opcode.index == 0;
-            // Base 4 alone means that SIB follows.
-            if memory.base & 7 == 4 {
-                (head, count) = (head | 0x24 << 48, 7);
-            }
+        let sized = unit != 0 && (memory.bytes == unit || memory.even && broadcast);
+        // Operands of another size, roundings and two masks have no encoding.
+        let mut illegal = decoration.rounding | u8::from(decoration.mask != 0) & u8::from(memory.mask != 0);
+        let head = head ^ field(&FIRST, reg) ^ field(&SECOND, v) ^ field(&LAST, memory.base & 15);
+        // Most have no index. Base 4 alone means that SIB follows.
+        let (head, count) = if memory.index == NONE && opcode.index == 0 {
+            illegal |= u8::from(!sized);
+            let sib = usize::from(memory.base & 7 == 4);
+            (head | (0x24 * sib as u64) << 48, 6 + sib)
         } else {
-            let index = memory.index;
-            legal &= matches!(memory.scale, 1 | 2 | 4 | 8)
-                && match opcode.index {
-                    0 => memory.index_bytes <= 8 && index != 4,
-                    bytes => memory.index_bytes == bytes,
-                };
-            let scale = (memory.scale.trailing_zeros() as u64 & 3) << 6;
-            let sib = scale | u64::from(index & 7) << 3 | u64::from(memory.base & 7);
-            head = head & !(7 << 40) | 4 << 40 | sib << 48;
-            head ^= u64::from(index >> 3 & 1) << 14;
-            if opcode.index != 0 {
-                head ^= u64::from(index >> 4 & 1) << 27;
-            }
-            count = 7;
-        }
-        match legal {
-            true => self.append_all(Bytes::new(head, count), offset.with_immediate(immediate), Bytes::NONE),
-            false => self.fail(),
+            let (head, legal) = with_index(head, opcode, memory, sized);
+            illegal |= u8::from(!legal);
+            (head, 7)
+        };
+        match illegal {
+            0 => self.append_both(Bytes::new(head, count), offset.with_immediate(immediate)),
+            _ => self.fail(),
         }
     }
 
@@ -311,7 +328,7 @@ impl Assembler {
         let head = Bytes::new(vex(opcode, reg, v, (bit(index, 3), bit(memory.base, 3))), 4);
         let legal = memory.bytes == opcode.bytes && is_plain(memory) && (reg | v) < 16;
         match memory_bytes(reg, memory, 1) {
-            Some(bytes) if legal => self.append_all(head, bytes.with_immediate(immediate), Bytes::NONE),
+            Some(bytes) if legal => self.append_both(head, bytes.with_immediate(immediate)),
             _ => self.fail(),
         }
     }
@@ -321,7 +338,7 @@ impl Assembler {
         let head = Bytes::new(vex(opcode, reg, v, (bit(memory.index, 3), bit(memory.base, 3))), 4);
         let legal = (reg | v | memory.index) < 16 && ![reg, v].contains(&memory.index) && reg != v;
         match memory_bytes(reg, memory, 1) {
-            Some(bytes) if legal => self.append_all(head, bytes, Bytes::NONE),
+            Some(bytes) if legal => self.append_both(head, bytes),
             _ => self.fail(),
         }
     }
@@ -331,7 +348,7 @@ impl Assembler {
     pub(super) fn plain_register(&mut self, opcode: Plain, reg: u8, rm: u8, constant: Constant) {
         let head = plain(opcode, reg, (0, bit(rm, 3))).with(register_byte(reg, rm).word, 1);
         let start = self.length;
-        self.append_all(head, constant.bytes(), Bytes::NONE);
+        self.append_both(head, constant.bytes());
         self.set_movable(start);
     }
 
@@ -349,8 +366,15 @@ impl Assembler {
         let head = plain(opcode, reg, (bit(index, 3), bit(memory.base, 3)));
         let legal = memory.bytes == size && is_plain(memory);
         let start = self.length;
-        match memory_bytes(reg, memory, 1) {
-            Some(bytes) if legal => self.append_all(head, bytes, constant.bytes()),
+        match modes_and_offset(reg, memory, 1) {
+            // Seven bytes at most, and eight.
+            Some((modes, offset)) if legal => {
+                let constant = constant.bytes();
+                self.append_both(
+                    head.with(modes.word, modes.count),
+                    offset.with(constant.word, constant.count),
+                );
+            }
             _ => self.fail(),
         }
         self.set_movable(start);
@@ -362,7 +386,7 @@ impl Assembler {
         let rex = u64::from(wide) << 3 | u64::from(register >> 3);
         let prefix = if rex != 0 { Bytes::new(0x40 | rex, 1) } else { Bytes::NONE };
         let head = prefix.with(u64::from(byte | register & 7), 1);
-        self.append_all(head, Bytes::new(constant, count), Bytes::NONE);
+        self.append_both(head, Bytes::new(constant, count));
     }
 
     /// Bytes as they are.
@@ -376,7 +400,8 @@ impl Assembler {
 /// Whether an operand has no decorations and no vector as its index.
 #[inline]
 fn is_plain(memory: &AsmMemoryOperand) -> bool {
-    !memory.broadcast && memory.mask == 0 && memory.index_bytes <= 8 && memory.index != 4
+    let decorations = u8::from(memory.broadcast) | memory.mask;
+    (decorations == 0) & (memory.index_bytes <= 8) & (memory.index != 4)
 }
 
 /// The prefix VEX of three bytes and the opcode.

@@ -148,17 +148,16 @@ impl Assembler {
         self.length += bytes.count;
     }
 
-    /// The same in three parts.
+    /// The same in two parts.
     #[inline]
-    fn append_all(&mut self, first: Bytes, second: Bytes, third: Bytes) {
+    fn append_both(&mut self, first: Bytes, second: Bytes) {
         let place = match self.room.buffer.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut) {
             Some(place) => place,
             None => self.grow(),
         };
         write(place, 0, first);
         write(place, first.count, second);
-        write(place, first.count + second.count, third);
-        self.length += first.count + second.count + third.count;
+        self.length += first.count + second.count;
     }
 
     /// Makes room; returns where the next instruction is written.

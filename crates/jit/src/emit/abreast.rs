@@ -189,6 +189,12 @@ impl Emitter<'_> {
     fn fits(&self, plan: &Plan, warps: usize) -> bool {
         let pointers: usize = plan.groups.iter().map(|group| if group.common { 1 } else { warps }).sum();
         let mut live = plan.ins.clone();
+        let loads = plan.steps.iter().filter_map(|(_, step)| match step {
+            Step::Load(loaded) => Some(loaded.web),
+            Step::Float { .. } => None,
+        });
+        let mut all_loaded: Vec<usize> = loads.collect();
+        all_loaded.sort_unstable();
         let mut most = 0;
         for (op, step) in &plan.steps {
             let web = match step {
@@ -198,10 +204,7 @@ impl Emitter<'_> {
             if !live.contains(&web) {
                 live.push(web);
             }
-            let is_loaded = |web: &&usize| {
-                plan.steps.iter().any(|(_, step)| matches!(step, Step::Load(loaded) if loaded.web == **web))
-            };
-            let loaded = live.iter().filter(is_loaded).count();
+            let loaded = live.iter().filter(|web| all_loaded.binary_search(web).is_ok()).count();
             most = most.max(2 * loaded + 2 * warps * (live.len() - loaded));
             live.retain(|&web| self.flow.is_live(web, before(op + 1)));
         }

@@ -9,6 +9,7 @@ mod access;
 mod atomic;
 mod bits;
 mod carry;
+mod common;
 mod compute;
 mod control;
 mod convert;
@@ -50,8 +51,8 @@ mod update;
 mod verify;
 mod wide_convert;
 
+pub(crate) use common::Common;
 pub(crate) use late::{Alone, Checked, Labels, Late};
-pub(crate) use plain::sites;
 pub(crate) use quick::Quick;
 pub(crate) use stub::MOST_BLOCKS;
 pub use unit::Part;
@@ -65,7 +66,7 @@ use crate::flow::{Flow, Touch};
 use crate::fuse::Fused;
 use crate::groups::Groups;
 use crate::places::{Place, SCALARS, SCALARS_OF_HALVES, TEMPORARIES, places};
-use crate::quotients::{Reciprocal, reciprocals};
+use crate::quotients::Reciprocal;
 use crate::row_addresses::RowAddresses;
 use crate::spans::Spans;
 use crate::{Level, Mode, Shape};
@@ -153,7 +154,7 @@ pub(crate) struct Emitter<'a> {
     /// Whether there is masked code.
     pub(crate) has_masked: bool,
     /// The sites of accesses.
-    pub(crate) sites: Vec<u8>,
+    pub(crate) sites: &'a [u8],
     pub(crate) late: Buffer<Late>,
     /// Exits by operation, of code for all lanes, and of code for some while others wait at a block: the number of the
     /// code in `late`, plus one; or 0.
@@ -171,11 +172,11 @@ pub(crate) struct Emitter<'a> {
     /// The webs that a block leaves in the frame: of the block that was asked for last.
     untouched: Option<(usize, Vec<usize>)>,
     /// Accesses that are checked together.
-    pub(crate) groups: Groups,
+    pub(crate) groups: &'a Groups,
     /// Loads that are performed together.
-    pub(crate) spans: Spans,
+    pub(crate) spans: &'a Spans,
     /// What quotients do with reciprocals, by operation.
-    pub(crate) reciprocals: Vec<Reciprocal>,
+    pub(crate) reciprocals: &'a [Reciprocal],
     /// Groups that the code of the block has checked.
     pub(crate) checked: Vec<Checked>,
     /// Operations that are compiled again without groups.
@@ -215,19 +216,18 @@ impl<'a> Emitter<'a> {
     pub(crate) fn new(
         unit: &'a mut Unit,
         function: &'a Function,
-        flow: &'a Flow,
+        (flow, common): (&'a Flow, &'a Common),
         (shape, mode): (Shape, Mode),
         (own, other): (&'a mut Labels, &'a Labels),
         has_masked: bool,
     ) -> Emitter<'a> {
-        let classes = Classes::of(function, flow, shape, mode);
+        let classes = Classes::of(function, flow, common.fixed.clone(), (shape, mode));
         let scalars = match unit.level {
             Level::Avx2 => &SCALARS_OF_HALVES[..],
             Level::Avx512 => &SCALARS,
         };
         let addresses = RowAddresses::of(function, flow, &classes, mode);
         let places = places(flow, &classes, &addresses, mode, scalars);
-        let spans = Spans::of(function, flow, |slot| classes.constant(flow, slot));
         let [perform, leave_with_registers] = std::array::from_fn(|_| unit.a.create_label());
         let mut emitter = Emitter {
             perform,
@@ -244,16 +244,16 @@ impl<'a> Emitter<'a> {
             own,
             other,
             has_masked,
-            sites: sites(function),
+            sites: &common.sites,
             late: Buffer::new(64),
             exits: Buffer::filled([0; 2], function.ops.len() + 1),
             at_barriers: Vec::new(),
             written: None,
             kept: Vec::new(),
             untouched: None,
-            groups: Groups::of(function, flow),
-            spans,
-            reciprocals: reciprocals(function, flow),
+            groups: &common.groups,
+            spans: &common.spans,
+            reciprocals: &common.reciprocals,
             checked: Vec::new(),
             without_groups: Vec::new(),
             alone: false,

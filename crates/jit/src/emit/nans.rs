@@ -11,9 +11,14 @@ impl Emitter<'_> {
     /// other lanes.
     pub(super) fn find_lazy(&self) -> Buffer<bool> {
         let mut lazy: Buffer<bool> = (0..self.flow.webs.len()).map(|web| self.may_be_lazy(web)).collect();
-        let all = (0..self.function.ops.len()).filter_map(|op| Some((op, self.moved(op)?)));
-        let moves: Vec<(usize, usize)> =
-            all.flat_map(|(op, from)| self.flow.writes(op).iter().map(move |to| (to.web, from))).collect();
+        let mut moves: Vec<(usize, usize)> = Vec::new();
+        for (op, action) in self.flow.actions.iter().enumerate() {
+            if let Action::Exchange = action
+                && let Some(from) = self.moved(op)
+            {
+                moves.extend(self.flow.writes(op).iter().map(|to| (to.web, from)));
+            }
+        }
         loop {
             let mut changed = false;
             for &(to, from) in &moves {

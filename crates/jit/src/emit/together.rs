@@ -145,9 +145,9 @@ impl Emitter<'_> {
     pub(super) fn find_kept(&self) -> Vec<(usize, usize)> {
         let mut kept = Vec::new();
         let depth = |op: usize| self.flow.blocks[self.flow.block_of[op]].depth;
-        let in_loops = (0..self.flow.actions.len()).filter(|&op| depth(op) > 0 && self.is_barrier(op));
-        let barriers: Vec<usize> = in_loops.filter(|_| self.mode == Mode::Uniform).collect();
-        for &barrier in &barriers {
+        let blocks = self.flow.blocks.iter().filter(|block| block.depth > 0 && self.mode == Mode::Uniform);
+        // A barrier ends its block.
+        for barrier in blocks.map(|block| block.end - 1).filter(|&op| self.is_barrier(op)) {
             for web in self.live_at(before(barrier)) {
                 let outside = self.flow.defs(web).iter().filter(|&&op| depth(op) < depth(barrier));
                 kept.extend(

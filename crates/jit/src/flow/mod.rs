@@ -172,7 +172,7 @@ impl Flow {
         if flow.fuse(function, &slots, &live_in) {
             slots = slots.with(&flow.actions, &flow.fused);
         }
-        let mut builder = Builder::new(&live_in, flow.blocks.len());
+        let mut builder = Builder::new(&live_in, flow.blocks.len(), &slots);
         builder.find_nodes(function, &flow, &slots);
         builder.number(&mut flow, &slots);
         builder.find_live(function, &mut flow);

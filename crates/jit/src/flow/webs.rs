@@ -20,22 +20,22 @@ pub(super) struct Builder<'a> {
     numbers: Buffer<u32>,
 }
 
-impl Builder<'_> {
-    pub(super) fn new(live_in: &BitSets, blocks: usize) -> Builder<'_> {
-        let (mut sets, mut first) = (UnionFind::default(), Vec::with_capacity(blocks));
+impl<'a> Builder<'a> {
+    pub(super) fn new(live_in: &'a BitSets, blocks: usize, slots: &Slots) -> Builder<'a> {
+        let live: usize = (0..blocks).map(|block| live_in.count(block)).sum();
+        let mut sets = UnionFind::new(live + slots.all.len());
+        let mut first = Vec::with_capacity(blocks);
         for block in 0..blocks {
             first.push(sets.len() as u32);
             (0..live_in.count(block)).for_each(|_| _ = sets.add());
         }
-        Builder { live_in, sets, first, uses: Buffer::new(0), numbers: Buffer::default() }
+        Builder { live_in, sets, first, uses: Buffer::new(slots.all.len()), numbers: Buffer::default() }
     }
 
     /// Joins the nodes of definitions and uses that may be the same value.
     pub(super) fn find_nodes(&mut self, function: &Function, flow: &Flow, slots: &Slots) {
         let mut current = Buffer::filled(NONE, flow.fixed.len());
         let mut known = Buffer::<usize>::new(slots.all.len());
-        self.uses.reserve(slots.all.len());
-        self.sets.reserve(slots.all.len());
         for (number, block) in flow.blocks.iter().enumerate() {
             for (node, at) in (self.first[number]..).zip(self.live_in.iter(number)) {
                 current[at] = node;
