@@ -1,7 +1,8 @@
 //! How many low bits of a value are zero in the first lane of a warp.
 //!
 //! An optimistic fixpoint over webs. The value of the first lane is always what one of the definitions computed from
-//! values of the first lane, whichever lanes execute: what is found holds in all code.
+//! values of the first lane, whichever lanes execute: what is found holds in all code. Few webs are asked for: the fixpoint
+//! is over those that they depend on.
 
 use crate::buffers::Buffer;
 use crate::decode::{Action, Compute, Extend, constant};
@@ -9,56 +10,87 @@ use crate::flow::Flow;
 use crate::{Rows, Shape};
 use softwarp_ir::start::Given;
 use softwarp_ir::{Function, Op, Slot, Special};
+use std::cell::RefCell;
 
 /// Of a zero: more bits than any value has.
 const ALL: u32 = 64;
 
+/// Of a web that nothing has asked for yet.
+const UNKNOWN: u32 = u32::MAX;
+
 /// The zeros below the lowest bit of values in the first lane.
-#[derive(Default)]
-pub(crate) struct Alignment {
-    webs: Buffer<u32>,
+pub(crate) struct Alignment<'a> {
+    function: &'a Function,
+    webs: RefCell<Buffer<u32>>,
     /// By the index of a row that is never written.
     fixed: Buffer<u32>,
 }
 
-impl Alignment {
-    pub(crate) fn of(function: &Function, flow: &Flow, shape: Shape) -> Alignment {
-        let webs = flow.webs.iter().map(|web| if web.from_start { 0 } else { ALL }).collect();
-        let mut alignment = Alignment { webs, fixed: fixed(function, flow, shape) };
-        let mut seen = Buffer::filled(false, flow.webs.len());
-        loop {
-            // Whether a web has changed that was read before.
-            let mut changed = false;
-            for at in 0..function.ops.len() {
-                flow.reads(at).iter().for_each(|touch| seen[touch.web] = true);
-                let writes = flow.writes(at);
-                if writes.iter().all(|touch| alignment.webs[touch.web] == 0) {
-                    continue;
-                }
-                let zeros = alignment.result(function, flow, at);
-                for touch in writes {
-                    let zeros = if touch.slot.is_wide() || zeros < 32 { zeros } else { ALL };
-                    changed |= zeros < alignment.webs[touch.web] && seen[touch.web];
-                    alignment.webs[touch.web] = alignment.webs[touch.web].min(zeros);
-                }
-            }
-            if !changed {
-                return alignment;
-            }
-        }
+impl<'a> Alignment<'a> {
+    pub(crate) fn new(function: &'a Function, flow: &Flow, shape: Shape) -> Alignment<'a> {
+        let webs = RefCell::new(Buffer::filled(UNKNOWN, flow.webs.len()));
+        Alignment { function, webs, fixed: fixed(function, flow, shape) }
     }
 
     /// The zeros of a source.
     pub(crate) fn source(&self, flow: &Flow, op: usize, slot: Slot) -> u32 {
-        match flow.is_fixed(slot) {
-            true => self.fixed[flow.index(slot)],
-            false => flow.read(op, slot).map_or(0, |web| self.webs[web]),
+        if flow.is_fixed(slot) {
+            return self.fixed[flow.index(slot)];
+        }
+        let Some(web) = flow.read(op, slot) else { return 0 };
+        let webs = &mut self.webs.borrow_mut();
+        if webs[web] == UNKNOWN {
+            self.find(flow, webs, web);
+        }
+        webs[web]
+    }
+
+    /// Finds the zeros of a web.
+    fn find(&self, flow: &Flow, webs: &mut [u32], web: usize) {
+        let first = |web: usize| if flow.webs[web].from_start { 0 } else { ALL };
+        webs[web] = first(web);
+        let (mut waiting, mut ops) = (vec![web], Vec::new());
+        while let Some(web) = waiting.pop() {
+            if webs[web] == 0 {
+                continue;
+            }
+            for &op in flow.defs(web) {
+                ops.push(op);
+                for source in flow.reads(op).iter().map(|touch| touch.web) {
+                    if webs[source] == UNKNOWN {
+                        webs[source] = first(source);
+                        waiting.push(source);
+                    }
+                }
+            }
+        }
+        ops.sort_unstable();
+        ops.dedup();
+        loop {
+            let mut changed = false;
+            for &at in &ops {
+                let zeros = self.result(flow, webs, at);
+                for touch in flow.writes(at) {
+                    let zeros = if touch.slot.is_wide() || zeros < 32 { zeros } else { ALL };
+                    let web = &mut webs[touch.web];
+                    if *web != UNKNOWN && zeros < *web {
+                        (*web, changed) = (zeros, true);
+                    }
+                }
+            }
+            if !changed {
+                return;
+            }
         }
     }
 
     /// The zeros of what an operation writes.
-    fn result(&self, function: &Function, flow: &Flow, at: usize) -> u32 {
-        let zeros = |slot: Slot| self.source(flow, at, slot);
+    fn result(&self, flow: &Flow, webs: &[u32], at: usize) -> u32 {
+        let function = self.function;
+        let zeros = |slot: Slot| match flow.is_fixed(slot) {
+            true => self.fixed[flow.index(slot)],
+            false => flow.read(at, slot).map_or(0, |web| webs[web]),
+        };
         let (compute, alu) = match (flow.actions[at], &function.ops[at]) {
             (Action::Copy(_, s), _) => return zeros(s),
             (Action::Compute(compute), Op::Alu(alu)) => (compute, alu),

@@ -124,25 +124,25 @@ pooled!(Class);
 pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Class)>)>;
 
 /// The classes of the webs and of the rows that are never written.
-pub(crate) struct Classes {
+pub(crate) struct Classes<'a> {
     pub(crate) webs: Buffer<Class>,
     fixed: Fixed,
-    alignment: Alignment,
+    alignment: Alignment<'a>,
 }
 
-impl Classes {
+impl<'a> Classes<'a> {
     pub(crate) fn of(
-        function: &Function,
+        function: &'a Function,
         flow: &Flow,
         fixed: Fixed,
         (shape, mode): (Shape, Mode),
-    ) -> Classes {
+    ) -> Classes<'a> {
         let webs = Buffer::filled(Class::Varying, flow.webs.len());
-        if mode == Mode::Masked {
-            return Classes { webs, fixed, alignment: Alignment::default() };
-        }
-        let alignment = Alignment::of(function, flow, shape);
+        let alignment = Alignment::new(function, flow, shape);
         let mut classes = Classes { webs, fixed, alignment };
+        if mode == Mode::Masked {
+            return classes;
+        }
         let mut varying = Buffer::filled(false, flow.webs.len());
         loop {
             classes.solve(function, flow, &varying);

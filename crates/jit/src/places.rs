@@ -60,7 +60,7 @@ pub(crate) const SCALARS_OF_HALVES: [u8; 4] = [3, 8, 9, 10];
 /// The place of each web. General-purpose registers are those that are given.
 pub(crate) fn places(
     flow: &Flow,
-    classes: &Classes,
+    classes: &Classes<'_>,
     addresses: &RowAddresses,
     mode: Mode,
     scalars: &[u8],
@@ -74,7 +74,7 @@ pub(crate) fn places(
     let key = |web: usize| u64::from(!(cost(web) as f32).to_bits()) << 32 | web as u64;
     let operands = operands(flow, classes, mode);
     let mut order: Buffer<u64> = (0..flow.webs.len()).filter(|&web| !operands[web]).map(key).collect();
-    order.sort_unstable();
+    sort(&mut order);
     let allowed = pairs(flow, mode);
     let mut taken = Taken::new(flow.actions.len());
     let mut places = Buffer::filled(Place::Frame, flow.webs.len());
@@ -116,9 +116,38 @@ pub(crate) fn places(
     places
 }
 
+/// The fewest keys that are sorted by their digits.
+const FEWEST: usize = 64;
+
+/// Sorts keys whose lower halves are in order already: by radix sort of the upper ones.
+fn sort(keys: &mut Buffer<u64>) {
+    if keys.len() < FEWEST {
+        return keys.sort_unstable();
+    }
+    let mut sorted = Buffer::filled(0, keys.len());
+    for shift in [32, 40, 48, 56] {
+        let digit = |key: u64| usize::from((key >> shift) as u8);
+        let mut places = [0u32; 256];
+        keys.iter().for_each(|&key| places[digit(key)] += 1);
+        if places[digit(keys[0])] as usize == keys.len() {
+            continue;
+        }
+        let mut next = 0;
+        for place in &mut places {
+            next += std::mem::replace(place, next);
+        }
+        for &key in keys.iter() {
+            let place = &mut places[digit(key)];
+            sorted[*place as usize] = key;
+            *place += 1;
+        }
+        std::mem::swap(keys, &mut sorted);
+    }
+}
+
 /// Values that are the same in all lanes, and that only instructions on vectors read: as memory operands they take no
 /// instruction that broadcasts them.
-fn operands(flow: &Flow, classes: &Classes, mode: Mode) -> Buffer<bool> {
+fn operands(flow: &Flow, classes: &Classes<'_>, mode: Mode) -> Buffer<bool> {
     let mut operands: Buffer<bool> = classes.webs.iter().map(|&class| class == Class::UNIFORM).collect();
     // Masked code has none.
     let actions = if mode == Mode::Uniform { &flow.actions[..] } else { &[] };
@@ -199,5 +228,22 @@ fn each_chunk(start: usize, end: usize, mut f: impl FnMut(usize, Range<usize>)) 
         let next = ((chunk + 1) * CHUNK).min(end);
         f(chunk, at..next);
         at = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::buffers::Buffer;
+
+    #[test]
+    fn keys_are_sorted() {
+        for count in [0, 1, 63, 64, 300, 5000] {
+            let upper = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (32 + n % 3 * 12);
+            let mut keys: Buffer<u64> = (0..count).map(|n| upper(n) << 32 | n).collect();
+            let mut expected = keys.to_vec();
+            expected.sort_unstable();
+            super::sort(&mut keys);
+            assert_eq!(keys.as_slice(), expected);
+        }
     }
 }

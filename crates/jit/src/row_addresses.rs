@@ -40,7 +40,7 @@ pub(crate) struct RowAddresses {
 }
 
 impl RowAddresses {
-    pub(crate) fn of(function: &Function, flow: &Flow, classes: &Classes, mode: Mode) -> RowAddresses {
+    pub(crate) fn of(function: &Function, flow: &Flow, classes: &Classes<'_>, mode: Mode) -> RowAddresses {
         let any = classes.webs.iter().any(|class| matches!(class, Class::HalfAffine(_)));
         if mode != Mode::Uniform || !any {
             return RowAddresses::default();
@@ -73,7 +73,7 @@ impl RowAddresses {
 struct Finder<'a> {
     function: &'a Function,
     flow: &'a Flow,
-    classes: &'a Classes,
+    classes: &'a Classes<'a>,
     /// How many operations read each web.
     readers: Vec<u32>,
     /// Operations that some lanes may execute while others wait.
@@ -81,7 +81,7 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(function: &'a Function, flow: &'a Flow, classes: &'a Classes) -> Finder<'a> {
+    fn new(function: &'a Function, flow: &'a Flow, classes: &'a Classes<'a>) -> Finder<'a> {
         let mut readers = vec![0; flow.webs.len()];
         let mut apart = vec![false; flow.actions.len()];
         for op in 0..flow.actions.len() {

@@ -139,7 +139,7 @@ pub(crate) struct Emitter<'a> {
     pub(crate) unit: &'a mut Unit,
     pub(crate) function: &'a Function,
     pub(crate) flow: &'a Flow,
-    pub(crate) classes: Classes,
+    pub(crate) classes: Classes<'a>,
     pub(crate) places: Buffer<Place>,
     /// Addresses that accesses compute.
     pub(crate) addresses: RowAddresses,
@@ -331,19 +331,19 @@ impl<'a> Emitter<'a> {
         if let Some(folded) = self.folded(web, part)? {
             return Ok(folded);
         }
+        let t = ZMM[usize::from(temporary)];
+        if let Place::Vector(registers) = self.places[web] {
+            if self.lazy[web] && !float && self.clean != Some(web) {
+                self.unit.a.vmovdqa64(t, ZMM[usize::from(registers[part])])?;
+                self.canonical(temporary)?;
+                return Ok(Vector::Register(temporary));
+            }
+            return Ok(Vector::Register(registers[part]));
+        }
         let slot = self.flow.webs[web].slot;
         let wide = slot.is_wide();
-        let t = ZMM[usize::from(temporary)];
         match (self.classes.webs[web], self.places[web]) {
             (Class::HalfAffine(step), Place::Halves) => self.pair_part(slot, step, part, temporary),
-            (Class::Varying | Class::HalfAffine(_) | Class::Unknown, Place::Vector(registers)) => {
-                if self.lazy[web] && !float && self.clean != Some(web) {
-                    self.unit.a.vmovdqa64(t, ZMM[usize::from(registers[part])])?;
-                    self.canonical(temporary)?;
-                    return Ok(Vector::Register(temporary));
-                }
-                Ok(Vector::Register(registers[part]))
-            }
             (Class::Varying | Class::HalfAffine(_) | Class::Unknown, _) => {
                 Ok(Vector::Memory(self.row(slot, part)))
             }
