@@ -6,12 +6,15 @@ mod sync;
 
 use crate::analysis::Document;
 use crate::diagnostics;
+use crate::protocol::{CodeAction, CodeActionParams, TextEdit, Uri, WorkspaceEdit};
 use crate::world::{Answer, World};
-use gen_lsp_types::{
-    CodeAction, CodeActionKind, CodeActionParams, CodeActionResponse, TextEdit, Uri, WorkspaceEdit,
-};
 use softwarp_diagnostic::{Diagnostic, Edit, Span};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+
+/// A kind of actions: what mends a diagnostic.
+pub const QUICK_FIX: &str = "quickfix";
+/// The kind of what mends everything in a document.
+pub const FIX_ALL: &str = "source.fixAll";
 
 /// A change that can be made about a diagnostic.
 #[derive(Debug)]
@@ -23,27 +26,26 @@ struct Proposal {
 }
 
 /// What can be done about what is wrong in a part of a document.
-pub fn actions(world: &World, params: CodeActionParams) -> Answer<Option<Vec<CodeActionResponse>>> {
+pub fn actions(world: &World, params: CodeActionParams) -> Answer<Option<Vec<CodeAction>>> {
     let uri = &params.text_document.uri;
     let document = world.document(uri)?;
     let span = document.text.span(params.range);
-    let wanted = |kind: &CodeActionKind| {
+    let wanted = |kind: &str| {
         let only = params.context.only.as_deref();
         only.is_none_or(|only| only.iter().any(|one| is_within(kind, one)))
     };
     let found = found(document);
     let mut actions: Vec<CodeAction> = Vec::new();
-    if wanted(&CodeActionKind::QuickFix) {
+    if wanted(QUICK_FIX) {
         let near = found.iter().filter(|one| one.span().start <= span.end && span.start <= one.span().end);
         for diagnostic in near {
             for proposal in proposals(document, diagnostic) {
                 actions.push(CodeAction {
                     title: proposal.title,
-                    kind: Some(CodeActionKind::QuickFix),
+                    kind: QUICK_FIX,
                     diagnostics: Some(vec![diagnostics::in_protocol(world, uri, document, diagnostic)]),
                     is_preferred: proposal.certain.then_some(true),
-                    edit: Some(edit(uri, document, &proposal.edits)),
-                    ..CodeAction::default()
+                    edit: edit(uri, document, &proposal.edits),
                 });
             }
         }
@@ -51,21 +53,21 @@ pub fn actions(world: &World, params: CodeActionParams) -> Answer<Option<Vec<Cod
     let certain: Vec<Edit> =
         found.iter().filter_map(|one| one.fix.as_ref()).flat_map(|fix| fix.edits.iter().cloned()).collect();
     let certain = apart(certain);
-    if wanted(&CodeActionKind::SourceFixAll) && !certain.is_empty() {
+    if wanted(FIX_ALL) && !certain.is_empty() {
         actions.push(CodeAction {
             title: "make all certain fixes".to_owned(),
-            kind: Some(CodeActionKind::SourceFixAll),
-            edit: Some(edit(uri, document, &certain)),
-            ..CodeAction::default()
+            kind: FIX_ALL,
+            diagnostics: None,
+            is_preferred: None,
+            edit: edit(uri, document, &certain),
         });
     }
-    Ok(Some(actions.into_iter().map(CodeActionResponse::from).collect()))
+    Ok(Some(actions))
 }
 
 /// Whether a kind of action is another one, or below it: `source.fixAll` is below `source`.
-fn is_within(kind: &CodeActionKind, other: &CodeActionKind) -> bool {
-    let (kind, other) = (String::from(kind.clone()), String::from(other.clone()));
-    other.is_empty() || kind == other || kind.strip_prefix(&other).is_some_and(|rest| rest.starts_with('.'))
+fn is_within(kind: &str, other: &str) -> bool {
+    other.is_empty() || kind == other || kind.strip_prefix(other).is_some_and(|rest| rest.starts_with('.'))
 }
 
 fn found(document: &Document) -> Vec<Diagnostic> {
@@ -101,8 +103,7 @@ fn edit(uri: &Uri, document: &Document, edits: &[Edit]) -> WorkspaceEdit {
     let edits = edits
         .iter()
         .map(|edit| TextEdit { range: document.text.range(edit.span), new_text: edit.text.clone() });
-    let changes = HashMap::from([(uri.clone(), edits.collect())]);
-    WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }
+    WorkspaceEdit { changes: BTreeMap::from([(uri.clone(), edits.collect())]) }
 }
 
 /// The operand that a place is of: the instruction, and which.

@@ -2,9 +2,9 @@
 
 use crate::highlighting::legend;
 use crate::levels::Levels;
+use crate::protocol::Uri;
 use crate::requests;
 use crate::world::World;
-use gen_lsp_types::Uri;
 use serde_json::{Value, json};
 use softwarp_check::{Options, Recheck};
 use softwarp_diagnostic::{Diagnostic, Span};
@@ -42,7 +42,8 @@ impl Alone {
         params["textDocument"] = json!({ "uri": self.uri.0 });
         match requests::answer(&self.world, method, params) {
             None => Err(format!("there is no request `{method}`")),
-            Some(answer) => answer.map_err(|(_, message)| message),
+            Some(Ok(answer)) => answer.parse().map_err(|error: serde_json::Error| error.to_string()),
+            Some(Err((_, message))) => Err(message),
         }
     }
 

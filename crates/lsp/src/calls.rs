@@ -1,18 +1,17 @@
 //! The call hierarchy: who calls a function, and whom it calls, over all documents.
 
 use crate::analysis::{Analysis, Document, Entity, Occurrence, Role};
-use crate::world::{Answer, World};
-use gen_lsp_types::{
-    CallHierarchyIncomingCall, CallHierarchyIncomingCallsParams, CallHierarchyItem,
-    CallHierarchyOutgoingCall, CallHierarchyOutgoingCallsParams, CallHierarchyPrepareParams, Range,
-    SymbolKind, Uri,
+use crate::protocol::{
+    CallHierarchyCallsParams, CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall,
+    CallHierarchyPrepareParams, Range, SymbolKind, Uri,
 };
+use crate::world::{Answer, World};
 use softwarp_check::checked::FuncId;
 use std::collections::BTreeMap;
 
 /// The function under the cursor.
 pub fn prepare(world: &World, params: CallHierarchyPrepareParams) -> Answer<Option<Vec<CallHierarchyItem>>> {
-    let at = &params.text_document_position_params;
+    let at = &params.at;
     let (document, byte) = world.place(at)?;
     let analysis = document.analysis();
     let function = match analysis.occurrence_at(byte).map(|one| one.entity) {
@@ -35,12 +34,10 @@ fn item(uri: &Uri, document: &Document, id: FuncId) -> Option<CallHierarchyItem>
     Some(CallHierarchyItem {
         name: analysis.name(function.name).to_owned(),
         kind: SymbolKind::Function,
-        tags: None,
-        detail: Some(if function.entry { "kernel" } else { "function" }.to_owned()),
+        detail: if function.entry { "kernel" } else { "function" }.to_owned(),
         uri: uri.clone(),
         range: document.text.range(tree.span),
         selection_range: document.text.range(tree.name.span),
-        data: None,
     })
 }
 
@@ -55,7 +52,7 @@ fn calls(analysis: &Analysis) -> impl Iterator<Item = (u32, FuncId, &Occurrence)
 /// Who calls a function.
 pub fn incoming(
     world: &World,
-    params: CallHierarchyIncomingCallsParams,
+    params: CallHierarchyCallsParams,
 ) -> Answer<Option<Vec<CallHierarchyIncomingCall>>> {
     let mut found = Vec::new();
     for (uri, document) in world.documents() {
@@ -78,7 +75,7 @@ pub fn incoming(
 /// Whom a function calls.
 pub fn outgoing(
     world: &World,
-    params: CallHierarchyOutgoingCallsParams,
+    params: CallHierarchyCallsParams,
 ) -> Answer<Option<Vec<CallHierarchyOutgoingCall>>> {
     let uri = &params.item.uri;
     let all = world.documents();

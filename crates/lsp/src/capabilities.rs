@@ -1,75 +1,41 @@
 //! What the server can do, as it tells the client.
 
+use crate::actions::{FIX_ALL, QUICK_FIX};
 use crate::highlighting;
+use crate::protocol::json;
 use crate::run::COMMANDS;
 use crate::world::World;
-use gen_lsp_types as lsp;
+use serde_json::{Value, json};
 
-/// What the server can do.
-pub fn capabilities(world: &World) -> lsp::ServerCapabilities {
-    let words = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect());
-    lsp::ServerCapabilities {
-        position_encoding: Some(world.encoding.kind()),
-        text_document_sync: Some(
-            lsp::TextDocumentSyncOptions {
-                open_close: Some(true),
-                change: Some(lsp::TextDocumentSyncKind::Incremental),
-                ..Default::default()
-            }
-            .into(),
-        ),
-        completion_provider: Some(lsp::CompletionOptions {
-            trigger_characters: words(&[".", "%", "@", "[", "$"]),
-            ..Default::default()
-        }),
-        hover_provider: Some(true.into()),
-        signature_help_provider: Some(lsp::SignatureHelpOptions {
-            trigger_characters: words(&[" ", ","]),
-            ..Default::default()
-        }),
-        definition_provider: Some(true.into()),
-        references_provider: Some(true.into()),
-        document_highlight_provider: Some(true.into()),
-        document_symbol_provider: Some(true.into()),
-        code_action_provider: Some(
-            lsp::CodeActionOptions {
-                code_action_kinds: Some(vec![
-                    lsp::CodeActionKind::QuickFix,
-                    lsp::CodeActionKind::SourceFixAll,
-                ]),
-                ..Default::default()
-            }
-            .into(),
-        ),
-        code_lens_provider: Some(lsp::CodeLensOptions::default()),
-        workspace_symbol_provider: Some(true.into()),
-        document_formatting_provider: Some(true.into()),
-        rename_provider: Some(
-            lsp::RenameOptions { prepare_provider: Some(true), ..Default::default() }.into(),
-        ),
-        folding_range_provider: Some(true.into()),
-        execute_command_provider: world.program.is_some().then(|| lsp::ExecuteCommandOptions {
-            commands: COMMANDS.iter().map(|&command| command.to_owned()).collect(),
-            ..Default::default()
-        }),
-        call_hierarchy_provider: Some(true.into()),
-        semantic_tokens_provider: Some(
-            lsp::SemanticTokensOptions {
-                legend: highlighting::legend(),
-                range: Some(true.into()),
-                full: Some(true.into()),
-                ..Default::default()
-            }
-            .into(),
-        ),
-        inlay_hint_provider: Some(true.into()),
-        workspace: Some(lsp::WorkspaceOptions {
-            workspace_folders: Some(lsp::WorkspaceFoldersServerCapabilities {
-                supported: Some(true),
-                change_notifications: Some(true.into()),
-            }),
-            ..Default::default()
-        }),
-        ..Default::default()
+/// The documents are sent as changes of parts.
+const INCREMENTAL: u32 = 2;
+
+/// What the server can do: `ServerCapabilities` of the protocol.
+pub fn capabilities(world: &World) -> Value {
+    let mut all = json!({
+        "positionEncoding": world.encoding.name(),
+        "textDocumentSync": {"openClose": true, "change": INCREMENTAL},
+        "completionProvider": {"triggerCharacters": [".", "%", "@", "[", "$"]},
+        "hoverProvider": true,
+        "signatureHelpProvider": {"triggerCharacters": [" ", ","]},
+        "definitionProvider": true,
+        "referencesProvider": true,
+        "documentHighlightProvider": true,
+        "documentSymbolProvider": true,
+        "codeActionProvider": {"codeActionKinds": [QUICK_FIX, FIX_ALL]},
+        "codeLensProvider": {},
+        "workspaceSymbolProvider": true,
+        "documentFormattingProvider": true,
+        "renameProvider": {"prepareProvider": true},
+        "foldingRangeProvider": true,
+    });
+    if world.program.is_some() {
+        all["executeCommandProvider"] = json!({"commands": COMMANDS});
     }
+    all["callHierarchyProvider"] = true.into();
+    let legend = json::value(&highlighting::legend());
+    all["semanticTokensProvider"] = json!({"legend": legend, "range": true, "full": true});
+    all["inlayHintProvider"] = true.into();
+    all["workspace"] = json!({"workspaceFolders": {"supported": true, "changeNotifications": true}});
+    all
 }

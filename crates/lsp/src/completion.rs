@@ -2,14 +2,14 @@
 
 use crate::analysis::{Analysis, Document};
 use crate::cursor::{Cursor, Mnemonic, Writing, cursor};
-use crate::hover::{markdown, special_meaning};
+use crate::hover::special_meaning;
+use crate::protocol::{
+    CompletionItem, CompletionItemKind, CompletionItemLabelDetails, CompletionItemTag, CompletionParams,
+    InsertTextFormat, LabelPart, Markdown, ParameterInformation, SignatureHelp, SignatureHelpParams,
+    SignatureInformation, TextEdit,
+};
 use crate::words;
 use crate::world::{Answer, World};
-use gen_lsp_types::{
-    CompletionItem, CompletionItemKind, CompletionItemLabelDetails, CompletionItemTag, CompletionParams,
-    CompletionResponse, InsertTextFormat, ParameterInformation, ParameterInformationLabel, SignatureHelp,
-    SignatureHelpParams, SignatureInformation, TextEdit,
-};
 use softwarp_check::checked::{FuncId, Variable};
 use softwarp_isa::instruction::{InstructionForm, Kind, Opcode, Value, Wanted, next_words, opcodes, resolve};
 use softwarp_isa::{SpecialRegister, StateSpace, Target, Type, Version, manual};
@@ -62,12 +62,12 @@ const TUNING: &[(&str, &str)] = &[
 ];
 
 /// Completes what is being written.
-pub fn complete(world: &World, params: CompletionParams) -> Answer<Option<CompletionResponse>> {
-    let (document, byte) = world.place(&params.text_document_position_params)?;
+pub fn complete(world: &World, params: CompletionParams) -> Answer<Option<Vec<CompletionItem>>> {
+    let (document, byte) = world.place(&params.at)?;
     let cursor = cursor(document.source(), byte);
     let completer = Completer { document, byte, snippets: world.snippets, prefix: cursor.prefix };
     let items = completer.items(&cursor);
-    Ok((!items.is_empty()).then(|| items.into()))
+    Ok((!items.is_empty()).then_some(items))
 }
 
 struct Completer<'d> {
@@ -115,12 +115,13 @@ impl Completer<'_> {
     fn word(&self, word: &str, kind: CompletionItemKind, detail: &str) -> CompletionItem {
         CompletionItem {
             label: word.to_owned(),
-            kind: Some(kind),
+            label_details: None,
+            kind,
+            tags: None,
             detail: (!detail.is_empty()).then(|| detail.to_owned()),
-            text_edit: Some(
-                TextEdit { range: self.document.text.range(self.prefix), new_text: word.to_owned() }.into(),
-            ),
-            ..CompletionItem::default()
+            sort_text: None,
+            insert_text_format: None,
+            text_edit: TextEdit { range: self.document.text.range(self.prefix), new_text: word.to_owned() },
         }
     }
 
@@ -152,8 +153,7 @@ impl Completer<'_> {
             let meaning = words::meaning(next.word).unwrap_or_default();
             CompletionItem {
                 sort_text: Some(format!("{number:04}")),
-                label_details: signature
-                    .map(|detail| CompletionItemLabelDetails { detail: None, description: Some(detail) }),
+                label_details: signature.map(|description| CompletionItemLabelDetails { description }),
                 ..self.word(name, CompletionItemKind::EnumMember, meaning)
             }
         });
@@ -272,10 +272,10 @@ impl Completer<'_> {
             false => item,
             true => CompletionItem {
                 insert_text_format: Some(InsertTextFormat::Snippet),
-                text_edit: Some(
-                    TextEdit { range: self.document.text.range(self.prefix), new_text: "[$0]".to_owned() }
-                        .into(),
-                ),
+                text_edit: TextEdit {
+                    range: self.document.text.range(self.prefix),
+                    new_text: "[$0]".to_owned(),
+                },
                 ..item
             },
         }
@@ -423,7 +423,7 @@ fn values(kind: &Kind) -> Vec<Value> {
 
 /// The operand lists of the instruction that is being written.
 pub fn signature_help(world: &World, params: SignatureHelpParams) -> Answer<Option<SignatureHelp>> {
-    let (document, byte) = world.place(&params.text_document_position_params)?;
+    let (document, byte) = world.place(&params.at)?;
     let Writing::Operand { mnemonic, index, .. } = cursor(document.source(), byte).writing else {
         return Ok(None);
     };
@@ -438,24 +438,21 @@ pub fn signature_help(world: &World, params: SignatureHelpParams) -> Answer<Opti
             label.push_str(&wanted.in_words());
             let end = label.encode_utf16().count() as u32;
             parameters.push(ParameterInformation {
-                label: ParameterInformationLabel::Tuple((start, end)),
-                documentation: Some(markdown(words::operand(wanted)).into()),
+                label: LabelPart(start, end),
+                documentation: Markdown(words::operand(wanted)),
             });
         }
         let availability = words::availability(signature, header.version, header.target);
         SignatureInformation {
             label,
-            documentation: Some(
-                markdown(format!("{}\n\n{availability}", manual::summary(form.opcode))).into(),
-            ),
-            parameters: Some(parameters),
-            active_parameter: None,
+            documentation: Markdown(format!("{}\n\n{availability}", manual::summary(form.opcode))),
+            parameters,
         }
     });
     let active = form.signatures.iter().position(|signature| signature.operands.len() > index).unwrap_or(0);
     Ok(Some(SignatureHelp {
         signatures: signatures.collect(),
-        active_signature: Some(active as u32),
-        active_parameter: Some((index as u32).into()),
+        active_signature: active as u32,
+        active_parameter: index as u32,
     }))
 }

@@ -1,10 +1,10 @@
 //! Diagnostics as the protocol has them: with links to the pages of their codes, related places, and fixes.
 
 use crate::analysis::Document;
-use crate::world::World;
-use gen_lsp_types::{
+use crate::protocol::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Uri,
 };
+use crate::world::World;
 use softwarp_diagnostic::{Diagnostic as Found, Explained, Severity};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -61,17 +61,16 @@ pub fn in_protocol(world: &World, uri: &Uri, document: &Document, found: &Found)
     let is_old = found.message.contains("deprecated");
     Diagnostic {
         range: document.text.range(found.span()),
-        severity: Some(match world.levels.severity(found).unwrap_or(found.severity()) {
+        severity: match world.levels.severity(found).unwrap_or(found.severity()) {
             Severity::Error => DiagnosticSeverity::Error,
             Severity::Warning => DiagnosticSeverity::Warning,
-        }),
-        code: Some(found.code.0.to_owned().into()),
+        },
+        code: found.code.0.to_owned(),
         code_description: Some(CodeDescription { href: link(found.code.0) }),
-        source: Some(SOURCE.to_owned()),
-        message: message.into(),
+        source: SOURCE.to_owned(),
+        message,
         tags: is_old.then(|| vec![DiagnosticTag::Deprecated]),
         related_information: (world.related && !related.is_empty()).then_some(related),
-        data: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A new text as edits of the old one: the lines between their common beginning and their common end.
 
 use crate::analysis::Document;
-use gen_lsp_types::TextEdit;
+use crate::protocol::TextEdit;
 use softwarp_diagnostic::Span;
 
 /// The edits that make a text of a document's: one, or none if they are equal.

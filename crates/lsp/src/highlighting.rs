@@ -1,10 +1,10 @@
 //! Semantic highlighting: every token by what it means.
 
 use crate::analysis::{Analysis, Document, Entity, Role};
-use crate::world::{Answer, World};
-use gen_lsp_types::{
-    SemanticToken, SemanticTokens, SemanticTokensLegend, SemanticTokensParams, SemanticTokensRangeParams,
+use crate::protocol::{
+    SemanticTokens, SemanticTokensLegend, SemanticTokensParams, SemanticTokensRangeParams,
 };
+use crate::world::{Answer, World};
 use softwarp_isa::{StateSpace, Type};
 use softwarp_syntax::{Span, tokens};
 
@@ -87,15 +87,9 @@ fn in_span(document: &Document, span: Span) -> SemanticTokens {
         let delta_start = if delta_line == 0 { start.character - character } else { start.character };
         (line, character) = (start.line, start.character);
         let token_type = KINDS.iter().position(|(_, one)| *one == kind).unwrap_or(0) as u32;
-        data.push(SemanticToken {
-            delta_line,
-            delta_start,
-            length,
-            token_type,
-            token_modifiers_bitset: modifiers,
-        });
+        data.extend([delta_line, delta_start, length, token_type, modifiers]);
     }
-    SemanticTokens { result_id: None, data }
+    SemanticTokens { data }
 }
 
 fn of_name(analysis: &Analysis, entity: Entity, role: Role) -> (Kind, u32) {

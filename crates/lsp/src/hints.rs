@@ -1,9 +1,9 @@
 //! Inlay hints: the types of registers where they are first written, and the lines of the program behind `.loc`.
 
 use crate::analysis::{Entity, Role};
+use crate::protocol::{InlayHint, InlayHintKind, InlayHintParams, Position};
 use crate::source_lines::Lines;
 use crate::world::{Answer, World};
-use gen_lsp_types::{InlayHint, InlayHintKind, InlayHintParams};
 use softwarp_isa::StateSpace;
 use std::collections::HashSet;
 
@@ -39,15 +39,6 @@ pub fn hints(world: &World, params: InlayHintParams) -> Answer<Option<Vec<InlayH
     Ok(Some(hints))
 }
 
-fn hint(position: gen_lsp_types::Position, label: String, kind: InlayHintKind) -> InlayHint {
-    InlayHint {
-        position,
-        label: label.into(),
-        kind: Some(kind),
-        text_edits: None,
-        tooltip: None,
-        padding_left: None,
-        padding_right: None,
-        data: None,
-    }
+fn hint(position: Position, label: String, kind: InlayHintKind) -> InlayHint {
+    InlayHint { position, label, kind, padding_left: None }
 }

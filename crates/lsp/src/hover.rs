@@ -2,10 +2,10 @@
 
 use crate::analysis::{Analysis, Document, Entity, statement_span};
 use crate::flow::{Writers, last_writers};
+use crate::protocol::{Hover, HoverParams, Markdown};
 use crate::source_lines::Lines;
 use crate::world::{Answer, World};
 use crate::{constant, diagnostics, words};
-use gen_lsp_types::{Hover, HoverParams, MarkupContent, MarkupKind};
 use softwarp_check::checked::{FuncId, VarId, VariableKind};
 use softwarp_image::{Image, Object};
 use softwarp_isa::instruction::{nearest_opcode, resolve};
@@ -19,16 +19,9 @@ const MOST_BYTES: u64 = 32;
 
 /// What stands under the cursor.
 pub fn hover(world: &World, params: HoverParams) -> Answer<Option<Hover>> {
-    let (document, byte) = world.place(&params.text_document_position_params)?;
-    Ok(explain(document, byte).map(|(text, span)| Hover {
-        contents: markdown(text).into(),
-        range: Some(document.text.range(span)),
-    }))
-}
-
-/// Text as Markdown.
-pub fn markdown(value: String) -> MarkupContent {
-    MarkupContent { kind: MarkupKind::Markdown, value }
+    let (document, byte) = world.place(&params.at)?;
+    Ok(explain(document, byte)
+        .map(|(text, span)| Hover { contents: Markdown(text), range: document.text.range(span) }))
 }
 
 fn explain(document: &Document, byte: u32) -> Option<(String, Span)> {

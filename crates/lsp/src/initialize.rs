@@ -1,65 +1,69 @@
 //! The parameters of `initialize` that this server uses.
 //!
 //! A client says in some hundred structures what it can do. Code that read all of them would be more than half of what
-//! this crate compiles; serde passes over the members that are not named here.
+//! this crate compiles; the members that are not named here are passed over.
 
-use gen_lsp_types::{PositionEncodingKind, Uri, WorkspaceFolder};
-use serde::Deserialize;
+use crate::protocol::{Uri, WorkspaceFolder, json};
 use serde_json::Value;
 
 /// The parameters of `initialize`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub struct InitializeParams {
     capabilities: ClientCapabilities,
     workspace_folders: Option<Vec<WorkspaceFolder>>,
     root_uri: Option<Uri>,
     /// The settings of this server.
-    #[serde(default)]
-    pub initialization_options: Value,
+    pub initialization_options: Option<Value>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct ClientCapabilities {
     general: Option<General>,
     text_document: Option<TextDocument>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct General {
-    position_encodings: Option<Vec<PositionEncodingKind>>,
+    position_encodings: Option<Vec<String>>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct TextDocument {
     completion: Option<Completion>,
     publish_diagnostics: Option<PublishDiagnostics>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct Completion {
     completion_item: Option<CompletionItem>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct CompletionItem {
     snippet_support: Option<bool>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct PublishDiagnostics {
     related_information: Option<bool>,
 }
 
+json::reads!(InitializeParams:
+    "capabilities" = capabilities,
+    "workspaceFolders" = workspace_folders,
+    "rootUri" = root_uri,
+    "initializationOptions" = initialization_options
+);
+json::reads!(ClientCapabilities: "general" = general, "textDocument" = text_document);
+json::reads!(General: "positionEncodings" = position_encodings);
+json::reads!(TextDocument: "completion" = completion, "publishDiagnostics" = publish_diagnostics);
+json::reads!(Completion: "completionItem" = completion_item);
+json::reads!(CompletionItem: "snippetSupport" = snippet_support);
+json::reads!(PublishDiagnostics: "relatedInformation" = related_information);
+
 impl InitializeParams {
     /// The units of columns that the client knows, the preferred first.
-    pub fn position_encodings(&self) -> &[PositionEncodingKind] {
+    pub fn position_encodings(&self) -> &[String] {
         let general = self.capabilities.general.as_ref();
         general.and_then(|general| general.position_encodings.as_deref()).unwrap_or_default()
     }

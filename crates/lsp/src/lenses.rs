@@ -1,16 +1,17 @@
 //! Code lenses: run a kernel with its launch files; and the way from PTX to the program that it was made from, and back.
 
 use crate::analysis::Document;
+use crate::hover;
 use crate::navigate::at_line;
+use crate::protocol::{
+    CodeLens, CodeLensParams, Command, Location, Range, TextDocumentIdentifier, TextDocumentPositionParams,
+    json,
+};
 use crate::run;
 use crate::source_lines::{self, Lines};
 use crate::uri;
-use crate::world::{Answer, World};
-use gen_lsp_types::{
-    CodeLens, CodeLensParams, Command, Location, TextDocumentIdentifier, TextDocumentPositionParams,
-};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use crate::world::{Answer, Failure, World};
+use serde_json::Value;
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::Statement;
 
@@ -37,7 +38,7 @@ pub fn lenses(world: &World, params: CodeLensParams) -> Answer<Option<Vec<CodeLe
             for (title, command) in
                 [(format!("▶ run {file}"), run::RUN), (format!("sanitize {file}"), run::SANITIZE)]
             {
-                let arguments = Some(run::arguments(uri, launch));
+                let arguments = run::arguments(uri, launch);
                 found.push(lens(range, title, command, arguments));
             }
         }
@@ -51,7 +52,7 @@ pub fn lenses(world: &World, params: CodeLensParams) -> Answer<Option<Vec<CodeLe
             let name = place.file.rsplit(['/', '\\']).next().unwrap_or_default();
             let location = at_line(&uri::of_path(&source), place.line, place.column);
             let title = format!("source: {name}:{}", place.line);
-            found.push(lens(range, title, "softwarp.showSource", Some(vec![json!(location)])));
+            found.push(lens(range, title, "softwarp.showSource", vec![json::value(&location)]));
         }
     }
     Ok(Some(found))
@@ -67,19 +68,13 @@ fn is_named(name: &str, launched: &str) -> bool {
     name == launched || mangled()
 }
 
-fn lens(
-    range: gen_lsp_types::Range,
-    title: String,
-    command: &str,
-    arguments: Option<Vec<serde_json::Value>>,
-) -> CodeLens {
-    let command = Command { title, tooltip: None, command: command.to_owned(), arguments };
-    CodeLens { range, command: Some(command), data: None }
+fn lens(range: Range, title: String, command: &str, arguments: Vec<Value>) -> CodeLens {
+    CodeLens { range, command: Command { title, command: command.to_owned(), arguments } }
 }
 
 /// `softwarp/sourceLine`: the line of the program that the instruction at a position comes from.
-pub fn source_line(world: &World, at: &TextDocumentPositionParams) -> Answer<Option<Location>> {
-    let (document, byte) = world.place(at)?;
+pub fn source_line(world: &World, at: TextDocumentPositionParams) -> Answer<Option<Location>> {
+    let (document, byte) = world.place(&at)?;
     let analysis = document.analysis();
     let lines = Lines::new(document.source(), &analysis.module);
     let Some((item, function)) = analysis.function_at(byte) else { return Ok(None) };
@@ -102,8 +97,7 @@ pub fn source_line(world: &World, at: &TextDocumentPositionParams) -> Answer<Opt
 }
 
 /// The parameters of `softwarp/ptxLines`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub struct PtxLinesParams {
     /// The file of the program.
     pub text_document: TextDocumentIdentifier,
@@ -111,9 +105,11 @@ pub struct PtxLinesParams {
     pub line: u32,
 }
 
+json::reads!(PtxLinesParams: "textDocument" = text_document, "line" = line);
+
 /// `softwarp/ptxLines`: the PTX that was made from a line of a program, in all documents. Where no PTX names the line, the
 /// next one that is named counts.
-pub fn ptx_lines(world: &World, params: &PtxLinesParams) -> Answer<Vec<Location>> {
+pub fn ptx_lines(world: &World, params: PtxLinesParams) -> Answer<Vec<Location>> {
     let Some(path) = uri::to_path(&params.text_document.uri) else { return Ok(Vec::new()) };
     let mut found: Vec<(u32, Location)> = Vec::new();
     for (uri, document) in world.documents() {
@@ -145,10 +141,17 @@ fn behind(document: &Document, loc: Span) -> Span {
 }
 
 /// The parameters of `softwarp/explain`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct ExplainParams {
     /// `E0603`
     pub code: String,
+}
+
+json::reads!(ExplainParams: "code" = code);
+
+/// `softwarp/explain`: what a code means.
+pub fn explain(_: &World, params: ExplainParams) -> Answer<String> {
+    hover::code(&params.code).ok_or_else(|| Failure::Parameters("there is no such code".to_owned()))
 }
 
 #[cfg(test)]

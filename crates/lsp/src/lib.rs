@@ -21,7 +21,8 @@
 //!
 //! # Modules
 //!
-//! - `server`, `transport`, `requests`, `capabilities`: messages, and who answers them. `world` has the documents.
+//! - `protocol`: the structures of messages. `server`, `transport`, `requests`, `capabilities`: messages, and who answers
+//!   them. `world` has the documents.
 //! - `text`: positions; `analysis`: what a text means; `cursor`: what is being written, by tokens; `flow`: which
 //!   instructions wrote a register.
 //! - `alone`: the features for programs that are not clients.
@@ -51,6 +52,7 @@ mod initialize;
 mod lenses;
 mod levels;
 mod navigate;
+mod protocol;
 mod requests;
 mod run;
 mod server;

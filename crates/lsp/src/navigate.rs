@@ -2,27 +2,27 @@
 //! over all documents and PTX files of the workspace.
 
 use crate::analysis::{Analysis, Document, Entity, Occurrence, Role};
+use crate::protocol::{
+    Definition, DefinitionParams, DocumentHighlight, DocumentHighlightKind, DocumentHighlightParams,
+    Location, Position, PrepareRenameParams, Range, ReferenceParams, RenameParams, TextEdit, Uri,
+    WorkspaceEdit,
+};
 use crate::source_lines::{self, Lines};
 use crate::uri;
 use crate::world::{Answer, Failure, Found, World};
-use gen_lsp_types::{
-    Definition, DefinitionParams, DefinitionResponse, DocumentHighlight, DocumentHighlightKind,
-    DocumentHighlightParams, Location, Position, PrepareRenameParams, PrepareRenameResult, Range,
-    ReferenceParams, RenameParams, TextEdit, Uri, WorkspaceEdit,
-};
 use softwarp_check::checked::{FuncId, VarId};
 use softwarp_isa::SpecialRegister;
 use softwarp_syntax::Span;
 use softwarp_syntax::tree::{Item, Linkage, Statement};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Where what stands under the cursor is defined; of a `.loc` or `.file`, the place in the program that it names.
-pub fn definition(world: &World, params: DefinitionParams) -> Answer<Option<DefinitionResponse>> {
-    let at = &params.text_document_position_params;
+pub fn definition(world: &World, params: DefinitionParams) -> Answer<Option<Definition>> {
+    let at = &params.at;
     let (document, byte) = world.place(at)?;
     let uri = &at.text_document.uri;
     if let Some(location) = source_place(world, uri, document, byte) {
-        return Ok(Some(Definition::from(location).into()));
+        return Ok(Some(Definition::One(location)));
     }
     let Some(one) = document.analysis().occurrence_at(byte) else { return Ok(None) };
     let mut found: Vec<Location> = declarations(document.analysis(), one.entity)
@@ -47,7 +47,7 @@ pub fn definition(world: &World, params: DefinitionParams) -> Answer<Option<Defi
             found = defined;
         }
     }
-    Ok((!found.is_empty()).then(|| Definition::from(found).into()))
+    Ok((!found.is_empty()).then_some(Definition::Several(found)))
 }
 
 /// The place in the program that a `.loc` or `.file` under the cursor names, if the file is there.
@@ -153,7 +153,7 @@ fn everywhere(world: &World, uri: &Uri, byte: u32) -> Answer<Vec<(Found, Vec<Occ
 
 /// All uses of what stands under the cursor.
 pub fn references(world: &World, params: ReferenceParams) -> Answer<Option<Vec<Location>>> {
-    let at = &params.text_document_position_params;
+    let at = &params.at;
     let (_, byte) = world.place(at)?;
     let mut found = Vec::new();
     for ((uri, document), places) in everywhere(world, &at.text_document.uri, byte)? {
@@ -166,16 +166,16 @@ pub fn references(world: &World, params: ReferenceParams) -> Answer<Option<Vec<L
 
 /// The same in this document, told apart by what is done.
 pub fn highlight(world: &World, params: DocumentHighlightParams) -> Answer<Option<Vec<DocumentHighlight>>> {
-    let (document, byte) = world.place(&params.text_document_position_params)?;
+    let (document, byte) = world.place(&params.at)?;
     let Some(one) = document.analysis().occurrence_at(byte) else { return Ok(None) };
     let places = document.analysis().places_of(one.entity);
     let highlights = places.iter().map(|one| DocumentHighlight {
         range: document.text.range(one.span),
-        kind: Some(match one.role {
+        kind: match one.role {
             Role::Declared => DocumentHighlightKind::Text,
             Role::Read => DocumentHighlightKind::Read,
             Role::Written => DocumentHighlightKind::Write,
-        }),
+        },
     });
     Ok(Some(highlights.collect()))
 }
@@ -196,15 +196,15 @@ fn renamable(document: &Document, byte: u32) -> Answer<Occurrence> {
 }
 
 /// Says whether there is something to rename, and its place.
-pub fn prepare_rename(world: &World, params: PrepareRenameParams) -> Answer<Option<PrepareRenameResult>> {
-    let (document, byte) = world.place(&params.text_document_position_params)?;
+pub fn prepare_rename(world: &World, params: PrepareRenameParams) -> Answer<Option<Range>> {
+    let (document, byte) = world.place(&params.at)?;
     let one = renamable(document, byte)?;
-    Ok(Some(document.text.range(one.span).into()))
+    Ok(Some(document.text.range(one.span)))
 }
 
 /// Renames what stands under the cursor.
 pub fn rename(world: &World, params: RenameParams) -> Answer<Option<WorkspaceEdit>> {
-    let at = &params.text_document_position_params;
+    let at = &params.at;
     let (document, byte) = world.place(at)?;
     let one = renamable(document, byte)?;
     let name = params.new_name.as_str();
@@ -216,7 +216,7 @@ pub fn rename(world: &World, params: RenameParams) -> Answer<Option<WorkspaceEdi
         let why = "the name of a family cannot end in a digit: its members would not be found";
         return Err(Failure::Failed(why.to_owned()));
     }
-    let mut changes: HashMap<Uri, Vec<TextEdit>> = HashMap::new();
+    let mut changes: BTreeMap<Uri, Vec<TextEdit>> = BTreeMap::new();
     for ((uri, document), places) in everywhere(world, &at.text_document.uri, byte)? {
         let edits = places.iter().map(|one| {
             let number = match one.entity {
@@ -230,7 +230,7 @@ pub fn rename(world: &World, params: RenameParams) -> Answer<Option<WorkspaceEdi
             changes.insert(uri, edits);
         }
     }
-    Ok(Some(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }))
+    Ok(Some(WorkspaceEdit { changes }))
 }
 
 /// Whether a text is a name of PTX (section 4.4).

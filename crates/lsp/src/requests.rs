@@ -1,14 +1,13 @@
 //! Which request is answered by what.
 
+use crate::protocol::json::{Read, Write, text};
+use crate::protocol::{self, DocumentFormattingParams, ErrorCode, TextEdit};
 use crate::world::{Answer, Failure, World};
 use crate::{actions, calls, completion, highlighting, hints, hover, lenses, navigate, symbols};
-use gen_lsp_types as lsp;
-use lsp_server::ErrorCode;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-type Result = std::result::Result<Value, (ErrorCode, String)>;
+/// The JSON of an answer, or what is wrong.
+pub type Result = std::result::Result<String, (ErrorCode, String)>;
 
 /// What answers a request.
 type Handler<P, R> = fn(&World, P) -> Answer<R>;
@@ -16,70 +15,41 @@ type Handler<P, R> = fn(&World, P) -> Answer<R>;
 /// Answers a request; `None` if there is no such request.
 pub fn answer(world: &World, method: &str, params: Value) -> Option<Result> {
     Some(match method {
-        "textDocument/hover" => handle::<lsp::HoverRequest>(world, params, hover::hover),
-        "textDocument/completion" => handle::<lsp::CompletionRequest>(world, params, completion::complete),
-        "textDocument/signatureHelp" => {
-            handle::<lsp::SignatureHelpRequest>(world, params, completion::signature_help)
-        }
-        "textDocument/definition" => handle::<lsp::DefinitionRequest>(world, params, navigate::definition),
-        "textDocument/references" => handle::<lsp::ReferencesRequest>(world, params, navigate::references),
-        "textDocument/documentHighlight" => {
-            handle::<lsp::DocumentHighlightRequest>(world, params, navigate::highlight)
-        }
-        "textDocument/prepareRename" => {
-            handle::<lsp::PrepareRenameRequest>(world, params, navigate::prepare_rename)
-        }
-        "textDocument/rename" => handle::<lsp::RenameRequest>(world, params, navigate::rename),
-        "textDocument/documentSymbol" => {
-            handle::<lsp::DocumentSymbolRequest>(world, params, symbols::document_symbols)
-        }
-        "workspace/symbol" => {
-            handle::<lsp::WorkspaceSymbolRequest>(world, params, symbols::workspace_symbols)
-        }
-        "textDocument/foldingRange" => handle::<lsp::FoldingRangeRequest>(world, params, symbols::folding),
-        "textDocument/semanticTokens/full" => {
-            handle::<lsp::SemanticTokensRequest>(world, params, highlighting::full)
-        }
-        "textDocument/semanticTokens/range" => {
-            handle::<lsp::SemanticTokensRangeRequest>(world, params, highlighting::range)
-        }
-        "textDocument/formatting" => handle::<lsp::DocumentFormattingRequest>(world, params, format),
-        "textDocument/inlayHint" => handle::<lsp::InlayHintRequest>(world, params, hints::hints),
-        "textDocument/prepareCallHierarchy" => {
-            handle::<lsp::CallHierarchyPrepareRequest>(world, params, calls::prepare)
-        }
-        "callHierarchy/incomingCalls" => {
-            handle::<lsp::CallHierarchyIncomingCallsRequest>(world, params, calls::incoming)
-        }
-        "callHierarchy/outgoingCalls" => {
-            handle::<lsp::CallHierarchyOutgoingCallsRequest>(world, params, calls::outgoing)
-        }
-        "textDocument/codeAction" => handle::<lsp::CodeActionRequest>(world, params, actions::actions),
-        "textDocument/codeLens" => handle::<lsp::CodeLensRequest>(world, params, lenses::lenses),
-        "softwarp/sourceLine" => own(params, |at| lenses::source_line(world, &at)),
-        "softwarp/ptxLines" => own(params, |at| lenses::ptx_lines(world, &at)),
-        "softwarp/explain" => own(params, |asked: lenses::ExplainParams| {
-            hover::code(&asked.code).ok_or_else(|| Failure::Parameters("there is no such code".to_owned()))
-        }),
+        "textDocument/hover" => handle(world, params, hover::hover),
+        "textDocument/completion" => handle(world, params, completion::complete),
+        "textDocument/signatureHelp" => handle(world, params, completion::signature_help),
+        "textDocument/definition" => handle(world, params, navigate::definition),
+        "textDocument/references" => handle(world, params, navigate::references),
+        "textDocument/documentHighlight" => handle(world, params, navigate::highlight),
+        "textDocument/prepareRename" => handle(world, params, navigate::prepare_rename),
+        "textDocument/rename" => handle(world, params, navigate::rename),
+        "textDocument/documentSymbol" => handle(world, params, symbols::document_symbols),
+        "workspace/symbol" => handle(world, params, symbols::workspace_symbols),
+        "textDocument/foldingRange" => handle(world, params, symbols::folding),
+        "textDocument/semanticTokens/full" => handle(world, params, highlighting::full),
+        "textDocument/semanticTokens/range" => handle(world, params, highlighting::range),
+        "textDocument/formatting" => handle(world, params, format),
+        "textDocument/inlayHint" => handle(world, params, hints::hints),
+        "textDocument/prepareCallHierarchy" => handle(world, params, calls::prepare),
+        "callHierarchy/incomingCalls" => handle(world, params, calls::incoming),
+        "callHierarchy/outgoingCalls" => handle(world, params, calls::outgoing),
+        "textDocument/codeAction" => handle(world, params, actions::actions),
+        "textDocument/codeLens" => handle(world, params, lenses::lenses),
+        "softwarp/sourceLine" => handle(world, params, lenses::source_line),
+        "softwarp/ptxLines" => handle(world, params, lenses::ptx_lines),
+        "softwarp/explain" => handle(world, params, lenses::explain),
         _ => return None,
     })
 }
 
-/// Answers a request of the protocol with its handler.
-fn handle<R: lsp::Request>(world: &World, params: Value, handler: Handler<R::Params, R::Result>) -> Result {
-    own(params, |params| handler(world, params))
-}
-
-/// A request that the protocol does not have.
-fn own<P: DeserializeOwned, R: Serialize>(params: Value, handler: impl FnOnce(P) -> Answer<R>) -> Result {
-    let params =
-        serde_json::from_value(params).map_err(|error| (ErrorCode::InvalidParams, error.to_string()))?;
-    let result = handler(params).map_err(Failure::in_protocol)?;
-    serde_json::to_value(result).map_err(|error| (ErrorCode::InternalError, error.to_string()))
+/// Answers a request with its handler.
+fn handle<P: Read, R: Write>(world: &World, params: Value, handler: Handler<P, R>) -> Result {
+    let params = protocol::params(params).map_err(|why| (ErrorCode::InvalidParams, why))?;
+    handler(world, params).map(|answer| text(&answer)).map_err(Failure::in_protocol)
 }
 
 /// The document in the layout of `softwarp fmt`.
-fn format(world: &World, params: lsp::DocumentFormattingParams) -> Answer<Option<Vec<lsp::TextEdit>>> {
+fn format(world: &World, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
     let document = world.document(&params.text_document.uri)?;
     let source = document.source();
     let parsed = softwarp_syntax::parse(source);

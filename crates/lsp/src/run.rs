@@ -3,13 +3,13 @@
 //! A run takes a while, so it has a thread of its own; the server goes on meanwhile.
 
 use crate::diagnostics::SOURCE;
+use crate::protocol::{
+    Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, ExecuteCommandParams, Location,
+    MessageType, Position, Range, Uri, json,
+};
 use crate::uri;
 use crate::world::{Answer, Failure, World};
-use gen_lsp_types::{
-    Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, ExecuteCommandParams, Location,
-    MessageType, Position, Range, Uri,
-};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -76,8 +76,7 @@ impl Job {
         if self.sanitize {
             command.args(["--sanitize", "all"]);
         }
-        let file =
-            std::fs::read(&self.launch).ok().and_then(|file| serde_json::from_slice::<Value>(&file).ok());
+        let file = std::fs::read(&self.launch).ok().and_then(|file| json::parse(&file).ok());
         if file.is_some_and(|file| file.get("expect").is_some()) {
             command.arg("--check");
         }
@@ -94,7 +93,7 @@ impl Job {
                 return self.failed(why);
             }
         };
-        let Ok(result) = serde_json::from_slice::<Value>(&output.stdout) else {
+        let Ok(result) = json::parse(&output.stdout) else {
             let said = String::from_utf8_lossy(&output.stderr);
             let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
             return self.failed(format!("{name}: {line}"));
@@ -150,14 +149,13 @@ fn findings(result: &Value, path: Option<&Path>, document: &Uri) -> Vec<Diagnost
         let kind = finding["kind"].as_str().unwrap_or("fault");
         Some(Diagnostic {
             range: at,
-            severity: Some(DiagnosticSeverity::Error),
-            code: Some(kind.to_owned().into()),
+            severity: DiagnosticSeverity::Error,
+            code: kind.to_owned(),
             code_description: None,
-            source: Some(format!("{SOURCE} run")),
-            message: finding["message"].as_str().unwrap_or(kind).to_owned().into(),
+            source: format!("{SOURCE} run"),
+            message: finding["message"].as_str().unwrap_or(kind).to_owned(),
             tags: None,
             related_information: Some(related),
-            data: None,
         })
     })
     .collect()
@@ -204,7 +202,7 @@ pub fn launch_files(ptx: &Path) -> Vec<(PathBuf, Vec<String>)> {
             if !about.is_file() || about.len() > LARGEST {
                 return None;
             }
-            let file: Value = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+            let file = json::parse(&std::fs::read(&path).ok()?).ok()?;
             let launches = file["launches"].as_array()?;
             let named = match file["ptx"].as_str() {
                 Some(name) => folder.join(name),
@@ -220,12 +218,13 @@ pub fn launch_files(ptx: &Path) -> Vec<(PathBuf, Vec<String>)> {
 
 /// The arguments of a command that runs a launch file.
 pub fn arguments(document: &Uri, launch: &Path) -> Vec<Value> {
-    vec![json!(document.0), json!(launch.to_string_lossy())]
+    vec![Value::from(document.0.as_str()), Value::from(launch.to_string_lossy())]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn findings_have_both_places() {

@@ -8,16 +8,19 @@ use crate::capabilities::capabilities;
 use crate::diagnostics;
 use crate::initialize::InitializeParams;
 use crate::levels::Levels;
+use crate::protocol::json::{self, Read};
+use crate::protocol::{
+    DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, ErrorCode, ExecuteCommandParams, Message, MessageParams, MessageType,
+    Notification, PublishDiagnosticsParams, Request, RequestId, TextDocumentItem, Uri,
+    VersionedTextDocumentIdentifier, notification, params as read, refusal, response, send,
+};
 use crate::requests;
 use crate::run;
 use crate::text::Encoding;
 use crate::transport::{self, Incoming};
 use crate::uri;
-use crate::world::World;
-use gen_lsp_types as lsp;
-use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use crate::world::{Failure, World};
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, BufRead, Write};
@@ -25,6 +28,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// The notification of what is wrong with a document.
+const DIAGNOSTICS: &str = "textDocument/publishDiagnostics";
 
 /// How to serve.
 #[derive(Clone, Debug, Default)]
@@ -94,15 +100,30 @@ fn serve_streams(
 }
 
 /// What the client may set when it starts the server.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug)]
 struct Settings {
     /// Modules will be linked with others: `.extern` functions need not be defined.
-    relocatable: bool,
+    relocatable: Switch,
     /// Follow the manual where the assembler lets more pass.
-    strict: bool,
+    strict: Switch,
     /// The GPU to check for, instead of the module's.
     arch: Option<String>,
+}
+
+json::reads!(Settings: "relocatable" = relocatable, "strict" = strict, "arch" = arch);
+
+/// A setting that is off where it is not named.
+#[derive(Debug)]
+struct Switch(bool);
+
+impl Read for Switch {
+    fn read(value: Value) -> Result<Switch, serde_json::Error> {
+        bool::read(value).map(Switch)
+    }
+
+    fn missing(_: &'static str) -> Result<Switch, serde_json::Error> {
+        Ok(Switch(false))
+    }
 }
 
 /// What may come next.
@@ -156,36 +177,32 @@ impl Server<'_> {
                 return Ok(Some(if properly { Ended::Properly } else { Ended::Early }));
             }
             Incoming::Message(Message::Notification(one)) => self.notification(one)?,
-            Incoming::Message(Message::Response(_)) => {}
+            Incoming::Message(Message::Response) => {}
             Incoming::Ran(id, outcome) => self.ran(id, *outcome)?,
-            Incoming::Malformed(code, why) => transport::write_malformed(&mut self.output, code, &why)?,
+            Incoming::Malformed(code, why) => self.send(&refusal(None, code, &why))?,
             Incoming::End(None) => return Ok(Some(Ended::Early)),
             Incoming::End(Some(why)) => return Ok(Some(Ended::Unreadable(why))),
         }
         Ok(None)
     }
 
-    fn send(&mut self, message: Message) -> io::Result<()> {
-        message.write(&mut self.output)
+    fn send(&mut self, message: &str) -> io::Result<()> {
+        send(message, self.output)
     }
 
-    fn notify<N: lsp::Notification>(&mut self, params: N::Params) -> io::Result<()> {
-        let method = N::METHOD.to_string();
-        self.send(Message::Notification(Notification::new(method, params)))
+    fn notify(&mut self, method: &str, params: &dyn json::Write) -> io::Result<()> {
+        self.send(&notification(method, params))
     }
 
-    fn refuse(&mut self, id: RequestId, code: ErrorCode, message: String) -> io::Result<()> {
-        let response_result = Err(ResponseError { code: code as i32, message, data: None });
-        self.send(Message::Response(Response { id, response_result }))
+    fn refuse(&mut self, id: &RequestId, code: ErrorCode, message: &str) -> io::Result<()> {
+        self.send(&refusal(Some(id), code, message))
     }
 
     /// Whether the client has cancelled a request meanwhile.
     fn is_cancelled(&self, id: &RequestId) -> bool {
         self.queue.iter().any(|incoming| match incoming {
             Incoming::Message(Message::Notification(one)) if one.method == "$/cancelRequest" => {
-                let cancelled = one.params.get("id").cloned();
-                let cancelled = cancelled.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
-                cancelled.as_ref() == Some(id)
+                one.params.get("id").and_then(RequestId::of).as_ref() == Some(id)
             }
             _ => false,
         })
@@ -196,57 +213,49 @@ impl Server<'_> {
         match (self.state, method.as_str()) {
             (State::New, "initialize") => return self.initialize(id, params),
             (State::New, _) => {
-                let why = "the first request is `initialize`".to_owned();
-                return self.refuse(id, ErrorCode::ServerNotInitialized, why);
+                let why = "the first request is `initialize`";
+                return self.refuse(&id, ErrorCode::ServerNotInitialized, why);
             }
             (_, "initialize") => {
-                return self.refuse(id, ErrorCode::InvalidRequest, "`initialize` was sent before".to_owned());
+                return self.refuse(&id, ErrorCode::InvalidRequest, "`initialize` was sent before");
             }
             (State::ShutDown, _) => {
-                let why = "after `shutdown` comes `exit`".to_owned();
-                return self.refuse(id, ErrorCode::InvalidRequest, why);
+                return self.refuse(&id, ErrorCode::InvalidRequest, "after `shutdown` comes `exit`");
             }
             (State::Running, "shutdown") => {
                 self.state = State::ShutDown;
-                let response_result = Ok(Value::Null);
-                return self.send(Message::Response(Response { id, response_result }));
+                return self.send(&response(&id, "null"));
             }
             (State::Running, _) => {}
         }
         if self.is_cancelled(&id) {
-            return self.refuse(id, ErrorCode::RequestCanceled, "cancelled".to_owned());
+            return self.refuse(&id, ErrorCode::RequestCancelled, "cancelled");
         }
         if method == "workspace/executeCommand" {
             return self.execute(id, params);
         }
         let answer = catch_unwind(AssertUnwindSafe(|| requests::answer(&self.world, &method, params)));
-        self.answer(
-            id,
-            answer.unwrap_or_else(|_| Some(Err((ErrorCode::InternalError, internal(&method))))),
-            &method,
-        )
-    }
-
-    fn answer(
-        &mut self,
-        id: RequestId,
-        answer: Option<Result<Value, (ErrorCode, String)>>,
-        method: &str,
-    ) -> io::Result<()> {
-        match answer {
-            Some(Ok(result)) => self.send(Message::Response(Response { id, response_result: Ok(result) })),
-            Some(Err((code, message))) => self.refuse(id, code, message),
+        let failed = |_| Some(Err((ErrorCode::InternalError, internal(&method))));
+        match answer.unwrap_or_else(failed) {
+            Some(answer) => self.answer(&id, answer),
             None => {
-                let why = format!("there is no request `{}` here", shown(method));
-                self.refuse(id, ErrorCode::MethodNotFound, why)
+                let why = format!("there is no request `{}` here", shown(&method));
+                self.refuse(&id, ErrorCode::MethodNotFound, &why)
             }
         }
     }
 
+    fn answer(&mut self, id: &RequestId, answer: requests::Result) -> io::Result<()> {
+        match answer {
+            Ok(result) => self.send(&response(id, &result)),
+            Err((code, message)) => self.refuse(id, code, &message),
+        }
+    }
+
     fn initialize(&mut self, id: RequestId, params: Value) -> io::Result<()> {
-        let params: InitializeParams = match serde_json::from_value(params) {
+        let params: InitializeParams = match read(params) {
             Ok(params) => params,
-            Err(error) => return self.refuse(id, ErrorCode::InvalidParams, error.to_string()),
+            Err(why) => return self.refuse(&id, ErrorCode::InvalidParams, &why),
         };
         self.world.encoding = Encoding::choose(params.position_encodings());
         self.world.snippets = params.snippets();
@@ -254,13 +263,10 @@ impl Server<'_> {
         self.world.folders = params.folders().filter_map(uri::to_path).collect();
         let wrong = self.settings(params.initialization_options);
         self.state = State::Running;
-        let version = Some(env!("CARGO_PKG_VERSION").to_owned());
-        let result = lsp::InitializeResult {
-            capabilities: capabilities(&self.world),
-            server_info: Some(lsp::ServerInfo { name: "softwarp".to_owned(), version }),
-        };
-        let response_result = Ok(serde_json::to_value(result).unwrap_or_default());
-        self.send(Message::Response(Response { id, response_result }))?;
+        let server = serde_json::json!({"name": "softwarp", "version": env!("CARGO_PKG_VERSION")});
+        let mut result = String::new();
+        json::object(&[("capabilities", &capabilities(&self.world)), ("serverInfo", &server)], &mut result);
+        self.send(&response(&id, &result))?;
         if let Err(why) = wrong {
             self.log(format!("initializationOptions: {why}"))?;
         }
@@ -271,13 +277,11 @@ impl Server<'_> {
     }
 
     /// Takes the settings: how modules are checked.
-    fn settings(&mut self, settings: Value) -> Result<(), String> {
-        if settings.is_null() {
-            return Ok(());
-        }
+    fn settings(&mut self, settings: Option<Value>) -> Result<(), String> {
+        let Some(settings) = settings else { return Ok(()) };
         let settings: Settings = read(settings)?;
-        self.world.check.relocatable |= settings.relocatable;
-        self.world.check.strict |= settings.strict;
+        self.world.check.relocatable |= settings.relocatable.0;
+        self.world.check.strict |= settings.strict.0;
         if let Some(arch) = settings.arch.filter(|arch| !arch.is_empty()) {
             let known = softwarp_isa::Target::from_name(&arch);
             self.world.check.arch =
@@ -287,8 +291,7 @@ impl Server<'_> {
     }
 
     fn log(&mut self, message: String) -> io::Result<()> {
-        let kind = lsp::MessageType::Error;
-        self.notify::<lsp::LogMessageNotification>(lsp::LogMessageParams { kind, message })
+        self.notify("window/logMessage", &MessageParams { kind: MessageType::Error, message })
     }
 
     fn notification(&mut self, notification: Notification) -> io::Result<()> {
@@ -299,7 +302,7 @@ impl Server<'_> {
         let wrong = match method.as_str() {
             "textDocument/didOpen" => read(params).map(|params| self.opened(params)),
             "textDocument/didChange" => read(params).and_then(|params| self.changed(params)),
-            "textDocument/didClose" => match read::<lsp::DidCloseTextDocumentParams>(params) {
+            "textDocument/didClose" => match read::<DidCloseTextDocumentParams>(params) {
                 Ok(params) => return self.closed(&params.text_document.uri),
                 Err(why) => Err(why),
             },
@@ -313,15 +316,14 @@ impl Server<'_> {
         }
     }
 
-    fn opened(&mut self, params: lsp::DidOpenTextDocumentParams) {
-        let lsp::TextDocumentItem { uri, version, text, .. } = params.text_document;
+    fn opened(&mut self, params: DidOpenTextDocumentParams) {
+        let TextDocumentItem { uri, version, text, .. } = params.text_document;
         self.dirty.insert(uri.0.clone());
         self.world.open(uri, version, text);
     }
 
-    fn changed(&mut self, params: lsp::DidChangeTextDocumentParams) -> Result<(), String> {
-        let lsp::VersionedTextDocumentIdentifier { version, text_document_identifier } = params.text_document;
-        let uri = text_document_identifier.uri;
+    fn changed(&mut self, params: DidChangeTextDocumentParams) -> Result<(), String> {
+        let VersionedTextDocumentIdentifier { version, uri } = params.text_document;
         let Some(open) = self.world.opened(&uri) else { return Err(format!("{} is not open", uri.0)) };
         open.version = version;
         open.findings.clear();
@@ -335,15 +337,14 @@ impl Server<'_> {
         Ok(())
     }
 
-    fn closed(&mut self, uri: &lsp::Uri) -> io::Result<()> {
+    fn closed(&mut self, uri: &Uri) -> io::Result<()> {
         self.world.close(uri);
         self.dirty.remove(&uri.0);
-        let diagnostics =
-            lsp::PublishDiagnosticsParams { uri: uri.clone(), version: None, diagnostics: vec![] };
-        self.notify::<lsp::PublishDiagnosticsNotification>(diagnostics)
+        let nothing = PublishDiagnosticsParams { uri: uri.clone(), version: None, diagnostics: vec![] };
+        self.notify(DIAGNOSTICS, &nothing)
     }
 
-    fn folders(&mut self, params: lsp::DidChangeWorkspaceFoldersParams) {
+    fn folders(&mut self, params: DidChangeWorkspaceFoldersParams) {
         for folder in &params.event.removed {
             let gone = uri::to_path(&folder.uri);
             self.world.folders.retain(|known| Some(known) != gone.as_ref());
@@ -354,12 +355,12 @@ impl Server<'_> {
     /// Checks what has changed, and says what is wrong with it.
     fn publish_dirty(&mut self) -> io::Result<()> {
         for uri in std::mem::take(&mut self.dirty) {
-            self.publish(&lsp::Uri(uri))?;
+            self.publish(&Uri(uri))?;
         }
         Ok(())
     }
 
-    fn publish(&mut self, uri: &lsp::Uri) -> io::Result<()> {
+    fn publish(&mut self, uri: &Uri) -> io::Result<()> {
         let Some(open) = self.world.opened(uri) else { return Ok(()) };
         let document = open.document.clone();
         let version = open.version;
@@ -369,18 +370,15 @@ impl Server<'_> {
         let mut findings = open.findings.clone();
         let mut all = diagnostics::of(&self.world, uri, &document, &found.unwrap_or_default());
         all.append(&mut findings);
-        self.notify::<lsp::PublishDiagnosticsNotification>(lsp::PublishDiagnosticsParams {
-            uri: uri.clone(),
-            version: Some(version),
-            diagnostics: all,
-        })
+        let all = PublishDiagnosticsParams { uri: uri.clone(), version: Some(version), diagnostics: all };
+        self.notify(DIAGNOSTICS, &all)
     }
 
     /// Starts what a command asks for. The answer comes when it is done.
     fn execute(&mut self, id: RequestId, params: Value) -> io::Result<()> {
-        let params: lsp::ExecuteCommandParams = match serde_json::from_value(params) {
+        let params: ExecuteCommandParams = match read(params) {
             Ok(params) => params,
-            Err(error) => return self.refuse(id, ErrorCode::InvalidParams, error.to_string()),
+            Err(why) => return self.refuse(&id, ErrorCode::InvalidParams, &why),
         };
         match run::job(&self.world, &params) {
             Ok(job) => {
@@ -391,10 +389,7 @@ impl Server<'_> {
                 });
                 Ok(())
             }
-            Err(failure) => {
-                let (code, message) = failure.in_protocol();
-                self.refuse(id, code, message)
-            }
+            Err(failure) => self.answer(&id, Err(failure.in_protocol())),
         }
     }
 
@@ -405,19 +400,10 @@ impl Server<'_> {
             self.publish(&outcome.document)?;
         }
         let (kind, message) = outcome.message;
-        self.notify::<lsp::ShowMessageNotification>(lsp::ShowMessageParams { kind, message })?;
-        match outcome.result {
-            Ok(result) => self.send(Message::Response(Response { id, response_result: Ok(result) })),
-            Err(failure) => {
-                let (code, message) = failure.in_protocol();
-                self.refuse(id, code, message)
-            }
-        }
+        self.notify("window/showMessage", &MessageParams { kind, message })?;
+        let result = outcome.result.map(|result| json::text(&result));
+        self.answer(&id, result.map_err(Failure::in_protocol))
     }
-}
-
-fn read<P: DeserializeOwned>(params: Value) -> Result<P, String> {
-    serde_json::from_value(params).map_err(|error| error.to_string())
 }
 
 fn internal(method: &str) -> String {

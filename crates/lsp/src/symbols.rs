@@ -1,12 +1,11 @@
 //! The outline of a document, what can be folded, and the symbols of the workspace.
 
 use crate::analysis::{Analysis, Document};
-use crate::world::{Answer, World};
-use gen_lsp_types::{
-    BaseSymbolInformation, DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse, FoldingRange,
-    FoldingRangeKind, FoldingRangeParams, Location, SymbolInformation, SymbolKind, WorkspaceSymbolParams,
-    WorkspaceSymbolResponse,
+use crate::protocol::{
+    DocumentSymbol, DocumentSymbolParams, FoldingRange, FoldingRangeParams, Location, SymbolInformation,
+    SymbolKind, WorkspaceSymbolParams,
 };
+use crate::world::{Answer, World};
 use softwarp_check::checked::Variable;
 use softwarp_isa::StateSpace;
 use softwarp_syntax::Span;
@@ -16,23 +15,17 @@ use softwarp_syntax::tree::{Item, Statement};
 const MOST: usize = 500;
 
 /// The outline: functions with their parameters, variables and labels; variables of the module.
-pub fn document_symbols(
-    world: &World,
-    params: DocumentSymbolParams,
-) -> Answer<Option<DocumentSymbolResponse>> {
+pub fn document_symbols(world: &World, params: DocumentSymbolParams) -> Answer<Option<Vec<DocumentSymbol>>> {
     let document = world.document(&params.text_document.uri)?;
-    Ok(Some(outline(document).into()))
+    Ok(Some(outline(document)))
 }
 
 fn symbol(document: &Document, name: &str, kind: SymbolKind, whole: Span, name_span: Span) -> DocumentSymbol {
-    #[allow(deprecated)]
     DocumentSymbol {
         // An empty name is an error to clients.
         name: if name.is_empty() { "_".to_owned() } else { name.to_owned() },
         detail: None,
         kind,
-        tags: None,
-        deprecated: None,
         range: document.text.range(whole.to(name_span)),
         selection_range: document.text.range(name_span),
         children: None,
@@ -94,7 +87,7 @@ fn outline(document: &Document) -> Vec<DocumentSymbol> {
 pub fn folding(world: &World, params: FoldingRangeParams) -> Answer<Option<Vec<FoldingRange>>> {
     let document = world.document(&params.text_document.uri)?;
     let analysis = document.analysis();
-    let mut spans: Vec<(Span, Option<FoldingRangeKind>)> = Vec::new();
+    let mut spans: Vec<(Span, Option<&'static str>)> = Vec::new();
     for item in &analysis.module.items {
         match item {
             Item::Function(function) => {
@@ -116,19 +109,14 @@ pub fn folding(world: &World, params: FoldingRangeParams) -> Answer<Option<Vec<F
             _ => {}
         }
     }
-    spans.extend(comments(document).into_iter().map(|span| (span, Some(FoldingRangeKind::Comment))));
+    spans.extend(comments(document).into_iter().map(|span| (span, Some("comment"))));
     let ranges = spans.into_iter().filter_map(|(span, kind)| {
         let (start_line, end_line) =
             (document.text.line(span.start), document.text.line(span.end.saturating_sub(1)));
         // The line with the closing brace stays visible.
         let closes = span.text(document.source()).ends_with('}') && kind.is_none();
         let end_line = if closes { end_line.saturating_sub(1) } else { end_line };
-        (end_line > start_line).then(|| FoldingRange {
-            start_line,
-            end_line,
-            kind,
-            ..FoldingRange::default()
-        })
+        (end_line > start_line).then_some(FoldingRange { start_line, end_line, kind })
     });
     let mut ranges: Vec<FoldingRange> = ranges.collect();
     ranges.sort_by_key(|range| (range.start_line, range.end_line));
@@ -157,25 +145,16 @@ fn comments(document: &Document) -> Vec<Span> {
 pub fn workspace_symbols(
     world: &World,
     params: WorkspaceSymbolParams,
-) -> Answer<Option<WorkspaceSymbolResponse>> {
+) -> Answer<Option<Vec<SymbolInformation>>> {
     let query = params.query.to_lowercase();
     let mut found: Vec<SymbolInformation> = Vec::new();
     for (uri, document) in world.documents() {
         for one in outline(&document) {
             if found.len() < MOST && one.name.to_lowercase().contains(&query) {
-                #[allow(deprecated)]
-                found.push(SymbolInformation {
-                    deprecated: None,
-                    location: Location { uri: uri.clone(), range: one.selection_range },
-                    base_symbol_information: BaseSymbolInformation {
-                        name: one.name,
-                        kind: one.kind,
-                        tags: None,
-                        container_name: None,
-                    },
-                });
+                let location = Location { uri: uri.clone(), range: one.selection_range };
+                found.push(SymbolInformation { location, name: one.name, kind: one.kind });
             }
         }
     }
-    Ok(Some(found.into()))
+    Ok(Some(found))
 }

@@ -1,7 +1,7 @@
 //! A document's text, and positions in it as the protocol counts them: lines from 0, and in a line bytes, UTF-16 units or
 //! characters, as client and server have agreed.
 
-use gen_lsp_types::{Position, PositionEncodingKind, Range, TextDocumentContentChangeEvent};
+use crate::protocol::{Position, Range, TextDocumentContentChangeEvent};
 use softwarp_diagnostic::Span;
 
 /// What the columns of positions count.
@@ -18,20 +18,17 @@ pub enum Encoding {
 
 impl Encoding {
     /// The best of those that a client offers. Bytes cost nothing.
-    pub fn choose(offered: &[PositionEncodingKind]) -> Encoding {
-        match () {
-            () if offered.contains(&PositionEncodingKind::UTF8) => Encoding::Utf8,
-            () if offered.contains(&PositionEncodingKind::UTF32) => Encoding::Utf32,
-            () => Encoding::Utf16,
-        }
+    pub fn choose(offered: &[String]) -> Encoding {
+        let best = [Encoding::Utf8, Encoding::Utf32];
+        best.into_iter().find(|one| offered.iter().any(|name| name == one.name())).unwrap_or_default()
     }
 
     /// As the protocol names it.
-    pub fn kind(self) -> PositionEncodingKind {
+    pub fn name(self) -> &'static str {
         match self {
-            Encoding::Utf8 => PositionEncodingKind::UTF8,
-            Encoding::Utf16 => PositionEncodingKind::UTF16,
-            Encoding::Utf32 => PositionEncodingKind::UTF32,
+            Encoding::Utf8 => "utf-8",
+            Encoding::Utf16 => "utf-16",
+            Encoding::Utf32 => "utf-32",
         }
     }
 
@@ -146,20 +143,17 @@ impl Text {
 
     /// Makes a change that the client reports.
     pub fn apply(&mut self, change: TextDocumentContentChangeEvent) {
-        match change {
-            TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
-                let span = self.span(part.range);
-                let kept = self.text.len() - (span.end - span.start) as usize;
-                if kept + part.text.len() > u32::MAX as usize {
-                    return;
-                }
-                self.text.replace_range(span.start as usize..span.end as usize, &part.text);
-                self.starts = line_starts(&self.text);
-            }
-            TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => {
-                *self = Text::new(whole.text, self.encoding);
-            }
+        let Some(range) = change.range else {
+            *self = Text::new(change.text, self.encoding);
+            return;
+        };
+        let span = self.span(range);
+        let kept = self.text.len() - (span.end - span.start) as usize;
+        if kept + change.text.len() > u32::MAX as usize {
+            return;
         }
+        self.text.replace_range(span.start as usize..span.end as usize, &change.text);
+        self.starts = line_starts(&self.text);
     }
 }
 
@@ -174,7 +168,6 @@ fn line_starts(text: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gen_lsp_types::{TextDocumentContentChangePartial, TextDocumentContentChangeWholeDocument};
 
     fn at(line: u32, character: u32) -> Position {
         Position { line, character }
@@ -205,11 +198,8 @@ mod tests {
     fn changes_are_made_in_place() {
         let mut text = Text::new("one\ntwo\nthree\n".to_owned(), Encoding::Utf16);
         let part = |start, end, new: &str| {
-            TextDocumentContentChangeEvent::from(TextDocumentContentChangePartial {
-                range: Range { start, end },
-                text: new.to_owned(),
-                ..Default::default()
-            })
+            let range = Some(Range { start, end });
+            TextDocumentContentChangeEvent { range, text: new.to_owned() }
         };
         text.apply(part(at(1, 0), at(2, 0), "2\n"));
         assert_eq!(text.as_str(), "one\n2\nthree\n");
@@ -220,7 +210,7 @@ mod tests {
         // A range that ends before it begins inserts.
         text.apply(part(at(2, 2), at(0, 0), "x"));
         assert_eq!(text.as_str(), "one\n2\u{e9}\nthxree\nend");
-        text.apply(TextDocumentContentChangeWholeDocument { text: "new".to_owned() }.into());
+        text.apply(TextDocumentContentChangeEvent { range: None, text: "new".to_owned() });
         assert_eq!((text.as_str(), text.line_count()), ("new", 1));
     }
 }

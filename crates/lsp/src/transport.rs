@@ -3,10 +3,9 @@
 //! What is no message is answered with an error and passed over; only a header without a length ends the reading, since
 //! the start of the next message is unknown then.
 
+use crate::protocol::{ErrorCode, Message, RequestId, json};
 use crate::run::Outcome;
-use lsp_server::{Message, RequestId};
-use serde_json::{Value, json};
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Read};
 
 /// The longest message that is read. A document of 4 GiB cannot be opened; one of this size can.
 const LONGEST: usize = 1 << 30;
@@ -19,17 +18,12 @@ pub enum Incoming {
     /// A request, a notification or a response.
     Message(Message),
     /// JSON that is none of these, or no JSON: why, and the code of the error.
-    Malformed(i32, String),
+    Malformed(ErrorCode, String),
     /// A run has ended.
     Ran(RequestId, Box<Outcome>),
     /// The stream ended, or cannot be read any further.
     End(Option<String>),
 }
-
-/// The codes of JSON-RPC.
-pub const PARSE_ERROR: i32 = -32700;
-/// JSON that is no message.
-pub const INVALID_REQUEST: i32 = -32600;
 
 /// Reads the next message.
 pub fn read(input: &mut impl BufRead) -> Incoming {
@@ -44,15 +38,13 @@ pub fn read(input: &mut impl BufRead) -> Incoming {
         Ok(_) => return Incoming::End(Some("the stream ends inside of a message".to_owned())),
         Err(error) => return Incoming::End(Some(error.to_string())),
     }
-    match serde_json::from_slice::<Value>(&bytes) {
-        Err(error) => Incoming::Malformed(PARSE_ERROR, format!("this is not JSON: {error}")),
-        Ok(value) => match serde_json::from_value(value) {
-            Ok(message) => Incoming::Message(message),
-            Err(_) => {
-                let why = "this is not a message: a request has `id` and `method`, a notification `method`";
-                Incoming::Malformed(INVALID_REQUEST, why.to_owned())
-            }
-        },
+    match json::parse(&bytes).map(Message::of) {
+        Err(error) => Incoming::Malformed(ErrorCode::ParseError, format!("this is not JSON: {error}")),
+        Ok(Some(message)) => Incoming::Message(message),
+        Ok(None) => {
+            let why = "this is not a message: a request has `id` and `method`, a notification `method`";
+            Incoming::Malformed(ErrorCode::InvalidRequest, why.to_owned())
+        }
     }
 }
 
@@ -81,14 +73,6 @@ fn length(input: &mut impl BufRead) -> io::Result<Option<usize>> {
     }
 }
 
-/// Writes the answer to what is no message. It has no id, since there is none.
-pub fn write_malformed(output: &mut impl Write, code: i32, message: &str) -> io::Result<()> {
-    let answer =
-        json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}}).to_string();
-    write!(output, "Content-Length: {}\r\n\r\n{answer}", answer.len())?;
-    output.flush()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,7 +95,8 @@ mod tests {
                 Incoming::Ran(..) => panic!("nothing was run"),
             }
         }
-        assert_eq!(codes, [PARSE_ERROR, INVALID_REQUEST, INVALID_REQUEST]);
+        use ErrorCode::{InvalidRequest, ParseError};
+        assert_eq!(codes, [ParseError, InvalidRequest, InvalidRequest]);
     }
 
     #[test]

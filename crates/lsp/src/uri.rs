@@ -1,6 +1,6 @@
 //! URIs of files, and their paths.
 
-use gen_lsp_types::Uri;
+use crate::protocol::Uri;
 use std::path::{Path, PathBuf};
 
 /// The path of a `file:` URI on this machine.

@@ -2,10 +2,9 @@
 
 use crate::analysis::Document;
 use crate::levels::Levels;
+use crate::protocol::{Diagnostic, ErrorCode, Location, Position, TextDocumentPositionParams, Uri};
 use crate::text::{Encoding, Text};
 use crate::uri;
-use gen_lsp_types::{Diagnostic, Location, Position, TextDocumentPositionParams, Uri};
-use lsp_server::ErrorCode;
 use softwarp_check::{Options, Recheck};
 use softwarp_diagnostic::Span;
 use std::cell::RefCell;
