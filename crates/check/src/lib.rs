@@ -27,7 +27,7 @@
 //! The modules form layers; `module` is the topmost and walks over the items. Below it are `body` (statements and
 //! operands), `function` and `declaration` (what is declared), `limits` and `abi` (what only the whole module shows),
 //! and at the bottom `context` (the state of the walk), [`names`] (scopes), [`checked`] (the result) and [`codes`]
-//! (every diagnostic with its explanation).
+//! (every diagnostic with its explanation). [`occurrences`] stands beside: it lists the names of a module that was judged.
 //!
 //! Where the assembler and the manual disagree, the assembler wins and a warning names both; with
 //! [`Options::strict`] the manual wins and the warning is an error. The short rows of initialisers, which both
@@ -39,6 +39,7 @@ pub mod checked;
 pub mod codes;
 pub mod constant;
 pub mod names;
+pub mod occurrences;
 
 mod abi;
 mod body;

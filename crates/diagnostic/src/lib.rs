@@ -28,4 +28,4 @@ mod span;
 
 pub use code::{Code, Explained, Severity};
 pub use diagnostic::{Diagnostic, Edit, Fix, Location, Related};
-pub use span::{Lines, Position, Span};
+pub use span::{LineStarts, Lines, Position, Span};

@@ -69,9 +69,84 @@ impl Lines {
     }
 }
 
+/// Where the lines of a text begin that end with `\n`, `\r\n` or `\r`, as editors count them. It follows changes.
+#[derive(Clone, Debug)]
+pub struct LineStarts {
+    starts: Vec<u32>,
+}
+
+impl LineStarts {
+    /// Finds the lines of a text, which is at most 4 GiB long.
+    pub fn new(source: &str) -> LineStarts {
+        let mut starts = vec![0];
+        let bytes = source.as_bytes();
+        starts.extend((1..=bytes.len()).filter(|&at| begins_line(bytes, at)).map(|at| at as u32));
+        LineStarts { starts }
+    }
+
+    /// The number of lines: at least one.
+    pub fn count(&self) -> u32 {
+        self.starts.len() as u32
+    }
+
+    /// The line that a byte is on, from 0.
+    pub fn line(&self, byte: u32) -> u32 {
+        (self.starts.partition_point(|&start| start <= byte) as u32).saturating_sub(1)
+    }
+
+    /// The first byte of a line, from 0.
+    pub fn start(&self, line: u32) -> Option<u32> {
+        self.starts.get(line as usize).copied()
+    }
+
+    /// Follows a change: what was at a span became some bytes of the text as it is now.
+    pub fn replaced(&mut self, span: Span, length: u32, source: &str) {
+        let bytes = source.as_bytes();
+        // Whether a line begins at a byte is decided by this byte and the one before it.
+        let first = self.starts.partition_point(|&start| start < span.start).max(1);
+        let last = self.starts.partition_point(|&start| start <= span.end).max(first);
+        let end = span.start + length;
+        for start in &mut self.starts[last..] {
+            *start = *start - span.end + end;
+        }
+        let around = span.start.max(1) as usize..=end as usize;
+        let new: Vec<u32> = around.filter(|&at| begins_line(bytes, at)).map(|at| at as u32).collect();
+        self.starts.splice(first..last, new);
+    }
+}
+
+/// Whether a line begins at a byte, which is not the first.
+fn begins_line(bytes: &[u8], at: usize) -> bool {
+    match bytes.get(at.wrapping_sub(1)) {
+        Some(b'\n') => true,
+        Some(b'\r') => bytes.get(at) != Some(&b'\n'),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn line_starts_follow_changes() {
+        let parts = ["", "\n", "\r", "\r\n", "a", "b\nc", "\n\r", "\r\r\n\n"];
+        let text = "a\r\nb\rc\n\nd\r\n";
+        for start in 0..=text.len() {
+            for end in start..=text.len() {
+                for part in parts {
+                    let mut lines = LineStarts::new(text);
+                    let mut new = text.to_owned();
+                    new.replace_range(start..end, part);
+                    lines.replaced(Span::new(start as u32, end as u32), part.len() as u32, &new);
+                    assert_eq!(lines.starts, LineStarts::new(&new).starts, "{start}..{end} {part:?}");
+                }
+            }
+        }
+        let lines = LineStarts::new("a\r\nb\rc\n");
+        assert_eq!((lines.count(), lines.start(1), lines.start(4)), (4, Some(3), None));
+        assert_eq!((lines.line(0), lines.line(2), lines.line(3), lines.line(99)), (0, 0, 1, 3));
+    }
 
     #[test]
     fn bytes_have_lines_and_columns() {

@@ -1,7 +1,6 @@
 //! Completion: opcodes, modifiers that are legal at that point, names in scope, targets; and signature help.
 
 use crate::analysis::{Analysis, Document};
-use crate::cursor::{Cursor, Mnemonic, Writing, cursor};
 use crate::hover::special_meaning;
 use crate::protocol::{
     CompletionItem, CompletionItemKind, CompletionItemLabelDetails, CompletionItemTag, CompletionParams,
@@ -13,6 +12,7 @@ use crate::world::{Answer, World};
 use softwarp_check::checked::{FuncId, Variable};
 use softwarp_isa::instruction::{InstructionForm, Kind, Opcode, Value, Wanted, next_words, opcodes, resolve};
 use softwarp_isa::{SpecialRegister, StateSpace, Target, Type, Version, manual};
+use softwarp_syntax::cursor::{Cursor, Mnemonic, Writing, cursor};
 use softwarp_syntax::{Span, tokens};
 use std::collections::BTreeSet;
 

@@ -2,13 +2,13 @@
 
 use crate::analysis::{Analysis, Document, Entity, Role};
 use crate::protocol::{
-    SemanticTokens, SemanticTokensLegend, SemanticTokensParams, SemanticTokensRangeParams,
+    Position, SemanticTokens, SemanticTokensLegend, SemanticTokensParams, SemanticTokensRangeParams,
 };
 use crate::world::{Answer, World};
 use softwarp_isa::{StateSpace, Type};
 use softwarp_syntax::{Span, tokens};
 
-/// What tokens can be, in the order of the legend.
+/// What tokens can be: their places in the legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Keyword,
@@ -23,17 +23,18 @@ enum Kind {
     Macro,
 }
 
-const KINDS: &[(&str, Kind)] = &[
-    ("keyword", Kind::Keyword),
-    ("type", Kind::Type),
-    ("function", Kind::Function),
-    ("parameter", Kind::Parameter),
-    ("variable", Kind::Variable),
-    ("label", Kind::Label),
-    ("number", Kind::Number),
-    ("string", Kind::String),
-    ("operator", Kind::Operator),
-    ("macro", Kind::Macro),
+/// The names of the kinds, in their order.
+const KINDS: [&str; 10] = [
+    "keyword",
+    "type",
+    "function",
+    "parameter",
+    "variable",
+    "label",
+    "number",
+    "string",
+    "operator",
+    "macro",
 ];
 
 /// Bits of the modifiers: their places in the legend.
@@ -45,7 +46,7 @@ const MODIFICATION: u32 = 8;
 /// The names of what tokens can be.
 pub fn legend() -> SemanticTokensLegend {
     SemanticTokensLegend {
-        token_types: KINDS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        token_types: KINDS.map(str::to_owned).to_vec(),
         token_modifiers: ["declaration", "readonly", "static", "modification"].map(str::to_owned).to_vec(),
     }
 }
@@ -66,30 +67,79 @@ pub fn range(world: &World, params: SemanticTokensRangeParams) -> Answer<Option<
 fn in_span(document: &Document, span: Span) -> SemanticTokens {
     let analysis = document.analysis();
     let source = document.source();
-    let mut names = analysis.occurrences().iter().peekable();
+    let occurrences = analysis.occurrences();
+    let mut next_name = occurrences.partition_point(|one| one.span.end <= span.start);
+    let mut columns = Columns::new(document, span.start);
     let mut data = Vec::new();
     let (mut line, mut character) = (0, 0);
-    let mut previous = "";
+    let mut previous = Span::default();
     for token in tokens(source) {
-        let text = token.text(source);
-        while names.next_if(|one| one.span.end <= token.start).is_some() {}
-        let name = names.peek().filter(|one| one.span.start <= token.start);
-        let class = match name {
-            Some(one) => Some(of_name(analysis, one.entity, one.role)),
-            None => of_token(text, previous),
+        if token.start < span.start {
+            previous = token;
+            continue;
+        }
+        if token.start >= span.end {
+            break;
+        }
+        while occurrences.get(next_name).is_some_and(|one| one.span.end <= token.start) {
+            next_name += 1;
+        }
+        let class = match occurrences.get(next_name) {
+            Some(one) if one.span.start <= token.start => Some(of_name(analysis, one.entity, one.role)),
+            _ => of_token(token.text(source), previous.text(source)),
         };
-        previous = text;
-        let inside = token.start >= span.start && token.start < span.end && !text.contains('\n');
-        let Some((kind, modifiers)) = class.filter(|_| inside) else { continue };
-        let start = document.text.position(token.start);
-        let length = document.text.units(text);
+        previous = token;
+        let Some((kind, modifiers)) = class else { continue };
+        let Some((start, length)) = columns.of(token) else { continue };
         let delta_line = start.line - line;
         let delta_start = if delta_line == 0 { start.character - character } else { start.character };
         (line, character) = (start.line, start.character);
-        let token_type = KINDS.iter().position(|(_, one)| *one == kind).unwrap_or(0) as u32;
-        data.extend([delta_line, delta_start, length, token_type, modifiers]);
+        data.push([delta_line, delta_start, length, kind as u32, modifiers]);
     }
     SemanticTokens { data }
+}
+
+/// Goes along the lines of a document, so that the line of a token need not be looked for.
+struct Columns<'d> {
+    document: &'d Document,
+    /// Whether columns are bytes.
+    is_ascii: bool,
+    line: u32,
+    /// Where the line begins, and where the next one does.
+    start: u32,
+    end: u32,
+}
+
+impl Columns<'_> {
+    fn new(document: &Document, byte: u32) -> Columns<'_> {
+        let line = document.text.line(byte);
+        let mut columns =
+            Columns { document, is_ascii: document.source().is_ascii(), line, start: 0, end: 0 };
+        columns.enter(line);
+        columns
+    }
+
+    fn enter(&mut self, line: u32) {
+        self.line = line;
+        self.start = self.document.text.line_start(line);
+        self.end = self.document.text.line_start(line + 1);
+    }
+
+    /// The position of a token and its length; nothing if it goes over several lines. Tokens come in their order.
+    fn of(&mut self, token: Span) -> Option<(Position, u32)> {
+        while token.start >= self.end {
+            self.enter(self.line + 1);
+        }
+        let source = self.document.source();
+        if token.end >= self.end && token.text(source).contains('\n') {
+            return None;
+        }
+        if self.is_ascii {
+            let position = Position { line: self.line, character: token.start - self.start };
+            return Some((position, token.end - token.start));
+        }
+        Some((self.document.text.position(token.start), self.document.text.units(token.text(source))))
+    }
 }
 
 fn of_name(analysis: &Analysis, entity: Entity, role: Role) -> (Kind, u32) {
@@ -132,4 +182,53 @@ fn of_token(text: &str, previous: &str) -> Option<(Kind, u32)> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Encoding, Text};
+
+    /// Each token of a part with its position, kind and modifiers.
+    fn listed(text: &str, span: Span) -> Vec<[u32; 5]> {
+        let text = Text::new(text.to_owned(), Encoding::Utf16);
+        let (mut line, mut character) = (0, 0);
+        let document = Document::new(text, softwarp_check::Options::default());
+        let tokens = in_span(&document, span).data.into_iter();
+        let absolute = tokens.map(|[lines, columns, length, kind, modifiers]| {
+            character = if lines == 0 { character + columns } else { columns };
+            line += lines;
+            [line, character, length, kind, modifiers]
+        });
+        absolute.collect()
+    }
+
+    #[test]
+    fn a_part_has_the_tokens_of_the_whole() {
+        let text = ".version 8.0\r\n.target sm_90\r.address_size 64\n/* a\nb */ .global .u32 x = 3;\n\
+                    .pragma \"a\nb\";\n.entry k() {\n\n .reg .b32 %r<3>; mov.u32 %r1, %r2; ret; }\n";
+        for text in
+            [text.to_owned(), text.replace("/* a", "/* \u{1f600}").replace("; ret", "; /*\u{e9}*/ ret")]
+        {
+            let whole = listed(&text, Span::new(0, text.len() as u32));
+            assert!(whole.len() > 20, "{whole:?}");
+            let positions = Text::new(text.clone(), Encoding::Utf16);
+            for start in 0..text.len() as u32 {
+                let end = (start + 40).min(text.len() as u32);
+                let inside = |one: &&[u32; 5]| {
+                    let at = positions.offset(Position { line: one[0], character: one[1] }).expect("a line");
+                    start <= at && at < end
+                };
+                let expected: Vec<[u32; 5]> = whole.iter().filter(inside).copied().collect();
+                assert_eq!(listed(&text, Span::new(start, end)), expected, "{start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn kinds_are_places_in_the_legend() {
+        assert_eq!(KINDS[Kind::Keyword as usize], "keyword");
+        assert_eq!(KINDS[Kind::Label as usize], "label");
+        assert_eq!(KINDS[Kind::Macro as usize], "macro");
+    }
 }

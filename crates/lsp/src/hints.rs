@@ -1,11 +1,10 @@
 //! Inlay hints: the types of registers where they are first written, and the lines of the program behind `.loc`.
 
-use crate::analysis::{Entity, Role};
+use crate::analysis::Entity;
 use crate::protocol::{InlayHint, InlayHintKind, InlayHintParams, Position};
 use crate::source_lines::Lines;
 use crate::world::{Answer, World};
-use softwarp_isa::StateSpace;
-use std::collections::HashSet;
+use softwarp_check::occurrences::first_writes;
 
 /// The hints of a part of a document.
 pub fn hints(world: &World, params: InlayHintParams) -> Answer<Option<Vec<InlayHint>>> {
@@ -13,15 +12,10 @@ pub fn hints(world: &World, params: InlayHintParams) -> Answer<Option<Vec<InlayH
     let span = document.text.span(params.range);
     let analysis = document.analysis();
     let mut hints = Vec::new();
-    let mut seen: HashSet<(u32, Option<u32>)> = HashSet::new();
-    for one in analysis.occurrences() {
-        let Entity::Variable(id, member) = one.entity else { continue };
-        let variable = analysis.variable(id);
-        if variable.space != StateSpace::Reg || one.role != Role::Written || !seen.insert((id.0, member)) {
-            continue;
-        }
+    for one in first_writes(analysis.occurrences(), &analysis.checked) {
+        let Entity::Variable(id, _) = one.entity else { continue };
         if one.span.start >= span.start && one.span.end <= span.end {
-            let label = format!(": {}", variable.described().trim_matches('`'));
+            let label = format!(": {}", analysis.variable(id).described().trim_matches('`'));
             hints.push(hint(document.text.position(one.span.end), label, InlayHintKind::Type));
         }
     }

@@ -23,8 +23,9 @@
 //!
 //! - `protocol`: the structures of messages. `server`, `transport`, `requests`, `capabilities`: messages, and who answers
 //!   them. `world` has the documents.
-//! - `text`: positions; `analysis`: what a text means; `cursor`: what is being written, by tokens; `flow`: which
-//!   instructions wrote a register.
+//! - `text`: positions; `analysis`: what a text means; `flow`: which instructions wrote a register. What is being
+//!   written is for [`softwarp_syntax::cursor`], and the names in a text for [`softwarp_check::occurrences`]: those crates
+//!   are optimised, and this one is not.
 //! - `alone`: the features for programs that are not clients.
 //! - The features, one file each: `diagnostics`, `hover` (with `words` and `constant`), `completion`, `navigate`,
 //!   `symbols`, `highlighting`, `hints`, `calls`, `actions`, `lenses` and `run`.
@@ -41,7 +42,6 @@ mod calls;
 mod capabilities;
 mod completion;
 mod constant;
-mod cursor;
 mod diagnostics;
 mod difference;
 mod flow;

@@ -109,7 +109,8 @@ pub fn folding(world: &World, params: FoldingRangeParams) -> Answer<Option<Vec<F
             _ => {}
         }
     }
-    spans.extend(comments(document).into_iter().map(|span| (span, Some("comment"))));
+    spans
+        .extend(softwarp_syntax::comments(document.source()).into_iter().map(|span| (span, Some("comment"))));
     let ranges = spans.into_iter().filter_map(|(span, kind)| {
         let (start_line, end_line) =
             (document.text.line(span.start), document.text.line(span.end.saturating_sub(1)));
@@ -121,24 +122,6 @@ pub fn folding(world: &World, params: FoldingRangeParams) -> Answer<Option<Vec<F
     let mut ranges: Vec<FoldingRange> = ranges.collect();
     ranges.sort_by_key(|range| (range.start_line, range.end_line));
     Ok(Some(ranges))
-}
-
-/// Comments, as they lie between tokens: those that touch, line by line, are one.
-fn comments(document: &Document) -> Vec<Span> {
-    let source = document.source();
-    let mut found: Vec<Span> = Vec::new();
-    let mut end = 0;
-    let last = Span::new(source.len() as u32, source.len() as u32);
-    for token in softwarp_syntax::tokens(source).chain([last]) {
-        let gap = Span::new(end, token.start).text(source);
-        if gap.contains("//") || gap.contains("/*") {
-            let trimmed = gap.trim_start();
-            let start = end + (gap.len() - trimmed.len()) as u32;
-            found.push(Span::new(start, start + trimmed.trim_end().len() as u32));
-        }
-        end = token.end;
-    }
-    found
 }
 
 /// Functions and variables of all documents, by a part of their names.

@@ -2,7 +2,7 @@
 //! characters, as client and server have agreed.
 
 use crate::protocol::{Position, Range, TextDocumentContentChangeEvent};
-use softwarp_diagnostic::Span;
+use softwarp_diagnostic::{LineStarts, Span};
 
 /// What the columns of positions count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -46,7 +46,7 @@ impl Encoding {
 #[derive(Clone, Debug)]
 pub struct Text {
     text: String,
-    starts: Vec<u32>,
+    starts: LineStarts,
     encoding: Encoding,
 }
 
@@ -57,7 +57,7 @@ impl Text {
             let end = (0..=u32::MAX as usize).rev().find(|&end| text.is_char_boundary(end));
             text.truncate(end.unwrap_or(0));
         }
-        let starts = line_starts(&text);
+        let starts = LineStarts::new(&text);
         Text { text, starts, encoding }
     }
 
@@ -68,19 +68,24 @@ impl Text {
 
     /// The number of lines: at least one.
     pub fn line_count(&self) -> u32 {
-        self.starts.len() as u32
+        self.starts.count()
     }
 
     /// The line that a byte is on, from 0.
     pub fn line(&self, byte: u32) -> u32 {
-        (self.starts.partition_point(|&start| start <= byte) as u32).saturating_sub(1)
+        self.starts.line(byte)
+    }
+
+    /// The first byte of a line, from 0. A line that is not there begins behind every text.
+    pub fn line_start(&self, line: u32) -> u32 {
+        self.starts.start(line).unwrap_or(u32::MAX)
     }
 
     /// The bytes of a line, from 0, without its end. A line that is not there is empty, at the end of the text.
     pub fn line_span(&self, line: u32) -> Span {
         let length = self.text.len() as u32;
-        let start = self.starts.get(line as usize).copied().unwrap_or(length);
-        let next = self.starts.get(line as usize + 1).copied().unwrap_or(length);
+        let start = self.starts.start(line).unwrap_or(length);
+        let next = self.starts.start(line.saturating_add(1)).unwrap_or(length);
         let line = Span::new(start, next).text(&self.text);
         Span::new(start, start + line.trim_end_matches(['\n', '\r']).len() as u32)
     }
@@ -88,7 +93,7 @@ impl Text {
     /// The byte at a position. A column past the end of its line is the end of the line; a line that is not there has
     /// none.
     pub fn offset(&self, position: Position) -> Option<u32> {
-        self.starts.get(position.line as usize)?;
+        self.starts.start(position.line)?;
         let line = self.line_span(position.line);
         let mut left = position.character as usize;
         let mut at = line.start as usize;
@@ -115,7 +120,7 @@ impl Text {
             byte -= 1;
         }
         let line = self.line(byte as u32);
-        let start = self.starts.get(line as usize).copied().unwrap_or(0);
+        let start = self.starts.start(line).unwrap_or(0);
         let before = Span::new(start, byte as u32).text(&self.text);
         Position { line, character: self.units(before) }
     }
@@ -153,16 +158,8 @@ impl Text {
             return;
         }
         self.text.replace_range(span.start as usize..span.end as usize, &change.text);
-        self.starts = line_starts(&self.text);
+        self.starts.replaced(span, change.text.len() as u32, &self.text);
     }
-}
-
-/// Where lines begin. They end with `\n`, `\r\n` or `\r`.
-fn line_starts(text: &str) -> Vec<u32> {
-    let bytes = text.as_bytes();
-    let ends = memchr::memchr2_iter(b'\n', b'\r', bytes)
-        .filter(|&at| bytes[at] == b'\n' || bytes.get(at + 1) != Some(&b'\n'));
-    std::iter::once(0).chain(ends.map(|at| at as u32 + 1)).collect()
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@
 //!   nest.
 //! - `lexer`, `token`, `literal`: tokens and the values of numbers.
 //! - `parser`: one file for each part of the grammar, and [`outline`], which passes over the bodies of functions.
+//! - [`cursor`]: what is being written at a place of a text that is not whole.
 //! - `printer`: the layout of `softwarp fmt`.
 //! - `symbols`: interned names, with keyed hash tables.
 //! - [`codes`]: the errors of this crate. [`Diagnostic`], [`Span`] and [`Lines`] are those of `softwarp-diagnostic`.
@@ -53,6 +54,7 @@
 #![forbid(unsafe_code)]
 
 pub mod codes;
+pub mod cursor;
 pub mod tree;
 
 mod lexer;
@@ -106,11 +108,38 @@ pub fn parse_expression(source: &str) -> ParsedExpression {
 }
 
 /// The places of a text's tokens, in order: words, numbers, strings and marks, without comments and space.
-pub fn tokens(source: &str) -> impl Iterator<Item = Span> {
-    let mut lexer = lexer::Lexer::new(source);
-    std::iter::from_fn(move || {
-        let (token, span) = lexer.next();
-        lexer.problems.clear();
+pub fn tokens(source: &str) -> Tokens<'_> {
+    Tokens(lexer::Lexer::new(source))
+}
+
+/// What [`tokens`] gives.
+pub struct Tokens<'s>(lexer::Lexer<'s>);
+
+impl Iterator for Tokens<'_> {
+    type Item = Span;
+
+    // It is compiled here, since crates that use it may not be optimised.
+    #[inline(never)]
+    fn next(&mut self) -> Option<Span> {
+        let (token, span) = self.0.next();
+        self.0.problems.clear();
         (token != token::Token::End).then_some(span)
-    })
+    }
+}
+
+/// The places of a text's comments. Those that only space separates are one.
+pub fn comments(source: &str) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut end = 0;
+    let last = Span::new(source.len() as u32, source.len() as u32);
+    for token in tokens(source).chain([last]) {
+        let gap = Span::new(end, token.start).text(source);
+        if gap.contains("//") || gap.contains("/*") {
+            let trimmed = gap.trim_start();
+            let start = end + (gap.len() - trimmed.len()) as u32;
+            found.push(Span::new(start, start + trimmed.trim_end().len() as u32));
+        }
+        end = token.end;
+    }
+    found
 }

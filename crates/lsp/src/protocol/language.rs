@@ -258,10 +258,32 @@ writes!(SemanticTokensLegend: "tokenTypes" = token_types, "tokenModifiers" = tok
 #[derive(Debug)]
 pub struct SemanticTokens {
     /// Five numbers for each: lines and columns from the one before it, length, kind and modifiers.
-    pub data: Vec<u32>,
+    pub data: Vec<[u32; 5]>,
 }
 
-writes!(SemanticTokens: "data" = data);
+impl Write for SemanticTokens {
+    fn write(&self, to: &mut String) {
+        // There can be a million numbers, most of them of one or two digits.
+        let digits: Vec<String> = (0..100).map(|number| format!("{number},")).collect();
+        let digits: Vec<&str> = digits.iter().map(String::as_str).collect();
+        to.push_str("{\"data\":[");
+        for token in &self.data {
+            for number in token {
+                match digits.get(*number as usize) {
+                    Some(digits) => to.push_str(digits),
+                    None => {
+                        number.write(to);
+                        to.push(',');
+                    }
+                }
+            }
+        }
+        if !self.data.is_empty() {
+            to.pop();
+        }
+        to.push_str("]}");
+    }
+}
 
 /// A text that is shown between others.
 #[derive(Debug)]
@@ -377,6 +399,13 @@ mod tests {
             only(json!({"only": ["quickfix", "other"]})),
             Some(vec!["quickfix".into(), "other".into()])
         );
+    }
+
+    #[test]
+    fn tokens_are_one_list_of_numbers() {
+        assert_eq!(text(&SemanticTokens { data: vec![] }), r#"{"data":[]}"#);
+        let data = vec![[0, 9, 10, 99, 100], [u32::MAX, 1, 2, 3, 4]];
+        assert_eq!(text(&SemanticTokens { data }), r#"{"data":[0,9,10,99,100,4294967295,1,2,3,4]}"#);
     }
 
     #[test]

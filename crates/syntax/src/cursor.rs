@@ -1,6 +1,6 @@
 //! What is being written at the cursor. The text there is rarely whole, so this goes by tokens, not by the tree.
 
-use softwarp_syntax::{Span, tokens};
+use crate::{Span, tokens};
 
 /// What is being written.
 #[derive(Clone, Debug, PartialEq, Eq)]
