@@ -99,6 +99,9 @@ fn a_megabyte_is_checked_while_one_types() {
         "replace the whole text, with another head",
         |turn| json!({"text": text.replacen("sm_90", if turn % 2 == 0 { "sm_80" } else { "sm_90" }, 1)}),
     );
+    let document = json!({"textDocument": {"uri": uri}, "options": {"tabSize": 4, "insertSpaces": true}});
+    figures.request("textDocument/formatting", document.clone());
+    figures.request("textDocument/foldingRange", document);
     let body = figures.change("change one function", |_| insert(line, 1, "mov.u32 %r5, %r6; "));
     let broken =
         figures.change("the same, with an error of the grammar", |_| insert(line, 1, "mov.u32 %r1 %r2; "));
