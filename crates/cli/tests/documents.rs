@@ -170,7 +170,7 @@ fn every_kind_of_fault_and_finding_is_documented() {
         |text: &str| -> Vec<String> { text.split('"').skip(1).step_by(2).map(str::to_owned).collect() };
     let faults = read("crates/vm/src/fault.rs");
     let findings = read("crates/vm/src/sanitize/finding.rs");
-    let (fault_words, finding_words) = (read("crates/files/src/run/fault.rs"), findings.clone());
+    let (fault_words, finding_words) = (read("crates/launch/src/run/fault.rs"), findings.clone());
     let fault_words = part(&fault_words, "fn kind(kind: &FaultKind)", "\n}");
     let finding_words = part(&finding_words, "impl FindingKind {", "\n    }");
     for (source, name, named) in [

@@ -599,7 +599,7 @@ fn the_documents_list_every_kind_of_fault_and_finding() {
         words
     };
     let faults =
-        words("crates/files/src/run/fault.rs", "fn kind(kind: &FaultKind)", "/// A word for each use");
+        words("crates/launch/src/run/fault.rs", "fn kind(kind: &FaultKind)", "/// A word for each use");
     let findings = words(
         "crates/vm/src/sanitize/finding.rs",
         "FindingKind::Uninitialised =>",

@@ -1,9 +1,7 @@
 //! Reports for people and programs, as text, JSON and SVG. The command line prints them, the Python package returns them,
 //! and the page of the explorer shows them. Nothing here reads files or knows a terminal.
 //!
-//! - [`layout`] shows where variables are in memory, [`tensors`] tensor maps and copies, [`lowered`] the operations of
-//!   kernels.
-//! - [`counted`] says how often instructions were executed, [`observe`] what they cost.
+//! - [`tensors`] shows tensor maps and copies.
 //! - [`formats`] describes number formats, [`cvt`] what a form of `cvt` does, [`explain`] what a conversion did to a
 //!   number and why, [`widening`] exact conversions beyond PTX's, [`names`] the names of formats.
 //! - [`codes`] has all codes of diagnostics, [`columns`] tables, [`svg`] elements of drawings, [`numbers`] numbers as JSON
@@ -24,15 +22,11 @@
 
 pub mod codes;
 pub mod columns;
-pub mod counted;
 pub mod cvt;
 pub mod explain;
 pub mod formats;
-pub mod layout;
-pub mod lowered;
 pub mod names;
 pub mod numbers;
-pub mod observe;
 pub mod svg;
 pub mod tensors;
 pub mod widening;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
 /// The style of text and of the page in light colours: the first lines of a style sheet.
+#[macro_export]
 macro_rules! light {
     () => {
         "\
@@ -15,9 +16,10 @@ text{fill:#1f2933;font-family:system-ui,'DejaVu Sans',sans-serif}
 "
     };
 }
-pub(crate) use light;
+pub use light;
 
 /// The style of text and of the page in dark colours.
+#[macro_export]
 macro_rules! dark {
     () => {
         "\
@@ -27,7 +29,7 @@ text{fill:#e8edf2}
 "
     };
 }
-pub(crate) use dark;
+pub use dark;
 
 /// A point of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]

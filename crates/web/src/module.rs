@@ -12,8 +12,8 @@ use softwarp::source::{CheckedSource, Source};
 use softwarp::syntax::tree::{Function, Instruction, Item, Operand, OperandKind, Statement, Symbol};
 use softwarp::syntax::{Module, Severity};
 use softwarp::vm::tuning::Tuning;
-use softwarp_report::layout::{View, json as layout_json, spell, svg as layout_svg};
-use softwarp_report::lowered::kernel_json;
+use softwarp_listing::layout::{View, json as layout_json, spell, svg as layout_svg};
+use softwarp_listing::lowered::kernel_json;
 use std::collections::{BTreeSet, HashMap};
 
 #[derive(Deserialize)]

@@ -8,7 +8,7 @@ use softwarp::ir::{Memory, Op, Step};
 use softwarp::isa::Type;
 use softwarp::syntax::Span;
 use softwarp::vm::debug::{BarrierState, Group, State};
-use softwarp_report::observe;
+use softwarp_listing::observe;
 
 /// The most bytes of shared memory that are kept.
 const MOST_SHARED: u64 = 1 << 18;

@@ -6,8 +6,8 @@ use crate::request::{Answer, read};
 use serde_json::{Value as Json, json};
 use softwarp::vm::device::{Launch, LaunchError, Report};
 use softwarp::vm::fault::FaultKind;
-use softwarp_report::counted::{Counted, counted};
-use softwarp_report::observe::{Observer, Seen};
+use softwarp_listing::counted::{Counted, counted};
+use softwarp_listing::observe::{Observer, Seen};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 

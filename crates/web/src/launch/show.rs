@@ -14,7 +14,7 @@ use softwarp::ir::Memory;
 use softwarp::isa::Type;
 use softwarp::num::Format;
 use softwarp::vm::debug::{Group, Waits};
-use softwarp_report::observe::{BANKS, WORD, conflicts, sectors};
+use softwarp_listing::observe::{BANKS, WORD, conflicts, sectors};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most findings that are told of a launch that is stopped.

@@ -5,10 +5,11 @@ mod objects;
 use super::super::CommandError;
 use super::super::files;
 use super::LaunchArgs;
+use crate::bytes::from_hex;
 use crate::input::MOST_DATA;
 use crate::literal::Literal;
 use crate::run::argument::{is_argument, number};
-use crate::run::data::{Data, Init, array, hex, of_numbers};
+use crate::run::data::{Data, Init, array, of_numbers};
 use crate::run::elements;
 use crate::run::file::{Argument, Buffer, Global, Launch, LaunchFile};
 use serde_json::{Value as Json, json};
@@ -112,7 +113,7 @@ fn argument(option: &str, text: &str, given: &mut Given) -> Result<Argument, Com
     match kind {
         "buffer" => buffer(option, value, given),
         "constant" => constant(option, value, given),
-        "bytes" => hex(value).map(Argument::Bytes).map_err(|why| wrong(&why)),
+        "bytes" => from_hex(value).map(Argument::Bytes).map_err(|why| wrong(&why)),
         "struct" => packed(option, value, given),
         "texobj" | "surfobj" => objects::texture(option, kind == "texobj", Path::new(value), given),
         "tensormap" => objects::tensor_map(option, value, given),
@@ -218,7 +219,7 @@ fn contents(option: &str, text: &str, data: &str) -> Result<Buffer, CommandError
         Ok(Buffer { name: String::new(), bytes, init, elements: None })
     };
     match kind {
-        "hex" => Ok(holding(hex(rest).map_err(|why| wrong(&why))?.into())),
+        "hex" => Ok(holding(from_hex(rest).map_err(|why| wrong(&why))?.into())),
         "zero" => made(rest, Init::Zero),
         "none" => made(rest, Init::None),
         "iota32" => made(rest, Init::Iota32),

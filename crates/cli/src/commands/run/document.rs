@@ -4,7 +4,7 @@
 
 use super::super::{CommandError, Printed, output};
 use super::table;
-use crate::run::data::digits;
+use crate::bytes::to_hex;
 use crate::run::elements::{self, Elements};
 use crate::run::{Memories, RunError};
 use serde_json::Value as Json;
@@ -128,7 +128,7 @@ fn dumps(machine: &dyn Memories, shown: &[Shown], out: &mut dyn Write) -> io::Re
             }
             _ => {
                 write!(out, "\"")?;
-                memory.pieces(|piece| out.write_all(digits(piece).as_bytes()).map_err(Unwritten))?;
+                memory.pieces(|piece| out.write_all(to_hex(piece).as_bytes()).map_err(Unwritten))?;
                 write!(out, "\"")?;
             }
         }

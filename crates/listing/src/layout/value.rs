@@ -1,9 +1,9 @@
 //! The beginning of what a variable holds: as bytes, and as its type reads them.
 
 use super::{View, spell};
-use crate::literal::display;
 use softwarp::image::{Contents, Object, ObjectId};
 use softwarp::isa::Type;
+use softwarp::literal::display;
 
 /// How many bytes, and how many elements, are shown.
 const BYTES: u64 = 8;

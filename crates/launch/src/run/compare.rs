@@ -98,6 +98,10 @@ impl Rule {
         if got.len() != expected.len() {
             return Some(Difference::Length { got: got.len(), expected: expected.len() });
         }
+        // The same bytes are the same values by every rule.
+        if got == expected {
+            return None;
+        }
         match self {
             Rule::Each(rules) => {
                 let rule = rules.iter().find(|(of, _)| of == name).map_or(&Rule::Exact, |(_, rule)| rule);

@@ -1,16 +1,14 @@
 //! Replays recordings of the approximate functions (`ex2`, `lg2`, `sin`, …), by running them on the machine.
 //!
-//! Rows are sums, as those of `cvt` ([`super::space`]). Beside the file, `FORM.bin` may hold the results for the
+//! Rows are sums, as those of `cvt` ([`crate::space`]). Beside the file, `FORM.bin` may hold the results for the
 //! 65,536 inputs of 32 bits whose low half is zero: these are compared by default, within twice the error that the
 //! manual allows. Forms on pairs must do to each half what the form on one does. The sums, which only exact results
 //! have, are compared where that is asked for, and for functions of 16 bits.
 
 use super::beside;
 use super::golden::SumRow;
-use super::space::CHUNKS;
 use super::{ChunkDifference, Depth, Failure, RowDifference, TASK, chunks};
-use rayon::prelude::*;
-use softwarp::num::splitmix::hash;
+use crate::space::{CHUNKS, sum_of_results};
 use softwarp::vm::device::{Device, Launch, LoadOptions};
 use std::path::Path;
 
@@ -146,9 +144,7 @@ impl<'a> Function<'a> {
             for start in (first..end).step_by(TASK as usize) {
                 let count = TASK.min(end - start);
                 let results = self.results(start, count, 1)?;
-                let term = |(at, result): (usize, &u32)| hash(u64::from(*result) ^ hash(start + at as u64));
-                let sum = results.par_iter().enumerate().map(term).reduce(|| 0, u64::wrapping_add);
-                got = got.wrapping_add(sum);
+                got = got.wrapping_add(sum_of_results(start, &results));
                 progress(count);
             }
             let expected = row.sums.get(chunk as usize).copied().unwrap_or_default();

@@ -6,10 +6,11 @@
 use super::golden::{self, Collected, Content, Golden};
 use super::gpu::{Came, OnGpu, OnGpuError};
 use super::programs::Program;
-use super::space::CHUNKS;
 use super::{Refused, Settings};
-use crate::run::data::{Files, digits};
+use crate::bytes::to_hex;
+use crate::run::data::Files;
 use crate::run::file::LaunchFile;
+use crate::space::CHUNKS;
 use base64::Engine;
 use serde_json::{Map, Value as Json, json};
 use std::io::Write;
@@ -151,13 +152,13 @@ fn of_program(on: &mut OnGpu<'_>, program: &Program) -> Result<Came<Map<String, 
 /// Bytes as launch files have them: digits if they are few, else compressed.
 fn data(bytes: &[u8]) -> Json {
     if bytes.len() <= 64 {
-        return digits(bytes).into();
+        return to_hex(bytes).into();
     }
     let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     let packed = packer.write_all(bytes).and_then(|()| packer.finish());
     match packed {
         Ok(packed) => json!({"zlib": base64::engine::general_purpose::STANDARD.encode(packed)}),
-        Err(_) => digits(bytes).into(),
+        Err(_) => to_hex(bytes).into(),
     }
 }
 

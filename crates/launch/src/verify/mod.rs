@@ -21,15 +21,14 @@ pub mod golden;
 pub mod gpu;
 pub mod programs;
 pub mod record;
-pub mod space;
 pub mod tensor;
 
 use crate::input::{self, InputError};
+use crate::space::{self, CHUNKS, Replay};
 use golden::{Collected, Content, Golden, GoldenError, SampleRow, SumRow};
 use rayon::prelude::*;
 use softwarp::isa::{CvtForm, Semantics};
 use softwarp::num::{Cvt, Extra, extend, pack};
-use space::{CHUNKS, Replay};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,7 @@ mod place;
 pub mod tensormap;
 pub mod textures;
 
-pub use softwarp_report::{counted, observe};
+pub use softwarp_listing::{counted, observe};
 
 use compare::Difference;
 use data::Init;

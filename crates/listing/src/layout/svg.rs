@@ -7,10 +7,10 @@
 use super::region::{Kind, Owner, Piece, Region, of_function, of_module, pieces};
 use super::spell::shortened;
 use super::{View, spell, value};
-use crate::svg::{Area, Page, Point, Svg, dark, escape, light, point};
 use softwarp::demangle::{demangled, last_part};
 use softwarp::image::{Extent, Function, FunctionId, Object, ObjectId};
 use softwarp::isa::types::Class;
+use softwarp_report::svg::{Area, Page, Point, Svg, dark, escape, light, point};
 use std::fmt::Write;
 
 /// The most boxes that are drawn, in all and in one strip.

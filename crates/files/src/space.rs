@@ -5,6 +5,7 @@
 //! `b = i * 2654435761 + 0x9E3779B9`; for 64-bit sources a sample drawn from `i` ([`wide`]).
 //! A chunk's sum is, modulo 2^64, that of `hash(out ^ hash(i))` over its indices.
 
+use rayon::prelude::*;
 use softwarp::num::splitmix;
 use softwarp::num::{ConversionLoop, Cvt, Vectorise, vectorised};
 
@@ -95,6 +96,14 @@ impl Replay {
             bits => 1 << bits,
         }
     }
+}
+
+/// The sum of hashes over 32-bit results, whose indices begin at `first`.
+pub fn sum_of_results(first: u64, results: &[u32]) -> u64 {
+    let term = |(at, result): (usize, &u32)| {
+        splitmix::hash(u64::from(*result) ^ splitmix::hash(first.wrapping_add(at as u64)))
+    };
+    results.par_iter().enumerate().map(term).reduce(|| 0, u64::wrapping_add)
 }
 
 /// The sums of several instructions over the same range of indices.

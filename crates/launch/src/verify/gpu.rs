@@ -3,11 +3,11 @@
 use super::forms::{self, Kernel, OUT};
 use super::golden::{self, Collected, Content, Golden, GoldenError, SampleRow, SumRow};
 use super::programs::Program;
-use super::space::CHUNKS;
 use super::{ChunkDifference, Failure, Outcome, Refused, Report, RowDifference, Settings, approx, chunks};
 use crate::gpu::{Gpu, GpuError};
 use crate::run::differences;
 use crate::run::file::LaunchFile;
+use crate::space::CHUNKS;
 use softwarp::source::Source;
 use softwarp_gpu::{ClientError, Device, Stage};
 use std::path::{Path, PathBuf};

@@ -3,13 +3,13 @@
 use super::elements::{self, Elements};
 use super::numbers;
 use super::place::{At, Read, Reading};
+use crate::bytes::{Words, from_hex};
 use crate::input::{self, Input, InputError, confined};
 use crate::json::{is_remark, shown};
 use crate::npy::{Array, Header, Order, Reader};
 use base64::Engine;
 use serde_json::Value as Json;
 use softwarp::num::Format;
-use softwarp::num::splitmix::hash;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -37,30 +37,10 @@ impl Init {
         match self {
             Init::Zero | Init::None => Ok(()),
             Init::Bytes(data) => put(0, data),
-            Init::Iota32 => words(bytes, put, |word| word as u32),
-            Init::Splitmix32(seed) => words(bytes, put, |word| (hash(seed.wrapping_add(word)) >> 32) as u32),
+            Init::Iota32 => Words::IOTA.pieces(bytes, put),
+            Init::Splitmix32(seed) => Words::Splitmix(*seed).pieces(bytes, put),
         }
     }
-}
-
-/// How many words are made at a time.
-const PIECE: u64 = 1 << 16;
-
-/// A last word that does not fit is cut.
-fn words<E>(
-    bytes: u64,
-    mut put: impl FnMut(u64, &[u8]) -> Result<(), E>,
-    word: impl Fn(u64) -> u32,
-) -> Result<(), E> {
-    let count = bytes.div_ceil(4);
-    let mut piece = Vec::new();
-    for first in (0..count).step_by(PIECE as usize) {
-        piece.clear();
-        piece.extend((first..count.min(first + PIECE)).flat_map(|at| word(at).to_le_bytes()));
-        piece.truncate(usize::try_from(bytes - 4 * first).unwrap_or(usize::MAX));
-        put(4 * first, &piece)?;
-    }
-    Ok(())
 }
 
 /// Data of a launch file.
@@ -115,7 +95,7 @@ const FORMS: &str =
 /// Reads data of at most a given number of bytes; `room` is how many there are to fill, if that is known.
 pub(super) fn read(at: &At<'_>, most: u64, room: Option<u64>) -> Read<Data> {
     let data = match at.json {
-        Json::String(digits) => Data::from(hex(digits).or_else(|why| at.error(why))?),
+        Json::String(digits) => Data::from(from_hex(digits).or_else(|why| at.error(why))?),
         Json::Object(map) => {
             let mut keys = map.iter().filter(|(key, _)| !is_remark(key));
             let (Some((key, json)), None) = (keys.next(), keys.next()) else { return at.error(FORMS) };
@@ -131,7 +111,7 @@ pub(super) fn read(at: &At<'_>, most: u64, room: Option<u64>) -> Read<Data> {
 
 fn member(at: &At<'_>, key: &str, value: &At<'_>, most: u64, room: Option<u64>) -> Read<Data> {
     match key {
-        "hex" => hex(&value.text()?).map(Data::from).or_else(|why| at.error(why)),
+        "hex" => from_hex(&value.text()?).map(Data::from).or_else(|why| at.error(why)),
         "zlib" => inflate(&value.text()?, most).map(Data::from).or_else(|why| at.error(why)),
         "npy" | "file" => {
             let name = value.text()?;
@@ -181,20 +161,6 @@ pub fn array(input: Input) -> Result<Data, String> {
     Ok(Data { bytes: data, elements: Some(Elements::of_dtype(dtype, shape)) })
 }
 
-/// Reads hexadecimal digits, two for each byte.
-pub fn hex(digits: &str) -> Result<Vec<u8>, String> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-    if !digits.len().is_multiple_of(2) {
-        return Err(format!("{} hexadecimal digits: there are two for each byte", digits.len()));
-    }
-    let byte = |pair: &[u8]| match pair {
-        [high, low] => Some(digit(high)? << 4 | digit(low)?),
-        _ => None,
-    };
-    let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
-    bytes.ok_or_else(|| "data has a character that is no hexadecimal digit".to_owned())
-}
-
 fn inflate(text: &str, most: u64) -> Result<Vec<u8>, String> {
     let packed =
         base64::engine::general_purpose::STANDARD.decode(text).map_err(|error| format!("zlib: {error}"))?;
@@ -207,36 +173,10 @@ fn inflate(text: &str, most: u64) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Bytes as hexadecimal digits.
-pub fn digits(bytes: &[u8]) -> String {
-    let nibble = |bits: u8| char::from(b"0123456789abcdef"[usize::from(bits & 15)]);
-    bytes.iter().flat_map(|byte| [nibble(byte >> 4), nibble(*byte)]).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-
-    fn made(init: Init, bytes: u64) -> Vec<u8> {
-        let mut memory = vec![0; bytes as usize];
-        init.write(bytes, |at, piece| {
-            memory[at as usize..at as usize + piece.len()].copy_from_slice(piece);
-            Ok::<(), ()>(())
-        })
-        .expect("nothing fails");
-        memory
-    }
-
-    #[test]
-    fn words_count_and_mix_and_the_last_is_cut() {
-        assert_eq!(made(Init::Iota32, 10), [0, 0, 0, 0, 1, 0, 0, 0, 2, 0]);
-        // splitmix64's first output for the seed 0 is e220a8397b1dcdaf.
-        assert_eq!(made(Init::Splitmix32(0), 4), [0x39, 0xa8, 0x20, 0xe2]);
-        let long = made(Init::Iota32, 4 * PIECE + 4);
-        assert_eq!(long[4 * PIECE as usize..], [0, 0, 1, 0]);
-        assert_eq!(made(Init::Bytes(vec![7]), 2), [7, 0]);
-    }
 
     fn decode(json: &Json, most: u64) -> Result<Vec<u8>, String> {
         let reading = Reading::new(None);
@@ -302,11 +242,5 @@ mod tests {
         ] {
             assert_eq!(bytes(bad.clone()), Err(why.to_owned()), "{bad}");
         }
-    }
-
-    #[test]
-    fn digits_and_bytes_are_the_same_thing() {
-        let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(hex(&digits(&all)), Ok(all));
     }
 }

@@ -2,9 +2,9 @@
 
 use super::region::{Kind, Piece, Region, of_function, of_module};
 use super::{View, spell, value};
-use crate::columns::lines;
 use softwarp::image::{Function, FunctionId, Object, ObjectId};
 use softwarp::isa::StateSpace;
+use softwarp_report::columns::lines;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -1,10 +1,10 @@
 //! Recorded conversions and approximate functions as kernels, for a GPU: on single inputs, and as sums over chunks of an input
-//! space ([`super::space`]).
+//! space ([`crate::space`]).
 
 use super::golden::{SampleRow, SumRow};
-use super::space::{CHUNKS, second};
 use crate::run::data::Init;
 use crate::run::file::{Argument, Buffer, Launch, LaunchFile};
+use crate::space::{CHUNKS, second};
 use softwarp::isa::{Target, Variant};
 use softwarp::source::Source;
 use softwarp_gpu::Device;
@@ -133,7 +133,7 @@ fn mix(to: &str, from: &str) -> String {
     )
 }
 
-/// `%x`, the 64-bit sample of the index `%idx`, as [`super::space::wide`] has it.
+/// `%x`, the 64-bit sample of the index `%idx`, as [`crate::space::wide`] has it.
 fn wide() -> String {
     mix("%x", "%idx")
         + "and.b64 %k, %idx, 3; setp.eq.u64 %p0, %k, 0; @%p0 bra WIDE_DONE;\n\
