@@ -340,6 +340,8 @@ fn each_in<'a, 'b, C: Cpu, W: wide::Address>(
 }
 
 /// The places of the lanes of an atomic operation, if all of them are in one piece of memory.
+// In a function of its own it keeps its values in registers.
+#[inline(never)]
 pub(super) fn places<'b>(
     frame: &Frame,
     address: &Address,

@@ -80,22 +80,14 @@ fn perform(
 ) {
     let element = Used::atomic(atomic).element;
     // Everything is read before anything is written: slots may be the same.
-    let row = |slot: Option<Slot>| {
-        let mut row = [0; LANES];
-        match (slot, element) {
-            (None, _) => {}
-            (Some(slot), 8..) => row = frame.row::<u64>(slot),
-            (Some(slot), _) => {
-                let narrow = frame.row::<u32>(slot);
-                (0..LANES).for_each(|lane| row[lane] = narrow[lane].into());
-            }
-        }
-        row
+    let row = |frame: &Frame, slot: Option<Slot>| match slot {
+        Some(slot) => operand(frame, slot, element),
+        None => [0; LANES],
     };
     if element == 16 {
         let Some(&b) = atomic.b.first() else { return };
         let c = if atomic.op == AtomicOp::Cas { atomic.c } else { b };
-        let [b, c] = [b, c].map(|slot| (row(slot), row(slot.map(Slot::next))));
+        let [b, c] = [b, c].map(|slot| (row(frame, slot), row(frame, slot.map(Slot::next))));
         let (low, high) = pairs(places, atomic.op, b, c, taking);
         if let Some(&Some(d)) = atomic.d.first() {
             frame.set_row(d, low, taking);
@@ -105,29 +97,61 @@ fn perform(
     }
     let combine = combination(atomic.op, atomic.ty, !shared, atomic.noftz);
     let alone = shared || alone;
-    let mut operands = [[0; LANES]; 8];
-    for (operand, &slot) in operands.iter_mut().zip(&atomic.b) {
-        *operand = row(slot);
+    let c = row(frame, atomic.c);
+    let update = |index: usize, b: &[u64; LANES]| {
+        let operands = Operands { combine, b, c: &c, alone, offset: index as u64 * element };
+        match element {
+            8 => operands.update::<u64>(places, taking),
+            2 => operands.update::<u16>(places, taking),
+            _ => operands.update::<u32>(places, taking),
+        }
+    };
+    let put = |frame: &mut Frame, index: usize, before: [u64; LANES]| match (
+        atomic.d.get(index).copied().flatten(),
+        element,
+    ) {
+        (None, _) => {}
+        (Some(d), 8) => frame.set_row(d, before, taking),
+        (Some(d), _) => frame.set_row(d, std::array::from_fn(|lane| before[lane] as u32), taking),
+    };
+    if let [b] = atomic.b[..] {
+        let b = row(frame, b);
+        put(frame, 0, update(0, &b));
+        return;
     }
-    let c = row(atomic.c);
-    for (index, b) in operands.iter().enumerate().take(atomic.b.len()) {
+    let operands: Vec<[u64; LANES]> = atomic.b.iter().map(|&slot| row(frame, slot)).collect();
+    for (index, b) in operands.iter().enumerate() {
+        put(frame, index, update(index, b));
+    }
+}
+
+/// What the lanes do with an element of their words.
+struct Operands<'a> {
+    combine: Combine,
+    b: &'a [u64; LANES],
+    c: &'a [u64; LANES],
+    /// No other thread of the host has the words.
+    alone: bool,
+    /// Where the element is, from the first one on.
+    offset: u64,
+}
+
+impl Operands<'_> {
+    /// Updates the words of the lanes, one after the other: what was there before.
+    fn update<T: Unit>(&self, places: &[(&SharedBytes, u64); LANES], taking: u32) -> [u64; LANES] {
         let mut before = [0; LANES];
         for lane in lanes(taking) {
             let (cells, at) = places[lane];
-            let at = (at + index as u64 * element) as usize;
-            let f = |word| combine(word, b[lane], c[lane]);
-            before[lane] = match element {
-                8 => apply::<u64>(cells, at, alone, f),
-                2 => apply::<u16>(cells, at, alone, f),
-                _ => apply::<u32>(cells, at, alone, f),
-            };
+            let f = |word| (self.combine)(word, self.b[lane], self.c[lane]);
+            before[lane] = apply::<T>(cells, (at + self.offset) as usize, self.alone, f);
         }
-        match (atomic.d.get(index).copied().flatten(), element) {
-            (None, _) => {}
-            (Some(d), 8) => frame.set_row(d, before, taking),
-            (Some(d), _) => frame.set_row(d, std::array::from_fn(|lane| before[lane] as u32), taking),
-        }
+        before
     }
+}
+
+/// The words of an operand.
+fn operand(frame: &Frame, slot: Slot, element: u64) -> [u64; LANES] {
+    if element >= 8 { frame.row::<u64>(slot) } else { frame.row::<u32>(slot).map(u64::from) }
 }
 
 /// `exch` and `cas` of 128 bits: what was there before, low and high halves.
