@@ -4,7 +4,9 @@
 //! is busy for long may be waiting for another one (a scan with look-back, a barrier of the whole grid). It is suspended
 //! then, and another one is started or resumed. The number and the size of suspended clusters are limited.
 //!
-//! Workers claim clusters in batches (guided self-scheduling), so that they seldom contend for the counter.
+//! Workers claim clusters in batches (guided self-scheduling), so that they seldom contend for the counter. The thread
+//! that launches is one of them. It waits for the others awake for a moment before it sleeps: they end at about the same
+//! time, and to be woken would take as long as a short launch.
 //!
 //! **Faults.** The first cluster in the order of the grid that fails decides what is reported, as far as clusters
 //! end without waiting for one another: after a fault, those before it still run.
@@ -22,7 +24,7 @@ use softwarp_num::with_standard_floats;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How many CTAs can have begun and not ended.
@@ -37,6 +39,17 @@ const MOST_BYTES: u64 = 1 << 30;
 /// How many clusters a thread claims at once, at most.
 const MOST_CLAIMED: u64 = 1024;
 
+/// A thread first claims at most the grid divided by this and by the number of threads: too little to matter if its CTAs
+/// take long.
+const FIRST_PARTS: u64 = 64;
+
+/// A thread claims at most what is left of the grid, divided by this and by the number of threads, so that all threads
+/// end at about the same time.
+const PARTS_LEFT: u64 = 4;
+
+/// How often the launching thread looks whether the others have ended, before it sleeps: some 50 µs.
+const LOOKS: u32 = 1024;
+
 /// A batch that takes at most this long lets a thread claim more the next time.
 const QUICK: Duration = Duration::from_millis(1);
 
@@ -50,6 +63,7 @@ impl Launch<'_> {
             fault: Mutex::new(None),
             failed: AtomicU64::new(u64::MAX),
             done: Mutex::new(Executed::default()),
+            working: AtomicUsize::new(0),
         };
         let workers = self.threads.min(usize::try_from(self.units()).unwrap_or(usize::MAX)).max(1);
         if workers == 1 {
@@ -57,10 +71,15 @@ impl Launch<'_> {
             with_standard_floats(|| pool.work(self));
         } else {
             rayon::in_place_scope(|scope| {
+                pool.working.store(workers - 1, Ordering::Relaxed);
                 for _ in 1..workers {
-                    scope.spawn(|_| with_standard_floats(|| pool.work(self)));
+                    scope.spawn(|_| {
+                        with_standard_floats(|| pool.work(self));
+                        pool.working.fetch_sub(1, Ordering::Release);
+                    });
                 }
                 with_standard_floats(|| pool.work(self));
+                pool.wait_awake();
             });
         }
         let fault = lock(&pool.fault).take().map(|(_, fault)| fault);
@@ -90,6 +109,8 @@ struct WorkerPool {
     /// The first cluster in which something happened; 0 if the launch as a whole has to stop.
     failed: AtomicU64,
     done: Mutex<Executed>,
+    /// Other threads than the launching one that have not ended.
+    working: AtomicUsize,
 }
 
 /// The state of one thread of the host.
@@ -110,8 +131,9 @@ struct Worker {
 impl WorkerPool {
     fn work(&self, launch: &Launch<'_>) {
         let mut meter = Meter::new(launch);
-        let mut worker =
-            Worker { claimed: 0..0, batch: 0, since: Instant::now(), spare: Vec::new(), ended: 0 };
+        // Doubled before it is used.
+        let batch = launch.units() / (2 * FIRST_PARTS * launch.threads.max(1) as u64);
+        let mut worker = Worker { claimed: 0..0, batch, since: Instant::now(), spare: Vec::new(), ended: 0 };
         let mut prefer_new = false;
         while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut worker, &mut meter)
         {
@@ -160,6 +182,16 @@ impl WorkerPool {
                 mine.warp += theirs.warp;
                 mine.thread += theirs.thread;
             }
+        }
+    }
+
+    /// Waits for the other threads for a moment, without sleeping.
+    fn wait_awake(&self) {
+        for _ in 0..LOOKS {
+            if self.working.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            std::hint::spin_loop();
         }
     }
 
@@ -318,7 +350,7 @@ impl WorkerPool {
             return last..last;
         }
         // One thread alone has none to wait for.
-        let parts = if launch.threads == 1 { 1 } else { 8 * launch.threads as u64 };
+        let parts = if launch.threads == 1 { 1 } else { PARTS_LEFT * launch.threads as u64 };
         let count = ((last - now) / parts).min(batch).max(1);
         let start = launch.next.fetch_add(count, Ordering::Relaxed);
         start.min(last)..(start + count).min(last)
