@@ -66,7 +66,7 @@ impl Members {
         self.0.remove(member).map_or_else(|| T::missing(member), T::read)
     }
 
-    /// The members that nobody has read so far.
+    /// The members that have not been read.
     pub fn rest(self) -> Value {
         Value::Object(self.0)
     }
