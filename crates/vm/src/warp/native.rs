@@ -65,8 +65,11 @@ impl Ctas<'_> {
             return self.ask(meter);
         }
         (self.ahead, self.begun) = (self.ahead - 1, self.begun + 1);
-        *self.place = self.launch.after(*self.place);
-        Some(*self.place)
+        // The place is not read as a whole right after its numbers were written: such a load waits until all stores
+        // before it, those of the CTA that has ended among them, are in the cache.
+        let [x, y, z] = self.launch.after(*self.place);
+        (self.place[0], self.place[1], self.place[2]) = (x, y, z);
+        Some([x, y, z])
     }
 
     #[cold]
