@@ -260,6 +260,67 @@ fn sums_over_lanes_are_the_same() {
 }
 
 #[test]
+fn minima_and_maxima_of_nans_are_the_same() {
+    let mut random = SplitMix64::new(11);
+    let mut one_of = |list: &[&'static str]| list[random.next_u64() as usize % list.len()];
+    for case in 0..24 {
+        let mut body = "    mad.wide.u32 %d0, %r3, 4, %in; setp.lt.u32 %p, %t, 21;\n".to_owned();
+        // Quiet and signalling NaNs, infinities and zeros are frequent.
+        for n in 1..5 {
+            let _ = writeln!(
+                body,
+                "    ld.global.u32 %r4, [%d0+{}]; bfe.u32 %r5, %r4, {n}, 3; setp.eq.u32 %q, %r5, 0;
+    selp.b32 %r4, 0xffc00001, %r4, %q; setp.eq.u32 %q, %r5, 1; selp.b32 %r4, 0x7f800001, %r4, %q;
+    setp.eq.u32 %q, %r5, 2; selp.b32 %r4, 0xff800000, %r4, %q; setp.eq.u32 %q, %r5, 3;
+    selp.b32 %r4, 0x80000000, %r4, %q; setp.eq.u32 %q, %r5, 4; selp.b32 %r4, 0, %r4, %q; mov.b32 %f{n}, %r4;",
+                1024 * n
+            );
+        }
+        for step in 0..20 {
+            let [d, a, b] = [(); 3].map(|()| one_of(&["%f1", "%f2", "%f3", "%f4"]));
+            let line = match one_of(&["choice", "choice", "choice", "shuffle", "arithmetic", "other"]) {
+                "choice" => {
+                    let guard = one_of(&["", "", "", "@%p "]);
+                    format!("{guard}{}.f32 {d}, {a}, {b}", one_of(&["min", "max"]))
+                }
+                "shuffle" => format!("shfl.sync.bfly.b32 {d}, {a}, {}, 31, -1", one_of(&["1", "4", "16"])),
+                "arithmetic" => format!("{}.f32 {d}, {a}, {b}", one_of(&["add", "sub", "mul"])),
+                _ => match one_of(&["neg", "abs", "mov", "constant"]) {
+                    "constant" => {
+                        format!("mov.f32 {d}, {}", one_of(&["0fFF800000", "0f3F800000", "0f7F800001"]))
+                    }
+                    other => format!("{other}{} {d}, {a}", if other == "mov" { ".b32" } else { ".f32" }),
+                },
+            };
+            let _ = writeln!(body, "    {line};");
+            if step % 4 == 3 {
+                let _ = writeln!(body, "    st.global.f32 [%mine+{}], {d};", 4 + 4 * step);
+            }
+        }
+        for n in 1..5 {
+            let _ = writeln!(body, "    st.global.f32 [%mine+{}], %f{n};", 96 + 4 * n);
+        }
+        compare(&format!("minima and maxima {case}"), &body);
+    }
+}
+
+#[test]
+fn loops_over_rows_are_the_same() {
+    for (step, count) in [(128, 9), (256, 20), (1024, 12), (-256, 7), (2048, 5)] {
+        let body = format!(
+            "    mad.wide.u32 %d0, %r3, 4, %in; add.s64 %d0, %d0, 8192; mov.u32 %r4, 0; mov.u32 %r5, 0;
+AGAIN:
+    ld.global.u32 %r6, [%d0]; ld.global.u32 %r7, [%d0+64]; add.u32 %acc, %acc, %r6; xor.b32 %acc, %acc, %r7;
+    add.s64 %d0, %d0, {step}; add.u32 %r4, %r4, 1; mad.lo.u32 %r8, %r4, 512, %r3; mad.wide.u32 %d1, %r8, 4, %in;
+    ld.global.u32 %r9, [%d1]; add.u32 %r5, %r5, %r9; setp.lt.u32 %p, %r4, {count}; @%p bra AGAIN;
+    shl.b32 %r2, %r2, 8; add.u32 %r2, %r2, %t; mul.wide.u32 %d1, %r2, 4; add.s64 %d1, %d1, %in;
+    ld.global.u32 %r9, [%d1]; xor.b32 %r5, %r5, %r9; st.global.u32 [%mine+4], %r5;"
+        );
+        compare(&format!("a loop by {step}"), &body);
+    }
+}
+
+#[test]
 fn sums_of_products_between_barriers_are_the_same() {
     let mut random = SplitMix64::new(3);
     let mut one_of = |list: &[&'static str]| list[random.next_u64() as usize % list.len()];

@@ -165,20 +165,18 @@ impl Emitter<'_> {
     }
 
     /// The lesser or the larger number. `vrangeps` orders zeros as PTX does, and prefers numbers to quiet NaNs. Where a
-    /// result is a NaN, the row is computed again.
+    /// result is a NaN, the row is computed again, unless the sources tell that it is the right one.
     fn min_max(&mut self, op: usize, max: bool, d: Slot, [a, b]: [Slot; 2]) -> Emitted {
-        // The sign is that of the result.
-        let which = if max { 0b0101 } else { 0b0100 };
-        for (part, chosen) in CHOSEN.into_iter().enumerate() {
-            let one = self.register(op, a, part, 0, true)?;
-            let two = self.source(op, b, part, 1, true)?;
-            let one = ZMM[usize::from(one)];
-            let t = ZMM[usize::from(chosen)];
-            match two {
-                Vector::Register(two) => self.unit.a.vrangeps(t, one, ZMM[usize::from(two)], which)?,
-                Vector::Memory(two) | Vector::Loaded(two) => self.unit.a.vrangeps(t, one, two, which)?,
-                Vector::Broadcast(slot) => self.unit.a.vrangeps(t, one, self.broadcast_of(slot), which)?,
+        if let Some(sources) = self.quiet_sources(op, [a, b]) {
+            for (part, chosen) in CHOSEN.into_iter().enumerate() {
+                let target = self.target(op, d, part, chosen);
+                self.range(op, part, max, sources, target)?;
+                self.put(op, d, part, target)?;
             }
+            return Ok(());
+        }
+        for (part, chosen) in CHOSEN.into_iter().enumerate() {
+            self.range(op, part, max, [a, b], chosen)?;
         }
         let (label, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
         let [low, high] = CHOSEN.map(|register| ZMM[usize::from(register)]);
@@ -191,6 +189,20 @@ impl Emitter<'_> {
             self.put(op, d, part, chosen)?;
         }
         Ok(())
+    }
+
+    /// A part of it, if no result is a NaN.
+    fn range(&mut self, op: usize, part: usize, max: bool, [a, b]: [Slot; 2], to: u8) -> Emitted {
+        // The sign is that of the result.
+        let which = if max { 0b0101 } else { 0b0100 };
+        let one = self.register(op, a, part, 0, true)?;
+        let two = self.source(op, b, part, 1, true)?;
+        let (t, one) = (ZMM[usize::from(to)], ZMM[usize::from(one)]);
+        match two {
+            Vector::Register(two) => self.unit.a.vrangeps(t, one, ZMM[usize::from(two)], which),
+            Vector::Memory(two) | Vector::Loaded(two) => self.unit.a.vrangeps(t, one, two, which),
+            Vector::Broadcast(slot) => self.unit.a.vrangeps(t, one, self.broadcast_of(slot), which),
+        }
     }
 
     /// The same where a result of the row is a NaN.

@@ -148,6 +148,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) mode: Mode,
     /// Webs of f32 whose NaNs are made canonical when they are used.
     pub(crate) lazy: Buffer<bool>,
+    /// The webs without signalling NaNs, if any operation asks for them.
+    pub(crate) quiet: Buffer<bool>,
     pub(crate) own: &'a mut Labels,
     /// The labels of the other mode.
     pub(crate) other: &'a Labels,
@@ -205,6 +207,8 @@ pub(crate) struct Emitter<'a> {
     folds: fold::Folds,
     /// Accesses with prefetches, and the rows of the pointers to their arrays.
     prefetched: Vec<(usize, Slot)>,
+    /// The accesses that are prefetched for the next CTA or the next round of a loop.
+    prefetched_ahead: Vec<usize>,
     /// Warps that come to the barrier or end where code is left without doing anything.
     idle: Option<idle::Idle>,
 }
@@ -241,6 +245,7 @@ impl<'a> Emitter<'a> {
             rebuilds: false,
             mode,
             lazy: Buffer::default(),
+            quiet: Buffer::default(),
             own,
             other,
             has_masked,
@@ -268,9 +273,11 @@ impl<'a> Emitter<'a> {
             held: None,
             folds: fold::Folds::default(),
             prefetched: Vec::new(),
+            prefetched_ahead: Vec::new(),
             idle: None,
         };
         emitter.lazy = emitter.find_lazy();
+        emitter.quiet = emitter.find_quiet();
         emitter.kept = emitter.find_kept();
         emitter
     }

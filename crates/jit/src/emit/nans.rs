@@ -10,7 +10,22 @@ impl Emitter<'_> {
     /// The webs all of whose definitions are results of arithmetic in f32, constants that are numbers, or such rows of
     /// other lanes.
     pub(super) fn find_lazy(&self) -> Buffer<bool> {
-        let mut lazy: Buffer<bool> = (0..self.flow.webs.len()).map(|web| self.may_be_lazy(web)).collect();
+        self.closed((0..self.flow.webs.len()).map(|web| self.may_be_lazy(web)).collect())
+    }
+
+    /// The webs without signalling NaNs: results of arithmetic, and such rows of other lanes. Only minima and maxima ask
+    /// for them.
+    pub(super) fn find_quiet(&self) -> Buffer<bool> {
+        let chooses =
+            |action: &Action| matches!(action, Action::Compute(Compute::Float(Float::Min | Float::Max)));
+        match self.flow.actions.iter().any(chooses) {
+            true => self.closed((0..self.flow.webs.len()).map(|web| self.may_be_quiet(web)).collect()),
+            false => Buffer::default(),
+        }
+    }
+
+    /// Without the webs to which something is moved from lane to lane that does not have the property.
+    fn closed(&self, mut webs: Buffer<bool>) -> Buffer<bool> {
         let mut moves: Vec<(usize, usize)> = Vec::new();
         for (op, action) in self.flow.actions.iter().enumerate() {
             if let Action::Exchange = action
@@ -23,12 +38,12 @@ impl Emitter<'_> {
             let mut changed = false;
             for &(to, from) in &moves {
                 // What a web begins with may be no number.
-                let wrong = lazy[to] && (!lazy[from] || self.flow.webs[to].from_start);
-                lazy[to] &= !wrong;
+                let wrong = webs[to] && (!webs[from] || self.flow.webs[to].from_start);
+                webs[to] &= !wrong;
                 changed |= wrong;
             }
             if !changed {
-                return lazy;
+                return webs;
             }
         }
     }
@@ -47,11 +62,6 @@ impl Emitter<'_> {
 
     /// Whether the definitions of a web allow it, if what they move from lane to lane does.
     fn may_be_lazy(&self, web: usize) -> bool {
-        let is_number = |slot: Slot| {
-            let constant = self.function.narrow_constants.iter().find(|(number, _)| *number == slot.number());
-            let shared = self.function.shared_narrow.iter().any(|(number, _)| *number == slot.number());
-            constant.is_some_and(|&(_, value)| !shared && !f32::from_bits(value).is_nan())
-        };
         let number = |op: usize| {
             let (Action::Compute(compute), Op::Alu(alu)) = (self.flow.actions[op], &self.function.ops[op])
             else {
@@ -60,13 +70,52 @@ impl Emitter<'_> {
             match compute {
                 _ if alu.guard != Guard::ALWAYS => false,
                 Compute::Float(float) => !matches!(float, Float::Min | Float::Max),
-                Compute::Copy(_) => {
-                    alu.s.get(0).is_some_and(|slot| self.flow.is_fixed(slot) && is_number(slot))
-                }
+                Compute::Copy(_) => alu.s.get(0).is_some_and(|slot| self.is_number(slot)),
                 _ => false,
             }
         };
         let vector = matches!(self.places[web], Place::Vector(_)) && !self.flow.webs[web].is_wide();
         vector && self.flow.defs(web).iter().all(|&op| number(op))
+    }
+
+    /// Whether a row is a constant that is a number.
+    fn is_number(&self, slot: Slot) -> bool {
+        let constant = self.function.narrow_constants.iter().find(|(number, _)| *number == slot.number());
+        let shared = self.function.shared_narrow.iter().any(|(number, _)| *number == slot.number());
+        self.flow.is_fixed(slot)
+            && !slot.is_wide()
+            && constant.is_some_and(|&(_, value)| !shared && !f32::from_bits(value).is_nan())
+    }
+
+    /// Whether the definitions of a web give no signalling NaN, if what they move from lane to lane is none.
+    fn may_be_quiet(&self, web: usize) -> bool {
+        let quiet = |op: usize| match (self.flow.actions[op], &self.function.ops[op]) {
+            // They only change the sign.
+            (Action::Compute(Compute::Float(Float::Neg | Float::Abs)), _) => false,
+            (Action::Compute(Compute::Float(_)), Op::Alu(alu)) => alu.guard == Guard::ALWAYS,
+            (Action::Compute(Compute::Copy(_)), Op::Alu(alu)) => {
+                alu.guard == Guard::ALWAYS && alu.s.get(0).is_some_and(|slot| self.is_number(slot))
+            }
+            _ => self.moved(op).is_some(),
+        };
+        let web = (&self.flow.webs[web], self.flow.defs(web));
+        !web.0.from_start && !web.0.is_wide() && web.1.iter().all(|&op| quiet(op))
+    }
+
+    /// The sources of a minimum or maximum in the order in which `vrangeps` gives the result, if it does for all NaNs:
+    /// neither is a signalling NaN, so that a number is taken before a NaN, and of two NaNs the first, which is the
+    /// canonical one.
+    pub(super) fn quiet_sources(&self, op: usize, [a, b]: [Slot; 2]) -> Option<[Slot; 2]> {
+        let web = |slot: Slot| self.flow.read(op, slot).filter(|_| !self.flow.is_fixed(slot));
+        let is_quiet = |slot: Slot| match web(slot) {
+            Some(web) => self.quiet.get(web).is_some_and(|&quiet| quiet),
+            None => self.is_number(slot),
+        };
+        let is_canonical = |slot: Slot| web(slot).is_none_or(|web| !self.lazy[web]);
+        match is_quiet(a) && is_quiet(b) {
+            true if is_canonical(a) => Some([a, b]),
+            true if is_canonical(b) => Some([b, a]),
+            _ => None,
+        }
     }
 }

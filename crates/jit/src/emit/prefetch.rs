@@ -1,48 +1,198 @@
 //! Prefetches.
 //!
 //! A kernel of one dimension mostly accesses arrays from one warp to the next: the memory behind that of a warp is soon
-//! accessed by others. Compiled code does too much between two accesses for the CPU to have many of them under way.
+//! accessed by others. Compiled code does too much between two accesses for the CPU to have many of them under way. Where
+//! it is known how far an address moves from one CTA to the next, or from one round of a loop to the next, what will be
+//! accessed there is prefetched.
 
 use super::plain::Plain;
 use super::{Emitted, Emitter};
 use crate::Mode;
 use crate::assembler::*;
 use crate::classes::Class;
-use crate::decode::{Action, Compute, Width};
+use crate::decode::{Action, Compute, Extend, Width};
 use softwarp_ir::{Op, Slot};
+use std::ops::Range;
 
-/// The distance of a prefetch from the access, in bytes: the next warps access what is there.
-const DISTANCE: i32 = 512;
+/// The distance of a prefetch from the access, in bytes: the next warps access what is there. In loops, the least
+/// distance from round to round at which there are prefetches, since a CPU follows lines that are near by itself.
+const DISTANCE: i64 = 512;
 
 /// The most arrays of a kernel that are prefetched: a CPU has few misses under way at a time.
 const ARRAYS: usize = 8;
 
+/// The most accesses that are prefetched for the next CTA or round.
+const ACCESSES: usize = 24;
+
+/// How many operations a prefetch in a loop is ahead of its access, at least.
+const AHEAD: usize = 48;
+
 /// The most sums that an address is followed through.
 const SUMS: usize = 8;
 
+/// The most operations that an address is followed through.
+const OPERATIONS: usize = 24;
+
+/// What an address depends on.
+#[derive(Clone)]
+enum Over {
+    /// `%ctaid.x`.
+    Ctas,
+    /// The rounds of a loop, by its operations.
+    Rounds(Range<usize>),
+}
+
 impl Emitter<'_> {
-    /// Prefetches behind a load or store of consecutive words, whose first is at `rax` plus an offset: once for each array,
-    /// outside of loops.
+    /// Prefetches behind a load or store of consecutive words, whose first is at `rax` plus an offset.
     pub(super) fn prefetch(&mut self, plain: &Plain<'_>, offset: i32) -> Emitted {
-        let in_loop = self.flow.blocks[self.flow.block_of[plain.op]].depth > 0;
         let several_axes = self.function.start.of_cta.iter().any(|&(_, axis)| axis != 0);
-        if self.masked || self.mode != Mode::Uniform || in_loop || several_axes {
+        if self.masked
+            || self.mode != Mode::Uniform
+            || several_axes
+            || plain.is_shared()
+            || plain.total() != 4
+        {
             return Ok(());
         }
-        if plain.is_shared() || plain.total() != 4 {
+        let Some(distance) = self.prefetch_distance(plain) else { return Ok(()) };
+        let Some(offset) = i32::try_from(distance).ok().and_then(|distance| offset.checked_add(distance))
+        else {
             return Ok(());
-        }
-        let Some(array) = plain.base.and_then(|base| self.array_of(plain.op, base)) else { return Ok(()) };
-        match self.prefetched.iter().find(|(_, other)| *other == array) {
-            Some((op, _)) if *op != plain.op => return Ok(()),
-            Some(_) => {}
-            None if self.prefetched.len() == ARRAYS => return Ok(()),
-            None => self.prefetched.push((plain.op, array)),
-        }
+        };
         for line in [0, 64] {
-            self.unit.a.prefetcht0(byte_ptr(rax + (offset + DISTANCE + line)))?;
+            self.unit.a.prefetcht0(byte_ptr(rax + offset.saturating_add(line)))?;
         }
         Ok(())
+    }
+
+    /// How far from an access there is a prefetch: the next round of its loop, the next CTA, or, once for each array, the
+    /// next warps.
+    fn prefetch_distance(&mut self, plain: &Plain<'_>) -> Option<i64> {
+        let (op, base) = (plain.op, plain.base?);
+        let ahead = match self.loop_around(op) {
+            Some(rounds) => {
+                let length = rounds.len();
+                let step = self.slope((op, base), &Over::Rounds(rounds), &mut 0)?;
+                (step.abs() >= DISTANCE).then_some(step.saturating_mul(AHEAD.div_ceil(length) as i64))?
+            }
+            None => match self.slope((op, base), &Over::Ctas, &mut 0).filter(|&step| step > 0) {
+                Some(step) => step.saturating_mul((DISTANCE as u64).div_ceil(step as u64) as i64),
+                None => return self.is_first_of_array(op, base).then_some(DISTANCE),
+            },
+        };
+        let known = self.prefetched_ahead.contains(&op);
+        if !known && self.prefetched_ahead.len() < ACCESSES {
+            self.prefetched_ahead.push(op);
+        }
+        (known || self.prefetched_ahead.last() == Some(&op)).then_some(ahead)
+    }
+
+    /// Whether an access is the first one of its array that is prefetched.
+    fn is_first_of_array(&mut self, op: usize, base: Slot) -> bool {
+        let Some(array) = self.array_of(op, base) else { return false };
+        match self.prefetched.iter().find(|(_, other)| *other == array) {
+            Some((first, _)) => *first == op,
+            None if self.prefetched.len() == ARRAYS => false,
+            None => {
+                self.prefetched.push((op, array));
+                true
+            }
+        }
+    }
+
+    /// The operations of the innermost loop around an operation.
+    fn loop_around(&self, op: usize) -> Option<Range<usize>> {
+        let inside = self.flow.block_of[op];
+        if self.flow.blocks[inside].depth == 0 {
+            return None;
+        }
+        let blocks = self.flow.blocks.iter().enumerate().skip(inside);
+        let backward = blocks.flat_map(|(last, block)| block.next.iter().map(move |&first| (first, last)));
+        let around = backward.filter(|&(first, _)| first <= inside);
+        let (first, last) = around.min_by_key(|&(first, last)| last - first)?;
+        Some(self.flow.blocks[first].start..self.flow.blocks[last].end)
+    }
+
+    /// How much a source grows with what it depends on, if that is known. `steps` counts the operations that were looked
+    /// at.
+    fn slope(&self, (op, slot): (usize, Slot), over: &Over, steps: &mut usize) -> Option<i64> {
+        if self.flow.is_fixed(slot) {
+            let is_axis = |&(axis, _): &(u32, u8)| slot == Slot::narrow(axis);
+            let is_cta = matches!(over, Over::Ctas) && self.function.start.of_cta.iter().any(is_axis);
+            return Some(i64::from(is_cta));
+        }
+        *steps += 1;
+        let web = self.flow.read(op, slot).filter(|_| *steps <= OPERATIONS)?;
+        let defs = self.flow.defs(web);
+        let inside = |op: &&usize| match over {
+            Over::Ctas => true,
+            Over::Rounds(rounds) => rounds.contains(op),
+        };
+        let mut changes = defs.iter().filter(inside);
+        let (Some(&change), None) = (changes.next(), changes.next()) else {
+            return defs.iter().all(|op| !inside(&op)).then_some(0);
+        };
+        let itself = self.flow.reads(change).iter().find(|touch| touch.web == web);
+        match itself.map(|touch| touch.slot) {
+            Some(itself) => self.growth(change, itself),
+            None => self.slope_of(change, over, steps),
+        }
+    }
+
+    /// The constant that an operation adds to a source.
+    fn growth(&self, op: usize, itself: Slot) -> Option<i64> {
+        let (Action::Compute(compute), Op::Alu(alu)) = (self.flow.actions[op], &self.function.ops[op]) else {
+            return None;
+        };
+        let (a, b) = (alu.s.get(0)?, alu.s.get(1)?);
+        match compute {
+            Compute::Add(_) if a == itself => self.factor(op, b),
+            Compute::Add(_) if b == itself => self.factor(op, a),
+            Compute::Sub(_) if a == itself => Some(self.factor(op, b)?.wrapping_neg()),
+            _ => None,
+        }
+    }
+
+    /// How much the result of an operation grows.
+    fn slope_of(&self, op: usize, over: &Over, steps: &mut usize) -> Option<i64> {
+        let (compute, alu) = match (self.flow.actions[op], &self.function.ops[op]) {
+            (Action::Copy(_, s), _) => return self.slope((op, s), over, steps),
+            (Action::Compute(compute), Op::Alu(alu)) => (compute, alu),
+            _ => return None,
+        };
+        let mut slopes = [0i64; 3];
+        for (slope, slot) in slopes.iter_mut().zip(alu.s.iter()) {
+            if slot.class() == softwarp_ir::Class::Predicate {
+                return None;
+            }
+            *slope = self.slope((op, slot), over, steps)?;
+        }
+        let [a, b, c] = slopes;
+        let factor = |n: usize| alu.s.get(n).and_then(|slot| self.factor(op, slot));
+        let product = || match (a, b) {
+            (0, 0) => Some(0),
+            (a, 0) => Some(a.wrapping_mul(factor(1)?)),
+            (0, b) => Some(b.wrapping_mul(factor(0)?)),
+            _ => None,
+        };
+        match compute {
+            _ if slopes == [0; 3] => Some(0),
+            Compute::Copy(_) | Compute::Extend(Extend::Sign64 | Extend::Zero64 | Extend::Low32) => Some(a),
+            Compute::Add(_) | Compute::Or(_) => Some(a.wrapping_add(b)),
+            Compute::Sub(_) => Some(a.wrapping_sub(b)),
+            Compute::Mul(_) => product(),
+            Compute::Mad(_) | Compute::Wide { .. } => Some(product()?.wrapping_add(c)),
+            Compute::Shl(_) if b == 0 => {
+                Some(a.wrapping_shl(u32::try_from(factor(1)?).ok().filter(|&by| by < 32)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of a source that is a constant.
+    fn factor(&self, op: usize, slot: Slot) -> Option<i64> {
+        let value = self.classes.source(self.flow, op, slot).1?;
+        Some(if slot.is_wide() { value as i64 } else { i64::from(value as i32) })
     }
 
     /// The row of the pointer that an address is a sum of, which is the same in all lanes.
