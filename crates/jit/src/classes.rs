@@ -126,6 +126,7 @@ pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Class)>)>;
 /// The classes of the webs and of the rows that are never written.
 pub(crate) struct Classes<'a> {
     pub(crate) webs: Buffer<Class>,
+    function: &'a Function,
     fixed: Fixed,
     alignment: Alignment<'a>,
 }
@@ -139,7 +140,7 @@ impl<'a> Classes<'a> {
     ) -> Classes<'a> {
         let webs = Buffer::filled(Class::Varying, flow.webs.len());
         let alignment = Alignment::new(function, flow, shape);
-        let mut classes = Classes { webs, fixed, alignment };
+        let mut classes = Classes { webs, function, fixed, alignment };
         if mode == Mode::Masked {
             return classes;
         }
@@ -287,6 +288,12 @@ impl<'a> Classes<'a> {
     }
 
     fn computed(&self, flow: &Flow, at: usize, compute: Compute, alu: &Alu) -> Class {
+        if let Some((slot, by, mask)) = self.shifted_bits(flow, at, compute, alu)
+            && let (Class::Affine(steps), _) = self.source(flow, at, slot)
+            && let Some(steps) = steps.through(|step| step >> by & i64::from(mask))
+        {
+            return Class::Affine(steps);
+        }
         let mut steps = [(Steps::ZERO, None); 3];
         for (n, slot) in alu.s.iter().enumerate().take(3) {
             if slot.class() == softwarp_ir::Class::Predicate {
@@ -419,6 +426,35 @@ impl<'a> Classes<'a> {
     /// How many low bits of a source are zero in the first lane, at least.
     pub(crate) fn zeros(&self, flow: &Flow, op: usize, slot: Slot) -> u32 {
         self.alignment.source(flow, op, slot)
+    }
+
+    /// Bits of a row that is never written, shifted to the right before: the row, by how much, and which bits. The lanes
+    /// of the row differ in bits that are zero in its first lane, but those of the shifted row are not affine.
+    pub(crate) fn shifted_bits(
+        &self,
+        flow: &Flow,
+        at: usize,
+        compute: Compute,
+        alu: &Alu,
+    ) -> Option<(Slot, u32, u32)> {
+        let (Compute::And(Width::W32), [a, b]) = (compute, [alu.s.get(0)?, alu.s.get(1)?]) else {
+            return None;
+        };
+        let mask = Some(b).filter(|&b| flow.is_fixed(b))?;
+        let web = flow.read(at, a).filter(|&web| self.webs[web] == Class::Varying)?;
+        let &[shift] = flow.defs(web) else { return None };
+        let (Action::Compute(Compute::Shr { width: Width::W32, .. }), Op::Alu(alu)) =
+            (flow.actions[shift], &self.function.ops[shift])
+        else {
+            return None;
+        };
+        let (slot, by) = (alu.s.get(0)?, alu.s.get(1)?);
+        let by = self.constant(flow, by).filter(|&amount| flow.is_fixed(by) && amount < 32)?;
+        let (class, _) = self.source(flow, at, slot);
+        let mask = self.constant(flow, mask)?;
+        let Class::Affine(steps) = class else { return None };
+        let whole = alu.guard == Guard::ALWAYS && flow.is_fixed(slot);
+        (whole && steps.fit(self.zeros(flow, at, slot))).then_some((slot, by, mask))
     }
 
     /// A bitwise operation on an affine value and one that is the same in all lanes, or a shift to the right, where the

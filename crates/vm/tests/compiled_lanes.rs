@@ -305,6 +305,55 @@ fn minima_and_maxima_of_nans_are_the_same() {
 }
 
 #[test]
+fn stores_of_known_lanes_are_the_same() {
+    let mut random = SplitMix64::new(5);
+    let mut one_of = |list: &[&'static str]| list[random.next_u64() as usize % list.len()];
+    for case in 0..40 {
+        let mut body =
+            "    mad.wide.u32 %d0, %r3, 4, %in; ld.global.f32 %f1, [%d0]; ld.global.u32 %r4, [%d0+1024];
+    mov.u32 %r9, memory; shr.u32 %r10, %t, 5; shl.b32 %r10, %r10, 8; st.shared.u32 [%r9+4088], %acc;
+    and.b32 %r6, %tx, 31; ld.global.f32 %f2, [%d0+2048]; mov.b64 %d1, {%r4, %r6};\n"
+                .to_owned();
+        for step in 0..3 {
+            // Indices of warps as compilers write them, and others.
+            let row = one_of(&["%tx", "%tx", "%tx", "%r6", "%t", "%laneid"]);
+            let (by, mask) = (
+                one_of(&["3", "3", "2", "5", "4", "0", "31"]),
+                one_of(&["28", "28", "60", "4", "24", "124"]),
+            );
+            let (order, lane) = (
+                one_of(&["eq", "ne", "lt", "ge", "gt", "le"]),
+                one_of(&["0", "0", "31", "5", "16", "1", "30", "9"]),
+            );
+            let add = if one_of(&["yes", "no"]) == "yes" { "add.f32 %f1, %f1, %f2;" } else { "" };
+            let store = one_of(&[
+                "st.shared.f32 [%r7], %f1;",
+                "st.shared.f32 [%r7+128], %f1;",
+                "st.shared.u32 [%r7], %r4;",
+                "and.b32 %r7, %r7, -8; st.shared.u64 [%r7], %d1;",
+                "@%q st.shared.u32 [%r7], %r4;",
+            ]);
+            let between =
+                one_of(&["", "bar.sync 0; xor.b32 %r4, %r4, 5;", "bar.sync 0; setp.lt.u32 %p, %r6, 12;"]);
+            let _ = writeln!(
+                body,
+                "    setp.{order}.u32 %p, %r6, {lane}; setp.lt.u32 %q, %tx, 40; {between}
+    mov.u32 %r5, {row}; shr.u32 %r5, %r5, {by}; and.b32 %r5, %r5, {mask}; add.u32 %r7, %r9, %r10;
+    add.u32 %r7, %r7, %r5; @%p bra SKIP{step}; {add} {store}
+SKIP{step}:
+    bar.sync 0; add.u32 %r8, %r9, %r10; ld.shared.u32 %r11, [%r8+{}]; xor.b32 %acc, %acc, %r11;
+    and.b32 %r11, %tx, 31; shl.b32 %r11, %r11, 2; add.u32 %r8, %r8, %r11; ld.shared.u32 %r11, [%r8];
+    st.global.u32 [%mine+{}], %r11; add.u32 %acc, %acc, %r5; st.global.f32 [%mine+{}], %f1; bar.sync 0;",
+                one_of(&["0", "4", "28"]),
+                8 * step + 4,
+                8 * step + 8,
+            );
+        }
+        compare(&format!("stores of known lanes {case}"), &body);
+    }
+}
+
+#[test]
 fn loops_over_rows_are_the_same() {
     for (step, count) in [(128, 9), (256, 20), (1024, 12), (-256, 7), (2048, 5)] {
         let body = format!(

@@ -1,12 +1,13 @@
 //! Arithmetic on rows.
 
 use super::predicates::chosen;
-use super::{Emitted, Emitter, Vector, YMM, ZMM, vector3};
+use super::{Emitted, Emitter, RAX, Vector, YMM, ZMM, vector3};
 use crate::assembler::*;
 use crate::classes::Class;
-use crate::decode::{Combine, Compute, Extend, Order, PredicateOp, Width};
+use crate::decode::{Action, Combine, Compute, Extend, Order, PredicateOp, Width};
+use crate::flow::before;
 use crate::fuse::Logic;
-use softwarp_ir::{Alu, Slot};
+use softwarp_ir::{Alu, Guard, Op, Slot};
 
 /// Applies an instruction to each part of two rows.
 macro_rules! binary {
@@ -61,7 +62,18 @@ impl Emitter<'_> {
         }
         let Some(d) = alu.d.get(0) else { return Ok(()) };
         if let Class::Affine(_) = self.result_class(op, d) {
-            return self.scalar(op, alu, compute, d);
+            return match self.classes.shifted_bits(self.flow, op, compute, alu) {
+                Some((slot, by, mask)) => {
+                    self.scalar_to(op, slot, RAX)?;
+                    self.unit.a.shr(eax, by)?;
+                    self.unit.a.and(eax, mask as i32)?;
+                    self.put_scalar(op, d, RAX)
+                }
+                None => self.scalar(op, alu, compute, d),
+            };
+        }
+        if self.is_shift_before_bits(op, compute, d) {
+            return Ok(());
         }
         if self.is_pair(op, d) {
             let source = |n: usize| alu.s.get(n).unwrap_or(d);
@@ -72,6 +84,24 @@ impl Emitter<'_> {
         self.vector(op, alu, compute, d)?;
         self.end_ready(op);
         Ok(())
+    }
+
+    /// Whether nothing but the operation behind a shift reads the result, which it computes itself
+    /// ([`crate::classes::Classes::shifted_bits`]).
+    fn is_shift_before_bits(&self, op: usize, compute: Compute, d: Slot) -> bool {
+        let (Compute::Shr { .. }, Some(web), Some(Op::Alu(alu))) =
+            (compute, self.flow.written(op, d), self.function.ops.get(op + 1))
+        else {
+            return false;
+        };
+        let Action::Compute(behind) = self.flow.actions[op + 1] else { return false };
+        let is_affine = |d: Slot| matches!(self.result_class(op + 1, d), Class::Affine(_));
+        self.flow.block_of[op] == self.flow.block_of[op + 1]
+            && !self.flow.is_live(web, before(op + 2))
+            && alu.guard == Guard::ALWAYS
+            && alu.d.get(0).is_some_and(is_affine)
+            && alu.s.get(0) == Some(d)
+            && self.classes.shifted_bits(self.flow, op + 1, behind, alu).is_some()
     }
 
     fn vector(&mut self, op: usize, alu: &Alu, compute: Compute, d: Slot) -> Emitted {

@@ -76,8 +76,8 @@ impl Emitter<'_> {
         if count == 0 {
             return Ok(());
         }
-        if let Some(leading) = self.leading {
-            let threads = (leading.count() - 32).saturating_mul(count);
+        if let Some(lanes) = self.lanes {
+            let threads = (lanes.count_ones() as i32 - 32).saturating_mul(count);
             self.unit.a.add(qword_ptr(field!(threads)), threads)?;
         } else if self.runs_some() {
             let asm = &mut self.unit.a;
@@ -134,6 +134,14 @@ impl Emitter<'_> {
         }
         self.pay(start, op + 1)?;
         let (mut fall, diverge) = (self.unit.a.create_label(), self.unit.a.create_label());
+        if quick.is_none()
+            && let Some(known) = self.known_mixed(op, predicate)
+        {
+            self.late.push(Late::Diverge { op, label: diverge, predicate: Some(known) });
+            let taking = if guard.is_negated() { !known } else { known };
+            self.unit.a.mov(eax, taking as i32)?;
+            return self.unit.a.jmp(diverge);
+        }
         let known = quick.and_then(|quick| quick.mixed);
         self.late.push(Late::Diverge { op, label: diverge, predicate: known });
         match in_eax == Some(predicate) && !self.runs_some() {
@@ -270,7 +278,8 @@ impl Emitter<'_> {
         (self.masked, self.apart) = (true, Some(to));
         self.leading_group = None;
         let negated = self.function.ops[op].guard().is_negated();
-        self.leading = predicate.and_then(|lanes| Leading::of(if negated { lanes } else { !lanes }));
+        self.lanes = predicate.map(|lanes| if negated { lanes } else { !lanes });
+        self.leading = self.lanes.and_then(Leading::of);
         for inside in block + 1..to {
             let (start, end) = (self.flow.blocks[inside].start, self.flow.blocks[inside].end);
             for op in start..end {
@@ -278,7 +287,7 @@ impl Emitter<'_> {
             }
             self.pay(start, end)?;
         }
-        (self.masked, self.apart, self.leading) = (false, None, None);
+        (self.masked, self.apart, self.leading, self.lanes) = (false, None, None, None);
         self.unit.mark(super::Part::Rest);
         self.unit.a.mov(dword_ptr(field!(mask)), -1)?;
         let label = self.own.blocks[to];

@@ -14,7 +14,7 @@ impl Emitter<'_> {
             self.unit.a.test(eax, eax)?;
             self.unit.a.jz(none)?;
             self.load_mask(eax)?;
-            (self.masked, self.leading) = (true, None);
+            (self.masked, self.leading, self.lanes) = (true, None, None);
         }
         Ok(before)
     }

@@ -130,7 +130,7 @@ impl Emitter<'_> {
 
     /// The operation that wrote a predicate last, on all ways to a branch in another block before which its own does not
     /// write it.
-    fn reaching_writer(&self, branch: usize, predicate: Slot) -> Option<usize> {
+    pub(super) fn reaching_writer(&self, branch: usize, predicate: Slot) -> Option<usize> {
         let blocks = &self.flow.blocks;
         let mut seen = vec![false; blocks.len()];
         let mut waiting = vec![self.flow.block_of[branch]];

@@ -191,6 +191,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) apart: Option<usize>,
     /// The number of these lanes, where they are the first ones.
     leading: Option<leading::Leading>,
+    /// These lanes, where they are known and all of them execute.
+    lanes: Option<u32>,
     /// The group of accesses that is checked for these lanes: its first access.
     leading_group: Option<usize>,
     /// The predicate that the operation before has left in `eax`.
@@ -265,6 +267,7 @@ impl<'a> Emitter<'a> {
             masked: mode == Mode::Masked,
             apart: None,
             leading: None,
+            lanes: None,
             leading_group: None,
             in_eax: None,
             quick: None,

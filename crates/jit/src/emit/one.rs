@@ -57,7 +57,8 @@ impl Emitter<'_> {
             return Ok(Winner::Lane(32 - together));
         }
         if together == 32 {
-            return Ok(if self.leading.is_some() { Winner::Lane(0) } else { Winner::Lowest });
+            let lowest = self.lanes.map(|lanes| Winner::Lane(lanes.trailing_zeros() as usize));
+            return Ok(lowest.unwrap_or(Winner::Lowest));
         }
         // The lowest of the last lanes that are stored together.
         let asm = &mut self.unit.a;
@@ -81,12 +82,18 @@ impl Emitter<'_> {
             Winner::Any | Winner::Lane(_) => {
                 let lane = if let Winner::Lane(lane) = winner { lane } else { 0 };
                 let from = self.register(op, slot, lane / lanes, 0, false)?;
-                match lane % lanes {
+                let (quarter, within) = (lane % lanes / (lanes / 4), lane % (lanes / 4));
+                match quarter {
                     0 => self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(from)])?,
-                    // The first of the second half of the register.
-                    _ => self.unit.a.vextracti64x4(ymm0, ZMM[usize::from(from)], 1)?,
+                    _ => self.unit.a.vextracti32x4(xmm0, ZMM[usize::from(from)], quarter as i32)?,
                 }
-                if wide { self.unit.a.vmovq(rcx, xmm0) } else { self.unit.a.vmovd(ecx, xmm0) }
+                let asm = &mut self.unit.a;
+                match (wide, within) {
+                    (false, 0) => return asm.vmovd(ecx, xmm0),
+                    (true, 0) | (false, 1) => asm.vmovq(rcx, xmm0)?,
+                    _ => asm.vpextrq(rcx, xmm0, 1)?,
+                }
+                if !wide && within % 2 == 1 { asm.shr(rcx, 32u32) } else { Ok(()) }
             }
             Winner::Lowest => {
                 let low = self.register(op, slot, 0, 0, false)?;

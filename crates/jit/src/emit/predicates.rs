@@ -1,6 +1,7 @@
 //! Predicates whose values are known where code is made, those that nothing reads, and those that only a branch reads.
 
 use super::{Emitted, Emitter, ZMM};
+use crate::Mode;
 use crate::assembler::CodeLabel;
 use crate::decode::{Action, Combine, Compute, Order};
 use softwarp_ir::{Guard, Op, Slot, Step};
@@ -23,6 +24,9 @@ fn opposite(order: Order) -> Order {
     }
 }
 
+/// The most blocks of a function in which a comparison of another block is looked for.
+const BLOCKS: usize = 64;
+
 /// Which of two sources a part of a row is, where all lanes of that part have the same predicate.
 pub(super) fn chosen(predicate: u32, (part, parts): (usize, usize), [yes, no]: [Slot; 2]) -> Option<Slot> {
     let lanes = 32 / parts;
@@ -39,6 +43,29 @@ impl Emitter<'_> {
     pub(super) fn known_predicate(&self, op: usize, predicate: Slot) -> Option<u32> {
         let start = self.flow.blocks[self.flow.block_of[op]].start.max(op.saturating_sub(NEAR));
         let at = (start..op).rev().find(|&at| self.writes_predicate(at, predicate))?;
+        self.known_of(at, predicate)
+    }
+
+    /// The predicate of a branch that skips a few blocks, where it is known and some lanes take the branch, but not all: a
+    /// comparison of its block tells, or the last one on all ways to it.
+    pub(super) fn known_mixed(&self, branch: usize, predicate: Slot) -> Option<u32> {
+        let block = self.flow.block_of[branch];
+        if self.mode != Mode::Uniform || self.runs_some() || self.flow.skipped(block).is_none() {
+            return None;
+        }
+        let start = self.flow.blocks[block].start;
+        let known = match (start..branch).rev().find(|&at| self.writes_predicate(at, predicate)) {
+            Some(at) => self.known_of(at, predicate),
+            None if self.flow.blocks.len() <= BLOCKS => {
+                self.known_of(self.reaching_writer(branch, predicate)?, predicate)
+            }
+            None => None,
+        };
+        known.filter(|&lanes| lanes != 0 && lanes != u32::MAX)
+    }
+
+    /// The result of a comparison that writes a predicate, where it is known.
+    fn known_of(&self, at: usize, predicate: Slot) -> Option<u32> {
         match (self.flow.actions[at], &self.function.ops[at]) {
             (
                 Action::Compute(Compute::Compare { width, signed, order, combine: Combine::Nothing }),
