@@ -335,11 +335,19 @@ fn stores_of_known_lanes_are_the_same() {
             ]);
             let between =
                 one_of(&["", "bar.sync 0; xor.b32 %r4, %r4, 5;", "bar.sync 0; setp.lt.u32 %p, %r6, 12;"]);
+            let guarded = one_of(&[
+                "",
+                "@%p st.shared.u32 [%r7+64], %r4;",
+                "@!%p st.shared.f32 [%r7+96], %f1;",
+                "@%p ld.shared.u32 %r4, [%r7+32];",
+                "shl.b32 %r11, %r6, 2; add.u32 %r8, %r9, %r10; add.u32 %r8, %r8, %r11; @%p st.shared.u32 [%r8], %r4;",
+                "@!%p ld.global.f32 %f2, [%d0+512];",
+            ]);
             let _ = writeln!(
                 body,
                 "    setp.{order}.u32 %p, %r6, {lane}; setp.lt.u32 %q, %tx, 40; {between}
     mov.u32 %r5, {row}; shr.u32 %r5, %r5, {by}; and.b32 %r5, %r5, {mask}; add.u32 %r7, %r9, %r10;
-    add.u32 %r7, %r7, %r5; @%p bra SKIP{step}; {add} {store}
+    add.u32 %r7, %r7, %r5; {guarded} @%p bra SKIP{step}; {add} {store}
 SKIP{step}:
     bar.sync 0; add.u32 %r8, %r9, %r10; ld.shared.u32 %r11, [%r8+{}]; xor.b32 %acc, %acc, %r11;
     and.b32 %r11, %tx, 31; shl.b32 %r11, %r11, 2; add.u32 %r8, %r8, %r11; ld.shared.u32 %r11, [%r8];

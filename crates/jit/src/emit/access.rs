@@ -52,6 +52,9 @@ impl Emitter<'_> {
         else {
             return self.access_of_some(op, guard, step);
         };
+        if self.known_lanes_of(op, guard).is_some() {
+            return self.access_of_some(op, guard, step);
+        }
         self.late.push(Late::Slow { op, label: slow, back, apart: None });
         self.late.push(Late::Guarded { op, label: some, back });
         self.passing(guard, predicate)?;
@@ -83,10 +86,21 @@ impl Emitter<'_> {
             }
             Failing::Group | Failing::Never => {}
         }
-        let before = self.begin_guard(guard, back)?;
+        let before = match self.known_lanes_of(op, guard) {
+            Some(lanes) => {
+                self.unit.a.mov(eax, lanes as i32)?;
+                self.load_mask(eax)?;
+                (self.masked, self.lanes) = (true, Some(lanes));
+                false
+            }
+            None => self.begin_guard(guard, back)?,
+        };
         self.clean_stored(&plain)?;
         self.emit_access(&plain)?;
         self.clean = None;
+        if !before && guard != Guard::ALWAYS {
+            self.lanes = None;
+        }
         self.end_guard(guard, before, back)
     }
 
@@ -415,7 +429,7 @@ impl Emitter<'_> {
                 0
             }
         };
-        self.prefetch(plain, offset)?;
+        self.prefetch(plain, offset, 2)?;
         self.move_half(plain, 0, rax, offset)?;
         self.move_half(plain, 1, rax, offset + 16 * plain.bytes() as i32)
     }

@@ -64,6 +64,16 @@ impl Emitter<'_> {
         known.filter(|&lanes| lanes != 0 && lanes != u32::MAX)
     }
 
+    /// The lanes that pass a guard in uniform code, where they are known, and some do, but not all.
+    pub(super) fn known_lanes_of(&self, op: usize, guard: Guard) -> Option<u32> {
+        if self.mode != Mode::Uniform || self.masked || self.runs_some() {
+            return None;
+        }
+        let holds = self.known_predicate(op, guard.predicate()?)?;
+        let lanes = if guard.is_negated() { !holds } else { holds };
+        (lanes != 0 && lanes != u32::MAX).then_some(lanes)
+    }
+
     /// The result of a comparison that writes a predicate, where it is known.
     fn known_of(&self, at: usize, predicate: Slot) -> Option<u32> {
         match (self.flow.actions[at], &self.function.ops[at]) {

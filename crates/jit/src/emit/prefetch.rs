@@ -18,6 +18,9 @@ use std::ops::Range;
 /// distance from round to round at which there are prefetches, since a CPU follows lines that are near by itself.
 const DISTANCE: i64 = 512;
 
+/// The distance in warps.
+const WARPS: i64 = 4;
+
 /// The most arrays of a kernel that are prefetched: a CPU has few misses under way at a time.
 const ARRAYS: usize = 8;
 
@@ -43,8 +46,8 @@ enum Over {
 }
 
 impl Emitter<'_> {
-    /// Prefetches behind a load or store of consecutive words, whose first is at `rax` plus an offset.
-    pub(super) fn prefetch(&mut self, plain: &Plain<'_>, offset: i32) -> Emitted {
+    /// Prefetches behind a load or store of words whose first is at `rax` plus an offset, in so many lines.
+    pub(super) fn prefetch(&mut self, plain: &Plain<'_>, offset: i32, lines: i32) -> Emitted {
         let several_axes = self.function.start.of_cta.iter().any(|&(_, axis)| axis != 0);
         if self.masked
             || self.mode != Mode::Uniform
@@ -54,21 +57,25 @@ impl Emitter<'_> {
         {
             return Ok(());
         }
-        let Some(distance) = self.prefetch_distance(plain) else { return Ok(()) };
+        let Some(distance) = self.prefetch_distance(plain, i64::from(lines)) else { return Ok(()) };
         let Some(offset) = i32::try_from(distance).ok().and_then(|distance| offset.checked_add(distance))
         else {
             return Ok(());
         };
-        for line in [0, 64] {
-            self.unit.a.prefetcht0(byte_ptr(rax + offset.saturating_add(line)))?;
+        for line in 0..lines {
+            self.unit.a.prefetcht0(byte_ptr(rax + offset.saturating_add(64 * line)))?;
         }
         Ok(())
     }
 
     /// How far from an access there is a prefetch: the next round of its loop, the next CTA, or, once for each array, the
     /// next warps.
-    fn prefetch_distance(&mut self, plain: &Plain<'_>) -> Option<i64> {
+    fn prefetch_distance(&mut self, plain: &Plain<'_>, lines: i64) -> Option<i64> {
         let (op, base) = (plain.op, plain.base?);
+        // Lanes that are apart: other accesses of the array are to the same lines.
+        if lines > 2 && !self.is_first_of_array(op, base) {
+            return None;
+        }
         let ahead = match self.loop_around(op) {
             Some(rounds) => {
                 let length = rounds.len();
@@ -77,7 +84,7 @@ impl Emitter<'_> {
             }
             None => match self.slope((op, base), &Over::Ctas, &mut 0).filter(|&step| step > 0) {
                 Some(step) => step.saturating_mul((DISTANCE as u64).div_ceil(step as u64) as i64),
-                None => return self.is_first_of_array(op, base).then_some(DISTANCE),
+                None => return self.is_first_of_array(op, base).then_some(DISTANCE.max(WARPS * 64 * lines)),
             },
         };
         let known = self.prefetched_ahead.contains(&op);

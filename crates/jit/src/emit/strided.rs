@@ -51,8 +51,9 @@ impl Emitter<'_> {
                 return self.move_from(plain, false);
             }
         };
+        self.unit.a.add(rax, host)?;
+        self.prefetch(plain, 0, 2 * stride as i32)?;
         let asm = &mut self.unit.a;
-        asm.add(rax, host)?;
         asm.mov(ecx, if stride == 2 { 0x5555 } else { 0x1111 })?;
         asm.kmovd(k1, ecx)?;
         for n in 0..plain.count {
