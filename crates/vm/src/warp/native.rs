@@ -58,30 +58,32 @@ impl Ctas<'_> {
         warps as u64 * warp + cost::zeroing(launch.shared_bytes)
     }
 
-    /// Begins the next one, if there is one and no check of the limits is due: its place.
+    /// Begins the next one, if there is one and no check of the limits is due: whether there is. Its place is written
+    /// twice from registers. To copy it would read words that were just written as one, which the CPU does not forward:
+    /// it would wait until all stores of the CTA before have left the store buffer.
     #[inline]
-    fn advance(&mut self, meter: &mut Meter) -> Option<[u32; 3]> {
+    fn advance(&mut self, meter: &mut Meter, cta: &mut [u32; 4]) -> bool {
         if self.ahead == 0 {
-            return self.ask(meter);
+            return self.ask(meter, cta);
         }
         (self.ahead, self.begun) = (self.ahead - 1, self.begun + 1);
-        // The place is not read as a whole right after its numbers were written: such a load waits until all stores
-        // before it, those of the CTA that has ended among them, are in the cache.
         let [x, y, z] = self.launch.after(*self.place);
-        (self.place[0], self.place[1], self.place[2]) = (x, y, z);
-        Some([x, y, z])
+        (*self.place, *cta) = ([x, y, z], [x, y, z, 0]);
+        true
     }
 
     #[cold]
-    fn ask(&mut self, meter: &mut Meter) -> Option<[u32; 3]> {
+    fn ask(&mut self, meter: &mut Meter, cta: &mut [u32; 4]) -> bool {
         self.settle(meter);
         if meter.is_due() {
-            return None;
+            return false;
         }
-        *self.place = self.launch.cta(self.next.next()?, 0);
+        let Some(index) = self.next.next() else { return false };
+        let [x, y, z] = self.launch.cta(index, 0);
+        (*self.place, *cta) = ([x, y, z], [x, y, z, 0]);
         self.add_work(meter, 1);
         self.ahead = self.next.ahead().min(meter.times_before_due(self.work));
-        Some(*self.place)
+        true
     }
 
     /// Tells about those that have begun without asking. The next one is asked for.
@@ -538,8 +540,9 @@ extern "C" fn next_cta(context: *mut Context) -> u32 {
     };
     let Interpreter { memories, ctas: Some(ctas), stepped, .. } = interpreter else { return 0 };
     let Memories { spaces, meter, .. } = memories;
-    let Some([x, y, z]) = ctas.advance(meter) else { return 0 };
-    context.cta = [x, y, z, 0];
+    if !ctas.advance(meter, &mut context.cta) {
+        return 0;
+    }
     // Compiled code does not access the reserved part of shared memory.
     zero_shared(spaces, std::mem::take(stepped));
     1
