@@ -10,6 +10,7 @@ use crate::flow::Flow;
 use crate::{Rows, Shape};
 use softwarp_ir::start::Given;
 use softwarp_ir::{Function, Op, Slot, Special};
+use softwarp_isa::device::CTA_SHARED;
 use std::cell::RefCell;
 
 /// Of a zero: more bits than any value has.
@@ -140,13 +141,18 @@ fn fixed(function: &Function, flow: &Flow, shape: Shape) -> Buffer<u32> {
             };
         }
     }
-    let shared_narrow = |slot: u32| function.shared_narrow.iter().any(|&(other, _)| other == slot);
-    for &(slot, value) in function.narrow_constants.iter().filter(|(slot, _)| !shared_narrow(*slot)) {
+    for &(slot, value) in &function.narrow_constants {
         fixed[flow.index(Slot::narrow(slot))] = if value == 0 { ALL } else { value.trailing_zeros() };
     }
-    let shared_wide = |slot: u32| function.shared_wide.iter().any(|&(other, _)| other == slot);
-    for &(slot, value) in function.wide_constants.iter().filter(|(slot, _)| !shared_wide(*slot)) {
+    // In a cluster, the window of the CTA is added.
+    for &(slot, value) in &function.shared_narrow {
+        fixed[flow.index(Slot::narrow(slot))] = (value | CTA_SHARED as u32).trailing_zeros();
+    }
+    for &(slot, value) in &function.wide_constants {
         fixed[flow.index(Slot::wide(slot))] = value.trailing_zeros();
+    }
+    for &(slot, value) in &function.shared_wide {
+        fixed[flow.index(Slot::wide(slot))] = (value | CTA_SHARED).trailing_zeros();
     }
     fixed
 }

@@ -37,16 +37,26 @@ pub struct Region {
     pub room: [u64; 5],
     /// How many places there are for a row: 32 elements of 4 bytes.
     pub row: u64,
+    /// The same for half a row, as far as offsets are below [`INDEXED`].
+    pub half: u64,
 }
+
+/// An index of 32 bits that wraps around within half a row of words, times the bytes that make its step one word, is
+/// above this, also with an offset of [`LEAST_OFFSET`].
+const INDEXED: u64 = (1 << 31) - 64 - LEAST_OFFSET.unsigned_abs();
+
+/// The least offset of an address of which [`Region::half`] tells whether its index wraps around.
+pub(crate) const LEAST_OFFSET: i64 = -(1 << 16);
 
 impl Region {
     /// No memory.
-    pub const EMPTY: Region = Region { base: 0, host: 0, room: [0; 5], row: 0 };
+    pub const EMPTY: Region = Region { base: 0, host: 0, room: [0; 5], row: 0, half: 0 };
 
     /// A region from an address on, by its place in the host's memory and its length.
     pub fn new(base: u64, host: u64, bytes: u64) -> Region {
         let room = |size: u64| (bytes + 1).saturating_sub(size);
-        Region { base, host, room: [room(1), room(2), room(4), room(8), room(16)], row: room(128) }
+        let places = [room(1), room(2), room(4), room(8), room(16)];
+        Region { base, host, room: places, row: room(128), half: room(64).min(INDEXED) }
     }
 }
 
@@ -130,36 +140,36 @@ impl Context {
     }
 }
 
-/// What compiled code and its caller share.
+/// What compiled code and its caller share. What code reads most is in the first 128 bytes: instructions are shorter.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Context {
-    /// The CTA's shared memory.
-    pub(crate) shared: Region,
     /// The first warp of a CTA that runs with all warps together; null otherwise.
     pub(crate) first: *mut Entry,
     /// The warp that runs.
     pub(crate) current: *mut Entry,
     /// The end of the warps that run one after the other.
     pub(crate) last: *mut Entry,
-    /// What may still be executed. Compiled code subtracts the instructions that it executes, and stops at a jump
-    /// back when none is left.
-    pub(crate) budget: i64,
-    /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
-    pub(crate) step: Step,
-    /// Prepares the next CTA.
-    pub(crate) next_cta: NextCta,
-    /// `%ctaid` of the CTA that was prepared last.
-    pub cta: [u32; 4],
-    /// How many warps the CTA has.
-    pub(crate) warps: u32,
     /// The barrier or end at which all warps have been left so far, or [`MIXED`].
     pub(crate) stop: u32,
     /// Where the warps of a CTA that are together were entered last: the operation, and the code.
     pub(crate) begun: u32,
     pub(crate) target: u64,
+    /// Prepares the next CTA.
+    pub(crate) next_cta: NextCta,
+    /// `%ctaid` of the CTA that was prepared last.
+    pub cta: [u32; 4],
+    /// The CTA's shared memory.
+    pub(crate) shared: Region,
     /// Regions by site.
     pub(crate) sites: [Region; SITES],
+    /// What may still be executed. Compiled code subtracts the instructions that it executes, and stops at a jump
+    /// back when none is left.
+    pub(crate) budget: i64,
+    /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
+    pub(crate) step: Step,
+    /// How many warps the CTA has.
+    pub(crate) warps: u32,
     /// Constants of the code.
     pub(crate) constants: *const Register,
     /// Where masked code and its stubs are, by block.
@@ -358,4 +368,24 @@ pub struct Done {
     pub exchanges: u64,
     /// Atomic operations and ordered stores.
     pub atomics: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEAST_OFFSET, Region};
+
+    /// Where the index of a lane wraps around, the first lane is behind the places for half a row in any region.
+    #[test]
+    fn an_index_that_wraps_around_is_behind_half_a_row() {
+        for bytes in [1 << 16, 1 << 31, 1 << 34, 1 << 40] {
+            let half = Region::new(0, 0, bytes).half;
+            for (end, factor) in [(1i64 << 31, 4), (1 << 32, 4), (1 << 31, 1), (1 << 32, 1)] {
+                let steps = 15 * 4 / factor;
+                let first = factor * (end - steps) + LEAST_OFFSET;
+                assert!(first as u64 >= half, "{bytes} {end} {factor}");
+            }
+        }
+        assert_eq!(Region::new(0, 0, 63).half, 0);
+        assert_eq!(Region::new(0, 0, 64).half, 1);
+    }
 }

@@ -6,7 +6,7 @@ use crate::decode::Program;
 use crate::host_memory::Account;
 use softwarp_image::{FunctionId, Image};
 use softwarp_isa::device::CTA_SHARED;
-use softwarp_units::lanes::LANES;
+use softwarp_units::lanes::{LANES, Row};
 
 /// The kernel and the dimensions of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,23 @@ impl LaunchInfo<'_> {
     pub(crate) fn thread(&self, index: u32) -> [u32; 3] {
         let [x, y, _] = self.block;
         [index % x, index / x % y, index / x / y]
+    }
+
+    /// `%tid` of 32 threads of a CTA, by axis, from one on.
+    pub(crate) fn threads_from(&self, first: u32) -> [Row<u32>; 3] {
+        let mut axes = [Row([0; LANES]); 3];
+        let [mut x, mut y, mut z] = self.thread(first);
+        for lane in 0..LANES {
+            (axes[0].0[lane], axes[1].0[lane], axes[2].0[lane]) = (x, y, z);
+            x += 1;
+            if x == self.block[0] {
+                (x, y) = (0, y + 1);
+            }
+            if y == self.block[1] {
+                (y, z) = (0, z + 1);
+            }
+        }
+        axes
     }
 
     /// Lanes of a warp of a CTA that there are threads for.

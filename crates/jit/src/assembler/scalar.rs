@@ -349,7 +349,7 @@ impl Assembler {
         imul_2 0xaf; bsf 0xbc; bsr 0xbd;
         cmovb 0x42; cmovae 0x43; cmovz 0x44; cmova 0x47; cmovl 0x4c; cmovg 0x4f;
     }
-    form! { jump: jo 0; jb 2; jae 3; jz 4; jne 5; jnz 5; jbe 6; ja 7; jp 10; jnp 11; jl 12; jge 13; jle 14; jg 15; }
+    form! { jump: jo 0; jb 2; jae 3; jz 4; jne 5; jnz 5; jbe 6; ja 7; js 8; jp 10; jnp 11; jl 12; jge 13; jle 14; jg 15; }
     form! { set:
         setb 2; setae 3; sete 4; setne 5; setbe 6; seta 7; setl 12; setge 13; setle 14; setg 15;
     }

@@ -608,7 +608,7 @@ fn conditions() {
             )*
         };
     }
-    jump!(jo jb jae jz jne jnz jbe ja jp jnp jl jge jle jg jmp call);
+    jump!(jo jb jae jz jne jnz jbe ja js jp jnp jl jge jle jg jmp call);
 }
 
 /// Every method of the tables is called above.

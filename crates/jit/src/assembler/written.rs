@@ -181,7 +181,7 @@ macro_rules! written {
 written! {
     (): vzeroupper ret nop cqo mfence;
     (a): inc dec not neg push pop prefetcht0 jmp call div idiv setb setae sete setne setbe seta setl setge setle setg
-        vldmxcsr jo jb jae jz jne jnz jbe ja jp jnp jl jge jle jg;
+        vldmxcsr jo jb jae jz jne jnz jbe ja js jp jnp jl jge jle jg;
     (a b): vmovsldup vgetexpps vsqrtps vcvtdq2ps vcvtudq2ps vcvtps2dq vcvttps2dq vcvttps2udq vcvtps2udq vsqrtpd vcvtqq2pd vplzcntd vpabsd
         vcvtuqq2pd vcvttpd2qq vcvttpd2uqq vcvtps2pd vcvtpd2ps vcvtqq2ps vcvtuqq2ps
         vpabsq vpmovd2m vpmovq2m vpmovm2d vpmovm2q vpmovb2m vpmovm2b vpmovzxdq vpmovsxdq vpmovzxwd vpmovsxwd vcvtph2ps

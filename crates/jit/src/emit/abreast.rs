@@ -37,6 +37,8 @@ struct Checked {
     ends: [i32; 2],
     /// All warps have to access the same places.
     common: bool,
+    /// Whether the address of the first access is known to be aligned.
+    is_aligned: bool,
 }
 
 /// A load.
@@ -246,6 +248,7 @@ impl Emitter<'_> {
                     offset,
                     ends: [first, last],
                     common: !element,
+                    is_aligned: self.is_aligned(&plain),
                 });
                 plan.groups.len() - 1
             }
@@ -314,15 +317,18 @@ impl Emitter<'_> {
                 if group.offset != 0 {
                     a.add(eax, group.offset)?;
                 }
-                a.sub(rax, region(offset_of!(Region, base)))?;
-                a.movsxd(rax, eax)?;
-                for end in group.ends {
+                a.sub(eax, dword_ptr(r15 + (offset_of!(Context, shared) + offset_of!(Region, base))))?;
+                // The first end is not above the offset, which does not wrap around where the second is added.
+                let [first, last] = group.ends;
+                for end in [first, last].into_iter().skip(usize::from(first == 0)) {
                     a.lea(rcx, ptr(rax + end))?;
                     a.cmp(rcx, region(offset_of!(Region, room)))?;
                     a.jae(single)?;
                 }
-                a.test(al, 3)?;
-                a.jnz(single)?;
+                if !group.is_aligned {
+                    a.test(al, 3)?;
+                    a.jnz(single)?;
+                }
                 a.add(rax, region(offset_of!(Region, host)))?;
                 let pointer = registers.next().ok_or(Unencodable)?;
                 a.mov(pointer, rax)?;

@@ -8,7 +8,7 @@ use crate::assembler::*;
 use crate::classes::{Class, Steps};
 use crate::context::{Context, Region};
 use crate::groups::Group;
-use softwarp_ir::{Guard, Op, Step};
+use softwarp_ir::{Guard, Op, Slot, Step};
 use std::mem::offset_of;
 
 /// How the lanes of a warp access memory.
@@ -204,9 +204,30 @@ impl Emitter<'_> {
             (Some(base), offset) if base.is_wide() => asm.add(rax, offset)?,
             (_, offset) => asm.add(eax, offset)?,
         }
-        asm.sub(rax, plain.region(offset_of!(Region, base)).qword())?;
-        // Addresses of 32 bits wrap around: a place before the region is one with a negative offset.
-        if plain.is_wide() { Ok(()) } else { asm.movsxd(rax, eax) }
+        // A place before the region has a large offset.
+        match plain.is_wide() {
+            true => asm.sub(rax, plain.region(offset_of!(Region, base)).qword()),
+            false => asm.sub(eax, plain.region(offset_of!(Region, base)).dword()),
+        }
+    }
+
+    /// Checks the first and the last byte that are accessed, as distances from the offset in `rax`: the first is not above
+    /// it. `rcx` is used.
+    pub(super) fn check_ends(&mut self, plain: &Plain<'_>, ends: [i64; 2]) -> Emitted {
+        let bytes = plain.region(offset_of!(Region, room)).qword();
+        for (number, end) in ends.into_iter().enumerate() {
+            // An offset of 32 bits does not wrap around where a distance is added.
+            if number == 0 && end == 0 && !plain.is_wide() && ends[1] >= 0 {
+                continue;
+            }
+            let at = if end == 0 { rax } else { rcx };
+            if end != 0 {
+                self.add_to(rcx, end)?;
+            }
+            self.unit.a.cmp(at, bytes)?;
+            self.unit.a.jae(plain.slow)?;
+        }
+        Ok(())
     }
 
     /// The place in the host's memory of the first of several elements one behind the other, in `rax`.
@@ -215,8 +236,10 @@ impl Emitter<'_> {
         let asm = &mut self.unit.a;
         let row = count == 32 && plain.total() == 4;
         let room = if row { plain.region(offset_of!(Region, row)) } else { plain.room() };
-        asm.cmp(rax, room.qword())?;
-        asm.jae(plain.slow)?;
+        if count == 1 || row || plain.is_wide() {
+            asm.cmp(rax, room.qword())?;
+            asm.jae(plain.slow)?;
+        }
         if count > 1 && !row {
             asm.lea(rcx, ptr(rax + (count - 1) * plain.total()))?;
             asm.cmp(rcx, plain.room().qword())?;
@@ -226,12 +249,20 @@ impl Emitter<'_> {
         self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())
     }
 
+    /// Checks the alignment of the offset in `rax`, unless it is known: regions of shared memory are aligned.
     pub(super) fn check_alignment(&mut self, plain: &Plain<'_>) -> Emitted {
-        if plain.total() > 1 {
+        if plain.total() > 1 && !self.is_aligned(plain) {
             self.unit.a.test(al, plain.total() as i32 - 1)?;
             self.unit.a.jnz(plain.slow)?;
         }
         Ok(())
+    }
+
+    /// Whether the address of the first lane is known to be aligned.
+    pub(super) fn is_aligned(&self, plain: &Plain<'_>) -> bool {
+        let is_multiple = plain.address.offset % plain.total() as i64 == 0;
+        let zeros = |base: Slot| self.classes.zeros(self.flow, plain.op, base);
+        plain.is_shared() && is_multiple && plain.base.is_none_or(|base| zeros(base) >= plain.total().ilog2())
     }
 
     /// The place in the host's memory of what the first lane accesses, in `rax`, and the bytes that are to be added to it.
@@ -250,15 +281,7 @@ impl Emitter<'_> {
         let Class::Affine(steps) = self.address_class(plain) else { return Ok(0) };
         let (least, most) = steps.range();
         let ends = [group.range.0 + least, group.range.1 + most + plain.total() as i64 - 1];
-        let bytes = plain.region(offset_of!(Region, room)).qword();
-        for end in ends {
-            let at = if end == 0 { rax } else { rcx };
-            if end != 0 {
-                self.add_to(rcx, end)?;
-            }
-            self.unit.a.cmp(at, bytes)?;
-            self.unit.a.jae(plain.slow)?;
-        }
+        self.check_ends(plain, ends)?;
         self.check_alignment(plain)?;
         self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())?;
         self.unit.a.mov(pointer, rax)?;
@@ -358,10 +381,13 @@ impl Emitter<'_> {
     fn check_halves(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
         self.first_offset(plain)?;
         self.second_half(plain)?;
+        let is_above = !plain.is_wide() && self.half(plain) >= 0;
         let asm = &mut self.unit.a;
         for at in [rax, rcx] {
-            asm.cmp(at, plain.room().qword())?;
-            asm.jae(plain.slow)?;
+            if count == 1 || !is_above {
+                asm.cmp(at, plain.room().qword())?;
+                asm.jae(plain.slow)?;
+            }
             if count > 1 {
                 asm.lea(rdx, ptr(at + (count - 1) * plain.total()))?;
                 asm.cmp(rdx, plain.room().qword())?;

@@ -51,13 +51,11 @@ impl Emitter<'_> {
         let wide = plain.is_wide();
         if let (Some(step), true, Some(base)) = (self.halves_step(plain), plain.is_single(), plain.base) {
             if step == plain.bytes() as i64 {
-                self.half_offsets(plain, base)?;
-                self.check_offsets(plain, 16)?;
+                self.half_places(plain, base, 16)?;
                 return self.move_halves(plain, [(rax, 0), (rcx, 0)]);
             }
             if step == 0 && !plain.store && plain.bytes() >= 4 {
-                self.half_offsets(plain, base)?;
-                self.check_offsets(plain, 1)?;
+                self.half_places(plain, base, 1)?;
                 return self.move_two(plain, [(rax, 0), (rcx, 0)]);
             }
         }
@@ -69,6 +67,7 @@ impl Emitter<'_> {
         self.test_halves(plain, wide, apart)?;
         self.offsets_of_addresses(plain, wide)?;
         self.check_offsets(plain, 16)?;
+        self.places_of_offsets(plain)?;
         self.move_halves(plain, [(rax, 0), (rcx, 0)])?;
         self.unit.a.jmp(done)?;
         self.unit.place(&mut apart)?;
@@ -103,9 +102,15 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The places in the host's memory for the offsets of the first lanes of both halves, in `rax` and `rcx`: those of
-    /// several elements each are checked.
-    fn check_offsets(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
+    /// The places in the host's memory for the offsets in `rax` and `rcx`, there.
+    pub(super) fn places_of_offsets(&mut self, plain: &Plain<'_>) -> Emitted {
+        let host = plain.region(offset_of!(Region, host));
+        self.unit.a.add(rax, host.qword())?;
+        self.unit.a.add(rcx, host.qword())
+    }
+
+    /// Checks the offsets of the first lanes of both halves, in `rax` and `rcx`, and those of several elements behind each.
+    pub(super) fn check_offsets(&mut self, plain: &Plain<'_>, count: usize) -> Emitted {
         let (room, total) = (plain.room(), plain.total());
         let asm = &mut self.unit.a;
         // A place before the region has a negative offset.
@@ -124,8 +129,7 @@ impl Emitter<'_> {
             asm.cmp(last, room.qword())?;
             asm.jae(plain.slow)?;
         }
-        asm.add(rax, plain.region(offset_of!(Region, host)).qword())?;
-        asm.add(rcx, plain.region(offset_of!(Region, host)).qword())
+        Ok(())
     }
 
     /// An access of a word by one lane. If several take part, it goes to `several`.

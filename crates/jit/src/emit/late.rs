@@ -53,6 +53,9 @@ pub(crate) enum Late {
     /// An access that checks for a group outside of the region that it looks at: the interpreter learns the region, and
     /// the check is made again. Without another region, code is left before the access.
     Learn { op: usize, label: CodeLabel, again: CodeLabel },
+    /// An access of which each half of the warp has a first lane: its offsets, with all checks. If they hold, it goes on
+    /// at `checked`, and otherwise at `slow`.
+    Halves { op: usize, label: CodeLabel, slow: CodeLabel, checked: CodeLabel, count: usize },
     /// Operations with accesses that are checked alone, since the check of a group failed: numbered.
     Alone(usize),
     /// A special function for all inputs.

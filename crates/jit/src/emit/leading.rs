@@ -86,14 +86,7 @@ impl Emitter<'_> {
         let mut plain = *plain;
         plain.slow = self.exit_label(plain.op);
         self.first_offset(&plain)?;
-        for end in [group.range.0, group.range.1 + i64::from(4 * lanes.count() - 1)] {
-            let at = if end == 0 { rax } else { rcx };
-            if end != 0 {
-                self.add_to(rcx, end)?;
-            }
-            self.unit.a.cmp(at, plain.region(offset_of!(Region, room)).qword())?;
-            self.unit.a.jae(plain.slow)?;
-        }
+        self.check_ends(&plain, [group.range.0, group.range.1 + i64::from(4 * lanes.count() - 1)])?;
         self.check_alignment(&plain)?;
         self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())?;
         self.unit.a.mov(pointer, rax)?;

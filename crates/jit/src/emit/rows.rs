@@ -3,14 +3,14 @@
 
 use super::plain::Plain;
 use super::scalar::Scalar;
-use super::{Emitted, Emitter, G32, RAX, RCX, RDX, Vector, XMM, ZMM};
+use super::{Emitted, Emitter, G32, Late, RAX, RCX, RDX, Vector, XMM, ZMM};
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
-use crate::context::Region;
+use crate::context::{LEAST_OFFSET, Region};
 use crate::decode::{Compute, Extend};
 use crate::places::Place;
 use crate::row_addresses::RowAddress;
-use softwarp_ir::{Alu, Slot};
+use softwarp_ir::{Alu, Op, Slot};
 use std::mem::offset_of;
 
 impl Emitter<'_> {
@@ -190,8 +190,58 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// The places in the host's memory of what the first lanes of both halves access, in `rax` and `rcx`: those of several
+    /// elements each are checked.
+    pub(super) fn half_places(&mut self, plain: &Plain<'_>, base: Slot, count: usize) -> Emitted {
+        let address = self.addresses.of_access(plain.op);
+        match address.filter(|address| is_simple(plain, address)) {
+            Some(address) => self.check_simple(plain, address, count)?,
+            None => {
+                self.half_offsets(plain, base)?;
+                self.check_offsets(plain, count)?;
+            }
+        }
+        self.places_of_offsets(plain)
+    }
+
+    /// Checks the offsets of an address that the access computes, in `rax` and `rcx`, with few instructions, if its base is
+    /// in the region, and the region is not too large. Then an index that wraps around gives an offset behind it. Otherwise
+    /// all is checked, outside of the blocks.
+    fn check_simple(&mut self, plain: &Plain<'_>, address: RowAddress, count: usize) -> Emitted {
+        let [general, mut checked] = std::array::from_fn(|_| self.unit.a.create_label());
+        self.late.push(Late::Halves { op: plain.op, label: general, slow: plain.slow, checked, count });
+        self.first_lanes(address.product, address.index)?;
+        self.offsets_of_indices(plain, address, Some(general))?;
+        let room = if count > 1 { plain.region(offset_of!(Region, half)) } else { plain.room() };
+        let asm = &mut self.unit.a;
+        asm.test(dl, plain.total() as i32 - 1)?;
+        asm.jnz(general)?;
+        for at in [rax, rcx] {
+            asm.cmp(at, room.qword())?;
+            asm.jae(general)?;
+        }
+        self.unit.place(&mut checked)
+    }
+
+    /// The same, where all is checked.
+    pub(super) fn check_general(
+        &mut self,
+        op: usize,
+        [slow, checked]: [CodeLabel; 2],
+        count: usize,
+    ) -> Emitted {
+        let function = self.function;
+        let (Op::Other(_, step), Some(address)) = (&function.ops[op], self.addresses.of_access(op)) else {
+            return Err(Unencodable);
+        };
+        let plain = Plain::of(op, step, slow, self.sites[op]).ok_or(Unencodable)?;
+        self.row_offsets(&plain, address)?;
+        self.check_offsets(&plain, count)?;
+        self.unit.a.jmp(checked)
+    }
+
     /// The offsets in the region of what the first lanes of both halves access, in `rax` and `rcx`.
-    pub(super) fn half_offsets(&mut self, plain: &Plain<'_>, base: Slot) -> Emitted {
+    fn half_offsets(&mut self, plain: &Plain<'_>, base: Slot) -> Emitted {
         if let Some(address) = self.addresses.of_access(plain.op) {
             return self.row_offsets(plain, address);
         }
@@ -202,7 +252,7 @@ impl Emitter<'_> {
     /// The same for an address that the access computes. Leaves compiled code before the product if an index wraps around
     /// within a half.
     fn row_offsets(&mut self, plain: &Plain<'_>, address: RowAddress) -> Emitted {
-        let RowAddress { product, sum, step, signed, factor, .. } = address;
+        let RowAddress { product, step, signed, .. } = address;
         self.first_lanes(product, address.index)?;
         let last = 15 * step as i32;
         let exit = self.exit_label(product);
@@ -224,13 +274,27 @@ impl Emitter<'_> {
                 }
             }
         }
+        self.offsets_of_indices(plain, address, None)
+    }
+
+    /// The offsets in the region for the indices in `eax` and `ecx`, in `rax` and `rcx`, and that of the base in `rdx`. Goes
+    /// to a label if that is before the region.
+    fn offsets_of_indices(
+        &mut self,
+        plain: &Plain<'_>,
+        RowAddress { sum, signed, factor, base, .. }: RowAddress,
+        before: Option<CodeLabel>,
+    ) -> Emitted {
         if signed {
-            asm.movsxd(rax, eax)?;
-            asm.movsxd(rcx, ecx)?;
+            self.unit.a.movsxd(rax, eax)?;
+            self.unit.a.movsxd(rcx, ecx)?;
         }
-        self.scalar_to(sum, address.base, RDX)?;
+        self.scalar_to(sum, base, RDX)?;
         let asm = &mut self.unit.a;
         asm.sub(rdx, plain.region(offset_of!(Region, base)).qword())?;
+        if let Some(before) = before {
+            asm.js(before)?;
+        }
         let offset = plain.address.offset as i32;
         asm.lea(rax, ptr(rdx + rax * factor + offset))?;
         asm.lea(rcx, ptr(rdx + rcx * factor + offset))
@@ -247,4 +311,11 @@ impl Emitter<'_> {
         self.unit.mark(super::Part::Rest);
         Ok(())
     }
+}
+
+/// Whether few instructions check an access to words: all offsets from that of the base are multiples of a word, and the
+/// constant one is small.
+fn is_simple(plain: &Plain<'_>, address: &RowAddress) -> bool {
+    let (total, offset) = (plain.total() as i64, plain.address.offset);
+    total == 4 && offset % total == 0 && i64::from(address.factor) % total == 0 && offset >= LEAST_OFFSET
 }

@@ -342,6 +342,10 @@ impl Emitter<'_> {
                     }
                     self.unit.a.jmp(back)?;
                 }
+                Late::Halves { op, mut label, slow, checked, count } => {
+                    self.unit.place(&mut label)?;
+                    self.check_general(op, [slow, checked], count)?;
+                }
                 Late::Alone(number) => self.check_apart(number)?,
                 Late::Learn { op, mut label, again } => {
                     self.unit.place(&mut label)?;

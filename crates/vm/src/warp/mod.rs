@@ -290,11 +290,9 @@ pub(crate) struct Warp {
 impl Warp {
     /// Room for a warp of a CTA.
     pub(crate) fn new(launch: &Launch<'_>, index: u32) -> Warp {
-        let thread = |lane: usize| launch.thread(index * LANES as u32 + lane as u32);
-        let tid = std::array::from_fn(|axis| Row(std::array::from_fn(|lane| thread(lane)[axis])));
         Warp {
             index,
-            tid,
+            tid: launch.threads_from(index * LANES as u32),
             live: 0,
             splits: Vec::new(),
             calls: Vec::new(),

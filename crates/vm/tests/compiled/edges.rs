@@ -78,6 +78,7 @@ L:
 }
 
 const WIDE: &str = "ld.global.u64 %d7, [%d3]; xor.b64 %d6, %d6, %d7;";
+const BEFORE: &str = "ld.global.f32 %f0, [%d3+-64]; add.f32 %f1, %f1, %f0;";
 const STORE: &str = "st.global.f32 [%d3], %f2;";
 const DIVERGE: &str = "setp.lt.u32 %p0, %r0, 5; @%p0 bra A; add.f32 %f1, %f1, %f2; bra B;
 A:  mul.f32 %f1, %f1, %f2; bra B;
@@ -93,7 +94,7 @@ pub fn compare_rows() {
     for lane in 0..17 {
         for pitch in [16, -16, 48] {
             let rows = pitch.min(0) * 3;
-            for access in [LOOP.access, STORE] {
+            for access in [LOOP.access, STORE, BEFORE] {
                 // Before the first word.
                 let first = 32 * 3 + lane - 16 - rows;
                 compare(&Loop { first, next: -32, pitch, access, ..LOOP }.text(), [16, 4]);
