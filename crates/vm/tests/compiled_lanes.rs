@@ -216,6 +216,37 @@ OVER:
     }
 }
 
+/// Each round waits for the product of the round before. `%r4` is loaded, `%r5` the same in all lanes.
+#[test]
+fn recurrences_of_products_are_the_same() {
+    for (n, round) in [
+        "mad.lo.u32 %r4, %r4, 1664525, 1013904223;",
+        "mad.lo.u32 %r4, -3, %r4, %r5;",
+        "xor.b32 %r4, %r4, %r6; mad.lo.u32 %r4, %r5, %r4, %r5;",
+        "mad.lo.u32 %r4, %r4, -1, -1;",
+        "mad.lo.u32 %r4, %r4, %r5, %r7;",
+        "mad.lo.u32 %r4, %r4, %r5, %r4;",
+        "mad.lo.u32 %r8, %r4, %r5, -1; xor.b32 %r4, %r8, %r4;",
+        "mul.lo.u32 %r4, %r4, %r5; mad.lo.u32 %r7, %r7, 0x7fffffff, %r6;",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        compare(
+            round,
+            &format!(
+                "    mad.wide.u32 %d0, %r3, 8, %in; ld.global.u32 %r4, [%d0]; ld.global.u32 %r7, [%d0+4];
+    ld.global.u32 %r5, [%in+{}]; mov.u32 %r6, 0;
+ROUND:
+    {round}
+    add.u32 %r6, %r6, 1; setp.lt.u32 %p, %r6, 21; @%p bra ROUND;
+    st.global.u32 [%mine+4], %r4; st.global.u32 [%mine+8], %r7;",
+                4 * (n + 33)
+            ),
+        );
+    }
+}
+
 #[test]
 fn phases_in_which_most_warps_do_nothing_are_the_same() {
     let mut body = "    mov.u32 %r4, memory; mad.lo.u32 %r5, %t, 4, %r4; mul.lo.u32 %r6, %t, %t; st.shared.u32 [%r5], %r6;

@@ -96,7 +96,7 @@ fn vectors_of_three() {
         vpdpwssd vpermd vpermt2d vpermi2d vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps
         vpandnd vpunpckldq vpunpckhdq;
         vpaddq vpsubq vpandq vporq vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq
-        vpsravq vpermq vpblendmq vaddpd vsubpd vmulpd vdivpd vminpd vmaxpd vfmadd132pd vpandnq vpunpcklqdq vpunpckhqdq
+        vpsravq vpmadd52luq vpermq vpblendmq vaddpd vsubpd vmulpd vdivpd vminpd vmaxpd vfmadd132pd vpandnq vpunpcklqdq vpunpckhqdq
     );
     both!(|a| {
         a.vmulps(zmm1, zmm2, zmm3.rz_sae())?;

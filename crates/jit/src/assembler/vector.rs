@@ -363,6 +363,7 @@ impl Assembler {
         vpmulhuw opcode(P66, M0F, 32, 0xe4);
         vpmaddwd opcode(P66, M0F, 32, 0xf5);
         vpdpwssd opcode(P66, M38, 32, 0x52).broadcasts();
+        vpmadd52luq opcode(P66, M38, 64, 0xb4).broadcasts();
         vpackusdw opcode(P66, M38, 32, 0x2b).broadcasts();
         vpunpcklwd opcode(P66, M0F, 32, 0x61);
         vpunpckhwd opcode(P66, M0F, 32, 0x69);

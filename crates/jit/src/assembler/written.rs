@@ -193,7 +193,7 @@ written! {
     (a b c): vpaddw vpsubw vpaddb vpshufb vpmulhuw vpmaddwd vpmaddubsw vpunpcklwd vpunpckhwd vpunpckldq vpunpckhdq vpunpcklqdq vpunpckhqdq vpaddd vpsubd vpandd vpord
         vpxord vpmulld vpminsd vpminud vpmaxsd vpmaxud vpsllvd vpsrlvd vpsravd vpackusdw vpdpwssd vpermb vpermd vpermt2d vpermi2d
         vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps vpandnd vpaddq vpsubq vpandq vporq
-        vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq vpsravq vpermq vpblendmq vaddpd
+        vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq vpsravq vpmadd52luq vpermq vpblendmq vaddpd
         vsubpd vmulpd vdivpd vminpd vmaxpd vfmadd132pd vpandnq vptestmd vptestnmd vpcmpgtd vptestmq vpcmpgtq vptestmb vfpclassps
         vrndscaleps vrndscalepd vreduceps vcvtps2ph vextracti64x4 vpsrld vpsrad vpslld vprold vprord vpsrlq vpsllq vpsrlw vpsraq
         vpsraw vpsllw kandw korw kxnorw kxorw kunpckbw kunpckwd kshiftrw kshiftrd vpxor vpextrq vextracti32x4 imul_3 vaddss vaddsd;
@@ -259,6 +259,8 @@ fn bytes_of(instruction: &Instruction) -> u32 {
     match name.as_str() {
         "QwordOffset" => 8,
         "Unknown" => 0,
+        // Of which 52 bits are read.
+        "Broadcast512_UInt52" => 8,
         _ if instruction.is_broadcast() => numbers.product::<u32>() / 8,
         _ => whole.expect("a number") / 8,
     }

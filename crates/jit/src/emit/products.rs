@@ -53,11 +53,7 @@ impl Emitter<'_> {
             let two = ZMM[usize::from(two)];
             return self.products(signed, one, two);
         }
-        let two = match self.source(op, b, part, 1, false)? {
-            // The low words of all pairs are read.
-            Vector::Broadcast(slot) => Vector::Memory(qword_bcst(r12 + slot.number() as usize * 128)),
-            other => other,
-        };
+        let two = self.even_words(op, b, part)?;
         self.unit.a.vpsrlq(zmm5, one, 32)?;
         match signed {
             true => {
@@ -135,9 +131,44 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// A product in a recurrence and a sum with a value that is the same in all lanes, whose even and odd words are summed
+    /// with those of the product. `k2` is used.
+    fn recurrent_sum(&mut self, op: usize, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+        let ([a, b], _) = self.uniform_last(op, [a, b]);
+        self.unit.a.mov(ecx, 0xaaaa)?;
+        self.unit.a.kmovd(k2, ecx)?;
+        for part in 0..2 {
+            let one = ZMM[usize::from(self.register(op, a, part, 0, false)?)];
+            let two = self.even_words(op, b, part)?;
+            self.unit.a.vpsrlq(zmm5, one, 32)?;
+            let sum = self.register(op, c, part, 4, false)?;
+            if sum != 4 {
+                self.unit.a.vmovdqa64(zmm4, ZMM[usize::from(sum)])?;
+            }
+            self.unit.a.vmovdqa64(zmm3, zmm4)?;
+            // Of 52 bits of the factors and the product, the low 32 count.
+            vector3!(self, vpmadd52luq, zmm4, one, two);
+            vector3!(self, vpmadd52luq, zmm3, zmm5, two);
+            self.unit.a.vmovsldup(zmm4.k2(), zmm3)?;
+            self.put(op, d, part, 4)?;
+        }
+        Ok(())
+    }
+
+    /// A source that is the same in all lanes, of which the even words are read.
+    fn even_words(&mut self, op: usize, slot: Slot, part: usize) -> Emitted<Vector> {
+        Ok(match self.source(op, slot, part, 1, false)? {
+            Vector::Broadcast(slot) => Vector::Memory(qword_bcst(r12 + slot.number() as usize * 128)),
+            other => other,
+        })
+    }
+
     /// A product and a sum.
     pub(super) fn multiply_add(&mut self, op: usize, width: Width, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
         let soon = width == Width::W32 && self.is_recurrent(op, [a, b]);
+        if soon && self.unit.has_ifma && self.class(op, c) == Class::UNIFORM {
+            return self.recurrent_sum(op, d, [a, b, c]);
+        }
         for part in 0..if width == Width::W32 { 2 } else { 4 } {
             let product = match (soon, width) {
                 (true, _) => {

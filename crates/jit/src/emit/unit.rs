@@ -16,6 +16,8 @@ pub(crate) struct Unit {
     pub(crate) level: Level,
     /// It has AVX-512 with VNNI, VBMI and VBMI2.
     pub(crate) has_vbmi: bool,
+    /// It has AVX-512 with IFMA.
+    pub(crate) has_ifma: bool,
     constants: Constants,
     /// Where a warp is left.
     pub(crate) leave: CodeLabel,
@@ -138,9 +140,23 @@ impl Unit {
             && is_x86_feature_detected!("avx512vnni")
             && is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512vbmi2");
+        let has_ifma = level == Level::Avx512 && is_x86_feature_detected!("avx512ifma");
         let [leave, arrive, leave_together, out, next] = std::array::from_fn(|_| a.create_label());
         let (constants, marks) = (Constants::default(), Vec::new());
-        Ok(Unit { a, level, has_vbmi, constants, leave, arrive, leave_together, out, next, marks, listed })
+        Ok(Unit {
+            a,
+            level,
+            has_vbmi,
+            has_ifma,
+            constants,
+            leave,
+            arrive,
+            leave_together,
+            out,
+            next,
+            marks,
+            listed,
+        })
     }
 
     /// What follows belongs to a part.
