@@ -6,7 +6,7 @@
 use crate::alignment::Alignment;
 use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, Combine, Compute, Extend, Width};
-use crate::flow::{Flow, before};
+use crate::flow::{Flow, Touch, before};
 use crate::{Mode, Rows, Shape};
 use softwarp_ir::start::Given;
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Special, Step};
@@ -127,7 +127,7 @@ pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Class)>)>;
 pub(crate) struct Classes<'a> {
     pub(crate) webs: Buffer<Class>,
     function: &'a Function,
-    fixed: Fixed,
+    fixed: &'a Fixed,
     alignment: Alignment<'a>,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Classes<'a> {
     pub(crate) fn of(
         function: &'a Function,
         flow: &Flow,
-        fixed: Fixed,
+        fixed: &'a Fixed,
         (shape, mode): (Shape, Mode),
     ) -> Classes<'a> {
         let webs = Buffer::filled(Class::Varying, flow.webs.len());
@@ -241,11 +241,14 @@ impl<'a> Classes<'a> {
     /// Evaluates an operation. Returns whether a web has changed that was seen.
     fn transfer(&mut self, flow: &Flow, at: usize, op: &Op, seen: &[bool]) -> bool {
         let writes = flow.writes(at);
-        if writes.iter().all(|touch| self.webs[touch.web] == Class::Varying) {
+        let varies = |touch: &Touch| matches!(self.webs[touch.web], Class::Varying);
+        if writes.iter().all(varies) {
             return false;
         }
         let mut changed = false;
-        let result = self.result(flow, at, op);
+        // What is computed of a varying value varies.
+        let result =
+            if flow.reads(at).iter().any(varies) { Class::Varying } else { self.result(flow, at, op) };
         for touch in writes {
             let class = self.webs[touch.web].meet(result);
             changed |= class != self.webs[touch.web] && seen[touch.web];
@@ -494,7 +497,6 @@ impl<'a> Classes<'a> {
 }
 
 /// Rows that are never written, by their indices: their classes, and their values where these are known.
-#[derive(Clone)]
 pub(crate) struct Fixed(Vec<(Class, Option<u64>)>);
 
 impl Fixed {

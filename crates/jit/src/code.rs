@@ -5,9 +5,10 @@
 //! valid while it runs. Pages of memory are written first and executable after, never both.
 //!
 //! Functions share mappings: to ask the system for one takes longer than to compile a short function. Each has pages of
-//! its own. The pages of a mapping are given out one behind the other, and once more when no function is left in it.
+//! its own. The pages of a mapping are given out one behind the other. Where no room is left and no function, all of them
+//! are made writable again, at once, and are given out once more.
 
-use crate::assembler::{CodeLabel, Unencodable};
+use crate::assembler::{CodeLabels, Unencodable};
 use crate::classes::{AtBarriers, Class};
 use crate::context::{
     COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, MIXED, POLLS, Region, Register, SITES, no_cta,
@@ -93,7 +94,7 @@ pub(crate) fn emit(
         let both = (&mut masked, &uniform);
         Emitter::new(&mut unit, function, known, (shape, Mode::Masked), both, true).emit()?;
     } else {
-        unit.leave_at_blocks(&mut masked, flow)?;
+        unit.leave_at_blocks(&masked, flow)?;
     }
     unit.finish()?;
     Ok((unit, uniform, masked, frame, common.sites))
@@ -103,15 +104,15 @@ fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) 
     let (mut unit, uniform, masked, (at_barriers, webs), sites) = emit(function, flow, level, how, false)?;
     let code = Code::new(unit.a.finish()?)?;
     let base = code.start() as u64;
-    let addresses = |labels: &[CodeLabel]| -> Emitted<Vec<u64>> {
-        labels.iter().map(|label| Ok(base + unit.a.place_of(*label)?)).collect()
+    let addresses = |labels: CodeLabels| -> Emitted<Vec<u64>> {
+        labels.iter().map(|label| Ok(base + unit.a.place_of(label)?)).collect()
     };
-    let masked_addresses = |labels: &[CodeLabel]| if how.1 { addresses(labels) } else { Ok(Vec::new()) };
+    let masked_addresses = |labels: CodeLabels| if how.1 { addresses(labels) } else { Ok(Vec::new()) };
     let tables = Tables {
-        blocks: masked_addresses(&masked.blocks)?,
-        loads: masked_addresses(&masked.enters)?,
-        saves: masked_addresses(&masked.saves)?,
-        switches: masked_addresses(&masked.switches)?,
+        blocks: masked_addresses(masked.blocks)?,
+        loads: masked_addresses(masked.enters)?,
+        saves: masked_addresses(masked.saves)?,
+        switches: masked_addresses(masked.switches)?,
     };
     let mut block_at = vec![None; function.ops.len() + 1];
     for (number, block) in flow.blocks.iter().enumerate() {
@@ -120,14 +121,14 @@ fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) 
     Ok(Compiled {
         block_at,
         starts: flow.blocks.iter().map(|block| block.start as u32).collect(),
-        uniform: addresses(&uniform.enters)?,
+        uniform: addresses(uniform.enters)?,
         passed: (uniform.passed.iter())
             .map(|label| label.map_or(Ok(0), |label| Ok(base + unit.a.place_of(label)?)))
             .collect::<Emitted<_>>()?,
         at_barriers,
         webs,
         live: flow.ranges.clone(),
-        masked: masked_addresses(&masked.starts)?,
+        masked: masked_addresses(masked.starts)?,
         tables,
         constants: unit.constants(),
         begins_ctas: begins_ctas(function),
@@ -139,17 +140,31 @@ fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) 
 /// Bytes of a page of memory.
 const PAGE: usize = 4096;
 
-/// Bytes of a mapping that functions share, and the most of a function's code in one.
+/// Bytes of a mapping that functions share, and the most of a function's code for which a new one is made.
 const SHARED: usize = 16 * PAGE;
 const LONGEST: usize = SHARED / 2;
 
 /// The mapping that functions are put in.
 struct Shared {
     memory: Arc<MmapRaw>,
-    /// Bytes that were given out, those that have been executable at any time, and how many functions have some.
+    /// Bytes that were given out, and how many functions have some.
     used: usize,
-    executed: usize,
     functions: usize,
+}
+
+impl Shared {
+    fn new() -> Emitted<Shared> {
+        Ok(Shared { memory: map(SHARED)?, used: 0, functions: 0 })
+    }
+
+    /// Whether there is room for some bytes that are writable.
+    fn has_room(&mut self, bytes: usize) -> Emitted<bool> {
+        if self.used + bytes > SHARED && bytes <= SHARED && self.functions == 0 {
+            protect(&self.memory, 0, self.used, false)?;
+            self.used = 0;
+        }
+        Ok(self.used + bytes <= SHARED)
+    }
 }
 
 static SHARED_MEMORY: Mutex<Option<Shared>> = Mutex::new(None);
@@ -190,15 +205,11 @@ fn protect(_: &MmapRaw, _: usize, _: usize, _: bool) -> Emitted {
 impl Code {
     fn new(code: &[u8]) -> Emitted<Code> {
         let bytes = code.len().max(1).next_multiple_of(PAGE);
-        let (place, executed) = if bytes <= LONGEST {
-            Code::share(bytes, code.len())?
-        } else {
-            (Code { memory: map(bytes)?, start: 0, length: code.len() }, 0)
+        let place = match Code::share(bytes, code.len())? {
+            Some(place) => place,
+            None => Code { memory: map(bytes)?, start: 0, length: code.len() },
         };
         let (start, end) = (place.start, place.start + bytes);
-        if executed > start {
-            protect(&place.memory, start, executed.min(end), false)?;
-        }
         // SAFETY: the pages are in the mapping, writable, and no other function has them.
         unsafe {
             std::ptr::copy_nonoverlapping(code.as_ptr(), place.memory.as_mut_ptr().add(start), code.len());
@@ -207,21 +218,25 @@ impl Code {
         Ok(place)
     }
 
-    /// Pages of the mapping that functions share, or of another one where it has no room; and up to where pages have been
-    /// executable.
-    fn share(bytes: usize, length: usize) -> Emitted<(Code, usize)> {
+    /// Pages of the mapping that functions share, or of another one where it has no room. None for long code that has no
+    /// room.
+    fn share(bytes: usize, length: usize) -> Emitted<Option<Code>> {
         let mut shared = SHARED_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-        if shared.as_ref().is_none_or(|shared| shared.used + bytes > SHARED) {
-            *shared = Some(Shared { memory: map(SHARED)?, used: 0, executed: 0, functions: 0 });
-        }
-        let Some(Shared { memory, used, executed, functions }) = &mut *shared else {
-            return Err(Unencodable);
+        let has_room = match &mut *shared {
+            Some(shared) => shared.has_room(bytes)?,
+            None => false,
         };
-        let (start, before) = (*used, *executed);
+        if !has_room {
+            if bytes > LONGEST {
+                return Ok(None);
+            }
+            *shared = Some(Shared::new()?);
+        }
+        let Some(Shared { memory, used, functions }) = &mut *shared else { return Err(Unencodable) };
+        let start = *used;
         *used += bytes;
-        *executed = before.max(*used);
         *functions += 1;
-        Ok((Code { memory: Arc::clone(memory), start, length }, before))
+        Ok(Some(Code { memory: Arc::clone(memory), start, length }))
     }
 
     /// Where it begins.
@@ -236,9 +251,6 @@ impl Drop for Code {
         let mut shared = SHARED_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shared) = shared.as_mut().filter(|shared| Arc::ptr_eq(&shared.memory, &self.memory)) {
             shared.functions -= 1;
-            if shared.functions == 0 {
-                shared.used = 0;
-            }
         }
     }
 }

@@ -8,7 +8,7 @@ pub(crate) use crate::functions::{Float, Half, Rounding, Special};
 use crate::functions::{half, special};
 pub(crate) use crate::integers::Integer;
 use crate::integers::integer as other_integer;
-use crate::memory::{is_plain_atomic, is_plain_load, is_plain_store};
+use crate::memory::{is_pair, is_plain_atomic, is_plain_load, is_plain_store};
 use softwarp_ir::{
     Alu, AluOp, Class, Function, Guard, Immediate, MatrixOp, Op, Slot, Step, WarpOp, WarpOpKind,
 };
@@ -243,12 +243,15 @@ impl Compute {
     }
 }
 
-/// What compiled code does for each operation.
-pub(crate) fn decode(function: &Function, level: Level) -> Buffer<Action> {
+/// What compiled code does for each operation. `None` if one has registers of 128 bits.
+pub(crate) fn decode(function: &Function, level: Level) -> Option<Buffer<Action>> {
     let forwarded = &function.forwarded;
     let mut given = forwarded.given.iter().peekable();
     let mut actions = Buffer::new(function.ops.len());
     for (at, op) in function.ops.iter().enumerate() {
+        if is_pair(op) {
+            return None;
+        }
         let row = given.next_if(|given| given.op as usize == at).map(|given| given.row);
         if forwarded.unread.get(at).copied().unwrap_or(false) {
             actions.push(Action::Nothing);
@@ -282,7 +285,7 @@ pub(crate) fn decode(function: &Function, level: Level) -> Buffer<Action> {
             },
         });
     }
-    actions
+    Some(actions)
 }
 
 /// The value of a row that holds the same constant in all lanes.

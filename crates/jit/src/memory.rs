@@ -1,11 +1,11 @@
 //! Which accesses to memory have code.
 
-use softwarp_ir::{Access, AsyncOp, Atomic, AtomicOp, Function, Memory, Op, Slot, Step};
+use softwarp_ir::{Access, AsyncOp, Atomic, AtomicOp, Memory, Op, Slot, Step};
 use softwarp_isa::Type;
 
-/// Whether a function has an operation on registers of 128 bits: it names the first of two rows, and means both.
-pub(crate) fn has_pairs(function: &Function) -> bool {
-    function.ops.iter().any(|op| match op {
+/// Whether an operation is one on registers of 128 bits: it names the first of two rows, and means both.
+pub(crate) fn is_pair(op: &Op) -> bool {
+    match op {
         Op::Other(_, step) => match &**step {
             Step::Load(access) | Step::Store(access) => {
                 access.bytes == 16 || access.registers.iter().any(|one| one.bits > 64)
@@ -16,7 +16,7 @@ pub(crate) fn has_pairs(function: &Function) -> bool {
         },
         Op::Alu(alu) => alu.op.form().is_some_and(|form| form.types.contains(&Type::B128)),
         Op::Branch(..) => false,
-    })
+    }
 }
 
 /// Whether a load has code: a weak one of an element that is as wide as its register or narrower, or of several of 32

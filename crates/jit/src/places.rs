@@ -36,22 +36,25 @@ const PAIRS: usize = (32 - TEMPORARIES as usize) / 2;
 /// General-purpose registers that webs can have, by their number in the instruction encoding.
 pub(crate) const SCALARS: [u8; 6] = [3, 6, 7, 8, 9, 10];
 
-/// The pairs of vector registers that rows of 32-bit words can have, and the first pairs of the four registers that rows
-/// of 64-bit words can have. A register always holds the same part of rows of a width, so that an operation may write a
-/// part where a source of the same width had it.
+/// The pairs of vector registers, as bits, that rows of 32-bit words can have, and the first pairs of the four registers
+/// that rows of 64-bit words can have. A register always holds the same part of rows of a width, so that an operation may
+/// write a part where a source of the same width had it.
 ///
 /// In masked code, lanes that wait elsewhere keep values of other webs in the same registers, lane by lane: there a
 /// register always holds the same lanes.
-fn pairs(flow: &Flow, mode: Mode) -> [Vec<usize>; 2] {
-    let count = PAIRS;
+fn pairs(flow: &Flow, mode: Mode) -> [u32; 2] {
+    /// Every other pair, from the first on.
+    const EVEN: u32 = 0x5555_5555;
+    let all = (1 << PAIRS) - 1;
     if mode == Mode::Uniform {
-        return [(0..count).rev().collect(), (0..count).step_by(2).collect()];
+        return [all, all & EVEN];
     }
     let weight = |wide: bool| -> f64 {
         flow.webs.iter().filter(|web| web.is_wide() == wide).map(|web| web.weight).sum()
     };
     let quads = if weight(true) * 8.0 < weight(false) { 1 } else { 3 };
-    [(2 * quads..count).collect(), (0..2 * quads).step_by(2).collect()]
+    let in_quads = (1 << (2 * quads)) - 1;
+    [all & !in_quads, in_quads & EVEN]
 }
 
 /// The same for code without AVX-512: others are in use there.
@@ -73,7 +76,8 @@ pub(crate) fn places(
     // Costs are not negative: their bits are in their order.
     let key = |web: usize| u64::from(!(cost(web) as f32).to_bits()) << 32 | web as u64;
     let operands = operands(flow, classes, mode);
-    let mut order: Buffer<u64> = (0..flow.webs.len()).filter(|&web| !operands[web]).map(key).collect();
+    let mut order = Buffer::new(flow.webs.len());
+    order.extend((0..flow.webs.len()).filter(|&web| !operands[web]).map(key));
     sort(&mut order);
     let allowed = pairs(flow, mode);
     let mut taken = Taken::new(flow.actions.len());
@@ -93,22 +97,25 @@ pub(crate) fn places(
         match classes.webs[web] {
             Class::HalfAffine(_) if addresses.is_pair(web) => places[web] = Place::Halves,
             Class::Varying | Class::HalfAffine(_) | Class::Unknown => {
-                let wanted = if flow.webs[web].is_wide() { 2 } else { 1 };
-                let bits = |first: usize| ((1 << wanted) - 1) << first;
-                let is_free = |first: &usize| free & bits(*first) == bits(*first);
-                let Some(&first) = allowed[wanted - 1].iter().find(|first| is_free(first)) else { continue };
-                taken.add(live, bits(first));
-                let registers = std::array::from_fn(|n| match n < 2 * wanted {
-                    true => TEMPORARIES + (2 * first + n) as u8,
-                    false => 0,
+                let wide = flow.webs[web].is_wide();
+                let free = if wide { free & free >> 1 & allowed[1] } else { free & allowed[0] };
+                if free == 0 {
+                    continue;
+                }
+                // Rows of 32-bit words have the last ones in uniform code.
+                let first = if wide || mode == Mode::Masked { free.trailing_zeros() } else { free.ilog2() };
+                taken.add(live, if wide { 3 } else { 1 } << first);
+                let register = TEMPORARIES + 2 * first as u8;
+                places[web] = Place::Vector(match wide {
+                    true => [register, register + 1, register + 2, register + 3],
+                    false => [register, register + 1, 0, 0],
                 });
-                places[web] = Place::Vector(registers);
             }
             Class::Affine(_) => {
-                let bit = |register: usize| 1 << (PAIRS + register);
-                if let Some(register) = (0..scalars.len()).find(|&register| free & bit(register) != 0) {
-                    taken.add(live, bit(register));
-                    places[web] = Place::Scalar(scalars[register]);
+                let register = (free >> PAIRS).trailing_zeros();
+                if let Some(&scalar) = scalars.get(register as usize) {
+                    taken.add(live, 1 << (PAIRS as u32 + register));
+                    places[web] = Place::Scalar(scalar);
                 }
             }
         }

@@ -44,6 +44,27 @@ pub(crate) type Encoded<T = ()> = Result<T, Unencodable>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeLabel(u32);
 
+/// Labels that were created together, by number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CodeLabels {
+    first: u32,
+    count: u32,
+}
+
+impl CodeLabels {
+    /// One of them.
+    #[inline]
+    pub(crate) fn at(self, number: usize) -> CodeLabel {
+        debug_assert!(number < self.count as usize);
+        CodeLabel(self.first + number as u32)
+    }
+
+    /// All, in order.
+    pub(crate) fn iter(self) -> impl Iterator<Item = CodeLabel> {
+        (self.first..self.first + self.count).map(CodeLabel)
+    }
+}
+
 /// Where a label is that has no place yet.
 const NOWHERE: u32 = u32::MAX;
 
@@ -113,6 +134,13 @@ impl Assembler {
     pub(crate) fn create_label(&mut self) -> CodeLabel {
         self.room.labels.push(NOWHERE);
         CodeLabel(self.room.labels.len() as u32 - 1)
+    }
+
+    /// Several of them.
+    pub(crate) fn create_labels(&mut self, count: usize) -> CodeLabels {
+        let first = self.room.labels.len();
+        self.room.labels.resize(first + count, NOWHERE);
+        CodeLabels { first: first as u32, count: count as u32 }
     }
 
     /// Puts a label here.

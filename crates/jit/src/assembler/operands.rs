@@ -68,6 +68,13 @@ pub(crate) struct AsmMemoryOperand {
     pub(super) displacement: i64,
 }
 
+/// A register of 512 bits, or memory: the last operand of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operand {
+    Register(AsmRegisterZmm),
+    Memory(AsmMemoryOperand),
+}
+
 impl AsmMemoryOperand {
     #[inline]
     fn new(base: u8) -> AsmMemoryOperand {

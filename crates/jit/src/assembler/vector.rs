@@ -76,9 +76,20 @@ impl Source for AsmMemoryOperand {
     }
 }
 
+impl Source for Operand {
+    #[inline(never)]
+    fn encode(self, asm: &mut Assembler, opcode: Opcode, result: (u8, Decoration), v: u8, byte: Immediate) {
+        match self {
+            Operand::Register(register) => register.encode(asm, opcode, result, v, byte),
+            Operand::Memory(memory) => memory.encode(asm, opcode, result, v, byte),
+        }
+    }
+}
+
 /// A register of 512 bits, or memory.
 pub(crate) trait Whole: Source {}
 impl Whole for AsmRegisterZmm {}
+impl Whole for Operand {}
 impl Whole for AsmMemoryOperand {}
 
 /// A register of 256 bits, or memory.

@@ -9,32 +9,15 @@ use crate::flow::before;
 use crate::fuse::Logic;
 use softwarp_ir::{Alu, Guard, Op, Slot};
 
-/// Applies an instruction to each part of two rows.
-macro_rules! binary {
-    ($self:ident, $op:ident, $at:expr, $d:expr, $a:expr, $b:expr, $parts:expr) => {{
-        for part in 0..$parts {
-            let a = $self.register($at, $a, part, 0, false)?;
-            let b = $self.source($at, $b, part, 1, false)?;
-            if let Some(d) = $self.merging($at, $d, part)? {
-                vector3!($self, $op, d, ZMM[usize::from(a)], b);
-                continue;
-            }
-            let target = $self.target($at, $d, part, 2);
-            vector3!($self, $op, ZMM[usize::from(target)], ZMM[usize::from(a)], b);
-            $self.put($at, $d, part, target)?;
-        }
-        Ok(())
-    }};
-}
+/// An instruction with three operands.
+type Instruction = fn(&mut Assembler, AsmRegisterZmm, AsmRegisterZmm, Operand) -> Emitted;
 
-/// By width.
+/// Applies an instruction to each part of two rows: on words of 32 or of 64 bits.
 macro_rules! by_width {
-    ($self:ident, $width:expr, $narrow:ident, $wide:ident, $at:expr, $d:expr, $a:expr, $b:expr) => {
-        match $width {
-            Width::W32 => binary!($self, $narrow, $at, $d, $a, $b, 2),
-            Width::W64 => binary!($self, $wide, $at, $d, $a, $b, 4),
-        }
-    };
+    ($self:ident, $width:expr, $narrow:ident, $wide:ident, $at:expr, $d:expr, $a:expr, $b:expr) => {{
+        let instructions: [Instruction; 2] = [Assembler::$narrow, Assembler::$wide];
+        $self.binary($at, instructions[usize::from($width == Width::W64)], $width, $d, [$a, $b])
+    }};
 }
 
 fn parts(width: Width) -> usize {
@@ -104,6 +87,30 @@ impl Emitter<'_> {
             && self.classes.shifted_bits(self.flow, op + 1, behind, alu).is_some()
     }
 
+    /// Applies an instruction to each part of two rows.
+    fn binary(
+        &mut self,
+        op: usize,
+        instruction: Instruction,
+        width: Width,
+        d: Slot,
+        [a, b]: [Slot; 2],
+    ) -> Emitted {
+        for part in 0..parts(width) {
+            let a = self.register(op, a, part, 0, false)?;
+            let b = self.source(op, b, part, 1, false)?;
+            let (a, b) = (ZMM[usize::from(a)], self.operand(b));
+            if let Some(d) = self.merging(op, d, part)? {
+                instruction(&mut self.unit.a, d, a, b)?;
+                continue;
+            }
+            let target = self.target(op, d, part, 2);
+            instruction(&mut self.unit.a, ZMM[usize::from(target)], a, b)?;
+            self.put(op, d, part, target)?;
+        }
+        Ok(())
+    }
+
     fn vector(&mut self, op: usize, alu: &Alu, compute: Compute, d: Slot) -> Emitted {
         let source = |n: usize| alu.s.get(n).unwrap_or(d);
         let (a, b) = self.ordered(op, compute, source(0), source(1));
@@ -125,9 +132,13 @@ impl Emitter<'_> {
             Compute::Min { width, signed: false } => by_width!(self, width, vpminud, vpminuq, op, d, a, b),
             Compute::Max { width, signed: true } => by_width!(self, width, vpmaxsd, vpmaxsq, op, d, a, b),
             Compute::Max { width, signed: false } => by_width!(self, width, vpmaxud, vpmaxuq, op, d, a, b),
-            Compute::Shl(Width::W32) => binary!(self, vpsllvd, op, d, a, b, 2),
-            Compute::Shr { width: Width::W32, signed: true } => binary!(self, vpsravd, op, d, a, b, 2),
-            Compute::Shr { width: Width::W32, signed: false } => binary!(self, vpsrlvd, op, d, a, b, 2),
+            Compute::Shl(Width::W32) => self.binary(op, Assembler::vpsllvd, Width::W32, d, [a, b]),
+            Compute::Shr { width: Width::W32, signed: true } => {
+                self.binary(op, Assembler::vpsravd, Width::W32, d, [a, b])
+            }
+            Compute::Shr { width: Width::W32, signed: false } => {
+                self.binary(op, Assembler::vpsrlvd, Width::W32, d, [a, b])
+            }
             Compute::Shl(Width::W64) | Compute::Shr { width: Width::W64, .. } => {
                 self.shift_wide(op, compute, d, a, b)
             }
@@ -469,18 +480,8 @@ impl Emitter<'_> {
                     let one = self.register(op, a, part, 0, true)?;
                     let two = self.source(op, b, part, 1, true)?;
                     let one = ZMM[usize::from(one)];
-                    match two {
-                        Vector::Register(two) => {
-                            self.unit.a.vcmpps(k, one, ZMM[usize::from(two)], i32::from(predicate))?
-                        }
-                        Vector::Memory(two) | Vector::Loaded(two) => {
-                            self.unit.a.vcmpps(k, one, two, i32::from(predicate))?
-                        }
-                        Vector::Broadcast(slot) => {
-                            let two = self.broadcast_of(slot);
-                            self.unit.a.vcmpps(k, one, two, i32::from(predicate))?
-                        }
-                    }
+                    let two = self.operand(two);
+                    self.unit.a.vcmpps(k, one, two, i32::from(predicate))?;
                 }
                 self.unit.a.kunpckwd(k1, k2, k1)?;
                 self.unit.a.kmovd(eax, k1)?;
@@ -530,26 +531,13 @@ impl Emitter<'_> {
             let one = self.register(op, a, part, 0, false)?;
             let two = self.source(op, b, part, 1, false)?;
             let one = ZMM[usize::from(one)];
-            macro_rules! compared {
-                ($name:ident) => {
-                    match two {
-                        Vector::Register(two) => {
-                            self.unit.a.$name(k, one, ZMM[usize::from(two)], predicate)?
-                        }
-                        Vector::Memory(two) | Vector::Loaded(two) => {
-                            self.unit.a.$name(k, one, two, predicate)?
-                        }
-                        Vector::Broadcast(slot) => {
-                            self.unit.a.$name(k, one, self.broadcast_of(slot), predicate)?
-                        }
-                    }
-                };
-            }
+            let two = self.operand(two);
+            let asm = &mut self.unit.a;
             match (width, signed) {
-                (Width::W32, true) => compared!(vpcmpd),
-                (Width::W32, false) => compared!(vpcmpud),
-                (Width::W64, true) => compared!(vpcmpq),
-                (Width::W64, false) => compared!(vpcmpuq),
+                (Width::W32, true) => asm.vpcmpd(k, one, two, predicate)?,
+                (Width::W32, false) => asm.vpcmpud(k, one, two, predicate)?,
+                (Width::W64, true) => asm.vpcmpq(k, one, two, predicate)?,
+                (Width::W64, false) => asm.vpcmpuq(k, one, two, predicate)?,
             }
         }
         if width == Width::W64 {

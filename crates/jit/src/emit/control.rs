@@ -17,9 +17,7 @@ impl Emitter<'_> {
         for block in 0..self.flow.blocks.len() {
             self.unit.mark(super::Part::Rest);
             self.enter_behind(block)?;
-            let mut label = self.own.blocks[block];
-            self.unit.place(&mut label)?;
-            self.own.blocks[block] = label;
+            self.unit.place(&mut self.own.blocks.at(block))?;
             self.checked.clear();
             self.in_eax = None;
             self.folds.clear();
@@ -93,7 +91,7 @@ impl Emitter<'_> {
 
     /// Goes on with a block; `falls` says that it comes next.
     pub(super) fn go_to(&mut self, block: usize, falls: bool) -> Emitted {
-        let label = self.own.blocks[block];
+        let label = self.own.blocks.at(block);
         if self.mode == Mode::Masked {
             let dispatch = self.unit.a.create_label();
             self.late.push(Late::Dispatch { block, label: dispatch });
@@ -226,7 +224,7 @@ impl Emitter<'_> {
         asm.cmova(ecx, edx)?;
         asm.mov(dword_ptr(field!(first_pending)), ecx)?;
         if self.mode == Mode::Uniform {
-            let start = self.other.starts[low];
+            let start = self.other.starts.at(low);
             return self.unit.a.jmp(start);
         }
         let mask = dword_ptr(field!(mask));
@@ -290,7 +288,7 @@ impl Emitter<'_> {
         (self.masked, self.apart, self.leading, self.lanes) = (false, None, None, None);
         self.unit.mark(super::Part::Rest);
         self.unit.a.mov(dword_ptr(field!(mask)), -1)?;
-        let label = self.own.blocks[to];
+        let label = self.own.blocks.at(to);
         self.unit.a.jmp(label)
     }
 }

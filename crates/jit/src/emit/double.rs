@@ -1,7 +1,7 @@
 //! Arithmetic of f64 on rows. NaNs keep their payloads: of several, the result is the one that the interpreter takes.
 //! The instructions take the first of their operands.
 
-use super::{Emitted, Emitter, Vector, ZMM, vector3};
+use super::{Emitted, Emitter, ZMM, vector3};
 use crate::assembler::*;
 use crate::decode::Float;
 use softwarp_ir::Slot;

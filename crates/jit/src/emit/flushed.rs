@@ -1,6 +1,6 @@
 //! Arithmetic in f32 with `.ftz`. Where a source or the result may be subnormal, the interpreter does the row.
 
-use super::{Emitted, Emitter, Late, Vector, ZMM, vector3};
+use super::{Emitted, Emitter, Late, ZMM, vector3};
 use crate::assembler::*;
 use crate::decode::{Action, Compute, Float, constant};
 use softwarp_ir::{Alu, Slot};

@@ -2,6 +2,7 @@
 
 use super::{Emitted, Emitter, G32, G64, Quick, Unit, special};
 use crate::assembler::*;
+use crate::buffers::Buffer;
 use crate::buffers::pooled;
 use crate::context::LEARN;
 use crate::places::Place;
@@ -10,18 +11,18 @@ use softwarp_ir::{Op, Slot, Step};
 /// Labels of the code of one mode, by block.
 pub(crate) struct Labels {
     /// The block itself.
-    pub(crate) blocks: Vec<CodeLabel>,
+    pub(crate) blocks: CodeLabels,
     /// Entered from the frame: loads what the block reads. Of masked code: a routine that loads it for the lanes in
     /// `k6` and `k7`.
-    pub(crate) enters: Vec<CodeLabel>,
+    pub(crate) enters: CodeLabels,
     /// Of uniform code: entered behind a barrier at which it was left.
-    pub(crate) passed: Vec<Option<CodeLabel>>,
+    pub(crate) passed: Buffer<Option<CodeLabel>>,
     /// A routine of masked code that saves what the block reads.
-    pub(crate) saves: Vec<CodeLabel>,
+    pub(crate) saves: CodeLabels,
     /// From masked code to uniform code.
-    pub(crate) switches: Vec<CodeLabel>,
+    pub(crate) switches: CodeLabels,
     /// Masked code, entered from the frame.
-    pub(crate) starts: Vec<CodeLabel>,
+    pub(crate) starts: CodeLabels,
     /// Enters masked code at the block in `eax`.
     pub(crate) enter_masked: CodeLabel,
     /// Leaves masked code.
@@ -31,9 +32,8 @@ pub(crate) struct Labels {
 
 impl Labels {
     pub(crate) fn new(unit: &mut Unit, blocks: usize) -> Labels {
-        let mut labels = || (0..blocks).map(|_| unit.a.create_label()).collect::<Vec<_>>();
-        let passed = vec![None; blocks];
-        let [blocks, enters, saves, switches, starts] = std::array::from_fn(|_| labels());
+        let passed = Buffer::filled(None, blocks);
+        let [blocks, enters, saves, switches, starts] = std::array::from_fn(|_| unit.a.create_labels(blocks));
         let [enter_masked, leave_masked, dispatch] = std::array::from_fn(|_| unit.a.create_label());
         Labels { blocks, enters, passed, saves, switches, starts, enter_masked, leave_masked, dispatch }
     }
@@ -91,7 +91,7 @@ pub(crate) enum Late {
     Dispatch { block: usize, label: CodeLabel },
 }
 
-pooled!(Late);
+pooled!(Late, Option<CodeLabel>);
 
 /// A group of accesses that the code of a block has checked.
 #[derive(Clone, Copy)]

@@ -68,6 +68,7 @@ use crate::groups::Groups;
 use crate::places::{Place, SCALARS, SCALARS_OF_HALVES, TEMPORARIES, places};
 use crate::quotients::Reciprocal;
 use crate::row_addresses::RowAddresses;
+use crate::sets::BitSets;
 use crate::spans::Spans;
 use crate::{Level, Mode, Shape};
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Step};
@@ -113,16 +114,10 @@ pub(crate) enum Vector {
 
 /// A vector instruction with three operands, the last of which may be in memory.
 macro_rules! vector3 {
-    ($self:ident, $op:ident, $d:expr, $a:expr, $b:expr) => {
-        match $b {
-            Vector::Register(b) => $self.unit.a.$op($d, $a, ZMM[usize::from(b)])?,
-            Vector::Memory(b) | Vector::Loaded(b) => $self.unit.a.$op($d, $a, b)?,
-            Vector::Broadcast(slot) => {
-                let b = $self.broadcast_of(slot);
-                $self.unit.a.$op($d, $a, b)?
-            }
-        }
-    };
+    ($self:ident, $op:ident, $d:expr, $a:expr, $b:expr) => {{
+        let b = $self.operand($b);
+        $self.unit.a.$op($d, $a, b)?
+    }};
 }
 pub(crate) use vector3;
 
@@ -168,7 +163,7 @@ pub(crate) struct Emitter<'a> {
     /// The affine values of the frame where uniform code is left at barriers.
     pub(crate) at_barriers: AtBarriers,
     /// The webs that are written between the last entry and the start of each block, once this is needed.
-    pub(crate) written: Option<Vec<Vec<bool>>>,
+    pub(crate) written: Option<BitSets>,
     /// Results that are written to the frame where they are computed: operations and webs, sorted.
     kept: Vec<(usize, usize)>,
     /// The webs that a block leaves in the frame: of the block that was asked for last.
@@ -227,7 +222,7 @@ impl<'a> Emitter<'a> {
         (own, other): (&'a mut Labels, &'a Labels),
         has_masked: bool,
     ) -> Emitter<'a> {
-        let classes = Classes::of(function, flow, common.fixed.clone(), (shape, mode));
+        let classes = Classes::of(function, flow, &common.fixed, (shape, mode));
         let scalars = match unit.level {
             Level::Avx2 => &SCALARS_OF_HALVES[..],
             Level::Avx512 => &SCALARS,
@@ -303,6 +298,15 @@ impl<'a> Emitter<'a> {
         match slot.is_wide() {
             true => qword_bcst(r13 + slot.number() as usize * 256),
             false => dword_bcst(r12 + slot.number() as usize * 128),
+        }
+    }
+
+    /// A vector as the last operand of an instruction.
+    pub(crate) fn operand(&self, vector: Vector) -> Operand {
+        match vector {
+            Vector::Register(register) => Operand::Register(ZMM[usize::from(register)]),
+            Vector::Memory(memory) | Vector::Loaded(memory) => Operand::Memory(memory),
+            Vector::Broadcast(slot) => Operand::Memory(self.broadcast_of(slot)),
         }
     }
 

@@ -166,7 +166,7 @@ impl Emitter<'_> {
             if is_written {
                 continue;
             }
-            for &next in &self.flow.blocks[block].next {
+            for &next in self.flow.blocks[block].next.iter() {
                 if !std::mem::replace(&mut seen[next], true) {
                     waiting.push((next, self.flow.blocks[next].start));
                 }
@@ -213,7 +213,7 @@ impl Emitter<'_> {
         self.pay(self.flow.blocks[self.flow.block_of[op]].start, op + 1)?;
         self.compare_flags(compare, width, a, b)?;
         if self.flow.blocks[to].start > op {
-            let label = self.own.blocks[to];
+            let label = self.own.blocks.at(to);
             self.jump_if((order, signed), label)?;
         } else {
             let mut fall = self.unit.a.create_label();

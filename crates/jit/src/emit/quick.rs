@@ -227,7 +227,7 @@ impl Emitter<'_> {
             self.pay(start, op + 1)?;
             match (holds != guard.is_negated(), next) {
                 (false, Some(next)) => {
-                    let label = self.own.blocks[next];
+                    let label = self.own.blocks.at(next);
                     self.unit.a.jmp(label)?;
                 }
                 _ => match to.and_then(|to| self.stops_at(to)) {

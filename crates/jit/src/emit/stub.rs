@@ -430,15 +430,13 @@ impl Emitter<'_> {
     /// does not hold, masked code goes on.
     fn uniform_entries(&mut self) -> Emitted {
         for block in 0..self.flow.blocks.len() {
-            let mut label = self.own.enters[block];
-            self.unit.place(&mut label)?;
-            self.own.enters[block] = label;
+            self.unit.place(&mut self.own.enters.at(block))?;
             let position = before(self.flow.blocks[block].start);
-            self.verify(self.live_at(position), self.other.starts[block])?;
+            self.verify(self.live_at(position), self.other.starts.at(block))?;
             for web in self.live_at(position) {
                 self.load(web)?;
             }
-            let to = self.own.blocks[block];
+            let to = self.own.blocks.at(block);
             self.unit.a.jmp(to)?;
         }
         Ok(())
@@ -448,29 +446,21 @@ impl Emitter<'_> {
     fn masked_routines(&mut self) -> Emitted {
         for block in 0..self.flow.blocks.len() {
             let position = before(self.flow.blocks[block].start);
-            let mut label = self.own.enters[block];
-            self.unit.place(&mut label)?;
-            self.own.enters[block] = label;
+            self.unit.place(&mut self.own.enters.at(block))?;
             for web in self.live_at(position) {
                 self.load(web)?;
             }
             self.unit.a.ret()?;
-            let mut label = self.own.saves[block];
-            self.unit.place(&mut label)?;
-            self.own.saves[block] = label;
+            self.unit.place(&mut self.own.saves.at(block))?;
             self.save_live(position)?;
             self.unit.a.ret()?;
-            let mut label = self.own.starts[block];
-            self.unit.place(&mut label)?;
-            self.own.starts[block] = label;
+            self.unit.place(&mut self.own.starts.at(block))?;
             self.unit.a.mov(eax, block as i32)?;
             let enter = self.own.enter_masked;
             self.unit.a.jmp(enter)?;
-            let mut label = self.own.switches[block];
-            self.unit.place(&mut label)?;
-            self.own.switches[block] = label;
+            self.unit.place(&mut self.own.switches.at(block))?;
             self.save_live(position)?;
-            let to = self.other.enters[block];
+            let to = self.other.enters.at(block);
             self.unit.a.jmp(to)?;
         }
         let words = self.flow.blocks.len().div_ceil(64);
@@ -528,10 +518,10 @@ impl Emitter<'_> {
 
 impl Unit {
     /// Without masked code, what would enter it leaves before the block.
-    pub(crate) fn leave_at_blocks(&mut self, labels: &mut Labels, flow: &Flow) -> Emitted {
+    pub(crate) fn leave_at_blocks(&mut self, labels: &Labels, flow: &Flow) -> Emitted {
         self.mark(super::Part::Rest);
-        for (block, label) in flow.blocks.iter().zip(&mut labels.starts) {
-            self.place(label)?;
+        for (block, mut label) in flow.blocks.iter().zip(labels.starts.iter()) {
+            self.place(&mut label)?;
             self.a.mov(dword_ptr(field!(exit)), block.start as i32)?;
             let leave = self.leave;
             self.a.jmp(leave)?;

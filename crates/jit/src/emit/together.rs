@@ -137,7 +137,7 @@ impl Emitter<'_> {
         let written = self.written.get_or_insert_with(|| flow.written_since_entry(is_kept));
         let mut inside = flow.blocks[block].start..op;
         let writes = |op| flow.writes(op).iter().any(|touch| touch.web == web && !is_kept(op, web));
-        written[block][web] || inside.any(writes)
+        written.contains(block, web) || inside.any(writes)
     }
 
     /// Results that are written to the frame where they are computed: those of values that are live at a barrier in a
@@ -343,7 +343,7 @@ impl Emitter<'_> {
         self.unit.enter_all(0, begin)?;
         self.unit.place(&mut begin)?;
         self.prepare_frame()?;
-        let first = self.own.enters[0];
+        let first = self.own.enters.at(0);
         self.unit.a.jmp(first)
     }
 

@@ -11,7 +11,6 @@ pub(crate) use crate::blocks::{Block, CHECKED};
 use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, decode};
 use crate::fuse::{Fused, Fuser};
-use crate::memory::has_pairs;
 use crate::sets::{BitSets, insert, remove};
 use crate::stops::{begins_ctas, is_barrier, is_end};
 use softwarp_ir::{Class, Function, Guard, Op, Role, Slot, Step};
@@ -140,11 +139,8 @@ pub(crate) struct Flow {
 impl Flow {
     /// The flow of a function; `None` if there is nothing to compile.
     pub(crate) fn of(function: &Function, level: Level) -> Option<Flow> {
-        let actions = decode(function, level);
         let ops = &function.ops;
-        if ops.is_empty() || has_pairs(function) {
-            return None;
-        }
+        let actions = decode(function, level).filter(|_| !ops.is_empty())?;
         let (blocks, block_of) = blocks(function, &actions);
         let narrow = function.narrow as usize;
         let mut flow = Flow {
@@ -263,24 +259,29 @@ impl Flow {
     /// Forward dataflow: the webs that are written, on some path, between the last place where code is entered and the
     /// start of each block. Code is entered at the start, and behind operations at which it is left; all values are in
     /// the frame there. `is_kept` says which operations write which webs to the frame, too: they do not count.
-    pub(crate) fn written_since_entry(&self, is_kept: impl Fn(usize, usize) -> bool) -> Vec<Vec<bool>> {
-        let mut written = vec![vec![false; self.webs.len()]; self.blocks.len()];
-        let mut changed = true;
+    pub(crate) fn written_since_entry(&self, is_kept: impl Fn(usize, usize) -> bool) -> BitSets {
+        let (blocks, webs) = (self.blocks.len(), self.webs.len());
+        let (mut written, mut own) = (BitSets::new(blocks, webs), BitSets::new(blocks, webs));
+        for (number, block) in self.blocks.iter().enumerate() {
+            let own = own.words_mut(number);
+            for op in block.start..block.end {
+                let writes = self.writes(op).iter().filter(|touch| !is_kept(op, touch.web));
+                writes.for_each(|touch| insert(own, touch.web));
+            }
+        }
+        let (mut changed, width) = (true, webs.div_ceil(64));
         while changed {
             changed = false;
-            for block in &self.blocks {
+            for (number, block) in self.blocks.iter().enumerate() {
                 if matches!(self.actions[block.end - 1], Action::Exit) {
                     continue;
                 }
-                let mut out = written[self.block_of[block.start]].clone();
-                for op in block.start..block.end {
-                    let written = self.writes(op).iter().filter(|touch| !is_kept(op, touch.web));
-                    written.for_each(|touch| out[touch.web] = true);
-                }
-                for &next in &block.next {
-                    for (into, &from) in written[next].iter_mut().zip(&out) {
-                        changed |= from && !*into;
-                        *into |= from;
+                for &next in block.next.iter() {
+                    for at in 0..width {
+                        let out = written.words(number)[at] | own.words(number)[at];
+                        let into = &mut written.words_mut(next)[at];
+                        changed |= out & !*into != 0;
+                        *into |= out;
                     }
                 }
             }

@@ -58,7 +58,7 @@ impl<'a> Builder<'a> {
                     self.uses.push(current[at]);
                 }
             }
-            for &next in &block.next {
+            for &next in block.next.iter() {
                 for (node, at) in (self.first[next]..).zip(self.live_in.iter(next)) {
                     if current[at] != NONE {
                         self.sets.join(current[at], node);
@@ -130,7 +130,7 @@ impl<'a> Builder<'a> {
         let live_in = self.live_in;
         for (number, block) in flow.blocks.iter().enumerate().rev() {
             let first = around.all.len();
-            for &next in &block.next {
+            for &next in block.next.iter() {
                 for (node, at) in (self.first[next]..).zip(live_in.iter(next)) {
                     let web = self.web_of(&mut webs, node, slot_at(at, flow.narrow));
                     around.set_end(web, before(block.end), number);
