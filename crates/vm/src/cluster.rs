@@ -44,11 +44,7 @@ impl Cluster {
     pub(crate) fn new(launch: &Launch<'_>) -> Result<Cluster, FaultKind> {
         let ranks = 0..launch.cluster_ctas();
         let what = "shared memory and warps of CTAs";
-        // The `init` sanitizer has a bit for each byte.
-        let looked_at = launch.sanitizer.is_some_and(|sanitizer| sanitizer.wants.init);
-        let bits = if looked_at { Written::size(launch.shared_bytes) } else { 0 };
-        let each = launch.shared_bytes + bits + Cta::fixed_bytes(launch);
-        let bytes = each.saturating_mul(launch.cluster_ctas().into());
+        let bytes = Cluster::charged(launch);
         let held = launch.account.charge(bytes);
         let held = held.map_err(|refused| FaultKind::out_of_memory(what, refused))?;
         let memory = || {
@@ -61,6 +57,28 @@ impl Cluster {
         let tensor = ranks.clone().map(|_| TensorMemory::default()).collect();
         let ctas = ranks.map(|rank| Cta::new(launch, rank)).collect();
         Ok(Cluster { ctas, common: Common { shared, barrier: ClusterBarrier::new(launch), tensor }, held })
+    }
+
+    /// The bytes that a cluster of a launch is charged for, besides the registers and stacks of its warps.
+    fn charged(launch: &Launch<'_>) -> u64 {
+        // The `init` sanitizer has a bit for each byte.
+        let looked_at = launch.sanitizer.is_some_and(|sanitizer| sanitizer.wants.init);
+        let bits = if looked_at { Written::size(launch.shared_bytes) } else { 0 };
+        let each = launch.shared_bytes + bits + Cta::fixed_bytes(launch);
+        each.saturating_mul(launch.cluster_ctas().into())
+    }
+
+    /// Gives up what the next launch does not use, and all charges.
+    pub(crate) fn give_up(&mut self) {
+        self.held.shrink(u64::MAX);
+        self.common.tensor.iter_mut().for_each(|tensor| *tensor = TensorMemory::default());
+        self.ctas.iter_mut().for_each(Cta::give_up);
+    }
+
+    /// Makes it room for a launch with CTAs of the same size, which is charged for it: whether the account allows that.
+    pub(crate) fn use_again(&mut self, launch: &Launch<'_>) -> bool {
+        self.held.grow(Cluster::charged(launch)).is_ok()
+            && self.ctas.iter_mut().all(|cta| cta.use_again(launch))
     }
 
     /// Bytes that it takes.

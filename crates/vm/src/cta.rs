@@ -82,6 +82,18 @@ impl Cta {
             + warps * (size_of::<Warp>() as u64 + 1024)
     }
 
+    /// Gives up what the next launch does not use.
+    pub(crate) fn give_up(&mut self) {
+        self.barriers.restart(std::iter::empty());
+        *self.hints = [0; HINTS];
+        self.warps.iter_mut().for_each(Warp::give_up);
+    }
+
+    /// Makes it room for a CTA of another launch: whether the account allows that.
+    pub(crate) fn use_again(&mut self, launch: &Launch<'_>) -> bool {
+        self.warps.iter_mut().all(|warp| warp.use_again(launch))
+    }
+
     /// Bytes that the registers and stacks of its warps take.
     pub(crate) fn bytes(&self) -> u64 {
         self.warps.iter().map(Warp::bytes).sum::<u64>()

@@ -42,6 +42,7 @@ use crate::memory::host::{HostMemory, HostPlace};
 pub use crate::nested::NestedLaunches;
 use crate::sanitize;
 use crate::sanitize::init::Unwritten;
+use crate::spare::Spare;
 use crate::texture::Objects;
 pub use module::{LoadError, LoadOptions, Loaded, Module, Symbol};
 use module::{Modules, compile};
@@ -62,6 +63,8 @@ pub struct Device {
     modules: Mutex<Modules>,
     objects: Mutex<Arc<Objects>>,
     launches: AtomicU64,
+    /// Room for CTAs that launches have left.
+    spare: Spare,
     /// Bytes of the heap of `malloc`.
     heap_bytes: AtomicU64,
     observed: Mutex<Observed>,
@@ -107,6 +110,7 @@ impl Device {
             modules: Mutex::default(),
             objects: Mutex::default(),
             launches: AtomicU64::new(0),
+            spare: Spare::default(),
             heap_bytes: AtomicU64::new(HEAP),
             observed: Mutex::default(),
         }

@@ -166,6 +166,7 @@ impl WorkerPool {
             }
         }
         worker.publish(launch);
+        launch.spare.put(launch, worker.spare);
         if let Err(fault) = meter.flush_now(launch)
             && fault.kind != FaultKind::TimeLimit
         {
@@ -332,7 +333,10 @@ impl WorkerPool {
         };
         let mut cluster = match worker.spare.pop() {
             Some(cluster) => cluster,
-            None => Cluster::new(launch).map_err(stop)?,
+            None => match launch.spare.take(launch) {
+                Some(cluster) => cluster,
+                None => Cluster::new(launch).map_err(stop)?,
+            },
         };
         cluster.start(launch, index, meter).map_err(stop)?;
         meter.take_work();

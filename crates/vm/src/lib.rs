@@ -59,5 +59,6 @@ mod launch;
 mod launch_info;
 mod meter;
 mod nested;
+mod spare;
 pub mod tuning;
 mod warp;

@@ -229,6 +229,7 @@ impl Device {
             debugger: launch.debugger,
             count_operations: launch.count_operations,
             sanitizer: sanitizer.as_ref(),
+            spare: &self.spare,
             nested: &nested,
             progress: launch.progress.unwrap_or(&own),
             started,

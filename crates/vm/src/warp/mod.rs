@@ -227,6 +227,14 @@ impl Activation {
         (ACTIVATION + rows as u64).saturating_add(parameters)
     }
 
+    /// Whether it has the room that a new one would get for a call of a function.
+    fn has_room_of(&self, code: &Code) -> bool {
+        let Frame { narrow, wide, predicates } = &self.frame;
+        narrow.capacity() == code.narrow as usize
+            && wide.capacity() == code.wide as usize
+            && predicates.capacity() == code.predicates.max(1) as usize
+    }
+
     /// Makes room for a call of a function. Returns whether the host had memory for it.
     fn reserve(&mut self, code: &Code) -> bool {
         fn reserve<T>(rows: &mut Vec<T>, count: u32) -> bool {
@@ -314,6 +322,32 @@ impl Warp {
             tensors: asynchronous::Tensors::default(),
             products: tensor_core::Buffers::default(),
         }
+    }
+
+    /// Gives up what the next launch does not use: all but the room of the kernel's registers, and the charges.
+    pub(crate) fn give_up(&mut self) {
+        self.splits.clear();
+        self.calls.truncate(1);
+        for call in &mut self.calls {
+            call.frame.predicates.clear();
+            call.parameters = LocalMemory::default();
+        }
+        self.live = 0;
+        self.local = LocalMemory::default();
+        self.scratch = matrix::Scratch::default();
+        self.tensors = asynchronous::Tensors::default();
+        self.products = tensor_core::Buffers::default();
+        self.held.shrink(u64::MAX);
+        self.held_by_calls.shrink(u64::MAX);
+    }
+
+    /// Makes it room for a warp of another launch with CTAs of the same size: whether the account allows that. The room of
+    /// registers is kept if it is what the kernel needs.
+    pub(crate) fn use_again(&mut self, launch: &Launch<'_>) -> bool {
+        self.held_by_calls = launch.stacks.nothing();
+        self.calls.retain(|call| launch.program.codes.first().is_some_and(|code| call.has_room_of(code)));
+        let bytes = self.calls.iter().map(Activation::host_bytes).sum();
+        self.held.grow(bytes).is_ok()
     }
 
     /// Begins a kernel with the lanes that exist.
