@@ -288,6 +288,16 @@ impl Scratch {
         self.context.sites()
     }
 
+    /// Forgets what it knows of a launch.
+    pub fn clear(&mut self) {
+        self.context.sites().fill(Region::EMPTY);
+        self.context.shared = Region::EMPTY;
+        self.waiting.clear();
+        self.entries.clear();
+        self.polls_left = POLLS;
+        self.kept_waiting = false;
+    }
+
     /// Where the shared memory of the last call is in the host's memory.
     pub fn shared_host(&self) -> u64 {
         self.context.shared.host

@@ -41,6 +41,13 @@ impl Scratch {
         &mut self.sites
     }
 
+    /// Forgets what it knows of a launch.
+    pub fn clear(&mut self) {
+        self.sites.fill(Region::EMPTY);
+        self.waiting.clear();
+        self.entries.clear();
+    }
+
     /// Where the shared memory of the last call is in the host's memory.
     pub fn shared_host(&self) -> u64 {
         0

@@ -14,7 +14,6 @@ use crate::memory::shared::Shared;
 use crate::nested::Requests;
 use crate::sanitize::Sanitizer;
 use crate::schedule::shuffled;
-use crate::spare::Spare;
 use crate::stats::{Progress, Tracer};
 use crate::texture::Textures;
 use softwarp_image::Windows;
@@ -50,8 +49,6 @@ pub(crate) struct Launch<'a> {
     pub(crate) debugger: Option<&'a dyn Debugger>,
     pub(crate) count_operations: bool,
     pub(crate) sanitizer: Option<&'a Sanitizer<'a>>,
-    /// Room for CTAs that earlier launches have left.
-    pub(crate) spare: &'a Spare,
     /// Launches that its threads ask for.
     pub(crate) nested: &'a Requests,
     pub(crate) progress: &'a Progress,

@@ -19,7 +19,9 @@ use crate::cta_source::CtaSource;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::memory::global::lock;
 use crate::meter::Meter;
+use crate::spare::Spare;
 use crate::stats::{Counts, OpCount};
+use crate::warp::keep_scratch;
 use softwarp_num::with_standard_floats;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -54,10 +56,12 @@ const LOOKS: u32 = 1024;
 const QUICK: Duration = Duration::from_millis(1);
 
 impl Launch<'_> {
-    /// Runs the grid. Returns what was executed, and what stopped it.
-    pub(crate) fn run(&self) -> (Executed, Option<Box<Fault>>) {
+    /// Runs the grid, in the room that other launches have left if there is some. Returns what was executed, and what
+    /// stopped it.
+    pub(crate) fn run(&self, spare: &Spare) -> (Executed, Option<Box<Fault>>) {
         self.progress.ctas.store(self.ctas(), Ordering::Relaxed);
         let pool = WorkerPool {
+            spare,
             suspended: Mutex::new(VecDeque::new()),
             waiting: AtomicU64::new(0),
             fault: Mutex::new(None),
@@ -99,7 +103,9 @@ pub(crate) struct Executed {
 }
 
 /// The worker pool of a launch: what its threads share.
-struct WorkerPool {
+struct WorkerPool<'a> {
+    /// Room that other launches have left.
+    spare: &'a Spare,
     /// Clusters that are neither running nor ended.
     suspended: Mutex<VecDeque<(u64, Cluster)>>,
     /// How many those are.
@@ -121,19 +127,19 @@ struct Worker {
     /// that threads seldom contend for the counter, and is halved otherwise.
     batch: u64,
     /// When it claimed them.
-    since: Instant,
+    since: Option<Instant>,
     /// Room that clusters left which have ended.
     spare: Vec<Cluster>,
     /// CTAs that have ended and are not in the launch's progress yet.
     ended: u64,
 }
 
-impl WorkerPool {
+impl WorkerPool<'_> {
     fn work(&self, launch: &Launch<'_>) {
         let mut meter = Meter::new(launch);
         // Doubled before it is used.
         let batch = launch.units() / (2 * FIRST_PARTS * launch.threads.max(1) as u64);
-        let mut worker = Worker { claimed: 0..0, batch, since: Instant::now(), spare: Vec::new(), ended: 0 };
+        let mut worker = Worker { claimed: 0..0, batch, since: None, spare: Vec::new(), ended: 0 };
         let mut prefer_new = false;
         while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut worker, &mut meter)
         {
@@ -166,7 +172,10 @@ impl WorkerPool {
             }
         }
         worker.publish(launch);
-        launch.spare.put(launch, worker.spare);
+        self.spare.put(launch, worker.spare);
+        if self.failed.load(Ordering::Relaxed) == u64::MAX {
+            keep_scratch(meter.native.take());
+        }
         if let Err(fault) = meter.flush_now(launch)
             && fault.kind != FaultKind::TimeLimit
         {
@@ -313,7 +322,11 @@ impl WorkerPool {
     /// Claims more clusters for a thread that has begun all those it had claimed.
     fn refill(&self, launch: &Launch<'_>, worker: &mut Worker) {
         worker.publish(launch);
-        let quick = std::mem::replace(&mut worker.since, Instant::now()).elapsed() < QUICK;
+        if launch.next.load(Ordering::Relaxed) >= launch.units() {
+            return;
+        }
+        let quick = worker.since.is_none_or(|since| since.elapsed() < QUICK);
+        worker.since = Some(Instant::now());
         let batch = if quick { 2 * worker.batch } else { worker.batch / 2 };
         worker.batch = batch.clamp(1, MOST_CLAIMED);
         worker.claimed = self.claim(launch, worker.batch);
@@ -333,7 +346,7 @@ impl WorkerPool {
         };
         let mut cluster = match worker.spare.pop() {
             Some(cluster) => cluster,
-            None => match launch.spare.take(launch) {
+            None => match self.spare.take(launch) {
                 Some(cluster) => cluster,
                 None => Cluster::new(launch).map_err(stop)?,
             },
@@ -363,7 +376,7 @@ impl WorkerPool {
 
 /// A cluster of one CTA that compiled code runs can go on as the next one.
 struct Next<'a, 'b> {
-    pool: &'a WorkerPool,
+    pool: &'a WorkerPool<'a>,
     launch: &'a Launch<'b>,
     worker: &'a mut Worker,
     /// The cluster that it is.

@@ -30,6 +30,7 @@ mod runtime;
 mod sanitize;
 mod sanitized;
 mod small;
+mod spare;
 mod special_functions;
 mod state_spaces;
 mod texture_races;

@@ -229,7 +229,6 @@ impl Device {
             debugger: launch.debugger,
             count_operations: launch.count_operations,
             sanitizer: sanitizer.as_ref(),
-            spare: &self.spare,
             nested: &nested,
             progress: launch.progress.unwrap_or(&own),
             started,
@@ -265,7 +264,7 @@ impl Device {
     ) -> (Outcome, Vec<sanitize::Given>) {
         let program = running.program;
         let done_before = running.progress.ctas_done.load(Ordering::Relaxed);
-        let (Executed { mut counts, compiled, operations }, fault) = running.run();
+        let (Executed { mut counts, compiled, operations }, fault) = running.run(&self.spare);
         let ctas = match fault {
             None => launch.grid.iter().map(|&size| u64::from(size)).product(),
             Some(_) => running.progress.ctas_done.load(Ordering::Relaxed).saturating_sub(done_before),

@@ -42,7 +42,7 @@ mod turn;
 mod used;
 
 pub(crate) use left::Stop;
-pub(crate) use native::run_ctas;
+pub(crate) use native::{keep_scratch, run_ctas};
 pub(crate) use run::Progress;
 
 use crate::barrier::{Barriers, ClusterBarrier};

@@ -20,6 +20,7 @@ use crate::meter::{LOOK, Meter};
 use softwarp_ir::{Address, Memory, Op, Slot, Step};
 use softwarp_jit::{Call, Compiled, Context, Entry, GENERIC_SITES, LEARN, Lanes, POLLS, Region, Scratch};
 use softwarp_units::lanes::{Frame, LANES, Row, lanes};
+use std::cell::Cell;
 use std::ffi::c_void;
 
 /// The most instructions of warps that compiled code executes before the limits are checked: about as long as the
@@ -99,6 +100,24 @@ impl Ctas<'_> {
     fn add_work(&self, meter: &mut Meter, ctas: u64) {
         meter.work(ctas * self.work);
         meter.take_work();
+    }
+}
+
+thread_local! {
+    /// What the last launch of the thread has left: to make it takes longer than a short launch.
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// Room that compiled code works in.
+fn scratch() -> Box<Scratch> {
+    SCRATCH.take().unwrap_or_default()
+}
+
+/// Keeps it for the next launch of the thread.
+pub(crate) fn keep_scratch(scratch: Option<Box<Scratch>>) {
+    if let Some(mut scratch) = scratch {
+        scratch.clear();
+        SCRATCH.set(Some(scratch));
     }
 }
 
@@ -194,7 +213,7 @@ impl Warp {
             return None;
         }
         let Env { launch: _, spaces, hints, pieces, meter, .. } = &mut *env;
-        let mut native = meter.native.take().unwrap_or_default();
+        let mut native = meter.native.take().unwrap_or_else(scratch);
         native.waiting.clear();
         // All other lanes that are ready wait in the same call, where code can be entered. Those at barriers stay there.
         let is_ready = |other: &&Split| other.state == State::Ready;
@@ -481,7 +500,7 @@ pub(crate) fn run_ctas(
     let launch = env.launch;
     let code = &launch.program.codes[0];
     let Some(mut compiled) = launch.compiled() else { return Ok(false) };
-    let mut native = env.meter.native.take().unwrap_or_default();
+    let mut native = env.meter.native.take().unwrap_or_else(scratch);
     let mut entries = std::mem::take(&mut native.entries);
     let mut again = false;
     let done = loop {
