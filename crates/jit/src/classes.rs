@@ -126,6 +126,8 @@ pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Class)>)>;
 /// The classes of the webs and of the rows that are never written.
 pub(crate) struct Classes<'a> {
     pub(crate) webs: Buffer<Class>,
+    /// The webs that some lanes may write while others do not.
+    pub(crate) merged: Buffer<bool>,
     function: &'a Function,
     fixed: &'a Fixed,
     alignment: Alignment<'a>,
@@ -140,7 +142,7 @@ impl<'a> Classes<'a> {
     ) -> Classes<'a> {
         let webs = Buffer::filled(Class::Varying, flow.webs.len());
         let alignment = Alignment::new(function, flow, shape);
-        let mut classes = Classes { webs, function, fixed, alignment };
+        let mut classes = Classes { webs, merged: Buffer::default(), function, fixed, alignment };
         if mode == Mode::Masked {
             return classes;
         }
@@ -148,6 +150,7 @@ impl<'a> Classes<'a> {
         loop {
             classes.solve(function, flow, &varying);
             if !classes.find_merged(function, flow, &mut varying) {
+                classes.merged = varying;
                 return classes;
             }
         }

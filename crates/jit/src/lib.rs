@@ -80,6 +80,8 @@ mod quotients;
 #[cfg(target_arch = "x86_64")]
 mod row_addresses;
 #[cfg(target_arch = "x86_64")]
+mod same;
+#[cfg(target_arch = "x86_64")]
 mod sets;
 #[cfg(target_arch = "x86_64")]
 mod spans;

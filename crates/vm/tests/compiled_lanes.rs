@@ -393,6 +393,51 @@ SKIP{step}:
 }
 
 #[test]
+fn arithmetic_on_values_of_all_lanes_is_the_same() {
+    let mut random = SplitMix64::new(17);
+    let mut one_of = |list: &[&'static str]| list[random.next_u64() as usize % list.len()];
+    for case in 0..24 {
+        let mut body = "    mad.wide.u32 %d0, %r3, 4, %in; ld.global.f32 %f0, [%d0]; and.b32 %r6, %tx, 31;
+    mov.u32 %r9, memory; shl.b32 %r5, %t, 2; add.u32 %r5, %r5, %r9; st.shared.f32 [%r5], %f0; bar.sync 0;
+    ld.shared.f32 %f1, [memory]; ld.shared.f32 %f2, [memory+20]; ld.shared.f32 %f3, [memory+8];
+    add.f32 %f4, %f1, %f2; mul.f32 %f5, %f1, %f3; cvt.rn.f32.u32 %f6, %r1;\n"
+            .to_owned();
+        for step in 0..12 {
+            let [d, a, b] = [["%f4", "%f5"], ["%f4", "%f5"], ["%f4", "%f1"]].map(|list| one_of(&list));
+            let other = one_of(&["%f1", "%f2", "%f3", "%f6", "%f5", "%f0"]);
+            let line = match one_of(&["two", "two", "two", "one", "fma", "guard", "if", "loop", "barrier", "copy"]) {
+                "two" => format!("{}.f32 {d}, {a}, {other}", one_of(&["add", "sub", "mul", "max", "min", "div.rn"])),
+                "one" => format!("{}.f32 {d}, {a}", one_of(&["rcp.rn", "sqrt.rn", "neg", "abs"])),
+                "fma" => format!("fma.rn.f32 {d}, {a}, {b}, {other}"),
+                "guard" => format!("setp.lt.u32 %p, %tx, {}; @%p add.f32 {d}, {a}, {b}", one_of(&["0", "7", "99"])),
+                "if" => format!(
+                    "setp.{}.u32 %p, %tx, {}; @%p bra S{step}; add.f32 {d}, {a}, {other}; max.f32 %f7, {d}, {b};
+    st.global.f32 [%mine+100], %f7;\nS{step}:",
+                    one_of(&["lt", "eq", "ge"]),
+                    one_of(&["0", "1", "9", "70"])
+                ),
+                "loop" => format!(
+                    "add.f32 %f8, {a}, {other}; {};\nL{step}:\n    add.f32 %f8, %f8, {other}; sub.s32 %r4, %r4, 1;
+    setp.gt.s32 %p, %r4, 0; @%p bra L{step}; st.global.f32 [%mine+104], %f8; add.f32 {d}, %f8, {b}",
+                    one_of(&["mov.u32 %r4, 3", "and.b32 %r4, %tx, 3", "shr.u32 %r4, %tx, 5"])
+                ),
+                "barrier" => "bar.sync 0".to_owned(),
+                _ => format!("mov.b32 {d}, {}", one_of(&["%f1", "%f0", "0f40490FDB"])),
+            };
+            let _ = writeln!(body, "    {line};");
+            if step % 3 == 2 {
+                let _ =
+                    writeln!(body, "    st.global.f32 [%mine+{}], {d}; sub.f32 %f0, %f0, {a};", 4 + 4 * step);
+            }
+        }
+        for n in 0..6 {
+            let _ = writeln!(body, "    st.global.f32 [%mine+{}], %f{n};", 128 + 4 * n);
+        }
+        compare(&format!("values of all lanes {case}"), &body.replace(":;", ":"));
+    }
+}
+
+#[test]
 fn loops_over_rows_are_the_same() {
     for (step, count) in [(128, 9), (256, 20), (1024, 12), (-256, 7), (2048, 5)] {
         let body = format!(

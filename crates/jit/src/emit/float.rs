@@ -16,11 +16,20 @@ impl Emitter<'_> {
             return self.min_max(op, float == Float::Max, d, [a, b]);
         }
         self.ready(op, &[a, b, c])?;
-        for part in 0..2 {
-            self.float_part(op, part, float, d, [a, b, c])?;
+        self.float_part(op, 0, float, d, [a, b, c])?;
+        match self.same_parts(op, d) {
+            Some([low, high]) => self.unit.a.vmovdqa64(high, low)?,
+            None => self.float_part(op, 1, float, d, [a, b, c])?,
         }
         self.end_ready(op);
         Ok(())
+    }
+
+    /// The registers of a result whose lanes are all the same: one part is computed.
+    fn same_parts(&self, op: usize, d: Slot) -> Option<[AsmRegisterZmm; 2]> {
+        let web = self.flow.written(op, d).filter(|&web| self.same[web] && !self.masked)?;
+        let Place::Vector([low, high, ..]) = self.places[web] else { return None };
+        Some([low, high].map(|register| ZMM[usize::from(register)]))
     }
 
     /// A part of the row.
@@ -167,26 +176,28 @@ impl Emitter<'_> {
     /// The lesser or the larger number. `vrangeps` orders zeros as PTX does, and prefers numbers to quiet NaNs. Where a
     /// result is a NaN, the row is computed again, unless the sources tell that it is the right one.
     fn min_max(&mut self, op: usize, max: bool, d: Slot, [a, b]: [Slot; 2]) -> Emitted {
+        let same = self.same_parts(op, d);
+        let parts = if same.is_some() { 1 } else { 2 };
         if let Some(sources) = self.quiet_sources(op, [a, b]) {
-            for (part, chosen) in CHOSEN.into_iter().enumerate() {
+            for (part, chosen) in CHOSEN.into_iter().enumerate().take(parts) {
                 let target = self.target(op, d, part, chosen);
                 self.range(op, part, max, sources, target)?;
                 self.put(op, d, part, target)?;
             }
-            return Ok(());
+            return same.map_or(Ok(()), |[low, high]| self.unit.a.vmovdqa64(high, low));
         }
-        for (part, chosen) in CHOSEN.into_iter().enumerate() {
+        for (part, chosen) in CHOSEN.into_iter().enumerate().take(parts) {
             self.range(op, part, max, [a, b], chosen)?;
         }
         let (label, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
         let [low, high] = CHOSEN.map(|register| ZMM[usize::from(register)]);
-        self.unit.a.vcmpps(k5, low, high, 3)?;
+        self.unit.a.vcmpps(k5, low, if same.is_some() { low } else { high }, 3)?;
         self.unit.a.kortestw(k5, k5)?;
         self.unit.a.jnz(label)?;
         self.unit.place(&mut back)?;
         self.late.push(Late::Choose { op, max, sources: [a, b], label, back, held: self.held });
         for (part, chosen) in CHOSEN.into_iter().enumerate() {
-            self.put(op, d, part, chosen)?;
+            self.put(op, d, part, if same.is_some() { CHOSEN[0] } else { chosen })?;
         }
         Ok(())
     }

@@ -70,7 +70,7 @@ use crate::quotients::Reciprocal;
 use crate::row_addresses::RowAddresses;
 use crate::sets::BitSets;
 use crate::spans::Spans;
-use crate::{Level, Mode, Shape};
+use crate::{Level, Mode, Shape, same};
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Step};
 
 pub(crate) type Emitted<T = ()> = Encoded<T>;
@@ -188,6 +188,8 @@ pub(crate) struct Emitter<'a> {
     leading: Option<leading::Leading>,
     /// These lanes, where they are known and all of them execute.
     lanes: Option<u32>,
+    /// Vectors of f32 that are the same in all lanes ([`same`]).
+    same: Buffer<bool>,
     /// The group of accesses that is checked for these lanes: its first access.
     leading_group: Option<usize>,
     /// The predicate that the operation before has left in `eax`.
@@ -223,6 +225,7 @@ impl<'a> Emitter<'a> {
         has_masked: bool,
     ) -> Emitter<'a> {
         let classes = Classes::of(function, flow, &common.fixed, (shape, mode));
+        let same = same::find(function, flow, &classes, mode);
         let scalars = match unit.level {
             Level::Avx2 => &SCALARS_OF_HALVES[..],
             Level::Avx512 => &SCALARS,
@@ -263,6 +266,7 @@ impl<'a> Emitter<'a> {
             apart: None,
             leading: None,
             lanes: None,
+            same,
             leading_group: None,
             in_eax: None,
             quick: None,

@@ -13,6 +13,7 @@ impl Emitter<'_> {
             let (steps, halves) = match self.classes.webs[web] {
                 Class::Affine(steps) => (steps, false),
                 Class::HalfAffine(lane) => (Steps { lane, half: 0 }, true),
+                Class::Varying if self.same[web] => (Steps::ZERO, false),
                 Class::Unknown | Class::Varying => continue,
             };
             let slot = self.flow.webs[web].slot;

@@ -1,0 +1,51 @@
+//! Rows of f32 that are the same in all lanes, although they are vectors: what arithmetic makes of such rows and of values
+//! that are the same in all lanes, as in sums of the results of warps. A part of such a row is computed once.
+//!
+//! An optimistic fixpoint over webs, behind the divergence analysis. As its claims, these are verified where uniform code
+//! is entered.
+
+use crate::Mode;
+use crate::buffers::Buffer;
+use crate::classes::{Class, Classes};
+use crate::decode::{Action, Compute};
+use crate::flow::Flow;
+use softwarp_ir::{Alu, Function, Guard, Op};
+
+/// Finds these webs.
+pub(crate) fn find(function: &Function, flow: &Flow, classes: &Classes<'_>, mode: Mode) -> Buffer<bool> {
+    if mode == Mode::Masked {
+        return Buffer::filled(false, flow.webs.len());
+    }
+    let arithmetic = |op: usize| match (flow.actions[op], &function.ops[op]) {
+        (Action::Compute(Compute::Float(_)), Op::Alu(alu)) if alu.guard == Guard::ALWAYS => Some(alu),
+        _ => None,
+    };
+    let may_be = |web: usize| {
+        let of = &flow.webs[web];
+        !classes.merged[web]
+            && !of.from_start
+            && !of.is_wide()
+            && classes.webs[web] == Class::Varying
+            && flow.defs(web).iter().all(|&op| arithmetic(op).is_some())
+    };
+    let mut same: Buffer<bool> = (0..flow.webs.len()).map(may_be).collect();
+    let candidates: Vec<usize> = (0..flow.webs.len()).filter(|&web| same[web]).collect();
+    let holds = |same: &[bool], op: usize, alu: &Alu| {
+        alu.s.iter().all(|slot| match classes.source(flow, op, slot).0 {
+            Class::UNIFORM => true,
+            _ => !flow.is_fixed(slot) && flow.read(op, slot).is_some_and(|web| same[web]),
+        })
+    };
+    loop {
+        let mut changed = false;
+        for &web in &candidates {
+            let all = |op: &usize| arithmetic(*op).is_some_and(|alu| holds(&same, *op, alu));
+            if same[web] && !flow.defs(web).iter().all(all) {
+                (same[web], changed) = (false, true);
+            }
+        }
+        if !changed {
+            return same;
+        }
+    }
+}
