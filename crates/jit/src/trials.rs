@@ -316,6 +316,13 @@ fn other_vectors() {
             a.vrndscalepd(zmm11, zmm10, 8 | byte)
         });
     }
+    for order in [0, 0x1b, 0x4e, 0xb1, 0xff] {
+        compare("vpshufd", &[Any], &|a| {
+            a.vpshufd(zmm2, zmm1, order)?;
+            a.vpshufd(zmm10.k1(), zmm9, order)?;
+            a.vpshufd(zmm11, dword_bcst(rdx), order)
+        });
+    }
     compare("vreduceps", &[Floats, Rare], &|a| {
         a.vreduceps(zmm2, zmm1, 3)?;
         a.vreduceps(zmm9, zmm10, 3)

@@ -438,6 +438,60 @@ fn arithmetic_on_values_of_all_lanes_is_the_same() {
 }
 
 #[test]
+fn loads_that_are_operands_are_the_same() {
+    let mut random = SplitMix64::new(23);
+    let mut one_of = |list: &[&'static str]| list[random.next_u64() as usize % list.len()];
+    for case in 0..24 {
+        // Some words are NaNs, also signalling ones.
+        let mut body = "    mad.wide.u32 %d0, %r3, 4, %in; mov.u32 %r9, memory; shl.b32 %r5, %t, 2; add.u32 %r5, %r5, %r9;
+    ld.global.u32 %r4, [%d0]; ld.global.u32 %r6, [%d0+2048]; mov.b32 %f1, %r4; mov.b32 %f2, %r6; add.f32 %f3, %f1, %f2;
+    bfe.u32 %r7, %r4, 3, 3; setp.eq.u32 %p, %r7, 1; selp.b32 %r4, 0x7f800001, %r4, %p; setp.eq.u32 %p, %r7, 2;
+    selp.b32 %r4, 0xffc00001, %r4, %p; st.shared.u32 [%r5], %r4; st.shared.u32 [%r5+1024], %r6; bar.sync 0;\n"
+            .to_owned();
+        for step in 0..10 {
+            let row = one_of(&["%r9", "%r9", "%r5"]);
+            for n in 0..4 {
+                // Often the same words as before: their loads are in one group.
+                let offset = one_of(&["0", "4", "8", "12", "16", "1024", "1028"]);
+                let d = one_of(&["%r4", "%r6"]);
+                let f = one_of(&["%f1", "%f2", "%f3"]);
+                let second = one_of(&["%f1", "%f2", "%f3", "%f4"]);
+                let line = match one_of(&["integer", "reversed", "float", "float", "float", "both"]) {
+                    "integer" => format!(
+                        "ld.shared.u32 %r8, [{row}+{offset}]; {} {d}, {d}, %r8",
+                        one_of(&["add.s32", "sub.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.u32"])
+                    ),
+                    "reversed" => format!(
+                        "ld.shared.u32 %r8, [{row}+{offset}]; {} {d}, %r8, {d}",
+                        one_of(&["add.s32", "sub.s32", "and.b32", "min.u32", "max.s32"])
+                    ),
+                    "float" => format!(
+                        "ld.shared.f32 %f4, [{row}+{offset}]; {}.f32 {f}, {f}, %f4",
+                        one_of(&["max", "min", "max", "add", "mul"])
+                    ),
+                    _ => format!(
+                        "ld.shared.f32 %f4, [{row}+{offset}]; ld.shared.f32 %f5, [{row}+20]; {}.f32 {f}, %f5, {second}",
+                        one_of(&["max", "min", "add"])
+                    ),
+                };
+                let _ = writeln!(body, "    {line};");
+                if n == 3 {
+                    let _ = writeln!(body, "    st.global.f32 [%mine+{}], {f};", 4 + 8 * step);
+                    let _ = writeln!(body, "    st.global.u32 [%mine+{}], {d};", 8 + 8 * step);
+                }
+            }
+            if one_of(&["a", "b", "c"]) == "a" {
+                body += "    bar.sync 0;\n";
+            }
+        }
+        for n in 1..4 {
+            let _ = writeln!(body, "    st.global.f32 [%mine+{}], %f{n};", 128 + 4 * n);
+        }
+        compare(&format!("loads that are operands {case}"), &body);
+    }
+}
+
+#[test]
 fn loops_over_rows_are_the_same() {
     for (step, count) in [(128, 9), (256, 20), (1024, 12), (-256, 7), (2048, 5)] {
         let body = format!(

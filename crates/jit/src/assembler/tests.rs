@@ -178,7 +178,7 @@ fn vectors_of_two() {
         vsqrtps dword_bcst() vcvtdq2ps dword_bcst() vcvtudq2ps dword_bcst() vcvtps2dq dword_bcst()
         vcvttps2dq dword_bcst() vcvttps2udq dword_bcst() vcvtps2udq dword_bcst() vsqrtpd qword_bcst() vcvtqq2pd qword_bcst()
         vcvtuqq2pd qword_bcst() vcvttpd2qq qword_bcst() vcvttpd2uqq qword_bcst() vrndscalepd qword_bcst(11)
-        vplzcntd dword_bcst() vpabsd dword_bcst() vpabsq qword_bcst() vrndscaleps dword_bcst(9) vreduceps dword_bcst(3)
+        vplzcntd dword_bcst() vpabsd dword_bcst() vpabsq qword_bcst() vrndscaleps dword_bcst(9) vpshufd dword_bcst(27) vreduceps dword_bcst(3)
         vgetexpps dword_bcst()
     );
     both!(|a| {

@@ -467,6 +467,7 @@ impl Assembler {
     }
 
     form! { Whole byte
+        vpshufd opcode(P66, M0F, 32, 0x70).broadcasts();
         vrndscaleps opcode(P66, M3A, 32, 0x08).broadcasts();
         vreduceps opcode(P66, M3A, 32, 0x56).broadcasts();
         vrndscalepd opcode(P66, M3A, 64, 0x09).broadcasts();

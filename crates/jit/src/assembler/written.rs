@@ -195,7 +195,7 @@ written! {
         vpblendmd vaddps vsubps vmulps vdivps vminps vmaxps vfmadd213ps vfmadd231ps vpandnd vpaddq vpsubq vpandq vporq
         vpxorq vpmullq vpmuldq vpmuludq vpminsq vpminuq vpmaxsq vpmaxuq vpsllvq vpsrlvq vpsravq vpmadd52luq vpermq vpblendmq vaddpd
         vsubpd vmulpd vdivpd vminpd vmaxpd vfmadd132pd vpandnq vptestmd vptestnmd vpcmpgtd vptestmq vpcmpgtq vptestmb vfpclassps
-        vrndscaleps vrndscalepd vreduceps vcvtps2ph vextracti64x4 vpsrld vpsrad vpslld vprold vprord vpsrlq vpsllq vpsrlw vpsraq
+        vpshufd vrndscaleps vrndscalepd vreduceps vcvtps2ph vextracti64x4 vpsrld vpsrad vpslld vprold vprord vpsrlq vpsllq vpsrlw vpsraq
         vpsraw vpsllw kandw korw kxnorw kxorw kunpckbw kunpckwd kshiftrw kshiftrd vpxor vpextrq vextracti32x4 imul_3 vaddss vaddsd;
     (a b c d): vpcmpd vpcmpud vcmpps vpcmpq vpcmpuq vcmppd vpcmpuw vinserti64x4 vpternlogd vpternlogq vrangeps vpshldw;
 }

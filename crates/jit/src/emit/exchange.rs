@@ -82,20 +82,30 @@ impl Emitter<'_> {
             if target == low || target == high { 2 + part as u8 } else { target }
         });
         let (low, high) = (ZMM[usize::from(low)], ZMM[usize::from(high)]);
+        // What the third temporary register has.
+        let mut loaded = None;
         for (part, to) in to.into_iter().enumerate() {
+            let to = ZMM[usize::from(to)];
             match by {
                 Some(by) => {
                     let first = 16 * part as u32;
-                    let sources = self.unit.words(std::array::from_fn(|n| source(first + n as u32, by).0));
-                    self.unit.a.vmovdqa64(ZMM[usize::from(to)], sources)?;
+                    let sources: [u32; 16] = std::array::from_fn(|n| source(first + n as u32, by).0);
+                    let half = sources[0] / 16;
+                    if sources.iter().all(|source| source / 16 == half) {
+                        let from = if half == 0 { low } else { high };
+                        self.lanes_of(to, from, sources.map(|source| source % 16), &mut loaded)?;
+                        continue;
+                    }
+                    let sources = self.unit.words(sources);
+                    self.unit.a.vmovdqa64(to, sources)?;
                 }
                 None => {
                     // Indices are taken modulo 32.
                     let index = self.register(op, b, part, 4, false)?;
-                    self.unit.a.vmovdqa64(ZMM[usize::from(to)], ZMM[usize::from(index)])?;
+                    self.unit.a.vmovdqa64(to, ZMM[usize::from(index)])?;
                 }
             }
-            self.unit.a.vpermi2d(ZMM[usize::from(to)], low, high)?;
+            self.unit.a.vpermi2d(to, low, high)?;
         }
         if let Some(d) = warp.d {
             self.put(op, d, 0, to[0])?;
@@ -108,6 +118,30 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// Lanes of a register, by their numbers. Those that `zmm4` has may be loaded before.
+    fn lanes_of(
+        &mut self,
+        to: AsmRegisterZmm,
+        from: AsmRegisterZmm,
+        lanes: [u32; 16],
+        loaded: &mut Option<[u32; 16]>,
+    ) -> Emitted {
+        if (0..16).all(|lane| lanes[lane] == lane as u32) {
+            return self.unit.a.vmovdqa64(to, from);
+        }
+        // The same within each four lanes.
+        if (0..16).all(|lane| lanes[lane] == lane as u32 / 4 * 4 + lanes[lane % 4] && lanes[lane % 4] < 4) {
+            let order = (0..4).fold(0, |order, lane| order | lanes[lane] << (2 * lane));
+            return self.unit.a.vpshufd(to, from, order);
+        }
+        if *loaded != Some(lanes) {
+            let words = self.unit.words(lanes);
+            self.unit.a.vmovdqa64(zmm4, words)?;
+            *loaded = Some(lanes);
+        }
+        self.unit.a.vpermd(to, zmm4, from)
+    }
+
     /// A reduction: of both halves of the row, and then of lanes 8, 4, 2 and 1 apart.
     fn reduce(&mut self, op: usize, warp: &WarpOp) -> Emitted {
         let (Some(a), Some(d)) = (warp.s.get(0), warp.d) else { return Ok(()) };
@@ -115,9 +149,7 @@ impl Emitter<'_> {
         let high = self.register(op, a, 1, 1, false)?;
         self.reduced(warp.op, ZMM[usize::from(low)], ZMM[usize::from(high)])?;
         for apart in [8, 4, 2, 1] {
-            let lanes = self.unit.words(std::array::from_fn(|lane| lane as u32 ^ apart));
-            self.unit.a.vmovdqa64(zmm3, lanes)?;
-            self.unit.a.vpermd(zmm3, zmm3, zmm2)?;
+            self.lanes_of(zmm3, zmm2, std::array::from_fn(|lane| lane as u32 ^ apart), &mut None)?;
             self.reduced(warp.op, zmm2, zmm3)?;
         }
         self.put(op, d, 0, 2)?;

@@ -13,7 +13,11 @@ impl Emitter<'_> {
     /// Arithmetic of f32, rounded to nearest even.
     pub(super) fn float(&mut self, op: usize, float: Float, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
         if let Float::Min | Float::Max = float {
-            return self.min_max(op, float == Float::Max, d, [a, b]);
+            self.min_max(op, float == Float::Max, d, [a, b])?;
+            self.end_ready(op);
+            // Code outside of the blocks writes their registers.
+            self.folds.forget();
+            return Ok(());
         }
         self.ready(op, &[a, b, c])?;
         self.float_part(op, 0, float, d, [a, b, c])?;
@@ -195,6 +199,7 @@ impl Emitter<'_> {
         self.unit.a.kortestw(k5, k5)?;
         self.unit.a.jnz(label)?;
         self.unit.place(&mut back)?;
+        self.folds.keep(op);
         self.late.push(Late::Choose { op, max, sources: [a, b], label, back, held: self.held });
         for (part, chosen) in CHOSEN.into_iter().enumerate() {
             self.put(op, d, part, if same.is_some() { CHOSEN[0] } else { chosen })?;
@@ -218,10 +223,12 @@ impl Emitter<'_> {
 
     /// The same where a result of the row is a NaN.
     pub(super) fn choose_again(&mut self, op: usize, max: bool, sources: [Slot; 2]) -> Emitted {
+        self.folds.restore(op);
         for (part, chosen) in CHOSEN.into_iter().enumerate() {
             self.choose(op, part, max, sources)?;
             self.unit.a.vmovdqa64(ZMM[usize::from(chosen)], zmm2)?;
         }
+        self.folds.clear();
         Ok(())
     }
 

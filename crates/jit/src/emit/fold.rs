@@ -44,6 +44,8 @@ struct Fold {
 #[derive(Default)]
 pub(crate) struct Folds {
     pending: Vec<Fold>,
+    /// Those that code outside of the blocks performs again.
+    again: Vec<Fold>,
     /// The pointers in registers, by number.
     pointers: [Option<usize>; 2],
     /// Which of them was used last.
@@ -56,6 +58,22 @@ impl Folds {
     /// The registers of pointers have been written, or may have been.
     pub(crate) fn forget(&mut self) {
         self.pointers = [None; 2];
+    }
+
+    /// Code outside of the blocks will perform the loads of an operation again.
+    pub(super) fn keep(&mut self, op: usize) {
+        self.again.extend(self.pending.iter().filter(|fold| fold.reader == op));
+    }
+
+    /// In that code: the loads of an operation are to be performed.
+    pub(super) fn restore(&mut self, op: usize) {
+        self.clear();
+        self.pending.extend(self.again.iter().filter(|fold| fold.reader == op));
+    }
+
+    /// Whether a web is a load that is still to be performed.
+    pub(super) fn has(&self, web: usize) -> bool {
+        self.pending.iter().any(|fold| fold.web == web)
     }
 
     /// A new block begins.
@@ -87,13 +105,22 @@ impl Emitter<'_> {
         let reads = |op: &usize| self.flow.reads(*op).iter().any(|touch| touch.web == web);
         let reader = (plain.op + 1..=last.min(plain.op + FURTHEST)).find(reads)?;
         let folded = self.folds.pending.iter().filter(|fold| fold.reader == reader).count();
-        let can_read = matches!(
-            (self.flow.actions[reader], self.function.ops[reader].guard()),
-            (
-                Action::Compute(Compute::Float(Float::Add | Float::Sub | Float::Mul | Float::Fma)),
-                Guard::ALWAYS
-            )
-        );
+        let can_read = self.function.ops[reader].guard() == Guard::ALWAYS
+            && match self.flow.actions[reader] {
+                Action::Compute(Compute::Float(
+                    Float::Add | Float::Sub | Float::Mul | Float::Fma | Float::Min | Float::Max,
+                )) => true,
+                Action::Compute(
+                    Compute::Add(Width::W32)
+                    | Compute::Sub(Width::W32)
+                    | Compute::And(Width::W32)
+                    | Compute::Or(Width::W32)
+                    | Compute::Xor(Width::W32)
+                    | Compute::Min { width: Width::W32, .. }
+                    | Compute::Max { width: Width::W32, .. },
+                ) => self.flow.writes(reader).iter().all(|to| self.classes.webs[to.web] == Class::Varying),
+                _ => false,
+            };
         let quiet = (plain.op + 1..reader).all(|op| self.is_quiet(plain, op));
         let ends = !self.flow.is_live(web, before(reader + 1));
         (can_read && quiet && ends && folded < MOST).then_some(reader)
@@ -220,8 +247,13 @@ impl Emitter<'_> {
 
     /// The sources of arithmetic in the better order: the second can be a word of memory for all lanes.
     pub(super) fn ordered(&self, op: usize, compute: Compute, a: Slot, b: Slot) -> (Slot, Slot) {
+        let is_folded = |slot: Slot| {
+            let web = (!self.flow.is_fixed(slot)).then(|| self.flow.read(op, slot)).flatten();
+            web.is_some_and(|web| self.folds.has(web))
+        };
+        let is_operand = |slot: Slot| self.class(op, slot) == Class::UNIFORM || is_folded(slot);
         let swaps =
-            is_commutative(compute) && self.class(op, a) == Class::UNIFORM && self.class(op, b).is_vector();
+            is_commutative(compute) && is_operand(a) && self.class(op, b).is_vector() && !is_folded(b);
         if swaps { (b, a) } else { (a, b) }
     }
 

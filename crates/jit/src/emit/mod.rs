@@ -576,6 +576,7 @@ impl<'a> Emitter<'a> {
             writes.iter().any(|write| write.slot == slot && write.web != web)
                 && self.places[web] == Place::Frame
                 && matches!(self.classes.webs[web], Class::Affine(_))
+                && !self.folds.has(web)
         };
         let held = reads.iter().find(|read| is_held(read.web, read.slot));
         let Some(&Touch { slot, web }) = held else { return Ok(()) };

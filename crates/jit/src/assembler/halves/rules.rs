@@ -28,6 +28,7 @@ fn same(opcode: Opcode) -> Option<Same> {
         | (NP | P66, M0F, 0x5b, false)
         | (F3, M0F, 0x5b | 0x12, _)
         | (P66, M38, 0x1e, false)
+        | (P66, M0F, 0x70, false)
         | (P66, M3A, 0x08 | 0x09, _) => Same::Two,
         _ => return None,
     })
