@@ -106,6 +106,8 @@ type Value = (Slot, u32);
 /// A value that is written in the block.
 struct Write {
     op: usize,
+    /// The index of its row among all.
+    row: u32,
     /// The number of the row's value before.
     before: u32,
     /// How many operations read it; two if it may be read behind the block.
@@ -262,8 +264,10 @@ impl<'a> Fuser<'a> {
         rows: impl Fn(usize) -> (&'a [Slot], &'a [Slot]) + Copy,
         is_live: impl Fn(usize) -> bool,
     ) {
-        self.writes.clear();
-        self.current.fill((0, NONE));
+        // Rows that only blocks before this one have touched count as untouched.
+        for write in self.writes.drain(..) {
+            self.current[write.row as usize].0 = 0;
+        }
         for op in ops {
             let (reads, writes) = rows(op);
             for &slot in reads {
@@ -275,14 +279,15 @@ impl<'a> Fuser<'a> {
             for &slot in writes {
                 let at = self.index(slot);
                 let current = &mut self.current[at].0;
-                self.writes.push(Write { op, before: *current, uses: 0, expression: None });
+                self.writes.push(Write { op, row: at as u32, before: *current, uses: 0, expression: None });
                 *current = self.writes.len() as u32;
             }
         }
-        for (at, (value, _)) in self.current.iter_mut().enumerate() {
-            let value = std::mem::take(value);
-            if value != 0 && is_live(at) {
-                self.writes[value as usize - 1].uses = 2;
+        // The last value of each row.
+        for number in (0..self.writes.len()).rev() {
+            let row = self.writes[number].row as usize;
+            if std::mem::take(&mut self.current[row].0) as usize == number + 1 && is_live(row) {
+                self.writes[number].uses = 2;
             }
         }
     }

@@ -71,8 +71,10 @@ impl Groups {
             of: Buffer::filled(None, function.ops.len()),
             last: vec![None; flow.blocks.len()],
         };
+        let mut open = Vec::new();
         for block in &flow.blocks {
-            groups.find(function, flow, block.start..block.end);
+            open.clear();
+            groups.find(function, flow, block.start..block.end, &mut open);
         }
         let mut pointers = vec![0; flow.blocks.len()];
         for group in groups.groups.iter_mut().filter(|group| group.count > 1) {
@@ -99,8 +101,14 @@ impl Groups {
         (group.count > 1 && group.pointer < POINTERS).then_some(group)
     }
 
-    fn find(&mut self, function: &Function, flow: &Flow, ops: std::ops::Range<usize>) {
-        let mut open: Vec<(Key, usize)> = Vec::new();
+    /// Finds those of a block. `open` has the groups that accesses may still be added to.
+    fn find(
+        &mut self,
+        function: &Function,
+        flow: &Flow,
+        ops: std::ops::Range<usize>,
+        open: &mut Vec<(Key, usize)>,
+    ) {
         for op in ops {
             if let Some((key, offset)) = key(function, flow, op) {
                 let known = open.iter().find(|(other, _)| *other == key).map(|&(_, number)| number);

@@ -126,19 +126,17 @@ pub(crate) fn places(
 /// The fewest keys that are sorted by their digits.
 const FEWEST: usize = 64;
 
-/// Sorts keys whose lower halves are in order already: by radix sort of the upper ones.
+/// Sorts keys whose lower halves are in order already: by radix sort of their first 16 bits, which few keys share that
+/// are not the same in the next ones.
 fn sort(keys: &mut Buffer<u64>) {
     if keys.len() < FEWEST {
         return keys.sort_unstable();
     }
     let mut sorted = Buffer::filled(0, keys.len());
-    for shift in [32, 40, 48, 56] {
+    for shift in [48, 56] {
         let digit = |key: u64| usize::from((key >> shift) as u8);
         let mut places = [0u32; 256];
         keys.iter().for_each(|&key| places[digit(key)] += 1);
-        if places[digit(keys[0])] as usize == keys.len() {
-            continue;
-        }
         let mut next = 0;
         for place in &mut places {
             next += std::mem::replace(place, next);
@@ -149,6 +147,11 @@ fn sort(keys: &mut Buffer<u64>) {
             *place += 1;
         }
         std::mem::swap(keys, &mut sorted);
+    }
+    for same in keys.chunk_by_mut(|a, b| a >> 48 == b >> 48) {
+        if !same.is_sorted() {
+            same.sort_unstable();
+        }
     }
 }
 

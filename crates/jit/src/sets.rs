@@ -30,6 +30,18 @@ impl BitSets {
         self.words(set)[number / 64] >> (number % 64) & 1 != 0
     }
 
+    /// Adds the numbers of another set that are not among some. Returns whether there are more then.
+    pub(crate) fn add(&mut self, set: usize, other: usize, without: &[u64]) -> bool {
+        let (to, from) = (set * self.width, other * self.width);
+        let mut more = 0;
+        for (at, without) in without.iter().enumerate() {
+            let new = self.words[from + at] & !without & !self.words[to + at];
+            self.words[to + at] |= new;
+            more |= new;
+        }
+        more != 0
+    }
+
     /// How many numbers a set has.
     pub(crate) fn count(&self, set: usize) -> usize {
         self.words(set).iter().map(|word| word.count_ones() as usize).sum()
@@ -129,6 +141,8 @@ mod tests {
         assert_eq!(bits.iter(1).collect::<Vec<_>>(), [0, 63, 64, 129]);
         assert_eq!([0, 1, 2].map(|set| bits.count(set)), [0, 4, 0]);
         assert!(bits.contains(1, 64) && !bits.contains(1, 5));
+        assert!(bits.add(2, 1, &[1, 0, 0]) && !bits.add(2, 1, &[1, 0, 0]) && bits.add(2, 1, &[0; 3]));
+        assert_eq!(bits.iter(2).collect::<Vec<_>>(), [0, 63, 64, 129]);
         let mut sets = UnionFind::new(3);
         let [a, b, c] = [sets.add(), sets.add(), sets.add()];
         sets.join(a, c);

@@ -79,8 +79,15 @@ impl Spans {
     pub(crate) fn of(function: &Function, flow: &Flow, constant: impl Fn(Slot) -> Option<u32>) -> Spans {
         let mut spans = Spans { spans: Vec::new(), of: Buffer::filled(None, function.ops.len()) };
         let finder = Finder { function, flow, constant };
+        let mut open = Vec::new();
         for block in &flow.blocks {
-            spans.find(&finder, block.start..block.end);
+            let ops = block.start..block.end;
+            if flow.actions[ops.clone()].iter().filter(|action| matches!(action, Action::Load)).count()
+                >= FEWEST
+            {
+                open.clear();
+                spans.find(&finder, ops, &mut open);
+            }
         }
         spans
     }
@@ -92,12 +99,17 @@ impl Spans {
         (span.count >= FEWEST && span.number < SPANS).then_some((span, at % 4))
     }
 
-    fn find(&mut self, finder: &Finder<'_, impl Fn(Slot) -> Option<u32>>, ops: std::ops::Range<usize>) {
-        let flow = finder.flow;
-        let (mut open, start) = (Vec::<(Place, usize)>::new(), self.spans.len());
+    /// Finds those of a block. `open` has the spans that loads may still be added to.
+    fn find(
+        &mut self,
+        finder: &Finder<'_, impl Fn(Slot) -> Option<u32>>,
+        ops: std::ops::Range<usize>,
+        open: &mut Vec<(Place, usize)>,
+    ) {
+        let (flow, start) = (finder.flow, self.spans.len());
         for op in ops {
             if let Some(place) = finder.place(op) {
-                self.insert(flow, &mut open, op, place);
+                self.insert(flow, open, op, place);
             }
             // Words are loaded before they were: nothing may store to them in between.
             let harmless = matches!(

@@ -103,7 +103,12 @@ impl Extent {
 pooled!(Extent, Touch, Web);
 
 /// Whether a position is in one of some ranges, which are sorted.
+#[inline]
 pub(crate) fn is_in(ranges: &[(u32, u32)], position: u32) -> bool {
+    // Most webs have one.
+    if let &[(start, end)] = ranges {
+        return start <= position && position < end;
+    }
     let at = ranges.partition_point(|&(start, _)| start <= position);
     at > 0 && position < ranges[at - 1].1
 }
@@ -382,8 +387,13 @@ impl Flow {
                     writes.push(*d);
                 }
                 (_, Op::Alu(alu)) => {
-                    alu.s.iter().filter(is_row).for_each(|slot| reads.push(slot));
-                    alu.d.iter().filter(is_row).for_each(|slot| writes.push(slot));
+                    reads.extend(alu.s.iter().filter(is_row));
+                    if alu.guard != Guard::ALWAYS {
+                        reads.extend(alu.d.iter().filter(is_row));
+                    }
+                    slots.starts.push((start, reads.len() as u32));
+                    reads.extend(alu.d.iter().filter(is_row));
+                    continue;
                 }
                 (_, Op::Other(_, step)) => match &**step {
                     Step::Load(access) => {
@@ -429,16 +439,12 @@ impl Flow {
                 }
             }
         }
-        let (mut changed, width) = (true, count.div_ceil(64));
+        let mut changed = true;
         while changed {
             changed = false;
             for (number, block) in self.blocks.iter().enumerate().rev() {
-                for at in 0..width {
-                    let live = block.next.iter().fold(0, |live, &next| live | live_in.words(next)[at]);
-                    let live = live & !kills.words(number)[at];
-                    let before = &mut live_in.words_mut(number)[at];
-                    changed |= live & !*before != 0;
-                    *before |= live;
+                for &next in block.next.iter() {
+                    changed |= live_in.add(number, next, kills.words(number));
                 }
             }
         }
