@@ -52,10 +52,12 @@ pub(crate) const VARIABLES: [u8; 3] = [0xf0, 0xcc, 0xaa];
 
 /// The table of a function whose sources have tables themselves.
 pub(crate) fn composed(table: u8, sources: [u8; 3]) -> u8 {
-    (0..8).filter(|at| table >> at & 1 != 0).fold(0, |all, at| {
-        let term = |n: usize| if at & 4 >> n != 0 { sources[n] } else { !sources[n] };
-        all | term(0) & term(1) & term(2)
-    })
+    let [a, b, c] = sources;
+    let bit = |at: u8| 0u8.wrapping_sub(table >> at & 1);
+    let choose = |by: u8, yes: u8, no: u8| no ^ by & (yes ^ no);
+    let by_third = |at: u8| choose(c, bit(at + 1), bit(at));
+    let by_second = |at: u8| choose(b, by_third(at + 2), by_third(at));
+    choose(a, by_second(4), by_second(0))
 }
 
 /// The table of a bitwise operation.
@@ -436,4 +438,24 @@ fn leaves(sources: &[(Option<Value>, Option<&Expression>); 3]) -> Option<Few<Val
         }
     }
     Some(leaves)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{VARIABLES, composed};
+
+    #[test]
+    fn tables_of_tables() {
+        for table in 0..=u8::MAX {
+            assert_eq!(composed(table, VARIABLES), table);
+            for sources in [[0x96, 0xca, 0x0f], [0xe8, 0x96, 0x33], [0xff, 0x00, table]] {
+                let value = |n: usize, at: u32| usize::from(sources[n] >> at & 1);
+                let expected = (0..8).fold(0, |all, at| {
+                    let input = 4 * value(0, at) + 2 * value(1, at) + value(2, at);
+                    all | (table >> input & 1) << at
+                });
+                assert_eq!(composed(table, sources), expected);
+            }
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::plain::sites;
 use crate::Shape;
 use crate::classes::Fixed;
+use crate::decode::Action;
 use crate::flow::Flow;
 use crate::groups::Groups;
 use crate::quotients::{Reciprocal, reciprocals};
@@ -17,6 +18,8 @@ pub(crate) struct Common {
     pub(super) spans: Spans,
     pub(super) reciprocals: Vec<Reciprocal>,
     pub(super) fixed: Fixed,
+    /// Whether there are operations among the lanes of a warp.
+    pub(super) has_exchanges: bool,
 }
 
 impl Common {
@@ -24,6 +27,7 @@ impl Common {
         let fixed = Fixed::of(function, flow, shape);
         let spans = Spans::of(function, flow, |slot| fixed.constant(flow, slot));
         let (groups, reciprocals) = (Groups::of(function, flow), reciprocals(function, flow));
-        Common { sites: sites(function), groups, spans, reciprocals, fixed }
+        let has_exchanges = flow.actions.contains(&Action::Exchange);
+        Common { sites: sites(function), groups, spans, reciprocals, fixed, has_exchanges }
     }
 }

@@ -66,7 +66,7 @@ impl Emitter<'_> {
 
     /// Subtracts the instructions of a block from the budget, and counts its operations among lanes.
     pub(super) fn pay(&mut self, start: usize, end: usize) -> Emitted {
-        let exchanges = self.exchanges(start, end);
+        let exchanges = if self.has_exchanges { self.exchanges(start, end) } else { 0 };
         if exchanges != 0 {
             self.unit.a.add(qword_ptr(field!(exchanges)), exchanges)?;
         }

@@ -51,7 +51,17 @@ pub(crate) struct Folds {
     /// Which of them was used last.
     last: usize,
     /// Webs in the registers of [`READY`].
-    ready: [Option<usize>; 2],
+    ready: Ready,
+}
+
+/// A web for each of the registers of [`READY`], or none.
+#[derive(Clone, Copy, PartialEq)]
+struct Ready([usize; 2]);
+
+impl Default for Ready {
+    fn default() -> Ready {
+        Ready([usize::MAX; 2])
+    }
 }
 
 impl Folds {
@@ -171,7 +181,7 @@ impl Emitter<'_> {
 
     /// An operand that is read from memory, or that is ready in a register.
     pub(super) fn folded(&mut self, web: usize, part: usize) -> Emitted<Option<Vector>> {
-        if let Some(n) = self.folds.ready.iter().position(|&ready| ready == Some(web)) {
+        if let Some(n) = self.folds.ready.0.iter().position(|&ready| ready == web) {
             return Ok(Some(Vector::Register(READY[n])));
         }
         let Some(&fold) = self.folds.pending.iter().find(|fold| fold.web == web) else { return Ok(None) };
@@ -196,7 +206,7 @@ impl Emitter<'_> {
     /// Before arithmetic on two parts: has operands ready that are the same for both, where each part would otherwise
     /// load them or distribute them to all lanes.
     pub(super) fn ready(&mut self, op: usize, sources: &[Slot]) -> Emitted {
-        self.folds.ready = [None; 2];
+        self.folds.ready = Ready::default();
         if self.mode != Mode::Uniform {
             return Ok(());
         }
@@ -204,14 +214,17 @@ impl Emitter<'_> {
         let folded = self.folds.pending.iter().filter(|fold| fold.reader == op).count();
         for &slot in sources {
             let web = (!self.flow.is_fixed(slot)).then(|| self.flow.read(op, slot)).flatten();
-            let Some(web) = web.filter(|&web| !self.folds.ready.contains(&Some(web))) else { continue };
+            let Some(web) = web.filter(|web| !self.folds.ready.0.contains(web)) else { continue };
             let fold = self.folds.pending.iter().find(|fold| fold.web == web).copied();
+            if fold.is_none() && !matches!(self.places[web], Place::Scalar(_)) {
+                continue;
+            }
             let z = READY.get(next).map(|&register| ZMM[usize::from(register)]);
             let Some(z) = z else { break };
             match (fold, self.classes.webs[web], self.places[web]) {
                 (Some(fold), ..) => {
                     // One operand of an instruction can be in memory.
-                    let first = self.folds.ready.iter().all(Option::is_none);
+                    let first = self.folds.ready == Ready::default();
                     if folded < 2 || !first || fold.parts[0] != fold.parts[1] {
                         continue;
                     }
@@ -227,7 +240,7 @@ impl Emitter<'_> {
                 },
                 _ => continue,
             }
-            self.folds.ready[next] = Some(web);
+            self.folds.ready.0[next] = web;
             next += 1;
         }
         Ok(())
@@ -259,7 +272,7 @@ impl Emitter<'_> {
 
     /// Behind such arithmetic.
     pub(super) fn end_ready(&mut self, op: usize) {
-        self.folds.ready = [None; 2];
+        self.folds.ready = Ready::default();
         self.folds.pending.retain(|fold| fold.reader != op);
     }
 }

@@ -174,6 +174,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) spans: &'a Spans,
     /// What quotients do with reciprocals, by operation.
     pub(crate) reciprocals: &'a [Reciprocal],
+    /// Whether there are operations among the lanes of a warp.
+    has_exchanges: bool,
     /// Groups that the code of the block has checked.
     pub(crate) checked: Vec<Checked>,
     /// Operations that are compiled again without groups.
@@ -259,6 +261,7 @@ impl<'a> Emitter<'a> {
             groups: &common.groups,
             spans: &common.spans,
             reciprocals: &common.reciprocals,
+            has_exchanges: common.has_exchanges,
             checked: Vec::new(),
             without_groups: Vec::new(),
             alone: false,
