@@ -167,15 +167,19 @@ impl<'a> Classes<'a> {
             };
         }
         let mut seen = Buffer::filled(false, flow.webs.len());
-        loop {
-            // Whether a web has changed that was read before.
-            let mut changed = false;
-            for (at, op) in function.ops.iter().enumerate() {
-                flow.reads(at).iter().for_each(|touch| seen[touch.web] = true);
-                changed |= self.transfer(flow, at, op, &seen);
+        // Whether a web has changed that was read before, and operations whose results may change.
+        let (mut changed, mut rest) = (false, Buffer::<u32>::new(function.ops.len()));
+        for (at, op) in function.ops.iter().enumerate() {
+            flow.reads(at).iter().for_each(|touch| seen[touch.web] = true);
+            changed |= self.transfer(flow, at, op, &seen);
+            if !flow.writes(at).iter().all(|touch| matches!(self.webs[touch.web], Class::Varying)) {
+                rest.push(at as u32);
             }
-            if !changed {
-                break;
+        }
+        while changed {
+            changed = false;
+            for at in rest.iter().map(|&at| at as usize) {
+                changed |= self.transfer(flow, at, &function.ops[at], &seen);
             }
         }
         let unknown = self.webs.iter_mut().filter(|class| **class == Class::Unknown);

@@ -130,7 +130,9 @@ impl Groups {
                 continue;
             }
             for touch in flow.writes(op) {
-                open.retain(|(key, _)| key.web != Some(touch.web));
+                if open.iter().any(|(key, _)| key.web == Some(touch.web)) {
+                    open.retain(|(key, _)| key.web != Some(touch.web));
+                }
             }
         }
     }
