@@ -44,6 +44,8 @@ impl Labels {
 pub(crate) enum Late {
     /// Leaves compiled code before an operation.
     Exit { op: usize, label: CodeLabel, apart: Option<usize> },
+    /// Leaves it for some lanes, while others wait at a block.
+    Wait { block: usize, label: CodeLabel },
     /// Leaves it before a block, when the budget is spent.
     Spent { block: usize, label: CodeLabel },
     /// Has the interpreter perform an operation, and goes on behind it.

@@ -156,6 +156,8 @@ pub(crate) struct Emitter<'a> {
     /// Exits by operation, of code for all lanes, and of code for some while others wait at a block: the number of the
     /// code in `late`, plus one; or 0.
     exits: Buffer<[u32; 2]>,
+    /// Code that leaves for some lanes, by the block at which the others wait.
+    waits: Vec<(usize, CodeLabel)>,
     /// A routine that has the interpreter perform an operation, and code that saves all registers of webs in the context
     /// and leaves.
     pub(crate) perform: CodeLabel,
@@ -254,6 +256,7 @@ impl<'a> Emitter<'a> {
             sites: &common.sites,
             late: Buffer::new(64),
             exits: Buffer::filled([0; 2], function.ops.len() + 1),
+            waits: Vec::new(),
             at_barriers: Vec::new(),
             written: None,
             kept: Vec::new(),

@@ -1,14 +1,14 @@
 //! Code outside of the blocks: entries, exits, calls of the interpreter, and the dispatcher of masked code.
 
-use super::{Alone, Emitted, Emitter, G64, Labels, Late, Unit, ZMM, field};
+use super::{Alone, Emitted, Emitter, G32, G64, Labels, Late, Unit, ZMM, field};
 use crate::assembler::*;
-use crate::classes::Class;
+use crate::classes::{Class, Steps};
 use crate::context::IN_REGISTERS;
 use crate::flow::{Flow, Touch, before};
 use crate::places::{Place, SCALARS, TEMPORARIES};
 use crate::stops::begins_ctas;
 use crate::{Level, Mode};
-use softwarp_ir::Op;
+use softwarp_ir::{Op, Slot};
 use std::mem::offset_of;
 
 /// The most blocks of a function: as many as the words of waiting blocks have bits.
@@ -21,24 +21,57 @@ impl Emitter<'_> {
         if self.places[web] == Place::Frame && self.classes.webs[web].is_vector() {
             return Ok(());
         }
+        if let Class::Affine(steps) = self.classes.webs[web]
+            && self.held != Some(web)
+        {
+            return self.save_affine(web, steps);
+        }
         self.clean(web)?;
         for part in 0..if slot.is_wide() { 4 } else { 2 } {
             let from = self.web_part(web, part, 0, false)?;
             let from = self.in_register(from, slot.is_wide(), 0)?;
-            let row = self.row(slot, part);
-            match self.masked {
-                false => self.unit.a.vmovdqa64(row, ZMM[usize::from(from)])?,
-                true => {
-                    let (mask, wide) = (part, slot.is_wide());
-                    self.mask_of_part(mask, wide)?;
-                    match wide {
-                        true => self.unit.a.vmovdqa64(row.k1(), ZMM[usize::from(from)])?,
-                        false => self.unit.a.vmovdqa32(row.k1(), ZMM[usize::from(from)])?,
-                    }
-                }
-            }
+            self.save_part(slot, part, from)?;
         }
         self.clean = None;
+        Ok(())
+    }
+
+    /// Writes a part of a row to the frame, from a register.
+    fn save_part(&mut self, slot: Slot, part: usize, from: u8) -> Emitted {
+        let (row, z, wide) = (self.row(slot, part), ZMM[usize::from(from)], slot.is_wide());
+        if !self.masked {
+            return self.unit.a.vmovdqa64(row, z);
+        }
+        self.mask_of_part(part, wide)?;
+        match wide {
+            true => self.unit.a.vmovdqa64(row.k1(), z),
+            false => self.unit.a.vmovdqa32(row.k1(), z),
+        }
+    }
+
+    /// Writes a web to its row of the frame of which the first lane is known.
+    fn save_affine(&mut self, web: usize, steps: Steps) -> Emitted {
+        let slot = self.flow.webs[web].slot;
+        let (first, wide) = (self.first(slot), slot.is_wide());
+        let asm = &mut self.unit.a;
+        match (self.places[web], wide) {
+            (Place::Scalar(from), true) => asm.vpbroadcastq(zmm0, G64[usize::from(from)])?,
+            (Place::Scalar(from), false) => asm.vpbroadcastd(zmm0, G32[usize::from(from)])?,
+            (_, true) => asm.vpbroadcastq(zmm0, first)?,
+            (_, false) => asm.vpbroadcastd(zmm0, first)?,
+        }
+        for part in 0..if wide { 4 } else { 2 } {
+            if steps == Steps::ZERO {
+                self.save_part(slot, part, 0)?;
+                continue;
+            }
+            let steps = self.unit.steps(steps, part, wide);
+            match wide {
+                true => self.unit.a.vpaddq(zmm1, zmm0, steps)?,
+                false => self.unit.a.vpaddd(zmm1, zmm0, steps)?,
+            }
+            self.save_part(slot, part, 1)?;
+        }
         Ok(())
     }
 
@@ -156,6 +189,19 @@ impl Emitter<'_> {
         self.load_mask(eax)?;
         self.save_live(before(op))?;
         self.pay(start, op)?;
+        self.unit.a.mov(dword_ptr(field!(exit)), op as i32)?;
+        let known = self.waits.iter().find(|&&(other, _)| other == to).map(|&(_, label)| label);
+        let label = known.unwrap_or_else(|| {
+            let label = self.unit.a.create_label();
+            self.late.push(Late::Wait { block: to, label });
+            self.waits.push((to, label));
+            label
+        });
+        self.unit.a.jmp(label)
+    }
+
+    /// Leaves code for some lanes, whose values are in the frame already. The others wait at a block.
+    fn wait_at(&mut self, to: usize) -> Emitted {
         self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
         self.unit.a.not(eax)?;
         self.load_mask(eax)?;
@@ -166,7 +212,6 @@ impl Emitter<'_> {
         asm.mov(rdx, qword_ptr(field!(pending_blocks)))?;
         asm.bts(qword_ptr(rdx + 8 * (to / 64)), (to % 64) as i32)?;
         asm.mov(dword_ptr(field!(first_pending)), to as i32)?;
-        asm.mov(dword_ptr(field!(exit)), op as i32)?;
         let leave = self.unit.leave;
         asm.jmp(leave)
     }
@@ -232,10 +277,23 @@ impl Emitter<'_> {
     /// The routine that has the interpreter perform the operation in `eax`, and the one that leaves with all registers in
     /// the context. The zero flag says whether code has to be left.
     fn register_routines(&mut self) -> Emitted {
-        let [mut perform, mut leave] = [self.perform, self.leave_with_registers];
+        let [mut perform, mut leave, mut save] =
+            [self.perform, self.leave_with_registers, self.unit.a.create_label()];
         let used = self.used_registers();
+        if self.mode == Mode::Uniform {
+            self.unit.place(&mut save)?;
+            self.move_registers(used, true)?;
+            self.unit.a.ret()?;
+            self.unit.place(&mut leave)?;
+            self.unit.a.call(save)?;
+            let out = self.unit.leave;
+            self.unit.a.jmp(out)?;
+        }
         self.unit.place(&mut perform)?;
-        self.move_registers(used, true)?;
+        match self.mode {
+            Mode::Uniform => self.unit.a.call(save)?,
+            Mode::Masked => self.move_registers(used, true)?,
+        }
         let asm = &mut self.unit.a;
         asm.vzeroupper()?;
         asm.mov(rdi, r15)?;
@@ -247,14 +305,7 @@ impl Emitter<'_> {
         asm.mov(r11, qword_ptr(field!(constants)))?;
         asm.test(eax, eax)?;
         self.move_registers(used, false)?;
-        self.unit.a.ret()?;
-        if self.mode == Mode::Uniform {
-            self.unit.place(&mut leave)?;
-            self.move_registers(used, true)?;
-            let out = self.unit.leave;
-            self.unit.a.jmp(out)?;
-        }
-        Ok(())
+        self.unit.a.ret()
     }
 
     /// Leaves uniform code before an operation that is paid for up to there. Values stay in registers, and the caller
@@ -316,6 +367,12 @@ impl Emitter<'_> {
                     }
                     self.set_apart(apart);
                     self.exit(op)?;
+                    self.set_apart(None);
+                }
+                Late::Wait { block, mut label } => {
+                    self.unit.place(&mut label)?;
+                    self.set_apart(Some(block));
+                    self.wait_at(block)?;
                     self.set_apart(None);
                 }
                 Late::Spent { block, mut label } => {

@@ -124,9 +124,15 @@ impl Emitter<'_> {
             self.unit.a.mov(dword_ptr(field!(exit)), at as i32)?;
             return self.leave();
         }
-        let label = self.arrive(at)?;
-        self.late.push(Late::Behind { op, label });
-        Ok(())
+        let known = self.late.iter().find_map(|late| match late {
+            Late::Behind { op: other, label } if *other == op => Some(*label),
+            _ => None,
+        });
+        let label = known.unwrap_or_else(|| self.unit.a.create_label());
+        if known.is_none() {
+            self.late.push(Late::Behind { op, label });
+        }
+        self.arrive(at, label)
     }
 
     /// Whether a web may have been written since code was entered, before an operation. Otherwise its row has it.
@@ -230,8 +236,8 @@ impl Emitter<'_> {
 
     /// A warp has come to a barrier or an end, and the next one is entered. Returns the label of the code that runs when
     /// all have come.
-    fn arrive(&mut self, at: u32) -> Emitted<CodeLabel> {
-        let [together, label, mut back] = std::array::from_fn(|_| self.unit.a.create_label());
+    fn arrive(&mut self, at: u32, together: CodeLabel) -> Emitted {
+        let [label, mut back] = std::array::from_fn(|_| self.unit.a.create_label());
         self.late.push(Late::Arrived { at, label, back });
         self.unit.a.cmp(dword_ptr(field!(stop)), at as i32)?;
         self.unit.a.jne(label)?;
@@ -244,8 +250,7 @@ impl Emitter<'_> {
         a.add(rax, size_of::<Entry>() as i32)?;
         a.cmp(rax, qword_ptr(field!(last)))?;
         a.jae(together)?;
-        self.unit.enter_warp()?;
-        Ok(together)
+        self.unit.enter_warp()
     }
 
     /// A warp has come to a barrier or an end, where those before it did not.
@@ -296,9 +301,15 @@ impl Emitter<'_> {
     /// Leaves uniform code at the end of the kernel.
     pub(super) fn leave_at_end(&mut self, start: usize, op: usize) -> Emitted {
         self.pay(start, op)?;
-        let label = self.arrive(op as u32)?;
-        self.late.push(Late::Ended { op, label });
-        Ok(())
+        let known = self.late.iter().find_map(|late| match late {
+            Late::Ended { op: other, label } if *other == op => Some(*label),
+            _ => None,
+        });
+        let label = known.unwrap_or_else(|| self.unit.a.create_label());
+        if known.is_none() {
+            self.late.push(Late::Ended { op, label });
+        }
+        self.arrive(op as u32, label)
     }
 
     /// Pays for an operation that all warps of the CTA execute.
