@@ -9,17 +9,23 @@ use crate::buffers::Buffer;
 use crate::classes::{Class, Classes};
 use crate::decode::{Action, Compute};
 use crate::flow::Flow;
-use softwarp_ir::{Alu, Function, Guard, Op};
+use softwarp_ir::{Alu, Function, Guard, Op, Slot};
 
 /// Finds these webs.
 pub(crate) fn find(function: &Function, flow: &Flow, classes: &Classes<'_>, mode: Mode) -> Buffer<bool> {
-    if mode == Mode::Masked {
-        return Buffer::filled(false, flow.webs.len());
-    }
+    let mut same = Buffer::filled(false, flow.webs.len());
     let arithmetic = |op: usize| match (flow.actions[op], &function.ops[op]) {
         (Action::Compute(Compute::Float(_)), Op::Alu(alu)) if alu.guard == Guard::ALWAYS => Some(alu),
         _ => None,
     };
+    // The first of them come from values that are the same in all lanes alone.
+    let begins = |op: usize| {
+        let is_uniform = |slot: Slot| classes.source(flow, op, slot).0 == Class::UNIFORM;
+        arithmetic(op).is_some_and(|alu| alu.s.iter().all(is_uniform))
+    };
+    if mode == Mode::Masked || !(0..flow.actions.len()).any(begins) {
+        return same;
+    }
     let may_be = |web: usize| {
         let of = &flow.webs[web];
         !classes.merged[web]
@@ -28,8 +34,8 @@ pub(crate) fn find(function: &Function, flow: &Flow, classes: &Classes<'_>, mode
             && classes.webs[web] == Class::Varying
             && flow.defs(web).iter().all(|&op| arithmetic(op).is_some())
     };
-    let mut same: Buffer<bool> = (0..flow.webs.len()).map(may_be).collect();
-    let candidates: Vec<usize> = (0..flow.webs.len()).filter(|&web| same[web]).collect();
+    let candidates: Vec<usize> = (0..flow.webs.len()).filter(|&web| may_be(web)).collect();
+    candidates.iter().for_each(|&web| same[web] = true);
     let holds = |same: &[bool], op: usize, alu: &Alu| {
         alu.s.iter().all(|slot| match classes.source(flow, op, slot).0 {
             Class::UNIFORM => true,
