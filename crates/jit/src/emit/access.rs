@@ -455,7 +455,7 @@ impl Emitter<'_> {
                 0
             }
         };
-        self.prefetch(plain, offset, 2)?;
+        self.prefetch(plain, offset, plain.bytes() as i32 / 2)?;
         self.move_half(plain, 0, rax, offset)?;
         self.move_half(plain, 1, rax, offset + 16 * plain.bytes() as i32)
     }

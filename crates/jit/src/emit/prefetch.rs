@@ -49,11 +49,7 @@ impl Emitter<'_> {
     /// Prefetches behind a load or store of words whose first is at `rax` plus an offset, in so many lines.
     pub(super) fn prefetch(&mut self, plain: &Plain<'_>, offset: i32, lines: i32) -> Emitted {
         let several_axes = self.function.start.of_cta.iter().any(|&(_, axis)| axis != 0);
-        if self.masked
-            || self.mode != Mode::Uniform
-            || several_axes
-            || plain.is_shared()
-            || plain.total() != 4
+        if self.masked || self.mode != Mode::Uniform || several_axes || plain.is_shared() || plain.total() < 4
         {
             return Ok(());
         }
@@ -73,7 +69,7 @@ impl Emitter<'_> {
     fn prefetch_distance(&mut self, plain: &Plain<'_>, lines: i64) -> Option<i64> {
         let (op, base) = (plain.op, plain.base?);
         // Lanes that are apart: other accesses of the array are to the same lines.
-        if lines > 2 && !self.is_first_of_array(op, base) {
+        if lines > plain.bytes() as i64 / 2 && !self.is_first_of_array(op, base) {
             return None;
         }
         let ahead = match self.loop_around(op) {

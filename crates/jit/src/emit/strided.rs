@@ -39,6 +39,7 @@ impl Emitter<'_> {
             (4, Steps { lane: 16, half: 256 }) => 4,
             (8, Steps { lane: 16, half: 256 }) if plain.total() == 16 => {
                 self.unit.a.add(rax, host)?;
+                self.prefetch(plain, 0, 8)?;
                 return if plain.store { self.store_pairs(plain) } else { self.load_pairs(plain) };
             }
             _ => {
