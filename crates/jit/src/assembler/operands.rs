@@ -267,8 +267,23 @@ masks!(AsmRegisterZmm: k1 1 k2 2 k3 3 k4 4 k5 5 k6 6 k7 7);
 masks!(AsmRegisterYmm: k1 1 k2 2);
 masks!(AsmRegisterK: k1 1 k2 2);
 
+impl AsmRegisterZmm {
+    /// The same with a mask.
+    #[inline]
+    pub(crate) fn under(mut self, mask: AsmRegisterK) -> AsmRegisterZmm {
+        self.1.mask = mask.0;
+        self
+    }
+}
+
 impl AsmMemoryOperand {
     /// The same with a mask.
+    #[inline]
+    pub(crate) fn under(self, mask: AsmRegisterK) -> AsmMemoryOperand {
+        self.masked(mask.0)
+    }
+
+    /// The same with a mask, by its number.
     #[inline]
     pub(super) fn masked(self, mask: u8) -> AsmMemoryOperand {
         AsmMemoryOperand { mask, ..self }
@@ -284,12 +299,12 @@ impl AsmMemoryOperand {
         self.masked(2)
     }
 
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn k6(self) -> AsmMemoryOperand {
         self.masked(6)
     }
 
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn k7(self) -> AsmMemoryOperand {
         self.masked(7)
     }

@@ -102,11 +102,8 @@ impl Emitter<'_> {
         let place = self.flow.written(op, d).map(|web| self.places[web]);
         let Some(Place::Vector(registers)) = place.filter(|_| self.masked) else { return Ok(None) };
         let z = ZMM[usize::from(registers[part])];
-        if d.is_wide() {
-            self.part_mask(part, true)?;
-            return Ok(Some(z.k1()));
-        }
-        Ok(Some(if part == 0 { z.k6() } else { z.k7() }))
+        let mask = self.mask_of_part(part, d.is_wide())?;
+        Ok(Some(z.under(mask)))
     }
 
     /// `a * b + c` in the register of the result, which keeps the lanes that are not written.

@@ -474,24 +474,15 @@ impl<'a> Emitter<'a> {
 
     fn put_masked(&mut self, place: Place, slot: Slot, (part, wide): (usize, bool), from: u8) -> Emitted {
         let z = ZMM[usize::from(from)];
-        let row = self.row(slot, part);
+        let (row, mask) = (self.row(slot, part), self.mask_of_part(part, wide)?);
         let a = &mut self.unit.a;
-        if wide {
-            let mask = if part < 2 { k6 } else { k7 };
-            match part % 2 {
-                0 => a.kmovw(k1, mask)?,
-                _ => a.kshiftrw(k1, mask, 8)?,
+        match (place, wide) {
+            (Place::Vector(registers), true) => a.vmovdqa64(ZMM[usize::from(registers[part])].under(mask), z),
+            (Place::Vector(registers), false) => {
+                a.vmovdqa32(ZMM[usize::from(registers[part])].under(mask), z)
             }
-            return match place {
-                Place::Vector(registers) => a.vmovdqa64(ZMM[usize::from(registers[part])].k1(), z),
-                _ => a.vmovdqa64(row.k1(), z),
-            };
-        }
-        match (place, part) {
-            (Place::Vector(registers), 0) => a.vmovdqa32(ZMM[usize::from(registers[0])].k6(), z),
-            (Place::Vector(registers), _) => a.vmovdqa32(ZMM[usize::from(registers[1])].k7(), z),
-            (_, 0) => a.vmovdqa32(row.k6(), z),
-            (_, _) => a.vmovdqa32(row.k7(), z),
+            (_, true) => a.vmovdqa64(row.under(mask), z),
+            (_, false) => a.vmovdqa32(row.under(mask), z),
         }
     }
 

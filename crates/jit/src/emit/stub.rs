@@ -42,10 +42,10 @@ impl Emitter<'_> {
         if !self.masked {
             return self.unit.a.vmovdqa64(row, z);
         }
-        self.mask_of_part(part, wide)?;
+        let mask = self.mask_of_part(part, wide)?;
         match wide {
-            true => self.unit.a.vmovdqa64(row.k1(), z),
-            false => self.unit.a.vmovdqa32(row.k1(), z),
+            true => self.unit.a.vmovdqa64(row.under(mask), z),
+            false => self.unit.a.vmovdqa32(row.under(mask), z),
         }
     }
 
@@ -97,10 +97,10 @@ impl Emitter<'_> {
                         self.unit.a.vmovdqa64(z, row)?;
                         continue;
                     }
-                    self.mask_of_part(part, slot.is_wide())?;
+                    let mask = self.mask_of_part(part, slot.is_wide())?;
                     match slot.is_wide() {
-                        true => self.unit.a.vmovdqa64(z.k1(), row)?,
-                        false => self.unit.a.vmovdqa32(z.k1(), row)?,
+                        true => self.unit.a.vmovdqa64(z.under(mask), row)?,
+                        false => self.unit.a.vmovdqa32(z.under(mask), row)?,
                     }
                 }
                 Ok(())
@@ -127,14 +127,17 @@ impl Emitter<'_> {
         }
     }
 
-    fn mask_of_part(&mut self, part: usize, wide: bool) -> Emitted {
-        let asm = &mut self.unit.a;
-        match (wide, part) {
-            (_, 0) => asm.kmovw(k1, k6),
-            (true, 1) => asm.kshiftrw(k1, k6, 8),
-            (true, 2) | (false, _) => asm.kmovw(k1, k7),
-            (true, _) => asm.kshiftrw(k1, k7, 8),
+    /// The mask register of the lanes of a part of a row that take part: `k6`, `k7` or `k1`, which is written then.
+    pub(super) fn mask_of_part(&mut self, part: usize, wide: bool) -> Emitted<AsmRegisterK> {
+        let half = match (wide, part) {
+            (_, 0) | (true, 1) => k6,
+            _ => k7,
+        };
+        if !wide || part.is_multiple_of(2) {
+            return Ok(half);
         }
+        self.unit.a.kshiftrw(k1, half, 8)?;
+        Ok(k1)
     }
 
     /// Writes everything that is live at a position to the frame.
