@@ -265,6 +265,7 @@ macro_rules! masks {
 }
 masks!(AsmRegisterZmm: k1 1 k2 2 k3 3 k4 4 k5 5 k6 6 k7 7);
 masks!(AsmRegisterYmm: k1 1 k2 2);
+
 masks!(AsmRegisterK: k1 1 k2 2);
 
 impl AsmRegisterZmm {

@@ -5,23 +5,36 @@
 //! a multiple of 2^15. For that multiple the number that the position comes from is added as a whole: what is above the
 //! position is taken off the constants. The hyperbolic tangent has another multiple, which is one more product.
 //!
-//! Coefficients are found by permutations of registers of 32-bit words, part by part: with AVX-512 lanes keep the index
-//! until the permutation that has their segment (`vpermi2d` with a mask), so that nothing is left to be merged. (`vpermw`
-//! has two micro-operations.) The square is made of 32 words of 16 bits at once. All of it waits for the two ports that
-//! have instructions on 512 bits.
+//! Coefficients are found by permutations of registers of 32-bit words: with AVX-512 lanes keep the index until the
+//! permutation that has their segment (`vpermi2d` with a mask), so that nothing is left to be merged. (`vpermw` has two
+//! micro-operations.) The square is made of 32 words of 16 bits at once. All of it waits for the two ports that have
+//! instructions on 512 bits. Reads of 64 bytes take time from them, too: where there are registers for it, a part of a
+//! table is read once for both parts of a row.
+//!
+//! Gathers took more time, on Emerald Rapids: one has three micro-operations on these ports and one for its mask, where
+//! permutations of 64 words have two, and of 128 five, but more than that beside other work.
 
 use super::special::{CONSTANT, Found, RARE_WORDS, RESULT};
-use super::{Emitted, Emitter};
-use crate::Level;
+use super::{Emitted, Emitter, ZMM};
 use crate::assembler::*;
 use crate::decode::Special;
+use crate::places::{Place, TEMPORARIES};
 use crate::tables::Coefficients;
+use crate::{Level, Mode};
 
 /// By how many bits sums are shifted right before constants in quarters of the unit are added.
 const QUARTERS: u32 = 13;
 
 /// By how many bits sums are shifted right before other constants are added.
 pub(super) const FINE: u32 = 5;
+
+/// The lanes of each part whose segments are among the lower 32 of 64, and the others.
+const HALVES: [[AsmRegisterK; 2]; 2] = [[k5, k1], [k4, k2]];
+
+/// Whether the constants of a function are in quarters of the unit.
+fn has_quarters(special: Special) -> bool {
+    !matches!(special, Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh)
+}
 
 /// What is added to sums that are to be taken off constants.
 pub(super) fn rounding(quarters: bool) -> u32 {
@@ -37,6 +50,9 @@ impl Emitter<'_> {
         table: &Coefficients,
         numbers: [AsmRegisterZmm; 2],
     ) -> Emitted {
+        if let Some(registers) = self.registers_of_both(table, numbers) {
+            return self.sums_of_both(special, table, numbers, registers);
+        }
         let last = if table.has_odd { 17 } else { 16 };
         // The second index is kept if there is a register for it.
         let ahead = numbers[1] != zmm1;
@@ -55,7 +71,7 @@ impl Emitter<'_> {
         }
         self.squares(table, numbers)?;
         let level = self.unit.level;
-        let quarters = !matches!(special, Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh);
+        let quarters = has_quarters(special);
         let [lower, upper] = [32 << last, 64 << last].map(|bit| self.unit.word(bit));
         for (part, (r, n)) in RESULT.into_iter().zip(numbers).enumerate() {
             let (a, index) = (&mut self.unit.a, indices[part]);
@@ -70,7 +86,7 @@ impl Emitter<'_> {
                 a.vptestmd(k2, n, upper)?;
             }
             self.look_up(&table.products, index, zmm2)?;
-            self.weighted_sum((table, quarters), r, n, [zmm2, zmm6])?;
+            self.weighted_sum((table, quarters), (r, n), [zmm2, zmm6], k4)?;
             if !quarters {
                 self.look_up(&table.constants, index, CONSTANT[part])?;
                 continue;
@@ -81,13 +97,125 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// The registers of both indices, and of what is found in the upper half of a table, if there are enough.
+    fn registers_of_both(
+        &self,
+        table: &Coefficients,
+        numbers: [AsmRegisterZmm; 2],
+    ) -> Option<[[AsmRegisterZmm; 2]; 2]> {
+        if self.unit.level != Level::Avx512 {
+            return None;
+        }
+        let mut used = 0u32;
+        for place in self.places.iter() {
+            if let Place::Vector(registers) = place {
+                registers.iter().for_each(|register| used |= 1 << register);
+            }
+        }
+        let spare = (TEMPORARIES..32).filter(|register| used >> register & 1 == 0);
+        let all = [7, 1, 0].into_iter().chain(spare).map(|register| ZMM[usize::from(register)]);
+        let mut free = all.filter(|register| !numbers.contains(register));
+        let indices = [free.next()?, free.next()?];
+        let upper = match table.products.len() > 64 {
+            true => [free.next()?, free.next()?],
+            false => indices,
+        };
+        Some([indices, upper])
+    }
+
+    /// The same as [`Self::sums`] where there are registers for both parts at once.
+    fn sums_of_both(
+        &mut self,
+        special: Special,
+        table: &Coefficients,
+        numbers: [AsmRegisterZmm; 2],
+        [indices, found]: [[AsmRegisterZmm; 2]; 2],
+    ) -> Emitted {
+        let last = if table.has_odd { 17 } else { 16 };
+        self.unit.a.vpsrld(indices[0], numbers[0], last)?;
+        self.unit.a.vpsrld(indices[1], numbers[1], last)?;
+        self.squares(table, numbers)?;
+        let quarters = has_quarters(special);
+        let lower = self.unit.word(32 << last);
+        for ([is_lower, is_upper], n) in HALVES.into_iter().zip(numbers) {
+            self.unit.a.vptestmd(is_upper, n, lower)?;
+            self.unit.a.knotw(is_lower, is_upper)?;
+        }
+        if table.products.len() > 64 {
+            for (part, index) in indices.into_iter().enumerate() {
+                self.upper_segments(part, index, true)?;
+            }
+        }
+        self.look_up_both(&table.products, indices, found)?;
+        for (part, (r, n)) in RESULT.into_iter().zip(numbers).enumerate() {
+            self.weighted_sum((table, quarters), (r, n), [CONSTANT[part], zmm6], RARE_WORDS)?;
+        }
+        self.look_up_both(&table.constants, indices, found)?;
+        if quarters {
+            for (r, constant) in RESULT.into_iter().zip(CONSTANT) {
+                self.add_constant(table, r, constant)?;
+            }
+        }
+        if self.checks_words(special) {
+            self.unit.a.vpackusdw(zmm6, indices[0], indices[1])?;
+            self.check_exponents(special, zmm6)?;
+        }
+        Ok(())
+    }
+
+    /// Words of a table by the indices of the segments of both parts, in the registers of constants.
+    fn look_up_both(
+        &mut self,
+        table: &[u32],
+        indices: [AsmRegisterZmm; 2],
+        found: [AsmRegisterZmm; 2],
+    ) -> Emitted {
+        let words = self.words_of(table);
+        let a = &mut self.unit.a;
+        for (at, four) in words.chunks_exact(4).enumerate() {
+            let to = if at == 0 { CONSTANT } else { found };
+            for (half, two) in four.chunks_exact(2).enumerate() {
+                a.vmovdqa64(zmm6, two[0])?;
+                for part in 0..2 {
+                    if half == 0 {
+                        a.vmovdqa64(to[part], indices[part])?;
+                    }
+                    a.vpermi2d(to[part].under(HALVES[part][half]), zmm6, two[1])?;
+                }
+            }
+        }
+        if words.len() > 4 {
+            for part in 0..2 {
+                let mask = self.upper_segments(part, indices[part], false)?;
+                self.unit.a.vmovdqa32(CONSTANT[part].under(mask), found[part])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The lanes of a part whose segments are the upper 64 of 128, found once, before they are looked up, if mask registers
+    /// are free, as they are where all lanes are active. Elsewhere they are found each time.
+    fn upper_segments(&mut self, part: usize, index: AsmRegisterZmm, before: bool) -> Emitted<AsmRegisterK> {
+        let keeps =
+            self.mode == Mode::Uniform && !self.masked && self.apart.is_none() && self.leading.is_none();
+        let mask = if keeps { [k6, k7][part] } else { RARE_WORDS };
+        if before == keeps {
+            let upper = self.unit.word(64);
+            self.unit.a.vptestmd(mask, index, upper)?;
+        }
+        Ok(mask)
+    }
+
+    /// A table in memory.
+    fn words_of(&mut self, table: &[u32]) -> Vec<AsmMemoryOperand> {
+        let words = table.chunks_exact(16);
+        words.map(|words| self.unit.words(std::array::from_fn(|n| words[n]))).collect()
+    }
+
     /// Words of a table by the indices of segments, in a register. `k1` and `k2` have the bits of the indices that a
     /// permutation of two registers does not look at, and `k5` the complement of the first, with AVX-512.
     fn look_up(&mut self, table: &[u32], index: AsmRegisterZmm, to: AsmRegisterZmm) -> Emitted {
-        let words: Vec<AsmMemoryOperand> = table
-            .chunks_exact(16)
-            .map(|words| self.unit.words(std::array::from_fn(|n| words.get(n).copied().unwrap_or(0))))
-            .collect();
+        let words = self.words_of(table);
         let merges = self.unit.level == Level::Avx512;
         let a = &mut self.unit.a;
         for (at, four) in words.chunks_exact(4).enumerate() {
@@ -120,9 +248,9 @@ impl Emitter<'_> {
     fn weighted_sum(
         &mut self,
         (table, quarters): (&Coefficients, bool),
-        r: AsmRegisterZmm,
-        n: AsmRegisterZmm,
+        (r, n): (AsmRegisterZmm, AsmRegisterZmm),
         [coefficients, free]: [AsmRegisterZmm; 2],
+        odd: AsmRegisterK,
     ) -> Emitted {
         let accumulates = self.unit.has_vbmi;
         let start = match table.negated {
@@ -131,18 +259,19 @@ impl Emitter<'_> {
         };
         let multiple =
             table.multiple.map(|multiple| [multiple << 16, multiple / 2].map(|word| self.unit.word(word)));
+        let starts_at_zero = start == 0;
         let [one, bias, start] = [1, table.bias, start].map(|word| self.unit.word(word));
         let a = &mut self.unit.a;
         if table.has_odd {
-            a.vptestmd(k4, n, one)?;
+            a.vptestmd(odd, n, one)?;
         }
         if accumulates {
             a.vmovdqa64(free, r)?;
             if let Some([multiple, half]) = multiple {
-                a.vmovdqa32(r.k4().z(), half)?;
+                a.vmovdqa32(r.under(odd).z(), half)?;
                 a.vpdpwssd(r, free, multiple)?;
-            } else if table.has_odd && table.bias == 0 {
-                a.vpsrad(r.k4().z(), coefficients, 17)?;
+            } else if table.has_odd && starts_at_zero {
+                a.vpsrad(r.under(odd).z(), coefficients, 17)?;
                 return a.vpdpwssd(r, free, coefficients);
             } else {
                 a.vmovdqa64(r, start)?;
@@ -152,7 +281,7 @@ impl Emitter<'_> {
             a.vpmaddwd(free, r, multiple)?;
             a.vpmaddwd(r, r, coefficients)?;
             a.vpaddd(r, r, free)?;
-            a.vpaddd(r.k4(), r, half)?;
+            a.vpaddd(r.under(odd), r, half)?;
         } else {
             a.vpmaddwd(r, r, coefficients)?;
         }
@@ -160,19 +289,19 @@ impl Emitter<'_> {
             a.vpsrad(coefficients, coefficients, 17)?;
         }
         match (table.has_odd, accumulates || table.bias == 0, table.negated) {
-            (true, true, _) => a.vpaddd(r.k4(), r, coefficients),
+            (true, true, _) => a.vpaddd(r.under(odd), r, coefficients),
             (false, true, _) => Ok(()),
             // What does not wait for the products is added first.
-            (odd, _, true) => {
+            (has_odd, _, true) => {
                 a.vmovdqa64(free, bias)?;
-                if odd {
-                    a.vpsubd(free.k4(), free, coefficients)?;
+                if has_odd {
+                    a.vpsubd(free.under(odd), free, coefficients)?;
                 }
                 a.vpsubd(r, free, r)
             }
             (true, ..) => {
                 a.vmovdqa64(free, bias)?;
-                a.vpaddd(free.k4(), free, coefficients)?;
+                a.vpaddd(free.under(odd), free, coefficients)?;
                 a.vpaddd(r, r, free)
             }
             (false, ..) => a.vpaddd(r, r, bias),
@@ -253,34 +382,30 @@ impl Emitter<'_> {
         a.vpaddw(zmm5, zmm5, zmm6)
     }
 
-    /// The same, in the other order: with h the upper byte and l the lower one, the square is half of h², rounded down, and
-    /// for each bit n of l the product of h and 2^n, without what is worth less than 2^8. Bits 6 and 7 of l, and then 4
-    /// and 5, are two neighbouring rows; for bits 1 to 3 the sum is looked up, with the three upper bits of h.
+    /// The same in other parts. The five upper bits have products with each other and with bits 4 to 10: of all these, only
+    /// that of bits 4 and 11 is worth less than the last bit, so that one product of words, rounded down, is their sum. The
+    /// sum of the products of bits 1 to 3 with bits 13 to 15 is looked up in lower bytes, and that of bits 6 to 10 with each
+    /// other in upper ones.
     fn square_and_look_up(&mut self) -> Emitted {
         let mut twice = |word: u32| self.unit.word(word << 16 | word);
-        let [byte, index] = [0xff, 0x3f].map(&mut twice);
-        let [upper, lower] = [[0xfe00, 0xffc0], [0xf800, 0x0030]].map(|row| row.map(&mut twice));
-        let sums = (0..64u8).map(|index| {
-            let (h, l) = (index & 7, index >> 3);
-            (0..3).map(|bit| (l >> bit & 1) * (h >> (2 - bit))).sum()
-        });
-        let sums = self.unit.bytes(sums.collect());
+        let [upper, lower, low_byte, one] = [0xf800, 0x07f0, 0x00ff, 0x0101].map(&mut twice);
+        let [apart, among] = [APART, AMONG].map(|sums| self.unit.bytes(sums.to_vec()));
         let a = &mut self.unit.a;
         a.vpsrlw(zmm3, zmm2, 1)?;
-        a.vpandd(zmm4, zmm3, byte)?;
-        a.vpaddw(zmm4, zmm4, zmm3)?;
+        // Bits 13 to 15 and 1 to 3 are the last of a lower byte, and bits 6 to 11 those of an upper one.
         a.vpshldw(zmm3, zmm3, zmm2, 3)?;
-        // The sum at zero is zero, in upper bytes.
-        a.vpandd(zmm3, zmm3, index)?;
-        a.vpermb(zmm3, zmm3, sums)?;
-        a.vpandd(zmm5, zmm2, upper[0])?;
-        a.vpandd(zmm6, zmm4, upper[1])?;
+        a.vpermb(zmm4, zmm3, apart)?;
+        a.vpermb(zmm3, zmm3, among)?;
+        // zmm4 & low_byte | zmm3 & !low_byte
+        a.vpternlogd(zmm4, zmm3, low_byte, 0xe4)?;
+        a.vmovdqa64(zmm3, one)?;
+        a.vpmaddubsw(zmm4, zmm4, zmm3)?;
+        a.vpandd(zmm5, zmm2, upper)?;
+        a.vpandd(zmm6, zmm2, lower)?;
+        a.vpsrlw(zmm3, zmm5, 1)?;
+        a.vpaddw(zmm6, zmm6, zmm3)?;
         a.vpmulhuw(zmm5, zmm5, zmm6)?;
-        a.vpandd(zmm6, zmm2, lower[0])?;
-        a.vpandd(zmm4, zmm4, lower[1])?;
-        a.vpmulhuw(zmm6, zmm6, zmm4)?;
-        a.vpaddw(zmm3, zmm3, zmm6)?;
-        a.vpaddw(zmm5, zmm5, zmm3)
+        a.vpaddw(zmm5, zmm5, zmm4)
     }
 
     /// Whether inputs out of the ordinary are found in words of 16 bits: where all lanes are active.
@@ -311,4 +436,35 @@ impl Emitter<'_> {
         a.vpsubw(zmm6, words, from)?;
         a.vpcmpuw(RARE_WORDS, zmm6, most, 5)
     }
+}
+
+/// Sums of products of bits 1 to 3, the upper ones of an index, with bits 13 to 15.
+const APART: [u8; 64] = sums(13, 3, 1);
+
+/// Sums of products of bits 6 to 10 with each other, by these bits and one more.
+const AMONG: [u8; 64] = sums(6, 5, 0);
+
+/// What the squarer adds up, for words whose bits from `first` on are the lower ones of an index, that many, and whose bits
+/// from `others` on are the next three, if that is not 0. It takes each pair of bits once, and here only those with one of the
+/// others, if there are any.
+const fn sums(first: u32, count: u32, others: u32) -> [u8; 64] {
+    let mut sums = [0; 64];
+    let mut index = 0;
+    while index < 64 {
+        let lower = (index & ((1 << count) - 1)) << first;
+        let upper = if others == 0 { 0 } else { (index >> count & 7) << others };
+        let mut bit = 0;
+        while bit < 16 {
+            if lower >> bit & 1 == 1 {
+                let (with, itself) = match others {
+                    0 => (lower & ((1 << bit) - 1), (1 << (2 * bit)) >> 17),
+                    _ => (upper, 0),
+                };
+                sums[index as usize] += (with >> (16 - bit)) as u8 + itself as u8;
+            }
+            bit += 1;
+        }
+        index += 1;
+    }
+    sums
 }
