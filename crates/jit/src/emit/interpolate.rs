@@ -31,6 +31,13 @@ pub(super) const FINE: u32 = 5;
 /// The lanes of each part whose segments are among the lower 32 of 64, and the others.
 const HALVES: [[AsmRegisterK; 2]; 2] = [[k5, k1], [k4, k2]];
 
+/// Where the 16 bits of positions that are squared are, in registers of both parts: from bit 0, 1 or 16 on.
+enum Words {
+    Lower([AsmRegisterZmm; 2]),
+    Middle([AsmRegisterZmm; 2]),
+    Upper([AsmRegisterZmm; 2]),
+}
+
 /// Whether the constants of a function are in quarters of the unit.
 fn has_quarters(special: Special) -> bool {
     !matches!(special, Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh)
@@ -69,7 +76,7 @@ impl Emitter<'_> {
             self.unit.a.vpackusdw(zmm6, indices[0], second)?;
             self.check_exponents(special, zmm6)?;
         }
-        self.squares(table, numbers)?;
+        self.squares(if table.has_odd { Words::Middle(numbers) } else { Words::Lower(numbers) })?;
         let level = self.unit.level;
         let quarters = has_quarters(special);
         let [lower, upper] = [32 << last, 64 << last].map(|bit| self.unit.word(bit));
@@ -132,9 +139,14 @@ impl Emitter<'_> {
         [indices, found]: [[AsmRegisterZmm; 2]; 2],
     ) -> Emitted {
         let last = if table.has_odd { 17 } else { 16 };
-        self.unit.a.vpsrld(indices[0], numbers[0], last)?;
-        self.unit.a.vpsrld(indices[1], numbers[1], last)?;
-        self.squares(table, numbers)?;
+        for (index, number) in indices.into_iter().zip(numbers) {
+            match table.has_odd {
+                // The position without its last bit is above the index.
+                true => self.unit.a.vprold(index, number, 32 - last)?,
+                false => self.unit.a.vpsrld(index, number, last)?,
+            }
+        }
+        self.squares(if table.has_odd { Words::Upper(indices) } else { Words::Lower(numbers) })?;
         let quarters = has_quarters(special);
         let lower = self.unit.word(32 << last);
         for ([is_lower, is_upper], n) in HALVES.into_iter().zip(numbers) {
@@ -326,23 +338,34 @@ impl Emitter<'_> {
 
     /// The squares of positions, in the lower halves of words, and the positions in the upper ones: in the registers of
     /// results.
-    fn squares(&mut self, table: &Coefficients, numbers: [AsmRegisterZmm; 2]) -> Emitted {
+    fn squares(&mut self, words: Words) -> Emitted {
         let low = self.unit.word(0xffff);
         let top = self.unit.word(0x8000_8000);
-        let apart = self.unit.bytes([0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15].repeat(4));
+        let lower_first = [0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15];
+        let apart = match words {
+            Words::Upper(_) => lower_first.map(|byte| byte ^ 2),
+            _ => lower_first,
+        };
+        let apart = self.unit.bytes(apart.repeat(4));
         let a = &mut self.unit.a;
-        // The words of the second part come between those of the first, and are then put behind each four of them.
-        match table.has_odd {
-            true => {
-                a.vpsrld(zmm2, numbers[0], 1)?;
-                a.vpslld(zmm6, numbers[1], 15)?;
+        match words {
+            // The words of one part come between those of the other, and are then put apart, four by four.
+            Words::Upper([first, second]) => {
+                a.vpsrld(zmm2, second, 16)?;
+                // zmm2 & low | first & !low
+                a.vpternlogd(zmm2, first, low, 0xe4)?;
+                a.vpshufb(zmm2, zmm2, apart)?;
+            }
+            Words::Middle([first, second]) => {
+                a.vpsrld(zmm2, first, 1)?;
+                a.vpslld(zmm6, second, 15)?;
                 // zmm2 & low | zmm6 & !low
                 a.vpternlogd(zmm2, zmm6, low, 0xe4)?;
                 a.vpshufb(zmm2, zmm2, apart)?;
             }
-            false => {
-                a.vpandd(zmm5, numbers[0], low)?;
-                a.vpandd(zmm6, numbers[1], low)?;
+            Words::Lower([first, second]) => {
+                a.vpandd(zmm5, first, low)?;
+                a.vpandd(zmm6, second, low)?;
                 a.vpackusdw(zmm2, zmm5, zmm6)?;
             }
         }
