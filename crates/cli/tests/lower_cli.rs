@@ -120,6 +120,9 @@ fn machine_code_is_shown_for_each_operation() {
         assert!(whole.starts_with(".entry saxpy\n"), "{whole}");
         assert!(whole.contains("vfmadd231ps") || whole.contains("vfmadd213ps"), "{whole}");
         assert!(whole.contains(", some lanes: "), "{whole}");
+        // The operation and the PTX that it is made from stand above its code.
+        let head = whole.lines().find(|line| line.contains(" = fma.rn.f32 ") && !line.contains("some lanes"));
+        assert!(head.is_some_and(|line| line.ends_with(": fma.rn.f32 %y, %a, %x, %y;")), "{whole}");
         // The first axis of such CTAs does not grow by one from lane to lane: addresses are gathered.
         let small = asm("--asm=16,16").success().stdout.clone();
         assert!(small.contains("vpgatherqd") && small != whole, "{small}");
@@ -129,6 +132,36 @@ fn machine_code_is_shown_for_each_operation() {
     asm("--asm=0").is_refused(2, "invalid value '0' for '--asm[=<X,Y,Z>]': `0` is no size");
     let many = "invalid value '1,2,3,4' for '--asm[=<X,Y,Z>]': a CTA has at most three dimensions";
     asm("--asm=1,2,3,4").is_refused(2, many);
+}
+
+/// The machine code in JSON: each operation's, in the order of the code.
+#[test]
+fn programs_get_machine_code_of_each_operation() {
+    let ran = run(command(&examples(), &["lower", "--asm", "--json", "saxpy.ptx"]), b"");
+    let function = ran.success().json()["kernels"][0]["functions"][0].clone();
+    if !cfg!(target_arch = "x86_64") {
+        assert!(function["code"].is_null(), "{function}");
+        return;
+    }
+    let operations = function["operations"].as_array().expect("operations");
+    let product = operations.iter().position(|one| one["text"].as_str().unwrap_or("").contains("fma.rn.f32"));
+    let parts = function["code"].as_array().expect("machine code");
+    assert_eq!(parts[0]["part"], "frame");
+    for masked in [false, true] {
+        let part = parts.iter().find(|one| one["operation"] == json!(product) && one["masked"] == masked);
+        let instructions =
+            part.expect("code of the product")["instructions"].as_array().expect("instructions");
+        assert!(
+            instructions.iter().any(|one| one["text"].as_str().unwrap_or("").starts_with("vfmadd")),
+            "{instructions:?}"
+        );
+    }
+    let offsets: Vec<u64> = parts
+        .iter()
+        .flat_map(|part| part["instructions"].as_array().expect("instructions"))
+        .map(|one| one["offset"].as_u64().expect("an offset"))
+        .collect();
+    assert!(offsets.is_sorted() && offsets[0] == 0, "{offsets:?}");
 }
 
 /// Compiled code and the interpreter print the same.

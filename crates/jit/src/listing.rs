@@ -14,6 +14,8 @@ pub struct Line {
     pub part: Part,
     /// Its offset from the start of the code.
     pub offset: u64,
+    /// How many bytes it takes.
+    pub length: u64,
     /// The instruction, as the manuals of Intel write it.
     pub text: String,
 }
@@ -36,7 +38,7 @@ pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
         let part = starts.get(at.wrapping_sub(1)).map_or(Part::Rest, |&(_, part)| part);
         let mut text = String::new();
         formatter.format(&instruction, &mut text);
-        lines.push(Line { part, offset, text });
+        lines.push(Line { part, offset, length: instruction.len() as u64, text });
     }
     Some(lines)
 }

@@ -3,7 +3,7 @@
 use super::checking::{ErrorColour, SHOWN, count};
 use super::linked::{LinkedArgs, LinkedFiles, check, laid_out};
 use super::progress::Working;
-use super::{CommandError, Printed, fidelity, kernels, remark};
+use super::{CommandError, Printed, fidelity, kernels, machine_code, remark};
 use crate::lowered::{kernel_json, line_of};
 use crate::render::{self, Event};
 use serde_json::json;
@@ -27,7 +27,7 @@ pub struct Args {
     #[command(flatten)]
     fidelity: fidelity::FidelityArgs,
     /// Show the machine code that the operations are compiled to, for this shape of CTAs
-    #[arg(long, value_name = "X,Y,Z", num_args = 0..=1, default_missing_value = "256,1,1", require_equals = true, value_parser = shape, conflicts_with = "json")]
+    #[arg(long, value_name = "X,Y,Z", num_args = 0..=1, default_missing_value = "256,1,1", require_equals = true, value_parser = shape)]
     asm: Option<[u32; 3]>,
     /// Print JSON
     #[arg(long)]
@@ -42,8 +42,9 @@ the semicolon the line of PTX that it is made from. r4 is a row of 32-bit words 
 lane, d4 one of 64-bit words, p4 a predicate; constants and what the launch gives stand above.
 `unread` marks copies whose readers were given the original: the interpreter leaves them out.
 
---asm shows the machine code of each operation: first as all lanes of a warp execute it together, then
-as some of them do (`some lanes`). Which values are the same in all lanes depends on the shape of CTAs.
+--asm shows the machine code of each operation below it: first as all lanes of a warp execute it
+together, then as some of them do (`some lanes`). Which values are the same in all lanes depends on the
+shape of CTAs.
 
 Instructions that the machine cannot execute are shown on standard error, all of them, by name and
 line, with exit code 1: no launch is needed to find out whether a kernel will run.
@@ -51,11 +52,15 @@ line, with exit code 1: no launch is needed to find out whether a kernel will ru
 JSON fields:
   kernels: name, supported, functions (name, rows: narrow, wide, predicates; operations: text, line,
     unread), unsupported (file, line, column, message)
+  with --asm, functions have code, too: null where the interpreter runs them, or parts in the order of
+    the code (part: frame, operation or rest; operation: its number, masked: whether it is for some
+    lanes, of operations; instructions: offset, text)
 
 Examples:
   softwarp lower kernel.ptx
   softwarp lower --kernel saxpy --fmad=false kernel.ptx
   softwarp lower --asm=32,8 kernel.ptx
+  softwarp lower --asm --json kernel.ptx
   nvcc -ptx -o - kernel.cu | softwarp lower --json -";
 
 /// A file with all that lowering needs.
@@ -98,13 +103,14 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
         let name = &*image.function(id).name;
         let lowered = lower(&units, &image, id, fidelity);
         if args.json {
-            list.push(kernel_json(&sources, &image, name, &lowered));
+            let mut kernel = kernel_json(&sources, &image, name, &lowered);
+            if let (Some(block), Ok(program)) = (args.asm, &lowered) {
+                machine_code::add(&mut kernel, program, block);
+            }
+            list.push(kernel);
         }
         match lowered {
-            Ok(program) if args.asm.is_some() => {
-                super::jit::print(&mut text, &image, &program, args.asm.unwrap_or([256, 1, 1]));
-            }
-            Ok(program) if !args.json => print(&mut text, &sources, &image, &program),
+            Ok(program) if !args.json => print(&mut text, (&sources, &image), &program, args.asm),
             Ok(_) => {}
             Err(unsupported) => {
                 refused += 1;
@@ -165,30 +171,48 @@ fn show(sources: &[Source], name: &str, unsupported: &[Unsupported], colour: boo
 /// The column that the text of PTX begins in, unless an operation is longer.
 const BESIDE: usize = 56;
 
-fn print(text: &mut String, sources: &[Source], image: &Image, program: &Program) {
+/// The operations of all functions, with the machine code for CTAs of a shape if there is one.
+fn print(text: &mut String, of: (&[Source], &Image), program: &Program, asm: Option<[u32; 3]>) {
+    let (sources, image) = of;
     for function in &program.functions {
         let is = image.function(function.function);
         let word = if is.entry { ".entry" } else { ".func" };
         let _ = writeln!(text, "{word} {}", is.name);
         let _ = function.print_head(text);
         let source = &sources[is.unit as usize];
-        let width = function.ops.len().saturating_sub(1).to_string().len();
-        let mut last = None;
-        for (n, op) in function.ops.iter().enumerate() {
-            let unread = if function.is_unread(n) { " (unread)" } else { "" };
-            let line = format!("{n:width$}: {op}{unread}");
-            let at = line_of(source, function, n);
-            match at.filter(|at| last != Some(*at)) {
-                None => {
-                    let _ = writeln!(text, "{line}");
-                }
-                Some(at) => {
-                    let _ = writeln!(text, "{line:BESIDE$}; {at}: {}", instruction(source, function, n));
-                }
-            }
-            last = at.or(last);
+        match asm {
+            None => print_operations(text, source, function),
+            Some(block) => machine_code::print(text, source, function, block),
         }
         text.push('\n');
+    }
+}
+
+fn print_operations(text: &mut String, source: &Source, function: &Function) {
+    let width = function.ops.len().saturating_sub(1).to_string().len();
+    let mut last = None;
+    for (n, op) in function.ops.iter().enumerate() {
+        let unread = if function.is_unread(n) { " (unread)" } else { "" };
+        let line = format!("{n:width$}: {op}{unread}");
+        let _ = writeln!(text, "{}", beside(line, source, function, n, &mut last));
+    }
+}
+
+/// A line about an operation, and beside it the instruction that the operation is made from, unless the line of PTX is that
+/// of the last one.
+pub(super) fn beside(
+    line: String,
+    source: &Source,
+    function: &Function,
+    op: usize,
+    last: &mut Option<u32>,
+) -> String {
+    let at = line_of(source, function, op);
+    let shown = at.filter(|at| *last != Some(*at));
+    *last = at.or(*last);
+    match shown {
+        None => line,
+        Some(at) => format!("{line:BESIDE$}; {at}: {}", instruction(source, function, op)),
     }
 }
 

@@ -30,6 +30,7 @@ mod layout;
 mod linked;
 mod lower;
 mod lsp;
+mod machine_code;
 mod man;
 mod output;
 mod progress;
