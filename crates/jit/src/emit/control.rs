@@ -3,6 +3,7 @@
 //! In masked code, lanes that wait at a block are in `Context::pending`. The block with the lowest number runs first,
 //! as the interpreter has it: a jump to a block behind one at which lanes wait goes through the dispatcher.
 
+use super::idle::Behind;
 use super::leading::Leading;
 use super::{Checked, Emitted, Emitter, Late, field};
 use crate::Mode;
@@ -135,13 +136,15 @@ impl Emitter<'_> {
         if quick.is_none()
             && let Some(known) = self.known_mixed(op, predicate)
         {
-            self.late.push(Late::Diverge { op, label: diverge, predicate: Some(known) });
-            let taking = if guard.is_negated() { !known } else { known };
-            self.unit.a.mov(eax, taking as i32)?;
-            return self.unit.a.jmp(diverge);
+            self.late.push(Late::Diverge { op, label: diverge, predicate: Some(known), behind: None });
+            return self.diverge_as_known(guard, known, diverge);
         }
         let known = quick.and_then(|quick| quick.mixed);
-        self.late.push(Late::Diverge { op, label: diverge, predicate: known });
+        let behind = quick.and_then(|quick| quick.behind);
+        self.late.push(Late::Diverge { op, label: diverge, predicate: known, behind });
+        if let Some(known) = known.filter(|&known| known != 0 && known != u32::MAX) {
+            return self.diverge_as_known(guard, known, diverge);
+        }
         match in_eax == Some(predicate) && !self.runs_some() {
             true if guard.is_negated() => self.unit.a.not(eax)?,
             true => {}
@@ -158,6 +161,13 @@ impl Emitter<'_> {
         self.jump(op, Some(to))?;
         self.unit.place(&mut fall)?;
         self.go_to(next, true)
+    }
+
+    /// Goes on where a branch diverges by a predicate whose lanes are known.
+    fn diverge_as_known(&mut self, guard: Guard, known: u32, diverge: CodeLabel) -> Emitted {
+        let taking = if guard.is_negated() { !known } else { known };
+        self.unit.a.mov(eax, taking as i32)?;
+        self.unit.a.jmp(diverge)
     }
 
     /// Jumps to a block that was paid for. A jump back looks at the budget.
@@ -180,8 +190,15 @@ impl Emitter<'_> {
         self.unit.a.jle(spent)
     }
 
-    /// A branch that diverges, the lanes that take it in `eax`: those at the lower block go on. Its predicate may be known.
-    pub(super) fn diverge(&mut self, op: usize, target: usize, predicate: Option<u32>) -> Emitted {
+    /// A branch that diverges, the lanes that take it in `eax`: those at the lower block go on. Its predicate may be known,
+    /// and that of the warps behind.
+    pub(super) fn diverge(
+        &mut self,
+        op: usize,
+        target: usize,
+        predicate: Option<u32>,
+        behind: Option<Behind>,
+    ) -> Emitted {
         let (Some(to), Some(next)) = (self.block_of_target(target), self.block_of_target(op + 1)) else {
             return Ok(());
         };
@@ -191,7 +208,7 @@ impl Emitter<'_> {
             return self.go_to(next, false);
         }
         if self.mode == Mode::Uniform && self.can_run_apart(op) {
-            return self.run_apart(op, predicate);
+            return self.run_apart(op, predicate, behind);
         }
         if !self.has_masked {
             // The interpreter executes the branch, which is paid for already.
@@ -263,8 +280,9 @@ impl Emitter<'_> {
     }
 
     /// Executes the operations that a branch skips, for the lanes that do not take it: those that do are in `eax`. Then
-    /// all lanes go on together.
-    fn run_apart(&mut self, op: usize, predicate: Option<u32>) -> Emitted {
+    /// all lanes go on together. Where a barrier or the end comes next, the warps behind are passed over if all their lanes
+    /// take the branch.
+    fn run_apart(&mut self, op: usize, predicate: Option<u32>, behind: Option<Behind>) -> Emitted {
         let block = self.flow.block_of[op];
         let Some((_, to)) = self.flow.skipped(block) else { return Ok(()) };
         let asm = &mut self.unit.a;
@@ -288,6 +306,14 @@ impl Emitter<'_> {
         (self.masked, self.apart, self.leading, self.lanes) = (false, None, None, None);
         self.unit.mark(super::Part::Rest);
         self.unit.a.mov(dword_ptr(field!(mask)), -1)?;
+        if let Some((first, stop)) = self.stops_at(to) {
+            self.idle = self.find_idle((op, !negated), behind, (first, stop));
+            if self.idle.is_some() {
+                self.leave_at(first, stop)?;
+                self.idle = None;
+                return Ok(());
+            }
+        }
         let label = self.own.blocks.at(to);
         self.unit.a.jmp(label)
     }

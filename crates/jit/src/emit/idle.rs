@@ -1,7 +1,7 @@
 //! Warps that have nothing to do between two barriers, or before the end of the kernel.
 //!
 //! In a tree of sums, `if (threadIdx.x < n)` leaves fewer warps at each step. `%tid.x` grows from warp to warp, so where
-//! one is above the bound, those behind it are, too: they are not entered.
+//! one is above the bound, or its last lanes are, those behind it are, too: they are not entered.
 
 use super::{Emitted, Emitter, Quick, field};
 use crate::Mode;

@@ -1,5 +1,6 @@
 //! Labels of blocks, and code that stands outside of the blocks.
 
+use super::idle::Behind;
 use super::{Emitted, Emitter, G32, G64, Quick, Unit, special};
 use crate::assembler::*;
 use crate::buffers::Buffer;
@@ -83,8 +84,9 @@ pub(crate) enum Late {
     Arrived { at: u32, label: CodeLabel, back: CodeLabel },
     /// The last poll of lanes while others may wait: behind an atomic operation of masked code.
     Polled { op: usize, label: CodeLabel, back: CodeLabel },
-    /// A branch that diverges: the lanes that take it are in `eax`. Its predicate, where that is known.
-    Diverge { op: usize, label: CodeLabel, predicate: Option<u32> },
+    /// A branch that diverges: the lanes that take it are in `eax`. Its predicate, where that is known, and what is known of
+    /// the warps behind.
+    Diverge { op: usize, label: CodeLabel, predicate: Option<u32>, behind: Option<Behind> },
     /// All warps of the CTA have come to a barrier.
     Behind { op: usize, label: CodeLabel },
     /// All warps of the CTA have ended.

@@ -244,7 +244,7 @@ impl Emitter<'_> {
     }
 
     /// The start of a block that does nothing before a barrier of all threads or the end of the kernel, and that operation.
-    fn stops_at(&self, block: usize) -> Option<(usize, usize)> {
+    pub(super) fn stops_at(&self, block: usize) -> Option<(usize, usize)> {
         let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
         let stop = (start..end).find(|&op| !matches!(self.flow.actions[op], Action::Nothing))?;
         (self.is_barrier(stop) || self.is_end(stop)).then_some((start, stop))

@@ -415,10 +415,10 @@ impl Emitter<'_> {
                     self.unit.place(&mut label)?;
                     self.end_turn(op, back)?;
                 }
-                Late::Diverge { op, mut label, predicate } => {
+                Late::Diverge { op, mut label, predicate, behind } => {
                     self.unit.place(&mut label)?;
                     if let Op::Branch(_, target) = self.function.ops[op] {
-                        self.diverge(op, target as usize, predicate)?;
+                        self.diverge(op, target as usize, predicate, behind)?;
                     }
                 }
                 Late::Choose { op, max, sources, mut label, back, held } => {
