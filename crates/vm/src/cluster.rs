@@ -70,15 +70,16 @@ impl Cluster {
 
     /// Gives up what the next launch does not use, and all charges.
     pub(crate) fn give_up(&mut self) {
-        self.held.shrink(u64::MAX);
         self.common.tensor.iter_mut().for_each(|tensor| *tensor = TensorMemory::default());
-        self.ctas.iter_mut().for_each(Cta::give_up);
+        self.ctas.iter_mut().for_each(|cta| cta.give_up(&mut self.held));
+        self.held.shrink(u64::MAX);
     }
 
     /// Makes it room for a launch with CTAs of the same size, which is charged for it: whether the account allows that.
     pub(crate) fn use_again(&mut self, launch: &Launch<'_>) -> bool {
-        self.held.grow(Cluster::charged(launch)).is_ok()
-            && self.ctas.iter_mut().all(|cta| cta.use_again(launch))
+        let kept: u64 = self.ctas.iter_mut().map(|cta| cta.use_again(launch)).sum();
+        self.held.grow(Cluster::charged(launch) + kept).is_ok()
+            && self.ctas.iter_mut().all(|cta| cta.take_charges(&mut self.held))
     }
 
     /// Bytes that it takes.

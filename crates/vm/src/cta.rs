@@ -6,6 +6,7 @@ use crate::context::Launch;
 use crate::cta_source::CtaSource;
 use crate::fast::{CACHED_REGIONS, HINTS};
 use crate::fault::{Fault, FaultKind, Place, Waiting};
+use crate::host_memory::Charge;
 use crate::memory::cell::CachedRegion;
 use crate::memory::shared::Shared;
 use crate::meter::Meter;
@@ -82,16 +83,21 @@ impl Cta {
             + warps * (size_of::<Warp>() as u64 + 1024)
     }
 
-    /// Gives up what the next launch does not use.
-    pub(crate) fn give_up(&mut self) {
+    /// Gives up what the next launch does not use. A charge takes over those of the warps.
+    pub(crate) fn give_up(&mut self, held: &mut Charge) {
         self.barriers.restart(std::iter::empty());
         *self.hints = [0; HINTS];
-        self.warps.iter_mut().for_each(Warp::give_up);
+        self.warps.iter_mut().for_each(|warp| warp.give_up(held));
     }
 
-    /// Makes it room for a CTA of another launch: whether the account allows that.
-    pub(crate) fn use_again(&mut self, launch: &Launch<'_>) -> bool {
-        self.warps.iter_mut().all(|warp| warp.use_again(launch))
+    /// Makes it room for a CTA of another launch. The bytes that its warps have kept have no charge yet.
+    pub(crate) fn use_again(&mut self, launch: &Launch<'_>) -> u64 {
+        self.warps.iter_mut().map(|warp| warp.use_again(launch)).sum()
+    }
+
+    /// Takes the charges for what the warps have kept from another: whether that has as much.
+    pub(crate) fn take_charges(&mut self, held: &mut Charge) -> bool {
+        self.warps.iter_mut().all(|warp| warp.take_charge(held))
     }
 
     /// Bytes that the registers and stacks of its warps take.

@@ -17,6 +17,7 @@ use crate::context::Launch;
 use crate::cta::Turn;
 use crate::cta_source::CtaSource;
 use crate::fault::{Fault, FaultKind, Place};
+use crate::helpers::with_helpers;
 use crate::memory::global::lock;
 use crate::meter::Meter;
 use crate::spare::Spare;
@@ -24,7 +25,7 @@ use crate::stats::{Counts, OpCount};
 use crate::warp::keep_scratch;
 use softwarp_num::with_standard_floats;
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -55,6 +56,9 @@ const LOOKS: u32 = 1024;
 /// A batch that takes at most this long lets a thread claim more the next time.
 const QUICK: Duration = Duration::from_millis(1);
 
+/// A thread claims what takes at least about this long, if its batch is as large: to claim takes a tenth of it.
+const LEAST: Duration = Duration::from_micros(3);
+
 impl Launch<'_> {
     /// Runs the grid, in the room that other launches have left if there is some. Returns what was executed, and what
     /// stopped it.
@@ -74,7 +78,7 @@ impl Launch<'_> {
             // A small launch does not start the threads of rayon.
             with_standard_floats(|| pool.work(self));
         } else {
-            rayon::in_place_scope(|scope| {
+            with_helpers(|scope| {
                 pool.working.store(workers - 1, Ordering::Relaxed);
                 for _ in 1..workers {
                     scope.spawn(|_| {
@@ -126,8 +130,9 @@ struct Worker {
     /// How many it claims at once. The batch doubles while batches are done quickly and no cluster waits for another, so
     /// that threads seldom contend for the counter, and is halved otherwise.
     batch: u64,
-    /// When it claimed them.
+    /// When it claimed them, and how many.
     since: Option<Instant>,
+    last: u64,
     /// Room that clusters left which have ended.
     spare: Vec<Cluster>,
     /// CTAs that have ended and are not in the launch's progress yet.
@@ -139,7 +144,7 @@ impl WorkerPool<'_> {
         let mut meter = Meter::new(launch);
         // Doubled before it is used.
         let batch = launch.units() / (2 * FIRST_PARTS * launch.threads.max(1) as u64);
-        let mut worker = Worker { claimed: 0..0, batch, since: None, spare: Vec::new(), ended: 0 };
+        let mut worker = Worker { claimed: 0..0, batch, since: None, last: 0, spare: Vec::new(), ended: 0 };
         let mut prefer_new = false;
         while let Some((index, mut cluster)) = self.next_cluster(launch, prefer_new, &mut worker, &mut meter)
         {
@@ -325,11 +330,16 @@ impl WorkerPool<'_> {
         if launch.next.load(Ordering::Relaxed) >= launch.units() {
             return;
         }
-        let quick = worker.since.is_none_or(|since| since.elapsed() < QUICK);
+        let took = worker.since.map(|since| since.elapsed());
         worker.since = Some(Instant::now());
+        let quick = took.is_none_or(|took| took < QUICK);
         let batch = if quick { 2 * worker.batch } else { worker.batch / 2 };
         worker.batch = batch.clamp(1, MOST_CLAIMED);
-        worker.claimed = self.claim(launch, worker.batch);
+        // The last batch tells how long a cluster takes.
+        let least =
+            took.map_or(1, |took| LEAST.as_nanos() as u64 * worker.last / (took.as_nanos() as u64).max(1));
+        worker.claimed = self.claim(launch, least.clamp(1, worker.batch)..=worker.batch);
+        worker.last = worker.claimed.end - worker.claimed.start;
     }
 
     /// Begins a cluster, in the room that another has left if there is some.
@@ -360,7 +370,7 @@ impl WorkerPool<'_> {
 
     /// Claims a batch of clusters (guided self-scheduling): fewer toward the end, so that all threads end at about the
     /// same time.
-    fn claim(&self, launch: &Launch<'_>, batch: u64) -> Range<u64> {
+    fn claim(&self, launch: &Launch<'_>, batch: RangeInclusive<u64>) -> Range<u64> {
         let last = launch.units();
         let now = launch.next.load(Ordering::Relaxed);
         if now >= last {
@@ -368,7 +378,7 @@ impl WorkerPool<'_> {
         }
         // One thread alone has none to wait for.
         let parts = if launch.threads == 1 { 1 } else { PARTS_LEFT * launch.threads as u64 };
-        let count = ((last - now) / parts).min(batch).max(1);
+        let count = ((last - now) / parts).clamp(*batch.start(), *batch.end());
         let start = launch.next.fetch_add(count, Ordering::Relaxed);
         start.min(last)..(start + count).min(last)
     }

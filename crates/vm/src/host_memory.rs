@@ -129,6 +129,9 @@ impl Charge {
 
     /// Charges more.
     pub fn grow(&mut self, bytes: u64) -> Result<(), Refused> {
+        if bytes == 0 {
+            return Ok(());
+        }
         self.account.add(bytes)?;
         self.bytes += bytes;
         Ok(())
@@ -138,7 +141,28 @@ impl Charge {
     pub(crate) fn shrink(&mut self, bytes: u64) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
-        self.account.subtract(bytes);
+        // Threads contend for the account.
+        if bytes != 0 {
+            self.account.subtract(bytes);
+        }
+    }
+
+    /// Takes over the bytes of a charge to the same account; another account gets them back.
+    pub(crate) fn take_over(&mut self, other: &mut Charge) {
+        if Arc::ptr_eq(&self.account.shared, &other.account.shared) {
+            self.bytes += std::mem::take(&mut other.bytes);
+        }
+        other.shrink(u64::MAX);
+    }
+
+    /// Hands bytes over to a charge to the same account: whether that is possible.
+    pub(crate) fn hand_over(&mut self, bytes: u64, other: &mut Charge) -> bool {
+        let can = Arc::ptr_eq(&self.account.shared, &other.account.shared) && bytes <= self.bytes;
+        if can {
+            self.bytes -= bytes;
+            other.bytes += bytes;
+        }
+        can
     }
 }
 
@@ -207,6 +231,25 @@ mod tests {
         drop(first);
         assert_eq!(account.used(), 0);
         assert_eq!(account.charge(u64::MAX).map(drop), Err(Refused { bytes: u64::MAX, used: 0, most: 100 }));
+    }
+
+    #[test]
+    fn charges_to_one_account_take_bytes_over() {
+        let account = Account::new(100);
+        let (mut one, mut other) = (account.charge(60).unwrap(), account.charge(30).unwrap());
+        one.take_over(&mut other);
+        assert_eq!((one.bytes(), other.bytes(), account.used()), (90, 0, 90));
+        assert!(!one.hand_over(91, &mut other));
+        assert!(one.hand_over(40, &mut other));
+        assert_eq!((one.bytes(), other.bytes(), account.used()), (50, 40, 90));
+        // Another account gets its bytes back.
+        let elsewhere = Account::new(100);
+        let mut third = elsewhere.charge(20).unwrap();
+        assert!(!one.hand_over(10, &mut third));
+        one.take_over(&mut third);
+        assert_eq!((one.bytes(), third.bytes(), elsewhere.used()), (50, 0, 0));
+        drop((one, other));
+        assert_eq!(account.used(), 0);
     }
 
     #[test]

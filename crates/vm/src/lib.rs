@@ -55,6 +55,7 @@ mod cta_source;
 mod decode;
 mod fast;
 mod grid;
+mod helpers;
 mod launch;
 mod launch_info;
 mod meter;

@@ -3,12 +3,13 @@
 //!
 //! Only clusters of one CTA are kept, and only a few. What is kept has no charge; a launch that takes it is charged as if
 //! it had allocated it. Nothing of a launch can be read in another: registers are rebuilt, shared memory is zeroed, and the
-//! rest is given up.
+//! rest is given up. A thread takes the room that it has left itself, if it can: that is in the caches of its core.
 
 use crate::cluster::Cluster;
 use crate::context::Launch;
 use crate::memory::global::lock;
 use std::sync::Mutex;
+use std::thread::{self, ThreadId};
 
 /// How many clusters are kept.
 const MOST: usize = 16;
@@ -31,11 +32,18 @@ impl Key {
     }
 }
 
+/// Room for a cluster, and who has left it.
+struct Left {
+    key: Key,
+    thread: ThreadId,
+    cluster: Cluster,
+}
+
 /// Room that launches have left.
 #[derive(Default)]
 pub(crate) struct Spare {
     /// The oldest first.
-    clusters: Mutex<Vec<(Key, Cluster)>>,
+    clusters: Mutex<Vec<Left>>,
 }
 
 impl std::fmt::Debug for Spare {
@@ -48,9 +56,11 @@ impl Spare {
     /// Room for a cluster of a launch, if there is some and the account allows it.
     pub(crate) fn take(&self, launch: &Launch<'_>) -> Option<Cluster> {
         let key = Key::of(launch)?;
+        let thread = thread::current().id();
         let mut clusters = lock(&self.clusters);
-        let at = clusters.iter().rposition(|(other, _)| *other == key)?;
-        let (_, mut cluster) = clusters.remove(at);
+        let own = clusters.iter().rposition(|left| left.key == key && left.thread == thread);
+        let at = own.or_else(|| clusters.iter().rposition(|left| left.key == key))?;
+        let Left { mut cluster, .. } = clusters.remove(at);
         drop(clusters);
         cluster.use_again(launch).then_some(cluster)
     }
@@ -63,7 +73,7 @@ impl Spare {
             cluster.give_up();
             let mut clusters = lock(&self.clusters);
             let oldest = (clusters.len() == MOST).then(|| clusters.remove(0));
-            clusters.push((key, cluster));
+            clusters.push(Left { key, thread: thread::current().id(), cluster });
             drop((clusters, oldest));
         }
     }

@@ -5,6 +5,7 @@ use crate::clock::Instant;
 use crate::context::Launch as Running;
 use crate::decode::Program;
 use crate::grid::Executed;
+use crate::helpers::cores;
 use crate::launch::{Launch, LaunchError, Outcome, Report};
 use crate::launch_info::LaunchInfo;
 use crate::memory::cell::SharedBytes;
@@ -24,7 +25,6 @@ use softwarp_isa::device::{
 };
 use softwarp_syntax::tree::Item;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of the host that the calls of all warps can take together.
@@ -298,9 +298,6 @@ fn threads(launch: &Launch<'_>) -> usize {
     if launch.sanitize.any() || launch.schedule.seed().is_some() || launch.debugger.is_some() {
         return 1;
     }
-    // Asking the system takes longer than a small launch.
-    static CORES: OnceLock<usize> = OnceLock::new();
-    let cores = || *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
     launch.threads.unwrap_or_else(cores).max(1)
 }
 

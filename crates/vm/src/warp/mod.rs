@@ -269,8 +269,8 @@ pub(crate) struct Warp {
     weight: u64,
     /// The charge for the kernel's own registers and variables.
     held: Charge,
-    /// The charge for calls.
-    held_by_calls: Charge,
+    /// The charge for calls, once there has been one.
+    held_by_calls: Option<Charge>,
     /// Lanes have exited: operations that wait for lanes must be checked again.
     recheck: bool,
     /// The slice ends with this split.
@@ -309,7 +309,7 @@ impl Warp {
             lowest: u64::MAX,
             weight: 0,
             held: launch.account.nothing(),
-            held_by_calls: launch.stacks.nothing(),
+            held_by_calls: None,
             recheck: false,
             yielded: false,
             polls_left: POLLS,
@@ -324,8 +324,9 @@ impl Warp {
         }
     }
 
-    /// Gives up what the next launch does not use: all but the room of the kernel's registers, and the charges.
-    pub(crate) fn give_up(&mut self) {
+    /// Gives up what the next launch does not use: all but the room of the kernel's registers. Another charge takes over its
+    /// own.
+    pub(crate) fn give_up(&mut self, held: &mut Charge) {
         self.splits.clear();
         self.calls.truncate(1);
         for call in &mut self.calls {
@@ -337,17 +338,30 @@ impl Warp {
         self.scratch = matrix::Scratch::default();
         self.tensors = asynchronous::Tensors::default();
         self.products = tensor_core::Buffers::default();
-        self.held.shrink(u64::MAX);
-        self.held_by_calls.shrink(u64::MAX);
+        held.take_over(&mut self.held);
+        self.held_by_calls = None;
     }
 
-    /// Makes it room for a warp of another launch with CTAs of the same size: whether the account allows that. The room of
-    /// registers is kept if it is what the kernel needs.
-    pub(crate) fn use_again(&mut self, launch: &Launch<'_>) -> bool {
-        self.held_by_calls = launch.stacks.nothing();
+    /// Makes it room for a warp of another launch with CTAs of the same size. The room of registers is kept if it is what the
+    /// kernel needs: its bytes, which have no charge yet.
+    pub(crate) fn use_again(&mut self, launch: &Launch<'_>) -> u64 {
         self.calls.retain(|call| launch.program.codes.first().is_some_and(|code| call.has_room_of(code)));
-        let bytes = self.calls.iter().map(Activation::host_bytes).sum();
-        self.held.grow(bytes).is_ok()
+        self.kept()
+    }
+
+    /// The bytes of the registers of calls.
+    fn kept(&self) -> u64 {
+        self.calls.iter().map(Activation::host_bytes).sum()
+    }
+
+    /// Takes the charge for what is kept from another: whether that has as much.
+    pub(crate) fn take_charge(&mut self, held: &mut Charge) -> bool {
+        held.hand_over(self.kept(), &mut self.held)
+    }
+
+    /// The charge for calls.
+    fn held_by_calls(&mut self, launch: &Launch<'_>) -> &mut Charge {
+        self.held_by_calls.get_or_insert_with(|| launch.stacks.nothing())
     }
 
     /// Begins a kernel with the lanes that exist.
@@ -395,7 +409,7 @@ impl Warp {
         if own {
             self.held.grow(more).map_err(|refused| FaultKind::out_of_memory(what, refused))?;
         } else {
-            self.held_by_calls.grow(more).map_err(|refused| launch.stack_refused(what, refused))?;
+            self.held_by_calls(launch).grow(more).map_err(|refused| launch.stack_refused(what, refused))?;
         }
         match self.local.grow_down(grown) {
             true => Ok(()),
@@ -446,7 +460,10 @@ impl Warp {
             let more = needed - held;
             match call {
                 0 => self.held.grow(more).map_err(|refused| FaultKind::out_of_memory(what, refused))?,
-                _ => self.held_by_calls.grow(more).map_err(|refused| launch.stack_refused(what, refused))?,
+                _ => self
+                    .held_by_calls(launch)
+                    .grow(more)
+                    .map_err(|refused| launch.stack_refused(what, refused))?,
             }
         }
         if call as usize == self.calls.len() {
@@ -483,7 +500,7 @@ impl Warp {
 
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.held.bytes() + self.held_by_calls.bytes()
+        self.held.bytes() + self.held_by_calls.as_ref().map_or(0, Charge::bytes)
     }
 
     /// Whether an operation of its last slice may have let threads at mbarriers go on.

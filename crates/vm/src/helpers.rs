@@ -1,0 +1,65 @@
+//! The threads of the host that help the one that launches.
+//!
+//! They are one fewer than there are cores. `rayon`'s usual pool has one for each core: with the thread that launches they
+//! would be one too many, and the one that finds no work yields its core again and again before it sleeps, at the cost of
+//! those that work. That pool serves where the helpers are busy with another launch, so that launches do not wait for each
+//! other, and in processes that were forked from the one that started them.
+
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use std::process;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The threads.
+struct Helpers {
+    pool: ThreadPool,
+    /// The process that they are of: one that is forked from it has none.
+    process: u32,
+    /// Whether they work for a launch.
+    busy: AtomicBool,
+}
+
+impl Helpers {
+    /// Those of this process, if it has more than one core.
+    fn get() -> Option<&'static Helpers> {
+        static HELPERS: OnceLock<Option<Helpers>> = OnceLock::new();
+        let helpers = HELPERS.get_or_init(|| {
+            let count = cores().checked_sub(1).filter(|&count| count != 0)?;
+            let pool = ThreadPoolBuilder::new().num_threads(count).build().ok()?;
+            Some(Helpers { pool, process: process::id(), busy: AtomicBool::new(false) })
+        });
+        helpers.as_ref().filter(|helpers| helpers.process == process::id())
+    }
+}
+
+/// How many cores the process may use. To ask the system takes longer than a small launch.
+pub(crate) fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Helpers at work.
+struct Claim<'a>(&'a Helpers);
+
+impl<'a> Claim<'a> {
+    /// None if they work for another launch.
+    fn new(helpers: &'a Helpers) -> Option<Claim<'a>> {
+        (!helpers.busy.swap(true, Ordering::Acquire)).then_some(Claim(helpers))
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.0.busy.store(false, Ordering::Release);
+    }
+}
+
+/// Does work on this thread that may spawn more for others, and waits for all of it.
+pub(crate) fn with_helpers<'scope, R>(work: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    // A thread of a pool has the others of that pool.
+    let own = rayon::current_thread_index().is_none().then(Helpers::get).flatten();
+    match own.and_then(Claim::new) {
+        Some(claim) => claim.0.pool.in_place_scope(work),
+        None => rayon::in_place_scope(work),
+    }
+}
