@@ -17,6 +17,8 @@ mod functions;
 mod polls;
 #[path = "compiled/run.rs"]
 mod run;
+#[path = "compiled/short.rs"]
+mod short;
 #[path = "compiled/spans.rs"]
 mod spans;
 #[path = "compiled/table.rs"]
@@ -31,6 +33,7 @@ mod trees;
 use check::{Stub, compare_bytes, compare_function, compare_text};
 use choices::Choices;
 use polls::compare_polls;
+use short::compare_short;
 use spans::compare_spans;
 use std::time::{Duration, Instant};
 use tiles::compare_tiles;
@@ -109,6 +112,14 @@ fn random_loads_of_words_one_behind_the_other_do_the_same_compiled_and_interpret
 }
 
 #[test]
+fn random_short_elements_do_the_same_compiled_and_interpreted() {
+    match only() {
+        Some(seed) => compare_short(seed),
+        None => (0..800).for_each(compare_short),
+    }
+}
+
+#[test]
 fn programs_of_the_fuzzer_do_the_same_compiled_and_interpreted() {
     let folder = softwarp_testkit::repository("fuzz/corpus/compiled");
     let files: Vec<_> = std::fs::read_dir(folder).expect("a folder").collect();
@@ -145,7 +156,8 @@ fn random_programs_for_a_long_time() {
         compare_polls(seed);
         compare_trees(seed);
         compare_spans(seed);
+        compare_short(seed);
         seed += 1;
     }
-    println!("{} programs", 7 * (seed - first));
+    println!("{} programs", 8 * (seed - first));
 }

@@ -3,11 +3,11 @@
 
 use super::plain::Plain;
 use super::{Checked, Emitted, Emitter, Late, RAX, ZMM, field};
-use crate::Mode;
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
 use crate::context::{Context, Region};
 use crate::groups::Group;
+use crate::{Level, Mode};
 use softwarp_ir::{Guard, Op, Slot, Step};
 use std::mem::offset_of;
 
@@ -120,7 +120,8 @@ impl Emitter<'_> {
         if plain.base.is_some() && i32::try_from(offset).is_err() || !plain.is_wide() && !plain.is_shared() {
             return false;
         }
-        bytes >= 4 || plain.is_single() && self.pattern(plain, masked) != Pattern::Scattered
+        let anywhere = self.unit.level == Level::Avx512;
+        bytes >= 4 || plain.is_single() && (anywhere || self.pattern(plain, masked) != Pattern::Scattered)
     }
 
     /// How the lanes access memory.

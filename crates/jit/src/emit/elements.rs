@@ -49,12 +49,13 @@ impl Emitter<'_> {
             return self.strided(plain, steps);
         }
         let wide = plain.is_wide();
-        if let (Some(step), true, Some(base)) = (self.halves_step(plain), plain.is_single(), plain.base) {
+        let whole = plain.is_single() && plain.bytes() >= 4;
+        if let (Some(step), true, Some(base)) = (self.halves_step(plain), whole, plain.base) {
             if step == plain.bytes() as i64 {
                 self.half_places(plain, base, 16)?;
                 return self.move_halves(plain, [(rax, 0), (rcx, 0)]);
             }
-            if step == 0 && !plain.store && plain.bytes() >= 4 {
+            if step == 0 && !plain.store {
                 self.half_places(plain, base, 1)?;
                 return self.move_two(plain, [(rax, 0), (rcx, 0)]);
             }
@@ -241,6 +242,9 @@ impl Emitter<'_> {
 
     /// Gathers or scatters all elements, by the offsets in the first temporary registers.
     fn move_elements(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
+        if plain.bytes() < 4 {
+            return self.move_short(plain, wide);
+        }
         self.unit.a.mov(rdx, plain.region(offset_of!(Region, host)).qword())?;
         if !wide || plain.store || plain.bytes() != 4 || self.unit.level != Level::Avx512 {
             return self.move_from(plain, wide);
@@ -258,7 +262,7 @@ impl Emitter<'_> {
 
     /// Makes words of 32 bits of the offsets in the first temporary registers, which are below 2^31: a gather by sixteen of
     /// them takes about as long as one by eight offsets of 64 bits.
-    fn narrow_offsets(&mut self) -> Emitted {
+    pub(super) fn narrow_offsets(&mut self) -> Emitted {
         let even = self.unit.words(std::array::from_fn(|n| 2 * n as u32));
         let asm = &mut self.unit.a;
         asm.vmovdqa64(zmm5, even)?;
@@ -352,7 +356,7 @@ impl Emitter<'_> {
     }
 
     /// The lanes that a gather or scatter of a part takes, in `k2`.
-    fn taking(&mut self, part: usize, wide: bool) -> Emitted {
+    pub(super) fn taking(&mut self, part: usize, wide: bool) -> Emitted {
         if self.masked {
             self.part_mask(part, wide)?;
             return self.unit.a.kmovw(k2, k1);

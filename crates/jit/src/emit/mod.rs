@@ -41,6 +41,7 @@ mod quick;
 mod rounded;
 mod rows;
 mod scalar;
+mod short;
 mod span;
 mod special;
 mod strided;

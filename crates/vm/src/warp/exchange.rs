@@ -43,13 +43,7 @@ pub(crate) fn exchange(kind: WarpOpKind, from: &Brought, present: u32) -> Got {
         VoteAny => vote(yes != 0),
         VoteUni => vote(yes == present || yes == 0),
         VoteBallot => all_get(yes),
-        MatchAny32 | MatchAny64 => {
-            let same = |lane: usize| {
-                let equal = lanes(present).filter(|&other| from.a[other] == from.a[lane]);
-                equal.fold(0, |mask, other| mask | 1 << other)
-            };
-            Got { d: std::array::from_fn(|lane| if present >> lane & 1 == 1 { same(lane) } else { 0 }), p: 0 }
-        }
+        MatchAny32 | MatchAny64 => Got { d: vectorised(Matches { values: &from.a, present }), p: 0 },
         MatchAll32 | MatchAll64 => {
             let first = from.a[present.trailing_zeros() as usize % LANES];
             let equal = lanes(present).all(|lane| from.a[lane] == first);
@@ -70,6 +64,35 @@ pub(crate) fn exchange(kind: WarpOpKind, from: &Brought, present: u32) -> Got {
             let leader = present.trailing_zeros();
             Got { d: [leader; LANES], p: present & present.wrapping_neg() }
         }
+    }
+}
+
+/// `match.any`: for each lane present, those with its value. One distinct value after the other is compared with all.
+struct Matches<'a> {
+    values: &'a [u64; LANES],
+    present: u32,
+}
+
+impl Vectorise for Matches<'_> {
+    type Output = [u32; LANES];
+
+    #[inline(always)]
+    fn run(self) -> [u32; LANES] {
+        let (mut found, mut left) = ([0; LANES], self.present);
+        while left != 0 {
+            let value = self.values[left.trailing_zeros() as usize];
+            let mut equal = 0;
+            for (lane, &other) in self.values.iter().enumerate() {
+                equal |= u32::from(other == value) << lane;
+            }
+            // Other lanes with it are there no longer, or have never been.
+            equal &= left;
+            for (lane, found) in found.iter_mut().enumerate() {
+                *found |= if equal >> lane & 1 == 1 { equal } else { 0 };
+            }
+            left &= !equal;
+        }
+        found
     }
 }
 
