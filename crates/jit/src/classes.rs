@@ -272,6 +272,7 @@ impl<'a> Classes<'a> {
         let source = |slot: Slot| self.source(flow, at, slot);
         match (flow.actions[at], op) {
             (Action::Copy(_, s), _) => source(s).0,
+            (Action::FrameAddress, _) => Class::UNIFORM,
             (Action::Compute(compute), Op::Alu(alu)) => self.computed(flow, at, compute, alu),
             (Action::Fused(number), _) => self.fused(flow, at, flow.fused[number as usize].reads()),
             (Action::Load, Op::Other(_, step)) => match &**step {

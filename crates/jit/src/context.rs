@@ -96,6 +96,7 @@ impl Context {
         use std::ptr::{null, null_mut};
         Context {
             shared: Region::EMPTY,
+            own: Region::EMPTY,
             first: null_mut(),
             current: null_mut(),
             last: null_mut(),
@@ -163,6 +164,9 @@ pub struct Context {
     pub(crate) shared: Region,
     /// Regions by site.
     pub(crate) sites: [Region; SITES],
+    /// The memory that each thread has to itself, from the first variable of the frame on. It is interleaved: the same words of
+    /// all lanes are one behind the other, and each warp has its own ([`Entry::own`]).
+    pub(crate) own: Region,
     /// What may still be executed. Compiled code subtracts the instructions that it executes, and stops at a jump
     /// back when none is left.
     pub(crate) budget: i64,
@@ -292,7 +296,7 @@ pub struct Lanes {
 
 /// A warp that compiled code runs: where it is entered, and afterwards where it was left.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(128))]
 pub struct Entry {
     /// The rows of 32-bit words of the frame.
     pub(crate) narrow: *mut c_void,
@@ -313,6 +317,8 @@ pub struct Entry {
     /// It was left at a barrier, with values that grow by constants from lane to lane in the first lanes of their rows
     /// only ([`crate::Compiled::complete`]).
     pub(crate) compact: bool,
+    /// Where the threads' own memory is in the host's memory, from the beginning of [`Call::own`] on.
+    pub own: u64,
 }
 
 /// In the number of an operation: code was left with such rows.
@@ -337,6 +343,7 @@ impl Entry {
             mask: at.mask,
             left: 0,
             compact: false,
+            own: 0,
         }
     }
 }
@@ -345,6 +352,9 @@ impl Entry {
 pub struct Call {
     /// The CTA's shared memory.
     pub shared: Region,
+    /// The memory that each thread has to itself, from the first variable of the frame on: how many bytes a thread has. It
+    /// begins at a multiple of 16. Where it is in the host's memory is each warp's ([`Entry::own`]).
+    pub own: Region,
     /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
     pub step: Step,
     /// Prepares the next CTA, if compiled code may begin one where all warps have ended.

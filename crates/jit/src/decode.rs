@@ -8,9 +8,9 @@ pub(crate) use crate::functions::{Float, Half, Rounding, Special};
 use crate::functions::{half, special};
 pub(crate) use crate::integers::Integer;
 use crate::integers::integer as other_integer;
-use crate::memory::{is_pair, is_plain_atomic, is_plain_load, is_plain_store};
+use crate::memory::{is_own, is_pair, is_plain_atomic, is_plain_load, is_plain_store};
 use softwarp_ir::{
-    Alu, AluOp, Class, Function, Guard, Immediate, MatrixOp, Op, Slot, Step, WarpOp, WarpOpKind,
+    Alu, AluOp, Class, FrameAddress, Function, Guard, Immediate, MatrixOp, Op, Slot, Step, WarpOp, WarpOpKind,
 };
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
@@ -33,6 +33,11 @@ pub(crate) enum Action {
     Load,
     /// A store of one element, or of several.
     Store,
+    /// A load or a store of the memory that each thread has to itself.
+    LoadOwn,
+    StoreOwn,
+    /// The address of a variable there.
+    FrameAddress,
     /// A relaxed atomic operation on words of 32 or 64 bits.
     Atomic,
     /// A fence.
@@ -276,6 +281,11 @@ pub(crate) fn decode(function: &Function, level: Level) -> Option<Buffer<Action>
                 (Step::Load(access), None) if is_plain_load(access) => Action::Load,
                 (Step::Store(access), None) if is_plain_store(access) => Action::Store,
                 (Step::Atomic(atomic), None) if is_plain_atomic(atomic) => Action::Atomic,
+                (Step::Load(access), None) if level == Level::Avx512 && is_own(access) => Action::LoadOwn,
+                (Step::Store(access), None) if level == Level::Avx512 && is_own(access) => Action::StoreOwn,
+                (Step::FrameAddress(of), None) if *guard == Guard::ALWAYS && has_code(of) => {
+                    Action::FrameAddress
+                }
                 (Step::Load(access) | Step::Store(access), None) if !access.order.is_strong() => Action::Step,
                 (Step::Warp(op), _) if *guard == Guard::ALWAYS && is_exchange(function, op) => {
                     Action::Exchange
@@ -286,6 +296,11 @@ pub(crate) fn decode(function: &Function, level: Level) -> Option<Buffer<Action>
         });
     }
     Some(actions)
+}
+
+/// Whether the address of a variable of the frame has code: one of 64 bits.
+fn has_code(of: &FrameAddress) -> bool {
+    of.d.is_wide() && i32::try_from(of.offset).is_ok()
 }
 
 /// The value of a row that holds the same constant in all lanes.

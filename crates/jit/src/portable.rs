@@ -74,6 +74,8 @@ pub struct Line {
     pub part: Part,
     /// Its offset from the start of the code.
     pub offset: u64,
+    /// How many bytes it takes.
+    pub length: u64,
     /// The instruction.
     pub text: String,
 }

@@ -13,6 +13,8 @@ mod choices;
 mod edges;
 #[path = "compiled/functions.rs"]
 mod functions;
+#[path = "compiled/own.rs"]
+mod own;
 #[path = "compiled/polls.rs"]
 mod polls;
 #[path = "compiled/run.rs"]
@@ -32,6 +34,7 @@ mod trees;
 
 use check::{Stub, compare_bytes, compare_function, compare_text};
 use choices::Choices;
+use own::compare_own;
 use polls::compare_polls;
 use short::compare_short;
 use spans::compare_spans;
@@ -112,6 +115,14 @@ fn random_loads_of_words_one_behind_the_other_do_the_same_compiled_and_interpret
 }
 
 #[test]
+fn random_arrays_of_threads_do_the_same_compiled_and_interpreted() {
+    match only() {
+        Some(seed) => compare_own(seed),
+        None => (0..800).for_each(compare_own),
+    }
+}
+
+#[test]
 fn random_short_elements_do_the_same_compiled_and_interpreted() {
     match only() {
         Some(seed) => compare_short(seed),
@@ -157,7 +168,8 @@ fn random_programs_for_a_long_time() {
         compare_trees(seed);
         compare_spans(seed);
         compare_short(seed);
+        compare_own(seed);
         seed += 1;
     }
-    println!("{} programs", 8 * (seed - first));
+    println!("{} programs", 9 * (seed - first));
 }

@@ -32,6 +32,7 @@ mod leading;
 mod logic;
 mod nans;
 mod one;
+mod own;
 mod packed;
 mod plain;
 mod predicates;
@@ -553,6 +554,11 @@ impl<'a> Emitter<'a> {
             },
             (Action::Loop | Action::Step | Action::Exchange, _) => self.call_interpreter(op, None),
             (Action::Load | Action::Store, Op::Other(guard, step)) => self.access(op, *guard, step),
+            (Action::LoadOwn | Action::StoreOwn, Op::Other(guard, step)) => self.own(op, *guard, step),
+            (Action::FrameAddress, Op::Other(_, step)) => match &**step {
+                Step::FrameAddress(of) => self.frame_address(op, of.d, of.offset as i32),
+                _ => self.exit(op),
+            },
             (Action::Atomic, Op::Other(guard, step)) => match &**step {
                 Step::Atomic(atomic) => self.atomic(op, *guard, atomic),
                 _ => self.exit(op),

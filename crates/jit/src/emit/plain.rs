@@ -114,9 +114,10 @@ impl<'a> Plain<'a> {
 
     /// A field of the region.
     pub(super) fn region(&self, offset: usize) -> AsmMemoryExpression {
-        let region = match self.is_shared() {
-            true => offset_of!(Context, shared),
-            false => offset_of!(Context, sites) + usize::from(self.site) * size_of::<Region>(),
+        let region = match self.address.memory {
+            Memory::Shared => offset_of!(Context, shared),
+            Memory::Local | Memory::Frame => offset_of!(Context, own),
+            _ => offset_of!(Context, sites) + usize::from(self.site) * size_of::<Region>(),
         };
         AsmMemoryExpression(r15, region + offset)
     }

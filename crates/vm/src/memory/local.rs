@@ -57,6 +57,12 @@ impl LocalMemory {
         self.rows.try_reserve_exact(rows.saturating_sub(self.rows.len())).is_ok()
     }
 
+    /// Where a word of all lanes is in the host's memory, for compiled code. The rows of those behind it follow.
+    pub(crate) fn host_address(&mut self, at: u64) -> u64 {
+        // The pointer is exposed: compiled code makes one of the number.
+        self.rows.as_mut_ptr().expose_provenance() as u64 + at * LANES as u64
+    }
+
     /// Bytes of the host that it takes.
     pub(crate) fn host_bytes(&self) -> u64 {
         self.rows.capacity() as u64 * size_of::<Row<u32>>() as u64

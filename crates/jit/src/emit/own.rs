@@ -1,0 +1,176 @@
+//! The memory that each thread has to itself (`.local`), with AVX-512.
+//!
+//! It is interleaved: a row of 128 bytes has the same word of all lanes. Where all lanes have one address, an access is a
+//! copy of rows; elsewhere words are gathered and scattered, each lane's from its own column, so that no two lanes share a
+//! place. Words of 64 bits are in two rows.
+
+use super::plain::Plain;
+use super::{Emitted, Emitter, Late, RAX, ZMM, field};
+use crate::assembler::*;
+use crate::classes::{Class, Steps};
+use crate::context::{Context, Entry, Region};
+use softwarp_ir::{Guard, Slot, Step};
+use std::mem::offset_of;
+
+/// Bytes of a row.
+const ROW: usize = 128;
+
+/// Where words of half a row are.
+#[derive(Clone, Copy)]
+enum Words {
+    /// One behind the other, from `rax` on.
+    Row(usize),
+    /// At the offsets in the first temporary registers, from `rdx` on.
+    Columns(usize),
+}
+
+impl Emitter<'_> {
+    /// The address of a variable of the frame.
+    pub(super) fn frame_address(&mut self, op: usize, d: Slot, offset: i32) -> Emitted {
+        let base = qword_ptr(r15 + (offset_of!(Context, own) + offset_of!(Region, base)));
+        self.unit.a.mov(rax, base)?;
+        if offset != 0 {
+            self.unit.a.add(rax, offset)?;
+        }
+        if let Class::Affine(_) = self.result_class(op, d) {
+            return self.put_scalar(op, d, RAX);
+        }
+        self.unit.a.vpbroadcastq(zmm0, rax)?;
+        (0..4).try_for_each(|part| self.put(op, d, part, 0))
+    }
+
+    /// A load or a store.
+    pub(super) fn own(&mut self, op: usize, guard: Guard, step: &Step) -> Emitted {
+        let (slow, back) = (self.unit.a.create_label(), self.unit.a.create_label());
+        let Some(plain) = Plain::of(op, step, slow, 0) else { return self.exit(op) };
+        self.late.push(Late::Slow { op, label: slow, back, apart: self.apart });
+        let before = self.begin_guard(guard, back)?;
+        self.folds.forget();
+        match plain.base {
+            Some(base) if self.class(op, base) != Class::UNIFORM => self.columns(&plain)?,
+            _ => self.rows(&plain)?,
+        }
+        self.end_guard(guard, before, back)
+    }
+
+    /// Where the warp's own memory is.
+    fn own_place(&mut self, to: AsmRegister64) -> Emitted {
+        self.unit.a.mov(to, qword_ptr(field!(current)))?;
+        self.unit.a.mov(to, qword_ptr(to + offset_of!(Entry, own)))
+    }
+
+    /// All lanes have one address.
+    fn rows(&mut self, plain: &Plain<'_>) -> Emitted {
+        match plain.base {
+            Some(_) => self.first_offset(plain)?,
+            // From the beginning of the frame on.
+            None => self.unit.a.mov(rax, plain.address.offset as u64)?,
+        }
+        let asm = &mut self.unit.a;
+        asm.cmp(rax, plain.room().qword())?;
+        asm.jae(plain.slow)?;
+        asm.test(al, plain.total() as i32 - 1)?;
+        asm.jnz(plain.slow)?;
+        asm.shl(rax, 5)?;
+        self.own_place(rcx)?;
+        self.unit.a.add(rax, rcx)?;
+        self.elements_of(plain, Words::Row)
+    }
+
+    /// Lanes have addresses of their own.
+    fn columns(&mut self, plain: &Plain<'_>) -> Emitted {
+        self.offsets(plain)?;
+        self.narrow_offsets()?;
+        for (half, &offsets) in ZMM.iter().enumerate().take(2) {
+            let lanes = self.unit.steps(Steps::even(4), half, false);
+            self.unit.a.vpslld(offsets, offsets, 5)?;
+            self.unit.a.vpaddd(offsets, offsets, lanes)?;
+        }
+        self.own_place(rdx)?;
+        self.elements_of(plain, Words::Columns)
+    }
+
+    /// Moves all elements. Words are told by the distance of their row from the first.
+    fn elements_of(&mut self, plain: &Plain<'_>, at: fn(usize) -> Words) -> Emitted {
+        for n in 0..plain.count {
+            for half in 0..2 {
+                match (plain.bytes(), plain.store) {
+                    (4, false) => {
+                        self.load_words(at(n * ROW), half, 7)?;
+                        self.put_element(plain, (n, half), 7)?;
+                    }
+                    (4, true) => {
+                        let from = self.element(plain, (n, half), 7)?;
+                        self.store_words(at(n * ROW), half, from)?;
+                    }
+                    (_, false) => self.load_long(plain, (n, half), at)?,
+                    (_, true) => self.store_long(plain, (n, half), at)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Words of 64 bits of half a row: their lower words and their upper ones by turns.
+    fn load_long(&mut self, plain: &Plain<'_>, (n, half): (usize, usize), at: fn(usize) -> Words) -> Emitted {
+        self.load_words(at(2 * n * ROW), half, 4)?;
+        self.load_words(at((2 * n + 1) * ROW), half, 5)?;
+        for part in 0..2 {
+            let turns = std::array::from_fn(|word| (8 * part + word / 2 + 16 * (word % 2)) as u32);
+            let turns = self.unit.words(turns);
+            self.unit.a.vmovdqa64(zmm6, turns)?;
+            self.unit.a.vpermi2d(zmm6, zmm4, zmm5)?;
+            self.put_element(plain, (n, 2 * half + part), 6)?;
+        }
+        Ok(())
+    }
+
+    /// Stores them.
+    fn store_long(
+        &mut self,
+        plain: &Plain<'_>,
+        (n, half): (usize, usize),
+        at: fn(usize) -> Words,
+    ) -> Emitted {
+        let first = self.element(plain, (n, 2 * half), 4)?;
+        let second = self.element(plain, (n, 2 * half + 1), 5)?;
+        for word in 0..2 {
+            let words = self.unit.words(std::array::from_fn(|lane| (2 * lane + word) as u32));
+            self.unit.a.vmovdqa64(zmm6, words)?;
+            self.unit.a.vpermi2d(zmm6, ZMM[usize::from(first)], ZMM[usize::from(second)])?;
+            self.store_words(at((2 * n + word) * ROW), half, 6)?;
+        }
+        Ok(())
+    }
+
+    fn load_words(&mut self, words: Words, half: usize, to: u8) -> Emitted {
+        let to = ZMM[usize::from(to)];
+        match words {
+            Words::Row(at) => self.unit.a.vmovdqu32(to, zmmword_ptr(rax + (at + 64 * half))),
+            Words::Columns(at) => {
+                self.taking(half, false)?;
+                self.unit.a.vpxord(to, to, to)?;
+                self.unit.a.vpgatherdd(to.k2(), zmmword_ptr(rdx + ZMM[half] * 1 + at))
+            }
+        }
+    }
+
+    /// Stores words of the lanes that take part.
+    fn store_words(&mut self, words: Words, half: usize, from: u8) -> Emitted {
+        let from = ZMM[usize::from(from)];
+        match words {
+            Words::Row(at) => {
+                let mut place = zmmword_ptr(rax + (at + 64 * half));
+                if self.masked {
+                    self.part_mask(half, false)?;
+                    place = place.k1();
+                }
+                self.unit.a.vmovdqu32(place, from)
+            }
+            Words::Columns(at) => {
+                self.taking(half, false)?;
+                self.unit.a.vpscatterdd(zmmword_ptr(rdx + ZMM[half] * 1 + at).k2(), from)
+            }
+        }
+    }
+}
