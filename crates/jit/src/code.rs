@@ -369,6 +369,7 @@ impl Compiled {
         let Scratch { context, pending, pending_blocks, .. } = scratch;
         context.shared = call.shared;
         context.own = call.own;
+        context.parameters = call.parameters;
         context.step = call.step;
         context.next_cta = call.next_cta.filter(|_| self.begins_ctas).unwrap_or(no_cta);
         context.state = call.state;

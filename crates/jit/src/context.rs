@@ -97,6 +97,7 @@ impl Context {
         Context {
             shared: Region::EMPTY,
             own: Region::EMPTY,
+            parameters: Region::EMPTY,
             first: null_mut(),
             current: null_mut(),
             last: null_mut(),
@@ -167,6 +168,8 @@ pub struct Context {
     /// The memory that each thread has to itself, from the first variable of the frame on. It is interleaved: the same words of
     /// all lanes are one behind the other, and each warp has its own ([`Entry::own`]).
     pub(crate) own: Region,
+    /// The parameters of functions, those of the call that runs and of calls that it makes: interleaved, too.
+    pub(crate) parameters: Region,
     /// What may still be executed. Compiled code subtracts the instructions that it executes, and stops at a jump
     /// back when none is left.
     pub(crate) budget: i64,
@@ -319,6 +322,8 @@ pub struct Entry {
     pub(crate) compact: bool,
     /// Where the threads' own memory is in the host's memory, from the beginning of [`Call::own`] on.
     pub own: u64,
+    /// Where the parameters of functions are.
+    pub parameters: u64,
 }
 
 /// In the number of an operation: code was left with such rows.
@@ -344,6 +349,7 @@ impl Entry {
             left: 0,
             compact: false,
             own: 0,
+            parameters: 0,
         }
     }
 }
@@ -355,6 +361,8 @@ pub struct Call {
     /// The memory that each thread has to itself, from the first variable of the frame on: how many bytes a thread has. It
     /// begins at a multiple of 16. Where it is in the host's memory is each warp's ([`Entry::own`]).
     pub own: Region,
+    /// The parameters of functions, likewise.
+    pub parameters: Region,
     /// Performs an operation on the frame. Returns 0 if compiled code has to be left there.
     pub step: Step,
     /// Prepares the next CTA, if compiled code may begin one where all warps have ended.

@@ -34,12 +34,12 @@ pub(crate) fn is_plain_store(access: &Access) -> bool {
 }
 
 /// Whether an access to the memory that each thread has to itself has code, with AVX-512: a load or a store of words of 32 or
-/// 64 bits in the frame, or at an address of 64 bits.
+/// 64 bits in the frame or among the parameters of functions, or at an address of 64 bits.
 pub(crate) fn is_own(access: &Access) -> bool {
     let Access { address, bytes, registers, .. } = access;
     let place = match address.memory {
         Memory::Local => address.base.is_some_and(Slot::is_wide),
-        Memory::Frame => address.base.is_none(),
+        Memory::Frame | Memory::Function => address.base.is_none(),
         _ => false,
     };
     let sizes = matches!((bytes, registers.len()), (4, 1 | 2 | 4) | (8, 1 | 2));

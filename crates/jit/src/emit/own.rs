@@ -1,4 +1,4 @@
-//! The memory that each thread has to itself (`.local`), with AVX-512.
+//! The memory that each thread has to itself, `.local` and the parameters of functions, with AVX-512.
 //!
 //! It is interleaved: a row of 128 bytes has the same word of all lanes. Where all lanes have one address, an access is a
 //! copy of rows; elsewhere words are gathered and scattered, each lane's from its own column, so that no two lanes share a
@@ -9,7 +9,7 @@ use super::{Emitted, Emitter, Late, RAX, ZMM, field};
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
 use crate::context::{Context, Entry, Region};
-use softwarp_ir::{Guard, Slot, Step};
+use softwarp_ir::{Guard, Memory, Slot, Step};
 use std::mem::offset_of;
 
 /// Bytes of a row.
@@ -53,17 +53,21 @@ impl Emitter<'_> {
         self.end_guard(guard, before, back)
     }
 
-    /// Where the warp's own memory is.
-    fn own_place(&mut self, to: AsmRegister64) -> Emitted {
+    /// Where the memory of the warp's threads is.
+    fn own_place(&mut self, plain: &Plain<'_>, to: AsmRegister64) -> Emitted {
+        let place = match plain.address.memory {
+            Memory::Function => offset_of!(Entry, parameters),
+            _ => offset_of!(Entry, own),
+        };
         self.unit.a.mov(to, qword_ptr(field!(current)))?;
-        self.unit.a.mov(to, qword_ptr(to + offset_of!(Entry, own)))
+        self.unit.a.mov(to, qword_ptr(to + place))
     }
 
     /// All lanes have one address.
     fn rows(&mut self, plain: &Plain<'_>) -> Emitted {
         match plain.base {
             Some(_) => self.first_offset(plain)?,
-            // From the beginning of the frame on.
+            // From the beginning of the frame, or of the parameters, on.
             None => self.unit.a.mov(rax, plain.address.offset as u64)?,
         }
         let asm = &mut self.unit.a;
@@ -72,7 +76,7 @@ impl Emitter<'_> {
         asm.test(al, plain.total() as i32 - 1)?;
         asm.jnz(plain.slow)?;
         asm.shl(rax, 5)?;
-        self.own_place(rcx)?;
+        self.own_place(plain, rcx)?;
         self.unit.a.add(rax, rcx)?;
         self.elements_of(plain, Words::Row)
     }
@@ -86,7 +90,7 @@ impl Emitter<'_> {
             self.unit.a.vpslld(offsets, offsets, 5)?;
             self.unit.a.vpaddd(offsets, offsets, lanes)?;
         }
-        self.own_place(rdx)?;
+        self.own_place(plain, rdx)?;
         self.elements_of(plain, Words::Columns)
     }
 

@@ -117,6 +117,7 @@ impl<'a> Plain<'a> {
         let region = match self.address.memory {
             Memory::Shared => offset_of!(Context, shared),
             Memory::Local | Memory::Frame => offset_of!(Context, own),
+            Memory::Function => offset_of!(Context, parameters),
             _ => offset_of!(Context, sites) + usize::from(self.site) * size_of::<Region>(),
         };
         AsmMemoryExpression(r15, region + offset)

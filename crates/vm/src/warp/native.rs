@@ -228,9 +228,8 @@ impl Warp {
         let part = (*budget).min(PART);
         let shared = own_shared(spaces, &mut native);
         let at = Lanes { op: split.pc, mask: split.mask };
-        let (own, place) = self.own_region(split.call as usize, spaces.windows.local.size);
         let mut entry = Entry::new(&mut self.calls[split.call as usize].frame, at);
-        entry.own = place;
+        let [own, parameters] = self.own_regions(split.call as usize, spaces.windows.local.size, &mut entry);
         if !compiled.enter_at(&mut entry, &native.waiting) {
             note_divergence(code, compiled);
             meter.native = Some(native);
@@ -239,7 +238,7 @@ impl Warp {
         let memories = Memories { spaces, hints, pieces, meter };
         let mut interpreter = Interpreter { code, compiled, memories, ctas: None, stepped: false };
         let state = (&raw mut interpreter).cast::<c_void>();
-        let call = Call { shared, own, step, next_cta: None, state };
+        let call = Call { shared, own, parameters, step, next_cta: None, state };
         compiled.prepare(&mut native, &call);
         // SAFETY: the frame is that of a call of this function. Regions are those of the launch's memory, which outlives
         // it; `step` gets its state.
@@ -266,15 +265,20 @@ impl Warp {
         Some(Ran { op: entry.op as usize, diverged, polled: self.polls_left == 0 })
     }
 
-    /// The memory that each thread has to itself, from the first variable of a call's frame on, and where it is in the host's
-    /// memory: as long as the stack does not grow.
-    fn own_region(&mut self, call: usize, size: u64) -> (Region, u64) {
-        let base = self.calls[call].base;
+    /// The memory that each thread has to itself, from the first variable of a call's frame on, and the call's parameters. It
+    /// is entered where they are in the host's memory: as long as the stack does not grow, and no other call begins.
+    fn own_regions(&mut self, call: usize, size: u64, entry: &mut Entry) -> [Region; 2] {
+        let Activation { base, parameters, .. } = &mut self.calls[call];
         let start = size.saturating_sub(self.local.len());
-        if base < start || base > size || !base.is_multiple_of(16) {
-            return (Region::EMPTY, 0);
-        }
-        (Region::new(base, 0, size - base), self.local.host_address(base - start))
+        let own = match *base >= start && *base <= size && base.is_multiple_of(16) {
+            true => {
+                entry.own = self.local.host_address(*base - start);
+                Region::new(*base, 0, size - *base)
+            }
+            false => Region::EMPTY,
+        };
+        entry.parameters = parameters.host_address(0);
+        [own, Region::new(0, 0, parameters.len())]
     }
 
     /// Takes over the polls that compiled code has left.
@@ -312,8 +316,8 @@ struct Running<'a> {
     native: &'a mut Scratch,
     entries: &'a mut Vec<Entry>,
     stops: &'a mut Vec<Stop>,
-    /// The memory that each thread has to itself.
-    own: Region,
+    /// The memory that each thread has to itself, and the parameters of functions.
+    own: [Region; 2],
 }
 
 impl Running<'_> {
@@ -331,7 +335,7 @@ impl Running<'_> {
         for (index, warp) in warps.iter_mut().enumerate() {
             let entry = &mut self.entries[index];
             (entry.op, entry.mask) = (0, env.launch.lanes(index));
-            (self.own, entry.own) = warp.own_region(0, env.spaces.windows.local.size);
+            self.own = warp.own_regions(0, env.spaces.windows.local.size, entry);
         }
     }
 
@@ -354,8 +358,8 @@ impl Running<'_> {
         let mut interpreter = Interpreter { code, compiled, memories, ctas: Some(ctas), stepped: true };
         // Compiled code, `step` and `next_cta` reach it through this pointer alone.
         let state = &raw mut interpreter;
-        let (own, next_cta) = (self.own, Some(next_cta as softwarp_jit::NextCta));
-        let call = Call { shared, own, step, next_cta, state: state.cast::<c_void>() };
+        let ([own, parameters], next_cta) = (self.own, Some(next_cta as softwarp_jit::NextCta));
+        let call = Call { shared, own, parameters, step, next_cta, state: state.cast::<c_void>() };
         self.compiled.prepare(self.native, &call);
         let (mut first, mut rest) = (0, SLICE);
         let mut together = self.compiled.enter_together(self.entries);
@@ -522,7 +526,7 @@ pub(crate) fn run_ctas(
     let mut entries = std::mem::take(&mut native.entries);
     let mut again = false;
     let done = loop {
-        let own = Region::EMPTY;
+        let own = [Region::EMPTY; 2];
         let mut running = Running { code, compiled, native: &mut native, entries: &mut entries, stops, own };
         running.begin(env, warps, again);
         match running.run_cta(env, warps, next) {

@@ -52,6 +52,9 @@ const ACCESSES: [(&str, u64); 18] = [
     ("ld.local.u32 %y, [array+8];", 0),
 ];
 
+const CALL: &str = "{ .param .b32 a; .param .align 16 .b8 b[16]; .param .b32 got; st.param.b32 [a], %acc;
+    st.param.v2.b32 [b], {%r6, %w}; st.param.b64 [b+8], %l; call (got), f, (a, b); ld.param.b32 %acc, [got]; }";
+
 struct Kernel {
     random: SplitMix64,
     text: String,
@@ -108,7 +111,7 @@ impl Kernel {
                     self.line(&format!("S{label}:"));
                 }
                 1 if depth == 0 && calls => self.line("bar.sync 0;"),
-                2 if calls => self.line("call (%acc), f, (%acc, %r6);"),
+                2 if calls => self.line(CALL),
                 _ => self.access(),
             }
         }
@@ -119,12 +122,15 @@ impl Kernel {
 pub fn compare_own(seed: u64) {
     let mut kernel = Kernel { random: SplitMix64::new(seed ^ 0x0a11), text: String::new(), labels: 0 };
     kernel.line(".version 8.6\n.target sm_90\n.address_size 64");
-    kernel.line(".func (.reg .b32 got) f(.reg .b32 a, .reg .b32 b)\n{");
+    kernel.line(".func (.param .b32 got) f(.param .b32 a, .param .align 16 .b8 b[16])\n{");
     kernel.text.push_str(REGISTERS);
-    kernel.line("mov.u32 %t, a; mov.u32 %r6, b; mov.u32 %acc, a; mov.u32 %r3, 2;");
+    kernel.line(
+        "ld.param.u32 %t, [a]; ld.param.v2.u32 {%r6, %r5}, [b]; xor.b32 %acc, %t, %r5; mov.u32 %r3, 2;",
+    );
     kernel.text.push_str(PREPARE);
+    kernel.line("ld.param.u64 %l, [b+8]; cvt.u32.u64 %w, %l;");
     kernel.statements(1, false);
-    kernel.line("mov.u32 got, %acc; ret;\n}");
+    kernel.line("st.param.b32 [got], %acc; ret;\n}");
     kernel.line(".visible .entry k(.param .u64 in, .param .u64 out)\n{");
     kernel.text.push_str(REGISTERS);
     kernel.text.push_str(BEGIN);
