@@ -136,6 +136,7 @@ fn fixed(function: &Function, flow: &Flow, shape: Shape) -> Buffer<u32> {
             fixed[flow.index(Slot::narrow(slot))] = match (special, shape.rows) {
                 (Special::LaneId, _) | (Special::Tid(0), Rows::Half) => ALL,
                 (Special::Tid(0), Rows::Whole) => 5,
+                (Special::Ntid(0), _) if shape.whole_rows => 5,
                 (Special::Tid(1), Rows::Half) => 1,
                 _ => 0,
             };

@@ -120,6 +120,8 @@ pub struct Shape {
     pub rows: Rows,
     /// `%tid.z` is the same in all lanes of a warp.
     pub third_axis_uniform: bool,
+    /// `%ntid.x` is a multiple of 32: so are products of it, as the index of a CTA's first thread.
+    pub whole_rows: bool,
 }
 
 impl Shape {
@@ -131,7 +133,11 @@ impl Shape {
             _ => Rows::Other,
         };
         let area = u64::from(x) * u64::from(y);
-        Shape { rows, third_axis_uniform: rows == Rows::Whole || z == 1 || area.is_multiple_of(32) }
+        Shape {
+            rows,
+            third_axis_uniform: rows == Rows::Whole || z == 1 || area.is_multiple_of(32),
+            whole_rows: x.is_multiple_of(32),
+        }
     }
 
     /// A number below [`Shape::COUNT`].
@@ -141,11 +147,11 @@ impl Shape {
             Rows::Half => 1,
             Rows::Other => 2,
         };
-        2 * rows + usize::from(self.third_axis_uniform)
+        4 * rows + 2 * usize::from(self.whole_rows) + usize::from(self.third_axis_uniform)
     }
 
     /// How many shapes there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 12;
 }
 
 /// What is compiled.

@@ -105,6 +105,34 @@ fn indices_of_lanes_and_warps_are_the_same() {
     compare("indices", &body);
 }
 
+/// Rows and columns of an index in the grid: powers of two as compilers divide by them, of numbers with a sign and without.
+#[test]
+fn rows_and_columns_of_indices_in_the_grid_are_the_same() {
+    for first in [0i32, 96, 7, -64, -33] {
+        let mut body = format!("    mad.lo.s32 %r4, %r2, %r1, %tx; add.s32 %r4, %r4, {first};\n");
+        let operations = [
+            "and.b32 %r5, %r4, 127; shr.u32 %r6, %r4, 7",
+            "shr.s32 %r6, %r4, 31; shr.u32 %r6, %r6, 26; add.s32 %r6, %r4, %r6; and.b32 %r5, %r6, -64; \
+             sub.s32 %r5, %r4, %r5; shr.s32 %r6, %r6, 6",
+            "and.b32 %r5, %r4, 31; shr.s32 %r6, %r4, 5",
+            "bfe.u32 %r5, %r4, 0, 6; bfe.s32 %r6, %r4, 6, 9",
+            "and.b32 %r5, %r4, 4064; or.b32 %r6, %r5, 15; xor.b32 %r5, %r5, %r6",
+        ];
+        for (n, operation) in operations.into_iter().enumerate() {
+            let _ = writeln!(
+                body,
+                "    {operation}; and.b32 %r7, %r5, 1023; mad.wide.u32 %d0, %r7, 4, %in; ld.global.u32 %r8, [%d0];
+    and.b32 %r7, %r6, 511; mad.wide.u32 %d1, %r7, 8, %in; ld.global.u64 %d2, [%d1+64];
+    st.global.v2.u32 [%mine+{}], {{%r5, %r6}}; st.global.u32 [%mine+{}], %r8; st.global.u64 [%mine+{}], %d2;",
+                24 * n + 8,
+                24 * n + 16,
+                24 * n + 24
+            );
+        }
+        compare(&format!("indices from {first} on"), &body);
+    }
+}
+
 #[test]
 fn comparisons_with_bounds_are_the_same() {
     for (what, value) in [
