@@ -68,10 +68,10 @@ impl Emitter<'_> {
     /// Stores elements from `rdx` on: of lanes with one place the lowest wins, so it comes last.
     fn store_short(&mut self, plain: &Plain<'_>) -> Emitted {
         let [offsets, values] = [offset_of!(Context, lane_offsets), offset_of!(Context, lane_values)];
-        for half in 0..2 {
+        for (half, &own) in ZMM.iter().enumerate().take(2) {
             let value = self.element(plain, (0, half), 4)?;
             let at = |place: usize| zmmword_ptr(r15 + (place + 64 * half));
-            self.unit.a.vmovdqu64(at(offsets), ZMM[half])?;
+            self.unit.a.vmovdqu64(at(offsets), own)?;
             self.unit.a.vmovdqu64(at(values), ZMM[usize::from(value)])?;
         }
         let asm = &mut self.unit.a;
