@@ -37,7 +37,7 @@ pub struct Region {
     pub room: [u64; 5],
     /// How many places there are for a row: 32 elements of 4 bytes.
     pub row: u64,
-    /// The same for half a row, as far as offsets are below [`INDEXED`].
+    /// The same for half a row, as far as offsets are below 2^31, less a little.
     pub half: u64,
 }
 

@@ -31,6 +31,8 @@ mod text;
 mod tiles;
 #[path = "compiled/trees.rs"]
 mod trees;
+#[path = "compiled/writer.rs"]
+mod writer;
 
 use check::{Stub, compare_bytes, compare_function, compare_text};
 use choices::Choices;

@@ -3,8 +3,9 @@
 //! places are outside or not aligned.
 
 use crate::run::{Setup, difference};
-use softwarp_num::splitmix::SplitMix64;
+use crate::writer::Writer;
 use softwarp_vm::device::{Device, LoadOptions};
+use std::ops::{Deref, DerefMut};
 
 const BLOCKS: [[u32; 2]; 6] = [[32, 1], [64, 1], [50, 1], [16, 4], [33, 2], [128, 1]];
 
@@ -56,26 +57,24 @@ const CALL: &str = "{ .param .b32 a; .param .align 16 .b8 b[16]; .param .b32 got
     st.param.v2.b32 [b], {%r6, %w}; st.param.b64 [b+8], %l; call (got), f, (a, b); ld.param.b32 %acc, [got]; }";
 
 struct Kernel {
-    random: SplitMix64,
-    text: String,
-    labels: u32,
+    writer: Writer,
+}
+
+impl Deref for Kernel {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        &self.writer
+    }
+}
+
+impl DerefMut for Kernel {
+    fn deref_mut(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
 }
 
 impl Kernel {
-    fn below(&mut self, end: u64) -> u64 {
-        self.random.next_u64() % end
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str("    ");
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
     fn access(&mut self) {
         let (access, bytes) = self.one_of(&ACCESSES);
         let aligned = if self.below(60) == 0 { 1 } else { bytes.max(1) };
@@ -101,8 +100,7 @@ impl Kernel {
         for _ in 0..2 + self.below(4) {
             match self.below(8) {
                 0 if depth < 2 => {
-                    self.labels += 1;
-                    let label = self.labels;
+                    let label = self.label();
                     let bit = 1 << self.below(5);
                     self.line(&format!(
                         "and.b32 %r9, %acc, {bit}; setp.eq.u32 %p2, %r9, 0; @%p2 bra S{label};"
@@ -120,7 +118,7 @@ impl Kernel {
 
 /// A random kernel of this kind.
 pub fn compare_own(seed: u64) {
-    let mut kernel = Kernel { random: SplitMix64::new(seed ^ 0x0a11), text: String::new(), labels: 0 };
+    let mut kernel = Kernel { writer: Writer::new(seed ^ 0x0a11, "") };
     kernel.line(".version 8.6\n.target sm_90\n.address_size 64");
     kernel.line(".func (.param .b32 got) f(.param .b32 a, .param .align 16 .b8 b[16])\n{");
     kernel.text.push_str(REGISTERS);

@@ -2,8 +2,9 @@
 //! ends, and from a pointer that is not aligned. Several lanes may store to one place.
 
 use crate::run::{Setup, difference};
-use softwarp_num::splitmix::SplitMix64;
+use crate::writer::Writer;
 use softwarp_vm::device::{Device, LoadOptions};
+use std::ops::{Deref, DerefMut};
 
 const BLOCKS: [[u32; 2]; 6] = [[32, 1], [64, 1], [50, 1], [16, 4], [33, 2], [128, 1]];
 
@@ -23,26 +24,24 @@ const BEGIN: &str = ".version 8.6\n.target sm_90\n.address_size 64
 ";
 
 struct Kernel {
-    random: SplitMix64,
-    text: String,
-    labels: u32,
+    writer: Writer,
+}
+
+impl Deref for Kernel {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        &self.writer
+    }
+}
+
+impl DerefMut for Kernel {
+    fn deref_mut(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
 }
 
 impl Kernel {
-    fn below(&mut self, end: u64) -> u64 {
-        self.random.next_u64() % end
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str("    ");
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
     /// An index of at most some bytes in `%i`, often a multiple of the size.
     fn index(&mut self, most: u64, size: u64) {
         let (factor, more) = (2 * self.below(1000) + 1, self.below(5000));
@@ -101,8 +100,7 @@ impl Kernel {
         for _ in 0..2 + self.below(4) {
             match self.below(8) {
                 0 if depth < 2 => {
-                    self.labels += 1;
-                    let label = self.labels;
+                    let label = self.label();
                     let bit = 1 << self.below(5);
                     self.line(&format!(
                         "and.b32 %r9, %acc, {bit}; setp.eq.u32 %p2, %r9, 0; @%p2 bra S{label};"
@@ -119,7 +117,7 @@ impl Kernel {
 
 /// A random kernel of this kind.
 pub fn compare_short(seed: u64) {
-    let mut kernel = Kernel { random: SplitMix64::new(seed ^ 0x5bad), text: BEGIN.to_owned(), labels: 0 };
+    let mut kernel = Kernel { writer: Writer::new(seed ^ 0x5bad, BEGIN) };
     kernel.statements(0);
     kernel.line("st.global.u32 [%mine], %acc; ret;\n}");
     let block = BLOCKS[(seed % BLOCKS.len() as u64) as usize];

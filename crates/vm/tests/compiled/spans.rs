@@ -2,8 +2,9 @@
 //! different lengths that are unrolled. Some places are at the end of memory or outside, some indices wrap around.
 
 use crate::run::{Setup, difference};
-use softwarp_num::splitmix::SplitMix64;
+use crate::writer::Writer;
 use softwarp_vm::device::{Device, LoadOptions};
+use std::ops::{Deref, DerefMut};
 
 const BLOCKS: [[u32; 2]; 6] = [[32, 1], [64, 1], [50, 1], [16, 4], [33, 2], [128, 1]];
 
@@ -20,27 +21,26 @@ const BEGIN: &str = ".version 8.6\n.target sm_90\n.address_size 64
 ";
 
 struct Kernel {
-    random: SplitMix64,
-    text: String,
+    writer: Writer,
     /// The number of the next register for indices and addresses.
     next: u64,
 }
 
+impl Deref for Kernel {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        &self.writer
+    }
+}
+
+impl DerefMut for Kernel {
+    fn deref_mut(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
 impl Kernel {
-    fn below(&mut self, end: u64) -> u64 {
-        self.random.next_u64() % end
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str("    ");
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
     /// The first index of a lane in `%r6`, and the pointer in `%d4`.
     fn places(&mut self) -> &'static str {
         self.line("mov.u64 %d4, %d0; setp.lt.u32 %p3, %r3, 2;");
@@ -133,7 +133,7 @@ impl Kernel {
     }
 
     fn of(seed: u64) -> String {
-        let mut kernel = Kernel { random: SplitMix64::new(seed), text: BEGIN.to_owned(), next: 30 };
+        let mut kernel = Kernel { writer: Writer::new(seed, BEGIN), next: 30 };
         for n in 20..30 {
             kernel.line(&format!("mov.u32 %r{n}, {n};"));
         }
@@ -156,7 +156,7 @@ impl Kernel {
             kernel.line(&format!("st.global.u32 [%d1+{}], %r{};", 128 + 4 * n, 20 + n));
         }
         kernel.line("st.global.u32 [%d1+8], %r8; ret;\n}");
-        kernel.text
+        kernel.writer.text
     }
 }
 

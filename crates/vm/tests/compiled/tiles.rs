@@ -2,8 +2,9 @@
 //! number known at run time, and sums of products of elements in shared memory.
 
 use crate::run::{Setup, difference};
-use softwarp_num::splitmix::SplitMix64;
+use crate::writer::Writer;
 use softwarp_vm::device::{Device, LoadOptions};
+use std::ops::{Deref, DerefMut};
 
 const BLOCKS: [[u32; 2]; 7] = [[16, 4], [16, 3], [16, 8], [32, 3], [64, 1], [16, 5], [32, 4]];
 
@@ -20,25 +21,24 @@ const BEGIN: &str = ".version 8.6\n.target sm_90\n.address_size 64
 ";
 
 struct Kernel {
-    random: SplitMix64,
-    text: String,
+    writer: Writer,
+}
+
+impl Deref for Kernel {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        &self.writer
+    }
+}
+
+impl DerefMut for Kernel {
+    fn deref_mut(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
 }
 
 impl Kernel {
-    fn below(&mut self, end: u64) -> u64 {
-        self.random.next_u64() % end
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str("    ");
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
     /// Loads of elements of rows: the row times a number, plus the column.
     fn rows(&mut self, n: u64) {
         let word = 4 * self.below(64);
@@ -218,7 +218,7 @@ impl Kernel {
 
     /// For CTAs with rows of as many threads.
     fn of(seed: u64, threads: u32) -> String {
-        let mut kernel = Kernel { random: SplitMix64::new(seed), text: BEGIN.to_owned() };
+        let mut kernel = Kernel { writer: Writer::new(seed, BEGIN) };
         kernel.line("mov.u32 %r20, 0; mov.u64 %d5, 0; ld.param.u64 %d6, [out]; bar.sync 0;");
         for n in 0..1 + kernel.below(4) {
             match kernel.below(2) {
@@ -238,7 +238,7 @@ impl Kernel {
             kernel.line(&format!("st.global.f32 [%d1+{}], %f{n};", 4 * n));
         }
         kernel.line("st.global.u32 [%d1+16], %r20; st.global.u64 [%d1+24], %d5; ret;\n}");
-        kernel.text
+        kernel.writer.text
     }
 }
 

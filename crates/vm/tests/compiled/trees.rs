@@ -2,8 +2,9 @@
 //! a comparison with a constant load, add and store, while other warps have nothing to do.
 
 use crate::run::{Setup, difference};
-use softwarp_num::splitmix::SplitMix64;
+use crate::writer::Writer;
 use softwarp_vm::device::{Device, LoadOptions};
+use std::ops::{Deref, DerefMut};
 
 const BLOCKS: [[u32; 2]; 9] =
     [[128, 1], [96, 1], [64, 1], [64, 2], [32, 4], [32, 1], [50, 1], [16, 8], [128, 1]];
@@ -24,8 +25,7 @@ const BEGIN: &str = ".version 8.6\n.target sm_90\n.address_size 64
 ";
 
 struct Kernel {
-    random: SplitMix64,
-    text: String,
+    writer: Writer,
     /// Which row is read: the other one is written.
     row: u64,
     /// All warps are whole.
@@ -34,21 +34,21 @@ struct Kernel {
     compared: bool,
 }
 
+impl Deref for Kernel {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        &self.writer
+    }
+}
+
+impl DerefMut for Kernel {
+    fn deref_mut(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
 impl Kernel {
-    fn below(&mut self, end: u64) -> u64 {
-        self.random.next_u64() % end
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str("    ");
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
     /// What the threads of a step do. Only the thread itself writes a word, and nothing reads it before the next barrier.
     fn body(&mut self) {
         let (from, to) = (768 * self.row, 768 * (1 - self.row));
@@ -168,8 +168,7 @@ impl Kernel {
     }
 
     fn of(seed: u64, whole: bool) -> String {
-        let (random, text) = (SplitMix64::new(seed), BEGIN.to_owned());
-        let mut kernel = Kernel { random, text, row: 0, whole, compared: false };
+        let mut kernel = Kernel { writer: Writer::new(seed, BEGIN), row: 0, whole, compared: false };
         // Long loops spend the budget of a run.
         let times = kernel.one_of(&[1, 1, 1, 1, 2, 3, 1, 700]);
         if times > 1 {
@@ -191,7 +190,7 @@ impl Kernel {
             kernel.line("ld.shared.u32 %r15, [%r6]; st.global.u32 [%d1+20], %r15;\nEND:");
         }
         kernel.line("ret;\n}");
-        kernel.text
+        kernel.writer.text
     }
 }
 
