@@ -12,8 +12,11 @@ const BLOCKS: [[u32; 2]; 10] =
 /// Words that programs read.
 const WORDS: usize = 4096;
 
-/// Bytes of the output: of four CTAs of up to 128 threads, and words that all threads add to.
-const OUTPUT: usize = 4 * 128 * STRIDE + 1024;
+/// Bytes of the output of four CTAs of up to 128 threads, and of words that all threads add to.
+pub const OWN: usize = 4 * 128 * STRIDE + 1024;
+
+/// Bytes of the output: behind these, several threads may write the same values.
+const OUTPUT: usize = OWN + (1 << 15);
 
 /// Bytes of a thread's output.
 pub const STRIDE: usize = 256;

@@ -1,7 +1,7 @@
 //! Random kernels in the manner of tiled products: CTAs with rows of 16 or 32 threads, addresses that are a row times a
 //! number known at run time, and sums of products of elements in shared memory.
 
-use crate::run::{Setup, difference};
+use crate::run::{OWN, Setup, difference};
 use crate::writer::Writer;
 use softwarp_vm::device::{Device, LoadOptions};
 use std::ops::{Deref, DerefMut};
@@ -163,8 +163,15 @@ impl Kernel {
         self.line(&address);
         let offset = self.one_of(&[0, 0, 0, 8, 64, -64, 2]);
         match (store, bytes) {
-            (true, "u64") => self.line(&format!("st.global.u64 [%d3+{offset}], %d5;")),
-            (true, _) => self.line(&format!("st.global.f32 [%d3+{offset}], %f1;")),
+            // Several threads may write an element: its address, so that it does not matter which is the last.
+            (true, "u64") => self.line(&format!(
+                "cvt.u32.u64 %r27, %d3; add.u32 %r27, %r27, {offset}; add.u32 %r28, %r27, 4; \
+                 mov.b64 %d8, {{%r27, %r28}}; st.global.u64 [%d3+{offset}], %d8;"
+            )),
+            (true, _) => self.line(&format!(
+                "cvt.u32.u64 %r27, %d3; add.u32 %r27, %r27, {offset}; mov.b32 %f30, %r27; \
+                 st.global.f32 [%d3+{offset}], %f30;"
+            )),
             (false, "u64") => {
                 self.line(&format!("ld.global.u64 %d4, [%d3+{offset}]; xor.b64 %d5, %d5, %d4;"))
             }
@@ -220,6 +227,7 @@ impl Kernel {
     fn of(seed: u64, threads: u32) -> String {
         let mut kernel = Kernel { writer: Writer::new(seed, BEGIN) };
         kernel.line("mov.u32 %r20, 0; mov.u64 %d5, 0; ld.param.u64 %d6, [out]; bar.sync 0;");
+        kernel.line(&format!("add.s64 %d6, %d6, {OWN};"));
         for n in 0..1 + kernel.below(4) {
             match kernel.below(2) {
                 0 => kernel.rows(n),
