@@ -364,6 +364,16 @@ impl Emitter<'_> {
         self.unit.a.kxnorw(k2, k2, k2)
     }
 
+    /// The lanes that take part, as bits in `ecx`.
+    pub(super) fn active_lanes(&mut self) -> Emitted {
+        let asm = &mut self.unit.a;
+        if !self.masked {
+            return asm.mov(ecx, -1);
+        }
+        asm.kunpckwd(k1, k7, k6)?;
+        asm.kmovd(ecx, k1)
+    }
+
     /// Gathers an element of several. The address of the first is `rdx`, plus a lane's offset in the first temporary
     /// registers.
     fn gather(&mut self, plain: &Plain<'_>, wide: bool, n: usize) -> Emitted {

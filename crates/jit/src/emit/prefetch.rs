@@ -46,7 +46,7 @@ enum Over {
 }
 
 impl Emitter<'_> {
-    /// Prefetches behind a load or store of words whose first is at `rax` plus an offset, in so many lines.
+    /// Prefetches behind a load or store of words whose first is at `rax` plus an offset. Their number of cache lines is given.
     pub(super) fn prefetch(&mut self, plain: &Plain<'_>, offset: i32, lines: i32) -> Emitted {
         let several_axes = self.function.start.of_cta.iter().any(|&(_, axis)| axis != 0);
         if self.masked || self.mode != Mode::Uniform || several_axes || plain.is_shared() || plain.total() < 4

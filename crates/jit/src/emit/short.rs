@@ -74,14 +74,8 @@ impl Emitter<'_> {
             self.unit.a.vmovdqu64(at(offsets), own)?;
             self.unit.a.vmovdqu64(at(values), ZMM[usize::from(value)])?;
         }
+        self.active_lanes()?;
         let asm = &mut self.unit.a;
-        match self.masked {
-            true => {
-                asm.kunpckwd(k1, k7, k6)?;
-                asm.kmovd(ecx, k1)?;
-            }
-            false => asm.mov(ecx, -1)?,
-        }
         asm.push(rsi)?;
         asm.push(rdi)?;
         asm.mov(esi, ecx)?;

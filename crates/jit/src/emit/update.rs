@@ -59,14 +59,8 @@ impl Emitter<'_> {
             self.unit.a.vmovdqu64(to, ZMM[usize::from(from)])?;
         }
         let (mut again, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
+        self.active_lanes()?;
         let asm = &mut self.unit.a;
-        match self.masked {
-            true => {
-                asm.kunpckwd(k1, k7, k6)?;
-                asm.kmovd(ecx, k1)?;
-            }
-            false => asm.mov(ecx, -1)?,
-        }
         for register in [rsi, rdi, r8, r9] {
             asm.push(register)?;
         }
