@@ -275,7 +275,7 @@ impl<'a> Classes<'a> {
             (Action::FrameAddress, _) => Class::UNIFORM,
             (Action::Compute(compute), Op::Alu(alu)) => self.computed(flow, at, compute, alu),
             (Action::Fused(number), _) => self.fused(flow, at, flow.fused[number as usize].reads()),
-            (Action::Load, Op::Other(_, step)) => match &**step {
+            (Action::Load | Action::Poll, Op::Other(_, step)) => match &**step {
                 Step::Load(access) => match access.address.base.map(|base| source(base).0) {
                     Some(Class::UNIFORM) | None if access.bytes >= 4 => Class::UNIFORM,
                     Some(Class::Unknown) => Class::Unknown,

@@ -91,6 +91,11 @@ impl Context {
         &mut self.sites
     }
 
+    /// The number of the warp that runs, from an entry on.
+    pub fn warp(&self, first: *const Entry) -> usize {
+        (self.current as usize - first as usize) / size_of::<Entry>()
+    }
+
     /// An empty one.
     pub(crate) fn new() -> Context {
         use std::ptr::{null, null_mut};

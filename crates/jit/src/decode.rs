@@ -10,7 +10,7 @@ pub(crate) use crate::integers::Integer;
 use crate::integers::integer as other_integer;
 use crate::memory::{is_own, is_pair, is_plain_atomic, is_plain_load, is_plain_store};
 use softwarp_ir::{
-    Alu, AluOp, Class, FrameAddress, Function, Guard, Immediate, MatrixOp, Op, Slot, Step, WarpOp, WarpOpKind,
+    Alu, AluOp, AsyncOp, Class, FrameAddress, Function, Guard, Immediate, MatrixOp, Op, Slot, Step, WarpOp, WarpOpKind,
 };
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
@@ -31,6 +31,8 @@ pub(crate) enum Action {
     Loop,
     /// A weak load of one element, or of several.
     Load,
+    /// A strong one: it is ordered with the stores of other threads, and lanes may wait for these.
+    Poll,
     /// A store of one element, or of several.
     Store,
     /// A load or a store of the memory that each thread has to itself.
@@ -44,7 +46,7 @@ pub(crate) enum Action {
     Fence,
     /// An operation among the lanes of a warp, if all of them execute it together.
     Exchange,
-    /// An operation that the interpreter's fast loop may be able to do.
+    /// An operation that the interpreter performs, if it can without leaving compiled code.
     Step,
     Branch,
     /// Compiled code is left.
@@ -278,24 +280,38 @@ pub(crate) fn decode(function: &Function, level: Level) -> Option<Buffer<Action>
                         None => Action::Nothing,
                     }
                 }
-                (Step::Load(access), None) if is_plain_load(access) => Action::Load,
+                (Step::Load(access), None) if is_plain_load(access) => match access.order.is_strong() {
+                    false => Action::Load,
+                    true if *guard == Guard::ALWAYS => Action::Poll,
+                    true => Action::Step,
+                },
                 (Step::Store(access), None) if is_plain_store(access) => Action::Store,
                 (Step::Atomic(atomic), None) if is_plain_atomic(atomic) => Action::Atomic,
-                (Step::Load(access), None) if level == Level::Avx512 && is_own(access) => Action::LoadOwn,
-                (Step::Store(access), None) if level == Level::Avx512 && is_own(access) => Action::StoreOwn,
+                (Step::Load(access), None) if level == Level::Avx512 && is_own(access, true) => Action::LoadOwn,
+                (Step::Store(access), None) if level == Level::Avx512 && is_own(access, false) => Action::StoreOwn,
                 (Step::FrameAddress(of), None) if *guard == Guard::ALWAYS && has_code(of) => {
                     Action::FrameAddress
                 }
-                (Step::Load(access) | Step::Store(access), None) if !access.order.is_strong() => Action::Step,
                 (Step::Warp(op), _) if *guard == Guard::ALWAYS && is_exchange(function, op) => {
                     Action::Exchange
                 }
-                (Step::Warp(_) | Step::Matrix(MatrixOp::Mma(_) | MatrixOp::Load(_)), _) => Action::Step,
+                (step, _) if is_performed(step) => Action::Step,
                 _ => Action::Exit,
             },
         });
     }
     Some(actions)
+}
+
+/// Whether the interpreter can perform an operation while compiled code runs: the same lanes go on behind it.
+fn is_performed(step: &Step) -> bool {
+    match step {
+        Step::Matrix(op) => !matches!(op, MatrixOp::Wgmma(_)),
+        Step::Asynchronous(op) => matches!(op, AsyncOp::Copy(_)),
+        Step::Load(_) | Step::Store(_) | Step::Atomic(_) => true,
+        Step::Special(_) | Step::Texture(_) | Step::Warp(_) => true,
+        _ => false,
+    }
 }
 
 /// Whether the address of a variable of the frame has code: one of 64 bits.

@@ -19,12 +19,12 @@ pub(crate) fn is_pair(op: &Op) -> bool {
     }
 }
 
-/// Whether a load has code: a weak one of an element that is as wide as its register or narrower, or of several of 32
-/// or 64 bits, from memory that has regions.
+/// Whether a load has code: one of an element that is as wide as its register or narrower, or of several of 32 or 64 bits,
+/// from memory that has regions.
 pub(crate) fn is_plain_load(access: &Access) -> bool {
     use Memory::{Constant, Generic, Global, Kernel, Shared};
     let memory = matches!(access.address.memory, Global | Generic | Shared | Constant | Kernel);
-    has_plain_size(access) && memory && !access.order.is_strong() && has_registers(access)
+    (has_plain_size(access) || widens(access)) && memory && has_registers(access)
 }
 
 /// Whether a store has code: the same, and one that is ordered. On this host all stores are.
@@ -33,18 +33,22 @@ pub(crate) fn is_plain_store(access: &Access) -> bool {
     has_plain_size(access) && memory && has_registers(access)
 }
 
-/// Whether an access to the memory that each thread has to itself has code, with AVX-512: a load or a store of words of 32 or
-/// 64 bits in the frame or among the parameters of functions, or at an address of 64 bits.
-pub(crate) fn is_own(access: &Access) -> bool {
-    let Access { address, bytes, registers, .. } = access;
+/// Whether an access to the memory that each thread has to itself has code, with AVX-512: a load or a store of elements as
+/// elsewhere, in the frame or among the parameters of functions, or at an address of 64 bits.
+pub(crate) fn is_own(access: &Access, is_load: bool) -> bool {
+    let address = &access.address;
     let place = match address.memory {
         Memory::Local => address.base.is_some_and(Slot::is_wide),
         Memory::Frame | Memory::Function => address.base.is_none(),
         _ => false,
     };
-    let sizes = matches!((bytes, registers.len()), (4, 1 | 2 | 4) | (8, 1 | 2));
-    let whole = registers.iter().all(|one| one.bits == 8 * bytes);
-    place && sizes && whole && has_registers(access) && i32::try_from(address.offset).is_ok()
+    let sizes = has_plain_size(access) || is_load && widens(access);
+    place && sizes && has_registers(access) && i32::try_from(address.offset).is_ok()
+}
+
+/// Whether a load extends an element to 64 bits.
+fn widens(access: &Access) -> bool {
+    matches!((access.bytes, &access.registers[..]), (1 | 2 | 4, [one]) if one.bits == 64)
 }
 
 fn has_registers(access: &Access) -> bool {

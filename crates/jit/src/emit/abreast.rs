@@ -217,7 +217,7 @@ impl Emitter<'_> {
     fn plan_load(&self, plan: &mut Plan, op: usize, single: CodeLabel) -> Option<Loaded> {
         let Op::Other(Guard::ALWAYS, step) = &self.function.ops[op] else { return None };
         let plain = Plain::of(op, step, single, self.sites[op])?;
-        let whole = plain.registers.first().is_some_and(|one| one.bits >= 32) && !plain.is_packed();
+        let whole = plain.registers.first().is_some_and(|one| one.bits == 32) && !plain.is_packed();
         let shared = plain.address.memory == Memory::Shared && !plain.store && !plain.is_wide();
         if !(whole && shared && plain.is_single() && plain.bytes() == 4 && self.has_code(&plain, false)) {
             return None;

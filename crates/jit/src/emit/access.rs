@@ -166,7 +166,7 @@ impl Emitter<'_> {
             return Ok(());
         }
         self.folds.forget();
-        if plain.strong {
+        if plain.strong && plain.store {
             self.unit.a.inc(qword_ptr(field!(atomics)))?;
         }
         match pattern {

@@ -1,4 +1,4 @@
-//! Atomic operations, lane by lane, the lowest first (`update.rs` has the loop).
+//! Atomic operations, lane by lane, the lowest first (`update.rs` has the loop), and polls.
 //!
 //! Only one thread of the host accesses the shared memory of a cluster, so that plain instructions do there: an
 //! instruction for each lane where all take part, no result is wanted, and it is on 32-bit integers. In other memory they
@@ -11,7 +11,7 @@ use crate::classes::Class;
 use crate::context::{Context, POLLS, Region};
 use crate::flow::before;
 use crate::{Level, Mode};
-use softwarp_ir::{Atomic, AtomicOp, Guard, Slot};
+use softwarp_ir::{Atomic, AtomicOp, Guard, Slot, Step};
 use softwarp_isa::Type;
 use std::mem::offset_of;
 
@@ -70,6 +70,14 @@ impl Emitter<'_> {
         self.end_guard(guard, masked, back)
     }
 
+    /// Emits a strong load.
+    pub(super) fn poll(&mut self, op: usize, guard: Guard, step: &Step) -> Emitted {
+        let mut back = self.unit.a.create_label();
+        self.access(op, guard, step)?;
+        self.count_poll(op, back)?;
+        self.unit.place(&mut back)
+    }
+
     /// Writes the results of the lanes.
     fn put_results(&mut self, op: usize, result: Option<Slot>) -> Emitted {
         let Some(d) = result else { return Ok(()) };
@@ -81,7 +89,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Counts an atomic operation as a poll, where lanes may wait elsewhere. Behind a branch in uniform code there are
+    /// Counts an atomic operation or a strong load as a poll, where lanes may wait elsewhere. Behind a branch in uniform code there are
     /// fewer operations than polls.
     fn count_poll(&mut self, op: usize, back: CodeLabel) -> Emitted {
         if self.runs_some() {

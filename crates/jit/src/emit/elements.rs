@@ -32,7 +32,7 @@ impl Emitter<'_> {
     /// The same; the first load of a span loads all of it.
     fn apart(&mut self, plain: &Plain<'_>, span: Option<Span>) -> Emitted {
         if let (true, true, 4, Some(base)) =
-            (self.masked, plain.is_single() && !plain.is_packed(), plain.bytes(), plain.base)
+            (self.masked, plain.is_single() && plain.is_whole(), plain.bytes(), plain.base)
         {
             let (mut several, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
             self.single_lane(plain, base, several)?;
@@ -392,7 +392,7 @@ impl Emitter<'_> {
                 }
             }
             (4, false) => {
-                let slot = plain.registers.get(n).and_then(|one| one.slot).filter(|_| !plain.is_packed());
+                let slot = plain.registers.get(n).and_then(|one| one.slot).filter(|_| plain.is_whole());
                 let web = slot.and_then(|slot| self.flow.written(plain.op, slot));
                 let place = web.map(|web| self.places[web]);
                 for (half, &offsets) in ZMM.iter().enumerate().take(2) {

@@ -98,7 +98,7 @@ impl Emitter<'_> {
     /// group.
     pub(super) fn fold(&mut self, plain: &Plain<'_>, parts: [i32; 2], element: bool) -> bool {
         let group = self.group(plain.op).filter(|group| group.first != plain.op);
-        let whole = plain.registers.first().is_some_and(|one| one.bits >= 32);
+        let whole = plain.registers.first().is_some_and(|one| one.bits == 32);
         let (Some(group), true, 4) = (group, whole && plain.is_single() && !plain.is_packed(), plain.bytes())
         else {
             return false;

@@ -65,7 +65,7 @@ impl Emitter<'_> {
 
     /// The lanes that an access of consecutive words is for, if there is code for their number.
     pub(super) fn leading_words(&self, plain: &Plain<'_>) -> Option<Leading> {
-        self.leading.filter(|_| plain.bytes() == 4 && self.unit.level == Level::Avx512)
+        self.leading.filter(|_| plain.bytes() == 4 && !plain.widens() && self.unit.level == Level::Avx512)
     }
 
     /// The place in the host's memory of what the first lane accesses, in `rax`, and the bytes that are to be added to it. In

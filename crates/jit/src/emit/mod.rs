@@ -554,6 +554,7 @@ impl<'a> Emitter<'a> {
             },
             (Action::Loop | Action::Step | Action::Exchange, _) => self.call_interpreter(op, None),
             (Action::Load | Action::Store, Op::Other(guard, step)) => self.access(op, *guard, step),
+            (Action::Poll, Op::Other(guard, step)) => self.poll(op, *guard, step),
             (Action::LoadOwn | Action::StoreOwn, Op::Other(guard, step)) => self.own(op, *guard, step),
             (Action::FrameAddress, Op::Other(_, step)) => match &**step {
                 Step::FrameAddress(of) => self.frame_address(op, of.d, of.offset as i32),

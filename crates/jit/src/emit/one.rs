@@ -174,6 +174,9 @@ impl Emitter<'_> {
             (_, true) => self.unit.a.movsx(eax, byte_ptr(rax + offset))?,
             (_, false) => self.unit.a.movzx(eax, byte_ptr(rax + offset))?,
         }
+        if plain.widens() && plain.signed {
+            self.unit.a.movsxd(rax, eax)?;
+        }
         if narrow_register {
             self.unit.a.and(eax, 0xffff)?;
         }

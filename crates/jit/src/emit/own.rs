@@ -2,7 +2,7 @@
 //!
 //! It is interleaved: a row of 128 bytes has the same word of all lanes. Where all lanes have one address, an access is a
 //! copy of rows; elsewhere words are gathered and scattered, each lane's from its own column, so that no two lanes share a
-//! place. Words of 64 bits are in two rows.
+//! place. Words of 64 bits are in two rows; elements of 8 and 16 bits are parts of words.
 
 use super::plain::Plain;
 use super::{Emitted, Emitter, Late, RAX, ZMM, field};
@@ -22,6 +22,19 @@ enum Words {
     Row(usize),
     /// At the offsets in the first temporary registers, from `rdx` on.
     Columns(usize),
+}
+
+/// How far elements of 8 and 16 bits are from the lowest bits of their words, where lanes have addresses of their own.
+const SHIFTS: [AsmRegisterZmm; 2] = [zmm4, zmm5];
+
+impl Words {
+    /// The same for half a row.
+    fn shifts(self, half: usize) -> AsmRegisterZmm {
+        match self {
+            Words::Row(_) => SHIFTS[0],
+            Words::Columns(_) => SHIFTS[half],
+        }
+    }
 }
 
 impl Emitter<'_> {
@@ -75,6 +88,13 @@ impl Emitter<'_> {
         asm.jae(plain.slow)?;
         asm.test(al, plain.total() as i32 - 1)?;
         asm.jnz(plain.slow)?;
+        if plain.bytes() < 4 {
+            asm.mov(ecx, eax)?;
+            asm.and(ecx, 3)?;
+            asm.shl(ecx, 3)?;
+            asm.vpbroadcastd(zmm4, ecx)?;
+            asm.and(rax, !3)?;
+        }
         asm.shl(rax, 5)?;
         self.own_place(plain, rcx)?;
         self.unit.a.add(rax, rcx)?;
@@ -87,6 +107,13 @@ impl Emitter<'_> {
         self.narrow_offsets()?;
         for (half, &offsets) in ZMM.iter().enumerate().take(2) {
             let lanes = self.unit.steps(Steps::even(4), half, false);
+            if plain.bytes() < 4 {
+                let [within, word] = [3, !3].map(|word| self.unit.word(word));
+                let asm = &mut self.unit.a;
+                asm.vpandd(SHIFTS[half], offsets, within)?;
+                asm.vpslld(SHIFTS[half], SHIFTS[half], 3)?;
+                asm.vpandd(offsets, offsets, word)?;
+            }
             self.unit.a.vpslld(offsets, offsets, 5)?;
             self.unit.a.vpaddd(offsets, offsets, lanes)?;
         }
@@ -99,6 +126,8 @@ impl Emitter<'_> {
         for n in 0..plain.count {
             for half in 0..2 {
                 match (plain.bytes(), plain.store) {
+                    (1 | 2, false) => self.load_part_of_word(plain, half, at(0))?,
+                    (1 | 2, true) => self.store_part_of_word(plain, half, at(0))?,
                     (4, false) => {
                         self.load_words(at(n * ROW), half, 7)?;
                         self.put_element(plain, (n, half), 7)?;
@@ -113,6 +142,43 @@ impl Emitter<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Elements of 8 or 16 bits of half a row, from parts of words.
+    fn load_part_of_word(&mut self, plain: &Plain<'_>, half: usize, at: Words) -> Emitted {
+        self.load_words(at, half, 7)?;
+        let bits = 8 * plain.bytes() as u32;
+        self.unit.a.vpsrlvd(zmm7, zmm7, at.shifts(half))?;
+        if plain.signed {
+            self.unit.a.vpslld(zmm7, zmm7, 32 - bits)?;
+            self.unit.a.vpsrad(zmm7, zmm7, 32 - bits)?;
+            if plain.registers.first().is_some_and(|one| one.bits < 32) {
+                let low = self.unit.word(0xffff);
+                self.unit.a.vpandd(zmm7, zmm7, low)?;
+            }
+        } else {
+            let element = self.unit.word((1 << bits) - 1);
+            self.unit.a.vpandd(zmm7, zmm7, element)?;
+        }
+        self.put_element(plain, (0, half), 7)
+    }
+
+    /// Stores them: other parts of the words stay as they are.
+    fn store_part_of_word(&mut self, plain: &Plain<'_>, half: usize, at: Words) -> Emitted {
+        let value = self.element(plain, (0, half), 6)?;
+        let mask = (1 << (8 * plain.bytes() as u32)) - 1;
+        let (element, elements) = (self.unit.word(mask), self.unit.words([mask; 16]));
+        let asm = &mut self.unit.a;
+        asm.vpandd(zmm6, ZMM[usize::from(value)], element)?;
+        asm.vpsllvd(zmm6, zmm6, at.shifts(half))?;
+        self.load_words(at, half, 7)?;
+        // The bits that are replaced.
+        let asm = &mut self.unit.a;
+        asm.vmovdqa64(zmm3, elements)?;
+        asm.vpsllvd(zmm3, zmm3, at.shifts(half))?;
+        asm.vpandnd(zmm7, zmm3, zmm7)?;
+        asm.vpord(zmm7, zmm7, zmm6)?;
+        self.store_words(at, half, 7)
     }
 
     /// Words of 64 bits of half a row: their lower words and their upper ones by turns.

@@ -1,7 +1,7 @@
 //! Elements of accesses in rows: an element for each register, or words of 32 bits in which shorter elements are packed.
 
 use super::plain::Plain;
-use super::{Emitted, Emitter, ZMM};
+use super::{Emitted, Emitter, YMM, ZMM};
 
 /// The vector register that is used beside the one of an element: the other of two.
 fn other(register: u8) -> u8 {
@@ -11,7 +11,7 @@ fn other(register: u8) -> u8 {
 impl Emitter<'_> {
     /// The register in which a part of an element may be loaded.
     pub(super) fn element_target(&self, plain: &Plain<'_>, (n, part): (usize, usize), temporary: u8) -> u8 {
-        match plain.registers.get(n).and_then(|one| one.slot).filter(|_| !plain.is_packed()) {
+        match plain.registers.get(n).and_then(|one| one.slot).filter(|_| plain.is_whole()) {
             Some(slot) => self.target(plain.op, slot, part, temporary),
             None => temporary,
         }
@@ -19,6 +19,9 @@ impl Emitter<'_> {
 
     /// Writes a part of an element that was loaded to its row, or to those of what is packed in it.
     pub(super) fn put_element(&mut self, plain: &Plain<'_>, (n, part): (usize, usize), from: u8) -> Emitted {
+        if plain.widens() {
+            return self.put_extended(plain, part, from);
+        }
         if !plain.is_packed() {
             let slot = plain.registers.get(n).and_then(|one| one.slot);
             return slot.map_or(Ok(()), |slot| self.put(plain.op, slot, part, from));
@@ -41,6 +44,27 @@ impl Emitter<'_> {
                 self.unit.a.vpandd(t, t, low)?;
             }
             self.put(plain.op, slot, part, target)?;
+        }
+        Ok(())
+    }
+
+    /// Writes half a row of words of 32 bits to a row of 64 bits, of which it is two parts.
+    fn put_extended(&mut self, plain: &Plain<'_>, half: usize, from: u8) -> Emitted {
+        let to = other(from);
+        let (z, y) = (ZMM[usize::from(to)], YMM[usize::from(to)]);
+        for n in 0..2 {
+            let words = match n {
+                0 => YMM[usize::from(from)],
+                _ => {
+                    self.unit.a.vextracti64x4(y, ZMM[usize::from(from)], 1)?;
+                    y
+                }
+            };
+            match plain.signed {
+                true => self.unit.a.vpmovsxdq(z, words)?,
+                false => self.unit.a.vpmovzxdq(z, words)?,
+            }
+            self.put(plain.op, plain.slot, 2 * half + n, to)?;
         }
         Ok(())
     }

@@ -98,6 +98,16 @@ impl<'a> Plain<'a> {
         self.registers.len() > self.count
     }
 
+    /// Whether an element that is loaded is extended to a row of 64-bit words.
+    pub(super) fn widens(&self) -> bool {
+        !self.store && self.size < 8 && !self.is_packed() && self.slot.is_wide()
+    }
+
+    /// Whether registers are as long as elements, or shorter and alone.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.is_packed() && !self.widens()
+    }
+
     /// Whether it has one element.
     pub(super) fn is_single(&self) -> bool {
         self.count == 1

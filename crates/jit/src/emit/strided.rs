@@ -20,7 +20,7 @@ impl Emitter<'_> {
         let Steps { lane, half } = steps;
         let apart = lane >= total && half >= 16 * lane && half < 1 << 26;
         let aligned = lane % total == 0 && half % total == 0;
-        (!self.masked && matches!(bytes, 4 | 8) && apart && aligned).then_some(steps)
+        (!self.masked && matches!(bytes, 4 | 8) && apart && aligned && !plain.widens()).then_some(steps)
     }
 
     /// An access whose lanes have steps.

@@ -243,6 +243,7 @@ impl Flow {
                     Action::Copy(..) | Action::Compute(_) | Action::Branch => (slower, 4.0),
                     Action::Fused(_) => (slower, 8.0),
                     Action::Load | Action::Store => (3.0 * slower, 8.0),
+                    Action::Poll => (4.0 * slower, 40.0),
                     Action::LoadOwn | Action::StoreOwn => (6.0, 40.0),
                     Action::FrameAddress => (slower, 10.0),
                     Action::Exchange => (2.0 * slower, 20.0),

@@ -32,40 +32,60 @@ impl Warp {
         pc: usize,
         taking: u32,
     ) -> Tried<()> {
+        if self.atomic_together(env, call, atomic, pc, taking) {
+            return Ok(());
+        }
         let activation = &mut self.calls[call];
         let Used { address, bytes, usage, .. } = Used::atomic(atomic);
         let (spaces, alone) = (&env.spaces, env.launch.alone);
         fence(Ordering::SeqCst);
-        let at = At { spaces, taking, hint: &mut env.hints[pc % HINTS] };
-        let together = fast::places(&activation.frame, address, bytes, at);
-        if let Some((cells, each)) = together.filter(|(cells, _)| !std::ptr::eq(*cells, spaces.parameters)) {
-            let shared = spaces.is_shared(cells);
-            let places = each.map(|at| (cells, at));
-            perform(&mut activation.frame, atomic, &places, taking, shared, alone);
-        } else {
-            let addresses = addresses(activation, address);
-            let frame = &mut activation.frame;
-            grouped(spaces, address.memory, addresses, bytes, taking, |group| {
-                let shared = group.memory.is_shared();
-                if !shared && group.memory != Memory::Global {
-                    let lane = super::run::first(group.lanes);
-                    let at = group.addresses[lane];
-                    let nearest = spaces.nearest(group.memory, at);
-                    let bad = spaces.bad(Problem::WrongSpace, usage, group.memory, at, bytes, nearest);
-                    return Err(Trouble::new(lane, FaultKind::Access(bad)));
-                }
-                // Lanes that do not take part have the address of one that does.
-                let lead = group.judge(spaces, super::run::first(group.lanes), usage)?;
-                let mut places = [lead; LANES];
-                for lane in lanes(group.lanes) {
-                    places[lane] = group.judge(spaces, lane, usage)?;
-                }
-                perform(frame, atomic, &places, group.lanes, shared, alone);
-                Ok(())
-            })?;
-        }
+        let addresses = addresses(activation, address);
+        let frame = &mut activation.frame;
+        grouped(spaces, address.memory, addresses, bytes, taking, |group| {
+            let shared = group.memory.is_shared();
+            if !shared && group.memory != Memory::Global {
+                let lane = super::run::first(group.lanes);
+                let at = group.addresses[lane];
+                let nearest = spaces.nearest(group.memory, at);
+                let bad = spaces.bad(Problem::WrongSpace, usage, group.memory, at, bytes, nearest);
+                return Err(Trouble::new(lane, FaultKind::Access(bad)));
+            }
+            // Lanes that do not take part have the address of one that does.
+            let lead = group.judge(spaces, super::run::first(group.lanes), usage)?;
+            let mut places = [lead; LANES];
+            for lane in lanes(group.lanes) {
+                places[lane] = group.judge(spaces, lane, usage)?;
+            }
+            perform(frame, atomic, &places, group.lanes, shared, alone);
+            Ok(())
+        })?;
         fence(Ordering::SeqCst);
         Ok(())
+    }
+
+    /// The same where all lanes access one region of memory. False if they do not, or one of the accesses may be a fault:
+    /// nothing has happened then.
+    pub(super) fn atomic_together(
+        &mut self,
+        env: &mut Env<'_>,
+        call: usize,
+        atomic: &Atomic,
+        pc: usize,
+        taking: u32,
+    ) -> bool {
+        let frame = &mut self.calls[call].frame;
+        let Used { address, bytes, .. } = Used::atomic(atomic);
+        let spaces = &env.spaces;
+        let at = At { spaces, taking, hint: &mut env.hints[pc % HINTS] };
+        let places = fast::places(frame, address, bytes, at);
+        let Some((cells, each)) = places.filter(|(cells, _)| !std::ptr::eq(*cells, spaces.parameters)) else {
+            return false;
+        };
+        fence(Ordering::SeqCst);
+        let places = each.map(|at| (cells, at));
+        perform(frame, atomic, &places, taking, spaces.is_shared(cells), env.launch.alone);
+        fence(Ordering::SeqCst);
+        true
     }
 }
 

@@ -13,7 +13,7 @@ use softwarp_units::lanes::{LANES, lanes};
 
 impl Warp {
     /// `cp.async`
-    pub(super) fn copy_async(
+    pub(in crate::warp) fn copy_async(
         &mut self,
         env: &Env<'_>,
         call: usize,
