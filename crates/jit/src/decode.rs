@@ -10,7 +10,8 @@ pub(crate) use crate::integers::Integer;
 use crate::integers::integer as other_integer;
 use crate::memory::{is_own, is_pair, is_plain_atomic, is_plain_load, is_plain_store};
 use softwarp_ir::{
-    Alu, AluOp, AsyncOp, Class, FrameAddress, Function, Guard, Immediate, MatrixOp, Op, Slot, Step, WarpOp, WarpOpKind,
+    Alu, AluOp, AsyncOp, Class, FrameAddress, Function, Guard, Immediate, MatrixOp, Op, Slot, Step, WarpOp,
+    WarpOpKind,
 };
 use softwarp_isa::Type;
 use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
@@ -287,8 +288,12 @@ pub(crate) fn decode(function: &Function, level: Level) -> Option<Buffer<Action>
                 },
                 (Step::Store(access), None) if is_plain_store(access) => Action::Store,
                 (Step::Atomic(atomic), None) if is_plain_atomic(atomic) => Action::Atomic,
-                (Step::Load(access), None) if level == Level::Avx512 && is_own(access, true) => Action::LoadOwn,
-                (Step::Store(access), None) if level == Level::Avx512 && is_own(access, false) => Action::StoreOwn,
+                (Step::Load(access), None) if level == Level::Avx512 && is_own(access, true) => {
+                    Action::LoadOwn
+                }
+                (Step::Store(access), None) if level == Level::Avx512 && is_own(access, false) => {
+                    Action::StoreOwn
+                }
                 (Step::FrameAddress(of), None) if *guard == Guard::ALWAYS && has_code(of) => {
                     Action::FrameAddress
                 }

@@ -17,6 +17,8 @@ mod functions;
 mod own;
 #[path = "compiled/polls.rs"]
 mod polls;
+#[path = "compiled/rare.rs"]
+mod rare;
 #[path = "compiled/run.rs"]
 mod run;
 #[path = "compiled/short.rs"]
@@ -38,6 +40,7 @@ use check::{Stub, compare_bytes, compare_function, compare_text};
 use choices::Choices;
 use own::compare_own;
 use polls::compare_polls;
+use rare::compare_rare;
 use short::compare_short;
 use spans::compare_spans;
 use std::time::{Duration, Instant};
@@ -133,6 +136,14 @@ fn random_short_elements_do_the_same_compiled_and_interpreted() {
 }
 
 #[test]
+fn random_rare_operations_do_the_same_compiled_and_interpreted() {
+    match only() {
+        Some(seed) => compare_rare(seed),
+        None => (0..800).for_each(compare_rare),
+    }
+}
+
+#[test]
 fn programs_of_the_fuzzer_do_the_same_compiled_and_interpreted() {
     let folder = softwarp_testkit::repository("fuzz/corpus/compiled");
     let files: Vec<_> = std::fs::read_dir(folder).expect("a folder").collect();
@@ -171,7 +182,8 @@ fn random_programs_for_a_long_time() {
         compare_spans(seed);
         compare_short(seed);
         compare_own(seed);
+        compare_rare(seed);
         seed += 1;
     }
-    println!("{} programs", 9 * (seed - first));
+    println!("{} programs", 10 * (seed - first));
 }

@@ -16,7 +16,7 @@ const BYTES: u64 = 128;
 const REGISTERS: &str = "
     .local .align 16 .b8 array[128];
     .reg .b32 %r<12>, %t, %acc, %i, %v, %w, %x, %y; .reg .b64 %d<4>, %in, %mine, %a, %at, %l, %m; .reg .f32 %f;
-    .reg .f64 %e; .reg .pred %p<4>; .reg .b16 %h;";
+    .reg .f64 %e; .reg .pred %p<4>; .reg .b16 %h, %g;";
 
 const BEGIN: &str = "
     ld.param.u64 %in, [in]; ld.param.u64 %mine, [out];
@@ -32,7 +32,7 @@ C:  cvt.u64.u32 %at, %i; add.s64 %at, %a, %at; st.local.u32 [%at], %i; add.u32 %
     setp.lt.u32 %p0, %acc, 20; and.b32 %r8, %r6, 4; setp.eq.u32 %p1, %r8, 0;\n";
 
 /// Accesses: a load or a store, and its bytes.
-const ACCESSES: [(&str, u64); 18] = [
+const ACCESSES: [(&str, u64); 32] = [
     ("ld.local.u32 %v, [%at];", 4),
     ("st.local.u32 [%at], %acc;", 4),
     ("ld.local.f32 %f, [%at]; mov.b32 %v, %f;", 4),
@@ -48,8 +48,22 @@ const ACCESSES: [(&str, u64); 18] = [
     ("ld.local.v2.u64 {%l, %m}, [%at]; cvt.u32.u64 %x, %m;", 16),
     ("st.local.v2.u64 [%at], {%m, %l};", 16),
     ("ld.local.u8 %v, [%at];", 1),
+    ("ld.local.s8 %v, [%at];", 1),
+    ("ld.local.s8 %h, [%at]; cvt.s32.s16 %v, %h;", 1),
+    ("ld.local.u8 %l, [%at]; cvt.u32.u64 %v, %l;", 1),
+    ("ld.local.s8 %l, [%at]; shr.u64 %m, %l, 30; cvt.u32.u64 %v, %m;", 1),
     ("st.local.u8 [%at], %acc;", 1),
+    ("cvt.u16.u32 %h, %acc; st.local.u8 [%at], %h;", 1),
+    ("st.local.u8 [%at], %l;", 1),
     ("ld.local.s16 %h, [%at]; cvt.s32.s16 %v, %h;", 2),
+    ("ld.local.s16 %v, [%at];", 2),
+    ("ld.local.u16 %l, [%at]; cvt.u32.u64 %v, %l;", 2),
+    ("st.local.u16 [%at], %acc;", 2),
+    ("ld.local.s32 %l, [%at]; shr.u64 %m, %l, 30; cvt.u32.u64 %v, %m;", 4),
+    ("ld.local.v2.u16 {%h, %g}, [%at]; mov.b32 %v, {%g, %h};", 4),
+    ("ld.local.v4.u8 {%v, %w, %x, %y}, [%at];", 4),
+    ("st.local.v4.u8 [%at], {%acc, %v, %w, %y};", 4),
+    ("ld.local.v2.u8 {%v, %w}, [%at];", 2),
     ("ld.local.u32 %y, [array+8];", 0),
 ];
 

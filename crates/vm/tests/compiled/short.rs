@@ -14,7 +14,7 @@ const BEGIN: &str = ".version 8.6\n.target sm_90\n.address_size 64
 .visible .entry k(.param .u64 in, .param .u64 out)
 {
     .shared .align 16 .b8 memory[4096];
-    .reg .b32 %r<12>, %t, %own, %acc, %i, %v; .reg .b64 %d<4>, %in, %mine, %at; .reg .b16 %h; .reg .pred %p<4>;
+    .reg .b32 %r<12>, %t, %own, %acc, %i, %v; .reg .b64 %d<4>, %in, %mine, %at, %l; .reg .b16 %h; .reg .pred %p<4>;
     ld.param.u64 %in, [in]; ld.param.u64 %mine, [out];
     mov.u32 %r0, %tid.x; mov.u32 %r1, %tid.y; mov.u32 %r2, %ntid.x; mov.u32 %r3, %ctaid.x;
     mad.lo.u32 %t, %r1, %r2, %r0; mad.lo.u32 %r5, %r3, 128, %t; mad.wide.u32 %mine, %r5, 256, %mine;
@@ -56,8 +56,9 @@ impl Kernel {
     }
 
     fn access(&mut self) {
-        let (ty, size) =
-            self.one_of(&[("u8", 1u64), ("s8", 1), ("b8", 1), ("u16", 2), ("s16", 2), ("b16", 2)]);
+        let types =
+            [("u8", 1u64), ("s8", 1), ("b8", 1), ("u16", 2), ("s16", 2), ("b16", 2), ("u32", 4), ("s32", 4)];
+        let (ty, size) = self.one_of(&types);
         let guard = self.one_of(&["", "", "", "@%p0 ", "@!%p1 "]);
         let store = self.below(3) == 0;
         let (space, base) = if self.below(2) == 0 { ("shared", "%i") } else { ("global", "%at") };
@@ -77,8 +78,15 @@ impl Kernel {
             (_, true) => self.line("cvt.u64.u32 %at, %i; add.s64 %at, %mine, %at; add.s64 %at, %at, 64;"),
             _ => self.line("cvt.u64.u32 %at, %i; add.s64 %at, %in, %at;"),
         }
-        match (store, self.below(2)) {
-            (true, 0) => {
+        match (store, self.below(3)) {
+            // Words are extended to 64 bits alone.
+            (false, way) if way == 2 || size == 4 => {
+                let order = self.one_of(&["", "", "", ".volatile"]);
+                self.line("mov.u64 %l, 7;");
+                self.line(&format!("{guard}ld{order}.{space}.{ty} %l, [{base}+{offset}];"));
+                self.line("shr.u64 %d0, %l, 27; add.s64 %l, %l, %d0; cvt.u32.u64 %v, %l;");
+            }
+            (true, 0) if size < 4 => {
                 self.line(&format!("cvt.u16.u32 %h, %acc; {guard}st.{space}.{ty} [{base}+{offset}], %h;"))
             }
             (true, _) => self.line(&format!("{guard}st.{space}.{ty} [{base}+{offset}], %acc;")),

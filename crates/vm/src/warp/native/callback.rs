@@ -120,7 +120,9 @@ impl Warp {
     fn exchange_groups(&mut self, env: &mut Env<'_>, call: usize, op: &WarpOp) -> bool {
         let frame = &mut self.calls[call].frame;
         let members = op.members.map_or([ALL; LANES], |members| frame.row::<u32>(members));
-        let same = |named: u32| lanes(ALL).filter(|&lane| members[lane] == named).fold(0, |all, lane| all | 1 << lane);
+        let same = |named: u32| {
+            lanes(ALL).filter(|&lane| members[lane] == named).fold(0, |all, lane| all | 1 << lane)
+        };
         if members.iter().any(|&named| same(named) != named) {
             return false;
         }

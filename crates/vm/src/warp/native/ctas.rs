@@ -4,9 +4,9 @@
 
 use super::callback::{Ctas, Interpreter, next_cta, step, zero_shared};
 use super::{PART, note_divergence, own_shared, scratch};
+use crate::context::Launch;
 use crate::cta_source::CtaSource;
 use crate::decode::Code;
-use crate::context::Launch;
 use crate::fault::{Fault, Trouble};
 use crate::meter::Meter;
 use crate::warp::cost::{self, SLICE};
@@ -286,4 +286,3 @@ fn begin_next(env: &mut Env<'_>, warps: &mut [Warp], code: &Code, place: [u32; 3
     env.meter.take_work();
     env.meter.flush(env.launch)
 }
-
