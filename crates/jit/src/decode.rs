@@ -335,18 +335,19 @@ pub(crate) fn constant(function: &Function, slot: Slot) -> Option<u32> {
     }
 }
 
-/// Whether an operation among lanes has code: one of all lanes, shuffles by constants or by an index, votes, and
-/// reductions of integers.
+/// Whether an operation among lanes has code: shuffles within constant bounds, votes, and reductions of integers, unless some
+/// lanes are not named.
 fn is_exchange(function: &Function, op: &WarpOp) -> bool {
     use WarpOpKind::{
         ReduxAdd, ReduxAnd, ReduxMaxS32, ReduxMaxU32, ReduxMinS32, ReduxMinU32, ReduxOr, ReduxXor,
     };
     use WarpOpKind::{ShflBfly, ShflDown, ShflIdx, ShflUp, Sync, VoteAll, VoteAny, VoteBallot, VoteUni};
-    let all = op.members.is_none_or(|members| constant(function, members) == Some(u32::MAX));
+    // Members that are known at run time only are looked at there.
+    let all =
+        op.members.and_then(|members| constant(function, members)).is_none_or(|named| named == u32::MAX);
     let is_constant = |n: usize| op.s.get(n).is_some_and(|slot| constant(function, slot).is_some());
     all && match op.op {
-        ShflUp | ShflDown | ShflBfly => is_constant(1) && is_constant(2),
-        ShflIdx => is_constant(2),
+        ShflUp | ShflDown | ShflBfly | ShflIdx => is_constant(2),
         Sync | VoteAll | VoteAny | VoteBallot | VoteUni => true,
         ReduxAdd | ReduxAnd | ReduxOr | ReduxXor => true,
         ReduxMinS32 | ReduxMinU32 | ReduxMaxS32 | ReduxMaxU32 => true,

@@ -1,46 +1,97 @@
 //! Operations among the lanes of a warp, which all of them execute together.
 
-use super::{Emitted, Emitter, ZMM};
+use super::{Emitted, Emitter, Late, RAX, ZMM, field};
 use crate::Mode;
 use crate::assembler::*;
+use crate::classes::Class;
 use crate::decode::{Action, constant};
-use softwarp_ir::{Op, Step, WarpOp, WarpOpKind};
+use softwarp_ir::{Function, Op, Slot, Step, WarpOp, WarpOpKind};
+
+/// Predicates of `vpcmpd`.
+const NOT_GREATER: u8 = 2;
+const NOT_EQUAL: u8 = 4;
+const NOT_LESS: u8 = 5;
+
+/// The bits of a lane's number that say which segment it is in, for a shuffle whose sources are in the same one.
+fn segment(function: &Function, warp: &WarpOp) -> Option<u32> {
+    let segment = constant(function, warp.s.get(2)?)? >> 8 & 31;
+    let by = constant(function, warp.s.get(1)?);
+    let stays = match warp.op {
+        WarpOpKind::ShflUp | WarpOpKind::ShflDown | WarpOpKind::ShflIdx => true,
+        WarpOpKind::ShflBfly => by.is_some_and(|by| by & segment == 0),
+        _ => false,
+    };
+    (stays && matches!(segment, 0x10 | 0x18 | 0x1c | 0x1e | 0x1f)).then_some(segment)
+}
 
 impl Emitter<'_> {
     /// Emits an operation of all lanes. It is counted together with others of its block ([`Emitter::exchanges`]).
     pub(super) fn exchange(&mut self, op: usize, warp: &WarpOp) -> Emitted {
-        if !self.has_exchange(warp) {
-            return self.call_interpreter(op, None);
+        let mut back = self.unit.a.create_label();
+        if let Some(members) = warp.members.filter(|&members| constant(self.function, members).is_none()) {
+            self.check_members(op, warp, members, back)?;
         }
         match warp.op {
-            WarpOpKind::Sync => Ok(()),
+            WarpOpKind::Sync => {}
             WarpOpKind::ShflUp | WarpOpKind::ShflDown | WarpOpKind::ShflBfly | WarpOpKind::ShflIdx => {
-                self.shuffle(op, warp)
+                self.shuffle(op, warp)?;
             }
             WarpOpKind::VoteAll | WarpOpKind::VoteAny | WarpOpKind::VoteUni | WarpOpKind::VoteBallot => {
-                self.vote(op, warp)
+                self.vote(op, warp)?;
             }
-            _ => self.reduce(op, warp),
+            _ => self.reduce(op, warp)?,
         }
+        self.unit.place(&mut back)
     }
 
-    /// Whether an operation has code. Otherwise the interpreter performs it, and counts it.
-    fn has_exchange(&self, warp: &WarpOp) -> bool {
-        let shuffles = matches!(
-            warp.op,
-            WarpOpKind::ShflUp | WarpOpKind::ShflDown | WarpOpKind::ShflBfly | WarpOpKind::ShflIdx
-        );
-        let (Some(by), Some(bounds)) = (warp.s.get(1), warp.s.get(2)) else { return true };
-        let bounds = constant(self.function, bounds).unwrap_or(31);
-        // Sources that are known at run time only are those of whole warps.
-        !shuffles || constant(self.function, by).is_some() || (bounds & 31, bounds >> 8 & 31) == (31, 0)
+    /// Checks that each lane names all lanes, or that each names those of its segment in a shuffle among these. The
+    /// interpreter performs others.
+    fn check_members(&mut self, op: usize, warp: &WarpOp, members: Slot, back: CodeLabel) -> Emitted {
+        let [slow, counted, mut fine] = std::array::from_fn(|_| self.unit.a.create_label());
+        self.late.push(Late::Slow { op, label: slow, back: counted, apart: self.apart });
+        self.late.push(Late::Counted { label: counted, back });
+        if self.class(op, members) == Class::UNIFORM {
+            self.scalar_to(op, members, RAX)?;
+            self.unit.a.cmp(eax, -1)?;
+            return self.unit.a.jne(slow);
+        }
+        let rows: [u8; 2] =
+            [self.register(op, members, 0, 0, false)?, self.register(op, members, 1, 1, false)?];
+        let all = self.unit.word(u32::MAX);
+        for (k, row) in [k1, k2].into_iter().zip(rows) {
+            self.unit.a.vpcmpd(k, ZMM[usize::from(row)], all, NOT_EQUAL)?;
+        }
+        self.unit.a.kortestw(k1, k2)?;
+        let Some(segment) = segment(self.function, warp) else {
+            return self.unit.a.jnz(slow);
+        };
+        self.unit.a.jz(fine)?;
+        // The lanes of the same segment.
+        let same = |lane: u32| {
+            (0..32).filter(|other| (other ^ lane) & segment == 0).fold(0, |all, other| all | 1 << other)
+        };
+        for (part, k) in [k1, k2].into_iter().enumerate() {
+            let named = self.unit.words(std::array::from_fn(|n| same(16 * part as u32 + n as u32)));
+            self.unit.a.vpcmpd(k, ZMM[usize::from(rows[part])], named, NOT_EQUAL)?;
+        }
+        self.unit.a.kortestw(k1, k2)?;
+        self.unit.a.jnz(slow)?;
+        // Each segment counts.
+        self.unit.a.add(qword_ptr(field!(exchanges)), (1 << segment.count_ones()) - 1)?;
+        self.unit.place(&mut fine)
+    }
+
+    /// The interpreter has performed and counted an operation that is counted with its block, too.
+    pub(super) fn counted(&mut self, back: CodeLabel) -> Emitted {
+        self.unit.a.dec(qword_ptr(field!(exchanges)))?;
+        self.unit.a.jmp(back)
     }
 
     /// How many operations of all lanes there are from one operation to before another that the interpreter does not count.
     pub(super) fn exchanges(&self, start: usize, end: usize) -> i32 {
         let is_counted = |op: &usize| match (self.flow.actions[*op], &self.function.ops[*op]) {
             (Action::Exchange, Op::Other(_, step)) if self.mode == Mode::Uniform => match &**step {
-                Step::Warp(warp) => self.has_exchange(warp),
+                Step::Warp(_) => true,
                 _ => false,
             },
             _ => false,
@@ -82,8 +133,8 @@ impl Emitter<'_> {
             if target == low || target == high { 2 + part as u8 } else { target }
         });
         let (low, high) = (ZMM[usize::from(low)], ZMM[usize::from(high)]);
-        // What the third temporary register has.
-        let mut loaded = None;
+        // What the third temporary register has, and whether it is known which sources are in range.
+        let (mut loaded, mut known) = (None, true);
         for (part, to) in to.into_iter().enumerate() {
             let to = ZMM[usize::from(to)];
             match by {
@@ -99,10 +150,15 @@ impl Emitter<'_> {
                     let sources = self.unit.words(sources);
                     self.unit.a.vmovdqa64(to, sources)?;
                 }
-                None => {
-                    // Indices are taken modulo 32.
+                // Indices are taken modulo 32.
+                None if warp.op == WarpOpKind::ShflIdx && (clamp, segment) == (31, 0) => {
                     let index = self.register(op, b, part, 4, false)?;
                     self.unit.a.vmovdqa64(to, ZMM[usize::from(index)])?;
+                }
+                None => {
+                    self.sources(op, (warp.op, b), (clamp, segment), part)?;
+                    self.unit.a.vmovdqa64(to, zmm6)?;
+                    known = false;
                 }
             }
             self.unit.a.vpermi2d(to, low, high)?;
@@ -112,10 +168,46 @@ impl Emitter<'_> {
             self.put(op, d, 1, to[1])?;
         }
         if let Some(p) = warp.p.filter(|&p| !self.is_overwritten(op, p)) {
-            self.unit.a.mov(eax, inside as i32)?;
+            match known {
+                true => self.unit.a.mov(eax, inside as i32)?,
+                false => {
+                    self.unit.a.kunpckwd(k2, k3, k2)?;
+                    self.unit.a.kmovd(eax, k2)?;
+                }
+            }
             self.put_predicate(p, eax)?;
         }
         Ok(())
+    }
+
+    /// The sources of half the lanes of a shuffle by a row, in `zmm6`; whether they are in range, in `k2` or `k3`.
+    fn sources(
+        &mut self,
+        op: usize,
+        (kind, by): (WarpOpKind, Slot),
+        (clamp, segment): (u32, u32),
+        part: usize,
+    ) -> Emitted {
+        let by = ZMM[usize::from(self.register(op, by, part, 4, false)?)];
+        let row = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|n| f(16 * part as u32 + n as u32));
+        let most = self.unit.words(row(&|lane| lane & segment | clamp & !segment));
+        let lanes = self.unit.words(row(&|lane| lane));
+        let of_segment = self.unit.words(row(&|lane| lane & segment));
+        let within = self.unit.word(if kind == WarpOpKind::ShflIdx { 31 & !segment } else { 31 });
+        let inside = if part == 0 { k2 } else { k3 };
+        let asm = &mut self.unit.a;
+        asm.vpandd(zmm5, by, within)?;
+        asm.vmovdqa64(zmm6, lanes)?;
+        match kind {
+            WarpOpKind::ShflUp => asm.vpsubd(zmm5, zmm6, zmm5)?,
+            WarpOpKind::ShflDown => asm.vpaddd(zmm5, zmm6, zmm5)?,
+            WarpOpKind::ShflBfly => asm.vpxord(zmm5, zmm6, zmm5)?,
+            _ => asm.vpord(zmm5, zmm5, of_segment)?,
+        }
+        let order = if kind == WarpOpKind::ShflUp { NOT_LESS } else { NOT_GREATER };
+        asm.vpcmpd(inside, zmm5, most, order)?;
+        // Lanes without one keep their own value.
+        asm.vmovdqa32(zmm6.under(inside), zmm5)
     }
 
     /// Lanes of a register, by their numbers. Those that `zmm4` has may be loaded before.

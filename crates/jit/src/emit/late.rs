@@ -61,6 +61,8 @@ pub(crate) enum Late {
     Halves { op: usize, label: CodeLabel, slow: CodeLabel, checked: CodeLabel, count: usize },
     /// Operations with accesses that are checked alone, since the check of a group failed: numbered.
     Alone(usize),
+    /// An operation among lanes that the interpreter has performed and counted.
+    Counted { label: CodeLabel, back: CodeLabel },
     /// A special function for all inputs.
     General(special::General),
     /// A minimum or maximum of a row with a NaN.

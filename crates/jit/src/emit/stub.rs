@@ -393,6 +393,10 @@ impl Emitter<'_> {
                     self.call_interpreter(op, Some(back))?;
                     self.set_apart(None);
                 }
+                Late::Counted { mut label, back } => {
+                    self.unit.place(&mut label)?;
+                    self.counted(back)?;
+                }
                 Late::General(general) => self.general(general)?,
                 Late::Guarded { op, mut label, back } => {
                     self.unit.place(&mut label)?;

@@ -147,6 +147,38 @@ impl<'a, 'b> MatrixAddresses<'a, 'b> {
         all.then_some((cells, base))
     }
 
+    /// The piece of memory that the address of a lane is in, and the address of its first byte. `None` for memory that may
+    /// not be accessed by everything.
+    fn piece(&self, lane: usize) -> Option<(&'a SharedBytes, u64)> {
+        let (memory, address) = self.resolve(self.addresses[lane]);
+        let window = self.addresses[lane].wrapping_sub(address);
+        let (cells, base) = match memory {
+            Memory::Shared | Memory::Cluster | Memory::Global => self.spaces.view(memory, address, &mut 0)?,
+            _ => return None,
+        };
+        Some((cells, base.wrapping_add(window)))
+    }
+
+    /// The same as [`MatrixAddresses::judge`], of an access that is probably in a piece of memory.
+    #[inline]
+    fn judge_near(
+        &self,
+        near: Option<(&'a SharedBytes, u64)>,
+        (lane, offset): (usize, u64),
+        bytes: u64,
+        usage: Use,
+    ) -> Tried<(&'a SharedBytes, usize)> {
+        let address = self.addresses[lane].wrapping_add(offset);
+        if let Some((cells, base)) = near
+            && let Some(last) = cells.len().checked_sub(bytes)
+            && address.wrapping_sub(base) <= last
+            && address.is_multiple_of(bytes)
+        {
+            return Ok((cells, address.wrapping_sub(base) as usize));
+        }
+        self.judge(lane, offset, bytes, usage)
+    }
+
     /// The cells of an access that begins so many bytes behind a lane's address, and the index of the first; or a fault.
     fn judge(&self, lane: usize, offset: u64, bytes: u64, usage: Use) -> Tried<(&'a SharedBytes, usize)> {
         let address = self.addresses[lane].wrapping_add(offset);

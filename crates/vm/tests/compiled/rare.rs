@@ -80,11 +80,15 @@ const EXCHANGES: [&str; 8] = [
 ];
 
 /// The same of lanes that get values of others: of those of their four lanes.
-const SHUFFLES: [&str; 4] = [
+const SHUFFLES: [&str; 8] = [
     "shfl.sync.bfly.b32 %v|%p2, %acc, 3, 0x1c1f, MASK;",
     "shfl.sync.idx.b32 %v, %acc, %x, 0x1c1f, MASK;",
     "shfl.sync.down.b32 %v|%p2, %acc, 1, 0x1c1f, MASK;",
     "shfl.sync.up.b32 %v, %acc, 2, 0x1c00, MASK;",
+    "and.b32 %r9, %w, 3; shfl.sync.bfly.b32 %acc|%p2, %acc, %r9, 0x1c1f, MASK;",
+    "and.b32 %r9, %w, 3; shfl.sync.down.b32 %v|%p2, %acc, %r9, 0x1c1e, MASK;",
+    "and.b32 %r9, %w, 3; shfl.sync.up.b32 %acc|%p2, %acc, %r9, 0x1c01, MASK;",
+    "shfl.sync.idx.b32 %v|%p2, %acc, %w, 0x1c02, MASK;",
 ];
 
 const MATRIX: &str =
@@ -120,6 +124,7 @@ impl Kernel {
                 let named = self.one_of(&["%half", "%eighth", "%all", "0xffffffff"]);
                 let shuffle = self.one_of(&SHUFFLES).replace("MASK", named);
                 self.line(&shuffle);
+                self.line("selp.u32 %y, %y, %v, %p2;");
             } else {
                 // Lanes that have diverged name those that are there.
                 let named = match together {

@@ -70,6 +70,8 @@ impl Kernel {
         };
         self.index(within, size);
         let offset = match self.below(40) {
+            // Stores stay in the thread's part of the output.
+            0 if store => self.one_of(&[-1i64, -2, 1, 2]),
             0 => self.one_of(&[-1i64, -2, 1, 2, 4096, -4096]),
             _ => 0,
         };

@@ -212,6 +212,6 @@ impl Warp {
 }
 
 /// How many bytes `cp.async` reads: a size above the largest begins anew, as recorded.
-fn source_bytes(size: u64, whole: u64) -> u64 {
+pub(super) fn source_bytes(size: u64, whole: u64) -> u64 {
     size.checked_sub(1).map_or(0, |less| less % whole + 1)
 }

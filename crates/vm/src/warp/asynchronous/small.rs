@@ -1,15 +1,18 @@
 //! Copies, stores and reductions of at most 16 bytes a thread: `cp.async` (PTX ISA section 9.7.9.25.3.1), `st.async`
 //! (9.7.9.12), `red.async` (9.7.13.7); and `st.bulk` (9.7.9.13).
 
-use super::accesses::CopyAccesses;
+use super::accesses::{CopyAccesses, source_bytes};
 use super::refused;
+use crate::fast::{At, places};
 use crate::fault::Tried;
+use crate::memory::Spaces;
 use crate::memory::cell::Unit;
 use crate::warp::atomic::{apply, combination};
 use crate::warp::cost::copying;
 use crate::warp::{Env, Warp};
-use softwarp_ir::asynchronous::{CopyAsync, ReduceAsync, StoreAsync, ZeroBulk};
-use softwarp_units::lanes::{LANES, lanes};
+use softwarp_ir::Memory;
+use softwarp_ir::asynchronous::{Choice, CopyAsync, ReduceAsync, StoreAsync, ZeroBulk};
+use softwarp_units::lanes::{ALL, Frame, LANES, lanes};
 
 impl Warp {
     /// `cp.async`
@@ -20,6 +23,9 @@ impl Warp {
         copy: &CopyAsync,
         taking: u32,
     ) -> Tried<()> {
+        if copy_together(&env.spaces, &self.calls[call].frame, copy, taking) {
+            return Ok(());
+        }
         let CopyAccesses { from, to } = self.copy_accesses(env, call, copy, taking);
         // Nothing is written if one of the accesses is a fault.
         let spaces = &env.spaces;
@@ -130,4 +136,41 @@ impl Warp {
         }
         Ok(())
     }
+}
+
+/// `cp.async` where each lane reads all bytes or none, from one piece of global memory, and writes to one of shared memory.
+/// False where it is not so, or an access may be a fault: nothing has happened then.
+fn copy_together(spaces: &Spaces<'_>, frame: &Frame, copy: &CopyAsync, taking: u32) -> bool {
+    let bytes = u64::from(copy.bytes);
+    let reading = match copy.choice {
+        Choice::All => taking,
+        Choice::Ignore(predicate) => taking & !predicate.lanes(frame, ALL),
+        Choice::Size(slot) => {
+            let read = frame.row::<u32>(slot).map(|size| source_bytes(size.into(), bytes));
+            if lanes(taking).any(|lane| read[lane] != 0 && read[lane] != bytes) {
+                return false;
+            }
+            lanes(taking).fold(0, |mask, lane| mask | u32::from(read[lane] != 0) << lane)
+        }
+    };
+    if copy.to.memory != Memory::Shared || copy.from.memory != Memory::Global {
+        return false;
+    }
+    let find = |address, taking| places(frame, address, bytes, At { spaces, taking, hint: &mut 0 });
+    let Some((to, places_to)) = find(&copy.to, taking) else { return false };
+    let from = if reading == 0 { Some((to, places_to)) } else { find(&copy.from, reading) };
+    let Some((from, places_from)) = from else { return false };
+    for lane in lanes(taking) {
+        let (from_at, to_at) = (places_from[lane] as usize, places_to[lane] as usize);
+        let is_read = reading >> lane & 1 == 1;
+        match copy.bytes {
+            4 => (if is_read { u32::load(from, from_at) } else { 0 }).store(to, to_at),
+            _ => {
+                for half in (0..copy.bytes.into()).step_by(8) {
+                    (if is_read { u64::load(from, from_at + half) } else { 0 }).store(to, to_at + half);
+                }
+            }
+        }
+    }
+    true
 }

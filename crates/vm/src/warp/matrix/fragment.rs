@@ -3,6 +3,7 @@
 use super::MatrixAddresses;
 use crate::fault::{Tried, Use};
 use crate::memory::cell::Unit;
+use crate::warp::run::first;
 use softwarp_ir::Slot;
 use softwarp_ir::matrix::{FragmentLoad, FragmentStore, Memory, Piece};
 use softwarp_units::lanes::{Frame, LANES, lanes};
@@ -23,15 +24,12 @@ pub(super) fn pieces(
     stride: Option<Slot>,
     taking: u32,
 ) -> impl Iterator<Item = (usize, Piece)> {
+    // Elements from one line in memory to the next, as each lane says.
+    let strides = stride.map(|slot| frame.row::<u32>(slot));
     lanes(taking).flat_map(move |lane| {
-        let stride = stride_of(memory, frame, stride, lane);
+        let stride = strides.map_or(memory.stride, |row| row[lane].into()) / memory.unit;
         memory.pieces(lane, stride).map(move |piece| (lane, piece))
     })
-}
-
-/// Elements from one line in memory to the next, as a lane says.
-fn stride_of(memory: &Memory, frame: &Frame, slot: Option<Slot>, lane: usize) -> u64 {
-    slot.map_or(memory.stride, |slot| frame.row::<u32>(slot)[lane].into()) / memory.unit
 }
 
 /// `wmma.load`
@@ -44,8 +42,9 @@ pub(super) fn load(
     let memory = &*op.memory;
     let bytes = memory.piece_bytes();
     let mut rows = [[0u64; LANES]; 8];
+    let near = places.piece(first(taking));
     for (lane, Piece { offset, shift, register }) in pieces(memory, frame, op.stride, taking) {
-        let (cells, at) = places.judge(lane, offset, bytes, Use::Read)?;
+        let (cells, at) = places.judge_near(near, (lane, offset), bytes, Use::Read)?;
         let value = match bytes {
             1 => u8::load(cells, at).to_word(),
             2 => u16::load(cells, at).to_word(),
@@ -72,13 +71,13 @@ pub(super) fn store(
     taking: u32,
 ) -> Tried<()> {
     let memory = &*op.memory;
-    let bytes = memory.piece_bytes();
+    let (bytes, near) = (memory.piece_bytes(), places.piece(first(taking)));
     for (lane, piece) in pieces(memory, frame, op.stride, taking) {
-        places.judge(lane, piece.offset, bytes, Use::Write)?;
+        places.judge_near(near, (lane, piece.offset), bytes, Use::Write)?;
     }
     for (lane, piece) in pieces(memory, frame, op.stride, taking) {
         let word = word(&piece, frame, op, lane);
-        let (cells, at) = places.judge(lane, piece.offset, bytes, Use::Write)?;
+        let (cells, at) = places.judge_near(near, (lane, piece.offset), bytes, Use::Write)?;
         match bytes {
             1 => u8::from_word(word).store(cells, at),
             2 => u16::from_word(word).store(cells, at),
