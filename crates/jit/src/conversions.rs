@@ -42,6 +42,16 @@ pub(crate) enum Convert {
     },
     ToS32(Rounding),
     ToU32(Rounding),
+    /// To an unsigned integer of 8 or 16 bits.
+    ToLow {
+        bits: u32,
+        rounding: Rounding,
+    },
+    /// An integer to the range of an unsigned one of 8 or 16 bits.
+    Clamp {
+        bits: u32,
+        signed: bool,
+    },
     /// f32 to a whole number.
     Whole(Rounding),
     /// f32 to the range from 0 to 1.
@@ -59,8 +69,8 @@ impl Convert {
     /// Whether its source is of f32, and any NaN as good as the canonical one.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn takes_any_nan(self) -> bool {
-        use Convert::{FromBf16, FromF16, FromLow, FromS32, FromU32};
-        !matches!(self, FromS32 | FromU32 | FromLow { .. } | FromF16 | FromBf16)
+        use Convert::{Clamp, FromBf16, FromF16, FromLow, FromS32, FromU32};
+        !matches!(self, FromS32 | FromU32 | FromLow { .. } | FromF16 | FromBf16 | Clamp { .. })
     }
 }
 
@@ -140,6 +150,12 @@ pub(crate) fn conversion(form: &InstructionForm) -> Option<Conversion> {
         }
         (&[rounding @ (Rni | Rmi | Rpi | Rzi)] | &[rounding @ (Rni | Rzi), Ftz], F32, F32) => {
             Conversion::Short(Convert::Whole(Rounding::of(rounding)?))
+        }
+        (&[rounding @ (Rni | Rmi | Rpi | Rzi)], U8 | U16, F32) => {
+            Conversion::Short(Convert::ToLow { bits: to.bits(), rounding: Rounding::of(rounding)? })
+        }
+        (&[Sat], U8 | U16, S32 | U32) => {
+            Conversion::Short(Convert::Clamp { bits: to.bits(), signed: from == S32 })
         }
         (&[Sat], F32, F32) => Conversion::Short(Convert::Saturate),
         (&[], F32, F16) => Conversion::Short(Convert::FromF16),

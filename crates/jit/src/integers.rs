@@ -12,12 +12,12 @@ pub(crate) enum Integer {
     Extract { wide: bool, signed: bool },
     /// `bfi`: a word with a field put into another.
     Insert { wide: bool },
-    /// `popc`, of 32 bits.
-    Population,
-    /// `clz`, of 32 bits.
-    LeadingZeros,
-    /// `bfind`, of 32 bits.
-    Highest { signed: bool },
+    /// `popc`
+    Population { wide: bool },
+    /// `clz`
+    LeadingZeros { wide: bool },
+    /// `bfind`; with `shift`, `bfind.shiftamt`.
+    Highest { wide: bool, signed: bool, shift: bool },
     /// `abs`
     Magnitude { wide: bool },
     /// The high half of a product of 32-bit words, and a sum.
@@ -109,13 +109,21 @@ impl Integer {
 
     /// Whether each lane's result may be written as soon as the lane's sources are read.
     pub(crate) fn is_elementwise(self) -> bool {
-        !matches!(self, Integer::Extract { wide: true, .. } | Integer::Insert { wide: true })
+        use Integer::{Extract, Highest, Insert, LeadingZeros, Population};
+        !matches!(
+            self,
+            Extract { wide: true, .. }
+                | Insert { wide: true }
+                | Population { wide: true }
+                | LeadingZeros { wide: true }
+                | Highest { wide: true, .. }
+        )
     }
 }
 
 /// The operation of a form.
 pub(crate) fn integer(form: &InstructionForm) -> Option<Integer> {
-    use Modifier::{Clamp, Hi, L, R, Wrap};
+    use Modifier::{Clamp, Hi, L, R, Shiftamt, Wrap};
     let ty = *form.types.first()?;
     let signed = matches!(ty, Type::S16 | Type::S32 | Type::S64);
     let wide = matches!(ty, Type::B64 | Type::U64 | Type::S64);
@@ -126,9 +134,10 @@ pub(crate) fn integer(form: &InstructionForm) -> Option<Integer> {
         (Opcode::Brev, [], _) => Integer::Reverse { wide },
         (Opcode::Bmsk, [ends @ (Clamp | Wrap)], _) => Integer::Ones { wrap: *ends == Wrap },
         (Opcode::Szext, [ends @ (Clamp | Wrap)], _) => Integer::LowBits { signed, wrap: *ends == Wrap },
-        (Opcode::Popc, [], Type::B32) => Integer::Population,
-        (Opcode::Clz, [], Type::B32) => Integer::LeadingZeros,
-        (Opcode::Bfind, [], Type::U32 | Type::S32) => Integer::Highest { signed },
+        (Opcode::Popc, [], _) => Integer::Population { wide },
+        (Opcode::Clz, [], _) => Integer::LeadingZeros { wide },
+        (Opcode::Bfind, [], _) => Integer::Highest { wide, signed, shift: false },
+        (Opcode::Bfind, [Shiftamt], _) => Integer::Highest { wide, signed, shift: true },
         (Opcode::Abs, [], Type::S32 | Type::S64) => Integer::Magnitude { wide },
         (Opcode::Mad, [Hi], Type::U32 | Type::S32) => Integer::HighSum { signed },
         (Opcode::Mul, [Hi], Type::U64 | Type::S64) => Integer::HighWide { signed },

@@ -23,16 +23,20 @@ impl Emitter<'_> {
                     self.unit.a.vcvtdq2ps(zmm2, zmm2)?;
                 }
                 Convert::ToS32(rounding) => self.convert_to_signed(from, rounding)?,
-                Convert::ToU32(rounding) => {
+                Convert::ToU32(rounding) => self.convert_to_unsigned(from, rounding)?,
+                Convert::ToLow { bits, rounding } => {
+                    self.convert_to_unsigned(from, rounding)?;
+                    let most = self.unit.word((1 << bits) - 1);
+                    self.unit.a.vpminud(zmm2, zmm2, most)?;
+                }
+                Convert::Clamp { bits, signed } => {
+                    let most = self.unit.word((1 << bits) - 1);
                     let a = &mut self.unit.a;
-                    // The larger of a NaN and a number is the second.
-                    a.vpxord(zmm3, zmm3, zmm3)?;
-                    a.vmaxps(zmm2, from, zmm3)?;
-                    match rounding {
-                        Rounding::Zero | Rounding::Down => a.vcvttps2udq(zmm2, zmm2)?,
-                        Rounding::Nearest => a.vcvtps2udq(zmm2, zmm2.rn_sae())?,
-                        Rounding::Up => a.vcvtps2udq(zmm2, zmm2.ru_sae())?,
+                    if signed {
+                        a.vpxord(zmm2, zmm2, zmm2)?;
+                        a.vpmaxsd(zmm2, from, zmm2)?;
                     }
+                    a.vpminud(zmm2, if signed { zmm2 } else { from }, most)?;
                 }
                 Convert::Whole(rounding) => {
                     self.unit.a.vrndscaleps(zmm2, from, rounding.bits())?;
@@ -67,6 +71,19 @@ impl Emitter<'_> {
             self.put(op, d, part, 2)?;
         }
         Ok(())
+    }
+
+    /// To an unsigned integer, in `zmm2`: out of range the nearest one, and 0 for a NaN.
+    fn convert_to_unsigned(&mut self, from: AsmRegisterZmm, rounding: Rounding) -> Emitted {
+        let a = &mut self.unit.a;
+        // The larger of a NaN and a number is the second.
+        a.vpxord(zmm3, zmm3, zmm3)?;
+        a.vmaxps(zmm2, from, zmm3)?;
+        match rounding {
+            Rounding::Zero | Rounding::Down => a.vcvttps2udq(zmm2, zmm2),
+            Rounding::Nearest => a.vcvtps2udq(zmm2, zmm2.rn_sae()),
+            Rounding::Up => a.vcvtps2udq(zmm2, zmm2.ru_sae()),
+        }
     }
 
     /// To a signed integer, in `zmm2`: out of range the nearest one, and 0 for a NaN.

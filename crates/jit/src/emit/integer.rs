@@ -19,6 +19,9 @@ impl Emitter<'_> {
             Integer::DivideWide { signed, remainder } => {
                 self.divide_wide(op, (signed, remainder), d, [s[0], s[1]])
             }
+            Integer::Population { wide: true }
+            | Integer::LeadingZeros { wide: true }
+            | Integer::Highest { wide: true, .. } => self.count_wide(op, integer, d, s[0]),
             Integer::CopySign { wide } => self.copysign(op, wide, d, [s[0], s[1]]),
             Integer::Magnitude { wide: true } => {
                 for part in 0..4 {
@@ -43,22 +46,20 @@ impl Emitter<'_> {
         let a = self.register(op, s[0], part, 0, false)?;
         let a = ZMM[usize::from(a)];
         match integer {
-            Integer::Population => return self.population(a),
-            Integer::LeadingZeros => return self.unit.a.vplzcntd(zmm4, a),
+            Integer::Population { .. } => return self.population(a),
+            Integer::LeadingZeros { .. } => return self.unit.a.vplzcntd(zmm4, a),
             Integer::Magnitude { .. } => return self.unit.a.vpabsd(zmm4, a),
-            Integer::Highest { signed } => {
-                let top = self.unit.word(31);
+            Integer::Highest { signed, shift, .. } => {
                 let asm = &mut self.unit.a;
                 match signed {
                     true => {
                         asm.vpsrad(zmm2, a, 31)?;
                         asm.vpxord(zmm2, zmm2, a)?;
-                        asm.vplzcntd(zmm2, zmm2)?;
+                        asm.vplzcntd(zmm4, zmm2)?;
                     }
-                    false => asm.vplzcntd(zmm2, a)?,
+                    false => asm.vplzcntd(zmm4, a)?,
                 }
-                asm.vmovdqa64(zmm4, top)?;
-                return asm.vpsubd(zmm4, zmm4, zmm2);
+                return self.highest(32, shift);
             }
             _ => {}
         }
@@ -119,6 +120,63 @@ impl Emitter<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The place of the highest bit, or the amount of a shift that brings it to the top, of the numbers of bits above it in
+    /// `zmm4`: there. All ones if there is none.
+    fn highest(&mut self, bits: u32, shift: bool) -> Emitted {
+        let [top, none] = [bits - 1, bits].map(|word| self.unit.word(word));
+        let asm = &mut self.unit.a;
+        if shift {
+            asm.vpcmpd(k2, zmm4, none, 0)?;
+            asm.vpternlogd(zmm3, zmm3, zmm3, 0xff)?;
+            return asm.vmovdqa32(zmm4.under(k2), zmm3);
+        }
+        asm.vmovdqa64(zmm3, top)?;
+        asm.vpsubd(zmm4, zmm3, zmm4)
+    }
+
+    /// Counts bits of 64-bit words.
+    fn count_wide(&mut self, op: usize, integer: Integer, d: Slot, s: Slot) -> Emitted {
+        for half in 0..2 {
+            for n in 0..2 {
+                let a = self.register(op, s, 2 * half + n, 0, false)?;
+                self.count_part(integer, ZMM[usize::from(a)])?;
+                match n {
+                    0 => self.unit.a.vpmovqd(ymm5, zmm4)?,
+                    _ => self.unit.a.vpmovqd(ymm6, zmm4)?,
+                }
+            }
+            self.unit.a.vinserti64x4(zmm4, zmm5, ymm6, 1)?;
+            if let Integer::Highest { shift, .. } = integer {
+                self.highest(64, shift)?;
+            }
+            self.put(op, d, half, 4)?;
+        }
+        Ok(())
+    }
+
+    /// The number of ones or of leading zeros of 64-bit words, in the lower halves of those of `zmm4`.
+    fn count_part(&mut self, integer: Integer, a: AsmRegisterZmm) -> Emitted {
+        if let Integer::Population { .. } = integer {
+            self.population(a)?;
+            self.unit.a.vpsrlq(zmm3, zmm4, 32)?;
+            return self.unit.a.vpaddd(zmm4, zmm4, zmm3);
+        }
+        let full = self.unit.word(32);
+        let asm = &mut self.unit.a;
+        match integer {
+            Integer::Highest { signed: true, .. } => {
+                asm.vpsraq(zmm2, a, 63)?;
+                asm.vpxord(zmm2, zmm2, a)?;
+                asm.vplzcntd(zmm3, zmm2)?;
+            }
+            _ => asm.vplzcntd(zmm3, a)?,
+        }
+        // Those of the upper half, and of the lower one where that is zero.
+        asm.vpsrlq(zmm4, zmm3, 32)?;
+        asm.vpcmpd(k2, zmm4, full, 0)?;
+        asm.vpaddd(zmm4.under(k2), zmm4, zmm3)
     }
 
     /// On 16-bit words, which have zeros above.

@@ -61,8 +61,9 @@ impl Kernel {
                 "and.b32 %r6, %r6, 31; or.b32 %r6, %r6, 0xffffffc0; sub.s64 %d4, %d4, 0x3ffffff00;",
                 "mul.wide.u32",
             ),
-            6 => ("and.b32 %r6, %r6, 31; mov.u64 %d4, %d1;", "mul.wide.u32"),
-            7 => ("and.b32 %r6, %r6, 15; mov.u64 %d4, %d1;", "mul.wide.s32"),
+            // The thread's own output, which it stores to in between: no other thread's.
+            6 => ("and.b32 %r6, %r6, 7; and.b32 %r7, %r7, 1; mov.u64 %d4, %d1;", "mul.wide.u32"),
+            7 => ("and.b32 %r6, %r6, 3; and.b32 %r7, %r7, 1; mov.u64 %d4, %d1;", "mul.wide.s32"),
             // The last words of memory.
             8 => ("and.b32 %r6, %r6, 3; add.s32 %r6, %r6, 4070; @!%p3 add.s32 %r6, %r6, 20;", "mul.wide.s32"),
             9 => ("mul.lo.u32 %r6, %r5, 5;", "mul.wide.s32"),
