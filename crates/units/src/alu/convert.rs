@@ -16,7 +16,7 @@ use softwarp_isa::cvt::{CvtForm, OperandName, Semantics};
 use softwarp_isa::instruction::InstructionForm;
 use softwarp_isa::instruction::{Modifier, Opcode};
 use softwarp_num::half::{Bfloat16, Binary16, Half};
-use softwarp_num::{ConversionLoop, Cvt, Extra, pack};
+use softwarp_num::{ConversionLoop, Cvt, Extra, Format, pack};
 use std::sync::LazyLock;
 
 /// The loop for a form.
@@ -194,15 +194,8 @@ fn convert(frame: &mut Frame, inst: &Inst, mask: u32) {
 
 /// Converts all elements of all lanes in one go.
 fn elements(frame: &mut Frame, inst: &Inst, mask: u32, ready: &Ready, cvt: Cvt, compiled: ConversionLoop) {
-    let sources = cvt.sources();
-    let mut registers = [[0u64; 4]; LANES];
-    for (source, &slot) in inst.s.iter().enumerate().take(sources.min(4)) {
-        let row = if ready.wide { frame.row::<u64>(slot) } else { frame.row::<u32>(slot).map(u64::from) };
-        for (registers, value) in registers.iter_mut().zip(row) {
-            registers[source] = value;
-        }
-    }
-    let with = (ready.scaled || ready.random).then(|| frame.row::<u32>(inst.s[sources.min(4)]));
+    let sources = cvt.sources().min(4);
+    let with = (ready.scaled || ready.random).then(|| frame.row::<u32>(inst.s[sources]));
     let extra = |lane: usize| match with {
         Some(row) if ready.scaled => Extra { scale: row[lane] as u16, ..Extra::default() },
         Some(row) => Extra { rbits: row[lane], ..Extra::default() },
@@ -213,32 +206,92 @@ fn elements(frame: &mut Frame, inst: &Inst, mask: u32, ready: &Ready, cvt: Cvt, 
     let per_lane = usize::from(cvt.lanes).min(4);
     let (mut codes, mut aux, mut results) =
         ([0u8; 8 * 4 * LANES], [0u8; 4 * 4 * LANES], [0u8; 8 * 4 * LANES]);
-    for (lane, registers) in registers.iter().enumerate() {
-        for element in 0..per_lane {
-            let at = lane * per_lane + element;
-            let code = cvt.source_code(&registers[..sources.min(4)], element as u32);
-            codes[at * from..][..from].copy_from_slice(&code.to_le_bytes()[..from]);
-            if auxiliary > 0 {
-                let value = cvt.lane_extra(extra(lane), element as u32).to_le_bytes();
-                aux[at * auxiliary..][..auxiliary].copy_from_slice(&value[..auxiliary]);
+    let source = |source: usize| match ready.wide {
+        true => frame.row::<u64>(inst.s[source]),
+        false => frame.row::<u32>(inst.s[source]).map(u64::from),
+    };
+    if is_whole(cvt.element.src) {
+        for number in 0..sources {
+            // Of several sources, the last has the lowest element.
+            let (bytes, at) = match cvt.packed_source {
+                true => (per_lane * from, 0),
+                false => (from, (per_lane - 1 - number) * from),
+            };
+            let codes = codes[at..].chunks_mut(per_lane * from);
+            match bytes {
+                1 => put_bytes::<1>(&source(number), codes),
+                2 => put_bytes::<2>(&source(number), codes),
+                4 => put_bytes::<4>(&source(number), codes),
+                _ => put_bytes::<8>(&source(number), codes),
             }
+        }
+    } else {
+        let rows: [[u64; LANES]; 4] =
+            std::array::from_fn(|number| if number < sources { source(number) } else { [0; LANES] });
+        for lane in 0..LANES {
+            let registers = rows.map(|row| row[lane]);
+            for element in 0..per_lane {
+                let code = cvt.source_code(&registers[..sources], element as u32);
+                let at = lane * per_lane + element;
+                codes[at * from..][..from].copy_from_slice(&code.to_le_bytes()[..from]);
+            }
+        }
+    }
+    if auxiliary > 0 {
+        for at in 0..LANES * per_lane {
+            let value = cvt.lane_extra(extra(at / per_lane), (at % per_lane) as u32).to_le_bytes();
+            aux[at * auxiliary..][..auxiliary].copy_from_slice(&value[..auxiliary]);
         }
     }
     let count = LANES * per_lane;
     compiled.run(&codes[..count * from], &aux[..count * auxiliary], &mut results[..count * to]);
     let mut d = [0u64; LANES];
-    for (d, codes) in d.iter_mut().zip(results.chunks_exact(per_lane * to)) {
-        let mut elements = [0u64; 4];
-        for (element, code) in elements.iter_mut().zip(codes.chunks_exact(to)) {
-            let mut bytes = [0; 8];
-            bytes[..to].copy_from_slice(code);
-            *element = u64::from_le_bytes(bytes);
+    match (is_whole(cvt.element.dst), per_lane * to) {
+        (true, 1) => take_bytes::<1>(&mut d, &results),
+        (true, 2) => take_bytes::<2>(&mut d, &results),
+        (true, 4) => take_bytes::<4>(&mut d, &results),
+        (true, 8) => take_bytes::<8>(&mut d, &results),
+        _ => {
+            for (d, codes) in d.iter_mut().zip(results.chunks_exact(per_lane * to)) {
+                let mut elements = [0u64; 4];
+                for (element, code) in elements.iter_mut().zip(codes.chunks_exact(to)) {
+                    let mut bytes = [0; 8];
+                    bytes[..to].copy_from_slice(code);
+                    *element = u64::from_le_bytes(bytes);
+                }
+                *d = cvt.dst().join(&elements[..per_lane]);
+            }
         }
-        *d = cvt.dst().join(&elements[..per_lane]);
     }
     if ready.wide_result {
         frame.set_row(inst.d[0], d, mask);
     } else {
         frame.set_row(inst.d[0], d.map(|d| d as u32), mask);
+    }
+}
+
+/// Whether the elements of a format fill bytes: in a register they lie as in memory.
+fn is_whole(format: Format) -> bool {
+    format.bits() as usize == 8 * format.bytes()
+}
+
+/// Writes the lowest bytes of registers to the beginnings of chunks.
+#[inline(always)]
+fn put_bytes<const N: usize>(row: &[u64; LANES], chunks: std::slice::ChunksMut<'_, u8>) {
+    for (word, chunk) in row.iter().zip(chunks) {
+        if let (Some(to), Some(from)) = (chunk.first_chunk_mut::<N>(), word.to_le_bytes().first_chunk::<N>())
+        {
+            *to = *from;
+        }
+    }
+}
+
+/// Registers of bytes that lie one behind the other.
+#[inline(always)]
+fn take_bytes<const N: usize>(row: &mut [u64; LANES], bytes: &[u8]) {
+    for (word, from) in row.iter_mut().zip(bytes.as_chunks::<N>().0) {
+        let mut whole = [0; 8];
+        whole[..N].copy_from_slice(from);
+        *word = u64::from_le_bytes(whole);
     }
 }
