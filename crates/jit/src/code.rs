@@ -14,7 +14,7 @@ use crate::context::{
     COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, MIXED, POLLS, Region, Register, SITES, no_cta,
 };
 use crate::emit::{Common, Emitted, Emitter, Labels, MOST_BLOCKS, Unit};
-use crate::flow::{Flow, before, is_in};
+use crate::flow::{Flow, before};
 use crate::kept::{Kept, fill, fill_halves};
 use crate::stops::begins_ctas;
 use crate::{Level, Mode, Shape, Wanted};
@@ -513,8 +513,8 @@ impl Compiled {
     #[cold]
     fn write_registers(&self, context: &Context, frame: &mut Frame, op: u32) {
         let position = before(op as usize);
-        let is_live = |web: &&Kept| is_in(web.live.of(&self.live), position);
-        self.webs.iter().filter(is_live).for_each(|web| web.write(context, frame));
+        let live = self.webs.iter().filter(|web| web.is_live(&self.live, position));
+        live.for_each(|web| web.write(context, frame));
     }
 
     /// Has lanes wait at their blocks. Returns the first one.

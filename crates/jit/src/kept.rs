@@ -3,7 +3,7 @@
 use crate::classes::{Class, Steps};
 use crate::context::Context;
 use crate::emit::Emitter;
-use crate::flow::Extent;
+use crate::flow::{Extent, is_in};
 use crate::places::Place;
 use softwarp_ir::Slot;
 use softwarp_units::lanes::Frame;
@@ -16,8 +16,9 @@ pub(crate) struct Kept {
     place: Place,
     /// Whether its NaNs have to be made canonical.
     lazy: bool,
-    /// Positions where it is live, among all ranges.
-    pub(crate) live: Extent,
+    /// Positions where it is live, among all ranges, and the first and the end of them.
+    live: Extent,
+    hull: (u32, u32),
 }
 
 impl Kept {
@@ -28,10 +29,19 @@ impl Kept {
         for (number, (&place, &class)) in places.enumerate() {
             if place != Place::Frame || matches!(class, Class::Affine(_)) {
                 let (slot, lazy) = (emitter.flow.webs[number].slot, emitter.lazy[number]);
-                kept.push(Kept { slot, class, place, lazy, live: emitter.flow.live_extent(number) });
+                let (live, ranges) = (emitter.flow.live_extent(number), emitter.flow.live_ranges(number));
+                let hull =
+                    (ranges.first().map_or(0, |first| first.0), ranges.last().map_or(0, |last| last.1));
+                kept.push(Kept { slot, class, place, lazy, live, hull });
             }
         }
         kept
+    }
+
+    /// Whether it is live at a position, by all ranges.
+    pub(crate) fn is_live(&self, ranges: &[(u32, u32)], position: u32) -> bool {
+        let (start, end) = self.hull;
+        start <= position && position < end && is_in(self.live.of(ranges), position)
     }
 
     /// Writes it to its row, from the registers that the context has.
