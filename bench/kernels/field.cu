@@ -1,10 +1,17 @@
 // Kernels of many kinds, as programs have them (`bench/src/bin/field.rs`): bytes, halves and doubles, arrays of threads,
-// calls, gathers, atomic operations, switches, shuffles and votes.
+// calls, gathers, atomic operations, switches, shuffles and votes, volatile and acquiring loads, asynchronous copies, and
+// products of matrices.
 //
 // field.ptx was made of it by: nvcc -ptx -arch=compute_90 field.cu
 
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuda/atomic>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_pipeline.h>
+#include <mma.h>
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -285,4 +292,114 @@ KERNEL modular(const u64 *in, u64 *out) {
         b = b * b % 0x7fffffe7;
     }
     out[INDEX] = r;
+}
+
+KERNEL volatiles(const float *in, float *out) {
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    s[t] = in[INDEX] + in[INDEX + 131072];
+    __syncthreads();
+    for (int k = 128; k > 32; k >>= 1) {
+        if (t < k) s[t] += s[t + k];
+        __syncthreads();
+    }
+    if (t < 32) {
+        volatile float *v = s;
+        v[t] += v[t + 32], v[t] += v[t + 16], v[t] += v[t + 8];
+        v[t] += v[t + 4], v[t] += v[t + 2], v[t] += v[t + 1];
+    }
+    if (t == 0) out[blockIdx.x] = s[0];
+}
+
+KERNEL acquires(const u32 *in, u32 *out) {
+    cuda::atomic_ref<const u32, cuda::thread_scope_device> r(in[INDEX]);
+    u32 s = 0;
+    for (int i = 0; i < 16; i++) s += r.load(cuda::memory_order_acquire);
+    out[INDEX] = s;
+}
+
+KERNEL tiles(const float *in, float *out) {
+    auto tile = cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block());
+    float v = cooperative_groups::reduce(tile, in[INDEX], cooperative_groups::plus<float>());
+    if (tile.thread_rank() == 0) out[INDEX / 16] = v;
+}
+
+KERNEL rotations(const float *in, float *out) {
+    float x = in[INDEX];
+    unsigned m = __activemask();
+    for (int i = 0; i < 32; i++) x += __shfl_sync(m, x, (threadIdx.x + i) & 31, 8);
+    out[INDEX] = x;
+}
+
+KERNEL fnv(const u8 *in, u64 *out) {
+    u64 h = 1469598103934665603ull;
+    for (int i = 0; i < 32; i++) h = (h ^ in[INDEX * 32 + i]) * 1099511628211ull;
+    out[INDEX] = h;
+}
+
+KERNEL shuffled(const u8 *in, u32 *out) {
+    u8 a[64];
+    for (int i = 0; i < 64; i++) a[i] = in[INDEX + i];
+    u32 j = 0, s = 0;
+    for (int i = 0; i < 64; i++) {
+        j = (j + a[i] + i) & 63;
+        u8 t = a[i];
+        a[i] = a[j], a[j] = t;
+        s += a[(a[i] + a[j]) & 63];
+    }
+    out[INDEX] = s;
+}
+
+KERNEL bits64(const u64 *in, u64 *out) {
+    u64 x = in[INDEX & 0xffff];
+    for (int i = 0; i < 16; i++) {
+        x ^= __umul64hi(x, 0x9e3779b97f4a7c15ull);
+        x += __popcll(x) + __clzll(x | 1);
+        x = __brevll(x) ^ (x << (i & 7));
+        x += __ffsll(x);
+    }
+    out[INDEX] = x;
+}
+
+KERNEL fp8(const float *in, __nv_fp8_e4m3 *out) {
+    float m = 0;
+    for (int i = 0; i < 16; i++) m = fmaxf(m, fabsf(in[i * 1024 + (INDEX & 1023)]));
+    out[INDEX] = __nv_fp8_e4m3(in[INDEX] / m * 448.f);
+}
+
+KERNEL copies(const float4 *in, float *out) {
+    __shared__ float4 s[2][256];
+    float sum = 0;
+    __pipeline_memcpy_async(&s[0][threadIdx.x], in + INDEX, 16);
+    __pipeline_commit();
+    for (int i = 0; i < 16; i++) {
+        if (i < 15) __pipeline_memcpy_async(&s[(i + 1) & 1][threadIdx.x], in + INDEX + (i + 1) * 1024, 16);
+        __pipeline_commit();
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        float4 v = s[i & 1][255 - threadIdx.x];
+        sum += v.x + v.y * v.z + v.w;
+        __syncthreads();
+    }
+    out[INDEX] = sum;
+}
+
+KERNEL fragments(const __half *a, float *c) {
+    using namespace nvcuda::wmma;
+    fragment<matrix_a, 16, 16, 16, __half, row_major> x;
+    fragment<matrix_b, 16, 16, 16, __half, col_major> y;
+    fragment<accumulator, 16, 16, 16, float> sums;
+    fill_fragment(sums, 0.0f);
+    int w = INDEX >> 5;
+    for (int k = 0; k < 64; k += 16) {
+        load_matrix_sync(x, a + (w & 15) * 16 * 64 + k, 64);
+        load_matrix_sync(y, a + (w >> 4 & 15) * 16 * 64 + k, 64);
+        mma_sync(sums, x, y, sums);
+    }
+    store_matrix_sync(c + w * 256, sums, 16, mem_row_major);
+}
+
+KERNEL pairs(const __half *in, __half2 *out) {
+    __half2 v = __halves2half2(in[INDEX & 0xffff], in[(INDEX + 1) & 0xffff]);
+    atomicAdd(out + (INDEX & 1023), v);
 }

@@ -3,7 +3,8 @@
 //! usage: `field [KERNEL]...`
 //!
 //! `bench/kernels/field.cu` has what programs do beside what the suite has: bytes, halves and doubles, arrays of threads,
-//! calls, gathers, atomic operations, switches, shuffles and votes. The best time of each counts. Results and counts of
+//! calls, gathers, atomic operations, switches, shuffles and votes, volatile and acquiring loads, asynchronous copies, and
+//! products of matrices. The best time of each counts. Results and counts of
 //! instructions must be the same.
 
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@ enum Input {
     /// Between -4 and 4.
     Floats,
     Doubles,
+    Halves,
 }
 
 const CTAS: [u32; 3] = [512, 1, 1];
@@ -69,12 +71,29 @@ const KERNELS: &[(&str, Input, [u32; 3], [u32; 3])] = &[
     ("argmax", Input::Floats, CTAS, LINE),
     ("collatz", Input::Nothing, CTAS, LINE),
     ("modular", Input::Words, CTAS, LINE),
+    ("volatiles", Input::Floats, CTAS, LINE),
+    ("acquires", Input::Words, CTAS, LINE),
+    ("tiles", Input::Floats, CTAS, LINE),
+    ("rotations", Input::Floats, CTAS, LINE),
+    ("fnv", Input::Words, CTAS, LINE),
+    ("shuffled", Input::Words, CTAS, LINE),
+    ("bits64", Input::Words, CTAS, LINE),
+    ("fp8", Input::Floats, CTAS, LINE),
+    ("copies", Input::Floats, CTAS, LINE),
+    ("fragments", Input::Halves, CTAS, LINE),
+    ("pairs", Input::Halves, CTAS, LINE),
 ];
 
 fn data(input: Input) -> Vec<u8> {
     let mut random = SplitMix64::new(1);
     let mut fraction = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * 8.0 - 4.0;
+    // Numbers of f16 with exponents from -4 to 1.
+    let half = |word: u64| (word as u16 & 0x83ff) | (11 + (word >> 16) as u16 % 6) << 10;
     match input {
+        Input::Halves => {
+            let mut random = SplitMix64::new(2);
+            (0..BYTES / 2).flat_map(|_| half(random.next_u64()).to_le_bytes()).collect()
+        }
         Input::Nothing => Vec::new(),
         Input::Floats => (0..BYTES / 4).flat_map(|_| (fraction() as f32).to_le_bytes()).collect(),
         Input::Doubles => (0..BYTES / 8).flat_map(|_| fraction().to_le_bytes()).collect(),
