@@ -146,18 +146,22 @@ impl Memory {
 
     /// The pieces of a lane: whole registers where their elements are neighbours in memory.
     pub fn pieces(&self, lane: usize, stride: u64) -> impl Iterator<Item = Piece> {
-        let each = (32 / self.bits).max(1) as usize;
-        let step = if self.along { each } else { 1 };
+        // There are 1, 2, 4 or 8 elements in a register. Lines are as long as powers of two, too: no division is needed.
+        let each = (32 / self.bits).max(1).trailing_zeros();
+        let step = if self.along { 1 << each } else { 1 };
+        let first = usize::from(self.fragment.lanes[lane]);
+        let (shift, mask) = (self.length.trailing_zeros(), self.length - 1);
+        debug_assert!(self.length.is_power_of_two(), "the lines of fragments");
         let elements = self.fragment.elements.iter().enumerate().step_by(step);
         elements.map(move |(at, &part)| {
-            let index = usize::from(self.fragment.lanes[lane]) + usize::from(part);
-            let (line, within) = ((index / self.length) as u64, (index % self.length) as u64);
+            let index = first + usize::from(part);
+            let (line, within) = ((index >> shift) as u64, (index & mask) as u64);
             let element = match self.along {
                 true => line.wrapping_mul(stride).wrapping_add(within),
                 false => within.wrapping_mul(stride).wrapping_add(line),
             };
             let offset = element.wrapping_mul(u64::from(self.bits)) / 8;
-            Piece { offset, shift: (at % each) as u32 * self.bits, register: at / each }
+            Piece { offset, shift: (at as u32 & ((1 << each) - 1)) * self.bits, register: at >> each }
         })
     }
 }

@@ -12,8 +12,8 @@ use softwarp_units::lanes::{Frame, LANES, lanes};
 pub(super) fn word(piece: &Piece, frame: &Frame, op: &FragmentStore, lane: usize) -> u64 {
     let slot = op.data[piece.register];
     match op.memory.bits {
-        64 => frame.row::<u64>(slot)[lane],
-        _ => u64::from(frame.row::<u32>(slot)[lane] >> piece.shift),
+        64 => frame.wide[slot.number() as usize].0[lane],
+        _ => u64::from(frame.narrow[slot.number() as usize].0[lane] >> piece.shift),
     }
 }
 
@@ -24,12 +24,14 @@ pub(super) fn pieces(
     stride: Option<Slot>,
     taking: u32,
 ) -> impl Iterator<Item = (usize, Piece)> {
-    // Elements from one line in memory to the next, as each lane says.
-    let strides = stride.map(|slot| frame.row::<u32>(slot));
-    lanes(taking).flat_map(move |lane| {
-        let stride = strides.map_or(memory.stride, |row| row[lane].into()) / memory.unit;
-        memory.pieces(lane, stride).map(move |piece| (lane, piece))
-    })
+    let strides = strides(memory, frame, stride);
+    lanes(taking).flat_map(move |lane| memory.pieces(lane, strides[lane]).map(move |piece| (lane, piece)))
+}
+
+/// Elements from one line in memory to the next, as each lane says.
+fn strides(memory: &Memory, frame: &Frame, slot: Option<Slot>) -> [u64; LANES] {
+    let strides = slot.map_or([memory.stride; LANES], |slot| frame.row::<u32>(slot).map(u64::from));
+    strides.map(|stride| stride / memory.unit)
 }
 
 /// `wmma.load`
@@ -43,15 +45,18 @@ pub(super) fn load(
     let bytes = memory.piece_bytes();
     let mut rows = [[0u64; LANES]; 8];
     let near = places.piece(first(taking));
-    for (lane, Piece { offset, shift, register }) in pieces(memory, frame, op.stride, taking) {
-        let (cells, at) = places.judge_near(near, (lane, offset), bytes, Use::Read)?;
-        let value = match bytes {
-            1 => u8::load(cells, at).to_word(),
-            2 => u16::load(cells, at).to_word(),
-            4 => u32::load(cells, at).to_word(),
-            _ => u64::load(cells, at),
-        };
-        rows[register % 8][lane] |= value << shift;
+    let strides = strides(memory, frame, op.stride);
+    for lane in lanes(taking) {
+        for Piece { offset, shift, register } in memory.pieces(lane, strides[lane]) {
+            let (cells, at) = places.judge_near(near, (lane, offset), bytes, Use::Read)?;
+            let value = match bytes {
+                1 => u8::load(cells, at).to_word(),
+                2 => u16::load(cells, at).to_word(),
+                4 => u32::load(cells, at).to_word(),
+                _ => u64::load(cells, at),
+            };
+            rows[register % 8][lane] |= value << shift;
+        }
     }
     for (&slot, row) in op.d.iter().zip(rows) {
         let Some(slot) = slot else { continue };
@@ -72,17 +77,23 @@ pub(super) fn store(
 ) -> Tried<()> {
     let memory = &*op.memory;
     let (bytes, near) = (memory.piece_bytes(), places.piece(first(taking)));
-    for (lane, piece) in pieces(memory, frame, op.stride, taking) {
-        places.judge_near(near, (lane, piece.offset), bytes, Use::Write)?;
-    }
-    for (lane, piece) in pieces(memory, frame, op.stride, taking) {
-        let word = word(&piece, frame, op, lane);
-        let (cells, at) = places.judge_near(near, (lane, piece.offset), bytes, Use::Write)?;
-        match bytes {
-            1 => u8::from_word(word).store(cells, at),
-            2 => u16::from_word(word).store(cells, at),
-            4 => u32::from_word(word).store(cells, at),
-            _ => word.store(cells, at),
+    let strides = strides(memory, frame, op.stride);
+    // Nothing is written if one of the accesses is a fault.
+    for is_checked in [false, true] {
+        for lane in lanes(taking) {
+            for piece in memory.pieces(lane, strides[lane]) {
+                let (cells, at) = places.judge_near(near, (lane, piece.offset), bytes, Use::Write)?;
+                if !is_checked {
+                    continue;
+                }
+                let word = word(&piece, frame, op, lane);
+                match bytes {
+                    1 => u8::from_word(word).store(cells, at),
+                    2 => u16::from_word(word).store(cells, at),
+                    4 => u32::from_word(word).store(cells, at),
+                    _ => word.store(cells, at),
+                }
+            }
         }
     }
     Ok(())
