@@ -472,14 +472,15 @@ impl Compiled {
         (context.warps, context.stop) = (entries.len() as u32, MIXED);
         (context.begun, context.target) = (entries[0].op, entries[0].target);
         context.budget = budget;
-        (context.threads, context.divergent, context.exchanges, context.atomics) = (0, 0, 0, 0);
+        (context.threads, context.divergent, context.exchanges) = (0, 0, 0);
+        (context.atomics, context.polled) = (0, 0);
         (context.first_pending, context.turn) = (first, turn);
         // SAFETY: the code was made for this call; see the head of the file.
         unsafe {
             let enter: extern "C" fn(*mut Context) = std::mem::transmute(self.code.start());
             enter(&raw mut *context);
         }
-        let instructions = (budget - context.budget).max(0) as u64;
+        let instructions = (budget - context.budget - context.polled as i64).max(0) as u64;
         let done = Done {
             warps: (context.current as usize - range.start as usize) / size_of::<Entry>() + 1,
             instructions,
@@ -487,6 +488,7 @@ impl Compiled {
             divergent: context.divergent,
             exchanges: context.exchanges,
             atomics: context.atomics,
+            polled: context.polled,
         };
         for entry in &mut entries[..done.warps] {
             entry.compact = entry.op & COMPACT != 0;

@@ -19,6 +19,10 @@ pub(crate) const PARAMETER_SITES: Range<usize> = 62..64;
 /// loads that are ordered with the stores of other threads. The count starts again when all lanes have reconverged.
 pub const POLLS: u32 = 256;
 
+/// What a strong load takes of the budget beside its instruction: a warp that waits for another one's store does not
+/// wait long before that one runs.
+pub const POLL_COST: i64 = 64;
+
 /// How many groups of accesses that are checked together a block can have.
 pub(crate) const POINTERS: usize = 32;
 
@@ -127,6 +131,7 @@ impl Context {
             exchanges: 0,
             divergent: 0,
             atomics: 0,
+            polled: 0,
             turn: 0,
             exit: 0,
             mask: 0,
@@ -203,6 +208,8 @@ pub struct Context {
     pub(crate) divergent: u64,
     /// How many atomic operations and ordered stores were executed.
     pub(crate) atomics: u64,
+    /// What strong loads have taken of the budget ([`POLL_COST`]).
+    pub(crate) polled: u64,
     /// While lanes wait: the polls that are left in the low half ([`POLLS`]); the high half is not 0 if lanes have waited
     /// ever since code was entered. Code writes both where lanes diverge that were together.
     pub(crate) turn: u64,
@@ -391,6 +398,8 @@ pub struct Done {
     pub exchanges: u64,
     /// Atomic operations and ordered stores.
     pub atomics: u64,
+    /// What strong loads have taken of the budget: [`POLL_COST`] each.
+    pub polled: u64,
 }
 
 #[cfg(test)]

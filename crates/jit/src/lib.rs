@@ -95,7 +95,7 @@ mod trials;
 #[cfg(target_arch = "x86_64")]
 pub use code::{Compiled, Scratch, compile};
 pub use context::{
-    Call, Context, Done, Entry, GENERIC_SITES, LEARN, Lanes, NextCta, POLLS, Region, SITES, Step,
+    Call, Context, Done, Entry, GENERIC_SITES, LEARN, Lanes, NextCta, POLL_COST, POLLS, Region, SITES, Step,
 };
 #[cfg(target_arch = "x86_64")]
 pub use emit::Part;

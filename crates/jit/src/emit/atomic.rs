@@ -8,7 +8,7 @@ use super::plain::Plain;
 use super::{Emitted, Emitter, Late, RCX, XMM, ZMM, field};
 use crate::assembler::*;
 use crate::classes::Class;
-use crate::context::{Context, POLLS, Region};
+use crate::context::{Context, POLL_COST, POLLS, Region};
 use crate::flow::before;
 use crate::{Level, Mode};
 use softwarp_ir::{Atomic, AtomicOp, Guard, Slot, Step};
@@ -74,6 +74,8 @@ impl Emitter<'_> {
     pub(super) fn poll(&mut self, op: usize, guard: Guard, step: &Step) -> Emitted {
         let mut back = self.unit.a.create_label();
         self.access(op, guard, step)?;
+        self.unit.a.sub(rbp, POLL_COST as i32)?;
+        self.unit.a.add(qword_ptr(field!(polled)), POLL_COST as i32)?;
         self.count_poll(op, back)?;
         self.unit.place(&mut back)
     }

@@ -90,10 +90,9 @@ impl Emitter<'_> {
     /// How many operations of all lanes there are from one operation to before another that the interpreter does not count.
     pub(super) fn exchanges(&self, start: usize, end: usize) -> i32 {
         let is_counted = |op: &usize| match (self.flow.actions[*op], &self.function.ops[*op]) {
-            (Action::Exchange, Op::Other(_, step)) if self.mode == Mode::Uniform => match &**step {
-                Step::Warp(_) => true,
-                _ => false,
-            },
+            (Action::Exchange, Op::Other(_, step)) if self.mode == Mode::Uniform => {
+                matches!(&**step, Step::Warp(_))
+            }
             _ => false,
         };
         (start..end.min(self.flow.actions.len())).filter(is_counted).count() as i32

@@ -19,7 +19,7 @@ use crate::memory::Spaces;
 use crate::meter::LOOK;
 use callback::{Interpreter, step};
 use softwarp_ir::Op;
-use softwarp_jit::{Call, Compiled, Entry, GENERIC_SITES, Lanes, POLLS, Region, Scratch};
+use softwarp_jit::{Call, Compiled, Entry, GENERIC_SITES, Lanes, POLL_COST, POLLS, Region, Scratch};
 use softwarp_units::lanes::{LANES, Row};
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -178,7 +178,7 @@ impl Warp {
         // SAFETY: the frame is that of a call of this function. Regions are those of the launch's memory, which outlives
         // it; `step` gets its state.
         let done = unsafe { compiled.run(&mut native, entries, false, part) };
-        let cost = interpreter.cost;
+        let performed = interpreter.cost;
         compiled.complete(&mut entry, &mut self.calls[frame].frame);
         let meter = &mut *env.meter;
         if matches!(code.ops.get(entry.op as usize), Some(Op::Branch(..))) {
@@ -187,7 +187,7 @@ impl Warp {
         meter.count_native(&done);
         // Other threads may have waited for them.
         self.acted |= done.atomics != 0;
-        *budget -= done.instructions as i64 + 1 + cost;
+        *budget -= done.instructions as i64 + 1 + performed + done.polled as i64 * (cost::POLL / POLL_COST);
         let diverged = entry.mask != split.mask || !native.waiting.is_empty();
         self.keep_polls(&native);
         self.splits.retain(|other| other.state != State::Ready);

@@ -103,7 +103,8 @@ impl Running<'_> {
                 ctas.settle(env.meter);
             }
             env.meter.count_native(&done);
-            let cost = done.instructions as i64 + done.warps as i64 + std::mem::take(cost);
+            let cost = std::mem::take(cost) + done.polled as i64;
+            let cost = cost + done.instructions as i64 + done.warps as i64;
             env.meter.spend_within(launch, cost).map_err(|trouble| limit(launch, *trouble))?;
             let last = first + done.warps - 1;
             let mut left = Left::at(self.code, self.entries[first].op);
