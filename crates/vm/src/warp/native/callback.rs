@@ -9,7 +9,7 @@ use crate::fast::view;
 use crate::memory::Spaces;
 use crate::meter::Meter;
 use crate::warp::collective::exchange_alone;
-use crate::warp::cost::{self, SLICE, STEP, TOUCH, WORK, work_of};
+use crate::warp::cost::{self, POLL, SLICE, STEP, TOUCH, WORK, work_of};
 use crate::warp::fast_loop::{Memories, touch};
 use crate::warp::run::first;
 use crate::warp::{Activation, Env, Split, Warp};
@@ -69,7 +69,12 @@ impl Interpreter<'_, '_> {
         }
         warp.acted |= step.makes_progress();
         env.meter.work(work_of(step, at.taking));
-        self.cost += STEP + WORK * env.meter.take_work();
+        // Others run soon where a warp polls.
+        let polls = match step {
+            Step::Load(access) => access.order.is_strong(),
+            _ => matches!(step, Step::Atomic(_)),
+        };
+        self.cost += if polls { POLL } else { STEP } + WORK * env.meter.take_work();
         true
     }
 }
@@ -120,13 +125,16 @@ impl Warp {
     fn exchange_groups(&mut self, env: &mut Env<'_>, call: usize, op: &WarpOp) -> bool {
         let frame = &mut self.calls[call].frame;
         let members = op.members.map_or([ALL; LANES], |members| frame.row::<u32>(members));
-        let same = |named: u32| {
-            lanes(ALL).filter(|&lane| members[lane] == named).fold(0, |all, lane| all | 1 << lane)
-        };
-        if members.iter().any(|&named| same(named) != named) {
-            return false;
-        }
         let mut rest = ALL;
+        while rest != 0 {
+            let named = members[first(rest)];
+            let same = lanes(ALL).filter(|&lane| members[lane] == named);
+            if same.fold(0, |all, lane| all | 1 << lane) != named {
+                return false;
+            }
+            rest &= !named;
+        }
+        rest = ALL;
         while rest != 0 {
             let named = members[first(rest)];
             exchange_alone(frame, op, named);
