@@ -79,7 +79,7 @@ pub(crate) fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Bu
             continue;
         }
         op.targets().iter().for_each(|&target| leaders[(target as usize).min(ops.len())] = true);
-        if matches!(op, Op::Branch(..)) || op.ends_block() || actions[at].may_always_leave() {
+        if matches!(op, Op::Branch(..)) || op.ends_block() || actions[at].may_always_leave(op) {
             leaders[at + 1] = true;
         }
     }

@@ -66,9 +66,17 @@ impl Action {
         }
     }
 
-    /// Whether compiled code is left at it always or often: a block begins behind it.
-    pub(crate) fn may_always_leave(self) -> bool {
-        matches!(self, Action::Exit | Action::Step)
+    /// Whether compiled code is left at an operation always or often: a block begins behind it.
+    pub(crate) fn may_always_leave(self, op: &Op) -> bool {
+        match (self, op) {
+            (Action::Step, Op::Other(_, step)) => match &**step {
+                // Lanes that wait go first, or lanes wait for others.
+                Step::Atomic(_) | Step::Warp(_) => true,
+                Step::Load(access) => access.order.is_strong(),
+                _ => false,
+            },
+            _ => self == Action::Exit,
+        }
     }
 }
 

@@ -190,7 +190,12 @@ impl Kernel {
             kernel.line("ld.shared.u32 %r15, [%r6]; st.global.u32 [%d1+20], %r15;\nEND:");
         }
         kernel.line("ret;\n}");
-        kernel.writer.text
+        // Volatile ones are checked alone.
+        match kernel.below(6) {
+            0 => kernel.writer.text.replace(" ld.shared", " ld.volatile.shared"),
+            1 => kernel.writer.text.replace(" st.shared", " st.volatile.shared"),
+            _ => kernel.writer.text,
+        }
     }
 }
 
