@@ -190,9 +190,13 @@ impl Kernel {
             kernel.line("ld.shared.u32 %r15, [%r6]; st.global.u32 [%d1+20], %r15;\nEND:");
         }
         kernel.line("ret;\n}");
-        // Volatile ones are checked alone.
+        // Volatile ones are checked alone. One under a guard leaves compiled code, and other warps go first: it may read what
+        // they store, without a barrier.
         match kernel.below(6) {
-            0 => kernel.writer.text.replace(" ld.shared", " ld.volatile.shared"),
+            0 => {
+                let volatile = kernel.writer.text.replace(" ld.shared", " ld.volatile.shared");
+                volatile.replace("@%p1 ld.volatile.shared", "@%p1 ld.shared")
+            }
             1 => kernel.writer.text.replace(" st.shared", " st.volatile.shared"),
             _ => kernel.writer.text,
         }
