@@ -62,20 +62,23 @@ impl Kernel {
         let guard = self.one_of(&["", "", "", "@%p0 ", "@!%p1 "]);
         let store = self.below(3) == 0;
         let (space, base) = if self.below(2) == 0 { ("shared", "%i") } else { ("global", "%at") };
-        let within = match (space, store) {
-            ("shared", _) => self.one_of(&[16, 512]),
-            (_, true) => 128,
-            // All of the input.
-            _ => self.one_of(&[64, 4096, 16384]),
-        };
-        self.index(within, size);
         let offset = match self.below(40) {
             // Stores stay in the thread's part of the output.
             0 if store => self.one_of(&[-1i64, -2, 1, 2]),
             0 => self.one_of(&[-1i64, -2, 1, 2, 4096, -4096]),
             _ => 0,
         };
+        let within = match (space, store) {
+            // Also with an offset it stays in the warp's part, or is outside of shared memory.
+            ("shared", _) if offset != 0 => 256,
+            ("shared", _) => self.one_of(&[16, 512]),
+            (_, true) => 128,
+            // All of the input.
+            _ => self.one_of(&[64, 4096, 16384]),
+        };
+        self.index(within, size);
         match (space, store) {
+            ("shared", _) if offset != 0 => self.line("add.u32 %i, %i, %own; add.u32 %i, %i, 16;"),
             ("shared", _) => self.line("add.u32 %i, %i, %own;"),
             (_, true) => self.line("cvt.u64.u32 %at, %i; add.s64 %at, %mine, %at; add.s64 %at, %at, 64;"),
             _ => self.line("cvt.u64.u32 %at, %i; add.s64 %at, %in, %at;"),
