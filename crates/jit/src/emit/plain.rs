@@ -103,7 +103,7 @@ impl<'a> Plain<'a> {
         !self.store && self.size < 8 && !self.is_packed() && self.slot.is_wide()
     }
 
-    /// Whether registers are as long as elements, or shorter and alone.
+    /// Whether each element has a register of its own, and is not extended to 64 bits.
     pub(super) fn is_whole(&self) -> bool {
         !self.is_packed() && !self.widens()
     }
